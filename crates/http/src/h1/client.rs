@@ -1,0 +1,153 @@
+//! The end that asks.
+
+use super::head::{Length, parse_response, write_request};
+use super::reader::{Messages, Reader};
+use crate::{Body, Chunk, ClientSession, Error, Event, PeerFault, RequestHead, Session, StreamId, Wire};
+use bytes::{Bytes, BytesMut};
+use loadstone_units::Time;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// A client's end of an HTTP/1.1 connection.
+#[derive(Debug)]
+pub struct Client {
+    pipelining: bool,
+    next: u32,
+    waiting: VecDeque<(StreamId, Arc<RequestHead>, Body)>,
+    /// The part of a request that has been begun and did not fit into the room.
+    unsent: Wire,
+    reader: Reader,
+    answers: Answers,
+}
+
+impl Client {
+    /// One request at a time.
+    pub fn persistent() -> Client {
+        Client::new(false)
+    }
+
+    /// An idle connection takes any number of requests at once; the answers come in order
+    /// (RFC 9112, section 9.3.2). While answers are outstanding it takes no more.
+    pub fn pipelining() -> Client {
+        Client::new(true)
+    }
+
+    fn new(pipelining: bool) -> Client {
+        Client {
+            pipelining,
+            next: 0,
+            waiting: VecDeque::new(),
+            unsent: Wire::default(),
+            reader: Reader::new(),
+            answers: Answers::default(),
+        }
+    }
+}
+
+impl Session for Client {
+    fn handle_input(&mut self, _: Time, input: &[Chunk]) -> Result<(), Error> {
+        Ok(self.reader.read(input, &mut self.answers)?)
+    }
+
+    fn handle_close(&mut self, _: Time) -> Result<(), Error> {
+        self.reader.close(&mut self.answers)?;
+        if self.answers.outstanding.is_empty() { Ok(()) } else { Err(PeerFault::Truncated.into()) }
+    }
+
+    fn handle_timeout(&mut self, _: Time) {}
+
+    fn poll_transmit(&mut self, _: Time, room: usize, out: &mut Wire) {
+        let mut room = room as u64;
+        let mut text = BytesMut::new();
+        while room > 0 {
+            if self.unsent.is_empty() {
+                let Some((id, head, body)) = self.waiting.pop_front() else { return };
+                write_request(&head, &mut text);
+                self.unsent.push(Chunk::Bytes(text.split().freeze()));
+                self.unsent.push(Chunk::Run { body: body.id, offset: 0, len: body.len });
+                self.answers.outstanding.push_back(Asked { id, is_head: &head.method[..] == b"HEAD" });
+                self.answers.events.push_back(Event::Sent { id });
+            }
+            let count = room.min(self.unsent.len());
+            room -= count;
+            self.unsent.move_to(count, out);
+        }
+    }
+
+    fn poll_event(&mut self) -> Option<Event> {
+        self.answers.events.pop_front()
+    }
+
+    fn poll_timeout(&self) -> Option<Time> {
+        None
+    }
+}
+
+impl ClientSession for Client {
+    fn capacity(&self) -> usize {
+        match (self.answers.outstanding.is_empty(), self.pipelining) {
+            (false, _) => 0,
+            (true, true) => usize::MAX,
+            (true, false) => usize::from(self.waiting.is_empty()),
+        }
+    }
+
+    fn request(&mut self, head: Arc<RequestHead>, body: Body) -> StreamId {
+        assert!(self.capacity() > 0, "a request beyond the session's capacity");
+        let id = StreamId(self.next);
+        self.next += 1;
+        self.waiting.push_back((id, head, body));
+        id
+    }
+}
+
+/// A request on the wire whose answer is not complete.
+#[derive(Debug)]
+struct Asked {
+    id: StreamId,
+    is_head: bool,
+}
+
+/// What the reader reports, matched with the requests in their order.
+#[derive(Default, Debug)]
+struct Answers {
+    outstanding: VecDeque<Asked>,
+    events: VecDeque<Event>,
+    /// The head just read was an interim one (RFC 9110, section 15.2): its end ends nothing.
+    interim: bool,
+}
+
+impl Messages for Answers {
+    fn head(&mut self, text: &Bytes) -> Result<Option<(usize, Length)>, PeerFault> {
+        let Some(asked) = self.outstanding.front() else { return Err(PeerFault::UnexpectedResponse) };
+        let Some(parsed) = parse_response(text)? else { return Ok(None) };
+        let status = parsed.head.status;
+        self.interim = (100..200).contains(&status);
+        if self.interim {
+            return Ok(Some((parsed.len, Length::Known(0))));
+        }
+        // RFC 9112, section 6.3, rule 1: these never have a body, whatever their fields say.
+        let bodiless = asked.is_head || status == 204 || status == 304;
+        let length = match parsed.content_length {
+            _ if bodiless => Length::Known(0),
+            Some(len) => Length::Known(len),
+            None => Length::UntilClose,
+        };
+        self.events.push_back(Event::Response { id: asked.id, head: parsed.head });
+        Ok(Some((parsed.len, length)))
+    }
+
+    fn data(&mut self, len: u64) {
+        if let Some(asked) = self.outstanding.front() {
+            self.events.push_back(Event::Data { id: asked.id, len });
+        }
+    }
+
+    fn end(&mut self) {
+        if self.interim {
+            self.interim = false;
+        } else if let Some(asked) = self.outstanding.pop_front() {
+            self.events.push_back(Event::End { id: asked.id });
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! Cuts one direction of a connection into heads and bodies, however the bytes arrive.
+
+use super::head::{Length, MAX_HEAD};
+use crate::{Chunk, PeerFault};
+use bytes::{Bytes, BytesMut};
+
+/// Where in the stream of messages the reader stands.
+#[derive(Debug)]
+pub(super) struct Reader {
+    state: State,
+    /// The beginning of a head whose rest has not arrived.
+    partial: BytesMut,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum State {
+    Head,
+    Body { left: u64 },
+    UntilClose,
+}
+
+/// What a reader reports to its session.
+pub(super) trait Messages {
+    /// Reads the head at the beginning of `text`: its length, and how long the body is; `None` if
+    /// the head is not all there.
+    fn head(&mut self, text: &Bytes) -> Result<Option<(usize, Length)>, PeerFault>;
+    /// Bytes of the body.
+    fn data(&mut self, len: u64);
+    /// The message is complete.
+    fn end(&mut self);
+}
+
+impl Reader {
+    pub(super) fn new() -> Reader {
+        Reader { state: State::Head, partial: BytesMut::new() }
+    }
+
+    /// Takes what has arrived and reports what it means.
+    pub(super) fn read(&mut self, input: &[Chunk], messages: &mut impl Messages) -> Result<(), PeerFault> {
+        for chunk in input {
+            let mut chunk = chunk.clone();
+            while !chunk.is_empty() {
+                match self.state {
+                    State::Head => {
+                        let Chunk::Bytes(bytes) = chunk else { return Err(PeerFault::BodyInsteadOfHead) };
+                        chunk = Chunk::Bytes(self.read_head(bytes, messages)?);
+                    }
+                    State::Body { left } => {
+                        let taken = chunk.split_to(left.min(chunk.len())).len();
+                        messages.data(taken);
+                        self.begin_body(Length::Known(left - taken), messages);
+                    }
+                    State::UntilClose => {
+                        messages.data(chunk.len());
+                        break;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The other end sends no more.
+    pub(super) fn close(&mut self, messages: &mut impl Messages) -> Result<(), PeerFault> {
+        match self.state {
+            State::Head if self.partial.is_empty() => Ok(()),
+            State::UntilClose => {
+                self.state = State::Head;
+                messages.end();
+                Ok(())
+            }
+            State::Head | State::Body { .. } => Err(PeerFault::Truncated),
+        }
+    }
+
+    /// Reads a head from what was kept and `bytes`; returns what follows the head.
+    fn read_head(&mut self, bytes: Bytes, messages: &mut impl Messages) -> Result<Bytes, PeerFault> {
+        let text = if self.partial.is_empty() {
+            bytes
+        } else {
+            // A head is parsed anew only when its end may have come, or bytes that come one by
+            // one would cost the square of their number.
+            let from = self.partial.len().saturating_sub(3);
+            self.partial.extend_from_slice(&bytes);
+            let may_end = self.partial[from..].windows(2).any(|pair| pair == b"\n\n")
+                || self.partial[from..].windows(3).any(|triple| triple == b"\n\r\n");
+            if !may_end && self.partial.len() <= MAX_HEAD {
+                return Ok(Bytes::new());
+            }
+            self.partial.split().freeze()
+        };
+        let Some((len, length)) = messages.head(&text)? else {
+            if text.len() > MAX_HEAD {
+                return Err(PeerFault::HeadTooLarge);
+            }
+            self.partial.extend_from_slice(&text);
+            return Ok(Bytes::new());
+        };
+        if len > MAX_HEAD {
+            return Err(PeerFault::HeadTooLarge);
+        }
+        self.begin_body(length, messages);
+        Ok(text.slice(len..))
+    }
+
+    fn begin_body(&mut self, length: Length, messages: &mut impl Messages) {
+        self.state = match length {
+            Length::UntilClose => State::UntilClose,
+            Length::Known(0) => State::Head,
+            Length::Known(left) => State::Body { left },
+        };
+        if self.state == State::Head {
+            messages.end();
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! The end that answers.
+
+use super::head::{Length, parse_request, write_response};
+use super::reader::{Messages, Reader};
+use crate::{Body, Chunk, Error, Event, PeerFault, ResponseHead, ServerSession, Session, StreamId, Wire};
+use bytes::{Bytes, BytesMut};
+use loadstone_units::Time;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// A server's end of an HTTP/1.1 connection. Responses leave in the order of the requests,
+/// whatever the order in which they are given (RFC 9112, section 9.3.2).
+#[derive(Debug)]
+pub struct Server {
+    reader: Reader,
+    requests: Requests,
+    /// The part of a response that has been begun and did not fit into the room.
+    unsent: Wire,
+}
+
+impl Server {
+    /// The server's end of a new connection.
+    pub fn new() -> Server {
+        Server { reader: Reader::new(), requests: Requests::default(), unsent: Wire::default() }
+    }
+}
+
+impl Default for Server {
+    fn default() -> Server {
+        Server::new()
+    }
+}
+
+impl Session for Server {
+    fn handle_input(&mut self, _: Time, input: &[Chunk]) -> Result<(), Error> {
+        Ok(self.reader.read(input, &mut self.requests)?)
+    }
+
+    fn handle_close(&mut self, _: Time) -> Result<(), Error> {
+        Ok(self.reader.close(&mut self.requests)?)
+    }
+
+    fn handle_timeout(&mut self, _: Time) {}
+
+    fn poll_transmit(&mut self, _: Time, room: usize, out: &mut Wire) {
+        let mut room = room as u64;
+        let mut text = BytesMut::new();
+        while room > 0 {
+            if self.unsent.is_empty() {
+                let Some((head, body)) = self.requests.next_answer() else { return };
+                write_response(&head, &mut text);
+                self.unsent.push(Chunk::Bytes(text.split().freeze()));
+                self.unsent.push(Chunk::Run { body: body.id, offset: 0, len: body.len });
+            }
+            let count = room.min(self.unsent.len());
+            room -= count;
+            self.unsent.move_to(count, out);
+        }
+    }
+
+    fn poll_event(&mut self) -> Option<Event> {
+        self.requests.events.pop_front()
+    }
+
+    fn poll_timeout(&self) -> Option<Time> {
+        None
+    }
+}
+
+impl ServerSession for Server {
+    fn respond(&mut self, id: StreamId, head: Arc<ResponseHead>, body: Body) {
+        let first = self.requests.first;
+        let place = id.0.checked_sub(first).and_then(|at| self.requests.queue.get_mut(at as usize));
+        let place = place.expect("a response to a request that does not wait for one");
+        assert!(place.is_none(), "a second response to one request");
+        *place = Some((head, body));
+    }
+}
+
+type Answer = (Arc<ResponseHead>, Body);
+
+/// The requests in their order, each with its answer once it is there.
+#[derive(Default, Debug)]
+struct Requests {
+    queue: VecDeque<Option<Answer>>,
+    /// The number of the first request in the queue.
+    first: u32,
+    events: VecDeque<Event>,
+}
+
+impl Requests {
+    fn next_answer(&mut self) -> Option<Answer> {
+        self.queue.front()?.as_ref()?;
+        self.first += 1;
+        self.queue.pop_front().flatten()
+    }
+
+    /// The request that is being read.
+    fn current(&self) -> StreamId {
+        StreamId(self.first + self.queue.len() as u32 - 1)
+    }
+}
+
+impl Messages for Requests {
+    fn head(&mut self, text: &Bytes) -> Result<Option<(usize, Length)>, PeerFault> {
+        let Some(parsed) = parse_request(text)? else { return Ok(None) };
+        self.queue.push_back(None);
+        self.events.push_back(Event::Request { id: self.current(), head: parsed.head });
+        // RFC 9112, section 6.3, rule 7: a request that names no length has no body.
+        Ok(Some((parsed.len, Length::Known(parsed.content_length.unwrap_or(0)))))
+    }
+
+    fn data(&mut self, len: u64) {
+        self.events.push_back(Event::Data { id: self.current(), len });
+    }
+
+    fn end(&mut self) {
+        self.events.push_back(Event::End { id: self.current() });
+    }
+}

@@ -1,0 +1,211 @@
+//! Pairs: a client's and a server's session joined by wires that a test cuts as it likes.
+
+use super::{Client, MAX_FIELDS, MAX_HEAD, Server};
+use crate::{Body, BodyId, Chunk, ClientSession, Error, Event, Fields, PeerFault};
+use crate::{RequestHead, ResponseHead, ServerSession, Session, StreamId, Wire};
+use bytes::Bytes;
+use loadstone_units::Time;
+use proptest::prelude::*;
+use std::sync::Arc;
+
+const NOW: Time = Time::ZERO;
+
+fn get(path: &str) -> Arc<RequestHead> {
+    Arc::new(RequestHead::get("a.test", path, Fields::from_pairs([("accept", "*/*")])))
+}
+
+fn ok(len: u64) -> Arc<ResponseHead> {
+    Arc::new(ResponseHead::new(200, Fields::from_pairs([("content-length", len.to_string())])))
+}
+
+/// Moves everything from one session to the other in pieces of at most `piece` bytes.
+fn carry(from: &mut dyn Session, to: &mut dyn Session, piece: usize) -> Result<(), Error> {
+    loop {
+        let mut wire = Wire::default();
+        from.poll_transmit(NOW, piece, &mut wire);
+        if wire.is_empty() {
+            return Ok(());
+        }
+        assert!(wire.len() <= piece as u64, "more than there was room for");
+        to.handle_input(NOW, &wire.take_all())?;
+    }
+}
+
+/// All events; the pieces of one body count as one.
+fn events(session: &mut dyn Session) -> Vec<Event> {
+    let mut all: Vec<Event> = Vec::new();
+    while let Some(event) = session.poll_event() {
+        match (all.last_mut(), &event) {
+            (Some(Event::Data { id, len }), Event::Data { id: next, len: more }) if id == next => *len += more,
+            _ => all.push(event),
+        }
+    }
+    all
+}
+
+fn client_after(text: &'static [u8]) -> (Client, Result<(), Error>) {
+    let mut client = Client::persistent();
+    client.request(get("/"), Body::EMPTY);
+    client.poll_transmit(NOW, usize::MAX, &mut Wire::default());
+    let result = client.handle_input(NOW, &[Chunk::Bytes(Bytes::from_static(text))]);
+    events(&mut client).drain(..1);
+    (client, result)
+}
+
+#[test]
+fn a_persistent_connection_takes_one_request_at_a_time() {
+    let (mut client, mut server) = (Client::persistent(), Server::new());
+    for round in 0..3 {
+        assert_eq!(client.capacity(), 1);
+        let id = client.request(get("/x"), Body::EMPTY);
+        assert_eq!(id, StreamId(round));
+        assert_eq!(client.capacity(), 0);
+        carry(&mut client, &mut server, usize::MAX).unwrap();
+        server.respond(id, ok(10), Body { id: BodyId(1), len: 10 });
+        carry(&mut server, &mut client, usize::MAX).unwrap();
+    }
+    assert_eq!(events(&mut client).iter().filter(|event| matches!(event, Event::End { .. })).count(), 3);
+}
+
+#[test]
+fn pipelined_answers_leave_in_the_order_of_the_requests_rfc9112_9_3_2() {
+    let (mut client, mut server) = (Client::pipelining(), Server::new());
+    let ids: Vec<StreamId> = ["/a", "/b", "/c"].map(|path| client.request(get(path), Body::EMPTY)).into();
+    carry(&mut client, &mut server, usize::MAX).unwrap();
+    assert_eq!(client.capacity(), 0, "while answers are outstanding it takes no more");
+    for (id, len) in [(ids[2], 3), (ids[0], 1), (ids[1], 2)] {
+        server.respond(id, ok(len), Body { id: BodyId(0), len });
+    }
+    carry(&mut server, &mut client, usize::MAX).unwrap();
+    let ends: Vec<StreamId> =
+        events(&mut client).iter().filter_map(|e| if let Event::End { id } = e { Some(*id) } else { None }).collect();
+    assert_eq!(ends, ids);
+    assert_eq!(client.capacity(), usize::MAX);
+}
+
+#[test]
+fn interim_responses_are_passed_over_rfc9110_15_2() {
+    let (mut client, result) =
+        client_after(b"HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n");
+    assert!(result.is_ok());
+    assert_eq!(client.capacity(), 1, "the final response has ended the request");
+    assert!(client.handle_close(NOW).is_ok());
+}
+
+#[test]
+fn a_body_without_a_length_lasts_until_the_close_rfc9112_6_3() {
+    let (mut client, result) = client_after(b"HTTP/1.0 200 OK\r\n\r\nabc");
+    assert!(result.is_ok());
+    assert_eq!(client.capacity(), 0);
+    assert!(client.handle_close(NOW).is_ok());
+    assert_eq!(events(&mut client), [Event::End { id: StreamId(0) }]);
+}
+
+#[test]
+fn a_304_has_no_body_whatever_its_content_length_says_rfc9112_6_3() {
+    let (client, result) = client_after(b"HTTP/1.1 304 Not Modified\r\ncontent-length: 500\r\n\r\n");
+    assert!(result.is_ok());
+    assert_eq!(client.capacity(), 1);
+}
+
+#[test]
+fn offences_are_named() {
+    let fault = |text| client_after(text).1.unwrap_err();
+    assert_eq!(fault(b"nonsense\r\n\r\n"), PeerFault::MalformedHead.into());
+    assert_eq!(fault(b"HTTP/1.1 200 OK\r\ncontent-length: -1\r\n\r\n"), PeerFault::InvalidLength.into());
+    assert_eq!(
+        fault(b"HTTP/1.1 200 OK\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n"),
+        PeerFault::InvalidLength.into()
+    );
+    assert_eq!(
+        fault(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n"),
+        PeerFault::UnsupportedTransferCoding.into()
+    );
+    assert_eq!(
+        fault(b"HTTP/1.1 204 No Content\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n"),
+        PeerFault::UnexpectedResponse.into()
+    );
+    let (mut client, result) = client_after(b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nabc");
+    assert!(result.is_ok());
+    assert_eq!(client.handle_close(NOW), Err(PeerFault::Truncated.into()));
+}
+
+#[test]
+fn a_request_needs_exactly_one_host_rfc9112_3_2() {
+    for text in ["GET / HTTP/1.1\r\n\r\n", "GET / HTTP/1.1\r\nHost: a\r\nhost: b\r\n\r\n"] {
+        let result = Server::new().handle_input(NOW, &[Chunk::Bytes(text.into())]);
+        assert_eq!(result, Err(PeerFault::MalformedHead.into()), "{text}");
+    }
+}
+
+#[test]
+fn a_head_is_accepted_up_to_its_limits_and_refused_beyond() {
+    let with_fields = |count: usize| {
+        let fields = (1..count).map(|at| format!("f{at}: x\r\n")).collect::<String>();
+        format!("GET / HTTP/1.1\r\nhost: a\r\n{fields}\r\n")
+    };
+    let read = |text: String| Server::new().handle_input(NOW, &[Chunk::Bytes(text.into())]);
+    assert!(read(with_fields(MAX_FIELDS)).is_ok());
+    assert_eq!(read(with_fields(MAX_FIELDS + 1)), Err(PeerFault::HeadTooLarge.into()));
+
+    let of_len = |len: usize| {
+        let rest = "GET / HTTP/1.1\r\nhost: a\r\nx: \r\n\r\n".len();
+        format!("GET / HTTP/1.1\r\nhost: a\r\nx: {}\r\n\r\n", "y".repeat(len - rest))
+    };
+    assert!(read(of_len(MAX_HEAD)).is_ok());
+    assert_eq!(read(of_len(MAX_HEAD + 1)), Err(PeerFault::HeadTooLarge.into()));
+}
+
+#[test]
+fn an_endless_head_that_comes_byte_by_byte_is_refused_in_bounded_time() {
+    let mut server = Server::new();
+    let mut sent = 0;
+    while server.handle_input(NOW, &[Chunk::Bytes(Bytes::from_static(b"G"))]).is_ok() {
+        sent += 1;
+        assert!(sent <= MAX_HEAD, "the head is not bounded");
+    }
+}
+
+proptest! {
+    #[test]
+    fn however_the_bytes_are_cut_the_events_are_the_same(
+        sizes in prop::collection::vec(0_u64..5_000, 1..8),
+        uploads in prop::collection::vec(0_u64..2_000, 8),
+        piece in 1_usize..3_000,
+    ) {
+        let exchange = |piece: usize| {
+            let (mut client, mut server) = (Client::pipelining(), Server::new());
+            for (at, upload) in (0..sizes.len()).zip(&uploads) {
+                let fields = Fields::from_pairs([("content-length", upload.to_string())]);
+                let head = RequestHead { method: "POST".into(), ..RequestHead::get("a.test", &format!("/{at}"), fields) };
+                client.request(head.into(), Body { id: BodyId(100 + at as u32), len: *upload });
+            }
+            carry(&mut client, &mut server, piece).unwrap();
+            let asked = events(&mut server);
+            for (at, len) in sizes.iter().enumerate() {
+                server.respond(StreamId(at as u32), ok(*len), Body { id: BodyId(at as u32), len: *len });
+            }
+            carry(&mut server, &mut client, piece).unwrap();
+            (asked, events(&mut client))
+        };
+        let whole = exchange(usize::MAX);
+        let received: u64 = whole.1.iter().map(|e| if let Event::Data { len, .. } = e { *len } else { 0 }).sum();
+        prop_assert_eq!(received, sizes.iter().sum::<u64>());
+        prop_assert_eq!(exchange(piece), whole);
+    }
+
+    #[test]
+    fn no_input_makes_a_session_panic(text in prop::collection::vec(any::<u8>(), 0..400), cut in 1_usize..50) {
+        let (mut client, mut server) = (Client::persistent(), Server::new());
+        client.request(get("/"), Body::EMPTY);
+        client.poll_transmit(NOW, usize::MAX, &mut Wire::default());
+        for session in [&mut client as &mut dyn Session, &mut server] {
+            for piece in text.chunks(cut) {
+                if session.handle_input(NOW, &[Chunk::Bytes(Bytes::copy_from_slice(piece))]).is_err() {
+                    break;
+                }
+            }
+            events(session);
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! Web protocols as machines without I/O: bytes of one connection in, bytes and events out.
+//!
+//! Read first: the trait [`Session`] with [`ClientSession`] and [`ServerSession`], what they carry
+//! ([`Chunk`], [`Wire`]), and [`Event`]. A session never reads a clock or a socket; it makes bytes
+//! only when asked, and only as many as there is room for.
+//!
+//! ```
+//! use loadstone_http::{Body, BodyId, ClientSession, Event, Fields, RequestHead, ResponseHead};
+//! use loadstone_http::{ServerSession, Session, Wire, h1};
+//! use loadstone_units::Time;
+//!
+//! let (mut client, mut server) = (h1::Client::persistent(), h1::Server::new());
+//! let head = RequestHead::get("a.test", "/", Fields::default());
+//! client.request(head.into(), Body::EMPTY);
+//!
+//! let mut wire = Wire::default();
+//! client.poll_transmit(Time::ZERO, usize::MAX, &mut wire);
+//! server.handle_input(Time::ZERO, &wire.take_all()).unwrap();
+//! let Some(Event::Request { id, head, .. }) = server.poll_event() else { panic!() };
+//! assert_eq!(&head.path[..], b"/");
+//! server.respond(id, ResponseHead::new(200, Fields::default()).into(), Body { id: BodyId(0), len: 5 });
+//! ```
+//!
+//! Elsewhere: who opens connections and decides what to ask for (crate `load`), what carries the
+//! bytes (crates `net` and `sim`).
+
+mod chunk;
+mod error;
+pub mod h1;
+mod head;
+mod session;
+
+pub use chunk::{Body, BodyId, Chunk, Wire};
+pub use error::{Error, PeerFault};
+pub use head::{Fields, RequestHead, ResponseHead};
+pub use session::{ClientSession, Event, Protocol, ServerSession, Session, StreamId, UnknownProtocol};

@@ -1,0 +1,30 @@
+//! The quantities everything else is written in: [`Time`] of a run, [`Rate`] of a link,
+//! [`Probability`] of a loss, and [`Seed`], from which every random decision draws by name.
+//!
+//! Read first: [`Time`], [`Rate`], [`Seed`]. Elsewhere: what the quantities describe (crate `net`).
+//!
+//! ```
+//! use loadstone_units::{Rate, Seed, Time, parse};
+//! use std::time::Duration;
+//!
+//! let rate = Rate::from_bits_per_second(10_000_000);
+//! assert_eq!(rate.transmission(1500), Duration::from_micros(1200));
+//! assert_eq!(parse::duration("80ms").unwrap(), Duration::from_millis(80));
+//!
+//! let mut loss = Seed(7).stream("down.loss");
+//! let same = Seed(7).stream("down.loss").next_u64();
+//! assert_eq!(loss.next_u64(), same);
+//! assert_eq!(Time::ZERO + Duration::from_secs(1), Time::from_nanos(1_000_000_000));
+//! ```
+
+pub mod parse;
+mod probability;
+mod rate;
+mod seed;
+mod time;
+
+pub use parse::UnitError;
+pub use probability::Probability;
+pub use rate::Rate;
+pub use seed::{Seed, Stream};
+pub use time::Time;
