@@ -1,0 +1,127 @@
+//! Pages: what a browser has to fetch and compute, and what has to wait for what.
+//!
+//! A [`PageFile`] is a page as it is written down; [`Page`] is the same page checked and ready to
+//! be loaded. [`har`] and [`synthetic`] make page files from other things.
+
+mod build;
+mod file;
+pub mod har;
+mod heads;
+mod summary;
+pub mod synthetic;
+
+pub use file::{ComputeSpec, Field, HostSpec, Need, ObjectSpec, On, PageError, PageFile};
+pub use summary::Summary;
+
+use loadstone_http::{Body, RequestHead, ResponseHead};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// An activity of a page: an index into [`Page::activities`].
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct ActivityId(pub u32);
+
+/// A server of a page: an index into [`Page::hosts`].
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct HostId(pub u32);
+
+/// A page as a graph of activities.
+///
+/// Invariants, established by [`PageFile::build`] and re-checked nowhere: there is at least one
+/// object; [`Page::activities`] holds the objects first, in page order, then the compute nodes;
+/// every dependency names an activity of the page; there is no cycle.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Page {
+    /// The servers, in the order in which the page first names them.
+    pub hosts: Vec<Host>,
+    /// Objects first, in page order, then compute nodes.
+    pub activities: Vec<Activity>,
+    /// How many of the activities are objects.
+    pub objects: usize,
+}
+
+/// A server of a page.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Host {
+    /// Host and, if it is not the scheme's own, port; lower case.
+    pub name: String,
+    /// Whether its URLs are `https`.
+    pub secure: bool,
+    /// What its round trip takes beyond the access link's.
+    pub extra_rtt: Duration,
+    /// How long it thinks before each response, besides the object's own time.
+    pub think: Duration,
+}
+
+/// One thing that a page load consists of.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Activity {
+    /// The URL of an object, the name of a compute node; unique on the page.
+    pub name: String,
+    /// What has to happen before it begins. Empty: it begins with the load.
+    pub needs: Vec<Dependency>,
+    /// Whether the page is not loaded without it.
+    pub needed: bool,
+    /// Fetch or compute.
+    pub task: Task,
+}
+
+/// What an activity does.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Task {
+    /// Fetches an object.
+    Fetch(Fetch),
+    /// Keeps the browser's processor busy for this span.
+    Compute(Duration),
+}
+
+/// What there is to know about fetching an object.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Fetch {
+    /// From which server.
+    pub host: HostId,
+    /// What sort of thing it is, for people: `html`, `css`, `js`, `image`, `font`, ...
+    pub kind: String,
+    /// The head of the request.
+    pub request: Arc<RequestHead>,
+    /// The body of the request, nearly always empty.
+    pub upload: Body,
+    /// The head of the response.
+    pub response: Arc<ResponseHead>,
+    /// The body of the response.
+    pub body: Body,
+    /// How long the server thinks about this object, besides the host's time.
+    pub think: Duration,
+}
+
+/// One reason to wait.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Dependency {
+    /// The activity that is waited for.
+    pub on: ActivityId,
+    /// What about it.
+    pub trigger: Trigger,
+    /// Computing between the trigger and the beginning of the activity that waits.
+    pub delay: Duration,
+}
+
+/// The moment of an activity that another waits for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Trigger {
+    /// It begins: for an object, when the browser has found it.
+    Start,
+    /// This many bytes of the object's body have arrived (or all, if it has fewer).
+    Bytes(u64),
+    /// It is complete.
+    End,
+}
+
+impl Page {
+    /// The objects, in page order.
+    pub fn fetches(&self) -> impl ExactSizeIterator<Item = (&Activity, &Fetch)> {
+        self.activities[..self.objects].iter().map(|activity| match &activity.task {
+            Task::Fetch(fetch) => (activity, fetch),
+            Task::Compute(_) => unreachable!("objects come first"),
+        })
+    }
+}

@@ -1,0 +1,286 @@
+//! From a page file to a page: every rule that a page has to obey is checked here, once.
+
+use super::file::{ComputeSpec, HostSpec, Need, ObjectSpec, On, PageError, PageFile};
+use super::heads::{self, TooSmall};
+use super::{Activity, ActivityId, Dependency, Fetch, Host, HostId, Page, Task, Trigger};
+use loadstone_http::{Body, BodyId};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The most objects of a page.
+const MAX_OBJECTS: usize = 20_000;
+/// The largest body: 1 TB.
+const MAX_BODY: u64 = 1_000_000_000_000;
+/// The longest URL.
+const MAX_URL: usize = 16 * 1024;
+/// The largest head that a page may state.
+const MAX_STATED_HEAD: u32 = 32 * 1024;
+/// The longest computing or thinking: one hour.
+const MAX_MS: f64 = 3_600_000.0;
+
+/// A URL taken apart.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Url<'a> {
+    pub(super) secure: bool,
+    pub(super) authority: &'a str,
+    pub(super) path: &'a str,
+}
+
+impl<'a> Url<'a> {
+    /// Splits `https://host[:port]/path?query#fragment`; the fragment is not part of a request.
+    pub(super) fn split(url: &'a str) -> Option<Url<'a>> {
+        let (scheme, rest) = url.split_once("://")?;
+        let secure = match scheme {
+            s if s.eq_ignore_ascii_case("https") => true,
+            s if s.eq_ignore_ascii_case("http") => false,
+            _ => return None,
+        };
+        let rest = rest.split('#').next().unwrap_or_default();
+        let end = rest.find(['/', '?']).unwrap_or(rest.len());
+        let (authority, path) = rest.split_at(end);
+        let authority = authority.rsplit('@').next().unwrap_or_default();
+        let authority = authority.strip_suffix(if secure { ":443" } else { ":80" }).unwrap_or(authority);
+        let plain = |text: &str| text.bytes().all(|byte| byte > b' ' && byte != 0x7f);
+        let usable = !authority.is_empty() && plain(authority) && plain(path) && url.len() <= MAX_URL;
+        usable.then_some(Url { secure, authority, path })
+    }
+
+    /// The target as a request line has it.
+    fn target(&self) -> String {
+        if self.path.starts_with('/') { self.path.to_owned() } else { format!("/{}", self.path) }
+    }
+}
+
+impl PageFile {
+    /// Reads a page file.
+    ///
+    /// # Errors
+    /// If `text` is not JSON or has fields that a page file does not know.
+    pub fn from_json(text: &[u8]) -> Result<PageFile, PageError> {
+        serde_json::from_slice(text).map_err(|error| PageError::Json(error.to_string()))
+    }
+
+    /// Checks the page and makes it ready to be loaded.
+    ///
+    /// # Errors
+    /// If the page breaks one of the rules of [`Page`] or of its own fields.
+    pub fn build(&self) -> Result<Page, PageError> {
+        if self.objects.is_empty() {
+            return Err(PageError::Empty);
+        }
+        for (what, found) in [("objects", self.objects.len()), ("compute nodes", self.compute.len())] {
+            if found > MAX_OBJECTS {
+                return Err(PageError::TooMany { what, found, limit: MAX_OBJECTS });
+            }
+        }
+        let names = Names::of(self)?;
+        let mut hosts = Hosts::of(self)?;
+        let mut activities = Vec::with_capacity(self.objects.len() + self.compute.len());
+        for (index, object) in self.objects.iter().enumerate() {
+            let task = Task::Fetch(fetch(index, object, &mut hosts)?);
+            let needs = names.needs(object.node(), object.needs.as_deref(), index == 0)?;
+            let needed = object.needed.unwrap_or(true);
+            activities.push(Activity { name: object.node().to_owned(), needs, needed, task });
+        }
+        for compute in &self.compute {
+            let ms = milliseconds(|| format!("compute node '{}'", compute.name), "ms", compute.ms)?;
+            let needs = names.needs(&compute.name, compute.needs.as_deref(), false)?;
+            activities.push(Activity { name: compute.name.clone(), needs, needed: false, task: Task::Compute(ms) });
+        }
+        let page = Page { hosts: hosts.list, activities, objects: self.objects.len() };
+        acyclic(&page)?;
+        Ok(page)
+    }
+}
+
+impl ObjectSpec {
+    /// What `needs` calls this object: its name, or its URL.
+    pub fn node(&self) -> &str {
+        self.name.as_deref().unwrap_or(&self.url)
+    }
+}
+
+/// The activities' names.
+struct Names<'a> {
+    places: BTreeMap<&'a str, ActivityId>,
+}
+
+impl<'a> Names<'a> {
+    fn of(file: &'a PageFile) -> Result<Names<'a>, PageError> {
+        let names = file.objects.iter().map(ObjectSpec::node).chain(file.compute.iter().map(ComputeSpec::node));
+        let mut places = BTreeMap::new();
+        for (at, name) in names.enumerate() {
+            if places.insert(name, ActivityId(at as u32)).is_some() {
+                return Err(PageError::Duplicate(name.to_owned()));
+            }
+        }
+        Ok(Names { places })
+    }
+
+    /// The dependencies of `node`. Without any stated, all but the root wait for the root's end.
+    fn needs(&self, node: &str, needs: Option<&[Need]>, root: bool) -> Result<Vec<Dependency>, PageError> {
+        let Some(needs) = needs else {
+            let after_root = Dependency { on: ActivityId(0), trigger: Trigger::End, delay: Duration::ZERO };
+            return Ok(if root { Vec::new() } else { vec![after_root] });
+        };
+        let dependency = |need: &Need| {
+            let unknown = || PageError::UnknownNeed { node: node.to_owned(), missing: need.node.clone() };
+            let on = *self.places.get(need.node.as_str()).ok_or_else(unknown)?;
+            let delay = milliseconds(|| format!("'{node}'"), "needs.ms", need.ms)?;
+            let trigger = match need.on {
+                On::Start => Trigger::Start,
+                On::End => Trigger::End,
+                On::Bytes => Trigger::Bytes(need.bytes.unwrap_or(1)),
+            };
+            Ok(Dependency { on, trigger, delay })
+        };
+        needs.iter().map(dependency).collect()
+    }
+}
+
+impl ComputeSpec {
+    fn node(&self) -> &str {
+        &self.name
+    }
+}
+
+/// The hosts in the order in which they are first named. One name under `http` and `https` is two.
+struct Hosts<'a> {
+    list: Vec<Host>,
+    places: BTreeMap<(String, bool), HostId>,
+    specs: &'a BTreeMap<String, HostSpec>,
+}
+
+impl<'a> Hosts<'a> {
+    fn of(file: &'a PageFile) -> Result<Hosts<'a>, PageError> {
+        for (name, spec) in &file.hosts {
+            for (field, ms) in [("rtt_ms", spec.rtt_ms), ("think_ms", spec.think_ms)] {
+                milliseconds(|| format!("host '{name}'"), field, ms)?;
+            }
+        }
+        Ok(Hosts { list: Vec::new(), places: BTreeMap::new(), specs: &file.hosts })
+    }
+
+    fn id(&mut self, url: &Url<'_>) -> HostId {
+        let name = url.authority.to_ascii_lowercase();
+        let spec = self.specs.get(&name).copied().unwrap_or_default();
+        let list = &mut self.list;
+        *self.places.entry((name.clone(), url.secure)).or_insert_with(|| {
+            let span = |ms: f64| Duration::from_nanos((ms * 1e6).round() as u64);
+            list.push(Host { name, secure: url.secure, extra_rtt: span(spec.rtt_ms), think: span(spec.think_ms) });
+            HostId(list.len() as u32 - 1)
+        })
+    }
+}
+
+fn fetch(index: usize, object: &ObjectSpec, hosts: &mut Hosts<'_>) -> Result<Fetch, PageError> {
+    let place = || format!("object {index} ('{}')", shorten(&object.url));
+    let value = |field, value: String, remedy| PageError::Value { place: place(), field, value, remedy };
+    let url = Url::split(&object.url).ok_or_else(|| PageError::Url { index, url: shorten(&object.url) })?;
+    let upload_len = object.upload_bytes.unwrap_or(0);
+    for (field, bytes) in [("bytes", object.bytes), ("upload_bytes", upload_len)] {
+        if bytes > MAX_BODY {
+            return Err(value(field, bytes.to_string(), "at most 1 TB is supported"));
+        }
+    }
+    let method = object.method.as_deref().unwrap_or("GET");
+    if method.is_empty() || method.len() > 32 || !method.bytes().all(|byte| byte.is_ascii_uppercase()) {
+        return Err(value("method", method.to_owned(), "write it in capital letters, for instance GET"));
+    }
+    let status = object.status.unwrap_or(200);
+    if !(200..600).contains(&status) {
+        return Err(value("status", status.to_string(), "a final response has a status from 200 to 599"));
+    }
+    // RFC 9110, section 6.4.1: these responses have no content.
+    let bodiless = method == "HEAD" || status == 204 || status == 304;
+    let body_len = if bodiless { 0 } else { object.bytes };
+    let (authority, path) = (url.authority.to_ascii_lowercase(), url.target());
+    for (field, size) in
+        [("request_header_bytes", object.request_header_bytes), ("response_header_bytes", object.response_header_bytes)]
+    {
+        if let Some(size) = size.filter(|size| *size > MAX_STATED_HEAD) {
+            return Err(value(field, size.to_string(), "at most 32768 bytes of head are supported"));
+        }
+    }
+    let too_small = |field, size: Option<u32>, TooSmall { least }: TooSmall| {
+        let size = format!("{}, but {least} is the least for this URL", size.unwrap_or_default());
+        value(field, size, "make it larger, or leave it out")
+    };
+    let request = match &object.request_fields {
+        Some(fields) => heads::real_request(method, &authority, &path, upload_len, fields),
+        None => heads::sized_request(method, &authority, &path, upload_len, object.request_header_bytes)
+            .map_err(|error| too_small("request_header_bytes", object.request_header_bytes, error))?,
+    };
+    let response = match &object.response_fields {
+        Some(fields) => heads::real_response(status, body_len, fields),
+        None => heads::sized_response(status, &authority, body_len, object.response_header_bytes)
+            .map_err(|error| too_small("response_header_bytes", object.response_header_bytes, error))?,
+    };
+    Ok(Fetch {
+        host: hosts.id(&url),
+        kind: object.kind.clone().unwrap_or_else(|| kind_of(&path, index).to_owned()),
+        request: Arc::new(request),
+        upload: Body { id: BodyId(index as u32), len: upload_len },
+        response: Arc::new(response),
+        body: Body { id: BodyId(index as u32), len: body_len },
+        think: milliseconds(place, "think_ms", object.think_ms.unwrap_or(0.0))?,
+    })
+}
+
+/// The sort of an object, by the ending of its path.
+fn kind_of(path: &str, index: usize) -> &'static str {
+    let path = path.split('?').next().unwrap_or_default();
+    match path.rsplit_once('.').map(|(_, ending)| ending).unwrap_or_default() {
+        "html" | "htm" => "html",
+        "css" => "css",
+        "js" | "mjs" => "js",
+        "png" | "jpg" | "jpeg" | "gif" | "webp" | "avif" | "svg" | "ico" => "image",
+        "woff" | "woff2" | "ttf" | "otf" => "font",
+        "json" => "json",
+        _ if index == 0 => "html",
+        _ => "other",
+    }
+}
+
+/// A URL as an error shows it.
+fn shorten(url: &str) -> String {
+    if url.chars().count() <= 80 { url.to_owned() } else { url.chars().take(77).chain("...".chars()).collect() }
+}
+
+/// A span given in ms, from 0 to one hour.
+fn milliseconds(place: impl Fn() -> String, field: &'static str, ms: f64) -> Result<Duration, PageError> {
+    if (0.0..=MAX_MS).contains(&ms) {
+        return Ok(Duration::from_nanos((ms * 1e6).round() as u64));
+    }
+    let remedy = "give milliseconds from 0 to 3600000";
+    Err(PageError::Value { place: place(), field, value: ms.to_string(), remedy })
+}
+
+/// Refuses a page whose activities wait for one another (Kahn's algorithm: take away, again and
+/// again, what waits for nothing; what is left waits for itself).
+fn acyclic(page: &Page) -> Result<(), PageError> {
+    let mut missing: Vec<usize> = page.activities.iter().map(|activity| activity.needs.len()).collect();
+    let mut followers = vec![Vec::new(); page.activities.len()];
+    for (at, activity) in page.activities.iter().enumerate() {
+        for need in &activity.needs {
+            followers[need.on.0 as usize].push(at);
+        }
+    }
+    let mut free: Vec<usize> = (0..missing.len()).filter(|at| missing[*at] == 0).collect();
+    while let Some(at) = free.pop() {
+        for follower in &followers[at] {
+            missing[*follower] -= 1;
+            if missing[*follower] == 0 {
+                free.push(*follower);
+            }
+        }
+    }
+    match missing.iter().position(|count| *count > 0) {
+        Some(at) => Err(PageError::Cycle(shorten(&page.activities[at].name))),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests;

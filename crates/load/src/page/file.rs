@@ -1,0 +1,182 @@
+//! Pages as they are written down: the page file (`.page.json`).
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// A page file. In its smallest form `{"objects": [{"url": "https://a.test/", "bytes": 12800}]}`:
+/// the first object is the root, and all others start when it has arrived.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PageFile {
+    /// The objects, in page order; the first is the root.
+    pub objects: Vec<ObjectSpec>,
+    /// What the browser computes between fetches.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub compute: Vec<ComputeSpec>,
+    /// What is particular about some hosts, by the name in their URLs.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub hosts: BTreeMap<String, HostSpec>,
+}
+
+/// One object of a page file. Only `url` and `bytes` have to be given.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ObjectSpec {
+    /// Where it is: `https://host[:port]/path` or `http://...`. The host decides the server.
+    pub url: String,
+    /// Bytes of the response's body on the wire.
+    pub bytes: u64,
+    /// A name for `needs` to refer to where the URL alone is not unique.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// What sort of thing it is: `html`, `css`, `js`, `image`, `font`, ... From the URL's ending if
+    /// it is left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+    /// The request's method; GET if it is left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub method: Option<String>,
+    /// The response's status; 200 if it is left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<u16>,
+    /// Bytes of the request's body; 0 if it is left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub upload_bytes: Option<u64>,
+    /// Bytes of the request's head as HTTP/1.1 writes it, exactly; 400 if it is left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request_header_bytes: Option<u32>,
+    /// Bytes of the response's head as HTTP/1.1 writes it, exactly; 250 if it is left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub response_header_bytes: Option<u32>,
+    /// The request's real fields, instead of a size. Host and Content-Length are set by the program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request_fields: Option<Vec<Field>>,
+    /// The response's real fields, instead of a size. Content-Length is set by the program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub response_fields: Option<Vec<Field>>,
+    /// How long the server thinks about it, in ms.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub think_ms: Option<f64>,
+    /// What has to happen before it is asked for. If it is left out: the end of the root. An empty
+    /// list: it is asked for at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub needs: Option<Vec<Need>>,
+    /// Whether the page is not loaded without it; `true` if it is left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub needed: Option<bool>,
+}
+
+/// A header field: name and value.
+pub type Field = (String, String);
+
+/// A compute node of a page file.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ComputeSpec {
+    /// Its name, for `needs` to refer to.
+    pub name: String,
+    /// How long it takes, in ms.
+    pub ms: f64,
+    /// What has to happen before it begins. If it is left out: the end of the root.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub needs: Option<Vec<Need>>,
+}
+
+/// What is particular about a host.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct HostSpec {
+    /// What its round trip takes beyond the network's, in ms.
+    pub rtt_ms: f64,
+    /// How long it thinks before each response, in ms.
+    pub think_ms: f64,
+}
+
+/// A dependency of a page file.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Need {
+    /// The URL or name of an object, or the name of a compute node.
+    pub node: String,
+    /// Which moment of it; its end if it is left out.
+    #[serde(default)]
+    pub on: On,
+    /// With `"on": "bytes"`: how many bytes of its body have to have arrived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
+    /// Computing after that moment, in ms; 0 if it is left out.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub ms: f64,
+}
+
+fn is_zero(ms: &f64) -> bool {
+    *ms == 0.0
+}
+
+/// Which moment of an activity is waited for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum On {
+    /// It begins: for an object, when the browser has found it.
+    Start,
+    /// A number of bytes of the object's body have arrived.
+    Bytes,
+    /// It is complete.
+    #[default]
+    End,
+}
+
+/// Why a page cannot be used. The message says what and where; the caller adds the file.
+#[derive(Clone, PartialEq, Debug, thiserror::Error)]
+pub enum PageError {
+    /// Not JSON, or not of this form.
+    #[error("not a page file: {0}")]
+    Json(String),
+    /// No object at all.
+    #[error("the page has no objects: give at least one with url and bytes")]
+    Empty,
+    /// More than the program is made for.
+    #[error("the page has {found} {what}; at most {limit} are supported")]
+    TooMany {
+        /// Of what.
+        what: &'static str,
+        /// How many.
+        found: usize,
+        /// How many are allowed.
+        limit: usize,
+    },
+    /// A URL that names no web server.
+    #[error("object {index}: '{url}' is not a URL of the form https://host/path or http://host/path")]
+    Url {
+        /// The object's place, from 0.
+        index: usize,
+        /// What was given.
+        url: String,
+    },
+    /// A value out of its range.
+    #[error("{place}: {field} is {value}; {remedy}")]
+    Value {
+        /// Which object, compute node or host.
+        place: String,
+        /// Which of its fields.
+        field: &'static str,
+        /// What was given.
+        value: String,
+        /// What is allowed.
+        remedy: &'static str,
+    },
+    /// Two activities with one name.
+    #[error("two nodes are called '{0}': give one of them another \"name\"")]
+    Duplicate(String),
+    /// A dependency on nothing.
+    #[error("'{node}' needs '{missing}', which is not on the page")]
+    UnknownNeed {
+        /// Who needs it.
+        node: String,
+        /// What is missing.
+        missing: String,
+    },
+    /// Activities that wait for one another.
+    #[error("'{0}' waits for itself, through its needs")]
+    Cycle(String),
+}

@@ -1,0 +1,1 @@
+//! HAR files to page files.
