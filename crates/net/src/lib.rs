@@ -1,1 +1,35 @@
+//! What carries bytes between hosts, as machines without I/O: links and TCP.
+//!
+//! Read first: the trait [`Device`] (packets in, packets out later), [`Network`] (an access link in
+//! words), [`tcp::Endpoint`] (one end of a connection). Nothing here knows what the bytes mean:
+//! TCP counts them, and a packet is only asked its length.
+//!
+//! ```
+//! use loadstone_net::{Device, Link, Network, Packet};
+//! use loadstone_units::{Seed, Time};
+//!
+//! struct Datagram(u32);
+//! impl Packet for Datagram {
+//!     fn len(&self) -> u32 { self.0 }
+//! }
+//!
+//! let network: Network = "10/1mbit,100ms".parse().unwrap();
+//! let mut down = Link::new(&network.down(), Seed(1).stream("down.loss"));
+//! down.handle_packet(Time::ZERO, Datagram(1500));
+//! // 1.2 ms to put 1,500 bytes on a link of 10 Mbit/s, then half of the round trip.
+//! assert_eq!(down.poll_timeout(), Some(Time::from_nanos(51_200_000)));
+//! assert!(down.poll_packet(Time::from_nanos(51_199_999)).is_none());
+//! assert!(down.poll_packet(Time::from_nanos(51_200_000)).is_some());
+//! ```
+//!
+//! Elsewhere: whose bytes they are (crate `http`), who drives the machines (crate `sim`).
 
+mod device;
+mod link;
+mod network;
+pub mod tcp;
+pub mod tls;
+
+pub use device::{Device, Packet};
+pub use link::{Link, LinkCounts};
+pub use network::{Direction, Network, NetworkError, QueueLimit};

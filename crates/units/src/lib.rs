@@ -17,12 +17,14 @@
 //! assert_eq!(Time::ZERO + Duration::from_secs(1), Time::from_nanos(1_000_000_000));
 //! ```
 
+mod bounded;
 pub mod parse;
 mod probability;
 mod rate;
 mod seed;
 mod time;
 
+pub use bounded::{Bounded, OutOfRange};
 pub use parse::UnitError;
 pub use probability::Probability;
 pub use rate::Rate;

@@ -1,0 +1,119 @@
+//! One direction of a link: random loss, a drop-tail queue, serialisation, propagation.
+
+use crate::{Device, Direction, Packet, QueueLimit};
+use loadstone_units::{Probability, Rate, Stream, Time};
+use std::collections::VecDeque;
+use std::time::Duration;
+
+/// One direction of a link.
+///
+/// In this order a packet meets: random loss (one draw each in order of arrival; a lost packet
+/// takes no queue and no time), the queue (which counts what waits, not what is being sent),
+/// serialisation at the link's rate, propagation.
+#[derive(Debug)]
+pub struct Link<P> {
+    rate: Rate,
+    propagation: Duration,
+    queue: QueueLimit,
+    loss: Probability,
+    draws: Stream,
+    /// When the last accepted packet has left the serialiser.
+    busy_until: Time,
+    /// The packets whose serialisation has not begun: when it begins, and their bytes.
+    waiting: VecDeque<(Time, u32)>,
+    waiting_bytes: u64,
+    /// All accepted packets that have not come out, and when they do.
+    inside: VecDeque<(Time, P)>,
+    counts: LinkCounts,
+}
+
+/// What one direction of a link has met.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct LinkCounts {
+    /// Packets that entered, lost and dropped ones included.
+    pub packets: u64,
+    /// Bytes that entered, lost and dropped ones included.
+    pub bytes: u64,
+    /// Packets lost at random.
+    pub lost: u64,
+    /// Packets dropped at a full queue.
+    pub dropped: u64,
+}
+
+impl<P> Link<P> {
+    /// An idle link that takes its loss draws from `draws`.
+    pub fn new(direction: &Direction, draws: Stream) -> Link<P> {
+        Link {
+            rate: direction.rate,
+            propagation: direction.propagation,
+            queue: direction.queue,
+            loss: direction.loss,
+            draws,
+            busy_until: Time::ZERO,
+            waiting: VecDeque::new(),
+            waiting_bytes: 0,
+            inside: VecDeque::new(),
+            counts: LinkCounts::default(),
+        }
+    }
+
+    /// What has been met so far.
+    pub fn counts(&self) -> LinkCounts {
+        self.counts
+    }
+
+    /// Forgets the packets whose serialisation has begun by `now`.
+    fn start_serialising(&mut self, now: Time) {
+        while let Some((start, bytes)) = self.waiting.front().copied().filter(|(start, _)| *start <= now) {
+            debug_assert!(start <= now);
+            self.waiting_bytes -= u64::from(bytes);
+            self.waiting.pop_front();
+        }
+    }
+
+    /// Whether `len` more bytes may wait.
+    fn has_room(&self, len: u32) -> bool {
+        match self.queue {
+            QueueLimit::Packets(limit) => self.waiting.len() < limit as usize,
+            QueueLimit::Bytes(limit) => self.waiting_bytes + u64::from(len) <= limit,
+        }
+    }
+}
+
+impl<P: Packet> Device<P> for Link<P> {
+    fn handle_packet(&mut self, now: Time, packet: P) {
+        let len = packet.len();
+        self.counts.packets += 1;
+        self.counts.bytes += u64::from(len);
+        if self.loss > Probability::ZERO && self.loss.draw(&mut self.draws) {
+            self.counts.lost += 1;
+            return;
+        }
+        let start = now.max(self.busy_until);
+        if start > now {
+            self.start_serialising(now);
+            if !self.has_room(len) {
+                self.counts.dropped += 1;
+                return;
+            }
+            self.waiting.push_back((start, len));
+            self.waiting_bytes += u64::from(len);
+        }
+        self.busy_until = start + self.rate.transmission(len);
+        self.inside.push_back((self.busy_until + self.propagation, packet));
+    }
+
+    fn poll_packet(&mut self, now: Time) -> Option<P> {
+        if self.inside.front()?.0 > now {
+            return None;
+        }
+        self.inside.pop_front().map(|(_, packet)| packet)
+    }
+
+    fn poll_timeout(&self) -> Option<Time> {
+        self.inside.front().map(|(out, _)| *out)
+    }
+}
+
+#[cfg(test)]
+mod tests;

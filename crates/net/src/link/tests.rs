@@ -1,0 +1,105 @@
+use super::*;
+use crate::Network;
+use loadstone_units::Seed;
+use proptest::prelude::*;
+
+impl Packet for u32 {
+    fn len(&self) -> u32 {
+        *self
+    }
+}
+
+fn down(network: &str) -> Link<u32> {
+    let network: Network = network.parse().unwrap();
+    Link::new(&network.down(), Seed(1).stream("down.loss"))
+}
+
+fn ms(ms: f64) -> Time {
+    Time::from_nanos((ms * 1e6) as u64)
+}
+
+/// All packets and when they come out.
+fn drain(link: &mut Link<u32>) -> Vec<(Time, u32)> {
+    let mut out = Vec::new();
+    while let Some(at) = link.poll_timeout() {
+        assert!(link.poll_packet(Time::from_nanos(at.as_nanos() - 1)).is_none(), "a packet came before its time");
+        out.extend(link.poll_packet(at).map(|packet| (at, packet)));
+    }
+    out
+}
+
+#[test]
+fn packets_queue_behind_one_another_at_the_rate() {
+    let mut link = down("10mbit,100ms");
+    link.handle_packet(ms(0.0), 1500);
+    link.handle_packet(ms(0.0), 1500);
+    link.handle_packet(ms(10.0), 1500);
+    assert_eq!(drain(&mut link), [(ms(51.2), 1500), (ms(52.4), 1500), (ms(61.2), 1500)]);
+}
+
+#[test]
+fn the_queue_counts_what_waits_not_what_is_being_sent() {
+    let mut link = down("10mbit,100ms,queue=1p");
+    for _ in 0..3 {
+        link.handle_packet(ms(0.0), 1500);
+    }
+    assert_eq!(link.counts().dropped, 1, "one is sent, one waits, the third finds no room");
+    // At 1.2 ms the second begins to be sent, so a place is free again, and not a moment before.
+    link.handle_packet(Time::from_nanos(1_199_999), 1500);
+    assert_eq!(link.counts().dropped, 2);
+    link.handle_packet(ms(1.2), 1500);
+    assert_eq!(link.counts().dropped, 2);
+    assert_eq!(drain(&mut link).len(), 3);
+}
+
+#[test]
+fn a_queue_in_ms_is_the_bytes_of_the_down_rate_in_both_directions() {
+    let network: Network = "10/1mbit,100ms,queue=100ms".parse().unwrap();
+    assert_eq!(network.down().queue, QueueLimit::Bytes(125_000));
+    assert_eq!(network.up().queue, QueueLimit::Bytes(125_000));
+}
+
+#[test]
+fn a_lost_packet_takes_no_queue_and_no_time() {
+    let network: Network = "10mbit,100ms,50%".parse().unwrap();
+    let mut draws = Seed(1).stream("down.loss");
+    let fate: Vec<bool> = (0..20).map(|_| draws.next_f64() < 0.5).collect();
+    let mut link = Link::new(&network.down(), Seed(1).stream("down.loss"));
+    (0..20).for_each(|_| link.handle_packet(Time::ZERO, 1500));
+    let survivors = fate.iter().filter(|lost| !**lost).count();
+    let out = drain(&mut link);
+    assert_eq!(out.len(), survivors);
+    assert_eq!(out.last().map(|(at, _)| *at), Some(ms(50.0 + 1.2 * survivors as f64)));
+}
+
+proptest! {
+    #[test]
+    fn nothing_leaves_early_or_above_the_rate_and_every_packet_is_accounted_for(
+        arrivals in prop::collection::vec((0_u64..5_000_000, 40_u32..1500), 1..200),
+        loss in 0..60_u32,
+        limit in 1_u32..50,
+    ) {
+        let mut link = down(&format!("3mbit,40ms,{loss}%,queue={limit}p"));
+        let (mut now, mut last) = (0, ms(20.0));
+        let mut out = Vec::new();
+        for (gap, len) in &arrivals {
+            now += gap;
+            link.handle_packet(Time::from_nanos(now), *len);
+            let mut packets = Vec::new();
+            while let Some(packet) = link.poll_packet(Time::from_nanos(now)) {
+                packets.push(packet);
+            }
+            out.extend(packets);
+        }
+        for (at, packet) in drain(&mut link) {
+            let least = Rate::from_bits_per_second(3_000_000).transmission(packet);
+            prop_assert!(out.len() > 1_000_000 || at >= last + least || last == ms(20.0));
+            last = at;
+            out.push(packet);
+        }
+        let counts = link.counts();
+        prop_assert_eq!(counts.packets, arrivals.len() as u64);
+        prop_assert_eq!(counts.bytes, arrivals.iter().map(|(_, len)| u64::from(*len)).sum::<u64>());
+        prop_assert_eq!(out.len() as u64 + counts.lost + counts.dropped, counts.packets);
+    }
+}

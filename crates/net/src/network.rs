@@ -1,0 +1,282 @@
+//! An access link in words: `10/1mbit,100ms,loss=1%,queue=100ms`.
+
+use loadstone_units::{Probability, Rate, UnitError, parse};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+/// The link between a client and the servers, both directions.
+///
+/// As text: `DOWN[/UP],RTTms[,loss=DOWN%[/UP%]][,queue=100ms|64KB|1000p]`, or the name of a preset.
+/// `10/1mbit,100ms,1%` is short for `loss=1%`; one loss figure means each direction by itself.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Network {
+    down: Rate,
+    up: Rate,
+    rtt: Duration,
+    loss_down: Probability,
+    loss_up: Probability,
+    queue: QueueText,
+}
+
+/// One direction of a network, as a link needs it.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Direction {
+    /// The rate of serialisation.
+    pub rate: Rate,
+    /// Half of the round trip.
+    pub propagation: Duration,
+    /// What may wait.
+    pub queue: QueueLimit,
+    /// The probability that a packet is lost, each by itself.
+    pub loss: Probability,
+}
+
+/// How much may wait at a link.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum QueueLimit {
+    /// Packets.
+    Packets(u32),
+    /// Bytes.
+    Bytes(u64),
+}
+
+/// The queue as it was written.
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum QueueText {
+    /// The bytes of this time at the down rate.
+    Time(Duration),
+    Bytes(u64),
+    Packets(u32),
+}
+
+const DEFAULT_QUEUE: QueueText = QueueText::Time(Duration::from_millis(100));
+/// A full-sized IP packet: a queue that holds no such packet would never let one wait.
+const MTU: u64 = 1500;
+
+/// Networks with names, in the order in which they are shown.
+const PRESETS: [(&str, &str); 4] = [
+    ("cable", "20/2mbit,20ms"),
+    ("dsl", "10/1mbit,100ms"),
+    ("dsl-lossy", "10/1mbit,100ms,loss=1%"),
+    ("3g", "1.6mbit/768kbit,300ms"),
+];
+
+/// A text that is no network.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("network '{network}': {why}")]
+pub struct NetworkError {
+    network: String,
+    why: String,
+}
+
+impl Network {
+    /// The names of the presets with what they stand for.
+    pub fn presets() -> impl Iterator<Item = (&'static str, &'static str)> {
+        PRESETS.into_iter()
+    }
+
+    /// From the servers to the client.
+    pub fn down(&self) -> Direction {
+        self.direction(self.down, self.loss_down)
+    }
+
+    /// From the client to the servers.
+    pub fn up(&self) -> Direction {
+        self.direction(self.up, self.loss_up)
+    }
+
+    /// The round trip without queueing and serialisation.
+    pub fn rtt(&self) -> Duration {
+        self.rtt
+    }
+
+    /// Whether chance has a part in it.
+    pub fn is_random(&self) -> bool {
+        self.loss_down > Probability::ZERO || self.loss_up > Probability::ZERO
+    }
+
+    fn direction(&self, rate: Rate, loss: Probability) -> Direction {
+        let queue = match self.queue {
+            QueueText::Packets(count) => QueueLimit::Packets(count),
+            QueueText::Bytes(bytes) => QueueLimit::Bytes(bytes),
+            QueueText::Time(span) => QueueLimit::Bytes(self.down.bytes_in(span).max(MTU)),
+        };
+        Direction { rate, propagation: self.rtt / 2, queue, loss }
+    }
+}
+
+impl Default for Network {
+    /// `10/1mbit,100ms`.
+    fn default() -> Network {
+        "dsl".parse().expect("a preset is a network")
+    }
+}
+
+impl FromStr for Network {
+    type Err = NetworkError;
+
+    fn from_str(text: &str) -> Result<Network, NetworkError> {
+        let written = PRESETS.iter().find(|(name, _)| *name == text).map_or(text, |(_, written)| written);
+        parse_network(written).map_err(|why| NetworkError { network: text.to_owned(), why })
+    }
+}
+
+fn parse_network(text: &str) -> Result<Network, String> {
+    let unit = |error: UnitError| error.to_string();
+    let mut parts = text.split(',').map(str::trim);
+    let rates = parts.next().unwrap_or_default();
+    let Some(rtt) = parts.next() else {
+        let names: Vec<&str> = PRESETS.iter().map(|(name, _)| *name).collect();
+        return Err(format!("write rate and round trip, for instance 10/1mbit,100ms, or one of {}", names.join(", ")));
+    };
+    let (down, up) = parse::rate_pair(rates).map_err(unit)?;
+    let rtt = parse::duration(rtt).map_err(unit)?;
+    let none = Probability::ZERO;
+    let mut network = Network { down, up, rtt, loss_down: none, loss_up: none, queue: DEFAULT_QUEUE };
+    for part in parts {
+        match part.split_once('=') {
+            Some(("loss", loss)) => (network.loss_down, network.loss_up) = parse_loss(loss)?,
+            None if part.ends_with('%') => (network.loss_down, network.loss_up) = parse_loss(part)?,
+            Some(("queue", queue)) => network.queue = parse_queue(queue)?,
+            Some(("trace", _)) => return Err("links that follow a trace are not supported yet".to_owned()),
+            _ => return Err(format!("'{part}' is unknown: after rate and round trip come loss=1% and queue=100ms")),
+        }
+    }
+    Ok(network)
+}
+
+fn parse_loss(text: &str) -> Result<(Probability, Probability), String> {
+    let one = |text: &str| {
+        let loss = parse::percentage(text).map_err(|error| error.to_string())?;
+        if loss.value() < 1.0 {
+            Ok(loss)
+        } else {
+            Err(format!("with a loss of {text} nothing ever arrives: give less than 100%"))
+        }
+    };
+    match text.split_once('/') {
+        Some((down, up)) => Ok((one(down)?, one(up)?)),
+        None => one(text).map(|loss| (loss, loss)),
+    }
+}
+
+fn parse_queue(text: &str) -> Result<QueueText, String> {
+    let too_small = || format!("a queue of {text} holds no packet of {MTU} bytes: give more");
+    if let Some(count) = text.strip_suffix('p') {
+        return match count.parse() {
+            Ok(0) => Err(too_small()),
+            Ok(count) => Ok(QueueText::Packets(count)),
+            Err(_) => Err(format!("'{text}' is no queue: write for instance 1000p, 64KB or 100ms")),
+        };
+    }
+    if let Ok(span) = parse::duration(text) {
+        // A whole packet may always wait: see Network::direction.
+        return if span.is_zero() { Err(too_small()) } else { Ok(QueueText::Time(span)) };
+    }
+    let bytes = parse::bytes(text);
+    let bytes = bytes.map_err(|_| format!("'{text}' is no queue: write for instance 1000p, 64KB or 100ms"))?;
+    if bytes < MTU { Err(too_small()) } else { Ok(QueueText::Bytes(bytes)) }
+}
+
+impl fmt::Display for Network {
+    /// In the notation that is read; the default queue is left out.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.down)?;
+        if self.up != self.down {
+            write!(f, "/{}", self.up)?;
+        }
+        write!(f, ",{}ms", self.rtt.as_secs_f64() * 1e3)?;
+        let percent = |loss: Probability| loss.value() * 100.0;
+        if self.is_random() {
+            write!(f, ",loss={}%", percent(self.loss_down))?;
+            if self.loss_up != self.loss_down {
+                write!(f, "/{}%", percent(self.loss_up))?;
+            }
+        }
+        match self.queue {
+            queue if queue == DEFAULT_QUEUE => Ok(()),
+            QueueText::Time(span) => write!(f, ",queue={}ms", span.as_secs_f64() * 1e3),
+            QueueText::Bytes(bytes) => write!(f, ",queue={bytes}B"),
+            QueueText::Packets(count) => write!(f, ",queue={count}p"),
+        }
+    }
+}
+
+impl TryFrom<String> for Network {
+    type Error = NetworkError;
+
+    fn try_from(text: String) -> Result<Network, NetworkError> {
+        text.parse()
+    }
+}
+
+impl From<Network> for String {
+    fn from(network: Network) -> String {
+        network.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn parsed(text: &str) -> Network {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn the_notation_says_what_the_design_says() {
+        let network = parsed("1.6mbit/768kbit,300ms,loss=1%/0.5%,queue=1000p");
+        assert_eq!(network.down().rate.bits_per_second(), 1_600_000);
+        assert_eq!(network.up().rate.bits_per_second(), 768_000);
+        assert_eq!(network.up().propagation, Duration::from_millis(150));
+        assert_eq!((network.down().loss.value(), network.up().loss.value()), (0.01, 0.005));
+        assert_eq!(network.up().queue, QueueLimit::Packets(1000));
+        assert_eq!(parsed("10/1mbit,100ms,1%"), parsed("10mbit/1mbit,100ms,loss=1%/1%"));
+        assert_eq!(parsed("dsl"), parsed("10/1mbit,100ms,queue=100ms"));
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_what_to_write() {
+        for (text, expected) in [
+            ("", "write rate and round trip"),
+            ("10mbit", "write rate and round trip"),
+            ("-10mbit,100ms", "'-10mbit' is no rate"),
+            ("0mbit,100ms", "above zero"),
+            ("10mbit,100", "'100' is no time"),
+            ("10mbit,-5ms", "is no time"),
+            ("10mbit,100ms,100%", "nothing ever arrives"),
+            ("10mbit,100ms,loss=120%", "is no percentage"),
+            ("10mbit,100ms,queue=0p", "holds no packet"),
+            ("10mbit,100ms,queue=10B", "holds no packet"),
+            ("10mbit,100ms,queue=x", "is no queue"),
+            ("10mbit,100ms,colour=red", "'colour=red' is unknown"),
+        ] {
+            let message = text.parse::<Network>().unwrap_err().to_string();
+            assert!(message.contains(expected) && !message.contains('\n'), "{text}: {message}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read_back(
+            (down, up) in (1_u64..2_000_000_000, 1_u64..2_000_000_000),
+            rtt in 0_u64..2_000_000,
+            loss in 0_u32..1000,
+            queue in prop_oneof!["[1-9][0-9]{0,3}p", "[1-9][0-9]{0,2}ms", "[2-9][0-9]{0,3}KB"],
+        ) {
+            let text = format!("{down}bit/{up}bit,{rtt}us,loss={}%,queue={queue}", f64::from(loss) / 10.0 * 0.99);
+            let network = parsed(&text);
+            prop_assert_eq!(parsed(&network.to_string()), network);
+        }
+
+        #[test]
+        fn no_text_makes_it_panic(text in "[0-9a-z,/=%. -]{0,40}") {
+            let _ = text.parse::<Network>();
+        }
+    }
+}

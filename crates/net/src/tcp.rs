@@ -1,0 +1,29 @@
+//! TCP as a machine: one end of a connection, counting bytes.
+//!
+//! ```text
+//!   write, close ──> ┌──────────┐ ──> poll_segment
+//!                    │ Endpoint │     sender: what goes next     (recovery, congestion, rtt)
+//!   read  <───────── └──────────┘ <── handle_segment
+//!                                     receiver: what has come    (assembler, delayed acks)
+//! ```
+//!
+//! Sequence numbers are 64-bit offsets: the SYN is number 0, the first byte of data number 1, the
+//! FIN follows the last byte. They never wrap, so they compare as they are. Bytes are counted and
+//! not carried; whoever drives an endpoint keeps the bytes themselves.
+
+mod assembler;
+mod config;
+mod congestion;
+mod endpoint;
+mod receiver;
+mod rtt;
+mod scoreboard;
+mod segment;
+mod sender;
+mod state;
+mod timer;
+
+pub use config::{Config, Congestion, InitialWindow, Profile};
+pub use endpoint::Endpoint;
+pub use segment::{Flags, Sacks, Segment};
+pub use state::State;

@@ -1,0 +1,237 @@
+//! CUBIC's window (RFC 9438).
+//!
+//! Arithmetic is in `f64` with additions, multiplications and divisions only, which IEEE 754
+//! defines to the last bit; the cube root is an integer one. So a run gives the same bits on every
+//! machine.
+
+use super::{Acked, Controller};
+use loadstone_units::Time;
+use std::time::Duration;
+
+/// RFC 9438, section 5: the aggressiveness in segments per cubic second.
+const C: f64 = 0.4;
+/// RFC 9438, section 4.6: what is left of the window after a loss.
+const BETA: f64 = 0.7;
+/// RFC 9438, section 4.3: the growth that makes the Reno-friendly window as fast as Reno.
+const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
+
+/// All windows in segments.
+#[derive(Debug)]
+pub(super) struct Cubic {
+    mss: u64,
+    initial: f64,
+    cwnd: f64,
+    /// `cwnd` in bytes.
+    window: u64,
+    ssthresh: f64,
+    /// The window before the last reduction (with fast convergence, a little less).
+    w_max: f64,
+    /// The window just before the last reduction.
+    cwnd_prior: f64,
+    /// The stage of congestion avoidance since the last reduction, once it has begun.
+    epoch: Option<Epoch>,
+}
+
+#[derive(Debug)]
+struct Epoch {
+    start: Time,
+    /// The time in seconds that the cubic curve takes to reach `w_max`.
+    k: f64,
+    /// What the window would be with Reno.
+    w_est: f64,
+}
+
+impl Cubic {
+    pub(super) fn new(initial: u64, mss: u64) -> Cubic {
+        let cwnd = initial as f64 / mss as f64;
+        Cubic {
+            mss,
+            initial: cwnd,
+            cwnd,
+            window: initial,
+            ssthresh: f64::INFINITY,
+            w_max: 0.0,
+            cwnd_prior: 0.0,
+            epoch: None,
+        }
+    }
+
+    fn set_window(&mut self, cwnd: f64) {
+        self.cwnd = cwnd;
+        // Up to a thousandth of a byte below a whole number is that number.
+        self.window = (cwnd * self.mss as f64 + 0.001) as u64;
+    }
+
+    fn segments(&self, bytes: u64) -> f64 {
+        bytes as f64 / self.mss as f64
+    }
+
+    fn begin_epoch(&mut self, now: Time) -> Epoch {
+        // Figure 2: K = cbrt((W_max - cwnd_epoch) / C); zero where the window is already above.
+        self.w_max = self.w_max.max(self.cwnd);
+        let k_millis = cube_root(((self.w_max - self.cwnd) / C * 1e9) as u64);
+        Epoch { start: now, k: k_millis as f64 / 1e3, w_est: self.cwnd }
+    }
+
+    /// Congestion avoidance: the window after `acked` more segments.
+    fn avoid(&mut self, acked: f64, now: Time, rtt: Duration) -> f64 {
+        let mut epoch = match self.epoch.take() {
+            Some(epoch) => epoch,
+            None => self.begin_epoch(now),
+        };
+        // Figure 1: W_cubic(t) = C * (t - K)^3 + W_max
+        let since = now.since(epoch.start).as_nanos() as f64 / 1e9;
+        let (k, w_max) = (epoch.k, self.w_max);
+        let w_cubic = |t: f64| C * (t - k) * (t - k) * (t - k) + w_max;
+        // Figure 4: W_est = W_est + alpha * (segments_acked / cwnd); alpha is 1 from cwnd_prior on.
+        let alpha = if epoch.w_est >= self.cwnd_prior { 1.0 } else { ALPHA };
+        epoch.w_est += alpha * acked / self.cwnd;
+        // Section 4.2: the target is the curve one round trip on, within [cwnd, 1.5 * cwnd].
+        let target = w_cubic(since + rtt.as_nanos() as f64 / 1e9).clamp(self.cwnd, 1.5 * self.cwnd);
+        let w_est = epoch.w_est;
+        self.epoch = Some(epoch);
+        if w_cubic(since) < w_est {
+            // Section 4.3: the Reno-friendly region.
+            self.cwnd.max(w_est)
+        } else {
+            // Sections 4.4 and 4.5: concave and convex region.
+            self.cwnd + (target - self.cwnd) / self.cwnd * acked
+        }
+    }
+
+    /// Section 4.6, multiplicative decrease, and 4.7, fast convergence.
+    fn reduce(&mut self, flight: u64) {
+        let converging = self.cwnd < self.w_max;
+        self.cwnd_prior = self.cwnd;
+        self.w_max = if converging { self.cwnd * (1.0 + BETA) / 2.0 } else { self.cwnd };
+        self.ssthresh = (self.segments(flight) * BETA).max(2.0);
+        self.epoch = None;
+    }
+}
+
+impl Controller for Cubic {
+    fn window(&self) -> u64 {
+        self.window
+    }
+
+    fn in_slow_start(&self) -> bool {
+        self.cwnd < self.ssthresh
+    }
+
+    fn on_ack(&mut self, ack: Acked) {
+        let mut acked = self.segments(ack.bytes);
+        if self.in_slow_start() {
+            let growth = acked.min(self.ssthresh - self.cwnd);
+            self.set_window(self.cwnd + growth);
+            acked -= growth;
+        }
+        if acked > 0.0 {
+            let cwnd = self.avoid(acked, ack.now, ack.rtt);
+            self.set_window(cwnd);
+        }
+    }
+
+    fn on_loss(&mut self, flight: u64) {
+        self.reduce(flight);
+        self.set_window(self.ssthresh);
+    }
+
+    fn on_timeout(&mut self, flight: u64, again: bool) {
+        if !again {
+            self.reduce(flight);
+        }
+        self.set_window(1.0);
+        self.epoch = None;
+    }
+
+    fn on_idle(&mut self) {
+        self.set_window(self.cwnd.min(self.initial));
+        // Section 5.8: time without data must not count as growth.
+        self.epoch = None;
+    }
+}
+
+/// The largest whole number whose cube is at most `n`.
+fn cube_root(n: u64) -> u64 {
+    let mut root = 0_u64;
+    for bit in (0..22).rev() {
+        let candidate = root | 1 << bit;
+        if candidate.checked_pow(3).is_some_and(|cube| cube <= n) {
+            root = candidate;
+        }
+    }
+    root
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MSS: u64 = 1000;
+    const RTT: Duration = Duration::from_millis(100);
+
+    /// The window in segments at the end of each round, all of it being acknowledged each round.
+    fn rounds(cubic: &mut Cubic, from: Time, count: usize) -> Vec<u64> {
+        let mut now = from;
+        let mut round = || {
+            now += RTT;
+            for _ in 0..cubic.window() / MSS {
+                cubic.on_ack(Acked { now, bytes: MSS, rtt: RTT });
+            }
+            cubic.window() / MSS
+        };
+        (0..count).map(|_| round()).collect()
+    }
+
+    #[test]
+    fn the_cube_root_is_exact() {
+        for n in [0, 1, 7, 8, 26, 27, 1_000_000_000, u64::MAX] {
+            let root = cube_root(n);
+            assert!(root.pow(3) <= n && (root + 1).checked_pow(3).is_none_or(|cube| cube > n), "{n}");
+        }
+    }
+
+    #[test]
+    fn slow_start_doubles() {
+        assert_eq!(rounds(&mut Cubic::new(10 * MSS, MSS), Time::ZERO, 3), [20, 40, 80]);
+    }
+
+    #[test]
+    fn after_a_loss_the_window_returns_to_w_max_in_k_seconds_rfc9438_4_2() {
+        let mut cubic = Cubic::new(1000 * MSS, MSS);
+        cubic.on_loss(1000 * MSS);
+        assert_eq!(cubic.window(), 700 * MSS);
+        // K = cbrt(300 / 0.4) = 9.09 s = 91 rounds; the window is then at W_max, and flat there.
+        let curve = rounds(&mut cubic, Time::ZERO, 92);
+        assert!((985..=1003).contains(&curve[90]), "{curve:?}");
+        assert!(curve[90] - curve[80] < 10, "flat around W_max");
+        assert!(curve[10] - curve[0] > 50, "steep after the loss");
+        assert!(curve.windows(2).all(|pair| pair[0] <= pair[1]));
+    }
+
+    #[test]
+    fn on_small_windows_it_is_no_slower_than_reno_rfc9438_4_3() {
+        let mut cubic = Cubic::new(20 * MSS, MSS);
+        cubic.on_loss(20 * MSS);
+        // Reno-friendly: 0.53 segments a round from 14 on reach 20 in about 12 rounds; by the cubic
+        // curve alone K = cbrt(6 / 0.4) = 2.5 s = 25 rounds would be needed.
+        let curve = rounds(&mut cubic, Time::ZERO, 14);
+        assert!(curve[13] >= 20, "{curve:?}");
+    }
+
+    #[test]
+    fn fast_convergence_gives_way_to_newcomers_rfc9438_4_7() {
+        let mut cubic = Cubic::new(100 * MSS, MSS);
+        cubic.on_loss(100 * MSS);
+        cubic.on_loss(70 * MSS);
+        assert_eq!(cubic.w_max, 70.0 * 0.85);
+    }
+
+    #[test]
+    fn a_timeout_leaves_one_segment() {
+        let mut cubic = Cubic::new(100 * MSS, MSS);
+        cubic.on_timeout(100 * MSS, false);
+        assert_eq!(cubic.window(), MSS);
+        assert_eq!(cubic.ssthresh, 70.0);
+    }
+}

@@ -1,0 +1,249 @@
+//! One end of a connection.
+
+use super::config::{Config, Constants};
+use super::receiver::{Ack, Receiver};
+use super::segment::{Flags, Sacks, Segment};
+use super::sender::Sender;
+use super::state::State;
+use super::timer::{Timer, Timers};
+use loadstone_units::Time;
+
+/// One end of a connection.
+///
+/// Methods come in four kinds: `handle_*` tells it what the world did, `poll_*` asks what it wants,
+/// plain verbs command it, `&self` getters look. After each `handle_*` or command call
+/// [`Endpoint::poll_segment`] until it gives nothing, then come back at
+/// [`Endpoint::poll_timeout`].
+///
+/// While the program has more to write, write up to [`Endpoint::room`] before each
+/// [`Endpoint::poll_segment`]: a segment takes what is there and does not wait for more.
+#[derive(Debug)]
+pub struct Endpoint {
+    constants: Constants,
+    state: State,
+    sender: Sender,
+    receiver: Receiver,
+    timers: Timers,
+    /// A SYN, or a SYN and ACK, is to be sent.
+    handshake_due: bool,
+    handshakes_sent: u32,
+}
+
+impl Endpoint {
+    /// The end that opens the connection: its SYN is due at once.
+    pub fn connect(config: &Config) -> Endpoint {
+        Endpoint { handshake_due: true, ..Endpoint::new(config, State::SynSent) }
+    }
+
+    /// The end that waits for a SYN.
+    pub fn listen(config: &Config) -> Endpoint {
+        Endpoint::new(config, State::Listen)
+    }
+
+    fn new(config: &Config, state: State) -> Endpoint {
+        let constants = config.profile.constants();
+        Endpoint {
+            constants,
+            state,
+            sender: Sender::new(config, &constants),
+            receiver: Receiver::new(&constants),
+            timers: Timers::new(),
+            handshake_due: false,
+            handshakes_sent: 0,
+        }
+    }
+
+    /// A segment has arrived.
+    pub fn handle_segment(&mut self, now: Time, segment: &Segment) {
+        match self.state {
+            State::TimedOut => return,
+            State::Listen if segment.flags.syn => {
+                self.receiver.handle_syn(segment);
+                self.state = State::SynReceived;
+                self.handshake_due = true;
+                return;
+            }
+            State::Listen => return,
+            State::SynReceived if segment.flags.syn => {
+                self.handshake_due = true;
+                return;
+            }
+            State::SynSent if segment.flags.syn && segment.flags.ack => {
+                self.receiver.handle_syn(segment);
+                self.receiver.answer_now();
+                self.establish(now, segment);
+                return;
+            }
+            State::SynReceived if segment.flags.ack && segment.ack >= 1 => self.establish(now, segment),
+            State::SynReceived | State::SynSent => return,
+            _ if segment.flags.syn => {
+                // The other end has not heard our acknowledgement of its SYN.
+                self.receiver.answer_now();
+                return;
+            }
+            _ => {}
+        }
+        self.handle_synchronised(now, segment);
+    }
+
+    fn establish(&mut self, now: Time, segment: &Segment) {
+        self.state.on_handshake();
+        self.timers.stop(Timer::Retransmit);
+        self.handshake_due = false;
+        self.sender.handle_handshake(now, segment);
+        if self.handshakes_sent > 2 {
+            self.sender.restart_from_one_segment();
+        }
+    }
+
+    fn handle_synchronised(&mut self, now: Time, segment: &Segment) {
+        if segment.flags.ack {
+            let news = self.sender.handle_ack(now, segment);
+            if !self.sender.is_outstanding() {
+                self.timers.stop(Timer::Retransmit);
+            } else if news {
+                // RFC 6298, (5.3)
+                self.timers.set(Timer::Retransmit, now + self.sender.timeout());
+            }
+            if self.sender.is_fin_acked() {
+                self.state.on_fin_acked();
+            }
+        }
+        let finished = self.receiver.is_finished();
+        self.receiver.handle_segment(segment);
+        if self.receiver.is_finished() && !finished {
+            self.state.on_fin();
+        }
+        if self.receiver.owed() == Ack::Delayed && !self.timers.is_set(Timer::DelayedAck) {
+            self.timers.set(Timer::DelayedAck, now + self.constants.delayed_ack);
+        }
+    }
+
+    /// A deadline has come. Does nothing if it comes early.
+    pub fn handle_timeout(&mut self, now: Time) {
+        if self.timers.take_expired(Timer::DelayedAck, now) && self.receiver.owed() == Ack::Delayed {
+            self.receiver.answer_now();
+        }
+        if !self.timers.take_expired(Timer::Retransmit, now) {
+            return;
+        }
+        let synchronised = self.state.is_synchronised();
+        let limit = if synchronised { self.constants.retries } else { self.constants.syn_retries };
+        if self.sender.backoffs() >= limit {
+            self.state = State::TimedOut;
+            self.timers = Timers::new();
+        } else if synchronised {
+            self.sender.handle_timeout();
+            self.timers.set(Timer::Retransmit, now + self.sender.timeout());
+        } else {
+            self.sender.back_off();
+            self.handshake_due = true;
+        }
+    }
+
+    /// The next segment to send at this moment, if any.
+    pub fn poll_segment(&mut self, now: Time) -> Option<Segment> {
+        if !self.state.is_synchronised() {
+            return self.poll_handshake(now);
+        }
+        if self.state == State::TimedOut {
+            return None;
+        }
+        if let Some(next) = self.sender.poll(now, self.receiver.sack_bytes()) {
+            if !self.timers.is_set(Timer::Retransmit) {
+                // RFC 6298, (5.1)
+                self.timers.set(Timer::Retransmit, now + self.sender.timeout());
+            }
+            let data = next.range.end - next.range.start - u64::from(next.fin);
+            let mut segment = self.segment(now, next.range.start);
+            segment.len = data as u32;
+            segment.flags.fin = next.fin;
+            return Some(segment);
+        }
+        (self.receiver.owed() == Ack::Now).then(|| self.segment(now, self.sender.next()))
+    }
+
+    /// An acknowledging segment without data; whatever leaves makes a separate one needless.
+    fn segment(&mut self, now: Time, seq: u64) -> Segment {
+        let mut segment = Segment {
+            seq,
+            ack: 0,
+            len: 0,
+            window: 0,
+            flags: Flags::default(),
+            timestamp: now,
+            echo: Time::NEVER,
+            sacks: Sacks::default(),
+        };
+        self.receiver.answer(&mut segment);
+        self.timers.stop(Timer::DelayedAck);
+        segment
+    }
+
+    fn poll_handshake(&mut self, now: Time) -> Option<Segment> {
+        if !std::mem::take(&mut self.handshake_due) {
+            return None;
+        }
+        self.handshakes_sent += 1;
+        self.timers.set(Timer::Retransmit, now + self.sender.timeout());
+        let mut segment = self.segment(now, 0);
+        segment.flags = Flags { syn: true, ack: self.state == State::SynReceived, fin: false };
+        Some(segment)
+    }
+
+    /// When [`Endpoint::handle_timeout`] is due; [`Time::NEVER`] if it is not.
+    pub fn poll_timeout(&self) -> Time {
+        self.timers.next()
+    }
+
+    /// Writes `bytes` bytes, to be sent as soon as the windows let them.
+    pub fn write(&mut self, bytes: u64) {
+        self.sender.write(bytes);
+    }
+
+    /// Sends no more than what is written.
+    pub fn close(&mut self) {
+        if self.state.is_synchronised() && !self.state.is_over() {
+            self.sender.close();
+        } else {
+            self.timers = Timers::new();
+        }
+        self.state.on_close();
+    }
+
+    /// How many bytes the program should write now. Room opens when less than half of the profile's
+    /// mark (Linux's TCP_NOTSENT_LOWAT) waits unsent, and then up to the mark.
+    pub fn room(&self) -> u64 {
+        let (unsent, mark) = (self.sender.unsent(), self.constants.notsent_lowat);
+        let may_write = matches!(self.state, State::Established | State::CloseWait);
+        if may_write && unsent < mark / 2 { mark - unsent } else { 0 }
+    }
+
+    /// Takes the bytes that have arrived in order: how many there are.
+    pub fn read(&mut self) -> u64 {
+        self.receiver.read()
+    }
+
+    /// Where the connection stands.
+    pub fn state(&self) -> State {
+        self.state
+    }
+
+    /// Whether the other end sends no more, all of it having arrived.
+    pub fn is_finished(&self) -> bool {
+        self.receiver.is_finished()
+    }
+
+    /// Segments with data, or a FIN, that were sent again.
+    pub fn retransmissions(&self) -> u64 {
+        self.sender.retransmissions()
+    }
+
+    /// The congestion window in bytes.
+    pub fn window(&self) -> u64 {
+        self.sender.window()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,110 @@
+//! What TCP sends: headers with a count in place of data.
+
+use crate::Packet;
+use loadstone_units::Time;
+use std::ops::Range;
+
+/// A segment.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Segment {
+    /// The number of the first byte of data, or of the SYN.
+    pub seq: u64,
+    /// The next number expected from the other end; meaningless without [`Flags::ack`].
+    pub ack: u64,
+    /// Bytes of data.
+    pub len: u32,
+    /// Bytes beyond `ack` that may be sent.
+    pub window: u32,
+    /// SYN, ACK, FIN.
+    pub flags: Flags,
+    /// When it was sent (the timestamp option's value, RFC 7323).
+    pub timestamp: Time,
+    /// The timestamp that it echoes; [`Time::NEVER`] if none.
+    pub echo: Time,
+    /// What has arrived beyond `ack` (RFC 2018).
+    pub sacks: Sacks,
+}
+
+/// A segment's flags.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Flags {
+    /// It opens the connection.
+    pub syn: bool,
+    /// It acknowledges.
+    pub ack: bool,
+    /// The sender sends no more.
+    pub fin: bool,
+}
+
+/// Up to three SACK blocks, which is what fits beside the timestamps. They are kept relative to the
+/// segment's `ack`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Sacks {
+    blocks: [(u32, u32); 3],
+    count: u8,
+}
+
+impl Sacks {
+    /// The most blocks of a segment.
+    pub(super) const MAX: usize = 3;
+
+    /// Bytes of the option with this many blocks, padded to a multiple of four.
+    pub(super) fn bytes(blocks: u32) -> u32 {
+        if blocks == 0 { 0 } else { 4 + 8 * blocks }
+    }
+
+    /// Adds a block; one beyond the third is left out.
+    pub fn push(&mut self, ack: u64, block: Range<u64>) {
+        if let Some(place) = self.blocks.get_mut(usize::from(self.count)) {
+            *place = ((block.start - ack) as u32, (block.end - ack) as u32);
+            self.count += 1;
+        }
+    }
+
+    /// The blocks, in order of the option.
+    pub fn iter(&self, ack: u64) -> impl Iterator<Item = Range<u64>> {
+        let blocks = self.blocks[..usize::from(self.count)].iter();
+        blocks.map(move |(start, end)| ack + u64::from(*start)..ack + u64::from(*end))
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+}
+
+impl Segment {
+    /// The number after the last that this segment takes; SYN and FIN take one each.
+    pub fn end(&self) -> u64 {
+        self.seq + u64::from(self.len) + u64::from(self.flags.syn) + u64::from(self.flags.fin)
+    }
+}
+
+impl Packet for Segment {
+    /// 20 bytes of IP, 20 of TCP, and options: 20 with a SYN (MSS, SACK permitted, timestamps,
+    /// window scale), else 12 for the timestamps and 4 + 8 per SACK block.
+    fn len(&self) -> u32 {
+        let options = if self.flags.syn { 20 } else { 12 + Sacks::bytes(u32::from(self.sacks.count)) };
+        40 + options + self.len
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packets_have_the_lengths_of_the_convention() {
+        let flags = Flags { ack: true, ..Flags::default() };
+        let (window, time) = (65_535, Time::ZERO);
+        let sacks = Sacks::default();
+        let ack = Segment { seq: 1, ack: 1, len: 0, window, flags, timestamp: time, echo: time, sacks };
+        assert_eq!(Packet::len(&ack), 52);
+        assert_eq!(Packet::len(&Segment { flags: Flags { syn: true, ..flags }, ..ack }), 60);
+        assert_eq!(Packet::len(&Segment { len: 1448, ..ack }), 1500);
+        let mut sacks = Sacks::default();
+        sacks.push(1, 11..21);
+        assert_eq!(Packet::len(&Segment { sacks, ..ack }), 64);
+        assert!(sacks.iter(1).eq(std::iter::once(11..21)));
+    }
+}

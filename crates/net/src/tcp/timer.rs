@@ -1,0 +1,51 @@
+//! The timers of an endpoint: one table, no callbacks.
+
+use loadstone_units::Time;
+
+/// What an endpoint waits for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Timer {
+    /// The retransmission timeout (RFC 6298).
+    Retransmit,
+    /// An acknowledgement that is being delayed (RFC 9293, section 3.8.6.3).
+    DelayedAck,
+}
+
+/// When each timer expires.
+#[derive(Debug)]
+pub(super) struct Timers {
+    deadlines: [Time; 2],
+}
+
+impl Timers {
+    /// No timer set.
+    pub(super) fn new() -> Timers {
+        Timers { deadlines: [Time::NEVER; 2] }
+    }
+
+    pub(super) fn set(&mut self, timer: Timer, deadline: Time) {
+        self.deadlines[timer as usize] = deadline;
+    }
+
+    pub(super) fn stop(&mut self, timer: Timer) {
+        self.set(timer, Time::NEVER);
+    }
+
+    pub(super) fn is_set(&self, timer: Timer) -> bool {
+        self.deadlines[timer as usize] != Time::NEVER
+    }
+
+    /// The next deadline; [`Time::NEVER`] if no timer is set.
+    pub(super) fn next(&self) -> Time {
+        self.deadlines[0].min(self.deadlines[1])
+    }
+
+    /// Whether the timer has expired by `now`; it is then no longer set.
+    pub(super) fn take_expired(&mut self, timer: Timer, now: Time) -> bool {
+        let expired = self.deadlines[timer as usize] <= now;
+        if expired {
+            self.stop(timer);
+        }
+        expired
+    }
+}

@@ -1,0 +1,242 @@
+//! TLS as a cost: handshakes as flights of bytes, records as an overhead. No cryptography.
+//!
+//! The sizes are those of full handshakes with a certificate chain of a usual length and without
+//! tickets; `docs/model.md` has their source.
+
+use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
+
+/// Which TLS a connection uses, if any.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+pub enum Tls {
+    /// Plain TCP.
+    #[serde(rename = "none")]
+    None,
+    /// TLS 1.2 (RFC 5246): two round trips before the first request.
+    #[serde(rename = "1.2")]
+    V1_2,
+    /// TLS 1.3 (RFC 8446): one round trip before the first request.
+    #[serde(rename = "1.3")]
+    V1_3,
+}
+
+/// The most bytes of content in a record (RFC 8446, section 5.1).
+const MAX_RECORD: u64 = 16 * 1024;
+
+impl Tls {
+    /// The handshake's flights in bytes: the client's first, then in turn.
+    fn flights(self) -> &'static [u64] {
+        match self {
+            Tls::None => &[],
+            Tls::V1_2 => &[517, 3_700, 130, 60],
+            Tls::V1_3 => &[517, 4_000, 80],
+        }
+    }
+
+    /// Bytes that a record adds to its content.
+    fn overhead(self) -> u64 {
+        match self {
+            Tls::None => 0,
+            Tls::V1_2 => 29,
+            Tls::V1_3 => 22,
+        }
+    }
+
+    /// How much content fits into `room` bytes of the transport: a record at most, so that what
+    /// goes next is decided as late as possible.
+    pub fn content_room(self, room: u64) -> u64 {
+        match self {
+            Tls::None => room,
+            _ => room.saturating_sub(self.overhead()).min(MAX_RECORD),
+        }
+    }
+}
+
+/// Which end of a connection.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Role {
+    /// The end that connects.
+    Client,
+    /// The end that listens.
+    Server,
+}
+
+/// One end's handshake. Without TLS it is complete from the beginning.
+#[derive(Debug)]
+pub struct Handshake {
+    flights: &'static [u64],
+    role: Role,
+    /// The flight that is under way.
+    step: usize,
+    /// Bytes of it that have arrived, where it is the other end's.
+    arrived: u64,
+}
+
+impl Handshake {
+    /// The handshake at one end, not begun.
+    pub fn new(tls: Tls, role: Role) -> Handshake {
+        Handshake { flights: tls.flights(), role, step: 0, arrived: 0 }
+    }
+
+    /// Whether application data may be sent from here.
+    pub fn is_complete(&self) -> bool {
+        self.step == self.flights.len()
+    }
+
+    fn is_ours(&self) -> bool {
+        let client = self.step.is_multiple_of(2);
+        client == (self.role == Role::Client)
+    }
+
+    /// The bytes of the next flight of this end, if it is its turn.
+    pub fn poll_transmit(&mut self) -> Option<u64> {
+        if self.is_complete() || !self.is_ours() {
+            return None;
+        }
+        self.step += 1;
+        Some(self.flights[self.step - 1])
+    }
+
+    /// Takes `bytes` that have arrived; returns how many of them come after the handshake.
+    ///
+    /// # Panics
+    /// If the other end sends out of turn.
+    pub fn handle_input(&mut self, bytes: u64) -> u64 {
+        if self.is_complete() || bytes == 0 {
+            return bytes;
+        }
+        assert!(!self.is_ours(), "a flight out of turn");
+        self.arrived += bytes;
+        let Some(beyond) = self.arrived.checked_sub(self.flights[self.step]) else { return 0 };
+        self.arrived = 0;
+        self.step += 1;
+        beyond
+    }
+}
+
+/// The records of one direction of a connection that have been written and not read. Content is
+/// readable when the whole of its record has arrived.
+#[derive(Debug)]
+pub struct Records {
+    tls: Tls,
+    under_way: VecDeque<Record>,
+}
+
+#[derive(Debug)]
+struct Record {
+    /// Bytes that have not arrived.
+    missing: u64,
+    content: u64,
+}
+
+impl Records {
+    /// A direction in which nothing has been written.
+    pub fn new(tls: Tls) -> Records {
+        Records { tls, under_way: VecDeque::new() }
+    }
+
+    /// Writes `content` bytes; returns the bytes this makes on the transport.
+    pub fn write(&mut self, content: u64) -> u64 {
+        if self.tls == Tls::None {
+            return content;
+        }
+        let (mut left, mut total) = (content, 0);
+        while left > 0 {
+            let content = left.min(MAX_RECORD);
+            let missing = content + self.tls.overhead();
+            self.under_way.push_back(Record { missing, content });
+            left -= content;
+            total += missing;
+        }
+        total
+    }
+
+    /// The next `arrived` bytes have arrived; returns how many bytes of content became readable.
+    ///
+    /// # Panics
+    /// If more arrives than was written.
+    pub fn handle_input(&mut self, mut arrived: u64) -> u64 {
+        if self.tls == Tls::None {
+            return arrived;
+        }
+        let mut readable = 0;
+        while arrived > 0 {
+            let record = self.under_way.front_mut().expect("no more arrives than was written");
+            let taken = arrived.min(record.missing);
+            record.missing -= taken;
+            arrived -= taken;
+            if record.missing == 0 {
+                readable += record.content;
+                self.under_way.pop_front();
+            }
+        }
+        readable
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Flights until both ends are done: who sent how much.
+    fn shake(tls: Tls) -> Vec<u64> {
+        let (mut client, mut server) = (Handshake::new(tls, Role::Client), Handshake::new(tls, Role::Server));
+        let mut flights = Vec::new();
+        while !(client.is_complete() && server.is_complete()) {
+            if let Some(bytes) = client.poll_transmit() {
+                assert_eq!(server.handle_input(bytes), 0);
+                flights.push(bytes);
+            }
+            if let Some(bytes) = server.poll_transmit() {
+                // In two pieces: half a flight moves nobody on.
+                assert_eq!(client.handle_input(bytes - 1), 0);
+                assert!(client.poll_transmit().is_none());
+                assert_eq!(client.handle_input(1), 0);
+                flights.push(bytes);
+            }
+        }
+        flights
+    }
+
+    #[test]
+    fn handshakes_take_the_flights_of_the_convention() {
+        assert_eq!(shake(Tls::None), []);
+        assert_eq!(shake(Tls::V1_2), [517, 3700, 130, 60]);
+        assert_eq!(shake(Tls::V1_3), [517, 4000, 80]);
+    }
+
+    #[test]
+    fn data_may_follow_the_last_flight_at_once() {
+        let mut server = Handshake::new(Tls::V1_3, Role::Server);
+        server.handle_input(517);
+        server.poll_transmit();
+        assert_eq!(server.handle_input(80 + 400), 400);
+    }
+
+    #[test]
+    fn a_record_is_readable_only_when_it_is_whole() {
+        let mut records = Records::new(Tls::V1_3);
+        assert_eq!(records.write(20_000), 20_000 + 2 * 22);
+        assert_eq!(records.handle_input(16_384 + 21), 0);
+        assert_eq!(records.handle_input(1), 16_384);
+        assert_eq!(records.handle_input(3_616 + 22), 3_616);
+    }
+
+    proptest! {
+        #[test]
+        fn every_byte_of_content_comes_out(writes in prop::collection::vec(0_u64..40_000, 1..20), piece in 1_u64..5_000) {
+            for tls in [Tls::None, Tls::V1_2, Tls::V1_3] {
+                let mut records = Records::new(tls);
+                let mut left: u64 = writes.iter().map(|write| records.write(*write)).sum();
+                let mut read = 0;
+                while left > 0 {
+                    let arrived = piece.min(left);
+                    read += records.handle_input(arrived);
+                    left -= arrived;
+                }
+                prop_assert_eq!(read, writes.iter().sum::<u64>());
+            }
+        }
+    }
+}
