@@ -23,14 +23,14 @@ pub enum Event {
         /// The request's stream, to respond on.
         id: StreamId,
         /// Its head.
-        head: RequestHead,
+        head: Box<RequestHead>,
     },
     /// Client: a response's final head has arrived (interim responses are not reported).
     Response {
         /// The request it answers.
         id: StreamId,
         /// Its head.
-        head: ResponseHead,
+        head: Box<ResponseHead>,
     },
     /// Bytes of the message's body have arrived.
     Data {
@@ -52,7 +52,7 @@ pub enum Event {
 /// it wants, plain verbs command it, `&self` getters look. After each `handle_*` or command, drain
 /// `poll_event` and, while there is room, `poll_transmit`. Draining twice gives nothing; a timeout
 /// that comes early does nothing; how the input was cut does not matter.
-pub trait Session {
+pub trait Session: fmt::Debug {
     /// Bytes have arrived, in order.
     ///
     /// # Errors

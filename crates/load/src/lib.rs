@@ -1,3 +1,30 @@
 //! Pages as graphs, the browser that loads them and the origin that serves them.
+//!
+//! Read first: [`page::Page`] (what is to be fetched and what waits for what), the trait [`Peer`]
+//! (the seam between programs and transports), [`Browser`]. Programs are machines: they never read
+//! a clock or open a socket.
+//!
+//! ```
+//! use loadstone_load::page::{PageFile, Trigger};
+//!
+//! let file = PageFile::from_json(
+//!     br#"{"objects": [{"url": "https://a.test/", "bytes": 12800}, {"url": "https://a.test/1", "bytes": 2600}]}"#,
+//! ).unwrap();
+//! let page = file.build().unwrap();
+//! assert_eq!(page.objects, 2);
+//! assert_eq!(page.activities[1].needs[0].trigger, Trigger::End);
+//! ```
+//!
+//! Elsewhere: the protocols (crate `http`), what carries their bytes (crate `net`), who drives the
+//! programs (crate `sim`).
 
+mod browser;
+mod origin;
 pub mod page;
+mod peer;
+mod waterfall;
+
+pub use browser::{Browser, Config as BrowserConfig, End, Graph};
+pub use origin::{Catalogue, Origin};
+pub use peer::{Action, Closed, ConnId, Peer};
+pub use waterfall::Row;

@@ -4,6 +4,7 @@
 //! be loaded. [`har`] and [`synthetic`] make page files from other things.
 
 mod build;
+mod deal;
 mod file;
 pub mod har;
 mod heads;
@@ -11,7 +12,7 @@ mod summary;
 pub mod synthetic;
 
 pub use file::{ComputeSpec, Field, HostSpec, Need, ObjectSpec, On, PageError, PageFile};
-pub use summary::Summary;
+pub use summary::{KindSummary, Summary};
 
 use loadstone_http::{Body, RequestHead, ResponseHead};
 use std::sync::Arc;
@@ -117,6 +118,17 @@ pub enum Trigger {
 }
 
 impl Page {
+    /// The object of this number.
+    ///
+    /// # Panics
+    /// If it is a compute node, or not of this page.
+    pub fn fetch(&self, object: ActivityId) -> &Fetch {
+        match &self.activities[object.0 as usize].task {
+            Task::Fetch(fetch) => fetch,
+            Task::Compute(_) => panic!("activity {object:?} is no object"),
+        }
+    }
+
     /// The objects, in page order.
     pub fn fetches(&self) -> impl ExactSizeIterator<Item = (&Activity, &Fetch)> {
         self.activities[..self.objects].iter().map(|activity| match &activity.task {

@@ -133,7 +133,7 @@ impl Messages for Answers {
             Some(len) => Length::Known(len),
             None => Length::UntilClose,
         };
-        self.events.push_back(Event::Response { id: asked.id, head: parsed.head });
+        self.events.push_back(Event::Response { id: asked.id, head: Box::new(parsed.head) });
         Ok(Some((parsed.len, length)))
     }
 

@@ -105,7 +105,7 @@ impl Messages for Requests {
     fn head(&mut self, text: &Bytes) -> Result<Option<(usize, Length)>, PeerFault> {
         let Some(parsed) = parse_request(text)? else { return Ok(None) };
         self.queue.push_back(None);
-        self.events.push_back(Event::Request { id: self.current(), head: parsed.head });
+        self.events.push_back(Event::Request { id: self.current(), head: Box::new(parsed.head) });
         // RFC 9112, section 6.3, rule 7: a request that names no length has no body.
         Ok(Some((parsed.len, Length::Known(parsed.content_length.unwrap_or(0)))))
     }

@@ -1,1 +1,262 @@
 //! HAR files to page files.
+//!
+//! HAR files are written by many programs, each with its own idea of the format, so everything in
+//! them is read leniently (`loose`, `model`), and rules decide what is meant; `docs/pages.md`
+//! states them. `fetched` judges each entry by itself, `sizes` its bytes and its server, and
+//! `needs` what it waited for.
+
+mod fetched;
+mod loose;
+mod model;
+mod moment;
+mod needs;
+mod sizes;
+mod url;
+mod views;
+
+use super::file::{Need, ObjectSpec, PageFile};
+use super::heads;
+use fetched::{Fetched, Kind};
+use loose::Maybe;
+use needs::Graph;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// The most objects of a page, as in a page file.
+const MAX_OBJECTS: usize = 20_000;
+
+/// A page read from a HAR file.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Har {
+    /// The page.
+    pub file: PageFile,
+    /// What was left out or changed on the way.
+    pub notes: Notes,
+}
+
+/// What a reader of a HAR file should know about the page that was made from it.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct Notes {
+    /// Which page of the file was taken, from 1.
+    pub page: usize,
+    /// How many pages the file has: several runs, or first and repeat views.
+    pub pages: usize,
+    /// How many entries that page has.
+    pub entries: usize,
+    /// How many of them are no objects, and why.
+    pub skipped: BTreeMap<Skip, usize>,
+    /// How many URLs were too long and have been cut.
+    pub cut_urls: usize,
+    /// How many methods were no words and have become GET.
+    pub odd_methods: usize,
+}
+
+/// Why an entry is no object of the page.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Skip {
+    /// A `data:`, `blob:`, `about:` or other URL that names no web server.
+    NotHttp,
+    /// A WebSocket.
+    WebSocket,
+    /// It came from the browser's cache or a service worker.
+    FromCache,
+    /// The browser answered by itself, such as with HSTS's redirect to `https`.
+    AnsweredByBrowser,
+    /// Blocked, aborted or otherwise without a final response.
+    Failed,
+}
+
+/// Why no page can be made from a HAR file.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum HarError {
+    /// Not JSON.
+    #[error("not a HAR file: {what} at line {line}, column {column}; export the page as HAR again")]
+    NotJson {
+        /// What is wrong.
+        what: String,
+        /// Where, from 1.
+        line: usize,
+        /// Where in the line, from 1.
+        column: usize,
+    },
+    /// The text ends in the middle.
+    #[error("the HAR file is cut off at line {line}, column {column}: copy or export it again, completely")]
+    Truncated {
+        /// Where it ends, from 1.
+        line: usize,
+        /// Where in the line, from 1.
+        column: usize,
+    },
+    /// JSON, but of another kind.
+    #[error("not a HAR file: it has no \"log\" object; export the page with \"Save all as HAR\"")]
+    NoLog,
+    /// Nothing was recorded.
+    #[error("the HAR file has no entries: record again with the network panel open before the page loads")]
+    NoEntries,
+    /// A page that the file does not have.
+    #[error("there is no page {asked} in the HAR file: it has {pages}; choose one from 1 to {pages}")]
+    NoSuchPage {
+        /// Which page was asked for.
+        asked: usize,
+        /// How many there are.
+        pages: usize,
+    },
+    /// A page to which no entry belongs.
+    #[error("page {0} of the HAR file has no entries: choose another page")]
+    EmptyPage(usize),
+    /// No entry of the page was fetched over the network.
+    #[error(
+        "nothing of page {page} came over the network ({skipped} entries were cached, failed or no http): \
+         record it again with an empty cache"
+    )]
+    NothingLeft {
+        /// Which page.
+        page: usize,
+        /// How many entries it has.
+        skipped: usize,
+    },
+    /// More than the program is made for.
+    #[error("the page has {found} objects, at most {MAX_OBJECTS} are supported: record a shorter span")]
+    TooMany {
+        /// How many it has.
+        found: usize,
+    },
+}
+
+impl Notes {
+    /// How many entries of the page are no objects.
+    pub fn skipped_total(&self) -> usize {
+        self.skipped.values().sum()
+    }
+}
+
+/// Makes a page file from a HAR file, uncompressed: of its page number `page`, from 1, or of the
+/// first one that has entries.
+///
+/// # Errors
+/// If `text` is no HAR file, or holds no such page, or nothing that was fetched over the network.
+pub fn read(text: &[u8], page: Option<usize>) -> Result<Har, HarError> {
+    let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
+    let view = match parse(text) {
+        // Only a text that is not UTF-8 is worth a copy and a second reading.
+        Err(_) if std::str::from_utf8(text).is_err() => {
+            return views::chosen(parse(String::from_utf8_lossy(text).as_bytes())?, page).and_then(page_of);
+        }
+        log => views::chosen(log?, page)?,
+    };
+    page_of(view)
+}
+
+fn parse(text: &[u8]) -> Result<model::Log<'_>, HarError> {
+    let file: Maybe<model::File<'_>> = serde_json::from_slice(text).map_err(|error| {
+        let (line, column) = (error.line(), error.column());
+        if error.is_eof() {
+            return HarError::Truncated { line, column };
+        }
+        let what = error.to_string();
+        let what = what.split(" at line ").next().unwrap_or_default().to_owned();
+        HarError::NotJson { what, line, column }
+    })?;
+    file.unwrap_or_default().log.0.ok_or(HarError::NoLog)
+}
+
+/// The page of the entries that were chosen.
+fn page_of(view: views::View<'_>) -> Result<Har, HarError> {
+    let views::View { entries, mut notes, loaded } = view;
+    for skip in entries.iter().filter_map(|fetched| fetched.skip) {
+        *notes.skipped.entry(skip).or_default() += 1;
+    }
+    let objects = entries.len() - notes.skipped_total();
+    if objects > MAX_OBJECTS {
+        return Err(HarError::TooMany { found: objects });
+    }
+    let nothing = HarError::NothingLeft { page: notes.page, skipped: entries.len() };
+    let root = root(&entries).ok_or(nothing)?;
+    let names = names(&entries);
+    let graph = Graph::new(&entries, root);
+    let waits = sizes::Waits::of(&entries);
+    let others = (0..entries.len()).filter(|at| *at != root && entries[*at].skip.is_none());
+    let object = |at: usize| {
+        let fetched = &entries[at];
+        let hold = graph.hold(at);
+        let need = |hold: needs::Hold| {
+            let node = names[hold.on].clone().unwrap_or_else(|| entries[hold.on].url.clone());
+            Need { node, on: hold.moment, bytes: hold.bytes, ms: hold.ms }
+        };
+        let late = at != root && loaded.is_some_and(|loaded| fetched.began > loaded);
+        ObjectSpec {
+            name: names[at].clone(),
+            think_ms: Some(waits.think(fetched)).filter(|ms| *ms > 0.0),
+            needs: hold.map(|hold| vec![need(hold)]),
+            needed: late.then_some(false),
+            ..described(fetched, &mut notes)
+        }
+    };
+    let file = PageFile { objects: std::iter::once(root).chain(others).map(object).collect(), ..PageFile::default() };
+    Ok(Har { file, notes })
+}
+
+/// The document that was navigated to: the first object, unless it checks a certificate.
+fn root(entries: &[Fetched<'_>]) -> Option<usize> {
+    let objects = || (0..entries.len()).filter(|at| entries[*at].skip.is_none());
+    let checks = |at: &usize| {
+        let content = entries[*at].response.content.0.as_ref();
+        content.and_then(|content| content.mime_type.text()).is_some_and(|mime| mime.contains("ocsp"))
+    };
+    objects().find(|at| !checks(at)).or_else(|| objects().next())
+}
+
+/// Names for the second and later objects of one URL.
+fn names(entries: &[Fetched<'_>]) -> Vec<Option<String>> {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut name = |fetched: &Fetched<'_>, url| {
+        if fetched.skip.is_some() {
+            return None;
+        }
+        let count = counts.entry(url).or_default();
+        *count += 1;
+        // A cleaned URL has no space in it, so this is no other object's URL.
+        (*count > 1).then(|| format!("{url} #{count}"))
+    };
+    entries.iter().map(|fetched| name(fetched, fetched.url.as_str())).collect()
+}
+
+/// What a page file says of an entry apart from the others.
+fn described(fetched: &Fetched<'_>, notes: &mut Notes) -> ObjectSpec {
+    let method = fetched.method();
+    let usable = (1..=32).contains(&method.len()) && method.bytes().all(|byte| byte.is_ascii_uppercase());
+    notes.odd_methods += usize::from(!usable);
+    notes.cut_urls += usize::from(fetched.cut);
+    let method = if usable { method } else { "GET".to_owned() };
+    let status = Some(fetched.status()).filter(|status| (200..600).contains(status)).unwrap_or(200);
+    let upload = sizes::upload(&fetched.request);
+    let request_fields = sizes::fields(&fetched.request.headers);
+    let response_fields = sizes::fields(&fetched.response.headers);
+    let (authority, target) = url::parts(&fetched.url);
+    // A head cannot be smaller than what the URL makes it.
+    let request_size = sizes::head(&fetched.request.headers_size).map(|size| {
+        let sized = heads::sized_request(&method, &authority, &target, upload, Some(size));
+        sized.map_or_else(|least| least.least as u32, |_| size)
+    });
+    let response_size = sizes::head(&fetched.response.headers_size).map(|size| {
+        let sized = heads::sized_response(status, &authority, fetched.bytes, Some(size));
+        sized.map_or_else(|least| least.least as u32, |_| size)
+    });
+    ObjectSpec {
+        url: fetched.url.clone(),
+        bytes: fetched.bytes,
+        kind: (fetched.kind != Kind::Other).then(|| fetched.kind.name().to_owned()),
+        method: (method != "GET").then_some(method),
+        status: (status != 200).then_some(status),
+        upload_bytes: (upload > 0).then_some(upload),
+        request_header_bytes: request_size.filter(|_| request_fields.is_none()),
+        response_header_bytes: response_size.filter(|_| response_fields.is_none()),
+        request_fields,
+        response_fields,
+        ..ObjectSpec::default()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,288 @@
+//! The browser: finds out what to fetch, opens connections, asks, and notes what happened when.
+//!
+//! `graph` knows what may begin; `pool` knows which connection is free; this file joins the two
+//! with the sessions. The rules of the HTTP/1.1 browser stand at [`Pool`](pool::Pool).
+
+mod graph;
+mod pool;
+
+pub use graph::Graph;
+
+use crate::page::{ActivityId, HostId, Page, Task};
+use crate::{Action, Closed, ConnId, Peer, Row};
+use graph::Progress;
+use loadstone_http::{Chunk, ClientSession, Event, Protocol, StreamId, Wire};
+use loadstone_units::Time;
+use pool::Pool;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// How often an object is asked for anew after its connection failed.
+const RETRIES: u32 = 3;
+
+/// How a browser behaves.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Config {
+    /// The most connections to a host at a time.
+    pub connections: u32,
+    /// What they speak.
+    pub protocol: Protocol,
+}
+
+/// A browser that loads one page.
+#[derive(Debug)]
+pub struct Browser {
+    config: Config,
+    page: Arc<Page>,
+    progress: Progress,
+    /// One for each host.
+    pools: Vec<Pool>,
+    /// Hosts for which something changed that may let a request go out.
+    stirred: Vec<HostId>,
+    connections: Vec<Connection>,
+    /// One for each object.
+    waterfall: Vec<Row>,
+    attempts: Vec<u32>,
+    /// Needed objects that are not complete.
+    missing: u32,
+    end: Option<End>,
+    actions: VecDeque<Action>,
+}
+
+/// How a load ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct End {
+    /// When.
+    pub at: Time,
+    /// Whether everything that the page needs was there; else the browser gave up.
+    pub completed: bool,
+}
+
+#[derive(Debug)]
+struct Connection {
+    host: HostId,
+    /// `None` before it is established and after it has ended.
+    session: Option<Box<dyn ClientSession>>,
+    /// The objects asked for, by the numbers of their streams.
+    streams: Vec<ActivityId>,
+}
+
+impl Browser {
+    /// A browser that has not begun to load `page`.
+    pub fn new(page: Arc<Page>, graph: Arc<Graph>, config: Config) -> Browser {
+        let pools = page.hosts.iter().map(|_| Pool::new(config.connections)).collect();
+        let needed = page.fetches().filter(|(activity, _)| activity.needed).count();
+        Browser {
+            config,
+            progress: Progress::new(graph),
+            pools,
+            stirred: Vec::new(),
+            connections: Vec::new(),
+            waterfall: vec![Row::default(); page.objects],
+            attempts: vec![0; page.objects],
+            missing: needed as u32,
+            end: None,
+            actions: VecDeque::new(),
+            page,
+        }
+    }
+
+    /// Begins to load the page.
+    pub fn start(&mut self, now: Time) {
+        self.progress.start(now);
+        self.advance(now);
+    }
+
+    /// How the load ended, once it has.
+    pub fn end(&self) -> Option<End> {
+        self.end
+    }
+
+    /// What happened when: one row for each object, in page order.
+    pub fn waterfall(&self) -> &[Row] {
+        &self.waterfall
+    }
+
+    /// How many connections were opened.
+    pub fn opened(&self) -> u32 {
+        self.connections.len() as u32
+    }
+
+    /// Begins everything that may begin, and hands out requests.
+    fn advance(&mut self, now: Time) {
+        while let Some(activity) = self.progress.poll_ready(now) {
+            match self.page.activities[activity.0 as usize].task {
+                Task::Compute(_) => {}
+                Task::Fetch(_) => {
+                    self.waterfall[activity.0 as usize].found = Some(now);
+                    self.want(activity);
+                }
+            }
+        }
+        while let Some(host) = self.stirred.pop() {
+            self.dispatch(host);
+        }
+    }
+
+    /// An object is to be asked for.
+    fn want(&mut self, object: ActivityId) {
+        let host = self.page.fetch(object).host;
+        self.pools[host.0 as usize].want(object);
+        self.stir(host);
+    }
+
+    fn stir(&mut self, host: HostId) {
+        if !self.stirred.contains(&host) {
+            self.stirred.push(host);
+        }
+    }
+
+    /// Gives waiting objects to connections that take them, and opens more where that is the rule.
+    fn dispatch(&mut self, host: HostId) {
+        let pool = &mut self.pools[host.0 as usize];
+        while let Some(conn) = pool.next_free() {
+            let Connection { session, streams, .. } = &mut self.connections[conn.0 as usize];
+            let session = session.as_mut().expect("a free connection is established");
+            if session.capacity() == 0 {
+                pool.busy(conn);
+                continue;
+            }
+            while session.capacity() > 0
+                && let Some(object) = pool.take()
+            {
+                let fetch = self.page.fetch(object);
+                session.request(fetch.request.clone(), fetch.upload);
+                streams.push(object);
+                self.waterfall[object.0 as usize].connection = Some(conn.0);
+            }
+            self.actions.push_back(Action::Transmit { conn });
+        }
+        for _ in 0..pool.openings(self.config.protocol) {
+            let conn = ConnId(self.connections.len() as u32);
+            self.connections.push(Connection { host, session: None, streams: Vec::new() });
+            self.actions.push_back(Action::Open { conn, to: host });
+        }
+    }
+
+    /// Notes what a session tells; whether a response ended.
+    fn drain_events(&mut self, now: Time, conn: ConnId) -> bool {
+        let mut ended = false;
+        let connection = &mut self.connections[conn.0 as usize];
+        while let Some(event) = connection.session.as_mut().and_then(|session| session.poll_event()) {
+            let object = |id: StreamId| connection.streams[id.0 as usize];
+            match event {
+                Event::Sent { id } => self.waterfall[object(id).0 as usize].sent = Some(now),
+                Event::Response { id, .. } => self.waterfall[object(id).0 as usize].first_byte = Some(now),
+                Event::Data { id, len } => self.progress.handle_bytes(now, object(id), len),
+                Event::End { id } => {
+                    let object = object(id);
+                    ended = true;
+                    self.waterfall[object.0 as usize].last_byte = Some(now);
+                    self.progress.handle_end(now, object);
+                    self.missing -= u32::from(self.page.activities[object.0 as usize].needed);
+                }
+                Event::Request { .. } => unreachable!("a client's session is asked nothing"),
+            }
+        }
+        if self.missing == 0 && self.end.is_none() {
+            self.end = Some(End { at: now, completed: true });
+        }
+        ended
+    }
+
+    /// The connection may take another request.
+    fn offer(&mut self, conn: ConnId) {
+        let Connection { host, session, .. } = &self.connections[conn.0 as usize];
+        if session.as_ref().is_some_and(|session| session.capacity() > 0) {
+            let host = *host;
+            self.pools[host.0 as usize].free(conn);
+            self.stir(host);
+        }
+    }
+
+    /// A connection has ended: what it still owed is asked for anew, a bounded number of times.
+    fn lose(&mut self, now: Time, conn: ConnId) {
+        let connection = &mut self.connections[conn.0 as usize];
+        let (host, established) = (connection.host, connection.session.take().is_some());
+        let mut owed = std::mem::take(&mut connection.streams);
+        owed.retain(|object| self.waterfall[object.0 as usize].last_byte.is_none());
+        let pool = &mut self.pools[host.0 as usize];
+        pool.lose(conn, established);
+        let hopeless = pool.failures() > RETRIES;
+        for object in owed {
+            let attempts = &mut self.attempts[object.0 as usize];
+            *attempts += 1;
+            if *attempts > RETRIES {
+                self.abandon(now, object);
+            } else {
+                self.progress.restart(object);
+                self.want(object);
+            }
+        }
+        while hopeless && let Some(object) = self.pools[host.0 as usize].take() {
+            self.abandon(now, object);
+        }
+        self.stir(host);
+        self.advance(now);
+    }
+
+    /// An object cannot be had. If the page needs it, the load is over.
+    fn abandon(&mut self, now: Time, object: ActivityId) {
+        if self.page.activities[object.0 as usize].needed && self.end.is_none() {
+            self.end = Some(End { at: now, completed: false });
+        }
+    }
+}
+
+impl Peer for Browser {
+    fn handle_open(&mut self, now: Time, conn: ConnId, protocol: Protocol) {
+        let connection = &mut self.connections[conn.0 as usize];
+        connection.session = Some(protocol.client());
+        self.pools[connection.host.0 as usize].established();
+        self.offer(conn);
+        self.advance(now);
+    }
+
+    fn handle_input(&mut self, now: Time, conn: ConnId, input: &[Chunk]) {
+        let Some(session) = &mut self.connections[conn.0 as usize].session else { return };
+        let result = session.handle_input(now, input);
+        if self.drain_events(now, conn) {
+            self.offer(conn);
+        }
+        if result.is_ok() {
+            self.advance(now);
+        } else {
+            self.actions.push_back(Action::Close { conn });
+            self.lose(now, conn);
+        }
+    }
+
+    fn handle_close(&mut self, now: Time, conn: ConnId, how: Closed) {
+        if let (Some(session), Closed::Finished) = (&mut self.connections[conn.0 as usize].session, how) {
+            // A message cut short is asked for anew below, like everything that is outstanding.
+            let _truncated = session.handle_close(now);
+            self.drain_events(now, conn);
+        }
+        self.actions.push_back(Action::Close { conn });
+        self.lose(now, conn);
+    }
+
+    fn handle_timeout(&mut self, now: Time) {
+        self.advance(now);
+    }
+
+    fn poll_action(&mut self) -> Option<Action> {
+        self.actions.pop_front()
+    }
+
+    fn poll_transmit(&mut self, now: Time, conn: ConnId, room: usize, out: &mut Wire) {
+        if let Some(session) = &mut self.connections[conn.0 as usize].session {
+            session.poll_transmit(now, room, out);
+            self.drain_events(now, conn);
+        }
+    }
+
+    fn poll_timeout(&self) -> Option<Time> {
+        self.progress.poll_timeout()
+    }
+}

@@ -1,0 +1,260 @@
+//! What may begin: the page's dependencies, followed as the load goes on.
+
+use crate::page::{ActivityId, Page, Task, Trigger};
+use loadstone_units::Time;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A page's dependencies turned around: for each activity, who waits for it. Made once for all runs
+/// of a page.
+#[derive(Debug)]
+pub struct Graph {
+    nodes: Vec<Node>,
+}
+
+#[derive(Debug, Default)]
+struct Node {
+    /// How many dependencies it has.
+    needs: u32,
+    /// How long it takes, if it is a compute node.
+    computing: Option<Duration>,
+    on_start: Vec<Edge>,
+    /// Ascending by the number of bytes.
+    on_bytes: Vec<(u64, Edge)>,
+    on_end: Vec<Edge>,
+}
+
+/// Who waits, and how long after the moment it begins.
+#[derive(Clone, Copy, Debug)]
+struct Edge {
+    to: ActivityId,
+    delay: Duration,
+}
+
+impl Graph {
+    /// The graph of `page`.
+    pub fn new(page: &Page) -> Graph {
+        let mut nodes: Vec<Node> = Vec::new();
+        nodes.resize_with(page.activities.len(), Node::default);
+        for (at, activity) in page.activities.iter().enumerate() {
+            nodes[at].needs = activity.needs.len() as u32;
+            if let Task::Compute(span) = activity.task {
+                nodes[at].computing = Some(span);
+            }
+            for need in &activity.needs {
+                let edge = Edge { to: ActivityId(at as u32), delay: need.delay };
+                let node = &mut nodes[need.on.0 as usize];
+                match need.trigger {
+                    Trigger::Start => node.on_start.push(edge),
+                    Trigger::Bytes(bytes) => node.on_bytes.push((bytes, edge)),
+                    Trigger::End => node.on_end.push(edge),
+                }
+            }
+        }
+        for node in &mut nodes {
+            node.on_bytes.sort_by_key(|(bytes, _)| *bytes);
+        }
+        Graph { nodes }
+    }
+}
+
+/// How far one load has come.
+#[derive(Debug)]
+pub(super) struct Progress {
+    graph: Arc<Graph>,
+    states: Vec<State>,
+    /// Activities that may begin at once, in page order as far as they became ready together.
+    ready: VecDeque<ActivityId>,
+    timers: BinaryHeap<Reverse<(Time, ActivityId, Due)>>,
+}
+
+#[derive(Clone, Debug)]
+struct State {
+    /// Dependencies that have not come true.
+    missing: u32,
+    /// When it may begin, as far as is known.
+    begin: Time,
+    /// Bytes of the body that have arrived.
+    bytes: u64,
+    /// How many of those who wait for bytes have been told.
+    told: u32,
+}
+
+/// What a timer of an activity means.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Due {
+    Begin,
+    End,
+}
+
+impl Progress {
+    pub(super) fn new(graph: Arc<Graph>) -> Progress {
+        let state = |node: &Node| State { missing: node.needs, begin: Time::ZERO, bytes: 0, told: 0 };
+        let states = graph.nodes.iter().map(state).collect();
+        Progress { graph, states, ready: VecDeque::new(), timers: BinaryHeap::new() }
+    }
+
+    /// The load begins: so does all that waits for nothing.
+    pub(super) fn start(&mut self, now: Time) {
+        let free = self.states.iter().enumerate().filter(|(_, state)| state.missing == 0);
+        self.ready.extend(free.map(|(at, _)| ActivityId(at as u32)));
+        self.states.iter_mut().for_each(|state| state.begin = now);
+    }
+
+    /// The next activity that begins now.
+    pub(super) fn poll_ready(&mut self, now: Time) -> Option<ActivityId> {
+        loop {
+            if let Some(activity) = self.ready.pop_front() {
+                self.begin(now, activity);
+                return Some(activity);
+            }
+            let Reverse((at, activity, due)) = *self.timers.peek()?;
+            if at > now {
+                return None;
+            }
+            self.timers.pop();
+            match due {
+                Due::Begin => self.ready.push_back(activity),
+                Due::End => self.handle_end(now, activity),
+            }
+        }
+    }
+
+    fn begin(&mut self, now: Time, activity: ActivityId) {
+        let graph = self.graph.clone();
+        let node = &graph.nodes[activity.0 as usize];
+        node.on_start.iter().for_each(|edge| self.satisfy(now, *edge));
+        if let Some(span) = node.computing {
+            self.timers.push(Reverse((now + span, activity, Due::End)));
+        }
+    }
+
+    /// Bytes of an object's body have arrived.
+    pub(super) fn handle_bytes(&mut self, now: Time, object: ActivityId, len: u64) {
+        let state = &mut self.states[object.0 as usize];
+        state.bytes += len;
+        if !self.graph.nodes[object.0 as usize].on_bytes.is_empty() {
+            let arrived = state.bytes;
+            self.tell(now, object, arrived);
+        }
+    }
+
+    /// Tells those who wait for at most `arrived` bytes.
+    fn tell(&mut self, now: Time, object: ActivityId, arrived: u64) {
+        let graph = self.graph.clone();
+        let told = self.states[object.0 as usize].told as usize;
+        let due = graph.nodes[object.0 as usize].on_bytes[told..].iter().take_while(|(bytes, _)| *bytes <= arrived);
+        for (_, edge) in due {
+            self.states[object.0 as usize].told += 1;
+            self.satisfy(now, *edge);
+        }
+    }
+
+    /// An activity is complete.
+    pub(super) fn handle_end(&mut self, now: Time, activity: ActivityId) {
+        self.tell(now, activity, u64::MAX);
+        let graph = self.graph.clone();
+        graph.nodes[activity.0 as usize].on_end.iter().for_each(|edge| self.satisfy(now, *edge));
+    }
+
+    /// An object is asked for anew: its bytes count from the beginning.
+    pub(super) fn restart(&mut self, object: ActivityId) {
+        self.states[object.0 as usize].bytes = 0;
+    }
+
+    /// A dependency has come true.
+    fn satisfy(&mut self, now: Time, edge: Edge) {
+        let state = &mut self.states[edge.to.0 as usize];
+        state.begin = state.begin.max(now + edge.delay);
+        state.missing -= 1;
+        if state.missing > 0 {
+            return;
+        }
+        if state.begin <= now {
+            self.ready.push_back(edge.to);
+        } else {
+            self.timers.push(Reverse((state.begin, edge.to, Due::Begin)));
+        }
+    }
+
+    pub(super) fn poll_timeout(&self) -> Option<Time> {
+        self.timers.peek().map(|Reverse((at, _, _))| *at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::page::PageFile;
+
+    const ROOT: ActivityId = ActivityId(0);
+
+    fn ms(ms: u64) -> Time {
+        Time::from_nanos(ms * 1_000_000)
+    }
+
+    fn progress(objects: &str, compute: &str) -> Progress {
+        let json =
+            format!(r#"{{"objects": [{{"url": "https://a.test/", "bytes": 1000}}{objects}], "compute": [{compute}]}}"#);
+        let page = PageFile::from_json(json.as_bytes()).unwrap().build().unwrap();
+        let mut progress = Progress::new(Arc::new(Graph::new(&page)));
+        progress.start(Time::ZERO);
+        assert_eq!(ready(&mut progress, Time::ZERO), [0]);
+        progress
+    }
+
+    fn ready(progress: &mut Progress, now: Time) -> Vec<u32> {
+        std::iter::from_fn(|| progress.poll_ready(now)).map(|activity| activity.0).collect()
+    }
+
+    #[test]
+    fn the_end_of_the_root_frees_the_rest_in_page_order() {
+        let mut progress =
+            progress(r#", {"url": "https://a.test/1", "bytes": 1}, {"url": "https://a.test/2", "bytes": 1}"#, "");
+        progress.handle_end(ms(5), ROOT);
+        assert_eq!(ready(&mut progress, ms(5)), [1, 2]);
+    }
+
+    #[test]
+    fn bytes_and_computing_delay_what_waits_for_them() {
+        let mut progress = progress(
+            r#", {"url": "https://a.test/1", "bytes": 1,
+                 "needs": [{"node": "https://a.test/", "on": "bytes", "bytes": 500, "ms": 10}]}"#,
+            "",
+        );
+        progress.handle_bytes(ms(1), ROOT, 499);
+        assert_eq!((ready(&mut progress, ms(1)), progress.poll_timeout()), (vec![], None));
+        progress.handle_bytes(ms(2), ROOT, 1);
+        assert_eq!((ready(&mut progress, ms(2)), progress.poll_timeout()), (vec![], Some(ms(12))));
+        assert!(ready(&mut progress, ms(11)).is_empty());
+        assert_eq!(ready(&mut progress, ms(12)), [1]);
+    }
+
+    #[test]
+    fn more_bytes_than_there_are_means_all_of_them() {
+        let mut progress = progress(
+            r#", {"url": "https://a.test/1", "bytes": 1,
+                 "needs": [{"node": "https://a.test/", "on": "bytes", "bytes": 5000}]}"#,
+            "",
+        );
+        progress.handle_bytes(ms(1), ROOT, 1000);
+        assert!(ready(&mut progress, ms(1)).is_empty());
+        progress.handle_end(ms(1), ROOT);
+        assert_eq!(ready(&mut progress, ms(1)), [1]);
+    }
+
+    #[test]
+    fn an_activity_waits_for_all_its_needs_and_a_compute_node_takes_its_time() {
+        let mut progress = progress(
+            r#", {"url": "https://a.test/1", "bytes": 1,
+                 "needs": [{"node": "layout"}, {"node": "https://a.test/", "on": "start", "ms": 3}]}"#,
+            r#"{"name": "layout", "ms": 20}"#,
+        );
+        progress.handle_end(ms(5), ROOT);
+        assert_eq!(ready(&mut progress, ms(5)), [2]);
+        assert_eq!(progress.poll_timeout(), Some(ms(25)));
+        assert_eq!(ready(&mut progress, ms(25)), [1]);
+    }
+}

@@ -1,0 +1,129 @@
+//! The connections to one host, and the objects that wait for one.
+
+use crate::ConnId;
+use crate::page::ActivityId;
+use loadstone_http::Protocol;
+use std::collections::VecDeque;
+
+/// The connections to one host.
+///
+/// Objects are not bound to a connection: each connection, when established or idle, takes the next
+/// object of the list, in page order. As many connections are open or being opened as there are
+/// objects to carry, up to the limit. A pipelining connection takes all that wait at once, so one
+/// is enough while it is free.
+#[derive(Debug)]
+pub(super) struct Pool {
+    limit: u32,
+    /// Ascending: page order.
+    waiting: VecDeque<ActivityId>,
+    /// Established connections that may take a request, in the order in which they became free.
+    free: VecDeque<ConnId>,
+    open: u32,
+    /// Of those, the ones that are not yet established.
+    connecting: u32,
+    /// Connections in a row that failed before they were established.
+    failures: u32,
+}
+
+impl Pool {
+    pub(super) fn new(limit: u32) -> Pool {
+        Pool { limit, waiting: VecDeque::new(), free: VecDeque::new(), open: 0, connecting: 0, failures: 0 }
+    }
+
+    /// An object is to be fetched.
+    pub(super) fn want(&mut self, object: ActivityId) {
+        let at = self.waiting.partition_point(|waiting| *waiting < object);
+        self.waiting.insert(at, object);
+    }
+
+    /// The next object to ask for.
+    pub(super) fn take(&mut self) -> Option<ActivityId> {
+        self.waiting.pop_front()
+    }
+
+    /// The connection to try next, if something waits.
+    pub(super) fn next_free(&self) -> Option<ConnId> {
+        self.free.front().copied().filter(|_| !self.waiting.is_empty())
+    }
+
+    /// The connection may take a request.
+    pub(super) fn free(&mut self, conn: ConnId) {
+        if !self.free.contains(&conn) {
+            self.free.push_back(conn);
+        }
+    }
+
+    /// The connection takes no request for now.
+    pub(super) fn busy(&mut self, conn: ConnId) {
+        self.free.retain(|free| *free != conn);
+    }
+
+    /// A connection that was being opened is established.
+    pub(super) fn established(&mut self) {
+        self.connecting -= 1;
+        self.failures = 0;
+    }
+
+    /// A connection has ended.
+    pub(super) fn lose(&mut self, conn: ConnId, established: bool) {
+        self.open -= 1;
+        self.connecting -= u32::from(!established);
+        self.failures += u32::from(!established);
+        self.busy(conn);
+    }
+
+    /// How many connections in a row could not be established.
+    pub(super) fn failures(&self) -> u32 {
+        self.failures
+    }
+
+    /// How many connections to open now; they then count as being opened.
+    pub(super) fn openings(&mut self, protocol: Protocol) -> u32 {
+        let wanted = match protocol {
+            Protocol::Http1 => self.waiting.len() as u32,
+            Protocol::Http1Pipelining => u32::from(!self.waiting.is_empty()),
+        };
+        let count = wanted.saturating_sub(self.connecting).min(self.limit - self.open);
+        self.open += count;
+        self.connecting += count;
+        count
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pool_with(objects: u32) -> Pool {
+        let mut pool = Pool::new(6);
+        (0..objects).for_each(|at| pool.want(ActivityId(at)));
+        pool
+    }
+
+    #[test]
+    fn as_many_connections_are_opened_as_objects_wait_up_to_the_limit() {
+        let opened = |objects| pool_with(objects).openings(Protocol::Http1);
+        assert_eq!([0, 1, 3, 6, 7, 100].map(opened), [0, 1, 3, 6, 6, 6]);
+    }
+
+    #[test]
+    fn connections_that_are_being_opened_count() {
+        let mut pool = pool_with(2);
+        assert_eq!((pool.openings(Protocol::Http1), pool.openings(Protocol::Http1)), (2, 0));
+        (2..9).for_each(|at| pool.want(ActivityId(at)));
+        assert_eq!(pool.openings(Protocol::Http1), 4);
+    }
+
+    #[test]
+    fn a_pipelining_connection_carries_all() {
+        assert_eq!(pool_with(100).openings(Protocol::Http1Pipelining), 1);
+    }
+
+    #[test]
+    fn objects_leave_in_page_order_whenever_they_came() {
+        let mut pool = Pool::new(6);
+        [5, 1, 9, 3].into_iter().for_each(|at| pool.want(ActivityId(at)));
+        let order: Vec<u32> = std::iter::from_fn(|| pool.take()).map(|object| object.0).collect();
+        assert_eq!(order, [1, 3, 5, 9]);
+    }
+}

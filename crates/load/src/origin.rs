@@ -1,0 +1,179 @@
+//! The server of one host: answers each request with the object that the page has at its path.
+
+use crate::page::{ActivityId, HostId, Page};
+use crate::{Action, Closed, ConnId, Peer};
+use bytes::Bytes;
+use loadstone_http::{Body, Chunk, Event, Fields, Protocol, ResponseHead, ServerSession, StreamId, Wire};
+use loadstone_units::Time;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What a host has to offer: its objects by path. Made once for all runs of a page.
+#[derive(Debug)]
+pub struct Catalogue {
+    /// Ascending by path. Where a page has a path several times, in page order.
+    shelves: Vec<(Bytes, Vec<ActivityId>)>,
+    page: Arc<Page>,
+    host: HostId,
+}
+
+impl Catalogue {
+    /// The catalogue of `host`.
+    pub fn new(page: &Arc<Page>, host: HostId) -> Catalogue {
+        let mut shelves: BTreeMap<Bytes, Vec<ActivityId>> = BTreeMap::new();
+        for (at, (_, fetch)) in page.fetches().enumerate() {
+            if fetch.host == host {
+                shelves.entry(fetch.request.path.clone()).or_default().push(ActivityId(at as u32));
+            }
+        }
+        Catalogue { shelves: shelves.into_iter().collect(), page: page.clone(), host }
+    }
+
+    fn think(&self, object: ActivityId) -> Duration {
+        self.page.hosts[self.host.0 as usize].think + self.page.fetch(object).think
+    }
+}
+
+/// The server of one host.
+#[derive(Debug)]
+pub struct Origin {
+    catalogue: Arc<Catalogue>,
+    /// How often each shelf has been asked: the n-th request for a path gets its n-th object.
+    asked: Vec<u32>,
+    sessions: BTreeMap<ConnId, Session>,
+    thinking: BinaryHeap<Reverse<Thought>>,
+    actions: VecDeque<Action>,
+}
+
+#[derive(Debug)]
+struct Session {
+    engine: Box<dyn ServerSession>,
+    /// Requests whose end has not come, with the object that answers them.
+    arriving: VecDeque<(StreamId, Option<ActivityId>)>,
+}
+
+/// A response that is being thought about; the first to be ready comes first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Thought {
+    ready: Time,
+    conn: ConnId,
+    stream: StreamId,
+    object: ActivityId,
+}
+
+impl Origin {
+    /// A server that nobody has asked anything.
+    pub fn new(catalogue: Arc<Catalogue>) -> Origin {
+        let asked = vec![0; catalogue.shelves.len()];
+        Origin { catalogue, asked, sessions: BTreeMap::new(), thinking: BinaryHeap::new(), actions: VecDeque::new() }
+    }
+
+    /// The object at `path`; the last one again for requests beyond those of the page.
+    fn look_up(&mut self, path: &Bytes) -> Option<ActivityId> {
+        let at = self.catalogue.shelves.binary_search_by(|(shelf, _)| shelf.cmp(path)).ok()?;
+        let shelf = &self.catalogue.shelves[at].1;
+        let count = (self.asked[at] as usize).min(shelf.len() - 1);
+        self.asked[at] += 1;
+        Some(shelf[count])
+    }
+
+    fn drain_events(&mut self, now: Time, conn: ConnId) {
+        while let Some(event) = self.sessions.get_mut(&conn).and_then(|session| session.engine.poll_event()) {
+            match event {
+                Event::Request { id, head } => {
+                    let object = self.look_up(&head.path);
+                    self.session(conn).arriving.push_back((id, object));
+                }
+                Event::End { id } => {
+                    let arriving = &mut self.session(conn).arriving;
+                    let at = arriving.iter().position(|(stream, _)| *stream == id).expect("a request ends once");
+                    let object = arriving.remove(at).and_then(|(_, object)| object);
+                    self.answer(now, conn, id, object);
+                }
+                Event::Data { .. } => {}
+                Event::Sent { .. } | Event::Response { .. } => unreachable!("a server's session asks for nothing"),
+            }
+        }
+    }
+
+    fn session(&mut self, conn: ConnId) -> &mut Session {
+        self.sessions.get_mut(&conn).expect("its events have just been polled")
+    }
+
+    /// A request is complete: thinks, or responds.
+    fn answer(&mut self, now: Time, conn: ConnId, stream: StreamId, object: Option<ActivityId>) {
+        let Some(object) = object else {
+            let head = ResponseHead::new(404, Fields::from_pairs([("content-length", "0")]));
+            return self.respond(conn, stream, Arc::new(head), Body::EMPTY);
+        };
+        let think = self.catalogue.think(object);
+        if think.is_zero() {
+            self.respond_with(conn, stream, object);
+        } else {
+            self.thinking.push(Reverse(Thought { ready: now + think, conn, stream, object }));
+        }
+    }
+
+    fn respond_with(&mut self, conn: ConnId, stream: StreamId, object: ActivityId) {
+        let fetch = self.catalogue.page.fetch(object);
+        let (head, body) = (fetch.response.clone(), fetch.body);
+        self.respond(conn, stream, head, body);
+    }
+
+    fn respond(&mut self, conn: ConnId, stream: StreamId, head: Arc<ResponseHead>, body: Body) {
+        // The connection may have failed while the server was thinking.
+        if let Some(session) = self.sessions.get_mut(&conn) {
+            session.engine.respond(stream, head, body);
+            self.actions.push_back(Action::Transmit { conn });
+        }
+    }
+
+    fn drop_session(&mut self, conn: ConnId) {
+        if self.sessions.remove(&conn).is_some() {
+            self.actions.push_back(Action::Close { conn });
+        }
+    }
+}
+
+impl Peer for Origin {
+    fn handle_open(&mut self, _: Time, conn: ConnId, protocol: Protocol) {
+        self.sessions.insert(conn, Session { engine: protocol.server(), arriving: VecDeque::new() });
+    }
+
+    fn handle_input(&mut self, now: Time, conn: ConnId, input: &[Chunk]) {
+        let Some(session) = self.sessions.get_mut(&conn) else { return };
+        let result = session.engine.handle_input(now, input);
+        self.drain_events(now, conn);
+        if result.is_err() {
+            self.drop_session(conn);
+        }
+    }
+
+    fn handle_close(&mut self, _: Time, conn: ConnId, _: Closed) {
+        self.drop_session(conn);
+    }
+
+    fn handle_timeout(&mut self, now: Time) {
+        while self.thinking.peek().is_some_and(|Reverse(thought)| thought.ready <= now) {
+            if let Some(Reverse(thought)) = self.thinking.pop() {
+                self.respond_with(thought.conn, thought.stream, thought.object);
+            }
+        }
+    }
+
+    fn poll_action(&mut self) -> Option<Action> {
+        self.actions.pop_front()
+    }
+
+    fn poll_transmit(&mut self, now: Time, conn: ConnId, room: usize, out: &mut Wire) {
+        if let Some(session) = self.sessions.get_mut(&conn) {
+            session.engine.poll_transmit(now, room, out);
+        }
+    }
+
+    fn poll_timeout(&self) -> Option<Time> {
+        self.thinking.peek().map(|Reverse(thought)| thought.ready)
+    }
+}

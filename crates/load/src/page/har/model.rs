@@ -1,0 +1,190 @@
+//! The parts of a HAR file that a page is made from. What is not named here, such as the text of
+//! responses, is skipped without being kept.
+
+use super::loose::{List, Maybe, Scalar, record};
+use serde::de::{Deserialize, Deserializer};
+
+record! {
+    /// The file.
+    File {
+        log: Maybe<Log<'a>> = "log",
+    }
+}
+
+record! {
+    /// All of its pages and entries.
+    Log {
+        pages: List<PageRecord<'a>> = "pages",
+        entries: List<Entry<'a>> = "entries",
+    }
+}
+
+record! {
+    /// One view of a page.
+    PageRecord {
+        id: Scalar<'a> = "id",
+        started: Scalar<'a> = "startedDateTime",
+        timings: Maybe<PageTimings<'a>> = "pageTimings",
+    }
+}
+
+record! {
+    /// The page's own moments.
+    PageTimings {
+        on_load: Scalar<'a> = "onLoad",
+    }
+}
+
+record! {
+    /// One request with its response. Names with an underscore are the exporters' own: Chrome's
+    /// and its relatives' first, then WebPageTest's.
+    Entry {
+        pageref: Scalar<'a> = "pageref",
+        started: Scalar<'a> = "startedDateTime",
+        time: Scalar<'a> = "time",
+        request: Maybe<Request<'a>> = "request",
+        response: Maybe<Response<'a>> = "response",
+        timings: Maybe<Timings<'a>> = "timings",
+        connection: Scalar<'a> = "connection",
+        initiator: Initiator<'a> = "_initiator",
+        initiator_detail: Scalar<'a> = "_initiator_detail",
+        initiator_type: Scalar<'a> = "_initiator_type",
+        resource_type: Scalar<'a> = "_resourceType",
+        from_cache: Scalar<'a> = "_fromCache",
+        from_disk_cache: Scalar<'a> = "_fromDiskCache",
+        from_memory_cache: Scalar<'a> = "_fromMemoryCache",
+        served_from_cache: Scalar<'a> = "_served_from_cache",
+        request_type: Scalar<'a> = "_request_type",
+        load_start: Scalar<'a> = "_load_start",
+        load_ms: Scalar<'a> = "_load_ms",
+        created: Scalar<'a> = "_created",
+        socket: Scalar<'a> = "_socket",
+        http2_stream: Scalar<'a> = "_http2_stream_id",
+        object_size: Scalar<'a> = "_objectSize",
+        bytes_in: Scalar<'a> = "_bytesIn",
+    }
+}
+
+record! {
+    /// A request.
+    Request {
+        method: Scalar<'a> = "method",
+        url: Scalar<'a> = "url",
+        headers: List<HeaderField<'a>> = "headers",
+        headers_size: Scalar<'a> = "headersSize",
+        body_size: Scalar<'a> = "bodySize",
+        post_data: Maybe<PostData<'a>> = "postData",
+    }
+}
+
+record! {
+    /// The body of a request.
+    PostData {
+        text: Scalar<'a> = "text",
+    }
+}
+
+record! {
+    /// A response.
+    Response {
+        status: Scalar<'a> = "status",
+        headers: List<HeaderField<'a>> = "headers",
+        redirect_url: Scalar<'a> = "redirectURL",
+        headers_size: Scalar<'a> = "headersSize",
+        body_size: Scalar<'a> = "bodySize",
+        transfer_size: Scalar<'a> = "_transferSize",
+        fetched_via_service_worker: Scalar<'a> = "_fetchedViaServiceWorker",
+        content: Maybe<Content<'a>> = "content",
+    }
+}
+
+record! {
+    /// What is known of a response's body.
+    Content {
+        size: Scalar<'a> = "size",
+        compression: Scalar<'a> = "compression",
+        mime_type: Scalar<'a> = "mimeType",
+    }
+}
+
+record! {
+    /// A header field.
+    HeaderField {
+        name: Scalar<'a> = "name",
+        value: Scalar<'a> = "value",
+    }
+}
+
+record! {
+    /// Where the time of an entry went, in ms; -1 where a part does not apply.
+    Timings {
+        dns: Scalar<'a> = "dns",
+        connect: Scalar<'a> = "connect",
+        blocked: Scalar<'a> = "blocked",
+        send: Scalar<'a> = "send",
+        wait: Scalar<'a> = "wait",
+        receive: Scalar<'a> = "receive",
+        ssl: Scalar<'a> = "ssl",
+    }
+}
+
+/// Why an entry was fetched: a URL alone, or Chrome's object.
+#[derive(Debug, Default)]
+pub(super) struct Initiator<'a> {
+    /// The URL alone.
+    pub(super) plain: Scalar<'a>,
+    /// Chrome's object.
+    pub(super) object: Cause<'a>,
+}
+
+record! {
+    /// Chrome's reason for a fetch.
+    Cause {
+        url: Scalar<'a> = "url",
+        stack: Maybe<Stack<'a>> = "stack",
+    }
+}
+
+record! {
+    /// The calls that led to a fetch, innermost first.
+    Stack {
+        frames: List<Frame<'a>> = "callFrames",
+        parent: Maybe<Box<Stack<'a>>> = "parent",
+    }
+}
+
+record! {
+    /// A call.
+    Frame {
+        url: Scalar<'a> = "url",
+    }
+}
+
+impl<'a> super::loose::Record<'a> for Box<Stack<'a>> {
+    fn take<A: serde::de::MapAccess<'a>>(&mut self, name: &str, map: &mut A) -> Result<(), A::Error> {
+        self.as_mut().take(name, map)
+    }
+}
+
+impl<'de> Deserialize<'de> for Initiator<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Initiator<'de>, D::Error> {
+        Ok(match super::loose::Either::deserialize(deserializer)? {
+            super::loose::Either::Scalar(plain) => Initiator { plain, object: Cause::default() },
+            super::loose::Either::Record(object) => Initiator { plain: Scalar::Nothing, object },
+        })
+    }
+}
+
+impl Cause<'_> {
+    /// The URLs that may have caused the fetch, the likeliest first.
+    pub(super) fn urls(&self) -> Vec<&str> {
+        let mut urls = Vec::new();
+        let mut stack = self.stack.0.as_ref();
+        while let Some(level) = stack {
+            urls.extend(level.frames.iter().filter_map(|frame| frame.url.filled()));
+            stack = level.parent.0.as_deref();
+        }
+        urls.extend(self.url.filled());
+        urls
+    }
+}

@@ -1,0 +1,178 @@
+//! What an entry waited for: redirects, initiators, and where the file names none, a guess by
+//! times and kinds.
+
+use super::fetched::{Fetched, Kind};
+use super::model::Cause;
+use super::{loose::Maybe, sizes, url};
+use crate::page::file::On;
+use std::collections::BTreeMap;
+
+/// A computing longer than one hour is a mistake of the file.
+const MAX_MS: f64 = 3_600_000.0;
+
+/// The entries of each URL, in order.
+type Places<'e> = BTreeMap<&'e str, Vec<usize>>;
+
+/// Where an object hangs.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct Hold {
+    /// The entry that it waits for.
+    pub(super) on: usize,
+    pub(super) moment: On,
+    pub(super) bytes: Option<u64>,
+    pub(super) ms: f64,
+}
+
+/// How the entries of a page hang together. All entries are in order of their beginning, and each
+/// waits for an earlier one, so there is no cycle.
+pub(super) struct Graph<'e, 'a> {
+    entries: &'e [Fetched<'a>],
+    root: usize,
+    /// Which entry each waits for, before those that are no objects are passed over.
+    parents: Vec<Option<usize>>,
+}
+
+impl<'e, 'a> Graph<'e, 'a> {
+    /// Finds what each entry of a page waited for.
+    pub(super) fn new(entries: &'e [Fetched<'a>], root: usize) -> Graph<'e, 'a> {
+        let mut places = Places::new();
+        for (at, fetched) in entries.iter().enumerate() {
+            places.entry(url::key(&fetched.url)).or_default().push(at);
+        }
+        let redirects = redirects(entries, &places);
+        let documents = documents(&redirects, root);
+        let guesses = Guesses::new(entries, &places, documents);
+        let parent = |at: usize| match redirects[at] {
+            Some(redirect) => Some(redirect),
+            None if at == root => None,
+            None => initiator(entries, &places, at).or_else(|| guesses.parent(at)),
+        };
+        let parents = (0..entries.len()).map(parent).collect();
+        Graph { entries, root, parents }
+    }
+
+    /// What the object `at` waits for; `None` for the root.
+    pub(super) fn hold(&self, at: usize) -> Option<Hold> {
+        if at == self.root {
+            return None;
+        }
+        let mut parent = self.parents[at];
+        while let Some(skipped) = parent.filter(|parent| self.entries[*parent].skip.is_some()) {
+            parent = self.parents[skipped];
+        }
+        let at_once = Hold { on: self.root, moment: On::Start, bytes: None, ms: 0.0 };
+        // What began before the root, such as the check of a certificate, begins with it.
+        let on = parent.or((self.root < at).then_some(self.root));
+        Some(on.map_or(at_once, |on| hold(&self.entries[on], &self.entries[at], on)))
+    }
+}
+
+/// By which moment of `parent` the `child` was found: while it was still arriving by that share of
+/// its bytes, after its end by the time since.
+fn hold(parent: &Fetched<'_>, child: &Fetched<'_>, on: usize) -> Hold {
+    let redirected = (300..400).contains(&parent.status());
+    if child.began >= parent.ended || parent.bytes == 0 || redirected {
+        let gap = child.began - parent.ended;
+        return Hold { on, moment: On::End, bytes: None, ms: microseconds(gap.clamp(0.0, MAX_MS)) };
+    }
+    let receive = parent.timings.receive.positive().unwrap_or(0.0).max(f64::MIN_POSITIVE);
+    let share = ((child.began - (parent.ended - receive)) / receive).clamp(0.0, 1.0);
+    let bytes = ((share * parent.bytes as f64) as u64).clamp(1, parent.bytes);
+    Hold { on, moment: On::Bytes, bytes: Some(bytes), ms: 0.0 }
+}
+
+/// Without the noise of a difference of dates.
+fn microseconds(ms: f64) -> f64 {
+    (ms * 1e3).round() / 1e3
+}
+
+/// The redirect that led to each entry: to the first later entry of the URL it names.
+fn redirects(entries: &[Fetched<'_>], places: &Places<'_>) -> Vec<Option<usize>> {
+    let mut redirects = vec![None; entries.len()];
+    for (at, fetched) in entries.iter().enumerate() {
+        let Some(target) = fetched.redirect().and_then(|target| url::cleaned(&target)) else { continue };
+        let Some(found) = places.get(url::key(&target.0)) else { continue };
+        let next =
+            found[found.partition_point(|place| *place <= at)..].iter().find(|place| redirects[**place].is_none());
+        if let Some(next) = next {
+            redirects[*next] = Some(at);
+        }
+    }
+    redirects
+}
+
+/// The root and the documents that it was redirected to, in order.
+fn documents(redirects: &[Option<usize>], root: usize) -> Vec<usize> {
+    let mut documents = vec![root];
+    for (at, redirect) in redirects.iter().enumerate().skip(root) {
+        if *redirect == documents.last().copied() {
+            documents.push(at);
+        }
+    }
+    documents
+}
+
+/// The last entry of the URL `found` that began before the entry `at`. An entry's own URL is no
+/// cause: that is a preflight request, or one sent again.
+fn earlier(places: &Places<'_>, entries: &[Fetched<'_>], at: usize, found: &str) -> Option<usize> {
+    let (clean, _) = url::cleaned(found)?;
+    let places = places.get(url::key(&clean)).filter(|_| url::key(&clean) != url::key(&entries[at].url))?;
+    places[..places.partition_point(|place| *place < at)].last().copied()
+}
+
+/// The entry that the file names as the cause of the entry `at`.
+fn initiator(entries: &[Fetched<'_>], places: &Places<'_>, at: usize) -> Option<usize> {
+    let earlier = |found: &str| earlier(places, entries, at, found);
+    let entry = &entries[at].entry;
+    let stated = entry.initiator.object.urls().into_iter().chain(entry.initiator.plain.filled()).find_map(earlier);
+    stated.or_else(|| {
+        let Maybe(cause) = serde_json::from_str::<Maybe<Cause<'_>>>(entry.initiator_detail.filled()?).ok()?;
+        cause?.urls().into_iter().find_map(earlier)
+    })
+}
+
+/// What is likely where the file names no initiator.
+struct Guesses<'g, 'a> {
+    entries: &'g [Fetched<'a>],
+    places: &'g Places<'g>,
+    documents: Vec<usize>,
+    /// Style sheets and scripts, in order of their ends.
+    causes: Vec<usize>,
+}
+
+impl<'g, 'a> Guesses<'g, 'a> {
+    fn new(entries: &'g [Fetched<'a>], places: &'g Places<'g>, documents: Vec<usize>) -> Guesses<'g, 'a> {
+        let is_cause = |at: &usize| entries[*at].skip.is_none() && matches!(entries[*at].kind, Kind::Css | Kind::Js);
+        let mut causes: Vec<usize> = (0..entries.len()).filter(is_cause).collect();
+        causes.sort_by(|a, b| entries[*a].ended.total_cmp(&entries[*b].ended));
+        Guesses { entries, places, documents, causes }
+    }
+
+    fn parent(&self, at: usize) -> Option<usize> {
+        let child = &self.entries[at];
+        let referer = sizes::field(&child.request.headers, "referer");
+        let referer = referer.and_then(|referer| earlier(self.places, self.entries, at, referer));
+        let document = match referer.map(|referer| (referer, self.entries[referer].kind)) {
+            Some((sheet, Kind::Css)) => return Some(sheet),
+            Some((frame, Kind::Html)) if self.entries[frame].redirect().is_none() => frame,
+            _ => self.documents.iter().rev().find(|document| **document < at).copied()?,
+        };
+        // Only a style sheet asks for fonts, whether or not the document is still arriving.
+        if child.began < self.entries[document].ended && child.kind != Kind::Font {
+            return Some(document);
+        }
+        let ended = self.causes.partition_point(|cause| self.entries[*cause].ended <= child.began);
+        let likely =
+            |cause: &&usize| (document..at).contains(*cause) && can_cause(self.entries[**cause].kind, child.kind);
+        Some(self.causes[..ended].iter().rev().find(likely).copied().unwrap_or(document))
+    }
+}
+
+/// Whether a thing of one kind makes a browser ask for a thing of the other.
+fn can_cause(parent: Kind, child: Kind) -> bool {
+    match child {
+        Kind::Font => parent == Kind::Css,
+        Kind::Image => matches!(parent, Kind::Css | Kind::Js),
+        _ => parent == Kind::Js,
+    }
+}

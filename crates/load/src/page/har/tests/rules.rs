@@ -1,0 +1,332 @@
+//! One rule each.
+
+use super::*;
+
+fn fails(text: &str, page: Option<usize>) -> String {
+    let error = read(text.as_bytes(), page).unwrap_err();
+    let message = error.to_string();
+    assert!(!message.contains('\n'), "{message}");
+    format!("{error:?} {message}")
+}
+
+#[test]
+fn what_is_no_page_is_refused_in_one_line() {
+    assert!(fails("", None).contains("Truncated"));
+    assert!(fails(r#"{"log": {"entries": ["#, None).contains("Truncated"));
+    let bad = fails("{\n \"log\": nope}", None);
+    assert!(bad.contains("NotJson") && bad.contains("line 2, column 10"), "{bad}");
+    for no_log in ["{}", "[]", "7", "\"log\"", r#"{"log": 5}"#, "null"] {
+        assert!(fails(no_log, None).contains("NoLog"), "{no_log}");
+    }
+    for empty in [r#"{"log": {}}"#, r#"{"log": {"entries": {"a": 1}}}"#, r#"{"log": {"entries": [null, 5, "x"]}}"#] {
+        assert!(fails(empty, None).contains("NoEntries"), "{empty}");
+    }
+    let root = entry(ROOT, 0, 5, "text/html", "");
+    let one = document(r#"{"id": "p1"}"#, &[&root]);
+    assert!(fails(&one, Some(2)).contains("NoSuchPage") && fails(&one, Some(0)).contains("choose one from 1 to 1"));
+    let two = document(r#"{"id": "p1"}, {"id": "p2"}"#, &[&root]);
+    assert!(fails(&two, Some(2)).contains("EmptyPage(2)"));
+    let data = entry("data:text/html,x", 0, 5, "text/html", "");
+    assert!(fails(&document("", &[&data]), None).contains("NothingLeft"));
+    let many = vec![root.as_str(); 20_001];
+    assert!(fails(&document("", &many), None).contains("TooMany"));
+    assert_eq!(read(document("", &many[1..]).as_bytes(), None).unwrap().file.build().unwrap().objects, 20_000);
+}
+
+#[test]
+fn a_byte_order_mark_and_bytes_that_are_no_text_are_tolerated() {
+    let mut text = b"\xef\xbb\xbf".to_vec();
+    text.extend(document("", &[&entry("https://example.test/@", 0, 5, "text/html", "")]).into_bytes());
+    let at = text.iter().position(|byte| *byte == b'@').unwrap();
+    text[at] = 0xff;
+    let har = read(&text, None).unwrap();
+    assert_eq!(har.file.objects[0].url, "https://example.test/%EF%BF%BD");
+}
+
+#[test]
+fn one_page_of_several_is_taken() {
+    let of = |url: &str, page: &str| entry(url, 0, 5, "text/html", &format!(r#""pageref": {page}"#));
+    let entries = [
+        of("https://b.test/", "\"p2\""),
+        of("https://c.test/", "\"unknown\""),
+        of("https://d.test/", "3"),
+        entry("https://a.test/", 0, 5, "text/html", ""),
+    ];
+    let entries: Vec<&str> = entries.iter().map(String::as_str).collect();
+    let text = document(r#"{"id": "p1"}, {"id": "p2"}, {"id": "p2"}"#, &entries);
+    let root = |page| {
+        let har = read(text.as_bytes(), page).unwrap();
+        assert_eq!((har.file.objects.len(), har.notes.pages, har.notes.entries), (1, 5, 1));
+        (har.notes.page, har.file.objects[0].url.clone())
+    };
+    assert_eq!(root(None), (1, "https://a.test/".to_owned()));
+    assert_eq!(root(Some(2)), (2, "https://b.test/".to_owned()));
+    assert_eq!(root(Some(4)), (4, "https://c.test/".to_owned()));
+    assert_eq!(root(Some(5)), (5, "https://d.test/".to_owned()));
+    // Without the entry of no page, the first page has none, and the second is the first with any.
+    let text = document(r#"{"id": "p1"}, {"id": "p2"}"#, &entries[..2]);
+    assert_eq!(read(text.as_bytes(), None).unwrap().notes.page, 2);
+}
+
+#[test]
+fn entries_are_ordered_by_date_and_bad_dates_keep_their_place() {
+    let late = entry("https://example.test/late", 900, 5, "text/html", "");
+    let undated = entry("https://example.test/undated", 0, 5, "text/html", "").replace("2024-05-01T", "yesterday");
+    let har = log(&[&late, &undated, &entry(ROOT, 0, 5, "text/html", "")]);
+    let urls: Vec<&str> = har.file.objects.iter().map(|object| object.url.as_str()).collect();
+    assert_eq!(urls, [ROOT, "https://example.test/late", "https://example.test/undated"]);
+}
+
+#[test]
+fn what_did_not_come_over_the_network_is_counted_with_its_reason() {
+    let status = |status: &str| entry("https://x.test/", 20, 5, "", "").replace("\"status\": 200", status);
+    let entries = [
+        entry("data:image/png;base64,AAAA", 0, 5, "image/png", ""),
+        entry("chrome-extension://abc/x.js", 0, 5, "", ""),
+        entry(ROOT, 5, 5, "text/html", ""),
+        entry("wss://example.test/socket", 20, 5, "", ""),
+        status("\"status\": 101"),
+        entry("https://x.test/1", 20, 5, "", r#""_fromCache": "disk""#),
+        entry("https://x.test/2", 20, 5, "", r#""_fromDiskCache": true"#),
+        entry("https://x.test/3", 20, 5, "", "")
+            .replace("\"bodySize\"", "\"_fetchedViaServiceWorker\": true, \"bodySize\""),
+        status("\"status\": 0, \"_error\": \"net::ERR_BLOCKED_BY_CLIENT\""),
+        status("\"status\": -1"),
+        status("\"status\": null"),
+        status("\"statusText\": \"\""),
+        status("\"status\": \"304\""),
+        status("\"status\": 307, \"_transferSize\": 0"),
+        entry("https://x.test/4", 20, 5, "", r#""_fromDiskCache": false, "_fromCache": null"#),
+        entry("https://x.test/4", 30, 5, "", "").replace("\"bodySize\"", "\"_transferSize\": 0, \"bodySize\""),
+    ];
+    let entries: Vec<&str> = entries.iter().map(String::as_str).collect();
+    let har = log(&entries);
+    let urls: Vec<&str> = har.file.objects.iter().map(|object| object.url.as_str()).collect();
+    assert_eq!(urls, [ROOT, "https://x.test/", "https://x.test/4"]);
+    let skipped: Vec<_> = har.notes.skipped.into_iter().collect();
+    let expected = [
+        (Skip::NotHttp, 2),
+        (Skip::WebSocket, 2),
+        (Skip::FromCache, 4),
+        (Skip::AnsweredByBrowser, 1),
+        (Skip::Failed, 4),
+    ];
+    assert_eq!(skipped, expected);
+}
+
+#[test]
+fn a_dependency_on_what_is_no_object_passes_to_what_that_one_waited_for() {
+    let by = |url: &str| format!(r#""_initiator": "{url}""#);
+    let har = log(&[
+        &entry(ROOT, 0, 5, "text/html", ""),
+        &entry("https://a.test/1.js", 100, 5, "text/javascript", &by(ROOT)),
+        &entry(
+            "https://a.test/2.js",
+            200,
+            5,
+            "text/javascript",
+            &format!(r#"{}, "_fromCache": "memory""#, by("https://a.test/1.js")),
+        ),
+        &entry("https://a.test/3.js", 300, 5, "text/javascript", &by("https://a.test/2.js")),
+    ]);
+    assert_eq!(need(&har, 2), ("https://a.test/1.js", On::End, None, 185.0));
+}
+
+#[test]
+fn a_redirected_root_is_followed_by_its_document() {
+    let moved = |from: &str, at: u32, to: &str| {
+        entry(from, at, 0, "", "").replace("\"status\": 200", &format!("\"status\": 302, \"redirectURL\": \"{to}\""))
+    };
+    let har = log(&[
+        &moved("http://example.test/", 0, "https://example.test/"),
+        &moved("https://example.test/", 15, "/en#top"),
+        &entry("https://example.test/en", 30, 70, "text/html", ""),
+        &entry("https://example.test/1.png", 75, 5, "image/png", ""),
+    ]);
+    assert_eq!(har.file.objects[0].needs, None);
+    assert_eq!(need(&har, 1), ("http://example.test/", On::End, None, 5.0));
+    assert_eq!(need(&har, 2), ("https://example.test/", On::End, None, 5.0));
+    // The document's body arrived from 40 to 110; half of it was there at 75.
+    assert_eq!(need(&har, 3), ("https://example.test/en", On::Bytes, Some(500), 0.0));
+}
+
+#[test]
+fn an_initiator_is_the_last_earlier_entry_of_its_url() {
+    let by =
+        |url: &str| format!(r#""_initiator": {{"type": "script", "stack": {{"callFrames": [{{"url": "{url}"}}]}}}}"#);
+    let script = |at| entry("https://a.test/x.js", at, 5, "text/javascript", "");
+    let har = log(&[
+        &entry(ROOT, 0, 5, "text/html", ""),
+        &script(20),
+        &script(60),
+        &entry("https://a.test/1", 100, 5, "", &by("https://a.test/x.js")),
+        &script(200),
+        &entry("https://a.test/self", 300, 5, "", &by("https://a.test/self")),
+        &entry("https://a.test/late", 310, 5, "", &by("https://a.test/later")),
+        &entry("https://a.test/later", 320, 5, "", ""),
+    ]);
+    assert_eq!(need(&har, 3), ("https://a.test/x.js #2", On::End, None, 25.0));
+    // Neither itself nor a later entry is a cause: the guess is the last script.
+    assert_eq!(need(&har, 5).0, "https://a.test/x.js #3");
+    assert_eq!(need(&har, 6).0, "https://a.test/x.js #3");
+}
+
+#[test]
+fn the_times_of_queueing_are_not_kept_but_computing_is() {
+    // Found at 50, 35 ms after the root's end; that it then waited 500 ms for a connection does
+    // not matter.
+    let queued = entry("https://a.test/1.png", 50, 5, "image/png", "").replace("\"blocked\": 0", "\"blocked\": 500");
+    let har = log(&[&entry(ROOT, 0, 5, "text/html", ""), &queued]);
+    assert_eq!(need(&har, 1), (ROOT, On::End, None, 35.0));
+}
+
+#[test]
+fn without_an_initiator_kinds_and_times_decide() {
+    let har = log(&[
+        &entry(ROOT, 0, 100, "text/html", ""),
+        &entry("https://a.test/1.css", 20, 5, "text/css", ""),
+        &entry("https://a.test/1.woff2", 40, 5, "font/woff2", ""),
+        &entry("https://a.test/1.png", 45, 5, "image/png", ""),
+        &entry("https://a.test/1.js", 120, 5, "text/javascript", ""),
+        &entry("https://a.test/2.css", 121, 10, "text/css", ""),
+        &entry("https://a.test/2.png", 150, 5, "image/png", ""),
+        &entry("https://a.test/api", 151, 5, "application/json", ""),
+        &entry("https://a.test/2.woff2", 152, 5, "font/woff2", ""),
+    ]);
+    let parents: Vec<_> = (1..9).map(|at| need(&har, at).0.rsplit('/').next().unwrap()).collect();
+    assert_eq!(parents, ["", "1.css", "", "", "", "2.css", "1.js", "2.css"]);
+    assert_eq!(need(&har, 3).2, Some(350));
+}
+
+#[test]
+fn what_began_before_the_root_begins_with_it() {
+    let check = entry("http://ocsp.test/", 0, 5, "application/ocsp-response", "");
+    let har = log(&[&check, &entry(ROOT, 1, 5, "text/html", "")]);
+    assert_eq!(har.file.objects[0].url, ROOT);
+    assert_eq!(need(&har, 1), (ROOT, On::Start, None, 0.0));
+}
+
+#[test]
+fn think_time_is_the_wait_less_the_smallest_handshake() {
+    let timed = |url: &str, timings: &str| {
+        entry(url, 20, 5, "", "").replace("\"connect\": -1, \"send\": 0, \"wait\": 10", timings)
+    };
+    let har = log(&[
+        &timed("https://a.test/", r#""connect": 90, "ssl": 50, "send": 0, "wait": 100"#),
+        &timed("https://a.test/1", r#""connect": 30, "ssl": -1, "send": 0, "wait": 45.5"#),
+        &timed("https://a.test/2", r#""connect": -1, "send": 0, "wait": 20"#),
+        &timed("https://b.test/", r#""connect": 60, "ssl": 60, "send": 0, "wait": "80""#),
+    ]);
+    let thinks: Vec<_> = har.file.objects.iter().map(|object| object.think_ms).collect();
+    assert_eq!(thinks, [Some(70.0), Some(15.5), None, Some(50.0)]);
+    let har = log(&[
+        &timed("https://a.test/", r#""connect": 0, "send": 0, "wait": 100"#),
+        &timed("https://a.test/1", r#""connect": -1, "send": 0, "wait": 30"#),
+    ]);
+    let thinks: Vec<_> = har.file.objects.iter().map(|object| object.think_ms).collect();
+    assert_eq!(thinks, [Some(70.0), None]);
+}
+
+#[test]
+fn bodies_are_counted_as_they_were_on_the_wire() {
+    let body = |method: &str, response: &str| {
+        let entry = format!(
+            r#"{{"request": {{"url": "https://a.test/", "method": "{method}"}}, "response": {{"status": 200, {response}}}}}"#
+        );
+        log(&[&entry]).file.objects[0].bytes
+    };
+    let length = |n: u32| format!(r#""headers": [{{"name": "Content-Length", "value": "{n}"}}]"#);
+    let get = |response: &str| body("GET", response);
+    assert_eq!(get(r#""_transferSize": 1500, "headersSize": 500, "bodySize": 7"#), 1000);
+    assert_eq!(get(&format!(r#""_transferSize": 1500, "headersSize": -1, {}"#, length(1200))), 1200);
+    assert_eq!(
+        get(r#""_transferSize": 1500, "headers": [{"name": "x", "value": "y"}], "content": {"size": 1400}"#),
+        1400
+    );
+    let gzip = r#""headers": [{"name": "content-encoding", "value": "gzip"}], "content": {"size": 9000}"#;
+    assert_eq!(get(&format!(r#""_transferSize": 1500, {gzip}"#)), 1500 - 17);
+    assert_eq!(get(r#""bodySize": 800, "headersSize": 300"#), 800);
+    assert_eq!(get(&format!(r#""bodySize": 800, "headersSize": -1, {}"#, length(700))), 700);
+    assert_eq!(get(r#""bodySize": -1, "content": {"size": 5000, "compression": 4000}"#), 1000);
+    assert_eq!(get(r#""bodySize": 0, "content": {"size": "5000"}"#), 5000);
+    assert_eq!(get(&format!(r#""bodySize": -1, "content": {{"size": 5000}}, {}"#, length(900))), 900);
+    assert_eq!(get(r#""bodySize": 2e15, "content": {"size": 100}"#), 100);
+    assert_eq!(get(r#""bodySize": 900000, "content": {"size": 100}"#), 100);
+    assert_eq!(get(&length(77)), 77);
+    assert_eq!(get(r#""bodySize": null"#), 0);
+    assert_eq!(body("head", r#""bodySize": 800"#), 0);
+    assert_eq!(get(r#""status": 204, "bodySize": 800"#), 0);
+}
+
+#[test]
+fn heads_are_the_listed_fields_or_the_stated_size_or_neither() {
+    let listed = entry(ROOT, 0, 5, "text/html", "").replace(
+        "\"method\"",
+        r#""headersSize": 900, "headers": [{"name": ":path", "value": "/"}, {"name": "accept", "value": "*/*"},
+           {"name": "dnt", "value": 1}, {"name": "x", "value": "a\nb"}, {"value": "nameless"}, null], "method""#,
+    );
+    let sized =
+        |size: &str| entry(ROOT, 1, 5, "", "").replace("\"method\"", &format!("\"headersSize\": {size}, \"method\""));
+    let har = log(&[&listed, &sized("500"), &sized("3"), &sized("-1"), &sized("1e9")]);
+    let field = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    let fields = vec![field("accept", "*/*"), field("dnt", "1"), field("x", "a, b")];
+    assert_eq!(har.file.objects[0].request_fields, Some(fields));
+    let sizes: Vec<_> = har.file.objects.iter().map(|object| object.request_header_bytes).collect();
+    assert_eq!((sizes[0], sizes[1], sizes[3], sizes[4]), (None, Some(500), None, Some(32_768)));
+    assert!(sizes[2].is_some_and(|least| (100..300).contains(&least)));
+    har.file.build().unwrap();
+}
+
+#[test]
+fn odd_methods_bodies_and_statuses_do_not_stop_a_page() {
+    let of = |method: &str| entry(ROOT, 0, 5, "", "").replace("\"GET\"", method);
+    let har = log(&[
+        &of("\"post\", \"bodySize\": 40"),
+        &of("\"POST\", \"bodySize\": -1, \"postData\": {\"text\": \"12345\"}"),
+        &of("\"m-search\""),
+        &of("null"),
+        &of("\"\""),
+        &of("\"GET\"").replace("\"status\": 200", "\"status\": 777"),
+    ]);
+    let methods: Vec<_> = har.file.objects.iter().map(|object| object.method.as_deref()).collect();
+    assert_eq!(methods, [Some("POST"), Some("POST"), None, None, None, None]);
+    assert_eq!((har.file.objects[0].upload_bytes, har.file.objects[1].upload_bytes), (Some(40), Some(5)));
+    assert_eq!(har.notes.odd_methods, 2);
+    har.file.build().unwrap();
+}
+
+#[test]
+fn what_began_after_on_load_is_not_needed() {
+    let entries = [
+        entry(ROOT, 10, 5, "text/html", ""),
+        entry("https://a.test/1", 500, 5, "", ""),
+        entry("https://a.test/2", 501, 5, "", ""),
+    ];
+    let entries: Vec<&str> = entries.iter().map(String::as_str).collect();
+    let needed = |on_load: &str| {
+        let page = format!(
+            r#"{{"id": 1, "startedDateTime": "2024-05-01T10:00:00Z", "pageTimings": {{"onLoad": {on_load}}}}}"#
+        );
+        let har = read(document(&page, &entries).as_bytes(), None).unwrap();
+        har.file.objects.iter().map(|object| object.needed).collect::<Vec<_>>()
+    };
+    assert_eq!(needed("500"), [None, None, Some(false)]);
+    assert_eq!(needed("1"), [None, Some(false), Some(false)]);
+    for unknown in ["null", "-1", "0", "\"\"", "{}"] {
+        assert_eq!(needed(unknown), [None; 3], "{unknown}");
+    }
+}
+
+#[test]
+fn long_and_odd_urls_are_mended_and_repeated_ones_named() {
+    let long = format!("https://a.test/{}", "x".repeat(50_000));
+    let har = log(&[
+        &entry("https://a.test/x y", 0, 5, "", ""),
+        &entry("https://a.test/x%20y#z", 1, 5, "", ""),
+        &entry(&long, 2, 5, "", ""),
+        &entry(&long, 3, 5, "", ""),
+    ]);
+    assert_eq!(har.file.objects[1].name.as_deref(), Some("https://a.test/x%20y #2"));
+    assert_eq!(har.notes.cut_urls, 2);
+    assert_eq!(har.file.build().unwrap().objects, 4);
+}

@@ -1,0 +1,125 @@
+//! The pages of a HAR file: runs, first and repeat views; and the one that is taken.
+
+use super::fetched::{Fetched, Kind, moment_of};
+use super::loose::Scalar;
+use super::model::{Entry, Log, PageRecord};
+use super::{HarError, Notes, Skip, moment, url};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A connection counts as busy until so long after its last byte, in ms: WebPageTest's times are
+/// whole ms.
+const HANDOVER_MS: f64 = 5.0;
+
+/// The entries of one page, in the order in which they began.
+pub(super) struct View<'a> {
+    pub(super) entries: Vec<Fetched<'a>>,
+    pub(super) notes: Notes,
+    /// When the page was loaded, in ms since 1970.
+    pub(super) loaded: Option<f64>,
+}
+
+/// Takes the page number `asked`, from 1, or the first one that has entries.
+pub(super) fn chosen(log: Log<'_>, asked: Option<usize>) -> Result<View<'_>, HarError> {
+    let entries: Vec<Entry<'_>> = log.entries.0.into_iter().flatten().collect();
+    if entries.is_empty() {
+        return Err(HarError::NoEntries);
+    }
+    let (pages, count) = pages(&log.pages.0, &entries);
+    let page = match asked {
+        None => *pages.iter().min().expect("there are entries"),
+        Some(asked) => {
+            asked.checked_sub(1).filter(|page| *page < count).ok_or(HarError::NoSuchPage { asked, pages: count })?
+        }
+    };
+    let record = log.pages.0.get(page).and_then(Option::as_ref);
+    let entries = entries.into_iter().zip(pages).filter(|(_, of)| *of == page).map(|(entry, _)| entry).collect();
+    let entries = ordered(entries, record);
+    let Some(first) = entries.first() else { return Err(HarError::EmptyPage(page + 1)) };
+    let loaded = record.and_then(|record| loaded(record, first.began));
+    let notes = Notes { page: page + 1, pages: count, entries: entries.len(), ..Notes::default() };
+    Ok(View { entries, notes, loaded })
+}
+
+/// The page of each entry, from 0, and how many there are. An entry without a page is of the first;
+/// pages that the file does not list follow in order of appearance.
+fn pages(listed: &[Option<PageRecord<'_>>], entries: &[Entry<'_>]) -> (Vec<usize>, usize) {
+    let mut places = BTreeMap::new();
+    for (place, record) in listed.iter().enumerate() {
+        if let Some(id) = record.as_ref().and_then(|record| record.id.key()) {
+            places.entry(id).or_insert(place);
+        }
+    }
+    let mut count = listed.len();
+    let mut page = |entry: &Entry<'_>| {
+        let Some(id) = entry.pageref.key() else { return 0 };
+        *places.entry(id.into_owned().into()).or_insert_with(|| {
+            count += 1;
+            count - 1
+        })
+    };
+    let pages: Vec<usize> = entries.iter().map(&mut page).collect();
+    (pages, count.max(1))
+}
+
+/// Judges each entry and puts them in the order in which they began. An entry without a date takes
+/// the one before it in the file.
+fn ordered<'a>(entries: Vec<Entry<'a>>, record: Option<&PageRecord<'a>>) -> Vec<Fetched<'a>> {
+    let page_start = record.and_then(|record| date(&record.started));
+    let mut previous = page_start.or_else(|| entries.iter().find_map(moment_of)).unwrap_or(0.0);
+    let judge = |entry| {
+        let fetched = Fetched::new(entry, previous);
+        previous = fetched.began;
+        fetched
+    };
+    let mut entries: Vec<Fetched<'a>> = entries.into_iter().map(judge).collect();
+    entries.sort_by(|a, b| a.began.total_cmp(&b.began));
+    undo_queueing(&mut entries);
+    mark_memory_cache(&mut entries);
+    entries
+}
+
+fn date(text: &Scalar<'_>) -> Option<f64> {
+    text.text().and_then(moment::parse)
+}
+
+/// When the page was loaded: `onLoad` counts from the page's start.
+fn loaded(record: &PageRecord<'_>, first: f64) -> Option<f64> {
+    let on_load = record.timings.0.as_ref()?.on_load.positive()?;
+    Some(date(&record.started).unwrap_or(first) + on_load)
+}
+
+/// Old WebPageTest files do not say how long a request waited for a connection: one that begins on
+/// a connection of HTTP/1 just when the connection's previous response has ended did wait. When it
+/// was found nobody knows; browsers find things in the order in which they ask for them, so it
+/// takes the moment of the last one before it that did not wait.
+fn undo_queueing(entries: &mut [Fetched<'_>]) {
+    let mut busy_until: BTreeMap<String, f64> = BTreeMap::new();
+    let mut found = None;
+    for fetched in entries {
+        let entry = &fetched.entry;
+        let old = entry.load_start.number().is_some() && entry.created.number().is_none();
+        let multiplexed = entry.http2_stream.positive().is_some();
+        let socket = entry.socket.key().filter(|_| old && !multiplexed);
+        // After a document the connection was free for what the document asks for.
+        let until = if fetched.kind == Kind::Html { f64::NEG_INFINITY } else { fetched.ended };
+        let before = socket.and_then(|socket| busy_until.insert(socket.into_owned(), until));
+        let waited = before.is_some_and(|before| (0.0..=HANDOVER_MS).contains(&(fetched.began - before)));
+        match found.filter(|_| waited) {
+            Some(found) => fetched.began = found,
+            None => found = Some(fetched.began),
+        }
+    }
+}
+
+/// Old DevTools files do not mark what came from the memory cache: no transfer, no connection, and
+/// the same URL fetched before.
+fn mark_memory_cache(entries: &mut [Fetched<'_>]) {
+    let mut fetched_before = BTreeSet::new();
+    for fetched in entries.iter_mut().filter(|fetched| fetched.skip.is_none()) {
+        if fetched.is_without_transfer() && fetched_before.contains(url::key(&fetched.url)) {
+            fetched.skip = Some(Skip::FromCache);
+        } else {
+            fetched_before.insert(url::key(&fetched.url).to_owned());
+        }
+    }
+}

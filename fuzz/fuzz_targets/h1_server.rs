@@ -1,0 +1,50 @@
+//! Whatever a client sends, a server reports it or refuses it, and answers what it reported; how
+//! it was cut does not matter.
+
+#![no_main]
+
+use bytes::Bytes;
+use libfuzzer_sys::fuzz_target;
+use loadstone_http::{Body, BodyId, Chunk, Event, Fields, ResponseHead, ServerSession, Session, Wire, h1};
+use loadstone_units::Time;
+
+/// What a server made of a request: its events, with the pieces of a body joined, and its end.
+fn outcome(pieces: &[&[u8]]) -> (Vec<Event>, bool) {
+    let mut server = h1::Server::new();
+    let mut events = Vec::new();
+    let mut drain = |server: &mut h1::Server| {
+        while let Some(event) = server.poll_event() {
+            if let Event::Request { id, .. } = &event {
+                let body = Body { id: BodyId(id.0), len: 5 };
+                server.respond(*id, ResponseHead::new(200, Fields::default()).into(), body);
+            }
+            match (events.last_mut(), event) {
+                (Some(Event::Data { id: last, len: sum }), Event::Data { id, len }) if *last == id => *sum += len,
+                (_, event) => events.push(event),
+            }
+        }
+        server.poll_transmit(Time::ZERO, usize::MAX, &mut Wire::default());
+    };
+    let mut fine = true;
+    for piece in pieces {
+        fine = server.handle_input(Time::ZERO, &[Chunk::Bytes(Bytes::copy_from_slice(piece))]).is_ok();
+        drain(&mut server);
+        if !fine {
+            break;
+        }
+    }
+    fine = fine && server.handle_close(Time::ZERO).is_ok();
+    drain(&mut server);
+    (events, fine)
+}
+
+fuzz_target!(|input: &[u8]| {
+    let Some((step, bytes)) = input.split_first() else { return };
+    let cut: Vec<&[u8]> = bytes.chunks(usize::from(*step % 16) + 1).collect();
+    let (whole, fine) = outcome(&[bytes]);
+    let (in_pieces, fine_in_pieces) = outcome(&cut);
+    assert_eq!(fine, fine_in_pieces);
+    if fine {
+        assert_eq!(whole, in_pieces);
+    }
+});
