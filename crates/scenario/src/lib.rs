@@ -1,1 +1,23 @@
+//! What one run is ([`Scenario`]) and what it gave ([`Outcome`]): the contract of all runners and
+//! of Python.
+//!
+//! ```
+//! use loadstone_scenario::Scenario;
+//!
+//! let scenario = Scenario::from_json(
+//!     br#"{"page": {"objects": [{"url": "https://a.test/", "bytes": 12800}]}, "network": "10/1mbit,100ms"}"#,
+//! ).unwrap();
+//! assert_eq!(scenario.variant.tcp.iw.segments(), 10);
+//!
+//! let error = Scenario::from_json(br#"{"page": {"objects": []}, "netwrk": "dsl"}"#).unwrap_err();
+//! assert!(error.to_string().contains("netwrk"));
+//! ```
+//!
+//! Elsewhere: how a run is carried out (crate `sim`), how two runs compare (Python).
 
+mod outcome;
+mod scenario;
+
+pub use loadstone_load::Row;
+pub use outcome::Outcome;
+pub use scenario::{Connections, Scenario, ScenarioError, Servers, Variant};

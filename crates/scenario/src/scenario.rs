@@ -1,0 +1,177 @@
+//! What one run is.
+
+use loadstone_http::Protocol;
+use loadstone_load::page::PageFile;
+use loadstone_net::{Network, tcp, tls::Tls};
+use loadstone_units::{Bounded, OutOfRange};
+use serde::{Deserialize, Serialize};
+
+/// What one run is: a page, a network, a variant, a seed. It is complete in itself: the page is
+/// inside it, not a path.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Scenario {
+    /// What is loaded.
+    pub page: PageFile,
+    /// Over which access link; `10/1mbit,100ms` if it is left out.
+    #[serde(default)]
+    pub network: Network,
+    /// By which protocol and with which settings.
+    #[serde(default)]
+    pub variant: Variant,
+    /// From which every random decision of the run draws.
+    #[serde(default = "first_seed")]
+    pub seed: u64,
+}
+
+fn first_seed() -> u64 {
+    1
+}
+
+/// Protocol and settings of a run.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Variant {
+    /// What the connections speak.
+    #[serde(with = "protocol_name")]
+    pub protocol: Protocol,
+    /// TLS on all connections, or on none; if it is left out, by each URL's scheme: 1.3 or none.
+    pub tls: Option<Tls>,
+    /// Deals the objects in turn over this many hosts; if it is left out, they stay where they are.
+    pub servers: Option<Servers>,
+    /// The most connections to a host at a time.
+    pub connections: Connections,
+    /// The servers' TCP.
+    pub tcp: tcp::Config,
+    /// The client's TCP.
+    pub client_tcp: tcp::Config,
+}
+
+macro_rules! bounded {
+    ($(#[$doc:meta])* $name:ident: $min:literal to $max:literal) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+        #[serde(try_from = "i64", into = "i64")]
+        pub struct $name(Bounded<$min, $max>);
+
+        impl $name {
+            /// How many.
+            pub fn get(self) -> u32 {
+                self.0.get()
+            }
+        }
+
+        impl TryFrom<i64> for $name {
+            type Error = OutOfRange;
+
+            fn try_from(count: i64) -> Result<$name, OutOfRange> {
+                Bounded::new(count).map($name)
+            }
+        }
+
+        impl From<$name> for i64 {
+            fn from(count: $name) -> i64 {
+                count.0.into()
+            }
+        }
+    };
+}
+
+bounded! {
+    /// A number of connections to one host, 1 to 256.
+    Connections: 1 to 256
+}
+bounded! {
+    /// A number of hosts that a page is dealt over, 1 to 64.
+    Servers: 1 to 64
+}
+
+impl Default for Connections {
+    /// 6, as browsers have it for HTTP/1.1.
+    fn default() -> Connections {
+        Connections(Bounded::known(6))
+    }
+}
+
+mod protocol_name {
+    use loadstone_http::Protocol;
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    pub(super) fn serialize<S: Serializer>(protocol: &Protocol, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(protocol.name())
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Protocol, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
+    }
+}
+
+/// Why a text is no scenario: the field, and what is wrong with it.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("scenario{}{field}: {why}", if field.is_empty() { "" } else { "." })]
+pub struct ScenarioError {
+    /// The path of the field, for instance `variant.tcp.iw`; empty for the whole.
+    pub field: String,
+    /// What is wrong with it.
+    pub why: String,
+}
+
+impl Scenario {
+    /// Reads a scenario.
+    ///
+    /// # Errors
+    /// If `text` is not JSON, or a field is unknown, missing or out of its range.
+    pub fn from_json(text: &[u8]) -> Result<Scenario, ScenarioError> {
+        let mut json = serde_json::Deserializer::from_slice(text);
+        let scenario = serde_path_to_error::deserialize(&mut json).map_err(|error| {
+            let path = error.path().to_string();
+            let field = if path == "." { String::new() } else { path };
+            ScenarioError { field, why: error.inner().to_string() }
+        })?;
+        json.end().map_err(|error| ScenarioError { field: String::new(), why: error.to_string() })?;
+        Ok(scenario)
+    }
+
+    /// Writes the scenario, every field stated.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self).expect("a scenario has only keys that are text")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(rest: &str) -> Result<Scenario, ScenarioError> {
+        let page = r#""page": {"objects": [{"url": "https://a.test/", "bytes": 1}]}"#;
+        Scenario::from_json(format!("{{{page}{rest}}}").as_bytes())
+    }
+
+    #[test]
+    fn what_is_written_is_read_back() {
+        let scenario = with(
+            r#", "network": "cable", "seed": 7, "variant": {"protocol": "http/1.1+pipelining", "tls": "1.2",
+                "servers": 2, "tcp": {"iw": 3, "cc": "reno"}}"#,
+        )
+        .unwrap();
+        assert_eq!(Scenario::from_json(scenario.to_json().as_bytes()), Ok(scenario));
+    }
+
+    #[test]
+    fn errors_name_the_field_and_the_remedy() {
+        for (rest, field, why) in [
+            (r#", "variant": {"tcp": {"iw": 0}}"#, "variant.tcp.iw", "give 1 to 1000"),
+            (r#", "variant": {"tcp": {"iww": 3}}"#, "variant.tcp.iww", "unknown field"),
+            (r#", "variant": {"tcp": {"profile": "plan9"}}"#, "variant.tcp.profile", "textbook"),
+            (r#", "variant": {"protocol": "gopher"}"#, "variant.protocol", "use http/1.1"),
+            (r#", "variant": {"connections": 0}"#, "variant.connections", "give 1 to 256"),
+            (r#", "network": "10mbit,100ms,120%""#, "network", "percentage"),
+            (r#", "seed": -1"#, "seed", "-1"),
+            ("} x", "", "trailing"),
+        ] {
+            let error = with(rest).unwrap_err();
+            assert_eq!(error.field, field, "{error}");
+            assert!(error.to_string().contains(why), "{error}");
+        }
+    }
+}

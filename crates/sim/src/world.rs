@@ -1,0 +1,292 @@
+//! The world of one run: a browser, origins, connections, two directions of a link, and time.
+//!
+//! One turn of the loop: find the earliest thing that happens, set the time to it, hand it to its
+//! machine, and pass on what the machines then want until they want nothing more. Things of one
+//! time go in a fixed order: packets towards the client, packets towards the servers, packets
+//! beyond the access link, alarms by number.
+
+use crate::alarms::{Alarms, Key};
+use crate::connection::{CLIENT, Connection, End, SERVER};
+use crate::detour::Detour;
+use crate::plan::Plan;
+use loadstone_http::{Chunk, Wire};
+use loadstone_load::page::HostId;
+use loadstone_load::{Action, Browser, Closed, ConnId, Origin, Peer};
+use loadstone_net::tcp::{Segment, State};
+use loadstone_net::{Device, Link, Packet};
+use loadstone_scenario::Outcome;
+use loadstone_units::{Seed, Time};
+use std::time::Duration;
+
+/// A segment on its way, and to which end of which connection.
+#[derive(Clone, Copy, Debug)]
+struct Parcel {
+    conn: ConnId,
+    segment: Segment,
+}
+
+impl Packet for Parcel {
+    fn len(&self) -> u32 {
+        Packet::len(&self.segment)
+    }
+}
+
+pub(crate) struct World<'a> {
+    plan: &'a Plan,
+    now: Time,
+    browser: Browser,
+    origins: Vec<Origin>,
+    connections: Vec<Connection>,
+    /// Alarms of the browser (number 0), the origins (1 and up), then of the connections' ends.
+    alarms: Alarms,
+    /// Which end of which connection an alarm belongs to, less those of the programs.
+    alarmed: Vec<(ConnId, usize)>,
+    down: Link<Parcel>,
+    up: Link<Parcel>,
+    /// Beyond the access link, towards the client and towards the servers.
+    beyond: [Detour<Parcel>; 2],
+    /// Storage that is used again and again.
+    input: Vec<Chunk>,
+    wire: Wire,
+}
+
+impl<'a> World<'a> {
+    pub(crate) fn new(plan: &'a Plan, seed: Seed) -> World<'a> {
+        let mut alarms = Alarms::default();
+        for _ in 0..=plan.catalogues.len() {
+            alarms.add();
+        }
+        World {
+            plan,
+            now: Time::ZERO,
+            browser: Browser::new(plan.page.clone(), plan.graph.clone(), plan.browser()),
+            origins: plan.catalogues.iter().map(|catalogue| Origin::new(catalogue.clone())).collect(),
+            connections: Vec::new(),
+            alarms,
+            alarmed: Vec::new(),
+            down: Link::new(&plan.network.down(), seed.stream("down.loss")),
+            up: Link::new(&plan.network.up(), seed.stream("up.loss")),
+            beyond: [Detour::new(), Detour::new()],
+            input: Vec::new(),
+            wire: Wire::default(),
+        }
+    }
+
+    pub(crate) fn run(mut self, seed: Seed) -> Outcome {
+        self.browser.start(self.now);
+        self.act(CLIENT, 0);
+        while self.browser.end().is_none() && self.turn() {}
+        self.outcome(seed)
+    }
+
+    /// Lets the earliest thing happen; whether there was any.
+    fn turn(&mut self) -> bool {
+        let time = |link: &Link<Parcel>| link.poll_timeout().unwrap_or(Time::NEVER);
+        let (down, up, alarms) = (time(&self.down), time(&self.up), self.alarms.next());
+        let beyond = self.beyond[CLIENT].next().min(self.beyond[SERVER].next());
+        self.now = down.min(up).min(beyond).min(alarms);
+        if self.now == Time::NEVER {
+            return false;
+        }
+        if self.now == down {
+            if let Some(parcel) = self.down.poll_packet(self.now) {
+                self.deliver(CLIENT, parcel);
+            }
+        } else if self.now == up {
+            if let Some(parcel) = self.up.poll_packet(self.now) {
+                self.leave_access_link(parcel);
+            }
+        } else if self.now == beyond {
+            if let Some(parcel) = self.beyond[CLIENT].pop(self.now) {
+                self.down.handle_packet(self.now, parcel);
+            } else if let Some(parcel) = self.beyond[SERVER].pop(self.now) {
+                self.deliver(SERVER, parcel);
+            }
+        } else if let Some(key) = self.alarms.pop(self.now) {
+            self.wake(key);
+        }
+        true
+    }
+
+    /// A packet from the client has passed the access link.
+    fn leave_access_link(&mut self, parcel: Parcel) {
+        let delay = self.one_way(parcel.conn);
+        if delay.is_zero() {
+            self.deliver(SERVER, parcel);
+        } else {
+            self.beyond[SERVER].handle_packet(self.now, delay, parcel);
+        }
+    }
+
+    /// What a packet takes between the access link and the connection's server.
+    fn one_way(&self, conn: ConnId) -> Duration {
+        let origin = self.connections[conn.0 as usize].origin;
+        self.plan.page.hosts[origin as usize].extra_rtt / 2
+    }
+
+    fn wake(&mut self, key: Key) {
+        let programs = self.origins.len() + 1;
+        if let Some((conn, side)) = (key as usize).checked_sub(programs).map(|at| self.alarmed[at]) {
+            self.connections[conn.0 as usize].ends[side].tcp.handle_timeout(self.now);
+            self.service(conn, side);
+            self.tell_of_end(conn, side);
+        } else if key == 0 {
+            self.browser.handle_timeout(self.now);
+            self.act(CLIENT, 0);
+        } else {
+            self.origins[key as usize - 1].handle_timeout(self.now);
+            self.act(SERVER, key - 1);
+        }
+    }
+
+    /// A packet arrives at the end `side` of its connection.
+    fn deliver(&mut self, side: usize, parcel: Parcel) {
+        let conn = parcel.conn;
+        self.connections[conn.0 as usize].ends[side].tcp.handle_segment(self.now, &parcel.segment);
+        // Acknowledgements that are due leave before the program has its say.
+        self.service(conn, side);
+        let connection = &mut self.connections[conn.0 as usize];
+        connection.read(side, &mut self.input);
+        if !connection.ends[side].announced {
+            self.shake_hands(conn, side);
+        }
+        if !self.input.is_empty() {
+            let mut input = std::mem::take(&mut self.input);
+            let (origin, now) = (self.connections[conn.0 as usize].origin, self.now);
+            self.peer(side, origin).handle_input(now, conn, &input);
+            input.clear();
+            self.input = input;
+            self.act(side, origin);
+        }
+        self.tell_of_end(conn, side);
+    }
+
+    /// Goes on with the handshake; tells the program when the connection is open.
+    fn shake_hands(&mut self, conn: ConnId, side: usize) {
+        let connection = &mut self.connections[conn.0 as usize];
+        let (end, origin) = (&mut connection.ends[side], connection.origin);
+        if end.shake_hands() {
+            end.announced = true;
+            let (now, protocol) = (self.now, self.plan.variant.protocol);
+            self.peer(side, origin).handle_open(now, conn, protocol);
+            self.act(side, origin);
+        }
+        self.service(conn, side);
+    }
+
+    /// Tells the program at `side` when its connection has ended.
+    fn tell_of_end(&mut self, conn: ConnId, side: usize) {
+        let connection = &mut self.connections[conn.0 as usize];
+        let end = &mut connection.ends[side];
+        let how = match end.tcp.state() {
+            State::TimedOut => Closed::Failed,
+            _ if end.tcp.is_finished() => Closed::Finished,
+            _ => return,
+        };
+        if std::mem::replace(&mut end.ended, true) {
+            return;
+        }
+        let (origin, now) = (connection.origin, self.now);
+        self.peer(side, origin).handle_close(now, conn, how);
+        self.act(side, origin);
+    }
+
+    /// The program at this side of a connection.
+    fn peer(&mut self, side: usize, origin: u32) -> &mut dyn Peer {
+        if side == CLIENT { &mut self.browser } else { &mut self.origins[origin as usize] }
+    }
+
+    /// Does what a program wants done.
+    fn act(&mut self, side: usize, origin: u32) {
+        while let Some(action) = self.peer(side, origin).poll_action() {
+            match action {
+                Action::Open { conn, to } => self.open(conn, to),
+                Action::Transmit { conn } => {
+                    self.connections[conn.0 as usize].ends[side].eager = true;
+                    self.service(conn, side);
+                }
+                Action::Close { conn } => {
+                    self.connections[conn.0 as usize].ends[side].tcp.close();
+                    self.service(conn, side);
+                }
+            }
+        }
+        let deadline = self.peer(side, origin).poll_timeout().unwrap_or(Time::NEVER);
+        let key = if side == CLIENT { 0 } else { origin + 1 };
+        self.alarms.arm(key, deadline);
+    }
+
+    fn open(&mut self, conn: ConnId, to: HostId) {
+        assert_eq!(conn.0 as usize, self.connections.len(), "connections are numbered in the order of opening");
+        let alarms = [self.alarms.add(), self.alarms.add()];
+        self.alarmed.extend([(conn, CLIENT), (conn, SERVER)]);
+        let variant = &self.plan.variant;
+        let tls = self.plan.tls(to);
+        self.connections.push(Connection::new(to.0, tls, &variant.client_tcp, &variant.tcp, alarms));
+        self.service(conn, CLIENT);
+    }
+
+    /// Lets an end send what it may: fills its room from the program, polls its segments.
+    fn service(&mut self, conn: ConnId, side: usize) {
+        loop {
+            self.fill(conn, side);
+            let now = self.now;
+            let Some(segment) = self.connections[conn.0 as usize].ends[side].tcp.poll_segment(now) else { break };
+            self.dispatch(side, Parcel { conn, segment });
+        }
+        let end = &self.connections[conn.0 as usize].ends[side];
+        self.alarms.arm(end.alarm, end.deadline());
+    }
+
+    /// Asks the program for bytes as long as there is room and it has any.
+    fn fill(&mut self, conn: ConnId, side: usize) {
+        loop {
+            let connection = &mut self.connections[conn.0 as usize];
+            let (end, origin): (&mut End, u32) = (&mut connection.ends[side], connection.origin);
+            let room = end.room();
+            if room == 0 {
+                return;
+            }
+            let peer: &mut dyn Peer =
+                if side == CLIENT { &mut self.browser } else { &mut self.origins[origin as usize] };
+            peer.poll_transmit(self.now, conn, room as usize, &mut self.wire);
+            if self.wire.is_empty() {
+                end.eager = false;
+                return;
+            }
+            assert!(self.wire.len() <= room, "a program put more on the wire than there was room for");
+            end.send(&mut self.wire);
+        }
+    }
+
+    /// A packet leaves the end `side` of its connection.
+    fn dispatch(&mut self, side: usize, parcel: Parcel) {
+        if side == CLIENT {
+            return self.up.handle_packet(self.now, parcel);
+        }
+        let delay = self.one_way(parcel.conn);
+        if delay.is_zero() {
+            self.down.handle_packet(self.now, parcel);
+        } else {
+            self.beyond[CLIENT].handle_packet(self.now, delay, parcel);
+        }
+    }
+
+    fn outcome(&self, seed: Seed) -> Outcome {
+        let end = self.browser.end();
+        let (down, up) = (self.down.counts(), self.up.counts());
+        let ends = self.connections.iter().flat_map(|connection| &connection.ends);
+        Outcome {
+            seed: seed.0,
+            completed: end.is_some_and(|end| end.completed),
+            plt: end.map_or(self.now, |end| end.at),
+            packets_down: down.packets,
+            packets_up: up.packets,
+            bytes_down: down.bytes,
+            bytes_up: up.bytes,
+            retransmissions: ends.map(|end| end.tcp.retransmissions()).sum(),
+            connections: self.browser.opened(),
+            waterfall: self.browser.waterfall().to_vec(),
+        }
+    }
+}
