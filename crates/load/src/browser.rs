@@ -16,9 +16,13 @@ use loadstone_units::Time;
 use pool::Pool;
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// How often an object is asked for anew after its connection failed.
 const RETRIES: u32 = 3;
+/// How long nothing may come on a connection that owes a response before it is given up: Firefox's
+/// `network.http.response.timeout`. A server that has given up leaves no other sign.
+const PATIENCE: Duration = Duration::from_secs(300);
 
 /// How a browser behaves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -47,6 +51,8 @@ pub struct Browser {
     missing: u32,
     end: Option<End>,
     actions: VecDeque<Action>,
+    /// When to look for connections on which nothing has come for too long.
+    impatient_at: Time,
 }
 
 /// How a load ended.
@@ -61,10 +67,27 @@ pub struct End {
 #[derive(Debug)]
 struct Connection {
     host: HostId,
-    /// `None` before it is established and after it has ended.
-    session: Option<Box<dyn ClientSession>>,
+    stage: Stage,
     /// The objects asked for, by the numbers of their streams.
     streams: Vec<ActivityId>,
+    /// When something last came, or was asked for.
+    heard: Time,
+}
+
+#[derive(Debug)]
+enum Stage {
+    Connecting,
+    Established(Box<dyn ClientSession>),
+    Ended,
+}
+
+impl Connection {
+    fn session(&mut self) -> Option<&mut dyn ClientSession> {
+        match &mut self.stage {
+            Stage::Established(session) => Some(session.as_mut()),
+            Stage::Connecting | Stage::Ended => None,
+        }
+    }
 }
 
 impl Browser {
@@ -83,6 +106,7 @@ impl Browser {
             missing: needed as u32,
             end: None,
             actions: VecDeque::new(),
+            impatient_at: Time::NEVER,
             page,
         }
     }
@@ -120,7 +144,7 @@ impl Browser {
             }
         }
         while let Some(host) = self.stirred.pop() {
-            self.dispatch(host);
+            self.dispatch(now, host);
         }
     }
 
@@ -138,11 +162,14 @@ impl Browser {
     }
 
     /// Gives waiting objects to connections that take them, and opens more where that is the rule.
-    fn dispatch(&mut self, host: HostId) {
+    fn dispatch(&mut self, now: Time, host: HostId) {
         let pool = &mut self.pools[host.0 as usize];
         while let Some(conn) = pool.next_free() {
-            let Connection { session, streams, .. } = &mut self.connections[conn.0 as usize];
-            let session = session.as_mut().expect("a free connection is established");
+            let Connection { stage: Stage::Established(session), streams, heard, .. } =
+                &mut self.connections[conn.0 as usize]
+            else {
+                unreachable!("a free connection is established")
+            };
             if session.capacity() == 0 {
                 pool.busy(conn);
                 continue;
@@ -155,12 +182,15 @@ impl Browser {
                 streams.push(object);
                 self.waterfall[object.0 as usize].connection = Some(conn.0);
             }
+            *heard = now;
+            self.impatient_at = self.impatient_at.min(now + PATIENCE);
             self.actions.push_back(Action::Transmit { conn });
         }
         for _ in 0..pool.openings(self.config.protocol) {
             let conn = ConnId(self.connections.len() as u32);
-            self.connections.push(Connection { host, session: None, streams: Vec::new() });
+            self.connections.push(Connection { host, stage: Stage::Connecting, streams: Vec::new(), heard: now });
             self.actions.push_back(Action::Open { conn, to: host });
+            self.impatient_at = self.impatient_at.min(now + PATIENCE);
         }
     }
 
@@ -168,7 +198,7 @@ impl Browser {
     fn drain_events(&mut self, now: Time, conn: ConnId) -> bool {
         let mut ended = false;
         let connection = &mut self.connections[conn.0 as usize];
-        while let Some(event) = connection.session.as_mut().and_then(|session| session.poll_event()) {
+        while let Some(event) = connection.session().and_then(|session| session.poll_event()) {
             let object = |id: StreamId| connection.streams[id.0 as usize];
             match event {
                 Event::Sent { id } => self.waterfall[object(id).0 as usize].sent = Some(now),
@@ -192,30 +222,59 @@ impl Browser {
 
     /// The connection may take another request.
     fn offer(&mut self, conn: ConnId) {
-        let Connection { host, session, .. } = &self.connections[conn.0 as usize];
-        if session.as_ref().is_some_and(|session| session.capacity() > 0) {
-            let host = *host;
+        let connection = &mut self.connections[conn.0 as usize];
+        let host = connection.host;
+        if connection.session().is_some_and(|session| session.capacity() > 0) {
             self.pools[host.0 as usize].free(conn);
             self.stir(host);
+        }
+    }
+
+    /// Gives up connections on which nothing has come for too long, and sets the time to look again.
+    fn lose_patience(&mut self, now: Time) {
+        let waterfall = &self.waterfall;
+        let owes = |connection: &Connection| match connection.stage {
+            Stage::Connecting => true,
+            Stage::Established(_) => {
+                connection.streams.iter().any(|object| waterfall[object.0 as usize].last_byte.is_none())
+            }
+            Stage::Ended => false,
+        };
+        let owing = self.connections.iter().enumerate().filter(|(_, connection)| owes(connection));
+        let owing: Vec<(ConnId, Time)> =
+            owing.map(|(at, connection)| (ConnId(at as u32), connection.heard + PATIENCE)).collect();
+        self.impatient_at =
+            owing.iter().map(|(_, until)| *until).filter(|until| *until > now).min().unwrap_or(Time::NEVER);
+        for (conn, _) in owing.into_iter().filter(|(_, until)| *until <= now) {
+            self.actions.push_back(Action::Close { conn });
+            self.lose(now, conn);
         }
     }
 
     /// A connection has ended: what it still owed is asked for anew, a bounded number of times.
     fn lose(&mut self, now: Time, conn: ConnId) {
         let connection = &mut self.connections[conn.0 as usize];
-        let (host, established) = (connection.host, connection.session.take().is_some());
+        let host = connection.host;
+        let established = match std::mem::replace(&mut connection.stage, Stage::Ended) {
+            Stage::Connecting => false,
+            Stage::Established(_) => true,
+            Stage::Ended => return,
+        };
         let mut owed = std::mem::take(&mut connection.streams);
         owed.retain(|object| self.waterfall[object.0 as usize].last_byte.is_none());
         let pool = &mut self.pools[host.0 as usize];
         pool.lose(conn, established);
         let hopeless = pool.failures() > RETRIES;
-        for object in owed {
+        for (place, object) in owed.into_iter().enumerate() {
+            // The one that was waited for is to blame; those behind it had no turn.
             let attempts = &mut self.attempts[object.0 as usize];
-            *attempts += 1;
+            *attempts += u32::from(place == 0);
             if *attempts > RETRIES {
                 self.abandon(now, object);
             } else {
                 self.progress.restart(object);
+                let row = &mut self.waterfall[object.0 as usize];
+                *row = Row { found: row.found, ..Row::default() };
                 self.want(object);
             }
         }
@@ -237,14 +296,18 @@ impl Browser {
 impl Peer for Browser {
     fn handle_open(&mut self, now: Time, conn: ConnId, protocol: Protocol) {
         let connection = &mut self.connections[conn.0 as usize];
-        connection.session = Some(protocol.client());
+        connection.stage = Stage::Established(protocol.client());
         self.pools[connection.host.0 as usize].established();
         self.offer(conn);
         self.advance(now);
     }
 
     fn handle_input(&mut self, now: Time, conn: ConnId, input: &[Chunk]) {
-        let Some(session) = &mut self.connections[conn.0 as usize].session else { return };
+        let Connection { stage: Stage::Established(session), heard, .. } = &mut self.connections[conn.0 as usize]
+        else {
+            return;
+        };
+        *heard = now;
         let result = session.handle_input(now, input);
         if self.drain_events(now, conn) {
             self.offer(conn);
@@ -258,7 +321,7 @@ impl Peer for Browser {
     }
 
     fn handle_close(&mut self, now: Time, conn: ConnId, how: Closed) {
-        if let (Some(session), Closed::Finished) = (&mut self.connections[conn.0 as usize].session, how) {
+        if let (Some(session), Closed::Finished) = (self.connections[conn.0 as usize].session(), how) {
             // A message cut short is asked for anew below, like everything that is outstanding.
             let _truncated = session.handle_close(now);
             self.drain_events(now, conn);
@@ -268,6 +331,9 @@ impl Peer for Browser {
     }
 
     fn handle_timeout(&mut self, now: Time) {
+        if self.impatient_at <= now {
+            self.lose_patience(now);
+        }
         self.advance(now);
     }
 
@@ -276,13 +342,17 @@ impl Peer for Browser {
     }
 
     fn poll_transmit(&mut self, now: Time, conn: ConnId, room: usize, out: &mut Wire) {
-        if let Some(session) = &mut self.connections[conn.0 as usize].session {
+        if let Some(session) = self.connections[conn.0 as usize].session() {
             session.poll_transmit(now, room, out);
             self.drain_events(now, conn);
         }
     }
 
     fn poll_timeout(&self) -> Option<Time> {
-        self.progress.poll_timeout()
+        self.progress
+            .poll_timeout()
+            .into_iter()
+            .chain((self.impatient_at < Time::NEVER).then_some(self.impatient_at))
+            .min()
     }
 }

@@ -184,9 +184,14 @@ fn parse_queue(text: &str) -> Result<QueueText, String> {
 impl fmt::Display for Network {
     /// In the notation that is read; the default queue is left out.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.down)?;
-        if self.up != self.down {
-            write!(f, "/{}", self.up)?;
+        let (down, up) = (self.down.to_string(), self.up.to_string());
+        let unit = |rate: &str| rate.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(rate.len());
+        if self.up == self.down {
+            write!(f, "{down}")?;
+        } else if down[unit(&down)..] == up[unit(&up)..] {
+            write!(f, "{}/{up}", &down[..unit(&down)])?;
+        } else {
+            write!(f, "{down}/{up}")?;
         }
         write!(f, ",{}ms", self.rtt.as_secs_f64() * 1e3)?;
         let percent = |loss: Probability| loss.value() * 100.0;
@@ -238,6 +243,14 @@ mod tests {
         assert_eq!(network.up().queue, QueueLimit::Packets(1000));
         assert_eq!(parsed("10/1mbit,100ms,1%"), parsed("10mbit/1mbit,100ms,loss=1%/1%"));
         assert_eq!(parsed("dsl"), parsed("10/1mbit,100ms,queue=100ms"));
+    }
+
+    #[test]
+    fn a_network_is_shown_as_people_write_it() {
+        for text in ["10/1mbit,100ms", "1.6mbit/768kbit,300ms", "10mbit,20ms,loss=1%,queue=64000B"] {
+            assert_eq!(parsed(text).to_string(), text);
+        }
+        assert_eq!(parsed("dsl-lossy").to_string(), "10/1mbit,100ms,loss=1%");
     }
 
     #[test]

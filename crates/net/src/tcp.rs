@@ -16,6 +16,7 @@ mod config;
 mod congestion;
 mod endpoint;
 mod receiver;
+mod recovery;
 mod rtt;
 mod scoreboard;
 mod segment;

@@ -196,7 +196,8 @@ impl Endpoint {
         self.timers.next()
     }
 
-    /// Writes `bytes` bytes, to be sent as soon as the windows let them.
+    /// Writes `bytes` bytes, to be sent as soon as the windows let them. Only if
+    /// [`Endpoint::may_write`].
     pub fn write(&mut self, bytes: u64) {
         self.sender.write(bytes);
     }
@@ -215,8 +216,12 @@ impl Endpoint {
     /// mark (Linux's TCP_NOTSENT_LOWAT) waits unsent, and then up to the mark.
     pub fn room(&self) -> u64 {
         let (unsent, mark) = (self.sender.unsent(), self.constants.notsent_lowat);
-        let may_write = matches!(self.state, State::Established | State::CloseWait);
-        if may_write && unsent < mark / 2 { mark - unsent } else { 0 }
+        if self.may_write() && unsent < mark / 2 { mark - unsent } else { 0 }
+    }
+
+    /// Whether the program may write: the connection is established and not closed from here.
+    pub fn may_write(&self) -> bool {
+        matches!(self.state, State::Established | State::CloseWait)
     }
 
     /// Takes the bytes that have arrived in order: how many there are.

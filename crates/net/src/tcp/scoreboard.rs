@@ -20,6 +20,11 @@ impl Scoreboard {
         self.sacked.is_empty()
     }
 
+    /// How many bytes are SACKed.
+    pub(super) fn total(&self) -> u64 {
+        self.sacked.iter().map(|range| range.end - range.start).sum()
+    }
+
     /// The number below which unSACKed data counts as lost.
     pub(super) fn lost_edge(&self) -> u64 {
         self.lost_edge

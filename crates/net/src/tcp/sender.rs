@@ -2,6 +2,7 @@
 
 use super::config::{Config, Constants};
 use super::congestion::{self, Acked, Controller};
+use super::recovery::{Cause, Recovery};
 use super::rtt::Rtt;
 use super::scoreboard::Scoreboard;
 use super::segment::Segment;
@@ -41,28 +42,6 @@ pub(super) struct Sender {
     last_sent: Time,
     usage: Usage,
     retransmissions: u64,
-}
-
-/// A loss that is being repaired.
-#[derive(Debug)]
-struct Recovery {
-    cause: Cause,
-    /// The repair ends when everything before this number is acknowledged (RecoveryPoint).
-    point: u64,
-    /// The number after the highest that has been sent again (HighRxt).
-    high_rxt: u64,
-    /// The first retransmission goes out whatever the window says.
-    first: bool,
-    /// Whether the one rescue retransmission has been made (RescueRxt).
-    rescued: bool,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Cause {
-    /// Acknowledgements told of it: fast recovery (RFC 6675).
-    Acks,
-    /// The retransmission timer expired: slow start (RFC 5681, section 3.1).
-    Timeout,
 }
 
 /// How much of the window has been used since a round began: a window that was not used does not
@@ -181,7 +160,8 @@ impl Sender {
         }
         self.edge = self.edge.max(segment.ack + u64::from(segment.window));
         let acked = segment.ack - self.una;
-        let in_fast_recovery = self.recovery.as_ref().is_some_and(|recovery| recovery.cause == Cause::Acks);
+        let in_fast_recovery = self.recovery.as_ref().is_some_and(Recovery::is_fast);
+        let sacked = self.scoreboard.total();
         self.una = segment.ack;
         let news = self.note_sacks(segment);
         if acked > 0 {
@@ -200,6 +180,9 @@ impl Sender {
             self.enter_recovery();
         }
         self.set_pipe();
+        if let Some(Recovery { cause: Cause::Acks(prr), .. }) = &mut self.recovery {
+            prr.handle_ack(acked + self.scoreboard.total() - sacked, self.pipe);
+        }
         acked > 0
     }
 
@@ -221,8 +204,7 @@ impl Sender {
         // > When [RFC3042] is in use, additional data sent in limited transmit MUST NOT be included
         // > in this calculation.
         self.congestion.on_loss(self.nxt - self.una - self.limited);
-        self.recovery =
-            Some(Recovery { cause: Cause::Acks, point: self.nxt, high_rxt: self.una, first: true, rescued: false });
+        self.recovery = Some(Recovery::fast(self.una, self.nxt, self.congestion.as_ref()));
     }
 
     /// The retransmission timer has expired.
@@ -232,8 +214,7 @@ impl Sender {
         self.rtt.back_off();
         (self.dup_acks, self.limited) = (0, 0);
         self.scoreboard.lose_all(self.nxt);
-        self.recovery =
-            Some(Recovery { cause: Cause::Timeout, point: self.nxt, high_rxt: self.una, first: true, rescued: true });
+        self.recovery = Some(Recovery::timeout(self.una, self.nxt));
         self.set_pipe();
     }
 
@@ -283,6 +264,9 @@ impl Sender {
         self.last_sent = now;
         self.retransmissions += u64::from(next.again);
         self.pipe += next.range.end - next.range.start;
+        if let Some(Recovery { cause: Cause::Acks(prr), .. }) = &mut self.recovery {
+            prr.handle_sent(next.range.end - next.range.start);
+        }
         if !next.again {
             self.nxt = next.range.end;
             if self.recovery.is_none() && !self.scoreboard.is_empty() {
@@ -291,6 +275,14 @@ impl Sender {
         }
         self.note_usage();
         Some(next)
+    }
+
+    /// How many bytes may be on their way now.
+    fn allowance(&self) -> u64 {
+        match &self.recovery {
+            Some(Recovery { cause: Cause::Acks(prr), .. }) => prr.window(),
+            _ => self.congestion.window(),
+        }
     }
 
     /// Whether there is data, or a FIN, that has never been sent.
@@ -305,15 +297,15 @@ impl Sender {
         }
         let next = self.cut(self.nxt, self.written + 1, false);
         let len = next.range.end - next.range.start;
-        let allowed = self.pipe + len <= self.congestion.window() && next.range.end <= self.edge + u64::from(next.fin);
+        let allowed = self.pipe + len <= self.allowance() && next.range.end <= self.edge + u64::from(next.fin);
         allowed.then_some(next)
     }
 
     /// RFC 6675, section 4, NextSeg, and section 5, step (C).
     fn next_in_recovery(&mut self) -> Option<Transmission> {
         let recovery = self.recovery.as_ref()?;
-        let (first, high_rxt, cause) = (recovery.first, recovery.high_rxt, recovery.cause);
-        if !first && self.pipe + u64::from(self.mss) > self.congestion.window() {
+        let (first, high_rxt, fast) = (recovery.first, recovery.high_rxt, recovery.is_fast());
+        if !first && self.pipe + u64::from(self.mss) > self.allowance() {
             return None;
         }
         // Rule (1): the first range that counts as lost. The first retransmission of a recovery is
@@ -327,7 +319,7 @@ impl Sender {
         if let Some(next) = self.next_new() {
             return Some(next);
         }
-        if cause == Cause::Timeout {
+        if !fast {
             return None;
         }
         // Rule (3): what is not yet known to be lost, below the highest SACK.
