@@ -70,7 +70,7 @@ impl Connection {
 impl End {
     /// Goes on with the handshake; whether the program may be told that the connection is open.
     pub(crate) fn shake_hands(&mut self) -> bool {
-        if self.announced || !self.tcp.state().is_synchronised() {
+        if self.announced || !self.tcp.may_write() {
             return false;
         }
         while let Some(flight) = self.handshake.poll_transmit() {

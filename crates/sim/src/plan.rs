@@ -51,6 +51,11 @@ impl Plan {
         })
     }
 
+    /// The page as it is loaded: dealt over servers where the scenario says so.
+    pub fn page(&self) -> &Arc<Page> {
+        &self.page
+    }
+
     /// Carries out the scenario, with the seed that it names.
     pub fn run_once(&self) -> Outcome {
         self.run(self.seed)

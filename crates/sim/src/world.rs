@@ -84,10 +84,11 @@ impl<'a> World<'a> {
         let time = |link: &Link<Parcel>| link.poll_timeout().unwrap_or(Time::NEVER);
         let (down, up, alarms) = (time(&self.down), time(&self.up), self.alarms.next());
         let beyond = self.beyond[CLIENT].next().min(self.beyond[SERVER].next());
-        self.now = down.min(up).min(beyond).min(alarms);
-        if self.now == Time::NEVER {
+        let next = down.min(up).min(beyond).min(alarms);
+        if next == Time::NEVER {
             return false;
         }
+        self.now = next;
         if self.now == down {
             if let Some(parcel) = self.down.poll_packet(self.now) {
                 self.deliver(CLIENT, parcel);

@@ -1,0 +1,48 @@
+//! Loads of `synthetic:B` per second and core, each seed in full: `cargo bench -p loadstone-sim`.
+//!
+//! Criterion's "thrpt" line gives loads per second for `load/...` and packets per second for
+//! `packets/...`.
+
+#![allow(missing_docs, reason = "criterion's macro makes a public function")]
+
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use loadstone_load::page::synthetic;
+use loadstone_scenario::{Scenario, Variant};
+use loadstone_sim::Plan;
+use loadstone_units::Seed;
+
+fn plan(page: &str, network: &str, variant: Variant) -> Plan {
+    let page = synthetic::page(page).expect("a synthetic page");
+    let network = network.parse().expect("a network");
+    Plan::new(&Scenario { page, network, variant, seed: 1 }).expect("a plan")
+}
+
+/// One load after another, each with a seed of its own.
+fn loads(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("load");
+    for (page, network) in [("B", "10/1mbit,100ms,1%"), ("B", "10/1mbit,100ms"), ("A", "10/1mbit,100ms,1%")] {
+        let variant = Variant { tls: Some(loadstone_net::tls::Tls::None), ..Variant::default() };
+        let plan = plan(page, network, variant);
+        group.throughput(Throughput::Elements(1));
+        let mut seed = 0;
+        group.bench_function(BenchmarkId::new(format!("synthetic:{page}"), network), |bencher| {
+            bencher.iter(|| {
+                seed += 1;
+                plan.run(Seed(seed))
+            });
+        });
+    }
+}
+
+/// The same load counted in packets, of both directions.
+fn packets(criterion: &mut Criterion) {
+    let variant = Variant { tls: Some(loadstone_net::tls::Tls::None), ..Variant::default() };
+    let plan = plan("B", "10/1mbit,100ms", variant);
+    let outcome = plan.run(Seed(1));
+    let mut group = criterion.benchmark_group("packets");
+    group.throughput(Throughput::Elements(outcome.packets_down + outcome.packets_up));
+    group.bench_function("synthetic:B/10/1mbit,100ms", |bencher| bencher.iter(|| plan.run(Seed(1))));
+}
+
+criterion_group!(benches, loads, packets);
+criterion_main!(benches);

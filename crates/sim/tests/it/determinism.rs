@@ -1,0 +1,63 @@
+//! The same scenario and seed give the same outcome, whatever else is different.
+
+use loadstone_load::page::synthetic;
+use loadstone_scenario::{Outcome, Scenario, Variant};
+use loadstone_sim::Plan;
+use loadstone_units::Seed;
+use std::path::Path;
+
+fn lossy() -> Scenario {
+    let page = synthetic::page("B").unwrap();
+    Scenario { page, network: "10/1mbit,100ms,1%".parse().unwrap(), variant: Variant::default(), seed: 1 }
+}
+
+#[test]
+fn repeats_and_new_plans_give_the_same_outcome() {
+    let plan = Plan::new(&lossy()).unwrap();
+    let first: Vec<Outcome> = (1..6).map(|seed| plan.run(Seed(seed))).collect();
+    let reversed: Vec<Outcome> = (1..6).rev().map(|seed| Plan::new(&lossy()).unwrap().run(Seed(seed))).collect();
+    assert!(first.iter().eq(reversed.iter().rev()));
+    assert!(first.windows(2).all(|pair| pair[0].plt != pair[1].plt), "seeds differ");
+}
+
+#[test]
+fn threads_do_not_matter() {
+    let plan = Plan::new(&lossy()).unwrap();
+    let here = plan.run(Seed(3));
+    let there = std::thread::scope(|scope| {
+        let handles: Vec<_> = (0..4).map(|_| scope.spawn(|| plan.run(Seed(3)))).collect();
+        handles.into_iter().map(|handle| handle.join().unwrap()).collect::<Vec<_>>()
+    });
+    assert!(there.iter().all(|outcome| *outcome == here));
+}
+
+/// The pinned results were written by the command line of a release build; this is a debug build.
+/// The Python tests hold the command line to the same file, byte by byte.
+#[test]
+fn debug_and_release_builds_agree_to_the_last_bit() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
+    let scenario = Scenario::from_json(&std::fs::read(folder.join("first.json")).unwrap()).unwrap();
+    let plan = Plan::new(&scenario).unwrap();
+    let pinned = std::fs::read(folder.join("pinned/first.json")).unwrap();
+    let pinned: serde_json::Value = serde_json::from_slice(&pinned).unwrap();
+    let runs = pinned["runs"].as_array().unwrap();
+    assert_eq!(runs.len(), 5);
+    for run in runs {
+        let seed = run["seed"].as_u64().unwrap();
+        assert_eq!(json(&plan.run(Seed(seed))), *run);
+    }
+}
+
+fn json(run: &Outcome) -> serde_json::Value {
+    serde_json::json!({
+        "seed": run.seed,
+        "plt_ms": run.plt.as_ms(),
+        "bytes_down": run.bytes_down,
+        "bytes_up": run.bytes_up,
+        "packets_down": run.packets_down,
+        "packets_up": run.packets_up,
+        "retransmissions": run.retransmissions,
+        "connections": run.connections,
+        "completed": run.completed,
+    })
+}

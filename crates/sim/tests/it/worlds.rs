@@ -1,0 +1,105 @@
+//! Small worlds whose load time can be told in advance.
+
+use crate::{FAST, load, object, page, variant};
+use loadstone_load::page::{ComputeSpec, HostSpec, Need, ObjectSpec, On, PageFile};
+use loadstone_scenario::{Outcome, Variant};
+
+fn root_and(count: u64) -> PageFile {
+    page((0..=count).map(|at| object(&format!("/{at:03}"), 1000)))
+}
+
+#[track_caller]
+fn assert_ms(outcome: &Outcome, expected: f64) {
+    let ms = outcome.plt.as_ms();
+    assert!(outcome.completed && (expected..expected + 0.1).contains(&ms), "{ms} is not {expected}");
+}
+
+#[test]
+fn six_connections_share_the_objects_and_five_of_them_have_to_be_opened() {
+    let outcome = load(root_and(100), FAST, Variant::default());
+    assert_eq!(outcome.connections, 6);
+    // Handshake and root: 200 ms. In k more round trips the root's connection brings k objects and
+    // each of the five others, a handshake later, k - 1: k + 5 (k - 1) >= 100 needs k = 18.
+    assert_ms(&outcome, 200.0 + 1800.0);
+}
+
+#[test]
+fn no_more_connections_are_opened_than_there_are_objects() {
+    for (objects, connections) in [(0, 1), (1, 1), (2, 2), (3, 3), (6, 6), (7, 6)] {
+        assert_eq!(load(root_and(objects), FAST, Variant::default()).connections, connections, "{objects} objects");
+    }
+    let two = load(root_and(50), FAST, variant(r#"{"connections": 2}"#));
+    assert_eq!(two.connections, 2);
+}
+
+#[test]
+fn a_pipelining_connection_takes_all_that_wait_in_one_round_trip() {
+    // Ten responses of 1,250 bytes are nine segments: less than the initial window.
+    let outcome = load(root_and(10), FAST, variant(r#"{"protocol": "http/1.1+pipelining"}"#));
+    assert_eq!(outcome.connections, 1);
+    assert_ms(&outcome, 300.0);
+}
+
+#[test]
+fn tls_adds_one_round_trip_or_two() {
+    for (tls, expected) in [("none", 200.0), ("1.3", 300.0), ("1.2", 400.0)] {
+        assert_ms(&load(root_and(0), FAST, variant(&format!(r#"{{"tls": "{tls}"}}"#))), expected);
+    }
+    let mut secure = root_and(0);
+    secure.objects[0].url = "https://a.test/".to_owned();
+    assert_ms(&load(secure, FAST, Variant::default()), 300.0);
+}
+
+#[test]
+fn a_page_dealt_over_servers_opens_connections_to_each() {
+    let outcome = load(root_and(40), FAST, variant(r#"{"servers": 4}"#));
+    assert_eq!(outcome.connections, 24);
+    // Root's host has 10 of the 40, the others 10 each: on 6 fresh connections two rounds after a
+    // handshake; the root's host needs k + 5 (k - 1) >= 10, so k = 3, the same.
+    assert_ms(&outcome, 200.0 + 300.0);
+}
+
+#[test]
+fn a_distant_host_adds_its_round_trip_and_its_thinking() {
+    let mut distant = root_and(0);
+    distant.hosts.insert("a.test".to_owned(), HostSpec { rtt_ms: 40.0, think_ms: 20.0 });
+    assert_ms(&load(distant, FAST, Variant::default()), 2.0 * 140.0 + 20.0);
+}
+
+#[test]
+fn dependencies_and_computing_are_waited_for() {
+    let need = |node: &str, on, ms| Need { node: node.to_owned(), on, bytes: None, ms };
+    let mut objects = vec![object("/", 1000), object("/app.js", 1000), object("/data", 1000)];
+    objects[2].needs = Some(vec![need("run", On::End, 5.0)]);
+    let compute =
+        ComputeSpec { name: "run".to_owned(), ms: 30.0, needs: Some(vec![need("http://a.test/app.js", On::End, 0.0)]) };
+    let page = PageFile { objects, compute: vec![compute], ..PageFile::default() };
+    assert_ms(&load(page, FAST, Variant::default()), 200.0 + 100.0 + 30.0 + 5.0 + 100.0);
+}
+
+#[test]
+fn objects_that_are_not_needed_are_not_waited_for() {
+    let late = ObjectSpec { needed: Some(false), ..object("/late", 1_000_000) };
+    let outcome = load(page([object("/", 1000), late]), "10mbit,100ms", Variant::default());
+    assert!(outcome.plt.as_ms() < 210.0);
+    assert!(outcome.waterfall[1].found.is_some() && outcome.waterfall[1].last_byte.is_none());
+}
+
+#[test]
+fn an_unread_status_or_an_upload_is_carried_too() {
+    let mut objects = vec![object("/", 1000), object("/gone", 0), object("/send", 10)];
+    objects[1].status = Some(404);
+    objects[2].method = Some("POST".to_owned());
+    objects[2].upload_bytes = Some(125_000);
+    let outcome = load(page(objects), "10/1mbit,100ms", Variant::default());
+    // 125 KB at 1 Mbit/s is a second.
+    assert!(outcome.completed && (1300.0..1500.0).contains(&outcome.plt.as_ms()), "{:?}", outcome.plt);
+}
+
+#[test]
+fn two_objects_of_one_url_are_two_requests() {
+    let mut objects = vec![object("/", 1000), object("/poll", 1000), object("/poll", 20_000)];
+    objects[2].name = Some("again".to_owned());
+    let outcome = load(page(objects), FAST, Variant::default());
+    assert!(outcome.waterfall.iter().all(|row| row.last_byte.is_some()));
+}
