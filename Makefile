@@ -1,0 +1,40 @@
+# The two commands of the README are `make demo` and `make test`; each prepares the machine first.
+# PROFILE=lab builds the extension faster and runs it a little slower: for daily work.
+
+PROFILE ?= release
+BIN := .venv/bin
+export PATH := $(PATH):$(HOME)/.cargo/bin
+
+.PHONY: demo test bench fmt lint fuzz readme setup
+
+demo: setup
+	@$(BIN)/loadstone compare examples/shop.har
+
+test: setup
+	@scripts/check
+
+bench:
+	@cargo bench -p loadstone-sim
+
+fmt: setup
+	@cargo fmt --all
+	@$(BIN)/ruff check --fix --quiet .
+	@$(BIN)/ruff format --quiet .
+
+lint: setup
+	@scripts/check lint
+
+# FUZZ_SECONDS per target; needs a nightly toolchain and `cargo install cargo-fuzz`.
+FUZZ_SECONDS ?= 60
+fuzz:
+	@cargo +nightly fuzz --version >/dev/null || \
+		{ echo "fuzzing needs: rustup toolchain install nightly && cargo install cargo-fuzz" >&2; exit 1; }
+	@for target in $$(cargo +nightly fuzz list); do \
+		cargo +nightly fuzz run $$target -- -max_total_time=$(FUZZ_SECONDS) || exit 1; \
+	done
+
+readme: setup
+	@scripts/readme
+
+setup:
+	@PROFILE=$(PROFILE) scripts/setup

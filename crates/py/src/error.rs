@@ -1,0 +1,55 @@
+//! Errors of the engine as one Python exception.
+
+use loadstone_load::page::PageError;
+use loadstone_load::page::har::HarError;
+use loadstone_load::page::synthetic::SyntheticError;
+use loadstone_scenario::ScenarioError;
+use loadstone_sim::RunError;
+use pyo3::PyErr;
+use pyo3::exceptions::PyException;
+
+pyo3::create_exception!(
+    _native,
+    LoadstoneError,
+    PyException,
+    "What was given cannot be used. The first argument says why, in one sentence; the second is the\n\
+     path of the scenario's field that is at fault, for instance `variant.tcp.iw`, or is empty."
+);
+
+/// An error on its way to Python.
+pub(crate) struct Failure {
+    why: String,
+    field: String,
+}
+
+impl From<Failure> for PyErr {
+    fn from(failure: Failure) -> PyErr {
+        LoadstoneError::new_err((failure.why, failure.field))
+    }
+}
+
+impl From<ScenarioError> for Failure {
+    fn from(error: ScenarioError) -> Failure {
+        Failure { why: error.why, field: error.field }
+    }
+}
+
+impl From<RunError> for Failure {
+    fn from(error: RunError) -> Failure {
+        match error {
+            RunError::Page(error) => Failure { why: error.to_string(), field: "page".to_owned() },
+        }
+    }
+}
+
+macro_rules! without_a_field {
+    ($($error:ty),+) => {$(
+        impl From<$error> for Failure {
+            fn from(error: $error) -> Failure {
+                Failure { why: error.to_string(), field: String::new() }
+            }
+        }
+    )+};
+}
+
+without_a_field!(PageError, HarError, SyntheticError, rayon::ThreadPoolBuildError);

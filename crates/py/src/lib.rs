@@ -1,0 +1,25 @@
+//! `loadstone._native`: the engine as Python sees it. Converts, releases the GIL, maps errors; no
+//! logic. The names are listed once more, with types, in `python/loadstone/_native.pyi`.
+//!
+//! Read first: [`run::Scenario`], [`run::run_many`]. Elsewhere: everything about two or more runs
+//! (Python).
+
+mod error;
+mod page;
+mod run;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+mod _native {
+    #[pymodule_export]
+    use super::error::LoadstoneError;
+    #[pymodule_export]
+    use super::page::{page_summary, read_har, read_page_file, synthetic_page};
+    #[pymodule_export]
+    use super::run::{Outcome, Scenario, networks, protocols, run_many};
+
+    #[pymodule_export]
+    #[allow(non_upper_case_globals)]
+    const __version__: &str = env!("CARGO_PKG_VERSION");
+}

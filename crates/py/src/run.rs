@@ -1,0 +1,150 @@
+//! Scenarios and their runs.
+
+use crate::error::Failure;
+use loadstone_http::Protocol;
+use loadstone_load::page::Page;
+use loadstone_net::Network;
+use loadstone_sim::Plan;
+use loadstone_units::{Seed, Time};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use rayon::prelude::*;
+use std::sync::Arc;
+
+/// The networks that have names, with what they stand for.
+#[pyfunction]
+pub(crate) fn networks() -> Vec<(&'static str, &'static str)> {
+    Network::presets().collect()
+}
+
+/// The names of all protocols.
+#[pyfunction]
+pub(crate) fn protocols() -> Vec<&'static str> {
+    Protocol::ALL.into_iter().map(Protocol::name).collect()
+}
+
+/// What one run is, from JSON. It can be run any number of times, with any seed.
+#[pyclass(frozen, module = "loadstone._native")]
+pub(crate) struct Scenario {
+    scenario: loadstone_scenario::Scenario,
+    /// What all runs share.
+    plan: Plan,
+}
+
+#[pymethods]
+impl Scenario {
+    #[new]
+    fn new(py: Python<'_>, json: &str) -> PyResult<Scenario> {
+        let scenario = py.detach(|| {
+            let scenario = loadstone_scenario::Scenario::from_json(json.as_bytes())?;
+            let plan = Plan::new(&scenario)?;
+            Ok::<_, Failure>(Scenario { scenario, plan })
+        })?;
+        Ok(scenario)
+    }
+
+    /// The scenario as JSON, every field stated.
+    fn to_json(&self) -> String {
+        self.scenario.to_json()
+    }
+
+    /// Whether chance has a part in it, so that seeds differ.
+    #[getter]
+    fn is_random(&self) -> bool {
+        self.scenario.network.is_random()
+    }
+}
+
+/// What one run gave.
+#[pyclass(frozen, module = "loadstone._native")]
+pub(crate) struct Outcome {
+    outcome: loadstone_scenario::Outcome,
+    page: Arc<Page>,
+}
+
+#[pymethods]
+impl Outcome {
+    #[getter]
+    fn seed(&self) -> u64 {
+        self.outcome.seed
+    }
+
+    #[getter]
+    fn completed(&self) -> bool {
+        self.outcome.completed
+    }
+
+    #[getter]
+    fn plt_ms(&self) -> f64 {
+        self.outcome.plt.as_ms()
+    }
+
+    #[getter]
+    fn packets_down(&self) -> u64 {
+        self.outcome.packets_down
+    }
+
+    #[getter]
+    fn packets_up(&self) -> u64 {
+        self.outcome.packets_up
+    }
+
+    #[getter]
+    fn bytes_down(&self) -> u64 {
+        self.outcome.bytes_down
+    }
+
+    #[getter]
+    fn bytes_up(&self) -> u64 {
+        self.outcome.bytes_up
+    }
+
+    #[getter]
+    fn retransmissions(&self) -> u64 {
+        self.outcome.retransmissions
+    }
+
+    #[getter]
+    fn connections(&self) -> u32 {
+        self.outcome.connections
+    }
+
+    /// The marks of every object as columns, in page order; `None` where something did not happen.
+    fn waterfall<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let rows = &self.outcome.waterfall;
+        let objects = || self.page.fetches();
+        let ms = |mark: fn(&loadstone_scenario::Row) -> Option<Time>| -> Vec<Option<f64>> {
+            rows.iter().map(|row| mark(row).map(Time::as_ms)).collect()
+        };
+        let columns = PyDict::new(py);
+        columns.set_item("name", objects().map(|(object, _)| object.name.as_str()).collect::<Vec<_>>())?;
+        columns.set_item("kind", objects().map(|(_, fetch)| fetch.kind.as_str()).collect::<Vec<_>>())?;
+        columns.set_item("bytes", objects().map(|(_, fetch)| fetch.body.len).collect::<Vec<_>>())?;
+        columns.set_item("connection", rows.iter().map(|row| row.connection).collect::<Vec<_>>())?;
+        columns.set_item("found_ms", ms(|row| row.found))?;
+        columns.set_item("sent_ms", ms(|row| row.sent))?;
+        columns.set_item("first_byte_ms", ms(|row| row.first_byte))?;
+        columns.set_item("last_byte_ms", ms(|row| row.last_byte))?;
+        Ok(columns)
+    }
+}
+
+/// Runs each scenario with its seed, on `threads` threads (all cores if it is left out). The
+/// outcomes come in the order of the jobs and do not depend on the number of threads.
+#[pyfunction]
+#[pyo3(signature = (jobs, threads=None))]
+pub(crate) fn run_many(
+    py: Python<'_>,
+    jobs: Vec<(Py<Scenario>, u64)>,
+    threads: Option<usize>,
+) -> PyResult<Vec<Outcome>> {
+    let outcomes = py.detach(|| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0)).build()?;
+        let run = |(scenario, seed): &(Py<Scenario>, u64)| {
+            let scenario = scenario.get();
+            Outcome { outcome: scenario.plan.run(Seed(*seed)), page: Arc::clone(scenario.plan.page()) }
+        };
+        Ok::<_, Failure>(pool.install(|| jobs.par_iter().map(run).collect()))
+    })?;
+    Ok(outcomes)
+}

@@ -1,0 +1,5 @@
+"""`python -m loadstone` is `loadstone`."""
+
+from loadstone.cli import main
+
+main()

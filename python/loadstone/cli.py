@@ -1,0 +1,188 @@
+"""The command line: each verb parses, calls one function of the library, prints."""
+
+import json
+import os
+import sys
+from typing import Any, NoReturn
+
+import click
+
+from loadstone import __version__, options, text
+from loadstone.files import InputError
+
+_BAD_INPUT = 2
+_INTERRUPTED = 130
+_BROKEN_PIPE = 141
+
+_PAGE = click.argument("page", metavar="PAGE")
+_PAGES = click.argument("names", metavar="PAGE...", nargs=-1, required=True)
+
+
+def _epilog(*examples: str) -> str:
+    return "\b\nExamples:\n" + "\n".join(f"  loadstone {example}" for example in examples)
+
+
+@click.group(
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog=_epilog("compare synthetic:B", "load shop.har --network 3g --waterfall", "page shop.har"),
+    invoke_without_command=True,
+)
+@click.version_option(__version__, prog_name="loadstone")
+@click.pass_context
+def loadstone(context: click.Context) -> None:
+    """Web page load time, simulated packet by packet.
+
+    PAGE is a HAR (.har, also .gz and .zst; FILE.har#2 is the second page of a file), a page file
+    (.page.json), or synthetic:B, synthetic:objects=64,size=10KB.
+    """
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
+
+
+@loadstone.command(epilog=_epilog("page shop.har", "page shop.har#2 --json", "page synthetic:A"))
+@_PAGE
+@options.JSON
+def page(page: str, as_json: bool) -> None:
+    """Show what PAGE is: objects, bytes, hosts, depth, kinds."""
+    from loadstone import pages, report
+
+    read = pages.read(page)
+    _print(report.page_document(read) if as_json else report.page_text(read))
+
+
+@loadstone.command(
+    epilog=_epilog(
+        "load shop.har",
+        "load shop.har --network 10/1mbit,100ms,1% --runs 50 --json",
+        "load synthetic:B --protocol http/1.1+pipelining --iw 3 --waterfall",
+        "load --scenario first.toml",
+    )
+)
+@click.argument("page", metavar="PAGE", required=False)
+@options.NETWORK
+@options.PROTOCOL
+@options.IW
+@options.shared
+@click.option("--waterfall", is_flag=True, help="Show when each object was found, asked for and received.")
+@click.option(
+    "--scenario",
+    metavar="FILE",
+    help="Take page, network and variant from this scenario file (JSON, or TOML if it ends in .toml).",
+)
+def load(
+    page: str | None,
+    runs: int | None,
+    threads: int | None,
+    as_json: bool,
+    waterfall: bool,
+    scenario: str | None,
+    **given: Any,
+) -> None:
+    """Load PAGE on one network under one variant."""
+    from loadstone import experiment, pages, progress, report
+
+    if scenario is not None:
+        _refuse_beside_scenario(page, given)
+        cell = experiment.read_scenario(scenario)
+    elif page is not None:
+        cell = experiment.cell(pages.read(page), options.chosen(given))
+    else:
+        raise click.UsageError("Missing argument 'PAGE': give a page or --scenario FILE.")
+    jobs = cell.jobs(cell.runs(runs), cell.seed if given["seed"] is None else given["seed"])
+    with progress.bar() as show:
+        outcomes = experiment.execute(jobs, threads, lambda done: show(done, len(jobs)))
+    name = page or scenario or ""
+    if as_json:
+        _print(report.load_document(name, cell, outcomes, with_waterfall=waterfall))
+        if not all(outcome.completed for outcome in outcomes):
+            _say(f"{report.incomplete(outcomes)}; the median is of the others")
+        return
+    _print(report.load_text(name, cell, outcomes))
+    if waterfall:
+        _print("\n" + report.waterfall_text(outcomes[0], text.width()))
+
+
+def _refuse_beside_scenario(page: str | None, given: dict[str, Any]) -> None:
+    if page is not None:
+        raise click.UsageError("The page is in the scenario file: give either PAGE or --scenario.")
+    for name, value in given.items():
+        if value is not None and name != "seed":
+            raise click.UsageError(
+                f"--{name.replace('_', '-')} stands in the scenario file: change it there."
+            )
+
+
+@loadstone.command(
+    epilog=_epilog(
+        "compare shop.har",
+        "compare shop.har news.page.json --network dsl-lossy --runs 101",
+        "compare synthetic:B --network 5/1mbit,60ms --tls none --json",
+    )
+)
+@_PAGES
+@options.NETWORKS
+@options.shared
+def compare(
+    names: tuple[str, ...],
+    networks: tuple[str, ...],
+    runs: int | None,
+    threads: int | None,
+    as_json: bool,
+    **given: Any,
+) -> None:
+    """Compare protocols and initial windows for each PAGE on several networks.
+
+    Gain is the baseline's median page load time over the variant's: above 1 is faster.
+    """
+    from loadstone import comparison, pages, progress, report
+
+    read = [pages.read(name) for name in names]
+    with progress.bar() as show:
+        results = comparison.compare(
+            read, networks or comparison.NETWORKS, options.chosen(given), runs, threads, show
+        )
+    _print(report.compare_document(results) if as_json else report.compare_text(results))
+
+
+def _print(shown: str | dict[str, Any]) -> None:
+    click.echo(shown if isinstance(shown, str) else json.dumps(shown))
+
+
+def _say(message: str) -> None:
+    """Write one line to standard error."""
+    click.echo(f"loadstone: {text.harmless(' '.join(message.split()))}", err=True)
+
+
+def main(arguments: list[str] | None = None) -> NoReturn:
+    """Run the command; whatever goes wrong is one line and an exit code."""
+    sys.exit(_run(arguments))
+
+
+def _run(arguments: list[str] | None) -> int:
+    try:
+        # Not click's own `main`, which answers errors, Ctrl-C and broken pipes in its own way.
+        with loadstone.make_context("loadstone", sys.argv[1:] if arguments is None else arguments) as context:
+            loadstone.invoke(context)
+        sys.stdout.flush()
+    except click.exceptions.Exit as done:
+        return done.exit_code
+    except KeyboardInterrupt:
+        _say("interrupted")
+        return _INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read has gone; what is left in the buffer must not raise again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _BROKEN_PIPE
+    except click.ClickException as error:
+        _say(_with_remedy(error))
+        return _BAD_INPUT
+    except InputError as error:
+        _say(str(error))
+        return _BAD_INPUT
+    return 0
+
+
+def _with_remedy(error: click.ClickException) -> str:
+    context = getattr(error, "ctx", None)
+    path = context.command_path if context else "loadstone"
+    return f"{error.format_message().rstrip('.')} (see '{path} --help')"

@@ -1,0 +1,125 @@
+"""Experiments: scenarios made from what a user chose, and their runs over all cores."""
+
+import json
+import time
+import tomllib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from loadstone import files
+from loadstone._native import LoadstoneError, Outcome, Scenario, run_many
+from loadstone.files import InputError
+from loadstone.pages import Page
+
+DEFAULT_NETWORK = "10/1mbit,100ms"
+DEFAULT_SEED = 1
+RUNS_OF_RANDOM = 21
+"""Runs of a scenario in which chance has a part; of any other, one says all."""
+
+_LAST_SEED = 2**64 - 1
+
+Chosen = dict[str, Any]
+"""The options that were given, by the path of the scenario's field that each sets."""
+
+OPTIONS = {
+    "network": "--network",
+    "seed": "--seed",
+    "variant.protocol": "--protocol",
+    "variant.tls": "--tls",
+    "variant.servers": "--servers",
+    "variant.connections": "--connections",
+    "variant.tcp.iw": "--iw",
+    "variant.tcp.cc": "--cc",
+    "variant.tcp.profile": "--tcp",
+    "variant.client_tcp.iw": "--client-iw",
+    "variant.client_tcp.cc": "--client-cc",
+    "variant.client_tcp.profile": "--tcp",
+}
+"""Which option sets which field; what is not given is left to the engine's defaults."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A scenario as it is reported."""
+
+    scenario: Scenario
+    network: str
+    variant: dict[str, Any]
+    seed: int
+
+    @classmethod
+    def of(cls, scenario: Scenario) -> "Cell":
+        """Read back what the engine understood, every field stated."""
+        fields = json.loads(scenario.to_json())
+        return cls(scenario, fields["network"], fields["variant"], fields["seed"])
+
+    def runs(self, asked: int | None) -> int:
+        """Say how often it is run."""
+        return asked or (RUNS_OF_RANDOM if self.scenario.is_random else 1)
+
+    def jobs(self, runs: int, seed: int) -> list[tuple[Scenario, int]]:
+        """Give the runs under the seeds `seed`, `seed` + 1, ..."""
+        if seed + runs - 1 > _LAST_SEED:
+            raise InputError(f"--seed: {seed} leaves no room for {runs} runs: give less")
+        return [(self.scenario, seed + k) for k in range(runs)]
+
+
+def cell(page: Page, chosen: Chosen) -> Cell:
+    """Make the scenario of a page under the chosen options."""
+    fields: dict[str, Any] = {}
+    for path, value in chosen.items():
+        *parents, last = path.split(".")
+        place = fields
+        for parent in parents:
+            place = place.setdefault(parent, {})
+        place[last] = value
+    # The page stays the text that it is: it can be large.
+    text = f'{{"page": {page.json}, {json.dumps(fields)[1:]}' if fields else f'{{"page": {page.json}}}'
+    try:
+        return Cell.of(Scenario(text))
+    except LoadstoneError as error:
+        why, field = error.args
+        raise InputError(f"{OPTIONS.get(field, page.name)}: {_without_place(why)}") from None
+
+
+def read_scenario(path: str) -> Cell:
+    """Read a scenario file: JSON, or TOML if its name ends in `.toml`."""
+    data = files.read(path)
+    try:
+        is_toml = path.endswith(".toml")
+        text = json.dumps(tomllib.loads(data.decode())) if is_toml else data.decode()
+        return Cell.of(Scenario(text))
+    except LoadstoneError as error:
+        why, field = error.args
+        why = _without_place(why) if is_toml else why
+        raise InputError(f"{path}: scenario{'.' if field else ''}{field}: {why}") from None
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError, TypeError) as error:
+        raise InputError(f"{path}: not a scenario file in JSON or TOML: {error}") from None
+
+
+def _without_place(why: str) -> str:
+    """Drop the line and column of a text that the user has not written."""
+    return why.rsplit(" at line ", 1)[0]
+
+
+def execute(
+    jobs: Sequence[tuple[Scenario, int]],
+    threads: int | None,
+    progress: Callable[[int], None] | None = None,
+) -> list[Outcome]:
+    """Run all jobs; the outcomes come in their order and do not depend on `threads`.
+
+    Works in portions of about a fifth of a second, so that Ctrl-C is heeded between them.
+    `progress` is told how many are done.
+    """
+    outcomes: list[Outcome] = []
+    portion = 2
+    while len(outcomes) < len(jobs):
+        begun = time.monotonic()
+        outcomes += run_many(jobs[len(outcomes) : len(outcomes) + portion], threads)
+        if progress is not None:
+            progress(len(outcomes))
+        took = time.monotonic() - begun
+        portion = min(4 * portion, max(2, int(portion * 0.2 / took))) if took > 0 else 4 * portion
+    return outcomes

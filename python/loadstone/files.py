@@ -1,0 +1,103 @@
+"""Files as a user names them: read whole, decompressed by what they are, up to a limit."""
+
+import gzip
+import stat
+import zlib
+from collections.abc import Iterator
+from io import BufferedReader
+from pathlib import Path
+
+LIMIT = 128 * 1024 * 1024
+"""The most bytes that are read from a file, before and after decompression."""
+
+_GZIP = b"\x1f\x8b"
+_ZSTD = b"\x28\xb5\x2f\xfd"
+_PIECE = 1024 * 1024
+# A piece of 1 KiB of zstd grows to 32 MiB at most (a block of 128 KiB can be 4 bytes long).
+_ZSTD_PIECE = 1024
+_UTF8_MARK = b"\xef\xbb\xbf"
+
+
+class InputError(Exception):
+    """Something the user gave cannot be used. The message is one sentence with the remedy."""
+
+
+class TooLargeError(InputError):
+    """A file is larger than `LIMIT`."""
+
+
+def read(path: str) -> bytes:
+    """Read the file, decompressed if it is gzip or zstd, without a byte order mark."""
+    try:
+        mode = Path(path).stat().st_mode
+        if stat.S_ISDIR(mode):
+            raise InputError(f"{path}: this is a directory: give a file")
+        with Path(path).open("rb") as file:
+            data = _gather(path, _pieces(path, file))
+    except FileNotFoundError:
+        raise InputError(f"{path}: there is no such file") from None
+    except (OSError, ValueError) as error:  # ValueError: a null character in the name
+        why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise InputError(f"{path}: cannot be read ({why.lower()})") from None
+    if not data.strip():
+        raise InputError(f"{path}: the file is empty: write or export it again")
+    return data.removeprefix(_UTF8_MARK)
+
+
+def _pieces(path: str, file: BufferedReader) -> Iterator[bytes]:
+    magic = file.peek(len(_ZSTD))
+    if magic.startswith(_GZIP):
+        return _gunzipped(path, file)
+    if magic.startswith(_ZSTD):
+        return _unzstd(path, file)
+    return _plain(file)
+
+
+def _gather(path: str, pieces: Iterator[bytes]) -> bytes:
+    data = bytearray()
+    for piece in pieces:
+        data += piece
+        if len(data) > LIMIT:
+            raise TooLargeError(f"{path}: more than {LIMIT >> 20} MiB of text")
+    return bytes(data)
+
+
+def _plain(file: BufferedReader) -> Iterator[bytes]:
+    while piece := file.read(_PIECE):
+        yield piece
+
+
+def _gunzipped(path: str, compressed: BufferedReader) -> Iterator[bytes]:
+    try:
+        with gzip.GzipFile(fileobj=compressed) as file:
+            while piece := file.read(_PIECE):
+                yield piece
+    except EOFError:
+        raise _cut_short(path, "gzip") from None
+    except (gzip.BadGzipFile, zlib.error):
+        raise _damaged(path, "gzip") from None
+
+
+def _unzstd(path: str, compressed: BufferedReader) -> Iterator[bytes]:
+    import zstandard
+
+    frame = zstandard.ZstdDecompressor().decompressobj()
+    try:
+        while piece := compressed.read(_ZSTD_PIECE):
+            while piece:
+                if frame.eof:
+                    frame = zstandard.ZstdDecompressor().decompressobj()
+                yield frame.decompress(piece)
+                piece = frame.unused_data
+    except zstandard.ZstdError:
+        raise _damaged(path, "zstd") from None
+    if not frame.eof:
+        raise _cut_short(path, "zstd")
+
+
+def _cut_short(path: str, form: str) -> InputError:
+    return InputError(f"{path}: the {form} file is cut short: copy or export it again")
+
+
+def _damaged(path: str, form: str) -> InputError:
+    return InputError(f"{path}: the {form} file is damaged: copy or export it again")

@@ -1,0 +1,102 @@
+"""The options of the verbs that load pages, and what they stand for in a scenario."""
+
+import json
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from loadstone import experiment
+from loadstone._native import Scenario, networks, protocols
+from loadstone.experiment import DEFAULT_SEED, RUNS_OF_RANDOM, Chosen
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+# Ranges of what goes into a scenario are the engine's to judge; these two never reach it.
+_RUNS = click.IntRange(1, 100_000)
+_THREADS = click.IntRange(1, 1024)
+
+
+def _engine_defaults() -> dict[str, Any]:
+    """Ask the engine what it takes where nothing is said."""
+    smallest = Scenario('{"page": {"objects": [{"url": "http://a.test/", "bytes": 0}]}}')
+    fields: dict[str, Any] = json.loads(smallest.to_json())
+    return fields
+
+
+_FIELDS = _engine_defaults()
+_VARIANT = _FIELDS["variant"]
+_NETWORKS = ", ".join(name for name, _ in networks())
+
+
+def _option(
+    flag: str, metavar: str, says: str, default: object, kind: type = str
+) -> Callable[[Command], Command]:
+    return click.option(flag, metavar=metavar, type=kind, help=f"{says}  [default: {default}]")
+
+
+_NETWORK_HELP = f"DOWN[/UP],RTTms[,loss=DOWN%[/UP%]][,queue=100ms|64KB|1000p], or one of {_NETWORKS}."
+NETWORK = _option("--network", "NETWORK", _NETWORK_HELP, experiment.DEFAULT_NETWORK)
+NETWORKS = click.option(
+    "--network",
+    "networks",
+    metavar="NETWORK",
+    multiple=True,
+    help=f"{_NETWORK_HELP} Can be given several times.  [default: each of those]",
+)
+
+PROTOCOL = _option("--protocol", "PROTOCOL", f"One of {', '.join(protocols())}.", _VARIANT["protocol"])
+IW = _option("--iw", "N", "Initial window of the servers, in segments.", _VARIANT["tcp"]["iw"], int)
+
+_SHARED = [
+    _option(
+        "--tls", "none|1.2|1.3", "TLS on all connections, or on none.", "by each URL's scheme, 1.3 or none"
+    ),
+    _option("--servers", "N", "Deal the objects in turn over N hosts.", "leave them where they are", int),
+    _option("--connections", "N", "Connections per host.", _VARIANT["connections"], int),
+    _option("--cc", "reno|cubic", "Congestion control of the servers.", _VARIANT["tcp"]["cc"]),
+    _option("--client-iw", "N", "Initial window of the client.", _VARIANT["client_tcp"]["iw"], int),
+    _option("--client-cc", "reno|cubic", "Congestion control of the client.", _VARIANT["client_tcp"]["cc"]),
+    _option("--tcp", "PROFILE", "Whose TCP both ends have.", _VARIANT["tcp"]["profile"]),
+]
+
+_RUN = [
+    click.option(
+        "--runs",
+        metavar="K",
+        type=_RUNS,
+        help=f"Runs, each with its own seed.  [default: 1; {RUNS_OF_RANDOM} where loss is random]",
+    ),
+    click.option(
+        "--seed",
+        metavar="S",
+        type=int,
+        help=f"Seed of the first run; run k has S+k.  [default: {DEFAULT_SEED}]",
+    ),
+    click.option("--threads", metavar="N", type=_THREADS, help="Threads.  [default: all cores]"),
+]
+
+JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+
+
+def _all(options: list[Callable[[Any], Any]]) -> Callable[[Command], Command]:
+    def decorate(command: Command) -> Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+def shared(command: Command) -> Command:
+    """Add the options that all verbs have that load pages."""
+    return _all([*_SHARED, *_RUN, JSON])(command)
+
+
+def chosen(given: dict[str, Any]) -> Chosen:
+    """Give the scenario's fields that the given options set."""
+    return {
+        field: given[name]
+        for field, option in experiment.OPTIONS.items()
+        if given.get(name := option.removeprefix("--").replace("-", "_")) is not None
+    }

@@ -1,0 +1,86 @@
+"""The PAGE argument: from what a user names to the JSON of a page file."""
+
+import json
+import re
+import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from loadstone import _native, files
+from loadstone.files import InputError
+
+SYNTHETIC = "synthetic:"
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page that can be loaded."""
+
+    name: str
+    """The PAGE argument, as it was given."""
+    json: str
+    """The page file."""
+    notes: dict[str, Any]
+    """What the import of a HAR says about it; empty for other pages."""
+
+    def summary(self) -> dict[str, Any]:
+        """Give what the page is, in numbers."""
+        summary: dict[str, Any] = json.loads(_native.page_summary(self.json))
+        return summary
+
+
+def read(name: str) -> Page:
+    """Read the page that `name` says: a HAR, a page file, or `synthetic:` and a description."""
+    if name.startswith(SYNTHETIC):
+        with _blame(name):
+            return Page(name, _native.synthetic_page(name.removeprefix(SYNTHETIC)), {})
+    path, number = _split_number(name)
+    try:
+        data = files.read(path)
+    except files.TooLargeError as error:
+        show = {".gz": "zcat", ".zst": "zstdcat"}.get(Path(path).suffix, "cat")
+        strip = f"{show} {shlex.quote(path)} | jq 'del(.log.entries[].response.content.text)' > small.har"
+        raise InputError(f"{error}: export it without response bodies, or strip them: {strip}") from None
+    with _blame(path):
+        if _is_har(path, data):
+            reading = json.loads(_native.read_har(data, number))
+            return Page(name, json.dumps(reading["page"]), reading["notes"])
+        if number is not None:
+            raise InputError(f"{path}: only a HAR has several pages: leave out #{number}")
+        return Page(name, _native.read_page_file(data), {})
+
+
+def _split_number(name: str) -> tuple[str, int | None]:
+    """Take `FILE#2` apart, unless a file has that very name."""
+    match = re.fullmatch(r"(.+)#([0-9]{1,9})", name, re.DOTALL)
+    if match is None or Path(name).exists():
+        return name, None
+    path, number = match[1], int(match[2])
+    if number == 0:
+        raise InputError(f"{name}: pages count from 1: write {path}#1")
+    return path, number
+
+
+def _is_har(path: str, data: bytes) -> bool:
+    """Tell a HAR from a page file: by the first key, and where that is neither's by the file's ending."""
+    first = re.match(rb'\s*\{\s*"([a-z]+)"\s*:', data[:4096])
+    if first is not None and first[1] in (b"log", b"objects", b"compute", b"hosts"):
+        return first[1] == b"log"
+    if not data.lstrip().startswith(b"{"):
+        raise InputError(
+            f"{path}: neither a HAR nor a page file, it is no JSON object: "
+            "give a HAR (.har, also .gz or .zst), a .page.json or synthetic:B"
+        )
+    return re.search(r"\.page\.json(\.gz|\.zst)?$", path) is None
+
+
+@contextmanager
+def _blame(path: str) -> Iterator[None]:
+    """Turn the engine's errors into errors that name the file."""
+    try:
+        yield
+    except _native.LoadstoneError as error:
+        raise InputError(f"{path}: {error.args[0]}") from None

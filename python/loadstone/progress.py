@@ -1,0 +1,54 @@
+"""A progress bar on standard error, where a terminal watches and it takes a while."""
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+_PATIENCE = 1.0
+"""Seconds without a bar."""
+
+
+class _Bar:
+    def __init__(self) -> None:
+        self._begun = time.monotonic()
+        self._shown: tuple[Progress, TaskID] | None = None
+
+    def update(self, done: int, total: int) -> None:
+        if self._shown is None:
+            if time.monotonic() - self._begun < _PATIENCE or done == total:
+                return
+            self._shown = self._show(total)
+        progress, task = self._shown
+        progress.update(task, completed=done)
+
+    @staticmethod
+    def _show(total: int) -> "tuple[Progress, TaskID]":
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+        columns = [TextColumn("runs"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()]
+        progress = Progress(*columns, console=Console(stderr=True), transient=True)
+        progress.start()
+        return progress, progress.add_task("", total=total)
+
+    def close(self) -> None:
+        if self._shown is not None:
+            self._shown[0].stop()
+
+
+@contextmanager
+def bar() -> Iterator[Callable[[int, int], None]]:
+    """Give a function to tell how much is done and how much there is in all."""
+    if not sys.stderr.isatty():
+        yield lambda done, total: None
+        return
+    shown = _Bar()
+    try:
+        yield shown.update
+    finally:
+        shown.close()

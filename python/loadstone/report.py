@@ -1,0 +1,295 @@
+"""What the verbs print: documents for machines, text for people."""
+
+import statistics
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from loadstone import text, waterfall
+from loadstone._native import Outcome
+from loadstone.comparison import BASELINE, NetworkResult, PageResult, VariantResult, median_plt_ms
+from loadstone.experiment import Cell
+from loadstone.pages import Page
+from loadstone.stats import LEAST_PAIRS
+
+# --- loadstone load ---
+
+
+def load_document(
+    page: str, cell: Cell, outcomes: Sequence[Outcome], *, with_waterfall: bool
+) -> dict[str, Any]:
+    """Give the document of `loadstone load --json`."""
+    return {
+        "page": page,
+        "network": cell.network,
+        "variant": cell.variant,
+        "runs": [_run(outcome, with_waterfall=with_waterfall) for outcome in outcomes],
+        "median_plt_ms": median_plt_ms(outcomes),
+    }
+
+
+def _run(outcome: Outcome, *, with_waterfall: bool = False) -> dict[str, Any]:
+    run: dict[str, Any] = {
+        "seed": outcome.seed,
+        "plt_ms": outcome.plt_ms,
+        "bytes_down": outcome.bytes_down,
+        "bytes_up": outcome.bytes_up,
+        "packets_down": outcome.packets_down,
+        "packets_up": outcome.packets_up,
+        "retransmissions": outcome.retransmissions,
+        "connections": outcome.connections,
+        "completed": outcome.completed,
+    }
+    if with_waterfall:
+        run["waterfall"] = outcome.waterfall()
+    return run
+
+
+def _size(value: float) -> str:
+    return text.size(round(value))
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if value == int(value) else f"{value:,.1f}"
+
+
+_MEASURES: list[tuple[str, str, Callable[[float], str]]] = [
+    ("page load time", "plt_ms", text.ms),
+    ("bytes down", "bytes_down", _size),
+    ("bytes up", "bytes_up", _size),
+    ("packets down", "packets_down", _number),
+    ("packets up", "packets_up", _number),
+    ("retransmissions", "retransmissions", _number),
+    ("connections", "connections", _number),
+]
+
+
+def load_text(page: str, cell: Cell, outcomes: Sequence[Outcome]) -> str:
+    """Give a short summary of the runs: medians, and the range where there are several."""
+    completed = [outcome for outcome in outcomes if outcome.completed]
+    head = f"{text.printable(page)} on {cell.network}\n{_variant(cell.variant)}\n"
+    if not completed:
+        gave_up = text.ms(max(outcome.plt_ms for outcome in outcomes))
+        return f"{head}\n{incomplete(outcomes)}: the browser gave up after {gave_up} at the latest"
+    several = len(completed) > 1
+    rows = [["", "median", "least", "most"] if several else ["", "run"]]
+    for name, field, show in _MEASURES:
+        values: list[float] = [getattr(outcome, field) for outcome in completed]
+        middle = statistics.median(values)
+        shown = [show(middle), show(min(values)), show(max(values))] if several else [show(middle)]
+        rows.append([name, *shown])
+    seeds = f"{text.count(len(outcomes), 'run')}, {_seeds(outcomes)}"
+    note = (
+        "" if len(completed) == len(outcomes) else f"\n{incomplete(outcomes)}: the figures are of the others"
+    )
+    return f"{head}{seeds}\n\n{text.table(rows)}{note}"
+
+
+def _seeds(outcomes: Sequence[Outcome]) -> str:
+    first, last = outcomes[0].seed, outcomes[-1].seed
+    return f"seed {first}" if first == last else f"seeds {first}-{last}"
+
+
+def _variant(variant: dict[str, Any]) -> str:
+    tls = {None: "TLS by the URL's scheme", "none": "no TLS"}.get(variant["tls"], f"TLS {variant['tls']}")
+    tcp = variant["tcp"]
+    parts = [
+        variant["protocol"],
+        tls,
+        f"{text.count(variant['connections'], 'connection')} per host",
+        f"servers: IW {tcp['iw']}, {tcp['cc']}",
+        f"TCP as {tcp['profile']}",
+    ]
+    if variant["servers"] is not None:
+        parts.insert(2, f"dealt over {text.count(variant['servers'], 'server')}")
+    return ", ".join(parts)
+
+
+def incomplete(outcomes: Sequence[Outcome]) -> str:
+    """Say how many runs were not completed."""
+    missing = sum(not outcome.completed for outcome in outcomes)
+    return f"{missing} of {text.count(len(outcomes), 'run')} did not complete"
+
+
+def waterfall_text(outcome: Outcome, width: int) -> str:
+    """Draw the waterfall of one run."""
+    columns = outcome.waterfall()
+    end_ms = max([outcome.plt_ms, *(last for last in columns["last_byte_ms"] if last is not None)])
+    return waterfall.render(columns, end_ms, width)
+
+
+# --- loadstone compare ---
+
+
+def compare_document(results: Sequence[PageResult]) -> dict[str, Any]:
+    """Give the document of `loadstone compare --json`."""
+    return {
+        "baseline": BASELINE,
+        "pages": [
+            {"page": result.page, "networks": [_network(network) for network in result.networks]}
+            for result in results
+        ],
+    }
+
+
+def _network(result: NetworkResult) -> dict[str, Any]:
+    return {
+        "name": result.name,
+        "network": result.network,
+        "random": result.is_random,
+        "variants": [_compared(variant) for variant in result.variants],
+        "best": result.best.name if result.best else None,
+        "not_clearly_slower": result.rivals,
+    }
+
+
+def _compared(variant: VariantResult) -> dict[str, Any]:
+    gain = variant.gain
+    return {
+        "name": variant.name,
+        "variant": variant.cell.variant,
+        "runs": [_run(outcome) for outcome in variant.outcomes],
+        "median_plt_ms": variant.median_plt_ms,
+        "gain": gain.ratio if gain else None,
+        "gain_low": gain.low if gain else None,
+        "gain_high": gain.high if gain else None,
+    }
+
+
+def compare_text(results: Sequence[PageResult]) -> str:
+    """Give a table per page and network, with its winner."""
+    blocks = [_block(result.page, network) for result in results for network in result.networks]
+    return "\n\n".join(blocks)
+
+
+def _block(page: str, result: NetworkResult) -> str:
+    runs = result.variants[0].outcomes
+    how = (
+        f"{text.count(len(runs), 'run')} per variant, {_seeds(runs)}{_too_few(runs)}"
+        if result.is_random
+        else "no random loss, so every run is the same: 1 run, no interval"
+    )
+    name = result.network if result.name == result.network else f"{result.name} ({result.network})"
+    all_completed = all(variant.completed == len(variant.outcomes) for variant in result.variants)
+    head = ["", "variant", "median PLT", "gain", *(["95 % interval"] if result.is_random else [])]
+    rows = [head if all_completed else [*head, "completed"]]
+    for variant in result.variants:
+        row = [
+            "*" if variant is result.best else "",
+            variant.name,
+            text.ms(variant.median_plt_ms),
+            _gain(variant),
+        ]
+        row += [_interval(variant)] if result.is_random else []
+        row += [] if all_completed else [f"{variant.completed} of {len(variant.outcomes)}"]
+        rows.append(row)
+    return f"{text.printable(page)} on {name}: {how}\n{text.table(rows, left=2)}\n{_verdict(result)}"
+
+
+def _too_few(runs: Sequence[Outcome]) -> str:
+    return "" if len(runs) >= LEAST_PAIRS else f" (an interval needs {LEAST_PAIRS})"
+
+
+def _gain(variant: VariantResult) -> str:
+    if variant.name == BASELINE:
+        return "baseline"
+    return f"{variant.gain.ratio:.2f}" if variant.gain else "-"
+
+
+def _interval(variant: VariantResult) -> str:
+    gain = variant.gain
+    return "" if gain is None or gain.low is None else f"{gain.low:.2f} - {gain.high:.2f}"
+
+
+def _verdict(result: NetworkResult) -> str:
+    best, base = result.best, result.variants[0]
+    if best is None:
+        return "No run was completed: nothing can be compared."
+    rivals = " or ".join(name for name in result.rivals if name != BASELINE)
+    also = (
+        ""
+        if not rivals
+        else f"; not clearly faster than {rivals}"
+        if result.is_random
+        else f"; so is {rivals}"
+    )
+    if best is base:
+        return f"Best: {best.name}, the baseline{also}."
+    if best.gain is None:
+        return f"Best: {best.name}; the baseline has no completed run to compare with."
+    by = f"{best.gain.ratio:.2f} times as fast as {BASELINE}"
+    if BASELINE in result.rivals:
+        return f"No clear winner: {best.name} is {by}, which chance alone may explain."
+    saving = f"{text.ms(best.median_plt_ms)} against {text.ms(base.median_plt_ms)}"
+    return f"Best: {best.name}, {by} ({saving}){also}."
+
+
+# --- loadstone page ---
+
+
+def page_document(page: Page) -> dict[str, Any]:
+    """Give the document of `loadstone page --json`."""
+    return {"page": page.name, **page.summary(), "notes": page.notes}
+
+
+_SKIPPED = {
+    "not_http": "no web address (data:, blob:, ...)",
+    "web_socket": "WebSocket",
+    "from_cache": "from the browser's cache",
+    "answered_by_browser": "answered by the browser itself",
+    "failed": "failed or blocked",
+}
+
+
+def page_text(page: Page) -> str:
+    """Give what the page is as a few tables."""
+    summary = page.summary()
+    heads = summary["request_header_bytes"], summary["response_header_bytes"]
+    shares = summary["top_hosts_pct"]
+    rows = [
+        ["objects", f"{summary['objects']}"],
+        ["  needed for the page's load", f"{summary['needed_objects']}"],
+        ["bytes of bodies", text.size(summary["bytes"])],
+        ["bytes of heads (requests, responses)", " + ".join(map(text.size, heads))],
+        ["hosts", f"{summary['hosts']}"],
+        [
+            f"share of requests, top {_up_to(len(shares))} hosts",
+            ", ".join(f"{share:.0f} %" for share in shares),
+        ],
+        ["depth", f"{summary['depth']}"],
+    ]
+    kinds = sorted(summary["kinds"].items(), key=lambda item: -item[1]["bytes"])
+    kind_rows = [["kind", "objects", "bytes"]]
+    kind_rows += [[text.printable(kind), f"{of['objects']}", text.size(of["bytes"])] for kind, of in kinds]
+    room = text.width() - 4
+    chain = [f"  {text.shorten(text.printable(name), room)}" for name in summary["longest_chain"]]
+    parts = [
+        text.printable(page.name),
+        text.table(rows, left=2),
+        text.table(kind_rows),
+        "longest chain\n" + "\n".join(chain),
+    ]
+    notes = _notes(page.notes)
+    return "\n\n".join([*parts, "\n".join(notes)] if notes else parts)
+
+
+def _up_to(number: int) -> str:
+    return "1" if number == 1 else f"1-{number}"
+
+
+def _notes(notes: dict[str, Any]) -> list[str]:
+    if not notes:
+        return []
+
+    def entries(number: int) -> str:
+        return text.count(number, "entry", "entries")
+
+    lines = [f"page {notes['page']} of {notes['pages']} in the file, {entries(notes['entries'])}"]
+    for reason, number in notes["skipped"].items():
+        lines.append(f"{entries(number)} left out: {_SKIPPED.get(reason, reason.replace('_', ' '))}")
+    if notes["cut_urls"]:
+        lines.append(f"{text.count(notes['cut_urls'], 'URL')} cut, too long")
+    if notes["odd_methods"]:
+        lines.append(
+            f"{text.count(notes['odd_methods'], 'request')} with a method that is no word: taken as GET"
+        )
+    return lines

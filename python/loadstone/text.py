@@ -1,0 +1,68 @@
+"""Text for people: tables, numbers, names cut to fit."""
+
+import os
+import shutil
+import sys
+from collections.abc import Sequence
+
+PIPED_WIDTH = 100
+"""Columns where no terminal says how many it has."""
+
+
+def width() -> int:
+    """Say how many columns standard output has."""
+    if not sys.stdout.isatty() and "COLUMNS" not in os.environ:
+        return PIPED_WIDTH
+    return max(60, shutil.get_terminal_size((PIPED_WIDTH, 24)).columns)
+
+
+def table(rows: Sequence[Sequence[str]], left: int = 1) -> str:
+    """Align the columns: the first `left` to the left, the others to the right. Row 0 is the head."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+
+    def line(row: Sequence[str]) -> str:
+        cells = [
+            text.ljust(size) if at < left else text.rjust(size)
+            for at, (text, size) in enumerate(zip(row, widths, strict=True))
+        ]
+        return "  ".join(cells).rstrip()
+
+    return "\n".join(line(row) for row in rows)
+
+
+def size(count: int) -> str:
+    """Write a number of bytes, decimal as in the network's notation."""
+    if count < 1000:
+        return f"{count} B"
+    if count < 1_000_000:
+        return f"{count / 1e3:.1f} KB"
+    return f"{count / 1e6:.2f} MB"
+
+
+def count(number: int, singular: str, plural: str | None = None) -> str:
+    """Write a number of things: `1 run`, `21 runs`."""
+    return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
+
+
+def ms(value: float | None) -> str:
+    """Write milliseconds."""
+    return "-" if value is None else f"{value:,.0f} ms" if value >= 100 else f"{value:.1f} ms"
+
+
+def shorten(text: str, room: int) -> str:
+    """Cut the middle out of a text that is longer than `room`; beginnings and endings tell most."""
+    if len(text) <= room:
+        return text
+    tail = (room - 3) // 2
+    return text[: room - 3 - tail] + "..." + text[len(text) - tail :]
+
+
+def harmless(text: str) -> str:
+    """Replace what a terminal would obey instead of show."""
+    return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text)
+
+
+def printable(text: str) -> str:
+    """Replace also what standard output cannot encode."""
+    encoding = sys.stdout.encoding or "utf-8"
+    return harmless(text).encode(encoding, "replace").decode(encoding)

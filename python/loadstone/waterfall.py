@@ -1,0 +1,101 @@
+"""Waterfalls as text: when each object of a page was found, asked for and received."""
+
+import sys
+from typing import TypedDict
+
+from loadstone import text
+
+
+class Columns(TypedDict):
+    """The marks of a run's objects, in page order; `None` where something did not happen."""
+
+    name: list[str]
+    kind: list[str]
+    bytes: list[int]
+    connection: list[int | None]
+    found_ms: list[float | None]
+    sent_ms: list[float | None]
+    first_byte_ms: list[float | None]
+    last_byte_ms: list[float | None]
+
+
+_BARS = "\N{MIDDLE DOT}\N{LIGHT SHADE}\N{FULL BLOCK}"
+_PLAIN_BARS = ".-#"
+_NAME_SHARE = 0.38
+
+
+def render(columns: Columns, end_ms: float, width: int) -> str:
+    """Draw one row per object, scaled so that `end_ms` is at the right edge."""
+    bars = _bars()
+    numbers = [["object", "kind", "bytes", "conn", "done"]]
+    for name, kind, size, connection, last in zip(
+        columns["name"],
+        columns["kind"],
+        columns["bytes"],
+        columns["connection"],
+        columns["last_byte_ms"],
+        strict=True,
+    ):
+        conn = "-" if connection is None else str(connection)
+        numbers.append([name, text.shorten(kind, 8), text.size(size), conn, text.ms(last)])
+    rest = sum(max(len(row[at]) for row in numbers) + 2 for at in range(1, 5))
+    room = max(16, int((width - rest) * _NAME_SHARE))
+    for row in numbers:
+        row[0] = text.shorten(text.printable(_without_scheme(row[0])), room)
+    table = text.table(numbers, left=2).split("\n")
+    side = max(map(len, table)) + 2
+    chart = max(10, width - side)
+    lines = [table[0].ljust(side) + _axis(end_ms, chart)]
+    marks = zip(
+        columns["found_ms"],
+        columns["sent_ms"],
+        columns["first_byte_ms"],
+        columns["last_byte_ms"],
+        strict=True,
+    )
+    for line, times in zip(table[1:], marks, strict=True):
+        lines.append((line.ljust(side) + _bar(list(times), end_ms, chart, bars)).rstrip())
+    lines.append(
+        f"{bars[0]} found, waiting to be sent   {bars[1]} sent, waiting for an answer   {bars[2]} arriving"
+    )
+    return "\n".join(lines)
+
+
+def _bars() -> str:
+    """Choose characters that standard output can write."""
+    try:
+        _BARS.encode(sys.stdout.encoding or "ascii")
+    except UnicodeEncodeError:
+        return _PLAIN_BARS
+    return _BARS
+
+
+def _without_scheme(url: str) -> str:
+    return url.split("://", 1)[-1]
+
+
+def _axis(end_ms: float, chart: int) -> str:
+    return "0" + text.ms(end_ms).rjust(chart - 1)
+
+
+def _bar(times: list[float | None], end_ms: float, chart: int, bars: str) -> str:
+    """Draw the spans between consecutive marks; a span that has not ended goes on to the edge."""
+    cells = [" "] * chart
+    reached = [*times, None]
+    for at, begin in enumerate(times[:3]):
+        if begin is None:
+            break
+        finish = reached[at + 1]
+        first = _cell(begin, end_ms, chart)
+        last = chart if finish is None else _cell(finish, end_ms, chart)
+        # What arrives has at least one cell, or small objects could not be seen.
+        last = max(last, first + 1) if at == 2 else last
+        cells[first:last] = bars[at] * (last - first)
+        if finish is None:
+            break
+    return "".join(cells[:chart])
+
+
+def _cell(ms: float, end_ms: float, chart: int) -> int:
+    share = ms / end_ms if end_ms > 0 else 0.0
+    return min(chart - 1, int(share * chart))

@@ -1,0 +1,405 @@
+"""The command line as a user and a script meet it."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from conftest import EXAMPLES, ROOT, Command
+from loadstone import LoadstoneError, Scenario, networks, protocols
+from loadstone.comparison import BASELINE, VARIANTS
+from loadstone.experiment import OPTIONS, RUNS_OF_RANDOM
+
+RUN_FIELDS = [
+    "seed", "plt_ms", "bytes_down", "bytes_up", "packets_down", "packets_up",
+    "retransmissions", "connections", "completed",
+]  # fmt: skip
+
+
+def test_load_prints_the_stable_document(loadstone: Command, small: str) -> None:
+    result = loadstone(
+        "load", small, "--json", "--network", "10/1mbit,100ms,1%", "--runs", "3", "--seed", "7"
+    )
+    assert (result.code, result.err) == (0, "")
+    document = result.document
+    assert list(document) == ["page", "network", "variant", "runs", "median_plt_ms"]
+    assert document["page"] == small
+    assert document["network"] == json.loads(_scenario(network="dsl-lossy").to_json())["network"]
+    assert document["variant"] == json.loads(_scenario().to_json())["variant"]
+    assert [list(run) for run in document["runs"]] == [RUN_FIELDS] * 3
+    assert [run["seed"] for run in document["runs"]] == [7, 8, 9]
+    assert document["median_plt_ms"] == sorted(run["plt_ms"] for run in document["runs"])[1]
+
+
+def test_every_option_arrives_in_the_scenario(loadstone: Command, small: str) -> None:
+    options = (
+        "--network 3g --protocol http/1.1+pipelining --tls 1.2 --servers 2 --connections 4 --iw 3 --cc reno "
+        "--client-iw 4 --client-cc reno --tcp textbook --seed 5 --threads 1"
+    )
+    document = loadstone("load", small, "--json", *options.split()).document
+    assert document["variant"] == {
+        "protocol": "http/1.1+pipelining",
+        "tls": "1.2",
+        "servers": 2,
+        "connections": 4,
+        "tcp": {"profile": "textbook", "iw": 3, "cc": "reno"},
+        "client_tcp": {"profile": "textbook", "iw": 4, "cc": "reno"},
+    }
+    assert document["network"] == json.loads(_scenario(network="3g").to_json())["network"]
+    assert document["runs"][0]["seed"] == 5
+
+
+def test_the_number_of_runs_follows_the_network(loadstone: Command, small: str) -> None:
+    assert len(loadstone("load", small, "--json").document["runs"]) == 1
+    assert (
+        len(loadstone("load", small, "--json", "--network", "dsl-lossy").document["runs"]) == RUNS_OF_RANDOM
+    )
+
+
+def test_a_slower_link_and_a_smaller_window_load_more_slowly(loadstone: Command) -> None:
+    def median(*options: str) -> float:
+        return loadstone("load", "synthetic:B", "--json", *options).document["median_plt_ms"]
+
+    assert median("--network", "cable") < median("--network", "dsl") < median("--network", "3g")
+    # Where nothing queues, a larger window saves round trips; on a narrow link it may overflow the queue.
+    wide = ("--network", "1000mbit,100ms")
+    assert median(*wide, "--iw", "10") < median(*wide, "--iw", "1")
+
+
+def test_load_in_words_says_time_and_variant(loadstone: Command, small: str) -> None:
+    result = loadstone("load", small, "--network", "dsl-lossy", "--runs", "5")
+    assert result.code == 0
+    for expected in ("page load time", "http/1.1", "IW 10", "cubic", "seeds 1-5", "median"):
+        assert expected in result.out
+
+
+def test_the_waterfall_has_a_row_for_each_object(loadstone: Command, small: str) -> None:
+    result = loadstone("load", small, "--waterfall")
+    rows = [line for line in result.out.splitlines() if "a.test/" in line or "b.test/" in line]
+    assert len([row for row in rows if "small.page.json" not in row]) == 5
+    assert all(len(line) <= 100 for line in result.out.splitlines() if "small.page.json" not in line)
+
+
+def test_the_waterfall_in_the_document_is_in_order(loadstone: Command, small: str) -> None:
+    waterfall = loadstone("load", small, "--waterfall", "--json").document["runs"][0]["waterfall"]
+    assert waterfall["name"][0] == "https://a.test/"
+    assert len({len(column) for column in waterfall.values()}) == 1
+    marks = zip(
+        *(waterfall[f"{mark}_ms"] for mark in ("found", "sent", "first_byte", "last_byte")), strict=True
+    )
+    for times in marks:
+        assert list(times) == sorted(times)
+
+
+@pytest.mark.parametrize("form", ["json", "toml"])
+def test_a_scenario_file_says_everything(loadstone: Command, small: str, tmp_path: Path, form: str) -> None:
+    options = ["--network", "cable", "--iw", "3", "--seed", "4"]
+    direct = loadstone("load", small, "--json", *options).document
+    page = json.loads(Path(small).read_text())
+    path = tmp_path / f"first.{form}"
+    if form == "json":
+        fields = {"page": page, "network": "cable", "seed": 4, "variant": {"tcp": {"iw": 3}}}
+        path.write_text(json.dumps(fields))
+    else:
+        objects = [f'[[page.objects]]\nurl = "{o["url"]}"\nbytes = {o["bytes"]}\n' for o in page["objects"]]
+        path.write_text('network = "cable"\nseed = 4\nvariant.tcp.iw = 3\n' + "".join(objects))
+    assert loadstone("load", "--scenario", str(path), "--json").document == {**direct, "page": str(path)}
+
+
+def test_compare_shows_every_variant_on_four_networks(loadstone: Command, small: str) -> None:
+    result = loadstone("compare", small, "--runs", "7", "--json")
+    assert result.code == 0
+    document = result.document
+    assert document["baseline"] == BASELINE == "http/1.1 IW 3"
+    (page,) = document["pages"]
+    assert [network["name"] for network in page["networks"]] == ["cable", "dsl", "dsl-lossy", "3g"]
+    for network in page["networks"]:
+        assert [variant["name"] for variant in network["variants"]] == list(VARIANTS)
+        base, *others = network["variants"]
+        assert base["gain"] is None
+        for variant in others:
+            assert len(variant["runs"]) == (7 if network["random"] else 1)
+            assert variant["gain"] == base["median_plt_ms"] / variant["median_plt_ms"]
+            assert (variant["gain_low"] is not None) == network["random"]
+            if network["random"]:
+                assert variant["gain_low"] <= variant["gain"] <= variant["gain_high"]
+        least = min(variant["median_plt_ms"] for variant in network["variants"])
+        best = next(variant for variant in network["variants"] if variant["name"] == network["best"])
+        assert best["median_plt_ms"] == least
+
+
+def test_compare_in_words_marks_the_winner(loadstone: Command, small: str) -> None:
+    result = loadstone("compare", small, "--network", "dsl-lossy", "--network", "20mbit,10ms", "--runs", "7")
+    assert result.code == 0
+    lossy, clean = result.out.split("\n\n")
+    assert "95 % interval" in lossy and "7 runs per variant, seeds 1-7" in lossy
+    assert "no random loss, so every run is the same: 1 run, no interval" in clean
+    for block in (lossy, clean):
+        assert sum(line.startswith("*") for line in block.splitlines()) == 1
+        assert block.strip().splitlines()[-1].startswith(("Best: ", "No clear winner: "))
+
+
+def test_compare_claims_nothing_without_an_interval(loadstone: Command, small: str) -> None:
+    result = loadstone("compare", small, "--network", "dsl-lossy", "--runs", "3")
+    assert "(an interval needs 6)" in result.out
+    assert "Best: " not in result.out or "baseline" in result.out.splitlines()[-1]
+
+
+def test_page_tells_what_it_is(loadstone: Command) -> None:
+    result = loadstone("page", str(EXAMPLES / "shop.har"), "--json")
+    har = json.loads((EXAMPLES / "shop.har").read_text())
+    urls = [entry["request"]["url"] for entry in har["log"]["entries"]]
+    assert result.document["objects"] == len(urls)
+    assert result.document["hosts"] == len({url.split("/")[2] for url in urls})
+    assert result.document["notes"]["entries"] == len(urls)
+    words = loadstone("page", str(EXAMPLES / "shop.har")).out
+    for expected in ("objects", "hosts", "longest chain", "page 1 of 1", "image"):
+        assert expected in words
+
+
+BAD_PAGES = {
+    "missing": (None, "there is no such file"),
+    "empty": (b"", "empty"),
+    "blank": (b" \n ", "empty"),
+    "random": (bytes(range(128, 256)) * 40, "neither a HAR nor a page file"),
+    "truncated": (b'{"log": {"entries": [{"request": {', "cut off"),
+    "truncated gzip": ((b"\x1f\x8b\x08\x00" + bytes(6) + b"\x4b"), "cut short"),
+    "damaged gzip": (b"\x1f\x8b" + b"nonsense" * 9, "damaged"),
+    "damaged zstd": (b"\x28\xb5\x2f\xfd" + b"nonsense" * 9, "damaged"),
+    "no entries": (b'{"log": {"version": "1.2", "entries": []}}', "no entries"),
+    "no log": (b'{"creator": {}}', 'no "log"'),
+    "no objects": (b'{"objects": []}', "no objects"),
+    "cycle": (
+        b'{"objects": [{"url": "http://a.test/", "bytes": 1, "needs": [{"node": "http://a.test/"}]}]}',
+        "itself",
+    ),
+}
+
+
+@pytest.mark.parametrize("verb", ["page", "load", "compare"])
+@pytest.mark.parametrize("kind", BAD_PAGES)
+def test_a_bad_page_is_one_line_that_names_the_file(
+    loadstone: Command, tmp_path: Path, kind: str, verb: str
+) -> None:
+    content, expected = BAD_PAGES[kind]
+    path = tmp_path / "bad.har"
+    if content is not None:
+        path.write_bytes(content)
+    result = loadstone(verb, str(path))
+    assert (result.code, result.out) == (2, "")
+    assert result.err.count("\n") == 1
+    assert expected in result.err and "bad.har" in result.err
+
+
+def test_what_a_page_says_cannot_steer_the_terminal(loadstone: Command, tmp_path: Path) -> None:
+    path = tmp_path / "steering.page.json"
+    for url in ("https://a.test/\x1b[31m", "https://a.test/\x9b31m"):
+        path.write_text(json.dumps({"objects": [{"url": url, "bytes": 1}]}))
+        result = loadstone("page", str(path))
+        assert "a.test" in result.out + result.err
+        assert "\x1b" not in result.out + result.err and "\x9b" not in result.out + result.err
+
+
+def test_a_directory_is_no_page(loadstone: Command, tmp_path: Path) -> None:
+    result = loadstone("load", str(tmp_path))
+    assert (result.code, result.err.count("\n")) == (2, 1)
+    assert "directory" in result.err
+
+
+def test_a_huge_har_is_refused_with_what_to_do(loadstone: Command, tmp_path: Path) -> None:
+    path = tmp_path / "huge.har"
+    with path.open("wb") as file:
+        file.write(b'{"log": {"entries": [')
+        file.truncate(200_000_000)
+    result = loadstone("load", str(path))
+    assert (result.code, result.err.count("\n")) == (2, 1)
+    assert "without response bodies" in result.err and "jq 'del(" in result.err
+
+
+BAD_USAGE = {
+    "load synthetic:B --protocol gopher": ["--protocol", "gopher", "http/1.1"],
+    "load synthetic:B --network=-10mbit,100ms": ["--network", "is no rate"],
+    "load synthetic:B --network 10mbit,100ms,100%": ["--network", "nothing ever arrives"],
+    "load synthetic:B --network 10mbit,100ms,120%": ["--network", "percentage"],
+    "load synthetic:B --network modem": ["--network", "dsl-lossy"],
+    "load synthetic:B --iw 0": ["--iw", "1 to 1000"],
+    "load synthetic:B --iw ten": ["--iw", "ten"],
+    "load synthetic:B --client-iw 1001": ["--client-iw", "1 to 1000"],
+    "load synthetic:B --connections 0": ["--connections", "1 to 256"],
+    "load synthetic:B --servers 0": ["--servers", "1 to 64"],
+    "load synthetic:B --cc vegas": ["--cc", "vegas", "reno"],
+    "load synthetic:B --client-cc vegas": ["--client-cc", "vegas", "reno"],
+    "load synthetic:B --tls 1.1": ["--tls", "1.1", "1.2"],
+    "load synthetic:B --tcp plan9": ["--tcp", "plan9", "textbook"],
+    "load synthetic:B --runs 0": ["--runs", "0"],
+    "load synthetic:B --runs -1": ["--runs", "-1"],
+    "load synthetic:B --threads 0": ["--threads", "0"],
+    "load synthetic:B --seed -1": ["--seed", "-1"],
+    "load synthetic:B --seed 18446744073709551615 --runs 2": ["--seed", "no room"],
+    "load synthetic:Z": ["synthetic:Z"],
+    "load synthetic:objects=0": ["synthetic:objects=0"],
+    "load": ["PAGE", "--scenario"],
+    "load synthetic:B extra": ["extra"],
+    "load synthetic:B --colour red": ["--colour"],
+    "load synthetic:B --scenario x.json": ["either"],
+    "load --scenario x.json --iw 3": ["--iw"],
+    "load --scenario nowhere.json": ["nowhere.json"],
+    "compare": ["PAGE"],
+    "compare synthetic:B --network nowhere": ["--network"],
+    "compare synthetic:B --runs 0": ["--runs"],
+    "page": ["PAGE"],
+    "race synthetic:B": ["race"],
+    "--unknown": ["--unknown"],
+}
+
+
+@pytest.mark.parametrize("usage", BAD_USAGE)
+def test_bad_usage_is_one_line_and_code_2(loadstone: Command, usage: str) -> None:
+    result = loadstone(*usage.split())
+    assert (result.code, result.out) == (2, "")
+    assert result.err.count("\n") == 1, result.err
+    for expected in BAD_USAGE[usage]:
+        assert expected in result.err
+    assert " at line " not in result.err and "variant." not in result.err
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        ("a.json", "{", "EOF"),
+        ("a.json", '{"page": {"objects": []}, "netwrk": "dsl"}', "netwrk"),
+        ("a.toml", "network = ", "TOML"),
+        ("a.toml", 'network = "dsl"\nvariant.tcp.iw = 0\npage.objects = []', "variant.tcp.iw"),
+        ("a.toml", "network = 2026-01-01", "not a scenario file"),
+        ("a.json", '{"page": {"objects": []}}', "no objects"),
+    ],
+)
+def test_a_bad_scenario_file_is_one_line_and_code_2(
+    loadstone: Command, tmp_path: Path, name: str, text: str, expected: str
+) -> None:
+    (tmp_path / name).write_text(text)
+    result = loadstone("load", "--scenario", str(tmp_path / name))
+    assert (result.code, result.out, result.err.count("\n")) == (2, "", 1)
+    assert expected in result.err and name in result.err
+
+
+@pytest.mark.parametrize("verb", ["page", "load", "compare"])
+def test_help_has_examples(loadstone: Command, verb: str) -> None:
+    result = loadstone(verb, "--help")
+    assert result.code == 0
+    assert f"Examples:\n    loadstone {verb} " in result.out
+
+
+def test_help_names_what_the_engine_knows(loadstone: Command) -> None:
+    shown = " ".join(loadstone("load", "--help").out.split())
+    for name in [*protocols(), *(name for name, _ in networks()), *OPTIONS.values()]:
+        assert name in shown
+
+
+def test_the_readme_shows_what_the_demo_says(loadstone: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    shown = (ROOT / "README.md").read_text().split("```text\n")[1].split("```")[0]
+    said = loadstone("compare", "examples/shop.har").out
+    assert shown == said, "run 'make readme'"
+
+
+def test_help_loads_nothing_heavy() -> None:
+    code = (
+        "import sys\n"
+        "from loadstone import cli\n"
+        "try: cli.main(['load', '--help'])\n"
+        "except SystemExit: pass\n"
+        "heavy = {'numpy', 'scipy', 'rich', 'zstandard'}\n"
+        "print(sorted(heavy & set(sys.modules)), file=sys.stderr)"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stderr == "[]\n"
+
+
+def test_a_reader_that_leaves_is_no_error() -> None:
+    read, write = os.pipe()
+    os.close(read)
+    command = [sys.executable, "-m", "loadstone", "load", "synthetic:B", "--json"]
+    result = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, check=False)
+    os.close(write)
+    assert (result.returncode, result.stderr) == (141, b"")
+
+
+def test_ctrl_c_ends_with_130_and_one_line(
+    loadstone: Command, small: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object) -> None:
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr("loadstone.experiment.run_many", interrupted)
+    result = loadstone("load", small)
+    assert (result.code, result.out, result.err) == (130, "", "loadstone: interrupted\n")
+
+
+def test_incomplete_loads_are_said_and_left_out(
+    loadstone: Command, small: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from loadstone import experiment
+
+    run_many = experiment.run_many
+
+    class Abandoned:
+        """An outcome whose odd seeds were given up."""
+
+        def __init__(self, outcome: object) -> None:
+            self._outcome = outcome
+
+        def __getattr__(self, name: str) -> object:
+            return getattr(self._outcome, name)
+
+        @property
+        def completed(self) -> bool:
+            return self._outcome.seed % 2 == 0
+
+    monkeypatch.setattr(experiment, "run_many", lambda *args: [Abandoned(run) for run in run_many(*args)])
+    words = loadstone("load", small, "--network", "dsl-lossy", "--runs", "7")
+    assert words.code == 0
+    assert "4 of 7 runs did not complete: the figures are of the others" in words.out
+    result = loadstone("load", small, "--network", "dsl-lossy", "--runs", "7", "--json")
+    completed = [run["plt_ms"] for run in result.document["runs"] if run["completed"]]
+    assert len(result.document["runs"]) == 7
+    assert result.document["median_plt_ms"] == sorted(completed)[1]
+    assert "4 of 7 runs did not complete" in result.err
+    none = loadstone("load", small, "--json", "--seed", "1")
+    assert none.document["median_plt_ms"] is None
+    assert "did not complete" in loadstone("load", small).out
+    assert "No run was completed" in loadstone("compare", small, "--network", "dsl").out
+    assert "3 of 7" in loadstone("compare", small, "--network", "dsl-lossy", "--runs", "7").out
+
+
+def test_fields_that_options_set_are_fields_of_the_scenario() -> None:
+    fields = json.loads(_scenario().to_json())
+    for path in OPTIONS:
+        place = fields
+        for key in path.split("."):
+            assert key in place, path
+            place = place[key]
+
+
+def _scenario(**fields: object) -> Scenario:
+    page = {"objects": [{"url": "http://a.test/", "bytes": 1}]}
+    return Scenario(json.dumps({"page": page, **fields}))
+
+
+def test_an_error_of_the_engine_names_the_field() -> None:
+    with pytest.raises(LoadstoneError) as error:
+        _scenario(variant={"tcp": {"iw": 0}})
+    why, field = error.value.args
+    assert field == "variant.tcp.iw"
+    assert "1 to 1000" in why
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "scenarios").glob("*.json")), ids=lambda path: path.name)
+def test_the_scenarios_that_are_shipped_run(loadstone: Command, path: Path) -> None:
+    result = loadstone("load", "--scenario", str(path), "--json")
+    assert result.code == 0
+    assert all(run["completed"] for run in result.document["runs"])
