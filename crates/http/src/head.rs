@@ -2,6 +2,7 @@
 
 use bytes::{BufMut, Bytes, BytesMut};
 use std::fmt;
+use std::sync::OnceLock;
 
 /// Header fields, in order.
 ///
@@ -35,16 +36,20 @@ impl Fields {
         Fields { text: text.freeze(), spans }
     }
 
-    /// Fields that lie within `text`, as a parser found them.
-    pub(crate) fn within<'a>(text: &Bytes, found: impl ExactSizeIterator<Item = (&'a [u8], &'a [u8])>) -> Fields {
-        let base = text.as_ptr() as usize;
+    /// No fields yet, and room for `count` that lie within `text`.
+    pub(crate) fn within(text: &Bytes, count: usize) -> Fields {
+        Fields { text: text.clone(), spans: Vec::with_capacity(count) }
+    }
+
+    /// Adds a field whose name and value are slices of the text.
+    pub(crate) fn add_within(&mut self, name: &[u8], value: &[u8]) {
+        let base = self.text.as_ptr() as usize;
         let place = |part: &[u8]| {
             // An empty value may be a slice from anywhere.
             let start = if part.is_empty() { 0 } else { part.as_ptr() as usize - base };
             (start as u32, (start + part.len()) as u32)
         };
-        let spans = found.map(|(name, value)| Span { name: place(name), value: place(value) }).collect();
-        Fields { text: text.clone(), spans }
+        self.spans.push(Span { name: place(name), value: place(value) });
     }
 
     /// Names and values, in order.
@@ -82,8 +87,20 @@ impl fmt::Debug for Fields {
     }
 }
 
+/// A head as HTTP/1.1 writes it, kept once someone has asked for it: it depends on nothing but the
+/// head, and a page's heads are written in every run. A head does not change once it is shared.
+#[derive(Clone, Default)]
+struct Written(OnceLock<Bytes>);
+
+impl PartialEq for Written {
+    /// What is kept says nothing that the head does not say.
+    fn eq(&self, _: &Written) -> bool {
+        true
+    }
+}
+
 /// A request's head. The host stands in `authority`, not among the fields.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq)]
 pub struct RequestHead {
     /// `GET`, `POST`, ...
     pub method: Bytes,
@@ -93,17 +110,32 @@ pub struct RequestHead {
     pub path: Bytes,
     /// All other fields.
     pub fields: Fields,
+    written: Written,
 }
 
 impl RequestHead {
+    /// A request.
+    pub fn new(method: Bytes, authority: Bytes, path: Bytes, fields: Fields) -> RequestHead {
+        RequestHead { method, authority, path, fields, written: Written::default() }
+    }
+
     /// A GET request.
     pub fn get(authority: &str, path: &str, fields: Fields) -> RequestHead {
-        RequestHead {
-            method: Bytes::from_static(b"GET"),
-            authority: Bytes::copy_from_slice(authority.as_bytes()),
-            path: Bytes::copy_from_slice(path.as_bytes()),
-            fields,
-        }
+        let [authority, path] = [authority, path].map(|text| Bytes::copy_from_slice(text.as_bytes()));
+        RequestHead::new(Bytes::from_static(b"GET"), authority, path, fields)
+    }
+
+    /// This head as HTTP/1.1 writes it (RFC 9112, section 3), written once.
+    pub(crate) fn http1(&self) -> Bytes {
+        let write = || {
+            let mut out = BytesMut::with_capacity(self.http1_len());
+            for part in [&self.method[..], b" ", &self.path, b" HTTP/1.1\r\nhost: ", &self.authority, b"\r\n"] {
+                out.put_slice(part);
+            }
+            write_fields(&self.fields, &mut out);
+            out.freeze()
+        };
+        self.written.0.get_or_init(write).clone()
     }
 
     /// Bytes of this head as HTTP/1.1 writes it.
@@ -114,23 +146,60 @@ impl RequestHead {
 }
 
 /// A response's head.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq)]
 pub struct ResponseHead {
     /// The status code.
     pub status: u16,
     /// All fields.
     pub fields: Fields,
+    written: Written,
 }
 
 impl ResponseHead {
     /// A head with this status.
     pub fn new(status: u16, fields: Fields) -> ResponseHead {
-        ResponseHead { status, fields }
+        ResponseHead { status, fields, written: Written::default() }
+    }
+
+    /// This head as HTTP/1.1 writes it (RFC 9112, section 4), written once.
+    pub(crate) fn http1(&self) -> Bytes {
+        let write = || {
+            let mut out = BytesMut::with_capacity(self.http1_len());
+            let digit = |place: u16| b'0' + (self.status / place % 10) as u8;
+            out.put_slice(b"HTTP/1.1 ");
+            out.put_slice(&[digit(100), digit(10), digit(1), b' ', b'\r', b'\n']);
+            write_fields(&self.fields, &mut out);
+            out.freeze()
+        };
+        self.written.0.get_or_init(write).clone()
     }
 
     /// Bytes of this head as HTTP/1.1 writes it, with an empty reason phrase.
     pub fn http1_len(&self) -> usize {
         "HTTP/1.1 200 \r\n".len() + fields_len(&self.fields) + 2
+    }
+}
+
+fn write_fields(fields: &Fields, out: &mut BytesMut) {
+    for (name, value) in fields.iter() {
+        out.put_slice(name);
+        out.put_slice(b": ");
+        out.put_slice(value);
+        out.put_slice(b"\r\n");
+    }
+    out.put_slice(b"\r\n");
+}
+
+impl fmt::Debug for RequestHead {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = |part: &[u8]| String::from_utf8_lossy(part).into_owned();
+        write!(f, "{} {}{} {:?}", text(&self.method), text(&self.authority), text(&self.path), self.fields)
+    }
+}
+
+impl fmt::Debug for ResponseHead {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {:?}", self.status, self.fields)
     }
 }
 

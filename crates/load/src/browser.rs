@@ -134,6 +134,9 @@ impl Browser {
 
     /// Begins everything that may begin, and hands out requests.
     fn advance(&mut self, now: Time) {
+        if !self.progress.is_ready(now) && self.stirred.is_empty() {
+            return;
+        }
         while let Some(activity) = self.progress.poll_ready(now) {
             match self.page.activities[activity.0 as usize].task {
                 Task::Compute(_) => {}
@@ -349,10 +352,7 @@ impl Peer for Browser {
     }
 
     fn poll_timeout(&self) -> Option<Time> {
-        self.progress
-            .poll_timeout()
-            .into_iter()
-            .chain((self.impatient_at < Time::NEVER).then_some(self.impatient_at))
-            .min()
+        let next = self.progress.next_timer().min(self.impatient_at);
+        (next < Time::NEVER).then_some(next)
     }
 }

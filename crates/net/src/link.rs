@@ -3,7 +3,6 @@
 use crate::{Device, Direction, Packet, QueueLimit};
 use loadstone_units::{Probability, Rate, Stream, Time};
 use std::collections::VecDeque;
-use std::time::Duration;
 
 /// One direction of a link.
 ///
@@ -13,10 +12,14 @@ use std::time::Duration;
 #[derive(Debug)]
 pub struct Link<P> {
     rate: Rate,
-    propagation: Duration,
+    /// In nanoseconds.
+    propagation: u64,
     queue: QueueLimit,
     loss: Probability,
     draws: Stream,
+    /// The length of the last packet and the nanoseconds that it takes to serialise: most are of one length, and a
+    /// division costs as much as all else here.
+    last: (u32, u64),
     /// When the last accepted packet has left the serialiser.
     busy_until: Time,
     /// The packets whose serialisation has not begun: when it begins, and their bytes.
@@ -24,6 +27,8 @@ pub struct Link<P> {
     waiting_bytes: u64,
     /// All accepted packets that have not come out, and when they do.
     inside: VecDeque<(Time, P)>,
+    /// When the first of those comes out; [`Time::NEVER`] if there is none.
+    next_out: Time,
     counts: LinkCounts,
 }
 
@@ -45,14 +50,16 @@ impl<P> Link<P> {
     pub fn new(direction: &Direction, draws: Stream) -> Link<P> {
         Link {
             rate: direction.rate,
-            propagation: direction.propagation,
+            propagation: direction.propagation.as_nanos() as u64,
             queue: direction.queue,
             loss: direction.loss,
             draws,
+            last: (0, 0),
             busy_until: Time::ZERO,
             waiting: VecDeque::new(),
             waiting_bytes: 0,
             inside: VecDeque::new(),
+            next_out: Time::NEVER,
             counts: LinkCounts::default(),
         }
     }
@@ -99,19 +106,26 @@ impl<P: Packet> Device<P> for Link<P> {
             self.waiting.push_back((start, len));
             self.waiting_bytes += u64::from(len);
         }
-        self.busy_until = start + self.rate.transmission(len);
-        self.inside.push_back((self.busy_until + self.propagation, packet));
+        if self.last.0 != len {
+            self.last = (len, self.rate.transmission(len).as_nanos() as u64);
+        }
+        self.busy_until = start.plus_nanos(self.last.1);
+        let out = self.busy_until.plus_nanos(self.propagation);
+        self.next_out = self.next_out.min(out);
+        self.inside.push_back((out, packet));
     }
 
     fn poll_packet(&mut self, now: Time) -> Option<P> {
-        if self.inside.front()?.0 > now {
+        if self.next_out > now {
             return None;
         }
-        self.inside.pop_front().map(|(_, packet)| packet)
+        let (_, packet) = self.inside.pop_front()?;
+        self.next_out = self.inside.front().map_or(Time::NEVER, |(out, _)| *out);
+        Some(packet)
     }
 
     fn poll_timeout(&self) -> Option<Time> {
-        self.inside.front().map(|(out, _)| *out)
+        (self.next_out < Time::NEVER).then_some(self.next_out)
     }
 }
 

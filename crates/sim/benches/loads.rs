@@ -11,6 +11,10 @@ use loadstone_scenario::{Scenario, Variant};
 use loadstone_sim::Plan;
 use loadstone_units::Seed;
 
+/// The allocator of the Python extension.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn plan(page: &str, network: &str, variant: Variant) -> Plan {
     let page = synthetic::page(page).expect("a synthetic page");
     let network = network.parse().expect("a network");

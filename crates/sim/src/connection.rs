@@ -5,6 +5,7 @@ use loadstone_http::{Chunk, Wire};
 use loadstone_net::tcp::{self, Endpoint};
 use loadstone_net::tls::{Handshake, Records, Role, Tls};
 use loadstone_units::Time;
+use std::time::Duration;
 
 /// Both ends of a connection.
 #[derive(Debug)]
@@ -13,6 +14,8 @@ pub(crate) struct Connection {
     pub(crate) ends: [End; 2],
     /// The origin at the server's end.
     pub(crate) origin: u32,
+    /// What a packet takes between the access link and the server.
+    pub(crate) one_way: Duration,
 }
 
 /// One end: TCP, TLS, and the bytes that it has sent and the other end has not read.
@@ -38,7 +41,8 @@ pub(crate) const CLIENT: usize = 0;
 pub(crate) const SERVER: usize = 1;
 
 impl Connection {
-    pub(crate) fn new(origin: u32, tls: Tls, client: &tcp::Config, server: &tcp::Config, alarms: [Key; 2]) -> Self {
+    /// A connection whose SYN is due. The configurations and alarms are the client's, the server's.
+    pub(crate) fn new(origin: u32, one_way: Duration, tls: Tls, tcp: [&tcp::Config; 2], alarms: [Key; 2]) -> Self {
         let end = |tcp, role, alarm| End {
             tcp,
             handshake: Handshake::new(tls, role),
@@ -50,9 +54,9 @@ impl Connection {
             eager: false,
             alarm,
         };
-        let client = end(Endpoint::connect(client), Role::Client, alarms[CLIENT]);
-        let server = end(Endpoint::listen(server), Role::Server, alarms[SERVER]);
-        Connection { ends: [client, server], origin }
+        let client = end(Endpoint::connect(tcp[CLIENT]), Role::Client, alarms[CLIENT]);
+        let server = end(Endpoint::listen(tcp[SERVER]), Role::Server, alarms[SERVER]);
+        Connection { ends: [client, server], origin, one_way }
     }
 
     /// Takes what has newly arrived at `side`: content in order goes to `out`.

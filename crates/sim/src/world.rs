@@ -16,7 +16,6 @@ use loadstone_net::tcp::{Segment, State};
 use loadstone_net::{Device, Link, Packet};
 use loadstone_scenario::Outcome;
 use loadstone_units::{Seed, Time};
-use std::time::Duration;
 
 /// A segment on its way, and to which end of which connection.
 #[derive(Clone, Copy, Debug)]
@@ -111,18 +110,12 @@ impl<'a> World<'a> {
 
     /// A packet from the client has passed the access link.
     fn leave_access_link(&mut self, parcel: Parcel) {
-        let delay = self.one_way(parcel.conn);
+        let delay = self.connections[parcel.conn.0 as usize].one_way;
         if delay.is_zero() {
             self.deliver(SERVER, parcel);
         } else {
             self.beyond[SERVER].handle_packet(self.now, delay, parcel);
         }
-    }
-
-    /// What a packet takes between the access link and the connection's server.
-    fn one_way(&self, conn: ConnId) -> Duration {
-        let origin = self.connections[conn.0 as usize].origin;
-        self.plan.page.hosts[origin as usize].extra_rtt / 2
     }
 
     fn wake(&mut self, key: Key) {
@@ -176,7 +169,14 @@ impl<'a> World<'a> {
     }
 
     /// Tells the program at `side` when its connection has ended.
+    #[inline]
     fn tell_of_end(&mut self, conn: ConnId, side: usize) {
+        if self.connections[conn.0 as usize].ends[side].tcp.state() != State::Established {
+            self.tell_of_end_unless_told(conn, side);
+        }
+    }
+
+    fn tell_of_end_unless_told(&mut self, conn: ConnId, side: usize) {
         let connection = &mut self.connections[conn.0 as usize];
         let end = &mut connection.ends[side];
         let how = match end.tcp.state() {
@@ -222,55 +222,34 @@ impl<'a> World<'a> {
         let alarms = [self.alarms.add(), self.alarms.add()];
         self.alarmed.extend([(conn, CLIENT), (conn, SERVER)]);
         let variant = &self.plan.variant;
-        let tls = self.plan.tls(to);
-        self.connections.push(Connection::new(to.0, tls, &variant.client_tcp, &variant.tcp, alarms));
+        let one_way = self.plan.page.hosts[to.0 as usize].extra_rtt / 2;
+        let tcp = [&variant.client_tcp, &variant.tcp];
+        self.connections.push(Connection::new(to.0, one_way, self.plan.tls(to), tcp, alarms));
         self.service(conn, CLIENT);
     }
 
     /// Lets an end send what it may: fills its room from the program, polls its segments.
     fn service(&mut self, conn: ConnId, side: usize) {
+        let now = self.now;
+        let connection = &mut self.connections[conn.0 as usize];
+        let (origin, one_way) = (connection.origin as usize, connection.one_way);
+        let end = &mut connection.ends[side];
         loop {
-            self.fill(conn, side);
-            let now = self.now;
-            let Some(segment) = self.connections[conn.0 as usize].ends[side].tcp.poll_segment(now) else { break };
-            self.dispatch(side, Parcel { conn, segment });
+            if end.room() > 0 {
+                let peer: &mut dyn Peer = if side == CLIENT { &mut self.browser } else { &mut self.origins[origin] };
+                fill(end, peer, now, conn, &mut self.wire);
+            }
+            let Some(segment) = end.tcp.poll_segment(now) else { break };
+            let parcel = Parcel { conn, segment };
+            if side == CLIENT {
+                self.up.handle_packet(now, parcel);
+            } else if one_way.is_zero() {
+                self.down.handle_packet(now, parcel);
+            } else {
+                self.beyond[CLIENT].handle_packet(now, one_way, parcel);
+            }
         }
-        let end = &self.connections[conn.0 as usize].ends[side];
         self.alarms.arm(end.alarm, end.deadline());
-    }
-
-    /// Asks the program for bytes as long as there is room and it has any.
-    fn fill(&mut self, conn: ConnId, side: usize) {
-        loop {
-            let connection = &mut self.connections[conn.0 as usize];
-            let (end, origin): (&mut End, u32) = (&mut connection.ends[side], connection.origin);
-            let room = end.room();
-            if room == 0 {
-                return;
-            }
-            let peer: &mut dyn Peer =
-                if side == CLIENT { &mut self.browser } else { &mut self.origins[origin as usize] };
-            peer.poll_transmit(self.now, conn, room as usize, &mut self.wire);
-            if self.wire.is_empty() {
-                end.eager = false;
-                return;
-            }
-            assert!(self.wire.len() <= room, "a program put more on the wire than there was room for");
-            end.send(&mut self.wire);
-        }
-    }
-
-    /// A packet leaves the end `side` of its connection.
-    fn dispatch(&mut self, side: usize, parcel: Parcel) {
-        if side == CLIENT {
-            return self.up.handle_packet(self.now, parcel);
-        }
-        let delay = self.one_way(parcel.conn);
-        if delay.is_zero() {
-            self.down.handle_packet(self.now, parcel);
-        } else {
-            self.beyond[CLIENT].handle_packet(self.now, delay, parcel);
-        }
     }
 
     fn outcome(&self, seed: Seed) -> Outcome {
@@ -289,5 +268,22 @@ impl<'a> World<'a> {
             connections: self.browser.opened(),
             waterfall: self.browser.waterfall().to_vec(),
         }
+    }
+}
+
+/// Asks the program for bytes as long as there is room and it has any.
+fn fill(end: &mut End, peer: &mut dyn Peer, now: Time, conn: ConnId, wire: &mut Wire) {
+    loop {
+        let room = end.room();
+        if room == 0 {
+            return;
+        }
+        peer.poll_transmit(now, conn, room as usize, wire);
+        if wire.is_empty() {
+            end.eager = false;
+            return;
+        }
+        assert!(wire.len() <= room, "a program put more on the wire than there was room for");
+        end.send(wire);
     }
 }

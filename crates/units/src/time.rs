@@ -34,7 +34,18 @@ impl Time {
 
     /// The span from `earlier` to here; zero if `earlier` is later.
     pub fn since(self, earlier: Time) -> Duration {
-        Duration::from_nanos(self.0.saturating_sub(earlier.0))
+        Duration::from_nanos(self.nanos_since(earlier))
+    }
+
+    /// [`Time::since`] in nanoseconds, for what is done with every packet: a [`Duration`] keeps
+    /// seconds and nanoseconds apart, and making one costs a division.
+    pub const fn nanos_since(self, earlier: Time) -> u64 {
+        self.0.saturating_sub(earlier.0)
+    }
+
+    /// The point `nanos` ns later; saturates at [`Time::NEVER`].
+    pub const fn plus_nanos(self, nanos: u64) -> Time {
+        Time(self.0.saturating_add(nanos))
     }
 }
 

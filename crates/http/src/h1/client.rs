@@ -1,9 +1,9 @@
 //! The end that asks.
 
-use super::head::{Length, parse_response, write_request};
+use super::head::{Length, parse_response};
 use super::reader::{Messages, Reader};
 use crate::{Body, Chunk, ClientSession, Error, Event, PeerFault, RequestHead, Session, StreamId, Wire};
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use loadstone_units::Time;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -58,12 +58,10 @@ impl Session for Client {
 
     fn poll_transmit(&mut self, _: Time, room: usize, out: &mut Wire) {
         let mut room = room as u64;
-        let mut text = BytesMut::new();
         while room > 0 {
             if self.unsent.is_empty() {
                 let Some((id, head, body)) = self.waiting.pop_front() else { return };
-                write_request(&head, &mut text);
-                self.unsent.push(Chunk::Bytes(text.split().freeze()));
+                self.unsent.push(Chunk::Bytes(head.http1()));
                 self.unsent.push(Chunk::Run { body: body.id, offset: 0, len: body.len });
                 self.answers.outstanding.push_back(Asked { id, is_head: &head.method[..] == b"HEAD" });
                 self.answers.events.push_back(Event::Sent { id });

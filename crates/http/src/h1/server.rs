@@ -1,9 +1,9 @@
 //! The end that answers.
 
-use super::head::{Length, parse_request, write_response};
+use super::head::{Length, parse_request};
 use super::reader::{Messages, Reader};
 use crate::{Body, Chunk, Error, Event, PeerFault, ResponseHead, ServerSession, Session, StreamId, Wire};
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use loadstone_units::Time;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -44,12 +44,10 @@ impl Session for Server {
 
     fn poll_transmit(&mut self, _: Time, room: usize, out: &mut Wire) {
         let mut room = room as u64;
-        let mut text = BytesMut::new();
         while room > 0 {
             if self.unsent.is_empty() {
                 let Some((head, body)) = self.requests.next_answer() else { return };
-                write_response(&head, &mut text);
-                self.unsent.push(Chunk::Bytes(text.split().freeze()));
+                self.unsent.push(Chunk::Bytes(head.http1()));
                 self.unsent.push(Chunk::Run { body: body.id, offset: 0, len: body.len });
             }
             let count = room.min(self.unsent.len());

@@ -177,7 +177,7 @@ proptest! {
             let (mut client, mut server) = (Client::pipelining(), Server::new());
             for (at, upload) in (0..sizes.len()).zip(&uploads) {
                 let fields = Fields::from_pairs([("content-length", upload.to_string())]);
-                let head = RequestHead { method: "POST".into(), ..RequestHead::get("a.test", &format!("/{at}"), fields) };
+                let head = RequestHead::new("POST".into(), "a.test".into(), format!("/{at}").into(), fields);
                 client.request(head.into(), Body { id: BodyId(100 + at as u32), len: *upload });
             }
             carry(&mut client, &mut server, piece).unwrap();

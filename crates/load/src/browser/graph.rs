@@ -179,8 +179,14 @@ impl Progress {
         }
     }
 
-    pub(super) fn poll_timeout(&self) -> Option<Time> {
-        self.timers.peek().map(|Reverse((at, _, _))| *at)
+    /// Whether [`Progress::poll_ready`] has something to give, or to do.
+    pub(super) fn is_ready(&self, now: Time) -> bool {
+        !self.ready.is_empty() || self.next_timer() <= now
+    }
+
+    /// When to ask again; [`Time::NEVER`] if only other events matter.
+    pub(super) fn next_timer(&self) -> Time {
+        self.timers.peek().map_or(Time::NEVER, |Reverse((at, _, _))| *at)
     }
 }
 
@@ -225,9 +231,9 @@ mod tests {
             "",
         );
         progress.handle_bytes(ms(1), ROOT, 499);
-        assert_eq!((ready(&mut progress, ms(1)), progress.poll_timeout()), (vec![], None));
+        assert_eq!((ready(&mut progress, ms(1)), progress.next_timer()), (vec![], Time::NEVER));
         progress.handle_bytes(ms(2), ROOT, 1);
-        assert_eq!((ready(&mut progress, ms(2)), progress.poll_timeout()), (vec![], Some(ms(12))));
+        assert_eq!((ready(&mut progress, ms(2)), progress.next_timer()), (vec![], ms(12)));
         assert!(ready(&mut progress, ms(11)).is_empty());
         assert_eq!(ready(&mut progress, ms(12)), [1]);
     }
@@ -254,7 +260,7 @@ mod tests {
         );
         progress.handle_end(ms(5), ROOT);
         assert_eq!(ready(&mut progress, ms(5)), [2]);
-        assert_eq!(progress.poll_timeout(), Some(ms(25)));
+        assert_eq!(progress.next_timer(), ms(25));
         assert_eq!(ready(&mut progress, ms(25)), [1]);
     }
 }

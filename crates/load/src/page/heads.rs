@@ -35,7 +35,7 @@ pub(super) fn sized_request(
         let length = (upload > 0).then(|| ("content-length", upload.to_string()));
         let known = REQUEST_FIELDS.into_iter().map(|(name, value)| (name, value.to_owned())).chain(length);
         let fields = Fields::from_pairs(known.chain(padding.map(|text| ("cookie", text.to_owned()))));
-        RequestHead { method: method.to_owned().into(), ..RequestHead::get(authority, path, fields) }
+        RequestHead::new(method.to_owned().into(), authority.to_owned().into(), path.to_owned().into(), fields)
     };
     pad(size, REQUEST_HEADER_BYTES, authority, with, RequestHead::http1_len)
 }
@@ -92,7 +92,7 @@ pub(super) fn real_request(method: &str, authority: &str, path: &str, upload: u6
     let length = (upload > 0).then(|| upload.to_string());
     let room = MAX_HEAD / 2 - path.len().min(MAX_HEAD / 4) - authority.len();
     let fields = real_fields(fields, length.as_deref(), room);
-    RequestHead { method: method.to_owned().into(), ..RequestHead::get(authority, path, fields) }
+    RequestHead::new(method.to_owned().into(), authority.to_owned().into(), path.to_owned().into(), fields)
 }
 
 /// A response's head with fields of its own.

@@ -6,7 +6,6 @@ mod reno;
 use super::config::Congestion;
 use loadstone_units::Time;
 use std::fmt;
-use std::time::Duration;
 
 /// A congestion control. It knows nothing of segments or lists; windows are in bytes.
 pub(super) trait Controller: fmt::Debug + Send {
@@ -36,8 +35,8 @@ pub(super) struct Acked {
     pub(super) now: Time,
     /// Bytes that it acknowledges.
     pub(super) bytes: u64,
-    /// The smoothed round trip.
-    pub(super) rtt: Duration,
+    /// The smoothed round trip in nanoseconds.
+    pub(super) rtt: u64,
 }
 
 /// The congestion control of this name, with an initial window of `iw` segments of `mss` bytes.

@@ -103,7 +103,7 @@ impl Endpoint {
                 self.timers.stop(Timer::Retransmit);
             } else if news {
                 // RFC 6298, (5.3)
-                self.timers.set(Timer::Retransmit, now + self.sender.timeout());
+                self.timers.set(Timer::Retransmit, now.plus_nanos(self.sender.timeout()));
             }
             if self.sender.is_fin_acked() {
                 self.state.on_fin_acked();
@@ -134,7 +134,7 @@ impl Endpoint {
             self.timers = Timers::new();
         } else if synchronised {
             self.sender.handle_timeout();
-            self.timers.set(Timer::Retransmit, now + self.sender.timeout());
+            self.timers.set(Timer::Retransmit, now.plus_nanos(self.sender.timeout()));
         } else {
             self.sender.back_off();
             self.handshake_due = true;
@@ -152,7 +152,7 @@ impl Endpoint {
         if let Some(next) = self.sender.poll(now, self.receiver.sack_bytes()) {
             if !self.timers.is_set(Timer::Retransmit) {
                 // RFC 6298, (5.1)
-                self.timers.set(Timer::Retransmit, now + self.sender.timeout());
+                self.timers.set(Timer::Retransmit, now.plus_nanos(self.sender.timeout()));
             }
             let data = next.range.end - next.range.start - u64::from(next.fin);
             let mut segment = self.segment(now, next.range.start);
@@ -185,7 +185,7 @@ impl Endpoint {
             return None;
         }
         self.handshakes_sent += 1;
-        self.timers.set(Timer::Retransmit, now + self.sender.timeout());
+        self.timers.set(Timer::Retransmit, now.plus_nanos(self.sender.timeout()));
         let mut segment = self.segment(now, 0);
         segment.flags = Flags { syn: true, ack: self.state == State::SynReceived, fin: false };
         Some(segment)

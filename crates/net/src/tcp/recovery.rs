@@ -1,7 +1,5 @@
 //! A loss that is being repaired.
 
-use super::congestion::Controller;
-
 /// A loss that is being repaired.
 #[derive(Debug)]
 pub(super) struct Recovery {
@@ -47,9 +45,8 @@ pub(super) struct Prr {
 }
 
 impl Recovery {
-    /// Acknowledgements have told of a loss; the congestion control has been told too.
-    pub(super) fn fast(una: u64, nxt: u64, congestion: &dyn Controller) -> Recovery {
-        let ssthresh = congestion.window();
+    /// Acknowledgements have told of a loss, for which the window has been reduced to `ssthresh`.
+    pub(super) fn fast(una: u64, nxt: u64, ssthresh: u64) -> Recovery {
         let prr = Prr { ssthresh, recover_fs: nxt - una, delivered: 0, out: 0, window: 0 };
         Recovery { cause: Cause::Acks(prr), point: nxt, high_rxt: una, first: true, rescued: false }
     }

@@ -1,7 +1,6 @@
 //! The round-trip estimator and the retransmission timeout (RFC 6298).
 
 use super::config::Constants;
-use std::time::Duration;
 
 /// What is known of the round trip. In nanoseconds: this is done for every acknowledgement.
 #[derive(Debug)]
@@ -10,9 +9,9 @@ pub(super) struct Rtt {
     variation: u64,
     /// How often in a row the timeout has been doubled.
     backoff: u32,
-    initial: Duration,
+    initial: u64,
     min: u64,
-    max: Duration,
+    max: u64,
 }
 
 impl Rtt {
@@ -21,20 +20,19 @@ impl Rtt {
             smoothed: None,
             variation: 0,
             backoff: 0,
-            initial: constants.rto_initial,
+            initial: constants.rto_initial.as_nanos() as u64,
             min: constants.rto_min.as_nanos() as u64,
-            max: constants.rto_max,
+            max: constants.rto_max.as_nanos() as u64,
         }
     }
 
-    /// The smoothed round trip; zero before the first sample.
-    pub(super) fn smoothed(&self) -> Duration {
-        Duration::from_nanos(self.smoothed.unwrap_or_default())
+    /// The smoothed round trip in nanoseconds; zero before the first sample.
+    pub(super) fn smoothed(&self) -> u64 {
+        self.smoothed.unwrap_or_default()
     }
 
-    /// A measurement. Timestamps make it valid for retransmitted segments too (RFC 7323, 4.1).
-    pub(super) fn on_sample(&mut self, sample: Duration) {
-        let sample = sample.as_nanos() as u64;
+    /// A measurement in nanoseconds. Timestamps make it valid for retransmitted segments too (RFC 7323, 4.1).
+    pub(super) fn on_sample(&mut self, sample: u64) {
         self.backoff = 0;
         let Some(smoothed) = self.smoothed else {
             // (2.2) SRTT <- R, RTTVAR <- R/2
@@ -57,14 +55,13 @@ impl Rtt {
         self.backoff
     }
 
-    /// The retransmission timeout now.
-    pub(super) fn timeout(&self) -> Duration {
+    /// The retransmission timeout now, in nanoseconds.
+    pub(super) fn timeout(&self) -> u64 {
         let base = match self.smoothed {
             None => self.initial,
-            Some(smoothed) => Duration::from_nanos((smoothed + self.variation * 4).max(self.min)),
+            Some(smoothed) => (smoothed + self.variation * 4).max(self.min),
         };
-        let backed_off = if self.backoff == 0 { base } else { base.saturating_mul(1 << self.backoff.min(16)) };
-        backed_off.min(self.max)
+        base.saturating_mul(1 << self.backoff.min(16)).min(self.max)
     }
 }
 
@@ -73,7 +70,7 @@ mod tests {
     use super::super::config::Profile;
     use super::*;
 
-    const MS: fn(u64) -> Duration = Duration::from_millis;
+    const MS: fn(u64) -> u64 = |ms| ms * 1_000_000;
 
     #[test]
     fn the_estimator_follows_rfc6298_2() {
@@ -93,7 +90,7 @@ mod tests {
         let mut seen = Vec::new();
         for _ in 0..8 {
             rtt.back_off();
-            seen.push(rtt.timeout().as_secs());
+            seen.push(rtt.timeout() / 1_000_000_000);
         }
         assert_eq!(seen, [2, 4, 8, 16, 32, 60, 60, 60]);
         rtt.on_sample(MS(100));

@@ -8,7 +8,6 @@ use super::scoreboard::Scoreboard;
 use super::segment::Segment;
 use loadstone_units::Time;
 use std::ops::Range;
-use std::time::Duration;
 
 /// RFC 6675, section 2.
 const DUP_THRESH: u32 = 3;
@@ -30,6 +29,8 @@ pub(super) struct Sender {
     /// The first number that the other end does not take (SND.UNA + SND.WND).
     edge: u64,
     congestion: Box<dyn Controller>,
+    /// Its window, which is asked for more often than it changes.
+    cwnd: u64,
     rtt: Rtt,
     scoreboard: Scoreboard,
     recovery: Option<Recovery>,
@@ -73,6 +74,7 @@ impl Sender {
             closing: false,
             edge: 1,
             congestion: congestion::controller(config.cc, config.iw.segments(), constants.mss),
+            cwnd: u64::from(config.iw.segments()) * u64::from(constants.mss),
             rtt: Rtt::new(constants),
             scoreboard: Scoreboard::default(),
             recovery: None,
@@ -89,6 +91,7 @@ impl Sender {
     /// once, so the initial window is one segment.
     pub(super) fn restart_from_one_segment(&mut self) {
         self.congestion.on_timeout(0, true);
+        self.cwnd = self.congestion.window();
     }
 
     pub(super) fn write(&mut self, bytes: u64) {
@@ -120,7 +123,8 @@ impl Sender {
         self.nxt
     }
 
-    pub(super) fn timeout(&self) -> Duration {
+    /// The retransmission timeout in nanoseconds.
+    pub(super) fn timeout(&self) -> u64 {
         self.rtt.timeout()
     }
 
@@ -134,7 +138,7 @@ impl Sender {
     }
 
     pub(super) fn window(&self) -> u64 {
-        self.congestion.window()
+        self.cwnd
     }
 
     pub(super) fn retransmissions(&self) -> u64 {
@@ -149,7 +153,7 @@ impl Sender {
 
     fn sample(&mut self, now: Time, segment: &Segment) {
         if segment.echo != Time::NEVER {
-            self.rtt.on_sample(now.since(segment.echo));
+            self.rtt.on_sample(now.nanos_since(segment.echo));
         }
     }
 
@@ -167,9 +171,12 @@ impl Sender {
         if acked > 0 {
             self.sample(now, segment);
             (self.dup_acks, self.limited) = (0, 0);
-            self.recovery = self.recovery.take().filter(|recovery| recovery.point > segment.ack);
+            if self.recovery.as_ref().is_some_and(|recovery| recovery.point <= segment.ack) {
+                self.recovery = None;
+            }
             if !in_fast_recovery && self.used_the_window() {
                 self.congestion.on_ack(Acked { now, bytes: acked, rtt: self.rtt.smoothed() });
+                self.cwnd = self.congestion.window();
             }
         } else if news {
             self.dup_acks += 1;
@@ -204,13 +211,15 @@ impl Sender {
         // > When [RFC3042] is in use, additional data sent in limited transmit MUST NOT be included
         // > in this calculation.
         self.congestion.on_loss(self.nxt - self.una - self.limited);
-        self.recovery = Some(Recovery::fast(self.una, self.nxt, self.congestion.as_ref()));
+        self.cwnd = self.congestion.window();
+        self.recovery = Some(Recovery::fast(self.una, self.nxt, self.cwnd));
     }
 
     /// The retransmission timer has expired.
     pub(super) fn handle_timeout(&mut self) {
         let again = self.rtt.backoffs() > 0;
         self.congestion.on_timeout(self.nxt - self.una, again);
+        self.cwnd = self.congestion.window();
         self.rtt.back_off();
         (self.dup_acks, self.limited) = (0, 0);
         self.scoreboard.lose_all(self.nxt);
@@ -240,24 +249,28 @@ impl Sender {
     /// Whether the window was in use: in slow start more than half of it, else all of it but what
     /// is too small for a segment.
     fn used_the_window(&self) -> bool {
-        let window = self.congestion.window();
         if self.congestion.in_slow_start() {
-            2 * self.usage.peak > window
+            2 * self.usage.peak > self.cwnd
         } else {
-            self.usage.peak + u64::from(self.mss) > window
+            self.usage.peak + u64::from(self.mss) > self.cwnd
         }
     }
 
     /// What to send at this moment, if anything, in a segment that also bears `sacks` bytes of SACK
     /// blocks.
     pub(super) fn poll(&mut self, now: Time, sacks: u32) -> Option<Transmission> {
-        if self.recovery.is_none() && !self.has_new() {
-            return None;
-        }
         self.limit = self.mss - sacks;
+        if self.recovery.is_none() {
+            // The usual answer, given first: there is nothing, or no room for it.
+            let new = self.written + u64::from(self.closing) - self.nxt;
+            if new == 0 || self.pipe + new.min(u64::from(self.limit)) > self.cwnd {
+                return None;
+            }
+        }
         // RFC 5681, section 4.1: after idleness for more than a timeout the window starts anew.
-        if !self.is_outstanding() && self.nxt > 1 && now.since(self.last_sent) > self.timeout() {
+        if !self.is_outstanding() && self.nxt > 1 && now.nanos_since(self.last_sent) > self.timeout() {
             self.congestion.on_idle();
+            self.cwnd = self.congestion.window();
         }
         let next = if self.recovery.is_some() { self.next_in_recovery() } else { self.next_new() };
         let next = next?;
@@ -281,7 +294,7 @@ impl Sender {
     fn allowance(&self) -> u64 {
         match &self.recovery {
             Some(Recovery { cause: Cause::Acks(prr), .. }) => prr.window(),
-            _ => self.congestion.window(),
+            _ => self.cwnd,
         }
     }
 

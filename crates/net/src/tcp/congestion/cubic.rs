@@ -6,7 +6,6 @@
 
 use super::{Acked, Controller};
 use loadstone_units::Time;
-use std::time::Duration;
 
 /// RFC 9438, section 5: the aggressiveness in segments per cubic second.
 const C: f64 = 0.4;
@@ -74,20 +73,20 @@ impl Cubic {
     }
 
     /// Congestion avoidance: the window after `acked` more segments.
-    fn avoid(&mut self, acked: f64, now: Time, rtt: Duration) -> f64 {
+    fn avoid(&mut self, acked: f64, now: Time, rtt: u64) -> f64 {
         let mut epoch = match self.epoch.take() {
             Some(epoch) => epoch,
             None => self.begin_epoch(now),
         };
         // Figure 1: W_cubic(t) = C * (t - K)^3 + W_max
-        let since = now.since(epoch.start).as_nanos() as f64 / 1e9;
+        let since = now.nanos_since(epoch.start) as f64 * 1e-9;
         let (k, w_max) = (epoch.k, self.w_max);
         let w_cubic = |t: f64| C * (t - k) * (t - k) * (t - k) + w_max;
         // Figure 4: W_est = W_est + alpha * (segments_acked / cwnd); alpha is 1 from cwnd_prior on.
         let alpha = if epoch.w_est >= self.cwnd_prior { 1.0 } else { ALPHA };
         epoch.w_est += alpha * acked / self.cwnd;
         // Section 4.2: the target is the curve one round trip on, within [cwnd, 1.5 * cwnd].
-        let target = w_cubic(since + rtt.as_nanos() as f64 / 1e9).clamp(self.cwnd, 1.5 * self.cwnd);
+        let target = w_cubic(since + rtt as f64 * 1e-9).clamp(self.cwnd, 1.5 * self.cwnd);
         let w_est = epoch.w_est;
         self.epoch = Some(epoch);
         if w_cubic(since) < w_est {
@@ -168,13 +167,13 @@ mod tests {
     use super::*;
 
     const MSS: u64 = 1000;
-    const RTT: Duration = Duration::from_millis(100);
+    const RTT: u64 = 100_000_000;
 
     /// The window in segments at the end of each round, all of it being acknowledged each round.
     fn rounds(cubic: &mut Cubic, from: Time, count: usize) -> Vec<u64> {
         let mut now = from;
         let mut round = || {
-            now += RTT;
+            now = now.plus_nanos(RTT);
             for _ in 0..cubic.window() / MSS {
                 cubic.on_ack(Acked { now, bytes: MSS, rtt: RTT });
             }

@@ -75,12 +75,11 @@ impl Controller for Reno {
 mod tests {
     use super::*;
     use loadstone_units::Time;
-    use std::time::Duration;
 
     const MSS: u64 = 1000;
 
     fn acked(bytes: u64) -> Acked {
-        Acked { now: Time::ZERO, bytes, rtt: Duration::from_millis(100) }
+        Acked { now: Time::ZERO, bytes, rtt: 100_000_000 }
     }
 
     #[test]
