@@ -42,8 +42,8 @@ pub(crate) struct World<'a> {
     alarmed: Vec<(ConnId, usize)>,
     down: Link<Parcel>,
     up: Link<Parcel>,
-    /// Beyond the access link, towards the client and towards the servers.
-    beyond: [Detour<Parcel>; 2],
+    /// Beyond the access link, with the side it goes to.
+    beyond: Detour<(usize, Parcel)>,
     /// Storage that is used again and again.
     input: Vec<Chunk>,
     wire: Wire,
@@ -65,7 +65,7 @@ impl<'a> World<'a> {
             alarmed: Vec::new(),
             down: Link::new(&plan.network.down(), seed.stream("down.loss")),
             up: Link::new(&plan.network.up(), seed.stream("up.loss")),
-            beyond: [Detour::new(), Detour::new()],
+            beyond: Detour::new(),
             input: Vec::new(),
             wire: Wire::default(),
         }
@@ -82,7 +82,7 @@ impl<'a> World<'a> {
     fn turn(&mut self) -> bool {
         let time = |link: &Link<Parcel>| link.poll_timeout().unwrap_or(Time::NEVER);
         let (down, up, alarms) = (time(&self.down), time(&self.up), self.alarms.next());
-        let beyond = self.beyond[CLIENT].next().min(self.beyond[SERVER].next());
+        let beyond = self.beyond.next();
         let next = down.min(up).min(beyond).min(alarms);
         if next == Time::NEVER {
             return false;
@@ -90,17 +90,17 @@ impl<'a> World<'a> {
         self.now = next;
         if self.now == down {
             if let Some(parcel) = self.down.poll_packet(self.now) {
-                self.deliver(CLIENT, parcel);
+                self.deliver(CLIENT, &parcel);
             }
         } else if self.now == up {
             if let Some(parcel) = self.up.poll_packet(self.now) {
                 self.leave_access_link(parcel);
             }
         } else if self.now == beyond {
-            if let Some(parcel) = self.beyond[CLIENT].pop(self.now) {
-                self.down.handle_packet(self.now, parcel);
-            } else if let Some(parcel) = self.beyond[SERVER].pop(self.now) {
-                self.deliver(SERVER, parcel);
+            match self.beyond.pop(self.now) {
+                Some((CLIENT, parcel)) => self.down.handle_packet(self.now, parcel),
+                Some((_, parcel)) => self.deliver(SERVER, &parcel),
+                None => {}
             }
         } else if let Some(key) = self.alarms.pop(self.now) {
             self.wake(key);
@@ -112,16 +112,21 @@ impl<'a> World<'a> {
     fn leave_access_link(&mut self, parcel: Parcel) {
         let delay = self.connections[parcel.conn.0 as usize].one_way;
         if delay.is_zero() {
-            self.deliver(SERVER, parcel);
+            self.deliver(SERVER, &parcel);
         } else {
-            self.beyond[SERVER].handle_packet(self.now, delay, parcel);
+            self.beyond.handle_packet(self.now, delay, (SERVER, parcel));
         }
     }
 
     fn wake(&mut self, key: Key) {
         let programs = self.origins.len() + 1;
         if let Some((conn, side)) = (key as usize).checked_sub(programs).map(|at| self.alarmed[at]) {
-            self.connections[conn.0 as usize].ends[side].tcp.handle_timeout(self.now);
+            let end = &mut self.connections[conn.0 as usize].ends[side];
+            if end.deadline() > self.now {
+                // It has moved later since the alarm was armed.
+                return self.alarms.arm(key, end.deadline());
+            }
+            end.tcp.handle_timeout(self.now);
             self.service(conn, side);
             self.tell_of_end(conn, side);
         } else if key == 0 {
@@ -134,7 +139,7 @@ impl<'a> World<'a> {
     }
 
     /// A packet arrives at the end `side` of its connection.
-    fn deliver(&mut self, side: usize, parcel: Parcel) {
+    fn deliver(&mut self, side: usize, parcel: &Parcel) {
         let conn = parcel.conn;
         self.connections[conn.0 as usize].ends[side].tcp.handle_segment(self.now, &parcel.segment);
         // Acknowledgements that are due leave before the program has its say.
@@ -246,7 +251,7 @@ impl<'a> World<'a> {
             } else if one_way.is_zero() {
                 self.down.handle_packet(now, parcel);
             } else {
-                self.beyond[CLIENT].handle_packet(now, one_way, parcel);
+                self.beyond.handle_packet(now, one_way, (CLIENT, parcel));
             }
         }
         self.alarms.arm(end.alarm, end.deadline());

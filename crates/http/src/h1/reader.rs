@@ -38,6 +38,14 @@ impl Reader {
     /// Takes what has arrived and reports what it means.
     pub(super) fn read(&mut self, input: &[Chunk], messages: &mut impl Messages) -> Result<(), PeerFault> {
         for chunk in input {
+            if let (State::Body { left }, Chunk::Run { len, .. }) = (self.state, chunk)
+                && (1..=left).contains(len)
+            {
+                // Nearly all that comes: a piece of the body and nothing else.
+                messages.data(*len);
+                self.begin_body(Length::Known(left - len), messages);
+                continue;
+            }
             let mut chunk = chunk.clone();
             while !chunk.is_empty() {
                 match self.state {

@@ -164,6 +164,10 @@ impl Sender {
         }
         self.edge = self.edge.max(segment.ack + u64::from(segment.window));
         let acked = segment.ack - self.una;
+        if acked == 0 && segment.sacks.is_empty() && self.scoreboard.is_empty() {
+            // Data that came the other way, most often: it says nothing about what is sent here.
+            return false;
+        }
         let in_fast_recovery = self.recovery.as_ref().is_some_and(Recovery::is_fast);
         let sacked = self.scoreboard.total();
         self.una = segment.ack;
