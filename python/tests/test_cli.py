@@ -174,8 +174,13 @@ BAD_PAGES = {
     "no log": (b'{"creator": {}}', 'no "log"'),
     "no objects": (b'{"objects": []}', "no objects"),
     "cycle": (
-        b'{"objects": [{"url": "http://a.test/", "bytes": 1, "needs": [{"node": "http://a.test/"}]}]}',
+        b'{"objects": [{"url": "http://a.test/", "bytes": 1},'
+        b' {"url": "http://a.test/1", "bytes": 1, "needs": [{"node": "http://a.test/1"}]}]}',
         "itself",
+    ),
+    "root that waits": (
+        b'{"objects": [{"url": "http://a.test/", "bytes": 1, "needs": [{"node": "http://a.test/"}]}]}',
+        "cannot have needs",
     ),
 }
 

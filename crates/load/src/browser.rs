@@ -41,8 +41,8 @@ pub struct Browser {
     progress: Progress,
     /// One for each host.
     pools: Vec<Pool>,
-    /// Hosts for which something changed that may let a request go out.
-    stirred: Vec<HostId>,
+    /// Hosts for which something changed that may let a request go out, in the order of the changes.
+    stirred: VecDeque<HostId>,
     connections: Vec<Connection>,
     /// One for each object.
     waterfall: Vec<Row>,
@@ -70,7 +70,7 @@ struct Connection {
     stage: Stage,
     /// The objects asked for, by the numbers of their streams.
     streams: Vec<ActivityId>,
-    /// When something last came, or was asked for.
+    /// When something last came or went out.
     heard: Time,
 }
 
@@ -99,7 +99,7 @@ impl Browser {
             config,
             progress: Progress::new(graph),
             pools,
-            stirred: Vec::new(),
+            stirred: VecDeque::new(),
             connections: Vec::new(),
             waterfall: vec![Row::default(); page.objects],
             attempts: vec![0; page.objects],
@@ -146,7 +146,8 @@ impl Browser {
                 }
             }
         }
-        while let Some(host) = self.stirred.pop() {
+        while let Some(host) = self.stirred.pop_front() {
+            self.pools[host.0 as usize].stirred = false;
             self.dispatch(now, host);
         }
     }
@@ -159,8 +160,8 @@ impl Browser {
     }
 
     fn stir(&mut self, host: HostId) {
-        if !self.stirred.contains(&host) {
-            self.stirred.push(host);
+        if !std::mem::replace(&mut self.pools[host.0 as usize].stirred, true) {
+            self.stirred.push_back(host);
         }
     }
 
@@ -193,7 +194,6 @@ impl Browser {
             let conn = ConnId(self.connections.len() as u32);
             self.connections.push(Connection { host, stage: Stage::Connecting, streams: Vec::new(), heard: now });
             self.actions.push_back(Action::Open { conn, to: host });
-            self.impatient_at = self.impatient_at.min(now + PATIENCE);
         }
     }
 
@@ -237,11 +237,11 @@ impl Browser {
     fn lose_patience(&mut self, now: Time) {
         let waterfall = &self.waterfall;
         let owes = |connection: &Connection| match connection.stage {
-            Stage::Connecting => true,
             Stage::Established(_) => {
                 connection.streams.iter().any(|object| waterfall[object.0 as usize].last_byte.is_none())
             }
-            Stage::Ended => false,
+            // Before that it is the transport's to give up.
+            Stage::Connecting | Stage::Ended => false,
         };
         let owing = self.connections.iter().enumerate().filter(|(_, connection)| owes(connection));
         let owing: Vec<(ConnId, Time)> =
@@ -267,7 +267,7 @@ impl Browser {
         owed.retain(|object| self.waterfall[object.0 as usize].last_byte.is_none());
         let pool = &mut self.pools[host.0 as usize];
         pool.lose(conn, established);
-        let hopeless = pool.failures() > RETRIES;
+        let hopeless = pool.failed_rounds() > RETRIES;
         for (place, object) in owed.into_iter().enumerate() {
             // The one that was waited for is to blame; those behind it had no turn.
             let attempts = &mut self.attempts[object.0 as usize];
@@ -345,8 +345,9 @@ impl Peer for Browser {
     }
 
     fn poll_transmit(&mut self, now: Time, conn: ConnId, room: usize, out: &mut Wire) {
-        if let Some(session) = self.connections[conn.0 as usize].session() {
+        if let Connection { stage: Stage::Established(session), heard, .. } = &mut self.connections[conn.0 as usize] {
             session.poll_transmit(now, room, out);
+            *heard = now;
             self.drain_events(now, conn);
         }
     }

@@ -13,22 +13,29 @@ use std::time::Duration;
 /// What a host has to offer: its objects by path. Made once for all runs of a page.
 #[derive(Debug)]
 pub struct Catalogue {
-    /// Ascending by path. Where a page has a path several times, in page order.
-    shelves: Vec<(Bytes, Vec<ActivityId>)>,
+    /// Ascending by path; no two objects of a host have one path.
+    shelf: Vec<(Bytes, ActivityId)>,
     page: Arc<Page>,
     host: HostId,
 }
 
 impl Catalogue {
-    /// The catalogue of `host`.
-    pub fn new(page: &Arc<Page>, host: HostId) -> Catalogue {
-        let mut shelves: BTreeMap<Bytes, Vec<ActivityId>> = BTreeMap::new();
+    /// The catalogues of all hosts of `page`, in their order.
+    pub fn all(page: &Arc<Page>) -> Vec<Catalogue> {
+        let mut shelves = vec![Vec::new(); page.hosts.len()];
         for (at, (_, fetch)) in page.fetches().enumerate() {
-            if fetch.host == host {
-                shelves.entry(fetch.request.path.clone()).or_default().push(ActivityId(at as u32));
-            }
+            shelves[fetch.host.0 as usize].push((fetch.request.path.clone(), ActivityId(at as u32)));
         }
-        Catalogue { shelves: shelves.into_iter().collect(), page: page.clone(), host }
+        let catalogue = |(host, mut shelf): (usize, Vec<(Bytes, ActivityId)>)| {
+            shelf.sort_unstable();
+            Catalogue { shelf, page: page.clone(), host: HostId(host as u32) }
+        };
+        shelves.into_iter().enumerate().map(catalogue).collect()
+    }
+
+    fn look_up(&self, path: &Bytes) -> Option<ActivityId> {
+        let at = self.shelf.binary_search_by(|(shelved, _)| shelved.cmp(path)).ok()?;
+        Some(self.shelf[at].1)
     }
 
     fn think(&self, object: ActivityId) -> Duration {
@@ -40,8 +47,6 @@ impl Catalogue {
 #[derive(Debug)]
 pub struct Origin {
     catalogue: Arc<Catalogue>,
-    /// How often each shelf has been asked: the n-th request for a path gets its n-th object.
-    asked: Vec<u32>,
     sessions: BTreeMap<ConnId, Session>,
     thinking: BinaryHeap<Reverse<Thought>>,
     actions: VecDeque<Action>,
@@ -66,24 +71,14 @@ struct Thought {
 impl Origin {
     /// A server that nobody has asked anything.
     pub fn new(catalogue: Arc<Catalogue>) -> Origin {
-        let asked = vec![0; catalogue.shelves.len()];
-        Origin { catalogue, asked, sessions: BTreeMap::new(), thinking: BinaryHeap::new(), actions: VecDeque::new() }
-    }
-
-    /// The object at `path`; the last one again for requests beyond those of the page.
-    fn look_up(&mut self, path: &Bytes) -> Option<ActivityId> {
-        let at = self.catalogue.shelves.binary_search_by(|(shelf, _)| shelf.cmp(path)).ok()?;
-        let shelf = &self.catalogue.shelves[at].1;
-        let count = (self.asked[at] as usize).min(shelf.len() - 1);
-        self.asked[at] += 1;
-        Some(shelf[count])
+        Origin { catalogue, sessions: BTreeMap::new(), thinking: BinaryHeap::new(), actions: VecDeque::new() }
     }
 
     fn drain_events(&mut self, now: Time, conn: ConnId) {
         while let Some(event) = self.sessions.get_mut(&conn).and_then(|session| session.engine.poll_event()) {
             match event {
                 Event::Request { id, head } => {
-                    let object = self.look_up(&head.path);
+                    let object = self.catalogue.look_up(&head.path);
                     self.session(conn).arriving.push_back((id, object));
                 }
                 Event::End { id } => {

@@ -40,10 +40,9 @@ impl Plan {
             None => scenario.page.build()?,
         };
         let page = Arc::new(page);
-        let hosts = 0..page.hosts.len() as u32;
         Ok(Plan {
             graph: Arc::new(Graph::new(&page)),
-            catalogues: hosts.map(|host| Arc::new(Catalogue::new(&page, HostId(host)))).collect(),
+            catalogues: Catalogue::all(&page).into_iter().map(Arc::new).collect(),
             network: scenario.network.clone(),
             variant: scenario.variant.clone(),
             seed: Seed(scenario.seed),

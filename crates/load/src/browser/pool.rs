@@ -21,13 +21,23 @@ pub(super) struct Pool {
     open: u32,
     /// Of those, the ones that are not yet established.
     connecting: u32,
-    /// Connections in a row that failed before they were established.
-    failures: u32,
+    /// How often in a row all connections failed before one was established.
+    failed_rounds: u32,
+    /// Whether the browser is to look here.
+    pub(super) stirred: bool,
 }
 
 impl Pool {
     pub(super) fn new(limit: u32) -> Pool {
-        Pool { limit, waiting: VecDeque::new(), free: VecDeque::new(), open: 0, connecting: 0, failures: 0 }
+        Pool {
+            limit,
+            waiting: VecDeque::new(),
+            free: VecDeque::new(),
+            open: 0,
+            connecting: 0,
+            failed_rounds: 0,
+            stirred: false,
+        }
     }
 
     /// An object is to be fetched.
@@ -61,20 +71,20 @@ impl Pool {
     /// A connection that was being opened is established.
     pub(super) fn established(&mut self) {
         self.connecting -= 1;
-        self.failures = 0;
+        self.failed_rounds = 0;
     }
 
     /// A connection has ended.
     pub(super) fn lose(&mut self, conn: ConnId, established: bool) {
         self.open -= 1;
         self.connecting -= u32::from(!established);
-        self.failures += u32::from(!established);
+        self.failed_rounds += u32::from(!established && self.open == 0);
         self.busy(conn);
     }
 
-    /// How many connections in a row could not be established.
-    pub(super) fn failures(&self) -> u32 {
-        self.failures
+    /// How often in a row all connections failed before one was established.
+    pub(super) fn failed_rounds(&self) -> u32 {
+        self.failed_rounds
     }
 
     /// How many connections to open now; they then count as being opened.

@@ -16,8 +16,10 @@ const MAX_BODY: u64 = 1_000_000_000_000;
 const MAX_URL: usize = 16 * 1024;
 /// The largest head that a page may state.
 const MAX_STATED_HEAD: u32 = 32 * 1024;
-/// The longest computing or thinking: one hour.
+/// The longest computing: one hour.
 const MAX_MS: f64 = 3_600_000.0;
+/// The longest thinking of a server: less than what a browser waits for.
+pub(super) const MAX_THINK_MS: f64 = 120_000.0;
 
 /// A URL taken apart.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -76,11 +78,14 @@ impl PageFile {
         }
         let names = Names::of(self)?;
         let mut hosts = Hosts::of(self)?;
+        if self.objects[0].needs.as_ref().is_some_and(|needs| !needs.is_empty()) {
+            return Err(PageError::RootWaits);
+        }
         let mut activities = Vec::with_capacity(self.objects.len() + self.compute.len());
         for (index, object) in self.objects.iter().enumerate() {
             let task = Task::Fetch(fetch(index, object, &mut hosts)?);
             let needs = names.needs(object.node(), object.needs.as_deref(), index == 0)?;
-            let needed = object.needed.unwrap_or(true);
+            let needed = index == 0 || object.needed.unwrap_or(true);
             activities.push(Activity { name: object.node().to_owned(), needs, needed, task });
         }
         for compute in &self.compute {
@@ -149,17 +154,19 @@ impl ComputeSpec {
 struct Hosts<'a> {
     list: Vec<Host>,
     places: BTreeMap<(String, bool), HostId>,
+    /// How many objects have each path of each host.
+    targets: BTreeMap<(HostId, String), u32>,
     specs: &'a BTreeMap<String, HostSpec>,
 }
 
 impl<'a> Hosts<'a> {
     fn of(file: &'a PageFile) -> Result<Hosts<'a>, PageError> {
         for (name, spec) in &file.hosts {
-            for (field, ms) in [("rtt_ms", spec.rtt_ms), ("think_ms", spec.think_ms)] {
-                milliseconds(|| format!("host '{name}'"), field, ms)?;
-            }
+            let place = || format!("host '{name}'");
+            milliseconds(place, "rtt_ms", spec.rtt_ms)?;
+            thinking(place, spec.think_ms)?;
         }
-        Ok(Hosts { list: Vec::new(), places: BTreeMap::new(), specs: &file.hosts })
+        Ok(Hosts { list: Vec::new(), places: BTreeMap::new(), targets: BTreeMap::new(), specs: &file.hosts })
     }
 
     fn id(&mut self, url: &Url<'_>) -> HostId {
@@ -171,6 +178,21 @@ impl<'a> Hosts<'a> {
             list.push(Host { name, secure: url.secure, extra_rtt: span(spec.rtt_ms), think: span(spec.think_ms) });
             HostId(list.len() as u32 - 1)
         })
+    }
+
+    /// A path that no other object of the host has: the second object of one path gets `?2`, the
+    /// third `?3`. A server tells objects apart by their paths, and the order in which requests
+    /// arrive differs from run to run.
+    fn target(&mut self, host: HostId, path: String) -> String {
+        let count = self.targets.entry((host, path.clone())).or_default();
+        *count += 1;
+        if *count == 1 {
+            return path;
+        }
+        let mark = if path.contains('?') { '&' } else { '?' };
+        let unique = format!("{path}{mark}{count}");
+        // The page may have that path too; then it is the turn of the next number.
+        self.target(host, unique)
     }
 }
 
@@ -195,7 +217,9 @@ fn fetch(index: usize, object: &ObjectSpec, hosts: &mut Hosts<'_>) -> Result<Fet
     // RFC 9110, section 6.4.1: these responses have no content.
     let bodiless = method == "HEAD" || status == 204 || status == 304;
     let body_len = if bodiless { 0 } else { object.bytes };
-    let (authority, path) = (url.authority.to_ascii_lowercase(), url.target());
+    let authority = url.authority.to_ascii_lowercase();
+    let host = hosts.id(&url);
+    let path = hosts.target(host, url.target());
     for (field, size) in
         [("request_header_bytes", object.request_header_bytes), ("response_header_bytes", object.response_header_bytes)]
     {
@@ -218,13 +242,13 @@ fn fetch(index: usize, object: &ObjectSpec, hosts: &mut Hosts<'_>) -> Result<Fet
             .map_err(|error| too_small("response_header_bytes", object.response_header_bytes, error))?,
     };
     Ok(Fetch {
-        host: hosts.id(&url),
+        host,
         kind: object.kind.clone().unwrap_or_else(|| kind_of(&path, index).to_owned()),
         request: Arc::new(request),
         upload: Body { id: BodyId(index as u32), len: upload_len },
         response: Arc::new(response),
         body: Body { id: BodyId(index as u32), len: body_len },
-        think: milliseconds(place, "think_ms", object.think_ms.unwrap_or(0.0))?,
+        think: thinking(place, object.think_ms.unwrap_or(0.0))?,
     })
 }
 
@@ -255,6 +279,15 @@ fn milliseconds(place: impl Fn() -> String, field: &'static str, ms: f64) -> Res
     }
     let remedy = "give milliseconds from 0 to 3600000";
     Err(PageError::Value { place: place(), field, value: ms.to_string(), remedy })
+}
+
+/// A server's thinking time, from 0 to two minutes.
+fn thinking(place: impl Fn() -> String, ms: f64) -> Result<Duration, PageError> {
+    if (0.0..=MAX_THINK_MS).contains(&ms) {
+        return milliseconds(place, "think_ms", ms);
+    }
+    let remedy = "give milliseconds from 0 to 120000, which browsers have the patience for";
+    Err(PageError::Value { place: place(), field: "think_ms", value: ms.to_string(), remedy })
 }
 
 /// Refuses a page whose activities wait for one another (Kahn's algorithm: take away, again and

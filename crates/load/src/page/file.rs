@@ -54,14 +54,14 @@ pub struct ObjectSpec {
     /// The response's real fields, instead of a size. Content-Length is set by the program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response_fields: Option<Vec<Field>>,
-    /// How long the server thinks about it, in ms.
+    /// How long the server thinks about it, in ms, at most 120000.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub think_ms: Option<f64>,
     /// What has to happen before it is asked for. If it is left out: the end of the root. An empty
     /// list: it is asked for at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub needs: Option<Vec<Need>>,
-    /// Whether the page is not loaded without it; `true` if it is left out.
+    /// Whether the page is not loaded without it; `true` if it is left out, and for the root.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub needed: Option<bool>,
 }
@@ -88,7 +88,7 @@ pub struct ComputeSpec {
 pub struct HostSpec {
     /// What its round trip takes beyond the network's, in ms.
     pub rtt_ms: f64,
-    /// How long it thinks before each response, in ms.
+    /// How long it thinks before each response, in ms, at most 120000.
     pub think_ms: f64,
 }
 
@@ -176,6 +176,9 @@ pub enum PageError {
         /// What is missing.
         missing: String,
     },
+    /// A root that waits for something.
+    #[error("objects[0] is the root, with which the load begins: it cannot have needs")]
+    RootWaits,
     /// Activities that wait for one another.
     #[error("'{0}' waits for itself, through its needs")]
     Cycle(String),

@@ -234,10 +234,12 @@ fn described(fetched: &Fetched<'_>, notes: &mut Notes) -> ObjectSpec {
     let request_fields = sizes::fields(&fetched.request.headers);
     let response_fields = sizes::fields(&fetched.response.headers);
     let (authority, target) = url::parts(&fetched.url);
-    // A head cannot be smaller than what the URL makes it.
+    // A head cannot be smaller than what the URL makes it, with the mark that may yet tell it from
+    // others of its path.
+    let longest = format!("{target}?1234567");
     let request_size = sizes::head(&fetched.request.headers_size).map(|size| {
-        let sized = heads::sized_request(&method, &authority, &target, upload, Some(size));
-        sized.map_or_else(|least| least.least as u32, |_| size)
+        let least = heads::sized_request(&method, &authority, &longest, upload, Some(0)).map_err(|least| least.least);
+        size.max(least.err().unwrap_or_default() as u32)
     });
     let response_size = sizes::head(&fetched.response.headers_size).map(|size| {
         let sized = heads::sized_response(status, &authority, fetched.bytes, Some(size));

@@ -25,6 +25,9 @@ pub(super) trait Controller: fmt::Debug + Send {
     /// done so before for the same data.
     fn on_timeout(&mut self, flight: u64, again: bool);
 
+    /// There was nothing to send for `nanos` ns, less than a retransmission timeout.
+    fn on_pause(&mut self, nanos: u64);
+
     /// Nothing was sent for longer than a retransmission timeout (RFC 5681, section 4.1).
     fn on_idle(&mut self);
 }

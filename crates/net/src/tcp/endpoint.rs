@@ -57,6 +57,8 @@ impl Endpoint {
     pub fn handle_segment(&mut self, now: Time, segment: &Segment) {
         match self.state {
             State::TimedOut => return,
+            // Closed before anything was exchanged: there is nothing to repeat.
+            State::Closed if !self.receiver.has_begun() => return,
             State::Listen if segment.flags.syn => {
                 self.receiver.handle_syn(segment);
                 self.state = State::SynReceived;

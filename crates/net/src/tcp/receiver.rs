@@ -57,6 +57,11 @@ impl Receiver {
         self.echo = segment.timestamp;
     }
 
+    /// Whether the other end's SYN has come.
+    pub(super) fn has_begun(&self) -> bool {
+        self.next > 0
+    }
+
     /// A segment of a synchronised connection. Says what is owed for it.
     pub(super) fn handle_segment(&mut self, segment: &Segment) {
         if segment.seq <= self.last_ack {

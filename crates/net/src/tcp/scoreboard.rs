@@ -4,7 +4,7 @@ use std::ops::Range;
 
 /// The number of discontiguous blocks, or of segments' worth of bytes, above a number that make it
 /// count as lost (RFC 6675, section 2).
-const DUP_THRESH: usize = 3;
+pub(super) const DUP_THRESH: usize = 3;
 
 /// The SACKed ranges between the first unacknowledged number and the highest sent one: disjoint,
 /// ascending, not touching.

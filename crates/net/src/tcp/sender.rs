@@ -4,13 +4,10 @@ use super::config::{Config, Constants};
 use super::congestion::{self, Acked, Controller};
 use super::recovery::{Cause, Recovery};
 use super::rtt::Rtt;
-use super::scoreboard::Scoreboard;
+use super::scoreboard::{DUP_THRESH, Scoreboard};
 use super::segment::Segment;
 use loadstone_units::Time;
 use std::ops::Range;
-
-/// RFC 6675, section 2.
-const DUP_THRESH: u32 = 3;
 
 /// The sending half of an endpoint, from the first byte of data on.
 #[derive(Debug)]
@@ -168,33 +165,48 @@ impl Sender {
             // Data that came the other way, most often: it says nothing about what is sent here.
             return false;
         }
-        let in_fast_recovery = self.recovery.as_ref().is_some_and(Recovery::is_fast);
         let sacked = self.scoreboard.total();
         self.una = segment.ack;
         let news = self.note_sacks(segment);
+        let delivered = acked + self.scoreboard.total() - sacked;
         if acked > 0 {
             self.sample(now, segment);
             (self.dup_acks, self.limited) = (0, 0);
+            self.grow(now, delivered);
             if self.recovery.as_ref().is_some_and(|recovery| recovery.point <= segment.ack) {
                 self.recovery = None;
-            }
-            if !in_fast_recovery && self.used_the_window() {
-                self.congestion.on_ack(Acked { now, bytes: acked, rtt: self.rtt.smoothed() });
-                self.cwnd = self.congestion.window();
             }
         } else if news {
             self.dup_acks += 1;
         }
         // RFC 6675, section 5: three duplicates, or one that makes the first byte count as lost.
-        let lost = self.dup_acks >= DUP_THRESH || self.scoreboard.lost_edge() > self.una;
+        let lost = self.dup_acks >= DUP_THRESH as u32 || self.scoreboard.lost_edge() > self.una;
         if self.recovery.is_none() && lost && !self.scoreboard.is_empty() {
             self.enter_recovery();
         }
         self.set_pipe();
         if let Some(Recovery { cause: Cause::Acks(prr), .. }) = &mut self.recovery {
-            prr.handle_ack(acked + self.scoreboard.total() - sacked, self.pipe);
+            prr.handle_ack(delivered, self.pipe);
         }
         acked > 0
+    }
+
+    /// Lets the window grow by what has been delivered: never by what an acknowledgement merely
+    /// jumps over because it was SACKed before.
+    fn grow(&mut self, now: Time, delivered: u64) {
+        // RFC 3465, sections 2.2 and 2.3: in slow start two segments an acknowledgement at most,
+        // and one after a timeout.
+        let segments = match &self.recovery {
+            Some(recovery) if recovery.is_fast() => return,
+            Some(_) => 1,
+            None => 2,
+        };
+        if !self.used_the_window() {
+            return;
+        }
+        let limit = if self.congestion.in_slow_start() { segments * u64::from(self.mss) } else { u64::MAX };
+        self.congestion.on_ack(Acked { now, bytes: delivered.min(limit), rtt: self.rtt.smoothed() });
+        self.cwnd = self.congestion.window();
     }
 
     /// Brings the scoreboard up to date; returns whether it says something new.
@@ -222,7 +234,9 @@ impl Sender {
     /// The retransmission timer has expired.
     pub(super) fn handle_timeout(&mut self) {
         let again = self.rtt.backoffs() > 0;
-        self.congestion.on_timeout(self.nxt - self.una, again);
+        // RFC 5681, equation (4), is an upper bound. While a retransmission was missing, data beyond
+        // it went on being delivered, so the unacknowledged range may be many windows long.
+        self.congestion.on_timeout((self.nxt - self.una).min(self.cwnd), again);
         self.cwnd = self.congestion.window();
         self.rtt.back_off();
         (self.dup_acks, self.limited) = (0, 0);
@@ -272,9 +286,14 @@ impl Sender {
             }
         }
         // RFC 5681, section 4.1: after idleness for more than a timeout the window starts anew.
-        if !self.is_outstanding() && self.nxt > 1 && now.nanos_since(self.last_sent) > self.timeout() {
-            self.congestion.on_idle();
-            self.cwnd = self.congestion.window();
+        if !self.is_outstanding() && self.nxt > 1 {
+            let pause = now.nanos_since(self.last_sent);
+            if pause > self.timeout() {
+                self.congestion.on_idle();
+                self.cwnd = self.congestion.window();
+            } else {
+                self.congestion.on_pause(pause);
+            }
         }
         let next = if self.recovery.is_some() { self.next_in_recovery() } else { self.next_new() };
         let next = next?;

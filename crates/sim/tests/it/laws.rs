@@ -89,6 +89,26 @@ proptest! {
 }
 
 #[test]
+fn little_more_is_sent_again_than_is_lost() {
+    for cc in ["reno", "cubic"] {
+        let page = loadstone_load::page::synthetic::page("objects=1,size=10MB,scheme=http").unwrap();
+        let scenario = loadstone_scenario::Scenario {
+            page,
+            network: "10/1mbit,100ms,1%,queue=1000p".parse().unwrap(),
+            variant: variant(&format!(r#"{{"tcp": {{"cc": "{cc}"}}}}"#)),
+            seed: 1,
+        };
+        let plan = loadstone_sim::Plan::new(&scenario).unwrap();
+        for seed in 0..20 {
+            let again = plan.run(loadstone_units::Seed(seed)).retransmissions;
+            // 6,900 segments, 69 of them lost on average with a deviation of 8; the queue drops none.
+            // What a timeout sends again needlessly is part of the rest.
+            assert!((35..210).contains(&again), "{cc}, seed {seed}: {again}");
+        }
+    }
+}
+
+#[test]
 fn a_page_is_complete_at_30_percent_loss_with_a_queue_of_one_packet() {
     let page = loadstone_load::page::synthetic::page("objects=12,size=20KB").unwrap();
     let network = "2mbit,50ms,30%,queue=1p".parse().unwrap();

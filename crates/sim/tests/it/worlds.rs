@@ -97,6 +97,34 @@ fn an_unread_status_or_an_upload_is_carried_too() {
 }
 
 #[test]
+fn hosts_are_turned_to_in_the_order_in_which_the_page_names_them() {
+    let on = |host: &str| ObjectSpec { url: format!("http://{host}.test/"), bytes: 1000, ..ObjectSpec::default() };
+    let outcome = load(page(["a", "b", "c", "d"].map(on)), "10/1mbit,100ms", Variant::default());
+    let connections: Vec<_> = outcome.waterfall.iter().map(|row| row.connection.unwrap()).collect();
+    assert_eq!(connections, [0, 1, 2, 3]);
+}
+
+#[test]
+fn a_long_upload_is_no_reason_to_lose_patience() {
+    let mut objects = vec![object("/", 1000), object("/send", 10)];
+    objects[1].method = Some("POST".to_owned());
+    objects[1].upload_bytes = Some(45_000_000);
+    let outcome = load(page(objects), "10/1mbit,100ms", Variant::default());
+    // 45 MB at 1 Mbit/s are 360 s, more than the browser waits in silence.
+    assert!(outcome.completed && outcome.plt.as_ms() < 400_000.0, "{:?}", outcome.plt);
+}
+
+#[test]
+fn a_head_request_and_a_get_of_one_url_get_their_own_answers() {
+    let mut objects = vec![object("/", 1000), object("/x", 5_000_000), object("/x", 5_000_000)];
+    objects[1].method = Some("HEAD".to_owned());
+    objects[2].name = Some("get".to_owned());
+    let outcome = load(page(objects), "10mbit,20ms", Variant::default());
+    let [head, get] = [1, 2].map(|at: usize| outcome.waterfall[at].last_byte.unwrap().as_ms());
+    assert!(outcome.completed && head < 100.0 && get > 4000.0, "{head} {get}");
+}
+
+#[test]
 fn two_objects_of_one_url_are_two_requests() {
     let mut objects = vec![object("/", 1000), object("/poll", 1000), object("/poll", 20_000)];
     objects[2].name = Some("again".to_owned());

@@ -56,8 +56,14 @@ fn what_a_page_file_may_not_say_is_refused_with_its_place() {
     assert!(object(r#", "status": 100"#).contains("status"));
     assert!(object(r#", "request_header_bytes": 20"#).contains("20, but"));
     assert!(object(r#", "request_header_bytes": 4000000"#).contains("32768"));
-    assert!(object(r#", "needs": [{"node": "x"}]"#).contains("'x'"));
-    assert!(object(r#", "needs": [{"node": "https://a.test/"}]"#).contains("waits for itself"));
+    let second = |rest: &str| {
+        let root = r#"{"url": "https://a.test/", "bytes": 1}"#;
+        message(&format!(r#"{{"objects": [{root}, {{"url": "https://a.test/1", "bytes": 1{rest}}}]}}"#))
+    };
+    assert!(second(r#", "needs": [{"node": "x"}]"#).contains("'x'"));
+    assert!(second(r#", "needs": [{"node": "https://a.test/1"}]"#).contains("waits for itself"));
+    assert!(object(r#", "needs": [{"node": "https://a.test/"}]"#).contains("cannot have needs"));
+    assert!(object(r#", "think_ms": 120001"#).contains("patience"));
 }
 
 #[test]
@@ -69,6 +75,25 @@ fn two_objects_of_one_url_need_names() {
     };
     assert!(matches!(twice(""), Err(PageError::Duplicate(_))));
     assert!(twice(r#", "name": "again""#).is_ok());
+}
+
+#[test]
+fn objects_of_one_path_are_told_apart_and_keep_the_size_of_their_heads() {
+    let built = page(
+        r#"{"objects": [{"url": "https://a.test/x", "bytes": 1}, {"url": "https://a.test/x", "bytes": 1, "name": "2"},
+            {"url": "https://a.test/x?2", "bytes": 1}, {"url": "https://b.test/x", "bytes": 1},
+            {"url": "https://a.test/x", "bytes": 1, "name": "3", "method": "HEAD"}]}"#,
+    );
+    let built = built.unwrap();
+    let paths: Vec<_> = built.fetches().map(|(_, f)| String::from_utf8(f.request.path.to_vec()).unwrap()).collect();
+    assert_eq!(paths, ["/x", "/x?2", "/x?2&2", "/x", "/x?3"]);
+    assert!(built.fetches().all(|(_, f)| f.request.http1_len() == 400));
+}
+
+#[test]
+fn the_root_is_always_needed() {
+    let built = page(r#"{"objects": [{"url": "https://a.test/", "bytes": 1, "needed": false}]}"#).unwrap();
+    assert!(built.activities[0].needed);
 }
 
 #[test]

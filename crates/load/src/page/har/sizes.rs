@@ -4,6 +4,7 @@ use super::fetched::Fetched;
 use super::loose::{List, Scalar};
 use super::model::{HeaderField, Request};
 use super::url;
+use crate::page::build::MAX_THINK_MS;
 use crate::page::file::Field;
 use std::collections::BTreeMap;
 
@@ -126,7 +127,7 @@ impl Waits {
     pub(super) fn think(&self, fetched: &Fetched<'_>) -> f64 {
         let least = self.hosts.get(&host(fetched)).copied().unwrap_or_default();
         let round_trip = least.connect.or(self.connect).or(least.wait).unwrap_or(0.0);
-        (wait(fetched).unwrap_or(0.0) - round_trip).clamp(0.0, 3_600_000.0)
+        (wait(fetched).unwrap_or(0.0) - round_trip).clamp(0.0, MAX_THINK_MS)
     }
 }
 

@@ -141,11 +141,20 @@ impl Controller for Cubic {
         }
         self.set_window(1.0);
         self.epoch = None;
+        // Section 4.8: in the first congestion avoidance after a timeout K is 0 and W_max is the
+        // window at its beginning.
+        self.w_max = 0.0;
+    }
+
+    fn on_pause(&mut self, nanos: u64) {
+        // Section 4.2: time in which there was nothing to send does not count.
+        if let Some(epoch) = &mut self.epoch {
+            epoch.start = epoch.start.plus_nanos(nanos);
+        }
     }
 
     fn on_idle(&mut self) {
         self.set_window(self.cwnd.min(self.initial));
-        // Section 5.8: time without data must not count as growth.
         self.epoch = None;
     }
 }
@@ -224,6 +233,33 @@ mod tests {
         cubic.on_loss(100 * MSS);
         cubic.on_loss(70 * MSS);
         assert_eq!(cubic.w_max, 70.0 * 0.85);
+    }
+
+    #[test]
+    fn after_a_timeout_the_curve_starts_where_slow_start_ends_rfc9438_4_8() {
+        let mut cubic = Cubic::new(1000 * MSS, MSS);
+        cubic.on_timeout(1000 * MSS, false);
+        let mut now = Time::ZERO;
+        while cubic.in_slow_start() {
+            now = now.plus_nanos(RTT);
+            cubic.on_ack(Acked { now, bytes: cubic.window(), rtt: RTT });
+        }
+        // With W_max = 700 and K = 0 the curve is flat at its beginning, not steep towards 1000:
+        // 0.4 * 0.6^3 = 0.1 segments in six rounds; the Reno-friendly window adds half a segment each.
+        let curve = rounds(&mut cubic, now, 5);
+        assert!(curve[4] <= 705, "{curve:?}");
+    }
+
+    #[test]
+    fn a_pause_is_no_time_to_grow_rfc9438_4_2() {
+        let after = |pause: u64| {
+            let mut cubic = Cubic::new(1000 * MSS, MSS);
+            cubic.on_loss(1000 * MSS);
+            rounds(&mut cubic, Time::ZERO, 10);
+            cubic.on_pause(pause);
+            rounds(&mut cubic, Time::from_nanos(10 * RTT).plus_nanos(pause), 10)
+        };
+        assert_eq!(after(0), after(900_000_000));
     }
 
     #[test]

@@ -66,6 +66,8 @@ impl Controller for Reno {
         self.credit = 0;
     }
 
+    fn on_pause(&mut self, _: u64) {}
+
     fn on_idle(&mut self) {
         self.window = self.window.min(self.initial);
     }
