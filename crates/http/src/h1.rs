@@ -1,11 +1,12 @@
 //! HTTP/1.1 (RFC 9112): persistent and pipelined connections.
 //!
-//! `head` reads and writes heads, `reader` cuts a byte stream into messages; [`Client`] and
+//! `head` reads heads, `reader` cuts a byte stream into messages, `outbox` puts them on the wire; [`Client`] and
 //! [`Server`] are the two ends. Bodies are framed by Content-Length or by the end of the
 //! connection.
 
 mod client;
 mod head;
+mod outbox;
 mod reader;
 mod server;
 #[cfg(test)]

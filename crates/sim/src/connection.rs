@@ -2,6 +2,7 @@
 
 use crate::alarms::Key;
 use loadstone_http::{Chunk, Wire};
+use loadstone_load::{ConnId, Peer};
 use loadstone_net::tcp::{self, Endpoint};
 use loadstone_net::tls::{Handshake, Records, Role, Tls};
 use loadstone_units::Time;
@@ -88,11 +89,23 @@ impl End {
         if self.eager && self.announced { self.tls.content_room(self.tcp.room()) } else { 0 }
     }
 
-    /// Sends what the program has put on the wire.
-    pub(crate) fn send(&mut self, wire: &mut Wire) {
-        let content = wire.len();
-        wire.move_to(content, &mut self.outbound);
-        self.tcp.write(self.records.write(content));
+    /// Asks the program for bytes as long as there is room and it has any.
+    pub(crate) fn fill(&mut self, program: &mut dyn Peer, now: Time, conn: ConnId) {
+        loop {
+            let room = self.room();
+            if room == 0 {
+                return;
+            }
+            let before = self.outbound.len();
+            program.poll_transmit(now, conn, room as usize, &mut self.outbound);
+            let content = self.outbound.len() - before;
+            if content == 0 {
+                self.eager = false;
+                return;
+            }
+            assert!(content <= room, "a program put more on the wire than there was room for");
+            self.tcp.write(self.records.write(content));
+        }
     }
 
     /// When the endpoint wants to be woken.

@@ -6,10 +6,10 @@
 //! beyond the access link, alarms by number.
 
 use crate::alarms::{Alarms, Key};
-use crate::connection::{CLIENT, Connection, End, SERVER};
+use crate::connection::{CLIENT, Connection, SERVER};
 use crate::detour::Detour;
 use crate::plan::Plan;
-use loadstone_http::{Chunk, Wire};
+use loadstone_http::Chunk;
 use loadstone_load::page::HostId;
 use loadstone_load::{Action, Browser, Closed, ConnId, Origin, Peer};
 use loadstone_net::tcp::{Segment, State};
@@ -46,7 +46,6 @@ pub(crate) struct World<'a> {
     beyond: Detour<(usize, Parcel)>,
     /// Storage that is used again and again.
     input: Vec<Chunk>,
-    wire: Wire,
 }
 
 impl<'a> World<'a> {
@@ -67,7 +66,6 @@ impl<'a> World<'a> {
             up: Link::new(&plan.network.up(), seed.stream("up.loss")),
             beyond: Detour::new(),
             input: Vec::new(),
-            wire: Wire::default(),
         }
     }
 
@@ -242,7 +240,7 @@ impl<'a> World<'a> {
         loop {
             if end.room() > 0 {
                 let peer: &mut dyn Peer = if side == CLIENT { &mut self.browser } else { &mut self.origins[origin] };
-                fill(end, peer, now, conn, &mut self.wire);
+                end.fill(peer, now, conn);
             }
             let Some(segment) = end.tcp.poll_segment(now) else { break };
             let parcel = Parcel { conn, segment };
@@ -273,22 +271,5 @@ impl<'a> World<'a> {
             connections: self.browser.opened(),
             waterfall: self.browser.waterfall().to_vec(),
         }
-    }
-}
-
-/// Asks the program for bytes as long as there is room and it has any.
-fn fill(end: &mut End, peer: &mut dyn Peer, now: Time, conn: ConnId, wire: &mut Wire) {
-    loop {
-        let room = end.room();
-        if room == 0 {
-            return;
-        }
-        peer.poll_transmit(now, conn, room as usize, wire);
-        if wire.is_empty() {
-            end.eager = false;
-            return;
-        }
-        assert!(wire.len() <= room, "a program put more on the wire than there was room for");
-        end.send(wire);
     }
 }

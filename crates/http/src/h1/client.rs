@@ -1,6 +1,7 @@
 //! The end that asks.
 
 use super::head::{Length, parse_response};
+use super::outbox::Outbox;
 use super::reader::{Messages, Reader};
 use crate::{Body, Chunk, ClientSession, Error, Event, PeerFault, RequestHead, Session, StreamId, Wire};
 use bytes::Bytes;
@@ -14,8 +15,7 @@ pub struct Client {
     pipelining: bool,
     next: u32,
     waiting: VecDeque<(StreamId, Arc<RequestHead>, Body)>,
-    /// The part of a request that has been begun and did not fit into the room.
-    unsent: Wire,
+    outbox: Outbox,
     reader: Reader,
     answers: Answers,
 }
@@ -37,7 +37,7 @@ impl Client {
             pipelining,
             next: 0,
             waiting: VecDeque::new(),
-            unsent: Wire::default(),
+            outbox: Outbox::default(),
             reader: Reader::new(),
             answers: Answers::default(),
         }
@@ -57,18 +57,13 @@ impl Session for Client {
     fn handle_timeout(&mut self, _: Time) {}
 
     fn poll_transmit(&mut self, _: Time, room: usize, out: &mut Wire) {
-        let mut room = room as u64;
-        while room > 0 {
-            if self.unsent.is_empty() {
-                let Some((id, head, body)) = self.waiting.pop_front() else { return };
-                self.unsent.push(Chunk::Bytes(head.http1()));
-                self.unsent.push(Chunk::Run { body: body.id, offset: 0, len: body.len });
-                self.answers.outstanding.push_back(Asked { id, is_head: &head.method[..] == b"HEAD" });
-                self.answers.events.push_back(Event::Sent { id });
-            }
-            let count = room.min(self.unsent.len());
-            room -= count;
-            self.unsent.move_to(count, out);
+        let mut room = self.outbox.resume(room, out);
+        while room > 0
+            && let Some((id, head, body)) = self.waiting.pop_front()
+        {
+            room = self.outbox.begin(head.http1(), body, room, out);
+            self.answers.outstanding.push_back(Asked { id, is_head: &head.method[..] == b"HEAD" });
+            self.answers.events.push_back(Event::Sent { id });
         }
     }
 

@@ -1,6 +1,7 @@
 //! The end that answers.
 
 use super::head::{Length, parse_request};
+use super::outbox::Outbox;
 use super::reader::{Messages, Reader};
 use crate::{Body, Chunk, Error, Event, PeerFault, ResponseHead, ServerSession, Session, StreamId, Wire};
 use bytes::Bytes;
@@ -14,14 +15,13 @@ use std::sync::Arc;
 pub struct Server {
     reader: Reader,
     requests: Requests,
-    /// The part of a response that has been begun and did not fit into the room.
-    unsent: Wire,
+    outbox: Outbox,
 }
 
 impl Server {
     /// The server's end of a new connection.
     pub fn new() -> Server {
-        Server { reader: Reader::new(), requests: Requests::default(), unsent: Wire::default() }
+        Server { reader: Reader::new(), requests: Requests::default(), outbox: Outbox::default() }
     }
 }
 
@@ -43,16 +43,11 @@ impl Session for Server {
     fn handle_timeout(&mut self, _: Time) {}
 
     fn poll_transmit(&mut self, _: Time, room: usize, out: &mut Wire) {
-        let mut room = room as u64;
-        while room > 0 {
-            if self.unsent.is_empty() {
-                let Some((head, body)) = self.requests.next_answer() else { return };
-                self.unsent.push(Chunk::Bytes(head.http1()));
-                self.unsent.push(Chunk::Run { body: body.id, offset: 0, len: body.len });
-            }
-            let count = room.min(self.unsent.len());
-            room -= count;
-            self.unsent.move_to(count, out);
+        let mut room = self.outbox.resume(room, out);
+        while room > 0
+            && let Some((head, body)) = self.requests.next_answer()
+        {
+            room = self.outbox.begin(head.http1(), body, room, out);
         }
     }
 
