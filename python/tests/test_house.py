@@ -168,6 +168,11 @@ def test_pure_crates_touch_no_world(crate: str) -> None:
             assert not world.search(text), f"{short(path)}: {world.search(text)}"
 
 
+def made(path: Path) -> bool:
+    """Whether a program made it and git ignores it: what builds and fuzzing leave behind."""
+    return not {"target", "corpus", "artifacts", "__pycache__"}.isdisjoint(path.relative_to(ROOT).parts)
+
+
 def test_the_repository_is_at_home_anywhere() -> None:
     assert not (ROOT / ".github").exists()
     # Written apart, so that this file does not name them.
