@@ -171,6 +171,11 @@ class Recording:
         return url
 
 
+def as_fields(fields: dict[str, str]) -> list[dict[str, str]]:
+    """Header fields as a HAR lists them."""
+    return [{"name": name, "value": value} for name, value in fields.items()]
+
+
 def _entry(
     kind: str,
     url: str,
@@ -205,7 +210,6 @@ def _entry(
     script = {"type": "script", "stack": {"callFrames": [{"url": by, "lineNumber": 1, "columnNumber": 1}]}}
     parser = {"type": "parser", "url": by, "lineNumber": 12}
     initiator = {"type": "other"} if by is None else script if by.endswith(".js") else parser
-    as_fields = lambda fields: [{"name": name, "value": value} for name, value in fields.items()]  # noqa: E731
     return {
         "_initiator": initiator,
         "_resourceType": kind,

@@ -71,8 +71,7 @@ impl<P> Link<P> {
 
     /// Forgets the packets whose serialisation has begun by `now`.
     fn start_serialising(&mut self, now: Time) {
-        while let Some((start, bytes)) = self.waiting.front().copied().filter(|(start, _)| *start <= now) {
-            debug_assert!(start <= now);
+        while let Some((_, bytes)) = self.waiting.front().copied().filter(|(start, _)| *start <= now) {
             self.waiting_bytes -= u64::from(bytes);
             self.waiting.pop_front();
         }

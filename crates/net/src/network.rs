@@ -88,11 +88,6 @@ impl Network {
         self.direction(self.up, self.loss_up)
     }
 
-    /// The round trip without queueing and serialisation.
-    pub fn rtt(&self) -> Duration {
-        self.rtt
-    }
-
     /// Whether chance has a part in it.
     pub fn is_random(&self) -> bool {
         self.loss_down > Probability::ZERO || self.loss_up > Probability::ZERO

@@ -2,6 +2,7 @@ use super::*;
 use crate::Network;
 use loadstone_units::Seed;
 use proptest::prelude::*;
+use std::time::Duration;
 
 impl Packet for u32 {
     fn len(&self) -> u32 {
@@ -80,22 +81,31 @@ proptest! {
         limit in 1_u32..50,
     ) {
         let mut link = down(&format!("3mbit,40ms,{loss}%,queue={limit}p"));
-        let (mut now, mut last) = (0, ms(20.0));
+        let mut now = 0;
+        // When each packet comes out, with its length and the earliest time that physics allows.
+        let mut entered = std::collections::VecDeque::new();
         let mut out = Vec::new();
         for (gap, len) in &arrivals {
             now += gap;
-            link.handle_packet(Time::from_nanos(now), *len);
-            let mut packets = Vec::new();
-            while let Some(packet) = link.poll_packet(Time::from_nanos(now)) {
-                packets.push(packet);
+            while let Some(at) = link.poll_timeout().filter(|at| *at <= Time::from_nanos(now)) {
+                out.extend(link.poll_packet(at).map(|packet| (at, packet)));
             }
-            out.extend(packets);
+            let before = link.counts();
+            link.handle_packet(Time::from_nanos(now), *len);
+            if (link.counts().lost, link.counts().dropped) == (before.lost, before.dropped) {
+                entered.push_back((Time::from_nanos(now), *len));
+            }
         }
-        for (at, packet) in drain(&mut link) {
-            let least = Rate::from_bits_per_second(3_000_000).transmission(packet);
-            prop_assert!(out.len() > 1_000_000 || at >= last + least || last == ms(20.0));
-            last = at;
-            out.push(packet);
+        out.extend(drain(&mut link));
+        prop_assert_eq!(out.len(), entered.len());
+        let mut previous = Time::ZERO;
+        for ((at, packet), (arrived, len)) in out.iter().zip(entered) {
+            prop_assert_eq!(*packet, len, "in order");
+            let serialised = Rate::from_bits_per_second(3_000_000).transmission(len);
+            // Not before it can have crossed the link, and not faster than the rate behind the last.
+            prop_assert!(*at >= arrived + serialised + Duration::from_millis(20));
+            prop_assert!(*at >= previous + serialised, "{:?} after {:?}", at, previous);
+            previous = *at;
         }
         let counts = link.counts();
         prop_assert_eq!(counts.packets, arrivals.len() as u64);
