@@ -21,6 +21,33 @@ pub enum PeerFault {
     /// The connection ended within a message.
     #[error("the connection ended within a message")]
     Truncated,
+    /// A frame of SPDY in a version that was not agreed on.
+    #[error("a frame has another version of the protocol")]
+    WrongVersion,
+    /// The session does not begin as it has to (RFC 9113, section 3.4).
+    #[error("the session does not begin with its preface")]
+    Preface,
+    /// A frame longer than this end takes.
+    #[error("a frame is too large")]
+    FrameTooLarge,
+    /// A frame whose fields contradict one another or its length.
+    #[error("a frame is malformed")]
+    MalformedFrame,
+    /// A frame that may not come at this moment, or on this stream.
+    #[error("a frame came out of place")]
+    UnexpectedFrame,
+    /// A stream opened with a number that is not the client's, or not above all before it.
+    #[error("a stream was opened out of order")]
+    StreamOutOfOrder,
+    /// A header block that cannot be decompressed.
+    #[error("the header compression is broken")]
+    Compression,
+    /// More content than a window allowed, or a window beyond 2^31 - 1.
+    #[error("flow control was not kept")]
+    FlowControl,
+    /// So many frames that demand answers that they could not be sent.
+    #[error("answers are demanded faster than they are read")]
+    Flood,
     /// A counted body where a head has to be.
     #[error("body bytes came where a head has to be")]
     BodyInsteadOfHead,

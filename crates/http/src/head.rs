@@ -99,11 +99,37 @@ impl PartialEq for Written {
     }
 }
 
+/// How a resource is reached.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub enum Scheme {
+    /// Without TLS.
+    Http,
+    /// Over TLS.
+    #[default]
+    Https,
+}
+
+impl Scheme {
+    /// Its name in URLs.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Scheme::Http => "http",
+            Scheme::Https => "https",
+        }
+    }
+
+    pub(crate) fn named(name: &[u8]) -> Option<Scheme> {
+        [Scheme::Http, Scheme::Https].into_iter().find(|scheme| scheme.name().as_bytes() == name)
+    }
+}
+
 /// A request's head. The host stands in `authority`, not among the fields.
 #[derive(Clone, PartialEq)]
 pub struct RequestHead {
     /// `GET`, `POST`, ...
     pub method: Bytes,
+    /// `https` unless [`RequestHead::over`] says otherwise; HTTP/1.1 does not carry it.
+    pub scheme: Scheme,
     /// Host and, if it is not the scheme's own, port.
     pub authority: Bytes,
     /// Path and query, beginning with `/`.
@@ -116,7 +142,12 @@ pub struct RequestHead {
 impl RequestHead {
     /// A request.
     pub fn new(method: Bytes, authority: Bytes, path: Bytes, fields: Fields) -> RequestHead {
-        RequestHead { method, authority, path, fields, written: Written::default() }
+        RequestHead { method, scheme: Scheme::Https, authority, path, fields, written: Written::default() }
+    }
+
+    /// The same request for a resource of this scheme.
+    pub fn over(self, scheme: Scheme) -> RequestHead {
+        RequestHead { scheme, ..self }
     }
 
     /// A GET request.

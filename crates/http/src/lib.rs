@@ -5,13 +5,14 @@
 //! only when asked, and only as many as there is room for.
 //!
 //! ```
-//! use loadstone_http::{Body, BodyId, ClientSession, Event, Fields, RequestHead, ResponseHead};
-//! use loadstone_http::{ServerSession, Session, Wire, h1};
+//! use loadstone_http::{Body, BodyId, Event, Fields, Multiplexing, Priority, Protocol};
+//! use loadstone_http::{RequestHead, ResponseHead, Sessions, Wire};
 //! use loadstone_units::Time;
 //!
-//! let (mut client, mut server) = (h1::Client::persistent(), h1::Server::new());
+//! let sessions = Sessions::new(Multiplexing::default());
+//! let (mut client, mut server) = (sessions.client(Protocol::H2), sessions.server(Protocol::H2));
 //! let head = RequestHead::get("a.test", "/", Fields::default());
-//! client.request(head.into(), Body::EMPTY);
+//! client.request(head.into(), Body::EMPTY, Priority::default());
 //!
 //! let mut wire = Wire::default();
 //! client.poll_transmit(Time::ZERO, usize::MAX, &mut wire);
@@ -27,10 +28,17 @@
 mod chunk;
 mod error;
 pub mod h1;
+mod h2;
 mod head;
+mod memory;
+mod priority;
 mod session;
+mod spdy;
+mod streams;
 
 pub use chunk::{Body, BodyId, Chunk, Wire};
 pub use error::{Error, PeerFault};
-pub use head::{Fields, RequestHead, ResponseHead};
-pub use session::{ClientSession, Event, Protocol, ServerSession, Session, StreamId, UnknownProtocol};
+pub use head::{Fields, RequestHead, ResponseHead, Scheme};
+pub use priority::Priority;
+pub use session::{ClientSession, Event, Protocol, ServerSession, Session, Sessions, StreamId, UnknownProtocol};
+pub use streams::{FrameBytes, Multiplexing, Policy, Window};

@@ -1,6 +1,6 @@
 //! The seam between programs and protocols: one connection's protocol as a machine.
 
-use crate::{Body, Chunk, Error, RequestHead, ResponseHead, Wire};
+use crate::{Body, Chunk, Error, Multiplexing, Priority, RequestHead, ResponseHead, Wire};
 use loadstone_units::Time;
 use std::fmt;
 use std::str::FromStr;
@@ -23,14 +23,14 @@ pub enum Event {
         /// The request's stream, to respond on.
         id: StreamId,
         /// Its head.
-        head: Box<RequestHead>,
+        head: Arc<RequestHead>,
     },
     /// Client: a response's final head has arrived (interim responses are not reported).
     Response {
         /// The request it answers.
         id: StreamId,
         /// Its head.
-        head: Box<ResponseHead>,
+        head: Arc<ResponseHead>,
     },
     /// Bytes of the message's body have arrived.
     Data {
@@ -42,6 +42,11 @@ pub enum Event {
     /// The message is complete.
     End {
         /// Whose.
+        id: StreamId,
+    },
+    /// The stream was ended before its time by the peer, or for the peer's fault: nothing more comes.
+    Reset {
+        /// Which one.
         id: StreamId,
     },
 }
@@ -76,6 +81,9 @@ pub trait Session: fmt::Debug {
 
     /// When [`Session::handle_timeout`] is to be called, if at all.
     fn poll_timeout(&self) -> Option<Time>;
+
+    /// Whether [`Session::poll_transmit`] has something to give, if there is room.
+    fn has_output(&self) -> bool;
 }
 
 /// The end that asks.
@@ -83,11 +91,12 @@ pub trait ClientSession: Session {
     /// How many more requests it takes at this moment.
     fn capacity(&self) -> usize;
 
-    /// Adds a request; it goes out with the next [`Session::poll_transmit`].
+    /// Adds a request; it goes out with the next [`Session::poll_transmit`]. HTTP/1.1 has no means
+    /// to tell the server of a priority.
     ///
     /// # Panics
     /// If there is no [`ClientSession::capacity`].
-    fn request(&mut self, head: Arc<RequestHead>, body: Body) -> StreamId;
+    fn request(&mut self, head: Arc<RequestHead>, body: Body, priority: Priority) -> StreamId;
 }
 
 /// The end that answers.
@@ -107,31 +116,64 @@ pub enum Protocol {
     Http1,
     /// HTTP/1.1 with pipelining (RFC 9112, section 9.3.2).
     Http1Pipelining,
+    /// SPDY/3.1.
+    Spdy31,
+    /// HTTP/2 (RFC 9113).
+    H2,
 }
 
 impl Protocol {
     /// All of them, in the order in which they are named to people.
-    pub const ALL: [Protocol; 2] = [Protocol::Http1, Protocol::Http1Pipelining];
+    pub const ALL: [Protocol; 4] = [Protocol::Http1, Protocol::Http1Pipelining, Protocol::Spdy31, Protocol::H2];
 
     /// The name on the command line and in results.
     pub const fn name(self) -> &'static str {
         match self {
             Protocol::Http1 => "http/1.1",
             Protocol::Http1Pipelining => "http/1.1+pipelining",
+            Protocol::Spdy31 => "spdy/3.1",
+            Protocol::H2 => "h2",
         }
     }
 
+    /// Whether one connection carries many requests side by side.
+    pub const fn is_multiplexed(self) -> bool {
+        matches!(self, Protocol::Spdy31 | Protocol::H2)
+    }
+}
+
+/// Makes sessions. Those of one maker share what they remember of header compression: a page's
+/// sessions compress the same heads in the same order, run after run.
+#[derive(Debug)]
+pub struct Sessions {
+    multiplexing: Multiplexing,
+    spdy: crate::spdy::Memories,
+    h2: crate::h2::Memories,
+}
+
+impl Sessions {
+    /// A maker of sessions that behave as `multiplexing` says, where the protocol has many streams.
+    pub fn new(multiplexing: Multiplexing) -> Sessions {
+        Sessions { multiplexing, spdy: crate::spdy::Memories::new(), h2: crate::h2::Memories::new() }
+    }
+
     /// A new client's end.
-    pub fn client(self) -> Box<dyn ClientSession> {
-        match self {
+    pub fn client(&self, protocol: Protocol) -> Box<dyn ClientSession> {
+        match protocol {
             Protocol::Http1 => Box::new(crate::h1::Client::persistent()),
             Protocol::Http1Pipelining => Box::new(crate::h1::Client::pipelining()),
+            Protocol::Spdy31 => Box::new(self.spdy.client(&self.multiplexing)),
+            Protocol::H2 => Box::new(self.h2.client(&self.multiplexing)),
         }
     }
 
     /// A new server's end.
-    pub fn server(self) -> Box<dyn ServerSession> {
-        Box::new(crate::h1::Server::new())
+    pub fn server(&self, protocol: Protocol) -> Box<dyn ServerSession> {
+        match protocol {
+            Protocol::Http1 | Protocol::Http1Pipelining => Box::new(crate::h1::Server::new()),
+            Protocol::Spdy31 => Box::new(self.spdy.server(&self.multiplexing)),
+            Protocol::H2 => Box::new(self.h2.server(&self.multiplexing)),
+        }
     }
 }
 
@@ -143,7 +185,7 @@ impl fmt::Display for Protocol {
 
 /// A name that no [`Protocol`] has.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("unknown protocol '{0}': use http/1.1 or http/1.1+pipelining")]
+#[error("unknown protocol '{0}': use http/1.1, http/1.1+pipelining, spdy/3.1 or h2")]
 pub struct UnknownProtocol(pub String);
 
 impl FromStr for Protocol {

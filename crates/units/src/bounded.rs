@@ -1,9 +1,11 @@
 //! Whole numbers that lie between two bounds, both included.
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// A whole number from `MIN` to `MAX`.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+#[serde(try_from = "i64", into = "i64")]
 pub struct Bounded<const MIN: u32, const MAX: u32>(u32);
 
 /// A number outside its bounds.

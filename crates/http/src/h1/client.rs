@@ -3,7 +3,7 @@
 use super::head::{Length, parse_response};
 use super::outbox::Outbox;
 use super::reader::{Messages, Reader};
-use crate::{Body, Chunk, ClientSession, Error, Event, PeerFault, RequestHead, Session, StreamId, Wire};
+use crate::{Body, Chunk, ClientSession, Error, Event, PeerFault, Priority, RequestHead, Session, StreamId, Wire};
 use bytes::Bytes;
 use loadstone_units::Time;
 use std::collections::VecDeque;
@@ -74,6 +74,10 @@ impl Session for Client {
     fn poll_timeout(&self) -> Option<Time> {
         None
     }
+
+    fn has_output(&self) -> bool {
+        self.outbox.is_begun() || !self.waiting.is_empty()
+    }
 }
 
 impl ClientSession for Client {
@@ -85,7 +89,7 @@ impl ClientSession for Client {
         }
     }
 
-    fn request(&mut self, head: Arc<RequestHead>, body: Body) -> StreamId {
+    fn request(&mut self, head: Arc<RequestHead>, body: Body, _: Priority) -> StreamId {
         assert!(self.capacity() > 0, "a request beyond the session's capacity");
         let id = StreamId(self.next);
         self.next += 1;
@@ -126,7 +130,7 @@ impl Messages for Answers {
             Some(len) => Length::Known(len),
             None => Length::UntilClose,
         };
-        self.events.push_back(Event::Response { id: asked.id, head: Box::new(parsed.head) });
+        self.events.push_back(Event::Response { id: asked.id, head: Arc::new(parsed.head) });
         Ok(Some((parsed.len, length)))
     }
 

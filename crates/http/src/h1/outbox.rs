@@ -10,6 +10,11 @@ pub(super) struct Outbox {
 }
 
 impl Outbox {
+    /// Whether a message that was begun has a rest.
+    pub(super) fn is_begun(&self) -> bool {
+        !self.unsent.is_empty()
+    }
+
     /// Goes on with the message that was begun; what is then left of `room` is for new ones.
     pub(super) fn resume(&mut self, room: usize, out: &mut Wire) -> u64 {
         let room = room as u64;

@@ -58,6 +58,10 @@ impl Session for Server {
     fn poll_timeout(&self) -> Option<Time> {
         None
     }
+
+    fn has_output(&self) -> bool {
+        self.outbox.is_begun() || self.requests.queue.front().is_some_and(Option::is_some)
+    }
 }
 
 impl ServerSession for Server {
@@ -98,7 +102,7 @@ impl Messages for Requests {
     fn head(&mut self, text: &Bytes) -> Result<Option<(usize, Length)>, PeerFault> {
         let Some(parsed) = parse_request(text)? else { return Ok(None) };
         self.queue.push_back(None);
-        self.events.push_back(Event::Request { id: self.current(), head: Box::new(parsed.head) });
+        self.events.push_back(Event::Request { id: self.current(), head: Arc::new(parsed.head) });
         // RFC 9112, section 6.3, rule 7: a request that names no length has no body.
         Ok(Some((parsed.len, Length::Known(parsed.content_length.unwrap_or(0)))))
     }

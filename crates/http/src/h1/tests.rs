@@ -1,7 +1,7 @@
 //! Pairs: a client's and a server's session joined by wires that a test cuts as it likes.
 
 use super::{Client, MAX_FIELDS, MAX_HEAD, Server};
-use crate::{Body, BodyId, Chunk, ClientSession, Error, Event, Fields, PeerFault};
+use crate::{Body, BodyId, Chunk, ClientSession, Error, Event, Fields, PeerFault, Priority};
 use crate::{RequestHead, ResponseHead, ServerSession, Session, StreamId, Wire};
 use bytes::Bytes;
 use loadstone_units::Time;
@@ -45,7 +45,7 @@ fn events(session: &mut dyn Session) -> Vec<Event> {
 
 fn client_after(text: &'static [u8]) -> (Client, Result<(), Error>) {
     let mut client = Client::persistent();
-    client.request(get("/"), Body::EMPTY);
+    client.request(get("/"), Body::EMPTY, Priority::default());
     client.poll_transmit(NOW, usize::MAX, &mut Wire::default());
     let result = client.handle_input(NOW, &[Chunk::Bytes(Bytes::from_static(text))]);
     events(&mut client).drain(..1);
@@ -57,7 +57,7 @@ fn a_persistent_connection_takes_one_request_at_a_time() {
     let (mut client, mut server) = (Client::persistent(), Server::new());
     for round in 0..3 {
         assert_eq!(client.capacity(), 1);
-        let id = client.request(get("/x"), Body::EMPTY);
+        let id = client.request(get("/x"), Body::EMPTY, Priority::default());
         assert_eq!(id, StreamId(round));
         assert_eq!(client.capacity(), 0);
         carry(&mut client, &mut server, usize::MAX).unwrap();
@@ -70,7 +70,8 @@ fn a_persistent_connection_takes_one_request_at_a_time() {
 #[test]
 fn pipelined_answers_leave_in_the_order_of_the_requests_rfc9112_9_3_2() {
     let (mut client, mut server) = (Client::pipelining(), Server::new());
-    let ids: Vec<StreamId> = ["/a", "/b", "/c"].map(|path| client.request(get(path), Body::EMPTY)).into();
+    let ids: Vec<StreamId> =
+        ["/a", "/b", "/c"].map(|path| client.request(get(path), Body::EMPTY, Priority::default())).into();
     carry(&mut client, &mut server, usize::MAX).unwrap();
     assert_eq!(client.capacity(), 0, "while answers are outstanding it takes no more");
     for (id, len) in [(ids[2], 3), (ids[0], 1), (ids[1], 2)] {
@@ -178,7 +179,8 @@ proptest! {
             for (at, upload) in (0..sizes.len()).zip(&uploads) {
                 let fields = Fields::from_pairs([("content-length", upload.to_string())]);
                 let head = RequestHead::new("POST".into(), "a.test".into(), format!("/{at}").into(), fields);
-                client.request(head.into(), Body { id: BodyId(100 + at as u32), len: *upload });
+                let body = Body { id: BodyId(100 + at as u32), len: *upload };
+                client.request(head.into(), body, Priority::default());
             }
             carry(&mut client, &mut server, piece).unwrap();
             let asked = events(&mut server);
@@ -197,7 +199,7 @@ proptest! {
     #[test]
     fn no_input_makes_a_session_panic(text in prop::collection::vec(any::<u8>(), 0..400), cut in 1_usize..50) {
         let (mut client, mut server) = (Client::persistent(), Server::new());
-        client.request(get("/"), Body::EMPTY);
+        client.request(get("/"), Body::EMPTY, Priority::default());
         client.poll_transmit(NOW, usize::MAX, &mut Wire::default());
         for session in [&mut client as &mut dyn Session, &mut server] {
             for piece in text.chunks(cut) {

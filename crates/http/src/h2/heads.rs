@@ -1,0 +1,119 @@
+//! Heads as header blocks (RFC 9113, section 8.3).
+
+use super::hpack::{Decoder, Encoder};
+use crate::memory::Codec;
+use crate::streams::{Decoded, Head, assemble, sendable};
+use crate::{Fields, PeerFault, Priority};
+use bytes::{Bytes, BytesMut};
+
+/// The name of the part of the request line that bears the authority.
+const HOST: &[u8] = b":authority";
+
+/// Compresses the heads of one direction.
+#[derive(Debug)]
+pub(crate) struct Packer {
+    encoder: Encoder,
+}
+
+impl Packer {
+    /// The peer's SETTINGS_HEADER_TABLE_SIZE.
+    pub(super) fn set_table_limit(&mut self, bytes: u32) {
+        self.encoder.set_limit(bytes);
+    }
+
+    fn fields(&mut self, fields: &Fields, out: &mut Vec<u8>) {
+        for (name, value) in sendable(fields) {
+            if name == b"cookie" {
+                // RFC 9113, section 8.2.3: crumbs that stay the same compress better.
+                let crumbs = value.split(|byte| *byte == b';').map(<[u8]>::trim_ascii_start);
+                crumbs.for_each(|crumb| self.encoder.encode(&name, crumb, out));
+            } else {
+                self.encoder.encode(&name, value, out);
+            }
+        }
+    }
+}
+
+impl Codec for Packer {
+    type Input = Head;
+    type Output = Bytes;
+
+    fn fresh() -> Packer {
+        Packer { encoder: Encoder::new() }
+    }
+
+    fn step(&mut self, head: &Head) -> Result<Bytes, PeerFault> {
+        let mut out = Vec::with_capacity(256);
+        self.encoder.begin(&mut out);
+        match head {
+            Head::Request(head, priority) => {
+                self.encoder.encode(b":method", &head.method, &mut out);
+                self.encoder.encode(b":scheme", head.scheme.name().as_bytes(), &mut out);
+                self.encoder.encode(HOST, &head.authority, &mut out);
+                self.encoder.encode(b":path", &head.path, &mut out);
+                self.fields(&head.fields, &mut out);
+                if *priority != Priority::default() && head.fields.get(b"priority").is_none() {
+                    self.encoder.encode(b"priority", priority.to_string().as_bytes(), &mut out);
+                }
+            }
+            Head::Response(head) => {
+                let digit = |place: u16| b'0' + (head.status / place % 10) as u8;
+                self.encoder.encode(b":status", &[digit(100), digit(10), digit(1)], &mut out);
+                self.fields(&head.fields, &mut out);
+            }
+        }
+        Ok(out.into())
+    }
+
+    fn is_same(one: &Head, other: &Head) -> bool {
+        one.is_same(other)
+    }
+}
+
+/// Decompresses the heads of one direction.
+#[derive(Debug)]
+pub(crate) struct Unpacker {
+    decoder: Decoder,
+}
+
+impl Codec for Unpacker {
+    type Input = Bytes;
+    type Output = Decoded;
+
+    fn fresh() -> Unpacker {
+        Unpacker { decoder: Decoder::new() }
+    }
+
+    fn step(&mut self, block: &Bytes) -> Result<Decoded, PeerFault> {
+        let fields = self.decoder.decode(block)?;
+        // RFC 9113, section 8.2.2: what belongs to one connection of HTTP/1.1 has no place here.
+        let is_odd = |name: &[u8], value: &[u8]| match name {
+            b"connection" | b"keep-alive" | b"proxy-connection" | b"transfer-encoding" | b"upgrade" => true,
+            b"te" => value != b"trailers",
+            b":version" => true,
+            _ => false,
+        };
+        if fields.iter().any(|(name, value)| is_odd(name, value)) {
+            return Ok(Decoded::Malformed);
+        }
+        let mut text = BytesMut::new();
+        fields.iter().for_each(|(name, value)| {
+            text.extend_from_slice(name);
+            text.extend_from_slice(value);
+        });
+        let text = text.freeze();
+        let mut rest = &text[..];
+        let mut take = |len: usize| {
+            let (part, after) = rest.split_at(len);
+            rest = after;
+            part
+        };
+        let pairs: Vec<(&[u8], &[u8])> =
+            fields.iter().map(|(name, value)| (take(name.len()), take(value.len()))).collect();
+        Ok(assemble(&text, &pairs, HOST))
+    }
+
+    fn is_same(one: &Bytes, other: &Bytes) -> bool {
+        one == other
+    }
+}

@@ -1,0 +1,87 @@
+//! The static and the dynamic table as one list (RFC 7541, section 2.3).
+
+use super::tables::STATIC;
+use bytes::Bytes;
+use std::collections::VecDeque;
+
+/// What an entry counts beside its text (RFC 7541, section 4.1).
+const ENTRY_BYTES: usize = 32;
+
+/// A name and a value.
+pub(super) type Field = (Bytes, Bytes);
+
+/// The fields that have a number: the static ones, then the dynamic ones, newest first.
+#[derive(Debug)]
+pub(super) struct Table {
+    dynamic: VecDeque<Field>,
+    bytes: usize,
+    max_bytes: usize,
+}
+
+impl Table {
+    pub(super) fn new(max_bytes: usize) -> Table {
+        Table { dynamic: VecDeque::new(), bytes: 0, max_bytes }
+    }
+
+    /// The field of this number, which counts from 1.
+    pub(super) fn get(&self, index: usize) -> Option<Field> {
+        let index = index.checked_sub(1)?;
+        if let Some((name, value)) = STATIC.get(index) {
+            return Some((Bytes::from_static(name.as_bytes()), Bytes::from_static(value.as_bytes())));
+        }
+        self.dynamic.get(index - STATIC.len()).cloned()
+    }
+
+    /// The number of this field, or of one of this name: `(number, whether the value is the same)`.
+    pub(super) fn find(&self, name: &[u8], value: &[u8]) -> Option<(usize, Match)> {
+        let fixed = STATIC.iter().map(|(name, value)| (name.as_bytes(), value.as_bytes()));
+        let all = fixed.chain(self.dynamic.iter().map(|(name, value)| (&name[..], &value[..])));
+        let mut named = None;
+        for (at, (known, its_value)) in all.enumerate() {
+            if known == name {
+                if its_value == value {
+                    return Some((at + 1, Match::Field));
+                }
+                named = named.or(Some((at + 1, Match::Name)));
+            }
+        }
+        named
+    }
+
+    /// Adds a field, which becomes the newest; the oldest leave until it fits. One that is larger
+    /// than the table empties it (RFC 7541, section 4.4).
+    pub(super) fn add(&mut self, field: Field) {
+        let bytes = field.0.len() + field.1.len() + ENTRY_BYTES;
+        self.evict_until(self.max_bytes.saturating_sub(bytes));
+        if bytes <= self.max_bytes {
+            self.bytes += bytes;
+            self.dynamic.push_front(field);
+        }
+    }
+
+    /// Changes the size (RFC 7541, section 4.3).
+    pub(super) fn resize(&mut self, max_bytes: usize) {
+        self.max_bytes = max_bytes;
+        self.evict_until(max_bytes);
+    }
+
+    fn evict_until(&mut self, bytes: usize) {
+        while self.bytes > bytes
+            && let Some((name, value)) = self.dynamic.pop_back()
+        {
+            self.bytes -= name.len() + value.len() + ENTRY_BYTES;
+        }
+    }
+
+    #[cfg(test)]
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+}
+
+/// What of a field was found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Match {
+    Name,
+    Field,
+}

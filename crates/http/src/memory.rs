@@ -1,0 +1,249 @@
+//! What stateful codecs made of their inputs, kept for sessions that go the same way.
+//!
+//! A header compressor's output depends on all that went through it before, so a compressed head
+//! may be remembered only under (state, head). The states that a page's sessions pass through form
+//! a tree: from the fresh compressor, one branch for each head that came next. Sessions of one page
+//! follow one another's steps nearly always, and then a step costs a look; one that leaves the
+//! beaten track takes the codec itself, puts it into the state it would be in, and goes on alone.
+
+use crate::PeerFault;
+use std::fmt;
+use std::sync::{Arc, PoisonError, RwLock};
+
+/// A compressor or decompressor of heads.
+pub(crate) trait Codec {
+    /// What goes in.
+    type Input: Clone;
+    /// What comes out.
+    type Output: Clone;
+
+    /// The codec at the beginning of a session.
+    fn fresh() -> Self;
+
+    /// The next step of a session.
+    fn step(&mut self, input: &Self::Input) -> Result<Self::Output, PeerFault>;
+
+    /// Whether two inputs make the same of the same state.
+    fn is_same(one: &Self::Input, other: &Self::Input) -> bool;
+}
+
+/// The steps that are kept at most, so that memory is bounded whatever the sessions do.
+const MAX_STEPS: usize = 1 << 14;
+
+/// The tree of all steps that sessions took.
+pub(crate) struct Memory<C: Codec> {
+    states: RwLock<Vec<State<C>>>,
+}
+
+/// A state of the codec: how it is reached, and where it leads.
+struct State<C: Codec> {
+    /// The state before, and the step from it; none for the fresh codec.
+    reached: Option<(u32, C::Input, C::Output)>,
+    next: Vec<u32>,
+}
+
+impl<C: Codec> Memory<C> {
+    /// Nothing is remembered.
+    pub(crate) fn new() -> Arc<Memory<C>> {
+        Arc::new(Memory { states: RwLock::new(vec![State { reached: None, next: Vec::new() }]) })
+    }
+
+    /// What `input` made of the state `at`: the next state and the output, if a session has been here.
+    fn recall(&self, at: u32, input: &C::Input) -> Option<(u32, C::Output)> {
+        let states = self.states.read().unwrap_or_else(PoisonError::into_inner);
+        states[at as usize].next.iter().find_map(|next| {
+            let (_, known, output) = states[*next as usize].reached.as_ref()?;
+            C::is_same(known, input).then(|| (*next, output.clone()))
+        })
+    }
+
+    /// Keeps a step; the state after it, unless there is no more room.
+    fn note(&self, at: u32, input: &C::Input, output: &C::Output) -> Option<u32> {
+        if let Some((next, _)) = self.recall(at, input) {
+            return Some(next);
+        }
+        let mut states = self.states.write().unwrap_or_else(PoisonError::into_inner);
+        if states.len() > MAX_STEPS {
+            return None;
+        }
+        let next = states.len() as u32;
+        states.push(State { reached: Some((at, input.clone(), output.clone())), next: Vec::new() });
+        states[at as usize].next.push(next);
+        Some(next)
+    }
+
+    /// A codec in the state `at`.
+    fn retrace(&self, at: u32) -> C {
+        let mut inputs = Vec::new();
+        let states = self.states.read().unwrap_or_else(PoisonError::into_inner);
+        let mut state = &states[at as usize];
+        while let Some((before, input, _)) = &state.reached {
+            inputs.push(input.clone());
+            state = &states[*before as usize];
+        }
+        drop(states);
+        let mut codec = C::fresh();
+        for input in inputs.iter().rev() {
+            // It went well when it was noted, and a codec has no other source of decisions.
+            let _known = codec.step(input);
+        }
+        codec
+    }
+}
+
+impl<C: Codec> fmt::Debug for Memory<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Memory")
+    }
+}
+
+/// One session's codec, real or remembered: what comes out does not tell which.
+pub(crate) struct Remembering<C: Codec> {
+    memory: Arc<Memory<C>>,
+    /// The state it is in, if the tree has it.
+    at: Option<u32>,
+    /// The codec itself, once it was needed.
+    own: Option<C>,
+}
+
+impl<C: Codec> Remembering<C> {
+    /// A codec at the beginning of a session.
+    pub(crate) fn new(memory: &Arc<Memory<C>>) -> Remembering<C> {
+        Remembering { memory: memory.clone(), at: Some(0), own: None }
+    }
+
+    /// The next step.
+    pub(crate) fn step(&mut self, input: &C::Input) -> Result<C::Output, PeerFault> {
+        if self.own.is_none()
+            && let Some((next, output)) = self.at.and_then(|at| self.memory.recall(at, input))
+        {
+            self.at = Some(next);
+            return Ok(output);
+        }
+        let output = self.codec().step(input)?;
+        self.at = self.at.and_then(|at| self.memory.note(at, input, &output));
+        Ok(output)
+    }
+
+    /// The codec itself, for a change that is no step: nothing is remembered from here on.
+    pub(crate) fn alone(&mut self) -> &mut C {
+        self.codec();
+        self.at = None;
+        self.codec()
+    }
+
+    fn codec(&mut self) -> &mut C {
+        let (memory, at) = (&self.memory, self.at);
+        self.own.get_or_insert_with(|| memory.retrace(at.unwrap_or(0)))
+    }
+}
+
+impl<C: Codec> fmt::Debug for Remembering<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Remembering(at {:?}, own codec: {})", self.at, self.own.is_some())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::cell::Cell;
+
+    thread_local! {
+        static STEPS: Cell<u32> = const { Cell::new(0) };
+    }
+
+    /// Its output tells everything that it has ever been given.
+    #[derive(Default)]
+    struct Diary(Vec<u8>);
+
+    impl Codec for Diary {
+        type Input = u8;
+        type Output = Vec<u8>;
+
+        fn fresh() -> Diary {
+            Diary::default()
+        }
+
+        fn step(&mut self, input: &u8) -> Result<Vec<u8>, PeerFault> {
+            STEPS.set(STEPS.get() + 1);
+            if *input == 9 {
+                return Err(PeerFault::MalformedHead);
+            }
+            self.0.push(*input);
+            Ok(self.0.clone())
+        }
+
+        fn is_same(one: &u8, other: &u8) -> bool {
+            one == other
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn remembered_or_not_the_output_is_the_codecs(
+            sessions in prop::collection::vec((prop::collection::vec(0_u8..4, 0..12), 0_usize..14), 1..20),
+        ) {
+            let memory = Memory::<Diary>::new();
+            for (inputs, leaves) in sessions {
+                let (mut remembering, mut plain) = (Remembering::new(&memory), Diary::fresh());
+                for (at, input) in inputs.iter().enumerate() {
+                    if at == leaves {
+                        remembering.alone().0.push(7);
+                        plain.0.push(7);
+                    }
+                    prop_assert_eq!(remembering.step(input), plain.step(input));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn who_goes_the_same_way_needs_no_codec() {
+        let memory = Memory::<Diary>::new();
+        let walk = || {
+            let mut session = Remembering::new(&memory);
+            (0..4).for_each(|input| drop(session.step(&input).unwrap()));
+        };
+        walk();
+        let before = STEPS.get();
+        walk();
+        assert_eq!(STEPS.get(), before);
+    }
+
+    #[test]
+    fn an_error_is_not_remembered_as_a_step() {
+        let memory = Memory::<Diary>::new();
+        assert!(Remembering::new(&memory).step(&9).is_err());
+        assert_eq!(memory.states.read().unwrap().len(), 1);
+    }
+
+    /// Makes nothing of anything.
+    struct Nothing;
+
+    impl Codec for Nothing {
+        type Input = usize;
+        type Output = ();
+
+        fn fresh() -> Nothing {
+            Nothing
+        }
+
+        fn step(&mut self, _: &usize) -> Result<(), PeerFault> {
+            Ok(())
+        }
+
+        fn is_same(one: &usize, other: &usize) -> bool {
+            one == other
+        }
+    }
+
+    #[test]
+    fn memory_is_bounded_and_sessions_go_on_beyond_it() {
+        let memory = Memory::<Nothing>::new();
+        let mut session = Remembering::new(&memory);
+        (0..MAX_STEPS + 100).for_each(|input| session.step(&input).unwrap());
+        assert_eq!(memory.states.read().unwrap().len(), MAX_STEPS + 1);
+    }
+}

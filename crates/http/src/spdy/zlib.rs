@@ -1,0 +1,107 @@
+//! Header compression: one zlib stream in each direction for the whole session (draft 3, section
+//! 2.6.10.1), by flate2.
+
+use super::block;
+use super::dictionary::DICTIONARY;
+use crate::PeerFault;
+use crate::memory::Codec;
+use crate::streams::{Decoded, Head};
+use bytes::Bytes;
+use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
+
+/// The window is 2^11 bytes: what Chromium, nginx and spdylay used.
+const WINDOW_BITS: u8 = 11;
+/// The largest window that a peer may use.
+const MAX_WINDOW_BITS: u8 = 15;
+/// The most bytes that a header block may have when it is inflated.
+const MAX_BLOCK: usize = 256 * 1024;
+
+/// Compresses the header blocks of one direction.
+#[derive(Debug)]
+pub(crate) struct Deflater {
+    zlib: Compress,
+    block: Vec<u8>,
+}
+
+impl Codec for Deflater {
+    type Input = Head;
+    type Output = Bytes;
+
+    fn fresh() -> Deflater {
+        let mut zlib = Compress::new_with_window_bits(Compression::best(), true, WINDOW_BITS);
+        zlib.set_dictionary(&DICTIONARY).expect("a fresh compressor takes a dictionary");
+        Deflater { zlib, block: Vec::new() }
+    }
+
+    fn step(&mut self, head: &Head) -> Result<Bytes, PeerFault> {
+        self.block.clear();
+        block::write(head, &mut self.block);
+        let mut out = Vec::with_capacity(self.block.len() / 2 + 64);
+        let mut rest = &self.block[..];
+        loop {
+            let before = self.zlib.total_in();
+            let status = self.zlib.compress_vec(rest, &mut out, FlushCompress::Sync);
+            rest = &rest[(self.zlib.total_in() - before) as usize..];
+            // All is out once there was room to spare.
+            if rest.is_empty() && out.len() < out.capacity() || !matches!(status, Ok(Status::Ok)) {
+                break;
+            }
+            out.reserve(256);
+        }
+        Ok(out.into())
+    }
+
+    fn is_same(one: &Head, other: &Head) -> bool {
+        one.is_same(other)
+    }
+}
+
+/// Decompresses the header blocks of one direction.
+#[derive(Debug)]
+pub(crate) struct Inflater {
+    zlib: Decompress,
+}
+
+impl Codec for Inflater {
+    type Input = Bytes;
+    type Output = Decoded;
+
+    fn fresh() -> Inflater {
+        Inflater { zlib: Decompress::new_with_window_bits(true, MAX_WINDOW_BITS) }
+    }
+
+    fn step(&mut self, compressed: &Bytes) -> Result<Decoded, PeerFault> {
+        Ok(block::read(&self.inflate(compressed)?.into()))
+    }
+
+    fn is_same(one: &Bytes, other: &Bytes) -> bool {
+        one == other
+    }
+}
+
+impl Inflater {
+    fn inflate(&mut self, compressed: &[u8]) -> Result<Vec<u8>, PeerFault> {
+        let mut out = Vec::with_capacity(1024);
+        let mut rest = compressed;
+        loop {
+            let (before, had) = (self.zlib.total_in(), out.len());
+            let result = self.zlib.decompress_vec(rest, &mut out, FlushDecompress::Sync);
+            let taken = (self.zlib.total_in() - before) as usize;
+            rest = &rest[taken..];
+            match result {
+                Err(error) if error.needs_dictionary().is_some() => {
+                    self.zlib.set_dictionary(&DICTIONARY).map_err(|_| PeerFault::Compression)?;
+                }
+                // The stream ends with the session, not before.
+                Err(_) | Ok(Status::StreamEnd) => return Err(PeerFault::Compression),
+                Ok(_) if rest.is_empty() && out.len() < out.capacity() => return Ok(out),
+                Ok(_) if out.len() == out.capacity() && out.len() < MAX_BLOCK => out.reserve(out.len()),
+                // Too large, or no way forward.
+                Ok(_) if out.len() >= MAX_BLOCK || (taken == 0 && out.len() == had) => {
+                    return Err(PeerFault::Compression);
+                }
+                Ok(_) => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! The end that asks.
+
+use super::{Framing, Multiplexing, Role, Streams};
+use crate::{Body, Chunk, ClientSession, Error, Event, Priority, RequestHead, Session, StreamId, Wire};
+use loadstone_units::Time;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A client's end of a session.
+#[derive(Debug)]
+pub(crate) struct Client<F> {
+    streams: Streams<F>,
+    /// Requests that are not on the wire, the most urgent and of those the earliest first. Their
+    /// heads are compressed when they go, since compression goes by the order on the wire.
+    waiting: BTreeMap<(u8, StreamId), Request>,
+    next_id: u32,
+    next_stream: u32,
+}
+
+#[derive(Debug)]
+struct Request {
+    head: Arc<RequestHead>,
+    body: Body,
+    priority: Priority,
+}
+
+impl<F: Framing> Client<F> {
+    /// The client's end of a new connection.
+    pub(crate) fn new(framing: F, config: &Multiplexing) -> Client<F> {
+        let streams = Streams::new(framing, Role::Client, config);
+        Client { streams, waiting: BTreeMap::new(), next_id: 0, next_stream: 1 }
+    }
+
+    /// Sends a request's head; returns what is left of `room`.
+    fn ask(&mut self, id: StreamId, request: Request, room: u64, out: &mut Wire) -> u64 {
+        let Request { head, body, priority } = request;
+        let stream = self.next_stream;
+        self.next_stream += 2;
+        let end = body.len == 0;
+        self.streams.open(stream, id, priority);
+        let frame = self.streams.framing.request(stream, &head, priority, end);
+        self.streams.note_sent(stream, end);
+        if !end {
+            self.streams.lanes.send(stream, None, body);
+        }
+        self.streams.events.push_back(Event::Sent { id });
+        self.streams.put(frame, room, out)
+    }
+}
+
+impl<F: Framing> Session for Client<F> {
+    fn handle_input(&mut self, _: Time, input: &[Chunk]) -> Result<(), Error> {
+        let result = self.streams.handle_input(input);
+        if self.streams.is_going_away {
+            let refused = std::mem::take(&mut self.waiting).into_keys();
+            self.streams.events.extend(refused.map(|(_, id)| Event::Reset { id }));
+        }
+        result
+    }
+
+    fn handle_close(&mut self, _: Time) -> Result<(), Error> {
+        self.streams.handle_close()
+    }
+
+    fn handle_timeout(&mut self, _: Time) {}
+
+    fn poll_transmit(&mut self, _: Time, room: usize, out: &mut Wire) {
+        let mut room = self.streams.flush(room, out);
+        while room > 0
+            && let Some(((_, id), request)) = self.waiting.pop_first()
+        {
+            room = self.ask(id, request, room, out);
+        }
+        self.streams.transmit(room, out);
+    }
+
+    fn poll_event(&mut self) -> Option<Event> {
+        self.streams.events.pop_front()
+    }
+
+    fn poll_timeout(&self) -> Option<Time> {
+        None
+    }
+
+    fn has_output(&self) -> bool {
+        !self.waiting.is_empty() || self.streams.has_output()
+    }
+}
+
+impl<F: Framing> ClientSession for Client<F> {
+    fn capacity(&self) -> usize {
+        if self.streams.is_going_away {
+            return 0;
+        }
+        self.streams.peer_limit.saturating_sub(self.streams.open.len() + self.waiting.len())
+    }
+
+    fn request(&mut self, head: Arc<RequestHead>, body: Body, priority: Priority) -> StreamId {
+        assert!(self.capacity() > 0, "a request beyond the session's capacity");
+        let id = StreamId(self.next_id);
+        self.next_id += 1;
+        self.waiting.insert((priority.urgency(), id), Request { head, body, priority });
+        id
+    }
+}

@@ -1,0 +1,51 @@
+//! How an end of a session behaves, as far as that is a matter of choice.
+
+use loadstone_units::Bounded;
+use serde::{Deserialize, Serialize};
+
+/// How an end of a session of many streams behaves: what the server decides by, and the
+/// flow-control windows that either end grants the other.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Multiplexing {
+    /// Which response goes next.
+    pub policy: Policy,
+    /// The most bytes of content in a DATA frame, 256 to 16,384.
+    pub frame_bytes: FrameBytes,
+    /// The window of each stream in bytes, 65,536 to 2^31 - 1.
+    pub stream_window: Window,
+    /// The window of the whole session in bytes, 65,536 to 2^31 - 1.
+    pub session_window: Window,
+}
+
+/// The most bytes of content in a DATA frame.
+pub type FrameBytes = Bounded<256, 16_384>;
+/// A flow-control window in bytes.
+pub type Window = Bounded<65_536, 0x7fff_ffff>;
+
+/// Which of the responses that are ready goes next.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Policy {
+    /// The most urgent; of one urgency whole responses in the order of the requests, then
+    /// incremental ones frame by frame in turn (RFC 9218, section 10).
+    #[default]
+    Priority,
+    /// One frame of each in turn, whatever the urgency.
+    RoundRobin,
+    /// One whole response after the other, in the order in which they were ready.
+    FirstComeFirstServed,
+}
+
+impl Default for Multiplexing {
+    /// By priority, frames as large as HTTP/2 lets them be without asking (RFC 9113, section 4.2),
+    /// and the windows that Chromium grants: 6 MB a stream, 15 MB a session.
+    fn default() -> Multiplexing {
+        Multiplexing {
+            policy: Policy::Priority,
+            frame_bytes: Bounded::known(16_384),
+            stream_window: Bounded::known(6 * 1024 * 1024),
+            session_window: Bounded::known(15 * 1024 * 1024),
+        }
+    }
+}

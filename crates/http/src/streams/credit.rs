@@ -1,0 +1,64 @@
+//! What the peer may still send: the receiving side of flow control.
+
+use crate::PeerFault;
+
+/// A window that this end grants to the peer.
+#[derive(Debug)]
+pub(super) struct Credit {
+    window: u32,
+    /// What the peer may still send.
+    left: u32,
+    /// What has been taken in and not been given back.
+    owed: u32,
+}
+
+impl Credit {
+    pub(super) fn new(window: u32) -> Credit {
+        Credit { window, left: window, owed: 0 }
+    }
+
+    /// The peer sends `len` bytes.
+    pub(super) fn take(&mut self, len: u32) -> Result<(), PeerFault> {
+        self.left = self.left.checked_sub(len).ok_or(PeerFault::FlowControl)?;
+        Ok(())
+    }
+
+    /// `len` bytes of what came have been taken in. Returns how much to give back now: half the
+    /// window at least, since each time costs a frame.
+    pub(super) fn give_back(&mut self, len: u64) -> Option<u32> {
+        // What is taken in has come before, so it fits into the window.
+        self.owed += len as u32;
+        if self.owed < self.window / 2 {
+            return None;
+        }
+        self.left += self.owed;
+        Some(std::mem::take(&mut self.owed))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_last_byte_of_the_window_may_come_and_none_beyond() {
+        let mut credit = Credit::new(100);
+        assert_eq!((credit.take(100), credit.take(1)), (Ok(()), Err(PeerFault::FlowControl)));
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_given_back_is_what_was_taken_in_but_for_less_than_half(lens in prop::collection::vec(1_u32..51, 1..50)) {
+            let mut credit = Credit::new(100);
+            let (mut taken, mut given) = (0, 0);
+            for len in lens {
+                credit.take(len).unwrap();
+                taken += len;
+                given += credit.give_back(u64::from(len)).unwrap_or(0);
+                prop_assert!(given <= taken && taken - given < 50);
+                prop_assert_eq!(credit.left, 100 - (taken - given));
+            }
+        }
+    }
+}

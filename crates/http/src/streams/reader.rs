@@ -1,0 +1,175 @@
+//! Cuts one direction of a session into frames, however the bytes arrive.
+
+use crate::{Chunk, PeerFault};
+use bytes::{Bytes, BytesMut};
+
+/// What a reader reports to its session, and asks it.
+pub(super) trait Frames {
+    /// Bytes of a frame's head.
+    fn head_len(&self) -> usize;
+    /// What a frame's head says.
+    fn head(&self, head: &[u8]) -> Result<FrameHead, PeerFault>;
+    /// A frame that is not DATA, complete.
+    fn control(&mut self, head: &[u8], payload: Bytes) -> Result<(), PeerFault>;
+    /// A DATA frame of `len` bytes, padding included.
+    fn data_begins(&mut self, stream: u32, len: u32) -> Result<(), PeerFault>;
+    /// Content of it.
+    fn data(&mut self, stream: u32, len: u64);
+    /// Padding of it.
+    fn padding(&mut self, stream: u32, len: u64);
+    /// The frame was the last one of its stream's message.
+    fn data_ends(&mut self, stream: u32);
+}
+
+/// What a frame's head says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum FrameHead {
+    /// DATA: content of a stream.
+    Data { stream: u32, len: u32, end: bool, padded: bool },
+    /// Any other frame, to be had as a whole.
+    Control { len: u32 },
+}
+
+/// The longest head of a frame.
+const MAX_HEAD: usize = 9;
+
+/// Where in the stream of frames the reader stands.
+#[derive(Default, Debug)]
+pub(super) struct Reader {
+    /// What the peer has to send before the first frame and has not sent.
+    preface: &'static [u8],
+    state: State,
+    /// The beginning of a head, or of a control frame's payload, whose rest has not arrived.
+    partial: BytesMut,
+}
+
+#[derive(Clone, Copy, Default, Debug)]
+enum State {
+    #[default]
+    Head,
+    Control {
+        head: [u8; MAX_HEAD],
+        len: usize,
+    },
+    /// The byte that tells how much padding follows.
+    Padding {
+        stream: u32,
+        left: u32,
+        end: bool,
+    },
+    Data {
+        stream: u32,
+        left: u64,
+        padding: u64,
+        end: bool,
+    },
+}
+
+impl Reader {
+    pub(super) fn new(preface: &'static [u8]) -> Reader {
+        Reader { preface, ..Reader::default() }
+    }
+
+    /// Takes what has arrived and reports what it means.
+    pub(super) fn read(&mut self, input: &[Chunk], frames: &mut impl Frames) -> Result<(), PeerFault> {
+        for chunk in input {
+            let mut chunk = chunk.clone();
+            while !chunk.is_empty() {
+                match (self.state, &mut chunk) {
+                    (State::Data { .. }, chunk) => self.read_data(chunk, frames),
+                    (_, Chunk::Run { .. }) => return Err(PeerFault::BodyInsteadOfHead),
+                    (State::Head, Chunk::Bytes(bytes)) => {
+                        if !self.preface.is_empty() {
+                            self.read_preface(bytes)?;
+                        } else if let Some(head) = self.gather(frames.head_len(), bytes) {
+                            self.begin(&head, frames)?;
+                        }
+                    }
+                    (State::Control { head, len }, Chunk::Bytes(bytes)) => {
+                        if let Some(payload) = self.gather(len, bytes) {
+                            self.state = State::Head;
+                            frames.control(&head[..frames.head_len()], payload)?;
+                        }
+                    }
+                    (State::Padding { stream, left, end }, Chunk::Bytes(bytes)) => {
+                        let padding = u32::from(bytes.split_to(1)[0]);
+                        frames.padding(stream, 1);
+                        // RFC 9113, section 6.1: padding that does not fit is an error of the connection.
+                        let content = left.checked_sub(padding).ok_or(PeerFault::MalformedFrame)?;
+                        self.begin_data(stream, content, padding, end, frames);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn read_preface(&mut self, bytes: &mut Bytes) -> Result<(), PeerFault> {
+        let (expected, rest) = self.preface.split_at(bytes.len().min(self.preface.len()));
+        if bytes.split_to(expected.len()) != expected {
+            return Err(PeerFault::Preface);
+        }
+        self.preface = rest;
+        Ok(())
+    }
+
+    /// Takes from `bytes` towards a piece of `len` bytes; the piece, once it is complete.
+    fn gather(&mut self, len: usize, bytes: &mut Bytes) -> Option<Bytes> {
+        if self.partial.is_empty() && bytes.len() >= len {
+            return Some(bytes.split_to(len));
+        }
+        let missing = len - self.partial.len();
+        self.partial.extend_from_slice(&bytes.split_to(missing.min(bytes.len())));
+        (self.partial.len() == len).then(|| self.partial.split().freeze())
+    }
+
+    /// A frame begins.
+    fn begin(&mut self, head: &[u8], frames: &mut impl Frames) -> Result<(), PeerFault> {
+        match frames.head(head)? {
+            FrameHead::Control { len: 0 } => frames.control(head, Bytes::new())?,
+            FrameHead::Control { len } => {
+                let mut kept = [0; MAX_HEAD];
+                kept[..head.len()].copy_from_slice(head);
+                self.state = State::Control { head: kept, len: len as usize };
+            }
+            FrameHead::Data { stream, len, end, padded } => {
+                frames.data_begins(stream, len)?;
+                if padded {
+                    let left = len.checked_sub(1).ok_or(PeerFault::MalformedFrame)?;
+                    self.state = State::Padding { stream, left, end };
+                } else {
+                    self.begin_data(stream, len, 0, end, frames);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn begin_data(&mut self, stream: u32, content: u32, padding: u32, end: bool, frames: &mut impl Frames) {
+        self.state = State::Data { stream, left: u64::from(content), padding: u64::from(padding), end };
+        self.end_data_if_complete(frames);
+    }
+
+    fn read_data(&mut self, chunk: &mut Chunk, frames: &mut impl Frames) {
+        let State::Data { stream, left, padding, .. } = &mut self.state else { return };
+        if *left > 0 {
+            let taken = chunk.split_to(chunk.len().min(*left)).len();
+            *left -= taken;
+            frames.data(*stream, taken);
+        } else {
+            let taken = chunk.split_to(chunk.len().min(*padding)).len();
+            *padding -= taken;
+            frames.padding(*stream, taken);
+        }
+        self.end_data_if_complete(frames);
+    }
+
+    fn end_data_if_complete(&mut self, frames: &mut impl Frames) {
+        if let State::Data { stream, left: 0, padding: 0, end } = self.state {
+            self.state = State::Head;
+            if end {
+                frames.data_ends(stream);
+            }
+        }
+    }
+}

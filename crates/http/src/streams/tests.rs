@@ -1,0 +1,497 @@
+//! Pairs: a client's and a server's session of SPDY or HTTP/2 joined by wires that a test cuts as
+//! it likes; and peers that break the rules, byte by byte.
+
+use crate::{Body, BodyId, Chunk, ClientSession, Error, Event, Fields, Multiplexing, PeerFault, Policy, Priority};
+use crate::{Protocol, RequestHead, ResponseHead, ServerSession, Session, Sessions, StreamId, Wire};
+use bytes::Bytes;
+use loadstone_units::{Bounded, Time};
+use proptest::prelude::*;
+use std::sync::Arc;
+
+const NOW: Time = Time::ZERO;
+const BOTH: [Protocol; 2] = [Protocol::Spdy31, Protocol::H2];
+
+fn sessions(multiplexing: Multiplexing) -> Sessions {
+    Sessions::new(multiplexing)
+}
+
+fn get(path: &str) -> Arc<RequestHead> {
+    let fields = [("User-Agent", "Loadstone"), ("cookie", "a=1; b=2"), ("accept", "*/*"), ("accept", "text/html")];
+    Arc::new(RequestHead::get("a.test", path, Fields::from_pairs(fields)))
+}
+
+fn ok(len: u64) -> Arc<ResponseHead> {
+    let len = len.to_string();
+    Arc::new(ResponseHead::new(200, Fields::from_pairs([("content-length", &len[..]), ("server", "x")])))
+}
+
+fn body(id: u32, len: u64) -> Body {
+    Body { id: BodyId(id), len }
+}
+
+/// Moves everything from one session to the other, `room` bytes at a time cut at `piece` bytes;
+/// returns how many.
+fn carry(from: &mut dyn Session, to: &mut dyn Session, room: usize, piece: u64) -> Result<u64, Error> {
+    let mut total = 0;
+    loop {
+        let mut wire = Wire::default();
+        from.poll_transmit(NOW, room, &mut wire);
+        if wire.is_empty() {
+            assert!(room < 10 || !from.has_output(), "it has output and gives none");
+            return Ok(total);
+        }
+        assert!(wire.len() <= room as u64, "more than there was room for");
+        total += wire.len();
+        while !wire.is_empty() {
+            let mut input = Vec::new();
+            wire.take(piece.min(wire.len()), &mut input);
+            to.handle_input(NOW, &input)?;
+        }
+    }
+}
+
+/// All events; the pieces of one body count as one if nothing else came between them.
+fn events(session: &mut dyn Session) -> Vec<Event> {
+    let mut all: Vec<Event> = Vec::new();
+    while let Some(event) = session.poll_event() {
+        match (all.last_mut(), &event) {
+            (Some(Event::Data { id, len }), Event::Data { id: next, len: more }) if id == next => *len += more,
+            _ => all.push(event),
+        }
+    }
+    all
+}
+
+/// Both ends of a new session, its beginnings exchanged.
+fn pair(protocol: Protocol, config: Multiplexing) -> (Box<dyn ClientSession>, Box<dyn ServerSession>) {
+    let sessions = sessions(config);
+    let (mut client, mut server) = (sessions.client(protocol), sessions.server(protocol));
+    for _ in 0..2 {
+        carry(client.as_mut(), server.as_mut(), 10_000, 10_000).unwrap();
+        carry(server.as_mut(), client.as_mut(), 10_000, 10_000).unwrap();
+    }
+    (client, server)
+}
+
+/// The order in which bodies leave the server: the ids of their streams.
+fn order_of_data(server: &mut dyn Session, room: usize) -> Vec<u32> {
+    let mut order = Vec::new();
+    loop {
+        let mut wire = Wire::default();
+        server.poll_transmit(NOW, room, &mut wire);
+        if wire.is_empty() {
+            return order;
+        }
+        for chunk in wire.take_all() {
+            if let Chunk::Run { body, .. } = chunk
+                && order.last() != Some(&body.0)
+            {
+                order.push(body.0);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_request_arrives_as_it_was_sent_less_the_case_of_its_names() {
+    for protocol in BOTH {
+        let (mut client, mut server) = pair(protocol, Multiplexing::default());
+        let head = get("/x?y=1");
+        let id = client.request(head.clone(), Body::EMPTY, Priority::at(1));
+        carry(client.as_mut(), server.as_mut(), 10_000, 1).unwrap();
+        assert_eq!(events(client.as_mut()), [Event::Sent { id }]);
+        let events = events(server.as_mut());
+        let [Event::Request { head: arrived, .. }, Event::End { .. }] = &events[..] else { panic!("{events:?}") };
+        assert_eq!((&arrived.method, &arrived.path, &arrived.authority), (&head.method, &head.path, &head.authority));
+        assert_eq!(arrived.scheme, head.scheme);
+        assert_eq!(arrived.fields.get(b"user-agent"), Some(&b"Loadstone"[..]));
+        let accepts = arrived.fields.iter().filter(|(name, _)| *name == b"accept").map(|(_, value)| value);
+        assert_eq!(accepts.collect::<Vec<_>>(), [&b"*/*"[..], b"text/html"]);
+    }
+}
+
+#[test]
+fn a_more_urgent_response_overtakes_one_that_is_under_way() {
+    for protocol in BOTH {
+        let (mut client, mut server) = pair(protocol, Multiplexing::default());
+        let slow = client.request(get("/image"), Body::EMPTY, Priority::at(5));
+        let urgent = client.request(get("/style"), Body::EMPTY, Priority::at(0));
+        carry(client.as_mut(), server.as_mut(), 10_000, 10_000).unwrap();
+        let ids: Vec<StreamId> = events(server.as_mut())
+            .into_iter()
+            .filter_map(|event| if let Event::Request { id, .. } = event { Some(id) } else { None })
+            .collect();
+        // The urgent request was asked for last and left first.
+        assert_eq!(events(client.as_mut()), [Event::Sent { id: urgent }, Event::Sent { id: slow }]);
+        server.respond(ids[1], ok(30_000), body(1, 30_000));
+        server.poll_transmit(NOW, 5_000, &mut Wire::default());
+        server.respond(ids[0], ok(9_000), body(0, 9_000));
+        assert_eq!(order_of_data(server.as_mut(), 5_000), [0, 1]);
+    }
+}
+
+#[test]
+fn policies_decide_the_order_of_frames() {
+    for protocol in BOTH {
+        let order = |policy| {
+            let config = Multiplexing { policy, frame_bytes: Bounded::known(1000), ..Multiplexing::default() };
+            let (mut client, mut server) = pair(protocol, config);
+            for urgency in [5, 0] {
+                client.request(get("/"), Body::EMPTY, Priority::at(urgency));
+            }
+            carry(client.as_mut(), server.as_mut(), 10_000, 10_000).unwrap();
+            // The stream of the more urgent request is 0, and its answer is ready last.
+            [1, 0].into_iter().for_each(|id| server.respond(StreamId(id), ok(2_000), body(id, 2_000)));
+            order_of_data(server.as_mut(), 100_000)
+        };
+        assert_eq!(order(Policy::Priority), [0, 1]);
+        assert_eq!(order(Policy::RoundRobin), [1, 0, 1, 0]);
+        assert_eq!(order(Policy::FirstComeFirstServed), [1, 0]);
+    }
+}
+
+#[test]
+fn no_more_leaves_than_the_windows_let_and_the_rest_when_they_open() {
+    let config = Multiplexing {
+        session_window: Bounded::known(65_536),
+        stream_window: Bounded::known(70_000),
+        ..Default::default()
+    };
+    for (protocol, window) in [(Protocol::Spdy31, 65_536), (Protocol::H2, 65_535)] {
+        let (mut client, mut server) = pair(protocol, config);
+        let id = client.request(get("/"), Body::EMPTY, Priority::default());
+        carry(client.as_mut(), server.as_mut(), 10_000, 10_000).unwrap();
+        server.respond(id, ok(200_000), body(0, 200_000));
+        let mut wire = Wire::default();
+        server.poll_transmit(NOW, usize::MAX, &mut wire);
+        let input = wire.take_all();
+        let runs = |chunk: &Chunk| if let Chunk::Run { len, .. } = chunk { *len } else { 0 };
+        // HTTP/2's client had to say that its window is one byte larger than the usual one.
+        let window = if protocol == Protocol::H2 { window + 1 } else { window };
+        assert_eq!(input.iter().map(runs).sum::<u64>(), window, "{protocol}");
+        assert!(!server.has_output());
+        client.handle_input(NOW, &input).unwrap();
+        for _ in 0..20 {
+            carry(client.as_mut(), server.as_mut(), 10_000, 10_000).unwrap();
+            carry(server.as_mut(), client.as_mut(), 10_000, 10_000).unwrap();
+        }
+        let all = events(client.as_mut());
+        assert_eq!(all.last(), Some(&Event::End { id }));
+    }
+}
+
+#[test]
+fn a_client_asks_for_no_more_at_a_time_than_the_server_lets_it() {
+    for protocol in BOTH {
+        let (mut client, mut server) = pair(protocol, Multiplexing::default());
+        let mut asked = 0;
+        while client.capacity() > 0 {
+            client.request(get("/"), Body::EMPTY, Priority::default());
+            asked += 1;
+        }
+        assert_eq!(asked, 100);
+        carry(client.as_mut(), server.as_mut(), 100_000, 100_000).unwrap();
+        server.respond(StreamId(7), ok(0), Body::EMPTY);
+        carry(server.as_mut(), client.as_mut(), 100_000, 100_000).unwrap();
+        assert_eq!(client.capacity(), 1);
+    }
+}
+
+#[test]
+fn a_session_that_follows_another_sends_the_same_bytes_as_one_that_is_alone() {
+    for protocol in BOTH {
+        let shared = sessions(Multiplexing::default());
+        let heads: Vec<_> = (0..20).map(|at| get(&format!("/{at}"))).collect();
+        let talk = |sessions: &Sessions, order: &[usize]| {
+            let mut client = sessions.client(protocol);
+            for at in order {
+                client.request(heads[*at].clone(), Body::EMPTY, Priority::default());
+            }
+            let mut wire = Wire::default();
+            client.poll_transmit(NOW, usize::MAX, &mut wire);
+            wire.take_all()
+        };
+        for order in [vec![0, 1, 2, 3, 4], vec![0, 1, 2, 5, 6, 3], vec![0, 1, 2, 3, 4], vec![3, 0]] {
+            assert_eq!(talk(&shared, &order), talk(&sessions(Multiplexing::default()), &order));
+        }
+    }
+}
+
+/// What a session's end says to these bytes of the other end, after the usual beginning.
+fn after(mut session: Box<dyn Session>, text: &[&[u8]]) -> (Result<(), Error>, Box<dyn Session>) {
+    session.poll_transmit(NOW, usize::MAX, &mut Wire::default());
+    let input = [Chunk::Bytes(Bytes::from(text.concat()))];
+    (session.handle_input(NOW, &input), session)
+}
+
+fn server_after(protocol: Protocol, text: &[&[u8]]) -> Result<(), Error> {
+    after(sessions(Multiplexing::default()).server(protocol), text).0
+}
+
+const MAGIC: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+
+#[test]
+fn frames_of_http2_that_break_the_rules_end_the_session_rfc9113() {
+    let cases: [(&[u8], PeerFault, &str); 16] = [
+        (b"\0\x40\x01\0\0\0\0\0\x01", PeerFault::FrameTooLarge, "4.2: 16,385 bytes"),
+        (b"\0\0\0\x01\x05\0\0\0\0", PeerFault::UnexpectedFrame, "6.2: HEADERS on stream 0"),
+        (b"\0\0\x01\0\0\0\0\0\0x", PeerFault::UnexpectedFrame, "6.1: DATA on stream 0"),
+        (b"\0\0\x01\0\0\0\0\0\x01x", PeerFault::UnexpectedFrame, "5.1: DATA on an idle stream"),
+        (b"\0\0\x01\x01\x05\0\0\0\x01\x80", PeerFault::Compression, "4.3: index 0"),
+        (b"\0\0\x01\x01\x0d\0\0\0\x01\x01", PeerFault::MalformedFrame, "6.2: more padding than there is room"),
+        (b"\0\0\x01\x04\0\0\0\0\0x", PeerFault::MalformedFrame, "6.5: SETTINGS of 1 byte"),
+        (b"\0\0\0\x04\0\0\0\0\x01", PeerFault::MalformedFrame, "6.5: SETTINGS on a stream"),
+        (b"\0\0\x06\x04\x01\0\0\0\0\0\x01\0\0\0\0", PeerFault::MalformedFrame, "6.5: an ACK with content"),
+        (b"\0\0\x06\x04\0\0\0\0\0\0\x02\0\0\0\x02", PeerFault::MalformedFrame, "6.5.2: ENABLE_PUSH 2"),
+        (b"\0\0\x06\x04\0\0\0\0\0\0\x04\x80\0\0\0", PeerFault::FlowControl, "6.5.2: a window of 2^31"),
+        (b"\0\0\x06\x04\0\0\0\0\0\0\x05\0\0\x10\0", PeerFault::MalformedFrame, "6.5.2: frames of 4,096 bytes"),
+        (b"\0\0\x07\x06\0\0\0\0\01234567", PeerFault::MalformedFrame, "6.7: PING of 7 bytes"),
+        (b"\0\0\x04\x08\0\0\0\0\0\0\0\0\0", PeerFault::MalformedFrame, "6.9: an increment of 0"),
+        (b"\0\0\x04\x08\0\0\0\0\0\x7f\xff\xff\xff", PeerFault::FlowControl, "6.9.1: a window above 2^31 - 1"),
+        (b"\0\0\0\x09\x04\0\0\0\x01", PeerFault::UnexpectedFrame, "6.10: CONTINUATION of nothing"),
+    ];
+    for (frame, fault, why) in cases {
+        assert_eq!(server_after(Protocol::H2, &[MAGIC, frame]), Err(fault.into()), "{why}");
+    }
+    // 5.1.1: streams of a client are odd and rise. The block is a whole request.
+    let request = b"\0\0\x04\x01\x05\0\0\0\x03\x82\x87\x84\x01";
+    let block = b"\x82\x87\x84\x41\x01a";
+    let open = |stream: u8| [&b"\0\0\x06\x01\x05\0\0\0"[..], &[stream], block].concat();
+    assert_eq!(server_after(Protocol::H2, &[MAGIC, &open(3)]), Ok(()));
+    for (first, second) in [(3, 1), (3, 2), (3, 3)] {
+        let result = server_after(Protocol::H2, &[MAGIC, &open(first), &open(second)]);
+        assert_eq!(result, Err(PeerFault::StreamOutOfOrder.into()));
+    }
+    assert_eq!(
+        server_after(Protocol::H2, &[MAGIC, &request[..9], b"\x82\x87\x84\x41"]),
+        Err(PeerFault::Compression.into())
+    );
+    assert_eq!(server_after(Protocol::H2, &[b"GET / HTTP/1.1\r\n"]), Err(PeerFault::Preface.into()));
+    // 6.10: nothing comes between HEADERS and CONTINUATION.
+    let begun = b"\0\0\x01\x01\x01\0\0\0\x01\x82";
+    let result = server_after(Protocol::H2, &[MAGIC, begun, b"\0\0\x08\x06\0\0\0\0\012345678"]);
+    assert_eq!(result, Err(PeerFault::UnexpectedFrame.into()));
+}
+
+#[test]
+fn a_header_block_may_come_in_many_frames_rfc9113_6_10() {
+    let frames: [&[u8]; 4] = [
+        MAGIC,
+        b"\0\0\x02\x01\x01\0\0\0\x01\x82\x87",
+        b"\0\0\0\x09\0\0\0\0\x01",
+        b"\0\0\x04\x09\x04\0\0\0\x01\x84\x41\x01a",
+    ];
+    let (result, mut server) = after(sessions(Multiplexing::default()).server(Protocol::H2), &frames);
+    assert_eq!(result, Ok(()));
+    assert!(
+        matches!(&events(server.as_mut())[..], [Event::Request { head, .. }, Event::End { .. }] if head.path == "/")
+    );
+}
+
+#[test]
+fn padding_is_no_content_and_takes_room_in_the_windows_rfc9113_6_1() {
+    let open = b"\0\0\x06\x01\x04\0\0\0\x01\x83\x87\x84\x41\x01a";
+    let padded = b"\0\0\x06\0\x09\0\0\0\x01\x03ab\0\0\0";
+    let (result, mut server) = after(sessions(Multiplexing::default()).server(Protocol::H2), &[MAGIC, open, padded]);
+    assert_eq!(result, Ok(()));
+    let id = StreamId(0);
+    assert_eq!(events(server.as_mut())[1..], [Event::Data { id, len: 2 }, Event::End { id }]);
+    let all_padding = b"\0\0\x02\0\x09\0\0\0\x01\x02\0";
+    assert_eq!(server_after(Protocol::H2, &[MAGIC, open, all_padding]), Err(PeerFault::MalformedFrame.into()));
+}
+
+#[test]
+fn settings_and_pings_are_answered_and_settings_apply_rfc9113_6_5_3() {
+    let settings = b"\0\0\x06\x04\0\0\0\0\0\0\x03\0\0\0\x05";
+    let ping = b"\0\0\x08\x06\0\0\0\0\012345678";
+    let mut client = sessions(Multiplexing::default()).client(Protocol::H2);
+    client.poll_transmit(NOW, usize::MAX, &mut Wire::default());
+    client.handle_input(NOW, &[Chunk::Bytes(Bytes::from([&settings[..], ping].concat()))]).unwrap();
+    assert_eq!(client.capacity(), 5);
+    let mut wire = Wire::default();
+    client.poll_transmit(NOW, usize::MAX, &mut wire);
+    let answers =
+        [Bytes::from_static(b"\0\0\0\x04\x01\0\0\0\0"), Bytes::from_static(b"\0\0\x08\x06\x01\0\0\0\012345678")];
+    assert_eq!(wire.take_all(), answers.map(Chunk::Bytes));
+}
+
+#[test]
+fn frames_of_spdy_that_break_the_rules_end_the_session_draft3() {
+    let cases: [(&[u8], PeerFault, &str); 10] = [
+        (b"\x80\x02\0\x06\0\0\0\x04\0\0\0\x01", PeerFault::WrongVersion, "version 2"),
+        (b"\x80\x03\0\x01\0\x01\0\x01", PeerFault::FrameTooLarge, "65,537 bytes of a control frame"),
+        (b"\0\0\0\0\0\0\0\x01x", PeerFault::UnexpectedFrame, "DATA on stream 0"),
+        (b"\0\0\0\x01\0\0\0\x01x", PeerFault::UnexpectedFrame, "DATA on a stream that nobody opened"),
+        (b"\x80\x03\0\x01\0\0\0\x04\0\0\0\x01", PeerFault::MalformedFrame, "SYN_STREAM of 4 bytes"),
+        (b"\x80\x03\0\x01\0\0\0\x0c\0\0\0\x01\0\0\0\0\0\0xy", PeerFault::Compression, "no zlib"),
+        (b"\x80\x03\0\x04\0\0\0\x06\0\0\0\x01\0\0", PeerFault::MalformedFrame, "SETTINGS with half an entry"),
+        (b"\x80\x03\0\x06\0\0\0\x01x", PeerFault::MalformedFrame, "PING of 1 byte"),
+        (b"\x80\x03\0\x09\0\0\0\x08\0\0\0\0\0\0\0\0", PeerFault::MalformedFrame, "a delta of 0"),
+        (b"\x80\x03\0\x09\0\0\0\x08\0\0\0\0\x7f\xff\xff\xff", PeerFault::FlowControl, "a window above 2^31 - 1"),
+    ];
+    for (frame, fault, why) in cases {
+        assert_eq!(server_after(Protocol::Spdy31, &[frame]), Err(fault.into()), "{why}");
+    }
+}
+
+#[test]
+fn a_ping_is_answered_if_it_is_the_peers_draft3_2_6_5() {
+    for (id, answers) in [(1_u8, 1), (2, 0)] {
+        let ping = [&b"\x80\x03\0\x06\0\0\0\x04\0\0\0"[..], &[id]].concat();
+        let (result, mut server) = after(sessions(Multiplexing::default()).server(Protocol::Spdy31), &[&ping]);
+        assert_eq!(result, Ok(()));
+        let mut wire = Wire::default();
+        server.poll_transmit(NOW, usize::MAX, &mut wire);
+        assert_eq!(wire.take_all(), vec![Chunk::Bytes(ping.into()); answers]);
+    }
+}
+
+#[test]
+fn a_stream_that_the_peer_resets_is_over_and_the_others_go_on() {
+    let frames: [(Protocol, &[u8]); 2] = [
+        (Protocol::Spdy31, b"\x80\x03\0\x03\0\0\0\x08\0\0\0\x01\0\0\0\x05"),
+        (Protocol::H2, b"\0\0\x04\x03\0\0\0\0\x01\0\0\0\x08"),
+    ];
+    for (protocol, reset) in frames {
+        let (mut client, mut server) = pair(protocol, Multiplexing::default());
+        let ids: Vec<StreamId> = (0..2).map(|_| client.request(get("/"), Body::EMPTY, Priority::default())).collect();
+        carry(client.as_mut(), server.as_mut(), 10_000, 10_000).unwrap();
+        events(client.as_mut());
+        client.handle_input(NOW, &[Chunk::Bytes(Bytes::from_static(reset))]).unwrap();
+        // The server answers both: it has not heard.
+        ids.iter().for_each(|id| server.respond(*id, ok(10), body(id.0, 10)));
+        carry(server.as_mut(), client.as_mut(), 10_000, 10_000).unwrap();
+        let all = events(client.as_mut());
+        assert_eq!(all[0], Event::Reset { id: ids[0] });
+        assert_eq!(all.last(), Some(&Event::End { id: ids[1] }));
+        assert!(all[1..].iter().all(|event| !matches!(event, Event::Data { id, .. } if *id == ids[0])));
+        assert_eq!(client.capacity(), 100);
+    }
+}
+
+#[test]
+fn what_a_peer_that_goes_away_has_not_taken_is_given_back() {
+    let frames: [(Protocol, &[u8]); 2] = [
+        (Protocol::Spdy31, b"\x80\x03\0\x07\0\0\0\x08\0\0\0\x01\0\0\0\0"),
+        (Protocol::H2, b"\0\0\x08\x07\0\0\0\0\0\0\0\0\x01\0\0\0\0"),
+    ];
+    for (protocol, goaway) in frames {
+        let (mut client, _) = pair(protocol, Multiplexing::default());
+        let ids: Vec<StreamId> = (0..3).map(|_| client.request(get("/"), Body::EMPTY, Priority::default())).collect();
+        let mut wire = Wire::default();
+        // Room for the heads of two.
+        while !events(client.as_mut()).contains(&Event::Sent { id: ids[1] }) {
+            client.poll_transmit(NOW, 1, &mut wire);
+        }
+        client.handle_input(NOW, &[Chunk::Bytes(Bytes::from_static(goaway))]).unwrap();
+        assert_eq!(events(client.as_mut()), [Event::Reset { id: ids[1] }, Event::Reset { id: ids[2] }]);
+        assert_eq!(client.capacity(), 0);
+    }
+}
+
+#[test]
+fn a_peer_that_asks_and_does_not_read_is_left() {
+    let ping = b"\0\0\x08\x06\0\0\0\0\012345678";
+    let flood: Vec<&[u8]> = std::iter::once(MAGIC).chain(std::iter::repeat_n(&ping[..], 20_000)).collect();
+    assert_eq!(server_after(Protocol::H2, &flood), Err(PeerFault::Flood.into()));
+}
+
+#[test]
+fn a_head_that_is_no_request_ends_its_stream_alone() {
+    // :method and :scheme alone; then a whole request, which uses the same compression.
+    let frames: [&[u8]; 3] =
+        [MAGIC, b"\0\0\x02\x01\x05\0\0\0\x01\x82\x87", b"\0\0\x06\x01\x05\0\0\0\x03\x82\x87\x84\x41\x01a"];
+    let (result, mut server) = after(sessions(Multiplexing::default()).server(Protocol::H2), &frames);
+    assert_eq!(result, Ok(()));
+    assert!(matches!(&events(server.as_mut())[..], [Event::Request { id: StreamId(1), .. }, Event::End { .. }]));
+    let mut wire = Wire::default();
+    server.poll_transmit(NOW, usize::MAX, &mut wire);
+    assert_eq!(wire.take_all()[0], Chunk::Bytes(Bytes::from_static(b"\0\0\x04\x03\0\0\0\0\x01\0\0\0\x01")));
+}
+
+proptest! {
+    #[test]
+    fn every_message_arrives_whole_however_the_bytes_are_cut(
+        protocol in prop::sample::select(BOTH.to_vec()),
+        policy in prop::sample::select(vec![Policy::Priority, Policy::RoundRobin, Policy::FirstComeFirstServed]),
+        exchanges in prop::collection::vec((0_u64..100_000, 0_u64..200_000, 0_u8..8), 1..12),
+        rooms in prop::collection::vec(20_usize..30_000, 8),
+        pieces in prop::collection::vec(1_u64..5_000, 8),
+    ) {
+        let config = Multiplexing { policy, session_window: Bounded::known(65_536), stream_window: Bounded::known(65_536), ..Default::default() };
+        let sessions = sessions(config);
+        let (mut client, mut server) = (sessions.client(protocol), sessions.server(protocol));
+        let mut got = vec![(0_u64, false); exchanges.len()];
+        let mut uploads = vec![(0_u64, false); exchanges.len()];
+        let mut asked = Vec::new();
+        for (at, (upload, _, urgency)) in exchanges.iter().enumerate() {
+            let body = if *upload == 0 { Body::EMPTY } else { body(1000 + at as u32, *upload) };
+            let id = client.request(get(&format!("/{at}")), body, Priority::at(*urgency));
+            prop_assert_eq!(id, StreamId(at as u32));
+        }
+        for turn in 0..10_000 {
+            let (room, piece) = (rooms[turn % 8], pieces[turn % 8]);
+            let up = carry(client.as_mut(), server.as_mut(), room, piece).unwrap();
+            for event in events(server.as_mut()) {
+                match event {
+                    Event::Request { id, head } => {
+                        let at: usize = std::str::from_utf8(&head.path[1..]).unwrap().parse().unwrap();
+                        asked.push((id, at));
+                    }
+                    Event::Data { id, len } => {
+                        let at = asked.iter().find(|(asked, _)| *asked == id).unwrap().1;
+                        uploads[at].0 += len;
+                    }
+                    Event::End { id } => {
+                        let at = asked.iter().find(|(asked, _)| *asked == id).unwrap().1;
+                        uploads[at].1 = true;
+                        server.respond(id, ok(exchanges[at].1), body(at as u32, exchanges[at].1));
+                    }
+                    _ => prop_assert!(false),
+                }
+            }
+            let down = carry(server.as_mut(), client.as_mut(), room, piece).unwrap();
+            for event in events(client.as_mut()) {
+                match event {
+                    Event::Data { id, len } => got[id.0 as usize].0 += len,
+                    Event::End { id } => got[id.0 as usize].1 = true,
+                    Event::Sent { .. } | Event::Response { .. } => {}
+                    _ => prop_assert!(false),
+                }
+            }
+            if up + down == 0 {
+                break;
+            }
+        }
+        let expected: Vec<_> = exchanges.iter().map(|(_, down, _)| (*down, true)).collect();
+        prop_assert_eq!(got, expected);
+        let expected: Vec<_> = exchanges.iter().map(|(up, _, _)| (*up, true)).collect();
+        prop_assert_eq!(uploads, expected);
+        prop_assert_eq!((client.handle_close(NOW), server.handle_close(NOW)), (Ok(()), Ok(())));
+        prop_assert!(!client.has_output() && !server.has_output());
+    }
+
+    #[test]
+    fn no_input_breaks_a_session(
+        protocol in prop::sample::select(BOTH.to_vec()),
+        frames in prop::collection::vec((any::<[u8; 9]>(), prop::collection::vec(any::<u8>(), 0..40)), 0..20),
+        with_run in any::<bool>(),
+    ) {
+        let sessions = sessions(Multiplexing::default());
+        let (mut client, mut server) = (sessions.client(protocol), sessions.server(protocol));
+        client.request(get("/"), Body::EMPTY, Priority::default());
+        let mut wire = Wire::default();
+        client.poll_transmit(NOW, usize::MAX, &mut wire);
+        server.handle_input(NOW, &wire.take_all()).unwrap();
+        for (head, payload) in frames {
+            let mut input = vec![Chunk::Bytes(Bytes::copy_from_slice(&head)), Chunk::Bytes(payload.into())];
+            if with_run {
+                input.push(Chunk::Run { body: BodyId(0), offset: 0, len: 10 });
+            }
+            for session in [client.as_mut() as &mut dyn Session, server.as_mut()] {
+                let _any = session.handle_input(NOW, &input);
+                session.poll_transmit(NOW, 1000, &mut Wire::default());
+            }
+        }
+    }
+}
