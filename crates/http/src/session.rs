@@ -51,6 +51,20 @@ pub enum Event {
     },
 }
 
+impl Event {
+    /// The stream that it happened on.
+    pub fn stream(&self) -> StreamId {
+        match self {
+            Event::Sent { id }
+            | Event::Request { id, .. }
+            | Event::Response { id, .. }
+            | Event::Data { id, .. }
+            | Event::End { id }
+            | Event::Reset { id } => *id,
+        }
+    }
+}
+
 /// One connection's protocol, seen from one of its ends.
 ///
 /// Four kinds of method are all it has: `handle_*` tells it what the world did, `poll_*` asks what

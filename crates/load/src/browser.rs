@@ -11,7 +11,7 @@ pub use graph::Graph;
 use crate::page::{ActivityId, HostId, Page, Task};
 use crate::{Action, Closed, ConnId, Peer, Row};
 use graph::Progress;
-use loadstone_http::{Chunk, ClientSession, Event, Protocol, StreamId, Wire};
+use loadstone_http::{Chunk, ClientSession, Event, Protocol, Sessions, StreamId, Wire};
 use loadstone_units::Time;
 use pool::Pool;
 use std::collections::VecDeque;
@@ -25,12 +25,14 @@ const RETRIES: u32 = 3;
 const PATIENCE: Duration = Duration::from_secs(300);
 
 /// How a browser behaves.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Debug)]
 pub struct Config {
-    /// The most connections to a host at a time.
+    /// The most connections to a host at a time, where one carries one request at a time.
     pub connections: u32,
     /// What they speak.
     pub protocol: Protocol,
+    /// Where their sessions come from.
+    pub sessions: Arc<Sessions>,
 }
 
 /// A browser that loads one page.
@@ -68,8 +70,8 @@ pub struct End {
 struct Connection {
     host: HostId,
     stage: Stage,
-    /// The objects asked for, by the numbers of their streams.
-    streams: Vec<ActivityId>,
+    /// The objects asked for, by the numbers of their streams; none where the stream was reset.
+    streams: Vec<Option<ActivityId>>,
     /// When something last came or went out.
     heard: Time,
 }
@@ -93,7 +95,8 @@ impl Connection {
 impl Browser {
     /// A browser that has not begun to load `page`.
     pub fn new(page: Arc<Page>, graph: Arc<Graph>, config: Config) -> Browser {
-        let pools = page.hosts.iter().map(|_| Pool::new(config.connections)).collect();
+        let limit = if config.protocol.is_multiplexed() { 1 } else { config.connections };
+        let pools = page.hosts.iter().map(|_| Pool::new(limit)).collect();
         let needed = page.fetches().filter(|(activity, _)| activity.needed).count();
         Browser {
             config,
@@ -182,8 +185,8 @@ impl Browser {
                 && let Some(object) = pool.take()
             {
                 let fetch = self.page.fetch(object);
-                session.request(fetch.request.clone(), fetch.upload);
-                streams.push(object);
+                session.request(fetch.request.clone(), fetch.upload, fetch.priority);
+                streams.push(Some(object));
                 self.waterfall[object.0 as usize].connection = Some(conn.0);
             }
             *heard = now;
@@ -197,22 +200,27 @@ impl Browser {
         }
     }
 
-    /// Notes what a session tells; whether a response ended.
+    /// Notes what a session tells; whether a stream ended.
     fn drain_events(&mut self, now: Time, conn: ConnId) -> bool {
-        let mut ended = false;
+        let (mut ended, mut reset) = (false, Vec::new());
         let connection = &mut self.connections[conn.0 as usize];
         while let Some(event) = connection.session().and_then(|session| session.poll_event()) {
-            let object = |id: StreamId| connection.streams[id.0 as usize];
+            let StreamId(stream) = event.stream();
+            let Some(object) = connection.streams[stream as usize] else { continue };
+            let row = &mut self.waterfall[object.0 as usize];
             match event {
-                Event::Sent { id } => self.waterfall[object(id).0 as usize].sent = Some(now),
-                Event::Response { id, .. } => self.waterfall[object(id).0 as usize].first_byte = Some(now),
-                Event::Data { id, len } => self.progress.handle_bytes(now, object(id), len),
-                Event::End { id } => {
-                    let object = object(id);
+                Event::Sent { .. } => row.sent = Some(now),
+                Event::Response { .. } => row.first_byte = Some(now),
+                Event::Data { len, .. } => self.progress.handle_bytes(now, object, len),
+                Event::End { .. } => {
                     ended = true;
-                    self.waterfall[object.0 as usize].last_byte = Some(now);
+                    row.last_byte = Some(now);
                     self.progress.handle_end(now, object);
                     self.missing -= u32::from(self.page.activities[object.0 as usize].needed);
+                }
+                Event::Reset { .. } => {
+                    connection.streams[stream as usize] = None;
+                    reset.push(object);
                 }
                 Event::Request { .. } => unreachable!("a client's session is asked nothing"),
             }
@@ -220,7 +228,12 @@ impl Browser {
         if self.missing == 0 && self.end.is_none() {
             self.end = Some(End { at: now, completed: true });
         }
-        ended
+        let freed = ended || !reset.is_empty();
+        for object in reset {
+            self.attempts[object.0 as usize] += 1;
+            self.ask_again(now, object);
+        }
+        freed
     }
 
     /// The connection may take another request.
@@ -238,7 +251,7 @@ impl Browser {
         let waterfall = &self.waterfall;
         let owes = |connection: &Connection| match connection.stage {
             Stage::Established(_) => {
-                connection.streams.iter().any(|object| waterfall[object.0 as usize].last_byte.is_none())
+                connection.streams.iter().flatten().any(|object| waterfall[object.0 as usize].last_byte.is_none())
             }
             // Before that it is the transport's to give up.
             Stage::Connecting | Stage::Ended => false,
@@ -263,29 +276,33 @@ impl Browser {
             Stage::Established(_) => true,
             Stage::Ended => return,
         };
-        let mut owed = std::mem::take(&mut connection.streams);
-        owed.retain(|object| self.waterfall[object.0 as usize].last_byte.is_none());
+        let streams = std::mem::take(&mut connection.streams);
+        let is_owed = |object: &ActivityId| self.waterfall[object.0 as usize].last_byte.is_none();
+        let owed: Vec<ActivityId> = streams.into_iter().flatten().filter(is_owed).collect();
         let pool = &mut self.pools[host.0 as usize];
         pool.lose(conn, established);
         let hopeless = pool.failed_rounds() > RETRIES;
         for (place, object) in owed.into_iter().enumerate() {
             // The one that was waited for is to blame; those behind it had no turn.
-            let attempts = &mut self.attempts[object.0 as usize];
-            *attempts += u32::from(place == 0);
-            if *attempts > RETRIES {
-                self.abandon(now, object);
-            } else {
-                self.progress.restart(object);
-                let row = &mut self.waterfall[object.0 as usize];
-                *row = Row { found: row.found, ..Row::default() };
-                self.want(object);
-            }
+            self.attempts[object.0 as usize] += u32::from(place == 0);
+            self.ask_again(now, object);
         }
         while hopeless && let Some(object) = self.pools[host.0 as usize].take() {
             self.abandon(now, object);
         }
         self.stir(host);
         self.advance(now);
+    }
+
+    /// An object's response did not come: it is asked for anew, unless that has been tried too often.
+    fn ask_again(&mut self, now: Time, object: ActivityId) {
+        if self.attempts[object.0 as usize] > RETRIES {
+            return self.abandon(now, object);
+        }
+        self.progress.restart(object);
+        let row = &mut self.waterfall[object.0 as usize];
+        *row = Row { found: row.found, ..Row::default() };
+        self.want(object);
     }
 
     /// An object cannot be had. If the page needs it, the load is over.
@@ -299,7 +316,7 @@ impl Browser {
 impl Peer for Browser {
     fn handle_open(&mut self, now: Time, conn: ConnId, protocol: Protocol) {
         let connection = &mut self.connections[conn.0 as usize];
-        connection.stage = Stage::Established(protocol.client());
+        connection.stage = Stage::Established(self.config.sessions.client(protocol));
         self.pools[connection.host.0 as usize].established();
         self.offer(conn);
         self.advance(now);
@@ -312,6 +329,10 @@ impl Peer for Browser {
         };
         *heard = now;
         let result = session.handle_input(now, input);
+        if session.has_output() {
+            // Answers of the session's own: to settings, or room in a window.
+            self.actions.push_back(Action::Transmit { conn });
+        }
         if self.drain_events(now, conn) {
             self.offer(conn);
         }

@@ -3,7 +3,7 @@
 use crate::page::{ActivityId, HostId, Page};
 use crate::{Action, Closed, ConnId, Peer};
 use bytes::Bytes;
-use loadstone_http::{Body, Chunk, Event, Fields, Protocol, ResponseHead, ServerSession, StreamId, Wire};
+use loadstone_http::{Body, Chunk, Event, Fields, Protocol, ResponseHead, ServerSession, Sessions, StreamId, Wire};
 use loadstone_units::Time;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
@@ -47,6 +47,7 @@ impl Catalogue {
 #[derive(Debug)]
 pub struct Origin {
     catalogue: Arc<Catalogue>,
+    maker: Arc<Sessions>,
     sessions: BTreeMap<ConnId, Session>,
     thinking: BinaryHeap<Reverse<Thought>>,
     actions: VecDeque<Action>,
@@ -69,9 +70,10 @@ struct Thought {
 }
 
 impl Origin {
-    /// A server that nobody has asked anything.
-    pub fn new(catalogue: Arc<Catalogue>) -> Origin {
-        Origin { catalogue, sessions: BTreeMap::new(), thinking: BinaryHeap::new(), actions: VecDeque::new() }
+    /// A server that nobody has asked anything; it takes its sessions from `maker`.
+    pub fn new(catalogue: Arc<Catalogue>, maker: Arc<Sessions>) -> Origin {
+        let (thinking, actions) = (BinaryHeap::new(), VecDeque::new());
+        Origin { catalogue, maker, sessions: BTreeMap::new(), thinking, actions }
     }
 
     fn drain_events(&mut self, now: Time, conn: ConnId) {
@@ -88,6 +90,7 @@ impl Origin {
                     self.answer(now, conn, id, object);
                 }
                 Event::Data { .. } => {}
+                Event::Reset { id } => self.session(conn).arriving.retain(|(stream, _)| *stream != id),
                 Event::Sent { .. } | Event::Response { .. } => unreachable!("a server's session asks for nothing"),
             }
         }
@@ -121,7 +124,14 @@ impl Origin {
         // The connection may have failed while the server was thinking.
         if let Some(session) = self.sessions.get_mut(&conn) {
             session.engine.respond(stream, head, body);
-            self.actions.push_back(Action::Transmit { conn });
+            self.transmit(conn);
+        }
+    }
+
+    fn transmit(&mut self, conn: ConnId) {
+        let action = Action::Transmit { conn };
+        if self.actions.back() != Some(&action) {
+            self.actions.push_back(action);
         }
     }
 
@@ -134,7 +144,11 @@ impl Origin {
 
 impl Peer for Origin {
     fn handle_open(&mut self, _: Time, conn: ConnId, protocol: Protocol) {
-        self.sessions.insert(conn, Session { engine: protocol.server(), arriving: VecDeque::new() });
+        let engine = self.maker.server(protocol);
+        if engine.has_output() {
+            self.transmit(conn);
+        }
+        self.sessions.insert(conn, Session { engine, arriving: VecDeque::new() });
     }
 
     fn handle_input(&mut self, now: Time, conn: ConnId, input: &[Chunk]) {
@@ -143,6 +157,8 @@ impl Peer for Origin {
         self.drain_events(now, conn);
         if result.is_err() {
             self.drop_session(conn);
+        } else if self.session(conn).engine.has_output() {
+            self.transmit(conn);
         }
     }
 

@@ -14,7 +14,7 @@ pub mod synthetic;
 pub use file::{ComputeSpec, Field, HostSpec, Need, ObjectSpec, On, PageError, PageFile};
 pub use summary::{KindSummary, Summary};
 
-use loadstone_http::{Body, RequestHead, ResponseHead};
+use loadstone_http::{Body, Priority, RequestHead, ResponseHead};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -83,6 +83,8 @@ pub struct Fetch {
     pub host: HostId,
     /// What sort of thing it is, for people: `html`, `css`, `js`, `image`, `font`, ...
     pub kind: String,
+    /// How urgent the browser takes it to be.
+    pub priority: Priority,
     /// The head of the request.
     pub request: Arc<RequestHead>,
     /// The body of the request, nearly always empty.

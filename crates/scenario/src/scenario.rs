@@ -1,6 +1,6 @@
 //! What one run is.
 
-use loadstone_http::Protocol;
+use loadstone_http::{Multiplexing, Protocol};
 use loadstone_load::page::PageFile;
 use loadstone_net::{Network, tcp, tls::Tls};
 use loadstone_units::{Bounded, OutOfRange};
@@ -41,6 +41,8 @@ pub struct Variant {
     pub servers: Option<Servers>,
     /// The most connections to a host at a time.
     pub connections: Connections,
+    /// How sessions of many streams behave (SPDY, HTTP/2).
+    pub multiplexing: Multiplexing,
     /// The servers' TCP.
     pub tcp: tcp::Config,
     /// The client's TCP.

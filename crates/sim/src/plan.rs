@@ -1,6 +1,7 @@
 //! A scenario made ready to be run.
 
 use crate::world::World;
+use loadstone_http::Sessions;
 use loadstone_load::page::{HostId, Page, PageError};
 use loadstone_load::{BrowserConfig, Catalogue, Graph};
 use loadstone_net::Network;
@@ -18,6 +19,7 @@ pub struct Plan {
     pub(crate) catalogues: Vec<Arc<Catalogue>>,
     pub(crate) network: Network,
     pub(crate) variant: Variant,
+    pub(crate) sessions: Arc<Sessions>,
     seed: Seed,
 }
 
@@ -45,6 +47,7 @@ impl Plan {
             catalogues: Catalogue::all(&page).into_iter().map(Arc::new).collect(),
             network: scenario.network.clone(),
             variant: scenario.variant.clone(),
+            sessions: Arc::new(Sessions::new(scenario.variant.multiplexing)),
             seed: Seed(scenario.seed),
             page,
         })
@@ -66,7 +69,11 @@ impl Plan {
     }
 
     pub(crate) fn browser(&self) -> BrowserConfig {
-        BrowserConfig { connections: self.variant.connections.get(), protocol: self.variant.protocol }
+        BrowserConfig {
+            connections: self.variant.connections.get(),
+            protocol: self.variant.protocol,
+            sessions: self.sessions.clone(),
+        }
     }
 
     /// The TLS of the connections to `host`.

@@ -58,7 +58,11 @@ impl<'a> World<'a> {
             plan,
             now: Time::ZERO,
             browser: Browser::new(plan.page.clone(), plan.graph.clone(), plan.browser()),
-            origins: plan.catalogues.iter().map(|catalogue| Origin::new(catalogue.clone())).collect(),
+            origins: plan
+                .catalogues
+                .iter()
+                .map(|catalogue| Origin::new(catalogue.clone(), plan.sessions.clone()))
+                .collect(),
             connections: Vec::new(),
             alarms,
             alarmed: Vec::new(),

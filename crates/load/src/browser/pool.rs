@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 /// Objects are not bound to a connection: each connection, when established or idle, takes the next
 /// object of the list, in page order. As many connections are open or being opened as there are
 /// objects to carry, up to the limit. A pipelining connection takes all that wait at once, so one
-/// is enough while it is free.
+/// is enough while it is free; one of a protocol with many streams is all that there is.
 #[derive(Debug)]
 pub(super) struct Pool {
     limit: u32,
@@ -91,7 +91,7 @@ impl Pool {
     pub(super) fn openings(&mut self, protocol: Protocol) -> u32 {
         let wanted = match protocol {
             Protocol::Http1 => self.waiting.len() as u32,
-            Protocol::Http1Pipelining => u32::from(!self.waiting.is_empty()),
+            Protocol::Http1Pipelining | Protocol::Spdy31 | Protocol::H2 => u32::from(!self.waiting.is_empty()),
         };
         let count = wanted.saturating_sub(self.connecting).min(self.limit - self.open);
         self.open += count;

@@ -3,7 +3,7 @@
 use super::file::{ComputeSpec, HostSpec, Need, ObjectSpec, On, PageError, PageFile};
 use super::heads::{self, TooSmall};
 use super::{Activity, ActivityId, Dependency, Fetch, Host, HostId, Page, Task, Trigger};
-use loadstone_http::{Body, BodyId};
+use loadstone_http::{Body, BodyId, Priority, Scheme};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -241,10 +241,12 @@ fn fetch(index: usize, object: &ObjectSpec, hosts: &mut Hosts<'_>) -> Result<Fet
         None => heads::sized_response(status, &authority, body_len, object.response_header_bytes)
             .map_err(|error| too_small("response_header_bytes", object.response_header_bytes, error))?,
     };
+    let kind = object.kind.clone().unwrap_or_else(|| kind_of(&path, index).to_owned());
     Ok(Fetch {
         host,
-        kind: object.kind.clone().unwrap_or_else(|| kind_of(&path, index).to_owned()),
-        request: Arc::new(request),
+        priority: object.urgency.map_or_else(|| priority_of(&kind), |urgency| Priority::at(urgency.get() as u8)),
+        kind,
+        request: Arc::new(request.over(if url.secure { Scheme::Https } else { Scheme::Http })),
         upload: Body { id: BodyId(index as u32), len: upload_len },
         response: Arc::new(response),
         body: Body { id: BodyId(index as u32), len: body_len },
@@ -265,6 +267,16 @@ fn kind_of(path: &str, index: usize) -> &'static str {
         _ if index == 0 => "html",
         _ => "other",
     }
+}
+
+/// How urgent an object of this sort is: as Chromium has it, counted from its most urgent class,
+/// for scripts and styles that stand in the document's head and for images out of view.
+fn priority_of(kind: &str) -> Priority {
+    Priority::at(match kind {
+        "html" | "css" => 0,
+        "js" | "font" | "xhr" | "json" => 1,
+        _ => 3,
+    })
 }
 
 /// A URL as an error shows it.

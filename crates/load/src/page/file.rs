@@ -1,5 +1,6 @@
 //! Pages as they are written down: the page file (`.page.json`).
 
+use loadstone_units::Bounded;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -61,6 +62,9 @@ pub struct ObjectSpec {
     /// list: it is asked for at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub needs: Option<Vec<Need>>,
+    /// How urgent the browser takes it to be, 0 (most) to 7 (RFC 9218); by its kind if it is left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub urgency: Option<Bounded<0, 7>>,
     /// Whether the page is not loaded without it; `true` if it is left out, and for the root.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub needed: Option<bool>,

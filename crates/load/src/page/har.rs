@@ -252,6 +252,7 @@ fn described(fetched: &Fetched<'_>, notes: &mut Notes) -> ObjectSpec {
         method: (method != "GET").then_some(method),
         status: (status != 200).then_some(status),
         upload_bytes: (upload > 0).then_some(upload),
+        urgency: fetched.urgency(),
         request_header_bytes: request_size.filter(|_| request_fields.is_none()),
         response_header_bytes: response_size.filter(|_| response_fields.is_none()),
         request_fields,

@@ -34,7 +34,7 @@ pub(super) fn sized_request(
     let with = |padding: Option<&str>| {
         let length = (upload > 0).then(|| ("content-length", upload.to_string()));
         let known = REQUEST_FIELDS.into_iter().map(|(name, value)| (name, value.to_owned())).chain(length);
-        let fields = Fields::from_pairs(known.chain(padding.map(|text| ("cookie", text.to_owned()))));
+        let fields = Fields::from_pairs(known.chain(padding.map(|text| ("cookie", crumbs(text)))));
         RequestHead::new(method.to_owned().into(), authority.to_owned().into(), path.to_owned().into(), fields)
     };
     pad(size, REQUEST_HEADER_BYTES, authority, with, RequestHead::http1_len)
@@ -85,6 +85,23 @@ fn padding(authority: &str, count: usize) -> String {
     let seed = authority.bytes().fold(0, |seed: u64, byte| seed.wrapping_mul(131).wrapping_add(u64::from(byte)));
     let mut stream = loadstone_units::Seed(seed).stream("page.padding");
     (0..count).map(|_| LETTERS[(stream.next_u64() >> 58) as usize] as char).collect()
+}
+
+/// The same text as a list of cookies, as sites set them: several, of some twenty characters each.
+/// HTTP/2 sends and remembers each by itself (RFC 9113, section 8.2.3).
+fn crumbs(text: &str) -> String {
+    const CRUMB: usize = 24;
+    let shape = |(at, letter)| match at % CRUMB {
+        2 => '=',
+        22 => ';',
+        23 => ' ',
+        _ => letter,
+    };
+    let mut crumbs: String = text.chars().enumerate().map(shape).collect();
+    // A list does not end with what separates.
+    let end = crumbs.trim_end_matches([';', ' ']).len();
+    crumbs.replace_range(end.., &"x".repeat(text.len() - end));
+    crumbs
 }
 
 /// A request's head with fields of its own.

@@ -14,6 +14,11 @@ pub struct Config {
     pub iw: InitialWindow,
     /// The congestion control.
     pub cc: Congestion,
+    /// How many bytes the program may write beyond what has been sent (Linux's TCP_NOTSENT_LOWAT),
+    /// 2 KiB to 1 GiB; the profile's if it is left out. The less, the later is it decided what goes
+    /// next.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub notsent_lowat: Option<Bounded<2048, 0x4000_0000>>,
 }
 
 /// An initial window in segments.
@@ -93,8 +98,17 @@ pub(super) struct Constants {
     pub(super) retries: u32,
 }
 
+impl Config {
+    /// The constants of the profile, with what the configuration says otherwise.
+    pub(super) fn constants(&self) -> Constants {
+        let constants = self.profile.constants();
+        let notsent_lowat = self.notsent_lowat.map_or(constants.notsent_lowat, |bytes| u64::from(bytes.get()));
+        Constants { notsent_lowat, ..constants }
+    }
+}
+
 impl Profile {
-    pub(super) const fn constants(self) -> Constants {
+    const fn constants(self) -> Constants {
         match self {
             Profile::Textbook => Constants {
                 // 1500 bytes less 20 for IP, 20 for TCP, 12 for the timestamps.

@@ -41,7 +41,7 @@ impl Endpoint {
     }
 
     fn new(config: &Config, state: State) -> Endpoint {
-        let constants = config.profile.constants();
+        let constants = config.constants();
         Endpoint {
             constants,
             state,

@@ -67,14 +67,14 @@ impl Rtt {
 
 #[cfg(test)]
 mod tests {
-    use super::super::config::Profile;
+    use super::super::config::Config;
     use super::*;
 
     const MS: fn(u64) -> u64 = |ms| ms * 1_000_000;
 
     #[test]
     fn the_estimator_follows_rfc6298_2() {
-        let mut rtt = Rtt::new(&Profile::Textbook.constants());
+        let mut rtt = Rtt::new(&Config::default().constants());
         assert_eq!(rtt.timeout(), MS(1000));
         rtt.on_sample(MS(800));
         assert_eq!(rtt.timeout(), MS(800 + 4 * 400));
@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn the_timeout_doubles_up_to_its_maximum_and_a_sample_ends_it_rfc6298_5() {
-        let mut rtt = Rtt::new(&Profile::Textbook.constants());
+        let mut rtt = Rtt::new(&Config::default().constants());
         rtt.on_sample(MS(100));
         let mut seen = Vec::new();
         for _ in 0..8 {

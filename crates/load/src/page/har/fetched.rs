@@ -3,6 +3,7 @@
 use super::Skip;
 use super::model::{Entry, Request, Response, Timings};
 use super::{moment, sizes, url};
+use loadstone_units::Bounded;
 
 /// One hour, the longest span of a page file, in ms.
 const MAX_MS: f64 = 3_600_000.0;
@@ -79,6 +80,13 @@ impl<'a> Fetched<'a> {
     /// The method in capital letters.
     pub(super) fn method(&self) -> String {
         self.request.method.text().unwrap_or("GET").trim().to_ascii_uppercase()
+    }
+
+    /// How urgent Chromium took it to be, where it says so: its five classes, the most urgent first.
+    pub(super) fn urgency(&self) -> Option<Bounded<0, 7>> {
+        const CLASSES: [&str; 5] = ["VeryHigh", "High", "Medium", "Low", "VeryLow"];
+        let stated = self.entry.priority.text()?;
+        CLASSES.iter().position(|class| *class == stated).map(|place| Bounded::known(place as u32))
     }
 
     /// Whether the response sends the browser elsewhere, and where to.

@@ -50,6 +50,7 @@ record! {
         initiator_detail: Scalar<'a> = "_initiator_detail",
         initiator_type: Scalar<'a> = "_initiator_type",
         resource_type: Scalar<'a> = "_resourceType",
+        priority: Scalar<'a> = "_priority",
         from_cache: Scalar<'a> = "_fromCache",
         from_disk_cache: Scalar<'a> = "_fromDiskCache",
         from_memory_cache: Scalar<'a> = "_fromMemoryCache",

@@ -321,7 +321,7 @@ fn a_window_that_is_not_used_does_not_grow() {
 #[test]
 fn the_receive_window_bounds_what_is_on_its_way() {
     let mut pair = Pair::new(config(1000, Congestion::Reno), |_, _, _| false);
-    let window = Config::default().profile.constants().receive_window;
+    let window = Config::default().constants().receive_window;
     pair.run_until(at(150));
     (0..9).for_each(|_| pair.ends[B].write(1_000_000));
     pair.flush();
