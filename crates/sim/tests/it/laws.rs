@@ -33,7 +33,7 @@ fn pages() -> impl Strategy<Value = PageFile> {
 }
 
 fn variants() -> impl Strategy<Value = String> {
-    let protocol = prop::sample::select(vec!["http/1.1", "http/1.1+pipelining"]);
+    let protocol = prop::sample::select(vec!["http/1.1", "http/1.1+pipelining", "spdy/3.1", "h2"]);
     let tls = prop::sample::select(vec!["null", "\"none\"", "\"1.2\"", "\"1.3\""]);
     let cc = prop::sample::select(vec!["reno", "cubic"]);
     (protocol, tls, cc, 1_u32..40, 1_u32..8, 1_u32..4).prop_map(|(protocol, tls, cc, iw, connections, servers)| {

@@ -3,6 +3,7 @@
 mod arithmetic;
 mod determinism;
 mod laws;
+mod streams;
 mod worlds;
 
 use loadstone_load::page::{ObjectSpec, PageFile};
