@@ -4,14 +4,14 @@
 
 use bytes::Bytes;
 use libfuzzer_sys::fuzz_target;
-use loadstone_http::{Body, Chunk, ClientSession, Event, Fields, RequestHead, Session, Wire, h1};
+use loadstone_http::{Body, Chunk, ClientSession, Event, Fields, Priority, RequestHead, Session, Wire, h1};
 use loadstone_units::Time;
 
 /// What a client made of a response: its events, with the pieces of a body joined, and its end.
 fn outcome(pieces: &[&[u8]]) -> (Vec<Event>, bool) {
     let mut client = h1::Client::pipelining();
     for path in ["/", "/1", "/2"] {
-        client.request(RequestHead::get("a.test", path, Fields::default()).into(), Body::EMPTY);
+        client.request(RequestHead::get("a.test", path, Fields::default()).into(), Body::EMPTY, Priority::default());
     }
     client.poll_transmit(Time::ZERO, usize::MAX, &mut Wire::default());
     let mut events = Vec::new();

@@ -66,6 +66,8 @@ pub(crate) struct H2 {
     role: Role,
     packer: Remembering<Packer>,
     unpacker: Remembering<Unpacker>,
+    /// How large the peer lets the table of the packer be.
+    peer_table: u32,
     /// A header block whose last frame has not come: nothing else may come before it.
     partial: Option<Partial>,
 }
@@ -107,7 +109,8 @@ impl Lead {
 impl H2 {
     fn new(role: Role, memories: &Memories) -> H2 {
         let packer = Remembering::new(&memories.packed);
-        H2 { role, packer, unpacker: Remembering::new(&memories.unpacked), partial: None }
+        let unpacker = Remembering::new(&memories.unpacked);
+        H2 { role, packer, unpacker, peer_table: hpack::TABLE_BYTES as u32, partial: None }
     }
 
     /// A head as HEADERS and as many CONTINUATION frames as it takes.
@@ -178,7 +181,7 @@ impl H2 {
         mut payload: &[u8],
         answers: &mut Wire,
     ) -> Result<Option<Frame>, PeerFault> {
-        if lead.stream != 0 || payload.len() % 6 != 0 || (lead.has(ACK) && !payload.is_empty()) {
+        if lead.stream != 0 || !payload.len().is_multiple_of(6) || (lead.has(ACK) && !payload.is_empty()) {
             return Err(PeerFault::MalformedFrame);
         }
         if lead.has(ACK) {
@@ -189,11 +192,11 @@ impl H2 {
             match (payload.get_u16(), payload.get_u32()) {
                 (SETTINGS_INITIAL_WINDOW_SIZE, value) => stream_window = Some(value),
                 (SETTINGS_MAX_CONCURRENT_STREAMS, value) => streams = Some(value),
+                // What is said anew without need changes nothing, and so nothing that is remembered.
+                (SETTINGS_HEADER_TABLE_SIZE, bytes) if bytes == self.peer_table => {}
                 (SETTINGS_HEADER_TABLE_SIZE, bytes) => {
-                    // What is said anew without need changes nothing, and so nothing that is remembered.
-                    if bytes as usize != hpack::TABLE_BYTES {
-                        self.packer.alone().set_table_limit(bytes);
-                    }
+                    self.peer_table = bytes;
+                    self.packer.alone().set_table_limit(bytes);
                 }
                 (SETTINGS_ENABLE_PUSH, value) if value > 1 => return Err(PeerFault::MalformedFrame),
                 (SETTINGS_MAX_FRAME_SIZE, value) if !(16_384..1 << 24).contains(&value) => {

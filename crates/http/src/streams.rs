@@ -327,16 +327,14 @@ impl<F: Framing> Frames for Streams<F> {
     fn data_begins(&mut self, stream: u32, len: u32) -> Result<(), PeerFault> {
         self.framing.check_data(stream)?;
         self.credit.take(len)?;
-        match self.open.get_mut(&stream) {
-            Some(state) if state.incoming == Incoming::Body => {
-                if state.credit.take(len).is_err() {
-                    self.reset(stream, Reason::FlowControl);
-                }
-            }
-            Some(_) => self.reset(stream, Reason::Closed),
-            None if stream > self.last => return Err(PeerFault::UnexpectedFrame),
-            // It may have been under way when the stream was reset.
-            None => {}
+        let Some(state) = self.open.get_mut(&stream) else {
+            // It may have been under way when the stream was reset, but not before it was opened.
+            return if stream > self.last { Err(PeerFault::UnexpectedFrame) } else { Ok(()) };
+        };
+        if state.incoming != Incoming::Body {
+            self.reset(stream, Reason::Closed);
+        } else if state.credit.take(len).is_err() {
+            self.reset(stream, Reason::FlowControl);
         }
         Ok(())
     }

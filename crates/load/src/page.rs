@@ -4,6 +4,7 @@
 //! be loaded. [`har`] and [`synthetic`] make page files from other things.
 
 mod build;
+mod compressed;
 mod deal;
 mod file;
 pub mod har;
@@ -11,6 +12,7 @@ mod heads;
 mod summary;
 pub mod synthetic;
 
+pub use compressed::HeaderBytes;
 pub use file::{ComputeSpec, Field, HostSpec, Need, ObjectSpec, On, PageError, PageFile};
 pub use summary::{KindSummary, Summary};
 

@@ -9,6 +9,9 @@ use bytes::{Bytes, BytesMut};
 /// The name of the part of the request line that bears the authority.
 const HOST: &[u8] = b":authority";
 
+/// A cookie of more parts than these goes as one field: each part costs the peer an entry.
+const MAX_CRUMBS: usize = 100;
+
 /// Compresses the heads of one direction.
 #[derive(Debug)]
 pub(crate) struct Packer {
@@ -23,9 +26,9 @@ impl Packer {
 
     fn fields(&mut self, fields: &Fields, out: &mut Vec<u8>) {
         for (name, value) in sendable(fields) {
-            if name == b"cookie" {
-                // RFC 9113, section 8.2.3: crumbs that stay the same compress better.
-                let crumbs = value.split(|byte| *byte == b';').map(<[u8]>::trim_ascii_start);
+            // RFC 9113, section 8.2.3: crumbs that stay the same compress better.
+            let crumbs = value.split(|byte| *byte == b';').map(<[u8]>::trim_ascii_start);
+            if name == b"cookie" && crumbs.clone().count() <= MAX_CRUMBS {
                 crumbs.for_each(|crumb| self.encoder.encode(&name, crumb, out));
             } else {
                 self.encoder.encode(&name, value, out);

@@ -236,5 +236,5 @@ pub(crate) fn sendable(fields: &Fields) -> impl Iterator<Item = (Vec<u8>, &[u8])
     const CONNECTION: [&[u8]; 6] =
         [b"connection", b"host", b"keep-alive", b"proxy-connection", b"transfer-encoding", b"upgrade"];
     let lower = fields.iter().map(|(name, value)| (name.to_ascii_lowercase(), value));
-    lower.filter(|(name, _)| !CONNECTION.contains(&&name[..]))
+    lower.filter(|(name, value)| !CONNECTION.contains(&&name[..]) && (name != b"te" || *value == b"trailers"))
 }

@@ -245,7 +245,7 @@ fn frames_of_http2_that_break_the_rules_end_the_session_rfc9113() {
         (b"\0\0\x06\x04\0\0\0\0\0\0\x02\0\0\0\x02", PeerFault::MalformedFrame, "6.5.2: ENABLE_PUSH 2"),
         (b"\0\0\x06\x04\0\0\0\0\0\0\x04\x80\0\0\0", PeerFault::FlowControl, "6.5.2: a window of 2^31"),
         (b"\0\0\x06\x04\0\0\0\0\0\0\x05\0\0\x10\0", PeerFault::MalformedFrame, "6.5.2: frames of 4,096 bytes"),
-        (b"\0\0\x07\x06\0\0\0\0\01234567", PeerFault::MalformedFrame, "6.7: PING of 7 bytes"),
+        (b"\0\0\x07\x06\0\0\0\0\x001234567", PeerFault::MalformedFrame, "6.7: PING of 7 bytes"),
         (b"\0\0\x04\x08\0\0\0\0\0\0\0\0\0", PeerFault::MalformedFrame, "6.9: an increment of 0"),
         (b"\0\0\x04\x08\0\0\0\0\0\x7f\xff\xff\xff", PeerFault::FlowControl, "6.9.1: a window above 2^31 - 1"),
         (b"\0\0\0\x09\x04\0\0\0\x01", PeerFault::UnexpectedFrame, "6.10: CONTINUATION of nothing"),
@@ -269,7 +269,7 @@ fn frames_of_http2_that_break_the_rules_end_the_session_rfc9113() {
     assert_eq!(server_after(Protocol::H2, &[b"GET / HTTP/1.1\r\n"]), Err(PeerFault::Preface.into()));
     // 6.10: nothing comes between HEADERS and CONTINUATION.
     let begun = b"\0\0\x01\x01\x01\0\0\0\x01\x82";
-    let result = server_after(Protocol::H2, &[MAGIC, begun, b"\0\0\x08\x06\0\0\0\0\012345678"]);
+    let result = server_after(Protocol::H2, &[MAGIC, begun, b"\0\0\x08\x06\0\0\0\0\x0012345678"]);
     assert_eq!(result, Err(PeerFault::UnexpectedFrame.into()));
 }
 
@@ -303,7 +303,7 @@ fn padding_is_no_content_and_takes_room_in_the_windows_rfc9113_6_1() {
 #[test]
 fn settings_and_pings_are_answered_and_settings_apply_rfc9113_6_5_3() {
     let settings = b"\0\0\x06\x04\0\0\0\0\0\0\x03\0\0\0\x05";
-    let ping = b"\0\0\x08\x06\0\0\0\0\012345678";
+    let ping = b"\0\0\x08\x06\0\0\0\0\x0012345678";
     let mut client = sessions(Multiplexing::default()).client(Protocol::H2);
     client.poll_transmit(NOW, usize::MAX, &mut Wire::default());
     client.handle_input(NOW, &[Chunk::Bytes(Bytes::from([&settings[..], ping].concat()))]).unwrap();
@@ -311,7 +311,7 @@ fn settings_and_pings_are_answered_and_settings_apply_rfc9113_6_5_3() {
     let mut wire = Wire::default();
     client.poll_transmit(NOW, usize::MAX, &mut wire);
     let answers =
-        [Bytes::from_static(b"\0\0\0\x04\x01\0\0\0\0"), Bytes::from_static(b"\0\0\x08\x06\x01\0\0\0\012345678")];
+        [Bytes::from_static(b"\0\0\0\x04\x01\0\0\0\0"), Bytes::from_static(b"\0\0\x08\x06\x01\0\0\0\x0012345678")];
     assert_eq!(wire.take_all(), answers.map(Chunk::Bytes));
 }
 
@@ -391,7 +391,7 @@ fn what_a_peer_that_goes_away_has_not_taken_is_given_back() {
 
 #[test]
 fn a_peer_that_asks_and_does_not_read_is_left() {
-    let ping = b"\0\0\x08\x06\0\0\0\0\012345678";
+    let ping = b"\0\0\x08\x06\0\0\0\0\x0012345678";
     let flood: Vec<&[u8]> = std::iter::once(MAGIC).chain(std::iter::repeat_n(&ping[..], 20_000)).collect();
     assert_eq!(server_after(Protocol::H2, &flood), Err(PeerFault::Flood.into()));
 }

@@ -1,6 +1,7 @@
 //! What a page is, in numbers.
 
-use super::{Activity, Page, Task};
+use super::{Activity, HeaderBytes, Page, Task};
+use loadstone_http::Protocol;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -20,6 +21,8 @@ pub struct Summary {
     pub request_header_bytes: u64,
     /// Bytes of all responses' heads, as HTTP/1.1 writes them.
     pub response_header_bytes: u64,
+    /// Bytes of all heads over each protocol that compresses them, one connection to each host.
+    pub compressed_header_bytes: BTreeMap<&'static str, HeaderBytes>,
     /// How many names of hosts.
     pub hosts: usize,
     /// The share of all requests that the busiest host has, the busiest two, and so on up to five,
@@ -55,6 +58,9 @@ impl Summary {
             kind.objects += 1;
             kind.bytes += fetch.body.len;
         }
+        let compressing = Protocol::ALL.into_iter().filter(|protocol| protocol.is_multiplexed());
+        summary.compressed_header_bytes =
+            compressing.map(|protocol| (protocol.name(), HeaderBytes::of(page, protocol))).collect();
         let requests = requests_per_host(page);
         summary.hosts = requests.len();
         let mut sum = 0;

@@ -15,13 +15,14 @@ const FLEETING: [&[u8]; 8] =
 #[derive(Debug)]
 pub(crate) struct Encoder {
     table: Table,
-    /// The peer's limit has changed: to be said at the beginning of the next block.
-    resized: Option<usize>,
+    /// The smallest size since the last block, if it changed: the next block begins with it, and
+    /// then with the size as it is (RFC 7541, section 4.2).
+    smallest: Option<usize>,
 }
 
 impl Encoder {
     pub(crate) fn new() -> Encoder {
-        Encoder { table: Table::new(TABLE_BYTES), resized: None }
+        Encoder { table: Table::new(TABLE_BYTES), smallest: None }
     }
 
     /// The peer lets the table have this many bytes (SETTINGS_HEADER_TABLE_SIZE). More than the
@@ -29,13 +30,16 @@ impl Encoder {
     pub(crate) fn set_limit(&mut self, bytes: u32) {
         let bytes = TABLE_BYTES.min(bytes as usize);
         self.table.resize(bytes);
-        self.resized = Some(bytes);
+        self.smallest = Some(self.smallest.map_or(bytes, |smallest| smallest.min(bytes)));
     }
 
     /// Begins a header block.
     pub(crate) fn begin(&mut self, out: &mut Vec<u8>) {
-        if let Some(bytes) = self.resized.take() {
-            put_number(Form::TableSize, bytes, out);
+        if let Some(smallest) = self.smallest.take() {
+            put_number(Form::TableSize, smallest, out);
+            if smallest < self.table.max_bytes() {
+                put_number(Form::TableSize, self.table.max_bytes(), out);
+            }
         }
     }
 

@@ -59,6 +59,11 @@ impl Table {
         }
     }
 
+    /// The size that it may have.
+    pub(super) fn max_bytes(&self) -> usize {
+        self.max_bytes
+    }
+
     /// Changes the size (RFC 7541, section 4.3).
     pub(super) fn resize(&mut self, max_bytes: usize) {
         self.max_bytes = max_bytes;

@@ -1,0 +1,88 @@
+//! How small header compression makes a page's heads: counted on what real sessions put out.
+
+use super::{Fetch, Page};
+use loadstone_http::{Body, Event, Multiplexing, Protocol, Session, Sessions, Wire};
+use loadstone_units::Time;
+use serde::Serialize;
+
+/// Bytes of all heads of a page over one protocol, the frames that carry them included.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct HeaderBytes {
+    /// Of the requests.
+    pub requests: u64,
+    /// Of the responses.
+    pub responses: u64,
+}
+
+impl HeaderBytes {
+    /// Counts the heads of a page: asked for in page order, on one connection to each host.
+    pub fn of(page: &Page, protocol: Protocol) -> HeaderBytes {
+        let mut total = HeaderBytes::default();
+        for host in 0..page.hosts.len() {
+            let fetches = page.fetches().map(|(_, fetch)| fetch).filter(|fetch| fetch.host.0 as usize == host);
+            let bytes = count(fetches, protocol);
+            total.requests += bytes.requests;
+            total.responses += bytes.responses;
+        }
+        total
+    }
+}
+
+/// Counts the heads of one connection.
+fn count<'a>(fetches: impl Iterator<Item = &'a Fetch>, protocol: Protocol) -> HeaderBytes {
+    let mut total = HeaderBytes::default();
+    if !protocol.is_multiplexed() {
+        for fetch in fetches {
+            total.requests += fetch.request.http1_len() as u64;
+            total.responses += fetch.response.http1_len() as u64;
+        }
+        return total;
+    }
+    let sessions = Sessions::new(Multiplexing::default());
+    let (mut client, mut server) = (sessions.client(protocol), sessions.server(protocol));
+    // What both say at the beginning, and their answers to it.
+    for _ in 0..2 {
+        carry(client.as_mut(), server.as_mut());
+        carry(server.as_mut(), client.as_mut());
+    }
+    for fetch in fetches {
+        client.request(fetch.request.clone(), Body::EMPTY, fetch.priority);
+        total.requests += carry(client.as_mut(), server.as_mut());
+        while let Some(event) = server.poll_event() {
+            if let Event::Request { id, .. } = event {
+                server.respond(id, fetch.response.clone(), Body::EMPTY);
+            }
+        }
+        total.responses += carry(server.as_mut(), client.as_mut());
+        while client.poll_event().is_some() {}
+    }
+    total
+}
+
+/// Moves everything from one session to the other; returns how many bytes.
+fn carry(from: &mut dyn Session, to: &mut dyn Session) -> u64 {
+    let mut wire = Wire::default();
+    from.poll_transmit(Time::ZERO, usize::MAX, &mut wire);
+    let len = wire.len();
+    to.handle_input(Time::ZERO, &wire.take_all()).expect("our sessions keep the protocol");
+    len
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::page::synthetic;
+
+    #[test]
+    fn heads_of_http1_are_what_the_page_states_and_compressed_ones_are_a_small_part_of_it() {
+        let page = synthetic::page("objects=100,size=1KB").unwrap().build().unwrap();
+        let plain = HeaderBytes::of(&page, Protocol::Http1);
+        assert_eq!(plain, HeaderBytes { requests: 100 * 400, responses: 100 * 250 });
+        for protocol in [Protocol::Spdy31, Protocol::H2] {
+            let compressed = HeaderBytes::of(&page, protocol);
+            // At least the frames' heads and a name each; at most a third.
+            assert!((1_500..13_000).contains(&compressed.requests), "{protocol}: {compressed:?}");
+            assert!((1_500..9_000).contains(&compressed.responses), "{protocol}: {compressed:?}");
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! Whatever a peer sends, a session of many streams reports it or refuses it; how it was cut does
+//! not matter. The first byte chooses the protocol and the end, the second the pieces.
+
+#![no_main]
+
+use bytes::Bytes;
+use libfuzzer_sys::fuzz_target;
+use loadstone_http::{Body, Chunk, Event, Fields, Multiplexing, Priority, Protocol, RequestHead, ResponseHead};
+use loadstone_http::{Session, Sessions, Wire};
+use loadstone_units::Time;
+
+/// What a session says and sends after this input: its events, with the pieces of a body joined,
+/// and the bytes that it puts out.
+#[derive(PartialEq, Debug)]
+struct Outcome {
+    events: Vec<Event>,
+    sent: Vec<u8>,
+    is_fine: bool,
+}
+
+impl Outcome {
+    fn new() -> Outcome {
+        Outcome { events: Vec::new(), sent: Vec::new(), is_fine: true }
+    }
+
+    fn drain(&mut self, session: &mut dyn Session) {
+        while let Some(event) = session.poll_event() {
+            match (self.events.last_mut(), event) {
+                (Some(Event::Data { id: last, len: sum }), Event::Data { id, len }) if *last == id => *sum += len,
+                (_, event) => self.events.push(event),
+            }
+        }
+        let mut wire = Wire::default();
+        session.poll_transmit(Time::ZERO, 1 << 20, &mut wire);
+        for chunk in wire.take_all() {
+            match chunk {
+                Chunk::Bytes(bytes) => self.sent.extend_from_slice(&bytes),
+                Chunk::Run { len, .. } => self.sent.extend_from_slice(&len.to_be_bytes()),
+            }
+        }
+    }
+
+    fn feed(&mut self, session: &mut dyn Session, piece: &[u8]) -> bool {
+        self.is_fine = session.handle_input(Time::ZERO, &[Chunk::Bytes(Bytes::copy_from_slice(piece))]).is_ok();
+        self.is_fine
+    }
+}
+
+fn client(protocol: Protocol, pieces: &[&[u8]]) -> Outcome {
+    let (mut outcome, mut client) = (Outcome::new(), Sessions::new(Multiplexing::default()).client(protocol));
+    for path in ["/", "/1", "/2"] {
+        let head = RequestHead::get("a.test", path, Fields::default());
+        client.request(head.into(), Body::EMPTY, Priority::default());
+    }
+    outcome.drain(client.as_mut());
+    for piece in pieces {
+        if !outcome.feed(client.as_mut(), piece) {
+            break;
+        }
+    }
+    outcome.drain(client.as_mut());
+    outcome
+}
+
+fn server(protocol: Protocol, pieces: &[&[u8]]) -> Outcome {
+    let (mut outcome, mut server) = (Outcome::new(), Sessions::new(Multiplexing::default()).server(protocol));
+    for piece in pieces {
+        if !outcome.feed(server.as_mut(), piece) {
+            break;
+        }
+    }
+    outcome.drain(server.as_mut());
+    let head = std::sync::Arc::new(ResponseHead::new(200, Fields::default()));
+    let asked: Vec<_> = outcome
+        .events
+        .iter()
+        .filter_map(|event| if let Event::Request { id, .. } = event { Some(*id) } else { None })
+        .collect();
+    asked.into_iter().for_each(|id| server.respond(id, head.clone(), Body::EMPTY));
+    outcome.drain(server.as_mut());
+    outcome
+}
+
+fuzz_target!(|input: &[u8]| {
+    let [choice, step, bytes @ ..] = input else { return };
+    let protocol = if choice & 1 == 0 { Protocol::Spdy31 } else { Protocol::H2 };
+    let end = if choice & 2 == 0 { client } else { server };
+    // The magic need not be found anew each time.
+    let magic: &[u8] = if choice & 3 == 3 { b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" } else { b"" };
+    let text = [magic, bytes].concat();
+    let cut: Vec<&[u8]> = text.chunks(usize::from(*step % 32) + 1).collect();
+    let (whole, in_pieces) = (end(protocol, &[&text]), end(protocol, &cut));
+    assert_eq!(whole.is_fine, in_pieces.is_fine);
+    if whole.is_fine {
+        assert_eq!(whole, in_pieces);
+    }
+});
