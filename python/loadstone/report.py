@@ -250,6 +250,10 @@ def page_text(page: Page) -> str:
         ["  needed for the page's load", f"{summary['needed_objects']}"],
         ["bytes of bodies", text.size(summary["bytes"])],
         ["bytes of heads (requests, responses)", " + ".join(map(text.size, heads))],
+        *[
+            [f"  compressed by {protocol}", f"{text.size(small['requests'])} + {text.size(small['responses'])}"]
+            for protocol, small in summary["compressed_header_bytes"].items()
+        ],
         ["hosts", f"{summary['hosts']}"],
         [
             f"share of requests, top {_up_to(len(shares))} hosts",

@@ -17,7 +17,6 @@ pub struct Config {
     /// How many bytes the program may write beyond what has been sent (Linux's TCP_NOTSENT_LOWAT),
     /// 2 KiB to 1 GiB; the profile's if it is left out. The less, the later is it decided what goes
     /// next.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub notsent_lowat: Option<Bounded<2048, 0x4000_0000>>,
 }
 
