@@ -29,6 +29,8 @@ pub struct Link<P> {
     inside: VecDeque<(Time, P)>,
     /// When the first of those comes out; [`Time::NEVER`] if there is none.
     next_out: Time,
+    /// Packets lost and dropped of which nobody has asked yet: when each would have come out.
+    lost: VecDeque<(Time, P)>,
     counts: LinkCounts,
 }
 
@@ -60,6 +62,7 @@ impl<P> Link<P> {
             waiting_bytes: 0,
             inside: VecDeque::new(),
             next_out: Time::NEVER,
+            lost: VecDeque::new(),
             counts: LinkCounts::default(),
         }
     }
@@ -67,6 +70,13 @@ impl<P> Link<P> {
     /// What has been met so far.
     pub fn counts(&self) -> LinkCounts {
         self.counts
+    }
+
+    /// The next packet that was lost or dropped, in order, and when it would have come out had it been
+    /// accepted. Whoever does not ask pays for keeping them.
+    #[inline]
+    pub fn poll_lost(&mut self) -> Option<(Time, P)> {
+        self.lost.pop_front()
     }
 
     /// Forgets the packets whose serialisation has begun by `now`.
@@ -84,6 +94,25 @@ impl<P> Link<P> {
             QueueLimit::Bytes(limit) => self.waiting_bytes + u64::from(len) <= limit,
         }
     }
+
+    /// Nanoseconds that `len` bytes take to serialise.
+    #[inline]
+    fn transmission(&mut self, len: u32) -> u64 {
+        if self.last.0 != len {
+            self.last = (len, self.rate.transmission(len).as_nanos() as u64);
+        }
+        self.last.1
+    }
+}
+
+impl<P: Packet> Link<P> {
+    /// Keeps a packet that is not accepted, for [`Link::poll_lost`].
+    #[cold]
+    fn lose(&mut self, now: Time, packet: P) {
+        let transmission = self.transmission(packet.len());
+        let left = now.max(self.busy_until).plus_nanos(transmission);
+        self.lost.push_back((left.plus_nanos(self.propagation), packet));
+    }
 }
 
 impl<P: Packet> Device<P> for Link<P> {
@@ -93,22 +122,19 @@ impl<P: Packet> Device<P> for Link<P> {
         self.counts.bytes += u64::from(len);
         if self.loss > Probability::ZERO && self.loss.draw(&mut self.draws) {
             self.counts.lost += 1;
-            return;
+            return self.lose(now, packet);
         }
         let start = now.max(self.busy_until);
         if start > now {
             self.start_serialising(now);
             if !self.has_room(len) {
                 self.counts.dropped += 1;
-                return;
+                return self.lose(now, packet);
             }
             self.waiting.push_back((start, len));
             self.waiting_bytes += u64::from(len);
         }
-        if self.last.0 != len {
-            self.last = (len, self.rate.transmission(len).as_nanos() as u64);
-        }
-        self.busy_until = start.plus_nanos(self.last.1);
+        self.busy_until = start.plus_nanos(self.transmission(len));
         let out = self.busy_until.plus_nanos(self.propagation);
         self.next_out = self.next_out.min(out);
         self.inside.push_back((out, packet));

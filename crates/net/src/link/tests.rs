@@ -73,6 +73,22 @@ fn a_lost_packet_takes_no_queue_and_no_time() {
     assert_eq!(out.last().map(|(at, _)| *at), Some(ms(50.0 + 1.2 * survivors as f64)));
 }
 
+#[test]
+fn a_packet_that_is_not_accepted_is_told_of_with_the_time_at_which_it_would_have_come_out() {
+    let mut link = down("10mbit,100ms,queue=1p");
+    (0..4).for_each(|_| link.handle_packet(ms(0.0), 1500));
+    link.handle_packet(ms(1.0), 750);
+    // One is sent until 1.2 ms, one until 2.4 ms; each of the others would have been the next.
+    let told: Vec<(Time, u32)> = std::iter::from_fn(|| link.poll_lost()).collect();
+    assert_eq!(told, [(ms(53.6), 1500), (ms(53.6), 1500), (ms(53.0), 750)]);
+    assert_eq!(link.poll_lost(), None);
+
+    let lossy: Network = "10mbit,100ms,99.9999%".parse().unwrap();
+    let mut link = Link::new(&lossy.down(), Seed(1).stream("down.loss"));
+    link.handle_packet(ms(7.0), 1500);
+    assert_eq!((link.poll_lost(), link.counts().lost), (Some((ms(58.2), 1500)), 1), "the link was idle");
+}
+
 proptest! {
     #[test]
     fn nothing_leaves_early_or_above_the_rate_and_every_packet_is_accounted_for(
@@ -85,6 +101,8 @@ proptest! {
         // When each packet comes out, with its length and the earliest time that physics allows.
         let mut entered = std::collections::VecDeque::new();
         let mut out = Vec::new();
+        // The time at which the last of the packets that have entered comes out.
+        let mut latest = Time::ZERO;
         for (gap, len) in &arrivals {
             now += gap;
             while let Some(at) = link.poll_timeout().filter(|at| *at <= Time::from_nanos(now)) {
@@ -94,6 +112,15 @@ proptest! {
             link.handle_packet(Time::from_nanos(now), *len);
             if (link.counts().lost, link.counts().dropped) == (before.lost, before.dropped) {
                 entered.push_back((Time::from_nanos(now), *len));
+                prop_assert_eq!(link.poll_lost(), None);
+                latest = link.inside.back().unwrap().0;
+            } else {
+                let (would_arrive, lost) = link.poll_lost().unwrap();
+                prop_assert_eq!((lost, link.poll_lost()), (*len, None));
+                // Had it been accepted it would have been the last of all, and at the rate behind the others.
+                let serialised = Rate::from_bits_per_second(3_000_000).transmission(*len);
+                let alone = Time::from_nanos(now) + serialised + Duration::from_millis(20);
+                prop_assert_eq!(would_arrive, alone.max(latest + serialised));
             }
         }
         out.extend(drain(&mut link));
