@@ -27,9 +27,11 @@
 mod device;
 mod link;
 mod network;
+mod stall;
 pub mod tcp;
 pub mod tls;
 
 pub use device::{Device, Packet};
 pub use link::{Link, LinkCounts};
 pub use network::{Direction, Network, NetworkError, QueueLimit};
+pub use stall::Stalls;

@@ -236,6 +236,12 @@ impl Endpoint {
         self.state
     }
 
+    /// The next number that is expected from the other end; 0, its SYN's, before that has come.
+    #[inline]
+    pub fn expected(&self) -> u64 {
+        self.receiver.expected()
+    }
+
     /// Whether the other end sends no more, all of it having arrived.
     pub fn is_finished(&self) -> bool {
         self.receiver.is_finished()

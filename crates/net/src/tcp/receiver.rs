@@ -57,6 +57,11 @@ impl Receiver {
         self.echo = segment.timestamp;
     }
 
+    /// The next number expected.
+    pub(super) fn expected(&self) -> u64 {
+        self.next
+    }
+
     /// Whether the other end's SYN has come.
     pub(super) fn has_begun(&self) -> bool {
         self.next > 0
