@@ -9,7 +9,7 @@ mod pool;
 pub use graph::Graph;
 
 use crate::page::{ActivityId, HostId, Page, Task};
-use crate::{Action, Closed, ConnId, Peer, Row};
+use crate::{Action, Attempt, Closed, ConnId, Marks, Peer, Row};
 use graph::Progress;
 use loadstone_http::{Chunk, ClientSession, Event, Protocol, Sessions, StreamId, Wire};
 use loadstone_units::Time;
@@ -48,6 +48,8 @@ pub struct Browser {
     connections: Vec<Connection>,
     /// One for each object.
     waterfall: Vec<Row>,
+    /// Attempts at objects whose connections failed, in that order.
+    failed: Vec<Attempt>,
     attempts: Vec<u32>,
     /// Needed objects that are not complete.
     missing: u32,
@@ -105,6 +107,7 @@ impl Browser {
             stirred: VecDeque::new(),
             connections: Vec::new(),
             waterfall: vec![Row::default(); page.objects],
+            failed: Vec::new(),
             attempts: vec![0; page.objects],
             missing: needed as u32,
             end: None,
@@ -125,9 +128,9 @@ impl Browser {
         self.end
     }
 
-    /// What happened when: one row for each object, in page order.
-    pub fn waterfall(&self) -> &[Row] {
-        &self.waterfall
+    /// What happened when, for when the load has ended.
+    pub fn into_marks(self) -> Marks {
+        Marks { causes: self.progress.causes().collect(), rows: self.waterfall, failed: self.failed }
     }
 
     /// How many connections were opened.
@@ -301,7 +304,8 @@ impl Browser {
         }
         self.progress.restart(object);
         let row = &mut self.waterfall[object.0 as usize];
-        *row = Row { found: row.found, ..Row::default() };
+        self.failed.push(Attempt { object, row: *row });
+        *row = Row { found: row.found, retried: Some(now), ..Row::default() };
         self.want(object);
     }
 

@@ -27,4 +27,4 @@ mod waterfall;
 pub use browser::{Browser, Config as BrowserConfig, End, Graph};
 pub use origin::{Catalogue, Origin};
 pub use peer::{Action, Closed, ConnId, Peer};
-pub use waterfall::Row;
+pub use waterfall::{Attempt, Cause, Marks, Row, Service};

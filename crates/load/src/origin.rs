@@ -1,7 +1,7 @@
 //! The server of one host: answers each request with the object that the page has at its path.
 
 use crate::page::{ActivityId, HostId, Page};
-use crate::{Action, Closed, ConnId, Peer};
+use crate::{Action, Closed, ConnId, Peer, Service};
 use bytes::Bytes;
 use loadstone_http::{Body, Chunk, Event, Fields, Protocol, ResponseHead, ServerSession, Sessions, StreamId, Wire};
 use loadstone_units::Time;
@@ -51,6 +51,8 @@ pub struct Origin {
     sessions: BTreeMap<ConnId, Session>,
     thinking: BinaryHeap<Reverse<Thought>>,
     actions: VecDeque<Action>,
+    /// Requests for its objects, in the order in which they were complete.
+    services: Vec<Service>,
 }
 
 #[derive(Debug)]
@@ -67,13 +69,26 @@ struct Thought {
     conn: ConnId,
     stream: StreamId,
     object: ActivityId,
+    /// Its place in the list of services.
+    service: usize,
 }
 
 impl Origin {
     /// A server that nobody has asked anything; it takes its sessions from `maker`.
     pub fn new(catalogue: Arc<Catalogue>, maker: Arc<Sessions>) -> Origin {
-        let (thinking, actions) = (BinaryHeap::new(), VecDeque::new());
-        Origin { catalogue, maker, sessions: BTreeMap::new(), thinking, actions }
+        Origin {
+            catalogue,
+            maker,
+            sessions: BTreeMap::new(),
+            thinking: BinaryHeap::new(),
+            actions: VecDeque::new(),
+            services: Vec::new(),
+        }
+    }
+
+    /// When the requests for its objects arrived and were answered, in the order of their arrival.
+    pub fn services(&self) -> &[Service] {
+        &self.services
     }
 
     fn drain_events(&mut self, now: Time, conn: ConnId) {
@@ -106,15 +121,20 @@ impl Origin {
             let head = ResponseHead::new(404, Fields::from_pairs([("content-length", "0")]));
             return self.respond(conn, stream, Arc::new(head), Body::EMPTY);
         };
-        let think = self.catalogue.think(object);
-        if think.is_zero() {
-            self.respond_with(conn, stream, object);
+        let service = self.services.len();
+        self.services.push(Service { conn, object, arrived: now, answered: None });
+        let ready = now + self.catalogue.think(object);
+        let thought = Thought { ready, conn, stream, object, service };
+        if ready == now {
+            self.respond_with(now, thought);
         } else {
-            self.thinking.push(Reverse(Thought { ready: now + think, conn, stream, object }));
+            self.thinking.push(Reverse(thought));
         }
     }
 
-    fn respond_with(&mut self, conn: ConnId, stream: StreamId, object: ActivityId) {
+    fn respond_with(&mut self, now: Time, thought: Thought) {
+        let Thought { conn, stream, object, service, .. } = thought;
+        self.services[service].answered = Some(now);
         let fetch = self.catalogue.page.fetch(object);
         let (head, body) = (fetch.response.clone(), fetch.body);
         self.respond(conn, stream, head, body);
@@ -169,7 +189,7 @@ impl Peer for Origin {
     fn handle_timeout(&mut self, now: Time) {
         while self.thinking.peek().is_some_and(|Reverse(thought)| thought.ready <= now) {
             if let Some(Reverse(thought)) = self.thinking.pop() {
-                self.respond_with(thought.conn, thought.stream, thought.object);
+                self.respond_with(now, thought);
             }
         }
     }

@@ -1,18 +1,114 @@
 //! What happened when, object by object: the form in which every runner tells it.
 
+use crate::ConnId;
+use crate::page::ActivityId;
 use loadstone_units::Time;
 
 /// The marks of one object's load; what has not happened is `None`.
+///
+/// Of an object that had to be asked for anew these are the marks of the last attempt, and `found`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Row {
     /// The connection it was asked for on: counts from 0 in the order of opening.
     pub connection: Option<u32>,
     /// The browser knew that it has to fetch it.
     pub found: Option<Time>,
+    /// It was asked for anew, because the connection of the attempt before had failed.
+    pub retried: Option<Time>,
     /// The first byte of its request was handed to the transport.
     pub sent: Option<Time>,
+    /// The last byte of its request was at the server.
+    pub arrived: Option<Time>,
+    /// The server had the response ready.
+    pub answered: Option<Time>,
     /// The head of its response was there.
     pub first_byte: Option<Time>,
     /// The last byte of its response was there.
     pub last_byte: Option<Time>,
+}
+
+/// What an activity began with: the dependency that came true last, its delay counted in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Cause {
+    /// The activity that was waited for.
+    pub on: ActivityId,
+    /// When that about it which was waited for happened. From then to the beginning there was
+    /// computing.
+    pub at: Time,
+}
+
+/// An attempt at an object whose connection failed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Attempt {
+    /// The object.
+    pub object: ActivityId,
+    /// How far it had come.
+    pub row: Row,
+}
+
+/// All that a browser has noted of a load.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Marks {
+    /// One row for each object, in page order.
+    pub rows: Vec<Row>,
+    /// The attempts that failed, so that their objects had to be asked for anew, in that order.
+    pub failed: Vec<Attempt>,
+    /// For each activity, objects first, what it began with: `None` if it waited for nothing. Of one
+    /// that has not begun it is what is known so far.
+    pub causes: Vec<Option<Cause>>,
+}
+
+/// What a server tells of a request for one of its objects.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Service {
+    /// The connection it came on.
+    pub conn: ConnId,
+    /// What was asked for.
+    pub object: ActivityId,
+    /// The request was complete.
+    pub arrived: Time,
+    /// The response was ready, if it ever was.
+    pub answered: Option<Time>,
+}
+
+impl Marks {
+    /// Notes what a server tells of the requests, in their order. A row gets the marks of the last
+    /// request for its object on its own connection.
+    pub fn note(&mut self, services: &[Service]) {
+        for service in services {
+            let former = self.failed.iter_mut().filter(|attempt| attempt.object == service.object);
+            let last = self.rows.get_mut(service.object.0 as usize);
+            let attempts = former.map(|attempt| &mut attempt.row).chain(last);
+            for row in attempts.filter(|row| row.connection == Some(service.conn.0)) {
+                (row.arrived, row.answered) = (Some(service.arrived), service.answered);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_attempt_gets_the_marks_of_its_own_connection() {
+        let at = Time::from_nanos;
+        let on = |conn| Row { connection: Some(conn), ..Row::default() };
+        let rows = vec![on(0), on(2), Row::default()];
+        let failed = vec![Attempt { object: ActivityId(1), row: on(1) }];
+        let mut marks = Marks { rows, failed, causes: Vec::new() };
+        let service = |conn, object, arrived, answered| Service {
+            conn: ConnId(conn),
+            object: ActivityId(object),
+            arrived: at(arrived),
+            answered,
+        };
+        marks.note(&[service(0, 0, 5, Some(at(6))), service(1, 1, 7, None)]);
+        marks.note(&[service(2, 1, 80, Some(at(90))), service(2, 1, 81, Some(at(91))), service(0, 1, 99, None)]);
+        let noted = |row: &Row| (row.arrived, row.answered);
+        assert_eq!(noted(&marks.rows[0]), (Some(at(5)), Some(at(6))));
+        assert_eq!(noted(&marks.failed[0].row), (Some(at(7)), None));
+        assert_eq!(noted(&marks.rows[1]), (Some(at(81)), Some(at(91))), "the last on its connection");
+        assert_eq!(noted(&marks.rows[2]), (None, None));
+    }
 }

@@ -259,9 +259,12 @@ impl<'a> World<'a> {
         self.alarms.arm(end.alarm, end.deadline());
     }
 
-    fn outcome(&self, seed: Seed) -> Outcome {
+    fn outcome(self, seed: Seed) -> Outcome {
         let end = self.browser.end();
         let (down, up) = (self.down.counts(), self.up.counts());
+        let connections = self.browser.opened();
+        let mut marks = self.browser.into_marks();
+        self.origins.iter().for_each(|origin| marks.note(origin.services()));
         let ends = self.connections.iter().flat_map(|connection| &connection.ends);
         Outcome {
             seed: seed.0,
@@ -272,8 +275,8 @@ impl<'a> World<'a> {
             bytes_down: down.bytes,
             bytes_up: up.bytes,
             retransmissions: ends.map(|end| end.tcp.retransmissions()).sum(),
-            connections: self.browser.opened(),
-            waterfall: self.browser.waterfall().to_vec(),
+            connections,
+            waterfall: marks.rows,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! What may begin: the page's dependencies, followed as the load goes on.
 
+use crate::Cause;
 use crate::page::{ActivityId, Page, Task, Trigger};
 use loadstone_units::Time;
 use std::cmp::Reverse;
@@ -76,6 +77,8 @@ struct State {
     missing: u32,
     /// When it may begin, as far as is known.
     begin: Time,
+    /// The dependency that says so: of those that allow no earlier time the one that came true last.
+    cause: Option<Cause>,
     /// Bytes of the body that have arrived.
     bytes: u64,
     /// How many of those who wait for bytes have been told.
@@ -91,7 +94,7 @@ enum Due {
 
 impl Progress {
     pub(super) fn new(graph: Arc<Graph>) -> Progress {
-        let state = |node: &Node| State { missing: node.needs, begin: Time::ZERO, bytes: 0, told: 0 };
+        let state = |node: &Node| State { missing: node.needs, begin: Time::ZERO, cause: None, bytes: 0, told: 0 };
         let states = graph.nodes.iter().map(state).collect();
         Progress { graph, states, ready: VecDeque::new(), timers: BinaryHeap::new() }
     }
@@ -125,7 +128,7 @@ impl Progress {
     fn begin(&mut self, now: Time, activity: ActivityId) {
         let graph = self.graph.clone();
         let node = &graph.nodes[activity.0 as usize];
-        node.on_start.iter().for_each(|edge| self.satisfy(now, *edge));
+        node.on_start.iter().for_each(|edge| self.satisfy(now, activity, *edge));
         if let Some(span) = node.computing {
             self.timers.push(Reverse((now + span, activity, Due::End)));
         }
@@ -148,7 +151,7 @@ impl Progress {
         let due = graph.nodes[object.0 as usize].on_bytes[told..].iter().take_while(|(bytes, _)| *bytes <= arrived);
         for (_, edge) in due {
             self.states[object.0 as usize].told += 1;
-            self.satisfy(now, *edge);
+            self.satisfy(now, object, *edge);
         }
     }
 
@@ -156,7 +159,7 @@ impl Progress {
     pub(super) fn handle_end(&mut self, now: Time, activity: ActivityId) {
         self.tell(now, activity, u64::MAX);
         let graph = self.graph.clone();
-        graph.nodes[activity.0 as usize].on_end.iter().for_each(|edge| self.satisfy(now, *edge));
+        graph.nodes[activity.0 as usize].on_end.iter().for_each(|edge| self.satisfy(now, activity, *edge));
     }
 
     /// An object is asked for anew: its bytes count from the beginning.
@@ -164,10 +167,14 @@ impl Progress {
         self.states[object.0 as usize].bytes = 0;
     }
 
-    /// A dependency has come true.
-    fn satisfy(&mut self, now: Time, edge: Edge) {
+    /// A dependency on `on` has come true.
+    fn satisfy(&mut self, now: Time, on: ActivityId, edge: Edge) {
         let state = &mut self.states[edge.to.0 as usize];
-        state.begin = state.begin.max(now + edge.delay);
+        let begin = now + edge.delay;
+        if begin >= state.begin {
+            state.begin = begin;
+            state.cause = Some(Cause { on, at: now });
+        }
         state.missing -= 1;
         if state.missing > 0 {
             return;
@@ -177,6 +184,11 @@ impl Progress {
         } else {
             self.timers.push(Reverse((state.begin, edge.to, Due::Begin)));
         }
+    }
+
+    /// For each activity what it began with: as far as is known, if it has not begun.
+    pub(super) fn causes(&self) -> impl Iterator<Item = Option<Cause>> {
+        self.states.iter().map(|state| state.cause)
     }
 
     /// Whether [`Progress::poll_ready`] has something to give, or to do.
@@ -249,6 +261,40 @@ mod tests {
         assert!(ready(&mut progress, ms(1)).is_empty());
         progress.handle_end(ms(1), ROOT);
         assert_eq!(ready(&mut progress, ms(1)), [1]);
+    }
+
+    #[test]
+    fn the_cause_is_the_need_that_sets_the_beginning_and_of_equals_the_one_that_came_true_last() {
+        let needs = |first: u64, second: u64| {
+            format!(
+                r#", {{"url": "https://a.test/1", "bytes": 1, "needs": [
+                     {{"node": "https://a.test/", "on": "bytes", "bytes": 500, "ms": {first}}},
+                     {{"node": "https://a.test/", "on": "end", "ms": {second}}}]}}"#
+            )
+        };
+        let cause = |first, second| {
+            let mut progress = progress(&needs(first, second), "");
+            assert_eq!(progress.causes().collect::<Vec<_>>(), [None, None]);
+            progress.handle_bytes(ms(10), ROOT, 500);
+            progress.handle_end(ms(30), ROOT);
+            progress.causes().nth(1).flatten().unwrap()
+        };
+        assert_eq!(cause(25, 0), Cause { on: ROOT, at: ms(10) }, "10 + 25 is more than 30 + 0");
+        assert_eq!(cause(15, 0), Cause { on: ROOT, at: ms(30) });
+        assert_eq!(cause(25, 5), Cause { on: ROOT, at: ms(30) }, "both allow 35");
+    }
+
+    #[test]
+    fn the_beginning_and_the_end_of_activities_are_causes_too() {
+        let mut progress = progress(
+            r#", {"url": "https://a.test/1", "bytes": 1, "needs": [{"node": "layout"}]},
+                 {"url": "https://a.test/2", "bytes": 1, "needs": [{"node": "layout", "on": "start", "ms": 4}]}"#,
+            r#"{"name": "layout", "ms": 20}"#,
+        );
+        progress.handle_end(ms(5), ROOT);
+        assert_eq!([5, 9, 25].map(|at| ready(&mut progress, ms(at))), [[3], [2], [1]]);
+        let cause = |on, at| Some(Cause { on: ActivityId(on), at: ms(at) });
+        assert!(progress.causes().eq([None, cause(3, 25), cause(3, 5), cause(0, 5)]));
     }
 
     #[test]
