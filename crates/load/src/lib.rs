@@ -18,12 +18,14 @@
 //! Elsewhere: the protocols (crate `http`), what carries their bytes (crate `net`), who drives the
 //! programs (crate `sim`).
 
+mod account;
 mod browser;
 mod origin;
 pub mod page;
 mod peer;
 mod waterfall;
 
+pub use account::{Account, ConnectionRecord, Part, Span, critical_path};
 pub use browser::{Browser, Config as BrowserConfig, End, Graph};
 pub use origin::{Catalogue, Origin};
 pub use peer::{Action, Closed, ConnId, Peer};

@@ -1,0 +1,262 @@
+//! The exact account of a load: what each moment between its start and its finish went into.
+//!
+//! A load has a *critical path*: the activity with which it ended, what that began with, what that
+//! began with in turn, and so on back to the start. [`critical_path`] cuts it into [`Span`]s without
+//! gaps, each of one of seven [`Part`]s, so the parts add up to the page load time to the
+//! nanosecond. Nothing here knows a protocol: all it needs are marks. `docs/model.md` has the
+//! definitions in words.
+
+use crate::page::{ActivityId, Page, Task};
+use crate::{Cause, Marks, Row};
+use loadstone_units::Time;
+use std::ops::Range;
+use std::time::Duration;
+
+/// What time on the critical path goes into.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Part {
+    /// The connection that will carry the request is being opened: TCP and TLS.
+    Handshakes,
+    /// The request is known and no connection takes it.
+    WaitingForConnection,
+    /// The request goes up to the server, the beginning of the response comes down.
+    RequestRoundTrips,
+    /// The response waits for its turn, for the window or for the link, or is arriving.
+    Transfer,
+    /// What would come next was lost and has not come again, or an attempt failed as a whole.
+    LossRecovery,
+    /// The server thinks.
+    Server,
+    /// The browser computes.
+    Computing,
+}
+
+impl Part {
+    /// All of them, in the order in which accounts are shown.
+    pub const ALL: [Part; 7] = [
+        Part::Handshakes,
+        Part::WaitingForConnection,
+        Part::RequestRoundTrips,
+        Part::Transfer,
+        Part::LossRecovery,
+        Part::Server,
+        Part::Computing,
+    ];
+
+    /// Its name in results.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Part::Handshakes => "handshakes",
+            Part::WaitingForConnection => "waiting_for_connection",
+            Part::RequestRoundTrips => "request_round_trips",
+            Part::Transfer => "transfer",
+            Part::LossRecovery => "loss_recovery",
+            Part::Server => "server",
+            Part::Computing => "computing",
+        }
+    }
+}
+
+/// A stretch of the critical path.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Span {
+    /// Whose it is.
+    pub activity: ActivityId,
+    /// What it went into.
+    pub part: Part,
+    /// When it begins.
+    pub from: Time,
+    /// When it ends, which is later.
+    pub to: Time,
+}
+
+/// The spans of a critical path added up.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Account {
+    nanos: [u64; Part::ALL.len()],
+}
+
+impl Account {
+    /// The account of `path`.
+    pub fn of(path: &[Span]) -> Account {
+        let mut account = Account::default();
+        for span in path {
+            account.nanos[span.part as usize] += span.to.nanos_since(span.from);
+        }
+        account
+    }
+
+    /// Nanoseconds that went into `part`.
+    pub fn nanos(&self, part: Part) -> u64 {
+        self.nanos[part as usize]
+    }
+
+    /// Nanoseconds that went into all of them: the page load time.
+    pub fn total(&self) -> u64 {
+        self.nanos.iter().sum()
+    }
+}
+
+/// What is known of a connection after a load.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct ConnectionRecord {
+    /// The first packet of its handshake was handed to the link.
+    pub opened: Time,
+    /// The browser was told that it may be used.
+    pub established: Option<Time>,
+    /// What a packet takes at least from the server to the browser.
+    pub way_down: Duration,
+    /// When data on the way to the server was lost and missing: ascending, not touching.
+    pub stalls_up: Vec<Range<Time>>,
+    /// The same towards the browser.
+    pub stalls_down: Vec<Range<Time>>,
+}
+
+/// The critical path of a load from its start, time zero, to the last byte that the page needed. The
+/// spans touch, none is empty, and neighbours differ in activity or part. The connections have the
+/// numbers that the rows name. A load that was not completed has no path.
+pub fn critical_path(page: &Page, marks: &Marks, connections: &[ConnectionRecord]) -> Vec<Span> {
+    let load = Load { page, marks, connections };
+    let Some((last, finish)) = load.finish() else { return Vec::new() };
+    let mut pen = Pen { path: Vec::new(), activity: last, at: Time::ZERO, left: Time::ZERO };
+    for leg in load.legs(last, finish).into_iter().rev() {
+        (pen.activity, pen.left) = (leg.activity, leg.left);
+        match load.page.activities[leg.activity.0 as usize].task {
+            Task::Compute(_) => pen.go_on(Some(leg.left), Part::Computing, &[]),
+            Task::Fetch(_) => load.draw_object(load.row(&leg), &mut pen),
+        }
+    }
+    debug_assert!(pen.path.first().is_none_or(|first| first.from == Time::ZERO), "{load:?}");
+    debug_assert!(pen.path.windows(2).all(|pair| pair[0].to == pair[1].from), "{load:?}");
+    debug_assert!(pen.at == finish, "{load:?}");
+    pen.path
+}
+
+/// What the path is drawn from.
+#[derive(Clone, Copy, Debug)]
+struct Load<'a> {
+    page: &'a Page,
+    marks: &'a Marks,
+    /// By the numbers that the rows have.
+    connections: &'a [ConnectionRecord],
+}
+
+/// An activity on the critical path, and the moment for which the next one had waited.
+struct Leg {
+    activity: ActivityId,
+    left: Time,
+}
+
+impl Load<'_> {
+    /// The object with which the load ended, and when; `None` if one that is needed is missing.
+    fn finish(&self) -> Option<(ActivityId, Time)> {
+        let objects = self.page.fetches().zip(&self.marks.rows).zip(0..);
+        let mut needed = objects.filter(|(((object, _), _), _)| object.needed);
+        needed.try_fold((ActivityId(0), Time::ZERO), |latest, ((_, row), at)| {
+            let end = row.last_byte?;
+            Some(if end >= latest.1 { (ActivityId(at), end) } else { latest })
+        })
+    }
+
+    /// The way back from `last`, which was complete at `finish`, to an activity that waited for
+    /// nothing.
+    fn legs(&self, last: ActivityId, finish: Time) -> Vec<Leg> {
+        let mut leg = Leg { activity: last, left: finish };
+        let mut legs = Vec::new();
+        // No page waits in a circle, so this comes to an end.
+        while let Some(cause) = self.cause(leg.activity) {
+            let before = Leg { activity: cause.on, left: cause.at.min(leg.left) };
+            legs.push(std::mem::replace(&mut leg, before));
+        }
+        legs.push(leg);
+        legs
+    }
+
+    fn cause(&self, activity: ActivityId) -> Option<Cause> {
+        self.marks.causes.get(activity.0 as usize).copied().flatten()
+    }
+
+    /// The marks of the attempt during which an object was left.
+    fn row(&self, leg: &Leg) -> Row {
+        let former = self.marks.failed.iter().filter(|attempt| attempt.object == leg.activity);
+        let attempts = former.map(|attempt| attempt.row).chain(self.marks.rows.get(leg.activity.0 as usize).copied());
+        let mut begun = attempts.filter(|row| row.retried.is_none_or(|again| again < leg.left));
+        begun.next_back().unwrap_or_default()
+    }
+
+    /// Draws an object, from the moment at which its cause was left.
+    fn draw_object(&self, row: Row, pen: &mut Pen) {
+        let nothing = ConnectionRecord::default();
+        let conn = row.connection.and_then(|conn| self.connections.get(conn as usize)).unwrap_or(&nothing);
+        let (up, down) = (&conn.stalls_up[..], &conn.stalls_down[..]);
+        pen.go_on(row.found, Part::Computing, &[]);
+        pen.go_on(row.retried, Part::LossRecovery, &[]);
+
+        // A mark that is missing leaves its time to what comes next.
+        let sent = row.sent.unwrap_or(pen.left);
+        pen.go_on(Some(conn.opened.min(sent)), Part::WaitingForConnection, &[]);
+        pen.go_on(conn.established.map(|established| established.min(sent)), Part::Handshakes, &[up, down]);
+        pen.go_on(Some(sent), Part::WaitingForConnection, &[]);
+
+        let arrived = row.arrived.or(row.answered).or(row.first_byte);
+        pen.go_on(arrived, Part::RequestRoundTrips, &[up]);
+        pen.go_on(row.answered, Part::Server, &[]);
+
+        // The last stretch before the head of the response is the way down, which cannot be shorter.
+        let way_down = conn.way_down.as_nanos() as u64;
+        let off = row.first_byte.map(|first| Time::from_nanos(first.as_nanos().saturating_sub(way_down)));
+        pen.go_on(off, Part::Transfer, &[down]);
+        pen.go_on(row.first_byte, Part::RequestRoundTrips, &[down]);
+        pen.go_on(Some(pen.left), Part::Transfer, &[down]);
+    }
+}
+
+/// Draws a path from left to right.
+struct Pen {
+    path: Vec<Span>,
+    /// Whose spans are being drawn.
+    activity: ActivityId,
+    /// How far the path has been drawn.
+    at: Time,
+    /// How far it may be drawn for this activity.
+    left: Time,
+}
+
+impl Pen {
+    /// Goes on to `mark`, if it is there and lies ahead, but not beyond the moment at which the
+    /// activity was left. Where one of the stalls lies that is loss recovery, elsewhere `part`.
+    fn go_on(&mut self, mark: Option<Time>, part: Part, stalls: &[&[Range<Time>]]) {
+        let to = mark.map_or(self.at, |mark| mark.min(self.left));
+        while self.at < to {
+            // Of each direction the first stall that is not over.
+            let next = stalls.iter().filter_map(|stalls| {
+                let at = stalls.partition_point(|stall| stall.end <= self.at);
+                stalls.get(at)
+            });
+            let (mut stalled_to, mut free_to) = (self.at, to);
+            for stall in next {
+                if stall.start <= self.at {
+                    stalled_to = stalled_to.max(stall.end.min(to));
+                } else {
+                    free_to = free_to.min(stall.start);
+                }
+            }
+            if stalled_to > self.at {
+                self.draw(stalled_to, Part::LossRecovery);
+            } else {
+                self.draw(free_to, part);
+            }
+        }
+    }
+
+    fn draw(&mut self, to: Time, part: Part) {
+        match self.path.last_mut() {
+            Some(last) if (last.activity, last.part) == (self.activity, part) => last.to = to,
+            _ => self.path.push(Span { activity: self.activity, part, from: self.at, to }),
+        }
+        self.at = to;
+    }
+}
+
+#[cfg(test)]
+mod tests;
