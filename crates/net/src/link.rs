@@ -72,9 +72,14 @@ impl<P> Link<P> {
         self.counts
     }
 
+    /// Whether [`Link::poll_lost`] has something to give: cheaper to ask.
+    #[inline]
+    pub fn has_lost(&self) -> bool {
+        !self.lost.is_empty()
+    }
+
     /// The next packet that was lost or dropped, in order, and when it would have come out had it been
     /// accepted. Whoever does not ask pays for keeping them.
-    #[inline]
     pub fn poll_lost(&mut self) -> Option<(Time, P)> {
         self.lost.pop_front()
     }

@@ -18,6 +18,6 @@
 mod outcome;
 mod scenario;
 
-pub use loadstone_load::Row;
-pub use outcome::Outcome;
+pub use loadstone_load::{Account, Part, Row, Span};
+pub use outcome::{ConnectionOutcome, Outcome};
 pub use scenario::{Connections, Scenario, ScenarioError, Servers, Variant};

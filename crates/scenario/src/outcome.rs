@@ -1,6 +1,7 @@
 //! What one run gave.
 
-use loadstone_load::Row;
+use loadstone_load::page::HostId;
+use loadstone_load::{Account, Row, Span};
 use loadstone_units::Time;
 
 /// What one run gave.
@@ -28,4 +29,33 @@ pub struct Outcome {
     pub connections: u32,
     /// One row for each object, in page order.
     pub waterfall: Vec<Row>,
+    /// The critical path from time zero to the page load time, without gaps; empty where the load was
+    /// not completed.
+    pub path: Vec<Span>,
+    /// One for each connection, in the order of opening.
+    pub per_connection: Vec<ConnectionOutcome>,
+}
+
+/// What one connection was used for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ConnectionOutcome {
+    /// The server.
+    pub host: HostId,
+    /// Its first SYN entered the link.
+    pub opened: Time,
+    /// The browser could use it: TCP's and TLS's handshakes were over.
+    pub established: Option<Time>,
+    /// Bytes that the browser wrote: heads, frames, bodies, without what TLS adds.
+    pub content_up: u64,
+    /// Bytes that the server wrote.
+    pub content_down: u64,
+    /// Segments with data, or a FIN, that were sent again, by either end.
+    pub retransmissions: u64,
+}
+
+impl Outcome {
+    /// What the page load time went into: the spans of the path added up.
+    pub fn account(&self) -> Account {
+        Account::of(&self.path)
+    }
 }

@@ -2,9 +2,12 @@
 
 use crate::alarms::Key;
 use loadstone_http::{Chunk, Wire};
-use loadstone_load::{ConnId, Peer};
-use loadstone_net::tcp::{self, Endpoint};
+use loadstone_load::page::HostId;
+use loadstone_load::{ConnId, ConnectionRecord, Peer};
+use loadstone_net::Stalls;
+use loadstone_net::tcp::{self, Endpoint, Segment};
 use loadstone_net::tls::{Handshake, Records, Role, Tls};
+use loadstone_scenario::ConnectionOutcome;
 use loadstone_units::Time;
 use std::time::Duration;
 
@@ -17,6 +20,9 @@ pub(crate) struct Connection {
     pub(crate) origin: u32,
     /// What a packet takes between the access link and the server.
     pub(crate) one_way: Duration,
+    opened: Time,
+    /// The browser has been told that it is open.
+    pub(crate) established: Option<Time>,
 }
 
 /// One end: TCP, TLS, and the bytes that it has sent and the other end has not read.
@@ -27,7 +33,11 @@ pub(crate) struct End {
     tls: Tls,
     /// Content written here and not yet read at the other end.
     outbound: Wire,
+    /// How much content has been written here.
+    written: u64,
     records: Records,
+    /// When something on the way to this end was lost and missing here.
+    stalls: Stalls,
     /// The program has been told that the connection is open.
     pub(crate) announced: bool,
     /// The program has been told that the connection has ended.
@@ -43,13 +53,22 @@ pub(crate) const SERVER: usize = 1;
 
 impl Connection {
     /// A connection whose SYN is due. The configurations and alarms are the client's, the server's.
-    pub(crate) fn new(origin: u32, one_way: Duration, tls: Tls, tcp: [&tcp::Config; 2], alarms: [Key; 2]) -> Self {
+    pub(crate) fn new(
+        opened: Time,
+        origin: u32,
+        one_way: Duration,
+        tls: Tls,
+        tcp: [&tcp::Config; 2],
+        alarms: [Key; 2],
+    ) -> Self {
         let end = |tcp, role, alarm| End {
             tcp,
             handshake: Handshake::new(tls, role),
             tls,
             outbound: Wire::default(),
+            written: 0,
             records: Records::new(tls),
+            stalls: Stalls::default(),
             announced: false,
             ended: false,
             eager: false,
@@ -57,7 +76,13 @@ impl Connection {
         };
         let client = end(Endpoint::connect(tcp[CLIENT]), Role::Client, alarms[CLIENT]);
         let server = end(Endpoint::listen(tcp[SERVER]), Role::Server, alarms[SERVER]);
-        Connection { ends: [client, server], origin, one_way }
+        Connection { ends: [client, server], origin, one_way, opened, established: None }
+    }
+
+    /// A segment on its way to `side` was lost; it would have arrived at `due`.
+    pub(crate) fn lose(&mut self, side: usize, segment: &Segment, due: Time) {
+        let end = &mut self.ends[side];
+        end.stalls.handle_lost(segment.seq..segment.end(), due, end.tcp.expected());
     }
 
     /// Takes what has newly arrived at `side`: content in order goes to `out`.
@@ -72,7 +97,42 @@ impl Connection {
     }
 }
 
+impl Connection {
+    /// What an account needs to know of it at `now`, the end of the run. A packet takes at least
+    /// `propagation` through the access link.
+    pub(crate) fn into_record(self, now: Time, propagation: Duration) -> ConnectionRecord {
+        let [client, server] = self.ends;
+        ConnectionRecord {
+            opened: self.opened,
+            established: self.established,
+            way_down: propagation + self.one_way,
+            stalls_up: server.stalls.until(now),
+            stalls_down: client.stalls.until(now),
+        }
+    }
+
+    /// What it carried.
+    pub(crate) fn outcome(&self) -> ConnectionOutcome {
+        ConnectionOutcome {
+            host: HostId(self.origin),
+            opened: self.opened,
+            established: self.established,
+            content_up: self.ends[CLIENT].written,
+            content_down: self.ends[SERVER].written,
+            retransmissions: self.ends.iter().map(|end| end.tcp.retransmissions()).sum(),
+        }
+    }
+}
+
 impl End {
+    /// A segment has arrived.
+    pub(crate) fn handle_segment(&mut self, now: Time, segment: &Segment) {
+        self.tcp.handle_segment(now, segment);
+        if !self.stalls.is_idle() {
+            self.stalls.handle_expected(now, self.tcp.expected());
+        }
+    }
+
     /// Goes on with the handshake; whether the program may be told that the connection is open.
     pub(crate) fn shake_hands(&mut self) -> bool {
         if self.announced || !self.tcp.may_write() {
@@ -104,6 +164,7 @@ impl End {
                 return;
             }
             assert!(content <= room, "a program put more on the wire than there was room for");
+            self.written += content;
             self.tcp.write(self.records.write(content));
         }
     }

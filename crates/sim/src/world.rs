@@ -11,7 +11,7 @@ use crate::detour::Detour;
 use crate::plan::Plan;
 use loadstone_http::Chunk;
 use loadstone_load::page::HostId;
-use loadstone_load::{Action, Browser, Closed, ConnId, Origin, Peer};
+use loadstone_load::{Action, Browser, Closed, ConnId, ConnectionRecord, Origin, Peer, critical_path};
 use loadstone_net::tcp::{Segment, State};
 use loadstone_net::{Device, Link, Packet};
 use loadstone_scenario::Outcome;
@@ -76,6 +76,7 @@ impl<'a> World<'a> {
     pub(crate) fn run(mut self, seed: Seed) -> Outcome {
         self.browser.start(self.now);
         self.act(CLIENT, 0);
+        self.note_losses();
         while self.browser.end().is_none() && self.turn() {}
         self.outcome(seed)
     }
@@ -107,7 +108,28 @@ impl<'a> World<'a> {
         } else if let Some(key) = self.alarms.pop(self.now) {
             self.wake(key);
         }
+        self.note_losses();
         true
+    }
+
+    /// Tells connections what the links have lost in this turn.
+    #[inline(always)]
+    fn note_losses(&mut self) {
+        if self.up.has_lost() | self.down.has_lost() {
+            self.note_these_losses();
+        }
+    }
+
+    #[cold]
+    fn note_these_losses(&mut self) {
+        while let Some((out, parcel)) = self.up.poll_lost() {
+            let connection = &mut self.connections[parcel.conn.0 as usize];
+            let due = out + connection.one_way;
+            connection.lose(SERVER, &parcel.segment, due);
+        }
+        while let Some((due, parcel)) = self.down.poll_lost() {
+            self.connections[parcel.conn.0 as usize].lose(CLIENT, &parcel.segment, due);
+        }
     }
 
     /// A packet from the client has passed the access link.
@@ -143,7 +165,7 @@ impl<'a> World<'a> {
     /// A packet arrives at the end `side` of its connection.
     fn deliver(&mut self, side: usize, parcel: &Parcel) {
         let conn = parcel.conn;
-        self.connections[conn.0 as usize].ends[side].tcp.handle_segment(self.now, &parcel.segment);
+        self.connections[conn.0 as usize].ends[side].handle_segment(self.now, &parcel.segment);
         // Acknowledgements that are due leave before the program has its say.
         self.service(conn, side);
         let connection = &mut self.connections[conn.0 as usize];
@@ -168,6 +190,9 @@ impl<'a> World<'a> {
         let (end, origin) = (&mut connection.ends[side], connection.origin);
         if end.shake_hands() {
             end.announced = true;
+            if side == CLIENT {
+                connection.established = Some(self.now);
+            }
             let (now, protocol) = (self.now, self.plan.variant.protocol);
             self.peer(side, origin).handle_open(now, conn, protocol);
             self.act(side, origin);
@@ -231,7 +256,7 @@ impl<'a> World<'a> {
         let variant = &self.plan.variant;
         let one_way = self.plan.page.hosts[to.0 as usize].extra_rtt / 2;
         let tcp = [&variant.client_tcp, &variant.tcp];
-        self.connections.push(Connection::new(to.0, one_way, self.plan.tls(to), tcp, alarms));
+        self.connections.push(Connection::new(self.now, to.0, one_way, self.plan.tls(to), tcp, alarms));
         self.service(conn, CLIENT);
     }
 
@@ -263,9 +288,12 @@ impl<'a> World<'a> {
         let end = self.browser.end();
         let (down, up) = (self.down.counts(), self.up.counts());
         let connections = self.browser.opened();
+        let per_connection: Vec<_> = self.connections.iter().map(Connection::outcome).collect();
         let mut marks = self.browser.into_marks();
         self.origins.iter().for_each(|origin| marks.note(origin.services()));
-        let ends = self.connections.iter().flat_map(|connection| &connection.ends);
+        let propagation = self.plan.network.down().propagation;
+        let record = |connection: Connection| connection.into_record(self.now, propagation);
+        let records: Vec<ConnectionRecord> = self.connections.into_iter().map(record).collect();
         Outcome {
             seed: seed.0,
             completed: end.is_some_and(|end| end.completed),
@@ -274,9 +302,11 @@ impl<'a> World<'a> {
             packets_up: up.packets,
             bytes_down: down.bytes,
             bytes_up: up.bytes,
-            retransmissions: ends.map(|end| end.tcp.retransmissions()).sum(),
+            retransmissions: per_connection.iter().map(|connection| connection.retransmissions).sum(),
             connections,
+            path: critical_path(&self.plan.page, &marks, &records),
             waterfall: marks.rows,
+            per_connection,
         }
     }
 }
