@@ -103,6 +103,26 @@ fn a_wait_is_a_handshake_only_while_the_own_connection_is_being_opened() {
 }
 
 #[test]
+fn a_request_that_does_not_wait_for_the_handshake_is_no_handshake() {
+    let early_data = of_one(row([0, 60, 150, 150, 200, 200]), connection(10, 100));
+    assert_eq!(early_data[..3], [(WaitingForConnection, 10), (Handshakes, 60), (RequestRoundTrips, 200)]);
+    // No connection of ours begins so late; a record that says so is not believed.
+    assert_eq!(of_one(row([0, 60, 150, 150, 200, 200]), connection(70, 80))[0], (WaitingForConnection, 60));
+}
+
+#[test]
+fn what_a_server_does_not_tell_is_a_request_s_round_trip() {
+    let marks = row([0, 100, 150, 190, 250, 300]);
+    let path = |row| of_one(row, connection(0, 100));
+    let silent = path(Row { arrived: None, answered: None, ..marks });
+    assert_eq!(silent, [(Handshakes, 100), (RequestRoundTrips, 250), (Transfer, 300)]);
+    let unstated_arrival = path(Row { arrived: None, ..marks });
+    assert_eq!(unstated_arrival[1..3], [(RequestRoundTrips, 190), (Transfer, 200)]);
+    let never_sent = Row { last_byte: marks.last_byte, found: marks.found, ..Row::default() };
+    assert_eq!(path(never_sent), [(WaitingForConnection, 300)]);
+}
+
+#[test]
 fn stalls_take_precedence_each_in_its_direction() {
     let marks = row([0, 100, 200, 230, 330, 400]);
     let up = ConnectionRecord {
@@ -190,6 +210,8 @@ fn the_load_ends_with_the_last_object_that_is_needed() {
     };
     assert_eq!(of([early, late, unneeded]).last(), Some(&(1, RequestRoundTrips, 400)));
     assert_eq!(of([early, late, Row::default()]).last(), Some(&(1, RequestRoundTrips, 400)));
+    let together = Row { last_byte: late.last_byte, ..early };
+    assert_eq!(of([together, late, unneeded]).last(), Some(&(1, RequestRoundTrips, 400)), "the later on the page");
     let missing = Row { last_byte: None, ..late };
     assert!(of([early, missing, unneeded]).is_empty(), "a load that is not complete has no path");
 }
@@ -207,6 +229,9 @@ fn an_attempt_that_failed_is_loss_recovery_unless_the_object_was_left_before_tha
     let retried = [(0, LossRecovery, 500), (0, Handshakes, 600), (0, RequestRoundTrips, 700), (0, Transfer, 720)];
     let last = (1, RequestRoundTrips, 820);
     assert_eq!(path(cause(0, 720)), [&retried[..], &[last]].concat());
+    // The bytes that were waited for were the last that the first attempt brought.
+    let until_it_failed = path(cause(0, 500));
+    assert_eq!(until_it_failed[2..4], [(0, Transfer, 500), (1, Computing, 720)]);
     // Its first bytes came in the first attempt, and that was enough.
     let first = [(0, Handshakes, 100), (0, RequestRoundTrips, 200), (0, Transfer, 230)];
     assert_eq!(path(cause(0, 230)), [&first[..], &[(1, Computing, 720), last]].concat());

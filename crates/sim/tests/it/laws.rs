@@ -6,7 +6,7 @@ use loadstone_scenario::Outcome;
 use proptest::prelude::*;
 
 /// A page of up to 25 objects on three hosts, each waiting for one before it.
-fn pages() -> impl Strategy<Value = PageFile> {
+pub(crate) fn pages() -> impl Strategy<Value = PageFile> {
     let object = (0_u64..60_000, 0_usize..3, any::<prop::sample::Index>(), 0_u8..3, 0_u32..50, 0_u32..30);
     prop::collection::vec(object, 1..25).prop_map(|drawn| {
         let url = |at: usize, host: usize| format!("{}://h{host}.test/{at}", if host == 2 { "https" } else { "http" });
@@ -32,7 +32,7 @@ fn pages() -> impl Strategy<Value = PageFile> {
     })
 }
 
-fn variants() -> impl Strategy<Value = String> {
+pub(crate) fn variants() -> impl Strategy<Value = String> {
     let protocol = prop::sample::select(vec!["http/1.1", "http/1.1+pipelining", "spdy/3.1", "h2"]);
     let tls = prop::sample::select(vec!["null", "\"none\"", "\"1.2\"", "\"1.3\""]);
     let cc = prop::sample::select(vec!["reno", "cubic"]);

@@ -1,5 +1,6 @@
 //! Page loads in virtual time, seen from outside: calculations on paper, laws, whole worlds.
 
+mod account;
 mod arithmetic;
 mod determinism;
 mod laws;
