@@ -38,6 +38,7 @@ def _run(outcome: Outcome, *, with_waterfall: bool = False) -> dict[str, Any]:
         "retransmissions": outcome.retransmissions,
         "connections": outcome.connections,
         "completed": outcome.completed,
+        "account": outcome.account(),
     }
     if with_waterfall:
         run["waterfall"] = outcome.waterfall()

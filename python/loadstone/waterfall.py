@@ -14,7 +14,10 @@ class Columns(TypedDict):
     bytes: list[int]
     connection: list[int | None]
     found_ms: list[float | None]
+    retried_ms: list[float | None]
     sent_ms: list[float | None]
+    arrived_ms: list[float | None]
+    answered_ms: list[float | None]
     first_byte_ms: list[float | None]
     last_byte_ms: list[float | None]
 

@@ -16,7 +16,7 @@ from loadstone.experiment import OPTIONS, RUNS_OF_RANDOM
 
 RUN_FIELDS = [
     "seed", "plt_ms", "bytes_down", "bytes_up", "packets_down", "packets_up",
-    "retransmissions", "connections", "completed",
+    "retransmissions", "connections", "completed", "account",
 ]  # fmt: skip
 
 

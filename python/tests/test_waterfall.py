@@ -14,7 +14,10 @@ def columns(*rows: tuple[float | None, ...]) -> waterfall.Columns:
         "bytes": [1000] * len(rows),
         "connection": [None if row[1] is None else 0 for row in rows],
         "found_ms": list(marks[0]),
+        "retried_ms": [None] * len(rows),
         "sent_ms": list(marks[1]),
+        "arrived_ms": list(marks[1]),
+        "answered_ms": list(marks[1]),
         "first_byte_ms": list(marks[2]),
         "last_byte_ms": list(marks[3]),
     }

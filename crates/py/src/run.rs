@@ -4,6 +4,7 @@ use crate::error::Failure;
 use loadstone_http::Protocol;
 use loadstone_load::page::Page;
 use loadstone_net::Network;
+use loadstone_scenario::{ConnectionOutcome, Part, Span};
 use loadstone_sim::Plan;
 use loadstone_units::{Seed, Time};
 use pyo3::prelude::*;
@@ -122,9 +123,54 @@ impl Outcome {
         columns.set_item("bytes", objects().map(|(_, fetch)| fetch.body.len).collect::<Vec<_>>())?;
         columns.set_item("connection", rows.iter().map(|row| row.connection).collect::<Vec<_>>())?;
         columns.set_item("found_ms", ms(|row| row.found))?;
+        columns.set_item("retried_ms", ms(|row| row.retried))?;
         columns.set_item("sent_ms", ms(|row| row.sent))?;
+        columns.set_item("arrived_ms", ms(|row| row.arrived))?;
+        columns.set_item("answered_ms", ms(|row| row.answered))?;
         columns.set_item("first_byte_ms", ms(|row| row.first_byte))?;
         columns.set_item("last_byte_ms", ms(|row| row.last_byte))?;
+        Ok(columns)
+    }
+
+    /// What the page load time went into, in ms by part; `None` if the load was not completed.
+    fn account<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        if !self.outcome.completed {
+            return Ok(None);
+        }
+        let account = self.outcome.account();
+        let parts = PyDict::new(py);
+        for part in Part::ALL {
+            parts.set_item(part.name(), Time::from_nanos(account.nanos(part)).as_ms())?;
+        }
+        Ok(Some(parts))
+    }
+
+    /// The critical path as columns, from the start to the page load time without gaps; empty if the
+    /// load was not completed.
+    fn path<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let path = &self.outcome.path;
+        let name = |span: &Span| self.page.activities[span.activity.0 as usize].name.as_str();
+        let columns = PyDict::new(py);
+        columns.set_item("name", path.iter().map(name).collect::<Vec<_>>())?;
+        columns.set_item("part", path.iter().map(|span| span.part.name()).collect::<Vec<_>>())?;
+        columns.set_item("from_ms", path.iter().map(|span| span.from.as_ms()).collect::<Vec<_>>())?;
+        columns.set_item("to_ms", path.iter().map(|span| span.to.as_ms()).collect::<Vec<_>>())?;
+        Ok(columns)
+    }
+
+    /// What each connection was used for as columns, in the order of opening.
+    fn connection_table<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let connections = &self.outcome.per_connection;
+        let host = |connection: &ConnectionOutcome| self.page.hosts[connection.host.0 as usize].name.as_str();
+        let numbers = |column: fn(&ConnectionOutcome) -> u64| connections.iter().map(column).collect::<Vec<_>>();
+        let columns = PyDict::new(py);
+        columns.set_item("host", connections.iter().map(host).collect::<Vec<_>>())?;
+        columns.set_item("opened_ms", connections.iter().map(|conn| conn.opened.as_ms()).collect::<Vec<_>>())?;
+        let established = connections.iter().map(|conn| conn.established.map(Time::as_ms));
+        columns.set_item("established_ms", established.collect::<Vec<_>>())?;
+        columns.set_item("content_up", numbers(|conn| conn.content_up))?;
+        columns.set_item("content_down", numbers(|conn| conn.content_down))?;
+        columns.set_item("retransmissions", numbers(|conn| conn.retransmissions))?;
         Ok(columns)
     }
 }

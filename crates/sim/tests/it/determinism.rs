@@ -1,9 +1,9 @@
 //! The same scenario and seed give the same outcome, whatever else is different.
 
 use loadstone_load::page::synthetic;
-use loadstone_scenario::{Outcome, Scenario, Variant};
+use loadstone_scenario::{Outcome, Part, Scenario, Variant};
 use loadstone_sim::Plan;
-use loadstone_units::Seed;
+use loadstone_units::{Seed, Time};
 use std::path::Path;
 
 fn lossy() -> Scenario {
@@ -49,6 +49,9 @@ fn debug_and_release_builds_agree_to_the_last_bit() {
 }
 
 fn json(run: &Outcome) -> serde_json::Value {
+    assert!(run.completed, "what is not completed has no account");
+    let ms = |part: Part| serde_json::json!(Time::from_nanos(run.account().nanos(part)).as_ms());
+    let account: serde_json::Map<_, _> = Part::ALL.map(|part| (part.name().to_owned(), ms(part))).into_iter().collect();
     serde_json::json!({
         "seed": run.seed,
         "plt_ms": run.plt.as_ms(),
@@ -59,5 +62,6 @@ fn json(run: &Outcome) -> serde_json::Value {
         "retransmissions": run.retransmissions,
         "connections": run.connections,
         "completed": run.completed,
+        "account": account,
     })
 }
