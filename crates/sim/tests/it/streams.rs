@@ -2,8 +2,10 @@
 //! what goes next.
 
 use crate::{FAST, load, object, page, variant};
-use loadstone_load::page::{Need, ObjectSpec, On, PageFile};
+use loadstone_http::{Event, Multiplexing, Protocol, Session, Sessions, Wire};
+use loadstone_load::page::{Need, ObjectSpec, On, Page, PageFile};
 use loadstone_scenario::Outcome;
+use loadstone_units::Time;
 
 const BOTH: [&str; 2] = ["spdy/3.1", "h2"];
 
@@ -108,5 +110,69 @@ fn a_session_window_limits_the_rate_of_a_distant_host() {
         let round_trips = 1_000_000.0 / 65_536.0;
         assert!(limited > 100.0 * round_trips && limited < 200.0 * round_trips + 500.0, "{protocol}: {limited}");
         assert!(free < limited / 1.5, "{protocol}: {free} {limited}");
+    }
+}
+
+/// Puts the page through two sessions joined by a wire without length, one object after the other
+/// or all at once, as the protocol lets it; gives the bytes that each end put out.
+fn joined(page: &Page, protocol: Protocol) -> [u64; 2] {
+    let sessions = Sessions::new(Multiplexing::default());
+    let (mut client, mut server) = (sessions.client(protocol), sessions.server(protocol));
+    let mut fetches = page.fetches().map(|(_, fetch)| fetch);
+    let mut bytes = [0, 0];
+    // The root comes first and alone.
+    let mut waiting: Vec<_> = fetches.next().into_iter().collect();
+    loop {
+        let count = client.capacity().min(waiting.len());
+        for fetch in waiting.drain(..count) {
+            client.request(fetch.request.clone(), fetch.upload, fetch.priority);
+        }
+        let up = carry(client.as_mut(), server.as_mut());
+        while let Some(event) = server.poll_event() {
+            if let Event::Request { id, head } = event {
+                let (_, fetch) = page.fetches().find(|(_, fetch)| fetch.request.path == head.path).unwrap();
+                server.respond(id, fetch.response.clone(), fetch.body);
+            }
+        }
+        let down = carry(server.as_mut(), client.as_mut());
+        let ended =
+            std::iter::from_fn(|| client.poll_event()).filter(|event| matches!(event, Event::End { .. })).count();
+        if ended > 0 {
+            waiting.extend(fetches.by_ref());
+        }
+        if up + down == 0 {
+            return bytes;
+        }
+        bytes = [bytes[0] + up, bytes[1] + down];
+    }
+}
+
+fn carry(from: &mut dyn Session, to: &mut dyn Session) -> u64 {
+    let mut wire = Wire::default();
+    from.poll_transmit(Time::ZERO, usize::MAX, &mut wire);
+    let len = wire.len();
+    to.handle_input(Time::ZERO, &wire.take_all()).unwrap();
+    len
+}
+
+#[test]
+fn a_simulated_connection_carries_the_bytes_that_two_joined_sessions_put_out() {
+    let objects = (0..80).map(|at: u64| ObjectSpec {
+        bytes: 100 + at * at * 7,
+        request_header_bytes: Some(300 + at as u32 * 11 % 200),
+        response_header_bytes: Some(200 + at as u32 * 7 % 150),
+        ..object(&format!("/img/{}/{at:03}.png", at % 7), 0)
+    });
+    let page = page(objects);
+    for protocol in Protocol::ALL {
+        // A socket that takes all at once cuts no frame; one connection takes everything.
+        let variant = format!(
+            r#"{{"protocol": "{protocol}", "tls": "none", "connections": 1, "tcp": {{"notsent_lowat": 4000000}}}}"#
+        );
+        let outcome = load(page.clone(), "10/1mbit,100ms,1%", crate::variant(&variant));
+        let connection = &outcome.per_connection[0];
+        assert!(outcome.completed && outcome.per_connection.len() == 1);
+        let simulated = [connection.content_up, connection.content_down];
+        assert_eq!(simulated, joined(&page.build().unwrap(), protocol), "{protocol}");
     }
 }
