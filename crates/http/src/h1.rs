@@ -1,11 +1,12 @@
 //! HTTP/1.1 (RFC 9112): persistent and pipelined connections.
 //!
-//! `head` reads heads, `reader` cuts a byte stream into messages, `outbox` puts them on the wire; [`Client`] and
+//! `head` reads heads, `known` those that were read before, `reader` cuts a byte stream into messages, `outbox` puts them on the wire; [`Client`] and
 //! [`Server`] are the two ends. Bodies are framed by Content-Length or by the end of the
 //! connection.
 
 mod client;
 mod head;
+mod known;
 mod outbox;
 mod reader;
 mod server;
@@ -14,4 +15,5 @@ mod tests;
 
 pub use client::Client;
 pub use head::{MAX_FIELDS, MAX_HEAD};
+pub(crate) use known::Known;
 pub use server::Server;

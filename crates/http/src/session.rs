@@ -156,11 +156,12 @@ impl Protocol {
     }
 }
 
-/// Makes sessions. Those of one maker share what they remember of header compression: a page's
-/// sessions compress the same heads in the same order, run after run.
+/// Makes sessions. Those of one maker share what they remember of heads: a page's sessions read and
+/// compress the same heads in the same order, run after run.
 #[derive(Debug)]
 pub struct Sessions {
     multiplexing: Multiplexing,
+    h1: Arc<crate::h1::Known>,
     spdy: crate::spdy::Memories,
     h2: crate::h2::Memories,
 }
@@ -168,14 +169,15 @@ pub struct Sessions {
 impl Sessions {
     /// A maker of sessions that behave as `multiplexing` says, where the protocol has many streams.
     pub fn new(multiplexing: Multiplexing) -> Sessions {
-        Sessions { multiplexing, spdy: crate::spdy::Memories::new(), h2: crate::h2::Memories::new() }
+        let (spdy, h2) = (crate::spdy::Memories::new(), crate::h2::Memories::new());
+        Sessions { multiplexing, h1: Arc::default(), spdy, h2 }
     }
 
     /// A new client's end.
     pub fn client(&self, protocol: Protocol) -> Box<dyn ClientSession> {
         match protocol {
-            Protocol::Http1 => Box::new(crate::h1::Client::persistent()),
-            Protocol::Http1Pipelining => Box::new(crate::h1::Client::pipelining()),
+            Protocol::Http1 => Box::new(crate::h1::Client::persistent().knowing(&self.h1)),
+            Protocol::Http1Pipelining => Box::new(crate::h1::Client::pipelining().knowing(&self.h1)),
             Protocol::Spdy31 => Box::new(self.spdy.client(&self.multiplexing)),
             Protocol::H2 => Box::new(self.h2.client(&self.multiplexing)),
         }
@@ -184,7 +186,7 @@ impl Sessions {
     /// A new server's end.
     pub fn server(&self, protocol: Protocol) -> Box<dyn ServerSession> {
         match protocol {
-            Protocol::Http1 | Protocol::Http1Pipelining => Box::new(crate::h1::Server::new()),
+            Protocol::Http1 | Protocol::Http1Pipelining => Box::new(crate::h1::Server::new().knowing(&self.h1)),
             Protocol::Spdy31 => Box::new(self.spdy.server(&self.multiplexing)),
             Protocol::H2 => Box::new(self.h2.server(&self.multiplexing)),
         }

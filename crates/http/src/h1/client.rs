@@ -1,6 +1,7 @@
 //! The end that asks.
 
 use super::head::{Length, parse_response};
+use super::known::Known;
 use super::outbox::Outbox;
 use super::reader::{Messages, Reader};
 use crate::{Body, Chunk, ClientSession, Error, Event, PeerFault, Priority, RequestHead, Session, StreamId, Wire};
@@ -30,6 +31,12 @@ impl Client {
     /// (RFC 9112, section 9.3.2). While answers are outstanding it takes no more.
     pub fn pipelining() -> Client {
         Client::new(true)
+    }
+
+    /// The same client, which knows heads that others read.
+    pub(crate) fn knowing(mut self, known: &Arc<Known>) -> Client {
+        self.answers.known = known.clone();
+        self
     }
 
     fn new(pipelining: bool) -> Client {
@@ -108,6 +115,7 @@ struct Asked {
 /// What the reader reports, matched with the requests in their order.
 #[derive(Default, Debug)]
 struct Answers {
+    known: Arc<Known>,
     outstanding: VecDeque<Asked>,
     events: VecDeque<Event>,
     /// The head just read was an interim one (RFC 9110, section 15.2): its end ends nothing.
@@ -117,7 +125,7 @@ struct Answers {
 impl Messages for Answers {
     fn head(&mut self, text: &Bytes) -> Result<Option<(usize, Length)>, PeerFault> {
         let Some(asked) = self.outstanding.front() else { return Err(PeerFault::UnexpectedResponse) };
-        let Some(parsed) = parse_response(text)? else { return Ok(None) };
+        let Some(parsed) = self.known.responses.read(text, parse_response)? else { return Ok(None) };
         let status = parsed.head.status;
         self.interim = (100..200).contains(&status);
         if self.interim {
@@ -130,7 +138,7 @@ impl Messages for Answers {
             Some(len) => Length::Known(len),
             None => Length::UntilClose,
         };
-        self.events.push_back(Event::Response { id: asked.id, head: Arc::new(parsed.head) });
+        self.events.push_back(Event::Response { id: asked.id, head: parsed.head });
         Ok(Some((parsed.len, length)))
     }
 

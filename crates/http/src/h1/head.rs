@@ -3,6 +3,7 @@
 use crate::{Fields, PeerFault, RequestHead, ResponseHead};
 use bytes::Bytes;
 use std::mem::MaybeUninit;
+use std::sync::Arc;
 
 /// The longest head that is accepted, in bytes.
 pub const MAX_HEAD: usize = 64 * 1024;
@@ -19,10 +20,17 @@ pub(super) enum Length {
 }
 
 /// A head that was read: itself, its length in the stream, and what Content-Length says.
+#[derive(Debug)]
 pub(super) struct Parsed<H> {
-    pub(super) head: H,
+    pub(super) head: Arc<H>,
     pub(super) len: usize,
     pub(super) content_length: Option<u64>,
+}
+
+impl<H> Clone for Parsed<H> {
+    fn clone(&self) -> Parsed<H> {
+        Parsed { head: self.head.clone(), ..*self }
+    }
 }
 
 type Slots<'h> = [MaybeUninit<httparse::Header<'h>>; MAX_FIELDS];
@@ -53,7 +61,7 @@ pub(super) fn parse_request(text: &Bytes) -> Result<Option<Parsed<RequestHead>>,
     // RFC 9112, section 3.2: a request without Host, or with several, is bad.
     let host = found.host.filter(|_| found.hosts == 1).ok_or(PeerFault::MalformedHead)?;
     let head = RequestHead::new(method, text.slice_ref(host), path, found.fields);
-    Ok(Some(Parsed { head, len, content_length: found.content_length }))
+    Ok(Some(Parsed { head: Arc::new(head), len, content_length: found.content_length }))
 }
 
 /// Reads a response's head at the beginning of `text`; `None` if it is not all there.
@@ -65,7 +73,7 @@ pub(super) fn parse_response(text: &Bytes) -> Result<Option<Parsed<ResponseHead>
     let httparse::Status::Complete(len) = status else { return Ok(None) };
     let found = sort(text, response.headers)?;
     let head = ResponseHead::new(response.code.unwrap_or_default(), found.fields);
-    Ok(Some(Parsed { head, len, content_length: found.content_length }))
+    Ok(Some(Parsed { head: Arc::new(head), len, content_length: found.content_length }))
 }
 
 /// What a head's fields say of the message itself, and the rest of them.

@@ -1,6 +1,7 @@
 //! The end that answers.
 
 use super::head::{Length, parse_request};
+use super::known::Known;
 use super::outbox::Outbox;
 use super::reader::{Messages, Reader};
 use crate::{Body, Chunk, Error, Event, PeerFault, ResponseHead, ServerSession, Session, StreamId, Wire};
@@ -22,6 +23,12 @@ impl Server {
     /// The server's end of a new connection.
     pub fn new() -> Server {
         Server { reader: Reader::new(), requests: Requests::default(), outbox: Outbox::default() }
+    }
+
+    /// The same server, which knows heads that others read.
+    pub(crate) fn knowing(mut self, known: &Arc<Known>) -> Server {
+        self.requests.known = known.clone();
+        self
     }
 }
 
@@ -79,6 +86,7 @@ type Answer = (Arc<ResponseHead>, Body);
 /// The requests in their order, each with its answer once it is there.
 #[derive(Default, Debug)]
 struct Requests {
+    known: Arc<Known>,
     queue: VecDeque<Option<Answer>>,
     /// The number of the first request in the queue.
     first: u32,
@@ -100,9 +108,9 @@ impl Requests {
 
 impl Messages for Requests {
     fn head(&mut self, text: &Bytes) -> Result<Option<(usize, Length)>, PeerFault> {
-        let Some(parsed) = parse_request(text)? else { return Ok(None) };
+        let Some(parsed) = self.known.requests.read(text, parse_request)? else { return Ok(None) };
         self.queue.push_back(None);
-        self.events.push_back(Event::Request { id: self.current(), head: Arc::new(parsed.head) });
+        self.events.push_back(Event::Request { id: self.current(), head: parsed.head });
         // RFC 9112, section 6.3, rule 7: a request that names no length has no body.
         Ok(Some((parsed.len, Length::Known(parsed.content_length.unwrap_or(0)))))
     }
