@@ -62,6 +62,7 @@ def page(page: str, as_json: bool) -> None:
 @options.NETWORK
 @options.PROTOCOL
 @options.IW
+@options.TLS
 @options.shared
 @click.option("--waterfall", is_flag=True, help="Show when each object was found, asked for and received.")
 @click.option(
@@ -121,6 +122,7 @@ def _refuse_beside_scenario(page: str | None, given: dict[str, Any]) -> None:
 )
 @_PAGES
 @options.NETWORKS
+@options.TLS_OF_ALL
 @options.shared
 def compare(
     names: tuple[str, ...],

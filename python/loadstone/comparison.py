@@ -11,12 +11,18 @@ from loadstone.pages import Page
 
 NETWORKS = ("cable", "dsl", "dsl-lossy", "3g")
 
+PROTOCOLS = ("http/1.1", "http/1.1+pipelining")
+WINDOWS = (3, 10)
+
 VARIANTS: dict[str, Chosen] = {
     f"{protocol} IW {iw}": {"variant.protocol": protocol, "variant.tcp.iw": iw}
-    for protocol in ("http/1.1", "http/1.1+pipelining")
-    for iw in (3, 10)
+    for protocol in PROTOCOLS
+    for iw in WINDOWS
 }
 """What is compared, by name; the first is the baseline."""
+
+COMMON: Chosen = {"variant.tls": "1.3"}
+"""What all variants have unless it is chosen otherwise: a page is compared as it would be served today."""
 
 BASELINE = next(iter(VARIANTS))
 
@@ -89,6 +95,7 @@ def compare(
 
     A network without loss is run once, whatever `runs` says: every run would be the same.
     """
+    chosen = {**COMMON, **chosen}
     cells = [
         [
             [experiment.cell(page, {**chosen, **variant, "network": net}) for variant in VARIANTS.values()]

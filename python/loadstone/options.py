@@ -48,10 +48,11 @@ NETWORKS = click.option(
 PROTOCOL = _option("--protocol", "PROTOCOL", f"One of {', '.join(protocols())}.", _VARIANT["protocol"])
 IW = _option("--iw", "N", "Initial window of the servers, in segments.", _VARIANT["tcp"]["iw"], int)
 
+_TLS = "none|1.2|1.3", "TLS on all connections, or on none."
+TLS = _option("--tls", *_TLS, "by each URL's scheme, 1.3 or none")
+TLS_OF_ALL = _option("--tls", *_TLS, "1.3, whatever the URLs' schemes")
+
 _SHARED = [
-    _option(
-        "--tls", "none|1.2|1.3", "TLS on all connections, or on none.", "by each URL's scheme, 1.3 or none"
-    ),
     _option("--servers", "N", "Deal the objects in turn over N hosts.", "leave them where they are", int),
     _option("--connections", "N", "Connections per host.", _VARIANT["connections"], int),
     _option("--cc", "reno|cubic", "Congestion control of the servers.", _VARIANT["tcp"]["cc"]),

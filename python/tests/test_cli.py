@@ -138,6 +138,16 @@ def test_compare_shows_every_variant_on_four_networks(loadstone: Command, small:
         assert best["median_plt_ms"] == least
 
 
+def test_compare_is_over_tls_unless_another_is_chosen(loadstone: Command) -> None:
+    def used(*options: str) -> set[str]:
+        document = loadstone("compare", "synthetic:A", "--network", "cable", "--json", *options).document
+        return {variant["variant"]["tls"] for variant in document["pages"][0]["networks"][0]["variants"]}
+
+    assert used() == {"1.3"}
+    assert used("--tls", "1.2") == {"1.2"}
+    assert used("--tls", "none") == {"none"}
+
+
 def test_compare_in_words_marks_the_winner(loadstone: Command, small: str) -> None:
     result = loadstone("compare", small, "--network", "dsl-lossy", "--network", "20mbit,10ms", "--runs", "7")
     assert result.code == 0
