@@ -4,8 +4,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from loadstone import experiment, stats
+from loadstone import account, experiment, stats
 from loadstone._native import Outcome
+from loadstone.account import Account
 from loadstone.experiment import Cell, Chosen
 from loadstone.pages import Page
 
@@ -45,6 +46,11 @@ class VariantResult:
     def median_plt_ms(self) -> float | None:
         """Give the median of the completed runs."""
         return median_plt_ms(self.outcomes)
+
+    @property
+    def account(self) -> Account | None:
+        """Give the account of the median run."""
+        return account.of_median(self.outcomes)
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,11 @@
 """What the verbs print: documents for machines, text for people."""
 
 import statistics
+import textwrap
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from loadstone import text, waterfall
+from loadstone import reason, text, waterfall
 from loadstone._native import Outcome
 from loadstone.comparison import BASELINE, NetworkResult, PageResult, VariantResult, median_plt_ms
 from loadstone.experiment import Cell
@@ -140,6 +141,7 @@ def _network(result: NetworkResult) -> dict[str, Any]:
         "variants": [_compared(variant) for variant in result.variants],
         "best": result.best.name if result.best else None,
         "not_clearly_slower": result.rivals,
+        "reason": reason.sentence(result),
     }
 
 
@@ -153,6 +155,7 @@ def _compared(variant: VariantResult) -> dict[str, Any]:
         "gain": gain.ratio if gain else None,
         "gain_low": gain.low if gain else None,
         "gain_high": gain.high if gain else None,
+        "account": variant.account,
     }
 
 
@@ -183,7 +186,15 @@ def _block(page: str, result: NetworkResult) -> str:
         row += [_interval(variant)] if result.is_random else []
         row += [] if all_completed else [f"{variant.completed} of {len(variant.outcomes)}"]
         rows.append(row)
-    return f"{text.printable(page)} on {name}: {how}\n{text.table(rows, left=2)}\n{_verdict(result)}"
+    lines = [f"{text.printable(page)} on {name}: {how}", text.table(rows, left=2), verdict(result)]
+    return "\n".join([*lines, *_wrapped(reason.sentence(result) or "")])
+
+
+def _wrapped(sentence: str) -> list[str]:
+    """Break a sentence into lines, but not between a number and its unit."""
+    bound = sentence.replace(" ms", "\N{NO-BREAK SPACE}ms")
+    lines = textwrap.wrap(bound, text.width(), break_long_words=False, break_on_hyphens=False)
+    return [line.replace("\N{NO-BREAK SPACE}", " ") for line in lines]
 
 
 def _too_few(runs: Sequence[Outcome]) -> str:
@@ -201,7 +212,8 @@ def _interval(variant: VariantResult) -> str:
     return "" if gain is None or gain.low is None else f"{gain.low:.2f} - {gain.high:.2f}"
 
 
-def _verdict(result: NetworkResult) -> str:
+def verdict(result: NetworkResult) -> str:
+    """Say which variant is best, and how sure that is."""
     best, base = result.best, result.variants[0]
     if best is None:
         return "No run was completed: nothing can be compared."
@@ -289,8 +301,8 @@ def _notes(notes: dict[str, Any]) -> list[str]:
         return text.count(number, "entry", "entries")
 
     lines = [f"page {notes['page']} of {notes['pages']} in the file, {entries(notes['entries'])}"]
-    for reason, number in notes["skipped"].items():
-        lines.append(f"{entries(number)} left out: {_SKIPPED.get(reason, reason.replace('_', ' '))}")
+    for cause, number in notes["skipped"].items():
+        lines.append(f"{entries(number)} left out: {_SKIPPED.get(cause, cause.replace('_', ' '))}")
     if notes["cut_urls"]:
         lines.append(f"{text.count(notes['cut_urls'], 'URL')} cut, too long")
     if notes["odd_methods"]:
