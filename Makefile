@@ -10,7 +10,8 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 demo: setup
 	@$(BIN)/loadstone compare examples/shop.har
 
-test: setup
+test:
+	@PROFILE=$(PROFILE) scripts/setup tests
 	@scripts/check
 
 bench:
