@@ -1,9 +1,12 @@
 """Files as a user names them: read whole, decompressed by what they are, up to a limit."""
 
 import gzip
+import os
+import secrets
 import stat
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from io import BufferedReader
 from pathlib import Path
 
@@ -101,3 +104,49 @@ def _cut_short(path: str, form: str) -> InputError:
 
 def _damaged(path: str, form: str) -> InputError:
     return InputError(f"{path}: the {form} file is damaged: copy or export it again")
+
+
+@contextmanager
+def replacement(path: str | None) -> Iterator[Callable[[str], None]]:
+    """Give a function that makes a text the file's content, all of it at once or not at all.
+
+    A file that cannot be written is an error before anything else is done.
+    """
+    if path is None:
+        yield lambda text: None
+        return
+    with _blame_write(path):
+        target = Path(path).resolve()
+        _refuse_to_replace(path, target)
+        beside = target.with_name(f".loadstone-{secrets.token_hex(6)}.part")
+        beside.open("xb").close()
+    try:
+
+        def write(text: str) -> None:
+            with _blame_write(path):
+                beside.write_bytes(text.encode())
+                beside.replace(target)
+
+        yield write
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def _refuse_to_replace(path: str, target: Path) -> None:
+    if target.is_dir():
+        raise InputError(f"{path}: this is a directory: give a file")
+    if target.exists() and not target.is_file():
+        raise InputError(f"{path}: this is no ordinary file: give another name")
+    if target.exists() and not os.access(target, os.W_OK):
+        raise InputError(f"{path}: cannot be written (permission denied)")
+    if not target.parent.is_dir():
+        raise InputError(f"{path}: there is no folder {target.parent}: make it first")
+
+
+@contextmanager
+def _blame_write(path: str) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise InputError(f"{path}: cannot be written ({why.lower()})") from None
