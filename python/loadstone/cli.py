@@ -2,10 +2,12 @@
 
 import json
 import os
+import shlex
 import sys
 from typing import Any, NoReturn
 
 import click
+from click.core import ParameterSource
 
 from loadstone import __version__, options, text
 from loadstone.files import InputError
@@ -13,6 +15,9 @@ from loadstone.files import InputError
 _BAD_INPUT = 2
 _INTERRUPTED = 130
 _BROKEN_PIPE = 141
+
+_OF_THE_OUTPUT = {"as_json", "html", "threads"}
+"""Options that change no figure."""
 
 _PAGE = click.argument("page", metavar="PAGE")
 _PAGES = click.argument("names", metavar="PAGE...", nargs=-1, required=True)
@@ -90,7 +95,7 @@ def load(
     else:
         raise click.UsageError("Missing argument 'PAGE': give a page or --scenario FILE.")
     jobs = cell.jobs(cell.runs(runs), cell.seed if given["seed"] is None else given["seed"])
-    with progress.bar() as show:
+    with progress.bar("runs") as show:
         outcomes = experiment.execute(jobs, threads, lambda done: show(done, len(jobs)))
     name = page or scenario or ""
     if as_json:
@@ -118,32 +123,62 @@ def _refuse_beside_scenario(page: str | None, given: dict[str, Any]) -> None:
         "compare shop.har",
         "compare shop.har news.page.json --network dsl-lossy --runs 101",
         "compare synthetic:B --network 5/1mbit,60ms --tls none --json",
+        "compare shop.har --html report.html",
     )
 )
 @_PAGES
 @options.NETWORKS
 @options.TLS_OF_ALL
 @options.shared
+@click.option(
+    "--html", metavar="FILE", help="Write a report to this file as well: one page, ready to be sent."
+)
+@click.pass_context
 def compare(
+    context: click.Context,
+    /,
     names: tuple[str, ...],
     networks: tuple[str, ...],
     runs: int | None,
     threads: int | None,
     as_json: bool,
+    html: str | None,
     **given: Any,
 ) -> None:
     """Compare protocols and initial windows for each PAGE on several networks.
 
     Gain is the baseline's median page load time over the variant's: above 1 is faster.
     """
-    from loadstone import comparison, pages, progress, report
+    from loadstone import comparison, files, pages, progress, report
 
+    if html is not None:
+        # Heavy, so only where it is asked for; and before the runs, after which nobody wants to wait.
+        from loadstone.html import page
     read = [pages.read(name) for name in names]
-    with progress.bar() as show:
-        results = comparison.compare(
-            read, networks or comparison.NETWORKS, options.chosen(given), runs, threads, show
-        )
-    _print(report.compare_document(results) if as_json else report.compare_text(results))
+    with files.replacement(html) as write:
+        with progress.bar("runs") as show:
+            results = comparison.compare(
+                read, networks or comparison.NETWORKS, options.chosen(given), runs, threads, show
+            )
+        try:
+            if html is not None:
+                with progress.bar("charts") as show:
+                    write(page.render(results, read, _command(context), show))
+        finally:
+            _print(report.compare_document(results) if as_json else report.compare_text(results))
+
+
+def _command(context: click.Context) -> str:
+    """Write the command that gives the same figures again."""
+    words = ["loadstone", context.command.name or ""]
+    for parameter in context.command.params:
+        name = parameter.name or ""
+        if name in _OF_THE_OUTPUT or context.get_parameter_source(name) is ParameterSource.DEFAULT:
+            continue
+        value = context.params[name]
+        for one in value if isinstance(value, tuple) else [value]:
+            words += [str(one)] if isinstance(parameter, click.Argument) else [parameter.opts[0], str(one)]
+    return shlex.join(words)
 
 
 def _print(shown: str | dict[str, Any]) -> None:

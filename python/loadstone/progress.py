@@ -14,7 +14,8 @@ _PATIENCE = 1.0
 
 
 class _Bar:
-    def __init__(self) -> None:
+    def __init__(self, what: str) -> None:
+        self._what = what
         self._begun = time.monotonic()
         self._shown: tuple[Progress, TaskID] | None = None
 
@@ -26,12 +27,11 @@ class _Bar:
         progress, task = self._shown
         progress.update(task, completed=done)
 
-    @staticmethod
-    def _show(total: int) -> "tuple[Progress, TaskID]":
+    def _show(self, total: int) -> "tuple[Progress, TaskID]":
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-        columns = [TextColumn("runs"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()]
+        columns = [TextColumn(self._what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()]
         progress = Progress(*columns, console=Console(stderr=True), transient=True)
         progress.start()
         return progress, progress.add_task("", total=total)
@@ -42,12 +42,12 @@ class _Bar:
 
 
 @contextmanager
-def bar() -> Iterator[Callable[[int, int], None]]:
-    """Give a function to tell how much is done and how much there is in all."""
+def bar(what: str) -> Iterator[Callable[[int, int], None]]:
+    """Give a function to tell how much of `what` is done and how much there is in all."""
     if not sys.stderr.isatty():
         yield lambda done, total: None
         return
-    shown = _Bar()
+    shown = _Bar(what)
     try:
         yield shown.update
     finally:

@@ -165,13 +165,15 @@ def compare_text(results: Sequence[PageResult]) -> str:
     return "\n\n".join(blocks)
 
 
-def _block(page: str, result: NetworkResult) -> str:
+def runs_text(result: NetworkResult) -> str:
+    """Say how often each variant was run."""
     runs = result.variants[0].outcomes
-    how = (
-        f"{text.count(len(runs), 'run')} per variant, {_seeds(runs)}{_too_few(runs)}"
-        if result.is_random
-        else "no random loss, so every run is the same: 1 run, no interval"
-    )
+    if not result.is_random:
+        return "no random loss, so every run is the same: 1 run, no interval"
+    return f"{text.count(len(runs), 'run')} per variant, {_seeds(runs)}{_too_few(runs)}"
+
+
+def _block(page: str, result: NetworkResult) -> str:
     name = result.network if result.name == result.network else f"{result.name} ({result.network})"
     all_completed = all(variant.completed == len(variant.outcomes) for variant in result.variants)
     head = ["", "variant", "median PLT", "gain", *(["95 % interval"] if result.is_random else [])]
@@ -186,7 +188,11 @@ def _block(page: str, result: NetworkResult) -> str:
         row += [_interval(variant)] if result.is_random else []
         row += [] if all_completed else [f"{variant.completed} of {len(variant.outcomes)}"]
         rows.append(row)
-    lines = [f"{text.printable(page)} on {name}: {how}", text.table(rows, left=2), verdict(result)]
+    lines = [
+        f"{text.printable(page)} on {name}: {runs_text(result)}",
+        text.table(rows, left=2),
+        verdict(result),
+    ]
     return "\n".join([*lines, *_wrapped(reason.sentence(result) or "")])
 
 

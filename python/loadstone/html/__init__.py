@@ -1,0 +1,1 @@
+"""The report of a comparison: one page of HTML that needs nothing else."""

@@ -1,0 +1,344 @@
+"""The page of a report, put together from the document of `compare --json`, charts and waterfalls."""
+
+import base64
+import hashlib
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import PurePath
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from loadstone import __version__, report, text
+from loadstone.account import PARTS
+from loadstone.comparison import BASELINE, NetworkResult, PageResult, VariantResult
+from loadstone.html import charts
+from loadstone.html.hatching import HATCHES
+from loadstone.html.waterfalls import CRITICAL, Objects, Scale, Waterfall, table
+from loadstone.pages import Page
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class NetworkView:
+    """One page on one network, as the page shows it."""
+
+    id: str
+    result: NetworkResult
+    document: dict[str, Any]
+    spreads: list[Markup]
+    accounts: list[Markup]
+    waterfalls: list[Waterfall]
+    scales: list[Scale]
+    tables: dict[int, Markup]
+    """The waterfalls that need no script, by variant; the one that is shown first is the first."""
+
+    @property
+    def notation(self) -> str | None:
+        """Give the network in the notation, if its name is another."""
+        return None if self.result.name == self.result.network else self.result.network
+
+    @property
+    def best(self) -> dict[str, Any] | None:
+        """Give the best variant, of the document."""
+        return next((row for row in self.document["variants"] if row["name"] == self.document["best"]), None)
+
+    @property
+    def base(self) -> dict[str, Any]:
+        """Give the baseline, of the document."""
+        base: dict[str, Any] = self.document["variants"][0]
+        return base
+
+    @property
+    def is_clear(self) -> bool:
+        """Say whether the best is clearly faster than the baseline."""
+        return BASELINE not in self.document["not_clearly_slower"] or not self.document["random"]
+
+    @property
+    def runs(self) -> str:
+        """Say how often each variant was run."""
+        return report.runs_text(self.result)
+
+    @property
+    def verdict(self) -> str:
+        """Say which variant is best."""
+        return report.verdict(self.result)
+
+    @property
+    def is_complete(self) -> bool:
+        """Say whether every run was completed."""
+        return all(run["completed"] for row in self.document["variants"] for run in row["runs"])
+
+    def data(self) -> dict[str, Any]:
+        """Give what the page's script needs."""
+        variants = [
+            {
+                "name": variant.name,
+                "scenario": {
+                    "network": variant.cell.network,
+                    "variant": variant.cell.variant,
+                    "seed": variant.cell.seed,
+                },
+                "step": scale.step,
+                "steps": scale.steps,
+                **waterfall.data(),
+            }
+            for variant, waterfall, scale in zip(
+                self.result.variants, self.waterfalls, self.scales, strict=True
+            )
+        ]
+        return {"name": self.result.name, "variants": variants}
+
+
+@dataclass(frozen=True)
+class PageView:
+    """One page on all networks, as the page shows it."""
+
+    id: str
+    name: str
+    facts: str
+    page: Any
+    objects: Objects
+    networks: list[NetworkView]
+
+    @property
+    def title(self) -> str:
+        """Give the page's name without folders."""
+        return PurePath(self.name).name or self.name
+
+    @property
+    def headline(self) -> str:
+        """Say in a sentence which variant is best where."""
+        return _headline([network.result for network in self.networks])
+
+    def data(self) -> dict[str, Any]:
+        """Give what the page's script needs."""
+        objects = self.objects
+        return {
+            "name": self.title,
+            "page": self.page,
+            "names": objects.names,
+            "labels": objects.labels,
+            "kinds": objects.kinds,
+            "sizes": objects.sizes,
+            "networks": [network.data() for network in self.networks],
+        }
+
+
+def render(results: Sequence[PageResult], pages: Sequence[Page], command: str, progress: Progress) -> str:
+    """Give the report as HTML.
+
+    `command` repeats the comparison; `progress` is told how many charts are drawn and how many there are.
+    """
+    document = report.compare_document(results)
+    total = sum(2 * len(charts.FORMS) * len(result.networks) for result in results)
+    done = iter(range(1, total + 1))
+    with charts.drawing():
+        views = [
+            _page_view(f"page-{at}", page, result, shown, lambda: progress(next(done), total))
+            for at, (page, result, shown) in enumerate(zip(pages, results, document["pages"], strict=True))
+        ]
+    data = {"parts": [[key, part.label, part.spent] for key, part in PARTS.items()], "critical": CRITICAL}
+    return (
+        _environment()
+        .get_template("page.html")
+        .render(
+            views=views,
+            baseline=document["baseline"],
+            command=command,
+            version=__version__,
+            parts=PARTS,
+            critical=CRITICAL,
+            methods=_methods(results),
+            style=_embedded("report.css"),
+            script=_embedded("report.js"),
+            document=_json(document),
+            data=_json({**data, "pages": [view.data() for view in views]}),
+        )
+    )
+
+
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("loadstone.html", "."),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(
+        ms=text.ms,
+        harmless=text.harmless,
+        bound=_bound,
+        spaced=_spaced,
+        css=_css,
+        hatch=_hatch,
+        scenario_line=_scenario_line,
+    )
+    return environment
+
+
+@dataclass(frozen=True)
+class _Embedded:
+    """A file of this package as it stands in the page, and what the security policy knows it by."""
+
+    content: Markup
+    hash: str
+
+
+def _embedded(name: str) -> _Embedded:
+    content = resources.files(__package__ or "").joinpath(name).read_text("utf-8")
+    digest = base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
+    return _Embedded(Markup(content), f"sha256-{digest}")
+
+
+def _json(value: Any) -> Markup:
+    """Write JSON that cannot end the element it stands in."""
+    written = json.dumps(value, separators=(",", ":"))
+    return Markup(written.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))
+
+
+def _bound(sentence: str) -> Markup:
+    """Keep a number and its unit on one line."""
+    return Markup(re.sub(r"[\d,.]+ ms", r'<span class="bound">\g<0></span>', str(escape(sentence))))
+
+
+def _css(part: str) -> str:
+    return part.replace("_", "-")
+
+
+def _hatch(part: str) -> Markup:
+    """Draw the pattern of a part for the legends."""
+    pattern = HATCHES[part]
+    ways = " ".join(
+        f"M{x1:.4g} {y1:.4g}L{x2:.4g} {y2:.4g}" for x1, y1, x2, y2 in pattern.strokes((0, 0, 24, 14))
+    )
+    dots = (
+        Markup(' stroke-linecap="round" stroke-dasharray="0 {}"').format(pattern.gap)
+        if pattern.dotted
+        else ""
+    )
+    return Markup('<path d="{}" stroke="var(--on-{})" stroke-width="{}"{}></path>').format(
+        ways, _css(part), pattern.width, dots
+    )
+
+
+def _spaced(notation: str) -> str:
+    return notation.replace(",", ", ")
+
+
+def _scenario_line(variant: VariantResult) -> str:
+    cell = variant.cell
+    return json.dumps({"network": cell.network, "variant": cell.variant, "seed": cell.seed})
+
+
+# --- pages and networks ---
+
+
+def _page_view(
+    place: str, page: Page, result: PageResult, document: dict[str, Any], drawn: Callable[[], None]
+) -> PageView:
+    networks = [
+        _network_view(f"{place}-network-{at}", network, shown, drawn)
+        for at, (network, shown) in enumerate(zip(result.networks, document["networks"], strict=True))
+    ]
+    first = result.networks[0].variants[0]
+    summary = page.summary()
+    facts = [
+        text.count(summary["objects"], "object"),
+        text.size(summary["bytes"]),
+        text.count(summary["hosts"], "host"),
+        f"{summary['depth']} deep" if summary["depth"] > 1 else "",
+    ]
+    return PageView(
+        place,
+        text.harmless(page.name),
+        ", ".join(fact for fact in facts if fact),
+        json.loads(first.cell.scenario.to_json())["page"],
+        Objects.of(first.outcomes[0].waterfall()),
+        networks,
+    )
+
+
+def _network_view(
+    place: str, result: NetworkResult, document: dict[str, Any], drawn: Callable[[], None]
+) -> NetworkView:
+    variants = [_drawable(row, result) for row in document["variants"]]
+    waterfalls = [Waterfall.of(variant.outcomes) for variant in result.variants]
+    scales = _scales(result, waterfalls)
+    objects = Objects.of(result.variants[0].outcomes[0].waterfall())
+    shown = [result.variants.index(result.best)] if result.best else []
+    shown += [0] if 0 not in shown else []
+    spreads, accounts = [], []
+    for form in charts.FORMS:
+        spreads.append(charts.spread(variants, form, place))
+        drawn()
+        if any(variant.account for variant in variants):
+            accounts.append(charts.accounts(variants, form, place))
+        drawn()
+    tables = {at: table(waterfalls[at], objects, scales[at]) for at in shown}
+    return NetworkView(place, result, document, spreads, accounts, waterfalls, scales, tables)
+
+
+def _drawable(row: dict[str, Any], result: NetworkResult) -> charts.Variant:
+    return charts.Variant(
+        row["name"],
+        result.best is not None and row["name"] == result.best.name,
+        [(run["seed"], run["plt_ms"]) for run in row["runs"] if run["completed"]],
+        row["median_plt_ms"],
+        row["account"],
+    )
+
+
+def _scales(result: NetworkResult, waterfalls: list[Waterfall]) -> list[Scale]:
+    """Give all completed runs one scale, so that they can be compared; each other has its own."""
+    ends = [
+        waterfall.end
+        for variant, waterfall in zip(result.variants, waterfalls, strict=True)
+        if variant.completed
+    ]
+    common = max(ends, default=0)
+    return [
+        Scale.to(common if variant.completed else waterfall.end)
+        for variant, waterfall in zip(result.variants, waterfalls, strict=True)
+    ]
+
+
+# --- sentences ---
+
+
+def _headline(networks: list[NetworkResult]) -> str:
+    decided = [network for network in networks if network.best]
+    if not decided:
+        return "No run was completed."
+    wins = Counter(network.best.name for network in decided if network.best)
+    if len(wins) == 1 and len(decided) > 1:
+        return f"{next(iter(wins))} is fastest on every network."
+    where = {
+        name: _listed([network.name for network in decided if network.best and network.best.name == name])
+        for name, _ in wins.most_common()
+    }
+    first, *others = [
+        f"{name}{' is fastest' if at == 0 else ''} on {where[name]}" for at, name in enumerate(where)
+    ]
+    return f"{'; '.join([first, *others])}."
+
+
+def _listed(items: list[str]) -> str:
+    return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}"
+
+
+def _methods(results: Sequence[PageResult]) -> str:
+    """Say what was compared: protocols, windows, TLS."""
+    variants = [variant.cell.variant for variant in results[0].networks[0].variants]
+    protocols = _listed(list(dict.fromkeys(variant["protocol"] for variant in variants)))
+    windows = _listed([str(iw) for iw in dict.fromkeys(variant["tcp"]["iw"] for variant in variants)])
+    tls = next(iter(variants))["tls"]
+    over = {None: "", "none": ", without TLS"}.get(tls, f", over TLS {tls}")
+    return f"{protocols}, each with an initial window of {windows} segments{over}"
