@@ -19,7 +19,7 @@ _TENTHS_BELOW_MS = 100
 class Saving:
     """What one median run saves against another, in steps of `1 / scale` ms.
 
-    Rounded like the medians that are shown, and so that the parts sum to the total.
+    Rounded like the medians that are shown, and so that the parts sum to the total as nearly as they can.
     """
 
     scale: int
@@ -44,17 +44,21 @@ def _steps(ms: float, scale: int) -> int:
 
 
 def _apportioned(total: int, exact: dict[str, float]) -> dict[str, int]:
-    """Round the parts up or down, those nearest to the next step up, so that they sum to the total."""
-    parts = {part: math.floor(value) for part, value in exact.items()}
+    """Round the parts up or down, those nearest to the next step up, so that they sum to the total.
+
+    Parts of less than half a step are left out; what they and the rounding of the total amount to is
+    left over.
+    """
+    small = sum(value for value in exact.values() if abs(value) < 0.5)
+    large = {part: value for part, value in exact.items() if abs(value) >= 0.5}
+    parts = {part: math.floor(value) for part, value in large.items()}
+    missing = total - round(small) - sum(parts.values())
     by_fraction = sorted(
-        (part for part in exact if exact[part] > parts[part]), key=lambda part: parts[part] - exact[part]
+        (part for part in large if large[part] > parts[part]), key=lambda part: parts[part] - large[part]
     )
-    for part in by_fraction[: max(0, total - sum(parts.values()))]:
+    for part in by_fraction[: max(0, missing)]:
         parts[part] += 1
-    # The total is a difference of two rounded figures, so it can be one step off; the largest part bears it.
-    largest = max(exact, key=lambda part: abs(exact[part]))
-    parts[largest] += total - sum(parts.values())
-    return parts
+    return {part: parts.get(part, 0) for part in exact}
 
 
 def sentence(result: NetworkResult) -> str | None:
@@ -78,8 +82,8 @@ def sentence(result: NetworkResult) -> str | None:
     against = f"{other.name}{_standing(best, other, result)}"
     if result.is_random and other.name in result.rivals:
         head = f"In the median runs {best.name} saves {saving.ms(saving.total)} against {against}"
-        return f"{head}, which chance alone may explain: {_explained(saving)}."
-    return f"{best.name} saves {saving.ms(saving.total)} against {against}: {_explained(saving)}."
+        return f"{head}, which chance alone may explain{_explanation(saving)}."
+    return f"{best.name} saves {saving.ms(saving.total)} against {against}{_explanation(saving)}."
 
 
 def _opponent(result: NetworkResult) -> VariantResult | None:
@@ -114,6 +118,15 @@ def _equal(best: str, other: str, saving: Saving) -> str:
     to_what = "the millisecond" if saving.scale == 1 else "a tenth of a millisecond"
     head = f"{best} and {other} take equally long to {to_what}"
     return f"{head}: {_explained(saving)}." if any(saving.parts.values()) else f"{head}, part by part."
+
+
+def _explanation(saving: Saving) -> str:
+    named = [part for part, steps in saving.parts.items() if steps]
+    if not named:
+        return ", spread over several parts"
+    if saving.parts[named[0]] == saving.total and len(named) == 1:
+        return f", all of it {PARTS[named[0]].spent}"
+    return f": {_explained(saving)}"
 
 
 def _explained(saving: Saving) -> str:

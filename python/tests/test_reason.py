@@ -79,8 +79,8 @@ def test_what_chance_may_explain_is_said() -> None:
     h2 = variant("h2 IW 3", Run({"handshakes": 700}), random=True)
     base = variant("h1 IW 3", Run({"handshakes": 710}), random=True)
     assert sentence(base, h2, best=1, rivals=("h1 IW 3",)) == (
-        "In the median runs h2 IW 3 saves 10 ms against h1 IW 3, which chance alone may explain: "
-        "10 ms less in handshakes."
+        "In the median runs h2 IW 3 saves 10 ms against h1 IW 3, which chance alone may explain, "
+        "all of it in handshakes."
     )
 
 
@@ -103,11 +103,14 @@ def test_a_winner_that_is_slower_won_by_completing() -> None:
     )
 
 
-def test_tiny_parts_are_gathered() -> None:
+def test_parts_that_are_nothing_by_themselves_are_not_named() -> None:
     slow = variant("h1", Run(dict.fromkeys(PARTS, 20.0)))
     fast = variant("h2", Run(dict.fromkeys(PARTS, 19.9)))
-    assert sentence(slow, fast, best=1) == ("h2 saves 1 ms against h1: 1 ms less in handshakes."), (
-        "140 and 139.3 are shown as 140 and 139"
+    # 140 and 139.3 are shown as 140 and 139.
+    assert sentence(slow, fast, best=1) == "h2 saves 1 ms against h1, spread over several parts."
+    more = variant("h3", Run({**dict.fromkeys(PARTS, 19.7), "server": 10.0}))
+    assert sentence(slow, more, best=1) == (
+        "h3 saves 12 ms against h1: 10 ms less on the server and 2 ms less elsewhere."
     )
 
 
@@ -142,7 +145,7 @@ def test_the_numbers_never_contradict_one_another(first: dict[str, float], secon
     if named:
         assert sum(ms for ms, _ in named) == pytest.approx(shown, abs=1e-6)
     else:
-        assert shown == 0.0
+        assert any(words in said for words in ("part by part", "all of it", "spread over several parts"))
     step = 1.0 if fast.plt_ms >= 100 else 0.1
     difference = [float(text.ms(run.plt_ms).split()[0].replace(",", "")) for run in (slow, fast)]
     if step == 1.0:
@@ -152,7 +155,7 @@ def test_the_numbers_never_contradict_one_another(first: dict[str, float], secon
         for part, words in PARTS.items():
             if words.spent == what:
                 exact = slow.account()[part] - fast.account()[part]
-                assert abs(ms - exact) < 2 * step
+                assert abs(ms - exact) < 1.001 * step
                 assert ms * exact > 0
 
 
