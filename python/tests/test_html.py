@@ -174,6 +174,25 @@ def test_bars_are_the_spans_between_marks(times: tuple[int | None, ...], expecte
     assert waterfalls._segments(dict(zip(marks, times, strict=True)), 200) == expected
 
 
+@pytest.mark.parametrize(
+    ("url", "label"),
+    [
+        ("https://a.test/", "a.test/"),
+        ("https://a.test/small.js?v=1", "a.test/small.js?v=1"),
+        (
+            "https://a.test/some/where/deep/script.js?version=1234567890",
+            "a.test/some/where/deep/script.js?...",
+        ),
+        (
+            "https://assets.a.test/very/long/folder/names/all/the/way/x.png",
+            "assets.a.test/very...all/the/way/x.png",
+        ),
+    ],
+)
+def test_labels_keep_host_and_file(url: str, label: str) -> None:
+    assert waterfalls._label(url) == label
+
+
 BOXES = st.tuples(st.floats(0, 900), st.floats(0, 100), st.floats(0, 600), st.floats(1, 40))
 
 

@@ -43,10 +43,17 @@ class Objects:
         names = [text.harmless(name) for name in columns["name"]]
         return cls(
             [text.shorten(name, _TIP_ROOM) for name in names],
-            [text.shorten(name.split("://", 1)[-1], _NAME_ROOM) for name in names],
+            [_label(name) for name in names],
             [text.shorten(text.harmless(kind), _KIND_ROOM) for kind in columns["kind"]],
             [text.size(size) for size in columns["bytes"]],
         )
+
+
+def _label(name: str) -> str:
+    """Shorten a URL to what tells most: the host's beginning, the path's end."""
+    label = name.split("://", 1)[-1]
+    path, mark, _ = label.partition("?")
+    return text.shorten(f"{path}?..." if mark and len(label) > _NAME_ROOM else label, _NAME_ROOM)
 
 
 @dataclass(frozen=True)
