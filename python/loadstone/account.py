@@ -49,9 +49,7 @@ PARTS = {
 
 def of_run(outcome: Outcome) -> Account | None:
     """Give the account of a run; `None` if the run was not completed."""
-    # An engine without accounts is met here and nowhere else.
-    give = getattr(outcome, "account", None)
-    account: Account | None = give() if give is not None else None
+    account: Account | None = outcome.account()
     return account
 
 

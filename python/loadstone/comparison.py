@@ -12,7 +12,7 @@ from loadstone.pages import Page
 
 NETWORKS = ("cable", "dsl", "dsl-lossy", "3g")
 
-PROTOCOLS = ("http/1.1", "http/1.1+pipelining")
+PROTOCOLS = ("http/1.1", "spdy/3.1", "h2")
 WINDOWS = (3, 10)
 
 VARIANTS: dict[str, Chosen] = {
