@@ -8,6 +8,7 @@ import signal
 from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,9 +17,9 @@ from hypothesis import strategies as st
 
 import reports
 from conftest import EXAMPLES, Command
-from loadstone import experiment, text
+from loadstone import comparison, experiment, text
 from loadstone.account import PARTS
-from loadstone.html import charts, hatching, svg, waterfalls
+from loadstone.html import charts, hatching, page, svg, waterfalls
 from loadstone.html.hatching import HATCHES
 from loadstone.html.waterfalls import Scale
 from reports import Report
@@ -232,6 +233,24 @@ def test_a_drawing_gives_each_mark_its_text() -> None:
         svg.adopt(drawn, "", "wide", {"bar-3": ["one"]})
 
 
+def test_the_headline_says_who_is_fastest_where_and_how_sure_that_is() -> None:
+    def network(name: str, best: str | None, *, doubt: bool = False) -> Any:
+        winner = None if best is None else SimpleNamespace(name=best)
+        return SimpleNamespace(
+            name=name, best=winner, is_random=doubt, rivals=[comparison.BASELINE] if doubt else []
+        )
+
+    cable, dsl = network("cable", "h2"), network("dsl", "h2")
+    assert page._headline([cable, dsl]) == "h2 is fastest on every network."
+    assert page._headline([cable]) == "h2 is fastest on cable."
+    lossy, slow = network("lossy", "h2", doubt=True), network("3g", "h1")
+    assert page._headline([slow, cable, lossy]) == (
+        "h2 is fastest on cable and lossy (not clearly); h1 on 3g."
+    )
+    assert page._headline([network("cable", None)]) == "No run was completed."
+    assert page._headline([cable, network("dsl", None)]) == "h2 is fastest on cable."
+
+
 # --- the option ---
 
 
@@ -241,11 +260,11 @@ def test_the_report_comes_beside_the_table(loadstone: Command, small: str, tmp_p
     alone = loadstone(*arguments)
     result = loadstone(*arguments, "--html", target)
     assert (result.code, result.err, result.out) == (0, "", alone.out)
-    page = target.read_text()
-    assert f">loadstone compare {small} --network dsl-lossy --runs 6 --seed 3</code>" in page
+    html = target.read_text()
+    assert f">loadstone compare {small} --network dsl-lossy --runs 6 --seed 3</code>" in html
     both = loadstone(*arguments, "--html", target, "--json", "--threads", "1")
     assert json.loads(both.out) == both.document
-    assert target.read_text() == page
+    assert target.read_text() == html
     assert sorted(path.name for path in tmp_path.iterdir()) == ["report.html", "small.page.json"]
 
 
@@ -333,5 +352,5 @@ def test_a_report_of_loads_that_were_given_up(
     monkeypatch.setattr(experiment, "run_many", lambda *args: [GivenUp(run) for run in run_many(*args)])
     target = tmp_path / "report.html"
     assert loadstone("compare", small, "--network", "dsl", "--html", target).code == 0
-    page = target.read_text()
-    assert "No run was completed" in page and "not completed, given up after" in page
+    html = target.read_text()
+    assert "No run was completed" in html and "not completed, given up after" in html

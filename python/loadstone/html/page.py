@@ -4,7 +4,6 @@ import base64
 import hashlib
 import json
 import re
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import resources
@@ -314,20 +313,19 @@ def _scales(result: NetworkResult, waterfalls: list[Waterfall]) -> list[Scale]:
 
 
 def _headline(networks: list[NetworkResult]) -> str:
-    decided = [network for network in networks if network.best]
-    if not decided:
+    """Say which variant is fastest where, beginning with the one that is most often."""
+    where: dict[str, list[str]] = {}
+    for network in networks:
+        if network.best is not None:
+            doubt = " (not clearly)" if network.is_random and BASELINE in network.rivals else ""
+            where.setdefault(network.best.name, []).append(f"{network.name}{doubt}")
+    if not where:
         return "No run was completed."
-    wins = Counter(network.best.name for network in decided if network.best)
-    if len(wins) == 1 and len(decided) > 1:
-        return f"{next(iter(wins))} is fastest on every network."
-    where = {
-        name: _listed([network.name for network in decided if network.best and network.best.name == name])
-        for name, _ in wins.most_common()
-    }
-    first, *others = [
-        f"{name}{' is fastest' if at == 0 else ''} on {where[name]}" for at, name in enumerate(where)
-    ]
-    return f"{'; '.join([first, *others])}."
+    first, *others = sorted(where, key=lambda name: -len(where[name]))
+    if len(where[first]) == len(networks) > 1 and not any("(" in name for name in where[first]):
+        return f"{first} is fastest on every network."
+    clauses = [f"{first} is fastest on {_listed(where[first])}"]
+    return "; ".join([*clauses, *(f"{name} on {_listed(where[name])}" for name in others)]) + "."
 
 
 def _listed(items: list[str]) -> str:
