@@ -59,7 +59,7 @@ def page(page: str, as_json: bool) -> None:
     epilog=_epilog(
         "load shop.har",
         "load shop.har --network 10/1mbit,100ms,1% --runs 50 --json",
-        "load synthetic:B --protocol http/1.1+pipelining --iw 3 --waterfall",
+        "load synthetic:B --protocol h2 --iw 3 --waterfall",
         "load --scenario first.toml",
     )
 )

@@ -72,7 +72,7 @@ _SHARED = [
     _option(
         "--notsent-lowat",
         "BYTES",
-        "What servers' sockets take beyond what is sent (TCP_NOTSENT_LOWAT); the less, the later they decide.",
+        "What servers' sockets take beyond what is sent (TCP_NOTSENT_LOWAT): less means later decisions.",
         "the profile's, 16384",
         int,
     ),

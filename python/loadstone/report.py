@@ -270,7 +270,7 @@ def page_text(page: Page) -> str:
         ["bytes of bodies", text.size(summary["bytes"])],
         ["bytes of heads (requests, responses)", " + ".join(map(text.size, heads))],
         *[
-            [f"  compressed by {protocol}", f"{text.size(small['requests'])} + {text.size(small['responses'])}"]
+            [f"  compressed by {protocol}", " + ".join(map(text.size, small.values()))]
             for protocol, small in summary["compressed_header_bytes"].items()
         ],
         ["hosts", f"{summary['hosts']}"],

@@ -1,4 +1,4 @@
-"""Reports to look at: made from loads of this engine, whose outcomes keep an account."""
+"""Reports to look at."""
 
 import json
 from collections.abc import Sequence
@@ -6,10 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-from accounted import accounted
-from loadstone import comparison, experiment, pages, report
+from loadstone import comparison, pages, report
 from loadstone.comparison import PageResult
 from loadstone.html import page
 
@@ -30,9 +27,7 @@ class Report:
 def write(folder: Path, names: Sequence[str], networks: Sequence[str], runs: int = 7) -> Report:
     """Compare, and write the report into the folder."""
     read = [pages.read(name) for name in names]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(experiment, "run_many", accounted(experiment.run_many))
-        results = comparison.compare(read, networks, {}, runs, None, lambda done, total: None)
+    results = comparison.compare(read, networks, {}, runs, None, lambda done, total: None)
     html = page.render(results, read, "loadstone compare", lambda done, total: None)
     path = folder / "report.html"
     path.write_text(html, encoding="utf-8")

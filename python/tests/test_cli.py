@@ -38,7 +38,8 @@ def test_load_prints_the_stable_document(loadstone: Command, small: str) -> None
 def test_every_option_arrives_in_the_scenario(loadstone: Command, small: str) -> None:
     options = (
         "--network 3g --protocol h2 --tls 1.2 --servers 2 --connections 4 --iw 3 --cc reno "
-        "--policy round-robin --frame-bytes 4096 --notsent-lowat 65536 --client-iw 4 --client-cc reno --tcp textbook --seed 5 --threads 1"
+        "--policy round-robin --frame-bytes 4096 --notsent-lowat 65536 --client-iw 4 "
+        "--client-cc reno --tcp textbook --seed 5 --threads 1"
     )
     document = loadstone("load", small, "--json", *options.split()).document
     assert document["variant"] == {

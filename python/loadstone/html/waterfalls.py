@@ -146,13 +146,11 @@ def _about(run: Outcome, outcomes: Sequence[Outcome]) -> str:
 
 
 def _path(run: Outcome, columns: Mapping[str, Any]) -> list[tuple[int | str, int, int, int]]:
-    # An engine without accounts has no path either.
-    give = getattr(run, "path", None)
-    if give is None or not run.completed:
+    if not run.completed:
         return []
     places = {name: at for at, name in enumerate(columns["name"])}
     parts = list(PARTS)
-    path = give()
+    path = run.path()
     rows = zip(path["name"], path["part"], path["from_ms"], path["to_ms"], strict=True)
     return [
         (
