@@ -212,3 +212,101 @@ impl FromStr for Protocol {
         found.ok_or_else(|| UnknownProtocol(name.to_owned()))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    //! The contract of the seam, held by every implementer.
+
+    use super::*;
+    use crate::{BodyId, Fields};
+    use proptest::prelude::*;
+
+    const NOW: Time = Time::ZERO;
+
+    /// Drains a session; draining it again, or waking it early, gives nothing more.
+    fn drain(session: &mut dyn Session, room: usize) -> (Vec<Event>, Vec<Chunk>) {
+        let mut wire = Wire::default();
+        loop {
+            let before = wire.len();
+            session.poll_transmit(NOW, room, &mut wire);
+            assert!(wire.len() - before <= room as u64, "more than there was room for");
+            if wire.len() == before {
+                break;
+            }
+        }
+        assert!(!session.has_output(), "it has output and gives none");
+        let mut events: Vec<Event> = Vec::new();
+        while let Some(event) = session.poll_event() {
+            match (events.last_mut(), &event) {
+                (Some(Event::Data { id, len }), Event::Data { id: next, len: more }) if id == next => *len += more,
+                _ => events.push(event),
+            }
+        }
+        session.handle_timeout(NOW);
+        let len = wire.len();
+        session.poll_transmit(NOW, room, &mut wire);
+        assert_eq!((wire.len(), session.poll_event()), (len, None), "drained, and yet there is more");
+        (events, wire.take_all())
+    }
+
+    /// Cuts chunks into pieces of at most `piece` bytes.
+    fn cut(chunks: Vec<Chunk>, piece: u64) -> Vec<Chunk> {
+        let mut pieces = Vec::new();
+        for mut chunk in chunks {
+            while !chunk.is_empty() {
+                pieces.push(chunk.split_to(piece.min(chunk.len())));
+            }
+        }
+        pieces
+    }
+
+    /// Three exchanges; everything that the two ends said and sent.
+    fn talk(protocol: Protocol, sizes: &[u64; 3], piece: u64) -> Vec<(Vec<Event>, Vec<Chunk>)> {
+        let sessions = Sessions::new(Multiplexing::default());
+        let (mut client, mut server) = (sessions.client(protocol), sessions.server(protocol));
+        let mut said = Vec::new();
+        let (mut asked, mut answered) = (0, 0);
+        while answered < sizes.len() {
+            while asked < sizes.len() && client.capacity() > 0 {
+                let head = RequestHead::get("a.test", &format!("/{asked}"), Fields::from_pairs([("accept", "*/*")]));
+                client.request(head.into(), Body::EMPTY, Priority::default());
+                asked += 1;
+            }
+            // Each end speaks until both are silent.
+            loop {
+                let (events, sent) = drain(client.as_mut(), 1 << 20);
+                let is_silent = sent.is_empty();
+                cut(sent.clone(), piece).into_iter().for_each(|part| server.handle_input(NOW, &[part]).unwrap());
+                answered += events.iter().filter(|event| matches!(event, Event::End { .. })).count();
+                said.push((events, sent));
+                let (events, sent) = drain(server.as_mut(), 1 << 20);
+                for event in &events {
+                    if let Event::Request { id, .. } = event {
+                        let len = sizes[id.0 as usize];
+                        let head = ResponseHead::new(200, Fields::from_pairs([("content-length", len.to_string())]));
+                        server.respond(*id, head.into(), Body { id: BodyId(id.0), len });
+                    }
+                }
+                let is_silent = is_silent && sent.is_empty() && !server.has_output();
+                cut(sent.clone(), piece).into_iter().for_each(|part| client.handle_input(NOW, &[part]).unwrap());
+                said.push((events, sent));
+                if is_silent {
+                    break;
+                }
+            }
+        }
+        said
+    }
+
+    proptest! {
+        #[test]
+        fn however_the_input_is_cut_every_session_says_and_sends_the_same(
+            sizes in [0_u64..40_000, 0_u64..40_000, 0_u64..40_000],
+            piece in 1_u64..4_000,
+        ) {
+            for protocol in Protocol::ALL {
+                prop_assert_eq!(talk(protocol, &sizes, u64::MAX), talk(protocol, &sizes, piece), "{}", protocol);
+            }
+        }
+    }
+}
