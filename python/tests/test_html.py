@@ -181,12 +181,12 @@ def test_bars_are_the_spans_between_marks(times: tuple[int | None, ...], expecte
         ("https://a.test/", "a.test/"),
         ("https://a.test/small.js?v=1", "a.test/small.js?v=1"),
         (
-            "https://a.test/some/where/deep/script.js?version=1234567890",
-            "a.test/some/where/deep/script.js?...",
+            "https://a.test/some/where/deep/app.js?version=1234567890",
+            "a.test/some/where/deep/app.js?...",
         ),
         (
             "https://assets.a.test/very/long/folder/names/all/the/way/x.png",
-            "assets.a.test/very...all/the/way/x.png",
+            "assets.a.test/ve...l/the/way/x.png",
         ),
     ],
 )

@@ -14,7 +14,7 @@ from loadstone import account, text
 from loadstone._native import Outcome
 from loadstone.account import PARTS
 
-_NAME_ROOM = 38
+_NAME_ROOM = 34
 _KIND_ROOM = 12
 _TIP_ROOM = 320
 _MOST_STEPS = 5
