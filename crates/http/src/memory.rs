@@ -25,14 +25,25 @@ pub(crate) trait Codec {
 
     /// Whether two inputs make the same of the same state.
     fn is_same(one: &Self::Input, other: &Self::Input) -> bool;
+
+    /// About how many bytes it takes to keep a step.
+    fn weight(input: &Self::Input, output: &Self::Output) -> usize;
 }
 
-/// The steps that are kept at most, so that memory is bounded whatever the sessions do.
+/// The steps that are kept at most, and the bytes that they may take: memory is bounded whatever the
+/// sessions do.
 const MAX_STEPS: usize = 1 << 14;
+const MAX_BYTES: usize = 1 << 24;
 
 /// The tree of all steps that sessions took.
 pub(crate) struct Memory<C: Codec> {
-    states: RwLock<Vec<State<C>>>,
+    tree: RwLock<Tree<C>>,
+}
+
+struct Tree<C: Codec> {
+    states: Vec<State<C>>,
+    /// What they take, by [`Codec::weight`].
+    bytes: usize,
 }
 
 /// A state of the codec: how it is reached, and where it leads.
@@ -42,46 +53,55 @@ struct State<C: Codec> {
     next: Vec<u32>,
 }
 
+impl<C: Codec> Tree<C> {
+    fn recall(&self, at: u32, input: &C::Input) -> Option<(u32, C::Output)> {
+        self.states[at as usize].next.iter().find_map(|next| {
+            let (_, known, output) = self.states[*next as usize].reached.as_ref()?;
+            C::is_same(known, input).then(|| (*next, output.clone()))
+        })
+    }
+}
+
 impl<C: Codec> Memory<C> {
     /// Nothing is remembered.
     pub(crate) fn new() -> Arc<Memory<C>> {
-        Arc::new(Memory { states: RwLock::new(vec![State { reached: None, next: Vec::new() }]) })
+        let states = vec![State { reached: None, next: Vec::new() }];
+        Arc::new(Memory { tree: RwLock::new(Tree { states, bytes: 0 }) })
     }
 
     /// What `input` made of the state `at`: the next state and the output, if a session has been here.
     fn recall(&self, at: u32, input: &C::Input) -> Option<(u32, C::Output)> {
-        let states = self.states.read().unwrap_or_else(PoisonError::into_inner);
-        states[at as usize].next.iter().find_map(|next| {
-            let (_, known, output) = states[*next as usize].reached.as_ref()?;
-            C::is_same(known, input).then(|| (*next, output.clone()))
-        })
+        self.tree.read().unwrap_or_else(PoisonError::into_inner).recall(at, input)
     }
 
     /// Keeps a step; the state after it, unless there is no more room.
     fn note(&self, at: u32, input: &C::Input, output: &C::Output) -> Option<u32> {
-        if let Some((next, _)) = self.recall(at, input) {
+        let mut tree = self.tree.write().unwrap_or_else(PoisonError::into_inner);
+        // Another session may have been here in the meantime.
+        if let Some((next, _)) = tree.recall(at, input) {
             return Some(next);
         }
-        let mut states = self.states.write().unwrap_or_else(PoisonError::into_inner);
-        if states.len() > MAX_STEPS {
+        let weight = C::weight(input, output);
+        if tree.states.len() > MAX_STEPS || tree.bytes + weight > MAX_BYTES {
             return None;
         }
-        let next = states.len() as u32;
-        states.push(State { reached: Some((at, input.clone(), output.clone())), next: Vec::new() });
-        states[at as usize].next.push(next);
+        tree.bytes += weight;
+        let next = tree.states.len() as u32;
+        tree.states.push(State { reached: Some((at, input.clone(), output.clone())), next: Vec::new() });
+        tree.states[at as usize].next.push(next);
         Some(next)
     }
 
     /// A codec in the state `at`.
     fn retrace(&self, at: u32) -> C {
         let mut inputs = Vec::new();
-        let states = self.states.read().unwrap_or_else(PoisonError::into_inner);
-        let mut state = &states[at as usize];
+        let tree = self.tree.read().unwrap_or_else(PoisonError::into_inner);
+        let mut state = &tree.states[at as usize];
         while let Some((before, input, _)) = &state.reached {
             inputs.push(input.clone());
-            state = &states[*before as usize];
+            state = &tree.states[*before as usize];
         }
-        drop(states);
+        drop(tree);
         let mut codec = C::fresh();
         for input in inputs.iter().rev() {
             // It went well when it was noted, and a codec has no other source of decisions.
@@ -120,9 +140,11 @@ impl<C: Codec> Remembering<C> {
             self.at = Some(next);
             return Ok(output);
         }
-        let output = self.codec().step(input)?;
-        self.at = self.at.and_then(|at| self.memory.note(at, input, &output));
-        Ok(output)
+        // A step that fails leaves the codec in a state that the tree does not know.
+        let at = self.at;
+        let result = self.codec().step(input);
+        self.at = at.zip(result.as_ref().ok()).and_then(|(at, output)| self.memory.note(at, input, output));
+        result
     }
 
     /// The codec itself, for a change that is no step: nothing is remembered from here on.
@@ -168,22 +190,27 @@ mod tests {
 
         fn step(&mut self, input: &u8) -> Result<Vec<u8>, PeerFault> {
             STEPS.set(STEPS.get() + 1);
+            self.0.push(*input);
             if *input == 9 {
                 return Err(PeerFault::MalformedHead);
             }
-            self.0.push(*input);
             Ok(self.0.clone())
         }
 
         fn is_same(one: &u8, other: &u8) -> bool {
             one == other
         }
+
+        fn weight(_: &u8, output: &Vec<u8>) -> usize {
+            output.len()
+        }
     }
 
     proptest! {
         #[test]
         fn remembered_or_not_the_output_is_the_codecs(
-            sessions in prop::collection::vec((prop::collection::vec(0_u8..4, 0..12), 0_usize..14), 1..20),
+            sessions in prop::collection::vec(
+                (prop::collection::vec(prop_oneof![8 => 0_u8..4, 1 => Just(9)], 0..12), 0_usize..14), 1..20),
         ) {
             let memory = Memory::<Diary>::new();
             for (inputs, leaves) in sessions {
@@ -216,7 +243,7 @@ mod tests {
     fn an_error_is_not_remembered_as_a_step() {
         let memory = Memory::<Diary>::new();
         assert!(Remembering::new(&memory).step(&9).is_err());
-        assert_eq!(memory.states.read().unwrap().len(), 1);
+        assert_eq!(memory.tree.read().unwrap().states.len(), 1);
     }
 
     /// Makes nothing of anything.
@@ -237,6 +264,20 @@ mod tests {
         fn is_same(one: &usize, other: &usize) -> bool {
             one == other
         }
+
+        fn weight(input: &usize, _: &()) -> usize {
+            if *input >= LARGE { MAX_BYTES / 2 } else { 1 }
+        }
+    }
+
+    const LARGE: usize = 1 << 20;
+
+    #[test]
+    fn large_steps_are_kept_only_as_far_as_there_is_room_for_them() {
+        let memory = Memory::<Nothing>::new();
+        let mut session = Remembering::new(&memory);
+        (0..4).for_each(|at| session.step(&(LARGE + at)).unwrap());
+        assert_eq!(memory.tree.read().unwrap().states.len(), 1 + 2);
     }
 
     #[test]
@@ -244,6 +285,6 @@ mod tests {
         let memory = Memory::<Nothing>::new();
         let mut session = Remembering::new(&memory);
         (0..MAX_STEPS + 100).for_each(|input| session.step(&input).unwrap());
-        assert_eq!(memory.states.read().unwrap().len(), MAX_STEPS + 1);
+        assert_eq!(memory.tree.read().unwrap().states.len(), MAX_STEPS + 1);
     }
 }

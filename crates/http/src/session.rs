@@ -262,7 +262,10 @@ mod tests {
 
     /// Three exchanges; everything that the two ends said and sent.
     fn talk(protocol: Protocol, sizes: &[u64; 3], piece: u64) -> Vec<(Vec<Event>, Vec<Chunk>)> {
-        let sessions = Sessions::new(Multiplexing::default());
+        // Windows so small that they have to be given back on the way.
+        let windows = (loadstone_units::Bounded::known(65_536), loadstone_units::Bounded::known(65_536));
+        let (stream_window, session_window) = windows;
+        let sessions = Sessions::new(Multiplexing { stream_window, session_window, ..Default::default() });
         let (mut client, mut server) = (sessions.client(protocol), sessions.server(protocol));
         let mut said = Vec::new();
         let (mut asked, mut answered) = (0, 0);

@@ -295,8 +295,9 @@ impl<F: Framing> Streams<F> {
         }
     }
 
-    /// Gives back to the peer what has been taken in.
-    fn give_back(&mut self, stream: u32, len: u64) {
+    /// Gives back to the peer what has been taken in: whole frames, so that it does not depend on
+    /// how they arrived.
+    fn give_back(&mut self, stream: u32, len: u32) {
         if let Some(delta) = self.credit.give_back(len) {
             self.outbox.push(Chunk::Bytes(self.framing.window_update(0, delta)));
         }
@@ -340,17 +341,15 @@ impl<F: Framing> Frames for Streams<F> {
     }
 
     fn data(&mut self, stream: u32, len: u64) {
-        self.give_back(stream, len);
-        if let Some(state) = self.open.get(&stream).filter(|_| len > 0) {
+        if let Some(state) = self.open.get(&stream) {
             self.events.push_back(Event::Data { id: state.id, len });
         }
     }
 
-    fn padding(&mut self, stream: u32, len: u64) {
+    fn data_ends(&mut self, stream: u32, len: u32, end: bool) {
+        if end && self.open.get(&stream).is_some_and(|state| state.incoming == Incoming::Body) {
+            self.complete(stream);
+        }
         self.give_back(stream, len);
-    }
-
-    fn data_ends(&mut self, stream: u32) {
-        self.complete(stream);
     }
 }

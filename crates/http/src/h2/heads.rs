@@ -9,7 +9,8 @@ use bytes::{Bytes, BytesMut};
 /// The name of the part of the request line that bears the authority.
 const HOST: &[u8] = b":authority";
 
-/// A cookie of more parts than these goes as one field: each part costs the peer an entry.
+/// Cookies of more parts than these go as the fields that they are: each part costs the peer an
+/// entry, and receivers limit those.
 const MAX_CRUMBS: usize = 100;
 
 /// Compresses the heads of one direction.
@@ -25,10 +26,13 @@ impl Packer {
     }
 
     fn fields(&mut self, fields: &Fields, out: &mut Vec<u8>) {
+        let crumbs = |value: &[u8]| value.split(|byte| *byte == b';').count();
+        let cookies = fields.iter().filter(|(name, _)| name.eq_ignore_ascii_case(b"cookie"));
+        let may_crumble = cookies.map(|(_, value)| crumbs(value)).sum::<usize>() <= MAX_CRUMBS;
         for (name, value) in sendable(fields) {
-            // RFC 9113, section 8.2.3: crumbs that stay the same compress better.
-            let crumbs = value.split(|byte| *byte == b';').map(<[u8]>::trim_ascii_start);
-            if name == b"cookie" && crumbs.clone().count() <= MAX_CRUMBS {
+            if name == b"cookie" && may_crumble {
+                // RFC 9113, section 8.2.3: crumbs that stay the same compress better.
+                let crumbs = value.split(|byte| *byte == b';').map(<[u8]>::trim_ascii_start);
                 crumbs.for_each(|crumb| self.encoder.encode(&name, crumb, out));
             } else {
                 self.encoder.encode(&name, value, out);
@@ -70,6 +74,10 @@ impl Codec for Packer {
 
     fn is_same(one: &Head, other: &Head) -> bool {
         one.is_same(other)
+    }
+
+    fn weight(head: &Head, compressed: &Bytes) -> usize {
+        head.weight() + compressed.len()
     }
 }
 
@@ -118,5 +126,9 @@ impl Codec for Unpacker {
 
     fn is_same(one: &Bytes, other: &Bytes) -> bool {
         one == other
+    }
+
+    fn weight(compressed: &Bytes, decoded: &Decoded) -> usize {
+        compressed.len() + decoded.weight()
     }
 }

@@ -54,6 +54,10 @@ impl Codec for Deflater {
     fn is_same(one: &Head, other: &Head) -> bool {
         one.is_same(other)
     }
+
+    fn weight(head: &Head, compressed: &Bytes) -> usize {
+        head.weight() + compressed.len()
+    }
 }
 
 /// Decompresses the header blocks of one direction.
@@ -76,6 +80,10 @@ impl Codec for Inflater {
 
     fn is_same(one: &Bytes, other: &Bytes) -> bool {
         one == other
+    }
+
+    fn weight(compressed: &Bytes, decoded: &Decoded) -> usize {
+        compressed.len() + decoded.weight()
     }
 }
 

@@ -31,6 +31,12 @@ impl<F: Framing> Client<F> {
         Client { streams, waiting: BTreeMap::new(), next_id: 0, next_stream: 1 }
     }
 
+    /// Whether the peer lets one more stream be open. It may have lowered its limit since the
+    /// requests that wait were taken on.
+    fn may_ask(&self) -> bool {
+        self.streams.open.len() < self.streams.peer_limit
+    }
+
     /// Sends a request's head; returns what is left of `room`.
     fn ask(&mut self, id: StreamId, request: Request, room: u64, out: &mut Wire) -> u64 {
         let Request { head, body, priority } = request;
@@ -67,6 +73,7 @@ impl<F: Framing> Session for Client<F> {
     fn poll_transmit(&mut self, _: Time, room: usize, out: &mut Wire) {
         let mut room = self.streams.flush(room, out);
         while room > 0
+            && self.may_ask()
             && let Some(((_, id), request)) = self.waiting.pop_first()
         {
             room = self.ask(id, request, room, out);
@@ -83,7 +90,7 @@ impl<F: Framing> Session for Client<F> {
     }
 
     fn has_output(&self) -> bool {
-        !self.waiting.is_empty() || self.streams.has_output()
+        self.streams.has_output() || (!self.waiting.is_empty() && self.may_ask())
     }
 }
 

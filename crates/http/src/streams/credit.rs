@@ -25,9 +25,9 @@ impl Credit {
 
     /// `len` bytes of what came have been taken in. Returns how much to give back now: half the
     /// window at least, since each time costs a frame.
-    pub(super) fn give_back(&mut self, len: u64) -> Option<u32> {
-        // What is taken in has come before, so it fits into the window.
-        self.owed += len as u32;
+    pub(super) fn give_back(&mut self, len: u32) -> Option<u32> {
+        // What is taken in was taken from the window before, so the sum stays below it.
+        self.owed += len;
         if self.owed < self.window / 2 {
             return None;
         }
@@ -55,7 +55,7 @@ mod tests {
             for len in lens {
                 credit.take(len).unwrap();
                 taken += len;
-                given += credit.give_back(u64::from(len)).unwrap_or(0);
+                given += credit.give_back(len).unwrap_or(0);
                 prop_assert!(given <= taken && taken - given < 50);
                 prop_assert_eq!(credit.left, 100 - (taken - given));
             }

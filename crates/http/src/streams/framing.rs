@@ -125,6 +125,14 @@ impl Head {
             _ => false,
         }
     }
+
+    /// About how many bytes it takes.
+    pub(crate) fn weight(&self) -> usize {
+        match self {
+            Head::Request(head, _) => head.http1_len(),
+            Head::Response(head) => head.http1_len(),
+        }
+    }
 }
 
 /// A header block that was decompressed.
@@ -136,6 +144,17 @@ pub(crate) enum Decoded {
     Trailers,
     /// It breaks the rules of HTTP.
     Malformed,
+}
+
+impl Decoded {
+    /// About how many bytes it takes.
+    pub(crate) fn weight(&self) -> usize {
+        match self {
+            Decoded::Request(head, _) => head.http1_len(),
+            Decoded::Response(head) => head.http1_len(),
+            Decoded::Trailers | Decoded::Malformed => 0,
+        }
+    }
 }
 
 /// Makes a head of names and values in order. Names that begin with `:` are those of the request

@@ -15,10 +15,8 @@ pub(super) trait Frames {
     fn data_begins(&mut self, stream: u32, len: u32) -> Result<(), PeerFault>;
     /// Content of it.
     fn data(&mut self, stream: u32, len: u64);
-    /// Padding of it.
-    fn padding(&mut self, stream: u32, len: u64);
-    /// The frame was the last one of its stream's message.
-    fn data_ends(&mut self, stream: u32);
+    /// All `len` bytes of it have come; whether it was the last one of its stream's message.
+    fn data_ends(&mut self, stream: u32, len: u32, end: bool);
 }
 
 /// What a frame's head says.
@@ -54,12 +52,15 @@ enum State {
     /// The byte that tells how much padding follows.
     Padding {
         stream: u32,
-        left: u32,
+        len: u32,
         end: bool,
     },
     Data {
         stream: u32,
+        len: u32,
+        /// Content that has not come.
         left: u64,
+        /// Padding that has not come.
         padding: u64,
         end: bool,
     },
@@ -91,12 +92,13 @@ impl Reader {
                             frames.control(&head[..frames.head_len()], payload)?;
                         }
                     }
-                    (State::Padding { stream, left, end }, Chunk::Bytes(bytes)) => {
+                    (State::Padding { stream, len, end }, Chunk::Bytes(bytes)) => {
                         let padding = u32::from(bytes.split_to(1)[0]);
-                        frames.padding(stream, 1);
                         // RFC 9113, section 6.1: padding that does not fit is an error of the connection.
-                        let content = left.checked_sub(padding).ok_or(PeerFault::MalformedFrame)?;
-                        self.begin_data(stream, content, padding, end, frames);
+                        let content = (len - 1).checked_sub(padding).ok_or(PeerFault::MalformedFrame)?;
+                        let (left, padding) = (u64::from(content), u64::from(padding));
+                        self.state = State::Data { stream, len, left, padding, end };
+                        self.end_data_if_complete(frames);
                     }
                 }
             }
@@ -134,20 +136,17 @@ impl Reader {
             }
             FrameHead::Data { stream, len, end, padded } => {
                 frames.data_begins(stream, len)?;
-                if padded {
-                    let left = len.checked_sub(1).ok_or(PeerFault::MalformedFrame)?;
-                    self.state = State::Padding { stream, left, end };
-                } else {
-                    self.begin_data(stream, len, 0, end, frames);
+                if padded && len == 0 {
+                    return Err(PeerFault::MalformedFrame);
                 }
+                self.state = match padded {
+                    true => State::Padding { stream, len, end },
+                    false => State::Data { stream, len, left: u64::from(len), padding: 0, end },
+                };
+                self.end_data_if_complete(frames);
             }
         }
         Ok(())
-    }
-
-    fn begin_data(&mut self, stream: u32, content: u32, padding: u32, end: bool, frames: &mut impl Frames) {
-        self.state = State::Data { stream, left: u64::from(content), padding: u64::from(padding), end };
-        self.end_data_if_complete(frames);
     }
 
     fn read_data(&mut self, chunk: &mut Chunk, frames: &mut impl Frames) {
@@ -159,17 +158,14 @@ impl Reader {
         } else {
             let taken = chunk.split_to(chunk.len().min(*padding)).len();
             *padding -= taken;
-            frames.padding(*stream, taken);
         }
         self.end_data_if_complete(frames);
     }
 
     fn end_data_if_complete(&mut self, frames: &mut impl Frames) {
-        if let State::Data { stream, left: 0, padding: 0, end } = self.state {
+        if let State::Data { stream, len, left: 0, padding: 0, end } = self.state {
             self.state = State::Head;
-            if end {
-                frames.data_ends(stream);
-            }
+            frames.data_ends(stream, len, end);
         }
     }
 }

@@ -198,6 +198,48 @@ fn a_client_asks_for_no_more_at_a_time_than_the_server_lets_it() {
 }
 
 #[test]
+fn a_client_keeps_to_a_limit_that_comes_after_its_requests_were_taken_rfc9113_5_1_2() {
+    let mut client = sessions(Multiplexing::default()).client(Protocol::H2);
+    let ids: Vec<StreamId> = (0..3).map(|_| client.request(get("/"), Body::EMPTY, Priority::default())).collect();
+    let one_stream = b"\0\0\x06\x04\0\0\0\0\0\0\x03\0\0\0\x01";
+    client.handle_input(NOW, &[Chunk::Bytes(Bytes::from_static(one_stream))]).unwrap();
+    client.poll_transmit(NOW, usize::MAX, &mut Wire::default());
+    assert_eq!(events(client.as_mut()), [Event::Sent { id: ids[0] }]);
+    assert!(!client.has_output() && client.capacity() == 0);
+    client.handle_input(NOW, &[Chunk::Bytes(Bytes::from_static(b"\0\0\x01\x01\x05\0\0\0\x01\x88"))]).unwrap();
+    client.poll_transmit(NOW, usize::MAX, &mut Wire::default());
+    assert!(events(client.as_mut()).contains(&Event::Sent { id: ids[1] }));
+}
+
+#[test]
+fn cookies_of_any_number_of_parts_arrive() {
+    for (fields, parts) in [(1, 100), (11, 100), (1, 3000)] {
+        let cookie = (0..parts).map(|at| format!("a={at}")).collect::<Vec<_>>().join("; ");
+        let cookies = Fields::from_pairs((0..fields).map(|_| ("cookie", &cookie)));
+        for protocol in BOTH {
+            let (mut client, mut server) = pair(protocol, Multiplexing::default());
+            let head = RequestHead::get("a.test", "/", cookies.clone());
+            client.request(head.into(), Body::EMPTY, Priority::default());
+            carry(client.as_mut(), server.as_mut(), 100_000, 100_000).unwrap();
+            assert!(matches!(events(server.as_mut())[0], Event::Request { .. }), "{protocol}, {fields} of {parts}");
+        }
+    }
+}
+
+#[test]
+fn a_session_that_goes_on_after_broken_compression_teaches_the_others_nothing() {
+    let shared = sessions(Multiplexing::default());
+    // (x, y) enters the table, then index 0 breaks the block; the next block refers to (x, y).
+    let broken = [MAGIC, b"\0\0\x06\x01\x05\0\0\0\x01\x40\x01x\x01y\x80"];
+    let refers: &[u8] = b"\0\0\x07\x01\x05\0\0\0\x03\x82\x87\x84\x41\x01a\xbf";
+    let (result, mut server) = after(shared.server(Protocol::H2), &broken);
+    assert_eq!(result, Err(PeerFault::Compression.into()));
+    server.handle_input(NOW, &[Chunk::Bytes(Bytes::from_static(refers))]).unwrap();
+    let alone = after(shared.server(Protocol::H2), &[MAGIC, refers]).0;
+    assert_eq!(alone, Err(PeerFault::Compression.into()), "its table is empty");
+}
+
+#[test]
 fn a_session_that_follows_another_sends_the_same_bytes_as_one_that_is_alone() {
     for protocol in BOTH {
         let shared = sessions(Multiplexing::default());
