@@ -120,8 +120,17 @@ pub(super) fn real_response(status: u16, body: u64, fields: &[Field]) -> Respons
 /// The given fields less those that belong to one connection or are set here, and less what cannot
 /// stand in a head; at most `room` bytes of them.
 fn real_fields(fields: &[Field], content_length: Option<&str>, mut room: usize) -> Fields {
-    const OURS: [&str; 7] =
-        ["host", "content-length", "transfer-encoding", "connection", "keep-alive", "proxy-connection", "upgrade"];
+    const OURS: [&str; 8] = [
+        "host",
+        "content-length",
+        "transfer-encoding",
+        "connection",
+        "keep-alive",
+        "proxy-connection",
+        "upgrade",
+        // The session tells the urgency that the page states, the same over every protocol.
+        "priority",
+    ];
     let kept = fields.iter().filter(|(name, value)| {
         is_token(name) && is_value(value) && !OURS.iter().any(|ours| ours.eq_ignore_ascii_case(name))
     });
@@ -143,4 +152,17 @@ fn is_token(name: &str) -> bool {
 /// RFC 9110, section 5.5: no control characters but the tab.
 fn is_value(value: &str) -> bool {
     value.bytes().all(|byte| byte == b'\t' || (byte >= b' ' && byte != 0x7f))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_recorded_priority_does_not_contradict_the_pages_urgency() {
+        let fields =
+            [("Priority", "u=5, i"), ("accept", "*/*")].map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let head = real_request("GET", "a.test", "/a.css", 0, &fields);
+        assert_eq!((head.fields.get(b"priority"), head.fields.get(b"accept")), (None, Some(&b"*/*"[..])));
+    }
 }
