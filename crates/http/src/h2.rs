@@ -264,17 +264,13 @@ impl Framing for H2 {
         })
     }
 
-    fn check_data(&self, stream: u32) -> Result<(), PeerFault> {
-        if stream == 0 { Err(PeerFault::UnexpectedFrame) } else { Ok(()) }
-    }
-
     fn control(&mut self, head: &[u8], payload: Bytes, answers: &mut Wire) -> Result<Option<Frame>, PeerFault> {
         let lead = Lead::read(head);
         match lead.kind {
             HEADERS => self.read_headers(lead, payload),
             CONTINUATION => self.read_continuation(lead, &payload),
             SETTINGS => self.read_settings(lead, &payload, answers),
-            // Deprecated; only its length and stream are held to the rules (RFC 9113, section 6.3).
+            // Deprecated and read over, but for its stream (RFC 9113, section 6.3).
             PRIORITY if lead.stream == 0 => Err(PeerFault::UnexpectedFrame),
             RST_STREAM if lead.stream == 0 => Err(PeerFault::UnexpectedFrame),
             RST_STREAM => {

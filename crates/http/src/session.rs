@@ -117,8 +117,10 @@ pub trait ClientSession: Session {
 pub trait ServerSession: Session {
     /// Answers the request `id`, once.
     ///
+    /// An answer to a stream that was reset meanwhile goes nowhere.
+    ///
     /// # Panics
-    /// If `id` is no request that waits for its response.
+    /// Over HTTP/1.1, if `id` is no request that waits for its response.
     fn respond(&mut self, id: StreamId, head: Arc<ResponseHead>, body: Body);
 }
 

@@ -149,10 +149,6 @@ impl Framing for Spdy {
         if len > MAX_CONTROL { Err(PeerFault::FrameTooLarge) } else { Ok(FrameHead::Control { len }) }
     }
 
-    fn check_data(&self, stream: u32) -> Result<(), PeerFault> {
-        if stream == 0 { Err(PeerFault::UnexpectedFrame) } else { Ok(()) }
-    }
-
     fn control(&mut self, mut head: &[u8], payload: Bytes, answers: &mut Wire) -> Result<Option<Frame>, PeerFault> {
         let (kind, end) = (head.get_u32() as u16, head.get_u8() & FLAG_FIN != 0);
         let stream = payload.get(..4).map_or(0, |mut id| id.get_u32() & STREAM_BITS);

@@ -326,7 +326,9 @@ impl<F: Framing> Frames for Streams<F> {
     }
 
     fn data_begins(&mut self, stream: u32, len: u32) -> Result<(), PeerFault> {
-        self.framing.check_data(stream)?;
+        if stream == 0 {
+            return Err(PeerFault::UnexpectedFrame);
+        }
         self.credit.take(len)?;
         let Some(state) = self.open.get_mut(&stream) else {
             // It may have been under way when the stream was reset, but not before it was opened.

@@ -22,9 +22,6 @@ pub(crate) trait Framing: fmt::Debug {
     /// What a frame's head says.
     fn head(&self, head: &[u8]) -> Result<FrameHead, PeerFault>;
 
-    /// Whether DATA may come at this moment.
-    fn check_data(&self, stream: u32) -> Result<(), PeerFault>;
-
     /// What a complete frame says, if it is for the session; answers that the framing gives by
     /// itself go to `answers`.
     fn control(&mut self, head: &[u8], payload: Bytes, answers: &mut Wire) -> Result<Option<Frame>, PeerFault>;
