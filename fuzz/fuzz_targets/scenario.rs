@@ -1,4 +1,4 @@
-//! Scenarios, with the network's notation in them: any bytes are a scenario or a clear error.
+//! Scenarios, with the network's notation and traces in them: any bytes are a scenario or a clear error.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from loadstone import files
-from loadstone._native import LoadstoneError, Outcome, Scenario, run_many
+from loadstone._native import LoadstoneError, Outcome, Scenario, run_many, traces_of
 from loadstone.files import InputError
 from loadstone.pages import Page
 
@@ -77,13 +77,22 @@ def cell(page: Page, chosen: Chosen) -> Cell:
         for parent in parents:
             place = place.setdefault(parent, {})
         place[last] = value
+    if traces := traces_of(fields.get("network", "")):
+        fields["traces"] = {name: _text(name) for name in traces}
     # The page stays the text that it is: it can be large.
     text = f'{{"page": {page.json}, {json.dumps(fields)[1:]}' if fields else f'{{"page": {page.json}}}'
     try:
         return Cell.of(Scenario(text))
     except LoadstoneError as error:
         why, field = error.args
+        if field == "traces":
+            raise InputError(_without_place(why)) from None
         raise InputError(f"{OPTIONS.get(field, page.name)}: {_without_place(why)}") from None
+
+
+def _text(path: str) -> str:
+    """Read a text file; what is not text in it will be refused with its line."""
+    return files.read(path).decode(errors="replace")
 
 
 def read_scenario(path: str) -> Cell:
@@ -99,6 +108,12 @@ def read_scenario(path: str) -> Cell:
         raise InputError(f"{path}: scenario{'.' if field else ''}{field}: {why}") from None
     except (UnicodeDecodeError, tomllib.TOMLDecodeError, TypeError) as error:
         raise InputError(f"{path}: not a scenario file in JSON or TOML: {error}") from None
+
+
+def refusal(error: LoadstoneError) -> InputError:
+    """Say what a scenario asks for that cannot be carried out."""
+    why, field = error.args
+    return InputError(f"{OPTIONS.get(field, field)}: {why}")
 
 
 def _without_place(why: str) -> str:
@@ -120,7 +135,10 @@ def execute(
     portion = 2
     while len(outcomes) < len(jobs):
         begun = time.monotonic()
-        outcomes += run_many(jobs[len(outcomes) : len(outcomes) + portion], threads)
+        try:
+            outcomes += run_many(jobs[len(outcomes) : len(outcomes) + portion], threads)
+        except LoadstoneError as error:
+            raise refusal(error) from None
         if progress is not None:
             progress(len(outcomes))
         took = time.monotonic() - begun

@@ -35,7 +35,7 @@ def _option(
     return click.option(flag, metavar=metavar, type=kind, help=f"{says}  [default: {default}]")
 
 
-_NETWORK_HELP = f"DOWN[/UP],RTTms[,loss=DOWN%[/UP%]][,queue=100ms|64KB|1000p], or one of {_NETWORKS}."
+_NETWORK_HELP = f"DOWN[/UP],RTTms[,loss=DOWN%[/UP%]][,queue=100ms|64KB|1000p][,trace=FILE][,trace-up=FILE], or one of {_NETWORKS}."
 NETWORK = _option("--network", "NETWORK", _NETWORK_HELP, experiment.DEFAULT_NETWORK)
 NETWORKS = click.option(
     "--network",
@@ -55,7 +55,7 @@ TLS_OF_ALL = _option("--tls", *_TLS, "1.3, whatever the URLs' schemes")
 _SHARED = [
     _option("--servers", "N", "Deal the objects in turn over N hosts.", "leave them where they are", int),
     _option("--connections", "N", "Connections per host.", _VARIANT["connections"], int),
-    _option("--cc", "reno|cubic", "Congestion control of the servers.", _VARIANT["tcp"]["cc"]),
+    _option("--cc", "reno|cubic|bbr", "Congestion control of the servers.", _VARIANT["tcp"]["cc"]),
     _option(
         "--policy",
         "priority|round-robin|first-come-first-served",
@@ -77,7 +77,7 @@ _SHARED = [
         int,
     ),
     _option("--client-iw", "N", "Initial window of the client.", _VARIANT["client_tcp"]["iw"], int),
-    _option("--client-cc", "reno|cubic", "Congestion control of the client.", _VARIANT["client_tcp"]["cc"]),
+    _option("--client-cc", "reno|cubic|bbr", "Congestion control of the client.", _VARIANT["client_tcp"]["cc"]),
     _option("--tcp", "PROFILE", "Whose TCP both ends have.", _VARIANT["tcp"]["profile"]),
 ]
 

@@ -30,8 +30,10 @@ mod network;
 mod stall;
 pub mod tcp;
 pub mod tls;
+mod trace;
 
 pub use device::{Device, Packet};
 pub use link::{Link, LinkCounts};
 pub use network::{Direction, Network, NetworkError, QueueLimit};
 pub use stall::Stalls;
+pub use trace::{OPPORTUNITY, Trace, TraceError};

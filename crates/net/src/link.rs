@@ -1,25 +1,25 @@
 //! One direction of a link: random loss, a drop-tail queue, serialisation, propagation.
 
+mod pace;
+
 use crate::{Device, Direction, Packet, QueueLimit};
-use loadstone_units::{Probability, Rate, Stream, Time};
+use loadstone_units::{Probability, Stream, Time};
+use pace::Pace;
 use std::collections::VecDeque;
 
 /// One direction of a link.
 ///
 /// In this order a packet meets: random loss (one draw each in order of arrival; a lost packet
 /// takes no queue and no time), the queue (which counts what waits, not what is being sent),
-/// serialisation at the link's rate, propagation.
+/// serialisation at the link's rate or at the opportunities of a trace, propagation.
 #[derive(Debug)]
 pub struct Link<P> {
-    rate: Rate,
+    pace: Pace,
     /// In nanoseconds.
     propagation: u64,
     queue: QueueLimit,
     loss: Probability,
     draws: Stream,
-    /// The length of the last packet and the nanoseconds that it takes to serialise: most are of one length, and a
-    /// division costs as much as all else here.
-    last: (u32, u64),
     /// When the last accepted packet has left the serialiser.
     busy_until: Time,
     /// The packets whose serialisation has not begun: when it begins, and their bytes.
@@ -51,12 +51,11 @@ impl<P> Link<P> {
     /// An idle link that takes its loss draws from `draws`.
     pub fn new(direction: &Direction, draws: Stream) -> Link<P> {
         Link {
-            rate: direction.rate,
+            pace: Pace::new(direction.rate, direction.trace.clone()),
             propagation: direction.propagation.as_nanos() as u64,
             queue: direction.queue,
             loss: direction.loss,
             draws,
-            last: (0, 0),
             busy_until: Time::ZERO,
             waiting: VecDeque::new(),
             waiting_bytes: 0,
@@ -99,23 +98,13 @@ impl<P> Link<P> {
             QueueLimit::Bytes(limit) => self.waiting_bytes + u64::from(len) <= limit,
         }
     }
-
-    /// Nanoseconds that `len` bytes take to serialise.
-    #[inline]
-    fn transmission(&mut self, len: u32) -> u64 {
-        if self.last.0 != len {
-            self.last = (len, self.rate.transmission(len).as_nanos() as u64);
-        }
-        self.last.1
-    }
 }
 
 impl<P: Packet> Link<P> {
     /// Keeps a packet that is not accepted, for [`Link::poll_lost`].
     #[cold]
     fn lose(&mut self, now: Time, packet: P) {
-        let transmission = self.transmission(packet.len());
-        let left = now.max(self.busy_until).plus_nanos(transmission);
+        let left = self.pace.would_leave(now, self.busy_until, packet.len());
         self.lost.push_back((left.plus_nanos(self.propagation), packet));
     }
 }
@@ -129,7 +118,7 @@ impl<P: Packet> Device<P> for Link<P> {
             self.counts.lost += 1;
             return self.lose(now, packet);
         }
-        let start = now.max(self.busy_until);
+        let start = self.pace.start(now, self.busy_until);
         if start > now {
             self.start_serialising(now);
             if !self.has_room(len) {
@@ -139,7 +128,7 @@ impl<P: Packet> Device<P> for Link<P> {
             self.waiting.push_back((start, len));
             self.waiting_bytes += u64::from(len);
         }
-        self.busy_until = start.plus_nanos(self.transmission(len));
+        self.busy_until = self.pace.take(now, start, len);
         let out = self.busy_until.plus_nanos(self.propagation);
         self.next_out = self.next_out.min(out);
         self.inside.push_back((out, packet));

@@ -1,15 +1,21 @@
 //! An access link in words: `10/1mbit,100ms,loss=1%,queue=100ms`.
 
+use crate::Trace;
 use loadstone_units::{Probability, Rate, UnitError, parse};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The link between a client and the servers, both directions.
 ///
-/// As text: `DOWN[/UP],RTTms[,loss=DOWN%[/UP%]][,queue=100ms|64KB|1000p]`, or the name of a preset.
-/// `10/1mbit,100ms,1%` is short for `loss=1%`; one loss figure means each direction by itself.
+/// As text: `DOWN[/UP],RTTms[,loss=DOWN%[/UP%]][,queue=100ms|64KB|1000p][,trace=NAME][,trace-up=NAME]`,
+/// or the name of a preset.
+/// `10/1mbit,100ms,1%` is short for `loss=1%`; one loss figure means each direction by itself. A
+/// direction with a trace follows it instead of its rate; DOWN then only sizes a queue given in time.
+/// The traces themselves are not in the text: [`Network::with_traces`].
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Network {
@@ -19,13 +25,24 @@ pub struct Network {
     loss_down: Probability,
     loss_up: Probability,
     queue: QueueText,
+    trace_down: Option<Recording>,
+    trace_up: Option<Recording>,
+}
+
+/// A trace as it is named, and itself once it is known.
+#[derive(Clone, PartialEq, Debug)]
+struct Recording {
+    name: String,
+    trace: Option<Arc<Trace>>,
 }
 
 /// One direction of a network, as a link needs it.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Direction {
     /// The rate of serialisation.
     pub rate: Rate,
+    /// What it follows instead of the rate.
+    pub trace: Option<Arc<Trace>>,
     /// Half of the round trip.
     pub propagation: Duration,
     /// What may wait.
@@ -78,14 +95,42 @@ impl Network {
         PRESETS.into_iter()
     }
 
+    /// The names of the traces that it follows.
+    pub fn traces(&self) -> impl Iterator<Item = &str> {
+        self.trace_down.iter().chain(&self.trace_up).map(|recording| recording.name.as_str())
+    }
+
+    /// The same network with its traces, by name.
+    ///
+    /// # Errors
+    /// If one is missing.
+    pub fn with_traces(mut self, traces: &BTreeMap<String, Arc<Trace>>) -> Result<Network, NetworkError> {
+        let network = self.to_string();
+        for recording in self.trace_down.iter_mut().chain(&mut self.trace_up) {
+            let Some(trace) = traces.get(&recording.name) else {
+                let why =
+                    format!("the trace '{}' is not among the scenario's traces: put its text there", recording.name);
+                return Err(NetworkError { network, why });
+            };
+            recording.trace = Some(trace.clone());
+        }
+        Ok(self)
+    }
+
     /// From the servers to the client.
+    ///
+    /// # Panics
+    /// If it follows a trace that it has not been given.
     pub fn down(&self) -> Direction {
-        self.direction(self.down, self.loss_down)
+        self.direction(self.down, self.loss_down, self.trace_down.as_ref())
     }
 
     /// From the client to the servers.
+    ///
+    /// # Panics
+    /// If it follows a trace that it has not been given.
     pub fn up(&self) -> Direction {
-        self.direction(self.up, self.loss_up)
+        self.direction(self.up, self.loss_up, self.trace_up.as_ref())
     }
 
     /// Whether chance has a part in it.
@@ -93,13 +138,14 @@ impl Network {
         self.loss_down > Probability::ZERO || self.loss_up > Probability::ZERO
     }
 
-    fn direction(&self, rate: Rate, loss: Probability) -> Direction {
+    fn direction(&self, rate: Rate, loss: Probability, recording: Option<&Recording>) -> Direction {
         let queue = match self.queue {
             QueueText::Packets(count) => QueueLimit::Packets(count),
             QueueText::Bytes(bytes) => QueueLimit::Bytes(bytes),
             QueueText::Time(span) => QueueLimit::Bytes(self.down.bytes_in(span).max(MTU)),
         };
-        Direction { rate, propagation: self.rtt / 2, queue, loss }
+        let known = |recording: &Recording| recording.trace.clone().expect("the traces were given");
+        Direction { rate, trace: recording.map(known), propagation: self.rtt / 2, queue, loss }
     }
 }
 
@@ -130,14 +176,20 @@ fn parse_network(text: &str) -> Result<Network, String> {
     let (down, up) = parse::rate_pair(rates).map_err(unit)?;
     let rtt = parse::duration(rtt).map_err(unit)?;
     let none = Probability::ZERO;
-    let mut network = Network { down, up, rtt, loss_down: none, loss_up: none, queue: DEFAULT_QUEUE };
+    let (loss_down, loss_up, queue) = (none, none, DEFAULT_QUEUE);
+    let mut network = Network { down, up, rtt, loss_down, loss_up, queue, trace_down: None, trace_up: None };
     for part in parts {
         match part.split_once('=') {
             Some(("loss", loss)) => (network.loss_down, network.loss_up) = parse_loss(loss)?,
             None if part.ends_with('%') => (network.loss_down, network.loss_up) = parse_loss(part)?,
             Some(("queue", queue)) => network.queue = parse_queue(queue)?,
-            Some(("trace", _)) => return Err("links that follow a trace are not supported yet".to_owned()),
-            _ => return Err(format!("'{part}' is unknown: after rate and round trip come loss=1% and queue=100ms")),
+            Some(("trace", name)) => network.trace_down = Some(parse_trace(name)?),
+            Some(("trace-up", name)) => network.trace_up = Some(parse_trace(name)?),
+            _ => {
+                return Err(format!(
+                    "'{part}' is unknown: after rate and round trip come loss=1%, queue=100ms, trace=FILE"
+                ));
+            }
         }
     }
     Ok(network)
@@ -156,6 +208,13 @@ fn parse_loss(text: &str) -> Result<(Probability, Probability), String> {
         Some((down, up)) => Ok((one(down)?, one(up)?)),
         None => one(text).map(|loss| (loss, loss)),
     }
+}
+
+fn parse_trace(name: &str) -> Result<Recording, String> {
+    if name.is_empty() {
+        return Err("trace= names no file: write for instance trace=cell.down".to_owned());
+    }
+    Ok(Recording { name: name.to_owned(), trace: None })
 }
 
 fn parse_queue(text: &str) -> Result<QueueText, String> {
@@ -197,11 +256,17 @@ impl fmt::Display for Network {
             }
         }
         match self.queue {
-            queue if queue == DEFAULT_QUEUE => Ok(()),
-            QueueText::Time(span) => write!(f, ",queue={}ms", span.as_secs_f64() * 1e3),
-            QueueText::Bytes(bytes) => write!(f, ",queue={bytes}B"),
-            QueueText::Packets(count) => write!(f, ",queue={count}p"),
+            queue if queue == DEFAULT_QUEUE => {}
+            QueueText::Time(span) => write!(f, ",queue={}ms", span.as_secs_f64() * 1e3)?,
+            QueueText::Bytes(bytes) => write!(f, ",queue={bytes}B")?,
+            QueueText::Packets(count) => write!(f, ",queue={count}p")?,
         }
+        for (key, recording) in [("trace", &self.trace_down), ("trace-up", &self.trace_up)] {
+            if let Some(recording) = recording {
+                write!(f, ",{key}={}", recording.name)?;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -242,7 +307,12 @@ mod tests {
 
     #[test]
     fn a_network_is_shown_as_people_write_it() {
-        for text in ["10/1mbit,100ms", "1.6mbit/768kbit,300ms", "10mbit,20ms,loss=1%,queue=64000B"] {
+        for text in [
+            "10/1mbit,100ms",
+            "1.6mbit/768kbit,300ms",
+            "10mbit,20ms,loss=1%,queue=64000B",
+            "9mbit,20ms,trace=a/b.down,trace-up=c",
+        ] {
             assert_eq!(parsed(text).to_string(), text);
         }
         assert_eq!(parsed("dsl-lossy").to_string(), "10/1mbit,100ms,loss=1%");
@@ -263,6 +333,7 @@ mod tests {
             ("10mbit,100ms,queue=10B", "holds no packet"),
             ("10mbit,100ms,queue=x", "is no queue"),
             ("10mbit,100ms,colour=red", "'colour=red' is unknown"),
+            ("10mbit,100ms,trace=", "names no file"),
         ] {
             let message = text.parse::<Network>().unwrap_err().to_string();
             assert!(message.contains(expected) && !message.contains('\n'), "{text}: {message}");

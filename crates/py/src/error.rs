@@ -4,7 +4,6 @@ use loadstone_load::page::PageError;
 use loadstone_load::page::har::HarError;
 use loadstone_load::page::synthetic::SyntheticError;
 use loadstone_scenario::ScenarioError;
-use loadstone_sim::RunError;
 use pyo3::PyErr;
 use pyo3::exceptions::PyException;
 
@@ -31,14 +30,6 @@ impl From<Failure> for PyErr {
 impl From<ScenarioError> for Failure {
     fn from(error: ScenarioError) -> Failure {
         Failure { why: error.why, field: error.field }
-    }
-}
-
-impl From<RunError> for Failure {
-    fn from(error: RunError) -> Failure {
-        match error {
-            RunError::Page(error) => Failure { why: error.to_string(), field: "page".to_owned() },
-        }
     }
 }
 

@@ -4,8 +4,7 @@ use crate::error::Failure;
 use loadstone_http::Protocol;
 use loadstone_load::page::Page;
 use loadstone_net::Network;
-use loadstone_scenario::{ConnectionOutcome, Part, Span};
-use loadstone_sim::Plan;
+use loadstone_scenario::{ConnectionOutcome, Part, Plan, Span};
 use loadstone_units::{Seed, Time};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -16,6 +15,13 @@ use std::sync::Arc;
 #[pyfunction]
 pub(crate) fn networks() -> Vec<(&'static str, &'static str)> {
     Network::presets().collect()
+}
+
+/// The traces that a network in words follows, by the names that it gives them; none if it is no
+/// network.
+#[pyfunction]
+pub(crate) fn traces_of(network: &str) -> Vec<String> {
+    network.parse().map_or_else(|_| Vec::new(), |network: Network| network.traces().map(str::to_owned).collect())
 }
 
 /// The names of all protocols.
@@ -188,9 +194,10 @@ pub(crate) fn run_many(
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0)).build()?;
         let run = |(scenario, seed): &(Py<Scenario>, u64)| {
             let scenario = scenario.get();
-            Outcome { outcome: scenario.plan.run(Seed(*seed)), page: Arc::clone(scenario.plan.page()) }
+            let outcome = loadstone_sim::run(&scenario.plan, Seed(*seed))?;
+            Ok(Outcome { outcome, page: Arc::clone(scenario.plan.page()) })
         };
-        Ok::<_, Failure>(pool.install(|| jobs.par_iter().map(run).collect()))
+        pool.install(|| jobs.par_iter().map(run).collect::<Result<_, Failure>>())
     })?;
     Ok(outcomes)
 }

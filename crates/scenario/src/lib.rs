@@ -1,5 +1,5 @@
-//! What one run is ([`Scenario`]) and what it gave ([`Outcome`]): the contract of all runners and
-//! of Python.
+//! What one run is ([`Scenario`]), what all runs of it share ([`Plan`]) and what one gave
+//! ([`Outcome`]): the contract of all runners and of Python.
 //!
 //! ```
 //! use loadstone_scenario::Scenario;
@@ -16,8 +16,10 @@
 //! Elsewhere: how a run is carried out (crate `sim`), how two runs compare (Python).
 
 mod outcome;
+mod plan;
 mod scenario;
 
 pub use loadstone_load::{Account, Part, Row, Span};
 pub use outcome::{ConnectionOutcome, Outcome};
+pub use plan::Plan;
 pub use scenario::{Connections, Scenario, ScenarioError, Servers, Variant};

@@ -2,9 +2,11 @@
 
 use loadstone_http::{Multiplexing, Protocol};
 use loadstone_load::page::PageFile;
-use loadstone_net::{Network, tcp, tls::Tls};
+use loadstone_net::{Network, Trace, tcp, tls::Tls};
 use loadstone_units::{Bounded, OutOfRange};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// What one run is: a page, a network, a variant, a seed. It is complete in itself: the page is
 /// inside it, not a path.
@@ -16,6 +18,10 @@ pub struct Scenario {
     /// Over which access link; `10/1mbit,100ms` if it is left out.
     #[serde(default)]
     pub network: Network,
+    /// The traces that the network follows, by the names that it gives them: each the text of a file
+    /// in Mahimahi's format.
+    #[serde(default, with = "trace_texts", skip_serializing_if = "BTreeMap::is_empty")]
+    pub traces: BTreeMap<String, Arc<Trace>>,
     /// By which protocol and with which settings.
     #[serde(default)]
     pub variant: Variant,
@@ -95,6 +101,28 @@ impl Default for Connections {
     }
 }
 
+mod trace_texts {
+    use loadstone_net::Trace;
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+    use std::collections::BTreeMap;
+    use std::sync::Arc;
+
+    type Traces = BTreeMap<String, Arc<Trace>>;
+
+    pub(super) fn serialize<S: Serializer>(traces: &Traces, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(traces.iter().map(|(name, trace)| (name, trace.to_string())))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Traces, D::Error> {
+        let texts = BTreeMap::<String, String>::deserialize(deserializer)?;
+        let read = |(name, text): (String, String)| match text.parse() {
+            Ok(trace) => Ok((name, Arc::new(trace))),
+            Err(why) => Err(D::Error::custom(format!("{name}: {why}"))),
+        };
+        texts.into_iter().map(read).collect()
+    }
+}
+
 mod protocol_name {
     use loadstone_http::Protocol;
     use serde::{Deserialize, Deserializer, Serializer, de::Error};
@@ -108,7 +136,8 @@ mod protocol_name {
     }
 }
 
-/// Why a text is no scenario: the field, and what is wrong with it.
+/// Why a text is no scenario, or why a runner cannot carry one out: the field, and what is wrong with
+/// it.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("scenario{}{field}: {why}", if field.is_empty() { "" } else { "." })]
 pub struct ScenarioError {
@@ -118,7 +147,20 @@ pub struct ScenarioError {
     pub why: String,
 }
 
+impl ScenarioError {
+    /// An error at `field`.
+    pub fn new(field: &str, why: impl ToString) -> ScenarioError {
+        ScenarioError { field: field.to_owned(), why: why.to_string() }
+    }
+}
+
 impl Scenario {
+    /// A load of `page` with everything else as it is by default.
+    pub fn of(page: PageFile) -> Scenario {
+        let (network, variant) = (Network::default(), Variant::default());
+        Scenario { page, network, traces: BTreeMap::new(), variant, seed: first_seed() }
+    }
+
     /// Reads a scenario.
     ///
     /// # Errors
@@ -169,6 +211,7 @@ mod tests {
             (r#", "variant": {"connections": 0}"#, "variant.connections", "give 1 to 256"),
             (r#", "network": "10mbit,100ms,120%""#, "network", "percentage"),
             (r#", "seed": -1"#, "seed", "-1"),
+            (r#", "traces": {"t": "5\n4"}"#, "traces", "t: line 2"),
             ("} x", "", "trailing"),
         ] {
             let error = with(rest).unwrap_err();

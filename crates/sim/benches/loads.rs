@@ -9,8 +9,8 @@
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use loadstone_http::Protocol;
 use loadstone_load::page::{HeaderBytes, synthetic};
-use loadstone_scenario::{Scenario, Variant};
-use loadstone_sim::Plan;
+use loadstone_scenario::{Plan, Scenario, Variant};
+use loadstone_sim::run;
 use loadstone_units::Seed;
 
 /// The allocator of the Python extension.
@@ -20,7 +20,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 fn plan(page: &str, network: &str, variant: Variant) -> Plan {
     let page = synthetic::page(page).expect("a synthetic page");
     let network = network.parse().expect("a network");
-    Plan::new(&Scenario { page, network, variant, seed: 1 }).expect("a plan")
+    Plan::new(&Scenario { network, variant, seed: 1, ..Scenario::of(page) }).expect("a plan")
 }
 
 /// One load after another, each with a seed of its own.
@@ -41,7 +41,7 @@ fn loads(criterion: &mut Criterion) {
         group.bench_function(BenchmarkId::new(format!("synthetic:{page}/{protocol}"), network), |bencher| {
             bencher.iter(|| {
                 seed += 1;
-                plan.run(Seed(seed))
+                run(&plan, Seed(seed)).unwrap()
             });
         });
     }
@@ -51,10 +51,10 @@ fn loads(criterion: &mut Criterion) {
 fn packets(criterion: &mut Criterion) {
     let variant = Variant { tls: Some(loadstone_net::tls::Tls::None), ..Variant::default() };
     let plan = plan("B", "10/1mbit,100ms", variant);
-    let outcome = plan.run(Seed(1));
+    let outcome = run(&plan, Seed(1)).unwrap();
     let mut group = criterion.benchmark_group("packets");
     group.throughput(Throughput::Elements(outcome.packets_down + outcome.packets_up));
-    group.bench_function("synthetic:B/10/1mbit,100ms", |bencher| bencher.iter(|| plan.run(Seed(1))));
+    group.bench_function("synthetic:B/10/1mbit,100ms", |bencher| bencher.iter(|| run(&plan, Seed(1)).unwrap()));
 }
 
 /// All heads of a page through both ends' compression, from its beginning.

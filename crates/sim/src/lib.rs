@@ -1,16 +1,15 @@
-//! Page loads in virtual time: [`Plan::run`] carries out a [`Scenario`] and gives an [`Outcome`].
+//! Page loads in virtual time: [`run`] carries out a scenario's [`Plan`] and gives an [`Outcome`].
 //!
 //! The same scenario and seed give the same outcome, bit for bit, on every machine.
 //!
 //! ```
-//! use loadstone_scenario::Scenario;
-//! use loadstone_sim::Plan;
+//! use loadstone_scenario::{Plan, Scenario};
 //! use loadstone_units::Seed;
 //!
 //! let scenario = Scenario::from_json(
 //!     br#"{"page": {"objects": [{"url": "http://a.test/", "bytes": 1000}]}, "network": "1000mbit,100ms"}"#,
 //! ).unwrap();
-//! let outcome = Plan::new(&scenario).unwrap().run(Seed(1));
+//! let outcome = loadstone_sim::run(&Plan::new(&scenario).unwrap(), Seed(1)).unwrap();
 //! // One round trip for the handshake, one for the request; a packet takes next to nothing.
 //! assert!((200.0..200.1).contains(&outcome.plt.as_ms()));
 //! ```
@@ -22,7 +21,23 @@
 mod alarms;
 mod connection;
 mod detour;
-mod plan;
 mod world;
 
-pub use plan::{Plan, RunError};
+use loadstone_net::tcp::Congestion;
+use loadstone_scenario::{Outcome, Plan, ScenarioError};
+use loadstone_units::Seed;
+
+/// Carries out a scenario in virtual time, with `seed` instead of the one that it names.
+///
+/// # Errors
+/// If the scenario asks for what the simulator has no model of.
+pub fn run(plan: &Plan, seed: Seed) -> Result<Outcome, ScenarioError> {
+    let variant = plan.variant();
+    for (field, tcp) in [("variant.tcp.cc", &variant.tcp), ("variant.client_tcp.cc", &variant.client_tcp)] {
+        if tcp.cc == Congestion::Bbr {
+            let why = "bbr has no model in the simulator yet: use reno or cubic, or load over the real kernel";
+            return Err(ScenarioError::new(field, why));
+        }
+    }
+    Ok(world::World::new(plan, seed).run(seed))
+}

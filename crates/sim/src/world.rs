@@ -8,13 +8,12 @@
 use crate::alarms::{Alarms, Key};
 use crate::connection::{CLIENT, Connection, SERVER};
 use crate::detour::Detour;
-use crate::plan::Plan;
 use loadstone_http::Chunk;
 use loadstone_load::page::HostId;
 use loadstone_load::{Action, Browser, Closed, ConnId, ConnectionRecord, Origin, Peer, critical_path};
 use loadstone_net::tcp::{Segment, State};
 use loadstone_net::{Device, Link, Packet};
-use loadstone_scenario::Outcome;
+use loadstone_scenario::{Outcome, Plan};
 use loadstone_units::{Seed, Time};
 
 /// A segment on its way, and to which end of which connection.
@@ -51,23 +50,19 @@ pub(crate) struct World<'a> {
 impl<'a> World<'a> {
     pub(crate) fn new(plan: &'a Plan, seed: Seed) -> World<'a> {
         let mut alarms = Alarms::default();
-        for _ in 0..=plan.catalogues.len() {
+        for _ in 0..=plan.page().hosts.len() {
             alarms.add();
         }
         World {
             plan,
             now: Time::ZERO,
-            browser: Browser::new(plan.page.clone(), plan.graph.clone(), plan.browser()),
-            origins: plan
-                .catalogues
-                .iter()
-                .map(|catalogue| Origin::new(catalogue.clone(), plan.sessions.clone()))
-                .collect(),
+            browser: plan.browser(),
+            origins: plan.origins().collect(),
             connections: Vec::new(),
             alarms,
             alarmed: Vec::new(),
-            down: Link::new(&plan.network.down(), seed.stream("down.loss")),
-            up: Link::new(&plan.network.up(), seed.stream("up.loss")),
+            down: Link::new(&plan.network().down(), seed.stream("down.loss")),
+            up: Link::new(&plan.network().up(), seed.stream("up.loss")),
             beyond: Detour::new(),
             input: Vec::new(),
         }
@@ -193,7 +188,7 @@ impl<'a> World<'a> {
             if side == CLIENT {
                 connection.established = Some(self.now);
             }
-            let (now, protocol) = (self.now, self.plan.variant.protocol);
+            let (now, protocol) = (self.now, self.plan.variant().protocol);
             self.peer(side, origin).handle_open(now, conn, protocol);
             self.act(side, origin);
         }
@@ -253,8 +248,8 @@ impl<'a> World<'a> {
         assert_eq!(conn.0 as usize, self.connections.len(), "connections are numbered in the order of opening");
         let alarms = [self.alarms.add(), self.alarms.add()];
         self.alarmed.extend([(conn, CLIENT), (conn, SERVER)]);
-        let variant = &self.plan.variant;
-        let one_way = self.plan.page.hosts[to.0 as usize].extra_rtt / 2;
+        let variant = self.plan.variant();
+        let one_way = self.plan.page().hosts[to.0 as usize].extra_rtt / 2;
         let tcp = [&variant.client_tcp, &variant.tcp];
         self.connections.push(Connection::new(self.now, to.0, one_way, self.plan.tls(to), tcp, alarms));
         self.service(conn, CLIENT);
@@ -291,7 +286,7 @@ impl<'a> World<'a> {
         let per_connection: Vec<_> = self.connections.iter().map(Connection::outcome).collect();
         let mut marks = self.browser.into_marks();
         self.origins.iter().for_each(|origin| marks.note(origin.services()));
-        let propagation = self.plan.network.down().propagation;
+        let propagation = self.plan.network().down().propagation;
         let record = |connection: Connection| connection.into_record(self.now, propagation);
         let records: Vec<ConnectionRecord> = self.connections.into_iter().map(record).collect();
         Outcome {
@@ -304,7 +299,7 @@ impl<'a> World<'a> {
             bytes_up: up.bytes,
             retransmissions: per_connection.iter().map(|connection| connection.retransmissions).sum(),
             connections,
-            path: critical_path(&self.plan.page, &marks, &records),
+            path: critical_path(self.plan.page(), &marks, &records),
             waterfall: marks.rows,
             per_connection,
         }

@@ -1,7 +1,8 @@
 use super::*;
 use crate::Network;
-use loadstone_units::Seed;
+use loadstone_units::{Rate, Seed};
 use proptest::prelude::*;
+use std::sync::Arc;
 use std::time::Duration;
 
 impl Packet for u32 {
@@ -139,4 +140,44 @@ proptest! {
         prop_assert_eq!(counts.bytes, arrivals.iter().map(|(_, len)| u64::from(*len)).sum::<u64>());
         prop_assert_eq!(out.len() as u64 + counts.lost + counts.dropped, counts.packets);
     }
+}
+
+/// A link without propagation that follows a trace.
+fn traced(trace: &str, queue: &str) -> Link<u32> {
+    let network: Network = format!("10mbit,0ms,queue={queue},trace=t").parse().unwrap();
+    let traces = [("t".to_owned(), Arc::new(trace.parse().unwrap()))].into();
+    Link::new(&network.with_traces(&traces).unwrap().down(), Seed(1).stream("down.loss"))
+}
+
+#[test]
+fn a_traced_link_delivers_at_its_opportunities() {
+    let mut link = traced("3\n5\n5\n10\n", "100p");
+    for _ in 0..5 {
+        link.handle_packet(ms(0.0), 1500);
+    }
+    assert_eq!(drain(&mut link).into_iter().map(|(at, _)| at).collect::<Vec<_>>(), [3.0, 5.0, 5.0, 10.0, 13.0].map(ms));
+    // The one at 20 ms is wasted, since nobody waits; 23 is the next.
+    link.handle_packet(ms(20.5), 100);
+    assert_eq!(drain(&mut link), [(ms(23.0), 100)]);
+}
+
+#[test]
+fn small_packets_share_an_opportunity_and_large_ones_take_several() {
+    let mut link = traced("10\n", "100p");
+    for len in [700, 700, 700, 1500] {
+        link.handle_packet(ms(1.0), len);
+    }
+    // 100 bytes of the third are in the first opportunity; the last needs what the second leaves, and more.
+    assert_eq!(drain(&mut link), [(ms(10.0), 700), (ms(10.0), 700), (ms(20.0), 700), (ms(30.0), 1500)]);
+}
+
+#[test]
+fn on_a_traced_link_a_packet_waits_for_its_opportunity_in_the_queue() {
+    let mut link = traced("10\n", "1p");
+    link.handle_packet(ms(1.0), 1500);
+    link.handle_packet(ms(2.0), 1500);
+    assert_eq!(link.counts().dropped, 1);
+    assert_eq!(link.poll_lost(), Some((ms(20.0), 1500)), "had it been accepted");
+    link.handle_packet(ms(10.0), 1500);
+    assert_eq!(drain(&mut link), [(ms(10.0), 1500), (ms(20.0), 1500)]);
 }

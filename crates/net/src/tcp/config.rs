@@ -62,6 +62,8 @@ pub enum Congestion {
     /// CUBIC (RFC 9438).
     #[default]
     Cubic,
+    /// BBR, version 1, of the kernel. Only the real kernel has it so far.
+    Bbr,
 }
 
 /// A system whose TCP is modelled.

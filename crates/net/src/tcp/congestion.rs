@@ -48,5 +48,6 @@ pub(super) fn controller(cc: Congestion, iw: u32, mss: u32) -> Box<dyn Controlle
     match cc {
         Congestion::Reno => Box::new(reno::Reno::new(iw, mss)),
         Congestion::Cubic => Box::new(cubic::Cubic::new(iw, mss)),
+        Congestion::Bbr => panic!("BBR has no model: who runs a simulation refuses it"),
     }
 }

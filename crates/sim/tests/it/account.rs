@@ -1,10 +1,10 @@
 //! What a load's time went into, against calculations made here, and what holds for every account.
 
 use crate::laws::{pages, variants};
-use crate::{FAST, MSS, load, object, page, variant};
+use crate::{FAST, MSS, load, object, page, run_once, variant};
 use loadstone_load::page::{ActivityId, ComputeSpec, HostSpec, Need, ObjectSpec, On, Page, PageFile, Task};
-use loadstone_scenario::{Outcome, Part, Row, Scenario, Span, Variant};
-use loadstone_sim::Plan;
+use loadstone_scenario::{Outcome, Part, Plan, Row, Scenario, Span, Variant};
+use loadstone_sim::run;
 use loadstone_units::{Seed, Time};
 use proptest::prelude::*;
 use std::time::Duration;
@@ -152,7 +152,7 @@ fn losing_on(page: PageFile, up: &[usize], down: &[usize]) -> Outcome {
     };
     let seed = (0..1_000_000).find(|seed| fits(*seed, "up.loss", up) && fits(*seed, "down.loss", down)).unwrap();
     let network = "1000gbit,100ms,loss=5%,queue=1000000p".parse().unwrap();
-    Plan::new(&Scenario { page, network, variant: Variant::default(), seed }).unwrap().run_once()
+    run_once(&Plan::new(&Scenario { network, seed, ..Scenario::of(page) }).unwrap())
 }
 
 #[test]
@@ -242,9 +242,9 @@ fn a_packet_dropped_at_a_full_queue_is_lost() {
 #[test]
 fn a_failed_attempt_is_loss_recovery() {
     let network = "1000gbit,100ms,loss=0%/70%,queue=1000000p".parse().unwrap();
-    let scenario = Scenario { page: page([object("/", 1000)]), network, variant: Variant::default(), seed: 1 };
+    let scenario = Scenario { network, ..Scenario::of(page([object("/", 1000)])) };
     let plan = Plan::new(&scenario).unwrap();
-    let again = |seed| plan.run(Seed(seed));
+    let again = |seed| run(&plan, Seed(seed)).unwrap();
     let retried = |outcome: &Outcome| outcome.completed && outcome.waterfall[0].retried.is_some();
     let outcome = (0..200).map(again).find(retried).unwrap();
     let row = outcome.waterfall[0];
@@ -261,8 +261,8 @@ fn a_failed_attempt_is_loss_recovery() {
 #[test]
 fn a_load_that_is_not_completed_has_no_account() {
     let network = "1mbit,100ms,99.9%".parse().unwrap();
-    let scenario = Scenario { page: page([object("/", 1000)]), network, variant: Variant::default(), seed: 1 };
-    let outcome = Plan::new(&scenario).unwrap().run_once();
+    let scenario = Scenario { network, ..Scenario::of(page([object("/", 1000)])) };
+    let outcome = run_once(&Plan::new(&scenario).unwrap());
     assert!(!outcome.completed && outcome.path.is_empty());
     assert_eq!(outcome.account().total(), 0);
     assert!(outcome.per_connection.iter().all(|connection| connection.established.is_none()));
@@ -368,8 +368,8 @@ proptest! {
         seed in 1_u64..1_000_000,
     ) {
         let network = format!("{rate}kbit,{rtt}ms,{loss}%,queue={queue}").parse().unwrap();
-        let plan = Plan::new(&Scenario { page, network, variant: variant(&variant_json), seed }).unwrap();
-        let outcome = plan.run_once();
+        let plan = Plan::new(&Scenario { network, variant: variant(&variant_json), seed, ..Scenario::of(page) }).unwrap();
+        let outcome = run_once(&plan);
         if outcome.completed {
             check(plan.page(), &outcome)?;
         }
@@ -385,8 +385,8 @@ proptest! {
         (rate, rtt) in (100_u64..50_000, 1_u64..400),
     ) {
         let network = format!("{rate}kbit,{rtt}ms,queue=1000000p").parse().unwrap();
-        let plan = Plan::new(&Scenario { page, network, variant: variant(&variant_json), seed: 1 }).unwrap();
-        let outcome = plan.run_once();
+        let plan = Plan::new(&Scenario { network, variant: variant(&variant_json), seed: 1, ..Scenario::of(page) }).unwrap();
+        let outcome = run_once(&plan);
         check(plan.page(), &outcome)?;
         prop_assert_eq!(outcome.account().nanos(LossRecovery), 0);
     }

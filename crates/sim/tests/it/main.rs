@@ -8,8 +8,8 @@ mod streams;
 mod worlds;
 
 use loadstone_load::page::{ObjectSpec, PageFile};
-use loadstone_scenario::{Outcome, Scenario, Variant};
-use loadstone_sim::Plan;
+use loadstone_scenario::{Outcome, Plan, Scenario, Variant};
+use loadstone_sim::run;
 
 /// Bytes of data in a full segment.
 const MSS: u64 = 1448;
@@ -25,8 +25,12 @@ fn page(objects: impl IntoIterator<Item = ObjectSpec>) -> PageFile {
 }
 
 fn load(page: PageFile, network: &str, variant: Variant) -> Outcome {
-    let scenario = Scenario { page, network: network.parse().unwrap(), variant, seed: 1 };
-    Plan::new(&scenario).unwrap().run_once()
+    let scenario = Scenario { network: network.parse().unwrap(), variant, seed: 1, ..Scenario::of(page) };
+    run_once(&Plan::new(&scenario).unwrap())
+}
+
+fn run_once(plan: &Plan) -> Outcome {
+    run(plan, plan.seed()).unwrap()
 }
 
 /// A variant from its JSON.

@@ -1,8 +1,10 @@
 //! Small worlds whose load time can be told in advance.
 
-use crate::{FAST, load, object, page, variant};
+use crate::{FAST, load, object, page, run_once, variant};
 use loadstone_load::page::{ComputeSpec, HostSpec, Need, ObjectSpec, On, PageFile};
-use loadstone_scenario::{Outcome, Variant};
+use loadstone_scenario::{Outcome, Plan, Scenario, Variant};
+use loadstone_units::Seed;
+use std::sync::Arc;
 
 fn root_and(count: u64) -> PageFile {
     page((0..=count).map(|at| object(&format!("/{at:03}"), 1000)))
@@ -130,4 +132,35 @@ fn two_objects_of_one_url_are_two_requests() {
     objects[2].name = Some("again".to_owned());
     let outcome = load(page(objects), FAST, Variant::default());
     assert!(outcome.waterfall.iter().all(|row| row.last_byte.is_some()));
+}
+
+#[test]
+fn a_congestion_control_without_a_model_is_refused_by_name() {
+    for (side, field) in [("tcp", "variant.tcp.cc"), ("client_tcp", "variant.client_tcp.cc")] {
+        let scenario = Scenario {
+            network: FAST.parse().unwrap(),
+            variant: variant(&format!(r#"{{"{side}": {{"cc": "bbr"}}}}"#)),
+            ..Scenario::of(page([object("/", 1)]))
+        };
+        let error = loadstone_sim::run(&Plan::new(&scenario).unwrap(), Seed(1)).unwrap_err();
+        assert_eq!(error.field, field);
+    }
+}
+
+#[test]
+fn over_a_trace_a_load_goes_by_its_opportunities() {
+    let object = page([object("/", 14_480 - 250)]);
+    // Ten segments can leave in each millisecond, but only in the last hundred of them.
+    let burst: String = (900..=1001).flat_map(|ms| [ms; 10]).map(|ms| format!("{ms}\n")).collect();
+    let scenario = Scenario {
+        network: "10gbit,100ms,trace=burst".parse().unwrap(),
+        traces: [("burst".to_owned(), Arc::new(burst.parse().unwrap()))].into(),
+        ..Scenario::of(object.clone())
+    };
+    let ms = run_once(&Plan::new(&scenario).unwrap()).plt.as_ms();
+    // The answer to the SYN leaves at 900 ms; the request comes just after 1000, so all ten leave at 1001.
+    assert_eq!(ms, 1051.0);
+
+    let unknown = Scenario { network: "10gbit,100ms,trace=other".parse().unwrap(), ..scenario };
+    assert_eq!(Plan::new(&unknown).unwrap_err().field, "network");
 }
