@@ -35,7 +35,10 @@ def _option(
     return click.option(flag, metavar=metavar, type=kind, help=f"{says}  [default: {default}]")
 
 
-_NETWORK_HELP = f"DOWN[/UP],RTTms[,loss=DOWN%[/UP%]][,queue=100ms|64KB|1000p][,trace=FILE][,trace-up=FILE], or one of {_NETWORKS}."
+_NETWORK_HELP = (
+    "DOWN[/UP],RTTms[,loss=DOWN%[/UP%]][,queue=100ms|64KB|1000p][,trace=FILE][,trace-up=FILE],"
+    f" or one of {_NETWORKS}."
+)
 NETWORK = _option("--network", "NETWORK", _NETWORK_HELP, experiment.DEFAULT_NETWORK)
 NETWORKS = click.option(
     "--network",
@@ -77,7 +80,9 @@ _SHARED = [
         int,
     ),
     _option("--client-iw", "N", "Initial window of the client.", _VARIANT["client_tcp"]["iw"], int),
-    _option("--client-cc", "reno|cubic|bbr", "Congestion control of the client.", _VARIANT["client_tcp"]["cc"]),
+    _option(
+        "--client-cc", "reno|cubic|bbr", "Congestion control of the client.", _VARIANT["client_tcp"]["cc"]
+    ),
     _option("--tcp", "PROFILE", "Whose TCP both ends have.", _VARIANT["tcp"]["profile"]),
 ]
 

@@ -10,6 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use rayon::prelude::*;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The networks that have names, with what they stand for.
 #[pyfunction]
@@ -164,6 +165,20 @@ impl Outcome {
         Ok(columns)
     }
 
+    /// How the machine behaved during a run over the real kernel, spans in ms; `None` for a run in
+    /// virtual time.
+    fn conditions<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let Some(conditions) = &self.outcome.conditions else { return Ok(None) };
+        let fields = PyDict::new(py);
+        fields.set_item("kernel", &conditions.kernel)?;
+        fields.set_item("paused_ms", ms(conditions.paused))?;
+        fields.set_item("pauses", conditions.pauses)?;
+        fields.set_item("late_median_ms", ms(conditions.late_median))?;
+        fields.set_item("late_p90_ms", ms(conditions.late_p90))?;
+        fields.set_item("late_worst_ms", ms(conditions.late_worst))?;
+        Ok(Some(fields))
+    }
+
     /// What each connection was used for as columns, in the order of opening.
     fn connection_table<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let connections = &self.outcome.per_connection;
@@ -179,6 +194,11 @@ impl Outcome {
         columns.set_item("retransmissions", numbers(|conn| conn.retransmissions))?;
         Ok(columns)
     }
+}
+
+/// Spans in ms, as the rest of an outcome.
+fn ms(span: Duration) -> f64 {
+    Time::from_nanos(span.as_nanos() as u64).as_ms()
 }
 
 /// Runs each scenario with its seed, on `threads` threads (all cores if it is left out). The

@@ -20,6 +20,6 @@ mod plan;
 mod scenario;
 
 pub use loadstone_load::{Account, Part, Row, Span};
-pub use outcome::{ConnectionOutcome, Outcome};
+pub use outcome::{Conditions, ConnectionOutcome, Outcome};
 pub use plan::Plan;
 pub use scenario::{Connections, Scenario, ScenarioError, Servers, Variant};

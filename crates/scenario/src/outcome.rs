@@ -3,6 +3,7 @@
 use loadstone_load::page::HostId;
 use loadstone_load::{Account, Row, Span};
 use loadstone_units::Time;
+use std::time::Duration;
 
 /// What one run gave.
 #[derive(Clone, PartialEq, Debug)]
@@ -34,6 +35,26 @@ pub struct Outcome {
     pub path: Vec<Span>,
     /// One for each connection, in the order of opening.
     pub per_connection: Vec<ConnectionOutcome>,
+    /// How the machine behaved during a run over the real kernel; `None` for a run in virtual time.
+    pub conditions: Option<Conditions>,
+}
+
+/// How far a machine that carried out a run in real time can be trusted to have done so.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Conditions {
+    /// The kernel's release, for instance `6.18.44`.
+    pub kernel: String,
+    /// How long the machine was paused by its host. The link's clock stood still meanwhile, so this is not
+    /// part of any time in the outcome; the kernel's own timers went on.
+    pub paused: Duration,
+    /// How often it was paused.
+    pub pauses: u64,
+    /// How late the middle one of the packets was handed on.
+    pub late_median: Duration,
+    /// How late nine of ten packets were handed on at most.
+    pub late_p90: Duration,
+    /// How late the worst packet was handed on.
+    pub late_worst: Duration,
 }
 
 /// What one connection was used for.

@@ -302,6 +302,7 @@ impl<'a> World<'a> {
             path: critical_path(self.plan.page(), &marks, &records),
             waterfall: marks.rows,
             per_connection,
+            conditions: None,
         }
     }
 }

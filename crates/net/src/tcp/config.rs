@@ -18,6 +18,8 @@ pub struct Config {
     /// 2 KiB to 1 GiB; the profile's if it is left out. The less, the later is it decided what goes
     /// next.
     pub notsent_lowat: Option<Bounded<2048, 0x4000_0000>>,
+    /// The largest receive window in bytes, 2 KiB to 1 GiB; the profile's if it is left out.
+    pub receive_window: Option<Bounded<2048, 0x4000_0000>>,
 }
 
 /// An initial window in segments.
@@ -103,8 +105,12 @@ impl Config {
     /// The constants of the profile, with what the configuration says otherwise.
     pub(super) fn constants(&self) -> Constants {
         let constants = self.profile.constants();
-        let notsent_lowat = self.notsent_lowat.map_or(constants.notsent_lowat, |bytes| u64::from(bytes.get()));
-        Constants { notsent_lowat, ..constants }
+        let chosen = |bytes: Option<Bounded<_, _>>, otherwise| bytes.map_or(otherwise, |bytes| u64::from(bytes.get()));
+        Constants {
+            notsent_lowat: chosen(self.notsent_lowat, constants.notsent_lowat),
+            receive_window: chosen(self.receive_window, constants.receive_window),
+            ..constants
+        }
     }
 }
 

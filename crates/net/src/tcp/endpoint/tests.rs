@@ -3,7 +3,7 @@
 use super::*;
 use crate::Packet;
 use crate::tcp::{Congestion, InitialWindow};
-use loadstone_units::Seed;
+use loadstone_units::{Bounded, Seed};
 use proptest::prelude::*;
 use std::time::Duration;
 
@@ -337,6 +337,20 @@ fn the_receive_window_bounds_what_is_on_its_way() {
     assert!(most <= window, "{most} bytes beyond the acknowledged ones");
     pair.run_until(at(5000));
     assert_eq!(pair.read[A], 9_000_000);
+}
+
+#[test]
+fn a_chosen_receive_window_bounds_it_more_narrowly() {
+    let narrow = Config { receive_window: Some(Bounded::known(4 * MSS as u32)), ..config(100, Congestion::Reno) };
+    let mut pair = Pair::new(narrow, |_, _, _| false);
+    pair.run_until(at(150));
+    pair.ends[B].write(40 * MSS);
+    pair.flush();
+    // Four segments a round trip of 100 ms: the tenth four arrive after 50 and nine more round trips.
+    pair.run_until(at(1099));
+    assert!(pair.read[A] < 40 * MSS);
+    pair.run_until(at(1101));
+    assert_eq!(pair.read[A], 40 * MSS);
 }
 
 #[test]
