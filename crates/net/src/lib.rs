@@ -24,6 +24,7 @@
 //!
 //! Elsewhere: whose bytes they are (crate `http`), who drives the machines (crate `sim`).
 
+mod detour;
 mod device;
 mod link;
 mod network;
@@ -32,6 +33,7 @@ pub mod tcp;
 pub mod tls;
 mod trace;
 
+pub use detour::Detour;
 pub use device::{Device, Packet};
 pub use link::{Link, LinkCounts};
 pub use network::{Direction, Network, NetworkError, QueueLimit};

@@ -20,7 +20,6 @@
 
 mod alarms;
 mod connection;
-mod detour;
 mod world;
 
 use loadstone_net::tcp::Congestion;

@@ -7,12 +7,11 @@
 
 use crate::alarms::{Alarms, Key};
 use crate::connection::{CLIENT, Connection, SERVER};
-use crate::detour::Detour;
 use loadstone_http::Chunk;
 use loadstone_load::page::HostId;
 use loadstone_load::{Action, Browser, Closed, ConnId, ConnectionRecord, Origin, Peer, critical_path};
 use loadstone_net::tcp::{Segment, State};
-use loadstone_net::{Device, Link, Packet};
+use loadstone_net::{Detour, Device, Link, Packet};
 use loadstone_scenario::{Outcome, Plan};
 use loadstone_units::{Seed, Time};
 

@@ -6,8 +6,11 @@ use std::collections::BinaryHeap;
 use std::time::Duration;
 
 /// Packets on their way beyond the access link.
+///
+/// Not a [`Device`](crate::Device): each packet has its host's delay, which a device, asking only a packet's
+/// length, cannot know.
 #[derive(Debug)]
-pub(crate) struct Detour<P> {
+pub struct Detour<P> {
     heap: BinaryHeap<Entry<P>>,
     count: u64,
 }
@@ -21,27 +24,34 @@ struct Entry<P> {
 }
 
 impl<P> Detour<P> {
-    pub(crate) fn new() -> Detour<P> {
+    /// With nothing on its way.
+    pub fn new() -> Detour<P> {
         Detour { heap: BinaryHeap::new(), count: 0 }
     }
 
     /// A packet enters, and leaves after `delay`.
-    pub(crate) fn handle_packet(&mut self, now: Time, delay: Duration, packet: P) {
+    pub fn handle_packet(&mut self, now: Time, delay: Duration, packet: P) {
         self.count += 1;
         self.heap.push(Entry { out: now + delay, number: self.count, packet });
     }
 
     /// When the next packet leaves; [`Time::NEVER`] if none is inside.
-    pub(crate) fn next(&self) -> Time {
+    pub fn next(&self) -> Time {
         self.heap.peek().map_or(Time::NEVER, |entry| entry.out)
     }
 
     /// The next packet that leaves by `now`.
-    pub(crate) fn pop(&mut self, now: Time) -> Option<P> {
+    pub fn pop(&mut self, now: Time) -> Option<P> {
         if self.next() > now {
             return None;
         }
         self.heap.pop().map(|entry| entry.packet)
+    }
+}
+
+impl<P> Default for Detour<P> {
+    fn default() -> Detour<P> {
+        Detour::new()
     }
 }
 
