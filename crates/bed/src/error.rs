@@ -1,0 +1,61 @@
+//! What can go wrong with a bed.
+
+use crate::Refusal;
+use std::io;
+
+/// Why a bed cannot be made or used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BedError {
+    /// This process may not make one.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// More servers than there are addresses for, or none.
+    #[error("a bed has 1 to 65534 servers, not {0}: ask for fewer hosts")]
+    Servers(usize),
+    /// The kernel refuses to set up a host.
+    #[error("cannot set up a host of the bed ({step}): {why}")]
+    Host {
+        /// What was being done.
+        step: &'static str,
+        /// What the kernel says.
+        why: io::Error,
+    },
+    /// The kernel does not know a congestion control.
+    #[error("this kernel has no congestion control '{0}': load it with 'modprobe tcp_{0}'")]
+    Congestion(&'static str),
+    /// The kernel refuses a setting.
+    #[error("the kernel refuses net.ipv4.{name}={value}: {why}")]
+    Setting {
+        /// The setting.
+        name: &'static str,
+        /// What it was to be.
+        value: String,
+        /// What the kernel says.
+        why: io::Error,
+    },
+    /// There is not one extra round trip for each server.
+    #[error("the bed has {servers} servers, but {given} extra round trips are given: give one for each")]
+    ExtraRtts {
+        /// How many servers there are.
+        servers: usize,
+        /// How many round trips were given.
+        given: usize,
+    },
+    /// A run is under way.
+    #[error("the bed has a run under way: finish it before beginning another")]
+    Busy,
+    /// The pump cannot go on.
+    #[error("the pump of the bed has failed: {0}; make a new bed")]
+    Pump(io::Error),
+    /// The pump does not answer.
+    #[error("the pump of the bed does not answer: the machine is overloaded; make a new bed")]
+    Stuck,
+}
+
+impl BedError {
+    /// Says at which step of setting up a host the kernel refused.
+    pub(crate) fn host(step: &'static str) -> impl FnOnce(io::Error) -> BedError {
+        move |why| BedError::Host { step, why }
+    }
+}

@@ -1,0 +1,197 @@
+//! What is read of a packet: the headers of IPv4 and TCP.
+
+use std::net::Ipv4Addr;
+
+const TCP: u8 = 6;
+const FIN: u8 = 0x01;
+const SYN: u8 = 0x02;
+const RST: u8 = 0x04;
+const ACK: u8 = 0x10;
+
+/// The headers of a TCP segment in an IPv4 packet. Numbers are as they stand in the packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Packet {
+    /// Who sent it.
+    pub source: Ipv4Addr,
+    /// Who is to get it.
+    pub destination: Ipv4Addr,
+    /// The sender's port.
+    pub source_port: u16,
+    /// The receiver's port.
+    pub destination_port: u16,
+    /// Bytes of the whole packet, as its header says.
+    pub len: u32,
+    /// Bytes of data.
+    pub payload: u32,
+    /// The number of the first byte of data, or of the SYN.
+    pub sequence: u32,
+    /// The number that is expected next; of no meaning without [`Flags::ack`].
+    pub acknowledgement: u32,
+    /// The window as it stands there, unscaled.
+    pub window: u16,
+    /// What kind of segment it is.
+    pub flags: Flags,
+}
+
+/// The control bits of a segment that matter here.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Flags {
+    /// It opens a connection.
+    pub syn: bool,
+    /// Its sender sends nothing after it.
+    pub fin: bool,
+    /// It breaks a connection off.
+    pub rst: bool,
+    /// It acknowledges something.
+    pub ack: bool,
+}
+
+impl Packet {
+    /// Reads the headers; nothing if this is no whole IPv4 packet with a TCP segment in it.
+    pub fn read(bytes: &[u8]) -> Option<Packet> {
+        let len = usize::from(half(bytes, 2)?);
+        let header = usize::from(bytes[0] & 15) * 4;
+        // Neither a further fragment nor one that is followed by others.
+        let whole = half(bytes, 6)? & 0x3fff == 0;
+        if bytes[0] >> 4 != 4 || header < 20 || !whole || *bytes.get(9)? != TCP {
+            return None;
+        }
+        let segment = bytes.get(header..len)?;
+        let data = usize::from(segment.get(12)? >> 4) * 4;
+        let payload = segment.len().checked_sub(data).filter(|_| data >= 20)?;
+        let bits = segment[13];
+        let flags = Flags { syn: bits & SYN != 0, fin: bits & FIN != 0, rst: bits & RST != 0, ack: bits & ACK != 0 };
+        Some(Packet {
+            source: word(bytes, 12)?.into(),
+            destination: word(bytes, 16)?.into(),
+            source_port: half(segment, 0)?,
+            destination_port: half(segment, 2)?,
+            len: len as u32,
+            payload: payload as u32,
+            sequence: word(segment, 4)?,
+            acknowledgement: word(segment, 8)?,
+            window: half(segment, 14)?,
+            flags,
+        })
+    }
+
+    /// How many sequence numbers it takes: its data, SYN and FIN.
+    pub fn numbers(&self) -> u32 {
+        self.payload + u32::from(self.flags.syn) + u32::from(self.flags.fin)
+    }
+
+    /// Whether it bears data or ends them.
+    pub fn is_data(&self) -> bool {
+        self.payload > 0 || self.flags.fin
+    }
+}
+
+/// The two bytes from `at` on.
+fn half(bytes: &[u8], at: usize) -> Option<u16> {
+    Some(u16::from_be_bytes(bytes.get(at..at + 2)?.try_into().ok()?))
+}
+
+/// The four bytes from `at` on.
+fn word(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Writes a packet, with `options` bytes of options in the TCP header: the reverse of
+    /// [`Packet::read`].
+    pub(crate) fn written(packet: &Packet, options: u8) -> Vec<u8> {
+        let mut bytes = vec![0x45, 0];
+        bytes.extend((packet.len as u16).to_be_bytes());
+        bytes.extend([0, 0, 0x40, 0, 64, TCP, 0, 0]);
+        bytes.extend(packet.source.octets());
+        bytes.extend(packet.destination.octets());
+        bytes.extend(packet.source_port.to_be_bytes());
+        bytes.extend(packet.destination_port.to_be_bytes());
+        bytes.extend(packet.sequence.to_be_bytes());
+        bytes.extend(packet.acknowledgement.to_be_bytes());
+        let bit = |flag: bool, bit: u8| if flag { bit } else { 0 };
+        let flags = packet.flags;
+        bytes.push((5 + options / 4) << 4);
+        bytes.push(bit(flags.syn, SYN) | bit(flags.fin, FIN) | bit(flags.rst, RST) | bit(flags.ack, ACK));
+        bytes.extend(packet.window.to_be_bytes());
+        bytes.extend([0; 4]);
+        bytes.resize(packet.len as usize, 0);
+        bytes
+    }
+
+    fn packets() -> impl Strategy<Value = (Packet, u8)> {
+        let ports = (any::<u16>(), any::<u16>(), any::<u16>());
+        let numbers = (any::<u32>(), any::<u32>(), any::<u32>(), any::<u32>());
+        (ports, numbers, 0_u32..1400, 0_u8..=10, any::<[bool; 4]>()).prop_map(
+            |(ports, numbers, payload, words, flags)| {
+                let packet = Packet {
+                    source: numbers.0.into(),
+                    destination: numbers.1.into(),
+                    source_port: ports.0,
+                    destination_port: ports.1,
+                    len: 40 + 4 * u32::from(words) + payload,
+                    payload,
+                    sequence: numbers.2,
+                    acknowledgement: numbers.3,
+                    window: ports.2,
+                    flags: Flags { syn: flags[0], fin: flags[1], rst: flags[2], ack: flags[3] },
+                };
+                (packet, 4 * words)
+            },
+        )
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read((packet, options) in packets()) {
+            prop_assert_eq!(Packet::read(&written(&packet, options)), Some(packet));
+        }
+
+        #[test]
+        fn a_packet_that_is_cut_short_is_none((packet, options) in packets(), keep in 0.0..1.0_f64) {
+            let bytes = written(&packet, options);
+            let kept = (bytes.len() as f64 * keep) as usize;
+            prop_assert_eq!(Packet::read(&bytes[..kept]), None);
+        }
+
+        #[test]
+        fn no_bytes_make_it_panic(
+            mut bytes in prop::collection::vec(any::<u8>(), 0..100),
+            (version, protocol) in (0x40_u8..0x50, 5_u8..8),
+        ) {
+            // Most get past the first checks this way.
+            if let Some(first) = bytes.first_mut() { *first = version }
+            if let Some(tenth) = bytes.get_mut(9) { *tenth = protocol }
+            if let Some(packet) = Packet::read(&bytes) {
+                prop_assert!(packet.payload + 40 <= packet.len && packet.len as usize <= bytes.len());
+            }
+        }
+    }
+
+    #[test]
+    fn fragments_other_protocols_and_other_versions_are_none() {
+        let packet = Packet {
+            source: [10, 0, 0, 1].into(),
+            destination: [10, 0, 0, 2].into(),
+            source_port: 1,
+            destination_port: 2,
+            len: 41,
+            payload: 1,
+            sequence: 3,
+            acknowledgement: 4,
+            window: 5,
+            flags: Flags::default(),
+        };
+        let bytes = written(&packet, 0);
+        assert_eq!(Packet::read(&bytes), Some(packet));
+        for (at, value) in [(0, 0x65), (0, 0x44), (6, 0x20), (7, 1), (9, 17), (32, 0x40)] {
+            let mut other = bytes.clone();
+            other[at] = value;
+            assert_eq!(Packet::read(&other), None, "byte {at}");
+        }
+    }
+}
