@@ -1,0 +1,59 @@
+//! Fetches some bytes over a network and says what the links saw: `transfer 10/1mbit,100ms 100000`.
+//! With `enter` before these it gets by without being root, where the system allows that.
+
+use loadstone_bed::{Bed, Host, LinkReport};
+use loadstone_net::Network;
+use loadstone_units::Seed;
+use std::error::Error;
+use std::io::{self, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::process::ExitCode;
+use std::time::Duration;
+
+fn main() -> ExitCode {
+    match say() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("transfer: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn say() -> Result<(), Box<dyn Error>> {
+    let mut arguments: Vec<String> = std::env::args().skip(1).collect();
+    if arguments.first().is_some_and(|first| first == "enter") {
+        arguments.remove(0);
+        loadstone_bed::enter()?;
+    }
+    let [network, bytes] = &arguments[..] else { return Err("usage: transfer [enter] NETWORK BYTES".into()) };
+    let report = transfer(network.parse()?, bytes.parse()?)?;
+    let began = report.first_syn.ok_or("nothing was sent")?;
+    let ended = report.down.last_data.ok_or("nothing has arrived")?;
+    println!("{:.3} ms, {:?}", ended.as_ms() - began.as_ms(), report.down.counts);
+    println!(
+        "{:?}, {:?}, {} pauses, {}ms in all",
+        report.priority,
+        report.lateness,
+        report.pauses,
+        report.paused.as_secs_f64() * 1e3
+    );
+    Ok(())
+}
+
+fn transfer(network: Network, bytes: usize) -> Result<LinkReport, Box<dyn Error>> {
+    let bed = Bed::new(1)?;
+    let server = (bed.address(0), 80);
+    let listener = bed.on(Host::Server(0), || TcpListener::bind(server))?;
+    let serving = bed.spawn(Host::Server(0), move || listener.accept()?.0.write_all(&vec![0; bytes]));
+    let run = bed.begin(&network, &[Duration::ZERO], Seed(1))?;
+    bed.on(Host::Client, || -> io::Result<()> {
+        let mut stream = TcpStream::connect(server)?;
+        stream.read_exact(&mut vec![0; bytes / 2])?;
+        println!("half-way");
+        stream.read_to_end(&mut Vec::new())?;
+        Ok(())
+    })?;
+    serving.join()?;
+    Ok(run.finish()?)
+}

@@ -1,0 +1,96 @@
+//! Beds, seen from outside: what the kernel does on them, and what is left of them.
+//!
+//! Nothing is tested where no bed can be made, which is said; with `LOADSTONE_NO_SKIP=1` it fails.
+
+#![cfg(target_os = "linux")]
+
+mod kernel;
+mod links;
+mod processes;
+mod runs;
+
+use loadstone_bed::{Bed, Event, Fate, Host, LinkReport, Run, Settings, Tcp, access};
+use loadstone_units::{Seed, Time};
+use std::io::{self, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// Bytes of data in a full segment.
+const MSS: usize = 1448;
+/// Longer than anything here lasts: what takes longer has failed.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// The right to make a bed, one test at a time, since they measure; nothing where none can be made.
+fn turn() -> Option<MutexGuard<'static, ()>> {
+    static TURN: Mutex<()> = Mutex::new(());
+    if let Err(refusal) = access() {
+        assert!(std::env::var_os("LOADSTONE_NO_SKIP").is_none(), "{refusal}");
+        // Not by a macro: those are shown only if a test fails.
+        let _ = writeln!(io::stderr(), "left out: {refusal}");
+        return None;
+    }
+    Some(TURN.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+fn bed(servers: usize, settings: &Settings) -> Bed {
+    let bed = Bed::new(servers).unwrap();
+    bed.configure(settings).unwrap();
+    bed
+}
+
+/// Settings with this initial window at the servers.
+fn initial_window(segments: i64) -> Settings {
+    let server = Tcp { iw: segments.try_into().unwrap(), ..Tcp::default() };
+    Settings { server, ..Settings::default() }
+}
+
+fn begin<'a>(bed: &'a Bed, network: &str, seed: u64) -> Run<'a> {
+    let none = vec![Duration::ZERO; bed.servers()];
+    bed.begin_traced(&network.parse().unwrap(), &none, Seed(seed), 200_000).unwrap()
+}
+
+/// Fetches `bytes` bytes from a server on a connection of its own.
+fn fetch(bed: &Bed, server: usize, bytes: usize) {
+    let to = (bed.address(server), 80);
+    let listener = bed.on(Host::Server(server), || TcpListener::bind(to)).unwrap();
+    let serving = bed.spawn(Host::Server(server), move || -> io::Result<()> {
+        let mut stream = patient(listener.accept()?.0);
+        stream.read_exact(&mut [0; 100])?;
+        stream.write_all(&vec![7; bytes])
+    });
+    let received = bed.on(Host::Client, || -> io::Result<usize> {
+        let mut stream = patient(TcpStream::connect_timeout(&to.into(), PATIENCE)?);
+        stream.write_all(&[1; 100])?;
+        stream.read_to_end(&mut Vec::with_capacity(bytes))
+    });
+    assert_eq!(received.unwrap(), bytes);
+    serving.join().unwrap();
+}
+
+/// A connection on which nothing waits for ever.
+fn patient(stream: TcpStream) -> TcpStream {
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.set_write_timeout(Some(PATIENCE)).unwrap();
+    stream
+}
+
+/// From the first SYN to the last data, in milliseconds.
+fn duration(report: &LinkReport) -> f64 {
+    report.down.last_data.unwrap().as_ms() - report.first_syn.unwrap().as_ms()
+}
+
+fn median(mut figures: Vec<f64>) -> f64 {
+    figures.sort_by(f64::total_cmp);
+    figures[figures.len() / 2]
+}
+
+/// The packets with data towards the client, in order.
+fn data(report: &LinkReport) -> impl Iterator<Item = &Event> {
+    report.trace.iter().filter(|event| event.to == Host::Client && event.payload > 0)
+}
+
+/// When a packet was put into its host's namespace.
+fn written(event: &Event) -> Option<Time> {
+    if let Fate::Delivered { written, .. } = event.fate { Some(written) } else { None }
+}

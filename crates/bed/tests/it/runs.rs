@@ -1,0 +1,183 @@
+//! What a run gives, and what can be done with runs.
+
+use crate::{PATIENCE, bed, begin, data, duration, fetch, initial_window, median, turn, written};
+use loadstone_bed::{Bed, BedError, Host, Priority, Settings};
+use loadstone_units::{Seed, Time};
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream, UdpSocket};
+use std::time::Duration;
+
+/// The times that five transfers of 100 KB take, in milliseconds.
+fn transfers(bed: &Bed, network: &str) -> Vec<f64> {
+    let transfer = |seed| {
+        let run = begin(bed, network, seed);
+        fetch(bed, 0, 100_000);
+        duration(&run.finish().unwrap())
+    };
+    (0..5).map(transfer).collect()
+}
+
+#[test]
+fn a_transfer_takes_what_arithmetic_says_and_each_time_the_same() {
+    let Some(_turn) = turn() else { return };
+    let times = transfers(&bed(1, &Settings::default()), "10/1mbit,100ms");
+    let middle = median(times.clone());
+    // 70 segments in flights of 10, 20 and 40, after a round trip for the handshake: 400 ms on the way, 48 ms
+    // for the last flight, up to 5 ms for the packets before it.
+    assert!((448.0..454.0).contains(&middle), "{times:?}");
+    let strayed = median(times.iter().map(|time| (time - middle).abs()).collect());
+    assert!(strayed <= middle * 0.001, "{times:?}");
+}
+
+#[test]
+fn two_beds_at_once_do_not_disturb_one_another() {
+    let Some(_turn) = turn() else { return };
+    let (network, one, other) = ("10/1mbit,50ms", bed(1, &Settings::default()), bed(1, &Settings::default()));
+    let alone = median(transfers(&one, network));
+    let both = std::thread::scope(|scope| {
+        let other = scope.spawn(|| transfers(&other, network));
+        [transfers(&one, network), other.join().unwrap()]
+    });
+    for together in both {
+        let together = median(together);
+        assert!((together - alone).abs() <= alone * 0.003, "{together} together, {alone} alone");
+    }
+}
+
+#[test]
+fn a_run_says_what_it_met() {
+    let Some(_turn) = turn() else { return };
+    let bed = bed(1, &Settings::default());
+    let run = begin(&bed, "10/1mbit,20ms", 1);
+    fetch(&bed, 0, 30_000);
+    let clock = run.clock();
+    let before = clock.now();
+    let report = run.finish().unwrap();
+    assert!(before <= report.end && report.end <= clock.now());
+    assert!(report.down.last_data <= report.down.last && report.down.last <= Some(report.end));
+    assert!(report.first_syn.unwrap() < report.up.last_data.unwrap());
+    assert_eq!(report.connections.len(), 1);
+    assert_eq!((report.connections[0].connection.server, report.connections[0].connection.server_port), (0, 80));
+    assert_eq!(Some(report.connections[0].opened), report.first_syn);
+    assert_eq!(report.strays, 0, "the namespaces send nothing by themselves");
+    assert_eq!(data(&report).map(|event| event.payload).sum::<u32>(), 30_000);
+    let delivered: Vec<Time> = report.trace.iter().filter_map(written).collect();
+    assert_eq!(report.lateness.packets as usize, delivered.len());
+    assert!(report.lateness.median <= report.lateness.p90 && report.lateness.p90 <= report.lateness.worst);
+    assert!(report.longest_pause <= report.paused);
+    assert_eq!(report.priority, Priority::RealTime, "whoever may make namespaces here may hurry");
+}
+
+#[test]
+fn the_round_trip_of_a_distant_server_is_longer_by_its_own() {
+    let Some(_turn) = turn() else { return };
+    let bed = bed(2, &Settings::default());
+    let extra = [Duration::ZERO, Duration::from_millis(60)];
+    let time = |server| {
+        let run = bed.begin(&"10/1mbit,40ms".parse().unwrap(), &extra, Seed(1)).unwrap();
+        fetch(&bed, server, 1000);
+        duration(&run.finish().unwrap())
+    };
+    let later = median((0..5).map(|_| time(1) - time(0)).collect());
+    // One for the handshake, one for the request.
+    assert!((119.0..121.0).contains(&later), "{later}");
+}
+
+#[test]
+fn connections_of_two_servers_are_told_apart() {
+    let Some(_turn) = turn() else { return };
+    let bed = bed(3, &Settings::default());
+    let run = begin(&bed, "100mbit,10ms", 1);
+    for server in [2, 0, 1] {
+        fetch(&bed, server, 10_000 * (server + 1));
+    }
+    let report = run.finish().unwrap();
+    assert_eq!(report.connections.iter().map(|one| one.connection.server).collect::<Vec<_>>(), [2, 0, 1]);
+    for server in 0..3 {
+        let of_this = data(&report).filter(|event| event.connection.server == server);
+        assert_eq!(of_this.map(|event| event.payload).sum::<u32>(), 10_000 * (server as u32 + 1));
+    }
+}
+
+#[test]
+fn what_is_older_than_the_run_passes_it_by() {
+    let Some(_turn) = turn() else { return };
+    let bed = bed(1, &Settings::default());
+    let to = (bed.address(0), 80);
+    let listener = bed.on(Host::Server(0), || TcpListener::bind(to)).unwrap();
+    let mut client = bed.on(Host::Client, || TcpStream::connect_timeout(&to.into(), PATIENCE)).unwrap();
+    let mut served = listener.accept().unwrap().0;
+    served.set_read_timeout(Some(PATIENCE)).unwrap();
+    // Anyone who waited for this network would wait for an hour.
+    let run = begin(&bed, "1mbit,3600s", 1);
+    client.write_all(&[5]).unwrap();
+    served.read_exact(&mut [0]).unwrap();
+    let report = run.finish().unwrap();
+    assert!(report.strays > 0);
+    assert_eq!((report.up.counts.packets, report.down.counts.packets, report.first_syn), (0, 0, None));
+}
+
+#[test]
+fn what_is_under_way_at_the_end_arrives_at_once() {
+    let Some(_turn) = turn() else { return };
+    let bed = bed(1, &Settings::default());
+    let to = (bed.address(0), 80);
+    let listener = bed.on(Host::Server(0), || TcpListener::bind(to)).unwrap();
+    let run = begin(&bed, "1mbit,3600s", 1);
+    let client = bed.spawn(Host::Client, move || TcpStream::connect_timeout(&to.into(), PATIENCE));
+    // The SYN has entered when the clients' socket waits; then the run ends before it arrives.
+    while !bed.on(Host::Client, || std::fs::read_to_string("/proc/thread-self/net/tcp").unwrap()).contains(" 02 ") {}
+    let report = run.finish().unwrap();
+    listener.accept().unwrap();
+    client.join().unwrap();
+    assert_eq!((report.up.counts.packets, report.up.last), (1, None));
+}
+
+#[test]
+fn what_is_no_tcp_is_a_stray() {
+    let Some(_turn) = turn() else { return };
+    let bed = bed(1, &Settings::default());
+    let run = begin(&bed, "100mbit,10ms", 1);
+    let from = (bed.client_address(), 0);
+    let to = (bed.address(0), 9);
+    bed.on(Host::Client, || UdpSocket::bind(from).unwrap().send_to(b"x", to)).unwrap();
+    // The pump takes packets in order, so it has seen that one when this is through.
+    fetch(&bed, 0, 1000);
+    assert_eq!(run.finish().unwrap().strays, 1);
+}
+
+#[test]
+fn runs_follow_one_another_but_do_not_overlap() {
+    let Some(_turn) = turn() else { return };
+    let bed = bed(2, &Settings::default());
+    let first = begin(&bed, "100mbit,10ms", 1);
+    let network = "100mbit,10ms".parse().unwrap();
+    assert!(matches!(bed.begin(&network, &[Duration::ZERO; 2], Seed(1)), Err(BedError::Busy)));
+    drop(first);
+    assert!(matches!(
+        bed.begin(&network, &[Duration::ZERO; 3], Seed(1)),
+        Err(BedError::ExtraRtts { servers: 2, given: 3 })
+    ));
+    for bytes in [1000, 2000] {
+        let run = begin(&bed, "100mbit,10ms", 1);
+        fetch(&bed, 1, bytes);
+        assert_eq!(data(&run.finish().unwrap()).map(|event| event.payload).sum::<u32>(), bytes as u32);
+    }
+    assert!(matches!(Bed::new(0), Err(BedError::Servers(0))));
+}
+
+#[test]
+fn a_bed_may_have_many_servers() {
+    let Some(_turn) = turn() else { return };
+    let bed = bed(30, &initial_window(10));
+    let run = begin(&bed, "100mbit,10ms", 1);
+    std::thread::scope(|scope| {
+        for server in 0..30 {
+            let bed = &bed;
+            scope.spawn(move || fetch(bed, server, 20_000));
+        }
+    });
+    let report = run.finish().unwrap();
+    assert_eq!(report.connections.len(), 30);
+    assert_eq!(report.down.counts.packets, report.trace.iter().filter(|event| event.to == Host::Client).count() as u64);
+}
