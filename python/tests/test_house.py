@@ -19,8 +19,9 @@ ARROWS = {
     "load": {"http"},
     "scenario": {"load", "net"},
     "sim": {"scenario"},
-    "bed": {"scenario"},
-    "py": {"sim"},
+    "live": {"load", "net"},
+    "bed": {"scenario", "live"},
+    "py": {"sim", "bed"},
 }
 # What touches the world: threads, sockets, the clock.
 DRIVERS = {"bed", "live", "py"}

@@ -1,0 +1,300 @@
+//! One end of a connection: its socket, its channel, and how far it has come.
+//!
+//! It decides nothing: it passes bytes between a program and a socket as long as the program has any
+//! and the socket has room, and says what it heard.
+
+use crate::channel::Channel;
+use crate::socket::Socket;
+use crate::{Connected, Failure};
+use bytes::Bytes;
+use loadstone_http::{Protocol, Wire};
+use loadstone_load::{Closed, ConnId, Peer};
+use loadstone_units::Time;
+use std::io::{self, ErrorKind};
+use std::task::{Context, Poll};
+
+#[derive(Debug)]
+pub(crate) struct Connection {
+    /// None when nothing more can happen.
+    socket: Option<Socket>,
+    channel: Channel,
+    /// What is spoken if the handshake agrees on nothing.
+    protocol: Protocol,
+    stage: Stage,
+    sending: Sending,
+    /// The program has something to send.
+    eager: bool,
+    /// Nothing more can be read from the socket.
+    drained: bool,
+    ended: Option<Closed>,
+    /// The program has been told that the connection has ended.
+    told: bool,
+    /// Storage that is used again and again.
+    wire: Wire,
+    record: Connected,
+}
+
+/// How far the connection is open.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Stage {
+    /// TCP's handshake is not over.
+    Connecting,
+    /// TLS's handshake is not over.
+    ShakingHands,
+    /// The program has been told that it is open.
+    Open,
+}
+
+/// How far sending has come.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Sending {
+    On,
+    /// What has been polled goes out, then the end.
+    Ending,
+    /// The end has gone out.
+    Over,
+}
+
+/// What a connection has to tell the program, in this order.
+#[derive(Debug, Default)]
+pub(crate) struct Heard {
+    /// It is open and speaks this.
+    pub(crate) opened: Option<Protocol>,
+    /// Content that has arrived.
+    pub(crate) input: Bytes,
+    /// It has ended.
+    pub(crate) ended: Option<Closed>,
+}
+
+impl Connection {
+    /// A connection that is being opened; one that could not even begin has failed.
+    pub(crate) fn opening(begun: io::Result<Socket>, channel: Channel, protocol: Protocol, record: Connected) -> Self {
+        Connection::new(begun, channel, Stage::Connecting, protocol, record)
+    }
+
+    /// A connection that has been accepted.
+    pub(crate) fn accepted(
+        socket: io::Result<Socket>,
+        channel: Channel,
+        protocol: Protocol,
+        record: Connected,
+    ) -> Self {
+        Connection::new(socket, channel, Stage::ShakingHands, protocol, record)
+    }
+
+    fn new(socket: io::Result<Socket>, channel: Channel, stage: Stage, protocol: Protocol, record: Connected) -> Self {
+        let mut connection = Connection {
+            socket: None,
+            channel,
+            protocol,
+            stage,
+            sending: Sending::On,
+            eager: false,
+            drained: false,
+            ended: None,
+            told: false,
+            wire: Wire::default(),
+            record,
+        };
+        match socket {
+            Ok(socket) => connection.socket = Some(socket),
+            Err(error) => connection.fail(Failure::Unreachable(error.kind())),
+        }
+        connection
+    }
+
+    /// Goes on with what the socket has to say.
+    pub(crate) fn hear(&mut self, now: Time, buffer: &mut [u8]) -> Heard {
+        let mut heard = Heard::default();
+        match self.listen(now, buffer, &mut heard) {
+            Err(failure) => self.fail(failure),
+            Ok(()) => self.release(),
+        }
+        if self.ended.is_some() && !std::mem::replace(&mut self.told, true) {
+            heard.ended = self.ended;
+        }
+        heard
+    }
+
+    fn listen(&mut self, now: Time, buffer: &mut [u8], heard: &mut Heard) -> Result<(), Failure> {
+        let Some(socket) = &self.socket else { return Ok(()) };
+        if self.stage == Stage::Connecting {
+            match socket.connected() {
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
+                result => result.map_err(|error| Failure::Unreachable(error.kind()))?,
+            }
+            self.stage = Stage::ShakingHands;
+            self.channel.begin();
+        }
+        if !self.drained {
+            match socket.read(buffer) {
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                Err(error) => return Err(Failure::Broken(error.kind())),
+                Ok(0) => self.drained = true,
+                Ok(count) => heard.input = self.channel.handle_input(&buffer[..count])?,
+            }
+        }
+        if self.stage == Stage::ShakingHands && !self.channel.is_shaking_hands() {
+            let protocol = negotiated(self.channel.agreed(), self.protocol)?;
+            self.stage = Stage::Open;
+            (self.record.established, self.record.protocol) = (Some(now), Some(protocol));
+            heard.opened = Some(protocol);
+        }
+        if self.drained || self.channel.is_closed() {
+            if self.stage != Stage::Open {
+                return Err(Failure::Unfinished);
+            }
+            self.ended.get_or_insert(Closed::Finished);
+        }
+        Ok(())
+    }
+
+    /// The program has something to send.
+    pub(crate) fn rouse(&mut self) {
+        self.eager = true;
+    }
+
+    /// The program sends no more than what has been polled.
+    pub(crate) fn close(&mut self) {
+        if self.stage == Stage::Connecting {
+            self.socket = None;
+        }
+        if self.sending == Sending::On {
+            self.sending = Sending::Ending;
+            self.channel.close();
+        }
+    }
+
+    /// Asks the program for bytes, if it has any and there is room, and gives the socket what it
+    /// takes. Once: that it takes more at once is heard by looking anew, at a later time.
+    pub(crate) fn speak(&mut self, now: Time, conn: ConnId, program: &mut dyn Peer) {
+        match self.fill(now, conn, program).and_then(|()| self.flush()) {
+            Err(error) if error.kind() != ErrorKind::WouldBlock => self.fail(Failure::Broken(error.kind())),
+            _ => self.release(),
+        }
+    }
+
+    fn fill(&mut self, now: Time, conn: ConnId, program: &mut dyn Peer) -> io::Result<()> {
+        let Some(socket) = self.socket.as_ref().filter(|_| self.wants_room()) else { return Ok(()) };
+        let before = self.channel.pending().len() as u64;
+        let mut room = socket.room(before)?;
+        let unsent = socket.mark() - room;
+        loop {
+            let content_room = self.channel.content_room(room);
+            if content_room == 0 {
+                return Ok(());
+            }
+            program.poll_transmit(now, conn, content_room as usize, &mut self.wire);
+            if self.wire.is_empty() {
+                self.eager = false;
+                return Ok(());
+            }
+            assert!(self.wire.len() <= content_room, "a program put more on the wire than there was room for");
+            self.record.content += self.wire.len();
+            self.channel.write(&mut self.wire);
+            room = socket.room_beyond(unsent + self.channel.pending().len() as u64 - before);
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let Some(socket) = self.socket.as_ref().filter(|_| self.stage != Stage::Connecting) else { return Ok(()) };
+        while !self.channel.pending().is_empty() {
+            let count = socket.write(self.channel.pending())?;
+            self.channel.advance(count);
+        }
+        if self.sending == Sending::Ending {
+            self.sending = Sending::Over;
+            socket.shut()?;
+        }
+        Ok(())
+    }
+
+    fn wants_room(&self) -> bool {
+        self.eager && self.stage == Stage::Open && self.sending == Sending::On
+    }
+
+    /// The transport has failed.
+    fn fail(&mut self, failure: Failure) {
+        // An alert that says why, if there is one. Nobody is told whether it arrives.
+        let _told: io::Result<()> = self.flush();
+        if !self.told {
+            self.ended = Some(Closed::Failed);
+            self.record.failure.get_or_insert(failure);
+        }
+        self.drop_socket();
+    }
+
+    /// Lets go of a socket on which nothing more happens.
+    fn release(&mut self) {
+        if self.drained && self.sending == Sending::Over {
+            self.drop_socket();
+        }
+    }
+
+    fn drop_socket(&mut self) {
+        if let Some(socket) = self.socket.take() {
+            self.record.note(&socket);
+        }
+    }
+
+    /// Whether there is something to go on with; if not, the task is woken when there is.
+    pub(crate) fn poll_ready(&self, cx: &mut Context<'_>) -> Poll<()> {
+        if self.ended.is_some() && !self.told {
+            return Poll::Ready(());
+        }
+        let Some(socket) = &self.socket else { return Poll::Pending };
+        let connecting = self.stage == Stage::Connecting;
+        let (mut reads, mut writes) = (Poll::Pending, Poll::Pending);
+        if !connecting && !self.drained {
+            reads = socket.poll_readable(cx);
+        }
+        if connecting || self.wants_room() || !self.channel.pending().is_empty() {
+            writes = socket.poll_writable(cx);
+        }
+        if reads.is_ready() { reads } else { writes }
+    }
+
+    /// What is known of it at the end.
+    pub(crate) fn into_record(mut self) -> Connected {
+        self.drop_socket();
+        self.record
+    }
+}
+
+/// What a connection speaks that agreed on `name`, if on anything; else it is `ours`.
+fn negotiated(name: Option<&[u8]>, ours: Protocol) -> Result<Protocol, Failure> {
+    let Some(name) = name else { return Ok(ours) };
+    match [ours, Protocol::Http1, Protocol::Spdy31, Protocol::H2].into_iter().find(|it| alpn_name(*it) == name) {
+        Some(protocol) => Ok(protocol),
+        None => Err(Failure::Unknown(String::from_utf8_lossy(name).into_owned())),
+    }
+}
+
+/// The name of a protocol in TLS (RFC 7301); pipelining is no protocol of its own.
+pub(crate) fn alpn_name(protocol: Protocol) -> &'static [u8] {
+    match protocol {
+        Protocol::Http1 | Protocol::Http1Pipelining => b"http/1.1",
+        Protocol::Spdy31 => b"spdy/3.1",
+        Protocol::H2 => b"h2",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_tls_agreed_on_is_spoken_else_what_was_meant() {
+        use Protocol::{H2, Http1, Http1Pipelining, Spdy31};
+        for (name, ours, spoken) in [
+            (None, Spdy31, Some(Spdy31)),
+            (Some(&b"h2"[..]), Http1, Some(H2)),
+            (Some(b"http/1.1"), H2, Some(Http1)),
+            (Some(b"http/1.1"), Http1Pipelining, Some(Http1Pipelining)),
+            (Some(b"spdy/3.1"), H2, Some(Spdy31)),
+            (Some(b"h3"), H2, None),
+        ] {
+            assert_eq!(negotiated(name, ours).ok(), spoken, "{name:?} {ours}");
+        }
+    }
+}

@@ -1,0 +1,17 @@
+//! Why a program cannot be hosted.
+
+use std::io;
+
+/// Why a program cannot be hosted. What befalls a single connection is a [`crate::Failure`].
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The system gives no event loop.
+    #[error("cannot make an event loop: {0}; allow more open files (ulimit -n)")]
+    Runtime(io::Error),
+    /// The system gives no more connections.
+    #[error("cannot accept a connection: {0}; allow more open files (ulimit -n)")]
+    Accept(io::Error),
+    /// A host that no certificate can name.
+    #[error("'{0}' is no name for a certificate: use letters, digits, hyphens and dots, or an address")]
+    Name(String),
+}

@@ -1,0 +1,159 @@
+//! Hosts a program on sockets: the loop of one runtime, which owns the program and all its
+//! connections.
+//!
+//! A turn of it: read the clock once, hand what each connection has to say to the program, do what
+//! the program wants done, let connections send what there is room for. When no socket has anything
+//! more to say, it sleeps until one has, or until the program's deadline.
+
+use crate::alarm::Alarm;
+use crate::channel::Channel;
+use crate::connection::Connection;
+use crate::serve::Door;
+use crate::socket::Socket;
+use crate::{Clock, Connected, Error, Route, Stop};
+use loadstone_http::Chunk;
+use loadstone_load::page::HostId;
+use loadstone_load::{Action, ConnId, Peer};
+use loadstone_units::Time;
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::task::{Context, Poll};
+use tokio::task::unconstrained;
+
+/// The most bytes read from a connection in a turn.
+const READ: usize = 64 * 1024;
+
+pub(crate) struct Host<'a, P> {
+    clock: &'a Clock,
+    pub(crate) program: P,
+    /// Where connections are opened to, if this program opens any.
+    route: Option<&'a Route>,
+    /// Where connections are accepted, if any are.
+    door: Option<Door>,
+    /// By their names.
+    connections: Vec<Connection>,
+    alarm: Alarm,
+    buffer: Box<[u8]>,
+    pub(crate) turns: u64,
+}
+
+/// Runs `task` on a runtime of this thread alone.
+pub(crate) fn block_on<T>(task: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().map_err(Error::Runtime)?;
+    // A turn looks at every connection and then yields by itself.
+    runtime.block_on(unconstrained(task))
+}
+
+impl<'a, P: Peer> Host<'a, P> {
+    /// Inside of [`block_on`].
+    pub(crate) fn new(
+        clock: &'a Clock,
+        program: P,
+        route: Option<&'a Route>,
+        door: Option<Door>,
+    ) -> Result<Self, Error> {
+        let (alarm, buffer) = (Alarm::new().map_err(Error::Runtime)?, vec![0; READ].into());
+        Ok(Host { clock, program, route, door, connections: Vec::new(), alarm, buffer, turns: 0 })
+    }
+
+    /// Goes on until `is_over` says so, the clock shows `until`, or it is told to stop.
+    pub(crate) async fn run(&mut self, until: Time, stop: &Stop, is_over: impl Fn(&P) -> bool) -> Result<(), Error> {
+        let mut stopped = pin!(stop.wait());
+        let turns = poll_fn(|cx| {
+            loop {
+                let now = self.clock.now();
+                self.turn(now, cx)?;
+                if is_over(&self.program) || now >= until || stopped.as_mut().poll(cx).is_ready() {
+                    return Poll::Ready(Ok(()));
+                }
+                if self.poll_ready(until, cx).is_pending() {
+                    return Poll::Pending;
+                }
+            }
+        });
+        turns.await
+    }
+
+    fn turn(&mut self, now: Time, cx: &mut Context<'_>) -> Result<(), Error> {
+        self.turns += 1;
+        while let Some(door) = &self.door
+            && let Poll::Ready(accepted) = door.poll_accept(now, ConnId(self.connections.len() as u32), cx)
+        {
+            self.connections.push(accepted?);
+        }
+        for at in 0..self.connections.len() {
+            self.attend(now, ConnId(at as u32));
+        }
+        if self.program.poll_timeout().is_some_and(|deadline| deadline <= now) {
+            self.program.handle_timeout(now);
+            self.act(now);
+        }
+        Ok(())
+    }
+
+    /// Tells the program what a connection has to say, and lets it send.
+    fn attend(&mut self, now: Time, conn: ConnId) {
+        let heard = self.connections[conn.0 as usize].hear(now, &mut self.buffer);
+        if let Some(protocol) = heard.opened {
+            self.program.handle_open(now, conn, protocol);
+            self.act(now);
+        }
+        if !heard.input.is_empty() {
+            self.program.handle_input(now, conn, &[Chunk::Bytes(heard.input)]);
+            self.act(now);
+        }
+        self.connections[conn.0 as usize].speak(now, conn, &mut self.program);
+        if let Some(how) = heard.ended {
+            self.program.handle_close(now, conn, how);
+            self.act(now);
+        }
+    }
+
+    /// Does what the program wants done.
+    pub(crate) fn act(&mut self, now: Time) {
+        while let Some(action) = self.program.poll_action() {
+            let conn = match action {
+                Action::Open { conn, to } => {
+                    self.open(now, conn, to);
+                    continue;
+                }
+                Action::Transmit { conn } => {
+                    self.connections[conn.0 as usize].rouse();
+                    conn
+                }
+                Action::Close { conn } => {
+                    self.connections[conn.0 as usize].close();
+                    conn
+                }
+            };
+            self.connections[conn.0 as usize].speak(now, conn, &mut self.program);
+        }
+    }
+
+    fn open(&mut self, now: Time, conn: ConnId, to: HostId) {
+        assert_eq!(conn.0 as usize, self.connections.len(), "connections are numbered in the order of opening");
+        let route = self.route.expect("only a program with a route opens connections");
+        let target = &route.targets[to.0 as usize];
+        let socket = Socket::connect(target.address, route.notsent_lowat);
+        let port = socket.as_ref().ok().and_then(Socket::local_port);
+        let channel = Channel::new(target.tls.as_ref().map(|tls| tls.connect()));
+        let record = Connected::new(conn, to, port, now);
+        self.connections.push(Connection::opening(socket, channel, route.protocol, record));
+    }
+
+    /// Whether there is something to do now; if not, the task is woken when there is.
+    fn poll_ready(&mut self, until: Time, cx: &mut Context<'_>) -> Poll<()> {
+        let deadline = self.program.poll_timeout().unwrap_or(Time::NEVER).min(until);
+        // Everything is asked, so that everything can wake the task; new connections have been asked for.
+        let mut ready = self.alarm.poll(self.clock, deadline, cx).is_ready();
+        for connection in &self.connections {
+            ready |= connection.poll_ready(cx).is_ready();
+        }
+        if ready { Poll::Ready(()) } else { Poll::Pending }
+    }
+
+    /// The program, and what is known of its connections.
+    pub(crate) fn finish(self) -> (P, Vec<Connected>) {
+        (self.program, self.connections.into_iter().map(Connection::into_record).collect())
+    }
+}

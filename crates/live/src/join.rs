@@ -1,0 +1,145 @@
+//! Joins what a browser and its servers know of a load.
+
+use crate::{Connected, Failure, Loaded, Served};
+use loadstone_http::Protocol;
+use loadstone_load::page::HostId;
+use loadstone_load::{ConnId, Marks, Service};
+use loadstone_units::Time;
+use std::time::Duration;
+
+/// What both ends know of a connection.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Joined {
+    /// Its name at the browser.
+    pub conn: ConnId,
+    /// The server.
+    pub host: HostId,
+    /// The port at the browser's end, if it had one.
+    pub client_port: Option<u16>,
+    /// Its SYN was sent.
+    pub opened: Time,
+    /// The browser could use it.
+    pub established: Option<Time>,
+    /// What it spoke from then on.
+    pub protocol: Option<Protocol>,
+    /// Bytes that the browser wrote: heads, frames, bodies, without what TLS adds.
+    pub content_up: u64,
+    /// Bytes that the server wrote.
+    pub content_down: u64,
+    /// Segments that the browser's end sent again.
+    pub retransmissions_up: u64,
+    /// Segments that the server's end sent again.
+    pub retransmissions_down: u64,
+    /// The shortest round trip that either end has seen.
+    pub min_rtt: Option<Duration>,
+    /// Why it failed at the browser's end, if it did.
+    pub failure: Option<Failure>,
+}
+
+/// Joins what the servers tell to what the browser noted: its marks with the servers' added, and the
+/// connections with their names at the browser.
+pub fn join(loaded: Loaded, served: &[Served]) -> (Marks, Vec<Joined>) {
+    let Loaded { mut marks, connections, .. } = loaded;
+    let mut joined: Vec<Joined> = connections.iter().map(Joined::of).collect();
+    for server in served {
+        let names: Vec<Option<ConnId>> = server.connections.iter().map(|end| name_of(end, &connections)).collect();
+        for (end, conn) in server.connections.iter().zip(&names) {
+            if let Some(ConnId(conn)) = conn {
+                joined[*conn as usize].add(end);
+            }
+        }
+        let renamed = |service: &Service| Some(Service { conn: names[service.conn.0 as usize]?, ..*service });
+        let services: Vec<Service> = server.services.iter().filter_map(renamed).collect();
+        marks.note(&services);
+    }
+    (marks, joined)
+}
+
+/// The name at the browser of the connection whose other end is `end`. A port may be used again: then
+/// it is the one opened last before this was accepted.
+fn name_of(end: &Connected, connections: &[Connected]) -> Option<ConnId> {
+    let is_other_end = |connection: &&Connected| {
+        connection.host == end.host && connection.client_port == end.client_port && connection.opened <= end.opened
+    };
+    connections.iter().rfind(is_other_end).map(|connection| connection.conn)
+}
+
+impl Joined {
+    /// What the browser alone knows.
+    fn of(end: &Connected) -> Joined {
+        Joined {
+            conn: end.conn,
+            host: end.host,
+            client_port: end.client_port,
+            opened: end.opened,
+            established: end.established,
+            protocol: end.protocol,
+            content_up: end.content,
+            content_down: 0,
+            retransmissions_up: end.retransmissions,
+            retransmissions_down: 0,
+            min_rtt: end.min_rtt,
+            failure: end.failure.clone(),
+        }
+    }
+
+    /// What the server knows besides.
+    fn add(&mut self, end: &Connected) {
+        self.content_down = end.content;
+        self.retransmissions_down = end.retransmissions;
+        self.min_rtt = self.min_rtt.into_iter().chain(end.min_rtt).min();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use loadstone_load::Row;
+    use loadstone_load::page::ActivityId;
+
+    fn at(ms: u64) -> Time {
+        Time::ZERO + Duration::from_millis(ms)
+    }
+
+    fn end(conn: u32, host: u32, port: u16, opened: Time, content: u64) -> Connected {
+        Connected { content, ..Connected::new(ConnId(conn), HostId(host), Some(port), opened) }
+    }
+
+    #[test]
+    fn ends_find_one_another_by_host_and_port_and_then_by_time() {
+        // Both hosts see port 7, and host 0 sees it twice; what it accepted first was opened second.
+        let connections = vec![
+            end(0, 0, 7, at(0), 10),
+            end(1, 0, 8, at(0), 20),
+            end(2, 1, 7, at(5), 30),
+            end(3, 0, 7, at(50), 40),
+            end(4, 0, 9, at(60), 50),
+        ];
+        let rows = [0, 1, 2, 3].map(|conn| Row { connection: Some(conn), ..Row::default() });
+        let marks = Marks { rows: rows.to_vec(), ..Marks::default() };
+        let loaded = Loaded { end: None, marks, began: at(0), over: at(99), connections, wakes: 0 };
+        let service = |conn, object, ms| Service {
+            conn: ConnId(conn),
+            object: ActivityId(object),
+            arrived: at(ms),
+            answered: None,
+        };
+        let first = Served {
+            host: HostId(0),
+            services: vec![service(0, 1, 11), service(1, 0, 12), service(2, 3, 13)],
+            connections: vec![end(0, 0, 8, at(1), 200), end(1, 0, 7, at(2), 100), end(2, 0, 7, at(51), 400)],
+            wakes: 0,
+        };
+        let second = Served {
+            host: HostId(1),
+            services: vec![service(0, 2, 14)],
+            connections: vec![end(0, 1, 7, at(6), 300)],
+            wakes: 0,
+        };
+        let (marks, joined) = join(loaded, &[first, second]);
+        let content: Vec<_> = joined.iter().map(|it| (it.conn.0, it.content_up, it.content_down)).collect();
+        assert_eq!(content, [(0, 10, 100), (1, 20, 200), (2, 30, 300), (3, 40, 400), (4, 50, 0)]);
+        let arrived: Vec<_> = marks.rows.iter().map(|row| row.arrived).collect();
+        assert_eq!(arrived, [12, 11, 14, 13].map(|ms| Some(at(ms))));
+    }
+}

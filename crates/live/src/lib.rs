@@ -1,0 +1,68 @@
+//! Programs on real sockets: hosts a [`Peer`](loadstone_load::Peer) over the kernel's TCP, plain or
+//! with real TLS.
+//!
+//! Read first: [`load`] and [`serve`], which host a browser and an origin; [`Clock`]. The programs are
+//! those of the simulator. This crate decides nothing: it passes bytes and time between them and
+//! sockets, and content only when a socket has room for it, so that what goes next is decided late.
+//! Bodies are made here: byte `i` of every body is (131 i + 7 floor(i / 256) + 13) mod 256.
+//!
+//! ```
+//! use loadstone_live::{Clock, Route, Site, Stopper, Target, join, listen, load, serve};
+//! use loadstone_http::{Multiplexing, Protocol, Sessions};
+//! use loadstone_load::page::{HostId, PageFile};
+//! use loadstone_load::{Browser, BrowserConfig, Catalogue, Graph, Origin};
+//! use std::{sync::Arc, thread, time::Duration};
+//!
+//! let page = br#"{"objects": [{"url": "http://a.test/", "bytes": 12800}]}"#;
+//! let page = Arc::new(PageFile::from_json(page).unwrap().build().unwrap());
+//! let sessions = Arc::new(Sessions::new(Multiplexing::default()));
+//! let (protocol, notsent_lowat) = (Protocol::H2, loadstone_live::NOTSENT_LOWAT);
+//!
+//! let listener = listen("127.0.0.1:0".parse().unwrap()).unwrap();
+//! let address = listener.local_addr().unwrap();
+//! let (clock, (stopper, stop)) = (Clock::start(), Stopper::new());
+//! let (loaded, served) = thread::scope(|scope| {
+//!     let server = scope.spawn(|| {
+//!         let origin = Origin::new(Arc::new(Catalogue::all(&page).remove(0)), sessions.clone());
+//!         serve(&clock, origin, Site { host: HostId(0), listener, tls: None, protocol, notsent_lowat }, &stop)
+//!     });
+//!     let config = BrowserConfig { connections: 6, protocol, sessions: sessions.clone() };
+//!     let browser = Browser::new(page.clone(), Arc::new(Graph::new(&page)), config);
+//!     let targets = vec![Target { address, tls: None }];
+//!     let route = Route { targets, protocol, notsent_lowat, limit: Duration::from_secs(10) };
+//!     let loaded = load(&clock, browser, &route, &stop).unwrap();
+//!     stopper.stop();
+//!     (loaded, server.join().unwrap().unwrap())
+//! });
+//! assert!(loaded.end.unwrap().completed);
+//! let (marks, connections) = join(loaded, &[served]);
+//! assert!(marks.rows[0].answered.is_some() && connections[0].content_down > 12800);
+//! ```
+//!
+//! Elsewhere: what is loaded and how (crate `load`), the same in virtual time (crate `sim`).
+
+mod alarm;
+mod authority;
+mod channel;
+mod clock;
+mod connection;
+mod error;
+mod host;
+mod join;
+mod load;
+mod pattern;
+mod record;
+mod serve;
+mod socket;
+mod stop;
+
+pub use authority::{Authority, Chain, ClientTls};
+pub use clock::Clock;
+pub use error::Error;
+pub use join::{Joined, join};
+pub use load::{Loaded, Route, Target, load};
+pub use loadstone_net::tls::Tls;
+pub use record::{Connected, Failure};
+pub use serve::{Served, Site, serve};
+pub use socket::{Lowat, NOTSENT_LOWAT, listen};
+pub use stop::{Stop, Stopper};

@@ -1,0 +1,81 @@
+//! What is known of a connection's end afterwards, and why it failed.
+
+use crate::socket::Socket;
+use loadstone_http::Protocol;
+use loadstone_load::ConnId;
+use loadstone_load::page::HostId;
+use loadstone_units::Time;
+use std::io::ErrorKind;
+use std::time::Duration;
+
+/// What one end knows of a connection.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Connected {
+    /// Its name at this end: counts from 0, in the order of opening or of accepting.
+    pub conn: ConnId,
+    /// The server.
+    pub host: HostId,
+    /// The port at the client's end, by which the two ends find one another; none if there was not
+    /// even a socket.
+    pub client_port: Option<u16>,
+    /// The SYN was sent, or the connection was accepted.
+    pub opened: Time,
+    /// The program could use it: TCP's and TLS's handshakes were over.
+    pub established: Option<Time>,
+    /// What it spoke from then on.
+    pub protocol: Option<Protocol>,
+    /// Bytes that the program at this end wrote: heads, frames, bodies, without what TLS adds.
+    pub content: u64,
+    /// Segments that were sent again from here.
+    pub retransmissions: u64,
+    /// The shortest round trip that this end has seen.
+    pub min_rtt: Option<Duration>,
+    /// Why it failed, if it did.
+    pub failure: Option<Failure>,
+}
+
+/// Why a connection failed.
+#[derive(Clone, PartialEq, Debug, thiserror::Error)]
+pub enum Failure {
+    /// TCP could not open it.
+    #[error("cannot connect: {0}; see that a server listens there")]
+    Unreachable(ErrorKind),
+    /// TCP gave it up, or the other end reset it.
+    #[error("the connection broke: {0}")]
+    Broken(ErrorKind),
+    /// The other end closed it during TLS's handshake.
+    #[error("the other end closed during the handshake; see that both ends speak TLS, or neither")]
+    Unfinished,
+    /// TLS found something wrong.
+    #[error("TLS: {0}")]
+    Tls(#[from] rustls::Error),
+    /// TLS agreed on a protocol of this name.
+    #[error("'{0}' was agreed on, which is not spoken here: offer http/1.1, spdy/3.1 or h2")]
+    Unknown(String),
+}
+
+impl Connected {
+    /// A connection that has just been begun.
+    pub(crate) fn new(conn: ConnId, host: HostId, client_port: Option<u16>, opened: Time) -> Connected {
+        Connected {
+            conn,
+            host,
+            client_port,
+            opened,
+            established: None,
+            protocol: None,
+            content: 0,
+            retransmissions: 0,
+            min_rtt: None,
+            failure: None,
+        }
+    }
+
+    /// Notes what TCP tells at the end.
+    pub(crate) fn note(&mut self, socket: &Socket) {
+        if let Ok(info) = socket.info() {
+            self.retransmissions = info.retransmissions.into();
+            self.min_rtt = info.min_rtt;
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! A socket as the driver needs it: never waits, says how much room it has, and what TCP did.
+
+use loadstone_units::Bounded;
+use nix::errno::Errno;
+use nix::libc;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::socket::getsockopt;
+use nix::{getsockopt_impl, sockopt_impl};
+use socket2::{Domain, SockRef, Type};
+use std::io::{self, ErrorKind};
+use std::net::{Shutdown, SocketAddr, TcpListener};
+use std::os::fd::AsFd;
+use std::task::{Context, Poll};
+use std::time::Duration;
+use tokio::io::Interest;
+use tokio::net::TcpStream;
+
+/// The longest queue of connections that nobody has accepted yet.
+const BACKLOG: i32 = 1024;
+
+/// How many bytes a program may write beyond what has been sent (TCP_NOTSENT_LOWAT): 2 KiB to 1 GiB.
+pub type Lowat = Bounded<2048, 0x4000_0000>;
+
+/// What the simulator has where nothing else is said: 16 KiB.
+pub const NOTSENT_LOWAT: Lowat = Bounded::known(16 * 1024);
+
+/// A listener for [`crate::serve`], which may be closed and opened again at once.
+///
+/// # Errors
+/// If the address is taken or is not this machine's.
+pub fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = socket2::Socket::new(Domain::for_address(address), Type::STREAM, None)?;
+    socket.set_reuse_address(true)?;
+    socket.set_nonblocking(true)?;
+    socket.bind(&address.into())?;
+    socket.listen(BACKLOG)?;
+    Ok(socket.into())
+}
+
+/// One end of a connection in the kernel.
+#[derive(Debug)]
+pub(crate) struct Socket {
+    stream: TcpStream,
+    lowat: u64,
+}
+
+/// What TCP tells of a connection.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Info {
+    /// Bytes written and not yet sent.
+    unsent: u32,
+    /// Segments that were sent again from here.
+    pub(crate) retransmissions: u32,
+    /// The shortest round trip that was seen, if any was.
+    pub(crate) min_rtt: Option<Duration>,
+}
+
+impl Socket {
+    /// A connection whose SYN is on its way.
+    pub(crate) fn connect(address: SocketAddr, lowat: Lowat) -> io::Result<Socket> {
+        let socket = socket2::Socket::new(Domain::for_address(address), Type::STREAM, None)?;
+        socket.set_nonblocking(true)?;
+        match socket.connect(&address.into()) {
+            // Registered before it connects, a socket would be reported as hung up.
+            Err(error) if error.raw_os_error() != Some(Errno::EINPROGRESS as i32) => Err(error),
+            _ => Socket::new(TcpStream::from_std(socket.into())?, lowat),
+        }
+    }
+
+    /// A connection that is being opened, or was accepted.
+    pub(crate) fn new(stream: TcpStream, lowat: Lowat) -> io::Result<Socket> {
+        stream.set_nodelay(true)?;
+        SockRef::from(&stream).set_tcp_notsent_lowat(lowat.get())?;
+        Ok(Socket { stream, lowat: u64::from(lowat.get()) })
+    }
+
+    /// The port at this end.
+    pub(crate) fn local_port(&self) -> Option<u16> {
+        self.stream.local_addr().ok().map(|address| address.port())
+    }
+
+    /// Whether the connection is established: [`ErrorKind::WouldBlock`] if not yet.
+    pub(crate) fn connected(&self) -> io::Result<()> {
+        self.stream.try_io(Interest::WRITABLE, || match self.stream.take_error()? {
+            Some(error) => Err(error),
+            None => match self.stream.peer_addr() {
+                Err(error) if error.kind() == ErrorKind::NotConnected => Err(ErrorKind::WouldBlock.into()),
+                result => result.map(drop),
+            },
+        })
+    }
+
+    /// How many bytes may be written, besides `pending` that were made and not written yet:
+    /// [`ErrorKind::WouldBlock`] if there is no room.
+    ///
+    /// The rule is Linux's, which the simulator has too: there is room when less than half the mark is
+    /// unsent, and then up to the mark.
+    pub(crate) fn room(&self, pending: u64) -> io::Result<u64> {
+        self.stream.try_io(Interest::WRITABLE, || {
+            // A socket tells of room only if it was found without: by this look, which the kernel
+            // answers by the same rule. Only then is it right to wait.
+            let mut look = [PollFd::new(self.stream.as_fd(), PollFlags::POLLOUT)];
+            if poll(&mut look, PollTimeout::ZERO)? == 0 {
+                return Err(ErrorKind::WouldBlock.into());
+            }
+            Ok(self.room_beyond(u64::from(self.info()?.unsent) + pending))
+        })
+    }
+
+    /// How many bytes may be unsent.
+    pub(crate) fn mark(&self) -> u64 {
+        self.lowat
+    }
+
+    /// The room when so many bytes are unsent.
+    pub(crate) fn room_beyond(&self, unsent: u64) -> u64 {
+        if unsent < self.lowat / 2 { self.lowat - unsent } else { 0 }
+    }
+
+    /// Reads what has arrived; 0 if the other end sends no more.
+    pub(crate) fn read(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.stream.try_read(buffer)
+    }
+
+    /// Writes what the socket takes.
+    pub(crate) fn write(&self, bytes: &[u8]) -> io::Result<usize> {
+        self.stream.try_write(bytes)
+    }
+
+    /// Sends no more than what was written.
+    pub(crate) fn shut(&self) -> io::Result<()> {
+        SockRef::from(&self.stream).shutdown(Shutdown::Write)
+    }
+
+    /// Whether there may be something to read; if not, the task is woken when there is.
+    pub(crate) fn poll_readable(&self, cx: &mut Context<'_>) -> Poll<()> {
+        self.stream.poll_read_ready(cx).map(drop)
+    }
+
+    /// Whether there may be room; if not, the task is woken when there is.
+    pub(crate) fn poll_writable(&self, cx: &mut Context<'_>) -> Poll<()> {
+        self.stream.poll_write_ready(cx).map(drop)
+    }
+
+    /// What TCP tells of the connection.
+    pub(crate) fn info(&self) -> io::Result<Info> {
+        let words = getsockopt(&self.stream, TcpInfo)?;
+        let min_rtt = Some(words[MIN_RTT]).filter(|micros| *micros != u32::MAX);
+        Ok(Info {
+            unsent: words[NOTSENT_BYTES],
+            retransmissions: words[TOTAL_RETRANS],
+            min_rtt: min_rtt.map(|micros| Duration::from_micros(micros.into())),
+        })
+    }
+}
+
+// The beginning of the kernel's `struct tcp_info`, which only ever grows at its end: eight bytes, then
+// words of 32 bits and, from 26 to 33, four of 64. Linux 4.9 and later fill all of it.
+const TOTAL_RETRANS: usize = 25;
+const NOTSENT_BYTES: usize = 36;
+const MIN_RTT: usize = 37;
+
+sockopt_impl!(TcpInfo, GetOnly, libc::IPPROTO_TCP, libc::TCP_INFO, [u32; MIN_RTT + 1]);
