@@ -81,7 +81,9 @@ mod tests {
             clock.pause(Duration::from_millis(20));
             poll_fn(|cx| alarm.poll(clock, at, cx)).await;
             assert!(clock.now() >= at);
-            // An earlier time, and one that is over.
+            // A time that never comes, and one that is over.
+            let early = alarm.poll(clock, Time::NEVER, &mut Context::from_waker(Waker::noop()));
+            assert!(early.is_pending());
             poll_fn(|cx| alarm.poll(clock, Time::ZERO, cx)).await;
         });
     }

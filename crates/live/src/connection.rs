@@ -5,7 +5,7 @@
 
 use crate::channel::Channel;
 use crate::socket::Socket;
-use crate::{Connected, Failure};
+use crate::{Clock, Connected, Failure};
 use bytes::Bytes;
 use loadstone_http::{Protocol, Wire};
 use loadstone_load::{Closed, ConnId, Peer};
@@ -56,8 +56,10 @@ enum Sending {
 }
 
 /// What a connection has to tell the program, in this order.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Heard {
+    /// When it was heard.
+    pub(crate) at: Time,
     /// It is open and speaks this.
     pub(crate) opened: Option<Protocol>,
     /// Content that has arrived.
@@ -103,10 +105,16 @@ impl Connection {
         connection
     }
 
+    /// Whether something may still happen on it.
+    pub(crate) fn is_alive(&self) -> bool {
+        self.socket.is_some() || !self.told
+    }
+
     /// Goes on with what the socket has to say.
-    pub(crate) fn hear(&mut self, now: Time, buffer: &mut [u8]) -> Heard {
-        let mut heard = Heard::default();
-        match self.listen(now, buffer, &mut heard) {
+    pub(crate) fn hear(&mut self, clock: &Clock, buffer: &mut [u8]) -> Heard {
+        let read = self.read(buffer);
+        let mut heard = Heard { at: clock.now(), opened: None, input: Bytes::new(), ended: None };
+        match read.and_then(|bytes| self.listen(bytes, &mut heard)) {
             Err(failure) => self.fail(failure),
             Ok(()) => self.release(),
         }
@@ -116,28 +124,41 @@ impl Connection {
         heard
     }
 
-    fn listen(&mut self, now: Time, buffer: &mut [u8], heard: &mut Heard) -> Result<(), Failure> {
-        let Some(socket) = &self.socket else { return Ok(()) };
+    /// Takes what the socket has; nothing as long as it connects.
+    fn read<'a>(&mut self, buffer: &'a mut [u8]) -> Result<&'a [u8], Failure> {
+        let Some(socket) = &self.socket else { return Ok(&[]) };
         if self.stage == Stage::Connecting {
             match socket.connected() {
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(&[]),
                 result => result.map_err(|error| Failure::Unreachable(error.kind()))?,
             }
             self.stage = Stage::ShakingHands;
             self.channel.begin();
         }
-        if !self.drained {
-            match socket.read(buffer) {
-                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
-                Err(error) => return Err(Failure::Broken(error.kind())),
-                Ok(0) => self.drained = true,
-                Ok(count) => heard.input = self.channel.handle_input(&buffer[..count])?,
+        if self.drained {
+            return Ok(&[]);
+        }
+        match socket.read(buffer) {
+            Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(&[]),
+            Err(error) => Err(Failure::Broken(error.kind())),
+            Ok(count) => {
+                self.drained = count == 0;
+                Ok(&buffer[..count])
             }
+        }
+    }
+
+    fn listen(&mut self, bytes: &[u8], heard: &mut Heard) -> Result<(), Failure> {
+        if self.socket.is_none() || self.stage == Stage::Connecting {
+            return Ok(());
+        }
+        if !bytes.is_empty() {
+            heard.input = self.channel.handle_input(bytes)?;
         }
         if self.stage == Stage::ShakingHands && !self.channel.is_shaking_hands() {
             let protocol = negotiated(self.channel.agreed(), self.protocol)?;
             self.stage = Stage::Open;
-            (self.record.established, self.record.protocol) = (Some(now), Some(protocol));
+            (self.record.established, self.record.protocol) = (Some(heard.at), Some(protocol));
             heard.opened = Some(protocol);
         }
         if self.drained || self.channel.is_closed() {

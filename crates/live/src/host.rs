@@ -1,9 +1,10 @@
 //! Hosts a program on sockets: the loop of one runtime, which owns the program and all its
 //! connections.
 //!
-//! A turn of it: read the clock once, hand what each connection has to say to the program, do what
-//! the program wants done, let connections send what there is room for. When no socket has anything
-//! more to say, it sleeps until one has, or until the program's deadline.
+//! A turn of it: of each connection, hear what it has to say and then read the clock once, so that
+//! nothing is seen before it happened; hand both to the program, do what that wants done, let the
+//! connection send what there is room for. When no socket has anything more to say, it sleeps until
+//! one has, or until the program's deadline.
 
 use crate::alarm::Alarm;
 use crate::channel::Channel;
@@ -16,9 +17,10 @@ use loadstone_load::page::HostId;
 use loadstone_load::{Action, ConnId, Peer};
 use loadstone_units::Time;
 use std::future::{Future, poll_fn};
+use std::ops::ControlFlow;
 use std::pin::pin;
 use std::task::{Context, Poll};
-use tokio::task::unconstrained;
+use tokio::task::{unconstrained, yield_now};
 
 /// The most bytes read from a connection in a turn.
 const READ: usize = 64 * 1024;
@@ -59,41 +61,49 @@ impl<'a, P: Peer> Host<'a, P> {
     /// Goes on until `is_over` says so, the clock shows `until`, or it is told to stop.
     pub(crate) async fn run(&mut self, until: Time, stop: &Stop, is_over: impl Fn(&P) -> bool) -> Result<(), Error> {
         let mut stopped = pin!(stop.wait());
-        let turns = poll_fn(|cx| {
-            loop {
-                let now = self.clock.now();
-                self.turn(now, cx)?;
-                if is_over(&self.program) || now >= until || stopped.as_mut().poll(cx).is_ready() {
-                    return Poll::Ready(Ok(()));
+        loop {
+            let turn = poll_fn(|cx| {
+                self.turn(cx)?;
+                if is_over(&self.program) || self.clock.now() >= until || stopped.as_mut().poll(cx).is_ready() {
+                    return Poll::Ready(Ok(ControlFlow::Break(())));
                 }
-                if self.poll_ready(until, cx).is_pending() {
-                    return Poll::Pending;
-                }
+                self.poll_ready(until, cx).map(|()| Ok(ControlFlow::Continue(())))
+            });
+            if turn.await?.is_break() {
+                return Ok(());
             }
-        });
-        turns.await
+            // The runtime has to look at the sockets: one that takes and takes must not keep it from
+            // hearing what others have to say.
+            yield_now().await;
+        }
     }
 
-    fn turn(&mut self, now: Time, cx: &mut Context<'_>) -> Result<(), Error> {
+    fn turn(&mut self, cx: &mut Context<'_>) -> Result<(), Error> {
         self.turns += 1;
         while let Some(door) = &self.door
-            && let Poll::Ready(accepted) = door.poll_accept(now, ConnId(self.connections.len() as u32), cx)
+            && let Poll::Ready(accepted) = door.poll_accept(self.clock, ConnId(self.connections.len() as u32), cx)
         {
             self.connections.push(accepted?);
         }
         for at in 0..self.connections.len() {
-            self.attend(now, ConnId(at as u32));
+            if self.connections[at].is_alive() {
+                self.attend(ConnId(at as u32));
+            }
         }
-        if self.program.poll_timeout().is_some_and(|deadline| deadline <= now) {
-            self.program.handle_timeout(now);
-            self.act(now);
+        if let Some(deadline) = self.program.poll_timeout() {
+            let now = self.clock.now();
+            if deadline <= now {
+                self.program.handle_timeout(now);
+                self.act(now);
+            }
         }
         Ok(())
     }
 
     /// Tells the program what a connection has to say, and lets it send.
-    fn attend(&mut self, now: Time, conn: ConnId) {
-        let heard = self.connections[conn.0 as usize].hear(now, &mut self.buffer);
+    fn attend(&mut self, conn: ConnId) {
+        let heard = self.connections[conn.0 as usize].hear(self.clock, &mut self.buffer);
+        let now = heard.at;
         if let Some(protocol) = heard.opened {
             self.program.handle_open(now, conn, protocol);
             self.act(now);

@@ -78,7 +78,12 @@ impl Door {
     }
 
     /// The next connection that has come in; if none has, the task is woken when one does.
-    pub(crate) fn poll_accept(&self, now: Time, conn: ConnId, cx: &mut Context<'_>) -> Poll<Result<Connection, Error>> {
+    pub(crate) fn poll_accept(
+        &self,
+        clock: &Clock,
+        conn: ConnId,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<Connection, Error>> {
         loop {
             match ready!(self.listener.poll_accept(cx)) {
                 Ok((stream, client)) => {
@@ -86,7 +91,7 @@ impl Door {
                         ServerConnection::new(config).expect("a configuration that was built can be used").into()
                     });
                     let socket = Socket::new(stream, self.notsent_lowat);
-                    let record = Connected::new(conn, self.host, Some(client.port()), now);
+                    let record = Connected::new(conn, self.host, Some(client.port()), clock.now());
                     return Poll::Ready(Ok(Connection::accepted(socket, Channel::new(tls), self.protocol, record)));
                 }
                 // It was gone before it was accepted, which concerns nobody.

@@ -1,0 +1,107 @@
+//! The same load live and in the simulator: the same content on the connection, the same order of
+//! events.
+
+use crate::{EVERY_TLS, Run, Setting, object, page};
+use loadstone_http::Protocol;
+use loadstone_live::{Lowat, Tls};
+use loadstone_load::page::{ComputeSpec, Need, ObjectSpec, On, PageFile};
+use loadstone_scenario::{Outcome, Row, Scenario};
+use loadstone_sim::Plan;
+
+/// A socket that takes all at once, so that no frame is cut by the room there is.
+const ALL: u32 = 4_000_000;
+
+/// In the simulator, over one connection to each host.
+fn simulated(file: &PageFile, protocol: Protocol, tls: Tls, lowat: u32) -> Outcome {
+    let tls = ["none", "1.2", "1.3"][tls as usize];
+    let variant = format!(
+        r#"{{"protocol": "{protocol}", "tls": "{tls}", "connections": 1, "tcp": {{"notsent_lowat": {lowat}}},
+            "client_tcp": {{"notsent_lowat": {lowat}}}}}"#
+    );
+    let page = serde_json::to_string(file).unwrap();
+    let text = format!(r#"{{"page": {page}, "network": "1gbit,1ms", "variant": {variant}}}"#);
+    Plan::new(&Scenario::from_json(text.as_bytes()).unwrap()).unwrap().run_once()
+}
+
+/// Over loopback, with one connection to each host.
+fn live(file: &PageFile, protocol: Protocol, tls: Tls, lowat: u32) -> Run {
+    Setting { connections: 1, lowat: Lowat::known(lowat), ..Setting::new(file, protocol, tls) }.run()
+}
+
+#[test]
+fn a_connection_carries_the_content_that_it_carries_in_the_simulator() {
+    let objects = (0..80_u64).map(|at| ObjectSpec {
+        request_header_bytes: Some(300 + at as u32 * 11 % 200),
+        response_header_bytes: Some(200 + at as u32 * 7 % 150),
+        ..object(&format!("http://a.test/img/{}/{at:03}.png", at % 7), 100 + at * at * 7)
+    });
+    let file = page(objects);
+    for protocol in Protocol::ALL {
+        for tls in EVERY_TLS {
+            let simulated = simulated(&file, protocol, tls, ALL).per_connection;
+            let run = live(&file, protocol, tls, ALL);
+            assert!(run.is_complete() && simulated.len() == 1 && run.connections.len() == 1);
+            let (there, here) = (simulated[0], &run.connections[0]);
+            assert_eq!(here.content_up, there.content_up, "{protocol} {tls:?}");
+            // Records cut frames, each at the cost of another frame's head, and which ones depends on
+            // what happened to be ready; without records nothing is cut.
+            let cuts = if tls == Tls::None || !protocol.is_multiplexed() { 0 } else { here.content_down / 16_000 };
+            let apart = here.content_down.abs_diff(there.content_down);
+            assert!(apart <= cuts * 9, "{protocol} {tls:?}: {} {}", here.content_down, there.content_down);
+        }
+    }
+}
+
+/// What happened to which object, in the order of time.
+fn order(rows: &[Row]) -> Vec<(usize, &'static str)> {
+    let mut marks = Vec::new();
+    for (at, row) in rows.iter().enumerate() {
+        for (rank, (name, mark)) in [
+            ("found", row.found),
+            ("sent", row.sent),
+            ("arrived", row.arrived),
+            ("answered", row.answered),
+            ("first byte", row.first_byte),
+            ("last byte", row.last_byte),
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            marks.push((mark.unwrap(), at, rank, name));
+        }
+    }
+    // Of one time: by object, and then in the order in which things must happen.
+    marks.sort();
+    marks.into_iter().map(|(_, at, _, name)| (at, name)).collect()
+}
+
+#[test]
+fn events_come_in_the_order_in_which_they_come_in_the_simulator() {
+    let host = "http://a.test";
+    let need = |node: String, on, ms| Some(vec![Need { node, on, bytes: Some(1_000), ms }]);
+    let think = |ms: f64| Some(ms);
+    // Between any two moments of different objects lie milliseconds.
+    let objects = vec![
+        object(&format!("{host}/"), 5_000),
+        ObjectSpec { needs: need(format!("{host}/"), On::Bytes, 20.0), ..object(&format!("{host}/a.css"), 4_000) },
+        ObjectSpec { think_ms: think(60.0), ..object(&format!("{host}/b.js"), 800) },
+        ObjectSpec { needs: need("run".to_owned(), On::End, 0.0), ..object(&format!("{host}/c.png"), 2_000) },
+        ObjectSpec { needs: need(format!("{host}/c.png"), On::End, 15.0), ..object("http://b.test/d", 50_000) },
+    ];
+    let compute =
+        vec![ComputeSpec { name: "run".to_owned(), ms: 25.0, needs: need(format!("{host}/b.js"), On::End, 0.0) }];
+    let file = PageFile { objects, compute, ..PageFile::default() };
+    for protocol in Protocol::ALL {
+        for tls in EVERY_TLS {
+            let simulated = simulated(&file, protocol, tls, 16_384);
+            let expected = order(&simulated.waterfall);
+            // A pause of the machine can bring two moments together: then it is tried again.
+            let runs = (0..3).map(|_| live(&file, protocol, tls, 16_384)).inspect(|run| assert!(run.is_complete()));
+            let mut seen = runs.map(|run| (order(&run.marks.rows), run.connections));
+            let same = seen.find(|(order, _)| *order == expected);
+            let (_, connections) = same.unwrap_or_else(|| panic!("{protocol} {tls:?}: not {expected:?}"));
+            let hosts = simulated.per_connection.iter().map(|connection| connection.host);
+            assert!(connections.iter().map(|connection| connection.host).eq(hosts), "{protocol} {tls:?}");
+        }
+    }
+}
