@@ -167,3 +167,76 @@ impl<'a, P: Peer> Host<'a, P> {
         (self.program, self.connections.into_iter().map(Connection::into_record).collect())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{NOTSENT_LOWAT, Site, Stopper, listen};
+    use loadstone_http::{BodyId, Protocol, Wire};
+    use loadstone_load::Closed;
+    use std::io::{Read, Write};
+    use std::net::TcpStream;
+
+    /// Has no end of things to send on its first connection, and listens to the second.
+    struct Tireless {
+        /// The other end of the first, which it reads itself, so that there always is room.
+        first: TcpStream,
+        /// The other end of the second.
+        second: TcpStream,
+        actions: Vec<Action>,
+        polls: u32,
+        heard: bool,
+    }
+
+    impl Peer for Tireless {
+        fn handle_open(&mut self, _: Time, conn: ConnId, _: Protocol) {
+            if conn == ConnId(0) {
+                self.actions.push(Action::Transmit { conn });
+            }
+        }
+
+        fn handle_input(&mut self, _: Time, conn: ConnId, _: &[Chunk]) {
+            assert_eq!(conn, ConnId(1));
+            self.heard = true;
+        }
+
+        fn handle_close(&mut self, _: Time, _: ConnId, _: Closed) {}
+
+        fn handle_timeout(&mut self, _: Time) {}
+
+        fn poll_action(&mut self) -> Option<Action> {
+            self.actions.pop()
+        }
+
+        fn poll_transmit(&mut self, _: Time, _: ConnId, room: usize, out: &mut Wire) {
+            while matches!(self.first.read(&mut [0; READ]), Ok(1..)) {}
+            self.polls += 1;
+            if self.polls == 100 {
+                self.second.write_all(b"?").unwrap();
+            }
+            out.push(Chunk::Run { body: BodyId(0), offset: 0, len: room as u64 });
+        }
+
+        fn poll_timeout(&self) -> Option<Time> {
+            None
+        }
+    }
+
+    #[test]
+    fn a_connection_that_takes_and_takes_keeps_no_other_from_being_heard() {
+        let listener = listen("127.0.0.1:0".parse().unwrap()).unwrap();
+        let [first, second] = [(); 2].map(|()| TcpStream::connect(listener.local_addr().unwrap()).unwrap());
+        first.set_nonblocking(true).unwrap();
+        let (protocol, notsent_lowat) = (Protocol::Http1, NOTSENT_LOWAT);
+        let site = Site { host: HostId(0), listener, tls: None, protocol, notsent_lowat };
+        let (clock, (_stopper, stop)) = (Clock::start(), Stopper::new());
+        let program = Tireless { first, second, actions: Vec::new(), polls: 0, heard: false };
+        let (program, _) = block_on(async {
+            let mut host = Host::new(&clock, program, None, Some(Door::new(site)?))?;
+            host.run(Time::NEVER, &stop, |program| program.heard || program.polls > 10_000).await?;
+            Ok(host.finish())
+        })
+        .unwrap();
+        assert!(program.heard);
+    }
+}

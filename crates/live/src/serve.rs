@@ -70,7 +70,7 @@ pub(crate) struct Door {
 }
 
 impl Door {
-    fn new(site: Site) -> Result<Door, Error> {
+    pub(crate) fn new(site: Site) -> Result<Door, Error> {
         let Site { host, listener, tls, protocol, notsent_lowat } = site;
         listener.set_nonblocking(true).map_err(Error::Runtime)?;
         let listener = tokio::net::TcpListener::from_std(listener).map_err(Error::Runtime)?;

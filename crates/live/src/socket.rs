@@ -92,9 +92,6 @@ impl Socket {
 
     /// How many bytes may be written, besides `pending` that were made and not written yet:
     /// [`ErrorKind::WouldBlock`] if there is no room.
-    ///
-    /// The rule is Linux's, which the simulator has too: there is room when less than half the mark is
-    /// unsent, and then up to the mark.
     pub(crate) fn room(&self, pending: u64) -> io::Result<u64> {
         self.stream.try_io(Interest::WRITABLE, || {
             // A socket tells of room only if it was found without: by this look, which the kernel
@@ -114,7 +111,7 @@ impl Socket {
 
     /// The room when so many bytes are unsent.
     pub(crate) fn room_beyond(&self, unsent: u64) -> u64 {
-        if unsent < self.lowat / 2 { self.lowat - unsent } else { 0 }
+        room(self.lowat, unsent)
     }
 
     /// Reads what has arrived; 0 if the other end sends no more.
@@ -154,6 +151,12 @@ impl Socket {
     }
 }
 
+/// The room when so many bytes are unsent. The rule is Linux's, which the simulator has too: there is
+/// some when less than half the mark is unsent, and then up to the mark.
+fn room(mark: u64, unsent: u64) -> u64 {
+    if unsent < mark / 2 { mark - unsent } else { 0 }
+}
+
 // The beginning of the kernel's `struct tcp_info`, which only ever grows at its end: eight bytes, then
 // words of 32 bits and, from 26 to 33, four of 64. Linux 4.9 and later fill all of it.
 const TOTAL_RETRANS: usize = 25;
@@ -161,3 +164,16 @@ const NOTSENT_BYTES: usize = 36;
 const MIN_RTT: usize = 37;
 
 sockopt_impl!(TcpInfo, GetOnly, libc::IPPROTO_TCP, libc::TCP_INFO, [u32; MIN_RTT + 1]);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_is_room_below_half_the_mark_and_then_up_to_it() {
+        assert_eq!(
+            [0, 1, 8_191, 8_192, 16_384, 20_000].map(|unsent| room(16_384, unsent)),
+            [16_384, 16_383, 8_193, 0, 0, 0]
+        );
+    }
+}

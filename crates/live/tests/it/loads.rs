@@ -2,8 +2,9 @@
 
 use crate::{EVERY_TLS, Setting, object, page, port};
 use loadstone_http::Protocol;
-use loadstone_live::{Clock, Failure, Stopper, Tls};
+use loadstone_live::{ClientTls, Clock, Failure, Stopper, Tls};
 use loadstone_load::page::{ObjectSpec, PageFile};
+use rustls::{ClientConnection, StreamOwned};
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::thread;
@@ -115,6 +116,17 @@ fn a_host_that_refuses_ends_the_load_and_says_so() {
 }
 
 #[test]
+fn a_connection_that_cannot_even_begin_ends_the_load_and_says_so() {
+    let setting = Setting::new(&page([object("http://a.test/", 10)]), Protocol::Http1, Tls::None);
+    let (_stopper, stop) = Stopper::new();
+    // To a multicast address TCP does not connect, and sends nothing.
+    let loaded = setting.load(&Clock::start(), &setting.route(&["224.0.0.1:9".parse().unwrap()]), &stop);
+    assert!(!loaded.end.unwrap().completed);
+    let failure = &loaded.connections[0].failure;
+    assert_eq!(*failure, Some(Failure::Unreachable(ErrorKind::NetworkUnreachable)));
+}
+
+#[test]
 fn a_load_that_never_ends_is_ended_by_its_limit() {
     let limit = Duration::from_millis(30);
     let file = page([object("http://a.test/", 10)]);
@@ -146,6 +158,21 @@ fn a_load_stops_when_it_is_told_to() {
         assert_eq!(loaded.end, None);
         assert!(loaded.over < loaded.began + setting.limit, "it was the limit that stopped it");
         assert_eq!(loaded.connections[0].established.is_some(), tls == Tls::None);
+    }
+}
+
+#[test]
+fn tls_says_that_it_ends_before_tcp_does() {
+    for tls in [Tls::V1_2, Tls::V1_3] {
+        let setting = Setting::new(&page([object("http://a.test/", 10)]), Protocol::Http1, tls);
+        setting.with_servers(&Clock::start(), |addresses, _| {
+            let ClientTls { config, name } = setting.authority.client("a.test", tls, Protocol::Http1).unwrap().unwrap();
+            let tcp = TcpStream::connect(addresses[0]).unwrap();
+            let mut stream = StreamOwned::new(ClientConnection::new(config, name).unwrap(), tcp);
+            stream.write_all(b"nonsense\r\n\r\n").unwrap();
+            // An end that was not announced is an error.
+            assert_eq!(stream.read(&mut [0; 10]).unwrap(), 0, "{tls:?}");
+        });
     }
 }
 
