@@ -1,11 +1,12 @@
 //! The bed and a run on it: what the rest of the program sees.
 
+use crate::BedError;
 use crate::course::Course;
 use crate::host::{Host, MOST_SERVERS, Namespace};
 use crate::pump::{Command, Pump};
 use crate::report::LinkReport;
 use crate::settings::Settings;
-use crate::{BedError, Clock};
+use loadstone_live::Clock;
 use loadstone_net::Network;
 use loadstone_units::Seed;
 use std::io::{self, PipeWriter, Write};

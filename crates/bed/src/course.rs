@@ -134,10 +134,8 @@ impl Course {
 
     /// A packet comes to the access link.
     fn enter_link(&mut self, now: Time, mut parcel: Parcel) {
-        let (_, _, up, down) = &mut self.connections[self.known[&parcel.connection]];
         let is_down = parcel.to == Host::Client;
-        let flow = if is_down { down } else { up };
-        flow.handle_packet(&parcel.packet);
+        self.flow(&parcel).handle_packet(&parcel.packet);
         parcel.event = (self.trace.len() < self.trace_limit).then_some(self.trace.len());
         if parcel.event.is_some() {
             self.trace.push(Event::new(now, &parcel));
@@ -146,7 +144,8 @@ impl Course {
         let dropped = direction.link.counts().dropped;
         direction.link.handle_packet(now, parcel);
         let counts = direction.link.counts();
-        while let Some((due, parcel)) = direction.link.poll_lost() {
+        // At most the one that has just come.
+        if let Some((due, parcel)) = direction.link.poll_lost() {
             let cause = if counts.dropped > dropped { Cause::Queue } else { Cause::Loss };
             if let Some(at) = parcel.event {
                 self.trace[at].fate = Fate::Lost(cause);
@@ -162,7 +161,14 @@ impl Course {
                 numbers: parcel.packet.numbers(),
                 flags: parcel.packet.flags,
             });
+            self.flow(&parcel).handle_loss(&parcel.packet, due + rest);
         }
+    }
+
+    /// The direction of the connection to which a packet belongs.
+    fn flow(&mut self, parcel: &Parcel) -> &mut Flow {
+        let (_, _, up, down) = &mut self.connections[self.known[&parcel.connection]];
+        if parcel.to == Host::Client { down } else { up }
     }
 
     /// When something is due; [`Time::NEVER`] if nothing is.
@@ -207,10 +213,11 @@ impl Course {
         if let Some(at) = parcel.event {
             self.trace[at].fate = Fate::Delivered { due, written };
         }
+        self.flow(parcel).handle_delivery(&parcel.packet, written);
     }
 
-    /// Ends it: everything that it has noted, and the packets that are still under way.
-    pub(crate) fn end(mut self) -> (Record, Vec<Parcel>) {
+    /// Ends it at `now`: everything that it has noted, and the packets that are still under way.
+    pub(crate) fn end(mut self, now: Time) -> (Record, Vec<Parcel>) {
         let mut underway = Vec::new();
         underway.extend(std::iter::from_fn(|| self.down.link.poll_packet(Time::NEVER)));
         underway.extend(std::iter::from_fn(|| self.up.link.poll_packet(Time::NEVER)));
@@ -221,6 +228,8 @@ impl Course {
             opened,
             up: up.resent,
             down: down.resent,
+            stalls_up: up.into_stalls(now),
+            stalls_down: down.into_stalls(now),
         });
         let record = Record {
             down: close(self.down),

@@ -1,15 +1,24 @@
-//! What the segments of a connection have already borne: who sends something again is found here.
+//! One direction of a connection, as far as its segments tell: what is sent again, and when the
+//! receiver missed something that was lost.
 
 use crate::packet::Packet;
 use crate::report::Resent;
+use loadstone_net::{Assembler, Stalls};
+use loadstone_units::Time;
+use std::ops::Range;
 
 /// One direction of a connection.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Flow {
     /// The number of its SYN.
     syn: Option<u32>,
     /// The number after the highest that has been sent. They wrap.
     next: u32,
+    /// The next number that the receiver expects, counted from the SYN's 0 and never wrapping.
+    expected: u64,
+    /// What has reached the receiver beyond that.
+    beyond: Assembler,
+    stalls: Stalls,
     pub(crate) resent: Resent,
 }
 
@@ -22,6 +31,7 @@ impl Flow {
             } else {
                 // The first one, or a connection that uses the ports of another anew.
                 (self.syn, self.next) = (Some(packet.sequence), packet.sequence.wrapping_add(1));
+                (self.expected, self.beyond) = (0, Assembler::default());
             }
         } else if packet.is_data() && self.syn.is_some() {
             if is_before(packet.sequence, self.next) {
@@ -32,6 +42,42 @@ impl Flow {
                 self.next = end;
             }
         }
+    }
+
+    /// A segment is lost that would have arrived at `due`.
+    pub(crate) fn handle_loss(&mut self, packet: &Packet, due: Time) {
+        if let Some(numbers) = self.numbers(packet) {
+            self.stalls.handle_lost(numbers, due, self.expected);
+        }
+    }
+
+    /// A segment reaches the receiver.
+    pub(crate) fn handle_delivery(&mut self, packet: &Packet, now: Time) {
+        let Some(numbers) = self.numbers(packet).filter(|numbers| numbers.end > self.expected) else { return };
+        if numbers.start > self.expected {
+            self.beyond.insert(numbers);
+            return;
+        }
+        self.expected = self.beyond.advance(numbers.end);
+        if !self.stalls.is_idle() {
+            self.stalls.handle_expected(now, self.expected);
+        }
+    }
+
+    /// When the receiver missed something that had been lost, until `end`.
+    pub(crate) fn into_stalls(self, end: Time) -> Vec<Range<Time>> {
+        self.stalls.until(end)
+    }
+
+    /// The numbers of a segment, counted from the SYN's 0; none where there is none.
+    fn numbers(&self, packet: &Packet) -> Option<Range<u64>> {
+        let syn = self.syn?;
+        // Within 2 GiB of what is expected, on either side.
+        let expected = syn.wrapping_add(self.expected as u32);
+        let off = i64::from(packet.sequence.wrapping_sub(expected) as i32);
+        let start = self.expected.checked_add_signed(off)?;
+        let count = u64::from(packet.numbers());
+        (count > 0).then(|| start..start + count)
     }
 }
 
@@ -57,6 +103,29 @@ mod tests {
             acknowledgement: 0,
             window: 0,
             flags,
+        }
+    }
+
+    #[test]
+    fn a_receiver_stalls_from_when_the_lost_would_have_come_until_it_comes_again() {
+        let at = |ms: u64| Time::from_nanos(ms * 1_000_000);
+        let syn = Flags { syn: true, ..Flags::default() };
+        for first in [0, u32::MAX - 1500] {
+            let number = |offset: u32| first.wrapping_add(offset);
+            let data = |offset| packet(number(offset), 1000, Flags::default());
+            let mut flow = Flow::default();
+            flow.handle_packet(&packet(number(0), 0, syn));
+            flow.handle_delivery(&packet(number(0), 0, syn), at(1));
+            for offset in [1, 1001, 2001] {
+                flow.handle_packet(&data(offset));
+            }
+            flow.handle_delivery(&data(1), at(10));
+            flow.handle_loss(&data(1001), at(11));
+            flow.handle_delivery(&data(2001), at(12));
+            flow.handle_packet(&data(1001));
+            flow.handle_delivery(&data(1001), at(50));
+            assert_eq!(flow.expected, 3001);
+            assert_eq!(flow.into_stalls(at(99)), [at(11)..at(50)]);
         }
     }
 

@@ -6,7 +6,9 @@
 //! other namespace when it is due. Nothing of it has a name outside of the process, so nothing is
 //! left when the process ends, however it ends.
 //!
-//! Read first: [`Bed`], [`Settings`], [`LinkReport`]. [`access`] says whether a bed can be made
+//! [`run`] carries out a scenario there, with the programs and sessions of the simulator on real sockets.
+//!
+//! Read first: [`run`], [`Bed`], [`LinkReport`]. [`access`] says whether a bed can be made
 //! here, and if not what to do.
 //!
 //! ```no_run
@@ -28,7 +30,7 @@
 //! # Ok::<(), loadstone_bed::BedError>(())
 //! ```
 //!
-//! Elsewhere: every rule of a link (crate `net`), what is sent (whoever uses the bed).
+//! Elsewhere: every rule of a link (crate `net`), browsers and servers on sockets (crate `live`).
 //! **Invariant:** the course that a packet takes decides nothing by the clock; `unsafe` stands in
 //! `kernel` alone.
 //!
@@ -43,8 +45,6 @@ pub use access::{Refusal, access, enter};
 
 #[cfg(target_os = "linux")]
 mod bed;
-#[cfg(target_os = "linux")]
-mod clock;
 #[cfg(target_os = "linux")]
 mod course;
 #[cfg(target_os = "linux")]
@@ -64,6 +64,8 @@ mod pump;
 #[cfg(target_os = "linux")]
 mod report;
 #[cfg(target_os = "linux")]
+mod run;
+#[cfg(target_os = "linux")]
 mod settings;
 #[cfg(target_os = "linux")]
 mod watch;
@@ -71,10 +73,10 @@ mod watch;
 #[cfg(target_os = "linux")]
 pub use self::{
     bed::{Bed, Run, Task},
-    clock::Clock,
     error::BedError,
     host::Host,
     lateness::Lateness,
     report::{Cause, Connection, ConnectionReport, Event, Fate, LinkReport, Lost, Passage, Priority, Resent},
+    run::{RunError, run},
     settings::{AfterIdle, Settings, Tcp},
 };

@@ -3,13 +3,14 @@
 //! Between runs it passes packets on at once, so that connections that are left over come to their
 //! ends.
 
+use crate::BedError;
 use crate::course::{Course, Parcel, Record};
 use crate::host::Host;
 use crate::kernel::{self, Readable};
 use crate::lateness::Histogram;
 use crate::report::{LinkReport, Priority};
 use crate::watch::Watch;
-use crate::{BedError, Clock};
+use loadstone_live::Clock;
 use std::fs::File;
 use std::io::{self, ErrorKind, PipeReader, Read, Write};
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError};
@@ -126,7 +127,7 @@ impl Pump {
     fn finish(&mut self) -> io::Result<Option<LinkReport>> {
         let Some(Running { course, mut watch, lateness, strays }) = self.run.take() else { return Ok(None) };
         let (end, pauses) = (watch.now(), watch.pauses());
-        let (Record { down, up, connections, first_syn, trace }, underway) = course.end();
+        let (Record { down, up, connections, first_syn, trace }, underway) = course.end(end);
         for parcel in underway {
             put(&self.devices, &parcel)?;
         }

@@ -5,6 +5,7 @@ use crate::lateness::Lateness;
 use crate::packet::Flags;
 use loadstone_net::LinkCounts;
 use loadstone_units::Time;
+use std::ops::Range;
 use std::time::Duration;
 
 /// What the links saw of a run, in the time of its clock.
@@ -70,7 +71,7 @@ pub struct Connection {
 }
 
 /// What the links saw of a connection.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ConnectionReport {
     /// Which one.
     pub connection: Connection,
@@ -80,6 +81,10 @@ pub struct ConnectionReport {
     pub up: Resent,
     /// What the server sent again.
     pub down: Resent,
+    /// When the server missed something that had been lost on the way: ascending, not touching.
+    pub stalls_up: Vec<Range<Time>>,
+    /// When the client did.
+    pub stalls_down: Vec<Range<Time>>,
 }
 
 /// What one end of a connection sent again.

@@ -1,6 +1,6 @@
 //! The watch over the machine's pauses: its host stops it and tells nobody.
 
-use crate::clock::Clock;
+use loadstone_live::Clock;
 use loadstone_units::Time;
 use std::time::{Duration, Instant};
 

@@ -30,7 +30,7 @@
 //!     let browser = Browser::new(page.clone(), Arc::new(Graph::new(&page)), config);
 //!     let targets = vec![Target { address, tls: None }];
 //!     let route = Route { targets, protocol, notsent_lowat, limit: Duration::from_secs(10) };
-//!     let loaded = load(&clock, browser, &route, &stop).unwrap();
+//!     let loaded = load(&clock, browser, &route, &stop, || {}).unwrap();
 //!     stopper.stop();
 //!     (loaded, server.join().unwrap().unwrap())
 //! });

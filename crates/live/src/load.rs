@@ -48,12 +48,18 @@ pub struct Loaded {
 }
 
 /// Lets `browser`, which has not begun, load its page. Returns when the load has ended, has reached
-/// its limit or is told to stop; its connections are then closed. Call it on a thread in whose network
-/// the sockets are to be; it makes no other thread.
+/// its limit or is told to stop. Then `at_end` is called, and after that its connections are closed.
+/// Call it on a thread in whose network the sockets are to be; it makes no other thread.
 ///
 /// # Errors
 /// If the system has no files left for an event loop.
-pub fn load(clock: &Clock, browser: Browser, route: &Route, stop: &Stop) -> Result<Loaded, Error> {
+pub fn load(
+    clock: &Clock,
+    browser: Browser,
+    route: &Route,
+    stop: &Stop,
+    at_end: impl FnOnce(),
+) -> Result<Loaded, Error> {
     block_on(async {
         let mut host = Host::new(clock, browser, Some(route), None)?;
         let began = clock.now();
@@ -61,6 +67,7 @@ pub fn load(clock: &Clock, browser: Browser, route: &Route, stop: &Stop) -> Resu
         host.act(began);
         host.run(began + route.limit, stop, |browser| browser.end().is_some()).await?;
         let (over, wakes) = (clock.now(), host.turns);
+        at_end();
         let (browser, connections) = host.finish();
         Ok(Loaded { end: browser.end(), marks: browser.into_marks(), began, over, connections, wakes })
     })

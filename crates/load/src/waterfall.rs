@@ -71,7 +71,33 @@ pub struct Service {
     pub answered: Option<Time>,
 }
 
+impl Row {
+    /// The same with every time counted from `origin`.
+    fn counted_from(self, origin: Time) -> Row {
+        let mark = |mark: Option<Time>| mark.map(|time| time.counted_from(origin));
+        Row {
+            connection: self.connection,
+            found: mark(self.found),
+            retried: mark(self.retried),
+            sent: mark(self.sent),
+            arrived: mark(self.arrived),
+            answered: mark(self.answered),
+            first_byte: mark(self.first_byte),
+            last_byte: mark(self.last_byte),
+        }
+    }
+}
+
 impl Marks {
+    /// The same with every time counted from `origin`; what came before it counts as of then.
+    #[must_use]
+    pub fn counted_from(mut self, origin: Time) -> Marks {
+        let attempts = self.failed.iter_mut().map(|attempt| &mut attempt.row);
+        attempts.chain(&mut self.rows).for_each(|row| *row = row.counted_from(origin));
+        self.causes.iter_mut().flatten().for_each(|cause| cause.at = cause.at.counted_from(origin));
+        self
+    }
+
     /// Notes what a server tells of the requests, in their order. A row gets the marks of the last
     /// request for its object on its own connection.
     pub fn note(&mut self, services: &[Service]) {
@@ -89,6 +115,20 @@ impl Marks {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_load_can_be_counted_from_another_moment() {
+        let at = Time::from_nanos;
+        let row = |found| Row { found: Some(at(found)), last_byte: Some(at(found + 5)), ..Row::default() };
+        let marks = Marks {
+            rows: vec![row(100), row(3)],
+            failed: vec![Attempt { object: ActivityId(0), row: row(60) }],
+            causes: vec![None, Some(Cause { on: ActivityId(0), at: at(70) })],
+        };
+        let moved = marks.counted_from(at(10));
+        assert_eq!(moved.rows, [row(90), Row { found: Some(at(0)), last_byte: Some(at(0)), ..Row::default() }]);
+        assert_eq!((moved.failed[0].row, moved.causes[1].map(|cause| cause.at)), (row(50), Some(at(60))));
+    }
 
     #[test]
     fn each_attempt_gets_the_marks_of_its_own_connection() {

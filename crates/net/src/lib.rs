@@ -24,6 +24,7 @@
 //!
 //! Elsewhere: whose bytes they are (crate `http`), who drives the machines (crate `sim`).
 
+mod assembler;
 mod detour;
 mod device;
 mod link;
@@ -33,6 +34,7 @@ pub mod tcp;
 pub mod tls;
 mod trace;
 
+pub use assembler::Assembler;
 pub use detour::Detour;
 pub use device::{Device, Packet};
 pub use link::{Link, LinkCounts};

@@ -11,7 +11,6 @@
 //! FIN follows the last byte. They never wrap, so they compare as they are. Bytes are counted and
 //! not carried; whoever drives an endpoint keeps the bytes themselves.
 
-mod assembler;
 mod config;
 mod congestion;
 mod endpoint;

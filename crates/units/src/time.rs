@@ -38,6 +38,12 @@ impl Time {
         self.0.saturating_sub(earlier.0)
     }
 
+    /// The same moment counted from `origin`; zero if it came before.
+    #[must_use]
+    pub const fn counted_from(self, origin: Time) -> Time {
+        Time(self.0.saturating_sub(origin.0))
+    }
+
     /// The point `nanos` ns later; saturates at [`Time::NEVER`].
     pub const fn plus_nanos(self, nanos: u64) -> Time {
         Time(self.0.saturating_add(nanos))

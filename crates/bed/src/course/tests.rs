@@ -65,7 +65,7 @@ fn a_packet_takes_the_link_and_the_way_to_its_server() {
     let mut delivered = drain(&mut course);
     delivered.sort();
     assert_eq!(delivered, expected);
-    let (record, underway) = course.end();
+    let (record, underway) = course.end(Time::NEVER);
     assert_eq!((record.first_syn, underway.len()), (Some(us(0)), 0));
     assert_eq!((record.down.last, record.down.last_data), (Some(us(67_232)), Some(us(67_232))));
     assert_eq!((record.up.last, record.up.last_data), (Some(us(65_640)), None));
@@ -104,7 +104,7 @@ fn what_a_full_queue_drops_is_told_with_its_number_and_when_it_would_have_arrive
         course.handle_packet(us(0), parcel(Host::Client, 0, sequence, 10, ACK)).unwrap();
     }
     drain(&mut course);
-    let (record, _) = course.end();
+    let (record, _) = course.end(Time::NEVER);
     // 40 bytes take 0.32 ms, 50 bytes 0.4 ms: 0.72 ms till the first two are sent, 0.4 ms for either of the
     // others, and 50 + 15 ms on the way.
     let connection = Connection { client_port: 1000, server: 0, server_port: 80 };
@@ -133,7 +133,7 @@ fn chance_draws_from_the_streams_of_the_simulator() {
         course.handle_packet(us(0), parcel(Host::Client, 0, 0, 0, SYN)).unwrap();
         (1..100).for_each(|at| course.handle_packet(us(at), parcel(Host::Client, 0, at as u32, 0, ACK)).unwrap());
         (0..100).for_each(|at| course.handle_packet(us(at), parcel(Host::Server(0), 0, at as u32, 0, ACK)).unwrap());
-        let (record, underway) = course.end();
+        let (record, underway) = course.end(Time::NEVER);
         for (passage, name) in [(&record.down, "down.loss"), (&record.up, "up.loss")] {
             let mut draws = Seed(seed).stream(name);
             let expected: Vec<u64> = (0..100).filter(|_| draws.next_f64() < 0.3).collect();
@@ -149,7 +149,7 @@ fn a_trace_is_no_longer_than_asked_for() {
     let mut course = Course::new(&"10mbit,10ms".parse().unwrap(), &[Duration::ZERO], Seed(1), 2);
     course.handle_packet(us(0), parcel(Host::Client, 0, 0, 0, SYN)).unwrap();
     (1..5).for_each(|at| course.handle_packet(us(at), parcel(Host::Client, 0, at as u32, 1, ACK)).unwrap());
-    assert_eq!(course.end().0.trace.iter().map(|event| event.sequence).collect::<Vec<_>>(), [0, 1]);
+    assert_eq!(course.end(Time::NEVER).0.trace.iter().map(|event| event.sequence).collect::<Vec<_>>(), [0, 1]);
 }
 
 proptest! {
@@ -182,7 +182,7 @@ proptest! {
             };
             prop_assert!(*due >= entered[*number as usize] + Duration::from_millis(20 + extra[server] / 2));
         }
-        let (record, underway) = course.end();
+        let (record, underway) = course.end(Time::NEVER);
         prop_assert!(underway.is_empty());
         let gone = record.up.lost.len() + record.down.lost.len();
         prop_assert_eq!(delivered.len() + gone, packets.len() + 3);

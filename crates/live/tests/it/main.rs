@@ -85,7 +85,7 @@ impl Setting {
         let (connections, protocol, sessions) = (self.connections, self.protocol, self.sessions.clone());
         let config = BrowserConfig { connections, protocol, sessions };
         let browser = Browser::new(self.page.clone(), Arc::new(Graph::new(&self.page)), config);
-        load(clock, browser, route, stop).unwrap()
+        load(clock, browser, route, stop, || {}).unwrap()
     }
 
     fn serve(&self, clock: &Clock, host: usize, listener: TcpListener, stop: &Stop) -> Served {

@@ -5,8 +5,7 @@ use crate::{EVERY_TLS, Run, Setting, object, page};
 use loadstone_http::Protocol;
 use loadstone_live::{Lowat, Tls};
 use loadstone_load::page::{ComputeSpec, Need, ObjectSpec, On, PageFile};
-use loadstone_scenario::{Outcome, Row, Scenario};
-use loadstone_sim::Plan;
+use loadstone_scenario::{Outcome, Plan, Row, Scenario};
 
 /// A socket that takes all at once, so that no frame is cut by the room there is.
 const ALL: u32 = 4_000_000;
@@ -20,7 +19,8 @@ fn simulated(file: &PageFile, protocol: Protocol, tls: Tls, lowat: u32) -> Outco
     );
     let page = serde_json::to_string(file).unwrap();
     let text = format!(r#"{{"page": {page}, "network": "1gbit,1ms", "variant": {variant}}}"#);
-    Plan::new(&Scenario::from_json(text.as_bytes()).unwrap()).unwrap().run_once()
+    let plan = Plan::new(&Scenario::from_json(text.as_bytes()).unwrap()).unwrap();
+    loadstone_sim::run(&plan, plan.seed()).unwrap()
 }
 
 /// Over loopback, with one connection to each host.

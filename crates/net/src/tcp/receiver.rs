@@ -1,8 +1,8 @@
 //! The receiving half: what has come, and when to acknowledge it.
 
-use super::assembler::Assembler;
 use super::config::Constants;
 use super::segment::{Sacks, Segment};
+use crate::Assembler;
 use loadstone_units::Time;
 
 /// The receiving half of an endpoint.

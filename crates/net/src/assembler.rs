@@ -4,27 +4,29 @@ use std::ops::Range;
 
 /// Disjoint ranges, the most recently changed first, which is the order in which RFC 2018 wants
 /// them reported.
-#[derive(Debug, Default)]
-pub(super) struct Assembler {
+#[derive(Clone, Debug, Default)]
+pub struct Assembler {
     ranges: Vec<Range<u64>>,
 }
 
 impl Assembler {
-    pub(super) fn is_empty(&self) -> bool {
+    /// Whether nothing lies beyond the hole.
+    pub fn is_empty(&self) -> bool {
         self.ranges.is_empty()
     }
 
-    pub(super) fn len(&self) -> usize {
+    /// How many ranges there are.
+    pub fn len(&self) -> usize {
         self.ranges.len()
     }
 
     /// The ranges, the most recently changed first.
-    pub(super) fn iter(&self) -> impl Iterator<Item = Range<u64>> {
+    pub fn iter(&self) -> impl Iterator<Item = Range<u64>> {
         self.ranges.iter().cloned()
     }
 
     /// Adds a range; those that it touches are joined to it.
-    pub(super) fn insert(&mut self, range: Range<u64>) {
+    pub fn insert(&mut self, range: Range<u64>) {
         let mut joined = range;
         self.ranges.retain(|held| {
             let touches = held.start <= joined.end && joined.start <= held.end;
@@ -38,7 +40,7 @@ impl Assembler {
 
     /// Everything before `next` is there now: returns how far the ranges carry on from it, and
     /// forgets what lies before that.
-    pub(super) fn advance(&mut self, next: u64) -> u64 {
+    pub fn advance(&mut self, next: u64) -> u64 {
         let mut reached = next;
         // Ranges neither overlap nor touch, so at most one carries on.
         self.ranges.retain(|held| {
