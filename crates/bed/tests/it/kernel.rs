@@ -1,6 +1,6 @@
 //! Whether the kernels do what they are told.
 
-use crate::{MSS, PATIENCE, bed, begin, data, fetch, initial_window, turn};
+use crate::{MSS, PATIENCE, bed, begin, data, fetch, initial_window, ip, turn};
 use loadstone_bed::{AfterIdle, Bed, Host, LinkReport, Settings, Tcp};
 use loadstone_net::tcp::Congestion;
 use std::net::{TcpListener, TcpStream};
@@ -110,6 +110,11 @@ fn a_small_receive_buffer_holds_the_sender_back() {
 fn packets_are_single_segments_of_at_most_1500_bytes() {
     let Some(_turn) = turn() else { return };
     let bed = bed(1, &initial_window(32));
+    if let Some(device) = ip(&bed, Host::Server(0), "-details link show tun0") {
+        for said in ["mtu 1500", "qdisc pfifo ", "qlen 10000", "gso_max_segs 1 "] {
+            assert!(device.contains(said), "{said}: {device}");
+        }
+    }
     let run = begin(&bed, "100mbit,20ms,queue=1000p", 1);
     fetch(&bed, 0, MSS * 200);
     let report = run.finish().unwrap();
@@ -129,6 +134,8 @@ fn hosts_have_a_loopback_and_see_nothing_else() {
         let names: Vec<&str> =
             devices.lines().filter_map(|line| line.split_once(':')).map(|(name, _)| name.trim()).collect();
         assert!(names.contains(&"lo") && names.contains(&"tun0") && !names.contains(&"eth0"), "{names:?}");
+        let version_6 = std::fs::read_to_string("/proc/thread-self/net/if_inet6").unwrap_or_default();
+        assert_eq!(version_6, "", "IPv6 sends what nobody asked for");
         let elsewhere = TcpStream::connect_timeout(&"192.0.2.1:80".parse().unwrap(), PATIENCE).unwrap_err();
         assert_eq!(elsewhere.kind(), std::io::ErrorKind::NetworkUnreachable);
     });

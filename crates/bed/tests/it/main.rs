@@ -13,6 +13,7 @@ use loadstone_bed::{Bed, Event, Fate, Host, LinkReport, Run, Settings, Tcp, acce
 use loadstone_units::{Seed, Time};
 use std::io::{self, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -25,12 +26,17 @@ const PATIENCE: Duration = Duration::from_secs(20);
 fn turn() -> Option<MutexGuard<'static, ()>> {
     static TURN: Mutex<()> = Mutex::new(());
     if let Err(refusal) = access() {
-        assert!(std::env::var_os("LOADSTONE_NO_SKIP").is_none(), "{refusal}");
-        // Not by a macro: those are shown only if a test fails.
-        let _ = writeln!(io::stderr(), "left out: {refusal}");
+        leave_out(&refusal.to_string());
         return None;
     }
     Some(TURN.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// Says why a test is left out, or fails where none may be.
+fn leave_out(why: &str) {
+    assert!(std::env::var_os("LOADSTONE_NO_SKIP").is_none(), "{why}");
+    // Not by a macro: those are shown only if a test fails.
+    let _ = writeln!(io::stderr(), "left out: {why}");
 }
 
 fn bed(servers: usize, settings: &Settings) -> Bed {
@@ -93,4 +99,18 @@ fn data(report: &LinkReport) -> impl Iterator<Item = &Event> {
 /// When a packet was put into its host's namespace.
 fn written(event: &Event) -> Option<Time> {
     if let Fate::Delivered { written, .. } = event.fate { Some(written) } else { None }
+}
+
+/// What the command `ip` says on a host; nothing where there is none.
+fn ip(bed: &Bed, host: Host, arguments: &str) -> Option<String> {
+    match bed.on(host, || Command::new("ip").args(arguments.split(' ')).output()) {
+        Ok(output) => {
+            assert!(output.status.success(), "{output:?}");
+            Some(String::from_utf8(output.stdout).unwrap())
+        }
+        Err(_) => {
+            leave_out("there is no command 'ip': install iproute2");
+            None
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! What a run gives, and what can be done with runs.
 
-use crate::{PATIENCE, bed, begin, data, duration, fetch, initial_window, median, turn, written};
+use crate::{PATIENCE, bed, begin, data, duration, fetch, initial_window, ip, median, turn, written};
 use loadstone_bed::{Bed, BedError, Host, Priority, Settings};
 use loadstone_units::{Seed, Time};
 use std::io::{Read, Write};
@@ -64,6 +64,8 @@ fn a_run_says_what_it_met() {
     let delivered: Vec<Time> = report.trace.iter().filter_map(written).collect();
     assert_eq!(report.lateness.packets as usize, delivered.len());
     assert!(report.lateness.median <= report.lateness.p90 && report.lateness.p90 <= report.lateness.worst);
+    // A pump that waited for its next look at the clock would be 0.12 ms late.
+    assert!(report.lateness.median < Duration::from_micros(100), "{:?}", report.lateness);
     assert!(report.longest_pause <= report.paused);
     assert_eq!(report.priority, Priority::RealTime, "whoever may make namespaces here may hurry");
 }
@@ -125,12 +127,18 @@ fn what_is_under_way_at_the_end_arrives_at_once() {
     let listener = bed.on(Host::Server(0), || TcpListener::bind(to)).unwrap();
     let run = begin(&bed, "1mbit,3600s", 1);
     let client = bed.spawn(Host::Client, move || TcpStream::connect_timeout(&to.into(), PATIENCE));
+    let said_by_client =
+        |name| bed.on(Host::Client, || std::fs::read_to_string(format!("/proc/thread-self/net/{name}"))).unwrap();
     // The SYN has entered when the clients' socket waits; then the run ends before it arrives.
-    while !bed.on(Host::Client, || std::fs::read_to_string("/proc/thread-self/net/tcp").unwrap()).contains(" 02 ") {}
+    while !said_by_client("tcp").contains(" 02 ") {}
     let report = run.finish().unwrap();
     listener.accept().unwrap();
-    client.join().unwrap();
+    let _connected = client.join().unwrap();
     assert_eq!((report.up.counts.packets, report.up.last), (1, None));
+    let counts = said_by_client("snmp");
+    let mut tcp = counts.lines().filter(|line| line.starts_with("Tcp:")).map(str::split_whitespace);
+    let mut named = tcp.next().unwrap().zip(tcp.next().unwrap());
+    assert_eq!(named.find(|(name, _)| *name == "RetransSegs"), Some(("RetransSegs", "0")), "not by a second SYN");
 }
 
 #[test]
@@ -180,4 +188,19 @@ fn a_bed_may_have_many_servers() {
     let report = run.finish().unwrap();
     assert_eq!(report.connections.len(), 30);
     assert_eq!(report.down.counts.packets, report.trace.iter().filter(|event| event.to == Host::Client).count() as u64);
+}
+
+#[test]
+fn a_pump_that_fails_says_so_and_nothing_hangs() {
+    let Some(_turn) = turn() else { return };
+    let bed = bed(1, &Settings::default());
+    let run = begin(&bed, "100mbit,10ms", 1);
+    if ip(&bed, Host::Server(0), "link set tun0 down").is_none() {
+        return;
+    }
+    let to = (bed.address(0), 80);
+    let connected = bed.on(Host::Client, || TcpStream::connect_timeout(&to.into(), Duration::from_secs(1)));
+    assert!(connected.is_err());
+    assert!(matches!(run.finish(), Err(BedError::Pump(_))));
+    assert!(matches!(bed.begin(&"1mbit,1ms".parse().unwrap(), &[Duration::ZERO], Seed(1)), Err(BedError::Pump(_))));
 }
