@@ -11,6 +11,7 @@ use crate::lateness::Histogram;
 use crate::report::{LinkReport, Priority};
 use crate::watch::Watch;
 use loadstone_live::Clock;
+use loadstone_units::Time;
 use std::fs::File;
 use std::io::{self, ErrorKind, PipeReader, Read, Write};
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError};
@@ -147,9 +148,9 @@ impl Pump {
         }))
     }
 
-    /// Delivers what is due.
-    fn deliver(&mut self) -> io::Result<()> {
-        let Some(run) = &mut self.run else { return Ok(()) };
+    /// Delivers what is due by the time that it gives, which is now.
+    fn deliver(&mut self) -> io::Result<Time> {
+        let Some(run) = &mut self.run else { return Ok(Time::ZERO) };
         let mut now = run.watch.now();
         while let Some((due, parcel)) = run.course.poll_packet(now) {
             run.lateness.note(now.nanos_since(due));
@@ -158,7 +159,7 @@ impl Pump {
             // The kernel works on a packet while it is put in.
             now = run.watch.now();
         }
-        Ok(())
+        Ok(now)
     }
 
     /// Takes what a host has sent, at most a turn's worth.
@@ -180,11 +181,10 @@ impl Pump {
     /// straight on.
     fn pass(&mut self, parcel: Option<Parcel>) -> io::Result<()> {
         // What is due before it comes before it.
-        self.deliver()?;
+        let now = self.deliver()?;
         let stray = match &mut self.run {
             None => parcel,
             Some(run) => {
-                let now = run.watch.now();
                 let stray = parcel.map_or(Err(None), |parcel| run.course.handle_packet(now, parcel).map_err(Some));
                 run.strays += u64::from(stray.is_err());
                 stray.err().flatten()
