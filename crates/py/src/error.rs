@@ -43,4 +43,4 @@ macro_rules! without_a_field {
     )+};
 }
 
-without_a_field!(PageError, HarError, SyntheticError, rayon::ThreadPoolBuildError);
+without_a_field!(PageError, HarError, SyntheticError, rayon::ThreadPoolBuildError, loadstone_bed::RunError);

@@ -196,6 +196,21 @@ impl Outcome {
     }
 }
 
+/// Why this process may not run scenarios over the kernel, in one sentence with the remedy; `None` if it
+/// may. A process without privileges is made root of namespaces of its own first, which it has to be
+/// before it starts threads.
+#[pyfunction]
+pub(crate) fn live_access() -> Option<String> {
+    loadstone_bed::enter().and_then(|()| loadstone_bed::access()).err().map(|refusal| refusal.to_string())
+}
+
+/// Runs a scenario with this seed over the kernel, which takes as long as the load does.
+#[pyfunction]
+pub(crate) fn run_live(py: Python<'_>, scenario: &Scenario, seed: u64) -> PyResult<Outcome> {
+    let outcome = py.detach(|| loadstone_bed::run(&scenario.plan, Seed(seed)).map_err(Failure::from))?;
+    Ok(Outcome { outcome, page: Arc::clone(scenario.plan.page()) })
+}
+
 /// Spans in ms, as the rest of an outcome.
 fn ms(span: Duration) -> f64 {
     Time::from_nanos(span.as_nanos() as u64).as_ms()
