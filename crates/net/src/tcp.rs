@@ -14,10 +14,12 @@
 mod config;
 mod congestion;
 mod endpoint;
+mod flight;
+mod rack;
 mod receiver;
-mod recovery;
+mod reduction;
 mod rtt;
-mod scoreboard;
+mod rules;
 mod segment;
 mod sender;
 mod state;

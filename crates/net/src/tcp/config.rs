@@ -1,8 +1,8 @@
 //! How one end of a connection behaves.
 
+use super::rules::Rules;
 use loadstone_units::{Bounded, OutOfRange};
 use serde::{Deserialize, Serialize};
-use std::time::Duration;
 
 /// How one end of a connection behaves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -76,62 +76,15 @@ pub enum Profile {
     /// second segment, no quick acknowledgements, no HyStart.
     #[default]
     Textbook,
-}
-
-/// The constants of a profile.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Constants {
-    /// Bytes of data in a full segment.
-    pub(super) mss: u32,
-    /// The retransmission timeout before any measurement, also that of a SYN.
-    pub(super) rto_initial: Duration,
-    /// The smallest retransmission timeout.
-    pub(super) rto_min: Duration,
-    /// The largest retransmission timeout.
-    pub(super) rto_max: Duration,
-    /// How long an acknowledgement may be delayed.
-    pub(super) delayed_ack: Duration,
-    /// The receive window in bytes.
-    pub(super) receive_window: u64,
-    /// What may be written beyond what has been sent, in bytes.
-    pub(super) notsent_lowat: u64,
-    /// How often a SYN is sent again before the connection is given up.
-    pub(super) syn_retries: u32,
-    /// How often in a row the timer may expire before the connection is given up.
-    pub(super) retries: u32,
+    /// Linux 6.x as it comes: CUBIC with HyStart, RACK and tail loss probes, proportional rate
+    /// reduction, F-RTO, quick acknowledgements, a receive window that grows.
+    #[serde(rename = "linux-6")]
+    Linux6,
 }
 
 impl Config {
-    /// The constants of the profile, with what the configuration says otherwise.
-    pub(super) fn constants(&self) -> Constants {
-        let constants = self.profile.constants();
-        let chosen = |bytes: Option<Bounded<_, _>>, otherwise| bytes.map_or(otherwise, |bytes| u64::from(bytes.get()));
-        Constants {
-            notsent_lowat: chosen(self.notsent_lowat, constants.notsent_lowat),
-            receive_window: chosen(self.receive_window, constants.receive_window),
-            ..constants
-        }
-    }
-}
-
-impl Profile {
-    const fn constants(self) -> Constants {
-        match self {
-            Profile::Textbook => Constants {
-                // 1500 bytes less 20 for IP, 20 for TCP, 12 for the timestamps.
-                mss: 1448,
-                // RFC 6298, (2.1), (2.4), (2.5).
-                rto_initial: Duration::from_secs(1),
-                rto_min: Duration::from_secs(1),
-                rto_max: Duration::from_secs(60),
-                // RFC 9293, section 3.8.6.3, allows up to 500 ms; systems use 40 ms or more.
-                delayed_ack: Duration::from_millis(40),
-                receive_window: 6 * 1024 * 1024,
-                notsent_lowat: 16 * 1024,
-                // Linux's tcp_syn_retries and tcp_retries2: the RFCs give times only.
-                syn_retries: 6,
-                retries: 15,
-            },
-        }
+    /// What it stands for.
+    pub(super) fn rules(&self) -> Rules {
+        Rules::of(self)
     }
 }

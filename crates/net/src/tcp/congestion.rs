@@ -1,53 +1,107 @@
-//! Congestion control: told of facts, asked one number.
+//! Congestion control: told of facts, it moves the window.
 
 mod cubic;
+mod kernel_cubic;
 mod reno;
 
 use super::config::Congestion;
+use super::rules::Rules;
 use loadstone_units::Time;
 use std::fmt;
 
-/// A congestion control. It knows nothing of segments or lists; windows are in bytes.
+/// How many segments may be on their way.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Window {
+    pub(super) cwnd: u32,
+    /// Below it is slow start.
+    pub(super) ssthresh: u32,
+    /// What has been acknowledged towards the next segment of growth.
+    pub(super) count: u32,
+}
+
+impl Window {
+    pub(super) fn new(initial: u32) -> Window {
+        Window { cwnd: initial, ssthresh: u32::MAX, count: 0 }
+    }
+
+    pub(super) fn in_slow_start(&self) -> bool {
+        self.cwnd < self.ssthresh
+    }
+
+    /// Grows by what is acknowledged, up to the threshold; gives what is left of it (RFC 5681, 3.1).
+    fn slow_start(&mut self, acked: u32) -> u32 {
+        let grown = self.cwnd.saturating_add(acked).min(self.ssthresh);
+        let left = acked - (grown - self.cwnd);
+        self.cwnd = grown;
+        left
+    }
+
+    /// Grows by a segment for every `per` that are acknowledged (`tcp_cong_avoid_ai` of Linux).
+    fn avoid(&mut self, per: u32, acked: u32) {
+        if self.count >= per {
+            self.count = 0;
+            self.cwnd += 1;
+        }
+        self.count += acked;
+        self.cwnd += self.count / per;
+        self.count %= per;
+    }
+
+    /// What the threshold is worth when it is looked at after a pause: three quarters of the window at
+    /// least (`tcp_current_ssthresh` of Linux).
+    pub(super) fn remembered(&self) -> u32 {
+        self.ssthresh.max(self.cwnd / 2 + self.cwnd / 4)
+    }
+}
+
+/// A congestion control. It knows nothing of numbers and lists; windows are in segments.
 pub(super) trait Controller: fmt::Debug + Send {
-    /// How many bytes may be on their way.
-    fn window(&self) -> u64;
+    /// What the threshold is after a loss, with `flight` segments outstanding.
+    fn ssthresh(&mut self, window: &Window, flight: u32) -> u32;
 
-    /// Whether the window is still below the slow-start threshold.
-    fn in_slow_start(&self) -> bool;
+    /// Segments have been acknowledged, outside of a reduction, and the window was in use.
+    fn on_ack(&mut self, window: &mut Window, ack: Acked);
 
-    /// New data has been acknowledged outside of fast recovery, and the window was in use.
-    fn on_ack(&mut self, ack: Acked);
+    /// A round trip was measured on something that was sent only once.
+    fn on_sample(&mut self, window: &mut Window, sample: Sample);
 
-    /// A loss was seen by acknowledgements, with `flight` bytes outstanding.
-    fn on_loss(&mut self, flight: u64);
+    /// The retransmission timer has expired.
+    fn on_timeout(&mut self, sample: Sample);
 
-    /// The retransmission timer has expired, with `flight` bytes outstanding; `again` if it has
-    /// done so before for the same data.
-    fn on_timeout(&mut self, flight: u64, again: bool);
-
-    /// There was nothing to send for `nanos` ns, less than a retransmission timeout.
+    /// There was nothing to send for `nanos` ns.
     fn on_pause(&mut self, nanos: u64);
-
-    /// Nothing was sent for longer than a retransmission timeout (RFC 5681, section 4.1).
-    fn on_idle(&mut self);
 }
 
 /// An acknowledgement of new data.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Acked {
     pub(super) now: Time,
-    /// Bytes that it acknowledges.
-    pub(super) bytes: u64,
+    /// Segments that it acknowledges.
+    pub(super) segments: u32,
     /// The smoothed round trip in nanoseconds.
     pub(super) rtt: u64,
 }
 
-/// The congestion control of this name, with an initial window of `iw` segments of `mss` bytes.
-pub(super) fn controller(cc: Congestion, iw: u32, mss: u32) -> Box<dyn Controller> {
-    let (mss, iw) = (u64::from(mss), u64::from(iw) * u64::from(mss));
+/// A measured round trip, and where the sender stood.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sample {
+    pub(super) now: Time,
+    /// In nanoseconds.
+    pub(super) rtt: u64,
+    /// The first number that was not acknowledged before.
+    pub(super) una: u64,
+    /// The next number to be sent.
+    pub(super) nxt: u64,
+}
+
+/// The congestion control of this name.
+pub(super) fn controller(cc: Congestion, rules: &Rules, iw: u32) -> Box<dyn Controller> {
     match cc {
-        Congestion::Reno => Box::new(reno::Reno::new(iw, mss)),
-        Congestion::Cubic => Box::new(cubic::Cubic::new(iw, mss)),
+        Congestion::Reno => Box::new(reno::Reno::new(rules.halves_the_flight)),
+        Congestion::Cubic => match rules.tick {
+            Some(tick) => Box::new(kernel_cubic::Cubic::new(tick, rules.hystart)),
+            None => Box::new(cubic::Cubic::new(iw)),
+        },
         Congestion::Bbr => panic!("BBR has no model: who runs a simulation refuses it"),
     }
 }

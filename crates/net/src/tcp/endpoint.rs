@@ -1,7 +1,8 @@
 //! One end of a connection.
 
-use super::config::{Config, Constants};
+use super::config::Config;
 use super::receiver::{Ack, Receiver};
+use super::rules::Rules;
 use super::segment::{Flags, Sacks, Segment};
 use super::sender::Sender;
 use super::state::State;
@@ -19,7 +20,7 @@ use loadstone_units::Time;
 /// [`Endpoint::poll_segment`]: a segment takes what is there and does not wait for more.
 #[derive(Debug)]
 pub struct Endpoint {
-    constants: Constants,
+    rules: Rules,
     state: State,
     sender: Sender,
     receiver: Receiver,
@@ -41,12 +42,12 @@ impl Endpoint {
     }
 
     fn new(config: &Config, state: State) -> Endpoint {
-        let constants = config.constants();
+        let rules = config.rules();
         Endpoint {
-            constants,
+            rules,
             state,
-            sender: Sender::new(config, &constants),
-            receiver: Receiver::new(&constants),
+            sender: Sender::new(config, rules),
+            receiver: Receiver::new(rules),
             timers: Timers::new(),
             handshake_due: false,
             handshakes_sent: 0,
@@ -90,7 +91,7 @@ impl Endpoint {
 
     fn establish(&mut self, now: Time, segment: &Segment) {
         self.state.on_handshake();
-        self.timers.stop(Timer::Retransmit);
+        self.timers.stop(Timer::Handshake);
         self.handshake_due = false;
         self.sender.handle_handshake(now, segment);
         if self.handshakes_sent > 2 {
@@ -100,47 +101,48 @@ impl Endpoint {
 
     fn handle_synchronised(&mut self, now: Time, segment: &Segment) {
         if segment.flags.ack {
-            let news = self.sender.handle_ack(now, segment);
-            if !self.sender.is_outstanding() {
-                self.timers.stop(Timer::Retransmit);
-            } else if news {
-                // RFC 6298, (5.3)
-                self.timers.set(Timer::Retransmit, now.plus_nanos(self.sender.timeout()));
-            }
+            self.sender.handle_ack(now, segment);
             if self.sender.is_fin_acked() {
                 self.state.on_fin_acked();
             }
         }
         let finished = self.receiver.is_finished();
-        self.receiver.handle_segment(segment);
+        self.receiver.handle_segment(now, segment, self.sender.smoothed_rtt());
         if self.receiver.is_finished() && !finished {
             self.state.on_fin();
         }
         if self.receiver.owed() == Ack::Delayed && !self.timers.is_set(Timer::DelayedAck) {
-            self.timers.set(Timer::DelayedAck, now + self.constants.delayed_ack);
+            let wait = self.rules.timer(self.receiver.delay());
+            self.timers.set(Timer::DelayedAck, now.plus_nanos(wait));
         }
     }
 
     /// A deadline has come. Does nothing if it comes early.
     pub fn handle_timeout(&mut self, now: Time) {
         if self.timers.take_expired(Timer::DelayedAck, now) && self.receiver.owed() == Ack::Delayed {
-            self.receiver.answer_now();
+            self.receiver.handle_delay();
         }
-        if !self.timers.take_expired(Timer::Retransmit, now) {
-            return;
+        if self.sender.deadline() <= now {
+            if self.sender.backoffs() < self.rules.constants.retries {
+                self.sender.handle_timeout(now);
+            } else {
+                self.give_up();
+            }
         }
-        let synchronised = self.state.is_synchronised();
-        let limit = if synchronised { self.constants.retries } else { self.constants.syn_retries };
-        if self.sender.backoffs() >= limit {
-            self.state = State::TimedOut;
-            self.timers = Timers::new();
-        } else if synchronised {
-            self.sender.handle_timeout();
-            self.timers.set(Timer::Retransmit, now.plus_nanos(self.sender.timeout()));
-        } else {
-            self.sender.back_off();
-            self.handshake_due = true;
+        if self.timers.take_expired(Timer::Handshake, now) {
+            if self.sender.backoffs() < self.rules.constants.syn_retries {
+                self.sender.back_off();
+                self.handshake_due = true;
+            } else {
+                self.give_up();
+            }
         }
+    }
+
+    fn give_up(&mut self) {
+        self.state = State::TimedOut;
+        self.timers = Timers::new();
+        self.sender.stop();
     }
 
     /// The next segment to send at this moment, if any.
@@ -152,14 +154,14 @@ impl Endpoint {
             return None;
         }
         if let Some(next) = self.sender.poll(now, self.receiver.sack_bytes()) {
-            if !self.timers.is_set(Timer::Retransmit) {
-                // RFC 6298, (5.1)
-                self.timers.set(Timer::Retransmit, now.plus_nanos(self.sender.timeout()));
-            }
+            self.receiver.note_reply(now);
             let data = next.range.end - next.range.start - u64::from(next.fin);
             let mut segment = self.segment(now, next.range.start);
             segment.len = data as u32;
             segment.flags.fin = next.fin;
+            // What is sent again is as long as it was; blocks that no longer fit come with the next
+            // acknowledgement.
+            segment.drop_sacks_beyond(self.rules.constants.mss);
             return Some(segment);
         }
         (self.receiver.owed() == Ack::Now).then(|| self.segment(now, self.sender.next()))
@@ -176,6 +178,7 @@ impl Endpoint {
             timestamp: now,
             echo: Time::NEVER,
             sacks: Sacks::default(),
+            duplicate: 0,
         };
         self.receiver.answer(&mut segment);
         self.timers.stop(Timer::DelayedAck);
@@ -187,7 +190,7 @@ impl Endpoint {
             return None;
         }
         self.handshakes_sent += 1;
-        self.timers.set(Timer::Retransmit, now.plus_nanos(self.sender.timeout()));
+        self.timers.set(Timer::Handshake, now.plus_nanos(self.rules.timer(self.sender.timeout())));
         let mut segment = self.segment(now, 0);
         segment.flags = Flags { syn: true, ack: self.state == State::SynReceived, fin: false };
         Some(segment)
@@ -195,7 +198,7 @@ impl Endpoint {
 
     /// When [`Endpoint::handle_timeout`] is due; [`Time::NEVER`] if it is not.
     pub fn poll_timeout(&self) -> Time {
-        self.timers.next()
+        self.timers.next().min(self.sender.deadline())
     }
 
     /// Writes `bytes` bytes, to be sent as soon as the windows let them. Only if
@@ -210,6 +213,7 @@ impl Endpoint {
             self.sender.close();
         } else {
             self.timers = Timers::new();
+            self.sender.stop();
         }
         self.state.on_close();
     }
@@ -217,7 +221,7 @@ impl Endpoint {
     /// How many bytes the program should write now. Room opens when less than half of the profile's
     /// mark (Linux's TCP_NOTSENT_LOWAT) waits unsent, and then up to the mark.
     pub fn room(&self) -> u64 {
-        let (unsent, mark) = (self.sender.unsent(), self.constants.notsent_lowat);
+        let (unsent, mark) = (self.sender.unsent(), self.rules.constants.notsent_lowat);
         if self.may_write() && unsent < mark / 2 { mark - unsent } else { 0 }
     }
 
@@ -252,8 +256,8 @@ impl Endpoint {
         self.sender.retransmissions()
     }
 
-    /// The congestion window in bytes.
-    pub fn window(&self) -> u64 {
+    /// The congestion window in segments.
+    pub fn window(&self) -> u32 {
         self.sender.window()
     }
 }

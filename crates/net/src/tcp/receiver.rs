@@ -1,9 +1,14 @@
 //! The receiving half: what has come, and when to acknowledge it.
 
-use super::config::Constants;
+mod buffer;
+mod patience;
+
+use super::rules::Rules;
 use super::segment::{Sacks, Segment};
 use crate::Assembler;
+use buffer::Buffer;
 use loadstone_units::Time;
+use patience::Patience;
 
 /// The receiving half of an endpoint.
 #[derive(Debug)]
@@ -15,13 +20,15 @@ pub(super) struct Receiver {
     unread: u64,
     /// The number of the other end's FIN, once it has come.
     fin: Option<u64>,
-    /// Segments in order that no acknowledgement has answered.
-    unanswered: u32,
     ack: Ack,
+    patience: Patience,
+    buffer: Buffer,
     /// The last acknowledged number, and the timestamp to echo (RFC 7323, section 4.3).
     last_ack: u64,
     echo: Time,
-    window: u32,
+    /// The end of a segment that came again and has not been reported (RFC 2883).
+    duplicate: u64,
+    reports_duplicates: bool,
 }
 
 /// What is owed to the other end.
@@ -37,17 +44,19 @@ pub(super) enum Ack {
 
 impl Receiver {
     /// Before the other end's SYN.
-    pub(super) fn new(constants: &Constants) -> Receiver {
+    pub(super) fn new(rules: Rules) -> Receiver {
         Receiver {
             next: 0,
             beyond: Assembler::default(),
             unread: 0,
             fin: None,
-            unanswered: 0,
             ack: Ack::None,
+            patience: Patience::new(&rules),
+            buffer: Buffer::new(&rules),
             last_ack: 0,
             echo: Time::NEVER,
-            window: u32::try_from(constants.receive_window).unwrap_or(u32::MAX),
+            duplicate: 0,
+            reports_duplicates: rules.undo,
         }
     }
 
@@ -67,8 +76,8 @@ impl Receiver {
         self.next > 0
     }
 
-    /// A segment of a synchronised connection. Says what is owed for it.
-    pub(super) fn handle_segment(&mut self, segment: &Segment) {
+    /// A segment of a synchronised connection, whose round trip is `rtt` ns. Says what is owed for it.
+    pub(super) fn handle_segment(&mut self, now: Time, segment: &Segment, rtt: u64) {
         if segment.seq <= self.last_ack {
             // > (2) If: SEG.TSval >= TS.Recent and SEG.SEQ <= Last.ACK.sent
             // > then SEG.TSval is copied to TS.Recent
@@ -85,27 +94,36 @@ impl Receiver {
             // RFC 5681, section 4.2:
             // > A TCP receiver SHOULD send an immediate duplicate ACK when an out-of-order segment
             // > arrives.
+            if self.reports_duplicates && self.beyond.iter().any(|held| held.start <= segment.seq && end <= held.end) {
+                self.duplicate = end;
+            }
             self.beyond.insert(segment.seq..end);
             self.ack = Ack::Now;
         } else if end <= self.next {
             // A segment that was here already: its acknowledgement may have been lost.
+            if self.reports_duplicates {
+                self.duplicate = end;
+            }
+            self.patience.handle_duplicate();
             self.ack = Ack::Now;
         } else {
-            self.accept(end);
+            self.accept(now, segment, rtt);
         }
     }
 
-    /// The next numbers in order have come, up to `end`.
-    fn accept(&mut self, end: u64) {
+    /// The next numbers in order have come.
+    fn accept(&mut self, now: Time, segment: &Segment, rtt: u64) {
+        let end = segment.end();
         let filled_a_hole = !self.beyond.is_empty();
         let reached = if filled_a_hole { self.beyond.advance(end) } else { end };
         let fin = self.fin.is_some_and(|fin| reached > fin);
-        self.unread += reached - self.next - u64::from(fin);
+        let content = reached - self.next - u64::from(fin);
+        self.unread += content;
         self.next = reached;
-        self.unanswered += 1;
-        // RFC 9293, section 3.8.6.3: at least every second segment; RFC 5681, section 4.2: at once
-        // when a segment fills in all or part of a gap.
-        let at_once = filled_a_hole || fin || self.unanswered >= 2;
+        let grew = self.buffer.handle_data(now, segment, content, rtt);
+        let at_once = self.patience.handle_data(now, segment.len, content, grew, self.buffer.window(), rtt);
+        // RFC 5681, section 4.2: at once when a segment fills in all or part of a gap.
+        let at_once = at_once || filled_a_hole || fin;
         self.ack = if at_once || self.ack == Ack::Now { Ack::Now } else { Ack::Delayed };
     }
 
@@ -114,9 +132,25 @@ impl Receiver {
         self.ack
     }
 
-    /// A delayed acknowledgement has waited long enough, or one is wanted for another reason.
+    /// How long an acknowledgement may wait, in ns.
+    pub(super) fn delay(&self) -> u64 {
+        self.patience.delay()
+    }
+
+    /// A delayed acknowledgement has waited long enough.
+    pub(super) fn handle_delay(&mut self) {
+        self.patience.handle_delay();
+        self.ack = Ack::Now;
+    }
+
+    /// An acknowledgement is wanted for another reason.
     pub(super) fn answer_now(&mut self) {
         self.ack = Ack::Now;
+    }
+
+    /// Data goes out, perhaps in reply to what has come.
+    pub(super) fn note_reply(&mut self, now: Time) {
+        self.patience.handle_reply(now);
     }
 
     /// Whether all that the other end ever sends has come.
@@ -131,20 +165,22 @@ impl Receiver {
 
     /// Bytes that the SACK blocks of the next segment will take.
     pub(super) fn sack_bytes(&self) -> u32 {
-        Sacks::bytes(self.beyond.len().min(Sacks::MAX) as u32)
+        let blocks = self.beyond.len() + usize::from(self.duplicate > 0);
+        Sacks::bytes(blocks.min(Sacks::MAX) as u32)
     }
 
     /// Writes into a segment that is about to leave what it acknowledges.
     pub(super) fn answer(&mut self, segment: &mut Segment) {
         segment.flags.ack = true;
         segment.ack = self.next;
-        segment.window = self.window;
+        segment.window = self.buffer.window();
         segment.echo = self.echo;
-        for block in self.beyond.iter().take(Sacks::MAX) {
+        segment.duplicate = std::mem::take(&mut self.duplicate);
+        for block in self.beyond.iter().take(Sacks::MAX - usize::from(segment.duplicate > 0)) {
             segment.sacks.push(self.next, block);
         }
         self.last_ack = self.next;
-        self.unanswered = 0;
+        self.patience.handle_answer(self.ack != Ack::None);
         self.ack = Ack::None;
     }
 }

@@ -23,6 +23,8 @@ pub struct Segment {
     pub echo: Time,
     /// What has arrived beyond `ack` (RFC 2018).
     pub sacks: Sacks,
+    /// The number after a segment that has arrived twice (D-SACK, RFC 2883); 0 if there is none.
+    pub duplicate: u64,
 }
 
 /// A segment's flags.
@@ -80,11 +82,25 @@ impl Segment {
     }
 }
 
+impl Segment {
+    /// Leaves out the SACK blocks if they do not fit beside the data into `mss` bytes.
+    pub(super) fn drop_sacks_beyond(&mut self, mss: u32) {
+        if self.blocks() > 0 && self.len + Sacks::bytes(self.blocks()) > mss {
+            (self.sacks, self.duplicate) = (Sacks::default(), 0);
+        }
+    }
+
+    /// SACK blocks, that of a duplicate among them.
+    fn blocks(&self) -> u32 {
+        u32::from(self.sacks.count) + u32::from(self.duplicate > 0)
+    }
+}
+
 impl Packet for Segment {
     /// 20 bytes of IP, 20 of TCP, and options: 20 with a SYN (MSS, SACK permitted, timestamps,
     /// window scale), else 12 for the timestamps and 4 + 8 per SACK block.
     fn len(&self) -> u32 {
-        let options = if self.flags.syn { 20 } else { 12 + Sacks::bytes(u32::from(self.sacks.count)) };
+        let options = if self.flags.syn { 20 } else { 12 + Sacks::bytes(self.blocks()) };
         40 + options + self.len
     }
 }
@@ -98,7 +114,7 @@ mod tests {
         let flags = Flags { ack: true, ..Flags::default() };
         let (window, time) = (65_535, Time::ZERO);
         let sacks = Sacks::default();
-        let ack = Segment { seq: 1, ack: 1, len: 0, window, flags, timestamp: time, echo: time, sacks };
+        let ack = Segment { seq: 1, ack: 1, len: 0, window, flags, timestamp: time, echo: time, sacks, duplicate: 0 };
         assert_eq!(Packet::len(&ack), 52);
         assert_eq!(Packet::len(&Segment { flags: Flags { syn: true, ..flags }, ..ack }), 60);
         assert_eq!(Packet::len(&Segment { len: 1448, ..ack }), 1500);

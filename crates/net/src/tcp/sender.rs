@@ -1,19 +1,28 @@
-//! The sending half: what goes next, and what an acknowledgement means for it.
+//! The sending half: what goes next. `acks` says what an acknowledgement means for it, `alarms` what
+//! happens when none comes.
 
-use super::config::{Config, Constants};
-use super::congestion::{self, Acked, Controller};
-use super::recovery::{Cause, Recovery};
-use super::rtt::Rtt;
-use super::scoreboard::{DUP_THRESH, Scoreboard};
+mod acks;
+mod alarms;
+mod undo;
+
+use super::config::Config;
+use super::congestion::{self, Controller, Window};
+use super::flight::{Flight, Sent, Stamp};
+use super::rack::Rack;
+use super::reduction::Reduction;
+use super::rtt::{Reached, Rtt};
+use super::rules::{Detection, Restart, Rules};
 use super::segment::Segment;
+use alarms::{Alarm, Probe};
 use loadstone_units::Time;
 use std::ops::Range;
+use undo::Undo;
 
 /// The sending half of an endpoint, from the first byte of data on.
 #[derive(Debug)]
 pub(super) struct Sender {
-    mss: u32,
-    /// Bytes of data that fit into the segment that is being made: less than `mss` beside SACKs.
+    rules: Rules,
+    /// Bytes of data that fit into the segment that is being made: less than a full one beside SACKs.
     limit: u32,
     /// The first number that is not acknowledged (SND.UNA).
     una: u64,
@@ -25,70 +34,125 @@ pub(super) struct Sender {
     closing: bool,
     /// The first number that the other end does not take (SND.UNA + SND.WND).
     edge: u64,
-    congestion: Box<dyn Controller>,
-    /// Its window, which is asked for more often than it changes.
-    cwnd: u64,
-    rtt: Rtt,
-    scoreboard: Scoreboard,
-    recovery: Option<Recovery>,
-    /// Acknowledgements in a row that only brought news of SACKs.
-    dup_acks: u32,
-    /// Bytes of new data sent on the first duplicates, before recovery (RFC 3042).
-    limited: u64,
-    /// Bytes on their way (RFC 6675's pipe).
-    pipe: u64,
-    last_sent: Time,
+    flight: Flight,
+    window: Window,
+    /// The initial window in segments.
+    initial: u32,
+    controller: Box<dyn Controller>,
     usage: Usage,
+    /// Bytes acknowledged that have not yet made a segment for the congestion control.
+    credit: u64,
+    phase: Phase,
+    /// The next number to send when the phase began; what is below it belongs to the last loss.
+    high: u64,
+    reduction: Reduction,
+    undo: Undo,
+    rack: Rack,
+    rtt: Rtt,
+    /// What was sent again up to here, and whether the one rescue was made (RFC 6675).
+    high_rxt: u64,
+    rescued: bool,
+    /// It is being found out whether the last timeout was spurious (RFC 5682).
+    frto: bool,
+    /// New data goes before retransmissions, to find that out.
+    new_first: bool,
+    probe: Option<Probe>,
+    alarm: (Alarm, Time),
+    /// What is to be sent whatever the window says.
+    due: Option<Due>,
+    /// Timeouts since something was last acknowledged.
+    timeouts: u32,
+    last_sent: Time,
     retransmissions: u64,
 }
 
-/// How much of the window has been used since a round began: a window that was not used does not
-/// grow (RFC 9438, section 4.2, and RFC 7661).
-#[derive(Debug)]
-struct Usage {
-    peak: u64,
-    /// The round ends when this number is acknowledged.
-    until: u64,
+/// Where the repair of losses stands (the states of Linux's `tcp_ca_state`).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Phase {
+    /// Nothing is amiss.
+    Open,
+    /// Something is SACKed, nothing counts as lost.
+    Disorder,
+    /// Losses are being repaired, the window shrinks.
+    Recovery,
+    /// The retransmission timer has expired.
+    Loss,
 }
 
-/// A range of numbers to send, and whether it has been sent before.
+/// What is to be sent whatever the window says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Due {
+    /// The first segment that is not acknowledged.
+    First,
+    /// A tail loss probe.
+    Probe,
+}
+
+/// How much of the window is used: one that is not used does not grow, and shrinks after a while
+/// (`tcp_cwnd_validate` of Linux).
+#[derive(Debug, Default)]
+struct Usage {
+    /// The window was what stopped the sending, in this round.
+    limited: bool,
+    /// The most segments outstanding in this round.
+    most: u32,
+    /// The round ends when this number is acknowledged.
+    until: u64,
+    /// The most segments outstanding since the window was last full, and when that was.
+    used: u32,
+    full: Time,
+    /// Something was sent since this was last looked at.
+    sent: bool,
+}
+
+/// A range of numbers to send.
 #[derive(Clone, Debug)]
 pub(super) struct Transmission {
     pub(super) range: Range<u64>,
     /// Whether the last number is the FIN.
     pub(super) fin: bool,
-    pub(super) again: bool,
 }
 
 impl Sender {
-    pub(super) fn new(config: &Config, constants: &Constants) -> Sender {
+    pub(super) fn new(config: &Config, rules: Rules) -> Sender {
+        let initial = config.iw.segments();
         Sender {
-            mss: constants.mss,
-            limit: constants.mss,
+            limit: rules.constants.mss,
             una: 1,
             nxt: 1,
             written: 1,
             closing: false,
             edge: 1,
-            congestion: congestion::controller(config.cc, config.iw.segments(), constants.mss),
-            cwnd: u64::from(config.iw.segments()) * u64::from(constants.mss),
-            rtt: Rtt::new(constants),
-            scoreboard: Scoreboard::default(),
-            recovery: None,
-            dup_acks: 0,
-            limited: 0,
-            pipe: 0,
+            flight: Flight::default(),
+            window: Window::new(initial),
+            initial,
+            controller: congestion::controller(config.cc, &rules, initial),
+            usage: Usage::default(),
+            credit: 0,
+            phase: Phase::Open,
+            high: 1,
+            reduction: Reduction::default(),
+            undo: Undo::default(),
+            rack: Rack::new(),
+            rtt: Rtt::new(&rules.constants),
+            high_rxt: 1,
+            rescued: false,
+            frto: false,
+            new_first: false,
+            probe: None,
+            alarm: (Alarm::Retransmit, Time::NEVER),
+            due: None,
+            timeouts: 0,
             last_sent: Time::ZERO,
-            usage: Usage { peak: 0, until: 0 },
             retransmissions: 0,
+            rules,
         }
     }
 
     /// RFC 6928, section 2, after RFC 5681, section 3.1: the handshake had to be repeated more than
     /// once, so the initial window is one segment.
     pub(super) fn restart_from_one_segment(&mut self) {
-        self.congestion.on_timeout(0, true);
-        self.cwnd = self.congestion.window();
+        self.window.cwnd = 1;
     }
 
     pub(super) fn write(&mut self, bytes: u64) {
@@ -100,14 +164,15 @@ impl Sender {
         self.closing = true;
     }
 
+    /// Nothing more is expected from the other end.
+    pub(super) fn stop(&mut self) {
+        self.alarm.1 = Time::NEVER;
+        self.due = None;
+    }
+
     /// Bytes written and never sent.
     pub(super) fn unsent(&self) -> u64 {
         self.written.saturating_sub(self.nxt)
-    }
-
-    /// Whether something is sent and not acknowledged.
-    pub(super) fn is_outstanding(&self) -> bool {
-        self.una < self.nxt
     }
 
     /// Whether the FIN is acknowledged.
@@ -125,17 +190,23 @@ impl Sender {
         self.rtt.timeout()
     }
 
+    /// How often in a row the timer of a handshake or of data has expired.
     pub(super) fn backoffs(&self) -> u32 {
         self.rtt.backoffs()
     }
 
-    /// The round-trip estimator doubles its timeout: also for a handshake that is sent again.
+    /// The round-trip estimator doubles its timeout, for a handshake that is sent again.
     pub(super) fn back_off(&mut self) {
         self.rtt.back_off();
     }
 
-    pub(super) fn window(&self) -> u64 {
-        self.cwnd
+    /// The window in segments.
+    pub(super) fn window(&self) -> u32 {
+        self.window.cwnd
+    }
+
+    pub(super) fn smoothed_rtt(&self) -> u64 {
+        self.rtt.smoothed()
     }
 
     pub(super) fn retransmissions(&self) -> u64 {
@@ -144,254 +215,185 @@ impl Sender {
 
     /// The other end's window, and a round trip, from a segment of the handshake.
     pub(super) fn handle_handshake(&mut self, now: Time, segment: &Segment) {
-        self.sample(now, segment);
-        self.edge = self.edge.max(segment.ack + u64::from(segment.window));
-    }
-
-    fn sample(&mut self, now: Time, segment: &Segment) {
+        self.rtt.end_backing_off();
         if segment.echo != Time::NEVER {
-            self.rtt.on_sample(now.nanos_since(segment.echo));
-        }
-    }
-
-    /// An acknowledgement. Returns whether it acknowledges something new.
-    pub(super) fn handle_ack(&mut self, now: Time, segment: &Segment) -> bool {
-        if segment.ack > self.nxt || segment.ack < self.una {
-            return false;
+            let took = now.nanos_since(segment.echo);
+            self.rtt.on_sample(took, Reached { una: self.una, nxt: self.nxt });
         }
         self.edge = self.edge.max(segment.ack + u64::from(segment.window));
-        let acked = segment.ack - self.una;
-        if acked == 0 && segment.sacks.is_empty() && self.scoreboard.is_empty() {
-            // Data that came the other way, most often: it says nothing about what is sent here.
-            return false;
-        }
-        let sacked = self.scoreboard.total();
-        self.una = segment.ack;
-        let news = self.note_sacks(segment);
-        let delivered = acked + self.scoreboard.total() - sacked;
-        if acked > 0 {
-            self.sample(now, segment);
-            (self.dup_acks, self.limited) = (0, 0);
-            self.grow(now, delivered);
-            if self.recovery.as_ref().is_some_and(|recovery| recovery.point <= segment.ack) {
-                self.recovery = None;
-            }
-        } else if news {
-            self.dup_acks += 1;
-        }
-        // RFC 6675, section 5: three duplicates, or one that makes the first byte count as lost.
-        let lost = self.dup_acks >= DUP_THRESH as u32 || self.scoreboard.lost_edge() > self.una;
-        if self.recovery.is_none() && lost && !self.scoreboard.is_empty() {
-            self.enter_recovery();
-        }
-        self.set_pipe();
-        if let Some(Recovery { cause: Cause::Acks(prr), .. }) = &mut self.recovery {
-            prr.handle_ack(delivered, self.pipe);
-        }
-        acked > 0
-    }
-
-    /// Lets the window grow by what has been delivered: never by what an acknowledgement merely
-    /// jumps over because it was SACKed before.
-    fn grow(&mut self, now: Time, delivered: u64) {
-        // RFC 3465, sections 2.2 and 2.3: in slow start two segments an acknowledgement at most,
-        // and one after a timeout.
-        let segments = match &self.recovery {
-            Some(recovery) if recovery.is_fast() => return,
-            Some(_) => 1,
-            None => 2,
-        };
-        if !self.used_the_window() {
-            return;
-        }
-        let limit = if self.congestion.in_slow_start() { segments * u64::from(self.mss) } else { u64::MAX };
-        self.congestion.on_ack(Acked { now, bytes: delivered.min(limit), rtt: self.rtt.smoothed() });
-        self.cwnd = self.congestion.window();
-    }
-
-    /// Brings the scoreboard up to date; returns whether it says something new.
-    fn note_sacks(&mut self, segment: &Segment) -> bool {
-        if segment.sacks.is_empty() && self.scoreboard.is_empty() {
-            return false;
-        }
-        let blocks = segment.sacks.iter(segment.ack).filter(|block| block.end <= self.nxt);
-        let news = self.scoreboard.update(self.una, blocks);
-        self.scoreboard.advance(self.una);
-        self.scoreboard.detect_losses(self.mss);
-        news
-    }
-
-    /// RFC 6675, section 5, step (4).
-    fn enter_recovery(&mut self) {
-        // RFC 5681, section 3.2:
-        // > When [RFC3042] is in use, additional data sent in limited transmit MUST NOT be included
-        // > in this calculation.
-        self.congestion.on_loss(self.nxt - self.una - self.limited);
-        self.cwnd = self.congestion.window();
-        self.recovery = Some(Recovery::fast(self.una, self.nxt, self.cwnd));
-    }
-
-    /// The retransmission timer has expired.
-    pub(super) fn handle_timeout(&mut self) {
-        let again = self.rtt.backoffs() > 0;
-        // RFC 5681, equation (4), is an upper bound. While a retransmission was missing, data beyond
-        // it went on being delivered, so the unacknowledged range may be many windows long.
-        self.congestion.on_timeout((self.nxt - self.una).min(self.cwnd), again);
-        self.cwnd = self.congestion.window();
-        self.rtt.back_off();
-        (self.dup_acks, self.limited) = (0, 0);
-        self.scoreboard.lose_all(self.nxt);
-        self.recovery = Some(Recovery::timeout(self.una, self.nxt));
-        self.set_pipe();
-    }
-
-    fn set_pipe(&mut self) {
-        if let Some(recovery) = &mut self.recovery {
-            recovery.high_rxt = recovery.high_rxt.max(self.una);
-        }
-        let high_rxt = self.recovery.as_ref().map_or(self.una, |recovery| recovery.high_rxt);
-        self.pipe = match self.scoreboard.is_empty() && self.recovery.is_none() {
-            true => self.nxt - self.una,
-            false => self.scoreboard.pipe(self.una, self.nxt, high_rxt),
-        };
-    }
-
-    fn note_usage(&mut self) {
-        if self.una >= self.usage.until {
-            self.usage = Usage { peak: self.pipe, until: self.nxt };
-        } else {
-            self.usage.peak = self.usage.peak.max(self.pipe);
-        }
-    }
-
-    /// Whether the window was in use: in slow start more than half of it, else all of it but what
-    /// is too small for a segment.
-    fn used_the_window(&self) -> bool {
-        if self.congestion.in_slow_start() {
-            2 * self.usage.peak > self.cwnd
-        } else {
-            self.usage.peak + u64::from(self.mss) > self.cwnd
-        }
+        self.usage.full = now;
     }
 
     /// What to send at this moment, if anything, in a segment that also bears `sacks` bytes of SACK
     /// blocks.
     pub(super) fn poll(&mut self, now: Time, sacks: u32) -> Option<Transmission> {
-        self.limit = self.mss - sacks;
-        if self.recovery.is_none() {
-            // The usual answer, given first: there is nothing, or no room for it.
-            let new = self.written + u64::from(self.closing) - self.nxt;
-            if new == 0 || self.pipe + new.min(u64::from(self.limit)) > self.cwnd {
-                return None;
-            }
-        }
-        // RFC 5681, section 4.1: after idleness for more than a timeout the window starts anew.
-        if !self.is_outstanding() && self.nxt > 1 {
-            let pause = now.nanos_since(self.last_sent);
-            if pause > self.timeout() {
-                self.congestion.on_idle();
-                self.cwnd = self.congestion.window();
-            } else {
-                self.congestion.on_pause(pause);
-            }
-        }
-        let next = if self.recovery.is_some() { self.next_in_recovery() } else { self.next_new() };
-        let next = next?;
-        self.last_sent = now;
-        self.retransmissions += u64::from(next.again);
-        self.pipe += next.range.end - next.range.start;
-        if let Some(Recovery { cause: Cause::Acks(prr), .. }) = &mut self.recovery {
-            prr.handle_sent(next.range.end - next.range.start);
-        }
-        if !next.again {
-            self.nxt = next.range.end;
-            if self.recovery.is_none() && !self.scoreboard.is_empty() {
-                self.limited += next.range.end - next.range.start;
-            }
-        }
-        self.note_usage();
-        Some(next)
-    }
-
-    /// How many bytes may be on their way now.
-    fn allowance(&self) -> u64 {
-        match &self.recovery {
-            Some(Recovery { cause: Cause::Acks(prr), .. }) => prr.window(),
-            _ => self.cwnd,
-        }
-    }
-
-    /// Whether there is data, or a FIN, that has never been sent.
-    fn has_new(&self) -> bool {
-        self.nxt < self.written + u64::from(self.closing)
-    }
-
-    /// The next data that has never been sent, if both windows let it.
-    fn next_new(&self) -> Option<Transmission> {
-        if !self.has_new() {
-            return None;
-        }
-        let next = self.cut(self.nxt, self.written + 1, false);
-        let len = next.range.end - next.range.start;
-        let allowed = self.pipe + len <= self.allowance() && next.range.end <= self.edge + u64::from(next.fin);
-        allowed.then_some(next)
-    }
-
-    /// RFC 6675, section 4, NextSeg, and section 5, step (C).
-    fn next_in_recovery(&mut self) -> Option<Transmission> {
-        let recovery = self.recovery.as_ref()?;
-        let (first, high_rxt, fast) = (recovery.first, recovery.high_rxt, recovery.is_fast());
-        if !first && self.pipe + u64::from(self.mss) > self.allowance() {
-            return None;
-        }
-        // Rule (1): the first range that counts as lost. The first retransmission of a recovery is
-        // that of the first unacknowledged data, whatever the scoreboard says.
-        let lost_end = if first { self.nxt } else { self.scoreboard.lost_edge().min(self.nxt) };
-        let hole = self.scoreboard.next_hole(high_rxt, lost_end);
-        if let Some(hole) = hole {
-            return Some(self.again(hole));
-        }
-        // Rule (2): new data.
-        if let Some(next) = self.next_new() {
-            return Some(next);
-        }
-        if !fast {
-            return None;
-        }
-        // Rule (3): what is not yet known to be lost, below the highest SACK.
-        if let Some(hole) = self.scoreboard.next_hole(high_rxt, self.scoreboard.highest().unwrap_or(0)) {
-            return Some(self.again(hole));
-        }
-        self.rescue()
-    }
-
-    /// Rule (4): once in a recovery, the last unSACKed segment.
-    fn rescue(&mut self) -> Option<Transmission> {
-        let recovery = self.recovery.as_mut()?;
-        let from = self.scoreboard.highest().unwrap_or(self.una).max(recovery.high_rxt);
-        if recovery.rescued || from >= self.nxt {
-            return None;
-        }
-        recovery.rescued = true;
-        let from = from.max(self.nxt.saturating_sub(u64::from(self.limit)));
-        Some(self.cut(from, self.nxt, true))
-    }
-
-    /// Sends the beginning of a hole again.
-    fn again(&mut self, hole: Range<u64>) -> Transmission {
-        let next = self.cut(hole.start, hole.end, true);
-        if let Some(recovery) = &mut self.recovery {
-            recovery.first = false;
-            recovery.high_rxt = next.range.end;
+        self.limit = self.rules.constants.mss - sacks;
+        let next = match self.due.take() {
+            Some(due) => self.send_due(now, due),
+            None => self.send_allowed(now),
+        };
+        if next.is_none() && self.usage.sent {
+            self.end_burst(now);
         }
         next
     }
 
-    /// At most a segment of data from `from` on and before `end`, with the FIN if it comes next.
-    fn cut(&self, from: u64, end: u64, again: bool) -> Transmission {
-        let data_end = end.min(self.written).min(from + u64::from(self.limit));
-        let fin = self.closing && data_end == self.written && end > self.written;
-        let range_end = data_end.max(from) + u64::from(fin);
-        Transmission { range: from..range_end, fin, again }
+    fn send_due(&mut self, now: Time, due: Due) -> Option<Transmission> {
+        match due {
+            Due::First if self.flight.is_empty() => self.send_allowed(now),
+            Due::First => Some(self.resend(now, 0)),
+            Due::Probe => self.send_probe(now),
+        }
+    }
+
+    fn send_allowed(&mut self, now: Time) -> Option<Transmission> {
+        if self.flight.on_their_way() >= self.window.cwnd {
+            return None;
+        }
+        if self.new_first {
+            if let Some(new) = self.send_new(now) {
+                return Some(new);
+            }
+            // Nothing new is left to find out with (RFC 5682, section 3.1, step 2.b).
+            self.new_first = false;
+            self.frto &= self.nxt > self.high;
+            if self.frto {
+                return None;
+            }
+        }
+        if self.phase >= Phase::Recovery
+            && let Some(place) = self.flight.next_lost()
+        {
+            return Some(self.resend(now, place));
+        }
+        match self.send_new(now) {
+            None if self.phase == Phase::Recovery && self.rules.detection == Detection::Count => self.send_unsure(now),
+            new => new,
+        }
+    }
+
+    /// RFC 6675, section 4, NextSeg, rules (3) and (4): what is not yet known to be lost.
+    fn send_unsure(&mut self, now: Time) -> Option<Transmission> {
+        if let Some(place) = self.flight.next_missing(self.high_rxt, self.flight.highest()) {
+            self.flight.lose(place);
+            return Some(self.resend(now, place));
+        }
+        let last = (self.flight.len() as usize).checked_sub(1)?;
+        let from = self.flight.highest().max(self.high_rxt);
+        if self.rescued || self.flight.get(last).start < from {
+            return None;
+        }
+        self.rescued = true;
+        self.flight.lose(last);
+        Some(self.resend(now, last))
+    }
+
+    /// Sends the segment at `place` again.
+    fn resend(&mut self, now: Time, place: usize) -> Transmission {
+        self.undo.note_retransmission(now);
+        self.retransmissions += 1;
+        let sent = self.flight.resend(place, now, Stamp::default());
+        self.high_rxt = self.high_rxt.max(sent.end);
+        if self.phase == Phase::Recovery {
+            self.reduction.handle_sent();
+        }
+        self.last_sent = now;
+        self.usage.sent = true;
+        if place == 0 && self.alarm.0 != Alarm::Reorder {
+            self.set_alarm(Alarm::Retransmit, now, self.timeout());
+        }
+        Transmission { range: sent.start..sent.end, fin: sent.fin }
+    }
+
+    /// Sends data, or a FIN, that has never been sent, if there is any and the other end takes it.
+    fn send_new(&mut self, now: Time) -> Option<Transmission> {
+        if self.nxt >= self.written + u64::from(self.closing) {
+            return None;
+        }
+        let data_end = self.written.min(self.nxt + u64::from(self.limit));
+        let fin = self.closing && data_end == self.written;
+        let range = self.nxt..data_end + u64::from(fin);
+        if data_end > self.edge {
+            return None;
+        }
+        if self.flight.is_empty() && self.nxt > 1 {
+            self.note_pause(now);
+        }
+        let (start, end) = (range.start, range.end);
+        let flags = (false, false, false, false);
+        let (sacked, lost, again, repeated) = flags;
+        self.flight.push(Sent { start, end, fin, at: now, sacked, lost, again, repeated, stamp: Stamp::default() });
+        self.nxt = end;
+        self.last_sent = now;
+        self.usage.sent = true;
+        if self.phase == Phase::Recovery {
+            self.reduction.handle_sent();
+        }
+        if self.flight.len() == 1 || self.alarm.0 == Alarm::Probe {
+            self.rearm(now);
+        }
+        Some(Transmission { range, fin })
+    }
+
+    /// Nothing was outstanding for a while.
+    fn note_pause(&mut self, now: Time) {
+        let pause = now.nanos_since(self.last_sent);
+        let timeout = self.timeout();
+        let window = &mut self.window;
+        match self.rules.restart {
+            // RFC 5681, section 4.1: after idleness for more than a timeout the window starts anew.
+            Restart::Initial if pause > timeout => window.cwnd = window.cwnd.min(self.initial),
+            Restart::Halving if pause > timeout => {
+                window.ssthresh = window.remembered();
+                let floor = self.initial.min(window.cwnd);
+                let halvings = ((pause - 1) / timeout).min(31);
+                window.cwnd = (window.cwnd >> halvings).max(floor);
+                (self.usage.full, self.usage.used) = (now, 0);
+            }
+            _ => {}
+        }
+        self.controller.on_pause(pause);
+    }
+
+    /// All that may be sent at this moment has been sent.
+    fn end_burst(&mut self, now: Time) {
+        self.usage.sent = false;
+        let full = self.flight.on_their_way() >= self.window.cwnd;
+        let usage = &mut self.usage;
+        let outstanding = self.flight.len();
+        if self.una >= usage.until || full || (!usage.limited && outstanding > usage.most) {
+            (usage.limited, usage.most, usage.until) = (full, outstanding, self.nxt);
+        }
+        if self.is_limited() {
+            (self.usage.used, self.usage.full) = (0, now);
+        } else {
+            self.usage.used = self.usage.used.max(outstanding);
+            if self.rules.shrinks_unused && now.nanos_since(self.usage.full) >= self.timeout() {
+                self.shrink_unused(now);
+            }
+        }
+        if self.probe_may_be_set() {
+            self.set_probe_alarm(now, false);
+        }
+    }
+
+    /// Whether the window is what limits the sending; in slow start, whether it shall double what was
+    /// used of it.
+    fn is_limited(&self) -> bool {
+        let doubled = self.window.in_slow_start() && self.window.cwnd < 2 * self.usage.most;
+        self.usage.limited || doubled
+    }
+
+    /// The window was larger than needed for a timeout (`tcp_cwnd_application_limited`).
+    fn shrink_unused(&mut self, now: Time) {
+        if self.phase == Phase::Open {
+            let used = self.usage.used.max(self.initial);
+            if used < self.window.cwnd {
+                self.window.ssthresh = self.window.remembered();
+                self.window.cwnd = (self.window.cwnd + used) / 2;
+            }
+            self.usage.used = 0;
+        }
+        self.usage.full = now;
     }
 }

@@ -5,8 +5,8 @@ use loadstone_units::Time;
 /// What an endpoint waits for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Timer {
-    /// The retransmission timeout (RFC 6298).
-    Retransmit,
+    /// A SYN, or the answer to one, is to be sent again (RFC 6298).
+    Handshake,
     /// An acknowledgement that is being delayed (RFC 9293, section 3.8.6.3).
     DelayedAck,
 }

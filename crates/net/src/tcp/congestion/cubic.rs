@@ -4,7 +4,7 @@
 //! defines to the last bit; the cube root is an integer one. So a run gives the same bits on every
 //! machine.
 
-use super::{Acked, Controller};
+use super::{Acked, Controller, Sample, Window};
 use loadstone_units::Time;
 
 /// RFC 9438, section 5: the aggressiveness in segments per cubic second.
@@ -17,12 +17,8 @@ const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
 /// All windows in segments.
 #[derive(Debug)]
 pub(super) struct Cubic {
-    mss: u64,
-    initial: f64,
+    /// The window with its fraction.
     cwnd: f64,
-    /// `cwnd` in bytes.
-    window: u64,
-    ssthresh: f64,
     /// The window before the last reduction (with fast convergence, a little less).
     w_max: f64,
     /// The window just before the last reduction.
@@ -41,28 +37,8 @@ struct Epoch {
 }
 
 impl Cubic {
-    pub(super) fn new(initial: u64, mss: u64) -> Cubic {
-        let cwnd = initial as f64 / mss as f64;
-        Cubic {
-            mss,
-            initial: cwnd,
-            cwnd,
-            window: initial,
-            ssthresh: f64::INFINITY,
-            w_max: 0.0,
-            cwnd_prior: 0.0,
-            epoch: None,
-        }
-    }
-
-    fn set_window(&mut self, cwnd: f64) {
-        self.cwnd = cwnd;
-        // Up to a thousandth of a byte below a whole number is that number.
-        self.window = (cwnd * self.mss as f64 + 0.001) as u64;
-    }
-
-    fn segments(&self, bytes: u64) -> f64 {
-        bytes as f64 / self.mss as f64
+    pub(super) fn new(initial: u32) -> Cubic {
+        Cubic { cwnd: f64::from(initial), w_max: 0.0, cwnd_prior: 0.0, epoch: None }
     }
 
     fn begin_epoch(&mut self, now: Time) -> Epoch {
@@ -97,49 +73,35 @@ impl Cubic {
             self.cwnd + (target - self.cwnd) / self.cwnd * acked
         }
     }
-
-    /// Section 4.6, multiplicative decrease, and 4.7, fast convergence.
-    fn reduce(&mut self, flight: u64) {
-        let converging = self.cwnd < self.w_max;
-        self.cwnd_prior = self.cwnd;
-        self.w_max = if converging { self.cwnd * (1.0 + BETA) / 2.0 } else { self.cwnd };
-        self.ssthresh = (self.segments(flight) * BETA).max(2.0);
-        self.epoch = None;
-    }
 }
 
 impl Controller for Cubic {
-    fn window(&self) -> u64 {
-        self.window
+    /// Section 4.6, multiplicative decrease, and 4.7, fast convergence.
+    fn ssthresh(&mut self, window: &Window, flight: u32) -> u32 {
+        self.follow(window);
+        let converging = self.cwnd < self.w_max;
+        self.cwnd_prior = self.cwnd;
+        self.w_max = if converging { self.cwnd * (1.0 + BETA) / 2.0 } else { self.cwnd };
+        self.epoch = None;
+        ((f64::from(flight) * BETA) as u32).max(2)
     }
 
-    fn in_slow_start(&self) -> bool {
-        self.cwnd < self.ssthresh
-    }
-
-    fn on_ack(&mut self, ack: Acked) {
-        let mut acked = self.segments(ack.bytes);
-        if self.in_slow_start() {
-            let growth = acked.min(self.ssthresh - self.cwnd);
-            self.set_window(self.cwnd + growth);
-            acked -= growth;
+    fn on_ack(&mut self, window: &mut Window, ack: Acked) {
+        let mut acked = ack.segments;
+        if window.in_slow_start() {
+            acked = window.slow_start(acked);
         }
-        if acked > 0.0 {
-            let cwnd = self.avoid(acked, ack.now, ack.rtt);
-            self.set_window(cwnd);
+        self.follow(window);
+        if acked > 0 {
+            self.cwnd = self.avoid(f64::from(acked), ack.now, ack.rtt);
+            // Up to a millionth of a segment below a whole number is that number.
+            window.cwnd = (self.cwnd + 1e-6) as u32;
         }
     }
 
-    fn on_loss(&mut self, flight: u64) {
-        self.reduce(flight);
-        self.set_window(self.ssthresh);
-    }
+    fn on_sample(&mut self, _: &mut Window, _: Sample) {}
 
-    fn on_timeout(&mut self, flight: u64, again: bool) {
-        if !again {
-            self.reduce(flight);
-        }
-        self.set_window(1.0);
+    fn on_timeout(&mut self, _: Sample) {
         self.epoch = None;
         // Section 4.8: in the first congestion avoidance after a timeout K is 0 and W_max is the
         // window at its beginning.
@@ -152,10 +114,14 @@ impl Controller for Cubic {
             epoch.start = epoch.start.plus_nanos(nanos);
         }
     }
+}
 
-    fn on_idle(&mut self) {
-        self.set_window(self.cwnd.min(self.initial));
-        self.epoch = None;
+impl Cubic {
+    /// The window may have been moved by others.
+    fn follow(&mut self, window: &Window) {
+        if (self.cwnd + 1e-6) as u32 != window.cwnd {
+            self.cwnd = f64::from(window.cwnd);
+        }
     }
 }
 
@@ -175,18 +141,28 @@ fn cube_root(n: u64) -> u64 {
 mod tests {
     use super::*;
 
-    const MSS: u64 = 1000;
     const RTT: u64 = 100_000_000;
 
+    /// A controller whose window is `cwnd`.
+    fn cubic(cwnd: u32) -> (Cubic, Window) {
+        (Cubic::new(cwnd), Window::new(cwnd))
+    }
+
+    /// A loss, the flight having filled the window.
+    fn lose(cubic: &mut Cubic, window: &mut Window) {
+        window.ssthresh = cubic.ssthresh(window, window.cwnd);
+        window.cwnd = window.ssthresh;
+    }
+
     /// The window in segments at the end of each round, all of it being acknowledged each round.
-    fn rounds(cubic: &mut Cubic, from: Time, count: usize) -> Vec<u64> {
+    fn rounds(cubic: &mut Cubic, window: &mut Window, from: Time, count: usize) -> Vec<u32> {
         let mut now = from;
         let mut round = || {
             now = now.plus_nanos(RTT);
-            for _ in 0..cubic.window() / MSS {
-                cubic.on_ack(Acked { now, bytes: MSS, rtt: RTT });
+            for _ in 0..window.cwnd {
+                cubic.on_ack(window, Acked { now, segments: 1, rtt: RTT });
             }
-            cubic.window() / MSS
+            window.cwnd
         };
         (0..count).map(|_| round()).collect()
     }
@@ -201,16 +177,17 @@ mod tests {
 
     #[test]
     fn slow_start_doubles() {
-        assert_eq!(rounds(&mut Cubic::new(10 * MSS, MSS), Time::ZERO, 3), [20, 40, 80]);
+        let (mut cubic, mut window) = cubic(10);
+        assert_eq!(rounds(&mut cubic, &mut window, Time::ZERO, 3), [20, 40, 80]);
     }
 
     #[test]
     fn after_a_loss_the_window_returns_to_w_max_in_k_seconds_rfc9438_4_2() {
-        let mut cubic = Cubic::new(1000 * MSS, MSS);
-        cubic.on_loss(1000 * MSS);
-        assert_eq!(cubic.window(), 700 * MSS);
+        let (mut cubic, mut window) = cubic(1000);
+        lose(&mut cubic, &mut window);
+        assert_eq!(window.cwnd, 700);
         // K = cbrt(300 / 0.4) = 9.09 s = 91 rounds; the window is then at W_max, and flat there.
-        let curve = rounds(&mut cubic, Time::ZERO, 92);
+        let curve = rounds(&mut cubic, &mut window, Time::ZERO, 92);
         assert!((985..=1003).contains(&curve[90]), "{curve:?}");
         assert!(curve[90] - curve[80] < 10, "flat around W_max");
         assert!(curve[10] - curve[0] > 50, "steep after the loss");
@@ -219,54 +196,49 @@ mod tests {
 
     #[test]
     fn on_small_windows_it_is_no_slower_than_reno_rfc9438_4_3() {
-        let mut cubic = Cubic::new(20 * MSS, MSS);
-        cubic.on_loss(20 * MSS);
+        let (mut cubic, mut window) = cubic(20);
+        lose(&mut cubic, &mut window);
         // Reno-friendly: 0.53 segments a round from 14 on reach 20 in about 12 rounds; by the cubic
         // curve alone K = cbrt(6 / 0.4) = 2.5 s = 25 rounds would be needed.
-        let curve = rounds(&mut cubic, Time::ZERO, 14);
+        let curve = rounds(&mut cubic, &mut window, Time::ZERO, 14);
         assert!(curve[13] >= 20, "{curve:?}");
     }
 
     #[test]
     fn fast_convergence_gives_way_to_newcomers_rfc9438_4_7() {
-        let mut cubic = Cubic::new(100 * MSS, MSS);
-        cubic.on_loss(100 * MSS);
-        cubic.on_loss(70 * MSS);
+        let (mut cubic, mut window) = cubic(100);
+        lose(&mut cubic, &mut window);
+        lose(&mut cubic, &mut window);
         assert_eq!(cubic.w_max, 70.0 * 0.85);
     }
 
     #[test]
     fn after_a_timeout_the_curve_starts_where_slow_start_ends_rfc9438_4_8() {
-        let mut cubic = Cubic::new(1000 * MSS, MSS);
-        cubic.on_timeout(1000 * MSS, false);
+        let (mut cubic, mut window) = cubic(1000);
+        window.ssthresh = cubic.ssthresh(&window, 1000);
+        cubic.on_timeout(Sample { now: Time::ZERO, rtt: 0, una: 1, nxt: 1 });
+        window.cwnd = 1;
         let mut now = Time::ZERO;
-        while cubic.in_slow_start() {
+        while window.in_slow_start() {
             now = now.plus_nanos(RTT);
-            cubic.on_ack(Acked { now, bytes: cubic.window(), rtt: RTT });
+            let segments = window.cwnd;
+            cubic.on_ack(&mut window, Acked { now, segments, rtt: RTT });
         }
         // With W_max = 700 and K = 0 the curve is flat at its beginning, not steep towards 1000:
         // 0.4 * 0.6^3 = 0.1 segments in six rounds; the Reno-friendly window adds half a segment each.
-        let curve = rounds(&mut cubic, now, 5);
+        let curve = rounds(&mut cubic, &mut window, now, 5);
         assert!(curve[4] <= 705, "{curve:?}");
     }
 
     #[test]
     fn a_pause_is_no_time_to_grow_rfc9438_4_2() {
         let after = |pause: u64| {
-            let mut cubic = Cubic::new(1000 * MSS, MSS);
-            cubic.on_loss(1000 * MSS);
-            rounds(&mut cubic, Time::ZERO, 10);
+            let (mut cubic, mut window) = cubic(1000);
+            lose(&mut cubic, &mut window);
+            rounds(&mut cubic, &mut window, Time::ZERO, 10);
             cubic.on_pause(pause);
-            rounds(&mut cubic, Time::from_nanos(10 * RTT).plus_nanos(pause), 10)
+            rounds(&mut cubic, &mut window, Time::from_nanos(10 * RTT).plus_nanos(pause), 10)
         };
         assert_eq!(after(0), after(900_000_000));
-    }
-
-    #[test]
-    fn a_timeout_leaves_one_segment() {
-        let mut cubic = Cubic::new(100 * MSS, MSS);
-        cubic.on_timeout(100 * MSS, false);
-        assert_eq!(cubic.window(), MSS);
-        assert_eq!(cubic.ssthresh, 70.0);
     }
 }

@@ -1,0 +1,249 @@
+//! CUBIC as Linux has it (`net/ipv4/tcp_cubic.c`), with HyStart.
+//!
+//! It is RFC 9438 in whole numbers, on a clock of ticks, with the smallest round trip in place of the
+//! smoothed one, and with at most one segment of growth for two that are acknowledged.
+
+use super::{Acked, Controller, Sample, Window};
+use loadstone_units::Time;
+
+/// What is left of the window after a loss, of 1024.
+const BETA: u64 = 717;
+/// The curve's aggressiveness C = 0.4, as 410 of 1024.
+const SCALE: u64 = 410;
+/// How much slower Reno's window grows that has the same average: 8 (1024 + beta) / 3 / (1024 - beta).
+const FRIENDLINESS: u64 = 8 * (1024 + BETA) / 3 / (1024 - BETA);
+/// The curve's own unit of time: 1024 to a second.
+const UNITS: u64 = 1024;
+/// HyStart does nothing to windows below this, in segments (`hystart_low_window`).
+const HYSTART_LOW_WINDOW: u32 = 16;
+/// Acknowledgements this close together are of one train, in ns (`hystart_ack_delta_us`).
+const TRAIN_GAP: u64 = 2_000_000;
+/// What a train may last beyond the smallest round trip, in ns (`hystart_ack_delay`).
+const TRAIN_SLACK: u64 = 1_000_000;
+/// Samples of a round before its delay counts.
+const SAMPLES: u32 = 8;
+/// The round trips right after a loss are not looked at, in ns.
+const AFTER_LOSS: u64 = 1_000_000_000;
+
+#[derive(Debug)]
+pub(super) struct Cubic {
+    /// Nanoseconds of a tick of the kernel's clock.
+    tick: u64,
+    /// The window before the last loss.
+    last_max: u32,
+    last_cwnd: u32,
+    last_time: u64,
+    origin: u32,
+    /// When the curve reaches `origin`, in units.
+    k: u64,
+    /// The smallest round trip, in ns.
+    least: u64,
+    epoch: Option<Epoch>,
+    /// Acknowledged for Reno's window.
+    acked: u32,
+    /// Reno's window.
+    reno: u32,
+    /// Acknowledgements for a segment of growth.
+    per: u32,
+    hystart: Option<HyStart>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Epoch {
+    /// In ticks.
+    start: u64,
+    at: Time,
+}
+
+/// Leaves slow start before the queue overflows: where the acknowledgements of a round come in a train
+/// half as long as a round trip, or where the round trip grows.
+#[derive(Debug)]
+struct HyStart {
+    found: bool,
+    /// When this round began.
+    began: Time,
+    /// When the last acknowledgement of the train came.
+    last: Time,
+    /// The round ends when this number is acknowledged.
+    until: u64,
+    /// The smallest round trip of this round, in ns.
+    least: u64,
+    samples: u32,
+}
+
+impl Cubic {
+    pub(super) fn new(tick: u64, hystart: bool) -> Cubic {
+        let hystart = hystart.then(|| HyStart::new(Time::ZERO, 0));
+        Cubic {
+            tick,
+            last_max: 0,
+            last_cwnd: 0,
+            last_time: 0,
+            origin: 0,
+            k: 0,
+            least: u64::MAX,
+            epoch: None,
+            acked: 0,
+            reno: 0,
+            per: 0,
+            hystart,
+        }
+    }
+
+    fn ticks(&self, time: Time) -> u64 {
+        time.as_nanos() / self.tick
+    }
+
+    /// Ticks in the curve's units.
+    fn units(&self, ticks: u64) -> u64 {
+        ticks * self.tick / 1000 * UNITS / 1_000_000
+    }
+
+    /// How many acknowledgements make the window grow by one (`bictcp_update`).
+    fn update(&mut self, cwnd: u32, acked: u32, now: Time) {
+        self.acked += acked;
+        let ticks = self.ticks(now);
+        let soon = (ticks - self.last_time) * self.tick <= 1_000_000_000 / 32;
+        if self.last_cwnd == cwnd && soon && self.per > 0 {
+            return;
+        }
+        if self.epoch.is_none() || ticks != self.last_time {
+            (self.last_cwnd, self.last_time) = (cwnd, ticks);
+            self.follow_the_curve(cwnd, acked, now);
+        }
+        self.be_friendly(cwnd);
+        self.per = self.per.max(2);
+    }
+
+    fn follow_the_curve(&mut self, cwnd: u32, acked: u32, now: Time) {
+        let ticks = self.ticks(now);
+        let epoch = match self.epoch {
+            Some(epoch) => epoch,
+            None => {
+                (self.acked, self.reno) = (acked, cwnd);
+                self.origin = self.last_max.max(cwnd);
+                let below = u64::from(self.origin - cwnd);
+                self.k = if below == 0 { 0 } else { cube_root((1 << 40) / SCALE * below) };
+                let epoch = Epoch { start: ticks, at: now };
+                self.epoch = Some(epoch);
+                epoch
+            }
+        };
+        let least = if self.least == u64::MAX { 0 } else { self.least.div_ceil(self.tick) };
+        let since = self.units(ticks.saturating_sub(epoch.start) + least);
+        let off = since.abs_diff(self.k);
+        let delta = ((u128::from(SCALE) * u128::from(off).pow(3)) >> 40) as u32;
+        let target = if since < self.k { self.origin.saturating_sub(delta) } else { self.origin + delta };
+        self.per = if target > cwnd { cwnd / (target - cwnd) } else { 100 * cwnd };
+        if self.last_max == 0 {
+            // Nothing is known of the network yet: not slower than 5 % a round trip.
+            self.per = self.per.min(20);
+        }
+    }
+
+    /// Not slower than Reno would be (RFC 9438, section 4.3).
+    fn be_friendly(&mut self, cwnd: u32) {
+        let each = ((u64::from(cwnd) * FRIENDLINESS) >> 3) as u32;
+        if each > 0 {
+            self.reno += self.acked / each;
+            self.acked %= each;
+        }
+        if self.reno > cwnd {
+            self.per = self.per.min(cwnd / (self.reno - cwnd));
+        }
+    }
+}
+
+impl Controller for Cubic {
+    fn ssthresh(&mut self, window: &Window, _: u32) -> u32 {
+        let cwnd = u64::from(window.cwnd);
+        self.epoch = None;
+        // Fast convergence (RFC 9438, section 4.7).
+        let converging = window.cwnd < self.last_max;
+        self.last_max = if converging { (cwnd * (1024 + BETA) / 2048) as u32 } else { window.cwnd };
+        ((cwnd * BETA / 1024) as u32).max(2)
+    }
+
+    fn on_ack(&mut self, window: &mut Window, ack: Acked) {
+        let mut acked = ack.segments;
+        if window.in_slow_start() {
+            acked = window.slow_start(acked);
+            if acked == 0 {
+                return;
+            }
+        }
+        self.update(window.cwnd, acked, ack.now);
+        window.avoid(self.per, acked);
+    }
+
+    fn on_sample(&mut self, window: &mut Window, sample: Sample) {
+        if self.epoch.is_some_and(|epoch| sample.now.nanos_since(epoch.at) < AFTER_LOSS) {
+            return;
+        }
+        self.least = self.least.min(sample.rtt.max(1));
+        if let Some(hystart) = &mut self.hystart
+            && !hystart.found
+            && window.in_slow_start()
+        {
+            hystart.update(window, sample, self.least);
+        }
+    }
+
+    fn on_timeout(&mut self, sample: Sample) {
+        let hystart = self.hystart.is_some().then(|| HyStart::new(sample.now, sample.nxt));
+        *self = Cubic { hystart, ..Cubic::new(self.tick, false) };
+    }
+
+    fn on_pause(&mut self, nanos: u64) {
+        let ticks = nanos / self.tick;
+        if let Some(epoch) = &mut self.epoch {
+            epoch.start += ticks;
+            epoch.at = epoch.at.plus_nanos(nanos);
+        }
+    }
+}
+
+impl HyStart {
+    fn new(now: Time, nxt: u64) -> HyStart {
+        HyStart { found: false, began: now, last: now, until: nxt, least: u64::MAX, samples: 0 }
+    }
+
+    fn update(&mut self, window: &mut Window, sample: Sample, least: u64) {
+        let Sample { now, rtt, una, nxt } = sample;
+        if una > self.until {
+            *self = HyStart { samples: 0, ..HyStart::new(now, nxt) };
+        }
+        if window.cwnd < HYSTART_LOW_WINDOW {
+            return;
+        }
+        if now.nanos_since(self.last) <= TRAIN_GAP {
+            self.last = now;
+            if now.nanos_since(self.began) > (least + TRAIN_SLACK) / 2 {
+                self.leave(window);
+            }
+        }
+        self.least = self.least.min(rtt);
+        if self.samples < SAMPLES {
+            self.samples += 1;
+        } else if self.least > least + (least / 8).clamp(4_000_000, 16_000_000) {
+            self.leave(window);
+        }
+    }
+
+    fn leave(&mut self, window: &mut Window) {
+        self.found = true;
+        window.ssthresh = window.cwnd;
+    }
+}
+
+/// The largest whole number whose cube is at most `n`.
+fn cube_root(n: u64) -> u64 {
+    let mut root = 0_u64;
+    for bit in (0..22).rev() {
+        let candidate = root | 1 << bit;
+        if candidate.checked_pow(3).is_some_and(|cube| cube <= n) {
+            root = candidate;
+        }
+    }
+    root
+}

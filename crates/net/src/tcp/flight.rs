@@ -1,0 +1,304 @@
+//! What has been sent and is not acknowledged, segment by segment.
+
+use super::segment::Segment;
+use loadstone_units::Time;
+use std::collections::VecDeque;
+use std::ops::Range;
+
+/// A segment that has been sent and is not acknowledged in order.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sent {
+    pub(super) start: u64,
+    pub(super) end: u64,
+    /// Whether the last number is the FIN.
+    pub(super) fin: bool,
+    /// When it was last sent.
+    pub(super) at: Time,
+    /// The other end has it.
+    pub(super) sacked: bool,
+    /// It counts as lost, its first or its last transmission.
+    pub(super) lost: bool,
+    /// A retransmission counts as being on its way.
+    pub(super) again: bool,
+    /// It has been sent more than once.
+    pub(super) repeated: bool,
+    /// What had been delivered when it was last sent: for samples of the rate of delivery.
+    pub(super) stamp: Stamp,
+}
+
+/// How far delivery had come when a segment was sent (`tcp_rate_skb_sent` of Linux).
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Stamp {
+    /// Segments delivered until then.
+    pub(super) delivered: u64,
+    /// When the last of those was.
+    pub(super) delivered_at: Time,
+    /// When the segment was sent whose delivery began this flight's measurement.
+    pub(super) first_sent: Time,
+    /// There was less to send than would have been allowed.
+    pub(super) app_limited: bool,
+}
+
+/// What an acknowledgement has brought.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct News {
+    /// Segments that are known to be delivered, and were not before.
+    pub(super) delivered: u32,
+    /// Bytes that it acknowledges in order, or by SACK, and that were not before.
+    pub(super) bytes: u64,
+    /// It acknowledges more in order.
+    pub(super) advanced: bool,
+    /// It brings news by SACK.
+    pub(super) sacked: bool,
+    /// Something sent only once and before the last loss has been delivered: what makes a timeout
+    /// spurious.
+    pub(super) original: bool,
+    /// Something is acknowledged of which a retransmission was on its way.
+    pub(super) again: bool,
+    /// Something that was sent again counts as lost again.
+    pub(super) lost_again: bool,
+    /// When the first and the last were sent of those that are newly acknowledged in order and were
+    /// sent only once.
+    pub(super) acked: Option<(Time, Time)>,
+    /// The same of those newly acknowledged by SACK.
+    pub(super) sacked_times: Option<(Time, Time)>,
+    /// Of all that is newly delivered the one last sent: of those sent once, and of those sent again.
+    pub(super) latest: [Option<Sent>; 2],
+    /// The first number of what was sent once and has arrived after something sent later.
+    pub(super) reordered_from: Option<u64>,
+}
+
+impl News {
+    fn deliver(&mut self, sent: Sent) {
+        self.delivered += 1;
+        self.bytes += sent.end - sent.start;
+        let latest = &mut self.latest[usize::from(sent.repeated)];
+        if latest.is_none_or(|last| (last.at, last.end) <= (sent.at, sent.end)) {
+            *latest = Some(sent);
+        }
+    }
+}
+
+/// All segments that have been sent and are not acknowledged in order, in that order.
+#[derive(Debug, Default)]
+pub(super) struct Flight {
+    sent: VecDeque<Sent>,
+    sacked: u32,
+    lost: u32,
+    again: u32,
+    /// The number after the highest that was ever SACKed.
+    highest: u64,
+    /// The SACK blocks of the last acknowledgement, whose segments are marked.
+    known: [Range<u64>; 3],
+    /// What lies below has been judged by what is SACKed above it.
+    judged: u64,
+    /// Where to look for the next lost segment: there is none before this place.
+    hint: usize,
+}
+
+impl Flight {
+    /// Segments outstanding.
+    pub(super) fn len(&self) -> u32 {
+        self.sent.len() as u32
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.sent.is_empty()
+    }
+
+    /// Segments on their way: those outstanding that are neither delivered nor lost, and
+    /// retransmissions.
+    #[inline]
+    pub(super) fn on_their_way(&self) -> u32 {
+        self.len() - self.sacked - self.lost + self.again
+    }
+
+    pub(super) fn sacked(&self) -> u32 {
+        self.sacked
+    }
+
+    pub(super) fn lost(&self) -> u32 {
+        self.lost
+    }
+
+    /// Retransmissions on their way.
+    pub(super) fn again(&self) -> u32 {
+        self.again
+    }
+
+    /// The number after the highest that was SACKed.
+    pub(super) fn highest(&self) -> u64 {
+        self.highest
+    }
+
+    pub(super) fn get(&self, place: usize) -> &Sent {
+        &self.sent[place]
+    }
+
+    pub(super) fn first(&self) -> Option<&Sent> {
+        self.sent.front()
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Sent> {
+        self.sent.iter()
+    }
+
+    /// A segment is sent for the first time.
+    pub(super) fn push(&mut self, sent: Sent) {
+        self.sent.push_back(sent);
+    }
+
+    /// The segment at `place` is sent again.
+    pub(super) fn resend(&mut self, place: usize, now: Time, stamp: Stamp) -> Sent {
+        let sent = &mut self.sent[place];
+        self.again += u32::from(!sent.again);
+        (sent.again, sent.repeated, sent.at, sent.stamp) = (true, true, now, stamp);
+        *sent
+    }
+
+    /// The place of the next segment that is lost and not on its way again.
+    pub(super) fn next_lost(&mut self) -> Option<usize> {
+        if self.lost == 0 {
+            return None;
+        }
+        let found = self.sent.iter().skip(self.hint).position(|sent| sent.lost && !sent.again);
+        self.hint = found.map_or(self.hint, |at| at + self.hint);
+        found.map(|_| self.hint)
+    }
+
+    /// The place of the first segment from `from` on, before `end`, that has neither arrived nor been
+    /// sent again.
+    pub(super) fn next_missing(&self, from: u64, end: u64) -> Option<usize> {
+        let missing = |sent: &Sent| !sent.sacked && !sent.again && sent.start >= from && sent.end <= end;
+        self.sent.iter().position(missing)
+    }
+
+    /// The segment at `place` counts as lost; whether that is a retransmission.
+    pub(super) fn lose(&mut self, place: usize) -> bool {
+        let sent = &mut self.sent[place];
+        if sent.sacked {
+            return false;
+        }
+        self.hint = self.hint.min(place);
+        if !sent.lost {
+            sent.lost = true;
+            self.lost += 1;
+            return false;
+        }
+        self.again -= u32::from(sent.again);
+        std::mem::take(&mut sent.again)
+    }
+
+    /// What has `count` SACKed segments above it counts as lost (RFC 6675, IsLost).
+    pub(super) fn lose_below(&mut self, count: u32) {
+        if self.sacked < count {
+            return;
+        }
+        let sacked = self.sent.iter().enumerate().rev().filter(|(_, sent)| sent.sacked);
+        let Some((edge, _)) = sacked.take(count as usize).last() else { return };
+        let judged = self.sent.partition_point(|sent| sent.start < self.judged);
+        self.judged = self.sent[edge].start;
+        for place in judged..edge {
+            if !self.sent[place].lost {
+                self.lose(place);
+            }
+        }
+    }
+
+    /// Whether nothing is SACKed, lost or sent again.
+    pub(super) fn is_clean(&self) -> bool {
+        self.sacked + self.lost == 0 && !self.has_repeated()
+    }
+
+    /// Whether something outstanding was sent again, as far as the first segment and those under way
+    /// tell.
+    pub(super) fn has_repeated(&self) -> bool {
+        self.again > 0 || self.first().is_some_and(|sent| sent.repeated)
+    }
+
+    /// Nothing counts as lost any longer.
+    pub(super) fn forgive(&mut self) {
+        self.sent.iter_mut().for_each(|sent| sent.lost = false);
+        self.lost = 0;
+    }
+
+    /// Takes note of what `segment` acknowledges. `high` is the number up to which things were sent
+    /// before the last loss.
+    pub(super) fn handle_ack(&mut self, segment: &Segment, high: u64) -> News {
+        let mut news = News::default();
+        let una = self.first().map_or(segment.ack, |sent| sent.start);
+        self.note_sacks(segment, high, &mut news);
+        while let Some(sent) = self.sent.front().copied().filter(|sent| sent.end <= segment.ack) {
+            self.sent.pop_front();
+            self.hint = self.hint.saturating_sub(1);
+            self.retire(sent, high, &mut news);
+        }
+        news.advanced = segment.ack > una;
+        news
+    }
+
+    /// A segment has been acknowledged in order.
+    fn retire(&mut self, sent: Sent, high: u64, news: &mut News) {
+        self.again -= u32::from(sent.again);
+        self.lost -= u32::from(sent.lost);
+        self.sacked -= u32::from(sent.sacked);
+        if sent.repeated {
+            news.again = true;
+        } else if !sent.sacked {
+            news.original |= sent.end <= high;
+            news.acked = Some((news.acked.map_or(sent.at, |(first, _)| first), sent.at));
+        }
+        if !sent.sacked {
+            news.deliver(sent);
+        }
+    }
+
+    /// Marks what the SACK blocks report. Blocks that the acknowledgement before had as well are known.
+    fn note_sacks(&mut self, segment: &Segment, high: u64, news: &mut News) {
+        if segment.sacks.is_empty() {
+            return;
+        }
+        let mut blocks: [Range<u64>; 3] = [0..0, 0..0, 0..0];
+        for (place, block) in blocks.iter_mut().zip(segment.sacks.iter(segment.ack)) {
+            *place = block;
+        }
+        for block in &blocks {
+            let mut from = block.start;
+            // The known part is left out; most often a block has grown at its end.
+            if let Some(known) = self.known.iter().find(|known| known.start <= from && from < known.end) {
+                from = known.end;
+            }
+            if from < block.end {
+                self.mark(from..block.end, high, news);
+            }
+        }
+        self.known = blocks;
+    }
+
+    fn mark(&mut self, block: Range<u64>, high: u64, news: &mut News) {
+        let begin = self.sent.partition_point(|sent| sent.start < block.start);
+        let highest = self.highest;
+        for sent in self.sent.range_mut(begin..).take_while(|sent| sent.end <= block.end) {
+            if sent.sacked {
+                continue;
+            }
+            if sent.lost {
+                self.lost -= 1;
+                self.again -= u32::from(sent.again);
+                (sent.lost, sent.again) = (false, false);
+            }
+            if !sent.repeated {
+                news.original |= sent.end <= high;
+                news.sacked_times = Some((news.sacked_times.map_or(sent.at, |(first, _)| first), sent.at));
+                if sent.start < highest {
+                    news.reordered_from = Some(news.reordered_from.map_or(sent.start, |from| from.min(sent.start)));
+                }
+            }
+            sent.sacked = true;
+            self.sacked += 1;
+            self.highest = self.highest.max(sent.end);
+            news.sacked = true;
+            news.deliver(*sent);
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! Which segments count as lost, judged by time (RFC 8985).
+//!
+//! A segment is lost when one that was sent sufficiently later has been delivered. "Sufficiently" is
+//! nothing at all as long as the network has not been seen to change the order of packets and three
+//! segments are SACKed or a recovery is under way; else a quarter of the smallest round trip.
+
+use super::flight::{Flight, News, Sent};
+use super::rtt::Rtt;
+use loadstone_units::Time;
+
+/// RFC 8985, section 4: as many SACKed segments as three duplicate acknowledgements.
+pub(super) const DUP_THRESH: u32 = 3;
+/// Linux's `tcp_max_reordering`, in segments.
+const MOST_REORDERING: u32 = 300;
+
+/// What is known of the order in which segments arrive.
+#[derive(Debug)]
+pub(super) struct Rack {
+    /// When the latest segment was sent that has been delivered, and its end.
+    latest: (Time, u64),
+    /// The round trip of that segment, in nanoseconds.
+    rtt: u64,
+    /// Something has been delivered since losses were last looked for.
+    advanced: bool,
+    /// By how many segments packets are known to be out of order.
+    reordering: u32,
+    /// Whether they have ever been out of order.
+    reordered: bool,
+}
+
+impl Rack {
+    pub(super) fn new() -> Rack {
+        Rack { latest: (Time::ZERO, 0), rtt: 0, advanced: false, reordering: DUP_THRESH, reordered: false }
+    }
+
+    /// RFC 8985, section 6.2, steps 1 to 3.
+    pub(super) fn handle_news(&mut self, now: Time, news: &News, rtt: &Rtt, highest: u64, mss: u32) {
+        if let Some(from) = news.reordered_from {
+            let by = highest.saturating_sub(from).div_ceil(u64::from(mss)) as u32;
+            self.reordering = self.reordering.max(by.min(MOST_REORDERING));
+            self.reordered = true;
+        }
+        for sent in news.latest.iter().flatten() {
+            self.advance(now, sent, rtt.least());
+        }
+    }
+
+    fn advance(&mut self, now: Time, sent: &Sent, least: u64) {
+        let took = now.nanos_since(sent.at);
+        // > If the RACK.segment.rtt is less than RACK.min_RTT, the ACK is likely for the original.
+        if took < least && sent.repeated {
+            return;
+        }
+        (self.advanced, self.rtt) = (true, took);
+        self.latest = self.latest.max((sent.at, sent.end));
+    }
+
+    /// An undone reduction makes it look again.
+    pub(super) fn look_again(&mut self) {
+        self.advanced = true;
+    }
+
+    /// Whether packets are out of order by more than three.
+    pub(super) fn is_reordering(&self) -> bool {
+        self.reordering > DUP_THRESH
+    }
+
+    /// How long a segment may be late, in nanoseconds (section 6.2, step 4).
+    fn window(&self, flight: &Flight, recovering: bool, rtt: &Rtt) -> u64 {
+        if !self.reordered && (recovering || flight.sacked() >= self.reordering) {
+            return 0;
+        }
+        (rtt.least() / 4).min(rtt.smoothed())
+    }
+
+    /// Marks what counts as lost (section 6.2, step 5). Gives whether a retransmission was among it,
+    /// and how long to wait until more may count as lost, in nanoseconds, if there is any.
+    pub(super) fn detect(
+        &mut self,
+        now: Time,
+        flight: &mut Flight,
+        recovering: bool,
+        rtt: &Rtt,
+    ) -> (bool, Option<u64>) {
+        if !std::mem::take(&mut self.advanced) {
+            return (false, None);
+        }
+        self.mark(now, flight, recovering, rtt)
+    }
+
+    /// The time to wait has passed.
+    pub(super) fn mark(&mut self, now: Time, flight: &mut Flight, recovering: bool, rtt: &Rtt) -> (bool, Option<u64>) {
+        let window = self.window(flight, recovering, rtt);
+        let (mut again, mut wait) = (false, None);
+        for place in 0..flight.len() as usize {
+            let sent = flight.get(place);
+            if (sent.at, sent.end) >= self.latest {
+                // What comes after one that was sent once was sent later still.
+                if sent.repeated { continue } else { break }
+            }
+            if sent.sacked || (sent.lost && !sent.again) {
+                continue;
+            }
+            let waited = now.nanos_since(sent.at);
+            if waited >= self.rtt + window {
+                again |= flight.lose(place);
+            } else {
+                wait = wait.max(Some(self.rtt + window - waited));
+            }
+        }
+        (again, wait)
+    }
+
+    /// Whether a segment was sent so recently that a retransmission timeout says nothing of it.
+    pub(super) fn is_recent(&self, now: Time, sent: &Sent) -> bool {
+        now.nanos_since(sent.at) < self.rtt
+    }
+}

@@ -1,0 +1,113 @@
+//! The receive buffer, and the window that it is worth.
+
+use crate::tcp::rules::Rules;
+use crate::tcp::segment::Segment;
+use loadstone_units::Time;
+
+/// A receive buffer at the beginning, in bytes (the middle value of `tcp_rmem`).
+const INITIAL_BUFFER: u64 = 131_072;
+/// The largest window of a SYN: 44 segments of 1460 bytes.
+const FIRST_WINDOW: u64 = 64_240;
+/// What a full segment takes of the buffer.
+const TRUESIZE: u64 = 2304;
+/// What is copied in a round trip before the first measurement, in segments.
+const FIRST_ROUND: u64 = 10;
+
+/// The receive window: fixed, or growing as Linux lets it. The program reads what comes at once.
+#[derive(Debug)]
+pub(super) struct Buffer {
+    /// What is announced, in bytes (`rcv_ssthresh`).
+    window: u64,
+    tuning: Option<Tuning>,
+}
+
+#[derive(Debug)]
+struct Tuning {
+    mss: u64,
+    /// The buffer, and its greatest size (`sk_rcvbuf`, the last value of `tcp_rmem`).
+    buffer: u64,
+    most: u64,
+    /// The window that the buffer is worth (`window_clamp`).
+    clamp: u64,
+    /// Bytes read in the last round trip, and since this one began (`rcvq_space`).
+    round: u64,
+    copied: u64,
+    began: Time,
+    /// The round trip that timestamps tell, in ns.
+    rtt: u64,
+}
+
+impl Buffer {
+    pub(super) fn new(rules: &Rules) -> Buffer {
+        let most = rules.constants.receive_window;
+        if !rules.window_tuning {
+            return Buffer { window: most, tuning: None };
+        }
+        let mss = u64::from(rules.constants.mss);
+        let tuning = Tuning {
+            mss,
+            buffer: INITIAL_BUFFER,
+            most: space(most),
+            clamp: INITIAL_BUFFER / 2 - mss,
+            round: FIRST_ROUND * mss,
+            copied: 0,
+            began: Time::ZERO,
+            rtt: 0,
+        };
+        Buffer { window: FIRST_WINDOW.min(most), tuning: Some(tuning) }
+    }
+
+    /// What is announced, in bytes.
+    pub(super) fn window(&self) -> u32 {
+        u32::try_from(self.window).unwrap_or(u32::MAX)
+    }
+
+    /// A segment has come and `content` bytes are read. Gives whether the window grew.
+    pub(super) fn handle_data(&mut self, now: Time, segment: &Segment, content: u64, rtt: u64) -> bool {
+        let Some(tuning) = &mut self.tuning else { return false };
+        if u64::from(segment.len) >= tuning.mss {
+            tuning.clamp = worth(tuning.buffer);
+            tuning.rtt = now.nanos_since(segment.echo.min(now)).max(1);
+        }
+        tuning.measure(now, content, if tuning.rtt > 0 { tuning.rtt } else { rtt });
+        // `tcp_grow_window`: only what is not mostly overhead makes it grow.
+        if segment.len < 128 || self.window >= tuning.clamp {
+            return false;
+        }
+        let step = if worth(TRUESIZE) <= u64::from(segment.len) { 2 * tuning.mss } else { 2 * u64::from(segment.len) };
+        self.window = (self.window + step).min(tuning.clamp);
+        true
+    }
+}
+
+impl Tuning {
+    /// The buffer follows what is read in a round trip (`tcp_rcv_space_adjust`).
+    fn measure(&mut self, now: Time, content: u64, rtt: u64) {
+        self.copied += content;
+        if rtt == 0 || now.nanos_since(self.began) < rtt {
+            return;
+        }
+        if self.copied > self.round {
+            // It is one round trip late, and the other end may double its rate once more.
+            let twice = 2 * self.copied;
+            let window = twice + 2 * (twice * (self.copied - self.round) / self.round);
+            self.round = self.copied;
+            let buffer = space(window).min(self.most);
+            if buffer > self.buffer {
+                self.buffer = buffer;
+                self.clamp = worth(buffer);
+            }
+        }
+        (self.copied, self.began) = (0, now);
+    }
+}
+
+/// The window that a buffer of `bytes` is worth, full segments being in it.
+fn worth(bytes: u64) -> u64 {
+    bytes * 1448 / TRUESIZE
+}
+
+/// The buffer that a window of `bytes` needs.
+fn space(bytes: u64) -> u64 {
+    bytes * TRUESIZE / 1448
+}

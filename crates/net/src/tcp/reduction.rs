@@ -1,0 +1,59 @@
+//! How the window shrinks while losses are being repaired.
+
+/// Proportional rate reduction (RFC 6937, RFC 9937): the flight shrinks to the new window in step
+/// with what is delivered, instead of pausing and then bursting. In segments.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Reduction {
+    /// The window before (RecoverFS, as Linux has it).
+    prior: u32,
+    /// Delivered during the reduction (prr_delivered).
+    delivered: u32,
+    /// Sent during the reduction (prr_out).
+    out: u32,
+}
+
+/// What is sent where the flight has fallen below the new window.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Bound {
+    /// As many segments as are delivered: the conservative reduction bound.
+    Conservative,
+    /// One more for each acknowledgement that goes on and finds nothing lost: slow start (Linux since 4.3).
+    SlowStart,
+    /// Every second one, without counting what was lost: Linux before 3.2 (`tcp_cwnd_down`).
+    Halving,
+}
+
+impl Reduction {
+    /// A reduction of the window `prior` begins.
+    pub(super) fn new(prior: u32) -> Reduction {
+        Reduction { prior: prior.max(1), delivered: 0, out: 0 }
+    }
+
+    /// The window after an acknowledgement that delivered `delivered` segments: `flight` are on their
+    /// way, and `ssthresh` shall be. `smooth` if it goes on in order and finds nothing lost.
+    pub(super) fn window(&mut self, bound: Bound, delivered: u32, flight: u32, ssthresh: u32, smooth: bool) -> u32 {
+        self.delivered += delivered;
+        let due = match bound {
+            _ if flight > ssthresh => {
+                // > sndcnt = CEIL(prr_delivered * ssthresh / RecoverFS) - prr_out
+                let share = u64::from(self.delivered) * u64::from(ssthresh);
+                (share.div_ceil(u64::from(self.prior)) as u32).saturating_sub(self.out)
+            }
+            Bound::Conservative | Bound::Halving => {
+                // > limit = prr_delivered - prr_out
+                (ssthresh - flight).min(self.delivered.saturating_sub(self.out))
+            }
+            Bound::SlowStart => {
+                // > limit = MAX(prr_delivered - prr_out, DeliveredData) + MSS
+                let limit = self.delivered.saturating_sub(self.out).max(delivered) + u32::from(smooth);
+                (ssthresh - flight).min(limit)
+            }
+        };
+        // The first retransmission goes out whatever the window says.
+        flight + due.max(u32::from(self.out == 0))
+    }
+
+    pub(super) fn handle_sent(&mut self) {
+        self.out += 1;
+    }
+}

@@ -1,0 +1,179 @@
+//! What a profile stands for: its constants, and which mechanisms it has.
+
+use super::config::{Config, Profile};
+use super::reduction::Bound;
+use std::time::Duration;
+
+/// What a profile stands for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rules {
+    pub(super) constants: Constants,
+    /// How losses are noticed.
+    pub(super) detection: Detection,
+    /// How the window shrinks.
+    pub(super) bound: Bound,
+    /// What an acknowledgement is worth to the window.
+    pub(super) counting: Counting,
+    /// What a pause does to the window.
+    pub(super) restart: Restart,
+    /// Tail loss probes (RFC 8985, section 7).
+    pub(super) probes: bool,
+    /// Forward RTO recovery (RFC 5682).
+    pub(super) frto: bool,
+    /// A reduction is taken back that proves needless (RFC 4015, by timestamps and D-SACK).
+    pub(super) undo: bool,
+    /// CUBIC leaves slow start early.
+    pub(super) hystart: bool,
+    /// A window that is not used shrinks (RFC 7661's forerunner, `tcp_cwnd_application_limited`).
+    pub(super) shrinks_unused: bool,
+    /// A loss halves what is outstanding, not the window.
+    pub(super) halves_the_flight: bool,
+    /// The clock of the kernel's timers and of its CUBIC, in ns to a tick; `None`: exact time.
+    pub(super) tick: Option<u64>,
+    /// Acknowledgements at once while the receive window grows, and for the first segments.
+    pub(super) quick_acks: bool,
+    /// The receive window grows with what is read.
+    pub(super) window_tuning: bool,
+}
+
+/// How losses are noticed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Detection {
+    /// By three SACKed segments above (RFC 6675).
+    Count,
+    /// By time (RFC 8985).
+    Time,
+}
+
+/// What an acknowledgement is worth to the window.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Counting {
+    /// Its bytes, in slow start at most two segments of them (RFC 3465).
+    Bytes,
+    /// Its segments.
+    Segments,
+}
+
+/// What a pause longer than the retransmission timeout does to the window.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Restart {
+    /// It is the initial one again (RFC 5681, section 4.1).
+    Initial,
+    /// It is halved for each timeout, down to the initial one (`tcp_cwnd_restart`).
+    Halving,
+    /// Nothing.
+    Never,
+}
+
+/// The constants of a profile.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Constants {
+    /// Bytes of data in a full segment.
+    pub(super) mss: u32,
+    /// The retransmission timeout before any measurement, also that of a SYN.
+    pub(super) rto_initial: Duration,
+    /// The smallest retransmission timeout.
+    pub(super) rto_min: Duration,
+    /// Whether it is what a timeout adds to the round trip, at least, instead of its least value.
+    pub(super) adds_least_timeout: bool,
+    /// The largest retransmission timeout.
+    pub(super) rto_max: Duration,
+    /// How long an acknowledgement may be delayed.
+    pub(super) delayed_ack: Duration,
+    /// The largest receive window in bytes.
+    pub(super) receive_window: u64,
+    /// What may be written beyond what has been sent, in bytes.
+    pub(super) notsent_lowat: u64,
+    /// How often a SYN is sent again before the connection is given up.
+    pub(super) syn_retries: u32,
+    /// How often in a row the timer may expire before the connection is given up.
+    pub(super) retries: u32,
+}
+
+impl Rules {
+    pub(super) fn of(config: &Config) -> Rules {
+        let mut rules = match config.profile {
+            Profile::Textbook => TEXTBOOK,
+            Profile::Linux6 => LINUX_6,
+        };
+        let constants = &mut rules.constants;
+        if let Some(bytes) = config.notsent_lowat {
+            constants.notsent_lowat = bytes.get().into();
+        }
+        if let Some(bytes) = config.receive_window {
+            constants.receive_window = bytes.get().into();
+        }
+        rules
+    }
+
+    /// How long a timer takes that is set for `wait` ns: in ticks, and on average half as much longer
+    /// as its place in the kernel's timer wheel is coarse.
+    pub(super) fn timer(&self, wait: u64) -> u64 {
+        let Some(tick) = self.tick else { return wait };
+        let ticks = wait.div_ceil(tick);
+        let coarse = match ticks {
+            0..63 => 1,
+            63..504 => 8,
+            _ => 64,
+        };
+        ticks * tick + coarse * tick / 2
+    }
+}
+
+const TEXTBOOK: Rules = Rules {
+    constants: Constants {
+        // 1500 bytes less 20 for IP, 20 for TCP, 12 for the timestamps.
+        mss: 1448,
+        // RFC 6298, (2.1), (2.4), (2.5).
+        rto_initial: Duration::from_secs(1),
+        rto_min: Duration::from_secs(1),
+        adds_least_timeout: false,
+        rto_max: Duration::from_secs(60),
+        // RFC 9293, section 3.8.6.3, allows up to 500 ms; systems use 40 ms or more.
+        delayed_ack: Duration::from_millis(40),
+        receive_window: 6 * 1024 * 1024,
+        notsent_lowat: 16 * 1024,
+        // Linux's tcp_syn_retries and tcp_retries2: the RFCs give times only.
+        syn_retries: 6,
+        retries: 15,
+    },
+    detection: Detection::Count,
+    bound: Bound::Conservative,
+    counting: Counting::Bytes,
+    restart: Restart::Initial,
+    probes: false,
+    frto: false,
+    undo: false,
+    hystart: false,
+    shrinks_unused: false,
+    halves_the_flight: true,
+    tick: None,
+    quick_acks: false,
+    window_tuning: false,
+};
+
+const LINUX_6: Rules = Rules {
+    constants: Constants {
+        // TCP_RTO_MIN, TCP_RTO_MAX.
+        rto_min: Duration::from_millis(200),
+        adds_least_timeout: true,
+        rto_max: Duration::from_secs(120),
+        // TCP_DELACK_MIN.
+        delayed_ack: Duration::from_millis(40),
+        ..TEXTBOOK.constants
+    },
+    detection: Detection::Time,
+    bound: Bound::SlowStart,
+    counting: Counting::Segments,
+    restart: Restart::Halving,
+    probes: true,
+    frto: true,
+    undo: true,
+    hystart: true,
+    shrinks_unused: true,
+    halves_the_flight: false,
+    // CONFIG_HZ=250, as Debian has it.
+    tick: Some(4_000_000),
+    quick_acks: true,
+    window_tuning: true,
+};

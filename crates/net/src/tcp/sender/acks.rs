@@ -1,0 +1,310 @@
+//! What an acknowledgement means for the sender.
+//!
+//! ```text
+//!            SACKs                 a loss counts as such
+//!   Open ───────────> Disorder ───────────────────────────> Recovery
+//!    ^ <───────────── (all in order)                           │
+//!    │                                                         │ all sent before is acknowledged,
+//!    │ <───────────────────────────────────────────────────────┘ or nothing was lost after all
+//!    │
+//!    └─────────────── Loss <─────── the retransmission timer expires, from anywhere
+//! ```
+
+use super::{Alarm, Phase, Sender};
+use crate::tcp::congestion::{Acked, Sample};
+use crate::tcp::flight::News;
+use crate::tcp::rack::DUP_THRESH;
+use crate::tcp::reduction::{Bound, Reduction};
+use crate::tcp::rtt::Reached;
+use crate::tcp::rules::{Counting, Detection};
+use crate::tcp::segment::Segment;
+use loadstone_units::Time;
+
+impl Sender {
+    /// An acknowledgement.
+    pub(in crate::tcp) fn handle_ack(&mut self, now: Time, segment: &Segment) {
+        if segment.ack > self.nxt || segment.ack < self.una {
+            return;
+        }
+        let edge = segment.ack + u64::from(segment.window);
+        let is_pure = segment.len == 0 && edge <= self.edge && segment.ack == self.una && segment.sacks.is_empty();
+        self.edge = self.edge.max(edge);
+        if segment.ack == self.una && segment.sacks.is_empty() && segment.duplicate == 0 {
+            // Data that came the other way, or a window: it says nothing about what is sent here.
+            if self.probe.is_some() {
+                self.settle_probe(segment.ack, 0, is_pure);
+            }
+            return;
+        }
+        let lost_before = self.flight.lost();
+        let mut news = self.flight.handle_ack(segment, self.high);
+        self.una = segment.ack;
+        if news.advanced {
+            self.timeouts = 0;
+        }
+        if segment.duplicate > 0 {
+            self.undo.note_duplicate(segment.duplicate);
+        }
+        self.sample(now, segment, &news);
+        self.rack.handle_news(now, &news, &self.rtt, self.flight.highest(), self.rules.constants.mss);
+        if self.settle_probe(segment.ack, segment.duplicate, is_pure) {
+            self.reduce_for_a_probe();
+        }
+        let is_dubious = self.phase != Phase::Open || news.sacked || segment.duplicate > 0 || !self.flight.is_clean();
+        if is_dubious {
+            self.judge(now, segment, &mut news);
+        }
+        if news.advanced {
+            self.restart_timer(now);
+        }
+        let lost = self.flight.lost() > lost_before;
+        if self.phase == Phase::Recovery {
+            self.shrink(news.delivered, news.advanced && !lost);
+        } else if news.advanced || (self.rack.is_reordering() && news.delivered > 0) {
+            self.grow(now, &news);
+        }
+    }
+
+    /// What it says of the round trip.
+    fn sample(&mut self, now: Time, segment: &Segment, news: &News) {
+        let reached = Reached { una: self.una, nxt: self.nxt };
+        // With something that was sent again the rest may have waited for that.
+        let acked = news.acked.filter(|_| !news.again);
+        let Some((first, last)) = acked.or(news.sacked_times) else {
+            if news.advanced && segment.echo != Time::NEVER {
+                // Only what was sent again: the timestamp says which transmission (RFC 7323, section 4.1).
+                self.rtt.on_sample(now.nanos_since(segment.echo), reached);
+            }
+            return;
+        };
+        self.rtt.on_sample(now.nanos_since(first), reached);
+        let rtt = now.nanos_since(last);
+        self.rtt.note_least(rtt);
+        let (una, nxt) = (self.una, self.nxt);
+        self.controller.on_sample(&mut self.window, Sample { now, rtt, una, nxt });
+    }
+
+    fn restart_timer(&mut self, now: Time) {
+        if self.probe_may_be_set() {
+            self.set_probe_alarm(now, true);
+        } else if !(self.alarm.0 == Alarm::Reorder && self.alarm.1 < Time::NEVER) || self.flight.is_empty() {
+            self.alarm.0 = Alarm::Retransmit;
+            self.rearm(now);
+        }
+    }
+
+    /// Where the repair of losses stands after it.
+    fn judge(&mut self, now: Time, segment: &Segment, news: &mut News) {
+        if self.phase == Phase::Open {
+            self.undo.forget_retransmissions();
+        } else if self.phase == Phase::Recovery && self.una >= self.high {
+            self.leave_recovery(segment);
+        }
+        match self.phase {
+            Phase::Recovery => {
+                if news.advanced {
+                    self.undo_partially(segment);
+                }
+                self.undo_by_duplicates();
+                self.detect(now, news);
+                if self.phase == Phase::Recovery {
+                    return;
+                }
+            }
+            Phase::Loss => {
+                self.handle_loss(segment, news);
+                self.detect(now, news);
+                if self.phase != Phase::Open && !news.lost_again {
+                    return;
+                }
+            }
+            Phase::Open | Phase::Disorder => {
+                self.undo_by_duplicates();
+                self.detect(now, news);
+            }
+        }
+        if self.flight.lost() == 0 {
+            self.try_to_open();
+        } else {
+            self.enter_recovery();
+        }
+    }
+
+    /// Marks what counts as lost.
+    fn detect(&mut self, now: Time, news: &mut News) {
+        match self.rules.detection {
+            Detection::Count => self.flight.lose_below(DUP_THRESH),
+            Detection::Time => {
+                let recovering = self.phase >= Phase::Recovery;
+                let (again, wait) = self.rack.detect(now, &mut self.flight, recovering, &self.rtt);
+                news.lost_again |= again;
+                if let Some(wait) = wait {
+                    let wait = (wait + self.rules.tick.map_or(0, |tick| 2 * tick)).min(self.timeout());
+                    self.set_alarm(Alarm::Reorder, now, wait);
+                }
+            }
+        }
+    }
+
+    /// Nothing counts as lost.
+    fn try_to_open(&mut self) {
+        if !self.flight.has_repeated() {
+            self.undo.forget_retransmissions();
+        }
+        let phase = if self.flight.is_clean() { Phase::Open } else { Phase::Disorder };
+        if phase != self.phase {
+            (self.phase, self.high) = (phase, self.nxt);
+        }
+    }
+
+    /// Segments outstanding, without those sent on the first SACKs.
+    ///
+    /// > When [RFC3042] is in use, additional data sent in limited transmit MUST NOT be included in
+    /// > this calculation. (RFC 5681, section 3.2)
+    pub(super) fn flight_size(&self) -> u32 {
+        match self.phase {
+            Phase::Disorder => self.flight.iter().take_while(|sent| sent.end <= self.high).count() as u32,
+            _ => self.flight.len(),
+        }
+    }
+
+    /// RFC 6675, section 5, step (4), and RFC 6937.
+    pub(super) fn enter_recovery(&mut self) {
+        self.undo.begin(self.una, self.flight.again(), &self.window);
+        self.begin_reduction();
+        self.phase = Phase::Recovery;
+        (self.high_rxt, self.rescued) = (self.una, false);
+    }
+
+    fn begin_reduction(&mut self) {
+        let flight = self.flight_size();
+        let prior = if self.rules.bound == Bound::Conservative { self.flight.len() } else { self.window.cwnd };
+        self.window.ssthresh = self.controller.ssthresh(&self.window, flight);
+        self.window.count = 0;
+        self.reduction = Reduction::new(prior);
+        self.high = self.nxt;
+        self.probe = None;
+    }
+
+    /// A probe has repaired a loss of the tail: the window is reduced as if it had been noticed.
+    fn reduce_for_a_probe(&mut self) {
+        self.begin_reduction();
+        self.window.cwnd = self.window.ssthresh;
+        self.try_to_open();
+    }
+
+    /// The window during a reduction.
+    pub(super) fn shrink(&mut self, delivered: u32, smooth: bool) {
+        if delivered > 0 {
+            let (flight, ssthresh) = (self.flight.on_their_way(), self.window.ssthresh);
+            self.window.cwnd = self.reduction.window(self.rules.bound, delivered, flight, ssthresh, smooth);
+        }
+    }
+
+    /// Lets the window grow by what has been delivered.
+    fn grow(&mut self, now: Time, news: &News) {
+        if !self.is_limited() {
+            return;
+        }
+        let segments = match self.rules.counting {
+            Counting::Segments => news.delivered,
+            Counting::Bytes => self.count_bytes(news.bytes),
+        };
+        if segments > 0 {
+            let rtt = self.rtt.smoothed();
+            self.controller.on_ack(&mut self.window, Acked { now, segments, rtt });
+        }
+    }
+
+    /// RFC 3465, sections 2.2 and 2.3: in slow start two segments an acknowledgement at most, and one
+    /// after a timeout.
+    fn count_bytes(&mut self, bytes: u64) -> u32 {
+        let mss = u64::from(self.rules.constants.mss);
+        let most = match self.phase {
+            _ if !self.window.in_slow_start() => u64::MAX,
+            Phase::Loss => mss,
+            _ => 2 * mss,
+        };
+        self.credit += bytes.min(most);
+        let segments = self.credit / mss;
+        self.credit %= mss;
+        segments as u32
+    }
+
+    /// Everything sent before the recovery began is acknowledged.
+    fn leave_recovery(&mut self, segment: &Segment) {
+        if self.rules.undo && self.undo.may_undo(segment) {
+            self.take_back(false);
+        } else if self.phase == Phase::Recovery && self.undo.has_marker() {
+            self.window.cwnd = self.window.ssthresh;
+        }
+        self.phase = Phase::Open;
+        self.try_to_open();
+    }
+
+    /// The window was reduced for nothing.
+    fn take_back(&mut self, forgive: bool) {
+        if forgive {
+            self.flight.forgive();
+        }
+        self.undo.undo(&mut self.window);
+        self.rack.look_again();
+    }
+
+    /// A hole was filled by what was late, not by a retransmission.
+    fn undo_partially(&mut self, segment: &Segment) {
+        let late = self.undo.has_marker() && self.undo.was_delayed(segment);
+        if self.rules.undo && late && self.flight.again() == 0 {
+            self.take_back(true);
+            self.phase = Phase::Open;
+            self.try_to_open();
+        }
+    }
+
+    /// D-SACKs say that nothing was lost.
+    fn undo_by_duplicates(&mut self) {
+        if self.rules.undo && self.undo.was_all_needless() {
+            self.take_back(false);
+            if self.phase == Phase::Recovery {
+                self.phase = Phase::Open;
+                self.try_to_open();
+            }
+        }
+    }
+
+    /// After a timeout: finds out whether it was spurious (RFC 5682, section 3.1, with SACK), and ends
+    /// the repair when all is acknowledged.
+    fn handle_loss(&mut self, segment: &Segment, news: &News) {
+        let recovered = self.una >= self.high;
+        if self.rules.undo && news.advanced && self.undo.may_undo(segment) {
+            return self.end_spurious_loss();
+        }
+        if self.frto {
+            // Step 3.b: something that was sent only once has arrived.
+            if news.original {
+                return self.end_spurious_loss();
+            }
+            if self.nxt > self.high {
+                // Step 3.a: the loss was real.
+                self.frto &= !news.sacked && news.advanced;
+            } else if news.advanced && !recovered {
+                // Step 2.b: new data, if there is any and the other end takes it.
+                self.high = self.nxt;
+                self.new_first = self.written > self.nxt && self.edge > self.nxt;
+                self.frto = self.new_first;
+                return;
+            }
+        }
+        if recovered {
+            self.frto = false;
+            self.leave_recovery(segment);
+        }
+    }
+
+    fn end_spurious_loss(&mut self) {
+        self.frto = false;
+        self.take_back(true);
+        self.phase = Phase::Open;
+        self.try_to_open();
+    }
+}

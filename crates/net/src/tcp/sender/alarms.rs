@@ -1,0 +1,165 @@
+//! What happens when no acknowledgement comes: tail loss probes, the reordering timer, the
+//! retransmission timeout. One timer serves all three.
+
+use super::{Due, Phase, Sender, Transmission};
+use crate::tcp::congestion::Sample;
+use crate::tcp::rules::Detection;
+use loadstone_units::Time;
+
+/// The least that a probe waits beyond two round trips, in ns: two ticks of 4 ms (`TCP_TIMEOUT_MIN`).
+const PROBE_SLACK: u64 = 8_000_000;
+
+/// What the timer is set for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Alarm {
+    /// The retransmission timeout (RFC 6298).
+    Retransmit,
+    /// A tail loss probe (RFC 8985, section 7.2).
+    Probe,
+    /// What is missing may only be late (RFC 8985, section 6.3).
+    Reorder,
+}
+
+/// A tail loss probe that has been sent.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Probe {
+    /// The next number to send when it was sent (TLP.end_seq).
+    end: u64,
+    /// It was a retransmission (TLP.is_retrans).
+    again: bool,
+}
+
+impl Sender {
+    /// When [`Sender::handle_timeout`] is due.
+    #[inline]
+    pub(in crate::tcp) fn deadline(&self) -> Time {
+        self.alarm.1
+    }
+
+    /// The deadline has come.
+    pub(in crate::tcp) fn handle_timeout(&mut self, now: Time) {
+        self.alarm.1 = Time::NEVER;
+        if self.flight.is_empty() {
+            return;
+        }
+        match self.alarm.0 {
+            Alarm::Probe if self.probe.is_none() => self.due = Some(Due::Probe),
+            Alarm::Probe => self.set_alarm(Alarm::Retransmit, now, self.time_left(now)),
+            Alarm::Reorder => self.handle_reordering_timeout(now),
+            Alarm::Retransmit => self.handle_retransmission_timeout(now),
+        }
+    }
+
+    pub(super) fn set_alarm(&mut self, alarm: Alarm, now: Time, wait: u64) {
+        self.alarm = (alarm, now.plus_nanos(self.rules.timer(wait)));
+    }
+
+    /// How long it is to the retransmission timeout of the first segment, in ns.
+    fn time_left(&self, now: Time) -> u64 {
+        let sent = self.flight.first().map_or(now, |sent| sent.at);
+        sent.plus_nanos(self.timeout()).nanos_since(now).max(1)
+    }
+
+    /// Something has been acknowledged, or sent where nothing was outstanding.
+    pub(super) fn rearm(&mut self, now: Time) {
+        if self.flight.is_empty() {
+            self.alarm.1 = Time::NEVER;
+            return;
+        }
+        let wait = match self.alarm.0 {
+            Alarm::Probe | Alarm::Reorder if self.alarm.1 < Time::NEVER => self.time_left(now),
+            _ => self.timeout(),
+        };
+        self.set_alarm(Alarm::Retransmit, now, wait);
+    }
+
+    /// Whether a probe can be of use: nothing is being repaired and no probe is on its way.
+    pub(super) fn probe_may_be_set(&self) -> bool {
+        self.rules.probes && !self.flight.is_empty() && self.phase == Phase::Open
+    }
+
+    /// RFC 8985, section 7.2: two round trips after the last transmission, more where a delayed
+    /// acknowledgement may keep the only segment waiting. `anew` if the retransmission timer begins
+    /// anew as well.
+    pub(super) fn set_probe_alarm(&mut self, now: Time, anew: bool) {
+        let smoothed = self.rtt.smoothed();
+        let wait = match smoothed {
+            0 => self.timeout(),
+            _ if self.flight.len() == 1 => 2 * smoothed + self.rules.constants.rto_min.as_nanos() as u64,
+            _ => 2 * smoothed + PROBE_SLACK,
+        };
+        let left = if anew { self.timeout() } else { self.time_left(now) };
+        self.set_alarm(Alarm::Probe, now, wait.min(left));
+    }
+
+    /// RFC 8985, section 7.3: new data if there is any, else the last segment again.
+    pub(super) fn send_probe(&mut self, now: Time) -> Option<Transmission> {
+        let last = (self.flight.len() as usize).checked_sub(1)?;
+        let new = self.send_new(now);
+        let again = new.is_none();
+        let sent = new.unwrap_or_else(|| self.resend(now, last));
+        self.probe = Some(Probe { end: self.nxt, again });
+        // The retransmission timer takes over.
+        let wait = self.time_left(now);
+        self.set_alarm(Alarm::Retransmit, now, wait);
+        self.usage.sent = false;
+        Some(sent)
+    }
+
+    /// RFC 8985, section 7.4.2: what an acknowledgement says of the probe. Gives whether the window is
+    /// to be reduced, since the probe repaired a loss that nobody else noticed.
+    pub(super) fn settle_probe(&mut self, ack: u64, duplicate: u64, is_pure: bool) -> bool {
+        let Some(probe) = self.probe.filter(|probe| ack >= probe.end) else { return false };
+        let needless = !probe.again || duplicate == probe.end;
+        if needless || ack > probe.end {
+            self.probe = None;
+            return !needless;
+        }
+        if is_pure {
+            self.probe = None;
+        }
+        false
+    }
+
+    fn handle_reordering_timeout(&mut self, now: Time) {
+        let before = self.flight.on_their_way();
+        let (_, wait) = self.rack.mark(now, &mut self.flight, self.phase >= Phase::Recovery, &self.rtt);
+        if self.flight.on_their_way() < before && self.phase < Phase::Recovery {
+            self.enter_recovery();
+            self.shrink(1, false);
+        }
+        match wait {
+            Some(wait) => self.set_alarm(Alarm::Reorder, now, wait),
+            None => self.rearm(now),
+        }
+    }
+
+    /// RFC 6298, section 5; what counts as lost then: RFC 6675, section 5.1, or RFC 8985, section 6.3.
+    fn handle_retransmission_timeout(&mut self, now: Time) {
+        let was_repairing = self.phase >= Phase::Recovery;
+        for place in 0..self.flight.len() as usize {
+            let recent = self.rules.detection == Detection::Time && self.rack.is_recent(now, self.flight.get(place));
+            if place == 0 || !recent {
+                self.flight.lose(place);
+            }
+        }
+        // RFC 5681, section 3.1: once for each loss of data.
+        if self.phase <= Phase::Disorder || self.una >= self.high || (self.phase == Phase::Loss && self.timeouts == 0) {
+            self.undo.begin(self.una, self.flight.again(), &self.window);
+            self.window.ssthresh = self.controller.ssthresh(&self.window, self.flight_size().min(self.window.cwnd));
+            let (una, nxt) = (self.una, self.nxt);
+            self.controller.on_timeout(Sample { now, rtt: 0, una, nxt });
+        }
+        self.window.cwnd = self.flight.on_their_way() + 1;
+        self.window.count = 0;
+        self.phase = Phase::Loss;
+        (self.high, self.high_rxt) = (self.nxt, self.una);
+        self.frto = self.rules.frto && (!was_repairing || self.timeouts > 0);
+        self.new_first = false;
+        self.probe = None;
+        self.timeouts += 1;
+        self.rtt.back_off();
+        self.due = Some(Due::First);
+        self.set_alarm(Alarm::Retransmit, now, self.timeout());
+    }
+}
