@@ -25,7 +25,9 @@ mod sender;
 mod state;
 mod timer;
 
-pub use config::{Config, Congestion, InitialWindow, Profile};
+pub use config::{Config, Congestion, InitialWindow, Mechanisms, Profile};
 pub use endpoint::Endpoint;
+pub use reduction::Bound;
+pub use rules::{Counting, Restart};
 pub use segment::{Flags, Sacks, Segment};
 pub use state::State;

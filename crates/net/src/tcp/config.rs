@@ -1,6 +1,7 @@
 //! How one end of a connection behaves.
 
-use super::rules::Rules;
+use super::reduction::Bound;
+use super::rules::{Counting, Restart, Rules};
 use loadstone_units::{Bounded, OutOfRange};
 use serde::{Deserialize, Serialize};
 
@@ -20,6 +21,46 @@ pub struct Config {
     pub notsent_lowat: Option<Bounded<2048, 0x4000_0000>>,
     /// The largest receive window in bytes, 2 KiB to 1 GiB; the profile's if it is left out.
     pub receive_window: Option<Bounded<2048, 0x4000_0000>>,
+    /// Mechanisms that are to be otherwise than the profile has them.
+    #[serde(skip_serializing_if = "Mechanisms::is_default")]
+    pub mechanisms: Mechanisms,
+}
+
+/// Mechanisms of TCP, each switched on or off by itself; what is left out is the profile's. To find out
+/// what one of them is worth.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Mechanisms {
+    /// CUBIC leaves slow start before the queue overflows (HyStart, `tcp_cubic.c`).
+    pub hystart: Option<bool>,
+    /// Losses are judged by time (RFC 8985) instead of by three SACKed segments (RFC 6675).
+    pub rack: Option<bool>,
+    /// A lost tail is probed for after two round trips (RFC 8985, section 7).
+    pub tail_loss_probes: Option<bool>,
+    /// A timeout that proves spurious ends at once (RFC 5682).
+    pub frto: Option<bool>,
+    /// A reduction of the window that proves needless is taken back (RFC 4015).
+    pub undo: Option<bool>,
+    /// How the window shrinks while losses are repaired.
+    pub reduction: Option<Bound>,
+    /// What acknowledgements count for in slow start.
+    pub counting: Option<Counting>,
+    /// What a pause does to the window.
+    pub idle_restart: Option<Restart>,
+    /// A window that is not used for a timeout shrinks (`tcp_cwnd_application_limited`).
+    pub unused_window_shrinks: Option<bool>,
+    /// The first segments, and those that make the receive window grow, are acknowledged at once.
+    pub quick_acks: Option<bool>,
+    /// The receive window begins small and grows with what is read.
+    pub window_tuning: Option<bool>,
+    /// Timers go by ticks of 4 ms.
+    pub coarse_timers: Option<bool>,
+}
+
+impl Mechanisms {
+    fn is_default(&self) -> bool {
+        *self == Mechanisms::default()
+    }
 }
 
 /// An initial window in segments.

@@ -98,10 +98,8 @@ pub(super) struct Sample {
 pub(super) fn controller(cc: Congestion, rules: &Rules, iw: u32) -> Box<dyn Controller> {
     match cc {
         Congestion::Reno => Box::new(reno::Reno::new(rules.halves_the_flight)),
-        Congestion::Cubic => match rules.tick {
-            Some(tick) => Box::new(kernel_cubic::Cubic::new(tick, rules.hystart)),
-            None => Box::new(cubic::Cubic::new(iw)),
-        },
+        Congestion::Cubic if rules.kernel_cubic => Box::new(kernel_cubic::Cubic::new(rules.hystart)),
+        Congestion::Cubic => Box::new(cubic::Cubic::new(iw)),
         Congestion::Bbr => panic!("BBR has no model: who runs a simulation refuses it"),
     }
 }

@@ -1,5 +1,7 @@
 //! How the window shrinks while losses are being repaired.
 
+use serde::{Deserialize, Serialize};
+
 /// Proportional rate reduction (RFC 6937, RFC 9937): the flight shrinks to the new window in step
 /// with what is delivered, instead of pausing and then bursting. In segments.
 #[derive(Clone, Copy, Debug, Default)]
@@ -12,15 +14,15 @@ pub(super) struct Reduction {
     out: u32,
 }
 
-/// What is sent where the flight has fallen below the new window.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Bound {
-    /// As many segments as are delivered: the conservative reduction bound.
+/// How many segments a reduction sends where the flight has fallen below the new window.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Bound {
+    /// As many as are delivered: the conservative reduction bound (RFC 6937).
     Conservative,
-    /// One more for each acknowledgement that goes on and finds nothing lost: slow start (Linux since 4.3).
+    /// One more for each acknowledgement that goes on in order and finds nothing lost: the slow start
+    /// reduction bound (RFC 6937, and Linux since 4.3).
     SlowStart,
-    /// Every second one, without counting what was lost: Linux before 3.2 (`tcp_cwnd_down`).
-    Halving,
 }
 
 impl Reduction {
@@ -39,7 +41,7 @@ impl Reduction {
                 let share = u64::from(self.delivered) * u64::from(ssthresh);
                 (share.div_ceil(u64::from(self.prior)) as u32).saturating_sub(self.out)
             }
-            Bound::Conservative | Bound::Halving => {
+            Bound::Conservative => {
                 // > limit = prr_delivered - prr_out
                 (ssthresh - flight).min(self.delivered.saturating_sub(self.out))
             }

@@ -1,7 +1,8 @@
 //! What a profile stands for: its constants, and which mechanisms it has.
 
-use super::config::{Config, Profile};
+use super::config::{Config, Mechanisms, Profile};
 use super::reduction::Bound;
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// What a profile stands for.
@@ -28,8 +29,10 @@ pub(super) struct Rules {
     pub(super) shrinks_unused: bool,
     /// A loss halves what is outstanding, not the window.
     pub(super) halves_the_flight: bool,
-    /// The clock of the kernel's timers and of its CUBIC, in ns to a tick; `None`: exact time.
-    pub(super) tick: Option<u64>,
+    /// The clock of timers, in ns to a tick; `None`: exact time.
+    pub(super) timer_tick: Option<u64>,
+    /// CUBIC in whole numbers on a clock of ticks, as kernels have it.
+    pub(super) kernel_cubic: bool,
     /// Acknowledgements at once while the receive window grows, and for the first segments.
     pub(super) quick_acks: bool,
     /// The receive window grows with what is read.
@@ -46,8 +49,9 @@ pub(super) enum Detection {
 }
 
 /// What an acknowledgement is worth to the window.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Counting {
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Counting {
     /// Its bytes, in slow start at most two segments of them (RFC 3465).
     Bytes,
     /// Its segments.
@@ -55,8 +59,9 @@ pub(super) enum Counting {
 }
 
 /// What a pause longer than the retransmission timeout does to the window.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Restart {
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Restart {
     /// It is the initial one again (RFC 5681, section 4.1).
     Initial,
     /// It is halved for each timeout, down to the initial one (`tcp_cwnd_restart`).
@@ -103,13 +108,34 @@ impl Rules {
         if let Some(bytes) = config.receive_window {
             constants.receive_window = bytes.get().into();
         }
-        rules
+        rules.switch(&config.mechanisms)
+    }
+
+    /// The rules with single mechanisms switched.
+    fn switch(self, with: &Mechanisms) -> Rules {
+        let by_time = with.rack.map(|by_time| if by_time { Detection::Time } else { Detection::Count });
+        let ticks = with.coarse_timers.map(|coarse| coarse.then_some(TICK));
+        Rules {
+            detection: by_time.unwrap_or(self.detection),
+            bound: with.reduction.unwrap_or(self.bound),
+            counting: with.counting.unwrap_or(self.counting),
+            restart: with.idle_restart.unwrap_or(self.restart),
+            probes: with.tail_loss_probes.unwrap_or(self.probes),
+            frto: with.frto.unwrap_or(self.frto),
+            undo: with.undo.unwrap_or(self.undo),
+            hystart: with.hystart.unwrap_or(self.hystart),
+            shrinks_unused: with.unused_window_shrinks.unwrap_or(self.shrinks_unused),
+            timer_tick: ticks.unwrap_or(self.timer_tick),
+            quick_acks: with.quick_acks.unwrap_or(self.quick_acks),
+            window_tuning: with.window_tuning.unwrap_or(self.window_tuning),
+            ..self
+        }
     }
 
     /// How long a timer takes that is set for `wait` ns: in ticks, and on average half as much longer
     /// as its place in the kernel's timer wheel is coarse.
     pub(super) fn timer(&self, wait: u64) -> u64 {
-        let Some(tick) = self.tick else { return wait };
+        let Some(tick) = self.timer_tick else { return wait };
         let ticks = wait.div_ceil(tick);
         let coarse = match ticks {
             0..63 => 1,
@@ -119,6 +145,9 @@ impl Rules {
         ticks * tick + coarse * tick / 2
     }
 }
+
+/// A tick of the kernel's clock in ns: CONFIG_HZ=250, as Debian has it.
+pub(super) const TICK: u64 = 4_000_000;
 
 const TEXTBOOK: Rules = Rules {
     constants: Constants {
@@ -147,7 +176,8 @@ const TEXTBOOK: Rules = Rules {
     hystart: false,
     shrinks_unused: false,
     halves_the_flight: true,
-    tick: None,
+    timer_tick: None,
+    kernel_cubic: false,
     quick_acks: false,
     window_tuning: false,
 };
@@ -172,8 +202,8 @@ const LINUX_6: Rules = Rules {
     hystart: true,
     shrinks_unused: true,
     halves_the_flight: false,
-    // CONFIG_HZ=250, as Debian has it.
-    tick: Some(4_000_000),
+    timer_tick: Some(TICK),
+    kernel_cubic: true,
     quick_acks: true,
     window_tuning: true,
 };

@@ -4,6 +4,7 @@
 //! smoothed one, and with at most one segment of growth for two that are acknowledged.
 
 use super::{Acked, Controller, Sample, Window};
+use crate::tcp::rules::TICK;
 use loadstone_units::Time;
 
 /// What is left of the window after a loss, of 1024.
@@ -27,8 +28,6 @@ const AFTER_LOSS: u64 = 1_000_000_000;
 
 #[derive(Debug)]
 pub(super) struct Cubic {
-    /// Nanoseconds of a tick of the kernel's clock.
-    tick: u64,
     /// The window before the last loss.
     last_max: u32,
     last_cwnd: u32,
@@ -72,10 +71,9 @@ struct HyStart {
 }
 
 impl Cubic {
-    pub(super) fn new(tick: u64, hystart: bool) -> Cubic {
+    pub(super) fn new(hystart: bool) -> Cubic {
         let hystart = hystart.then(|| HyStart::new(Time::ZERO, 0));
         Cubic {
-            tick,
             last_max: 0,
             last_cwnd: 0,
             last_time: 0,
@@ -90,25 +88,16 @@ impl Cubic {
         }
     }
 
-    fn ticks(&self, time: Time) -> u64 {
-        time.as_nanos() / self.tick
-    }
-
-    /// Ticks in the curve's units.
-    fn units(&self, ticks: u64) -> u64 {
-        ticks * self.tick / 1000 * UNITS / 1_000_000
-    }
-
     /// How many acknowledgements make the window grow by one (`bictcp_update`).
     fn update(&mut self, cwnd: u32, acked: u32, now: Time) {
         self.acked += acked;
-        let ticks = self.ticks(now);
-        let soon = (ticks - self.last_time) * self.tick <= 1_000_000_000 / 32;
+        let now_ticks = ticks(now);
+        let soon = (now_ticks - self.last_time) * TICK <= 1_000_000_000 / 32;
         if self.last_cwnd == cwnd && soon && self.per > 0 {
             return;
         }
-        if self.epoch.is_none() || ticks != self.last_time {
-            (self.last_cwnd, self.last_time) = (cwnd, ticks);
+        if self.epoch.is_none() || now_ticks != self.last_time {
+            (self.last_cwnd, self.last_time) = (cwnd, now_ticks);
             self.follow_the_curve(cwnd, acked, now);
         }
         self.be_friendly(cwnd);
@@ -116,7 +105,7 @@ impl Cubic {
     }
 
     fn follow_the_curve(&mut self, cwnd: u32, acked: u32, now: Time) {
-        let ticks = self.ticks(now);
+        let now_ticks = ticks(now);
         let epoch = match self.epoch {
             Some(epoch) => epoch,
             None => {
@@ -124,13 +113,13 @@ impl Cubic {
                 self.origin = self.last_max.max(cwnd);
                 let below = u64::from(self.origin - cwnd);
                 self.k = if below == 0 { 0 } else { cube_root((1 << 40) / SCALE * below) };
-                let epoch = Epoch { start: ticks, at: now };
+                let epoch = Epoch { start: now_ticks, at: now };
                 self.epoch = Some(epoch);
                 epoch
             }
         };
-        let least = if self.least == u64::MAX { 0 } else { self.least.div_ceil(self.tick) };
-        let since = self.units(ticks.saturating_sub(epoch.start) + least);
+        let least = if self.least == u64::MAX { 0 } else { self.least.div_ceil(TICK) };
+        let since = units(now_ticks.saturating_sub(epoch.start) + least);
         let off = since.abs_diff(self.k);
         let delta = ((u128::from(SCALE) * u128::from(off).pow(3)) >> 40) as u32;
         let target = if since < self.k { self.origin.saturating_sub(delta) } else { self.origin + delta };
@@ -191,13 +180,12 @@ impl Controller for Cubic {
 
     fn on_timeout(&mut self, sample: Sample) {
         let hystart = self.hystart.is_some().then(|| HyStart::new(sample.now, sample.nxt));
-        *self = Cubic { hystart, ..Cubic::new(self.tick, false) };
+        *self = Cubic { hystart, ..Cubic::new(false) };
     }
 
     fn on_pause(&mut self, nanos: u64) {
-        let ticks = nanos / self.tick;
         if let Some(epoch) = &mut self.epoch {
-            epoch.start += ticks;
+            epoch.start += nanos / TICK;
             epoch.at = epoch.at.plus_nanos(nanos);
         }
     }
@@ -234,6 +222,16 @@ impl HyStart {
         self.found = true;
         window.ssthresh = window.cwnd;
     }
+}
+
+/// The kernel's clock.
+fn ticks(time: Time) -> u64 {
+    time.as_nanos() / TICK
+}
+
+/// Ticks in the curve's units.
+fn units(ticks: u64) -> u64 {
+    ticks * TICK / 1000 * UNITS / 1_000_000
 }
 
 /// The largest whole number whose cube is at most `n`.

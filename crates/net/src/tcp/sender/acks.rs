@@ -139,7 +139,7 @@ impl Sender {
                 let (again, wait) = self.rack.detect(now, &mut self.flight, recovering, &self.rtt);
                 news.lost_again |= again;
                 if let Some(wait) = wait {
-                    let wait = (wait + self.rules.tick.map_or(0, |tick| 2 * tick)).min(self.timeout());
+                    let wait = (wait + self.rules.timer_tick.map_or(0, |tick| 2 * tick)).min(self.timeout());
                     self.set_alarm(Alarm::Reorder, now, wait);
                 }
             }
