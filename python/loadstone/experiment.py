@@ -86,8 +86,8 @@ def cell(page: Page, chosen: Chosen) -> Cell:
     except LoadstoneError as error:
         why, field = error.args
         if field == "traces":
-            raise InputError(_without_place(why)) from None
-        raise InputError(f"{OPTIONS.get(field, page.name)}: {_without_place(why)}") from None
+            raise InputError(without_place(why)) from None
+        raise InputError(f"{OPTIONS.get(field, page.name)}: {without_place(why)}") from None
 
 
 def _text(path: str) -> str:
@@ -104,7 +104,7 @@ def read_scenario(path: str) -> Cell:
         return Cell.of(Scenario(text))
     except LoadstoneError as error:
         why, field = error.args
-        why = _without_place(why) if is_toml else why
+        why = without_place(why) if is_toml else why
         raise InputError(f"{path}: scenario{'.' if field else ''}{field}: {why}") from None
     except (UnicodeDecodeError, tomllib.TOMLDecodeError, TypeError) as error:
         raise InputError(f"{path}: not a scenario file in JSON or TOML: {error}") from None
@@ -116,7 +116,7 @@ def refusal(error: LoadstoneError) -> InputError:
     return InputError(f"{OPTIONS.get(field, field)}: {why}")
 
 
-def _without_place(why: str) -> str:
+def without_place(why: str) -> str:
     """Drop the line and column of a text that the user has not written."""
     return why.rsplit(" at line ", 1)[0]
 

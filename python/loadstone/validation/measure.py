@@ -1,0 +1,107 @@
+"""Takes a measure: the grid's runs over the live kernel, several at once, each kept as soon as it is done."""
+
+import time
+from collections import Counter, deque
+from collections.abc import Callable
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+
+from loadstone import experiment, text
+from loadstone._native import LoadstoneError
+from loadstone.files import InputError
+from loadstone.validation.grid import Cell, Grid
+from loadstone.validation.live import Run
+from loadstone.validation.measurements import Journal, LiveOutcome, Measurement, kernel_of
+from loadstone.validation.pace import MOST, Pace
+
+_FAILURES = 5
+"""So many failures in a row are not the scenarios' fault."""
+
+Clock = Callable[[], float]
+
+
+class Measure:
+    """Runs of a grid that are still to be done. `clock` counts seconds."""
+
+    def __init__(self, grid: Grid, journal: Journal, run: Run, clock: Clock = time.monotonic) -> None:
+        done = {(measurement.cell, measurement.seed) for measurement in journal.measurements}
+        self._waiting = deque(job for job in grid.runs() if job not in done)
+        self._running: dict[Future[LiveOutcome], tuple[Cell, int]] = {}
+        self._journal = journal
+        self._run = run
+        self._clock = clock
+        self._refused: dict[Cell, str] = {}
+        self._failures = 0
+        self.left_out: Counter[str] = Counter()
+        """How many runs could not be done, by the reason."""
+
+    @property
+    def remaining(self) -> int:
+        """Say how many runs are neither done nor left out."""
+        return len(self._waiting) + len(self._running)
+
+    def take(
+        self,
+        pace: Pace,
+        minutes: float | None,
+        progress: Callable[[int, int], None],
+        say: Callable[[str], None],
+    ) -> None:
+        """Run all that remains, or what can be started within `minutes`.
+
+        Ctrl-C starts nothing more, waits for what is under way, and keeps it.
+        """
+        total = self.remaining
+        end = None if minutes is None else self._clock() + 60 * minutes
+        with ThreadPoolExecutor(MOST) as pool:
+            try:
+                while self._start(pool, pace, end):
+                    self._finish(pace)
+                    progress(total - self.remaining, total)
+            except KeyboardInterrupt:
+                say(f"waiting for {text.count(len(self._running), 'load')} under way")
+                while self._running:
+                    self._finish(pace)
+                raise
+
+    def _start(self, pool: ThreadPoolExecutor, pace: Pace, end: float | None) -> bool:
+        """Start what may be; say whether anything is under way."""
+        while self._waiting and len(self._running) < pace.at_once and (end is None or self._clock() < end):
+            cell, seed = self._waiting.popleft()
+            if cell in self._refused:
+                self.left_out[self._refused[cell]] += 1
+                continue
+            try:
+                scenario = cell.scenario()
+            except LoadstoneError as error:
+                self._refuse(cell, error)
+                continue
+            self._running[pool.submit(self._run, scenario, seed)] = cell, seed
+        return bool(self._running)
+
+    def _finish(self, pace: Pace) -> None:
+        """Wait for runs to end, and keep them."""
+        for future in wait(self._running, return_when=FIRST_COMPLETED).done:
+            cell, seed = self._running.pop(future)
+            try:
+                outcome = future.result()
+            except LoadstoneError as error:
+                self._fail(cell, error)
+                continue
+            self._failures = 0
+            measurement = Measurement.of(cell, seed, outcome)
+            self._journal.add(measurement, kernel_of(outcome))
+            pace.note(measurement.conditions.late_worst_ms)
+
+    def _refuse(self, cell: Cell, error: LoadstoneError) -> None:
+        """Leave this run out, and what else there is of its cell."""
+        why = experiment.without_place(error.args[0])
+        self._refused[cell] = why
+        self.left_out[why] += 1
+
+    def _fail(self, cell: Cell, error: LoadstoneError) -> None:
+        why, field = error.args
+        # Where a field is named, the kernel refuses what this cell asks for, and others may work.
+        self._failures += not field
+        if self._failures == _FAILURES:
+            raise InputError(f"{_FAILURES} live loads failed one after the other: {why}")
+        self._refuse(cell, error)
