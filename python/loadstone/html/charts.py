@@ -25,7 +25,7 @@ from loadstone.html.hatching import HATCHES, Stroke
 MOST_DOTS = 200
 """More runs are shown as a hundred dots, each of which stands for a hundredth of them."""
 
-_NOTHING = {"Date": None, "Creator": None, "Format": None, "Type": None}
+NOTHING = {"Date": None, "Creator": None, "Format": None, "Type": None}
 _INCH = 72
 _HEAVY = 700
 # The widest of the fonts that a system may have.
@@ -188,7 +188,7 @@ class _Chart:
         self._draw_hatches()
         drawn = io.BytesIO()
         matplotlib.rcParams["svg.hashsalt"] = f"loadstone {salt} {self.form.name}"
-        self.figure.savefig(drawn, format="svg", metadata=_NOTHING)
+        self.figure.savefig(drawn, format="svg", metadata=NOTHING)
         return svg.adopt(drawn.getvalue(), label, self.form.name, self.tips)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from loadstone import text
 from loadstone.validation import agreement, judgement
 from loadstone.validation.judgement import Row
-from loadstone.validation.measurements import Measurement
+from loadstone.validation.measurements import Load, Measurement
 from loadstone.validation.score import Score, Validation
 
 WORST = 20
@@ -66,8 +66,7 @@ def _cell_document(score: Score) -> dict[str, Any]:
     else:
         cell["beyond_range"] = 100 * score.beyond_range
     for count in COUNTS:
-        cell[f"measured_{count}"] = median_count(score, count, measured=True)
-        cell[f"simulated_{count}"] = median_count(score, count, measured=False)
+        cell[f"measured_{count}"], cell[f"simulated_{count}"] = medians_of(score, count)
     return cell
 
 
@@ -75,11 +74,14 @@ COUNTS = ("packets_down", "bytes_down", "retransmissions")
 """What is compared beside the times."""
 
 
-def median_count(score: Score, count: str, *, measured: bool) -> float:
-    """Give the median of a count in one of the worlds."""
-    loads = score.measured if measured else score.simulated
-    counts: list[int] = [getattr(load, count) for load in loads]
-    return statistics.median(counts)
+def medians_of(score: Score, count: str) -> tuple[float, float]:
+    """Give the median of a count over the kernel and over the simulator."""
+
+    def median(loads: Sequence[Load]) -> float:
+        counts: list[int] = [getattr(load, count) for load in loads]
+        return statistics.median(counts)
+
+    return median(score.measured), median(score.simulated)
 
 
 def conditions(measurements: Sequence[Measurement]) -> dict[str, float]:

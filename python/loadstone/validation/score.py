@@ -13,12 +13,6 @@ from loadstone.validation import agreement
 from loadstone.validation.grid import LOSSY_RUNS, Cell
 from loadstone.validation.measurements import Load, Measured, Measurement
 
-SIMULATED_RUNS = 100
-"""Simulated runs of a cell with loss: more than the kernel's, so that their own scatter counts for little."""
-
-_FIRST_SEED = 1001
-"""Not the kernel's seeds: its runs and the simulator's draw independently, as the test supposes."""
-
 LEAST_REPEATS = 2
 """Fewer repeats of a cell without loss have no range."""
 
@@ -107,7 +101,7 @@ def score(measured: Measured, cells: Iterable[Cell], progress: Callable[[int, in
     finished = {cell: runs for cell, runs in by_cell.items() if _is_finished(cell, runs)}
     known = _known_controls(finished)
     modelled = [cell for cell in finished if cell.cc in known]
-    simulated = _simulate(modelled, progress)
+    simulated = _simulate([(cell, _seeds(cell, finished[cell])) for cell in modelled], progress)
     return Validation(
         measured=Measured(measured.source, [run for runs in by_cell.values() for run in runs]),
         scores=[
@@ -144,22 +138,29 @@ def _known_controls(cells: Iterable[Cell]) -> set[str]:
     return known
 
 
-def _simulate(cells: Sequence[Cell], progress: Callable[[int, int], None]) -> list[tuple[Load, ...]]:
+def _seeds(cell: Cell, runs: Sequence[Measurement]) -> list[int]:
+    """Choose the seeds to simulate.
+
+    With loss they are the kernel's own. All cells are run under the same few seeds, so that their losses
+    resemble one another; under other seeds that chance would look like an error of the simulator, and be the
+    same in many cells.
+    """
+    return [run.seed for run in runs] if cell.is_random else [1]
+
+
+def _simulate(
+    wanted: Sequence[tuple[Cell, list[int]]], progress: Callable[[int, int], None]
+) -> list[tuple[Load, ...]]:
     """Give each cell's loads. Works in portions, since an outcome holds much more than is kept."""
-    seeds = [_seeds(cell) for cell in cells]
-    total = sum(map(len, seeds))
+    total = sum(len(seeds) for _, seeds in wanted)
     loads: list[Load] = []
     jobs: list[tuple[Scenario, int]] = []
-    for at, cell in enumerate(cells):
+    for at, (cell, seeds) in enumerate(wanted, start=1):
         scenario = cell.scenario()
-        jobs += [(scenario, seed) for seed in seeds[at]]
-        if len(jobs) >= _AT_A_TIME or at + 1 == len(cells):
+        jobs += [(scenario, seed) for seed in seeds]
+        if len(jobs) >= _AT_A_TIME or at == len(wanted):
             loads += map(Load.of, experiment.execute(jobs, None))
             jobs.clear()
             progress(len(loads), total)
     given = iter(loads)
-    return [tuple(next(given) for _ in each) for each in seeds]
-
-
-def _seeds(cell: Cell) -> range:
-    return range(_FIRST_SEED, _FIRST_SEED + (SIMULATED_RUNS if cell.is_random else 1))
+    return [tuple(next(given) for _ in seeds) for _, seeds in wanted]
