@@ -4,6 +4,7 @@ import json
 import os
 import shlex
 import sys
+from contextlib import nullcontext
 from typing import Any, NoReturn
 
 import click
@@ -12,6 +13,7 @@ from click.core import ParameterSource
 from loadstone import __version__, options, text
 from loadstone.files import InputError
 
+_GOT_WORSE = 1
 _BAD_INPUT = 2
 _INTERRUPTED = 130
 _BROKEN_PIPE = 141
@@ -166,6 +168,106 @@ def compare(
                     write(page.render(results, read, _command(context), show))
         finally:
             _print(report.compare_document(results) if as_json else report.compare_text(results))
+
+
+@loadstone.command(
+    epilog=_epilog(
+        "validate",
+        "validate --full --measurements linux.csv --minutes 60",
+        "validate --only cc=cubic,loss=0% --only rate=1mbit",
+        "validate --kept -o report",
+    )
+)
+@click.option("--full", is_flag=True, help="The whole grid, some three hours; else two minutes of it.")
+@click.option("--kept", is_flag=True, help="Measure nothing: score the measurements that are kept.")
+@click.option(
+    "--measurements",
+    metavar="FILE",
+    help="Where measurements are kept, one line for each load; what is there is not run again.  "
+    "[default: validation.csv; with --kept those in studies/validation]",
+)
+@click.option(
+    "--only",
+    metavar="FACTOR=LEVEL,...",
+    multiple=True,
+    help="Only cells that are so; given several times: or so. Factors: kind, name, rate, rtt, queue, loss, "
+    "protocol, connections, iw, cc.",
+)
+@click.option("--at-once", metavar="N", type=click.IntRange(1, 8), help="Most loads at once.  [default: 8]")
+@click.option(
+    "--minutes", metavar="M", type=click.FloatRange(0, min_open=True), help="Start no load after M minutes."
+)
+@click.option("-o", "output", metavar="DIR", help="Write validation.md and validation.svg there as well.")
+@click.option("--accept", is_flag=True, help="With --kept: from now on this accuracy is what is to be held.")
+@options.JSON
+def validate(
+    full: bool,
+    kept: bool,
+    measurements: str | None,
+    only: tuple[str, ...],
+    at_once: int | None,
+    minutes: float | None,
+    output: str | None,
+    accept: bool,
+    as_json: bool,
+) -> None:
+    """Hold the simulator against the live kernel: errors of page load times, cell by cell.
+
+    Loads single objects and pages over a grid of networks and TCP settings, on this machine's kernel and
+    simulated. A measure that is stopped goes on where it was.
+    """
+    from loadstone import progress
+    from loadstone.validation import accuracy, grid, measure, report, score
+
+    if kept:
+        _refuse_beside_kept({"--full": full, "--at-once": at_once, "--minutes": minutes})
+    is_held = kept and not measurements and not only
+    if accept and not is_held:
+        raise click.UsageError("--accept is for all measurements that are kept: give it with --kept alone.")
+    with _report_folder(output) as write:
+        if kept:
+            measured = accuracy.read(measurements)
+            cells = grid.chosen(measured.cells(), only)
+        else:
+            runs = (grid.FULL if full else grid.QUICK).only(only)
+            cells = list(runs.cells)
+            with progress.bar("live loads") as show:
+                measured = measure.measure(
+                    runs, measurements or "validation.csv", at_once, minutes, show, _say
+                )
+        with progress.bar("simulated loads") as show:
+            validation = score.score(measured, cells, show)
+        _print(report.document(validation) if as_json else report.words(validation))
+        write(validation)
+    if is_held:
+        _hold(accuracy.of(validation), accept=accept)
+
+
+def _report_folder(path: str | None) -> Any:
+    """Refuse a folder that cannot be written before anything is measured."""
+    if path is None:
+        return nullcontext(lambda validation: None)
+    # Heavy, so only where it is asked for.
+    from loadstone.validation import publish
+
+    return publish.folder(path)
+
+
+def _refuse_beside_kept(given: dict[str, Any]) -> None:
+    for option, value in given.items():
+        if value:
+            raise click.UsageError(f"{option} is for measuring: leave it out, or leave out --kept.")
+
+
+def _hold(now: dict[str, dict[str, float]], *, accept: bool) -> None:
+    """Compare an accuracy with the one that was accepted, or accept it."""
+    from loadstone.validation import accuracy
+
+    if accept:
+        accuracy.accept(now)
+    elif worse := accuracy.worse(now):
+        _say(f"accuracy has got worse: {'; '.join(worse)} (if it may: 'loadstone validate --kept --accept')")
+        raise click.exceptions.Exit(_GOT_WORSE)
 
 
 def _command(context: click.Context) -> str:

@@ -4,8 +4,9 @@ import json
 from pathlib import Path
 
 from loadstone.files import InputError
-from loadstone.validation import judgement
+from loadstone.validation import judgement, measurements
 from loadstone.validation.judgement import Group, Scores
+from loadstone.validation.measurements import Measured
 from loadstone.validation.score import Validation
 
 FOLDER = Path(__file__).parents[3] / "studies" / "validation"
@@ -20,8 +21,12 @@ Accuracy = dict[str, dict[str, float]]
 """Figures in %, by group."""
 
 
-def kept_measurements() -> str:
-    """Give the file of the measurements that are kept."""
+def read(path: str | None) -> Measured:
+    """Read measurements: those that are kept, unless a file is named."""
+    return measurements.read(_kept() if path is None else path)
+
+
+def _kept() -> str:
     found = sorted(map(str, FOLDER.glob("linux-*.csv*")))
     if not found:
         raise InputError(

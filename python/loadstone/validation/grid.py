@@ -137,7 +137,7 @@ def chosen(cells: Iterable[Cell], filters: Sequence[str]) -> list[Cell]:
         return cells
     kept = [cell for cell in cells if any(levels.items() <= cell.factors.items() for levels in wanted)]
     if not kept:
-        raise InputError(f"--only: no cell is {' or '.join(filters)}: ask for less, or add --full")
+        raise InputError(f"--only: no cell is {' or '.join(filters)}: ask for less at once")
     return kept
 
 

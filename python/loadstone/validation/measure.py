@@ -1,22 +1,61 @@
 """Takes a measure: the grid's runs over the live kernel, several at once, each kept as soon as it is done."""
 
+import signal
 import time
 from collections import Counter, deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 
 from loadstone import experiment, text
 from loadstone._native import LoadstoneError
 from loadstone.files import InputError
+from loadstone.validation import live, measurements
 from loadstone.validation.grid import Cell, Grid
 from loadstone.validation.live import Run
-from loadstone.validation.measurements import Journal, LiveOutcome, Measurement, kernel_of
+from loadstone.validation.measurements import Journal, LiveOutcome, Measured, Measurement, kernel_of
 from loadstone.validation.pace import MOST, Pace
 
 _FAILURES = 5
 """So many failures in a row are not the scenarios' fault."""
 
 Clock = Callable[[], float]
+Progress = Callable[[int, int], None]
+"""Is told how much is done, and how much there is in all."""
+Say = Callable[[str], None]
+"""Tells the user something that is no result."""
+
+
+def measure(
+    grid: Grid, path: str, at_once: int | None, minutes: float | None, progress: Progress, say: Say
+) -> Measured:
+    """Run what the file at `path` lacks of the grid, and give all that is then in it."""
+    run = live.runner()
+    with measurements.journal(path) as journal:
+        measure = Measure(grid, journal, run)
+        if not measure.remaining:
+            say(f"{path}: all loads are there, nothing is measured: remove it to measure anew")
+        measure.take(Pace(at_once or MOST), minutes, progress, say)
+        for why, count in sorted(measure.left_out.items()):
+            say(f"{text.count(count, 'load')} left out: {why}")
+        return journal.measured()
+
+
+@contextmanager
+def _ctrl_c(stop: Callable[[], None]) -> Iterator[Callable[[], bool]]:
+    """Turn the first Ctrl-C into a call and a flag: an exception could come between a run and its line."""
+    stopped: list[bool] = []
+
+    def note(*_: object) -> None:
+        stopped.append(True)
+        signal.signal(signal.SIGINT, before)
+        stop()
+
+    before = signal.signal(signal.SIGINT, note)
+    try:
+        yield lambda: bool(stopped)
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 class Measure:
@@ -39,32 +78,30 @@ class Measure:
         """Say how many runs are neither done nor left out."""
         return len(self._waiting) + len(self._running)
 
-    def take(
-        self,
-        pace: Pace,
-        minutes: float | None,
-        progress: Callable[[int, int], None],
-        say: Callable[[str], None],
-    ) -> None:
+    def take(self, pace: Pace, minutes: float | None, progress: Progress, say: Say) -> None:
         """Run all that remains, or what can be started within `minutes`.
 
         Ctrl-C starts nothing more, waits for what is under way, and keeps it.
         """
         total = self.remaining
         end = None if minutes is None else self._clock() + 60 * minutes
-        with ThreadPoolExecutor(MOST) as pool:
-            try:
-                while self._start(pool, pace, end):
-                    self._finish(pace)
-                    progress(total - self.remaining, total)
-            except KeyboardInterrupt:
-                say(f"waiting for {text.count(len(self._running), 'load')} under way")
-                while self._running:
-                    self._finish(pace)
-                raise
 
-    def _start(self, pool: ThreadPoolExecutor, pace: Pace, end: float | None) -> bool:
-        """Start what may be; say whether anything is under way."""
+        def stop() -> None:
+            say(f"waiting for {text.count(len(self._running), 'load')} under way")
+
+        with ThreadPoolExecutor(MOST) as pool, _ctrl_c(stop) as is_stopped:
+            while True:
+                if not is_stopped():
+                    self._start(pool, pace, end)
+                if not self._running:
+                    break
+                self._finish(pace)
+                progress(total - self.remaining, total)
+            if is_stopped():
+                raise KeyboardInterrupt
+
+    def _start(self, pool: ThreadPoolExecutor, pace: Pace, end: float | None) -> None:
+        """Start what may be."""
         while self._waiting and len(self._running) < pace.at_once and (end is None or self._clock() < end):
             cell, seed = self._waiting.popleft()
             if cell in self._refused:
@@ -76,7 +113,6 @@ class Measure:
                 self._refuse(cell, error)
                 continue
             self._running[pool.submit(self._run, scenario, seed)] = cell, seed
-        return bool(self._running)
 
     def _finish(self, pace: Pace) -> None:
         """Wait for runs to end, and keep them."""

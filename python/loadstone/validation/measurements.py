@@ -129,6 +129,10 @@ class Measured:
     source: Source
     measurements: list[Measurement]
 
+    def cells(self) -> list[Cell]:
+        """Give what was loaded, each cell once."""
+        return list(dict.fromkeys(measurement.cell for measurement in self.measurements))
+
 
 def read(path: str) -> Measured:
     """Read a measurements file, plain or compressed. A last line that was cut off counts for nothing."""
@@ -168,6 +172,14 @@ class Journal:
             raise InputError(f"{self._path}: measured by {old}, not by this one: give another --measurements")
         self._write(_line(measurement.row()))
         self.measurements.append(measurement)
+
+    def measured(self) -> Measured:
+        """Give all that is in the file."""
+        if self._source is None:
+            raise InputError(
+                f"{self._path}: nothing was measured: see what was left out, or give more --minutes"
+            )
+        return Measured(self._source, self.measurements)
 
     def _write(self, text: str) -> None:
         self._file.write(text.encode())

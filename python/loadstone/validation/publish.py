@@ -5,7 +5,7 @@ Nothing in them is of the moment, so the same measurements and engine give the s
 
 import statistics
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -27,13 +27,10 @@ _TEMPLATES = Environment(
 
 
 @contextmanager
-def folder(path: str | None) -> Iterator[Callable[[Validation], None]]:
+def folder(path: str) -> Iterator[Callable[[Validation], None]]:
     """Give a function that writes the report into a folder; one that cannot be written is refused at once."""
-    with ExitStack() as stack:
-        if path is None:
-            yield lambda validation: None
-            return
-        page, plot = (stack.enter_context(files.replacement(str(Path(path) / name))) for name in (PAGE, PLOT))
+    page_path, plot_path = (str(Path(path) / name) for name in (PAGE, PLOT))
+    with files.replacement(page_path) as page, files.replacement(plot_path) as plot:
 
         def write(validation: Validation) -> None:
             page(markdown(validation))
