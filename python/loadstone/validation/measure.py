@@ -38,7 +38,10 @@ def measure(
         measure.take(Pace(at_once or MOST), minutes, progress, say)
         for why, count in sorted(measure.left_out.items()):
             say(f"{text.count(count, 'load')} left out: {why}")
-        return journal.measured()
+        if not journal.measurements:
+            raise InputError(f"{path}: nothing was measured: see what was left out, or give more --minutes")
+    # As it is written, so that it gives the same figures whenever it is read.
+    return measurements.read(path)
 
 
 @contextmanager

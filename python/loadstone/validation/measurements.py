@@ -173,14 +173,6 @@ class Journal:
         self._write(_line(measurement.row()))
         self.measurements.append(measurement)
 
-    def measured(self) -> Measured:
-        """Give all that is in the file."""
-        if self._source is None:
-            raise InputError(
-                f"{self._path}: nothing was measured: see what was left out, or give more --minutes"
-            )
-        return Measured(self._source, self.measurements)
-
     def _write(self, text: str) -> None:
         self._file.write(text.encode())
         self._file.flush()

@@ -153,8 +153,9 @@ def conditions_in_words(validation: Validation) -> str:
     lines = [
         f"{said['paused_runs']:,.0f} of {text.count(int(said['runs']), 'load')} met a pause of the machine, "
         f"{said['paused_ms'] / 1e3:,.1f} s in all, {said['paused_most_ms']:,.0f} ms at most.",
-        f"Packets were late by {said['late_median_ms']:.2f} ms at the median; a load's latest by "
-        f"{said['late_worst_median_ms']:.2f} ms at the median, {said['late_worst_p90_ms']:.2f} ms at 90 %.",
+        f"Packets were late by {said['late_median_ms']:.2f} ms at the median; each load's latest by "
+        f"{said['late_worst_median_ms']:.2f} ms",
+        f"at the median, {said['late_worst_p90_ms']:.2f} ms at 90 %, {said['late_worst_ms']:.2f} ms at most.",
     ]
     if said["incomplete"]:
         count = text.count(int(said["incomplete"]), "live load")
