@@ -100,7 +100,14 @@ def test_the_report_is_the_same_each_time_and_tells_the_figures(
     )
     for figure in re.findall(r"-?\d+\.\d\d %", shown.split("\n\n")[1]):
         assert f"| {figure} |" in page
-    for expected in ("## Method", "## Conditions", "## The worst cells", "](validation.svg)", KERNEL):
+    for expected in (
+        "the range of the kernel's repeats |",
+        "## Method",
+        "## Conditions",
+        "## The worst cells",
+        "](validation.svg)",
+        KERNEL,
+    ):
         assert expected in page
     # Every table has as many fields in each row as in its head.
     for table in re.findall(r"(?:^\|.*\n)+", page, re.MULTILINE):

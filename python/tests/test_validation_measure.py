@@ -13,7 +13,7 @@ from loadstone import Scenario, __version__
 from loadstone.files import InputError
 from loadstone.validation import measurements
 from loadstone.validation.grid import OBJECT, Cell, Grid
-from loadstone.validation.measure import Measure
+from loadstone.validation.measure import Measure, _ctrl_c
 from loadstone.validation.measurements import Measured
 from loadstone.validation.pace import Pace
 
@@ -217,6 +217,24 @@ def test_five_failures_in_a_row_end_a_measure_and_four_do_not(path: Path) -> Non
     assert len(measured.measurements) == 3 and measure.left_out == {"no descriptors": 8}
     with pytest.raises(InputError, match="5 live loads failed one after the other: no descriptors"):
         take(path.with_name("other.csv"), failing({2, 3, 4, 5, 6}), Grid(cells, 1), Pace(most=1))
+
+
+def test_cells_that_the_kernel_cannot_run_are_no_failures_of_the_bed(path: Path) -> None:
+    kernel = FakeKernel()
+    kernel.refuses = lambda scenario, seed: ("no bbr", "variant.tcp.cc") if len(kernel.asked) <= 7 else None
+    cells = tuple(cell(f"{size}KB") for size in range(1, 12))
+    measured, measure, _ = take(path, kernel, Grid(cells, 1), Pace(most=1))
+    assert (len(measured.measurements), measure.left_out) == (4, {"no bbr": 7})
+
+
+def test_the_second_ctrl_c_is_an_ordinary_one() -> None:
+    calls: list[str] = []
+    with pytest.raises(KeyboardInterrupt), _ctrl_c(lambda: calls.append("stop")) as is_stopped:
+        assert not is_stopped()
+        signal.raise_signal(signal.SIGINT)
+        assert is_stopped() and calls == ["stop"]
+        signal.raise_signal(signal.SIGINT)
+    assert calls == ["stop"]
 
 
 def test_after_the_minutes_no_load_is_started(path: Path) -> None:

@@ -1,7 +1,7 @@
 """The runner over a live kernel, if this build has one and this process may use it."""
 
 from collections.abc import Callable
-from typing import cast
+from typing import Any, cast
 
 from loadstone import _native
 from loadstone._native import Scenario
@@ -16,10 +16,10 @@ _INSTEAD = "'loadstone validate --kept' scores the measurements that are kept"
 
 def runner() -> Run:
     """Give the live runner."""
-    run = getattr(_native, "run_live", None)
-    if run is None:
+    engine: Any = _native
+    if not hasattr(engine, "run_live"):
         raise InputError(f"this build has no live runner: {_INSTEAD}")
-    why_not = _native.live_access()  # type: ignore[attr-defined]
+    why_not = engine.live_access()
     if why_not is not None:
         raise InputError(f"{why_not} ({_INSTEAD})")
-    return cast(Run, run)
+    return cast(Run, engine.run_live)
