@@ -266,9 +266,8 @@ def _hold(now: dict[str, dict[str, float]], *, accept: bool) -> None:
     if accept:
         accuracy.accept(now)
     elif worse := accuracy.worse(now):
-        _say(
-            f"the accuracy is not what was accepted: {'; '.join(worse)} (if it may: 'loadstone validate --kept --accept')"
-        )
+        remedy = "look for why, or accept it with 'loadstone validate --kept --accept'"
+        _say(f"the accuracy is not what was accepted: {'; '.join(worse)}: {remedy}")
         raise click.exceptions.Exit(_GOT_WORSE)
 
 

@@ -262,17 +262,17 @@ def paced(pace: Pace, late_ms: list[float]) -> int:
 
 def test_pace_follows_nine_in_ten_of_the_last_forty() -> None:
     # In order, a tenth of the way from the 36th to the 37th counts: four late ones of 40 do, three do not.
-    assert Pace().at_once == 4
-    assert paced(Pace(), [0.5] * 37 + [9.0] * 3) == 4
-    assert paced(Pace(), [0.5] * 36 + [9.0] * 4) == 3
-    assert paced(Pace(), [0.1] * 39) == 4
-    assert paced(Pace(), [0.1] * 40) == 5
-    assert [paced(Pace(), [late] * 40) for late in (0.29, 0.31, 0.99, 1.01)] == [5, 4, 4, 3]
+    assert Pace().at_once == 6
+    assert paced(Pace(), [0.5] * 37 + [9.0] * 3) == 6
+    assert paced(Pace(), [0.5] * 36 + [9.0] * 4) == 5
+    assert paced(Pace(), [0.1] * 39) == 6
+    assert paced(Pace(), [0.1] * 40) == 7
+    assert [paced(Pace(), [late] * 40) for late in (0.29, 0.31, 0.99, 1.01)] == [7, 6, 6, 5]
 
 
 def test_pace_waits_after_a_change_and_stays_within_its_bounds() -> None:
-    assert paced(Pace(), [0.1] * 79) == 5
-    assert paced(Pace(), [0.1] * 80) == 6
+    assert paced(Pace(), [5.0] * 79) == 5
+    assert paced(Pace(), [5.0] * 80) == 4
     assert paced(Pace(), [0.1] * 1_000) == 8
     assert paced(Pace(), [5.0] * 1_000) == 1
     assert paced(Pace(most=2), [0.1] * 1_000) == 2
