@@ -62,6 +62,7 @@ def page(page: str, as_json: bool) -> None:
         "load shop.har",
         "load shop.har --network 10/1mbit,100ms,1% --runs 50 --json",
         "load synthetic:B --protocol h2 --iw 3 --waterfall",
+        "load synthetic:B --cc bbr --live",
         "load --scenario first.toml",
     )
 )
@@ -73,6 +74,11 @@ def page(page: str, as_json: bool) -> None:
 @options.shared
 @click.option("--waterfall", is_flag=True, help="Show when each object was found, asked for and received.")
 @click.option(
+    "--live",
+    is_flag=True,
+    help="Load over this machine's own TCP, in real time, instead of simulating. Linux only.",
+)
+@click.option(
     "--scenario",
     metavar="FILE",
     help="Take page, network and variant from this scenario file (JSON, or TOML if it ends in .toml).",
@@ -83,6 +89,7 @@ def load(
     threads: int | None,
     as_json: bool,
     waterfall: bool,
+    live: bool,
     scenario: str | None,
     **given: Any,
 ) -> None:
@@ -97,8 +104,9 @@ def load(
     else:
         raise click.UsageError("Missing argument 'PAGE': give a page or --scenario FILE.")
     jobs = cell.jobs(cell.runs(runs), cell.seed if given["seed"] is None else given["seed"])
+    execute = experiment.execute_live if live else experiment.execute
     with progress.bar("runs") as show:
-        outcomes = experiment.execute(jobs, threads, lambda done: show(done, len(jobs)))
+        outcomes = execute(jobs, threads, lambda done: show(done, len(jobs)))
     name = page or scenario or ""
     if as_json:
         _print(report.load_document(name, cell, outcomes, with_waterfall=waterfall))

@@ -4,11 +4,12 @@ import json
 import time
 import tomllib
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
 from loadstone import files
-from loadstone._native import LoadstoneError, Outcome, Scenario, run_many, traces_of
+from loadstone._native import LoadstoneError, Outcome, Scenario, live_access, run_live, run_many, traces_of
 from loadstone.files import InputError
 from loadstone.pages import Page
 
@@ -113,12 +114,36 @@ def read_scenario(path: str) -> Cell:
 def refusal(error: LoadstoneError) -> InputError:
     """Say what a scenario asks for that cannot be carried out."""
     why, field = error.args
-    return InputError(f"{OPTIONS.get(field, field)}: {why}")
+    return InputError(f"{OPTIONS.get(field, field)}: {why}" if field else why)
 
 
 def without_place(why: str) -> str:
     """Drop the line and column of a text that the user has not written."""
     return why.rsplit(" at line ", 1)[0]
+
+
+def execute_live(
+    jobs: Sequence[tuple[Scenario, int]],
+    threads: int | None,
+    progress: Callable[[int], None] | None = None,
+) -> list[Outcome]:
+    """Run all jobs over the kernel, `threads` of them at a time (one if it is left out), in their order."""
+    if why_not := live_access():
+        raise InputError(f"--live: {why_not}")
+    outcomes: list[Outcome] = []
+    with ThreadPoolExecutor(threads or 1) as pool:
+        waiting = [pool.submit(run_live, scenario, seed) for scenario, seed in jobs]
+        try:
+            for run in waiting:
+                outcomes.append(run.result())
+                if progress is not None:
+                    progress(len(outcomes))
+        except LoadstoneError as error:
+            raise refusal(error) from None
+        finally:
+            # What has not begun shall not, when one has failed or the user has had enough.
+            pool.shutdown(wait=False, cancel_futures=True)
+    return outcomes
 
 
 def execute(

@@ -41,6 +41,8 @@ def _run(outcome: Outcome, *, with_waterfall: bool = False) -> dict[str, Any]:
         "completed": outcome.completed,
         "account": outcome.account(),
     }
+    if conditions := outcome.conditions():
+        run["conditions"] = conditions
     if with_waterfall:
         run["waterfall"] = outcome.waterfall()
     return run
@@ -68,7 +70,13 @@ _MEASURES: list[tuple[str, str, Callable[[float], str]]] = [
 def load_text(page: str, cell: Cell, outcomes: Sequence[Outcome]) -> str:
     """Give a short summary of the runs: medians, and the range where there are several."""
     completed = [outcome for outcome in outcomes if outcome.completed]
-    head = f"{text.printable(page)} on {cell.network}\n{_variant(cell.variant)}\n"
+    conditions = [known for outcome in outcomes if (known := outcome.conditions())]
+    whose = (
+        f"TCP of Linux {conditions[0]['kernel']}"
+        if conditions
+        else f"TCP as {cell.variant['tcp']['profile']}"
+    )
+    head = f"{text.printable(page)} on {cell.network}\n{_variant(cell.variant, whose)}\n"
     if not completed:
         gave_up = text.ms(max(outcome.plt_ms for outcome in outcomes))
         return f"{head}\n{incomplete(outcomes)}: the browser gave up after {gave_up} at the latest"
@@ -83,7 +91,22 @@ def load_text(page: str, cell: Cell, outcomes: Sequence[Outcome]) -> str:
     note = (
         "" if len(completed) == len(outcomes) else f"\n{incomplete(outcomes)}: the figures are of the others"
     )
-    return f"{head}{seeds}\n\n{text.table(rows)}{note}"
+    return f"{head}{seeds}\n\n{text.table(rows)}{note}{_machine(conditions)}"
+
+
+_LATE_MS = 2
+"""A packet later than this makes a measured load doubtful."""
+
+
+def _machine(conditions: Sequence[dict[str, Any]]) -> str:
+    """Say how far the machine can be trusted to have carried out live runs in time."""
+    if not conditions:
+        return ""
+    late = max(known["late_worst_ms"] for known in conditions)
+    paused = sum(known["paused_ms"] for known in conditions)
+    doubt = "; the machine was busy, so do not rely on these figures" if late > _LATE_MS else ""
+    stood = f"; its host paused the machine for {text.ms(paused)}, left out of all times" if paused else ""
+    return f"\n\nmeasured over the kernel: the worst packet was {late:.2f} ms late{doubt}{stood}"
 
 
 def _seeds(outcomes: Sequence[Outcome]) -> str:
@@ -91,7 +114,7 @@ def _seeds(outcomes: Sequence[Outcome]) -> str:
     return f"seed {first}" if first == last else f"seeds {first}-{last}"
 
 
-def _variant(variant: dict[str, Any]) -> str:
+def _variant(variant: dict[str, Any], whose: str) -> str:
     tls = {None: "TLS by the URL's scheme", "none": "no TLS"}.get(variant["tls"], f"TLS {variant['tls']}")
     tcp = variant["tcp"]
     parts = [
@@ -99,7 +122,7 @@ def _variant(variant: dict[str, Any]) -> str:
         tls,
         f"{text.count(variant['connections'], 'connection')} per host",
         f"servers: IW {tcp['iw']}, {tcp['cc']}",
-        f"TCP as {tcp['profile']}",
+        whose,
     ]
     if variant["servers"] is not None:
         parts.insert(2, f"dealt over {text.count(variant['servers'], 'server')}")
