@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from loadstone import experiment
-from loadstone._native import LoadstoneError, Scenario
+from loadstone._native import LoadstoneError, Scenario, run_many
 from loadstone.files import InputError
 from loadstone.validation import agreement
 from loadstone.validation.grid import LOSSY_RUNS, Cell
@@ -128,7 +128,7 @@ def _known_controls(cells: Iterable[Cell]) -> set[str]:
     known = set()
     for cc, cell in {cell.cc: cell for cell in cells}.items():
         try:
-            experiment.execute([(cell.scenario(), 1)], None)
+            run_many([(cell.scenario(), 1)])
         except LoadstoneError as error:
             why, field = error.args
             if field != _CONTROL:
