@@ -115,10 +115,10 @@ pub enum Congestion {
 pub enum Profile {
     /// TCP by the RFCs, for teaching and for arithmetic on paper: delayed acknowledgements every
     /// second segment, no quick acknowledgements, no HyStart.
-    #[default]
     Textbook,
     /// Linux 6.x as it comes: CUBIC with HyStart, RACK and tail loss probes, proportional rate
     /// reduction, F-RTO, quick acknowledgements, a receive window that grows.
+    #[default]
     #[serde(rename = "linux-6")]
     Linux6,
 }

@@ -1,9 +1,9 @@
 //! What a load's time went into, against calculations made here, and what holds for every account.
 
 use crate::laws::{pages, variants};
-use crate::{FAST, MSS, load, object, page, run_once, variant};
+use crate::{FAST, MSS, load, object, page, run_once, textbook, variant};
 use loadstone_load::page::{ActivityId, ComputeSpec, HostSpec, Need, ObjectSpec, On, Page, PageFile, Task};
-use loadstone_scenario::{Outcome, Part, Plan, Row, Scenario, Span, Variant};
+use loadstone_scenario::{Outcome, Part, Plan, Row, Scenario, Span};
 use loadstone_sim::run;
 use loadstone_units::{Seed, Time};
 use proptest::prelude::*;
@@ -46,7 +46,7 @@ fn whole_ms(outcome: &Outcome) -> Vec<(Part, u64)> {
 #[test]
 fn one_object_over_plain_tcp() {
     // A byte takes 0.8 us down and 8 us up; a way takes 50 ms.
-    let outcome = load(page([object("/", 1000)]), "10/1mbit,100ms", Variant::default());
+    let outcome = load(page([object("/", 1000)]), "10/1mbit,100ms", textbook());
     let handshakes = 8_000 * SYN + 50 * MS + 800 * SYN + 50 * MS;
     // The last acknowledgement of the handshake goes before the request.
     let round_trip = 8_000 * ACK + 8_000 * (ACK + REQUEST) + 50 * MS + 50 * MS;
@@ -59,7 +59,7 @@ fn one_object_over_plain_tcp() {
 #[test]
 fn tls_is_part_of_the_handshakes() {
     let secure = ObjectSpec { url: "https://a.test/".to_owned(), bytes: 1000, ..ObjectSpec::default() };
-    let outcome = load(page([secure]), FAST, Variant::default());
+    let outcome = load(page([secure]), FAST, textbook());
     // SYN; SYN, ACK; ACK, first flight; three segments of 4,000 bytes together.
     let flight = 2 * fast(ACK + MSS) + fast(ACK + 4000 - 2 * MSS);
     let handshakes = 200 * MS + 2 * fast(SYN) + fast(ACK) + fast(ACK + 517) + flight;
@@ -73,7 +73,7 @@ fn tls_is_part_of_the_handshakes() {
 fn thinking_is_the_server_s() {
     let mut slow = page([ObjectSpec { think_ms: Some(30.0), ..object("/", 1000) }]);
     slow.hosts.insert("a.test".to_owned(), HostSpec { rtt_ms: 0.0, think_ms: 12.5 });
-    let account = load(slow, FAST, Variant::default()).account();
+    let account = load(slow, FAST, textbook()).account();
     assert_eq!(account.nanos(Server), 42_500_000);
 }
 
@@ -81,7 +81,7 @@ fn thinking_is_the_server_s() {
 fn a_distant_host_makes_round_trips_longer_and_nothing_else() {
     let mut distant = page([object("/", 1000)]);
     distant.hosts.insert("a.test".to_owned(), HostSpec { rtt_ms: 40.0, think_ms: 0.0 });
-    assert_eq!(whole_ms(&load(distant, FAST, Variant::default())), [(Handshakes, 140), (RequestRoundTrips, 140)]);
+    assert_eq!(whole_ms(&load(distant, FAST, textbook())), [(Handshakes, 140), (RequestRoundTrips, 140)]);
 }
 
 fn need(node: &str, on: On, ms: f64) -> Need {
@@ -94,7 +94,7 @@ fn compute_nodes_and_delays_are_computing() {
     objects[2].needs = Some(vec![need("run", On::End, 5.0)]);
     let after_the_script = Some(vec![need("http://a.test/app.js", On::End, 0.0)]);
     let compute = vec![ComputeSpec { name: "run".to_owned(), ms: 30.0, needs: after_the_script }];
-    let outcome = load(PageFile { objects, compute, ..PageFile::default() }, FAST, Variant::default());
+    let outcome = load(PageFile { objects, compute, ..PageFile::default() }, FAST, textbook());
     assert_eq!(whole_ms(&outcome), [(Handshakes, 100), (RequestRoundTrips, 300), (Computing, 35)]);
     let computing: Vec<u32> = outcome.path.iter().filter(|s| s.part == Computing).map(|s| s.activity.0).collect();
     assert_eq!(computing, [3, 2], "the node, then the delay of what waited for it");
@@ -123,7 +123,7 @@ fn seven_objects_over_one_connection_wait_for_it() {
 fn what_does_not_fit_into_the_window_is_transfer() {
     // 10, 20, 40 segments a round; see `arithmetic`.
     for (segments, ms) in [(10, None), (11, Some(100)), (30, Some(100)), (31, Some(200)), (71, Some(300))] {
-        let outcome = load(page([object("/", segments * MSS - RESPONSE)]), FAST, Variant::default());
+        let outcome = load(page([object("/", segments * MSS - RESPONSE)]), FAST, textbook());
         let transfer = ms.map(|ms| (Transfer, ms));
         let expected: Vec<_> = [(Handshakes, 100), (RequestRoundTrips, 100)].into_iter().chain(transfer).collect();
         assert_eq!(whole_ms(&outcome), expected, "{segments} segments");
@@ -152,15 +152,12 @@ fn losing_on(page: PageFile, up: &[usize], down: &[usize]) -> Outcome {
     };
     let seed = (0..1_000_000).find(|seed| fits(*seed, "up.loss", up) && fits(*seed, "down.loss", down)).unwrap();
     let network = "1000gbit,100ms,loss=5%,queue=1000000p".parse().unwrap();
-    run_once(&Plan::new(&Scenario { network, seed, ..Scenario::of(page) }).unwrap())
+    run_once(&Plan::new(&Scenario { network, variant: textbook(), seed, ..Scenario::of(page) }).unwrap())
 }
 
 #[test]
 fn without_losses_the_lossy_link_is_the_other_one() {
-    assert_eq!(
-        parts(&losing(10, &[], &[])),
-        parts(&load(page([object("/", 10 * MSS - RESPONSE)]), FAST, Variant::default()))
-    );
+    assert_eq!(parts(&losing(10, &[], &[])), parts(&load(page([object("/", 10 * MSS - RESPONSE)]), FAST, textbook())));
 }
 
 #[test]
@@ -230,7 +227,7 @@ fn a_retransmission_that_is_lost_too_prolongs_the_stall() {
 #[test]
 fn a_packet_dropped_at_a_full_queue_is_lost() {
     // One is sent, one waits, the third finds no room.
-    let outcome = load(page([object("/", 3 * MSS - RESPONSE)]), "10/1mbit,100ms,queue=1p", Variant::default());
+    let outcome = load(page([object("/", 3 * MSS - RESPONSE)]), "10/1mbit,100ms,queue=1p", textbook());
     let (segment, ack) = (800 * 1500, 8_000 * ACK);
     assert_eq!(outcome.retransmissions, 1);
     // Two segments are acknowledged at once. The third would have arrived right behind them.
@@ -242,7 +239,7 @@ fn a_packet_dropped_at_a_full_queue_is_lost() {
 #[test]
 fn a_failed_attempt_is_loss_recovery() {
     let network = "1000gbit,100ms,loss=0%/70%,queue=1000000p".parse().unwrap();
-    let scenario = Scenario { network, ..Scenario::of(page([object("/", 1000)])) };
+    let scenario = Scenario { network, variant: textbook(), ..Scenario::of(page([object("/", 1000)])) };
     let plan = Plan::new(&scenario).unwrap();
     let again = |seed| run(&plan, Seed(seed)).unwrap();
     let retried = |outcome: &Outcome| outcome.completed && outcome.waterfall[0].retried.is_some();
@@ -261,7 +258,7 @@ fn a_failed_attempt_is_loss_recovery() {
 #[test]
 fn a_load_that_is_not_completed_has_no_account() {
     let network = "1mbit,100ms,99.9%".parse().unwrap();
-    let scenario = Scenario { network, ..Scenario::of(page([object("/", 1000)])) };
+    let scenario = Scenario { network, variant: textbook(), ..Scenario::of(page([object("/", 1000)])) };
     let outcome = run_once(&Plan::new(&scenario).unwrap());
     assert!(!outcome.completed && outcome.path.is_empty());
     assert_eq!(outcome.account().total(), 0);

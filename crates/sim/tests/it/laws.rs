@@ -36,12 +36,17 @@ pub(crate) fn variants() -> impl Strategy<Value = String> {
     let protocol = prop::sample::select(vec!["http/1.1", "http/1.1+pipelining", "spdy/3.1", "h2"]);
     let tls = prop::sample::select(vec!["null", "\"none\"", "\"1.2\"", "\"1.3\""]);
     let cc = prop::sample::select(vec!["reno", "cubic"]);
-    (protocol, tls, cc, 1_u32..40, 1_u32..8, 1_u32..4).prop_map(|(protocol, tls, cc, iw, connections, servers)| {
-        format!(
-            r#"{{"protocol": "{protocol}", "tls": {tls}, "connections": {connections}, "servers": {servers},
-                "tcp": {{"iw": {iw}, "cc": "{cc}"}}}}"#
-        )
-    })
+    let profiles =
+        (prop::sample::select(vec!["textbook", "linux-6"]), prop::sample::select(vec!["textbook", "linux-6"]));
+    let counts = (1_u32..40, 1_u32..8, 1_u32..4);
+    (protocol, tls, cc, profiles, counts).prop_map(
+        |(protocol, tls, cc, (server, client), (iw, connections, servers))| {
+            format!(
+                r#"{{"protocol": "{protocol}", "tls": {tls}, "connections": {connections}, "servers": {servers},
+                "tcp": {{"profile": "{server}", "iw": {iw}, "cc": "{cc}"}}, "client_tcp": {{"profile": "{client}"}}}}"#
+            )
+        },
+    )
 }
 
 /// What every outcome of a page obeys.

@@ -1,8 +1,8 @@
 //! Small worlds whose load time can be told in advance.
 
-use crate::{FAST, load, object, page, run_once, variant};
+use crate::{FAST, load, object, page, run_once, textbook, variant};
 use loadstone_load::page::{ComputeSpec, HostSpec, Need, ObjectSpec, On, PageFile};
-use loadstone_scenario::{Outcome, Plan, Scenario, Variant};
+use loadstone_scenario::{Outcome, Plan, Scenario};
 use loadstone_units::Seed;
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ fn assert_ms(outcome: &Outcome, expected: f64) {
 
 #[test]
 fn six_connections_share_the_objects_and_five_of_them_have_to_be_opened() {
-    let outcome = load(root_and(100), FAST, Variant::default());
+    let outcome = load(root_and(100), FAST, textbook());
     assert_eq!(outcome.connections, 6);
     // Handshake and root: 200 ms. In k more round trips the root's connection brings k objects and
     // each of the five others, a handshake later, k - 1: k + 5 (k - 1) >= 100 needs k = 18.
@@ -28,7 +28,7 @@ fn six_connections_share_the_objects_and_five_of_them_have_to_be_opened() {
 #[test]
 fn no_more_connections_are_opened_than_there_are_objects() {
     for (objects, connections) in [(0, 1), (1, 1), (2, 2), (3, 3), (6, 6), (7, 6)] {
-        assert_eq!(load(root_and(objects), FAST, Variant::default()).connections, connections, "{objects} objects");
+        assert_eq!(load(root_and(objects), FAST, textbook()).connections, connections, "{objects} objects");
     }
     let two = load(root_and(50), FAST, variant(r#"{"connections": 2}"#));
     assert_eq!(two.connections, 2);
@@ -49,7 +49,7 @@ fn tls_adds_one_round_trip_or_two() {
     }
     let mut secure = root_and(0);
     secure.objects[0].url = "https://a.test/".to_owned();
-    assert_ms(&load(secure, FAST, Variant::default()), 300.0);
+    assert_ms(&load(secure, FAST, textbook()), 300.0);
 }
 
 #[test]
@@ -65,7 +65,7 @@ fn a_page_dealt_over_servers_opens_connections_to_each() {
 fn a_distant_host_adds_its_round_trip_and_its_thinking() {
     let mut distant = root_and(0);
     distant.hosts.insert("a.test".to_owned(), HostSpec { rtt_ms: 40.0, think_ms: 20.0 });
-    assert_ms(&load(distant, FAST, Variant::default()), 2.0 * 140.0 + 20.0);
+    assert_ms(&load(distant, FAST, textbook()), 2.0 * 140.0 + 20.0);
 }
 
 #[test]
@@ -76,13 +76,13 @@ fn dependencies_and_computing_are_waited_for() {
     let compute =
         ComputeSpec { name: "run".to_owned(), ms: 30.0, needs: Some(vec![need("http://a.test/app.js", On::End, 0.0)]) };
     let page = PageFile { objects, compute: vec![compute], ..PageFile::default() };
-    assert_ms(&load(page, FAST, Variant::default()), 200.0 + 100.0 + 30.0 + 5.0 + 100.0);
+    assert_ms(&load(page, FAST, textbook()), 200.0 + 100.0 + 30.0 + 5.0 + 100.0);
 }
 
 #[test]
 fn objects_that_are_not_needed_are_not_waited_for() {
     let late = ObjectSpec { needed: Some(false), ..object("/late", 1_000_000) };
-    let outcome = load(page([object("/", 1000), late]), "10mbit,100ms", Variant::default());
+    let outcome = load(page([object("/", 1000), late]), "10mbit,100ms", textbook());
     assert!(outcome.plt.as_ms() < 210.0);
     assert!(outcome.waterfall[1].found.is_some() && outcome.waterfall[1].last_byte.is_none());
 }
@@ -93,7 +93,7 @@ fn an_unread_status_or_an_upload_is_carried_too() {
     objects[1].status = Some(404);
     objects[2].method = Some("POST".to_owned());
     objects[2].upload_bytes = Some(125_000);
-    let outcome = load(page(objects), "10/1mbit,100ms", Variant::default());
+    let outcome = load(page(objects), "10/1mbit,100ms", textbook());
     // 125 KB at 1 Mbit/s is a second.
     assert!(outcome.completed && (1300.0..1500.0).contains(&outcome.plt.as_ms()), "{:?}", outcome.plt);
 }
@@ -101,7 +101,7 @@ fn an_unread_status_or_an_upload_is_carried_too() {
 #[test]
 fn hosts_are_turned_to_in_the_order_in_which_the_page_names_them() {
     let on = |host: &str| ObjectSpec { url: format!("http://{host}.test/"), bytes: 1000, ..ObjectSpec::default() };
-    let outcome = load(page(["a", "b", "c", "d"].map(on)), "10/1mbit,100ms", Variant::default());
+    let outcome = load(page(["a", "b", "c", "d"].map(on)), "10/1mbit,100ms", textbook());
     let connections: Vec<_> = outcome.waterfall.iter().map(|row| row.connection.unwrap()).collect();
     assert_eq!(connections, [0, 1, 2, 3]);
 }
@@ -111,7 +111,7 @@ fn a_long_upload_is_no_reason_to_lose_patience() {
     let mut objects = vec![object("/", 1000), object("/send", 10)];
     objects[1].method = Some("POST".to_owned());
     objects[1].upload_bytes = Some(45_000_000);
-    let outcome = load(page(objects), "10/1mbit,100ms", Variant::default());
+    let outcome = load(page(objects), "10/1mbit,100ms", textbook());
     // 45 MB at 1 Mbit/s are 360 s, more than the browser waits in silence.
     assert!(outcome.completed && outcome.plt.as_ms() < 400_000.0, "{:?}", outcome.plt);
 }
@@ -121,7 +121,7 @@ fn a_head_request_and_a_get_of_one_url_get_their_own_answers() {
     let mut objects = vec![object("/", 1000), object("/x", 5_000_000), object("/x", 5_000_000)];
     objects[1].method = Some("HEAD".to_owned());
     objects[2].name = Some("get".to_owned());
-    let outcome = load(page(objects), "10mbit,20ms", Variant::default());
+    let outcome = load(page(objects), "10mbit,20ms", textbook());
     let [head, get] = [1, 2].map(|at: usize| outcome.waterfall[at].last_byte.unwrap().as_ms());
     assert!(outcome.completed && head < 100.0 && get > 4000.0, "{head} {get}");
 }
@@ -130,7 +130,7 @@ fn a_head_request_and_a_get_of_one_url_get_their_own_answers() {
 fn two_objects_of_one_url_are_two_requests() {
     let mut objects = vec![object("/", 1000), object("/poll", 1000), object("/poll", 20_000)];
     objects[2].name = Some("again".to_owned());
-    let outcome = load(page(objects), FAST, Variant::default());
+    let outcome = load(page(objects), FAST, textbook());
     assert!(outcome.waterfall.iter().all(|row| row.last_byte.is_some()));
 }
 
@@ -154,6 +154,7 @@ fn over_a_trace_a_load_goes_by_its_opportunities() {
     let burst: String = (900..=1001).flat_map(|ms| [ms; 10]).map(|ms| format!("{ms}\n")).collect();
     let scenario = Scenario {
         network: "10gbit,100ms,trace=burst".parse().unwrap(),
+        variant: textbook(),
         traces: [("burst".to_owned(), Arc::new(burst.parse().unwrap()))].into(),
         ..Scenario::of(object.clone())
     };

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::Packet;
-use crate::tcp::{Congestion, InitialWindow};
+use crate::tcp::{Congestion, InitialWindow, Profile};
 use loadstone_units::{Bounded, Seed};
 use proptest::prelude::*;
 use std::time::Duration;
@@ -27,7 +27,8 @@ struct Pair<'f> {
 }
 
 fn config(iw: i64, cc: Congestion) -> Config {
-    Config { iw: InitialWindow::try_from(iw).unwrap(), cc, ..Config::default() }
+    let profile = Profile::Textbook;
+    Config { profile, iw: InitialWindow::try_from(iw).unwrap(), cc, ..Config::default() }
 }
 
 fn ms(ms: u64) -> Duration {
@@ -133,7 +134,7 @@ const MSS: u64 = 1448;
 
 #[test]
 fn a_handshake_takes_a_round_trip_and_three_packets() {
-    let mut pair = Pair::new(Config::default(), |_, _, _| false);
+    let mut pair = Pair::new(config(10, Congestion::Cubic), |_, _, _| false);
     pair.run_until(at(1000));
     let packets: Vec<_> = pair.sent.iter().map(|(time, side, s)| (*time, *side, Packet::len(s))).collect();
     assert_eq!(packets, [(at(0), A, 60), (at(50), B, 60), (at(100), A, 52)]);
@@ -160,7 +161,7 @@ fn the_odd_segment_of_a_window_waits_for_the_delayed_acknowledgement() {
 
 #[test]
 fn a_lone_segment_is_acknowledged_after_40_ms() {
-    let mut pair = Pair::new(Config::default(), |_, _, _| false);
+    let mut pair = Pair::new(config(10, Congestion::Cubic), |_, _, _| false);
     pair.serve(100).run_until(at(2000));
     let (time, _, ack) = pair.sent.last().unwrap();
     assert_eq!((*time, ack.len, ack.ack), (at(240), 0, 101));
@@ -203,7 +204,8 @@ fn a_lost_tail_waits_for_the_timeout_and_starts_from_one_segment_rfc6298_5() {
 
 #[test]
 fn a_lost_retransmission_doubles_the_timeout_rfc6298_5_5() {
-    let mut pair = Pair::new(Config::default(), |side, _, s| side == B && s.len > 0 && s.timestamp < at(3000));
+    let mut pair =
+        Pair::new(config(10, Congestion::Cubic), |side, _, s| side == B && s.len > 0 && s.timestamp < at(3000));
     pair.serve(MSS).run_until(at(9000));
     assert_eq!(pair.data_by_time(B), [(150, 1), (1150, 1), (3150, 1)]);
     assert_eq!(pair.read[A], MSS);
@@ -211,7 +213,7 @@ fn a_lost_retransmission_doubles_the_timeout_rfc6298_5_5() {
 
 #[test]
 fn a_lost_syn_is_sent_again_after_1_2_4_seconds() {
-    let mut pair = Pair::new(Config::default(), |side, n, _| side == A && n < 3);
+    let mut pair = Pair::new(config(10, Congestion::Cubic), |side, n, _| side == A && n < 3);
     pair.run_until(at(9000));
     let syns: Vec<Time> =
         pair.sent.iter().filter(|(_, side, s)| *side == A && s.flags.syn).map(|(t, _, _)| *t).collect();
@@ -223,7 +225,7 @@ fn a_lost_syn_is_sent_again_after_1_2_4_seconds() {
 #[test]
 fn one_lost_syn_or_answer_leaves_the_initial_window() {
     for lost in [A, B] {
-        let mut pair = Pair::new(Config::default(), |side, n, _| side == lost && n == 0);
+        let mut pair = Pair::new(config(10, Congestion::Cubic), |side, n, _| side == lost && n == 0);
         pair.run_until(at(3000));
         assert_eq!([A, B].map(|side| pair.ends[side].window()), [10; 2]);
         assert_eq!([A, B].map(|side| pair.ends[side].state()), [State::Established; 2]);
@@ -232,7 +234,7 @@ fn one_lost_syn_or_answer_leaves_the_initial_window() {
 
 #[test]
 fn a_connection_that_nobody_answers_is_given_up_after_six_repetitions_and_not_before() {
-    let mut pair = Pair::new(Config::default(), |_, _, _| true);
+    let mut pair = Pair::new(config(10, Congestion::Cubic), |_, _, _| true);
     // 1 + 2 + 4 + 8 + 16 + 32 + 60 s.
     pair.run_until(at(122_999));
     assert_eq!((pair.ends[A].state(), pair.sent.len()), (State::SynSent, 7));
@@ -243,7 +245,7 @@ fn a_connection_that_nobody_answers_is_given_up_after_six_repetitions_and_not_be
 
 #[test]
 fn data_that_nobody_acknowledges_is_given_up() {
-    let mut pair = Pair::new(Config::default(), |side, n, _| side == B && n > 0);
+    let mut pair = Pair::new(config(10, Congestion::Cubic), |side, n, _| side == B && n > 0);
     pair.serve(MSS).run_until(Time::NEVER);
     assert_eq!(pair.ends[B].state(), State::TimedOut);
     assert_eq!(pair.ends[B].retransmissions(), 15);
@@ -252,7 +254,7 @@ fn data_that_nobody_acknowledges_is_given_up() {
 #[test]
 fn both_ends_close_in_either_order_or_at_once() {
     for (a, b) in [(200, 400), (400, 200), (200, 200)] {
-        let mut pair = Pair::new(Config::default(), |_, _, _| false);
+        let mut pair = Pair::new(config(10, Congestion::Cubic), |_, _, _| false);
         pair.run_until(at(150));
         for (time, side) in if a < b { [(a, A), (b, B)] } else { [(b, B), (a, A)] } {
             pair.run_until(at(time));
@@ -268,7 +270,7 @@ fn both_ends_close_in_either_order_or_at_once() {
 
 #[test]
 fn a_half_closed_connection_still_carries_data_the_other_way() {
-    let mut pair = Pair::new(Config::default(), |_, _, _| false);
+    let mut pair = Pair::new(config(10, Congestion::Cubic), |_, _, _| false);
     pair.run_until(at(150));
     pair.ends[A].close();
     pair.flush();
@@ -283,7 +285,7 @@ fn a_half_closed_connection_still_carries_data_the_other_way() {
 #[test]
 fn a_lost_fin_and_a_lost_answer_to_it_are_made_good() {
     for lost_from in [A, B] {
-        let mut pair = Pair::new(Config::default(), |side, _, s| {
+        let mut pair = Pair::new(config(10, Congestion::Cubic), |side, _, s| {
             side == lost_from && (s.flags.fin || s.ack > 1) && s.timestamp < at(1000)
         });
         pair.run_until(at(150));
@@ -321,7 +323,7 @@ fn a_window_that_is_not_used_does_not_grow() {
 #[test]
 fn the_receive_window_bounds_what_is_on_its_way() {
     let mut pair = Pair::new(config(1000, Congestion::Reno), |_, _, _| false);
-    let window = Config::default().rules().constants.receive_window;
+    let window = config(10, Congestion::Reno).rules().constants.receive_window;
     pair.run_until(at(150));
     (0..9).for_each(|_| pair.ends[B].write(1_000_000));
     pair.flush();
