@@ -219,10 +219,14 @@ impl Endpoint {
     }
 
     /// How many bytes the program should write now. Room opens when less than half of the profile's
-    /// mark (Linux's TCP_NOTSENT_LOWAT) waits unsent, and then up to the mark.
+    /// mark (Linux's TCP_NOTSENT_LOWAT) waits unsent, and then up to the mark; with a real kernel only
+    /// after all has been sent that may be, so that the last segment of a write is often a short one.
     pub fn room(&self) -> u64 {
         let (unsent, mark) = (self.sender.unsent(), self.rules.constants.notsent_lowat);
-        if self.may_write() && unsent < mark / 2 { mark - unsent } else { 0 }
+        if !self.may_write() || unsent >= mark / 2 || (self.rules.sends_at_once && self.sender.may_send_new()) {
+            return 0;
+        }
+        mark - unsent
     }
 
     /// Whether the program may write: the connection is established and not closed from here.

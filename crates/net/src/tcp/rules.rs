@@ -33,6 +33,8 @@ pub(super) struct Rules {
     pub(super) timer_tick: Option<u64>,
     /// CUBIC in whole numbers on a clock of ticks, as kernels have it.
     pub(super) kernel_cubic: bool,
+    /// What is written is sent as far as it may be before the program can write more.
+    pub(super) sends_at_once: bool,
     /// Acknowledgements at once while the receive window grows, and for the first segments.
     pub(super) quick_acks: bool,
     /// The receive window grows with what is read.
@@ -178,6 +180,7 @@ const TEXTBOOK: Rules = Rules {
     halves_the_flight: true,
     timer_tick: None,
     kernel_cubic: false,
+    sends_at_once: false,
     quick_acks: false,
     window_tuning: false,
 };
@@ -204,6 +207,7 @@ const LINUX_6: Rules = Rules {
     halves_the_flight: false,
     timer_tick: Some(TICK),
     kernel_cubic: true,
+    sends_at_once: true,
     quick_acks: true,
     window_tuning: true,
 };

@@ -180,6 +180,12 @@ impl Sender {
         self.closing && self.una > self.written
     }
 
+    /// Whether something that was written may be sent at this moment.
+    pub(super) fn may_send_new(&self) -> bool {
+        let next = self.written.min(self.nxt + u64::from(self.limit));
+        self.unsent() > 0 && next <= self.edge && self.flight.on_their_way() < self.window.cwnd
+    }
+
     /// The number that a segment without data bears.
     pub(super) fn next(&self) -> u64 {
         self.nxt
