@@ -54,7 +54,7 @@ impl Sender {
         if is_dubious {
             self.judge(now, segment, &mut news);
         }
-        if news.advanced {
+        if news.advanced || self.is_overtaken(&news) {
             self.restart_timer(now);
         }
         let lost = self.flight.lost() > lost_before;
@@ -82,6 +82,15 @@ impl Sender {
         self.rtt.note_least(rtt);
         let (una, nxt) = (self.una, self.nxt);
         self.controller.on_sample(&mut self.window, Sample { now, rtt, una, nxt });
+    }
+
+    /// Whether what is newly SACKed was sent before the first segment was last sent: as long as such
+    /// acknowledgements come the network is not silent, and that one may still wait behind a queue
+    /// (`tcp_clean_rtx_queue` of Linux).
+    fn is_overtaken(&self, news: &News) -> bool {
+        let sacked = news.sacked_times.map(|(first, _)| first);
+        self.rules.detection == Detection::Time
+            && self.flight.first().zip(sacked).is_some_and(|(first, sacked)| sacked < first.at)
     }
 
     fn restart_timer(&mut self, now: Time) {
