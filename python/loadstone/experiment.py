@@ -38,7 +38,7 @@ OPTIONS = {
     "variant.tcp.profile": "--tcp",
     "variant.client_tcp.iw": "--client-iw",
     "variant.client_tcp.cc": "--client-cc",
-    "variant.client_tcp.profile": "--tcp",
+    "variant.client_tcp.profile": "--client-tcp",
 }
 """Which option sets which field; what is not given is left to the engine's defaults."""
 

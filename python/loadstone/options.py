@@ -55,6 +55,8 @@ _TLS = "none|1.2|1.3", "TLS on all connections, or on none."
 TLS = _option("--tls", *_TLS, "by each URL's scheme, 1.3 or none")
 TLS_OF_ALL = _option("--tls", *_TLS, "1.3, whatever the URLs' schemes")
 
+_PROFILES = "linux-6, linux-3.7, linux-2.6, windows-7, textbook"
+
 _SHARED = [
     _option("--servers", "N", "Deal the objects in turn over N hosts.", "leave them where they are", int),
     _option("--connections", "N", "Connections per host.", _VARIANT["connections"], int),
@@ -83,7 +85,8 @@ _SHARED = [
     _option(
         "--client-cc", "reno|cubic|bbr", "Congestion control of the client.", _VARIANT["client_tcp"]["cc"]
     ),
-    _option("--tcp", "PROFILE", "Whose TCP both ends have.", _VARIANT["tcp"]["profile"]),
+    _option("--tcp", "PROFILE", f"Whose TCP the servers have: {_PROFILES}.", _VARIANT["tcp"]["profile"]),
+    _option("--client-tcp", "PROFILE", "Whose TCP the client has.", "the servers'"),
 ]
 
 _RUN = [
@@ -121,6 +124,8 @@ def shared(command: Command) -> Command:
 
 def chosen(given: dict[str, Any]) -> Chosen:
     """Give the scenario's fields that the given options set."""
+    if given.get("client_tcp") is None:
+        given = {**given, "client_tcp": given.get("tcp")}
     return {
         field: given[name]
         for field, option in experiment.OPTIONS.items()

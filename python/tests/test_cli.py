@@ -53,13 +53,21 @@ def test_every_option_arrives_in_the_scenario(loadstone: Command, small: str) ->
             "stream_window": 6 * 2**20,
             "session_window": 15 * 2**20,
         },
-        "tcp": {"profile": "textbook", "iw": 3, "cc": "reno", "notsent_lowat": 65536, "receive_window": None},
+        "tcp": {
+            "profile": "textbook",
+            "iw": 3,
+            "cc": "reno",
+            "notsent_lowat": 65536,
+            "receive_window": None,
+            "flows": None,
+        },
         "client_tcp": {
             "profile": "textbook",
             "iw": 4,
             "cc": "reno",
             "notsent_lowat": None,
             "receive_window": None,
+            "flows": None,
         },
     }
     assert document["network"] == json.loads(_scenario(network="3g").to_json())["network"]

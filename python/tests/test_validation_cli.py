@@ -58,7 +58,7 @@ def test_the_measurements_are_in_the_folder_and_are_not_taken_twice(
     first = loadstone("validate", *ONLY)
     asked = len(kernel.asked)
     kept = measurements.read(str(tmp_path / "validation.csv"))
-    assert asked == len(kept.measurements) > 30
+    assert asked >= len(kept.measurements) > 30
     again = loadstone("validate", *ONLY)
     assert len(kernel.asked) == asked
     assert again.out == first.out

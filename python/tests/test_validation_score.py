@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from live import FakeKernel, exactly
-from loadstone import LoadstoneError, experiment
+from loadstone import LoadstoneError, Outcome, Scenario
 from loadstone.files import InputError
 from loadstone.validation import accuracy, agreement, judgement, score
 from loadstone.validation.grid import OBJECT, PAGE, Cell
@@ -247,16 +247,16 @@ def test_cells_with_too_few_runs_are_not_scored() -> None:
 
 
 def test_a_control_that_is_not_simulated_is_measured_and_not_scored(monkeypatch: pytest.MonkeyPatch) -> None:
-    execute = experiment.execute
+    run_many = score.run_many
 
-    def refusing(jobs: Sequence[tuple[object, int]], *rest: object) -> object:
+    def refusing(jobs: Sequence[tuple[Scenario, int]]) -> list[Outcome]:
         if any('"cc":"reno"' in scenario.to_json().split("client")[0] for scenario, _ in jobs):
             raise LoadstoneError("reno is not simulated", "variant.tcp.cc")
-        return execute(jobs, *rest)
+        return run_many(jobs)
 
     cells = [SMALL, replace(SMALL, cc="reno")]
     figures = measured(cells, 2)
-    monkeypatch.setattr(experiment, "execute", refusing)
+    monkeypatch.setattr(score, "run_many", refusing)
     validation = score.score(figures, cells, silent)
     assert [one.cell for one in validation.scores] == [SMALL]
     assert validation.not_modelled == [cells[1]]

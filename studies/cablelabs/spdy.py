@@ -64,6 +64,8 @@ def run(page: Page, key: Key, protocol: str) -> list[Outcome]:
             # Handshakes of that time took two round trips.
             "variant.tls": "1.2",
             "variant.servers": servers,
+            "variant.tcp.profile": "linux-2.6",
+            "variant.client_tcp.profile": "windows-7",
             "variant.tcp.iw": 3,
         },
     )

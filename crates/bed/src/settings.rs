@@ -44,7 +44,11 @@ impl From<&Config> for Tcp {
     /// What a kernel can be told of a simulated endpoint's configuration. The room for what has not
     /// been sent belongs to the socket, so it is not here.
     fn from(config: &Config) -> Tcp {
-        Tcp { iw: config.iw, cc: config.cc, receive_buffer: config.receive_window.map(|window| 2 * window.get()) }
+        Tcp {
+            iw: config.initial_window(),
+            cc: config.congestion(),
+            receive_buffer: config.receive_window.map(|window| 2 * window.get()),
+        }
     }
 }
 

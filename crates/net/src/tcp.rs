@@ -15,6 +15,7 @@ mod config;
 mod congestion;
 mod endpoint;
 mod flight;
+mod profiles;
 mod rack;
 mod receiver;
 mod reduction;

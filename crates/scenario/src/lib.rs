@@ -7,7 +7,7 @@
 //! let scenario = Scenario::from_json(
 //!     br#"{"page": {"objects": [{"url": "https://a.test/", "bytes": 12800}]}, "network": "10/1mbit,100ms"}"#,
 //! ).unwrap();
-//! assert_eq!(scenario.variant.tcp.iw.segments(), 10);
+//! assert_eq!(scenario.variant.tcp.initial_window().segments(), 10);
 //!
 //! let error = Scenario::from_json(br#"{"page": {"objects": []}, "netwrk": "dsl"}"#).unwrap_err();
 //! assert!(error.to_string().contains("netwrk"));

@@ -167,12 +167,14 @@ impl Scenario {
     /// If `text` is not JSON, or a field is unknown, missing or out of its range.
     pub fn from_json(text: &[u8]) -> Result<Scenario, ScenarioError> {
         let mut json = serde_json::Deserializer::from_slice(text);
-        let scenario = serde_path_to_error::deserialize(&mut json).map_err(|error| {
+        let mut scenario: Scenario = serde_path_to_error::deserialize(&mut json).map_err(|error| {
             let path = error.path().to_string();
             let field = if path == "." { String::new() } else { path };
             ScenarioError { field, why: error.inner().to_string() }
         })?;
         json.end().map_err(|error| ScenarioError { field: String::new(), why: error.to_string() })?;
+        let Variant { tcp, client_tcp, .. } = &mut scenario.variant;
+        (*tcp, *client_tcp) = (tcp.stated(), client_tcp.stated());
         Ok(scenario)
     }
 

@@ -33,7 +33,7 @@ use loadstone_units::Seed;
 pub fn run(plan: &Plan, seed: Seed) -> Result<Outcome, ScenarioError> {
     let variant = plan.variant();
     for (field, tcp) in [("variant.tcp.cc", &variant.tcp), ("variant.client_tcp.cc", &variant.client_tcp)] {
-        if tcp.cc == Congestion::Bbr {
+        if tcp.congestion() == Congestion::Bbr {
             let why = "bbr has no model in the simulator yet: use reno or cubic, or load over the real kernel";
             return Err(ScenarioError::new(field, why));
         }

@@ -11,16 +11,20 @@ use serde::{Deserialize, Serialize};
 pub struct Config {
     /// Which system it behaves like.
     pub profile: Profile,
-    /// The initial window in segments (RFC 6928), 1 to 1000.
-    pub iw: InitialWindow,
-    /// The congestion control.
-    pub cc: Congestion,
+    /// The initial window in segments (RFC 6928), 1 to 1000; the profile's if it is left out.
+    pub iw: Option<InitialWindow>,
+    /// The congestion control; the profile's if it is left out.
+    pub cc: Option<Congestion>,
     /// How many bytes the program may write beyond what has been sent (Linux's TCP_NOTSENT_LOWAT),
     /// 2 KiB to 1 GiB; the profile's if it is left out. The less, the later is it decided what goes
     /// next.
     pub notsent_lowat: Option<Bounded<2048, 0x4000_0000>>,
     /// The largest receive window in bytes, 2 KiB to 1 GiB; the profile's if it is left out.
     pub receive_window: Option<Bounded<2048, 0x4000_0000>>,
+    /// Behaves like so many connections in one, 1 to 256 (TCP+ of the study `nsdi`): initial window and
+    /// receive window are so many times as large, and a loss takes only that part of what it takes from
+    /// one; 1 if it is left out.
+    pub flows: Option<Bounded<1, 256>>,
     /// Mechanisms that are to be otherwise than the profile has them.
     #[serde(skip_serializing_if = "Mechanisms::is_default")]
     pub mechanisms: Mechanisms,
@@ -69,6 +73,14 @@ impl Mechanisms {
 pub struct InitialWindow(Bounded<1, 1000>);
 
 impl InitialWindow {
+    /// So many segments.
+    ///
+    /// # Panics
+    /// If they are out of range.
+    pub(super) const fn known(segments: u32) -> InitialWindow {
+        InitialWindow(Bounded::known(segments))
+    }
+
     /// Segments.
     pub fn segments(self) -> u32 {
         self.0.get()
@@ -78,7 +90,7 @@ impl InitialWindow {
 impl Default for InitialWindow {
     /// 10 segments (RFC 6928).
     fn default() -> InitialWindow {
-        InitialWindow(Bounded::known(10))
+        InitialWindow::known(10)
     }
 }
 
@@ -116,6 +128,18 @@ pub enum Profile {
     /// TCP by the RFCs, for teaching and for arithmetic on paper: delayed acknowledgements every
     /// second segment, no quick acknowledgements, no HyStart.
     Textbook,
+    /// Linux 2.6.32 as it comes: an initial window of 3, acknowledgements counted one by one, rate
+    /// halving, forward acknowledgements, 3 s for a SYN, a first receive window of 4 segments.
+    #[serde(rename = "linux-2.6")]
+    Linux26,
+    /// Linux 3.7 as it comes: an initial window of 10, proportional rate reduction, forward
+    /// acknowledgements, a first receive window of 10 segments.
+    #[serde(rename = "linux-3.7")]
+    Linux37,
+    /// Windows 7 as a client: acknowledgements of every second segment or after 200 ms, a receive window
+    /// of 64 KB that grows, 3 s for a SYN and 300 ms at least for data.
+    #[serde(rename = "windows-7")]
+    Windows7,
     /// Linux 6.x as it comes: CUBIC with HyStart, RACK and tail loss probes, proportional rate
     /// reduction, F-RTO, quick acknowledgements, a receive window that grows.
     #[default]
@@ -127,5 +151,25 @@ impl Config {
     /// What it stands for.
     pub(super) fn rules(&self) -> Rules {
         Rules::of(self)
+    }
+
+    /// The initial window: the one that is chosen or the profile's, as often as there are flows in one.
+    pub fn initial_window(&self) -> InitialWindow {
+        let (window, _) = self.profile.defaults();
+        let (one, flows) = (self.iw.unwrap_or(window).segments(), self.flows.map_or(1, Bounded::get));
+        InitialWindow::try_from(i64::from(one) * i64::from(flows)).unwrap_or(InitialWindow::known(1000))
+    }
+
+    /// The congestion control: the one that is chosen or the profile's.
+    pub fn congestion(&self) -> Congestion {
+        let (_, congestion) = self.profile.defaults();
+        self.cc.unwrap_or(congestion)
+    }
+
+    /// The same with the profile's initial window and congestion control where none is chosen.
+    #[must_use]
+    pub fn stated(self) -> Config {
+        let (window, congestion) = self.profile.defaults();
+        Config { iw: self.iw.or(Some(window)), cc: self.cc.or(Some(congestion)), ..self }
     }
 }

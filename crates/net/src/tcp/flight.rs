@@ -205,6 +205,25 @@ impl Flight {
         }
     }
 
+    /// What lies `count` segments or more below the highest SACKed one counts as lost, if so many lie
+    /// between that and the first (`tcp_mark_head_lost` of Linux with forward acknowledgements).
+    pub(super) fn lose_far_below(&mut self, count: u32) {
+        if self.sacked == 0 {
+            return;
+        }
+        let forward = self.sent.partition_point(|sent| sent.start < self.highest);
+        let judged = self.sent.partition_point(|sent| sent.start < self.judged);
+        let edge = forward.saturating_sub(count as usize);
+        for place in judged..edge {
+            if !self.sent[place].sacked && !self.sent[place].lost {
+                self.lose(place);
+            }
+        }
+        if let Some(sent) = self.sent.get(edge).filter(|_| edge > judged) {
+            self.judged = sent.start;
+        }
+    }
+
     /// Whether nothing is SACKed, lost or sent again.
     pub(super) fn is_clean(&self) -> bool {
         self.sacked + self.lost == 0 && !self.has_repeated()

@@ -23,6 +23,9 @@ pub enum Bound {
     /// One more for each acknowledgement that goes on in order and finds nothing lost: the slow start
     /// reduction bound (RFC 6937, and Linux since 4.3).
     SlowStart,
+    /// One for every second that is delivered, down to the new window, and not more than one beyond what
+    /// is on its way: rate halving (Linux before 3.2, `tcp_cwnd_down`).
+    Halving,
 }
 
 impl Reduction {
@@ -36,6 +39,10 @@ impl Reduction {
     pub(super) fn window(&mut self, bound: Bound, delivered: u32, flight: u32, ssthresh: u32, smooth: bool) -> u32 {
         self.delivered += delivered;
         let due = match bound {
+            Bound::Halving => {
+                let halved = self.prior.saturating_sub(self.delivered / 2).max(ssthresh);
+                return halved.min(flight + 1);
+            }
             _ if flight > ssthresh => {
                 // > sndcnt = CEIL(prr_delivered * ssthresh / RecoverFS) - prr_out
                 let share = u64::from(self.delivered) * u64::from(ssthresh);

@@ -1,6 +1,6 @@
 //! What a profile stands for: its constants, and which mechanisms it has.
 
-use super::config::{Config, Mechanisms, Profile};
+use super::config::{Config, Mechanisms};
 use super::reduction::Bound;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -46,6 +46,9 @@ pub(super) struct Rules {
 pub(super) enum Detection {
     /// By three SACKed segments above (RFC 6675).
     Count,
+    /// By the highest SACKed segment being three further on, whether those between have arrived or not
+    /// (forward acknowledgements, `tcp_fack`).
+    Forward,
     /// By time (RFC 8985).
     Time,
 }
@@ -54,9 +57,15 @@ pub(super) enum Detection {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Counting {
-    /// Its bytes, in slow start at most two segments of them (RFC 3465).
-    Bytes,
-    /// Its segments.
+    /// One segment, whatever it acknowledges (Linux before 3.13, `tcp_abc` = 0).
+    Acks,
+    /// Its bytes, in slow start at most one segment of them (RFC 3465 with L = 1, `tcp_abc` = 1).
+    #[serde(rename = "bytes-1")]
+    Bytes1,
+    /// Its bytes, in slow start at most two segments of them (RFC 3465 with L = 2, `tcp_abc` = 2).
+    #[serde(rename = "bytes-2")]
+    Bytes2,
+    /// Its segments, or those that it SACKs (Linux since 3.13).
     Segments,
 }
 
@@ -89,6 +98,14 @@ pub(super) struct Constants {
     pub(super) delayed_ack: Duration,
     /// The largest receive window in bytes.
     pub(super) receive_window: u64,
+    /// The receive window of the handshake in bytes, where it grows.
+    pub(super) first_window: u64,
+    /// The receive buffer at the beginning in bytes, where it grows (the middle value of `tcp_rmem`).
+    pub(super) first_buffer: u64,
+    /// What 1,024 bytes of the buffer are worth as a window, before a full segment has come and after.
+    pub(super) worth: [u64; 2],
+    /// So many connections in one (TCP+).
+    pub(super) flows: u32,
     /// What may be written beyond what has been sent, in bytes.
     pub(super) notsent_lowat: u64,
     /// How often a SYN is sent again before the connection is given up.
@@ -99,16 +116,18 @@ pub(super) struct Constants {
 
 impl Rules {
     pub(super) fn of(config: &Config) -> Rules {
-        let mut rules = match config.profile {
-            Profile::Textbook => TEXTBOOK,
-            Profile::Linux6 => LINUX_6,
-        };
+        let mut rules = config.profile.rules();
         let constants = &mut rules.constants;
         if let Some(bytes) = config.notsent_lowat {
             constants.notsent_lowat = bytes.get().into();
         }
         if let Some(bytes) = config.receive_window {
             constants.receive_window = bytes.get().into();
+        }
+        if let Some(flows) = config.flows {
+            constants.flows = flows.get();
+            constants.receive_window *= u64::from(constants.flows);
+            constants.first_window *= u64::from(constants.flows);
         }
         rules.switch(&config.mechanisms)
     }
@@ -150,64 +169,3 @@ impl Rules {
 
 /// A tick of the kernel's clock in ns: CONFIG_HZ=250, as Debian has it.
 pub(super) const TICK: u64 = 4_000_000;
-
-const TEXTBOOK: Rules = Rules {
-    constants: Constants {
-        // 1500 bytes less 20 for IP, 20 for TCP, 12 for the timestamps.
-        mss: 1448,
-        // RFC 6298, (2.1), (2.4), (2.5).
-        rto_initial: Duration::from_secs(1),
-        rto_min: Duration::from_secs(1),
-        adds_least_timeout: false,
-        rto_max: Duration::from_secs(60),
-        // RFC 9293, section 3.8.6.3, allows up to 500 ms; systems use 40 ms or more.
-        delayed_ack: Duration::from_millis(40),
-        receive_window: 6 * 1024 * 1024,
-        notsent_lowat: 16 * 1024,
-        // Linux's tcp_syn_retries and tcp_retries2: the RFCs give times only.
-        syn_retries: 6,
-        retries: 15,
-    },
-    detection: Detection::Count,
-    bound: Bound::Conservative,
-    counting: Counting::Bytes,
-    restart: Restart::Initial,
-    probes: false,
-    frto: false,
-    undo: false,
-    hystart: false,
-    shrinks_unused: false,
-    halves_the_flight: true,
-    timer_tick: None,
-    kernel_cubic: false,
-    sends_at_once: false,
-    quick_acks: false,
-    window_tuning: false,
-};
-
-const LINUX_6: Rules = Rules {
-    constants: Constants {
-        // TCP_RTO_MIN, TCP_RTO_MAX.
-        rto_min: Duration::from_millis(200),
-        adds_least_timeout: true,
-        rto_max: Duration::from_secs(120),
-        // TCP_DELACK_MIN.
-        delayed_ack: Duration::from_millis(40),
-        ..TEXTBOOK.constants
-    },
-    detection: Detection::Time,
-    bound: Bound::SlowStart,
-    counting: Counting::Segments,
-    restart: Restart::Halving,
-    probes: true,
-    frto: true,
-    undo: true,
-    hystart: true,
-    shrinks_unused: true,
-    halves_the_flight: false,
-    timer_tick: Some(TICK),
-    kernel_cubic: true,
-    sends_at_once: true,
-    quick_acks: true,
-    window_tuning: true,
-};

@@ -115,7 +115,7 @@ pub(super) struct Transmission {
 
 impl Sender {
     pub(super) fn new(config: &Config, rules: Rules) -> Sender {
-        let initial = config.iw.segments();
+        let initial = config.initial_window().segments();
         Sender {
             limit: rules.constants.mss,
             una: 1,
@@ -126,7 +126,7 @@ impl Sender {
             flight: Flight::default(),
             window: Window::new(initial),
             initial,
-            controller: congestion::controller(config.cc, &rules, initial),
+            controller: congestion::controller(config.congestion(), &rules, initial),
             usage: Usage::default(),
             credit: 0,
             phase: Phase::Open,

@@ -28,7 +28,7 @@ struct Pair<'f> {
 
 fn config(iw: i64, cc: Congestion) -> Config {
     let profile = Profile::Textbook;
-    Config { profile, iw: InitialWindow::try_from(iw).unwrap(), cc, ..Config::default() }
+    Config { profile, iw: Some(InitialWindow::try_from(iw).unwrap()), cc: Some(cc), ..Config::default() }
 }
 
 fn ms(ms: u64) -> Duration {
@@ -428,3 +428,6 @@ proptest! {
         }
     }
 }
+
+/// What the profiles of systems do otherwise than the textbook.
+mod systems;

@@ -4,12 +4,6 @@ use crate::tcp::rules::Rules;
 use crate::tcp::segment::Segment;
 use loadstone_units::Time;
 
-/// A receive buffer at the beginning, in bytes (the middle value of `tcp_rmem`).
-const INITIAL_BUFFER: u64 = 131_072;
-/// The largest window of a SYN: 44 segments of 1460 bytes.
-const FIRST_WINDOW: u64 = 64_240;
-/// What a full segment takes of the buffer.
-const TRUESIZE: u64 = 2304;
 /// What is copied in a round trip before the first measurement, in segments.
 const FIRST_ROUND: u64 = 10;
 
@@ -24,6 +18,8 @@ pub(super) struct Buffer {
 #[derive(Debug)]
 struct Tuning {
     mss: u64,
+    /// What 1,024 bytes of the buffer are worth as a window, once full segments are in it.
+    worth: u64,
     /// The buffer, and its greatest size (`sk_rcvbuf`, the last value of `tcp_rmem`).
     buffer: u64,
     most: u64,
@@ -43,18 +39,20 @@ impl Buffer {
         if !rules.window_tuning {
             return Buffer { window: most, tuning: None };
         }
-        let mss = u64::from(rules.constants.mss);
+        let (mss, buffer) = (u64::from(rules.constants.mss), rules.constants.first_buffer);
+        let [before, worth] = rules.constants.worth;
         let tuning = Tuning {
             mss,
-            buffer: INITIAL_BUFFER,
-            most: space(most),
-            clamp: INITIAL_BUFFER / 2 - mss,
+            worth,
+            buffer,
+            most: most * 1024 / worth,
+            clamp: (buffer * before / 1024).saturating_sub(mss).max(2 * mss),
             round: FIRST_ROUND * mss,
             copied: 0,
             began: Time::ZERO,
             rtt: 0,
         };
-        Buffer { window: FIRST_WINDOW.min(most), tuning: Some(tuning) }
+        Buffer { window: rules.constants.first_window.min(most), tuning: Some(tuning) }
     }
 
     /// What is announced, in bytes.
@@ -66,7 +64,7 @@ impl Buffer {
     pub(super) fn handle_data(&mut self, now: Time, segment: &Segment, content: u64, rtt: u64) -> bool {
         let Some(tuning) = &mut self.tuning else { return false };
         if u64::from(segment.len) >= tuning.mss {
-            tuning.clamp = worth(tuning.buffer);
+            tuning.clamp = tuning.buffer * tuning.worth / 1024;
             tuning.rtt = now.nanos_since(segment.echo.min(now)).max(1);
         }
         tuning.measure(now, content, if tuning.rtt > 0 { tuning.rtt } else { rtt });
@@ -74,7 +72,7 @@ impl Buffer {
         if segment.len < 128 || self.window >= tuning.clamp {
             return false;
         }
-        let step = if worth(TRUESIZE) <= u64::from(segment.len) { 2 * tuning.mss } else { 2 * u64::from(segment.len) };
+        let step = if u64::from(segment.len) >= tuning.mss { 2 * tuning.mss } else { 2 * u64::from(segment.len) };
         self.window = (self.window + step).min(tuning.clamp);
         true
     }
@@ -92,22 +90,12 @@ impl Tuning {
             let twice = 2 * self.copied;
             let window = twice + 2 * (twice * (self.copied - self.round) / self.round);
             self.round = self.copied;
-            let buffer = space(window).min(self.most);
+            let buffer = (window * 1024 / self.worth).min(self.most);
             if buffer > self.buffer {
                 self.buffer = buffer;
-                self.clamp = worth(buffer);
+                self.clamp = buffer * self.worth / 1024;
             }
         }
         (self.copied, self.began) = (0, now);
     }
-}
-
-/// The window that a buffer of `bytes` is worth, full segments being in it.
-fn worth(bytes: u64) -> u64 {
-    bytes * 1448 / TRUESIZE
-}
-
-/// The buffer that a window of `bytes` needs.
-fn space(bytes: u64) -> u64 {
-    bytes * TRUESIZE / 1448
 }

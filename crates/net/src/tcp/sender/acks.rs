@@ -143,6 +143,7 @@ impl Sender {
     fn detect(&mut self, now: Time, news: &mut News) {
         match self.rules.detection {
             Detection::Count => self.flight.lose_below(DUP_THRESH),
+            Detection::Forward => self.flight.lose_far_below(DUP_THRESH),
             Detection::Time => {
                 let recovering = self.phase >= Phase::Recovery;
                 let (again, wait) = self.rack.detect(now, &mut self.flight, recovering, &self.rtt);
@@ -188,11 +189,19 @@ impl Sender {
     fn begin_reduction(&mut self) {
         let flight = self.flight_size();
         let prior = if self.rules.bound == Bound::Conservative { self.flight.len() } else { self.window.cwnd };
-        self.window.ssthresh = self.controller.ssthresh(&self.window, flight);
+        self.window.ssthresh = self.reduced(flight);
         self.window.count = 0;
         self.reduction = Reduction::new(prior);
         self.high = self.nxt;
         self.probe = None;
+    }
+
+    /// The threshold after a loss, with `flight` segments outstanding. Of several flows in one it takes
+    /// what it takes from one of them: beta' = 1 - (1 - beta) / n (TCP+ of `nsdi`).
+    pub(super) fn reduced(&mut self, flight: u32) -> u32 {
+        let window = self.window.cwnd;
+        let of_one = self.controller.ssthresh(&self.window, flight);
+        window.saturating_sub(window.saturating_sub(of_one) / self.rules.constants.flows).max(of_one)
     }
 
     /// A probe has repaired a loss of the tail: the window is reduced as if it had been noticed.
@@ -217,7 +226,9 @@ impl Sender {
         }
         let segments = match self.rules.counting {
             Counting::Segments => news.delivered,
-            Counting::Bytes => self.count_bytes(news.bytes),
+            Counting::Acks => 1,
+            Counting::Bytes1 => self.count_bytes(news.bytes, 1),
+            Counting::Bytes2 => self.count_bytes(news.bytes, 2),
         };
         if segments > 0 {
             let rtt = self.rtt.smoothed();
@@ -225,14 +236,14 @@ impl Sender {
         }
     }
 
-    /// RFC 3465, sections 2.2 and 2.3: in slow start two segments an acknowledgement at most, and one
+    /// RFC 3465, sections 2.2 and 2.3: in slow start `limit` segments an acknowledgement at most, and one
     /// after a timeout.
-    fn count_bytes(&mut self, bytes: u64) -> u32 {
+    fn count_bytes(&mut self, bytes: u64, limit: u64) -> u32 {
         let mss = u64::from(self.rules.constants.mss);
         let most = match self.phase {
             _ if !self.window.in_slow_start() => u64::MAX,
             Phase::Loss => mss,
-            _ => 2 * mss,
+            _ => limit * mss,
         };
         self.credit += bytes.min(most);
         let segments = self.credit / mss;

@@ -146,7 +146,7 @@ impl Sender {
         // RFC 5681, section 3.1: once for each loss of data.
         if self.phase <= Phase::Disorder || self.una >= self.high || (self.phase == Phase::Loss && self.timeouts == 0) {
             self.undo.begin(self.una, self.flight.again(), &self.window);
-            self.window.ssthresh = self.controller.ssthresh(&self.window, self.flight_size().min(self.window.cwnd));
+            self.window.ssthresh = self.reduced(self.flight_size().min(self.window.cwnd));
             let (una, nxt) = (self.una, self.nxt);
             self.controller.on_timeout(Sample { now, rtt: 0, una, nxt });
         }

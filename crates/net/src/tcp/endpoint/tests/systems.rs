@@ -1,0 +1,195 @@
+use super::*;
+use crate::tcp::{Counting, Mechanisms, Restart};
+
+fn system(profile: Profile) -> Config {
+    Config { profile, ..Config::default() }
+}
+
+fn linux_6(mechanisms: Mechanisms) -> Config {
+    Config { mechanisms, ..system(Profile::Linux6) }
+}
+
+/// When `side` sent the segment that begins with `seq`, in ms.
+fn times_of(pair: &Pair, side: usize, seq: u64) -> Vec<u64> {
+    let sent = pair.sent.iter().filter(|(_, from, segment)| *from == side && segment.seq == seq && segment.len > 0);
+    sent.map(|(time, _, _)| time.as_nanos() / 1_000_000).collect()
+}
+
+#[test]
+fn a_lost_syn_waits_for_3_seconds_where_rfc6298_is_not_known() {
+    for (profile, waits) in [(Profile::Linux26, 3), (Profile::Windows7, 3), (Profile::Linux37, 1), (Profile::Linux6, 1)]
+    {
+        let mut pair = Pair::new(system(profile), |side, n, _| side == A && n == 0);
+        pair.run_until(at(4000));
+        let again = pair.sent.iter().filter(|(_, side, segment)| *side == A && segment.flags.syn).nth(1).unwrap().0;
+        // Not before its time, and with a coarse timer a little after.
+        assert!((waits * 1000..waits * 1000 + 150).contains(&(again.as_nanos() / 1_000_000)), "{profile:?}: {again:?}");
+    }
+}
+
+#[test]
+fn each_system_has_its_initial_window() {
+    for (profile, window) in
+        [(Profile::Linux26, 3), (Profile::Linux37, 10), (Profile::Linux6, 10), (Profile::Windows7, 2)]
+    {
+        let mut pair = Pair::new(system(profile), |_, _, _| false);
+        pair.serve(60 * MSS);
+        assert_eq!(pair.data_by_time(B)[0], (150, window), "{profile:?}");
+    }
+}
+
+#[test]
+fn the_first_receive_window_of_linux_2_6_holds_4_segments() {
+    let server = Config { iw: Some(InitialWindow::try_from(10).unwrap()), ..system(Profile::Linux26) };
+    let mut pair = Pair::new(server, |_, _, _| false);
+    pair.serve(60 * MSS);
+    assert_eq!(pair.data_by_time(B)[0], (150, 4), "5,840 bytes");
+}
+
+#[test]
+fn slow_start_counts_acknowledgements_bytes_or_segments_as_chosen() {
+    // Every second segment is acknowledged: ten segments make five acknowledgements.
+    for (counting, second) in
+        [(Counting::Acks, 15), (Counting::Bytes1, 15), (Counting::Bytes2, 20), (Counting::Segments, 20)]
+    {
+        let chosen = Mechanisms { counting: Some(counting), ..Mechanisms::default() };
+        let mut pair = Pair::new(Config { mechanisms: chosen, ..config(10, Congestion::Reno) }, |_, _, _| false);
+        pair.serve(100 * MSS);
+        pair.run_until(at(260));
+        assert_eq!(pair.data_by_time(B)[1], (250, second), "{counting:?}");
+    }
+}
+
+#[test]
+fn windows_7_waits_200_ms_with_a_lone_acknowledgement() {
+    let mut pair = Pair::new(system(Profile::Windows7), |_, _, _| false);
+    pair.serve(100);
+    pair.run_until(at(1000));
+    let ack = pair.sent.iter().find(|(time, side, _)| *side == A && *time > at(150)).unwrap();
+    assert_eq!(ack.0, at(400));
+}
+
+#[test]
+fn linux_6_acknowledges_the_first_segments_one_by_one() {
+    let mut pair = Pair::new(system(Profile::Linux6), |_, _, _| false);
+    pair.serve(10 * MSS);
+    pair.run_until(at(260));
+    assert_eq!(pair.sent.iter().filter(|(time, side, _)| *side == A && *time == at(200)).count(), 10);
+}
+
+#[test]
+fn a_lost_tail_is_probed_for_after_two_round_trips_rfc8985_7() {
+    let tail = 9 * MSS + 1;
+    let lossy = || move |side: usize, _: usize, s: &Segment| side == B && s.seq == tail && s.timestamp == at(150);
+    let mut pair = Pair::new(system(Profile::Linux6), lossy());
+    pair.serve(10 * MSS);
+    pair.run_until(at(2000));
+    // The last acknowledgement but one comes at 250. One segment is outstanding, which may wait for a delayed
+    // acknowledgement: two round trips and 200 ms, or the timeout of 300 ms, whichever is less, in ticks.
+    let again = times_of(&pair, B, tail)[1];
+    assert!((550..580).contains(&again), "{again}");
+
+    let without = Mechanisms { tail_loss_probes: Some(false), ..Mechanisms::default() };
+    let mut pair = Pair::new(linux_6(without), |side, _, s| side == B && s.seq > 7 * MSS && s.timestamp == at(150));
+    pair.serve(10 * MSS);
+    pair.run_until(at(2000));
+    let timeout = times_of(&pair, B, 7 * MSS + 1)[1];
+    let mut pair =
+        Pair::new(linux_6(Mechanisms::default()), |side, _, s| side == B && s.seq > 7 * MSS && s.timestamp == at(150));
+    pair.serve(10 * MSS);
+    pair.run_until(at(2000));
+    // Three are outstanding: the last one is sent again after two round trips, its SACK tells of the others.
+    let probe = times_of(&pair, B, 9 * MSS + 1)[1];
+    assert!((450..470).contains(&probe) && probe + 50 < timeout, "{probe}, {timeout}");
+    assert_eq!(pair.read[A], 10 * MSS);
+}
+
+#[test]
+fn a_segment_that_is_overtaken_is_sent_again_only_while_nothing_was_ever_out_of_order_rfc8985_6() {
+    // The second of ten comes 20 ms late, behind all others.
+    let late = |round: u64| {
+        move |side: usize, _: usize, s: &Segment| {
+            let is_late = side == B && s.seq == MSS + 1 + round * 10 * MSS;
+            Some(if is_late { ms(70) } else { ms(50) })
+        }
+    };
+    let first = late(0);
+    let mut pair = Pair::with_fate(system(Profile::Linux6), Box::new(first));
+    pair.serve(10 * MSS);
+    pair.run_until(at(2000));
+    // Sent again, since three SACKs are enough; the D-SACK then takes the reduction back.
+    assert_eq!(times_of(&pair, B, MSS + 1).len(), 2);
+    assert!(pair.ends[B].window() >= 10, "{}", pair.ends[B].window());
+}
+
+#[test]
+fn a_spurious_timeout_is_taken_back_rfc5682() {
+    // All acknowledgements are held up for 600 ms once; nothing is lost.
+    let fate = |side: usize, _: usize, s: &Segment| {
+        let held = side == A && (at(200)..at(300)).contains(&s.timestamp);
+        Some(if held { ms(650) } else { ms(50) })
+    };
+    let window = |frto| {
+        let chosen =
+            Mechanisms { frto: Some(frto), undo: Some(frto), tail_loss_probes: Some(false), ..Mechanisms::default() };
+        let mut pair = Pair::with_fate(linux_6(chosen), Box::new(fate));
+        pair.serve(10 * MSS);
+        pair.run_until(at(855));
+        pair.ends[B].window()
+    };
+    assert!(window(true) >= 10, "{}", window(true));
+    assert!(window(false) < 10, "{}", window(false));
+}
+
+#[test]
+fn after_idleness_linux_halves_the_window_for_each_timeout_down_to_the_initial_one() {
+    let window_after = |idle: u64, restart: Option<Restart>| {
+        let chosen = Mechanisms { idle_restart: restart, ..Mechanisms::default() };
+        let mut pair = Pair::new(linux_6(chosen), |_, _, _| false);
+        pair.serve(100 * MSS);
+        pair.run_until(at(1000));
+        let last = pair.sent.iter().rfind(|(_, side, s)| *side == B && s.len > 0).unwrap().0;
+        pair.run_until(last + ms(idle));
+        pair.ends[B].write(400 * MSS);
+        pair.flush();
+        pair.sent.iter().filter(|(time, side, s)| *side == B && s.len > 0 && *time == last + ms(idle)).count()
+    };
+    let (busy, one, two, long) =
+        (window_after(150, None), window_after(450, None), window_after(800, None), window_after(5000, None));
+    assert!(busy > 60 && one * 2 <= busy + 1 && two < one && long == 10, "{busy} {one} {two} {long}");
+    assert_eq!(window_after(5000, Some(Restart::Never)), busy);
+}
+
+#[test]
+fn hystart_leaves_slow_start_before_a_train_of_acknowledgements_is_as_long_as_a_round_trip() {
+    // A link of 10 Mbit/s without end of queue: a segment takes 1.2 ms.
+    let window = |hystart| {
+        let mut free = Time::ZERO;
+        let link = move |side: usize, _: usize, s: &Segment| {
+            if side == A || s.len == 0 {
+                return Some(ms(50));
+            }
+            free = free.max(s.timestamp).plus_nanos(1_200_000);
+            Some(ms(50) + Duration::from_nanos(free.nanos_since(s.timestamp)))
+        };
+        let chosen = Mechanisms { hystart: Some(hystart), ..Mechanisms::default() };
+        let mut pair = Pair::with_fate(linux_6(chosen), Box::new(link));
+        pair.serve(3000 * MSS);
+        pair.run_until(at(900));
+        pair.ends[B].window()
+    };
+    // The path holds 83 segments; half a round trip of train is 42.
+    assert!(window(true) < 150, "{}", window(true));
+    assert!(window(false) > 300, "{}", window(false));
+}
+
+#[test]
+fn tcp_plus_behaves_like_its_flows_together() {
+    let six = Config { flows: Some(Bounded::known(6)), ..config(10, Congestion::Reno) };
+    let mut pair = Pair::new(six, |side, _, s| side == B && s.seq == 1 && s.timestamp == at(150));
+    pair.serve(60 * MSS);
+    assert_eq!(pair.data_by_time(B)[0], (150, 60));
+    pair.run_until(at(2000));
+    // One of six flows halves its window: 60 become 55.
+    assert_eq!(pair.ends[B].window(), 55);
+}

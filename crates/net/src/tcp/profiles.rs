@@ -1,0 +1,154 @@
+//! The systems whose TCP is modelled: constants and mechanisms of each.
+
+use super::config::{Congestion, InitialWindow, Profile};
+use super::reduction::Bound;
+use super::rules::{Constants, Counting, Detection, Restart, Rules, TICK};
+use std::time::Duration;
+
+impl Profile {
+    /// The initial window and the congestion control that it comes with.
+    pub(super) const fn defaults(self) -> (InitialWindow, Congestion) {
+        match self {
+            Profile::Textbook | Profile::Linux37 | Profile::Linux6 => (InitialWindow::known(10), Congestion::Cubic),
+            Profile::Linux26 => (InitialWindow::known(3), Congestion::Cubic),
+            // RFC 3390 allows 3 segments of 1460 bytes; measurements of the time saw 2.
+            Profile::Windows7 => (InitialWindow::known(2), Congestion::Reno),
+        }
+    }
+
+    /// What it stands for.
+    pub(super) const fn rules(self) -> Rules {
+        match self {
+            Profile::Textbook => TEXTBOOK,
+            Profile::Linux26 => LINUX_2_6,
+            Profile::Linux37 => LINUX_3_7,
+            Profile::Windows7 => WINDOWS_7,
+            Profile::Linux6 => LINUX_6,
+        }
+    }
+}
+
+const TEXTBOOK: Rules = Rules {
+    constants: Constants {
+        // 1500 bytes less 20 for IP, 20 for TCP, 12 for the timestamps.
+        mss: 1448,
+        // RFC 6298, (2.1), (2.4), (2.5).
+        rto_initial: Duration::from_secs(1),
+        rto_min: Duration::from_secs(1),
+        adds_least_timeout: false,
+        rto_max: Duration::from_secs(60),
+        // RFC 9293, section 3.8.6.3, allows up to 500 ms; systems use 40 ms or more.
+        delayed_ack: Duration::from_millis(40),
+        receive_window: 6 * 1024 * 1024,
+        first_window: 6 * 1024 * 1024,
+        first_buffer: 6 * 1024 * 1024,
+        worth: [1024; 2],
+        flows: 1,
+        notsent_lowat: 16 * 1024,
+        // Linux's tcp_syn_retries and tcp_retries2: the RFCs give times only.
+        syn_retries: 6,
+        retries: 15,
+    },
+    detection: Detection::Count,
+    bound: Bound::Conservative,
+    counting: Counting::Bytes2,
+    restart: Restart::Initial,
+    probes: false,
+    frto: false,
+    undo: false,
+    hystart: false,
+    shrinks_unused: false,
+    halves_the_flight: true,
+    timer_tick: None,
+    kernel_cubic: false,
+    sends_at_once: false,
+    quick_acks: false,
+    window_tuning: false,
+};
+
+const LINUX_6: Rules = Rules {
+    constants: Constants {
+        // TCP_RTO_MIN, TCP_RTO_MAX.
+        rto_min: Duration::from_millis(200),
+        adds_least_timeout: true,
+        rto_max: Duration::from_secs(120),
+        // TCP_DELACK_MIN.
+        delayed_ack: Duration::from_millis(40),
+        // 44 segments of 1460 bytes: what is offered of the 65,536 that the buffer is worth.
+        first_window: 64_240,
+        first_buffer: 131_072,
+        // A full segment takes 2,304 bytes of it.
+        worth: [512, 1024 * 1448 / 2304],
+        ..TEXTBOOK.constants
+    },
+    detection: Detection::Time,
+    bound: Bound::SlowStart,
+    counting: Counting::Segments,
+    restart: Restart::Halving,
+    probes: true,
+    frto: true,
+    undo: true,
+    hystart: true,
+    shrinks_unused: true,
+    halves_the_flight: false,
+    timer_tick: Some(TICK),
+    kernel_cubic: true,
+    sends_at_once: true,
+    quick_acks: true,
+    window_tuning: true,
+};
+
+/// Linux 3.7. What differs from 6.x and is left as there: its acknowledgements (16 quick ones, then every
+/// second segment; whether and how often the growing window makes for more is not known).
+const LINUX_3_7: Rules = Rules {
+    constants: Constants {
+        // TCP_DEFAULT_INIT_RCVWND: 10 segments of 1460 bytes.
+        first_window: 14_600,
+        first_buffer: 87_380,
+        // tcp_adv_win_scale 1: half of the buffer.
+        worth: [512; 2],
+        ..LINUX_6.constants
+    },
+    detection: Detection::Forward,
+    counting: Counting::Acks,
+    probes: false,
+    ..LINUX_6
+};
+
+/// Linux 2.6.32.
+const LINUX_2_6: Rules = Rules {
+    constants: Constants {
+        // TCP_TIMEOUT_INIT before RFC 6298.
+        rto_initial: Duration::from_secs(3),
+        // 4 segments of 1460 bytes.
+        first_window: 5_840,
+        // tcp_adv_win_scale 2: three quarters of the buffer.
+        worth: [768; 2],
+        // tcp_syn_retries was 5 then.
+        syn_retries: 5,
+        ..LINUX_3_7.constants
+    },
+    bound: Bound::Halving,
+    ..LINUX_3_7
+};
+
+/// Windows 7, as far as its documentation goes (`TcpAckFrequency`, `TcpDelAckTicks`, `TcpInitialRtt`,
+/// `TcpMaxConnectRetransmissions`, `TcpMaxDataRetransmissions`, receive window auto-tuning "normal"). How
+/// its window grows in time is not documented: here as Linux's does. Its packets bear no timestamps unless
+/// asked for; here all do.
+const WINDOWS_7: Rules = Rules {
+    constants: Constants {
+        rto_initial: Duration::from_secs(3),
+        rto_min: Duration::from_millis(300),
+        delayed_ack: Duration::from_millis(200),
+        receive_window: 16 * 1024 * 1024,
+        first_window: 65_536,
+        first_buffer: 131_072,
+        worth: [512; 2],
+        syn_retries: 2,
+        retries: 5,
+        ..TEXTBOOK.constants
+    },
+    window_tuning: true,
+    ..TEXTBOOK
+};
