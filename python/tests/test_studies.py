@@ -3,10 +3,13 @@
 import subprocess
 import sys
 
+import pytest
+
 from conftest import ROOT
 
 
-def test_cablelabs_prints_its_committed_table() -> None:
-    folder = ROOT / "studies" / "cablelabs"
-    printed = subprocess.run([sys.executable, folder / "spdy.py"], capture_output=True, text=True, check=True)
-    assert printed.stdout == (folder / "spdy.md").read_text(), "the figures have moved: print them anew"
+@pytest.mark.parametrize("study", ["cablelabs/spdy", "tcp/mechanisms"])
+def test_a_study_prints_its_committed_table(study: str) -> None:
+    script = ROOT / "studies" / f"{study}.py"
+    printed = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
+    assert printed.stdout == script.with_suffix(".md").read_text(), "the figures have moved: print them anew"
