@@ -1,3 +1,4 @@
+# ruff: noqa: T201
 """What each mechanism of Linux 6's TCP is worth: page load times with it and without.
 
 .venv/bin/python studies/tcp/mechanisms.py > studies/tcp/mechanisms.md
