@@ -14,6 +14,8 @@ use loadstone_net::tcp::{Segment, State};
 use loadstone_net::{Detour, Device, Link, Packet};
 use loadstone_scenario::{Outcome, Plan};
 use loadstone_units::{Seed, Time};
+use std::collections::VecDeque;
+use std::time::Duration;
 
 /// A segment on its way, and to which end of which connection.
 #[derive(Clone, Copy, Debug)]
@@ -42,8 +44,27 @@ pub(crate) struct World<'a> {
     up: Link<Parcel>,
     /// Beyond the access link, with the side it goes to.
     beyond: Detour<(usize, Parcel)>,
+    /// What programs want done and have not come to: the browser's, then the origins'.
+    intents: Vec<Intent>,
     /// Storage that is used again and again.
     input: Vec<Chunk>,
+}
+
+/// What a program wants done, and when it comes to it: a process is woken a moment after the kernel has
+/// done its own part.
+#[derive(Debug)]
+struct Intent {
+    /// How long that takes.
+    reaction: Duration,
+    /// When it comes to it; [`Time::NEVER`] if there is nothing to do.
+    due: Time,
+    actions: VecDeque<Action>,
+}
+
+impl Intent {
+    fn new(reaction: Duration) -> Intent {
+        Intent { reaction, due: Time::NEVER, actions: VecDeque::new() }
+    }
 }
 
 impl<'a> World<'a> {
@@ -63,12 +84,21 @@ impl<'a> World<'a> {
             down: Link::new(&plan.network().down(), seed.stream("down.loss")),
             up: Link::new(&plan.network().up(), seed.stream("up.loss")),
             beyond: Detour::new(),
+            intents: {
+                let variant = plan.variant();
+                let origins = plan.page().hosts.iter().map(|_| Intent::new(variant.tcp.reaction()));
+                std::iter::once(Intent::new(variant.client_tcp.reaction())).chain(origins).collect()
+            },
             input: Vec::new(),
         }
     }
 
     pub(crate) fn run(mut self, seed: Seed) -> Outcome {
         self.browser.start(self.now);
+        // The load counts from the first SYN, so this once the program does not make it wait.
+        while let Some(action) = self.browser.poll_action() {
+            self.perform(CLIENT, action);
+        }
         self.act(CLIENT, 0);
         self.note_losses();
         while self.browser.end().is_none() && self.turn() {}
@@ -147,13 +177,19 @@ impl<'a> World<'a> {
             end.tcp.handle_timeout(self.now);
             self.service(conn, side);
             self.tell_of_end(conn, side);
-        } else if key == 0 {
-            self.browser.handle_timeout(self.now);
-            self.act(CLIENT, 0);
-        } else {
-            self.origins[key as usize - 1].handle_timeout(self.now);
-            self.act(SERVER, key - 1);
+            return;
         }
+        let (side, origin) = if key == 0 { (CLIENT, 0) } else { (SERVER, key - 1) };
+        let intent = &mut self.intents[key as usize];
+        if intent.due <= self.now {
+            intent.due = Time::NEVER;
+            for action in std::mem::take(&mut intent.actions) {
+                self.perform(side, action);
+            }
+        }
+        let now = self.now;
+        self.peer(side, origin).handle_timeout(now);
+        self.act(side, origin);
     }
 
     /// A packet arrives at the end `side` of its connection.
@@ -223,24 +259,35 @@ impl<'a> World<'a> {
         if side == CLIENT { &mut self.browser } else { &mut self.origins[origin as usize] }
     }
 
-    /// Does what a program wants done.
+    /// Takes what a program wants done: it comes to it when it has been woken.
     fn act(&mut self, side: usize, origin: u32) {
+        let key = if side == CLIENT { 0 } else { origin + 1 };
         while let Some(action) = self.peer(side, origin).poll_action() {
-            match action {
-                Action::Open { conn, to } => self.open(conn, to),
-                Action::Transmit { conn } => {
-                    self.connections[conn.0 as usize].ends[side].eager = true;
-                    self.service(conn, side);
-                }
-                Action::Close { conn } => {
-                    self.connections[conn.0 as usize].ends[side].tcp.close();
-                    self.service(conn, side);
-                }
+            let intent = &mut self.intents[key as usize];
+            if intent.reaction.is_zero() {
+                self.perform(side, action);
+            } else {
+                intent.due = intent.due.min(self.now + intent.reaction);
+                intent.actions.push_back(action);
             }
         }
         let deadline = self.peer(side, origin).poll_timeout().unwrap_or(Time::NEVER);
-        let key = if side == CLIENT { 0 } else { origin + 1 };
-        self.alarms.arm(key, deadline);
+        self.alarms.arm(key, deadline.min(self.intents[key as usize].due));
+    }
+
+    /// Does what a program wants done.
+    fn perform(&mut self, side: usize, action: Action) {
+        match action {
+            Action::Open { conn, to } => self.open(conn, to),
+            Action::Transmit { conn } => {
+                self.connections[conn.0 as usize].ends[side].eager = true;
+                self.service(conn, side);
+            }
+            Action::Close { conn } => {
+                self.connections[conn.0 as usize].ends[side].tcp.close();
+                self.service(conn, side);
+            }
+        }
     }
 
     fn open(&mut self, conn: ConnId, to: HostId) {

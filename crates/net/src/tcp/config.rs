@@ -4,6 +4,7 @@ use super::reduction::Bound;
 use super::rules::{Counting, Restart, Rules};
 use loadstone_units::{Bounded, OutOfRange};
 use serde::{Deserialize, Serialize};
+use std::time::Duration;
 
 /// How one end of a connection behaves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -164,6 +165,12 @@ impl Config {
     pub fn congestion(&self) -> Congestion {
         let (_, congestion) = self.profile.defaults();
         self.cc.unwrap_or(congestion)
+    }
+
+    /// How long it takes until a program on such a system does something about what has come: to be woken,
+    /// to be told, to call the system.
+    pub fn reaction(&self) -> Duration {
+        self.rules().constants.reaction
     }
 
     /// The same with the profile's initial window and congestion control where none is chosen.

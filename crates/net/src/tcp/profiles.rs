@@ -43,6 +43,7 @@ const TEXTBOOK: Rules = Rules {
         first_window: 6 * 1024 * 1024,
         first_buffer: 6 * 1024 * 1024,
         worth: [1024; 2],
+        reaction: Duration::ZERO,
         flows: 1,
         notsent_lowat: 16 * 1024,
         // Linux's tcp_syn_retries and tcp_retries2: the RFCs give times only.
@@ -79,6 +80,9 @@ const LINUX_6: Rules = Rules {
         first_buffer: 131_072,
         // A full segment takes 2,304 bytes of it.
         worth: [512, 1024 * 1448 / 2304],
+        // Measured over the kernel, on an otherwise idle virtual machine: 0.14-0.21 ms for a browser's
+        // request, 0.28-0.36 ms for a server's response.
+        reaction: Duration::from_micros(200),
         ..TEXTBOOK.constants
     },
     detection: Detection::Time,

@@ -104,6 +104,8 @@ pub(super) struct Constants {
     pub(super) first_buffer: u64,
     /// What 1,024 bytes of the buffer are worth as a window, before a full segment has come and after.
     pub(super) worth: [u64; 2],
+    /// How long it takes until a program does something about what has come.
+    pub(super) reaction: Duration,
     /// So many connections in one (TCP+).
     pub(super) flows: u32,
     /// What may be written beyond what has been sent, in bytes.

@@ -99,9 +99,8 @@ impl Sender {
         let again = new.is_none();
         let sent = new.unwrap_or_else(|| self.resend(now, last));
         self.probe = Some(Probe { end: self.nxt, again });
-        // The retransmission timer takes over.
-        let wait = self.time_left(now);
-        self.set_alarm(Alarm::Retransmit, now, wait);
+        // The retransmission timer takes over, and begins anew.
+        self.set_alarm(Alarm::Retransmit, now, self.timeout());
         self.usage.sent = false;
         Some(sent)
     }
