@@ -120,7 +120,7 @@ impl Receiver {
         let content = reached - self.next - u64::from(fin);
         self.unread += content;
         self.next = reached;
-        let grew = self.buffer.handle_data(now, segment, content, rtt);
+        let grew = self.buffer.handle_data(now, segment, content);
         let at_once = self.patience.handle_data(now, segment.len, content, grew, self.buffer.window(), rtt);
         // RFC 5681, section 4.2: at once when a segment fills in all or part of a gap.
         let at_once = at_once || filled_a_hole || fin;

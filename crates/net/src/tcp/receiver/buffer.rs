@@ -4,8 +4,9 @@ use crate::tcp::rules::Rules;
 use crate::tcp::segment::Segment;
 use loadstone_units::Time;
 
-/// What is copied in a round trip before the first measurement, in segments.
-const FIRST_ROUND: u64 = 10;
+/// What is copied in a round trip before the first measurement: ten segments of 1460 bytes.
+const FIRST_ROUND: u64 = 14_600;
+const NANOS_PER_MS: u64 = 1_000_000;
 
 /// The receive window: fixed, or growing as Linux lets it. The program reads what comes at once.
 #[derive(Debug)]
@@ -29,8 +30,9 @@ struct Tuning {
     round: u64,
     copied: u64,
     began: Time,
-    /// The round trip that timestamps tell, in ns.
+    /// The round trip that timestamps of a millisecond tell, in ns (`rcv_rtt_est`), and the last of them.
     rtt: u64,
+    echo: Time,
 }
 
 impl Buffer {
@@ -47,10 +49,11 @@ impl Buffer {
             buffer,
             most: most * 1024 / worth,
             clamp: (buffer * before / 1024).saturating_sub(mss).max(2 * mss),
-            round: FIRST_ROUND * mss,
+            round: FIRST_ROUND,
             copied: 0,
             began: Time::ZERO,
             rtt: 0,
+            echo: Time::NEVER,
         };
         Buffer { window: rules.constants.first_window.min(most), tuning: Some(tuning) }
     }
@@ -61,13 +64,13 @@ impl Buffer {
     }
 
     /// A segment has come and `content` bytes are read. Gives whether the window grew.
-    pub(super) fn handle_data(&mut self, now: Time, segment: &Segment, content: u64, rtt: u64) -> bool {
+    pub(super) fn handle_data(&mut self, now: Time, segment: &Segment, content: u64) -> bool {
         let Some(tuning) = &mut self.tuning else { return false };
         if u64::from(segment.len) >= tuning.mss {
             tuning.clamp = tuning.buffer * tuning.worth / 1024;
-            tuning.rtt = now.nanos_since(segment.echo.min(now)).max(1);
+            tuning.sample(now, segment.echo);
         }
-        tuning.measure(now, content, if tuning.rtt > 0 { tuning.rtt } else { rtt });
+        tuning.measure(now, content);
         // `tcp_grow_window`: only what is not mostly overhead makes it grow.
         if segment.len < 128 || self.window >= tuning.clamp {
             return false;
@@ -79,10 +82,21 @@ impl Buffer {
 }
 
 impl Tuning {
+    /// A full segment echoes the timestamp `echo` (`tcp_rcv_rtt_measure_ts`).
+    fn sample(&mut self, now: Time, echo: Time) {
+        if echo == self.echo || echo > now {
+            return;
+        }
+        self.echo = echo;
+        let ms = |time: Time| time.as_nanos() / NANOS_PER_MS;
+        let sample = (ms(now) - ms(echo)).max(1) * NANOS_PER_MS;
+        self.rtt = if self.rtt == 0 { sample } else { sample.min(self.rtt - self.rtt / 8 + sample / 8) };
+    }
+
     /// The buffer follows what is read in a round trip (`tcp_rcv_space_adjust`).
-    fn measure(&mut self, now: Time, content: u64, rtt: u64) {
+    fn measure(&mut self, now: Time, content: u64) {
         self.copied += content;
-        if rtt == 0 || now.nanos_since(self.began) < rtt {
+        if self.rtt == 0 || now.nanos_since(self.began) < self.rtt {
             return;
         }
         if self.copied > self.round {
