@@ -9,7 +9,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from loadstone import files
-from loadstone._native import LoadstoneError, Outcome, Scenario, live_access, run_live, run_many, traces_of
+from loadstone._native import (
+    LoadstoneError,
+    Outcome,
+    Scenario,
+    Stopper,
+    live_access,
+    run_live,
+    run_many,
+    traces_of,
+)
 from loadstone.files import InputError
 from loadstone.pages import Page
 
@@ -131,8 +140,9 @@ def execute_live(
     if why_not := live_access():
         raise InputError(f"--live: {why_not}")
     outcomes: list[Outcome] = []
+    stopper = Stopper()
     with ThreadPoolExecutor(threads or 1) as pool:
-        waiting = [pool.submit(run_live, scenario, seed) for scenario, seed in jobs]
+        waiting = [pool.submit(run_live, scenario, seed, stopper) for scenario, seed in jobs]
         try:
             for run in waiting:
                 outcomes.append(run.result())
@@ -141,7 +151,8 @@ def execute_live(
         except LoadstoneError as error:
             raise refusal(error) from None
         finally:
-            # What has not begun shall not, when one has failed or the user has had enough.
+            # When one has failed or the user has had enough, none shall go on or begin.
+            stopper.stop()
             pool.shutdown(wait=False, cancel_futures=True)
     return outcomes
 

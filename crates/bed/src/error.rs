@@ -1,6 +1,6 @@
 //! What can go wrong with a bed.
 
-use crate::Refusal;
+use crate::{Host, Refusal};
 use std::io;
 
 /// Why a bed cannot be made or used.
@@ -22,8 +22,13 @@ pub enum BedError {
         why: io::Error,
     },
     /// The kernel does not know a congestion control.
-    #[error("this kernel has no congestion control '{0}': load it with 'modprobe tcp_{0}'")]
-    Congestion(&'static str),
+    #[error("this kernel has no congestion control '{name}': load it with 'modprobe tcp_{name}'")]
+    Congestion {
+        /// Whose it was to be.
+        host: Host,
+        /// The kernel's name of it.
+        name: &'static str,
+    },
     /// The kernel refuses a setting.
     #[error("the kernel refuses net.ipv4.{name}={value}: {why}")]
     Setting {

@@ -112,7 +112,7 @@ impl Namespace {
             };
             let routing = Routing::open().map_err(BedError::host("asking for its routing"))?;
             routing.route(self.device, to, prefix, metrics).map_err(|why| match why.raw_os_error() {
-                Some(libc::EINVAL | libc::ENOENT) => BedError::Congestion(metrics.congestion),
+                Some(libc::EINVAL | libc::ENOENT) => BedError::Congestion { host: self.host, name: metrics.congestion },
                 _ => BedError::Host { step: "making its route", why },
             })
         })

@@ -80,3 +80,5 @@ pub use self::{
     run::{RunError, run},
     settings::{AfterIdle, Settings, Tcp},
 };
+#[cfg(target_os = "linux")]
+pub use loadstone_live::{Stop, Stopper};

@@ -37,16 +37,35 @@ pub enum RunError {
     /// No packet was sent: the machine has no memory or files left for it.
     #[error("no packet entered the link: allow more memory or open files, and try again")]
     Nothing,
+    /// It was told to stop before the load was over.
+    #[error("the load was stopped before it was over: run it again")]
+    Stopped,
 }
 
 /// Carries out a scenario over the real kernel, with `seed` instead of the one that it names. It takes
-/// as long as the load does.
+/// as long as the load does, unless `stop` comes first: then it ends within a few milliseconds.
 ///
 /// TCP is the kernel's own, whatever profile the scenario names.
 ///
 /// # Errors
-/// If this process may not make a bed, or the kernel refuses something.
-pub fn run(plan: &Plan, seed: Seed) -> Result<Outcome, RunError> {
+/// If this process may not make a bed, the kernel refuses something, or it was told to stop.
+pub fn run(plan: &Plan, seed: Seed, stop: &Stop) -> Result<Outcome, RunError> {
+    let seen = carry_out(plan, seed, stop)?;
+    if seen.loaded.end.is_none() && stop.is_stopped() {
+        return Err(RunError::Stopped);
+    }
+    outcome(plan, seed, seen)
+}
+
+/// What each party has seen of a load.
+struct Seen {
+    loaded: Loaded,
+    served: Vec<Served>,
+    links: LinkReport,
+}
+
+/// Loads the page over a bed of its own.
+fn carry_out(plan: &Plan, seed: Seed, stop: &Stop) -> Result<Seen, RunError> {
     let hosts = &plan.page().hosts;
     let bed = Bed::new(hosts.len())?;
     bed.configure(&settings(plan))?;
@@ -58,15 +77,15 @@ pub fn run(plan: &Plan, seed: Seed) -> Result<Outcome, RunError> {
     let report = Mutex::new(None);
     let finish = || *report.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(link.finish());
     let (loaded, served) = thread::scope(|scope| {
-        let (stopper, stop) = Stopper::new();
+        let (stopper, to_the_end) = Stopper::new();
         let serving: Vec<_> = sites
             .into_iter()
             .map(|site| {
-                let (bed, clock, stop) = (&bed, &clock, stop.clone());
+                let (bed, clock, stop) = (&bed, &clock, to_the_end.clone());
                 scope.spawn(move || serve_on(bed, plan, clock, site, &stop))
             })
             .collect();
-        let loaded = load_on(&bed, plan, &clock, targets, finish);
+        let loaded = load_on(&bed, plan, &clock, targets, stop, finish);
         stopper.stop();
         let served =
             serving.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
@@ -74,8 +93,8 @@ pub fn run(plan: &Plan, seed: Seed) -> Result<Outcome, RunError> {
     });
     let report = report.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
     let (loaded, served) = (loaded?, served?);
-    let report = report.expect("a load that ends finishes the run")?;
-    outcome(plan, seed, loaded, &served, report)
+    let links = report.expect("a load that ends finishes the run")?;
+    Ok(Seen { loaded, served, links })
 }
 
 /// How the kernels are to behave.
@@ -120,34 +139,29 @@ fn load_on(
     plan: &Plan,
     clock: &Clock,
     targets: Vec<Target>,
+    stop: &Stop,
     at_end: impl FnOnce() + Send,
 ) -> Result<Loaded, loadstone_live::Error> {
     let tcp::Config { notsent_lowat, .. } = plan.variant().client_tcp;
     let (protocol, notsent_lowat) = (plan.variant().protocol, notsent_lowat.unwrap_or(NOTSENT_LOWAT));
     let route = Route { targets, protocol, notsent_lowat, limit: LIMIT };
-    let (_stopper, stop) = Stopper::new();
-    bed.on(Host::Client, || load(clock, plan.browser(), &route, &stop, at_end))
+    bed.on(Host::Client, || load(clock, plan.browser(), &route, stop, at_end))
 }
 
 /// What browser, servers and links know of the load, as one outcome, counted from the first SYN.
-fn outcome(
-    plan: &Plan,
-    seed: Seed,
-    loaded: Loaded,
-    served: &[Served],
-    report: LinkReport,
-) -> Result<Outcome, RunError> {
+fn outcome(plan: &Plan, seed: Seed, seen: Seen) -> Result<Outcome, RunError> {
+    let Seen { loaded, served, links: report } = seen;
     let origin = report.first_syn.ok_or(RunError::Nothing)?;
     let (end, over) = (loaded.end, loaded.over);
     let completed = end.is_some_and(|end| end.completed);
     let ended = end.map_or(over, |end| end.at);
     // The load is over when its last packet is delivered; the browser hears of it a little later.
     let delivered = report.down.last_data.filter(|at| completed && *at <= ended).unwrap_or(ended);
-    let (mut marks, joined) = join(loaded, served);
+    let (mut marks, joined) = join(loaded, &served);
     marks = marks.counted_from(origin);
     let plt = delivered.counted_from(origin);
     trim(&mut marks, plt);
-    let connections: Vec<_> = joined.iter().map(|conn| (conn, seen(conn, &report.connections))).collect();
+    let connections: Vec<_> = joined.iter().map(|conn| (conn, on_links(conn, &report.connections))).collect();
     let per_connection: Vec<_> = connections.iter().map(|(conn, seen)| connection(conn, *seen, origin)).collect();
     let records: Vec<_> = connections.iter().map(|(conn, seen)| record(plan, conn, *seen, origin)).collect();
     let Passage { counts: down, .. } = report.down;
@@ -187,7 +201,7 @@ fn trim(marks: &mut Marks, plt: Time) {
 
 /// What the links saw of a connection; nothing if it never sent a packet. Ports may be used again: the
 /// first that was opened no earlier than the browser says.
-fn seen<'a>(conn: &Joined, reports: &'a [ConnectionReport]) -> Option<&'a ConnectionReport> {
+fn on_links<'a>(conn: &Joined, reports: &'a [ConnectionReport]) -> Option<&'a ConnectionReport> {
     let is_it = |report: &&ConnectionReport| {
         let Connection { client_port, server, .. } = report.connection;
         conn.client_port == Some(client_port) && conn.host.0 as usize == server && report.opened >= conn.opened

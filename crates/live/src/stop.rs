@@ -25,10 +25,30 @@ impl Stopper {
 }
 
 impl Stop {
+    /// Whether it has come.
+    pub fn is_stopped(&self) -> bool {
+        self.0.has_changed().is_err()
+    }
+
     /// Waits for it.
     pub(crate) async fn wait(&self) {
         let mut signal = self.0.clone();
         // Nothing is ever sent: what comes is the end of the other half.
         while signal.changed().await.is_ok() {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn everybody_stops_when_told_to_and_when_the_stopper_is_gone() {
+        let (stopper, stop) = Stopper::new();
+        let other = stop.clone();
+        assert!(!stop.is_stopped() && !other.is_stopped());
+        stopper.stop();
+        assert!(stop.is_stopped() && other.is_stopped());
+        assert!(Stopper::new().1.is_stopped());
     }
 }

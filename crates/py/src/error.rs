@@ -1,5 +1,6 @@
 //! Errors of the engine as one Python exception.
 
+use loadstone_bed::{BedError, Host, RunError};
 use loadstone_load::page::PageError;
 use loadstone_load::page::har::HarError;
 use loadstone_load::page::synthetic::SyntheticError;
@@ -43,4 +44,15 @@ macro_rules! without_a_field {
     )+};
 }
 
-without_a_field!(PageError, HarError, SyntheticError, rayon::ThreadPoolBuildError, loadstone_bed::RunError);
+without_a_field!(PageError, HarError, SyntheticError, rayon::ThreadPoolBuildError);
+
+impl From<RunError> for Failure {
+    fn from(error: RunError) -> Failure {
+        let field = match &error {
+            RunError::Bed(BedError::Congestion { host: Host::Client, .. }) => "variant.client_tcp.cc",
+            RunError::Bed(BedError::Congestion { host: Host::Server(_), .. }) => "variant.tcp.cc",
+            _ => "",
+        };
+        Failure { why: error.to_string(), field: field.to_owned() }
+    }
+}

@@ -22,7 +22,7 @@ mod _native {
     #[pymodule_export]
     use super::page::{page_summary, read_har, read_page_file, synthetic_page};
     #[pymodule_export]
-    use super::run::{Outcome, Scenario, live_access, networks, protocols, run_live, run_many, traces_of};
+    use super::run::{Outcome, Scenario, Stopper, live_access, networks, protocols, run_live, run_many, traces_of};
 
     #[pymodule_export]
     #[allow(non_upper_case_globals)]

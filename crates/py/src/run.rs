@@ -1,6 +1,7 @@
 //! Scenarios and their runs.
 
 use crate::error::Failure;
+use loadstone_bed::Stop;
 use loadstone_http::Protocol;
 use loadstone_load::page::Page;
 use loadstone_net::Network;
@@ -9,7 +10,7 @@ use loadstone_units::{Seed, Time};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use rayon::prelude::*;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// The networks that have names, with what they stand for.
@@ -204,10 +205,36 @@ pub(crate) fn live_access() -> Option<String> {
     loadstone_bed::enter().and_then(|()| loadstone_bed::access()).err().map(|refusal| refusal.to_string())
 }
 
-/// Runs a scenario with this seed over the kernel, which takes as long as the load does.
+/// Stops runs over the kernel that were given it, from any thread.
+#[pyclass(frozen, module = "loadstone._native")]
+pub(crate) struct Stopper {
+    /// Gone when it has stopped them.
+    stopper: Mutex<Option<loadstone_bed::Stopper>>,
+    stop: Stop,
+}
+
+#[pymethods]
+impl Stopper {
+    #[new]
+    fn new() -> Stopper {
+        let (stopper, stop) = loadstone_bed::Stopper::new();
+        Stopper { stopper: Mutex::new(Some(stopper)), stop }
+    }
+
+    /// Stops them; those that begin later stop at once.
+    fn stop(&self) {
+        self.stopper.lock().unwrap_or_else(PoisonError::into_inner).take();
+    }
+}
+
+/// Runs a scenario with this seed over the kernel, which takes as long as the load does, or until
+/// `stopper` stops it, which is an error.
 #[pyfunction]
-pub(crate) fn run_live(py: Python<'_>, scenario: &Scenario, seed: u64) -> PyResult<Outcome> {
-    let outcome = py.detach(|| loadstone_bed::run(&scenario.plan, Seed(seed)).map_err(Failure::from))?;
+#[pyo3(signature = (scenario, seed, stopper=None))]
+pub(crate) fn run_live(py: Python<'_>, scenario: &Scenario, seed: u64, stopper: Option<&Stopper>) -> PyResult<Outcome> {
+    let nobody = Stopper::new();
+    let stop = &stopper.unwrap_or(&nobody).stop;
+    let outcome = py.detach(|| loadstone_bed::run(&scenario.plan, Seed(seed), stop).map_err(Failure::from))?;
     Ok(Outcome { outcome, page: Arc::clone(scenario.plan.page()) })
 }
 
