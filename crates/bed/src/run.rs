@@ -239,3 +239,6 @@ fn kernel_release() -> String {
     fs::read_to_string("/proc/sys/kernel/osrelease")
         .map_or_else(|_| "unknown".to_owned(), |text| text.trim().to_owned())
 }
+
+#[cfg(test)]
+mod tests;

@@ -6,6 +6,7 @@
 
 mod kernel;
 mod links;
+mod loads;
 mod processes;
 mod runs;
 
