@@ -142,8 +142,8 @@ def execute_live(
     outcomes: list[Outcome] = []
     stopper = Stopper()
     with ThreadPoolExecutor(threads or 1) as pool:
-        waiting = [pool.submit(run_live, scenario, seed, stopper) for scenario, seed in jobs]
         try:
+            waiting = [pool.submit(run_live, scenario, seed, stopper) for scenario, seed in jobs]
             for run in waiting:
                 outcomes.append(run.result())
                 if progress is not None:

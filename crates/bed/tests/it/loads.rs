@@ -180,7 +180,7 @@ fn a_congestion_control_that_this_kernel_lacks_is_named_with_the_end_that_wants_
 #[test]
 fn a_run_that_is_told_to_stop_ends_long_before_its_load() {
     let Some(_turn) = turn() else { return };
-    // It would take hours.
+    // It would take nine minutes: until the browser gives up connecting.
     let plan = Plan::new(&scenario(page([object("https://a.test/", 1_000)]), "1mbit,3600s", "{}")).unwrap();
     let (stopper, stop) = Stopper::new();
     let (tell, told) = mpsc::channel();

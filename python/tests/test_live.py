@@ -1,0 +1,309 @@
+"""Loads over the kernel as a user meets them: what is printed, who may, and what is left of them."""
+
+import json
+import os
+import platform
+import shlex
+import signal
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conftest import Command, Result
+from loadstone import experiment
+
+LOADSTONE = [sys.executable, "-m", "loadstone"]
+PATIENCE = 30
+"""Seconds; longer than anything here takes."""
+
+TLS_FREE = "--tls none --network 10/1mbit,50ms"
+ENDLESS = ["load", "synthetic:objects=1,size=1KB", "--live", "--network", "1mbit,3600s"]
+"""Goes on until the browser gives up connecting, after nine minutes."""
+CONDITIONS = {"kernel", "paused_ms", "pauses", "late_median_ms", "late_p90_ms", "late_worst_ms"}
+
+_ASK = "from loadstone._native import live_access; print(live_access() or '')"
+
+
+def _leave_out(why: str) -> None:
+    if os.environ.get("LOADSTONE_NO_SKIP"):
+        pytest.fail(why)
+    pytest.skip(why)
+
+
+@pytest.fixture(scope="session")
+def access() -> None:
+    """Leave a test out where this process may not load live, which another process finds out: asking can
+    move the process that asks into namespaces of its own."""
+    why_not = subprocess.run([sys.executable, "-c", _ASK], capture_output=True, text=True, check=True).stdout
+    if why_not.strip():
+        _leave_out(why_not.strip())
+
+
+def _result(process: "subprocess.CompletedProcess[str]") -> Result:
+    return Result(process.returncode, process.stdout, process.stderr)
+
+
+@pytest.fixture
+def live(access: None) -> Command:
+    """Run `load --live` in a process of its own."""
+
+    def run(*arguments: str) -> Result:
+        command = [*LOADSTONE, "load", "--live", *arguments]
+        return _result(subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE))
+
+    return run
+
+
+def _run(result: Result) -> Any:
+    """Give the only run of a document."""
+    assert (result.code, result.err) == (0, "")
+    (run,) = result.document["runs"]
+    assert run["completed"]
+    return run
+
+
+def test_the_document_is_that_of_a_simulated_load_with_conditions(live: Command, loadstone: Command) -> None:
+    chosen = ["synthetic:objects=1,size=100KB", *TLS_FREE.split(), "--json"]
+    measured, simulated = live(*chosen), loadstone("load", *chosen)
+    assert measured.document.keys() == simulated.document.keys()
+    for same in ("page", "network", "variant"):
+        assert measured.document[same] == simulated.document[same]
+    run, modelled = _run(measured), _run(simulated)
+    assert run.keys() == modelled.keys() | {"conditions"}
+    conditions = run["conditions"]
+    assert conditions.keys() == CONDITIONS
+    assert conditions["kernel"] == platform.release()
+    assert 0 < conditions["late_median_ms"] <= conditions["late_p90_ms"] <= conditions["late_worst_ms"]
+    assert (conditions["paused_ms"] > 0) == (conditions["pauses"] > 0)
+    assert measured.document["median_plt_ms"] == run["plt_ms"]
+    assert sum(run["account"].values()) == pytest.approx(run["plt_ms"])
+    # Of 70 segments in flights of 10, 20 and 40 the last needs 48 ms after four round trips.
+    assert run["plt_ms"] > 248
+    assert run["plt_ms"] == pytest.approx(modelled["plt_ms"], rel=0.05)
+    assert abs(run["packets_down"] - modelled["packets_down"]) <= 3
+    assert run["bytes_down"] == pytest.approx(modelled["bytes_down"], rel=0.02)
+
+
+def test_the_text_names_the_kernel_and_how_late_its_packets_were(live: Command) -> None:
+    result = live("synthetic:objects=4,size=5KB", *TLS_FREE.split(), "--tcp", "textbook", "--waterfall")
+    assert (result.code, result.err) == (0, "")
+    assert f"TCP of Linux {platform.release()}\n" in result.out and "textbook" not in result.out
+    said, waterfall = result.out.split("measured over the kernel: the worst packet was ")
+    assert "page load time" in said and float(said.split("page load time")[1].split()[0]) > 100
+    late, _, rest = waterfall.partition(" ms late")
+    assert float(late) > 0
+    assert rest.count("\N{FULL BLOCK}") >= 4, "the waterfall follows"
+
+
+def test_a_scenario_file_is_loaded_live(live: Command, tmp_path: Path, small: str) -> None:
+    scenario = {
+        "page": json.loads(Path(small).read_text()),
+        "network": "20mbit,20ms",
+        "variant": {"protocol": "spdy/3.1", "tls": "1.2"},
+        "seed": 7,
+    }
+    (tmp_path / "live.json").write_text(json.dumps(scenario))
+    result = live("--scenario", str(tmp_path / "live.json"), "--json")
+    run = _run(result)
+    assert (run["seed"], run["connections"]) == (7, 2)
+    assert result.document["variant"]["protocol"] == "spdy/3.1"
+
+
+def test_several_runs_at_once_come_in_the_order_of_their_seeds(live: Command) -> None:
+    network = "--network 20mbit,30ms,1% --tls none"
+    result = live(
+        "synthetic:objects=8,size=20KB",
+        *network.split(),
+        "--runs",
+        "3",
+        "--threads",
+        "3",
+        "--seed",
+        "5",
+        "--json",
+    )
+    assert (result.code, result.err) == (0, "")
+    runs = result.document["runs"]
+    assert [run["seed"] for run in runs] == [5, 6, 7]
+    assert all(run["completed"] and run["conditions"]["kernel"] == platform.release() for run in runs)
+    assert statistics.median(run["plt_ms"] for run in runs) == result.document["median_plt_ms"]
+
+
+def test_two_streams_of_hosts_come_over_tls(live: Command, small: str) -> None:
+    run = _run(live(small, "--protocol", "h2", "--tls", "1.3", "--network", "20mbit,20ms", "--json"))
+    # One connection to each host: a round trip for TCP and one for TLS, then one for the request.
+    assert run["connections"] == 2
+    assert run["account"]["handshakes"] > 40
+    assert run["plt_ms"] > 60
+
+
+def test_bbr_is_the_kernel_s_or_is_refused_by_name(live: Command, loadstone: Command) -> None:
+    chosen = ["synthetic:objects=1,size=20KB", *TLS_FREE.split(), "--cc", "bbr", "--json"]
+    result = live(*chosen)
+    if result.code == 0:
+        assert _run(result)["plt_ms"] > 100
+    else:
+        assert (result.code, result.out, result.err.count("\n")) == (2, "", 1)
+        assert "--cc: this kernel has no congestion control 'bbr'" in result.err and "modprobe" in result.err
+
+
+def test_who_may_not_load_live_is_told_why_in_one_line(
+    loadstone: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(experiment, "live_access", lambda: "no device: run as root")
+    result = loadstone("load", "synthetic:A", "--live")
+    assert (result.code, result.out, result.err) == (2, "", "loadstone: --live: no device: run as root\n")
+
+
+# --- without being root ---
+
+
+def _as_nobody(tun_mode: str, command: list[str]) -> Result:
+    """Run a command without privileges where /dev/net/tun has this mode; the machine's own keeps its mode,
+    as the command has a file system of its own."""
+    script = (
+        f"mount -t tmpfs -o mode=755 none /dev/net && mknod -m {tun_mode} /dev/net/tun c 10 200 && "
+        f"exec setpriv --reuid 65534 --regid 65534 --clear-groups {shlex.join(command)}"
+    )
+    alone = ["unshare", "--mount", "--propagation", "private", "sh", "-c", script]
+    return _result(subprocess.run(alone, capture_output=True, text=True, timeout=PATIENCE))
+
+
+@pytest.fixture
+def nobody(access: None) -> Callable[..., Result]:
+    """Run the command as somebody without privileges."""
+    try:
+        tried = _as_nobody("0600", [*LOADSTONE, "--version"])
+    except FileNotFoundError:
+        _leave_out("no unshare: install util-linux")
+    if tried.code != 0:
+        _leave_out(f"the test has to be root, and this Python readable for all ({tried.err.strip()})")
+    return lambda tun_mode, *arguments: _as_nobody(tun_mode, [*LOADSTONE, *arguments])
+
+
+def test_nobody_loads_live_where_the_device_is_open_to_all(nobody: Callable[..., Result]) -> None:
+    run = _run(nobody("0666", "load", "synthetic:objects=3,size=20KB", "--live", *TLS_FREE.split(), "--json"))
+    assert run["plt_ms"] > 100 and run["conditions"]["kernel"] == platform.release()
+
+
+def test_nobody_is_told_what_to_do_where_the_device_is_closed(nobody: Callable[..., Result]) -> None:
+    result = nobody("0600", "load", "synthetic:A", "--live")
+    assert (result.code, result.out, result.err.count("\n")) == (2, "", 1)
+    assert result.err.startswith("loadstone: --live: /dev/net/tun may not be opened")
+    assert result.err.endswith("'chmod 0666 /dev/net/tun'\n")
+
+
+# --- what is left of it ---
+
+
+def _namespaces(process: Path) -> set[str]:
+    """Give the network namespaces that a process is in or holds."""
+    found = set()
+    for link in [*process.glob("task/*/ns/net"), *process.glob("fd/*")]:
+        # Threads and processes come and go.
+        try:
+            target = str(link.readlink())
+        except OSError:
+            continue
+        if target.startswith("net:["):
+            found.add(target)
+    return found
+
+
+def _surroundings() -> list[str]:
+    """Give the devices, addresses and routes of this namespace."""
+    devices = [line.split(":")[0].strip() for line in Path("/proc/net/dev").read_text().split("\n")[2:]]
+    files = [Path("/proc/net", name) for name in ("route", "fib_trie", "if_inet6")]
+    return [*devices, *(file.read_text() for file in files if file.exists())]
+
+
+def _session(leader: int) -> list[int]:
+    """Give the processes of a session."""
+    members = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            after_name = (process / "stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(after_name[3]) == leader and after_name[0] != "Z":
+            members.append(int(process.name))
+    return members
+
+
+class Underway:
+    """An endless load that has been begun, in a session of its own."""
+
+    def __init__(self, *arguments: str) -> None:
+        pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        self.process = subprocess.Popen(
+            [*LOADSTONE, *ENDLESS, *arguments], text=True, start_new_session=True, **pipes
+        )
+
+    def await_namespaces(self, number: int) -> set[str]:
+        """Give the namespaces that it has made, when there are as many."""
+        path, own = Path(f"/proc/{self.process.pid}"), _namespaces(Path("/proc/self"))
+        end = time.monotonic() + PATIENCE
+        while len(made := _namespaces(path) - own) < number:
+            assert self.process.poll() is None and time.monotonic() < end
+        return made
+
+    def end(self) -> Result:
+        out, err = self.process.communicate(timeout=PATIENCE)
+        return Result(self.process.returncode, out, err)
+
+
+@pytest.fixture
+def underway(access: None) -> Iterator[Callable[..., Underway]]:
+    """Begin endless loads; whatever happens, they end with the test."""
+    begun: list[Underway] = []
+
+    def begin(*arguments: str) -> Underway:
+        begun.append(Underway(*arguments))
+        return begun[-1]
+
+    yield begin
+    for one in begun:
+        if one.process.poll() is None:
+            one.process.kill()
+        one.process.communicate()
+
+
+def test_nothing_is_left_of_a_load_that_is_killed(underway: Callable[..., Underway]) -> None:
+    before = _surroundings()
+    load = underway()
+    made = load.await_namespaces(2)
+    assert len(made) == 2, "the client and the server have one each"
+    assert _surroundings() == before, "they do not show outside"
+    load.process.kill()
+    assert load.end().code == -signal.SIGKILL
+    assert _session(load.process.pid) == []
+    assert _surroundings() == before
+    left = {process for process in Path("/proc").glob("[0-9]*") if _namespaces(process) & made}
+    assert not left
+
+
+@pytest.mark.parametrize("several", [[], ["--runs", "6", "--threads", "3"]])
+def test_ctrl_c_ends_a_load_at_once(underway: Callable[..., Underway], several: list[str]) -> None:
+    load = underway(*several)
+    load.await_namespaces(6 if several else 2)
+    load.process.send_signal(signal.SIGINT)
+    result = load.end()
+    assert (result.code, result.out, result.err) == (130, "", "loadstone: interrupted\n")
+
+
+def test_loads_of_two_processes_do_not_disturb_one_another(live: Command) -> None:
+    chosen = ["synthetic:objects=1,size=100KB", *TLS_FREE.split(), "--runs", "5", "--json"]
+    alone = live(*chosen).document["median_plt_ms"]
+    both = [
+        subprocess.Popen([*LOADSTONE, "load", "--live", *chosen], text=True, stdout=subprocess.PIPE)
+        for _ in range(2)
+    ]
+    for process in both:
+        out, _ = process.communicate(timeout=PATIENCE)
+        assert json.loads(out)["median_plt_ms"] == pytest.approx(alone, rel=0.01)
