@@ -13,8 +13,10 @@
 
 mod config;
 mod congestion;
+mod delivery;
 mod endpoint;
 mod flight;
+mod pacer;
 mod profiles;
 mod rack;
 mod receiver;

@@ -22,21 +22,13 @@ mod alarms;
 mod connection;
 mod world;
 
-use loadstone_net::tcp::Congestion;
 use loadstone_scenario::{Outcome, Plan, ScenarioError};
 use loadstone_units::Seed;
 
 /// Carries out a scenario in virtual time, with `seed` instead of the one that it names.
 ///
 /// # Errors
-/// If the scenario asks for what the simulator has no model of.
+/// If the scenario asks for what the simulator has no model of. At present there is no such thing.
 pub fn run(plan: &Plan, seed: Seed) -> Result<Outcome, ScenarioError> {
-    let variant = plan.variant();
-    for (field, tcp) in [("variant.tcp.cc", &variant.tcp), ("variant.client_tcp.cc", &variant.client_tcp)] {
-        if tcp.congestion() == Congestion::Bbr {
-            let why = "bbr has no model in the simulator yet: use reno or cubic, or load over the real kernel";
-            return Err(ScenarioError::new(field, why));
-        }
-    }
     Ok(world::World::new(plan, seed).run(seed))
 }

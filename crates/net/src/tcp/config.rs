@@ -118,7 +118,7 @@ pub enum Congestion {
     /// CUBIC (RFC 9438).
     #[default]
     Cubic,
-    /// BBR, version 1, of the kernel. Only the real kernel has it so far.
+    /// BBR, version 1, as Linux has it; segments are paced.
     Bbr,
 }
 

@@ -1,12 +1,15 @@
 //! Congestion control: told of facts, it moves the window.
 
+pub(super) mod bbr;
 mod cubic;
 mod kernel_cubic;
+mod paced;
 mod reno;
 
 use super::config::Congestion;
 use super::rules::Rules;
 use loadstone_units::Time;
+pub(super) use paced::Paced;
 use std::fmt;
 
 /// How many segments may be on their way.
@@ -54,7 +57,7 @@ impl Window {
     }
 }
 
-/// A congestion control. It knows nothing of numbers and lists; windows are in segments.
+/// A congestion control that goes by losses. It knows nothing of numbers and lists; windows are in segments.
 pub(super) trait Controller: fmt::Debug + Send {
     /// What the threshold is after a loss, with `flight` segments outstanding.
     fn ssthresh(&mut self, window: &Window, flight: u32) -> u32;
@@ -94,12 +97,82 @@ pub(super) struct Sample {
     pub(super) nxt: u64,
 }
 
-/// The congestion control of this name.
-pub(super) fn controller(cc: Congestion, rules: &Rules, iw: u32) -> Box<dyn Controller> {
-    match cc {
-        Congestion::Reno => Box::new(reno::Reno::new(rules.halves_the_flight)),
-        Congestion::Cubic if rules.kernel_cubic => Box::new(kernel_cubic::Cubic::new(rules.hystart)),
-        Congestion::Cubic => Box::new(cubic::Cubic::new(iw)),
-        Congestion::Bbr => panic!("BBR has no model: who runs a simulation refuses it"),
+/// What moves the window.
+#[derive(Debug)]
+pub(super) enum Control {
+    /// It goes by losses; how fast the window shrinks is the sender's affair.
+    ByLosses(Box<dyn Controller>),
+    /// It goes by a model of the path, and sets the window itself.
+    ByModel(Box<Paced>),
+}
+
+impl Control {
+    /// The congestion control of this name.
+    pub(super) fn new(cc: Congestion, rules: &Rules, iw: u32) -> Control {
+        Control::ByLosses(match cc {
+            Congestion::Reno => Box::new(reno::Reno::new(rules.halves_the_flight)),
+            Congestion::Cubic if rules.kernel_cubic => Box::new(kernel_cubic::Cubic::new(rules.hystart)),
+            Congestion::Cubic => Box::new(cubic::Cubic::new(iw)),
+            Congestion::Bbr => return Control::ByModel(Box::new(Paced::new(rules.constants.mss))),
+        })
+    }
+
+    /// The one that goes by a model, if it is one.
+    #[inline]
+    pub(super) fn paced(&mut self) -> Option<&mut Paced> {
+        match self {
+            Control::ByLosses(_) => None,
+            Control::ByModel(paced) => Some(paced),
+        }
+    }
+
+    /// Whether it sets the window itself.
+    #[inline]
+    pub(super) fn is_by_model(&self) -> bool {
+        matches!(self, Control::ByModel(_))
+    }
+
+    /// When the next segment may leave that waits for nothing else; [`Time::NEVER`] if none does.
+    #[inline]
+    pub(super) fn release(&self) -> Time {
+        match self {
+            Control::ByLosses(_) => Time::NEVER,
+            Control::ByModel(paced) => paced.pacer.deadline(),
+        }
+    }
+
+    pub(super) fn ssthresh(&mut self, window: &Window, flight: u32) -> u32 {
+        match self {
+            Control::ByLosses(controller) => controller.ssthresh(window, flight),
+            Control::ByModel(paced) => {
+                paced.bbr.save(window);
+                window.ssthresh
+            }
+        }
+    }
+
+    pub(super) fn on_ack(&mut self, window: &mut Window, ack: Acked) {
+        if let Control::ByLosses(controller) = self {
+            controller.on_ack(window, ack);
+        }
+    }
+
+    pub(super) fn on_sample(&mut self, window: &mut Window, sample: Sample) {
+        if let Control::ByLosses(controller) = self {
+            controller.on_sample(window, sample);
+        }
+    }
+
+    pub(super) fn on_timeout(&mut self, sample: Sample) {
+        match self {
+            Control::ByLosses(controller) => controller.on_timeout(sample),
+            Control::ByModel(paced) => paced.bbr.on_timeout(),
+        }
+    }
+
+    pub(super) fn on_pause(&mut self, nanos: u64) {
+        if let Control::ByLosses(controller) = self {
+            controller.on_pause(nanos);
+        }
     }
 }

@@ -93,10 +93,10 @@ impl Endpoint {
         self.state.on_handshake();
         self.timers.stop(Timer::Handshake);
         self.handshake_due = false;
-        self.sender.handle_handshake(now, segment);
         if self.handshakes_sent > 2 {
             self.sender.restart_from_one_segment();
         }
+        self.sender.handle_handshake(now, segment);
     }
 
     fn handle_synchronised(&mut self, now: Time, segment: &Segment) {
@@ -198,7 +198,7 @@ impl Endpoint {
 
     /// When [`Endpoint::handle_timeout`] is due; [`Time::NEVER`] if it is not.
     pub fn poll_timeout(&self) -> Time {
-        self.timers.next().min(self.sender.deadline())
+        self.timers.next().min(self.sender.deadline()).min(self.sender.release())
     }
 
     /// Writes `bytes` bytes, to be sent as soon as the windows let them. Only if

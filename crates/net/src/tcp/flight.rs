@@ -86,6 +86,8 @@ pub(super) struct Flight {
     sacked: u32,
     lost: u32,
     again: u32,
+    /// Transmissions that ever counted as lost.
+    losses: u64,
     /// The number after the highest that was ever SACKed.
     highest: u64,
     /// The SACK blocks of the last acknowledgement, whose segments are marked.
@@ -119,6 +121,11 @@ impl Flight {
 
     pub(super) fn lost(&self) -> u32 {
         self.lost
+    }
+
+    /// Transmissions that ever counted as lost.
+    pub(super) fn losses(&self) -> u64 {
+        self.losses
     }
 
     /// Retransmissions on their way.
@@ -183,9 +190,11 @@ impl Flight {
         if !sent.lost {
             sent.lost = true;
             self.lost += 1;
+            self.losses += 1;
             return false;
         }
         self.again -= u32::from(sent.again);
+        self.losses += u64::from(sent.again);
         std::mem::take(&mut sent.again)
     }
 

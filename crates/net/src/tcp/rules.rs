@@ -1,6 +1,6 @@
 //! What a profile stands for: its constants, and which mechanisms it has.
 
-use super::config::{Config, Mechanisms};
+use super::config::{Config, Congestion, Mechanisms};
 use super::reduction::Bound;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -131,7 +131,12 @@ impl Rules {
             constants.receive_window *= u64::from(constants.flows);
             constants.first_window *= u64::from(constants.flows);
         }
-        rules.switch(&config.mechanisms)
+        rules = rules.switch(&config.mechanisms);
+        if config.congestion() == Congestion::Bbr {
+            // Who goes by a model of the path knows what a pause is worth.
+            (rules.restart, rules.shrinks_unused) = (Restart::Never, false);
+        }
+        rules
     }
 
     /// The rules with single mechanisms switched.

@@ -3,11 +3,12 @@
 
 mod acks;
 mod alarms;
+mod paced;
 mod undo;
 
 use super::config::Config;
-use super::congestion::{self, Controller, Window};
-use super::flight::{Flight, Sent, Stamp};
+use super::congestion::{Control, Window};
+use super::flight::{Flight, Sent};
 use super::rack::Rack;
 use super::reduction::Reduction;
 use super::rtt::{Reached, Rtt};
@@ -38,7 +39,7 @@ pub(super) struct Sender {
     window: Window,
     /// The initial window in segments.
     initial: u32,
-    controller: Box<dyn Controller>,
+    controller: Control,
     usage: Usage,
     /// Bytes acknowledged that have not yet made a segment for the congestion control.
     credit: u64,
@@ -126,7 +127,7 @@ impl Sender {
             flight: Flight::default(),
             window: Window::new(initial),
             initial,
-            controller: congestion::controller(config.congestion(), &rules, initial),
+            controller: Control::new(config.congestion(), &rules, initial),
             usage: Usage::default(),
             credit: 0,
             phase: Phase::Open,
@@ -157,6 +158,7 @@ impl Sender {
 
     pub(super) fn write(&mut self, bytes: u64) {
         debug_assert!(!self.closing, "nothing is written after close");
+        self.note_shortage();
         self.written += bytes;
     }
 
@@ -168,6 +170,7 @@ impl Sender {
     pub(super) fn stop(&mut self) {
         self.alarm.1 = Time::NEVER;
         self.due = None;
+        self.stop_pacing();
     }
 
     /// Bytes written and never sent.
@@ -183,7 +186,8 @@ impl Sender {
     /// Whether something that was written may be sent at this moment.
     pub(super) fn may_send_new(&self) -> bool {
         let next = self.written.min(self.nxt + u64::from(self.limit));
-        self.unsent() > 0 && next <= self.edge && self.flight.on_their_way() < self.window.cwnd
+        let is_held = self.release() < Time::NEVER;
+        self.unsent() > 0 && next <= self.edge && self.flight.on_their_way() < self.window.cwnd && !is_held
     }
 
     /// The number that a segment without data bears.
@@ -228,6 +232,7 @@ impl Sender {
         }
         self.edge = self.edge.max(segment.ack + u64::from(segment.window));
         self.usage.full = now;
+        self.begin_pacing(now);
     }
 
     /// What to send at this moment, if anything, in a segment that also bears `sacks` bytes of SACK
@@ -253,7 +258,7 @@ impl Sender {
     }
 
     fn send_allowed(&mut self, now: Time) -> Option<Transmission> {
-        if self.flight.on_their_way() >= self.window.cwnd {
+        if self.is_held(now) || self.flight.on_their_way() >= self.window.cwnd {
             return None;
         }
         if self.new_first {
@@ -298,7 +303,9 @@ impl Sender {
     fn resend(&mut self, now: Time, place: usize) -> Transmission {
         self.undo.note_retransmission(now);
         self.retransmissions += 1;
-        let sent = self.flight.resend(place, now, Stamp::default());
+        let again = self.flight.get(place);
+        let stamp = self.stamp(now, again.end - again.start - u64::from(again.fin));
+        let sent = self.flight.resend(place, now, stamp);
         self.high_rxt = self.high_rxt.max(sent.end);
         if self.phase == Phase::Recovery {
             self.reduction.handle_sent();
@@ -326,9 +333,10 @@ impl Sender {
             self.note_pause(now);
         }
         let (start, end) = (range.start, range.end);
+        let stamp = self.stamp(now, data_end - start);
         let flags = (false, false, false, false);
         let (sacked, lost, again, repeated) = flags;
-        self.flight.push(Sent { start, end, fin, at: now, sacked, lost, again, repeated, stamp: Stamp::default() });
+        self.flight.push(Sent { start, end, fin, at: now, sacked, lost, again, repeated, stamp });
         self.nxt = end;
         self.last_sent = now;
         self.usage.sent = true;

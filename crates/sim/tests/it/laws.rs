@@ -35,7 +35,7 @@ pub(crate) fn pages() -> impl Strategy<Value = PageFile> {
 pub(crate) fn variants() -> impl Strategy<Value = String> {
     let protocol = prop::sample::select(vec!["http/1.1", "http/1.1+pipelining", "spdy/3.1", "h2"]);
     let tls = prop::sample::select(vec!["null", "\"none\"", "\"1.2\"", "\"1.3\""]);
-    let cc = prop::sample::select(vec!["reno", "cubic"]);
+    let cc = prop::sample::select(vec!["reno", "cubic", "bbr"]);
     let profiles =
         (prop::sample::select(vec!["textbook", "linux-6"]), prop::sample::select(vec!["textbook", "linux-6"]));
     let counts = (1_u32..40, 1_u32..8, 1_u32..4);
@@ -94,7 +94,8 @@ proptest! {
 
 #[test]
 fn little_more_is_sent_again_than_is_lost() {
-    for cc in ["reno", "cubic"] {
+    // BBR has twice the product of rate and round trip on its way, some 180 segments, which a timeout sends again.
+    for (cc, most) in [("reno", 210), ("cubic", 210), ("bbr", 95 + 2 * 180)] {
         let page = loadstone_load::page::synthetic::page("objects=1,size=10MB,scheme=http").unwrap();
         let scenario = Scenario {
             network: "10/1mbit,100ms,1%,queue=1000p".parse().unwrap(),
@@ -106,7 +107,7 @@ fn little_more_is_sent_again_than_is_lost() {
             let again = loadstone_sim::run(&plan, loadstone_units::Seed(seed)).unwrap().retransmissions;
             // 6,900 segments, 69 of them lost on average with a deviation of 8; the queue drops none.
             // What a timeout sends again needlessly is part of the rest.
-            assert!((35..210).contains(&again), "{cc}, seed {seed}: {again}");
+            assert!((35..most).contains(&again), "{cc}, seed {seed}: {again}");
         }
     }
 }

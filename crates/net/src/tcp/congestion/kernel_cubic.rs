@@ -133,8 +133,8 @@ impl Cubic {
     /// Not slower than Reno would be (RFC 9438, section 4.3).
     fn be_friendly(&mut self, cwnd: u32) {
         let each = ((u64::from(cwnd) * FRIENDLINESS) >> 3) as u32;
-        if each > 0 {
-            self.reno += self.acked / each;
+        if let Some(more) = self.acked.checked_div(each) {
+            self.reno += more;
             self.acked %= each;
         }
         if self.reno > cwnd {

@@ -1,5 +1,7 @@
 //! Two endpoints, a delay between them, and a rule that says which packets get lost.
 
+mod paced;
+
 use super::*;
 use crate::Packet;
 use crate::tcp::{Congestion, InitialWindow, Profile};
@@ -391,14 +393,13 @@ proptest! {
         spread in 0_u64..30,
         writes in prop::collection::vec((any::<bool>(), 1_u64..60_000), 1..8),
         iw in 1_i64..40,
-        cubic in any::<bool>(),
+        cc in prop::sample::select(vec![Congestion::Reno, Congestion::Cubic, Congestion::Bbr]),
     ) {
         let mut draws = Seed(seed).stream("fate");
         let fate: Fate = Box::new(move |_, _, _| {
             let delay = ms(50) + Duration::from_micros(draws.next_u64() % (spread * 1000 + 1));
             (draws.next_f64() >= f64::from(loss) / 100.0).then_some(delay)
         });
-        let cc = if cubic { Congestion::Cubic } else { Congestion::Reno };
         let mut pair = Pair::with_fate(config(iw, cc), fate);
         let mut written = [0; 2];
         let mut last = Time::ZERO;

@@ -37,6 +37,7 @@ impl Sender {
             return;
         }
         let lost_before = self.flight.lost();
+        let before = self.before();
         let mut news = self.flight.handle_ack(segment, self.high);
         self.una = segment.ack;
         if news.advanced {
@@ -45,7 +46,7 @@ impl Sender {
         if segment.duplicate > 0 {
             self.undo.note_duplicate(segment.duplicate);
         }
-        self.sample(now, segment, &news);
+        let rtt = self.sample(now, segment, &news);
         self.rack.handle_news(now, &news, &self.rtt, self.flight.highest(), self.rules.constants.mss);
         if self.settle_probe(segment.ack, segment.duplicate, is_pure) {
             self.reduce_for_a_probe();
@@ -58,30 +59,35 @@ impl Sender {
             self.restart_timer(now);
         }
         let lost = self.flight.lost() > lost_before;
-        if self.phase == Phase::Recovery {
+        if self.controller.is_by_model() {
+            self.follow_the_model(now, &news, rtt, before);
+        } else if self.phase == Phase::Recovery {
             self.shrink(news.delivered, news.advanced && !lost);
         } else if news.advanced || (self.rack.is_reordering() && news.delivered > 0) {
             self.grow(now, &news);
         }
     }
 
-    /// What it says of the round trip.
-    fn sample(&mut self, now: Time, segment: &Segment, news: &News) {
+    /// What it says of the round trip: of that of the last segment, in ns, if it says anything.
+    fn sample(&mut self, now: Time, segment: &Segment, news: &News) -> Option<u64> {
         let reached = Reached { una: self.una, nxt: self.nxt };
         // With something that was sent again the rest may have waited for that.
         let acked = news.acked.filter(|_| !news.again);
         let Some((first, last)) = acked.or(news.sacked_times) else {
             if news.advanced && segment.echo != Time::NEVER {
                 // Only what was sent again: the timestamp says which transmission (RFC 7323, section 4.1).
-                self.rtt.on_sample(now.nanos_since(segment.echo), reached);
+                let rtt = now.nanos_since(segment.echo);
+                self.rtt.on_sample(rtt, reached);
+                return Some(rtt);
             }
-            return;
+            return None;
         };
         self.rtt.on_sample(now.nanos_since(first), reached);
         let rtt = now.nanos_since(last);
         self.rtt.note_least(rtt);
         let (una, nxt) = (self.una, self.nxt);
         self.controller.on_sample(&mut self.window, Sample { now, rtt, una, nxt });
+        Some(rtt)
     }
 
     /// Whether what is newly SACKed was sent before the first segment was last sent: as long as such
@@ -207,13 +213,20 @@ impl Sender {
     /// A probe has repaired a loss of the tail: the window is reduced as if it had been noticed.
     fn reduce_for_a_probe(&mut self) {
         self.begin_reduction();
-        self.window.cwnd = self.window.ssthresh;
+        self.end_reduction();
         self.try_to_open();
+    }
+
+    /// The window is reduced.
+    fn end_reduction(&mut self) {
+        if !self.controller.is_by_model() {
+            self.window.cwnd = self.window.ssthresh;
+        }
     }
 
     /// The window during a reduction.
     pub(super) fn shrink(&mut self, delivered: u32, smooth: bool) {
-        if delivered > 0 {
+        if delivered > 0 && !self.controller.is_by_model() {
             let (flight, ssthresh) = (self.flight.on_their_way(), self.window.ssthresh);
             self.window.cwnd = self.reduction.window(self.rules.bound, delivered, flight, ssthresh, smooth);
         }
@@ -256,7 +269,7 @@ impl Sender {
         if self.rules.undo && self.undo.may_undo(segment) {
             self.take_back(false);
         } else if self.phase == Phase::Recovery && self.undo.has_marker() {
-            self.window.cwnd = self.window.ssthresh;
+            self.end_reduction();
         }
         self.phase = Phase::Open;
         self.try_to_open();
@@ -267,7 +280,12 @@ impl Sender {
         if forgive {
             self.flight.forgive();
         }
+        let cwnd = self.window.cwnd;
         self.undo.undo(&mut self.window);
+        if let Some(paced) = self.controller.paced() {
+            paced.bbr.on_undo();
+            self.window.cwnd = cwnd;
+        }
         self.rack.look_again();
     }
 

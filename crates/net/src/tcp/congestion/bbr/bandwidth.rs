@@ -1,0 +1,140 @@
+//! Bandwidths, and the largest of the last rounds (section 4.1.1).
+
+/// What gains are counted in: 256 is 1.
+pub(super) const UNIT: u64 = 256;
+/// What a bandwidth is shifted by.
+const SHIFT: u32 = 24;
+
+/// Segments per µs, shifted by 24 bits.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub(super) struct Bandwidth(u64);
+
+impl Bandwidth {
+    /// That of so many segments in `micros` µs, which are not 0.
+    pub(super) fn new(segments: u64, micros: u64) -> Bandwidth {
+        Bandwidth((segments << SHIFT) / micros)
+    }
+
+    /// Segments in `micros` µs, rounded down.
+    pub(super) fn segments_in(self, micros: u64) -> u64 {
+        ((u128::from(self.0) * u128::from(micros)) >> SHIFT) as u64
+    }
+
+    /// Segments in `micros` µs by `gain`, rounded up.
+    pub(super) fn segments_by(self, micros: u64, gain: u64) -> u64 {
+        let whole = u128::from(self.0) * u128::from(micros) * u128::from(gain) / u128::from(UNIT);
+        whole.div_ceil(1 << SHIFT) as u64
+    }
+
+    /// The rate for sending segments of `mss` bytes, in bytes a second: 1 % below it, so that what is sent
+    /// does not queue for the inaccuracy of clocks (`bbr_rate_bytes_per_sec`).
+    pub(super) fn rate(self, mss: u32, gain: u64) -> u64 {
+        let bytes = u128::from(self.0) * u128::from(mss) * u128::from(gain) / u128::from(UNIT);
+        ((bytes * 990_000) >> SHIFT) as u64
+    }
+
+    /// It by `gain`.
+    pub(super) fn by(self, gain: u64) -> Bandwidth {
+        Bandwidth(self.0 * gain / UNIT)
+    }
+
+    /// How far it is from another.
+    pub(super) fn off(self, other: Bandwidth) -> Bandwidth {
+        Bandwidth(self.0.abs_diff(other.0))
+    }
+
+    /// What lies between it and another.
+    pub(super) fn halfway_to(self, other: Bandwidth) -> Bandwidth {
+        Bandwidth((self.0 + other.0) / 2)
+    }
+}
+
+/// The largest bandwidth of a window of rounds, by the best, second and third best of parts of it
+/// (`lib/minmax.c`): memory for three however many samples there are.
+#[derive(Debug, Default)]
+pub(super) struct Largest {
+    best: [(u64, Bandwidth); 3],
+}
+
+/// How many rounds the window has.
+const ROUNDS: u64 = 10;
+
+impl Largest {
+    pub(super) fn get(&self) -> Bandwidth {
+        self.best[0].1
+    }
+
+    /// A sample of the round `round`.
+    pub(super) fn update(&mut self, round: u64, sample: Bandwidth) {
+        let new = (round, sample);
+        if sample >= self.best[0].1 || round - self.best[2].0 > ROUNDS {
+            self.best = [new; 3];
+            return;
+        }
+        if sample >= self.best[1].1 {
+            (self.best[1], self.best[2]) = (new, new);
+        } else if sample >= self.best[2].1 {
+            self.best[2] = new;
+        }
+        self.grow_old(new);
+    }
+
+    /// What is older than the window is forgotten, and the second and third are of later parts of it.
+    fn grow_old(&mut self, new: (u64, Bandwidth)) {
+        let [first, second, third] = self.best;
+        let age = new.0 - first.0;
+        if age > ROUNDS {
+            self.best = if new.0 - second.0 > ROUNDS { [third, new, new] } else { [second, third, new] };
+        } else if second.0 == first.0 && age > ROUNDS / 4 {
+            self.best = [first, new, new];
+        } else if third.0 == second.0 && age > ROUNDS / 2 {
+            self.best[2] = new;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn ten_segments_in_a_tenth_of_a_second_are_a_hundred_a_second() {
+        let bandwidth = Bandwidth::new(10, 100_000);
+        // Both are rounded down by the shift.
+        assert_eq!(bandwidth.segments_in(1_000_000), 99);
+        assert_eq!(bandwidth.segments_by(1_000_000, UNIT), 100);
+        assert_eq!(bandwidth.segments_by(1_000_000, 2 * UNIT), 200);
+        let rate = bandwidth.rate(1000, UNIT);
+        assert!((98_900..=99_000).contains(&rate), "{rate}");
+    }
+
+    #[test]
+    fn the_largest_is_remembered_for_ten_rounds_and_not_longer() {
+        let mut largest = Largest::default();
+        largest.update(1, Bandwidth(9));
+        for round in 2..=11 {
+            largest.update(round, Bandwidth(5));
+            assert_eq!(largest.get(), Bandwidth(9), "round {round}");
+        }
+        largest.update(12, Bandwidth(5));
+        assert_eq!(largest.get(), Bandwidth(5));
+    }
+
+    proptest! {
+        /// It may forget a little early, since it keeps three samples only; but never what is newest, and
+        /// never is it more than the true one.
+        #[test]
+        fn it_lies_between_the_newest_and_the_true_largest(samples in prop::collection::vec((0_u64..4, 1_u64..100), 1..80)) {
+            let (mut largest, mut round, mut seen) = (Largest::default(), 1, Vec::new());
+            for (later, value) in samples {
+                round += later;
+                seen.push((round, value));
+                largest.update(round, Bandwidth(value));
+                let recent = seen.iter().filter(|(at, _)| round - at <= ROUNDS);
+                let most = recent.map(|(_, value)| *value).max().unwrap();
+                prop_assert!((value..=most).contains(&largest.get().0), "{} of {most}", largest.get().0);
+            }
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! Pacing: segments leave one by one at a rate, as Linux does it without a queueing discipline's help
+//! (`tcp_update_skb_after_send`, `tcp_pacing_check`).
+
+use loadstone_units::Time;
+
+/// The first segments of a connection are not paced.
+const UNPACED: u32 = 10;
+
+/// When the next segment may leave.
+#[derive(Debug, Default)]
+pub(super) struct Pacer {
+    next: Time,
+    /// Segments with data sent so far, up to where they are paced.
+    sent: u32,
+    /// Something waits for it.
+    waiting: bool,
+}
+
+impl Pacer {
+    /// Whether nothing may leave yet; `pending` if something would.
+    pub(super) fn holds(&mut self, now: Time, pending: bool) -> bool {
+        let holds = self.next > now;
+        self.waiting = holds && pending;
+        holds
+    }
+
+    /// Nothing waits any longer.
+    pub(super) fn stop(&mut self) {
+        self.waiting = false;
+    }
+
+    /// When something that waits may leave; [`Time::NEVER`] if nothing waits.
+    pub(super) fn deadline(&self) -> Time {
+        if self.waiting { self.next } else { Time::NEVER }
+    }
+
+    /// When the next segment may leave, or could have left.
+    pub(super) fn next(&self) -> Time {
+        self.next
+    }
+
+    /// A segment with `bytes` of data leaves, at `rate` bytes a second.
+    pub(super) fn note_sent(&mut self, now: Time, bytes: u64, rate: u64) {
+        self.sent = (self.sent + u32::from(bytes > 0)).min(UNPACED);
+        let due = self.next;
+        self.next = due.max(now);
+        if self.sent < UNPACED || rate == 0 {
+            return;
+        }
+        let takes = (u128::from(bytes) * 1_000_000_000 / u128::from(rate)) as u64;
+        // Who leaves late is followed the sooner, by half its time at most.
+        let late = self.next.nanos_since(due);
+        self.next = self.next.plus_nanos(takes - late.min(takes / 2));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    fn at(ms: u64) -> Time {
+        Time::from_nanos(ms * MS)
+    }
+
+    /// A pacer that has let the unpaced segments go, at 100 ms.
+    fn begun() -> Pacer {
+        let mut pacer = Pacer::default();
+        (0..9).for_each(|_| pacer.note_sent(at(100), 1000, 100_000));
+        pacer
+    }
+
+    #[test]
+    fn the_first_ten_leave_at_once_and_the_tenth_is_the_first_that_takes_time() {
+        let mut pacer = begun();
+        assert!(!pacer.holds(at(100), true));
+        pacer.note_sent(at(100), 1000, 100_000);
+        assert!(pacer.holds(at(109), true));
+        assert_eq!(pacer.deadline(), at(110));
+        assert!(!pacer.holds(at(110), true));
+        assert_eq!(pacer.deadline(), Time::NEVER);
+    }
+
+    #[test]
+    fn one_that_leaves_late_is_followed_sooner_but_not_by_more_than_half() {
+        for (late, next) in [(0, 120), (3, 120), (5, 120), (8, 123), (500, 615)] {
+            let mut pacer = begun();
+            pacer.note_sent(at(100), 1000, 100_000);
+            pacer.note_sent(at(110 + late), 1000, 100_000);
+            assert_eq!(pacer.next(), at(next), "{late} ms late");
+        }
+    }
+
+    #[test]
+    fn without_data_or_a_rate_nothing_takes_time() {
+        let mut pacer = begun();
+        (0..5).for_each(|_| pacer.note_sent(at(101), 0, 100_000));
+        assert_eq!((pacer.next(), pacer.sent), (at(101), 9));
+        pacer.note_sent(at(102), 1000, 0);
+        assert_eq!(pacer.next(), at(102));
+    }
+
+    #[test]
+    fn it_asks_to_be_woken_only_if_something_waits() {
+        let mut pacer = begun();
+        pacer.note_sent(at(100), 1000, 100_000);
+        assert!(pacer.holds(at(101), false));
+        assert_eq!(pacer.deadline(), Time::NEVER);
+        assert!(pacer.holds(at(101), true));
+        pacer.stop();
+        assert_eq!(pacer.deadline(), Time::NEVER);
+    }
+}
