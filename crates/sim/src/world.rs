@@ -312,7 +312,13 @@ impl<'a> World<'a> {
                 let peer: &mut dyn Peer = if side == CLIENT { &mut self.browser } else { &mut self.origins[origin] };
                 end.fill(peer, now, conn);
             }
-            let Some(segment) = end.tcp.poll_segment(now) else { break };
+            let Some(segment) = end.tcp.poll_segment(now) else {
+                // What could be sent has been, which may have made room for more.
+                if end.room() == 0 {
+                    break;
+                }
+                continue;
+            };
             let parcel = Parcel { conn, segment };
             if side == CLIENT {
                 self.up.handle_packet(now, parcel);

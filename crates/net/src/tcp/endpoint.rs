@@ -223,7 +223,8 @@ impl Endpoint {
     /// after all has been sent that may be, so that the last segment of a write is often a short one.
     pub fn room(&self) -> u64 {
         let (unsent, mark) = (self.sender.unsent(), self.rules.constants.notsent_lowat);
-        if !self.may_write() || unsent >= mark / 2 || (self.rules.sends_at_once && self.sender.may_send_new()) {
+        let is_busy = self.rules.sends_at_once && self.sender.may_send_new();
+        if !self.may_write() || unsent >= mark / 2 || is_busy || !self.sender.has_space() {
             return 0;
         }
         mark - unsent

@@ -63,6 +63,7 @@ const TEXTBOOK: Rules = Rules {
     timer_tick: None,
     kernel_cubic: false,
     sends_at_once: false,
+    send_buffer: false,
     quick_acks: false,
     window_tuning: false,
 };
@@ -98,6 +99,7 @@ const LINUX_6: Rules = Rules {
     timer_tick: Some(TICK),
     kernel_cubic: true,
     sends_at_once: true,
+    send_buffer: true,
     quick_acks: true,
     window_tuning: true,
 };

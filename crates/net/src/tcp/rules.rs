@@ -37,6 +37,8 @@ pub(super) struct Rules {
     pub(super) sends_at_once: bool,
     /// Acknowledgements at once while the receive window grows, and for the first segments.
     pub(super) quick_acks: bool,
+    /// The send buffer grows with the window, while the program waits for room.
+    pub(super) send_buffer: bool,
     /// The receive window grows with what is read.
     pub(super) window_tuning: bool,
 }

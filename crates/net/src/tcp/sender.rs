@@ -4,6 +4,7 @@
 mod acks;
 mod alarms;
 mod paced;
+mod space;
 mod undo;
 
 use super::config::Config;
@@ -16,6 +17,7 @@ use super::rules::{Detection, Restart, Rules};
 use super::segment::Segment;
 use alarms::{Alarm, Probe};
 use loadstone_units::Time;
+use space::Space;
 use std::ops::Range;
 use undo::Undo;
 
@@ -37,6 +39,7 @@ pub(super) struct Sender {
     edge: u64,
     flight: Flight,
     window: Window,
+    space: Option<Space>,
     /// The initial window in segments.
     initial: u32,
     controller: Control,
@@ -126,6 +129,7 @@ impl Sender {
             edge: 1,
             flight: Flight::default(),
             window: Window::new(initial),
+            space: rules.send_buffer.then(|| Space::new(initial)),
             initial,
             controller: Control::new(config.congestion(), &rules, initial),
             usage: Usage::default(),
@@ -243,8 +247,11 @@ impl Sender {
             Some(due) => self.send_due(now, due),
             None => self.send_allowed(now),
         };
-        if next.is_none() && self.usage.sent {
-            self.end_burst(now);
+        if next.is_none() {
+            if self.usage.sent {
+                self.end_burst(now);
+            }
+            self.look_after_space();
         }
         next
     }

@@ -145,7 +145,7 @@ fn bbr_keeps_the_queue_small_that_cubic_fills() {
     let takes = |cc: &str| {
         let variant = variant(&format!(r#"{{"tcp": {{"cc": "{cc}"}}}}"#));
         let outcome = load(page([big.clone(), small.clone()]), "10mbit,100ms,queue=1000p", variant);
-        let [big, small] = [0, 1].map(|at: usize| outcome.waterfall[at].clone());
+        let [big, small] = [0, 1].map(|at: usize| outcome.waterfall[at]);
         (big.last_byte.unwrap().as_ms(), small.last_byte.unwrap().as_ms() - small.found.unwrap().as_ms())
     };
     let ((cubic, through_cubic), (bbr, through_bbr)) = (takes("cubic"), takes("bbr"));

@@ -36,6 +36,9 @@ impl Sender {
             }
             return;
         }
+        if let Some(space) = &mut self.space {
+            space.note_ack();
+        }
         let lost_before = self.flight.lost();
         let before = self.before();
         let mut news = self.flight.handle_ack(segment, self.high);

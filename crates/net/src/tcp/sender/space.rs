@@ -1,0 +1,59 @@
+//! The send buffer: how much a program may have written and not acknowledged.
+
+use super::Sender;
+
+/// Bytes of memory that Linux counts for a segment besides its data (`sk_buff`, `skb_shared_info` and
+/// room for headers), as `ss -m` shows it.
+const OVERHEAD: u64 = 832;
+/// Bytes of memory that the buffer has for each segment of the window: twice what a segment is rounded up
+/// to (`tcp_sndbuf_expand`).
+const FOR_A_SEGMENT: u64 = 2 * 2304;
+/// The least window that it is made for, in segments.
+const LEAST: u64 = 10;
+/// The last value of `tcp_wmem`.
+const MOST: u64 = 4 * 1024 * 1024;
+
+/// The send buffer of Linux, which follows the window while the program waits for room: so it is too small
+/// for what a window has become after the program had no more to write.
+#[derive(Debug)]
+pub(super) struct Space {
+    /// Bytes of memory (`sk_sndbuf`).
+    size: u64,
+    /// Something was acknowledged since it was last looked at.
+    heard: bool,
+}
+
+impl Space {
+    pub(super) fn new(window: u32) -> Space {
+        Space { size: FOR_A_SEGMENT * LEAST.max(window.into()), heard: false }
+    }
+
+    pub(super) fn note_ack(&mut self) {
+        self.heard = true;
+    }
+}
+
+impl Sender {
+    /// Whether the program is told that it may write: a third of the send buffer is empty
+    /// (`sk_stream_is_writeable`).
+    pub(in crate::tcp) fn has_space(&self) -> bool {
+        self.space.as_ref().is_none_or(|space| 3 * self.queued() <= 2 * space.size)
+    }
+
+    /// Bytes of memory that what is not acknowledged takes.
+    fn queued(&self) -> u64 {
+        let segments = u64::from(self.flight.len()) + self.unsent().div_ceil(self.rules.constants.mss.into());
+        self.written.saturating_sub(self.una) + OVERHEAD * segments
+    }
+
+    /// Nothing more can be sent at this moment: makes the buffer fit the window if the program waits for
+    /// room (`tcp_check_space`).
+    pub(super) fn look_after_space(&mut self) {
+        let is_waited_for = self.unsent() >= self.rules.constants.notsent_lowat / 2 || !self.has_space();
+        let Some(space) = &mut self.space else { return };
+        if std::mem::take(&mut space.heard) && is_waited_for {
+            let wanted = FOR_A_SEGMENT * LEAST.max(self.window.cwnd.into());
+            space.size = space.size.max(wanted.min(MOST));
+        }
+    }
+}
