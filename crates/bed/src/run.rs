@@ -11,7 +11,7 @@ use loadstone_live::{
 use loadstone_load::page::HostId;
 use loadstone_load::{ConnectionRecord, Marks, critical_path};
 use loadstone_net::tcp;
-use loadstone_scenario::{Conditions, ConnectionOutcome, Outcome, Plan};
+use loadstone_scenario::{Conditions, ConnectionOutcome, Outcome, Plan, ScenarioError};
 use loadstone_units::{Seed, Time};
 use std::net::SocketAddr;
 use std::sync::Mutex;
@@ -25,6 +25,9 @@ const LIMIT: Duration = Duration::from_secs(3600);
 /// Why a scenario cannot be carried out over the kernel.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
+    /// It asks for what this kernel's TCP cannot be told to do.
+    #[error(transparent)]
+    Scenario(#[from] ScenarioError),
     /// There is no bed for it.
     #[error(transparent)]
     Bed(#[from] BedError),
@@ -45,10 +48,11 @@ pub enum RunError {
 /// Carries out a scenario over the real kernel, with `seed` instead of the one that it names. It takes
 /// as long as the load does, unless `stop` comes first: then it ends within a few milliseconds.
 ///
-/// TCP is the kernel's own, whatever profile the scenario names.
+/// TCP is this kernel's own.
 ///
 /// # Errors
-/// If this process may not make a bed, the kernel refuses something, or it was told to stop.
+/// If the scenario asks for another TCP, this process may not make a bed, the kernel refuses something, or
+/// it was told to stop.
 pub fn run(plan: &Plan, seed: Seed, stop: &Stop) -> Result<Outcome, RunError> {
     let seen = carry_out(plan, seed, stop)?;
     if seen.loaded.end.is_none() && stop.is_stopped() {
@@ -66,9 +70,10 @@ struct Seen {
 
 /// Loads the page over a bed of its own.
 fn carry_out(plan: &Plan, seed: Seed, stop: &Stop) -> Result<Seen, RunError> {
+    let settings = settings(plan)?;
     let hosts = &plan.page().hosts;
     let bed = Bed::new(hosts.len())?;
-    bed.configure(&settings(plan))?;
+    bed.configure(&settings)?;
     let extra_rtts: Vec<Duration> = hosts.iter().map(|host| host.extra_rtt).collect();
     let (targets, sites) = doors(plan, &bed)?;
     let link = bed.begin(plan.network(), &extra_rtts, seed)?;
@@ -98,9 +103,34 @@ fn carry_out(plan: &Plan, seed: Seed, stop: &Stop) -> Result<Seen, RunError> {
 }
 
 /// How the kernels are to behave.
-fn settings(plan: &Plan) -> Settings {
+fn settings(plan: &Plan) -> Result<Settings, ScenarioError> {
     let variant = plan.variant();
-    Settings { client: Tcp::from(&variant.client_tcp), server: Tcp::from(&variant.tcp), idle: AfterIdle::Restart }
+    for (side, tcp) in [("variant.client_tcp", &variant.client_tcp), ("variant.tcp", &variant.tcp)] {
+        can_be_told(side, tcp)?;
+    }
+    let idle = match variant.tcp.mechanisms.idle_restart {
+        Some(tcp::Restart::Never) => AfterIdle::Keep,
+        _ => AfterIdle::Restart,
+    };
+    Ok(Settings { client: Tcp::from(&variant.client_tcp), server: Tcp::from(&variant.tcp), idle })
+}
+
+/// Refuses what a kernel cannot be told to do.
+fn can_be_told(side: &str, tcp: &tcp::Config) -> Result<(), ScenarioError> {
+    let refuse = |field: &str, why: &str| Err(ScenarioError::new(&format!("{side}.{field}"), why));
+    if tcp.profile != tcp::Profile::default() {
+        return refuse("profile", "over the kernel TCP is this kernel's own: leave the profile out, or simulate");
+    }
+    if tcp.flows.is_some_and(|flows| flows.get() > 1) {
+        return refuse("flows", "this kernel's TCP is one flow a connection: leave it out, or simulate");
+    }
+    let idle_restart = tcp.mechanisms.idle_restart;
+    let told = matches!(idle_restart, None | Some(tcp::Restart::Halving | tcp::Restart::Never));
+    if !told || tcp.mechanisms != (tcp::Mechanisms { idle_restart, ..tcp::Mechanisms::default() }) {
+        let why = "a kernel can only be told idle_restart, halving or never: leave the others out, or simulate";
+        return refuse("mechanisms", why);
+    }
+    Ok(())
 }
 
 /// Where the client finds each host, and the listener behind it.

@@ -48,6 +48,9 @@ without_a_field!(PageError, HarError, SyntheticError, rayon::ThreadPoolBuildErro
 
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Failure {
+        if let RunError::Scenario(error) = error {
+            return error.into();
+        }
         let field = match &error {
             RunError::Bed(BedError::Congestion { host: Host::Client, .. }) => "variant.client_tcp.cc",
             RunError::Bed(BedError::Congestion { host: Host::Server(_), .. }) => "variant.tcp.cc",
