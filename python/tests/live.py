@@ -34,7 +34,13 @@ class FakeOutcome:
 class FakeKernel:
     """Runs scenarios; notes which runs were asked for, and how many at once."""
 
-    def __init__(self, noise: Noise = exactly, kernel: str = KERNEL, late_worst_ms: float = 0.1) -> None:
+    def __init__(
+        self,
+        noise: Noise = exactly,
+        kernel: str = KERNEL,
+        late_worst_ms: float = 0.1,
+        paused_ms: float = 0.0,
+    ) -> None:
         self.asked: list[tuple[str, int]] = []
         self.most_at_once = 0
         self.refuses: Callable[[Scenario, int], tuple[str, str] | None] = lambda scenario, seed: None
@@ -42,8 +48,8 @@ class FakeKernel:
         self._lock = threading.Lock()
         self._noise = noise
         self._conditions = {
-            "paused_ms": 0.0,
-            "pauses": 0,
+            "paused_ms": paused_ms,
+            "pauses": int(paused_ms > 0),
             "late_median_ms": 0.05,
             "late_p90_ms": 0.08,
             "late_worst_ms": late_worst_ms,

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from conftest import Command, Result
+from live import FakeKernel
 from loadstone import experiment
 
 LOADSTONE = [sys.executable, "-m", "loadstone"]
@@ -159,6 +160,29 @@ def test_who_may_not_load_live_is_told_why_in_one_line(
     monkeypatch.setattr(experiment, "live_access", lambda: "no device: run as root")
     result = loadstone("load", "synthetic:A", "--live")
     assert (result.code, result.out, result.err) == (2, "", "loadstone: --live: no device: run as root\n")
+
+
+@pytest.mark.parametrize(
+    ("paused_ms", "said"),
+    [
+        (0.0, "the worst packet was 0.10 ms late"),
+        (10.0, "0.10 ms late; the machine paused for 10.0 ms, left out of all times"),
+        (40.0, "the machine paused for 40.0 ms, left out of all times, but TCP's own timers went on: do not"),
+    ],
+)
+def test_long_pauses_make_a_load_doubtful(
+    loadstone: Command, monkeypatch: pytest.MonkeyPatch, paused_ms: float, said: str
+) -> None:
+    # Simulated loads of 250 ms under a kernel's name; a twentieth of two is 25 ms.
+    kernel = FakeKernel(paused_ms=paused_ms / 2)
+    monkeypatch.setattr(experiment, "run_live", lambda scenario, seed, stopper: kernel(scenario, seed))
+    monkeypatch.setattr(experiment, "live_access", lambda: None)
+    chosen = ["synthetic:objects=1,size=100KB", *TLS_FREE.split(), "--runs", "2"]
+    result = loadstone("load", "--live", *chosen)
+    assert result.code == 0 and all(len(line) <= 100 for line in result.out.splitlines()[2:])
+    last = result.out.rpartition("\n\n")[2]
+    assert said in " ".join(last.split())
+    assert ("do not rely" in result.out) == (paused_ms > 25)
 
 
 # --- without being root ---
