@@ -164,7 +164,11 @@ impl Endpoint {
             segment.drop_sacks_beyond(self.rules.constants.mss);
             return Some(segment);
         }
-        (self.receiver.owed() == Ack::Now).then(|| self.segment(now, self.sender.next()))
+        if self.receiver.owed() != Ack::Now {
+            return None;
+        }
+        self.sender.note_bare(now);
+        Some(self.segment(now, self.sender.next()))
     }
 
     /// An acknowledging segment without data; whatever leaves makes a separate one needless.

@@ -39,11 +39,17 @@ impl Pacer {
         self.next
     }
 
+    /// A segment leaves that says nothing but what has arrived: it takes no time, but what leaves next is no
+    /// longer late.
+    pub(super) fn note_bare(&mut self, now: Time) {
+        self.next = self.next.max(now);
+    }
+
     /// A segment with `bytes` of data leaves, at `rate` bytes a second.
     pub(super) fn note_sent(&mut self, now: Time, bytes: u64, rate: u64) {
         self.sent = (self.sent + u32::from(bytes > 0)).min(UNPACED);
         let due = self.next;
-        self.next = due.max(now);
+        self.note_bare(now);
         if self.sent < UNPACED || rate == 0 {
             return;
         }
@@ -90,6 +96,14 @@ mod tests {
             pacer.note_sent(at(110 + late), 1000, 100_000);
             assert_eq!(pacer.next(), at(next), "{late} ms late");
         }
+    }
+
+    #[test]
+    fn after_an_acknowledgement_without_data_nothing_is_late() {
+        let mut pacer = begun();
+        pacer.note_bare(at(500));
+        pacer.note_sent(at(500), 1000, 100_000);
+        assert_eq!(pacer.next(), at(510));
     }
 
     #[test]

@@ -65,6 +65,14 @@ impl Sender {
         paced.delivery.stamp(now, outstanding == 0)
     }
 
+    /// A segment without data leaves.
+    #[inline]
+    pub(in crate::tcp) fn note_bare(&mut self, now: Time) {
+        if let Some(paced) = self.controller.paced() {
+            paced.pacer.note_bare(now);
+        }
+    }
+
     pub(super) fn before(&self) -> Before {
         Before { in_flight: self.flight.on_their_way(), losses: self.flight.losses() }
     }
