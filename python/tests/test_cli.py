@@ -269,7 +269,6 @@ BAD_USAGE = {
     "load synthetic:B --connections 0": ["--connections", "1 to 256"],
     "load synthetic:B --servers 0": ["--servers", "1 to 64"],
     "load synthetic:B --cc vegas": ["--cc", "vegas", "reno"],
-    "load synthetic:B --cc bbr": ["--cc", "no model", "reno"],
     "load synthetic:B --network 10mbit,100ms,trace=nix.down": ["nix.down", "no such file"],
     "load synthetic:B --client-cc vegas": ["--client-cc", "vegas", "reno"],
     "load synthetic:B --tls 1.1": ["--tls", "1.1", "1.2"],
