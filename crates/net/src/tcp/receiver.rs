@@ -98,6 +98,8 @@ impl Receiver {
                 self.duplicate = end;
             }
             self.beyond.insert(segment.seq..end);
+            let reach = self.beyond.iter().map(|held| held.end).max().map_or(0, |last| last - self.next);
+            self.buffer.handle_beyond(segment.len, reach);
             self.ack = Ack::Now;
         } else if end <= self.next {
             // A segment that was here already: its acknowledgement may have been lost.

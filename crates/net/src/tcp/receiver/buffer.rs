@@ -71,11 +71,25 @@ impl Buffer {
             tuning.sample(now, segment.echo);
         }
         tuning.measure(now, content);
-        // `tcp_grow_window`: only what is not mostly overhead makes it grow.
-        if segment.len < 128 || self.window >= tuning.clamp {
+        self.grow(segment.len)
+    }
+
+    /// A segment of `len` bytes has come beyond a hole, and what has come reaches `reach` bytes beyond what
+    /// is in order (`tcp_data_queue_ofo`).
+    pub(super) fn handle_beyond(&mut self, len: u32, reach: u64) {
+        self.grow(len);
+        if let Some(tuning) = &mut self.tuning {
+            tuning.make_room(2 * tuning.round + reach);
+        }
+    }
+
+    /// `tcp_grow_window`: only what is not mostly overhead makes it grow. Gives whether it did.
+    fn grow(&mut self, len: u32) -> bool {
+        let Some(tuning) = &self.tuning else { return false };
+        if len < 128 || self.window >= tuning.clamp {
             return false;
         }
-        let step = if u64::from(segment.len) >= tuning.mss { 2 * tuning.mss } else { 2 * u64::from(segment.len) };
+        let step = if u64::from(len) >= tuning.mss { 2 * tuning.mss } else { 2 * u64::from(len) };
         self.window = (self.window + step).min(tuning.clamp);
         true
     }
@@ -104,12 +118,38 @@ impl Tuning {
             let twice = 2 * self.copied;
             let window = twice + 2 * (twice * (self.copied - self.round) / self.round);
             self.round = self.copied;
-            let buffer = (window * 1024 / self.worth).min(self.most);
-            if buffer > self.buffer {
-                self.buffer = buffer;
-                self.clamp = buffer * self.worth / 1024;
-            }
+            self.make_room(window);
         }
         (self.copied, self.began) = (0, now);
+    }
+
+    /// The buffer grows if it is not worth a window of so many bytes (`tcp_rcvbuf_grow`).
+    fn make_room(&mut self, window: u64) {
+        let buffer = (window * 1024 / self.worth).min(self.most);
+        if buffer > self.buffer {
+            self.buffer = buffer;
+            self.clamp = buffer * self.worth / 1024;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tcp::Config;
+
+    #[test]
+    fn what_comes_beyond_a_hole_makes_the_window_grow_and_the_buffer_by_as_much_as_it_reaches() {
+        let mut buffer = Buffer::new(&Config::default().rules());
+        let mss = 1448;
+        buffer.handle_beyond(1448, mss);
+        assert_eq!(buffer.window, 64_240, "the buffer is worth no more");
+        for come in 2..100 {
+            buffer.handle_beyond(1448, come * mss);
+        }
+        // Twice what is taken for a round trip's at first, and what had come before the last one; what the
+        // buffer is worth is rounded down.
+        let expected = 2 * FIRST_ROUND + 98 * mss;
+        assert!((expected - 2..=expected).contains(&buffer.window), "{} of {expected}", buffer.window);
     }
 }
