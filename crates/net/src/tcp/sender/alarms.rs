@@ -146,9 +146,9 @@ impl Sender {
         if self.phase <= Phase::Disorder || self.una >= self.high || (self.phase == Phase::Loss && self.timeouts == 0) {
             self.undo.begin(self.una, self.flight.again(), &self.window);
             self.window.ssthresh = self.reduced(self.flight_size().min(self.window.cwnd));
-            let (una, nxt) = (self.una, self.nxt);
-            self.controller.on_timeout(Sample { now, rtt: 0, una, nxt });
         }
+        let (una, nxt) = (self.una, self.nxt);
+        self.controller.on_timeout(Sample { now, rtt: 0, una, nxt });
         self.window.cwnd = self.flight.on_their_way() + 1;
         self.window.count = 0;
         self.phase = Phase::Loss;
