@@ -49,6 +49,8 @@ mod tests {
         assert!(!stop.is_stopped() && !other.is_stopped());
         stopper.stop();
         assert!(stop.is_stopped() && other.is_stopped());
-        assert!(Stopper::new().1.is_stopped());
+        let (stopper, stop) = Stopper::new();
+        drop(stopper);
+        assert!(stop.is_stopped());
     }
 }

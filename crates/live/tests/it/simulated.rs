@@ -10,12 +10,13 @@ use loadstone_scenario::{Outcome, Plan, Row, Scenario};
 /// A socket that takes all at once, so that no frame is cut by the room there is.
 const ALL: u32 = 4_000_000;
 
-/// In the simulator, over one connection to each host.
+/// In the simulator, over one connection to each host. TCP is the textbook's, which waits for nothing.
 fn simulated(file: &PageFile, protocol: Protocol, tls: Tls, lowat: u32) -> Outcome {
     let tls = ["none", "1.2", "1.3"][tls as usize];
     let variant = format!(
-        r#"{{"protocol": "{protocol}", "tls": "{tls}", "connections": 1, "tcp": {{"notsent_lowat": {lowat}}},
-            "client_tcp": {{"notsent_lowat": {lowat}}}}}"#
+        r#"{{"protocol": "{protocol}", "tls": "{tls}", "connections": 1,
+            "tcp": {{"profile": "textbook", "notsent_lowat": {lowat}}},
+            "client_tcp": {{"profile": "textbook", "notsent_lowat": {lowat}}}}}"#
     );
     let page = serde_json::to_string(file).unwrap();
     let text = format!(r#"{{"page": {page}, "network": "1gbit,1ms", "variant": {variant}}}"#);

@@ -177,3 +177,16 @@ fn over_a_trace_a_load_goes_by_its_opportunities() {
     let unknown = Scenario { network: "10gbit,100ms,trace=other".parse().unwrap(), ..scenario };
     assert_eq!(Plan::new(&unknown).unwrap_err().field, "network");
 }
+
+#[test]
+fn programs_come_to_their_part_a_moment_after_the_kernel() {
+    let took = |server: &str, client: &str| {
+        let profiles = format!(r#"{{"tcp": {{"profile": "{server}"}}, "client_tcp": {{"profile": "{client}"}}}}"#);
+        load(page([object("/", 1000)]), FAST, variant(&profiles)).plt.as_ms()
+    };
+    let at = |expected: f64, ms: f64| assert!((expected..expected + 0.01).contains(&ms), "{ms}");
+    at(200.0, took("textbook", "textbook"));
+    at(200.2, took("linux-6", "textbook"));
+    // The browser asks 0.2 ms after the handshake, the server answers 0.2 ms after the request.
+    at(200.4, took("linux-6", "linux-6"));
+}

@@ -193,3 +193,57 @@ fn tcp_plus_behaves_like_its_flows_together() {
     // One of six flows halves its window: 60 become 55.
     assert_eq!(pair.ends[B].window(), 55);
 }
+
+/// Lets B write as its room allows until it has written `bytes`, and all that arrive.
+fn serve_as_room_allows(pair: &mut Pair, bytes: u64) {
+    let mut left = bytes;
+    loop {
+        loop {
+            let room = pair.ends[B].room().min(left);
+            if room == 0 {
+                break;
+            }
+            pair.ends[B].write(room);
+            left -= room;
+            pair.flush();
+        }
+        if !pair.step(at(100_000)) {
+            return;
+        }
+    }
+}
+
+#[test]
+fn after_a_pause_the_send_buffer_holds_less_than_the_window() {
+    let mut pair = Pair::new(system(Profile::Linux6), |_, _, _| false);
+    pair.run_until(at(150));
+    serve_as_room_allows(&mut pair, 300_000);
+    assert_eq!(pair.read[A], 300_000);
+    let window = u64::from(pair.ends[B].window());
+    let mut written = 0;
+    while pair.ends[B].room() > 0 {
+        let room = pair.ends[B].room();
+        pair.ends[B].write(room);
+        pair.flush();
+        written += room;
+    }
+    // The buffer was made for the window that there was when the program had no more to write.
+    assert!(window > 200 && (60 * MSS..window * MSS * 3 / 4).contains(&written), "{written} of {window} segments");
+    // As soon as something is acknowledged while the program waits, it is made for the window that there is.
+    serve_as_room_allows(&mut pair, 600_000);
+    assert_eq!(pair.read[A], 900_000 + written);
+}
+
+#[test]
+fn a_window_that_is_not_used_does_not_grow_beyond_twice_what_was() {
+    let mut pair = Pair::new(linux_6(Mechanisms { hystart: Some(false), ..Mechanisms::default() }), |_, _, _| false);
+    pair.run_until(at(150));
+    // Four segments at a time, each time all acknowledged.
+    for _ in 0..30 {
+        pair.ends[B].write(4 * MSS);
+        pair.flush();
+        let next = pair.now + ms(110);
+        pair.run_until(next);
+    }
+    assert_eq!(pair.ends[B].window(), 10);
+}
