@@ -21,8 +21,10 @@ pub(super) struct Pool {
     open: u32,
     /// Of those, the ones that are not yet established.
     connecting: u32,
-    /// How often in a row all connections failed before one was established.
-    failed_rounds: u32,
+    /// How many failed in a row before one was established.
+    failed: u32,
+    /// The most that were being opened at once meanwhile.
+    abreast: u32,
     /// Whether the browser is to look here.
     pub(super) stirred: bool,
 }
@@ -35,7 +37,8 @@ impl Pool {
             free: VecDeque::new(),
             open: 0,
             connecting: 0,
-            failed_rounds: 0,
+            failed: 0,
+            abreast: 0,
             stirred: false,
         }
     }
@@ -71,20 +74,22 @@ impl Pool {
     /// A connection that was being opened is established.
     pub(super) fn established(&mut self) {
         self.connecting -= 1;
-        self.failed_rounds = 0;
+        (self.failed, self.abreast) = (0, self.connecting);
     }
 
     /// A connection has ended.
     pub(super) fn lose(&mut self, conn: ConnId, established: bool) {
         self.open -= 1;
         self.connecting -= u32::from(!established);
-        self.failed_rounds += u32::from(!established && self.open == 0);
+        // What one that is established carries is not lost because no more can be had.
+        self.failed += u32::from(!established && self.open == self.connecting);
         self.busy(conn);
     }
 
-    /// How often in a row all connections failed before one was established.
+    /// How often in a row all connections failed before one was established. What fails is opened anew at
+    /// once, so they need not do so at the same time.
     pub(super) fn failed_rounds(&self) -> u32 {
-        self.failed_rounds
+        self.failed / self.abreast.max(1)
     }
 
     /// How many connections to open now; they then count as being opened.
@@ -96,6 +101,7 @@ impl Pool {
         let count = wanted.saturating_sub(self.connecting).min(self.limit - self.open);
         self.open += count;
         self.connecting += count;
+        self.abreast = self.abreast.max(self.connecting);
         count
     }
 }
@@ -127,6 +133,35 @@ mod tests {
     #[test]
     fn a_pipelining_connection_carries_all() {
         assert_eq!(pool_with(100).openings(Protocol::Http1Pipelining), 1);
+    }
+
+    #[test]
+    fn a_round_has_failed_when_as_many_have_as_are_opened_at_once() {
+        for objects in [1, 2, 6, 9] {
+            let mut pool = pool_with(objects);
+            let abreast = pool.openings(Protocol::Http1);
+            for failed in 1..=4 * abreast {
+                pool.lose(ConnId(failed), false);
+                assert_eq!(pool.failed_rounds(), failed / abreast, "{objects} objects");
+                assert_eq!(pool.openings(Protocol::Http1), 1, "another is tried at once");
+            }
+            pool.established();
+            assert_eq!(pool.failed_rounds(), 0);
+        }
+    }
+
+    #[test]
+    fn while_one_is_established_no_round_fails() {
+        let mut pool = pool_with(2);
+        assert_eq!(pool.openings(Protocol::Http1), 2);
+        pool.established();
+        pool.lose(ConnId(1), false);
+        assert_eq!(pool.failed_rounds(), 0);
+        pool.lose(ConnId(0), true);
+        assert_eq!(pool.openings(Protocol::Http1), 2);
+        pool.lose(ConnId(2), false);
+        pool.lose(ConnId(3), false);
+        assert_eq!(pool.failed_rounds(), 1);
     }
 
     #[test]

@@ -87,6 +87,24 @@ fn objects_that_are_not_needed_are_not_waited_for() {
 }
 
 #[test]
+fn a_host_that_nobody_reaches_is_given_up_after_the_same_time_however_many_objects_wait() {
+    let gave_up = |count: u64| {
+        let at_once = (0..count).map(|at| ObjectSpec { needs: Some(Vec::new()), ..object(&format!("/{at}"), 1000) });
+        let outcome = load(page(at_once), "1gbit,3600s", textbook());
+        // What has failed is tried anew while others of the last round are still to fail.
+        let connections = u64::from(outcome.connections);
+        assert!(!outcome.completed && (4 * count..5 * count).contains(&connections), "{connections}");
+        outcome.plt.as_ms()
+    };
+    // A SYN and six repetitions, after 1, 2, 4, 8, 16 and 32 s and then a minute, four times.
+    let expected = 4.0 * 123_000.0;
+    for count in [1, 2, 6] {
+        let ms = gave_up(count);
+        assert!((expected..expected + 1.0).contains(&ms), "{count}: {ms}");
+    }
+}
+
+#[test]
 fn an_unread_status_or_an_upload_is_carried_too() {
     let mut objects = vec![object("/", 1000), object("/gone", 0), object("/send", 10)];
     objects[1].status = Some(404);
