@@ -35,10 +35,8 @@ impl Sender {
     }
 
     /// The program is about to write: had it nothing for too long? (`tcp_rate_check_app_limited`)
-    #[inline]
     pub(super) fn note_shortage(&mut self) {
-        let unsent = self.unsent();
-        let in_flight = self.flight.on_their_way();
+        let (unsent, in_flight) = (self.unsent(), self.flight.on_their_way());
         let Some(paced) = self.controller.paced() else { return };
         let is_all_repaired = self.flight.lost() <= self.flight.again();
         if unsent < u64::from(self.rules.constants.mss) && in_flight < self.window.cwnd && is_all_repaired {
@@ -49,6 +47,10 @@ impl Sender {
     /// Whether the pacer lets nothing go yet.
     #[inline]
     pub(super) fn is_held(&mut self, now: Time) -> bool {
+        self.controller.is_by_model() && self.pacer_holds(now)
+    }
+
+    fn pacer_holds(&mut self, now: Time) -> bool {
         let pending = self.flight.lost() > 0 || self.nxt < self.written + u64::from(self.closing);
         self.controller.paced().is_some_and(|paced| paced.pacer.holds(now, pending))
     }
@@ -56,6 +58,10 @@ impl Sender {
     /// A segment with `bytes` of data is about to be sent: what it shall remember.
     #[inline]
     pub(super) fn stamp(&mut self, now: Time, bytes: u64) -> Stamp {
+        if self.controller.is_by_model() { self.pace(now, bytes) } else { Stamp::default() }
+    }
+
+    fn pace(&mut self, now: Time, bytes: u64) -> Stamp {
         let (in_flight, outstanding) = (self.flight.on_their_way(), self.flight.len());
         let Some(paced) = self.controller.paced() else { return Stamp::default() };
         if in_flight == 0 && bytes > 0 && paced.delivery.is_limited() {
