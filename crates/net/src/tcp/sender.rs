@@ -129,7 +129,7 @@ impl Sender {
             edge: 1,
             flight: Flight::default(),
             window: Window::new(initial),
-            space: rules.send_buffer.then(|| Space::new(initial)),
+            space: rules.send_buffer.then(|| Space::new(initial, config.congestion())),
             initial,
             controller: Control::new(config.congestion(), &rules, initial),
             usage: Usage::default(),

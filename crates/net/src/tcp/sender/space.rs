@@ -1,13 +1,13 @@
 //! The send buffer: how much a program may have written and not acknowledged.
 
 use super::Sender;
+use crate::tcp::config::Congestion;
 
 /// Bytes of memory that Linux counts for a segment besides its data (`sk_buff`, `skb_shared_info` and
 /// room for headers), as `ss -m` shows it.
 const OVERHEAD: u64 = 832;
-/// Bytes of memory that the buffer has for each segment of the window: twice what a segment is rounded up
-/// to (`tcp_sndbuf_expand`).
-const FOR_A_SEGMENT: u64 = 2 * 2304;
+/// Bytes of memory that a segment is rounded up to (`tcp_sndbuf_expand`).
+const SEGMENT: u64 = 2304;
 /// The least window that it is made for, in segments.
 const LEAST: u64 = 10;
 /// The last value of `tcp_wmem`.
@@ -17,6 +17,8 @@ const MOST: u64 = 4 * 1024 * 1024;
 /// for what a window has become after the program had no more to write.
 #[derive(Debug)]
 pub(super) struct Space {
+    /// Bytes of memory for each segment of the window.
+    for_a_segment: u64,
     /// Bytes of memory (`sk_sndbuf`).
     size: u64,
     /// Something was acknowledged since it was last looked at.
@@ -24,8 +26,11 @@ pub(super) struct Space {
 }
 
 impl Space {
-    pub(super) fn new(window: u32) -> Space {
-        Space { size: FOR_A_SEGMENT * LEAST.max(window.into()), heard: false }
+    pub(super) fn new(window: u32, cc: Congestion) -> Space {
+        // BBR's window may be full for a round trip longer, until losses are repaired (`bbr_sndbuf_expand`).
+        let times = if cc == Congestion::Bbr { 3 } else { 2 };
+        let for_a_segment = times * SEGMENT;
+        Space { for_a_segment, size: for_a_segment * LEAST.max(window.into()), heard: false }
     }
 
     pub(super) fn note_ack(&mut self) {
@@ -52,8 +57,25 @@ impl Sender {
         let is_waited_for = self.unsent() >= self.rules.constants.notsent_lowat / 2 || !self.has_space();
         let Some(space) = &mut self.space else { return };
         if std::mem::take(&mut space.heard) && is_waited_for {
-            let wanted = FOR_A_SEGMENT * LEAST.max(self.window.cwnd.into());
+            let wanted = space.for_a_segment * LEAST.max(self.window.cwnd.into());
             space.size = space.size.max(wanted.min(MOST));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_buffer_has_two_segments_for_each_of_the_window_and_three_with_bbr() {
+        for (cc, window, segments) in [
+            (Congestion::Reno, 100, 200),
+            (Congestion::Cubic, 100, 200),
+            (Congestion::Bbr, 100, 300),
+            (Congestion::Bbr, 3, 30),
+        ] {
+            assert_eq!(Space::new(window, cc).size, segments * 2304, "{cc:?}");
         }
     }
 }
