@@ -92,14 +92,19 @@ def test_the_document_is_that_of_a_simulated_load_with_conditions(live: Command,
 
 
 def test_the_text_names_the_kernel_and_how_late_its_packets_were(live: Command) -> None:
-    result = live("synthetic:objects=4,size=5KB", *TLS_FREE.split(), "--tcp", "textbook", "--waterfall")
+    result = live("synthetic:objects=4,size=5KB", *TLS_FREE.split(), "--waterfall")
     assert (result.code, result.err) == (0, "")
-    assert f"TCP of Linux {platform.release()}\n" in result.out and "textbook" not in result.out
+    assert f"TCP of Linux {platform.release()}\n" in result.out and "linux-6" not in result.out
     said, waterfall = result.out.split("measured over the kernel: the worst packet was ")
     assert "page load time" in said and float(said.split("page load time")[1].split()[0]) > 100
     late, _, rest = waterfall.partition(" ms late")
     assert float(late) > 0
     assert rest.count("\N{FULL BLOCK}") >= 4, "the waterfall follows"
+
+
+def test_another_tcp_than_the_kernels_is_refused(live: Command) -> None:
+    result = live("synthetic:objects=1,size=5KB", *TLS_FREE.split(), "--tcp", "textbook")
+    assert result.code == 2 and "this kernel's own" in result.err and result.err.count("\n") == 1
 
 
 def test_a_scenario_file_is_loaded_live(live: Command, tmp_path: Path, small: str) -> None:
