@@ -4,7 +4,7 @@ import json
 import time
 import tomllib
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,6 +28,8 @@ RUNS_OF_RANDOM = 21
 """Runs of a scenario in which chance has a part; of any other, one says all."""
 
 _LAST_SEED = 2**64 - 1
+_MOMENT = 0.2
+"""Seconds that Ctrl-C may wait."""
 
 Chosen = dict[str, Any]
 """The options that were given, by the path of the scenario's field that each sets."""
@@ -145,6 +147,9 @@ def execute_live(
         try:
             waiting = [pool.submit(run_live, scenario, seed, stopper) for scenario, seed in jobs]
             for run in waiting:
+                # Ctrl-C may be taken by another thread, and does not end a wait of this one.
+                while not run.done():
+                    wait([run], _MOMENT)
                 outcomes.append(run.result())
                 if progress is not None:
                     progress(len(outcomes))
