@@ -159,6 +159,13 @@ def test_bbr_is_the_kernel_s_or_is_refused_by_name(live: Command, loadstone: Com
         assert "--cc: this kernel has no congestion control 'bbr'" in result.err and "modprobe" in result.err
 
 
+@pytest.mark.parametrize("option", ["--tcp", "--client-tcp"])
+def test_another_tcp_than_the_kernel_s_is_refused(live: Command, option: str) -> None:
+    result = live("synthetic:A", option, "textbook")
+    assert (result.code, result.out, result.err.count("\n")) == (2, "", 1)
+    assert result.err.startswith(f"loadstone: {option}: over the kernel TCP is this kernel's own: leave")
+
+
 def test_who_may_not_load_live_is_told_why_in_one_line(
     loadstone: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:

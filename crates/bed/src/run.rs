@@ -35,7 +35,7 @@ pub enum RunError {
     #[error(transparent)]
     Live(#[from] loadstone_live::Error),
     /// A server cannot listen.
-    #[error("a server of the bed cannot listen: {0}")]
+    #[error("a server of the bed cannot listen: {0}; allow more open files (ulimit -n)")]
     Listen(io::Error),
     /// No packet was sent: the machine has no memory or files left for it.
     #[error("no packet entered the link: allow more memory or open files, and try again")]
@@ -105,7 +105,7 @@ fn carry_out(plan: &Plan, seed: Seed, stop: &Stop) -> Result<Seen, RunError> {
 /// How the kernels are to behave.
 fn settings(plan: &Plan) -> Result<Settings, ScenarioError> {
     let variant = plan.variant();
-    for (side, tcp) in [("variant.client_tcp", &variant.client_tcp), ("variant.tcp", &variant.tcp)] {
+    for (side, tcp) in [("variant.tcp", &variant.tcp), ("variant.client_tcp", &variant.client_tcp)] {
         can_be_told(side, tcp)?;
     }
     let idle = match variant.tcp.mechanisms.idle_restart {
