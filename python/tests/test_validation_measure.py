@@ -254,20 +254,20 @@ def test_no_more_run_at_once_than_the_pace_allows(path: Path) -> None:
     assert kernel.most_at_once <= 3
 
 
-def paced(pace: Pace, late_ms: list[float]) -> int:
-    for late in late_ms:
-        pace.note(late)
+def paced(pace: Pace, shares: list[float]) -> int:
+    for share in shares:
+        pace.note(share)
     return pace.at_once
 
 
 def test_pace_follows_nine_in_ten_of_the_last_forty() -> None:
-    # In order, a tenth of the way from the 36th to the 37th counts: four late ones of 40 do, three do not.
+    # In order, a tenth of the way from the 36th to the 37th counts: four of 40 do, three do not.
     assert Pace().at_once == 6
-    assert paced(Pace(), [0.5] * 37 + [9.0] * 3) == 6
-    assert paced(Pace(), [0.5] * 36 + [9.0] * 4) == 5
+    assert paced(Pace(), [2.0] * 37 + [9.0] * 3) == 6
+    assert paced(Pace(), [2.0] * 36 + [19.0] * 4) == 5
     assert paced(Pace(), [0.1] * 39) == 6
     assert paced(Pace(), [0.1] * 40) == 7
-    assert [paced(Pace(), [late] * 40) for late in (0.29, 0.31, 0.99, 1.01)] == [7, 6, 6, 5]
+    assert [paced(Pace(), [share] * 40) for share in (0.99, 1.01, 2.99, 3.01)] == [7, 6, 6, 5]
 
 
 def test_pace_waits_after_a_change_and_stays_within_its_bounds() -> None:

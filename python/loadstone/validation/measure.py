@@ -129,7 +129,7 @@ class Measure:
             self._failures = 0
             measurement = Measurement.of(cell, seed, outcome)
             self._journal.add(measurement, kernel_of(outcome))
-            pace.note(measurement.conditions.late_worst_ms)
+            pace.note(100 * measurement.conditions.paused_ms / measurement.load.plt_ms)
 
     def _refuse(self, cell: Cell, error: LoadstoneError) -> None:
         """Leave this run out, and what else there is of its cell."""
