@@ -330,3 +330,17 @@ impl Flight {
         }
     }
 }
+
+#[cfg(test)]
+impl Flight {
+    /// # Panics
+    /// If what is counted is not what is marked, or if a loss would never be repaired.
+    pub(super) fn audit(&self) {
+        let count = |is: fn(&Sent) -> bool| self.sent.iter().filter(|sent| is(sent)).count() as u32;
+        let counted = (count(|sent| sent.sacked), count(|sent| sent.lost), count(|sent| sent.again));
+        assert_eq!(counted, (self.sacked, self.lost, self.again), "{self:?}");
+        assert_eq!(count(|sent| sent.sacked && sent.lost), 0, "{self:?}");
+        assert!(self.sent.iter().zip(self.sent.iter().skip(1)).all(|(one, next)| one.end == next.start), "{self:?}");
+        assert!(!self.sent.iter().take(self.hint).any(|sent| sent.lost && !sent.again), "{self:?}");
+    }
+}

@@ -58,11 +58,27 @@ impl Reduction {
                 (ssthresh - flight).min(limit)
             }
         };
-        // The first retransmission goes out whatever the window says.
-        flight + due.max(u32::from(self.out == 0))
+        // The first retransmission goes out whatever the window says; and where nothing is on its way any
+        // more, since retransmissions were lost as well, one does, or only the timeout would go on.
+        flight + due.max(u32::from(self.out == 0 || flight == 0))
     }
 
     pub(super) fn handle_sent(&mut self) {
         self.out += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn with_nothing_on_its_way_one_segment_may_go() {
+        for bound in [Bound::Conservative, Bound::SlowStart, Bound::Halving] {
+            let mut reduction = Reduction::new(10);
+            (0..5).for_each(|_| reduction.handle_sent());
+            // Five were sent and one is delivered: the other four are lost.
+            assert_eq!(reduction.window(bound, 1, 0, 5, false), 1, "{bound:?}");
+        }
     }
 }

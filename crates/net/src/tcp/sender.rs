@@ -3,6 +3,8 @@
 
 mod acks;
 mod alarms;
+#[cfg(test)]
+mod audit;
 mod paced;
 mod space;
 mod undo;

@@ -1,5 +1,6 @@
 //! Two endpoints, a delay between them, and a rule that says which packets get lost.
 
+mod laws;
 mod paced;
 
 use super::*;
