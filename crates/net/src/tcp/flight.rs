@@ -244,10 +244,10 @@ impl Flight {
         self.again > 0 || self.first().is_some_and(|sent| sent.repeated)
     }
 
-    /// Nothing counts as lost any longer.
+    /// Nothing counts as lost any longer, until it is judged anew.
     pub(super) fn forgive(&mut self) {
         self.sent.iter_mut().for_each(|sent| sent.lost = false);
-        self.lost = 0;
+        (self.lost, self.judged) = (0, 0);
     }
 
     /// Takes note of what `segment` acknowledges. `high` is the number up to which things were sent
@@ -342,5 +342,43 @@ impl Flight {
         assert_eq!(count(|sent| sent.sacked && sent.lost), 0, "{self:?}");
         assert!(self.sent.iter().zip(self.sent.iter().skip(1)).all(|(one, next)| one.end == next.start), "{self:?}");
         assert!(!self.sent.iter().take(self.hint).any(|sent| sent.lost && !sent.again), "{self:?}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tcp::segment::{Flags, Sacks};
+
+    /// Eight segments of ten bytes are outstanding, and the last four are SACKed.
+    fn half_sacked() -> Flight {
+        let mut flight = Flight::default();
+        let (fin, sacked, lost, again, repeated) = (false, false, false, false, false);
+        for start in (1..81).step_by(10) {
+            let (end, at, stamp) = (start + 10, Time::ZERO, Stamp::default());
+            flight.push(Sent { start, end, fin, at, sacked, lost, again, repeated, stamp });
+        }
+        let mut sacks = Sacks::default();
+        sacks.push(1, 41..81);
+        let flags = Flags { ack: true, ..Flags::default() };
+        let (timestamp, echo) = (Time::ZERO, Time::ZERO);
+        let (seq, ack, len, window, duplicate) = (1, 1, 0, 65_535, 0);
+        let segment = Segment { seq, ack, len, window, flags, timestamp, echo, sacks, duplicate };
+        assert_eq!(flight.handle_ack(&segment, 81).delivered, 4);
+        flight
+    }
+
+    #[test]
+    fn what_was_forgiven_is_judged_anew() {
+        for judge in [Flight::lose_below, Flight::lose_far_below] {
+            let mut flight = half_sacked();
+            judge(&mut flight, 3);
+            assert_eq!((flight.lost(), flight.on_their_way()), (4, 0));
+            flight.forgive();
+            assert_eq!(flight.lost(), 0);
+            judge(&mut flight, 3);
+            assert_eq!((flight.lost(), flight.on_their_way()), (4, 0));
+            flight.audit();
+        }
     }
 }
