@@ -168,16 +168,20 @@ impl Flight {
         if self.lost == 0 {
             return None;
         }
-        let found = self.sent.iter().skip(self.hint).position(|sent| sent.lost && !sent.again);
-        self.hint = found.map_or(self.hint, |at| at + self.hint);
+        let mut rest = self.sent.range(self.hint..);
+        let found = rest.position(|sent| sent.lost && !sent.again);
+        self.hint = found.map_or(self.sent.len(), |at| at + self.hint);
         found.map(|_| self.hint)
     }
 
     /// The place of the first segment from `from` on, before `end`, that has neither arrived nor been
-    /// sent again.
+    /// sent again, when no loss is left that was not.
     pub(super) fn next_missing(&self, from: u64, end: u64) -> Option<usize> {
-        let missing = |sent: &Sent| !sent.sacked && !sent.again && sent.start >= from && sent.end <= end;
-        self.sent.iter().position(missing)
+        // What lies below what has been judged has arrived, or is lost and was sent again.
+        let from = from.max(self.judged);
+        let begin = self.sent.partition_point(|sent| sent.start < from);
+        let within = self.sent.range(begin..).take_while(|sent| sent.end <= end);
+        within.zip(begin..).find(|(sent, _)| !sent.sacked && !sent.again).map(|(_, place)| place)
     }
 
     /// The segment at `place` counts as lost; whether that is a retransmission.
@@ -203,8 +207,9 @@ impl Flight {
         if self.sacked < count {
             return;
         }
-        let sacked = self.sent.iter().enumerate().rev().filter(|(_, sent)| sent.sacked);
-        let Some((edge, _)) = sacked.take(count as usize).last() else { return };
+        let forward = self.sent.partition_point(|sent| sent.start < self.highest);
+        let sacked = (0..forward).rev().filter(|place| self.sent[*place].sacked);
+        let Some(edge) = sacked.take(count as usize).last() else { return };
         let judged = self.sent.partition_point(|sent| sent.start < self.judged);
         self.judged = self.sent[edge].start;
         for place in judged..edge {
@@ -380,5 +385,19 @@ mod tests {
             assert_eq!((flight.lost(), flight.on_their_way()), (4, 0));
             flight.audit();
         }
+    }
+
+    #[test]
+    fn each_loss_is_found_once_and_again_when_it_is_lost_again() {
+        let mut flight = half_sacked();
+        flight.lose_below(3);
+        for place in [0, 1, 2, 3] {
+            assert_eq!(flight.next_lost(), Some(place));
+            flight.resend(place, Time::ZERO, Stamp::default());
+        }
+        assert_eq!(flight.next_lost(), None);
+        assert!(flight.lose(2));
+        assert_eq!(flight.next_lost(), Some(2));
+        flight.audit();
     }
 }
