@@ -107,12 +107,13 @@ impl Endpoint {
             }
         }
         let finished = self.receiver.is_finished();
-        self.receiver.handle_segment(now, segment, self.sender.smoothed_rtt());
+        let rtt = self.sender.smoothed_rtt();
+        self.receiver.handle_segment(now, segment, rtt);
         if self.receiver.is_finished() && !finished {
             self.state.on_fin();
         }
         if self.receiver.owed() == Ack::Delayed && !self.timers.is_set(Timer::DelayedAck) {
-            let wait = self.rules.timer(self.receiver.delay());
+            let wait = self.rules.timer(self.receiver.delay(rtt));
             self.timers.set(Timer::DelayedAck, now.plus_nanos(wait));
         }
     }

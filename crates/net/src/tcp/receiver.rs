@@ -134,9 +134,9 @@ impl Receiver {
         self.ack
     }
 
-    /// How long an acknowledgement may wait, in ns.
-    pub(super) fn delay(&self) -> u64 {
-        self.patience.delay()
+    /// How long an acknowledgement may wait, in ns, where the round trip is `rtt` ns.
+    pub(super) fn delay(&self, rtt: u64) -> u64 {
+        self.patience.delay(rtt)
     }
 
     /// A delayed acknowledgement has waited long enough.

@@ -5,6 +5,8 @@ use loadstone_units::Time;
 
 /// Acknowledgements that go out at once at the beginning (`TCP_MAX_QUICKACKS`).
 const MOST_QUICK: u32 = 16;
+/// How long an acknowledgement waits at most, in ns (`TCP_DELACK_MAX`).
+const MOST_DELAY: u64 = 200_000_000;
 /// What a full segment is taken for before one has come (`TCP_MSS_DEFAULT`).
 const FIRST_MSS: u32 = 536;
 
@@ -93,9 +95,11 @@ impl Patience {
         }
     }
 
-    /// How long an acknowledgement may wait, in ns.
-    pub(super) fn delay(&self) -> u64 {
-        self.delay
+    /// How long an acknowledgement may wait, in ns, where the smoothed round trip is `rtt` ns (0: not
+    /// known): no longer than that, nor than 200 ms (`tcp_send_delayed_ack`).
+    pub(super) fn delay(&self, rtt: u64) -> u64 {
+        let most = self.least.max(if rtt == 0 { MOST_DELAY } else { rtt.min(MOST_DELAY) });
+        self.delay.min(most)
     }
 
     /// It has waited that long for nothing.

@@ -247,3 +247,20 @@ fn a_window_that_is_not_used_does_not_grow_beyond_twice_what_was() {
     }
     assert_eq!(pair.ends[B].window(), 10);
 }
+
+#[test]
+fn linux_6_waits_with_an_acknowledgement_for_a_round_trip_at_most_however_far_apart_segments_come() {
+    let mut pair = Pair::new(system(Profile::Linux6), |_, _, _| false);
+    pair.run_until(at(150));
+    // Small segments 150 ms apart, of which none is answered: the delay doubles each time that it was of no use.
+    for n in 1..40 {
+        pair.ends[B].write(100);
+        pair.flush();
+        pair.run_until(at(150 + 150 * n));
+    }
+    let acks: Vec<_> = pair.sent.iter().filter(|(time, side, s)| *side == A && s.len == 0 && *time > at(150)).collect();
+    let came = |ack: u64| pair.sent.iter().find(|(_, side, s)| *side == B && s.end() == ack).unwrap().0 + ms(50);
+    let waits: Vec<u64> = acks.iter().map(|(time, _, s)| time.nanos_since(came(s.ack)) / 1_000_000).collect();
+    // The round trip is 100 ms; a tick and half a tick for the timer.
+    assert!(waits.iter().all(|wait| *wait <= 106) && waits.contains(&102), "{waits:?}");
+}
