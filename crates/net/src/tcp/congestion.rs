@@ -71,8 +71,8 @@ pub(super) trait Controller: fmt::Debug + Send {
     /// The retransmission timer has expired.
     fn on_timeout(&mut self, sample: Sample);
 
-    /// There was nothing to send for `nanos` ns.
-    fn on_pause(&mut self, nanos: u64);
+    /// There was nothing to send for `nanos` ns until now.
+    fn on_pause(&mut self, now: Time, nanos: u64);
 }
 
 /// An acknowledgement of new data.
@@ -170,9 +170,9 @@ impl Control {
         }
     }
 
-    pub(super) fn on_pause(&mut self, nanos: u64) {
+    pub(super) fn on_pause(&mut self, now: Time, nanos: u64) {
         if let Control::ByLosses(controller) = self {
-            controller.on_pause(nanos);
+            controller.on_pause(now, nanos);
         }
     }
 }

@@ -375,7 +375,7 @@ impl Sender {
             }
             _ => {}
         }
-        self.controller.on_pause(pause);
+        self.controller.on_pause(now, pause);
     }
 
     /// All that may be sent at this moment has been sent.

@@ -108,10 +108,11 @@ impl Controller for Cubic {
         self.w_max = 0.0;
     }
 
-    fn on_pause(&mut self, nanos: u64) {
-        // Section 4.2: time in which there was nothing to send does not count.
+    fn on_pause(&mut self, now: Time, nanos: u64) {
+        // Section 4.2: time in which there was nothing to send does not count. The epoch may have begun
+        // within it, by the acknowledgement of what was sent before.
         if let Some(epoch) = &mut self.epoch {
-            epoch.start = epoch.start.plus_nanos(nanos);
+            epoch.start = epoch.start.plus_nanos(nanos).min(now);
         }
     }
 }
@@ -236,8 +237,9 @@ mod tests {
             let (mut cubic, mut window) = cubic(1000);
             lose(&mut cubic, &mut window);
             rounds(&mut cubic, &mut window, Time::ZERO, 10);
-            cubic.on_pause(pause);
-            rounds(&mut cubic, &mut window, Time::from_nanos(10 * RTT).plus_nanos(pause), 10)
+            let resumed = Time::from_nanos(10 * RTT).plus_nanos(pause);
+            cubic.on_pause(resumed, pause);
+            rounds(&mut cubic, &mut window, resumed, 10)
         };
         assert_eq!(after(0), after(900_000_000));
     }

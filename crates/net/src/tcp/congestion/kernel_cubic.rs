@@ -183,10 +183,11 @@ impl Controller for Cubic {
         *self = Cubic { hystart, ..Cubic::new(false) };
     }
 
-    fn on_pause(&mut self, nanos: u64) {
+    fn on_pause(&mut self, now: Time, nanos: u64) {
+        // The epoch may have begun within the pause, by the acknowledgement of what was sent before.
         if let Some(epoch) = &mut self.epoch {
-            epoch.start += nanos / TICK;
-            epoch.at = epoch.at.plus_nanos(nanos);
+            epoch.start = (epoch.start + nanos / TICK).min(ticks(now));
+            epoch.at = epoch.at.plus_nanos(nanos).min(now);
         }
     }
 }
@@ -244,4 +245,41 @@ fn cube_root(n: u64) -> u64 {
         }
     }
     root
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(ms: u64) -> Time {
+        Time::from_nanos(ms * 1_000_000)
+    }
+
+    /// Acknowledgements of 100 segments at these times, in ms.
+    fn grow(cubic: &mut Cubic, window: &mut Window, times: impl IntoIterator<Item = u64>) {
+        for time in times {
+            cubic.on_ack(window, Acked { now: at(time), segments: 100, rtt: 100_000_000 });
+        }
+    }
+
+    /// The window was 1000 segments.
+    fn after_a_loss() -> (Cubic, Window) {
+        let (mut cubic, mut window) = (Cubic::new(false), Window::new(1000));
+        window.ssthresh = cubic.ssthresh(&window, 1000);
+        window.cwnd = window.ssthresh;
+        (cubic, window)
+    }
+
+    #[test]
+    fn a_curve_that_begins_within_a_pause_begins_at_its_end_at_the_latest() {
+        // Sent at 0, acknowledged at 100, and nothing more to send until 1000.
+        let (mut cubic, mut window) = after_a_loss();
+        grow(&mut cubic, &mut window, [100]);
+        cubic.on_pause(at(1000), 1_000_000_000);
+        grow(&mut cubic, &mut window, (1000..3000).step_by(100));
+        let (mut anew, mut expected) = after_a_loss();
+        grow(&mut anew, &mut expected, [1000]);
+        grow(&mut anew, &mut expected, (1000..3000).step_by(100));
+        assert_eq!(window, expected);
+    }
 }

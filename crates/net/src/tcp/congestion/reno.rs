@@ -1,6 +1,7 @@
 //! NewReno's window (RFC 5681).
 
 use super::{Acked, Controller, Sample, Window};
+use loadstone_units::Time;
 
 #[derive(Debug)]
 pub(super) struct Reno {
@@ -32,13 +33,12 @@ impl Controller for Reno {
 
     fn on_timeout(&mut self, _: Sample) {}
 
-    fn on_pause(&mut self, _: u64) {}
+    fn on_pause(&mut self, _: Time, _: u64) {}
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use loadstone_units::Time;
 
     fn acked(segments: u32) -> Acked {
         Acked { now: Time::ZERO, segments, rtt: 100_000_000 }
