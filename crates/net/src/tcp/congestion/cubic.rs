@@ -127,7 +127,7 @@ impl Cubic {
 }
 
 /// The largest whole number whose cube is at most `n`.
-fn cube_root(n: u64) -> u64 {
+pub(super) fn cube_root(n: u64) -> u64 {
     let mut root = 0_u64;
     for bit in (0..22).rev() {
         let candidate = root | 1 << bit;

@@ -3,6 +3,7 @@
 //! It is RFC 9438 in whole numbers, on a clock of ticks, with the smallest round trip in place of the
 //! smoothed one, and with at most one segment of growth for two that are acknowledged.
 
+use super::cubic::cube_root;
 use super::{Acked, Controller, Sample, Window};
 use crate::tcp::rules::TICK;
 use loadstone_units::Time;
@@ -233,18 +234,6 @@ fn ticks(time: Time) -> u64 {
 /// Ticks in the curve's units.
 fn units(ticks: u64) -> u64 {
     ticks * TICK / 1000 * UNITS / 1_000_000
-}
-
-/// The largest whole number whose cube is at most `n`.
-fn cube_root(n: u64) -> u64 {
-    let mut root = 0_u64;
-    for bit in (0..22).rev() {
-        let candidate = root | 1 << bit;
-        if candidate.checked_pow(3).is_some_and(|cube| cube <= n) {
-            root = candidate;
-        }
-    }
-    root
 }
 
 #[cfg(test)]
