@@ -123,7 +123,7 @@ impl Sender {
     fn handle_reordering_timeout(&mut self, now: Time) {
         let before = self.flight.on_their_way();
         let (_, wait) = self.rack.mark(now, &mut self.flight, self.phase >= Phase::Recovery, &self.rtt);
-        if self.flight.on_their_way() < before && self.phase < Phase::Recovery {
+        if self.flight.on_their_way() < before && self.phase != Phase::Recovery {
             self.enter_recovery();
             self.shrink(1, false);
         }
@@ -160,5 +160,61 @@ impl Sender {
         self.rtt.back_off();
         self.due = Some(Due::First);
         self.set_alarm(Alarm::Retransmit, now, self.timeout());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tcp::config::{Config, Mechanisms};
+    use crate::tcp::flight::News;
+    use crate::tcp::segment::{Flags, Sacks, Segment};
+
+    const MSS: u64 = 1448;
+
+    fn at(ms: u64) -> Time {
+        Time::from_nanos(ms * 1_000_000)
+    }
+
+    /// Acknowledges up to `ack`, and from there on `sacked`, what was sent at `echo`.
+    fn acknowledge(sender: &mut Sender, now: Time, ack: u64, sacked: std::ops::Range<u64>, echo: Time) {
+        let mut sacks = Sacks::default();
+        if !sacked.is_empty() {
+            sacks.push(ack, sacked);
+        }
+        let flags = Flags { ack: true, ..Flags::default() };
+        let (seq, len, window, duplicate) = (1, 0, 1_000_000, 0);
+        let segment = Segment { seq, ack, len, window, flags, timestamp: now, echo, sacks, duplicate };
+        sender.handle_ack(now, &segment);
+        while sender.poll(now, 0).is_some() {}
+    }
+
+    #[test]
+    fn a_retransmission_that_is_lost_after_a_timeout_makes_for_a_recovery_also_when_a_timer_tells() {
+        let mechanisms = Mechanisms { tail_loss_probes: Some(false), ..Mechanisms::default() };
+        let config = Config { mechanisms, ..Config::default() };
+        let mut sender = Sender::new(&config, config.rules());
+        sender.edge = 1_000_000;
+        sender.write(10 * MSS);
+        while sender.poll(at(100), 0).is_some() {}
+        while sender.phase != Phase::Loss {
+            let deadline = sender.deadline();
+            sender.handle_timeout(deadline);
+            while sender.poll(deadline, 0).is_some() {}
+        }
+        // The first retransmission arrives; of the next two only the second does, on a path that is known
+        // to change the order of packets.
+        let first = sender.last_sent;
+        let next = first.plus_nanos(100_000_000);
+        acknowledge(&mut sender, next, 1 + MSS, 0..0, first);
+        assert_eq!((sender.phase, sender.last_sent), (Phase::Loss, next));
+        let news = News { reordered_from: Some(1), ..News::default() };
+        sender.rack.handle_news(next, &news, &sender.rtt, 1 + 4 * MSS, MSS as u32);
+        let then = next.plus_nanos(100_000_000);
+        acknowledge(&mut sender, then, 1 + MSS, 1 + 2 * MSS..1 + 3 * MSS, next);
+        assert_eq!((sender.phase, sender.alarm.0), (Phase::Loss, Alarm::Reorder));
+        let deadline = sender.deadline();
+        sender.handle_timeout(deadline);
+        assert_eq!(sender.phase, Phase::Recovery);
     }
 }
