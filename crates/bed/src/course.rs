@@ -138,7 +138,13 @@ impl Course {
         self.flow(&parcel).handle_packet(&parcel.packet);
         parcel.event = (self.trace.len() < self.trace_limit).then_some(self.trace.len());
         if parcel.event.is_some() {
-            self.trace.push(Event::new(now, &parcel));
+            self.trace.push(Event {
+                to: parcel.to,
+                connection: parcel.connection,
+                entered: now,
+                fate: Fate::Underway,
+                packet: parcel.packet,
+            });
         }
         let direction = if is_down { &mut self.down } else { &mut self.up };
         let dropped = direction.link.counts().dropped;
@@ -239,24 +245,6 @@ impl Course {
             trace: self.trace,
         };
         (record, underway)
-    }
-}
-
-impl Event {
-    fn new(entered: Time, parcel: &Parcel) -> Event {
-        let packet = &parcel.packet;
-        Event {
-            to: parcel.to,
-            connection: parcel.connection,
-            entered,
-            fate: Fate::Underway,
-            len: packet.len,
-            payload: packet.payload,
-            sequence: packet.sequence,
-            acknowledgement: packet.acknowledgement,
-            window: packet.window,
-            flags: packet.flags,
-        }
     }
 }
 

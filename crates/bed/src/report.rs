@@ -2,7 +2,7 @@
 
 use crate::Host;
 use crate::lateness::Lateness;
-use crate::packet::Flags;
+use crate::packet::{Flags, Packet};
 use loadstone_net::LinkCounts;
 use loadstone_units::Time;
 use std::ops::Range;
@@ -137,18 +137,8 @@ pub struct Event {
     pub entered: Time,
     /// What became of it.
     pub fate: Fate,
-    /// Bytes of the packet.
-    pub len: u32,
-    /// Bytes of data.
-    pub payload: u32,
-    /// Its sequence number.
-    pub sequence: u32,
-    /// What it acknowledges.
-    pub acknowledgement: u32,
-    /// The window in it, unscaled.
-    pub window: u16,
-    /// What kind of segment it is.
-    pub flags: Flags,
+    /// Its headers.
+    pub packet: Packet,
 }
 
 /// What became of a packet.

@@ -5,7 +5,6 @@ use loadstone_http::Protocol;
 use loadstone_load::page::HostId;
 use loadstone_load::{ConnId, Marks, Service};
 use loadstone_units::Time;
-use std::time::Duration;
 
 /// What both ends know of a connection.
 #[derive(Clone, PartialEq, Debug)]
@@ -30,8 +29,6 @@ pub struct Joined {
     pub retransmissions_up: u64,
     /// Segments that the server's end sent again.
     pub retransmissions_down: u64,
-    /// The shortest round trip that either end has seen.
-    pub min_rtt: Option<Duration>,
     /// Why it failed at the browser's end, if it did.
     pub failure: Option<Failure>,
 }
@@ -78,7 +75,6 @@ impl Joined {
             content_down: 0,
             retransmissions_up: end.retransmissions,
             retransmissions_down: 0,
-            min_rtt: end.min_rtt,
             failure: end.failure.clone(),
         }
     }
@@ -87,7 +83,6 @@ impl Joined {
     fn add(&mut self, end: &Connected) {
         self.content_down = end.content;
         self.retransmissions_down = end.retransmissions;
-        self.min_rtt = self.min_rtt.into_iter().chain(end.min_rtt).min();
     }
 }
 
@@ -96,6 +91,7 @@ mod tests {
     use super::*;
     use loadstone_load::Row;
     use loadstone_load::page::ActivityId;
+    use std::time::Duration;
 
     fn at(ms: u64) -> Time {
         Time::ZERO + Duration::from_millis(ms)

@@ -6,7 +6,6 @@ use loadstone_load::ConnId;
 use loadstone_load::page::HostId;
 use loadstone_units::Time;
 use std::io::ErrorKind;
-use std::time::Duration;
 
 /// What one end knows of a connection.
 #[derive(Clone, PartialEq, Debug)]
@@ -28,8 +27,6 @@ pub struct Connected {
     pub content: u64,
     /// Segments that were sent again from here.
     pub retransmissions: u64,
-    /// The shortest round trip that this end has seen.
-    pub min_rtt: Option<Duration>,
     /// Why it failed, if it did.
     pub failure: Option<Failure>,
 }
@@ -66,7 +63,6 @@ impl Connected {
             protocol: None,
             content: 0,
             retransmissions: 0,
-            min_rtt: None,
             failure: None,
         }
     }
@@ -75,7 +71,6 @@ impl Connected {
     pub(crate) fn note(&mut self, socket: &Socket) {
         if let Ok(info) = socket.info() {
             self.retransmissions = info.retransmissions.into();
-            self.min_rtt = info.min_rtt;
         }
     }
 }

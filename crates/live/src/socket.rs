@@ -11,7 +11,6 @@ use std::io::{self, ErrorKind};
 use std::net::{Shutdown, SocketAddr, TcpListener};
 use std::os::fd::AsFd;
 use std::task::{Context, Poll};
-use std::time::Duration;
 use tokio::io::Interest;
 use tokio::net::TcpStream;
 
@@ -51,8 +50,6 @@ pub(crate) struct Info {
     unsent: u32,
     /// Segments that were sent again from here.
     pub(crate) retransmissions: u32,
-    /// The shortest round trip that was seen, if any was.
-    pub(crate) min_rtt: Option<Duration>,
 }
 
 impl Socket {
@@ -142,12 +139,7 @@ impl Socket {
     /// What TCP tells of the connection.
     pub(crate) fn info(&self) -> io::Result<Info> {
         let words = getsockopt(&self.stream, TcpInfo)?;
-        let min_rtt = Some(words[MIN_RTT]).filter(|micros| *micros != u32::MAX);
-        Ok(Info {
-            unsent: words[NOTSENT_BYTES],
-            retransmissions: words[TOTAL_RETRANS],
-            min_rtt: min_rtt.map(|micros| Duration::from_micros(micros.into())),
-        })
+        Ok(Info { unsent: words[NOTSENT_BYTES], retransmissions: words[TOTAL_RETRANS] })
     }
 }
 
@@ -161,9 +153,8 @@ fn room(mark: u64, unsent: u64) -> u64 {
 // words of 32 bits and, from 26 to 33, four of 64. Linux 4.9 and later fill all of it.
 const TOTAL_RETRANS: usize = 25;
 const NOTSENT_BYTES: usize = 36;
-const MIN_RTT: usize = 37;
 
-sockopt_impl!(TcpInfo, GetOnly, libc::IPPROTO_TCP, libc::TCP_INFO, [u32; MIN_RTT + 1]);
+sockopt_impl!(TcpInfo, GetOnly, libc::IPPROTO_TCP, libc::TCP_INFO, [u32; NOTSENT_BYTES + 1]);
 
 #[cfg(test)]
 mod tests {

@@ -149,7 +149,7 @@ fn a_trace_is_no_longer_than_asked_for() {
     let mut course = Course::new(&"10mbit,10ms".parse().unwrap(), &[Duration::ZERO], Seed(1), 2);
     course.handle_packet(us(0), parcel(Host::Client, 0, 0, 0, SYN)).unwrap();
     (1..5).for_each(|at| course.handle_packet(us(at), parcel(Host::Client, 0, at as u32, 1, ACK)).unwrap());
-    assert_eq!(course.end(Time::NEVER).0.trace.iter().map(|event| event.sequence).collect::<Vec<_>>(), [0, 1]);
+    assert_eq!(course.end(Time::NEVER).0.trace.iter().map(|event| event.packet.sequence).collect::<Vec<_>>(), [0, 1]);
 }
 
 proptest! {

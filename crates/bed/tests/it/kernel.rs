@@ -118,9 +118,9 @@ fn packets_are_single_segments_of_at_most_1500_bytes() {
     let run = begin(&bed, "100mbit,20ms,queue=1000p", 1);
     fetch(&bed, 0, MSS * 200);
     let report = run.finish().unwrap();
-    assert_eq!(report.trace.iter().map(|event| event.len).max(), Some(1500));
+    assert_eq!(report.trace.iter().map(|event| event.packet.len).max(), Some(1500));
     // All but the last in a write are full.
-    assert!(data(&report).filter(|event| event.len == 1500).count() >= 190);
+    assert!(data(&report).filter(|event| event.packet.len == 1500).count() >= 190);
 }
 
 #[test]

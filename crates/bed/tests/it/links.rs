@@ -6,9 +6,9 @@ use loadstone_units::Seed;
 
 /// The rate at which full packets arrive, against that of the link: 1 if they are equal.
 fn rate(report: &LinkReport, mbit: f64) -> f64 {
-    let full: Vec<&Event> = data(report).filter(|event| event.payload == MSS as u32).collect();
+    let full: Vec<&Event> = data(report).filter(|event| event.packet.payload == MSS as u32).collect();
     let (first, last) = (written(full[0]).unwrap(), written(full[full.len() - 1]).unwrap());
-    let bytes: u64 = full[1..].iter().map(|event| u64::from(event.len)).sum();
+    let bytes: u64 = full[1..].iter().map(|event| u64::from(event.packet.len)).sum();
     bytes as f64 * 8.0 / (last.nanos_since(first) as f64 / 1e9) / (mbit * 1e6)
 }
 

@@ -94,7 +94,7 @@ fn median(mut figures: Vec<f64>) -> f64 {
 
 /// The packets with data towards the client, in order.
 fn data(report: &LinkReport) -> impl Iterator<Item = &Event> {
-    report.trace.iter().filter(|event| event.to == Host::Client && event.payload > 0)
+    report.trace.iter().filter(|event| event.to == Host::Client && event.packet.payload > 0)
 }
 
 /// When a packet was put into its host's namespace.

@@ -60,7 +60,7 @@ fn a_run_says_what_it_met() {
     assert_eq!((report.connections[0].connection.server, report.connections[0].connection.server_port), (0, 80));
     assert_eq!(Some(report.connections[0].opened), report.first_syn);
     assert_eq!(report.strays, 0, "the namespaces send nothing by themselves");
-    assert_eq!(data(&report).map(|event| event.payload).sum::<u32>(), 30_000);
+    assert_eq!(data(&report).map(|event| event.packet.payload).sum::<u32>(), 30_000);
     let delivered: Vec<Time> = report.trace.iter().filter_map(written).collect();
     assert_eq!(report.lateness.packets as usize, delivered.len());
     assert!(report.lateness.median <= report.lateness.p90 && report.lateness.p90 <= report.lateness.worst);
@@ -97,7 +97,7 @@ fn connections_of_two_servers_are_told_apart() {
     assert_eq!(report.connections.iter().map(|one| one.connection.server).collect::<Vec<_>>(), [2, 0, 1]);
     for server in 0..3 {
         let of_this = data(&report).filter(|event| event.connection.server == server);
-        assert_eq!(of_this.map(|event| event.payload).sum::<u32>(), 10_000 * (server as u32 + 1));
+        assert_eq!(of_this.map(|event| event.packet.payload).sum::<u32>(), 10_000 * (server as u32 + 1));
     }
 }
 
@@ -169,7 +169,7 @@ fn runs_follow_one_another_but_do_not_overlap() {
     for bytes in [1000, 2000] {
         let run = begin(&bed, "100mbit,10ms", 1);
         fetch(&bed, 1, bytes);
-        assert_eq!(data(&run.finish().unwrap()).map(|event| event.payload).sum::<u32>(), bytes as u32);
+        assert_eq!(data(&run.finish().unwrap()).map(|event| event.packet.payload).sum::<u32>(), bytes as u32);
     }
     assert!(matches!(Bed::new(0), Err(BedError::Servers(0))));
 }

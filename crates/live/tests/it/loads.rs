@@ -36,7 +36,6 @@ fn pages_of_several_hosts_load_over_every_protocol_and_tls() {
                 assert!(connection.content_down < bytes + 40 * 400 + bytes / 500, "{protocol} {tls:?}: {connection:?}");
                 assert_eq!((connection.protocol, &connection.failure), (Some(protocol), &None));
                 assert!(connection.opened <= connection.established.unwrap());
-                assert!(connection.min_rtt.is_some_and(|rtt| rtt < Duration::from_secs(1)));
             }
         }
     }
