@@ -5,6 +5,7 @@ import os
 import shlex
 import sys
 from contextlib import nullcontext
+from functools import partial
 from typing import Any, NoReturn
 
 import click
@@ -79,6 +80,11 @@ def page(page: str, as_json: bool) -> None:
     help="Load over this machine's own TCP, in real time, instead of simulating. Linux only.",
 )
 @click.option(
+    "--machine-wide-beta",
+    is_flag=True,
+    help="With --live and --flows: change CUBIC's beta for the whole machine meanwhile, where BPF is not allowed.",
+)
+@click.option(
     "--scenario",
     metavar="FILE",
     help="Take page, network and variant from this scenario file (JSON, or TOML if it ends in .toml).",
@@ -90,6 +96,7 @@ def load(
     as_json: bool,
     waterfall: bool,
     live: bool,
+    machine_wide_beta: bool,
     scenario: str | None,
     **given: Any,
 ) -> None:
@@ -104,7 +111,11 @@ def load(
     else:
         raise click.UsageError("Missing argument 'PAGE': give a page or --scenario FILE.")
     jobs = cell.jobs(cell.runs(runs), cell.seed if given["seed"] is None else given["seed"])
-    execute = experiment.execute_live if live else experiment.execute
+    execute: Any = experiment.execute
+    if live:
+        execute = partial(experiment.execute_live, machine_wide_beta=machine_wide_beta)
+    elif machine_wide_beta:
+        raise click.UsageError("--machine-wide-beta is about this machine's TCP: give it with --live.")
     with progress.bar("runs") as show:
         outcomes = execute(jobs, threads, lambda done: show(done, len(jobs)))
     name = page or scenario or ""

@@ -50,6 +50,8 @@ OPTIONS = {
     "variant.client_tcp.iw": "--client-iw",
     "variant.client_tcp.cc": "--client-cc",
     "variant.client_tcp.profile": "--client-tcp",
+    "variant.tcp.flows": "--flows",
+    "variant.client_tcp.flows": "--client-flows",
 }
 """Which option sets which field; what is not given is left to the engine's defaults."""
 
@@ -137,15 +139,21 @@ def execute_live(
     jobs: Sequence[tuple[Scenario, int]],
     threads: int | None,
     progress: Callable[[int], None] | None = None,
+    *,
+    machine_wide_beta: bool = False,
 ) -> list[Outcome]:
-    """Run all jobs over the kernel, `threads` of them at a time (one if it is left out), in their order."""
+    """Run all jobs over the kernel, `threads` of them at a time (one if it is left out), in their order.
+
+    `machine_wide_beta` lets connections behave like several flows by CUBIC's beta, which is one for the
+    whole machine while they run, instead of by a congestion control of their own.
+    """
     if why_not := live_access():
         raise InputError(f"--live: {why_not}")
     outcomes: list[Outcome] = []
     stopper = Stopper()
     with ThreadPoolExecutor(threads or 1) as pool:
         try:
-            waiting = [pool.submit(run_live, scenario, seed, stopper) for scenario, seed in jobs]
+            waiting = [pool.submit(run_live, scenario, seed, stopper, machine_wide_beta=machine_wide_beta) for scenario, seed in jobs]
             for run in waiting:
                 # Ctrl-C may be taken by another thread, and does not end a wait of this one.
                 while not run.done():

@@ -87,6 +87,8 @@ _SHARED = [
     ),
     _option("--tcp", "PROFILE", f"Whose TCP the servers have: {_PROFILES}.", _VARIANT["tcp"]["profile"]),
     _option("--client-tcp", "PROFILE", "Whose TCP the client has.", "the servers'"),
+    _option("--flows", "N", "Let a connection of the servers behave like N (TCP+).", "1", int),
+    _option("--client-flows", "N", "Let a connection of the client behave like N.", "the servers'", int),
 ]
 
 _RUN = [
@@ -104,6 +106,9 @@ _RUN = [
     ),
     click.option("--threads", metavar="N", type=_THREADS, help="Threads.  [default: all cores]"),
 ]
+
+_AS_THE_SERVERS = {"client_tcp": "tcp", "client_flows": "flows"}
+"""What the client has of the servers where nothing is said."""
 
 JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 
@@ -124,8 +129,9 @@ def shared(command: Command) -> Command:
 
 def chosen(given: dict[str, Any]) -> Chosen:
     """Give the scenario's fields that the given options set."""
-    if given.get("client_tcp") is None:
-        given = {**given, "client_tcp": given.get("tcp")}
+    for one, other in _AS_THE_SERVERS.items():
+        if given.get(one) is None:
+            given = {**given, one: given.get(other)}
     return {
         field: given[name]
         for field, option in experiment.OPTIONS.items()

@@ -1,6 +1,7 @@
 //! The bed and a run on it: what the rest of the program sees.
 
 use crate::BedError;
+use crate::back_off::BackOffs;
 use crate::course::Course;
 use crate::host::{Host, MOST_SERVERS, Namespace};
 use crate::pump::{Command, Pump};
@@ -31,6 +32,7 @@ pub struct Bed {
     /// Rung after each command; the pump ends when it is gone.
     bell: Option<PipeWriter>,
     pump: Mutex<Option<JoinHandle<io::Result<()>>>>,
+    back_offs: Mutex<BackOffs>,
 }
 
 impl Bed {
@@ -49,7 +51,7 @@ impl Bed {
         let pump = Pump::new(devices, to_obey, listening);
         let thread = thread::Builder::new().name("pump".to_owned()).spawn(|| pump.work());
         let pump = thread.map_err(BedError::host("starting the pump"))?;
-        let bed = Bed { hosts, commands, bell: Some(bell), pump: Mutex::new(Some(pump)) };
+        let bed = Bed { hosts, commands, bell: Some(bell), pump: Mutex::new(Some(pump)), back_offs: Mutex::default() };
         bed.configure(&Settings::default())?;
         Ok(bed)
     }
@@ -59,10 +61,11 @@ impl Bed {
     /// # Errors
     /// What the kernel refuses: a congestion control that it does not have, for instance.
     pub fn configure(&self, settings: &Settings) -> Result<(), BedError> {
-        let (client, server, idle) = (&settings.client, &settings.server, settings.idle);
+        let Settings { client, server, idle, .. } = settings;
+        let congestion = self.back_offs.lock().unwrap_or_else(PoisonError::into_inner).prepare(settings)?;
         let (first, servers) = self.hosts.split_first().expect("a bed has a client");
-        first.configure(client, server, idle)?;
-        servers.iter().try_for_each(|host| host.configure(server, client, idle))
+        first.configure(client, *idle, &congestion.client)?;
+        servers.iter().try_for_each(|host| host.configure(server, *idle, &congestion.server))
     }
 
     /// The address of the server `server`.

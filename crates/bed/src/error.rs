@@ -1,6 +1,6 @@
 //! What can go wrong with a bed.
 
-use crate::{Host, Refusal};
+use crate::{Host, NoTcpPlus, Refusal};
 use std::io;
 
 /// Why a bed cannot be made or used.
@@ -27,8 +27,24 @@ pub enum BedError {
         /// Whose it was to be.
         host: Host,
         /// The kernel's name of it.
-        name: &'static str,
+        name: String,
     },
+    /// The kernel does not let a connection behave like several flows.
+    #[error("the kernel cannot let one connection behave like {flows} flows: {why}; or leave 'flows' out")]
+    TcpPlus {
+        /// How many there were to be.
+        flows: u32,
+        /// What is in the way.
+        why: NoTcpPlus,
+    },
+    /// CUBIC's beta may not be changed.
+    #[error("CUBIC's beta cannot be changed for the whole machine ({0}): run as root, or without that")]
+    Beta(io::Error),
+    /// Different back-offs are asked for where there is one for all.
+    #[error(
+        "CUBIC's beta is one for the whole machine: give both ends CUBIC and the same 'flows', or only one of them 'flows'"
+    )]
+    Betas,
     /// The kernel refuses a setting.
     #[error("the kernel refuses net.ipv4.{name}={value}: {why}")]
     Setting {

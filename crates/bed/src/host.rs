@@ -97,22 +97,25 @@ impl Namespace {
         Ok((Namespace { host, handle: Arc::new(handle), device }, tun))
     }
 
-    /// Lets connections that are opened from now on behave so, with `other` at their other ends.
-    pub(crate) fn configure(&self, own: &Tcp, other: &Tcp, idle: AfterIdle) -> Result<(), BedError> {
+    /// Lets connections that are opened from now on behave so. The kernel knows their congestion control by
+    /// the name `congestion`.
+    pub(crate) fn configure(&self, own: &Tcp, idle: AfterIdle, congestion: &str) -> Result<(), BedError> {
         self.on(|| {
-            for (name, value) in own.sysctls(other, idle) {
+            for (name, value) in own.sysctls(idle) {
                 if let Err(why) = fs::write(format!("/proc/sys/net/ipv4/{name}"), &value) {
                     return Err(BedError::Setting { name, value, why });
                 }
             }
-            let metrics = Metrics { congestion: own.congestion(), initial_window: own.iw.segments() };
+            let metrics = Metrics { congestion, initial_window: own.iw.segments() };
             let (to, prefix) = match self.host {
                 Host::Client => (SERVERS, SERVERS_PREFIX),
                 Host::Server(_) => (CLIENT, 32),
             };
             let routing = Routing::open().map_err(BedError::host("asking for its routing"))?;
             routing.route(self.device, to, prefix, metrics).map_err(|why| match why.raw_os_error() {
-                Some(libc::EINVAL | libc::ENOENT) => BedError::Congestion { host: self.host, name: metrics.congestion },
+                Some(libc::EINVAL | libc::ENOENT) => {
+                    BedError::Congestion { host: self.host, name: congestion.to_owned() }
+                }
                 _ => BedError::Host { step: "making its route", why },
             })
         })

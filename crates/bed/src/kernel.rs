@@ -84,6 +84,12 @@ pub(crate) fn routing_socket() -> io::Result<File> {
     }
 }
 
+/// Waits until nobody else has locked the file, and locks it until the last descriptor of it is closed.
+pub(crate) fn lock(file: &File) -> io::Result<()> {
+    // SAFETY: the descriptor is open as long as `file` is borrowed; no memory is involved.
+    check(unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX) }).map(drop)
+}
+
 /// Something to wait for until it can be read.
 #[derive(Debug)]
 pub(crate) struct Readable<'a> {
@@ -119,4 +125,101 @@ pub(crate) fn wait(sources: &mut [Readable<'_>], limit: Option<Duration>) -> io:
         source.ready = polled.revents != 0;
     }
     Ok(())
+}
+
+/// Loads a program that stands in for an operation of the kernel's: `member` of the structure `operations`.
+pub(crate) fn load_operation(program: &[u64], operations: u32, member: u32) -> io::Result<File> {
+    const PROG_LOAD: libc::c_int = 5;
+    const STRUCT_OPS: u32 = 27;
+    let mut attributes = Attributes::new();
+    attributes.word(0, STRUCT_OPS);
+    attributes.word(4, program.len() as u32);
+    attributes.long(8, program.as_ptr() as u64);
+    // The kernel's functions may be called by programs under its licence.
+    attributes.long(16, c"GPL".as_ptr() as u64);
+    attributes.word(68, member);
+    attributes.word(108, operations);
+    attributes.bpf(PROG_LOAD)
+}
+
+/// Gives the kernel a structure of operations, as `kind` lays it out, to be linked.
+pub(crate) fn make_operations(kind: u32, value: &[u8]) -> io::Result<File> {
+    const MAP_CREATE: libc::c_int = 0;
+    const MAP_UPDATE_ELEM: libc::c_int = 2;
+    const STRUCT_OPS: u32 = 26;
+    const LINKED: u32 = 1 << 13;
+    let types = load_types()?;
+    let mut attributes = Attributes::new();
+    let own = types.as_raw_fd() as u32;
+    for (place, word) in
+        [(0, STRUCT_OPS), (4, 4), (8, value.len() as u32), (12, 1), (16, LINKED), (48, own), (60, kind)]
+    {
+        attributes.word(place, word);
+    }
+    let map = attributes.bpf(MAP_CREATE)?;
+    let key = 0_u32;
+    let mut attributes = Attributes::new();
+    attributes.word(0, map.as_raw_fd() as u32);
+    attributes.long(8, &raw const key as u64);
+    attributes.long(16, value.as_ptr() as u64);
+    attributes.result(MAP_UPDATE_ELEM)?;
+    Ok(map)
+}
+
+/// Gives the kernel types of our own, which it wants to have seen: one number, of which no use is made.
+fn load_types() -> io::Result<File> {
+    const BTF_LOAD: libc::c_int = 18;
+    // Magic number and version, length of the header; types: from 0, 16 bytes; names: from 16, 5 bytes; the
+    // type: its name, that it is a number, bytes, bits.
+    let words: [u32; 10] = [0x1_eb9f, 24, 0, 16, 16, 5, 1, 1 << 24, 4, 32];
+    let mut bytes: Vec<u8> = words.into_iter().flat_map(u32::to_ne_bytes).collect();
+    bytes.extend(b"\0u32\0");
+    let mut attributes = Attributes::new();
+    attributes.long(0, bytes.as_ptr() as u64);
+    attributes.word(16, bytes.len() as u32);
+    attributes.bpf(BTF_LOAD)
+}
+
+/// Puts a structure of operations into service, for as long as the descriptor is open.
+pub(crate) fn link_operations(map: &File) -> io::Result<File> {
+    const LINK_CREATE: libc::c_int = 28;
+    const STRUCT_OPS: u32 = 44;
+    let mut attributes = Attributes::new();
+    attributes.word(0, map.as_raw_fd() as u32);
+    attributes.word(8, STRUCT_OPS);
+    attributes.bpf(LINK_CREATE)
+}
+
+/// What a call of `bpf` is told (`union bpf_attr`); what is not said is zero.
+struct Attributes([u8; 128]);
+
+impl Attributes {
+    fn new() -> Attributes {
+        Attributes([0; 128])
+    }
+
+    /// Sets the four bytes from `place` on.
+    fn word(&mut self, place: usize, word: u32) {
+        self.0[place..place + 4].copy_from_slice(&word.to_ne_bytes());
+    }
+
+    /// Sets the eight bytes from `place` on.
+    fn long(&mut self, place: usize, long: u64) {
+        self.0[place..place + 8].copy_from_slice(&long.to_ne_bytes());
+    }
+
+    /// A call that gives a descriptor.
+    fn bpf(&self, command: libc::c_int) -> io::Result<File> {
+        let descriptor = self.result(command)?;
+        // SAFETY: the descriptor is new, and nobody else has it.
+        Ok(unsafe { File::from_raw_fd(descriptor) })
+    }
+
+    fn result(&self, command: libc::c_int) -> io::Result<libc::c_int> {
+        let size = size_of_val(&self.0);
+        // SAFETY: the kernel reads these attributes, and what they point to lives as long as the callers'
+        // borrows, of whose lengths it is told; it writes nothing.
+        let result = unsafe { libc::syscall(libc::SYS_bpf, command, self.0.as_ptr(), size) };
+        check(result as libc::c_int)
+    }
 }

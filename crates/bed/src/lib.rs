@@ -44,7 +44,13 @@ pub mod packet;
 pub use access::{Refusal, access, enter};
 
 #[cfg(target_os = "linux")]
+mod back_off;
+#[cfg(target_os = "linux")]
 mod bed;
+#[cfg(target_os = "linux")]
+mod beta;
+#[cfg(target_os = "linux")]
+mod btf;
 #[cfg(target_os = "linux")]
 mod course;
 #[cfg(target_os = "linux")]
@@ -68,6 +74,8 @@ mod run;
 #[cfg(target_os = "linux")]
 mod settings;
 #[cfg(target_os = "linux")]
+mod tcp_plus;
+#[cfg(target_os = "linux")]
 mod watch;
 
 #[cfg(target_os = "linux")]
@@ -78,7 +86,8 @@ pub use self::{
     lateness::Lateness,
     report::{Cause, Connection, ConnectionReport, Event, Fate, LinkReport, Lost, Passage, Priority, Resent},
     run::{RunError, run},
-    settings::{AfterIdle, Settings, Tcp},
+    settings::{AfterIdle, BackOff, Settings, Tcp},
+    tcp_plus::NoTcpPlus,
 };
 #[cfg(target_os = "linux")]
 pub use loadstone_live::{Stop, Stopper};

@@ -23,9 +23,9 @@ pub(crate) struct Routing {
 
 /// The congestion control and initial window of connections that take a route.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Metrics {
+pub(crate) struct Metrics<'a> {
     /// As the kernel names it.
-    pub(crate) congestion: &'static str,
+    pub(crate) congestion: &'a str,
     /// In segments.
     pub(crate) initial_window: u32,
 }
@@ -74,7 +74,7 @@ impl Routing {
     }
 
     /// Sends what goes to the addresses that share `prefix` bits with `to` by a device; or changes how.
-    pub(crate) fn route(&self, device: u32, to: Ipv4Addr, prefix: u8, metrics: Metrics) -> io::Result<()> {
+    pub(crate) fn route(&self, device: u32, to: Ipv4Addr, prefix: u8, metrics: Metrics<'_>) -> io::Result<()> {
         let mut message = Message::new(libc::RTM_NEWROUTE, REPLACE);
         let (table, origin) = (libc::RT_TABLE_MAIN, libc::RTPROT_STATIC);
         let (scope, kind) = (libc::RT_SCOPE_LINK, libc::RTN_UNICAST);

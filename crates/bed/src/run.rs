@@ -2,7 +2,7 @@
 //! sockets, through the simulator's links.
 
 use crate::report::Passage;
-use crate::settings::{AfterIdle, Settings, Tcp};
+use crate::settings::{AfterIdle, BackOff, Settings, Tcp};
 use crate::{Bed, BedError, Connection, ConnectionReport, Host, LinkReport};
 use loadstone_live::{
     Authority, Chain, Clock, Joined, Loaded, NOTSENT_LOWAT, Route, Served, Site, Stop, Stopper, Target, Tls, join,
@@ -48,13 +48,14 @@ pub enum RunError {
 /// Carries out a scenario over the real kernel, with `seed` instead of the one that it names. It takes
 /// as long as the load does, unless `stop` comes first: then it ends within a few milliseconds.
 ///
-/// TCP is this kernel's own.
+/// TCP is this kernel's own; `back_off` says how it is to behave like several flows where the scenario wants
+/// that.
 ///
 /// # Errors
 /// If the scenario asks for another TCP, this process may not make a bed, the kernel refuses something, or
 /// it was told to stop.
-pub fn run(plan: &Plan, seed: Seed, stop: &Stop) -> Result<Outcome, RunError> {
-    let seen = carry_out(plan, seed, stop)?;
+pub fn run(plan: &Plan, seed: Seed, back_off: BackOff, stop: &Stop) -> Result<Outcome, RunError> {
+    let seen = carry_out(plan, seed, back_off, stop)?;
     if seen.loaded.end.is_none() && stop.is_stopped() {
         return Err(RunError::Stopped);
     }
@@ -69,8 +70,8 @@ struct Seen {
 }
 
 /// Loads the page over a bed of its own.
-fn carry_out(plan: &Plan, seed: Seed, stop: &Stop) -> Result<Seen, RunError> {
-    let settings = settings(plan)?;
+fn carry_out(plan: &Plan, seed: Seed, back_off: BackOff, stop: &Stop) -> Result<Seen, RunError> {
+    let settings = settings(plan, back_off)?;
     let hosts = &plan.page().hosts;
     let bed = Bed::new(hosts.len())?;
     bed.configure(&settings)?;
@@ -103,7 +104,7 @@ fn carry_out(plan: &Plan, seed: Seed, stop: &Stop) -> Result<Seen, RunError> {
 }
 
 /// How the kernels are to behave.
-fn settings(plan: &Plan) -> Result<Settings, ScenarioError> {
+fn settings(plan: &Plan, back_off: BackOff) -> Result<Settings, ScenarioError> {
     let variant = plan.variant();
     for (side, tcp) in [("variant.tcp", &variant.tcp), ("variant.client_tcp", &variant.client_tcp)] {
         can_be_told(side, tcp)?;
@@ -112,7 +113,7 @@ fn settings(plan: &Plan) -> Result<Settings, ScenarioError> {
         Some(tcp::Restart::Never) => AfterIdle::Keep,
         _ => AfterIdle::Restart,
     };
-    Ok(Settings { client: Tcp::from(&variant.client_tcp), server: Tcp::from(&variant.tcp), idle })
+    Ok(Settings { client: Tcp::from(&variant.client_tcp), server: Tcp::from(&variant.tcp), idle, back_off })
 }
 
 /// Refuses what a kernel cannot be told to do.
@@ -120,9 +121,6 @@ fn can_be_told(side: &str, tcp: &tcp::Config) -> Result<(), ScenarioError> {
     let refuse = |field: &str, why: &str| Err(ScenarioError::new(&format!("{side}.{field}"), why));
     if tcp.profile != tcp::Profile::default() {
         return refuse("profile", "over the kernel TCP is this kernel's own: leave the profile out, or simulate");
-    }
-    if tcp.flows.is_some_and(|flows| flows.get() > 1) {
-        return refuse("flows", "this kernel's TCP is one flow a connection: leave it out, or simulate");
     }
     let idle_restart = tcp.mechanisms.idle_restart;
     let told = matches!(idle_restart, None | Some(tcp::Restart::Halving | tcp::Restart::Never));

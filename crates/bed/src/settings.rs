@@ -1,11 +1,11 @@
 //! How the kernels of a bed's hosts behave.
 
+use crate::tcp_plus::Base;
 use loadstone_net::tcp::{Config, Congestion, InitialWindow};
+use loadstone_units::Bounded;
 
-/// Bytes of data in a full segment: 1500 less 20 for IP, 20 for TCP, 12 for the timestamps.
-const MSS: u32 = 1448;
-/// How many segments the first window that Linux offers has room for: 65,535 bytes.
-const FIRST_WINDOW: u32 = 44;
+/// A buffer has at most so many bytes: the kernel counts in signed words.
+const MOST_MEMORY: u64 = i32::MAX as u64;
 
 /// How the kernels of a bed's hosts behave.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -16,6 +16,8 @@ pub struct Settings {
     pub server: Tcp,
     /// What becomes of a window after idleness, at both ends.
     pub idle: AfterIdle,
+    /// How connections that behave like several flows come to their back-off.
+    pub back_off: BackOff,
 }
 
 /// How the kernel's TCP at one end behaves.
@@ -25,9 +27,22 @@ pub struct Tcp {
     pub iw: InitialWindow,
     /// The congestion control.
     pub cc: Congestion,
-    /// A fixed receive buffer in bytes; if it is left out the kernel begins with 128 KiB, or what the
-    /// other end's initial window needs, and lets it grow to 6 MiB.
+    /// A fixed receive buffer in bytes, half of which is offered as a window; if it is left out the kernel
+    /// begins with 128 KiB and lets it grow to 6 MiB, or that for each flow.
     pub receive_buffer: Option<u32>,
+    /// A loss takes from a connection's window what it takes from one of so many flows, and its receive
+    /// buffer is so many times as large (TCP+ of `nsdi`); one if it is left out.
+    pub flows: Option<Bounded<1, 256>>,
+}
+
+/// How connections that behave like several flows come to their back-off.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum BackOff {
+    /// By a congestion control of their own (BPF struct_ops): needs root, and a kernel that allows it.
+    #[default]
+    Own,
+    /// By CUBIC's beta, which changes for the whole machine and is put back with the bed: needs root.
+    MachineWide,
 }
 
 /// What becomes of a congestion window that was idle for longer than a retransmission timeout.
@@ -47,7 +62,11 @@ impl From<&Config> for Tcp {
         Tcp {
             iw: config.initial_window(),
             cc: config.congestion(),
-            receive_buffer: config.receive_window.map(|window| 2 * window.get()),
+            receive_buffer: config.receive_window.map(|window| {
+                let flows = config.flows.map_or(1, Bounded::get);
+                (2 * u64::from(window.get()) * u64::from(flows)).min(MOST_MEMORY) as u32
+            }),
+            flows: config.flows,
         }
     }
 }
@@ -62,26 +81,31 @@ impl Tcp {
         }
     }
 
-    /// The settings of the kernel for this end, under `/proc/sys/net/ipv4`, with `other` at the other end.
-    pub(crate) fn sysctls(&self, other: &Tcp, idle: AfterIdle) -> Vec<(&'static str, String)> {
+    /// The congestion control and the number of flows, where several share what a loss takes: BBR's windows
+    /// do not go by losses.
+    pub(crate) fn shared(&self) -> Option<(Base, u32)> {
+        let flows = self.flows.map(Bounded::get).filter(|flows| *flows > 1)?;
+        Some((Base::of(self.cc)?, flows))
+    }
+
+    /// The settings of the kernel for this end, under `/proc/sys/net/ipv4`.
+    pub(crate) fn sysctls(&self, idle: AfterIdle) -> Vec<(&'static str, String)> {
         let idle = match idle {
             AfterIdle::Restart => "1",
             AfterIdle::Keep => "0",
         };
         let fixed = FIXED.iter().map(|(name, value)| (*name, (*value).to_owned()));
-        let chosen = [("tcp_slow_start_after_idle", idle.to_owned()), ("tcp_rmem", self.receive_memory(other))];
+        let chosen = [("tcp_slow_start_after_idle", idle.to_owned()), ("tcp_rmem", self.receive_memory())];
         fixed.chain(chosen).collect()
     }
 
     /// The least, the first and the largest receive buffer.
-    fn receive_memory(&self, other: &Tcp) -> String {
+    fn receive_memory(&self) -> String {
         if let Some(bytes) = self.receive_buffer {
             return format!("{bytes} {bytes} {bytes}");
         }
-        // Linux offers half of it as a window, in steps of 128 bytes.
-        let window = other.iw.segments();
-        let first = if window > FIRST_WINDOW { (2 * (window + 1) * MSS).max(262_144) } else { 131_072 };
-        format!("4096 {first} 6291456")
+        let flows = u64::from(self.flows.map_or(1, Bounded::get));
+        format!("4096 {} {}", 131_072 * flows, (6_291_456 * flows).min(MOST_MEMORY))
     }
 }
 
@@ -100,18 +124,13 @@ const FIXED: [(&str, &str); 7] = [
 mod tests {
     use super::*;
 
-    fn tcp(iw: i64) -> Tcp {
-        Tcp { iw: iw.try_into().unwrap(), ..Tcp::default() }
-    }
-
     #[test]
-    fn the_receive_buffer_holds_the_other_ends_first_flight() {
-        let memory = |iw| tcp(10).receive_memory(&tcp(iw));
-        assert_eq!(memory(44), "4096 131072 6291456");
-        assert_eq!(memory(45), "4096 262144 6291456");
-        assert_eq!(memory(100), "4096 292496 6291456");
-        assert_eq!(memory(1000), "4096 2898896 6291456");
-        let fixed = Tcp { receive_buffer: Some(70_000), ..tcp(10) };
-        assert_eq!(fixed.receive_memory(&tcp(100)), "70000 70000 70000");
+    fn the_receive_buffer_is_that_of_all_flows() {
+        let of = |flows| Tcp { flows: Some(Bounded::new(flows).unwrap()), ..Tcp::default() };
+        assert_eq!(Tcp::default().receive_memory(), "4096 131072 6291456");
+        assert_eq!(of(4).receive_memory(), "4096 524288 25165824");
+        assert_eq!(of(256).receive_memory(), "4096 33554432 1610612736");
+        let fixed = Tcp { receive_buffer: Some(70_000), ..of(4) };
+        assert_eq!(fixed.receive_memory(), "70000 70000 70000");
     }
 }

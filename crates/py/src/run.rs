@@ -1,7 +1,7 @@
 //! Scenarios and their runs.
 
 use crate::error::Failure;
-use loadstone_bed::Stop;
+use loadstone_bed::{BackOff, Stop};
 use loadstone_http::Protocol;
 use loadstone_load::page::Page;
 use loadstone_net::Network;
@@ -228,13 +228,22 @@ impl Stopper {
 }
 
 /// Runs a scenario with this seed over the kernel, which takes as long as the load does, or until
-/// `stopper` stops it, which is an error.
+/// `stopper` stops it, which is an error. `machine_wide_beta` lets connections behave like several flows
+/// by CUBIC's beta, which changes for the whole machine meanwhile.
 #[pyfunction]
-#[pyo3(signature = (scenario, seed, stopper=None))]
-pub(crate) fn run_live(py: Python<'_>, scenario: &Scenario, seed: u64, stopper: Option<&Stopper>) -> PyResult<Outcome> {
+#[pyo3(signature = (scenario, seed, stopper=None, *, machine_wide_beta=false))]
+pub(crate) fn run_live(
+    py: Python<'_>,
+    scenario: &Scenario,
+    seed: u64,
+    stopper: Option<&Stopper>,
+    machine_wide_beta: bool,
+) -> PyResult<Outcome> {
     let nobody = Stopper::new();
     let stop = &stopper.unwrap_or(&nobody).stop;
-    let outcome = py.detach(|| loadstone_bed::run(&scenario.plan, Seed(seed), stop).map_err(Failure::from))?;
+    let back_off = if machine_wide_beta { BackOff::MachineWide } else { BackOff::Own };
+    let run = || loadstone_bed::run(&scenario.plan, Seed(seed), back_off, stop);
+    let outcome = py.detach(|| run().map_err(Failure::from))?;
     Ok(Outcome { outcome, page: Arc::clone(scenario.plan.page()) })
 }
 

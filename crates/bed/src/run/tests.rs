@@ -29,7 +29,7 @@ fn lossy() -> Plan {
 
 fn seen(plan: &Plan, seed: Seed) -> Seen {
     let (_stopper, stop) = Stopper::new();
-    carry_out(plan, seed, &stop).unwrap()
+    carry_out(plan, seed, BackOff::Own, &stop).unwrap()
 }
 
 #[test]
@@ -77,13 +77,12 @@ fn what_a_kernel_cannot_be_told_is_refused_by_name() {
     for (variant, field) in [
         (r#"{"tcp": {"profile": "textbook"}}"#, "variant.tcp.profile"),
         (r#"{"client_tcp": {"profile": "windows-7"}}"#, "variant.client_tcp.profile"),
-        (r#"{"tcp": {"flows": 6}}"#, "variant.tcp.flows"),
         (r#"{"tcp": {"mechanisms": {"rack": false}}}"#, "variant.tcp.mechanisms"),
         (r#"{"tcp": {"mechanisms": {"idle_restart": "initial"}}}"#, "variant.tcp.mechanisms"),
     ] {
         let page = r#"{"objects": [{"url": "http://a.test/", "bytes": 1}]}"#;
         let text = format!(r#"{{"page": {page}, "variant": {variant}}}"#);
         let plan = Plan::new(&Scenario::from_json(text.as_bytes()).unwrap()).unwrap();
-        assert_eq!(settings(&plan).unwrap_err().field, field);
+        assert_eq!(settings(&plan, BackOff::Own).unwrap_err().field, field);
     }
 }

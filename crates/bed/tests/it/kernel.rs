@@ -86,7 +86,7 @@ fn settings_hold_in_the_bed_and_nowhere_else() {
     let before = outside();
     let bed = bed(2, &initial_window(100));
     let inside = |host| names.map(|name| setting(&bed, host, name));
-    assert_eq!(inside(Host::Client), ["1", "4096 292496 6291456", "1", "0"]);
+    assert_eq!(inside(Host::Client), ["1", "292496 292496 292496", "1", "0"]);
     assert_eq!(inside(Host::Server(1)), ["1", "4096 131072 6291456", "1", "0"]);
     let client = Tcp { receive_buffer: Some(100_000), ..Tcp::default() };
     bed.configure(&Settings { client, idle: AfterIdle::Keep, ..Settings::default() }).unwrap();

@@ -1,7 +1,7 @@
 //! Whole loads: what a run of a scenario over the kernel gives, beside arithmetic and the simulator.
 
 use crate::{PATIENCE, median, turn};
-use loadstone_bed::{BedError, Host, RunError, Stopper, run};
+use loadstone_bed::{BackOff, BedError, Host, RunError, Stopper, run};
 use loadstone_http::Protocol;
 use loadstone_load::page::{HostSpec, ObjectSpec, PageFile};
 use loadstone_scenario::{Outcome, Part, Plan, Row, Scenario, Variant};
@@ -27,7 +27,7 @@ fn scenario(page: PageFile, network: &str, variant: &str) -> Scenario {
 /// Loads it over the kernel.
 fn live(scenario: &Scenario, seed: u64) -> Outcome {
     let (_stopper, stop) = Stopper::new();
-    run(&Plan::new(scenario).unwrap(), Seed(seed), &stop).unwrap()
+    run(&Plan::new(scenario).unwrap(), Seed(seed), BackOff::Own, &stop).unwrap()
 }
 
 /// Loads it in virtual time.
@@ -167,7 +167,7 @@ fn a_congestion_control_that_this_kernel_lacks_is_named_with_the_end_that_wants_
         let variant = format!(r#"{{"{end}": {{"cc": "bbr"}}}}"#);
         let plan = Plan::new(&scenario(page.clone(), "100mbit,10ms", &variant)).unwrap();
         let (_stopper, stop) = Stopper::new();
-        match run(&plan, Seed(1), &stop) {
+        match run(&plan, Seed(1), BackOff::Own, &stop) {
             Ok(outcome) => assert_sound(&outcome),
             Err(error) => {
                 assert!(error.to_string().ends_with("no congestion control 'bbr': load it with 'modprobe tcp_bbr'"));
@@ -185,7 +185,7 @@ fn a_run_that_is_told_to_stop_ends_long_before_its_load() {
     let (stopper, stop) = Stopper::new();
     let (tell, told) = mpsc::channel();
     // If nobody waits any more, the test has failed.
-    thread::spawn(move || drop(tell.send(run(&plan, Seed(1), &stop))));
+    thread::spawn(move || drop(tell.send(run(&plan, Seed(1), BackOff::Own, &stop))));
     let names = || fs::read_dir("/proc/self/task").unwrap().flatten().map(|task| task.path().join("comm"));
     while !names().any(|name| fs::read_to_string(name).is_ok_and(|name| name == "pump\n")) {
         assert!(told.try_recv().is_err(), "it has ended before it was told to");

@@ -46,10 +46,12 @@ fn bed(servers: usize, settings: &Settings) -> Bed {
     bed
 }
 
-/// Settings with this initial window at the servers.
-fn initial_window(segments: i64) -> Settings {
-    let server = Tcp { iw: segments.try_into().unwrap(), ..Tcp::default() };
-    Settings { server, ..Settings::default() }
+/// Settings with this initial window at the servers, and a client that has room for it.
+fn initial_window(segments: u32) -> Settings {
+    let server = Tcp { iw: i64::from(segments).try_into().unwrap(), ..Tcp::default() };
+    // The kernel's own first window is 65,535 bytes; of a buffer it offers half, in steps of 128 bytes.
+    let receive_buffer = (segments > 44).then(|| (2 * (segments + 1) * MSS as u32).max(262_144));
+    Settings { server, client: Tcp { receive_buffer, ..Tcp::default() }, ..Settings::default() }
 }
 
 fn begin<'a>(bed: &'a Bed, network: &str, seed: u64) -> Run<'a> {
