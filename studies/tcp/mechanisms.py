@@ -20,6 +20,7 @@ WITHOUT = {
     "slow start reduction bound": {"reduction": "conservative"},
     "counting every segment": {"counting": "bytes-2"},
     "quick acknowledgements": {"quick_acks": False},
+    "acknowledgements of one hole held back": {"sack_compression": False},
     "receive window that grows": {"window_tuning": False},
     "restart after idleness": {"idle_restart": "never"},
     "shrinking of unused windows": {"unused_window_shrinks": False},

@@ -56,6 +56,8 @@ pub struct Mechanisms {
     pub unused_window_shrinks: Option<bool>,
     /// The first segments, and those that make the receive window grow, are acknowledged at once.
     pub quick_acks: Option<bool>,
+    /// Acknowledgements that tell of the same hole are held back for up to 1.1 ms (`tcp_comp_sack_delay_ns`).
+    pub sack_compression: Option<bool>,
     /// The receive window begins small and grows with what is read.
     pub window_tuning: Option<bool>,
     /// Timers go by ticks of 4 ms.

@@ -112,15 +112,25 @@ impl Endpoint {
         if self.receiver.is_finished() && !finished {
             self.state.on_fin();
         }
-        if self.receiver.owed() == Ack::Delayed && !self.timers.is_set(Timer::DelayedAck) {
-            let wait = self.rules.timer(self.receiver.delay(rtt));
-            self.timers.set(Timer::DelayedAck, now.plus_nanos(wait));
+        match self.receiver.owed() {
+            Ack::Delayed if !self.timers.is_set(Timer::DelayedAck) => {
+                let wait = self.rules.timer(self.receiver.delay(rtt));
+                self.timers.set(Timer::DelayedAck, now.plus_nanos(wait));
+            }
+            Ack::Compressed if !self.timers.is_set(Timer::CompressedAck) => {
+                let wait = self.receiver.compression_delay(rtt);
+                self.timers.set(Timer::CompressedAck, now.plus_nanos(wait));
+            }
+            _ => {}
         }
     }
 
     /// A deadline has come. Does nothing if it comes early.
     pub fn handle_timeout(&mut self, now: Time) {
-        if self.timers.take_expired(Timer::DelayedAck, now) && self.receiver.owed() == Ack::Delayed {
+        if self.timers.take_expired(Timer::CompressedAck, now) {
+            self.receiver.handle_compression_delay();
+        }
+        if self.timers.take_expired(Timer::DelayedAck, now) {
             self.receiver.handle_delay();
         }
         if self.sender.deadline() <= now {
@@ -187,6 +197,7 @@ impl Endpoint {
         };
         self.receiver.answer(&mut segment);
         self.timers.stop(Timer::DelayedAck);
+        self.timers.stop(Timer::CompressedAck);
         segment
     }
 

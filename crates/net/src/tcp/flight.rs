@@ -68,6 +68,13 @@ pub(super) struct News {
     pub(super) reordered_from: Option<u64>,
 }
 
+impl Sent {
+    /// Whether both have arrived beyond a hole and are equally long.
+    fn merges_with(&self, next: &Sent) -> bool {
+        self.sacked && next.sacked && self.end - self.start == next.end - next.start
+    }
+}
+
 impl News {
     fn deliver(&mut self, sent: Sent) {
         self.delivered += 1;
@@ -84,6 +91,8 @@ impl News {
 pub(super) struct Flight {
     sent: VecDeque<Sent>,
     sacked: u32,
+    /// SACKed segments whose neighbour before them is SACKed and as long.
+    merged: u32,
     lost: u32,
     again: u32,
     /// Transmissions that ever counted as lost.
@@ -117,6 +126,12 @@ impl Flight {
 
     pub(super) fn sacked(&self) -> u32 {
         self.sacked
+    }
+
+    /// SACKed segments that have become one with those before them: Linux keeps neighbours that are as long
+    /// as one (`tcp_shift_skb_data`).
+    pub(super) fn merged(&self) -> u32 {
+        self.merged
     }
 
     pub(super) fn lost(&self) -> u32 {
@@ -264,6 +279,7 @@ impl Flight {
         while let Some(sent) = self.sent.front().copied().filter(|sent| sent.end <= segment.ack) {
             self.sent.pop_front();
             self.hint = self.hint.saturating_sub(1);
+            self.merged -= u32::from(self.first().is_some_and(|next| sent.merges_with(next)));
             self.retire(sent, high, &mut news);
         }
         news.advanced = segment.ack > una;
@@ -311,7 +327,11 @@ impl Flight {
     fn mark(&mut self, block: Range<u64>, high: u64, news: &mut News) {
         let begin = self.sent.partition_point(|sent| sent.start < block.start);
         let highest = self.highest;
-        for sent in self.sent.range_mut(begin..).take_while(|sent| sent.end <= block.end) {
+        for place in begin..self.sent.len() {
+            let sent = &mut self.sent[place];
+            if sent.end > block.end {
+                break;
+            }
             if sent.sacked {
                 continue;
             }
@@ -332,7 +352,17 @@ impl Flight {
             self.highest = self.highest.max(sent.end);
             news.sacked = true;
             news.deliver(*sent);
+            self.merge(place);
         }
+    }
+
+    /// The segment at `place` is SACKed.
+    fn merge(&mut self, place: usize) {
+        let pair =
+            |one: Option<&Sent>, next: Option<&Sent>| one.zip(next).is_some_and(|(one, next)| one.merges_with(next));
+        let before = place.checked_sub(1).and_then(|before| self.sent.get(before));
+        let (own, after) = (self.sent.get(place), self.sent.get(place + 1));
+        self.merged += u32::from(pair(before, own)) + u32::from(pair(own, after));
     }
 }
 
@@ -344,6 +374,8 @@ impl Flight {
         let count = |is: fn(&Sent) -> bool| self.sent.iter().filter(|sent| is(sent)).count() as u32;
         let counted = (count(|sent| sent.sacked), count(|sent| sent.lost), count(|sent| sent.again));
         assert_eq!(counted, (self.sacked, self.lost, self.again), "{self:?}");
+        let merged = self.sent.iter().zip(self.sent.iter().skip(1)).filter(|(one, next)| one.merges_with(next)).count();
+        assert_eq!(merged as u32, self.merged, "{self:?}");
         assert_eq!(count(|sent| sent.sacked && sent.lost), 0, "{self:?}");
         assert!(self.sent.iter().zip(self.sent.iter().skip(1)).all(|(one, next)| one.end == next.start), "{self:?}");
         assert!(!self.sent.iter().take(self.hint).any(|sent| sent.lost && !sent.again), "{self:?}");

@@ -65,6 +65,7 @@ const TEXTBOOK: Rules = Rules {
     sends_at_once: false,
     send_buffer: false,
     quick_acks: false,
+    sack_compression: false,
     window_tuning: false,
 };
 
@@ -101,6 +102,7 @@ const LINUX_6: Rules = Rules {
     sends_at_once: true,
     send_buffer: true,
     quick_acks: true,
+    sack_compression: true,
     window_tuning: true,
 };
 
@@ -118,6 +120,8 @@ const LINUX_3_7: Rules = Rules {
     detection: Detection::Forward,
     counting: Counting::Acks,
     probes: false,
+    // Came with 4.18.
+    sack_compression: false,
     ..LINUX_6
 };
 

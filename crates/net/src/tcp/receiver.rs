@@ -1,12 +1,14 @@
 //! The receiving half: what has come, and when to acknowledge it.
 
 mod buffer;
+mod compression;
 mod patience;
 
 use super::rules::Rules;
 use super::segment::{Sacks, Segment};
 use crate::Assembler;
 use buffer::Buffer;
+use compression::Compression;
 use loadstone_units::Time;
 use patience::Patience;
 
@@ -22,6 +24,7 @@ pub(super) struct Receiver {
     fin: Option<u64>,
     ack: Ack,
     patience: Patience,
+    compression: Compression,
     buffer: Buffer,
     /// The last acknowledged number, and the timestamp to echo (RFC 7323, section 4.3).
     last_ack: u64,
@@ -32,12 +35,14 @@ pub(super) struct Receiver {
 }
 
 /// What is owed to the other end.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Ack {
     /// Nothing.
     None,
     /// An acknowledgement that may wait for company.
     Delayed,
+    /// One of several that tell of the same hole, which may wait for the next.
+    Compressed,
     /// An acknowledgement at once.
     Now,
 }
@@ -52,6 +57,7 @@ impl Receiver {
             fin: None,
             ack: Ack::None,
             patience: Patience::new(&rules),
+            compression: Compression::new(rules.sack_compression),
             buffer: Buffer::new(&rules),
             last_ack: 0,
             echo: Time::NEVER,
@@ -99,8 +105,9 @@ impl Receiver {
             }
             self.beyond.insert(segment.seq..end);
             let reach = self.beyond.iter().map(|held| held.end).max().map_or(0, |last| last - self.next);
-            self.buffer.handle_beyond(segment.len, reach);
-            self.ack = Ack::Now;
+            let grew = self.buffer.handle_beyond(segment.len, reach);
+            let at_once = self.patience.handle_beyond(grew) || !self.compression.holds_back(self.next);
+            self.ack = self.ack.max(if at_once { Ack::Now } else { Ack::Compressed });
         } else if end <= self.next {
             // A segment that was here already: its acknowledgement may have been lost.
             if self.reports_duplicates {
@@ -126,7 +133,7 @@ impl Receiver {
         let at_once = self.patience.handle_data(now, segment.len, content, grew, self.buffer.window(), rtt);
         // RFC 5681, section 4.2: at once when a segment fills in all or part of a gap.
         let at_once = at_once || filled_a_hole || fin;
-        self.ack = if at_once || self.ack == Ack::Now { Ack::Now } else { Ack::Delayed };
+        self.ack = self.ack.max(if at_once { Ack::Now } else { Ack::Delayed });
     }
 
     /// What is owed.
@@ -137,6 +144,18 @@ impl Receiver {
     /// How long an acknowledgement may wait, in ns, where the round trip is `rtt` ns.
     pub(super) fn delay(&self, rtt: u64) -> u64 {
         self.patience.delay(rtt)
+    }
+
+    /// How long acknowledgements that tell of one hole may wait, in ns, where the round trip is `rtt` ns.
+    pub(super) fn compression_delay(&self, rtt: u64) -> u64 {
+        Compression::delay(self.buffer.round_trip().map_or(rtt, |seen| if rtt > 0 { seen.min(rtt) } else { seen }))
+    }
+
+    /// They have waited long enough.
+    pub(super) fn handle_compression_delay(&mut self) {
+        if self.compression.is_holding() {
+            self.ack = Ack::Now;
+        }
     }
 
     /// A delayed acknowledgement has waited long enough.
@@ -183,6 +202,7 @@ impl Receiver {
         }
         self.last_ack = self.next;
         self.patience.handle_answer(self.ack != Ack::None);
+        self.compression.handle_answer();
         self.ack = Ack::None;
     }
 }

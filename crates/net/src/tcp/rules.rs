@@ -37,6 +37,8 @@ pub(super) struct Rules {
     pub(super) sends_at_once: bool,
     /// Acknowledgements at once while the receive window grows, and for the first segments.
     pub(super) quick_acks: bool,
+    /// Acknowledgements that tell of the same hole wait for one another.
+    pub(super) sack_compression: bool,
     /// The send buffer grows with the window, while the program waits for room.
     pub(super) send_buffer: bool,
     /// The receive window grows with what is read.
@@ -132,6 +134,7 @@ impl Rules {
             constants.flows = flows.get();
             constants.receive_window *= u64::from(constants.flows);
             constants.first_window *= u64::from(constants.flows);
+            constants.first_buffer *= u64::from(constants.flows);
         }
         rules = rules.switch(&config.mechanisms);
         if config.congestion() == Congestion::Bbr {
@@ -157,6 +160,7 @@ impl Rules {
             shrinks_unused: with.unused_window_shrinks.unwrap_or(self.shrinks_unused),
             timer_tick: ticks.unwrap_or(self.timer_tick),
             quick_acks: with.quick_acks.unwrap_or(self.quick_acks),
+            sack_compression: with.sack_compression.unwrap_or(self.sack_compression),
             window_tuning: with.window_tuning.unwrap_or(self.window_tuning),
             ..self
         }

@@ -9,18 +9,20 @@ pub(super) enum Timer {
     Handshake,
     /// An acknowledgement that is being delayed (RFC 9293, section 3.8.6.3).
     DelayedAck,
+    /// Acknowledgements that tell of one hole and are being held back.
+    CompressedAck,
 }
 
 /// When each timer expires.
 #[derive(Debug)]
 pub(super) struct Timers {
-    deadlines: [Time; 2],
+    deadlines: [Time; 3],
 }
 
 impl Timers {
     /// No timer set.
     pub(super) fn new() -> Timers {
-        Timers { deadlines: [Time::NEVER; 2] }
+        Timers { deadlines: [Time::NEVER; 3] }
     }
 
     pub(super) fn set(&mut self, timer: Timer, deadline: Time) {
@@ -37,7 +39,7 @@ impl Timers {
 
     /// The next deadline; [`Time::NEVER`] if no timer is set.
     pub(super) fn next(&self) -> Time {
-        self.deadlines[0].min(self.deadlines[1])
+        self.deadlines[0].min(self.deadlines[1]).min(self.deadlines[2])
     }
 
     /// Whether the timer has expired by `now`; it is then no longer set.

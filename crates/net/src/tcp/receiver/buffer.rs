@@ -79,12 +79,18 @@ impl Buffer {
     }
 
     /// A segment of `len` bytes has come beyond a hole, and what has come reaches `reach` bytes beyond what
-    /// is in order (`tcp_data_queue_ofo`).
-    pub(super) fn handle_beyond(&mut self, len: u32, reach: u64) {
-        self.grow(len);
+    /// is in order (`tcp_data_queue_ofo`). Gives whether the window grew.
+    pub(super) fn handle_beyond(&mut self, len: u32, reach: u64) -> bool {
+        let grew = self.grow(len);
         if let Some(tuning) = &mut self.tuning {
             tuning.make_room(2 * tuning.round + reach);
         }
+        grew
+    }
+
+    /// The round trip that timestamps tell, in ns, where they are looked at.
+    pub(super) fn round_trip(&self) -> Option<u64> {
+        self.tuning.as_ref().map(|tuning| tuning.rtt)
     }
 
     /// `tcp_grow_window`: only what is not mostly overhead makes it grow. Gives whether it did.

@@ -60,6 +60,22 @@ impl Patience {
         if grew {
             self.quick |= 1;
         }
+        self.is_at_once()
+    }
+
+    /// A segment has come beyond a hole; `grew` if that made the receive window grow. Gives whether to
+    /// acknowledge at once.
+    pub(super) fn handle_beyond(&mut self, grew: bool) -> bool {
+        if !self.is_quick {
+            return true;
+        }
+        if grew {
+            self.quick |= 1;
+        }
+        self.is_at_once()
+    }
+
+    fn is_at_once(&self) -> bool {
         self.unanswered > u64::from(self.mss) || (self.quick > 0 && !self.in_turn)
     }
 

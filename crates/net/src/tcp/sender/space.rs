@@ -47,7 +47,8 @@ impl Sender {
 
     /// Bytes of memory that what is not acknowledged takes.
     fn queued(&self) -> u64 {
-        let segments = u64::from(self.flight.len()) + self.unsent().div_ceil(self.rules.constants.mss.into());
+        let kept = self.flight.len() - self.flight.merged();
+        let segments = u64::from(kept) + self.unsent().div_ceil(self.rules.constants.mss.into());
         self.written.saturating_sub(self.una) + OVERHEAD * segments
     }
 
