@@ -77,8 +77,8 @@ const LINUX_6: Rules = Rules {
         rto_max: Duration::from_secs(120),
         // TCP_DELACK_MIN.
         delayed_ack: Duration::from_millis(40),
-        // 44 segments of 1460 bytes: what is offered of the 65,536 that the buffer is worth.
-        first_window: 64_240,
+        // As much as the buffer is worth.
+        first_window: u64::MAX,
         first_buffer: 131_072,
         // A full segment of 1,448 bytes takes 2,304 of it: 160 parts of 256 (`scaling_ratio`).
         worth: [512, 640],

@@ -89,6 +89,7 @@ impl Receiver {
             // > then SEG.TSval is copied to TS.Recent
             self.echo = if self.echo == Time::NEVER { segment.timestamp } else { self.echo.max(segment.timestamp) };
         }
+        self.buffer.handle_segment(now, segment, self.patience.full());
         let end = segment.end();
         if end == segment.seq {
             return;

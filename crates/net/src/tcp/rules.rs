@@ -102,7 +102,7 @@ pub(super) struct Constants {
     pub(super) delayed_ack: Duration,
     /// The largest receive window in bytes.
     pub(super) receive_window: u64,
-    /// The receive window of the handshake in bytes, where it grows.
+    /// The largest receive window of the handshake in bytes, where it grows.
     pub(super) first_window: u64,
     /// The receive buffer at the beginning in bytes, where it grows (the middle value of `tcp_rmem`).
     pub(super) first_buffer: u64,
@@ -133,7 +133,7 @@ impl Rules {
         if let Some(flows) = config.flows {
             constants.flows = flows.get();
             constants.receive_window *= u64::from(constants.flows);
-            constants.first_window *= u64::from(constants.flows);
+            constants.first_window = constants.first_window.saturating_mul(constants.flows.into());
             constants.first_buffer *= u64::from(constants.flows);
         }
         rules = rules.switch(&config.mechanisms);

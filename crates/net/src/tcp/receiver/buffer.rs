@@ -6,6 +6,8 @@ use loadstone_units::Time;
 
 /// What is copied in a round trip before the first measurement: ten segments of 1460 bytes.
 const FIRST_ROUND: u64 = 14_600;
+/// Bytes of a segment as the handshake counts them, without timestamps.
+const OFFERED: u64 = 1460;
 const NANOS_PER_MS: u64 = 1_000_000;
 
 /// The receive window: fixed, or growing as Linux lets it. The program reads what comes at once.
@@ -30,9 +32,9 @@ struct Tuning {
     round: u64,
     copied: u64,
     began: Time,
-    /// The round trip that timestamps of a millisecond tell, in ns (`rcv_rtt_est`), and the last of them.
+    /// The round trip that timestamps tell, in ns (`rcv_rtt_est`), and the last of them, in ms.
     rtt: u64,
-    echo: Time,
+    echo: u64,
 }
 
 impl Buffer {
@@ -53,9 +55,11 @@ impl Buffer {
             copied: 0,
             began: Time::ZERO,
             rtt: 0,
-            echo: Time::NEVER,
+            echo: u64::MAX,
         };
-        Buffer { window: rules.constants.first_window.min(most), tuning: Some(tuning) }
+        // What the buffer is worth then is offered in segments of 1,460 bytes.
+        let offered = (buffer * before / 1024 / OFFERED * OFFERED).min(rules.constants.first_window);
+        Buffer { window: offered.min(most), tuning: Some(tuning) }
     }
 
     /// What is announced, in bytes.
@@ -63,12 +67,18 @@ impl Buffer {
         u32::try_from(self.window).unwrap_or(u32::MAX)
     }
 
+    /// A segment has come, with data or without; a full one has had `full` bytes so far.
+    pub(super) fn handle_segment(&mut self, now: Time, segment: &Segment, full: u32) {
+        if let Some(tuning) = &mut self.tuning {
+            tuning.sample(now, segment.echo, segment.len >= full);
+        }
+    }
+
     /// A segment has come and `content` bytes are read. Gives whether the window grew.
     pub(super) fn handle_data(&mut self, now: Time, segment: &Segment, content: u64) -> bool {
         let Some(tuning) = &mut self.tuning else { return false };
         if u64::from(segment.len) >= tuning.mss {
             tuning.clamp = tuning.buffer * tuning.worth / 1024;
-            tuning.sample(now, segment.echo);
         }
         let grew = self.grow(segment.len);
         // The program reads it after that.
@@ -117,14 +127,19 @@ fn memory_of(len: u32) -> u64 {
 }
 
 impl Tuning {
-    /// A full segment echoes the timestamp `echo` (`tcp_rcv_rtt_measure_ts`).
-    fn sample(&mut self, now: Time, echo: Time) {
-        if echo == self.echo || echo > now {
+    /// A segment echoes the timestamp `echo`; the first that does tells the round trip, if it is full
+    /// (`tcp_rcv_rtt_measure_ts`). So none of a response's first window does that follows a bare
+    /// acknowledgement of the request.
+    fn sample(&mut self, now: Time, echo: Time, is_full: bool) {
+        let ms = |time: Time| time.as_nanos() / NANOS_PER_MS;
+        if ms(echo) == self.echo || echo > now {
             return;
         }
-        self.echo = echo;
-        let ms = |time: Time| time.as_nanos() / NANOS_PER_MS;
-        let sample = (ms(now) - ms(echo)).max(1) * NANOS_PER_MS;
+        self.echo = ms(echo);
+        if !is_full {
+            return;
+        }
+        let sample = (ms(now) - self.echo).max(1) * NANOS_PER_MS;
         self.rtt = if self.rtt == 0 { sample } else { sample.min(self.rtt - self.rtt / 8 + sample / 8) };
     }
 

@@ -47,6 +47,11 @@ impl Patience {
         }
     }
 
+    /// Bytes of a full segment, as far as is known.
+    pub(super) fn full(&self) -> u32 {
+        self.mss
+    }
+
     /// A segment of `len` bytes has come in order, and with it `content` bytes can be read; `grew` if
     /// that made the receive window, `window` bytes, grow. Gives whether to acknowledge at once.
     pub(super) fn handle_data(&mut self, now: Time, len: u32, content: u64, grew: bool, window: u32, rtt: u64) -> bool {
