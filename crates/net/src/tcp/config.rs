@@ -20,7 +20,8 @@ pub struct Config {
     /// 2 KiB to 1 GiB; the profile's if it is left out. The less, the later is it decided what goes
     /// next.
     pub notsent_lowat: Option<Bounded<2048, 0x4000_0000>>,
-    /// The largest receive window in bytes, 2 KiB to 1 GiB; the profile's if it is left out.
+    /// The receive window in bytes, 2 KiB to 1 GiB; the profile's if it is left out. Linux reckons it as
+    /// half of a buffer, which then does not grow.
     pub receive_window: Option<Bounded<2048, 0x4000_0000>>,
     /// Behaves like so many connections in one, 1 to 256 (TCP+ of the study `nsdi`): initial window and
     /// receive window are so many times as large, and a loss takes only that part of what it takes from

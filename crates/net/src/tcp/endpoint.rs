@@ -209,6 +209,8 @@ impl Endpoint {
         self.timers.set(Timer::Handshake, now.plus_nanos(self.rules.timer(self.sender.timeout())));
         let mut segment = self.segment(now, 0);
         segment.flags = Flags { syn: true, ack: self.state == State::SynReceived, fin: false };
+        // The window of a SYN is not scaled (RFC 7323, section 2.2).
+        segment.window = segment.window.min(u16::MAX.into());
         Some(segment)
     }
 

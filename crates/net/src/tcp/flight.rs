@@ -311,6 +311,8 @@ impl Flight {
         for (place, block) in blocks.iter_mut().zip(segment.sacks.iter(segment.ack)) {
             *place = block;
         }
+        // Lower ones first: what comes with a higher one has not been overtaken by it.
+        blocks.sort_unstable_by_key(|block| block.start);
         for block in &blocks {
             let mut from = block.start;
             // The known part is left out; most often a block has grown at its end.
@@ -386,22 +388,22 @@ impl Flight {
 mod tests {
     use super::*;
     use crate::tcp::segment::{Flags, Sacks};
+    use std::slice::from_ref;
+
+    /// Segments of ten bytes are sent.
+    fn outstanding(flight: &mut Flight, numbers: Range<u64>) {
+        let (fin, sacked, lost, again, repeated) = (false, false, false, false, false);
+        for start in numbers.step_by(10) {
+            let (end, at, stamp) = (start + 10, Time::ZERO, Stamp::default());
+            flight.push(Sent { start, end, fin, at, sacked, lost, again, repeated, stamp });
+        }
+    }
 
     /// Eight segments of ten bytes are outstanding, and the last four are SACKed.
     fn half_sacked() -> Flight {
         let mut flight = Flight::default();
-        let (fin, sacked, lost, again, repeated) = (false, false, false, false, false);
-        for start in (1..81).step_by(10) {
-            let (end, at, stamp) = (start + 10, Time::ZERO, Stamp::default());
-            flight.push(Sent { start, end, fin, at, sacked, lost, again, repeated, stamp });
-        }
-        let mut sacks = Sacks::default();
-        sacks.push(1, 41..81);
-        let flags = Flags { ack: true, ..Flags::default() };
-        let (timestamp, echo) = (Time::ZERO, Time::ZERO);
-        let (seq, ack, len, window, duplicate) = (1, 1, 0, 65_535, 0);
-        let segment = Segment { seq, ack, len, window, flags, timestamp, echo, sacks, duplicate };
-        assert_eq!(flight.handle_ack(&segment, 81).delivered, 4);
+        outstanding(&mut flight, 1..81);
+        assert_eq!(sacked(&mut flight, from_ref(&(41..81))).delivered, 4);
         flight
     }
 
@@ -417,6 +419,37 @@ mod tests {
             assert_eq!((flight.lost(), flight.on_their_way()), (4, 0));
             flight.audit();
         }
+    }
+
+    /// What an acknowledgement of `1` with these SACK blocks brings.
+    fn sacked(flight: &mut Flight, blocks: &[Range<u64>]) -> News {
+        let mut sacks = Sacks::default();
+        blocks.iter().for_each(|block| sacks.push(1, block.clone()));
+        let flags = Flags { ack: true, ..Flags::default() };
+        let (timestamp, echo) = (Time::ZERO, Time::ZERO);
+        let (seq, ack, len, window, duplicate) = (1, 1, 0, 65_535, 0);
+        flight.handle_ack(&Segment { seq, ack, len, window, flags, timestamp, echo, sacks, duplicate }, 81)
+    }
+
+    #[test]
+    fn what_is_sacked_at_once_has_not_been_overtaken_whatever_the_order_of_the_blocks() {
+        let mut flight = half_sacked();
+        // The newest block comes first (RFC 2018, section 4).
+        outstanding(&mut flight, 81..121);
+        let news = sacked(&mut flight, &[101..111, 81..91]);
+        assert_eq!((news.delivered, news.reordered_from), (2, None));
+        assert_eq!(sacked(&mut flight, &[101..111, 81..101]).reordered_from, Some(91));
+    }
+
+    #[test]
+    fn sacked_neighbours_become_one() {
+        let mut flight = half_sacked();
+        assert_eq!(flight.merged(), 3);
+        sacked(&mut flight, &[21..31, 41..81]);
+        assert_eq!(flight.merged(), 3);
+        sacked(&mut flight, &[21..81]);
+        assert_eq!(flight.merged(), 5);
+        flight.audit();
     }
 
     #[test]

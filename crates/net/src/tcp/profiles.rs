@@ -42,6 +42,7 @@ const TEXTBOOK: Rules = Rules {
         receive_window: 6 * 1024 * 1024,
         first_window: 6 * 1024 * 1024,
         first_buffer: 6 * 1024 * 1024,
+        most_buffer: 6 * 1024 * 1024,
         worth: [1024; 2],
         reaction: Duration::ZERO,
         flows: 1,
@@ -80,6 +81,7 @@ const LINUX_6: Rules = Rules {
         // As much as the buffer is worth.
         first_window: u64::MAX,
         first_buffer: 131_072,
+        most_buffer: 6_291_456,
         // A full segment of 1,448 bytes takes 2,304 of it: 160 parts of 256 (`scaling_ratio`).
         worth: [512, 640],
         // Measured over the kernel, on an otherwise idle virtual machine: 0.14-0.21 ms for a browser's
@@ -151,9 +153,10 @@ const WINDOWS_7: Rules = Rules {
         rto_initial: Duration::from_secs(3),
         rto_min: Duration::from_millis(300),
         delayed_ack: Duration::from_millis(200),
-        receive_window: 16 * 1024 * 1024,
         first_window: 65_536,
         first_buffer: 131_072,
+        // A window of 16 MiB.
+        most_buffer: 32 * 1024 * 1024,
         worth: [512; 2],
         syn_retries: 2,
         retries: 5,

@@ -105,8 +105,7 @@ impl Receiver {
                 self.duplicate = end;
             }
             self.beyond.insert(segment.seq..end);
-            let reach = self.beyond.iter().map(|held| held.end).max().map_or(0, |last| last - self.next);
-            let grew = self.buffer.handle_beyond(segment.len, reach);
+            let grew = self.buffer.handle_beyond(segment.len, self.reach());
             let at_once = self.patience.handle_beyond(grew) || !self.compression.holds_back(self.next);
             self.ack = self.ack.max(if at_once { Ack::Now } else { Ack::Compressed });
         } else if end <= self.next {
@@ -121,6 +120,11 @@ impl Receiver {
         }
     }
 
+    /// How far what has come reaches beyond what is in order, in bytes.
+    fn reach(&self) -> u64 {
+        self.beyond.iter().map(|held| held.end).max().map_or(0, |last| last - self.next)
+    }
+
     /// The next numbers in order have come.
     fn accept(&mut self, now: Time, segment: &Segment, rtt: u64) {
         let end = segment.end();
@@ -130,8 +134,9 @@ impl Receiver {
         let content = reached - self.next - u64::from(fin);
         self.unread += content;
         self.next = reached;
-        let grew = self.buffer.handle_data(now, segment, content);
-        let at_once = self.patience.handle_data(now, segment.len, content, grew, self.buffer.window(), rtt);
+        let grew = self.buffer.handle_data(now, segment, content, self.reach());
+        let at_once =
+            self.patience.handle_data(now, segment.len, content, grew, self.buffer.announced(self.last_ack), rtt);
         // RFC 5681, section 4.2: at once when a segment fills in all or part of a gap.
         let at_once = at_once || filled_a_hole || fin;
         self.ack = self.ack.max(if at_once { Ack::Now } else { Ack::Delayed });
@@ -195,7 +200,7 @@ impl Receiver {
     pub(super) fn answer(&mut self, segment: &mut Segment) {
         segment.flags.ack = true;
         segment.ack = self.next;
-        segment.window = self.buffer.window();
+        segment.window = self.buffer.announce(self.next, self.unread);
         segment.echo = self.echo;
         segment.duplicate = std::mem::take(&mut self.duplicate);
         for block in self.beyond.iter().take(Sacks::MAX - usize::from(segment.duplicate > 0)) {

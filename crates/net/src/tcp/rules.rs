@@ -100,12 +100,14 @@ pub(super) struct Constants {
     pub(super) rto_max: Duration,
     /// How long an acknowledgement may be delayed.
     pub(super) delayed_ack: Duration,
-    /// The largest receive window in bytes.
+    /// The receive window in bytes, where it does not grow.
     pub(super) receive_window: u64,
     /// The largest receive window of the handshake in bytes, where it grows.
     pub(super) first_window: u64,
-    /// The receive buffer at the beginning in bytes, where it grows (the middle value of `tcp_rmem`).
+    /// The receive buffer at the beginning in bytes, and at most, where the window grows (the last two
+    /// values of `tcp_rmem`).
     pub(super) first_buffer: u64,
+    pub(super) most_buffer: u64,
     /// What 1,024 bytes of the buffer are worth as a window, before a full segment has come and after.
     pub(super) worth: [u64; 2],
     /// How long it takes until a program does something about what has come.
@@ -129,12 +131,16 @@ impl Rules {
         }
         if let Some(bytes) = config.receive_window {
             constants.receive_window = bytes.get().into();
+            // Linux offers half of a buffer at first.
+            constants.first_buffer = 2 * constants.receive_window;
+            constants.most_buffer = constants.first_buffer;
         }
         if let Some(flows) = config.flows {
             constants.flows = flows.get();
             constants.receive_window *= u64::from(constants.flows);
             constants.first_window = constants.first_window.saturating_mul(constants.flows.into());
             constants.first_buffer *= u64::from(constants.flows);
+            constants.most_buffer *= u64::from(constants.flows);
         }
         rules = rules.switch(&config.mechanisms);
         if config.congestion() == Congestion::Bbr {

@@ -10,24 +10,31 @@ const FIRST_ROUND: u64 = 14_600;
 const OFFERED: u64 = 1460;
 const NANOS_PER_MS: u64 = 1_000_000;
 
-/// The receive window: fixed, or growing as Linux lets it. The program reads what comes at once.
+/// The receive window: fixed, or growing as Linux lets it. The program reads what comes at once, but after
+/// it has been acknowledged.
 #[derive(Debug)]
 pub(super) struct Buffer {
-    /// What is announced, in bytes (`rcv_ssthresh`).
+    /// What is announced at most, in bytes (`rcv_ssthresh`).
     window: u64,
+    /// The number up to which the other end was told that it may send: that is not taken back.
+    edge: u64,
     tuning: Option<Tuning>,
 }
 
 #[derive(Debug)]
 struct Tuning {
     mss: u64,
-    /// What 1,024 bytes of the buffer are worth as a window, once full segments are in it.
+    /// What 1,024 bytes of the buffer are worth as a window (`scaling_ratio`), and once a full segment has
+    /// come.
     worth: u64,
+    worth_of_full: u64,
     /// The buffer, and its greatest size (`sk_rcvbuf`, the last value of `tcp_rmem`).
     buffer: u64,
     most: u64,
     /// The window that the buffer is worth (`window_clamp`).
     clamp: u64,
+    /// Bytes of memory that lie beyond a hole.
+    held: u64,
     /// Bytes read in the last round trip, and since this one began (`rcvq_space`).
     round: u64,
     copied: u64,
@@ -39,32 +46,42 @@ struct Tuning {
 
 impl Buffer {
     pub(super) fn new(rules: &Rules) -> Buffer {
-        let most = rules.constants.receive_window;
+        let constants = &rules.constants;
         if !rules.window_tuning {
-            return Buffer { window: most, tuning: None };
+            return Buffer { window: constants.receive_window, edge: 0, tuning: None };
         }
-        let (mss, buffer) = (u64::from(rules.constants.mss), rules.constants.first_buffer);
-        let [before, worth] = rules.constants.worth;
+        let (mss, buffer, [worth, worth_of_full]) = (u64::from(constants.mss), constants.first_buffer, constants.worth);
         let tuning = Tuning {
             mss,
             worth,
+            worth_of_full,
             buffer,
-            most: most * 1024 / worth,
-            clamp: (buffer * before / 1024).saturating_sub(mss).max(2 * mss),
+            most: constants.most_buffer,
+            clamp: (buffer * worth / 1024).saturating_sub(mss).max(2 * mss),
+            held: 0,
             round: FIRST_ROUND,
             copied: 0,
             began: Time::ZERO,
             rtt: 0,
             echo: u64::MAX,
         };
-        // What the buffer is worth then is offered in segments of 1,460 bytes.
-        let offered = (buffer * before / 1024 / OFFERED * OFFERED).min(rules.constants.first_window);
-        Buffer { window: offered.min(most), tuning: Some(tuning) }
+        // It is offered in segments of 1,460 bytes.
+        let offered = buffer * worth / 1024 / OFFERED * OFFERED;
+        Buffer { window: offered.min(constants.first_window), edge: 0, tuning: Some(tuning) }
     }
 
-    /// What is announced, in bytes.
-    pub(super) fn window(&self) -> u32 {
-        u32::try_from(self.window).unwrap_or(u32::MAX)
+    /// What is announced in bytes, where `next` is expected and `unread` bytes before that have not been
+    /// read (`__tcp_select_window`).
+    pub(super) fn announce(&mut self, next: u64, unread: u64) -> u32 {
+        let free = self.tuning.as_ref().map_or(u64::MAX, |tuning| tuning.free(tuning.memory_of(unread)));
+        let window = self.window.min(free).max(self.edge.saturating_sub(next));
+        self.edge = next + window;
+        u32::try_from(window).unwrap_or(u32::MAX)
+    }
+
+    /// The window that was announced last, with the number `next`.
+    pub(super) fn announced(&self, next: u64) -> u32 {
+        u32::try_from(self.edge.saturating_sub(next)).unwrap_or(u32::MAX)
     }
 
     /// A segment has come, with data or without; a full one has had `full` bytes so far.
@@ -74,16 +91,21 @@ impl Buffer {
         }
     }
 
-    /// A segment has come and `content` bytes are read. Gives whether the window grew.
-    pub(super) fn handle_data(&mut self, now: Time, segment: &Segment, content: u64) -> bool {
+    /// A segment has come in order, and `content` bytes are read with it; what has come reaches `reach` bytes
+    /// beyond that. Gives whether the window grew.
+    pub(super) fn handle_data(&mut self, now: Time, segment: &Segment, content: u64, reach: u64) -> bool {
         let Some(tuning) = &mut self.tuning else { return false };
         if u64::from(segment.len) >= tuning.mss {
+            tuning.worth = tuning.worth_of_full;
             tuning.clamp = tuning.buffer * tuning.worth / 1024;
         }
-        let grew = self.grow(segment.len);
+        // The segment itself is in the buffer still.
+        let grew = self.grow(segment.len, memory_of(segment.len));
         // The program reads it after that.
         if let Some(tuning) = &mut self.tuning {
-            tuning.measure(now, content);
+            let released = content.saturating_sub(segment.len.into());
+            tuning.held = if reach == 0 { 0 } else { tuning.held.saturating_sub(tuning.memory_of(released)) };
+            tuning.measure(now, content, reach);
         }
         grew
     }
@@ -91,8 +113,9 @@ impl Buffer {
     /// A segment of `len` bytes has come beyond a hole, and what has come reaches `reach` bytes beyond what
     /// is in order (`tcp_data_queue_ofo`). Gives whether the window grew.
     pub(super) fn handle_beyond(&mut self, len: u32, reach: u64) -> bool {
-        let grew = self.grow(len);
+        let grew = self.grow(len, 0);
         if let Some(tuning) = &mut self.tuning {
+            tuning.held += memory_of(len);
             tuning.make_room(2 * tuning.round + reach);
         }
         grew
@@ -103,12 +126,11 @@ impl Buffer {
         self.tuning.as_ref().map(|tuning| tuning.rtt)
     }
 
-    /// `tcp_grow_window`: only what is not mostly overhead makes it grow. Gives whether it did.
-    fn grow(&mut self, len: u32) -> bool {
+    /// `tcp_grow_window`: only what is not mostly overhead makes it grow; `taken` bytes of memory are not
+    /// free. Gives whether it did.
+    fn grow(&mut self, len: u32, taken: u64) -> bool {
         let Some(tuning) = &self.tuning else { return false };
-        // The segment itself is in the buffer still.
-        let free = tuning.buffer.saturating_sub(memory_of(len)) * tuning.worth / 1024;
-        let most = tuning.clamp.min(free);
+        let most = tuning.clamp.min(tuning.free(taken));
         if len < 128 || self.window >= most {
             return false;
         }
@@ -127,6 +149,17 @@ fn memory_of(len: u32) -> u64 {
 }
 
 impl Tuning {
+    /// The window that what is free of the buffer is worth, where `taken` bytes of memory are not, and what
+    /// lies beyond a hole is not (`tcp_space`).
+    fn free(&self, taken: u64) -> u64 {
+        self.buffer.saturating_sub(self.held + taken) * self.worth / 1024
+    }
+
+    /// Bytes of memory of so many bytes of data in full segments.
+    fn memory_of(&self, bytes: u64) -> u64 {
+        bytes.div_ceil(self.mss) * memory_of(self.mss as u32)
+    }
+
     /// A segment echoes the timestamp `echo`; the first that does tells the round trip, if it is full
     /// (`tcp_rcv_rtt_measure_ts`). So none of a response's first window does that follows a bare
     /// acknowledgement of the request.
@@ -144,19 +177,24 @@ impl Tuning {
     }
 
     /// The buffer follows what is read in a round trip (`tcp_rcv_space_adjust`).
-    fn measure(&mut self, now: Time, content: u64) {
-        self.copied += content;
+    fn measure(&mut self, now: Time, content: u64, reach: u64) {
         if self.rtt == 0 || now.nanos_since(self.began) < self.rtt {
+            self.copied += content;
             return;
         }
-        if self.copied > self.round {
+        // It is read segment by segment, and looked at after the first: the others count against it and then
+        // to the next round trip.
+        let first = content.min(self.mss);
+        let rest = content - first;
+        let copied = (self.copied + first).saturating_sub(rest);
+        if copied > self.round {
             // It is one round trip late, and the other end may double its rate once more.
-            let twice = 2 * self.copied;
-            let window = twice + 2 * (twice * (self.copied - self.round) / self.round);
-            self.round = self.copied;
-            self.make_room(window);
+            let twice = 2 * copied;
+            let window = twice + 2 * (twice * (copied - self.round) / self.round);
+            self.round = copied;
+            self.make_room(window + reach);
         }
-        (self.copied, self.began) = (0, now);
+        (self.copied, self.began) = (rest, now);
     }
 
     /// The buffer grows if it is not worth a window of so many bytes (`tcp_rcvbuf_grow`).
@@ -174,18 +212,54 @@ mod tests {
     use super::*;
     use crate::tcp::Config;
 
+    const MSS: u64 = 1448;
+
     #[test]
-    fn what_comes_beyond_a_hole_makes_the_window_grow_and_the_buffer_by_as_much_as_it_reaches() {
+    fn what_lies_beyond_a_hole_takes_of_what_the_buffer_is_worth() {
         let mut buffer = Buffer::new(&Config::default().rules());
-        let mss = 1448;
-        buffer.handle_beyond(1448, mss);
-        assert_eq!(buffer.window, 64_240, "the buffer is worth no more");
-        for come in 2..100 {
-            buffer.handle_beyond(1448, come * mss);
+        let window = buffer.announce(1, 0);
+        assert_eq!(window, 64_240, "44 segments of 1,460 bytes");
+        for come in 1..=10 {
+            assert!(!buffer.handle_beyond(1448, come * MSS), "what is free is less");
         }
-        // Twice what is taken for a round trip's at first, and what had come before the last one, less what
-        // the last one itself takes: 2,304 bytes, of which five eighths are worth a window; rounded down.
-        let expected = 2 * FIRST_ROUND + 98 * mss - 1440;
-        assert!((expected - 2..=expected).contains(&buffer.window), "{} of {expected}", buffer.window);
+        let tuning = buffer.tuning.as_ref().unwrap();
+        assert_eq!((tuning.held, tuning.buffer), (10 * 2304, 131_072));
+        // It has been offered, so it stays.
+        assert_eq!(buffer.announce(1, 0), window);
+        // Later on only what is free is offered: half of what the ten have left, which no full segment has come to
+        // judge by.
+        assert_eq!(buffer.announce(1 + 20 * MSS, 0), (131_072 - 23_040) / 2);
+    }
+
+    #[test]
+    fn the_buffer_grows_by_as_much_as_what_lies_beyond_a_hole_reaches() {
+        let mut buffer = Buffer::new(&Config::default().rules());
+        for come in 1..=100 {
+            buffer.handle_beyond(1448, come * MSS);
+        }
+        // Twice what is taken for a round trip's, and what lies beyond, at 512 of 1,024.
+        assert_eq!(buffer.tuning.unwrap().buffer, 2 * (2 * FIRST_ROUND + 100 * MSS));
+    }
+
+    #[test]
+    fn what_a_hole_had_held_back_counts_to_the_round_trip_after_it() {
+        let mut tuning = Buffer::new(&Config::default().rules()).tuning.unwrap();
+        let at = |ms: u64| Time::from_nanos(ms * NANOS_PER_MS);
+        tuning.rtt = 50 * NANOS_PER_MS;
+        tuning.measure(at(60), 31 * MSS, 0);
+        assert_eq!((tuning.round, tuning.copied), (FIRST_ROUND, 30 * MSS), "less was read than was waiting");
+        tuning.measure(at(120), MSS, 0);
+        assert_eq!((tuning.round, tuning.copied), (31 * MSS, 0));
+    }
+
+    #[test]
+    fn a_round_trip_is_told_by_the_first_segment_with_its_timestamp_if_it_is_full() {
+        let mut tuning = Buffer::new(&Config::default().rules()).tuning.unwrap();
+        let at = |ms: u64| Time::from_nanos(ms * NANOS_PER_MS);
+        tuning.sample(at(60), at(0), false);
+        tuning.sample(at(61), at(0), true);
+        assert_eq!(tuning.rtt, 0);
+        tuning.sample(at(120), at(60), true);
+        assert_eq!(tuning.rtt, 60 * NANOS_PER_MS);
     }
 }
