@@ -26,6 +26,9 @@ impl Sender {
         if segment.ack > self.nxt || segment.ack < self.una {
             return;
         }
+        if let Some(space) = &mut self.space {
+            space.note_segment();
+        }
         let edge = segment.ack + u64::from(segment.window);
         let is_pure = segment.len == 0 && edge <= self.edge && segment.ack == self.una && segment.sacks.is_empty();
         self.edge = self.edge.max(edge);
@@ -35,9 +38,6 @@ impl Sender {
                 self.settle_probe(segment.ack, 0, is_pure);
             }
             return;
-        }
-        if let Some(space) = &mut self.space {
-            space.note_ack();
         }
         let lost_before = self.flight.lost();
         let before = self.before();

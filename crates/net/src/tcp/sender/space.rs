@@ -21,7 +21,7 @@ pub(super) struct Space {
     for_a_segment: u64,
     /// Bytes of memory (`sk_sndbuf`).
     size: u64,
-    /// Something was acknowledged since it was last looked at.
+    /// Something came from the other end since it was last looked at.
     heard: bool,
 }
 
@@ -33,7 +33,7 @@ impl Space {
         Space { for_a_segment, size: for_a_segment * LEAST.max(window.into()), heard: false }
     }
 
-    pub(super) fn note_ack(&mut self) {
+    pub(super) fn note_segment(&mut self) {
         self.heard = true;
     }
 }
