@@ -1,9 +1,10 @@
 //! Fetches some bytes over a network and says what the links saw: `transfer 10/1mbit,100ms 100000`.
-//! With `enter` before these it gets by without being root, where the system allows that.
+//! With `enter` before these it gets by without being root, where the system allows that. With `4` behind
+//! them the connection behaves like four, with `4 machine-wide` by CUBIC's beta.
 
-use loadstone_bed::{Bed, Host, LinkReport};
+use loadstone_bed::{BackOff, Bed, Host, LinkReport, Settings, Tcp};
 use loadstone_net::Network;
-use loadstone_units::Seed;
+use loadstone_units::{Bounded, Seed};
 use std::error::Error;
 use std::io::{self, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -26,8 +27,15 @@ fn say() -> Result<(), Box<dyn Error>> {
         arguments.remove(0);
         loadstone_bed::enter()?;
     }
-    let [network, bytes] = &arguments[..] else { return Err("usage: transfer [enter] NETWORK BYTES".into()) };
-    let report = transfer(network.parse()?, bytes.parse()?)?;
+    let (settings, rest) = match &arguments[..] {
+        [rest @ .., flows, wide] if wide == "machine-wide" => (like(flows, BackOff::MachineWide)?, rest),
+        [rest @ .., flows] if rest.len() == 2 => (like(flows, BackOff::Own)?, rest),
+        rest => (Settings::default(), rest),
+    };
+    let [network, bytes] = rest else {
+        return Err("usage: transfer [enter] NETWORK BYTES [FLOWS [machine-wide]]".into());
+    };
+    let report = transfer(network.parse()?, bytes.parse()?, &settings)?;
     let began = report.first_syn.ok_or("nothing was sent")?;
     let ended = report.down.last_data.ok_or("nothing has arrived")?;
     println!("{:.3} ms, {:?}", ended.as_ms() - began.as_ms(), report.down.counts);
@@ -41,8 +49,15 @@ fn say() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn transfer(network: Network, bytes: usize) -> Result<LinkReport, Box<dyn Error>> {
+/// Settings of a server whose connections behave like so many.
+fn like(flows: &str, back_off: BackOff) -> Result<Settings, Box<dyn Error>> {
+    let server = Tcp { flows: Some(Bounded::new(flows.parse()?)?), ..Tcp::default() };
+    Ok(Settings { server, back_off, ..Settings::default() })
+}
+
+fn transfer(network: Network, bytes: usize, settings: &Settings) -> Result<LinkReport, Box<dyn Error>> {
     let bed = Bed::new(1)?;
+    bed.configure(settings)?;
     let server = (bed.address(0), 80);
     let listener = bed.on(Host::Server(0), || TcpListener::bind(server))?;
     let serving = bed.spawn(Host::Server(0), move || listener.accept()?.0.write_all(&vec![0; bytes]));

@@ -4,6 +4,7 @@
 
 #![cfg(target_os = "linux")]
 
+mod flows;
 mod kernel;
 mod links;
 mod loads;

@@ -19,8 +19,14 @@ fn transfer() -> PathBuf {
 }
 
 /// A transfer that is half done and takes 0.8 s more, with what it prints.
-fn half_done() -> (Child, BufReader<impl Read>) {
-    let mut child = Command::new(transfer()).args(["100mbit,20ms", "20000000"]).stdout(Stdio::piped()).spawn().unwrap();
+fn half_done() -> (Child, BufReader<impl Read + use<>>) {
+    half_done_like(&[])
+}
+
+/// The same with connections that behave like several, as the example reads it.
+pub(crate) fn half_done_like(flows: &[&str]) -> (Child, BufReader<impl Read + use<>>) {
+    let arguments = ["100mbit,20ms", "20000000"].iter().chain(flows);
+    let mut child = Command::new(transfer()).args(arguments).stdout(Stdio::piped()).spawn().unwrap();
     let mut output = BufReader::new(child.stdout.take().unwrap());
     let mut line = String::new();
     output.read_line(&mut line).unwrap();
