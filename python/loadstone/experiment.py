@@ -153,7 +153,10 @@ def execute_live(
     stopper = Stopper()
     with ThreadPoolExecutor(threads or 1) as pool:
         try:
-            waiting = [pool.submit(run_live, scenario, seed, stopper, machine_wide_beta=machine_wide_beta) for scenario, seed in jobs]
+            waiting = [
+                pool.submit(run_live, scenario, seed, stopper, machine_wide_beta=machine_wide_beta)
+                for scenario, seed in jobs
+            ]
             for run in waiting:
                 # Ctrl-C may be taken by another thread, and does not end a wait of this one.
                 while not run.done():

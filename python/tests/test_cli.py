@@ -442,3 +442,18 @@ def test_the_scenarios_that_are_shipped_run(loadstone: Command, path: Path) -> N
     result = loadstone("load", "--scenario", str(path), "--json")
     assert result.code == 0
     assert all(run["completed"] for run in result.document["runs"])
+
+
+def test_flows_are_the_client_s_too_unless_it_has_its_own(loadstone: Command, small: str) -> None:
+    def flows(*given: str) -> list[int | None]:
+        variant = loadstone("load", small, "--json", *given).document["variant"]
+        return [variant[side]["flows"] for side in ("tcp", "client_tcp")]
+
+    assert flows() == [None, None]
+    assert flows("--flows", "4") == [4, 4]
+    assert flows("--flows", "4", "--client-flows", "1") == [4, 1]
+
+
+def test_what_is_about_this_machine_s_tcp_is_refused_without_it(loadstone: Command, small: str) -> None:
+    result = loadstone("load", small, "--flows", "4", "--machine-wide-beta")
+    assert result.code == 2 and "give it with --live" in result.err
