@@ -82,7 +82,7 @@ def page(page: str, as_json: bool) -> None:
 @click.option(
     "--machine-wide-beta",
     is_flag=True,
-    help="With --live and --flows: change CUBIC's beta for the whole machine meanwhile, where BPF is not allowed.",
+    help="With --live and --flows, where BPF is not allowed: change CUBIC's beta for the whole machine.",
 )
 @click.option(
     "--scenario",
