@@ -7,6 +7,7 @@
 //! left when the process ends, however it ends.
 //!
 //! [`run`] carries out a scenario there, with the programs and sessions of the simulator on real sockets.
+//! [`Lone`] is a single such host, whose packets are in the caller's hands.
 //!
 //! Read first: [`run`], [`Bed`], [`LinkReport`]. [`access`] says whether a bed can be made
 //! here, and if not what to do.
@@ -64,6 +65,8 @@ mod kernel;
 #[cfg(target_os = "linux")]
 mod lateness;
 #[cfg(target_os = "linux")]
+mod lone;
+#[cfg(target_os = "linux")]
 mod netlink;
 #[cfg(target_os = "linux")]
 mod pump;
@@ -84,6 +87,7 @@ pub use self::{
     error::BedError,
     host::Host,
     lateness::Lateness,
+    lone::Lone,
     report::{Cause, Connection, ConnectionReport, Event, Fate, LinkReport, Lost, Passage, Priority, Resent},
     run::{RunError, run},
     settings::{AfterIdle, BackOff, Settings, Tcp},
