@@ -142,7 +142,11 @@ impl Endpoint {
         }
         if self.timers.take_expired(Timer::Handshake, now) {
             if self.sender.backoffs() < self.rules.constants.syn_retries {
-                self.sender.back_off();
+                // Those that come at equal distances are no retries (`tcp_write_timeout`).
+                let is_even = self.state == State::SynSent && self.handshakes_sent <= self.rules.constants.even_syns;
+                if !is_even {
+                    self.sender.back_off();
+                }
                 self.handshake_due = true;
             } else {
                 self.give_up();

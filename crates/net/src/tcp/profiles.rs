@@ -48,6 +48,7 @@ const TEXTBOOK: Rules = Rules {
         flows: 1,
         notsent_lowat: 16 * 1024,
         // Linux's tcp_syn_retries and tcp_retries2: the RFCs give times only.
+        even_syns: 0,
         syn_retries: 6,
         retries: 15,
     },
@@ -87,6 +88,8 @@ const LINUX_6: Rules = Rules {
         // Measured over the kernel, on an otherwise idle virtual machine: 0.14-0.21 ms for a browser's
         // request, 0.28-0.36 ms for a server's response.
         reaction: Duration::from_micros(200),
+        // Since 6.5.
+        even_syns: 4,
         ..TEXTBOOK.constants
     },
     detection: Detection::Time,
@@ -117,6 +120,7 @@ const LINUX_3_7: Rules = Rules {
         first_buffer: 87_380,
         // tcp_adv_win_scale 1: half of the buffer.
         worth: [512; 2],
+        even_syns: 0,
         ..LINUX_6.constants
     },
     detection: Detection::Forward,

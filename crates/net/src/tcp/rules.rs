@@ -116,7 +116,9 @@ pub(super) struct Constants {
     pub(super) flows: u32,
     /// What may be written beyond what has been sent, in bytes.
     pub(super) notsent_lowat: u64,
-    /// How often a SYN is sent again before the connection is given up.
+    /// How often a SYN is sent again before its timeout begins to double (`tcp_syn_linear_timeouts`).
+    pub(super) even_syns: u32,
+    /// How often a SYN is sent again after that before the connection is given up.
     pub(super) syn_retries: u32,
     /// How often in a row the timer may expire before the connection is given up.
     pub(super) retries: u32,
