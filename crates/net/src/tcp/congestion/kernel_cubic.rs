@@ -134,9 +134,10 @@ impl Cubic {
     /// Not slower than Reno would be (RFC 9438, section 4.3).
     fn be_friendly(&mut self, cwnd: u32) {
         let each = ((u64::from(cwnd) * FRIENDLINESS) >> 3) as u32;
-        if let Some(more) = self.acked.checked_div(each) {
+        // Only what goes beyond it makes a segment.
+        if let Some(more) = self.acked.saturating_sub(1).checked_div(each) {
             self.reno += more;
-            self.acked %= each;
+            self.acked -= more * each;
         }
         if self.reno > cwnd {
             self.per = self.per.min(cwnd / (self.reno - cwnd));
@@ -257,6 +258,16 @@ mod tests {
         window.ssthresh = cubic.ssthresh(&window, 1000);
         window.cwnd = window.ssthresh;
         (cubic, window)
+    }
+
+    #[test]
+    fn renos_window_grows_when_more_is_acknowledged_than_a_segment_of_growth_takes() {
+        // 15 / 8 of the window: 18 for one of 10.
+        for (acked, reno, left) in [(18, 10, 18), (19, 11, 1), (36, 11, 18), (37, 12, 1)] {
+            let mut cubic = Cubic { acked, reno: 10, ..Cubic::new(false) };
+            cubic.be_friendly(10);
+            assert_eq!((cubic.reno, cubic.acked), (reno, left), "{acked}");
+        }
     }
 
     #[test]
