@@ -257,7 +257,7 @@ impl Endpoint {
         matches!(self.state, State::Established | State::CloseWait)
     }
 
-    /// Takes the bytes that have arrived in order: how many there are.
+    /// Takes the bytes that have arrived in order: how many there are. That may call for an acknowledgement.
     pub fn read(&mut self) -> u64 {
         self.receiver.read()
     }

@@ -187,6 +187,9 @@ impl Receiver {
 
     /// Takes the bytes that are there in order.
     pub(super) fn read(&mut self) -> u64 {
+        if self.unread > 0 && self.ack == Ack::Delayed && self.patience.handle_read() {
+            self.ack = Ack::Now;
+        }
         std::mem::take(&mut self.unread)
     }
 

@@ -20,6 +20,8 @@ pub(super) struct Patience {
     segments: u32,
     /// Acknowledgements that still go out at once (`icsk_ack.quick`).
     quick: u32,
+    /// Segments among them that are not full, so that their sender has no more for now (`ICSK_ACK_PUSHED`).
+    short: u32,
     /// Both ends talk in turn: an acknowledgement waits for the reply (`pingpong`).
     in_turn: bool,
     /// The size of the segments that come (`icsk_ack.rcv_mss`).
@@ -39,6 +41,7 @@ impl Patience {
             unanswered: 0,
             segments: 0,
             quick: 0,
+            short: 0,
             in_turn: false,
             mss: if rules.quick_acks { FIRST_MSS } else { rules.constants.mss },
             last: None,
@@ -60,6 +63,7 @@ impl Patience {
         if !self.is_quick {
             return self.segments >= 2;
         }
+        self.short += u32::from(len < self.mss);
         self.mss = self.mss.max(len.min(1448));
         self.estimate(now, window, rtt);
         if grew {
@@ -116,6 +120,12 @@ impl Patience {
         }
     }
 
+    /// The program has taken all that has come. Gives whether to acknowledge at once what an acknowledgement
+    /// waits for (`tcp_cleanup_rbuf`).
+    pub(super) fn handle_read(&self) -> bool {
+        self.short > u32::from(self.in_turn)
+    }
+
     /// How long an acknowledgement may wait, in ns, where the smoothed round trip is `rtt` ns (0: not
     /// known): no longer than that, nor than 200 ms (`tcp_send_delayed_ack`).
     pub(super) fn delay(&self, rtt: u64) -> u64 {
@@ -140,7 +150,7 @@ impl Patience {
 
     /// An acknowledgement goes out; `owed` if one was owed.
     pub(super) fn handle_answer(&mut self, owed: bool) {
-        (self.unanswered, self.segments) = (0, 0);
+        (self.unanswered, self.segments, self.short) = (0, 0, 0);
         if self.quick > 0 && owed {
             self.quick -= 1;
             if self.quick == 0 {

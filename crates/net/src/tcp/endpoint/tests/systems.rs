@@ -252,9 +252,9 @@ fn a_window_that_is_not_used_does_not_grow_beyond_twice_what_was() {
 fn linux_6_waits_with_an_acknowledgement_for_a_round_trip_at_most_however_far_apart_segments_come() {
     let mut pair = Pair::new(system(Profile::Linux6), |_, _, _| false);
     pair.run_until(at(150));
-    // Small segments 150 ms apart, of which none is answered: the delay doubles each time that it was of no use.
+    // Full segments 150 ms apart, of which none is answered: the delay doubles each time that it was of no use.
     for n in 1..40 {
-        pair.ends[B].write(100);
+        pair.ends[B].write(MSS);
         pair.flush();
         pair.run_until(at(150 + 150 * n));
     }
