@@ -237,6 +237,8 @@ impl Sender {
 
     /// Lets the window grow by what has been delivered.
     fn grow(&mut self, now: Time, news: &News) {
+        // Whether or not it grows, it is not unused as long as something is acknowledged (`tcp_cong_avoid`).
+        self.usage.full = now;
         if !self.is_limited() {
             return;
         }

@@ -151,6 +151,7 @@ impl Sender {
         self.controller.on_timeout(Sample { now, rtt: 0, una, nxt });
         self.window.cwnd = self.flight.on_their_way() + 1;
         self.window.count = 0;
+        self.usage.full = now;
         self.phase = Phase::Loss;
         (self.high, self.high_rxt) = (self.nxt, self.una);
         self.frto = self.rules.frto && (!was_repairing || self.timeouts > 0);
