@@ -319,6 +319,8 @@ impl Sender {
     /// the repair when all is acknowledged.
     fn handle_loss(&mut self, segment: &Segment, news: &News) {
         let recovered = self.una >= self.high;
+        // New data goes first only where this acknowledgement asks for it (`REXMIT_NEW`).
+        self.new_first = false;
         if self.rules.undo && news.advanced && self.undo.may_undo(segment) {
             return self.end_spurious_loss();
         }
