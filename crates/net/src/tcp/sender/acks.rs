@@ -10,6 +10,7 @@
 //!    └─────────────── Loss <─────── the retransmission timer expires, from anywhere
 //! ```
 
+use super::alarms::SLACK;
 use super::{Alarm, Phase, Sender};
 use crate::tcp::congestion::{Acked, Sample};
 use crate::tcp::flight::News;
@@ -158,8 +159,7 @@ impl Sender {
                 let (again, wait) = self.rack.detect(now, &mut self.flight, recovering, &self.rtt);
                 news.lost_again |= again;
                 if let Some(wait) = wait {
-                    let wait = (wait + self.rules.timer_tick.map_or(0, |tick| 2 * tick)).min(self.timeout());
-                    self.set_alarm(Alarm::Reorder, now, wait);
+                    self.set_alarm(Alarm::Reorder, now, (wait + SLACK).min(self.timeout()));
                 }
             }
         }

@@ -6,8 +6,9 @@ use crate::tcp::congestion::Sample;
 use crate::tcp::rules::Detection;
 use loadstone_units::Time;
 
-/// The least that a probe waits beyond two round trips, in ns: two ticks of 4 ms (`TCP_TIMEOUT_MIN`).
-const PROBE_SLACK: u64 = 8_000_000;
+/// What a probe waits beyond two round trips at least, and the reordering timer beyond its window, in ns
+/// (`TCP_TIMEOUT_MIN_US`; two ticks before 6.7).
+pub(super) const SLACK: u64 = 2_000_000;
 
 /// What the timer is set for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -86,7 +87,7 @@ impl Sender {
         let wait = match smoothed {
             0 => self.timeout(),
             _ if self.flight.len() == 1 => 2 * smoothed + self.rules.constants.rto_min.as_nanos() as u64,
-            _ => 2 * smoothed + PROBE_SLACK,
+            _ => 2 * smoothed + SLACK,
         };
         let left = if anew { self.timeout() } else { self.time_left(now) };
         self.set_alarm(Alarm::Probe, now, wait.min(left));
