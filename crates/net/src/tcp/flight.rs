@@ -174,7 +174,15 @@ impl Flight {
     pub(super) fn resend(&mut self, place: usize, now: Time, stamp: Stamp) -> Sent {
         let sent = &mut self.sent[place];
         self.again += u32::from(!sent.again);
-        (sent.again, sent.repeated, sent.at, sent.stamp) = (true, true, now, stamp);
+        sent.again = true;
+        self.probe(place, now, stamp)
+    }
+
+    /// The segment at `place` is sent again, though it does not count as lost: no more are on their way for
+    /// that.
+    pub(super) fn probe(&mut self, place: usize, now: Time, stamp: Stamp) -> Sent {
+        let sent = &mut self.sent[place];
+        (sent.repeated, sent.at, sent.stamp) = (true, now, stamp);
         *sent
     }
 

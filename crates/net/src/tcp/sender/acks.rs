@@ -55,7 +55,7 @@ impl Sender {
         if self.settle_probe(segment.ack, segment.duplicate, is_pure) {
             self.reduce_for_a_probe();
         }
-        let is_dubious = self.phase != Phase::Open || news.sacked || segment.duplicate > 0 || !self.flight.is_clean();
+        let is_dubious = self.phase != Phase::Open || news.sacked || segment.duplicate > 0 || !news.advanced;
         if is_dubious {
             self.judge(now, segment, &mut news);
         }
@@ -189,7 +189,7 @@ impl Sender {
 
     /// RFC 6675, section 5, step (4), and RFC 6937.
     pub(super) fn enter_recovery(&mut self) {
-        self.undo.begin(self.una, self.flight.again(), &self.window);
+        self.undo.begin(self.una, self.repeats(), &self.window);
         self.begin_reduction();
         self.phase = Phase::Recovery;
         (self.high_rxt, self.rescued) = (self.una, false);

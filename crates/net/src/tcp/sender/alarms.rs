@@ -98,12 +98,28 @@ impl Sender {
         let last = (self.flight.len() as usize).checked_sub(1)?;
         let new = self.send_new(now);
         let again = new.is_none();
-        let sent = new.unwrap_or_else(|| self.resend(now, last));
+        let sent = new.unwrap_or_else(|| self.repeat(now, last));
         self.probe = Some(Probe { end: self.nxt, again });
         // The retransmission timer takes over, and begins anew.
         self.set_alarm(Alarm::Retransmit, now, self.timeout());
         self.usage.sent = false;
         Some(sent)
+    }
+
+    /// Sends the segment at `place` again, which is no repair: neither what is on its way nor what may be undone
+    /// knows of it (`__tcp_retransmit_skb`).
+    fn repeat(&mut self, now: Time, place: usize) -> Transmission {
+        self.retransmissions += 1;
+        let again = self.flight.get(place);
+        let stamp = self.stamp(now, again.end - again.start - u64::from(again.fin));
+        let sent = self.flight.probe(place, now, stamp);
+        self.last_sent = now;
+        Transmission { range: sent.start..sent.end, fin: sent.fin }
+    }
+
+    /// Segments on their way that were there already, a probe among them (`tcp_init_undo`).
+    pub(super) fn repeats(&self) -> u32 {
+        self.flight.again() + u32::from(self.probe.is_some_and(|probe| probe.again))
     }
 
     /// RFC 8985, section 7.4.2: what an acknowledgement says of the probe. Gives whether the window is
@@ -145,7 +161,7 @@ impl Sender {
         }
         // RFC 5681, section 3.1: once for each loss of data.
         if self.phase <= Phase::Disorder || self.una >= self.high || (self.phase == Phase::Loss && self.timeouts == 0) {
-            self.undo.begin(self.una, self.flight.again(), &self.window);
+            self.undo.begin(self.una, self.repeats(), &self.window);
             self.window.ssthresh = self.reduced(self.flight_size().min(self.window.cwnd));
         }
         let (una, nxt) = (self.una, self.nxt);
