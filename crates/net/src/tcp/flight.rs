@@ -57,6 +57,8 @@ pub(super) struct News {
     pub(super) again: bool,
     /// Something that was sent again counts as lost again.
     pub(super) lost_again: bool,
+    /// Something may be late or lost, and a timer was set to find out.
+    pub(super) waits: bool,
     /// When the first and the last were sent of those that are newly acknowledged in order and were
     /// sent only once.
     pub(super) acked: Option<(Time, Time)>,

@@ -59,7 +59,7 @@ impl Sender {
         if is_dubious {
             self.judge(now, segment, &mut news);
         }
-        if news.advanced || self.is_overtaken(&news) {
+        if (news.advanced || self.is_overtaken(&news)) && !news.waits {
             self.restart_timer(now);
         }
         let lost = self.flight.lost() > lost_before;
@@ -106,8 +106,7 @@ impl Sender {
     fn restart_timer(&mut self, now: Time) {
         if self.probe_may_be_set() {
             self.set_probe_alarm(now, true);
-        } else if !(self.alarm.0 == Alarm::Reorder && self.alarm.1 < Time::NEVER) || self.flight.is_empty() {
-            self.alarm.0 = Alarm::Retransmit;
+        } else {
             self.rearm(now);
         }
     }
@@ -160,6 +159,7 @@ impl Sender {
                 news.lost_again |= again;
                 if let Some(wait) = wait {
                     self.set_alarm(Alarm::Reorder, now, (wait + SLACK).min(self.timeout()));
+                    news.waits = true;
                 }
             }
         }

@@ -139,15 +139,13 @@ impl Sender {
 
     fn handle_reordering_timeout(&mut self, now: Time) {
         let before = self.flight.on_their_way();
-        let (_, wait) = self.rack.mark(now, &mut self.flight, self.phase >= Phase::Recovery, &self.rtt);
+        self.rack.mark(now, &mut self.flight, self.phase >= Phase::Recovery, &self.rtt);
         if self.flight.on_their_way() < before && self.phase != Phase::Recovery {
             self.enter_recovery();
             self.shrink(1, false);
         }
-        match wait {
-            Some(wait) => self.set_alarm(Alarm::Reorder, now, wait),
-            None => self.rearm(now),
-        }
+        // Whatever is still to be found out waits for an acknowledgement (`tcp_rack_reo_timeout`).
+        self.set_alarm(Alarm::Retransmit, now, self.time_left(now));
     }
 
     /// RFC 6298, section 5; what counts as lost then: RFC 6675, section 5.1, or RFC 8985, section 6.3.
@@ -205,6 +203,31 @@ mod tests {
         let segment = Segment { seq, ack, len, window, flags, timestamp: now, echo, sacks, duplicate };
         sender.handle_ack(now, &segment);
         while sender.poll(now, 0).is_some() {}
+    }
+
+    #[test]
+    fn when_nothing_may_be_late_any_more_the_timeout_counts_from_what_was_sent_first() {
+        // After the reordering timer has expired in vain, and after an acknowledgement that does without it.
+        for expires in [true, false] {
+            let config = Config::default();
+            let mut sender = Sender::new(&config, config.rules());
+            sender.edge = 1_000_000;
+            sender.write(10 * MSS);
+            while sender.poll(at(100), 0).is_some() {}
+            sender.phase = Phase::Recovery;
+            sender.high = sender.nxt;
+            sender.set_alarm(Alarm::Reorder, at(140), 10_000_000);
+            if expires {
+                let deadline = sender.deadline();
+                sender.handle_timeout(deadline);
+            } else {
+                acknowledge(&mut sender, at(140), 1 + MSS, 0..0, at(100));
+            }
+            // A second before the first round trip is known, 40 + 200 ms after it; and what the timer's ticks take.
+            let due = 100 + if expires { 1000 } else { 240 };
+            let late = sender.deadline().nanos_since(at(due)) / 1_000_000;
+            assert_eq!((sender.alarm.0, late < 32), (Alarm::Retransmit, true), "{:?}", sender.deadline());
+        }
     }
 
     #[test]
