@@ -68,6 +68,8 @@ pub(super) struct News {
     pub(super) latest: [Option<Sent>; 2],
     /// The first number of what was sent once and has arrived after something sent later.
     pub(super) reordered_from: Option<u64>,
+    /// Where the highest begins that is SACKed; what is acknowledged if nothing is.
+    pub(super) forward: u64,
 }
 
 impl Sent {
@@ -99,8 +101,9 @@ pub(super) struct Flight {
     again: u32,
     /// Transmissions that ever counted as lost.
     losses: u64,
-    /// The number after the highest that was ever SACKed.
+    /// The number after the highest that was ever SACKed, and that one's first.
     highest: u64,
+    top: u64,
     /// The SACK blocks of the last acknowledgement, whose segments are marked.
     known: [Range<u64>; 3],
     /// What lies below has been judged by what is SACKed above it.
@@ -285,14 +288,20 @@ impl Flight {
     pub(super) fn handle_ack(&mut self, segment: &Segment, high: u64) -> News {
         let mut news = News::default();
         let una = self.first().map_or(segment.ack, |sent| sent.start);
+        let overtaken = if self.sacked > 0 { self.top } else { una };
         self.note_sacks(segment, high, &mut news);
         while let Some(sent) = self.sent.front().copied().filter(|sent| sent.end <= segment.ack) {
             self.sent.pop_front();
             self.hint = self.hint.saturating_sub(1);
             self.merged -= u32::from(self.first().is_some_and(|next| sent.merges_with(next)));
             self.retire(sent, high, &mut news);
+            // A hole is filled by what was sent once: it was late.
+            if !sent.sacked && !sent.repeated && sent.start < overtaken {
+                news.reordered_from = Some(news.reordered_from.map_or(sent.start, |from| from.min(sent.start)));
+            }
         }
         news.advanced = segment.ack > una;
+        news.forward = if self.sacked > 0 { self.top } else { segment.ack };
         news
     }
 
@@ -361,7 +370,9 @@ impl Flight {
             }
             sent.sacked = true;
             self.sacked += 1;
-            self.highest = self.highest.max(sent.end);
+            if sent.end > self.highest {
+                (self.highest, self.top) = (sent.end, sent.start);
+            }
             news.sacked = true;
             news.deliver(*sent);
             self.merge(place);

@@ -6,6 +6,7 @@
 
 use super::flight::{Flight, News, Sent};
 use super::rtt::Rtt;
+use super::segment::Segment;
 use loadstone_units::Time;
 
 /// RFC 8985, section 4: as many SACKed segments as three duplicate acknowledgements.
@@ -34,21 +35,23 @@ impl Rack {
     }
 
     /// RFC 8985, section 6.2, steps 1 to 3.
-    pub(super) fn handle_news(&mut self, now: Time, news: &News, rtt: &Rtt, highest: u64, mss: u32) {
+    pub(super) fn handle_news(&mut self, now: Time, news: &News, rtt: &Rtt, ack: &Segment, mss: u32) {
         if let Some(from) = news.reordered_from {
-            let by = highest.saturating_sub(from).div_ceil(u64::from(mss)) as u32;
+            let by = news.forward.saturating_sub(from).div_ceil(u64::from(mss)) as u32;
             self.reordering = self.reordering.max(by.min(MOST_REORDERING));
             self.reordered = true;
         }
         for sent in news.latest.iter().flatten() {
-            self.advance(now, sent, rtt.least());
+            self.advance(now, sent, rtt.least(), ack);
         }
     }
 
-    fn advance(&mut self, now: Time, sent: &Sent, least: u64) {
+    fn advance(&mut self, now: Time, sent: &Sent, least: u64, ack: &Segment) {
         let took = now.nanos_since(sent.at);
         // > If the RACK.segment.rtt is less than RACK.min_RTT, the ACK is likely for the original.
-        if took < least && sent.repeated {
+        // What is acknowledged in order tells by its timestamp, too (`tcp_skb_spurious_retrans`).
+        let is_original = took < least || (!sent.sacked && ack.answers_before(sent.at));
+        if is_original && sent.repeated {
             return;
         }
         (self.advanced, self.rtt) = (true, took);

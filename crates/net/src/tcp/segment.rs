@@ -4,6 +4,8 @@ use crate::Packet;
 use loadstone_units::Time;
 use std::ops::Range;
 
+const NANOS_PER_MS: u64 = 1_000_000;
+
 /// A segment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Segment {
@@ -79,6 +81,12 @@ impl Segment {
     /// The number after the last that this segment takes; SYN and FIN take one each.
     pub fn end(&self) -> u64 {
         self.seq + u64::from(self.len) + u64::from(self.flags.syn) + u64::from(self.flags.fin)
+    }
+
+    /// Whether it answers something that was sent before `sent`, as far as timestamps of a millisecond tell.
+    pub(super) fn answers_before(&self, sent: Time) -> bool {
+        let ms = |time: Time| time.as_nanos() / NANOS_PER_MS;
+        self.echo != Time::NEVER && ms(self.echo) < ms(sent)
     }
 }
 

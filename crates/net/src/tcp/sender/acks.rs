@@ -50,8 +50,9 @@ impl Sender {
         if segment.duplicate > 0 {
             self.undo.note_duplicate(segment.duplicate);
         }
+        // Before the round trip is measured: what is judged by the least must not be it (`tcp_clean_rtx_queue`).
+        self.rack.handle_news(now, &news, &self.rtt, segment, self.rules.constants.mss);
         let rtt = self.sample(now, segment, &news);
-        self.rack.handle_news(now, &news, &self.rtt, self.flight.highest(), self.rules.constants.mss);
         if self.settle_probe(segment.ack, segment.duplicate, is_pure) {
             self.reduce_for_a_probe();
         }

@@ -193,15 +193,18 @@ mod tests {
     }
 
     /// Acknowledges up to `ack`, and from there on `sacked`, what was sent at `echo`.
-    fn acknowledge(sender: &mut Sender, now: Time, ack: u64, sacked: std::ops::Range<u64>, echo: Time) {
+    fn acknowledgement(now: Time, ack: u64, sacked: std::ops::Range<u64>, echo: Time) -> Segment {
         let mut sacks = Sacks::default();
         if !sacked.is_empty() {
             sacks.push(ack, sacked);
         }
         let flags = Flags { ack: true, ..Flags::default() };
         let (seq, len, window, duplicate) = (1, 0, 1_000_000, 0);
-        let segment = Segment { seq, ack, len, window, flags, timestamp: now, echo, sacks, duplicate };
-        sender.handle_ack(now, &segment);
+        Segment { seq, ack, len, window, flags, timestamp: now, echo, sacks, duplicate }
+    }
+
+    fn acknowledge(sender: &mut Sender, now: Time, ack: u64, sacked: std::ops::Range<u64>, echo: Time) {
+        sender.handle_ack(now, &acknowledgement(now, ack, sacked, echo));
         while sender.poll(now, 0).is_some() {}
     }
 
@@ -249,8 +252,8 @@ mod tests {
         let next = first.plus_nanos(100_000_000);
         acknowledge(&mut sender, next, 1 + MSS, 0..0, first);
         assert_eq!((sender.phase, sender.last_sent), (Phase::Loss, next));
-        let news = News { reordered_from: Some(1), ..News::default() };
-        sender.rack.handle_news(next, &news, &sender.rtt, 1 + 4 * MSS, MSS as u32);
+        let news = News { reordered_from: Some(1), forward: 1 + 4 * MSS, ..News::default() };
+        sender.rack.handle_news(next, &news, &sender.rtt, &acknowledgement(next, 1, 0..0, first), MSS as u32);
         let then = next.plus_nanos(100_000_000);
         acknowledge(&mut sender, then, 1 + MSS, 1 + 2 * MSS..1 + 3 * MSS, next);
         assert_eq!((sender.phase, sender.alarm.0), (Phase::Loss, Alarm::Reorder));

@@ -4,8 +4,6 @@ use crate::tcp::congestion::Window;
 use crate::tcp::segment::Segment;
 use loadstone_units::Time;
 
-const NANOS_PER_MS: u64 = 1_000_000;
-
 /// What is needed to take a reduction of the window back (Linux: `undo_marker` and its like).
 #[derive(Debug, Default)]
 pub(super) struct Undo {
@@ -59,11 +57,9 @@ impl Undo {
         self.was_all_needless() || (self.marker.is_some() && self.was_delayed(segment))
     }
 
-    /// Whether `segment` answers something sent before the first retransmission (RFC 3522, by
-    /// timestamps of a millisecond).
+    /// Whether `segment` answers something sent before the first retransmission (RFC 3522).
     pub(super) fn was_delayed(&self, segment: &Segment) -> bool {
-        let ms = |time: Time| time.as_nanos() / NANOS_PER_MS;
-        self.first_again.is_none_or(|first| segment.echo != Time::NEVER && ms(segment.echo) < ms(first))
+        self.first_again.is_none_or(|first| segment.answers_before(first))
     }
 
     /// Takes the reduction back.
