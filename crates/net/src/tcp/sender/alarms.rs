@@ -7,7 +7,7 @@ use crate::tcp::rules::Detection;
 use loadstone_units::Time;
 
 /// What a probe waits beyond two round trips at least, and the reordering timer beyond its window, in ns
-/// (`TCP_TIMEOUT_MIN_US`; two ticks before 6.7).
+/// (`TCP_TIMEOUT_MIN_US`; two ticks before 6.6).
 pub(super) const SLACK: u64 = 2_000_000;
 
 /// What the timer is set for.
