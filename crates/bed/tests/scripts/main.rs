@@ -36,9 +36,11 @@ macro_rules! scripts {
 scripts! {
     answers_in_turn
     close
+    cubic_after_loss
     delayed_acknowledgement
     first_flight_overflows
     full_last_segment
+    held_back
     holes
     late_acknowledgements
     late_or_lost
@@ -61,6 +63,7 @@ scripts! {
     real_timeout_by_new_data
     short_pause
     short_segment
+    slow_start_ends_early
     spurious_timeout_by_new_data
     spurious_timeout_by_timestamp
     timeout
