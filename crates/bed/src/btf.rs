@@ -126,7 +126,7 @@ mod tests {
     /// of words; a function `open`.
     fn written() -> Vec<u8> {
         let strings = b"\0u32\0sock\0a\0window\0open\0bits\0";
-        let types: Vec<u32> = vec![
+        let types: Vec<u32> = [
             [1, 1 << 24, 4, 32].to_vec(),
             [5, 4 << 24 | 2, 12, 10, 1, 0, 12, 1, 64].to_vec(),
             [24, 1 << 31 | 4 << 24 | 2, 8, 10, 1, 3 << 24, 12, 1, 32].to_vec(),
@@ -169,7 +169,8 @@ mod tests {
                 for name in ["sock", "a", ""] {
                     btf.number(Kind::Struct, name);
                     for number in 0..6 {
-                        (btf.member(number, name), btf.size(number));
+                        btf.member(number, name);
+                        btf.size(number);
                     }
                 }
             }

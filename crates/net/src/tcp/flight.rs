@@ -468,7 +468,7 @@ mod tests {
         assert_eq!(flight.merged(), 3);
         sacked(&mut flight, &[21..31, 41..81]);
         assert_eq!(flight.merged(), 3);
-        sacked(&mut flight, &[21..81]);
+        sacked(&mut flight, from_ref(&(21..81)));
         assert_eq!(flight.merged(), 5);
         flight.audit();
     }
