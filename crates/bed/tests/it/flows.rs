@@ -3,7 +3,7 @@
 #![allow(clippy::disallowed_methods, reason = "other processes are waited for by the clock")]
 
 use crate::processes::half_done_like;
-use crate::{PATIENCE, leave_out, turn};
+use crate::{PATIENCE, leave_out, median, turn};
 use loadstone_bed::{BackOff, Bed, BedError, RunError, Settings, Stopper, Tcp, run};
 use loadstone_net::tcp::Congestion;
 use loadstone_scenario::{Plan, Scenario};
@@ -75,7 +75,8 @@ fn several_flows_in_one_lose_as_much_less_as_they_do_in_the_simulator() {
             );
             let plan = Plan::new(&Scenario::from_json(text.as_bytes()).unwrap()).unwrap();
             let (_stopper, stop) = Stopper::new();
-            let live = run(&plan, Seed(2), BackOff::Own, &stop).unwrap().plt.as_ms();
+            // A machine that is busy with other things is late now and then.
+            let live = median((0..3).map(|_| run(&plan, Seed(2), BackOff::Own, &stop).unwrap().plt.as_ms()).collect());
             let simulated = loadstone_sim::run(&plan, Seed(2)).unwrap().plt.as_ms();
             assert!((live / simulated - 1.0).abs() < 0.05, "{cc}, {flows}: {live} ms, simulated {simulated}");
             took.push(live);
