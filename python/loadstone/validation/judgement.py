@@ -134,6 +134,7 @@ def _of_repeats(goals: Repeats, scores: Scores) -> list[Row]:
 
 def _of_chance(goals: Chance, scores: Scores) -> list[Row]:
     spreads = [abs(score.spread_deviation) for score in scores]
+    loads = [abs(error) for score in scores for error in score.load_errors]
     return [
         Row("signed_error", "median of the signed errors", signed_error(scores), Goal.WITHIN, goals.median),
         Row(
@@ -155,6 +156,12 @@ def _of_chance(goals: Chance, scores: Scores) -> list[Row]:
             Goal.AT_MOST,
             goals.spread,
         ),
+        Row(
+            "load_median",
+            "error of a single load that loses the same packets, median",
+            100 * statistics.median(loads),
+        ),
+        Row("load_p90", "the same for nine of ten loads, at most", 100 * agreement.percentile(loads, 0.9)),
     ]
 
 

@@ -50,6 +50,12 @@ class Score:
         """Give the signed distance from the range of the kernel's repeats, for a cell without loss."""
         return agreement.beyond_range(statistics.median(self.simulated_ms), self.measured_ms)
 
+    @property
+    def load_errors(self) -> list[float]:
+        """Give each load's signed error, for a cell with loss: both worlds lose the same packets, by number."""
+        pairs = zip(self.simulated_ms, self.measured_ms, strict=True)
+        return [simulated / measured - 1 for simulated, measured in pairs]
+
     def same_distribution(self, allowed_ms: float = agreement.ALLOWED_MS) -> float:
         """Give the p-value of the Kolmogorov-Smirnov test, for a cell with loss."""
         return agreement.same_distribution(self.simulated_ms, self.measured_ms, allowed_ms)
