@@ -9,6 +9,7 @@ fuzz_target!(|bytes: &[u8]| {
     let Some(packet) = Packet::read(bytes) else { return };
     assert!(packet.len as usize <= bytes.len());
     assert!(packet.payload + 40 <= packet.len);
+    let _whatever = Packet::sacks(bytes);
     // What lies behind the packet plays no part.
     assert_eq!(Packet::read(&bytes[..packet.len as usize]), Some(packet));
 });

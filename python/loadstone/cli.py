@@ -64,6 +64,7 @@ def page(page: str, as_json: bool) -> None:
         "load shop.har --network 10/1mbit,100ms,1% --runs 50 --json",
         "load synthetic:B --protocol h2 --iw 3 --waterfall",
         "load synthetic:B --cc bbr --live",
+        "load shop.har --network cable --packets packets.csv",
         "load --scenario first.toml",
     )
 )
@@ -85,6 +86,12 @@ def page(page: str, as_json: bool) -> None:
     help="With --live and --flows, where BPF is not allowed: change CUBIC's beta for the whole machine.",
 )
 @click.option(
+    "--packets",
+    metavar="FILE",
+    help="Write the packets of the load to this file, as they come to the access link: CSV, alike in both "
+    "worlds.",
+)
+@click.option(
     "--scenario",
     metavar="FILE",
     help="Take page, network and variant from this scenario file (JSON, or TOML if it ends in .toml).",
@@ -97,11 +104,13 @@ def load(
     waterfall: bool,
     live: bool,
     machine_wide_beta: bool,
+    packets: str | None,
     scenario: str | None,
     **given: Any,
 ) -> None:
     """Load PAGE on one network under one variant."""
-    from loadstone import experiment, pages, progress, report
+    from loadstone import experiment, files, pages, progress, report
+    from loadstone import packets as capture
 
     if scenario is not None:
         _refuse_beside_scenario(page, given)
@@ -116,8 +125,15 @@ def load(
         execute = partial(experiment.execute_live, machine_wide_beta=machine_wide_beta)
     elif machine_wide_beta:
         raise click.UsageError("--machine-wide-beta is about this machine's TCP: give it with --live.")
-    with progress.bar("runs") as show:
-        outcomes = execute(jobs, threads, lambda done: show(done, len(jobs)))
+    if packets is not None and len(jobs) > 1:
+        raise click.UsageError(f"--packets is of one load, and these are {len(jobs)}: add --runs 1.")
+    with files.replacement(packets) as write, progress.bar("runs") as show:
+        limit = None if packets is None else capture.LIMIT
+        outcomes = execute(jobs, threads, lambda done: show(done, len(jobs)), packets=limit)
+        table, lacks = capture.table(outcomes[0])
+        write(table)
+    if lacks:
+        _say(f"{packets}: {lacks}")
     name = page or scenario or ""
     if as_json:
         _print(report.load_document(name, cell, outcomes, with_waterfall=waterfall))
@@ -187,6 +203,32 @@ def compare(
                     write(page.render(results, read, _command(context), show))
         finally:
             _print(report.compare_document(results) if as_json else report.compare_text(results))
+
+
+@loadstone.command(epilog=_epilog("packets live.csv simulated.csv", "packets a.csv b.csv --tolerance 5"))
+@click.argument("one", metavar="FILE")
+@click.argument("other", metavar="FILE")
+@click.option(
+    "--tolerance",
+    metavar="MS",
+    type=click.FloatRange(0),
+    default=1.0,
+    help="What two times may differ by, in ms.  [default: 1]",
+)
+@click.option(
+    "--around",
+    metavar="N",
+    type=click.IntRange(0, 1000),
+    default=6,
+    help="Packets that are shown before and after.  [default: 6]",
+)
+@options.JSON
+def packets(one: str, other: str, tolerance: float, around: int, as_json: bool) -> None:
+    """Find the first packet that two loads do not have alike, in files of load --packets."""
+    from loadstone import packets as capture
+
+    comparison = capture.compare(one, other, tolerance)
+    _print(comparison.document() if as_json else comparison.text(around))
 
 
 @loadstone.command(

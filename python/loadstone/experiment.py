@@ -6,6 +6,7 @@ import tomllib
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from loadstone import files
@@ -141,11 +142,13 @@ def execute_live(
     progress: Callable[[int], None] | None = None,
     *,
     machine_wide_beta: bool = False,
+    packets: int | None = None,
 ) -> list[Outcome]:
     """Run all jobs over the kernel, `threads` of them at a time (one if it is left out), in their order.
 
     `machine_wide_beta` lets connections behave like several flows by CUBIC's beta, which is one for the
-    whole machine while they run, instead of by a congestion control of their own.
+    whole machine while they run, instead of by a congestion control of their own. With `packets` the first
+    so many of each run are captured.
     """
     if why_not := live_access():
         raise InputError(f"--live: {why_not}")
@@ -153,15 +156,13 @@ def execute_live(
     stopper = Stopper()
     with ThreadPoolExecutor(threads or 1) as pool:
         try:
-            waiting = [
-                pool.submit(run_live, scenario, seed, stopper, machine_wide_beta=machine_wide_beta)
-                for scenario, seed in jobs
-            ]
-            for run in waiting:
+            run = partial(run_live, machine_wide_beta=machine_wide_beta, packets=packets)
+            waiting = [pool.submit(run, scenario, seed, stopper) for scenario, seed in jobs]
+            for begun in waiting:
                 # Ctrl-C may be taken by another thread, and does not end a wait of this one.
-                while not run.done():
-                    wait([run], _MOMENT)
-                outcomes.append(run.result())
+                while not begun.done():
+                    wait([begun], _MOMENT)
+                outcomes.append(begun.result())
                 if progress is not None:
                     progress(len(outcomes))
         except LoadstoneError as error:
@@ -177,18 +178,19 @@ def execute(
     jobs: Sequence[tuple[Scenario, int]],
     threads: int | None,
     progress: Callable[[int], None] | None = None,
+    packets: int | None = None,
 ) -> list[Outcome]:
     """Run all jobs; the outcomes come in their order and do not depend on `threads`.
 
     Works in portions of about a fifth of a second, so that Ctrl-C is heeded between them.
-    `progress` is told how many are done.
+    `progress` is told how many are done. With `packets` the first so many of each run are captured.
     """
     outcomes: list[Outcome] = []
     portion = 2
     while len(outcomes) < len(jobs):
         begun = time.monotonic()
         try:
-            outcomes += run_many(jobs[len(outcomes) : len(outcomes) + portion], threads)
+            outcomes += run_many(jobs[len(outcomes) : len(outcomes) + portion], threads, packets)
         except LoadstoneError as error:
             raise refusal(error) from None
         if progress is not None:

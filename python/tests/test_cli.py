@@ -290,6 +290,8 @@ BAD_USAGE = {
     "compare synthetic:B --network nowhere": ["--network"],
     "compare synthetic:B --runs 0": ["--runs"],
     "page": ["PAGE"],
+    "packets nowhere.csv nowhere.csv": ["nowhere.csv", "no such file"],
+    "packets one.csv": ["FILE"],
     "race synthetic:B": ["race"],
     "--unknown": ["--unknown"],
 }
@@ -325,7 +327,7 @@ def test_a_bad_scenario_file_is_one_line_and_code_2(
     assert expected in result.err and name in result.err
 
 
-@pytest.mark.parametrize("verb", ["page", "load", "compare"])
+@pytest.mark.parametrize("verb", ["page", "load", "compare", "packets"])
 def test_help_has_examples(loadstone: Command, verb: str) -> None:
     result = loadstone(verb, "--help")
     assert result.code == 0

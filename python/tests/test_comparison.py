@@ -31,7 +31,7 @@ def compare(
     """
     outcomes = {**dict.fromkeys(REST, steady(900)), **outcomes}
 
-    def run_many(jobs: list, threads: object) -> list[Made]:
+    def run_many(jobs: list, *_: object) -> list[Made]:
         return [made(json.loads(scenario.to_json())["variant"], seed) for scenario, seed in jobs]
 
     def made(variant: dict, seed: int) -> Made:

@@ -107,6 +107,18 @@ def test_another_tcp_than_the_kernels_is_refused(live: Command) -> None:
     assert result.code == 2 and "this kernel's own" in result.err and result.err.count("\n") == 1
 
 
+def test_its_packets_are_those_of_a_simulated_load(live: Command, loadstone: Command, tmp_path: Path) -> None:
+    one, other = str(tmp_path / "live.csv"), str(tmp_path / "simulated.csv")
+    chosen = ["synthetic:objects=1,size=30KB", *TLS_FREE.split()]
+    run = _run(live(*chosen, "--packets", one, "--json"))
+    assert loadstone("load", *chosen, "--packets", other).code == 0
+    # Of 40 packets all but the last acknowledgements; a pause of the machine may move some.
+    comparison = loadstone("packets", one, other, "--tolerance", "20", "--json").document
+    assert comparison["alike"] > 30
+    lines = Path(one).read_text().splitlines()
+    assert len(lines) == 1 + run["packets_down"] + run["packets_up"]
+
+
 def test_a_scenario_file_is_loaded_live(live: Command, tmp_path: Path, small: str) -> None:
     scenario = {
         "page": json.loads(Path(small).read_text()),
@@ -187,7 +199,7 @@ def test_long_pauses_make_a_load_doubtful(
 ) -> None:
     # Simulated loads of 250 ms under a kernel's name; a twentieth of two is 25 ms.
     kernel = FakeKernel(paused_ms=paused_ms / 2)
-    monkeypatch.setattr(experiment, "run_live", lambda scenario, seed, stopper: kernel(scenario, seed))
+    monkeypatch.setattr(experiment, "run_live", lambda scenario, seed, *_, **__: kernel(scenario, seed))
     monkeypatch.setattr(experiment, "live_access", lambda: None)
     chosen = ["synthetic:objects=1,size=100KB", *TLS_FREE.split(), "--runs", "2"]
     result = loadstone("load", "--live", *chosen)

@@ -144,6 +144,7 @@ impl Course {
                 entered: now,
                 fate: Fate::Underway,
                 packet: parcel.packet,
+                sacks: Packet::sacks(&parcel.bytes),
             });
         }
         let direction = if is_down { &mut self.down } else { &mut self.up };

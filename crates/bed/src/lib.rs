@@ -89,7 +89,7 @@ pub use self::{
     lateness::Lateness,
     lone::Lone,
     report::{Cause, Connection, ConnectionReport, Event, Fate, LinkReport, Lost, Passage, Priority, Resent},
-    run::{RunError, run},
+    run::{RunError, run, run_captured},
     settings::{AfterIdle, BackOff, Settings, Tcp},
     tcp_plus::NoTcpPlus,
 };

@@ -8,6 +8,11 @@ const SYN: u8 = 0x02;
 const RST: u8 = 0x04;
 const ACK: u8 = 0x10;
 
+/// Kinds of TCP's options (RFC 9293, RFC 2018).
+const END: u8 = 0;
+const NOTHING: u8 = 1;
+const SACK: u8 = 5;
+
 /// The headers of a TCP segment in an IPv4 packet. Numbers are as they stand in the packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Packet {
@@ -32,6 +37,10 @@ pub struct Packet {
     /// What kind of segment it is.
     pub flags: Flags,
 }
+
+/// The SACK blocks of a segment (RFC 2018): first number and the one after the last, four at most; both the
+/// same where there is none.
+pub type Sacks = [(u32, u32); 4];
 
 /// The control bits of a segment that matter here.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -75,6 +84,13 @@ impl Packet {
         })
     }
 
+    /// Reads the SACK blocks of what [`Packet::read`] has read, which few want to know.
+    pub fn sacks(bytes: &[u8]) -> Sacks {
+        let header = bytes.first().map_or(0, |first| usize::from(first & 15) * 4);
+        let data = bytes.get(header + 12).map_or(0, |word| usize::from(word >> 4) * 4);
+        bytes.get(header + 20..header + data).map_or_else(Sacks::default, sacks)
+    }
+
     /// How many sequence numbers it takes: its data, SYN and FIN.
     pub fn numbers(&self) -> u32 {
         self.payload + u32::from(self.flags.syn) + u32::from(self.flags.fin)
@@ -84,6 +100,26 @@ impl Packet {
     pub fn is_data(&self) -> bool {
         self.payload > 0 || self.flags.fin
     }
+}
+
+/// The SACK blocks among a segment's options.
+fn sacks(mut options: &[u8]) -> Sacks {
+    let mut sacks = Sacks::default();
+    while let Some((kind, rest)) = options.split_first().filter(|(kind, _)| **kind != END) {
+        if *kind == NOTHING {
+            options = rest;
+            continue;
+        }
+        let Some(len) = rest.first().map(|len| usize::from(*len)) else { break };
+        let Some(value) = options.get(2..len) else { break };
+        if *kind == SACK {
+            for (place, block) in sacks.iter_mut().zip(value.chunks_exact(8)) {
+                *place = (word(block, 0).unwrap_or(0), word(block, 4).unwrap_or(0));
+            }
+        }
+        options = &options[len..];
+    }
+    sacks
 }
 
 /// The two bytes from `at` on.
@@ -103,7 +139,7 @@ pub(crate) mod tests {
 
     /// Writes a packet, with `options` bytes of options in the TCP header: the reverse of
     /// [`Packet::read`].
-    pub(crate) fn written(packet: &Packet, options: u8) -> Vec<u8> {
+    pub(crate) fn written(packet: &Packet, options: u8, sacks: Sacks) -> Vec<u8> {
         let mut bytes = vec![0x45, 0];
         bytes.extend((packet.len as u16).to_be_bytes());
         bytes.extend([0, 0, 0x40, 0, 64, TCP, 0, 0]);
@@ -119,15 +155,26 @@ pub(crate) mod tests {
         bytes.push(bit(flags.syn, SYN) | bit(flags.fin, FIN) | bit(flags.rst, RST) | bit(flags.ack, ACK));
         bytes.extend(packet.window.to_be_bytes());
         bytes.extend([0; 4]);
+        let blocks: Vec<(u32, u32)> = sacks.into_iter().filter(|(start, end)| start != end).collect();
+        if !blocks.is_empty() {
+            bytes.extend([NOTHING, NOTHING, SACK, 2 + 8 * blocks.len() as u8]);
+            blocks.iter().flat_map(|(start, end)| [start, end]).for_each(|number| bytes.extend(number.to_be_bytes()));
+        }
         bytes.resize(packet.len as usize, 0);
         bytes
     }
 
-    fn packets() -> impl Strategy<Value = (Packet, u8)> {
+    /// So many SACK blocks.
+    fn blocks(count: usize) -> Sacks {
+        std::array::from_fn(|at| if at < count { (at as u32 * 10, at as u32 * 10 + 5) } else { (0, 0) })
+    }
+
+    fn packets() -> impl Strategy<Value = (Packet, u8, Sacks)> {
         let ports = (any::<u16>(), any::<u16>(), any::<u16>());
         let numbers = (any::<u32>(), any::<u32>(), any::<u32>(), any::<u32>());
-        (ports, numbers, 0_u32..1400, 0_u8..=10, any::<[bool; 4]>()).prop_map(
-            |(ports, numbers, payload, words, flags)| {
+        (ports, numbers, 0_u32..1400, (0_u8..=10, 0_usize..=4), any::<[bool; 4]>()).prop_map(
+            |(ports, numbers, payload, (words, sacks), flags)| {
+                let words = if sacks > 0 { words.max(1 + 2 * sacks as u8) } else { words };
                 let packet = Packet {
                     source: numbers.0.into(),
                     destination: numbers.1.into(),
@@ -140,20 +187,21 @@ pub(crate) mod tests {
                     window: ports.2,
                     flags: Flags { syn: flags[0], fin: flags[1], rst: flags[2], ack: flags[3] },
                 };
-                (packet, 4 * words)
+                (packet, 4 * words, blocks(sacks))
             },
         )
     }
 
     proptest! {
         #[test]
-        fn what_is_written_is_read((packet, options) in packets()) {
-            prop_assert_eq!(Packet::read(&written(&packet, options)), Some(packet));
+        fn what_is_written_is_read((packet, options, sacks) in packets()) {
+            let bytes = written(&packet, options, sacks);
+            prop_assert_eq!((Packet::read(&bytes), Packet::sacks(&bytes)), (Some(packet), sacks));
         }
 
         #[test]
-        fn a_packet_that_is_cut_short_is_none((packet, options) in packets(), keep in 0.0..1.0_f64) {
-            let bytes = written(&packet, options);
+        fn a_packet_that_is_cut_short_is_none((packet, options, sacks) in packets(), keep in 0.0..1.0_f64) {
+            let bytes = written(&packet, options, sacks);
             let kept = (bytes.len() as f64 * keep) as usize;
             prop_assert_eq!(Packet::read(&bytes[..kept]), None);
         }
@@ -166,6 +214,7 @@ pub(crate) mod tests {
             // Most get past the first checks this way.
             if let Some(first) = bytes.first_mut() { *first = version }
             if let Some(tenth) = bytes.get_mut(9) { *tenth = protocol }
+            let _whatever = Packet::sacks(&bytes);
             if let Some(packet) = Packet::read(&bytes) {
                 prop_assert!(packet.payload + 40 <= packet.len && packet.len as usize <= bytes.len());
             }
@@ -186,12 +235,24 @@ pub(crate) mod tests {
             window: 5,
             flags: Flags::default(),
         };
-        let bytes = written(&packet, 0);
+        let bytes = written(&packet, 0, Sacks::default());
         assert_eq!(Packet::read(&bytes), Some(packet));
         for (at, value) in [(0, 0x65), (0, 0x44), (6, 0x20), (7, 1), (9, 17), (32, 0x40)] {
             let mut other = bytes.clone();
             other[at] = value;
             assert_eq!(Packet::read(&other), None, "byte {at}");
         }
+    }
+
+    #[test]
+    fn sack_blocks_are_found_behind_other_options_and_no_further_than_they_go() {
+        let timestamps = [NOTHING, NOTHING, 8, 10, 0, 0, 0, 1, 0, 0, 0, 2];
+        let sack = [NOTHING, NOTHING, SACK, 10, 0, 0, 0, 7, 0, 0, 0, 9];
+        let both = [timestamps, sack].concat();
+        assert_eq!(sacks(&both), [(7, 9), (0, 0), (0, 0), (0, 0)]);
+        assert_eq!(sacks(&both[..23]), Sacks::default(), "it is cut short");
+        assert_eq!(sacks(&[&[END], &sack[..]].concat()), Sacks::default(), "behind the end of the options");
+        assert_eq!(sacks(&[8, 0]), Sacks::default(), "an option shorter than its own head");
+        assert_eq!(sacks(&[8]), Sacks::default());
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::Host;
 use crate::lateness::Lateness;
-use crate::packet::{Flags, Packet};
+use crate::packet::{Flags, Packet, Sacks};
 use loadstone_net::LinkCounts;
 use loadstone_units::Time;
 use std::ops::Range;
@@ -139,6 +139,8 @@ pub struct Event {
     pub fate: Fate,
     /// Its headers.
     pub packet: Packet,
+    /// Its SACK blocks.
+    pub sacks: Sacks,
 }
 
 /// What became of a packet.

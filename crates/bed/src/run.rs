@@ -1,6 +1,8 @@
 //! Carries out a scenario over the real kernel: the browser and the origins of the simulator, on
 //! sockets, through the simulator's links.
 
+mod capture;
+
 use crate::report::Passage;
 use crate::settings::{AfterIdle, BackOff, Settings, Tcp};
 use crate::{Bed, BedError, Connection, ConnectionReport, Host, LinkReport};
@@ -55,11 +57,31 @@ pub enum RunError {
 /// If the scenario asks for another TCP, this process may not make a bed, the kernel refuses something, or
 /// it was told to stop.
 pub fn run(plan: &Plan, seed: Seed, back_off: BackOff, stop: &Stop) -> Result<Outcome, RunError> {
-    let seen = carry_out(plan, seed, back_off, stop)?;
+    observe(plan, seed, back_off, stop, None)
+}
+
+/// Carries out a scenario like [`run`], and gives the first packets of it as well, `limit` at most.
+///
+/// # Errors
+/// As for [`run`].
+pub fn run_captured(
+    plan: &Plan,
+    seed: Seed,
+    back_off: BackOff,
+    stop: &Stop,
+    limit: usize,
+) -> Result<Outcome, RunError> {
+    observe(plan, seed, back_off, stop, Some(limit))
+}
+
+/// Carries out a scenario; of its first packets so many are kept, if they are wanted.
+fn observe(plan: &Plan, seed: Seed, back_off: BackOff, stop: &Stop, limit: Option<usize>) -> Result<Outcome, RunError> {
+    let seen = carry_out(plan, seed, back_off, stop, limit.unwrap_or(0))?;
     if seen.loaded.end.is_none() && stop.is_stopped() {
         return Err(RunError::Stopped);
     }
-    outcome(plan, seed, seen)
+    let capture = limit.map(|_| capture::of(&seen.links));
+    Ok(Outcome { capture, ..outcome(plan, seed, seen)? })
 }
 
 /// What each party has seen of a load.
@@ -69,15 +91,15 @@ struct Seen {
     links: LinkReport,
 }
 
-/// Loads the page over a bed of its own.
-fn carry_out(plan: &Plan, seed: Seed, back_off: BackOff, stop: &Stop) -> Result<Seen, RunError> {
+/// Loads the page over a bed of its own, whose links keep so many packets.
+fn carry_out(plan: &Plan, seed: Seed, back_off: BackOff, stop: &Stop, limit: usize) -> Result<Seen, RunError> {
     let settings = settings(plan, back_off)?;
     let hosts = &plan.page().hosts;
     let bed = Bed::new(hosts.len())?;
     bed.configure(&settings)?;
     let extra_rtts: Vec<Duration> = hosts.iter().map(|host| host.extra_rtt).collect();
     let (targets, sites) = doors(plan, &bed)?;
-    let link = bed.begin(plan.network(), &extra_rtts, seed)?;
+    let link = bed.begin_traced(plan.network(), &extra_rtts, seed, limit)?;
     let clock = link.clock();
 
     let report = Mutex::new(None);
@@ -215,6 +237,7 @@ fn outcome(plan: &Plan, seed: Seed, seen: Seen) -> Result<Outcome, RunError> {
             late_p90: report.lateness.p90,
             late_worst: report.lateness.worst,
         }),
+        capture: None,
     })
 }
 

@@ -71,6 +71,11 @@ impl<P> Link<P> {
         self.counts
     }
 
+    /// When the packet that was accepted last comes out, if it has not yet.
+    pub fn last_out(&self) -> Option<Time> {
+        self.inside.back().map(|(out, _)| *out)
+    }
+
     /// Whether [`Link::poll_lost`] has something to give: cheaper to ask.
     #[inline]
     pub fn has_lost(&self) -> bool {

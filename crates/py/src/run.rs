@@ -180,6 +180,13 @@ impl Outcome {
         Ok(Some(fields))
     }
 
+    /// The packets of a run of which they were asked for, as a table in CSV, and how many there were beyond
+    /// those; `None` for any other run.
+    fn capture(&self, py: Python<'_>) -> Option<(String, u64)> {
+        let capture = self.outcome.capture.as_ref()?;
+        Some((py.detach(|| capture.csv(&self.page)), capture.left_out))
+    }
+
     /// What each connection was used for as columns, in the order of opening.
     fn connection_table<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let connections = &self.outcome.per_connection;
@@ -229,22 +236,27 @@ impl Stopper {
 
 /// Runs a scenario with this seed over the kernel, which takes as long as the load does, or until
 /// `stopper` stops it, which is an error. `machine_wide_beta` lets connections behave like several flows
-/// by CUBIC's beta, which changes for the whole machine meanwhile.
+/// by CUBIC's beta, which changes for the whole machine meanwhile. With `packets` the first so many are
+/// captured.
 #[pyfunction]
-#[pyo3(signature = (scenario, seed, stopper=None, *, machine_wide_beta=false))]
+#[pyo3(signature = (scenario, seed, stopper=None, *, machine_wide_beta=false, packets=None))]
 pub(crate) fn run_live(
     py: Python<'_>,
     scenario: &Scenario,
     seed: u64,
     stopper: Option<&Stopper>,
     machine_wide_beta: bool,
+    packets: Option<usize>,
 ) -> PyResult<Outcome> {
     let nobody = Stopper::new();
-    let stop = &stopper.unwrap_or(&nobody).stop;
+    let (plan, seed, stop) = (&scenario.plan, Seed(seed), &stopper.unwrap_or(&nobody).stop);
     let back_off = if machine_wide_beta { BackOff::MachineWide } else { BackOff::Own };
-    let run = || loadstone_bed::run(&scenario.plan, Seed(seed), back_off, stop);
+    let run = || match packets {
+        None => loadstone_bed::run(plan, seed, back_off, stop),
+        Some(limit) => loadstone_bed::run_captured(plan, seed, back_off, stop, limit),
+    };
     let outcome = py.detach(|| run().map_err(Failure::from))?;
-    Ok(Outcome { outcome, page: Arc::clone(scenario.plan.page()) })
+    Ok(Outcome { outcome, page: Arc::clone(plan.page()) })
 }
 
 /// Spans in ms, as the rest of an outcome.
@@ -253,20 +265,25 @@ fn ms(span: Duration) -> f64 {
 }
 
 /// Runs each scenario with its seed, on `threads` threads (all cores if it is left out). The
-/// outcomes come in the order of the jobs and do not depend on the number of threads.
+/// outcomes come in the order of the jobs and do not depend on the number of threads. With `packets` the
+/// first so many of each run are captured.
 #[pyfunction]
-#[pyo3(signature = (jobs, threads=None))]
+#[pyo3(signature = (jobs, threads=None, packets=None))]
 pub(crate) fn run_many(
     py: Python<'_>,
     jobs: Vec<(Py<Scenario>, u64)>,
     threads: Option<usize>,
+    packets: Option<usize>,
 ) -> PyResult<Vec<Outcome>> {
     let outcomes = py.detach(|| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0)).build()?;
         let run = |(scenario, seed): &(Py<Scenario>, u64)| {
-            let scenario = scenario.get();
-            let outcome = loadstone_sim::run(&scenario.plan, Seed(*seed))?;
-            Ok(Outcome { outcome, page: Arc::clone(scenario.plan.page()) })
+            let (plan, seed) = (&scenario.get().plan, Seed(*seed));
+            let outcome = match packets {
+                None => loadstone_sim::run(plan, seed),
+                Some(limit) => loadstone_sim::run_captured(plan, seed, limit),
+            };
+            Ok(Outcome { outcome: outcome?, page: Arc::clone(plan.page()) })
         };
         pool.install(|| jobs.par_iter().map(run).collect::<Result<_, Failure>>())
     })?;

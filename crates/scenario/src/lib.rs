@@ -15,10 +15,12 @@
 //!
 //! Elsewhere: how a run is carried out (crate `sim`), how two runs compare (Python).
 
+mod capture;
 mod outcome;
 mod plan;
 mod scenario;
 
+pub use capture::{Capture, Captured, Fate, Flags, Way};
 pub use loadstone_load::{Account, Part, Row, Span};
 pub use outcome::{Conditions, ConnectionOutcome, Outcome};
 pub use plan::Plan;

@@ -1,5 +1,6 @@
 //! What one run gave.
 
+use crate::Capture;
 use loadstone_load::page::HostId;
 use loadstone_load::{Account, Row, Span};
 use loadstone_units::Time;
@@ -37,6 +38,8 @@ pub struct Outcome {
     pub per_connection: Vec<ConnectionOutcome>,
     /// How the machine behaved during a run over the real kernel; `None` for a run in virtual time.
     pub conditions: Option<Conditions>,
+    /// Its packets, where they were asked for.
+    pub capture: Option<Capture>,
 }
 
 /// How far a machine that carried out a run in real time can be trusted to have done so.

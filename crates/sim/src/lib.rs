@@ -19,6 +19,7 @@
 //! protocol, queue or browser rule stands here; this crate only passes bytes, packets and time
 //! between machines.
 
+mod access;
 mod alarms;
 mod connection;
 mod world;
@@ -31,5 +32,13 @@ use loadstone_units::Seed;
 /// # Errors
 /// If the scenario asks for what the simulator has no model of. At present there is no such thing.
 pub fn run(plan: &Plan, seed: Seed) -> Result<Outcome, ScenarioError> {
-    Ok(world::World::new(plan, seed).run(seed))
+    Ok(world::World::new(plan, seed, None).run(seed))
+}
+
+/// Carries out a scenario like [`run`], and gives the first packets of it as well, `limit` at most.
+///
+/// # Errors
+/// As for [`run`].
+pub fn run_captured(plan: &Plan, seed: Seed, limit: usize) -> Result<Outcome, ScenarioError> {
+    Ok(world::World::new(plan, seed, Some(limit)).run(seed))
 }

@@ -5,30 +5,18 @@
 //! time go in a fixed order: packets towards the client, packets towards the servers, packets
 //! beyond the access link, alarms by number.
 
+use crate::access::{Access, Parcel};
 use crate::alarms::{Alarms, Key};
 use crate::connection::{CLIENT, Connection, SERVER};
 use loadstone_http::Chunk;
 use loadstone_load::page::HostId;
 use loadstone_load::{Action, Browser, Closed, ConnId, ConnectionRecord, Origin, Peer, critical_path};
-use loadstone_net::tcp::{Segment, State};
-use loadstone_net::{Detour, Device, Link, Packet};
+use loadstone_net::tcp::State;
+use loadstone_net::{Detour, Device, Link};
 use loadstone_scenario::{Outcome, Plan};
 use loadstone_units::{Seed, Time};
 use std::collections::VecDeque;
 use std::time::Duration;
-
-/// A segment on its way, and to which end of which connection.
-#[derive(Clone, Copy, Debug)]
-struct Parcel {
-    conn: ConnId,
-    segment: Segment,
-}
-
-impl Packet for Parcel {
-    fn len(&self) -> u32 {
-        Packet::len(&self.segment)
-    }
-}
 
 pub(crate) struct World<'a> {
     plan: &'a Plan,
@@ -40,8 +28,7 @@ pub(crate) struct World<'a> {
     alarms: Alarms,
     /// Which end of which connection an alarm belongs to, less those of the programs.
     alarmed: Vec<(ConnId, usize)>,
-    down: Link<Parcel>,
-    up: Link<Parcel>,
+    access: Access,
     /// Beyond the access link, with the side it goes to.
     beyond: Detour<(usize, Parcel)>,
     /// What programs want done and have not come to: the browser's, then the origins'.
@@ -68,7 +55,8 @@ impl Intent {
 }
 
 impl<'a> World<'a> {
-    pub(crate) fn new(plan: &'a Plan, seed: Seed) -> World<'a> {
+    /// The world of a run of which the first packets are noted: `noted` of them, if that is wanted.
+    pub(crate) fn new(plan: &'a Plan, seed: Seed, noted: Option<usize>) -> World<'a> {
         let mut alarms = Alarms::default();
         for _ in 0..=plan.page().hosts.len() {
             alarms.add();
@@ -81,8 +69,7 @@ impl<'a> World<'a> {
             connections: Vec::new(),
             alarms,
             alarmed: Vec::new(),
-            down: Link::new(&plan.network().down(), seed.stream("down.loss")),
-            up: Link::new(&plan.network().up(), seed.stream("up.loss")),
+            access: Access::new(plan.network(), seed, noted),
             beyond: Detour::new(),
             intents: {
                 let variant = plan.variant();
@@ -108,7 +95,7 @@ impl<'a> World<'a> {
     /// Lets the earliest thing happen; whether there was any.
     fn turn(&mut self) -> bool {
         let time = |link: &Link<Parcel>| link.poll_timeout().unwrap_or(Time::NEVER);
-        let (down, up, alarms) = (time(&self.down), time(&self.up), self.alarms.next());
+        let (down, up, alarms) = (time(&self.access.down), time(&self.access.up), self.alarms.next());
         let beyond = self.beyond.next();
         let next = down.min(up).min(beyond).min(alarms);
         if next == Time::NEVER {
@@ -116,16 +103,16 @@ impl<'a> World<'a> {
         }
         self.now = next;
         if self.now == down {
-            if let Some(parcel) = self.down.poll_packet(self.now) {
+            if let Some(parcel) = self.access.down.poll_packet(self.now) {
                 self.deliver(CLIENT, &parcel);
             }
         } else if self.now == up {
-            if let Some(parcel) = self.up.poll_packet(self.now) {
+            if let Some(parcel) = self.access.up.poll_packet(self.now) {
                 self.leave_access_link(parcel);
             }
         } else if self.now == beyond {
             match self.beyond.pop(self.now) {
-                Some((CLIENT, parcel)) => self.down.handle_packet(self.now, parcel),
+                Some((CLIENT, parcel)) => self.access.handle_packet(self.now, CLIENT, parcel),
                 Some((_, parcel)) => self.deliver(SERVER, &parcel),
                 None => {}
             }
@@ -139,19 +126,19 @@ impl<'a> World<'a> {
     /// Tells connections what the links have lost in this turn.
     #[inline(always)]
     fn note_losses(&mut self) {
-        if self.up.has_lost() | self.down.has_lost() {
+        if self.access.up.has_lost() | self.access.down.has_lost() {
             self.note_these_losses();
         }
     }
 
     #[cold]
     fn note_these_losses(&mut self) {
-        while let Some((out, parcel)) = self.up.poll_lost() {
+        while let Some((out, parcel)) = self.access.up.poll_lost() {
             let connection = &mut self.connections[parcel.conn.0 as usize];
             let due = out + connection.one_way;
             connection.lose(SERVER, &parcel.segment, due);
         }
-        while let Some((due, parcel)) = self.down.poll_lost() {
+        while let Some((due, parcel)) = self.access.down.poll_lost() {
             self.connections[parcel.conn.0 as usize].lose(CLIENT, &parcel.segment, due);
         }
     }
@@ -321,9 +308,9 @@ impl<'a> World<'a> {
             };
             let parcel = Parcel { conn, segment };
             if side == CLIENT {
-                self.up.handle_packet(now, parcel);
+                self.access.handle_packet(now, SERVER, parcel);
             } else if one_way.is_zero() {
-                self.down.handle_packet(now, parcel);
+                self.access.handle_packet(now, CLIENT, parcel);
             } else {
                 self.beyond.handle_packet(now, one_way, (CLIENT, parcel));
             }
@@ -333,18 +320,20 @@ impl<'a> World<'a> {
 
     fn outcome(self, seed: Seed) -> Outcome {
         let end = self.browser.end();
-        let (down, up) = (self.down.counts(), self.up.counts());
+        let (down, up) = (self.access.down.counts(), self.access.up.counts());
         let connections = self.browser.opened();
         let per_connection: Vec<_> = self.connections.iter().map(Connection::outcome).collect();
         let mut marks = self.browser.into_marks();
         self.origins.iter().for_each(|origin| marks.note(origin.services()));
         let propagation = self.plan.network().down().propagation;
-        let record = |connection: Connection| connection.into_record(self.now, propagation);
+        let now = self.now;
+        let capture = self.access.into_capture(now, &self.connections);
+        let record = |connection: Connection| connection.into_record(now, propagation);
         let records: Vec<ConnectionRecord> = self.connections.into_iter().map(record).collect();
         Outcome {
             seed: seed.0,
             completed: end.is_some_and(|end| end.completed),
-            plt: end.map_or(self.now, |end| end.at),
+            plt: end.map_or(now, |end| end.at),
             packets_down: down.packets,
             packets_up: up.packets,
             bytes_down: down.bytes,
@@ -355,6 +344,7 @@ impl<'a> World<'a> {
             waterfall: marks.rows,
             per_connection,
             conditions: None,
+            capture,
         }
     }
 }

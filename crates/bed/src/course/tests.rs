@@ -22,7 +22,7 @@ fn parcel(from: Host, server: usize, sequence: u32, payload: u32, flags: Flags) 
         window: 0,
         flags,
     };
-    Parcel::read(from, &packet::tests::written(&packet, 0), server + 1).unwrap()
+    Parcel::read(from, &packet::tests::written(&packet, 0, packet::Sacks::default()), server + 1).unwrap()
 }
 
 fn course(network: &str, extra_ms: &[u64], seed: u64) -> Course {

@@ -29,7 +29,7 @@ fn lossy() -> Plan {
 
 fn seen(plan: &Plan, seed: Seed) -> Seen {
     let (_stopper, stop) = Stopper::new();
-    carry_out(plan, seed, BackOff::Own, &stop).unwrap()
+    carry_out(plan, seed, BackOff::Own, &stop, 0).unwrap()
 }
 
 #[test]

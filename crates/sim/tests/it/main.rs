@@ -2,6 +2,7 @@
 
 mod account;
 mod arithmetic;
+mod capture;
 mod determinism;
 mod laws;
 mod streams;

@@ -1,0 +1,80 @@
+//! The packets of a run against what the run says of itself, and against arithmetic.
+
+use crate::{load, object, page, textbook};
+use loadstone_load::page::HostSpec;
+use loadstone_scenario::{Capture, Captured, Fate, Outcome, Plan, Scenario, Variant, Way};
+use loadstone_sim::run_captured;
+use loadstone_units::{Seed, Time};
+use std::time::Duration;
+
+fn captured(scenario: &Scenario, limit: usize) -> (Outcome, Capture) {
+    let plan = Plan::new(scenario).unwrap();
+    let mut outcome = run_captured(&plan, Seed(scenario.seed), limit).unwrap();
+    let capture = outcome.capture.take().unwrap();
+    (outcome, capture)
+}
+
+/// A page of two hosts, one of them 30 ms further away, through loss and a short queue.
+fn lossy() -> Scenario {
+    let mut page = page([object("/", 200_000), object("/1", 100_000), object("/2", 30_000)]);
+    page.objects[2].url = "http://far.test/".to_owned();
+    page.hosts.insert("far.test".to_owned(), HostSpec { rtt_ms: 30.0, ..HostSpec::default() });
+    let network = "10/1mbit,50ms,2%,queue=5p".parse().unwrap();
+    Scenario { network, seed: 3, ..Scenario::of(page) }
+}
+
+#[test]
+fn a_capture_changes_nothing_and_is_not_made_unasked() {
+    let scenario = lossy();
+    let plain = loadstone_sim::run(&Plan::new(&scenario).unwrap(), Seed(3)).unwrap();
+    assert_eq!((captured(&scenario, 100_000).0, plain.capture.as_ref()), (plain.clone(), None));
+}
+
+#[test]
+fn every_packet_is_there_with_its_fate() {
+    let (outcome, Capture { packets, left_out }) = captured(&lossy(), 100_000);
+    let count = |is: &dyn Fn(&&Captured) -> bool| packets.iter().filter(is).count() as u64;
+    assert_eq!(left_out, 0);
+    assert_eq!(count(&|packet| packet.way == Way::Down), outcome.packets_down);
+    assert_eq!(count(&|packet| packet.way == Way::Up), outcome.packets_up);
+    let bytes = packets.iter().map(|packet| u64::from(packet.bytes)).sum::<u64>();
+    assert_eq!(bytes, outcome.bytes_down + outcome.bytes_up);
+    assert!(packets.is_sorted_by_key(|packet| packet.entered));
+    for fate in [Fate::Lost, Fate::Dropped] {
+        assert!(count(&|packet| packet.fate == fate) > 0, "{fate:?}");
+    }
+    assert!(packets.iter().any(|packet| !packet.sacks.is_empty()));
+    for packet in &packets {
+        assert_eq!(packet.host, outcome.per_connection[packet.connection as usize].host);
+        if let Fate::Delivered(due) = packet.fate {
+            // The way to the far host is 15 ms longer, and behind the link's end only upwards.
+            let far = packet.host.0 == 1 && packet.way == Way::Up;
+            let least = Duration::from_millis(if far { 40 } else { 25 });
+            assert!(due > packet.entered + least && due <= outcome.plt, "{packet:?}");
+        }
+    }
+}
+
+#[test]
+fn the_packets_of_a_handshake_come_when_they_should() {
+    // A SYN of 60 bytes takes 0.48 ms upwards and 0.048 ms downwards, an acknowledgement of 52 0.416 ms.
+    let scenario = Scenario { network: "10/1mbit,100ms".parse().unwrap(), ..Scenario::of(page([object("/", 1)])) };
+    let (_, capture) = captured(&Scenario { variant: textbook(), ..scenario }, 3);
+    let us = |us: u64| Time::from_nanos(us * 1000);
+    let seen = |packet: &Captured| (packet.entered, packet.way, packet.flags.to_string(), packet.seq, packet.fate);
+    let expected = [
+        (us(0), Way::Up, "S".to_owned(), 0, Fate::Delivered(us(50_480))),
+        (us(50_480), Way::Down, "SA".to_owned(), 0, Fate::Delivered(us(100_528))),
+        (us(100_528), Way::Up, "A".to_owned(), 1, Fate::Delivered(us(150_944))),
+    ];
+    assert_eq!(capture.packets.iter().map(seen).collect::<Vec<_>>(), expected);
+    let all = load(page([object("/", 1)]), "10/1mbit,100ms", textbook());
+    assert_eq!(capture.left_out, all.packets_down + all.packets_up - 3);
+}
+
+#[test]
+fn what_is_not_there_at_the_end_is_under_way() {
+    let (outcome, capture) = captured(&Scenario { variant: Variant::default(), ..lossy() }, 100_000);
+    let last = capture.packets.last().unwrap();
+    assert_eq!((last.entered, last.fate), (outcome.plt, Fate::Underway));
+}
