@@ -128,6 +128,8 @@ def _variant(variant: dict[str, Any], whose: str) -> str:
         f"servers: IW {tcp['iw']}, {tcp['cc']}",
         whose,
     ]
+    if others := variant.get("tcp_of"):
+        parts.insert(4, ", ".join(f"{name}: IW {own['iw']}, {own['cc']}" for name, own in others.items()))
     if variant["servers"] is not None:
         parts.insert(2, f"dealt over {text.count(variant['servers'], 'server')}")
     return ", ".join(parts)

@@ -38,7 +38,7 @@ impl BackOffs {
     }
 
     /// The congestion control of one end, made for it where the kernel has none.
-    fn own(&mut self, tcp: &Tcp) -> Result<String, BedError> {
+    pub(crate) fn own(&mut self, tcp: &Tcp) -> Result<String, BedError> {
         let Some((base, flows)) = tcp.shared() else { return Ok(tcp.congestion().to_owned()) };
         let made = match self.own.entry((base, flows)) {
             Entry::Occupied(made) => made.into_mut(),

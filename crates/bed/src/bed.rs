@@ -6,7 +6,7 @@ use crate::course::Course;
 use crate::host::{Host, MOST_SERVERS, Namespace};
 use crate::pump::{Command, Pump};
 use crate::report::LinkReport;
-use crate::settings::Settings;
+use crate::settings::{AfterIdle, Settings, Tcp};
 use loadstone_live::Clock;
 use loadstone_net::Network;
 use loadstone_units::Seed;
@@ -66,6 +66,19 @@ impl Bed {
         let (first, servers) = self.hosts.split_first().expect("a bed has a client");
         first.configure(client, *idle, &congestion.client)?;
         servers.iter().try_for_each(|host| host.configure(server, *idle, &congestion.server))
+    }
+
+    /// Lets connections of one server that are opened from now on behave so, at that end. It has the machine's
+    /// beta, where [`Bed::configure`] has changed that.
+    ///
+    /// # Errors
+    /// As for [`Bed::configure`].
+    ///
+    /// # Panics
+    /// If there is no such server.
+    pub fn configure_server(&self, server: usize, tcp: &Tcp, idle: AfterIdle) -> Result<(), BedError> {
+        let congestion = self.back_offs.lock().unwrap_or_else(PoisonError::into_inner).own(tcp)?;
+        self.hosts[Host::Server(server).number()].configure(tcp, idle, &congestion)
     }
 
     /// The address of the server `server`.

@@ -97,6 +97,12 @@ fn carry_out(plan: &Plan, seed: Seed, back_off: BackOff, stop: &Stop, limit: usi
     let hosts = &plan.page().hosts;
     let bed = Bed::new(hosts.len())?;
     bed.configure(&settings)?;
+    for server in 0..hosts.len() {
+        let tcp = plan.tcp(HostId(server as u32));
+        if *tcp != plan.variant().tcp {
+            bed.configure_server(server, &Tcp::from(tcp), after_idle(tcp))?;
+        }
+    }
     let extra_rtts: Vec<Duration> = hosts.iter().map(|host| host.extra_rtt).collect();
     let (targets, sites) = doors(plan, &bed)?;
     let link = bed.begin_traced(plan.network(), &extra_rtts, seed, limit)?;
@@ -131,11 +137,23 @@ fn settings(plan: &Plan, back_off: BackOff) -> Result<Settings, ScenarioError> {
     for (side, tcp) in [("variant.tcp", &variant.tcp), ("variant.client_tcp", &variant.client_tcp)] {
         can_be_told(side, tcp)?;
     }
-    let idle = match variant.tcp.mechanisms.idle_restart {
+    for (host, tcp) in &variant.tcp_of {
+        can_be_told(&format!("variant.tcp_of.{host}"), tcp)?;
+    }
+    if back_off == BackOff::MachineWide && !variant.tcp_of.is_empty() {
+        let why = "the machine has one beta for all servers: give them one TCP, or leave --machine-wide-beta out";
+        return Err(ScenarioError::new("variant.tcp_of", why));
+    }
+    let idle = after_idle(&variant.tcp);
+    Ok(Settings { client: Tcp::from(&variant.client_tcp), server: Tcp::from(&variant.tcp), idle, back_off })
+}
+
+/// What becomes of a window after idleness.
+fn after_idle(tcp: &tcp::Config) -> AfterIdle {
+    match tcp.mechanisms.idle_restart {
         Some(tcp::Restart::Never) => AfterIdle::Keep,
         _ => AfterIdle::Restart,
-    };
-    Ok(Settings { client: Tcp::from(&variant.client_tcp), server: Tcp::from(&variant.tcp), idle, back_off })
+    }
 }
 
 /// Refuses what a kernel cannot be told to do.
@@ -169,7 +187,7 @@ fn doors(plan: &Plan, bed: &Bed) -> Result<(Vec<Target>, Vec<Site>), RunError> {
             (client, server) =
                 (authority.client(&spec.name, tls, protocol)?, authority.server(&spec.name, tls, protocol)?);
         }
-        let notsent_lowat = plan.variant().tcp.notsent_lowat.unwrap_or(NOTSENT_LOWAT);
+        let notsent_lowat = plan.tcp(host).notsent_lowat.unwrap_or(NOTSENT_LOWAT);
         doors.0.push(Target { address, tls: client });
         doors.1.push(Site { host, listener, tls: server, protocol, notsent_lowat });
     }

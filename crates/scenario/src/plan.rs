@@ -4,8 +4,8 @@ use crate::{Scenario, ScenarioError, Variant};
 use loadstone_http::Sessions;
 use loadstone_load::page::{HostId, Page};
 use loadstone_load::{Browser, BrowserConfig, Catalogue, Graph, Origin};
-use loadstone_net::Network;
 use loadstone_net::tls::Tls;
+use loadstone_net::{Network, tcp};
 use loadstone_units::Seed;
 use std::sync::Arc;
 
@@ -19,6 +19,8 @@ pub struct Plan {
     catalogues: Vec<Arc<Catalogue>>,
     network: Network,
     variant: Variant,
+    /// The servers' TCP, one for each host.
+    tcps: Vec<tcp::Config>,
     sessions: Arc<Sessions>,
     seed: Seed,
 }
@@ -27,7 +29,7 @@ impl Plan {
     /// Checks the page and makes everything that all runs share.
     ///
     /// # Errors
-    /// If the page cannot be loaded, or a trace of the network is missing.
+    /// If the page cannot be loaded, a trace of the network is missing, or the page has no such host.
     pub fn new(scenario: &Scenario) -> Result<Plan, ScenarioError> {
         let page = match scenario.variant.servers {
             Some(servers) => scenario.page.dealt(servers.get()).build(),
@@ -40,6 +42,7 @@ impl Plan {
             catalogues: Catalogue::all(&page).into_iter().map(Arc::new).collect(),
             network: network.map_err(|error| ScenarioError::new("network", error))?,
             variant: scenario.variant.clone(),
+            tcps: tcps(&scenario.variant, &page)?,
             sessions: Arc::new(Sessions::new(scenario.variant.multiplexing)),
             seed: Seed(scenario.seed),
             page,
@@ -81,9 +84,62 @@ impl Plan {
         self.catalogues.iter().map(|catalogue| Origin::new(catalogue.clone(), self.sessions.clone()))
     }
 
+    /// The TCP of the server `host`.
+    pub fn tcp(&self, host: HostId) -> &tcp::Config {
+        &self.tcps[host.0 as usize]
+    }
+
     /// The TLS of the connections to `host`.
     pub fn tls(&self, host: HostId) -> Tls {
         let by_scheme = if self.page.hosts[host.0 as usize].secure { Tls::V1_3 } else { Tls::None };
         self.variant.tls.unwrap_or(by_scheme)
+    }
+}
+
+/// The servers' TCP, one for each host of the page.
+fn tcps(variant: &Variant, page: &Page) -> Result<Vec<tcp::Config>, ScenarioError> {
+    let names = || page.hosts.iter().map(|host| host.name.as_str());
+    if let Some(unknown) = variant.tcp_of.keys().find(|known| !names().any(|name| name == known.as_str())) {
+        let mut known: Vec<&str> = names().collect();
+        known.dedup();
+        let why = format!("the page has no host '{unknown}': it has {}", known.join(", "));
+        return Err(ScenarioError::new("variant.tcp_of", why));
+    }
+    Ok(names().map(|name| *variant.tcp_of.get(name).unwrap_or(&variant.tcp)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(variant: &str) -> Result<Plan, ScenarioError> {
+        let page = r#"{"objects": [{"url": "http://a.test/", "bytes": 1}, {"url": "http://b.test/", "bytes": 1}]}"#;
+        Plan::new(&Scenario::from_json(format!(r#"{{"page": {page}, "variant": {variant}}}"#).as_bytes())?)
+    }
+
+    #[test]
+    fn single_servers_have_a_tcp_of_their_own() {
+        use tcp::Congestion::{Bbr, Cubic, Reno};
+        let controls = |variant| {
+            let plan = plan(variant).unwrap();
+            (0..plan.page().hosts.len()).map(|at| plan.tcp(HostId(at as u32)).congestion()).collect::<Vec<_>>()
+        };
+        assert_eq!(controls(r#"{"tcp": {"cc": "reno"}}"#), [Reno, Reno]);
+        assert_eq!(controls(r#"{"tcp": {"cc": "reno"}, "tcp_of": {"b.test": {"cc": "bbr"}}}"#), [Reno, Bbr]);
+        // All of it, not only what differs: the congestion control is the default one again.
+        assert_eq!(controls(r#"{"tcp": {"cc": "reno"}, "tcp_of": {"b.test": {"iw": 3}}}"#), [Reno, Cubic]);
+        assert_eq!(controls(r#"{"servers": 2, "tcp_of": {"s1.a.test": {"cc": "bbr"}}}"#), [Cubic, Bbr]);
+    }
+
+    #[test]
+    fn a_tcp_of_a_host_that_is_not_there_is_refused() {
+        for (variant, why) in [
+            (r#"{"tcp_of": {"c.test": {}}}"#, "no host 'c.test': it has a.test, b.test"),
+            (r#"{"servers": 2, "tcp_of": {"b.test": {}}}"#, "no host 'b.test': it has a.test, s1.a.test"),
+        ] {
+            let error = plan(variant).unwrap_err();
+            assert_eq!(error.field, "variant.tcp_of");
+            assert!(error.why.contains(why), "{error}");
+        }
     }
 }

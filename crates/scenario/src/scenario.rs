@@ -51,6 +51,10 @@ pub struct Variant {
     pub multiplexing: Multiplexing,
     /// The servers' TCP.
     pub tcp: tcp::Config,
+    /// The TCP of single servers that have another, by the names of their hosts: all of it, not only what
+    /// differs from the others'.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub tcp_of: BTreeMap<String, tcp::Config>,
     /// The client's TCP.
     pub client_tcp: tcp::Config,
 }
@@ -173,8 +177,10 @@ impl Scenario {
             ScenarioError { field, why: error.inner().to_string() }
         })?;
         json.end().map_err(|error| ScenarioError { field: String::new(), why: error.to_string() })?;
-        let Variant { tcp, client_tcp, .. } = &mut scenario.variant;
-        (*tcp, *client_tcp) = (tcp.stated(), client_tcp.stated());
+        let Variant { tcp, tcp_of, client_tcp, .. } = &mut scenario.variant;
+        for config in [tcp, client_tcp].into_iter().chain(tcp_of.values_mut()) {
+            *config = config.stated();
+        }
         Ok(scenario)
     }
 
@@ -197,7 +203,7 @@ mod tests {
     fn what_is_written_is_read_back() {
         let scenario = with(
             r#", "network": "cable", "seed": 7, "variant": {"protocol": "http/1.1+pipelining", "tls": "1.2",
-                "servers": 2, "tcp": {"iw": 3, "cc": "reno"}}"#,
+                "servers": 2, "tcp": {"iw": 3, "cc": "reno"}, "tcp_of": {"s1.a.test": {"cc": "bbr"}}}"#,
         )
         .unwrap();
         assert_eq!(Scenario::from_json(scenario.to_json().as_bytes()), Ok(scenario));
@@ -208,6 +214,7 @@ mod tests {
         for (rest, field, why) in [
             (r#", "variant": {"tcp": {"iw": 0}}"#, "variant.tcp.iw", "give 1 to 1000"),
             (r#", "variant": {"tcp": {"iww": 3}}"#, "variant.tcp.iww", "unknown field"),
+            (r#", "variant": {"tcp_of": {"a.test": {"iw": 0}}}"#, "variant.tcp_of.a.test.iw", "give 1 to 1000"),
             (r#", "variant": {"tcp": {"profile": "plan9"}}"#, "variant.tcp.profile", "textbook"),
             (r#", "variant": {"protocol": "gopher"}"#, "variant.protocol", "use http/1.1"),
             (r#", "variant": {"connections": 0}"#, "variant.connections", "give 1 to 256"),

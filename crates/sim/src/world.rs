@@ -73,7 +73,8 @@ impl<'a> World<'a> {
             beyond: Detour::new(),
             intents: {
                 let variant = plan.variant();
-                let origins = plan.page().hosts.iter().map(|_| Intent::new(variant.tcp.reaction()));
+                let hosts = (0..plan.page().hosts.len()).map(|at| HostId(at as u32));
+                let origins = hosts.map(|host| Intent::new(plan.tcp(host).reaction()));
                 std::iter::once(Intent::new(variant.client_tcp.reaction())).chain(origins).collect()
             },
             input: Vec::new(),
@@ -283,7 +284,7 @@ impl<'a> World<'a> {
         self.alarmed.extend([(conn, CLIENT), (conn, SERVER)]);
         let variant = self.plan.variant();
         let one_way = self.plan.page().hosts[to.0 as usize].extra_rtt / 2;
-        let tcp = [&variant.client_tcp, &variant.tcp];
+        let tcp = [&variant.client_tcp, self.plan.tcp(to)];
         self.connections.push(Connection::new(self.now, to.0, one_way, self.plan.tls(to), tcp, alarms));
         self.service(conn, CLIENT);
     }

@@ -77,6 +77,7 @@ fn what_a_kernel_cannot_be_told_is_refused_by_name() {
     for (variant, field) in [
         (r#"{"tcp": {"profile": "textbook"}}"#, "variant.tcp.profile"),
         (r#"{"client_tcp": {"profile": "windows-7"}}"#, "variant.client_tcp.profile"),
+        (r#"{"tcp_of": {"a.test": {"profile": "textbook"}}}"#, "variant.tcp_of.a.test.profile"),
         (r#"{"tcp": {"mechanisms": {"rack": false}}}"#, "variant.tcp.mechanisms"),
         (r#"{"tcp": {"mechanisms": {"idle_restart": "initial"}}}"#, "variant.tcp.mechanisms"),
     ] {

@@ -194,3 +194,20 @@ fn a_run_that_is_told_to_stop_ends_long_before_its_load() {
     stopper.stop();
     assert!(matches!(told.recv_timeout(PATIENCE), Ok(Err(RunError::Stopped))));
 }
+
+#[test]
+fn single_servers_have_a_tcp_of_their_own() {
+    let Some(_turn) = turn() else { return };
+    // With one segment at first 20 take five round trips after the handshake's, 1, 2, 4, 8 and 5 of them; with 20
+    // they take one, or two where a write ends in a short segment.
+    let page = page([object("http://slow.test/", 28_000), object("http://quick.test/", 28_000)]);
+    let variant = r#"{"tcp_of": {"slow.test": {"iw": 1}, "quick.test": {"iw": 20, "cc": "reno"}}}"#;
+    let scenario = scenario(page, "100mbit,50ms", variant);
+    let outcome = live(&scenario, 1);
+    assert_sound(&outcome);
+    let took = |at: usize| {
+        let row = &outcome.waterfall[at];
+        row.last_byte.unwrap().as_ms() - row.sent.unwrap().as_ms()
+    };
+    assert!(took(0) > 5.0 * 50.0 && took(1) < 3.0 * 50.0, "{:?}", (took(0), took(1)));
+}

@@ -68,6 +68,18 @@ fn a_distant_host_adds_its_round_trip_and_its_thinking() {
 }
 
 #[test]
+fn single_servers_have_a_tcp_of_their_own() {
+    // The response of 20 segments takes one round trip with a window of 20; with one of 10 the other half comes
+    // in the next.
+    let mut page = page([object("/", 1), object("/2", 28_700)]);
+    page.objects[1].url = "http://b.test/".to_owned();
+    for (iw, ms) in [(20, 400.0), (10, 500.0)] {
+        let tcp = format!(r#"{{"profile": "textbook", "iw": {iw}}}"#);
+        assert_ms(&load(page.clone(), FAST, variant(&format!(r#"{{"tcp_of": {{"b.test": {tcp}}}}}"#))), ms);
+    }
+}
+
+#[test]
 fn dependencies_and_computing_are_waited_for() {
     let need = |node: &str, on, ms| Need { node: node.to_owned(), on, bytes: None, ms };
     let mut objects = vec![object("/", 1000), object("/app.js", 1000), object("/data", 1000)];
