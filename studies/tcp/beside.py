@@ -7,19 +7,14 @@ A second object after a pause, with and without restart; and a long flow that lo
 one with a large initial window (the fairness test of the study `yahoo`, section 4.1.3).
 """
 
-import csv
 import json
-import statistics
-import sys
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
-from loadstone import experiment
-from loadstone._native import Outcome, Scenario, live_access, run_live
+from worlds import Experiment, study
 
-KEPT = Path(__file__).with_name("beside.csv")
+from loadstone._native import Outcome, Scenario
+
 PAUSES_MS = (50, 500, 2000)
 NETWORKS = ("10mbit,100ms", "20mbit,20ms")
 REPEATS = 3
@@ -27,8 +22,6 @@ FAIRNESS = "10mbit,100ms,loss=25%/0%,queue=1000p"
 SHORT_BYTES = 48_000
 SEEDS = 21
 AT_ONCE = 6
-
-Figures = dict[str, list[float]]
 
 
 def pause(network: str, ms: int, restart: str) -> Scenario:
@@ -74,64 +67,22 @@ def short_rate(outcome: Outcome) -> float:
     return SHORT_BYTES * 8 / took
 
 
-def experiments() -> Iterator[tuple[str, Scenario, int, Callable[[Outcome], float]]]:
-    """Give name, scenario, number of seeds, and figure of each."""
+def experiments() -> Iterator[Experiment]:
+    """Give the pauses, then both flows' figures of the fairness test."""
     for network in NETWORKS:
         for ms in PAUSES_MS:
             for restart in ("halving", "never"):
+                scenario = pause(network, ms, restart)
                 name = f"{network}, pause {ms} ms, restart {restart}, ms"
-                yield name, pause(network, ms, restart), REPEATS, lambda outcome: outcome.plt_ms
-    yield f"{FAIRNESS}, long flow, kbit/s", fairness(), SEEDS, long_rate
-    yield f"{FAIRNESS}, 48 KB with IW 32, kbit/s", fairness(), SEEDS, short_rate
-
-
-def measure() -> None:
-    """Run everything over the kernel and keep the figures."""
-    if why_not := live_access():
-        sys.exit(why_not)
-    with KEPT.open("w", newline="") as file:
-        rows = csv.writer(file, lineterminator="\n")
-        rows.writerow(("experiment", "seed", "figure", "kernel"))
-        jobs = {
-            (scenario.to_json(), seed): scenario
-            for _, scenario, seeds, _ in experiments()
-            for seed in range(1, seeds + 1)
-        }
-        with ThreadPoolExecutor(AT_ONCE) as pool:
-            runs = pool.map(lambda job: run_live(jobs[job], job[1]), jobs)
-            made = dict(zip(jobs, runs, strict=True))
-        for name, scenario, seeds, figure in experiments():
-            for seed in range(1, seeds + 1):
-                outcome = made[scenario.to_json(), seed]
-                conditions = outcome.conditions() or {}
-                rows.writerow((name, seed, f"{figure(outcome):.3f}", conditions["kernel"]))
-
-
-def kept() -> Figures:
-    """Read the kernel's figures."""
-    figures: Figures = {}
-    with KEPT.open() as file:
-        for row in csv.DictReader(file):
-            figures.setdefault(row["experiment"], []).append(float(row["figure"]))
-    return figures
-
-
-def main() -> None:
-    """Print both worlds side by side."""
-    if "--measure" in sys.argv:
-        measure()
-        return
-    kernel = kept()
-    sys.stdout.write("| experiment | kernel: median (range) | simulated | difference |\n|---|---|---|---|\n")
-    for name, scenario, seeds, figure in experiments():
-        # The median of so few random runs still scatters by a third; simulated ones cost nothing.
-        runs = 20 * seeds if scenario.is_random else 1
-        outcomes = experiment.execute([(scenario, seed) for seed in range(1, runs + 1)], None)
-        ours, theirs = statistics.median(map(figure, outcomes)), kernel[name]
-        middle = statistics.median(theirs)
-        shown = f"{middle:,.1f} ({min(theirs):,.1f}-{max(theirs):,.1f})"
-        sys.stdout.write(f"| {name} | {shown} | {ours:,.1f} | {ours / middle - 1:+.1%} |\n")
+                repeats = [(scenario, seed) for seed in range(1, REPEATS + 1)]
+                yield Experiment(name, repeats, repeats[:1], lambda outcome: outcome.plt_ms)
+    scenario = fairness()
+    # The median of so few random runs still scatters by a third; simulated ones cost nothing.
+    simulated = [(scenario, seed) for seed in range(1, 20 * SEEDS + 1)]
+    live = simulated[:SEEDS]
+    yield Experiment(f"{FAIRNESS}, long flow, kbit/s", live, simulated, long_rate)
+    yield Experiment(f"{FAIRNESS}, 48 KB with IW 32, kbit/s", live, simulated, short_rate)
 
 
 if __name__ == "__main__":
-    main()
+    study(__file__, list(experiments()), AT_ONCE)
