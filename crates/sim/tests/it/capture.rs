@@ -1,8 +1,8 @@
 //! The packets of a run against what the run says of itself, and against arithmetic.
 
-use crate::{load, object, page, textbook};
+use crate::{MSS, load, object, page, textbook};
 use loadstone_load::page::HostSpec;
-use loadstone_scenario::{Capture, Captured, Fate, Outcome, Plan, Scenario, Variant, Way};
+use loadstone_scenario::{Capture, Captured, Fate, Outcome, Plan, Scenario, Way};
 use loadstone_sim::run_captured;
 use loadstone_units::{Seed, Time};
 use std::time::Duration;
@@ -74,7 +74,9 @@ fn the_packets_of_a_handshake_come_when_they_should() {
 
 #[test]
 fn what_is_not_there_at_the_end_is_under_way() {
-    let (outcome, capture) = captured(&Scenario { variant: Variant::default(), ..lossy() }, 100_000);
+    // A response of two segments, of which the second is acknowledged at once.
+    let scenario = Scenario { variant: textbook(), ..Scenario::of(page([object("/", 2 * MSS - 250)])) };
+    let (outcome, capture) = captured(&scenario, 100);
     let last = capture.packets.last().unwrap();
-    assert_eq!((last.entered, last.fate), (outcome.plt, Fate::Underway));
+    assert_eq!((last.entered, last.way, last.fate), (outcome.plt, Way::Up, Fate::Underway));
 }
