@@ -6,6 +6,9 @@ use loadstone_http::{Chunk, Wire};
 use loadstone_net::tls::Tls;
 use std::io::{self, Read, Write};
 
+/// The message that TLS 1.3 sends for the sake of old middleboxes (RFC 8446, appendix D.4), as a record.
+const CHANGE_CIPHER_SPEC: [u8; 6] = [20, 3, 3, 0, 1, 1];
+
 /// One end's way of making bytes for the socket of content, and the other way round.
 #[derive(Debug)]
 pub(crate) struct Channel {
@@ -108,7 +111,9 @@ impl Channel {
 
     /// The bytes that are to go to the socket.
     pub(crate) fn pending(&self) -> &[u8] {
-        &self.out[self.taken..]
+        let pending = &self.out[self.taken..];
+        // A browser's goes with the flight that it begins, rustls makes it as soon as it may.
+        if self.is_shaking_hands() && pending == CHANGE_CIPHER_SPEC { &[] } else { pending }
     }
 
     /// The socket has taken the first `count` of them.
@@ -126,5 +131,33 @@ impl Channel {
         while tls.wants_write() {
             let _all: io::Result<usize> = tls.write_tls(&mut self.out);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Authority, Chain};
+    use loadstone_http::Protocol;
+    use rustls::ServerConnection;
+
+    #[test]
+    fn a_client_sends_nothing_before_it_has_the_whole_of_the_servers_flight() {
+        let authority = Authority::new(Chain::Usual);
+        let client = authority.client("a.test", Tls::V1_3, Protocol::H2).unwrap().unwrap();
+        let server = authority.server("a.test", Tls::V1_3, Protocol::H2).unwrap().unwrap();
+        let mut client = Channel::new(Some(client.connect()));
+        let mut server = Channel::new(Some(ServerConnection::new(server).unwrap().into()));
+        client.begin();
+        server.handle_input(client.pending()).unwrap();
+        client.advance(client.pending().len());
+        // As it comes in segments, with the server's hello in the first.
+        let flight = server.pending().to_vec();
+        for segment in flight.chunks(1448) {
+            assert_eq!((client.is_shaking_hands(), client.pending().len()), (true, 0));
+            client.handle_input(segment).unwrap();
+        }
+        assert!(!client.is_shaking_hands());
+        assert!(client.pending().starts_with(&CHANGE_CIPHER_SPEC) && client.pending().len() > 60);
     }
 }

@@ -160,6 +160,11 @@ impl Connection {
             self.stage = Stage::Open;
             (self.record.established, self.record.protocol) = (Some(heard.at), Some(protocol));
             heard.opened = Some(protocol);
+            // A browser's library sends the end of the handshake itself, before there is a request.
+            match self.flush() {
+                Err(error) if error.kind() != ErrorKind::WouldBlock => return Err(Failure::Broken(error.kind())),
+                _ => {}
+            }
         }
         if self.drained || self.channel.is_closed() {
             if self.stage != Stage::Open {
