@@ -85,7 +85,7 @@ impl<'a> World<'a> {
         self.browser.start(self.now);
         // The load counts from the first SYN, so this once the program does not make it wait.
         while let Some(action) = self.browser.poll_action() {
-            self.perform(CLIENT, action);
+            self.perform_all(CLIENT, [action].into());
         }
         self.act(CLIENT, 0);
         self.note_losses();
@@ -171,9 +171,8 @@ impl<'a> World<'a> {
         let intent = &mut self.intents[key as usize];
         if intent.due <= self.now {
             intent.due = Time::NEVER;
-            for action in std::mem::take(&mut intent.actions) {
-                self.perform(side, action);
-            }
+            let actions = std::mem::take(&mut intent.actions);
+            self.perform_all(side, actions);
         }
         let now = self.now;
         self.peer(side, origin).handle_timeout(now);
@@ -253,7 +252,7 @@ impl<'a> World<'a> {
         while let Some(action) = self.peer(side, origin).poll_action() {
             let intent = &mut self.intents[key as usize];
             if intent.reaction.is_zero() {
-                self.perform(side, action);
+                self.perform_all(side, [action].into());
             } else {
                 intent.due = intent.due.min(self.now + intent.reaction);
                 intent.actions.push_back(action);
@@ -263,19 +262,28 @@ impl<'a> World<'a> {
         self.alarms.arm(key, deadline.min(self.intents[key as usize].due));
     }
 
-    /// Does what a program wants done.
-    fn perform(&mut self, side: usize, action: Action) {
+    /// Does what a program wants done, each connection in its turn: what its socket takes at a time, then the
+    /// others.
+    fn perform_all(&mut self, side: usize, mut actions: VecDeque<Action>) {
+        while let Some(action) = actions.pop_front() {
+            actions.extend(self.perform(side, action));
+        }
+    }
+
+    /// Does what a program wants done; what is left of it, if the socket has room again.
+    fn perform(&mut self, side: usize, action: Action) -> Option<Action> {
         match action {
             Action::Open { conn, to } => self.open(conn, to),
             Action::Transmit { conn } => {
                 self.connections[conn.0 as usize].ends[side].eager = true;
-                self.service(conn, side);
+                return self.write(conn, side).then_some(action);
             }
             Action::Close { conn } => {
                 self.connections[conn.0 as usize].ends[side].tcp.close();
                 self.service(conn, side);
             }
         }
+        None
     }
 
     fn open(&mut self, conn: ConnId, to: HostId) {
@@ -289,23 +297,31 @@ impl<'a> World<'a> {
         self.service(conn, CLIENT);
     }
 
-    /// Lets an end send what it may: fills its room from the program, polls its segments.
+    /// Lets an end send what it may.
     fn service(&mut self, conn: ConnId, side: usize) {
+        while self.write(conn, side) {}
+    }
+
+    /// Lets an end send what it may: fills its room from the program, once, and polls its segments. Whether there
+    /// is room again then.
+    fn write(&mut self, conn: ConnId, side: usize) -> bool {
         let now = self.now;
         let connection = &mut self.connections[conn.0 as usize];
         let (origin, one_way) = (connection.origin as usize, connection.one_way);
         let end = &mut connection.ends[side];
+        let mut filled = false;
         loop {
             if end.room() > 0 {
+                if std::mem::replace(&mut filled, true) {
+                    break true;
+                }
                 let peer: &mut dyn Peer = if side == CLIENT { &mut self.browser } else { &mut self.origins[origin] };
                 end.fill(peer, now, conn);
             }
             let Some(segment) = end.tcp.poll_segment(now) else {
+                self.alarms.arm(end.alarm, end.deadline());
                 // What could be sent has been, which may have made room for more.
-                if end.room() == 0 {
-                    break;
-                }
-                continue;
+                break end.room() > 0;
             };
             let parcel = Parcel { conn, segment };
             if side == CLIENT {
@@ -316,7 +332,6 @@ impl<'a> World<'a> {
                 self.beyond.handle_packet(now, one_way, (CLIENT, parcel));
             }
         }
-        self.alarms.arm(end.alarm, end.deadline());
     }
 
     fn outcome(self, seed: Seed) -> Outcome {

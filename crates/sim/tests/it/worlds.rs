@@ -1,8 +1,8 @@
 //! Small worlds whose load time can be told in advance.
 
-use crate::{FAST, load, object, page, run_once, textbook, variant};
+use crate::{FAST, MSS, load, object, page, run_once, textbook, variant};
 use loadstone_load::page::{ComputeSpec, HostSpec, Need, ObjectSpec, On, PageFile};
-use loadstone_scenario::{Outcome, Plan, Scenario};
+use loadstone_scenario::{Outcome, Plan, Scenario, Way};
 use std::sync::Arc;
 
 fn root_and(count: u64) -> PageFile {
@@ -219,4 +219,28 @@ fn programs_come_to_their_part_a_moment_after_the_kernel() {
     at(200.2, took("linux-6", "textbook"));
     // The browser asks 0.2 ms after the handshake, the server answers 0.2 ms after the request.
     at(200.4, took("linux-6", "linux-6"));
+}
+
+#[test]
+fn a_server_turns_to_another_connection_when_a_socket_has_taken_what_it_takes_at_a_time() {
+    // Over two open connections, 100 KB and 1 KB are asked for at one moment. Of the first response a socket of
+    // 16 KiB takes twelve segments, then it is the second's turn.
+    let needs = |nodes: &[&str]| {
+        let need = |node: &&str| Need { node: format!("http://a.test{node}"), on: On::End, bytes: None, ms: 0.0 };
+        Some(nodes.iter().map(need).collect())
+    };
+    let (first, second) = (["/1", "/2"], [("/3", 100_000), ("/4", 1000)]);
+    let opening = first.map(|path| ObjectSpec { needs: needs(&["/"]), ..object(path, 1000) });
+    let asked = second.map(|(path, bytes)| ObjectSpec { needs: needs(&first), ..object(path, bytes) });
+    let variant = serde_json::from_str(r#"{"tcp": {"iw": 100}}"#).unwrap();
+    let network = FAST.parse().unwrap();
+    let page = page([object("/", 1000)].into_iter().chain(opening).chain(asked));
+    let plan = Plan::new(&Scenario { network, variant, ..Scenario::of(page) }).unwrap();
+    let capture = loadstone_sim::run_captured(&plan, plan.seed(), 10_000).unwrap().capture.unwrap();
+    let data: Vec<_> = capture.packets.iter().filter(|packet| packet.way == Way::Down && packet.len > 0).collect();
+    // The first full segment begins the long response.
+    let begin = data.iter().position(|packet| u64::from(packet.len) == MSS).unwrap();
+    let other = data[begin..].iter().position(|packet| packet.connection != data[begin].connection);
+    assert_eq!((other, data[begin].entered), (Some(12), data[begin + 12].entered));
+    assert_eq!(data[begin + 13].connection, data[begin].connection);
 }
