@@ -18,6 +18,8 @@ pub(super) struct Buffer {
     window: u64,
     /// The number up to which the other end was told that it may send: that is not taken back.
     edge: u64,
+    /// The window that was announced last (`rcv_wnd`).
+    last: u64,
     tuning: Option<Tuning>,
 }
 
@@ -48,7 +50,7 @@ impl Buffer {
     pub(super) fn new(rules: &Rules) -> Buffer {
         let constants = &rules.constants;
         if !rules.window_tuning {
-            return Buffer { window: constants.receive_window, edge: 0, tuning: None };
+            return Buffer { window: constants.receive_window, edge: 0, last: 0, tuning: None };
         }
         let (mss, buffer, [worth, worth_of_full]) = (u64::from(constants.mss), constants.first_buffer, constants.worth);
         let tuning = Tuning {
@@ -67,15 +69,20 @@ impl Buffer {
         };
         // It is offered in segments of 1,460 bytes.
         let offered = buffer * worth / 1024 / OFFERED * OFFERED;
-        Buffer { window: offered.min(constants.first_window), edge: 0, tuning: Some(tuning) }
+        Buffer { window: offered.min(constants.first_window), edge: 0, last: 0, tuning: Some(tuning) }
     }
 
     /// What is announced in bytes, where `next` is expected and `unread` bytes before that have not been
     /// read (`__tcp_select_window`).
     pub(super) fn announce(&mut self, next: u64, unread: u64) -> u32 {
-        let free = self.tuning.as_ref().map_or(u64::MAX, |tuning| tuning.free(tuning.memory_of(unread)));
+        let free = self.tuning.as_ref().map_or(u64::MAX, |tuning| {
+            let free = tuning.free(tuning.memory_of(unread));
+            // Where the window would be less than before, it is acknowledged when the program has read
+            // (`__tcp_ack_snd_check`).
+            if free < self.last { tuning.free(0) } else { free }
+        });
         let window = self.window.min(free).max(self.edge.saturating_sub(next));
-        self.edge = next + window;
+        (self.edge, self.last) = (next + window, window);
         u32::try_from(window).unwrap_or(u32::MAX)
     }
 
@@ -155,9 +162,10 @@ impl Tuning {
         self.buffer.saturating_sub(self.held + taken) * self.worth / 1024
     }
 
-    /// Bytes of memory of so many bytes of data in full segments.
+    /// Bytes of memory of so many bytes of data in full segments, and one of what is left.
     fn memory_of(&self, bytes: u64) -> u64 {
-        bytes.div_ceil(self.mss) * memory_of(self.mss as u32)
+        let (full, rest) = (bytes / self.mss, (bytes % self.mss) as u32);
+        full * memory_of(self.mss as u32) + if rest > 0 { memory_of(rest) } else { 0 }
     }
 
     /// A segment echoes the timestamp `echo`; the first that does tells the round trip, if it is full
@@ -229,6 +237,26 @@ mod tests {
         // Later on only what is free is offered: half of what the ten have left, which no full segment has come to
         // judge by.
         assert_eq!(buffer.announce(1 + 20 * MSS, 0), (131_072 - 23_040) / 2);
+    }
+
+    #[test]
+    fn a_short_segment_leaves_room_for_more_which_is_not_taken_back() {
+        // A full segment takes 2,304 bytes of memory, one with 456 bytes 1,280; 640 of 1,024 are worth a window.
+        let (full, short) = ((131_072 - 2304) * 640 / 1024, (131_072 - 1280) * 640 / 1024);
+        let mut buffer = Buffer::new(&Config::default().rules());
+        let flags = crate::tcp::segment::Flags { ack: true, ..Default::default() };
+        let (sacks, window, echo, timestamp) = (Default::default(), 0, Time::NEVER, Time::ZERO);
+        let mut next = 1;
+        let mut announced = |len: u32| {
+            let segment = Segment { seq: next, ack: 1, len, window, flags, timestamp, echo, sacks, duplicate: 0 };
+            next += u64::from(len);
+            buffer.handle_data(Time::ZERO, &segment, len.into(), 0);
+            buffer.announce(next, len.into())
+        };
+        for _ in 0..10 {
+            announced(1448);
+        }
+        assert_eq!([1448, 456, 1448, 1448].map(&mut announced), [full, short, short, short]);
     }
 
     #[test]
