@@ -8,7 +8,9 @@ import pytest
 from conftest import ROOT
 
 
-@pytest.mark.parametrize("study", ["cablelabs/spdy", "tcp/mechanisms", "tcp/beside", "tcp/pairs"])
+@pytest.mark.parametrize(
+    "study", ["cablelabs/spdy", "tcp/mechanisms", "tcp/beside", "tcp/pairs", "validation/moved"]
+)
 def test_a_study_prints_its_committed_table(study: str) -> None:
     script = ROOT / "studies" / f"{study}.py"
     printed = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)

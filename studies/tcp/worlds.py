@@ -26,7 +26,7 @@ class Experiment:
     simulated: Sequence[Job]
     figure: Figure
     shows_range: bool = False
-    """Whether the simulator's loads differ in more than chance."""
+    """Whether the simulator's loads differ in more than chance, so that their range is worth showing."""
 
 
 def study(script: str, experiments: Sequence[Experiment], at_once: int, about: str = "") -> None:
@@ -89,7 +89,10 @@ def table(experiments: Iterable[Experiment], kernel: dict[str, list[float]]) -> 
         theirs = kernel[one.name]
         middle, simulated = statistics.median(theirs), statistics.median(ours)
         shown = _with_range(ours) if one.shows_range else f"{simulated:,.1f}"
-        lines.append(f"| {one.name} | {_with_range(theirs)} | {shown} | {simulated / middle - 1:+.1%} |")
+        difference = f"{simulated / middle - 1:+.1%}"
+        if one.shows_range and (max(ours) < min(theirs) or min(ours) > max(theirs)):
+            difference = f"**{difference}**"
+        lines.append(f"| {one.name} | {_with_range(theirs)} | {shown} | {difference} |")
     return "\n".join(lines) + "\n"
 
 
