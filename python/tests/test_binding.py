@@ -15,7 +15,7 @@ def _stub() -> dict[str, set[str]]:
         if isinstance(node, ast.ClassDef):
             names[node.name] = {item.name for item in node.body if isinstance(item, ast.FunctionDef)}
         elif isinstance(node, ast.FunctionDef):
-            names[node.name] = {argument.arg for argument in node.args.args}
+            names[node.name] = {argument.arg for argument in (*node.args.args, *node.args.kwonlyargs)}
         elif isinstance(node, ast.AnnAssign):
             names[node.target.id] = set()
     return names
@@ -40,5 +40,5 @@ def test_the_stub_names_what_the_functions_take() -> None:
         if signature := getattr(function, "__text_signature__", None):
             if isinstance(function, type):
                 continue
-            given = {part.split("=")[0].strip() for part in signature.strip("()").split(",")} - {""}
+            given = {part.split("=")[0].strip() for part in signature.strip("()").split(",")} - {"", "*"}
             assert given == arguments, name
