@@ -52,7 +52,7 @@ class Score:
 
     @property
     def load_errors(self) -> list[float]:
-        """Give each load's signed error, for a cell with loss: both worlds lose the same packets, by number."""
+        """Give each load's signed error, for a cell with loss: both worlds lose packets of the same numbers."""
         pairs = zip(self.simulated_ms, self.measured_ms, strict=True)
         return [simulated / measured - 1 for simulated, measured in pairs]
 
