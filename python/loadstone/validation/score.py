@@ -52,7 +52,7 @@ class Score:
 
     @property
     def load_errors(self) -> list[float]:
-        """Give each load's signed error, for a cell with loss: both worlds lose packets of the same numbers."""
+        """Give each load's signed error where packets are lost: in both worlds the same ones."""
         pairs = zip(self.simulated_ms, self.measured_ms, strict=True)
         return [simulated / measured - 1 for simulated, measured in pairs]
 
