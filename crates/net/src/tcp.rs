@@ -16,6 +16,7 @@ mod congestion;
 mod delivery;
 mod endpoint;
 mod flight;
+mod memory;
 mod pacer;
 mod profiles;
 mod rack;

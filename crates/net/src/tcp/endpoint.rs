@@ -249,7 +249,7 @@ impl Endpoint {
         if !self.may_write() || unsent >= mark / 2 || is_busy || !self.sender.has_space() {
             return 0;
         }
-        mark - unsent
+        (mark - unsent).min(self.sender.space())
     }
 
     /// Whether the program may write: the connection is established and not closed from here.

@@ -1,5 +1,6 @@
 //! The receive buffer, and the window that it is worth.
 
+use crate::tcp::memory;
 use crate::tcp::rules::Rules;
 use crate::tcp::segment::Segment;
 use loadstone_units::Time;
@@ -107,7 +108,7 @@ impl Buffer {
             tuning.clamp = tuning.buffer * tuning.worth / 1024;
         }
         // The segment itself is in the buffer still.
-        let grew = self.grow(segment.len, memory_of(segment.len));
+        let grew = self.grow(segment.len, memory::received(segment.len));
         // The program reads it after that.
         if let Some(tuning) = &mut self.tuning {
             let released = content.saturating_sub(segment.len.into());
@@ -122,7 +123,7 @@ impl Buffer {
     pub(super) fn handle_beyond(&mut self, len: u32, reach: u64) -> bool {
         let grew = self.grow(len, 0);
         if let Some(tuning) = &mut self.tuning {
-            tuning.held += memory_of(len);
+            tuning.held += memory::received(len);
             tuning.make_room(2 * tuning.round + reach);
         }
         grew
@@ -147,14 +148,6 @@ impl Buffer {
     }
 }
 
-/// Bytes of memory that a segment with `len` bytes of data takes in the buffer: what a TUN device sets aside
-/// for it, rounded up to a power of two, and what describes it.
-fn memory_of(len: u32) -> u64 {
-    const AROUND: u32 = 52 + 64 + 320;
-    const DESCRIPTION: u64 = 256;
-    u64::from((len + AROUND).next_power_of_two()) + DESCRIPTION
-}
-
 impl Tuning {
     /// The window that what is free of the buffer is worth, where `taken` bytes of memory are not, and what
     /// lies beyond a hole is not (`tcp_space`).
@@ -165,7 +158,7 @@ impl Tuning {
     /// Bytes of memory of so many bytes of data in full segments, and one of what is left.
     fn memory_of(&self, bytes: u64) -> u64 {
         let (full, rest) = (bytes / self.mss, (bytes % self.mss) as u32);
-        full * memory_of(self.mss as u32) + if rest > 0 { memory_of(rest) } else { 0 }
+        full * memory::received(self.mss as u32) + if rest > 0 { memory::received(rest) } else { 0 }
     }
 
     /// A segment echoes the timestamp `echo`; the first that does tells the round trip, if it is full

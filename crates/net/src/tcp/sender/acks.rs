@@ -27,7 +27,9 @@ impl Sender {
         if segment.ack > self.nxt || segment.ack < self.una {
             return;
         }
-        if let Some(space) = &mut self.space {
+        if !self.is_foreseen(segment)
+            && let Some(space) = &mut self.space
+        {
             space.note_segment();
         }
         let edge = segment.ack + u64::from(segment.window);

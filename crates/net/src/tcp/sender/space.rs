@@ -2,10 +2,9 @@
 
 use super::Sender;
 use crate::tcp::config::Congestion;
+use crate::tcp::memory;
+use crate::tcp::segment::Segment;
 
-/// Bytes of memory that Linux counts for a segment besides its data (`sk_buff`, `skb_shared_info` and
-/// room for headers), as `ss -m` shows it.
-const OVERHEAD: u64 = 832;
 /// Bytes of memory that a segment is rounded up to (`tcp_sndbuf_expand`).
 const SEGMENT: u64 = 2304;
 /// The least window that it is made for, in segments.
@@ -49,7 +48,24 @@ impl Sender {
     fn queued(&self) -> u64 {
         let kept = self.flight.len() - self.flight.merged();
         let segments = u64::from(kept) + self.unsent().div_ceil(self.rules.constants.mss.into());
-        self.written.saturating_sub(self.una) + OVERHEAD * segments
+        memory::sent(self.written.saturating_sub(self.una), segments)
+    }
+
+    /// How many bytes the send buffer takes now: full segments, of which the last may go beyond it
+    /// (`sk_stream_memory_free`).
+    pub(in crate::tcp) fn space(&self) -> u64 {
+        let Some(space) = &self.space else { return u64::MAX };
+        let mss = u64::from(self.rules.constants.mss);
+        space.size.saturating_sub(self.queued()).div_ceil(memory::sent(mss, 1)) * mss
+    }
+
+    /// Whether a segment is one that the kernel foresaw, and takes no further notice of: data, and nothing
+    /// new besides (header prediction in `tcp_rcv_established`); unless memory has to be found for it.
+    pub(super) fn is_foreseen(&self, segment: &Segment) -> bool {
+        let is_new = segment.ack > self.una || segment.ack + u64::from(segment.window) != self.edge;
+        let is_plain = segment.sacks.is_empty() && segment.duplicate == 0 && !segment.flags.fin;
+        let is_at_hand = memory::received(segment.len) <= memory::at_hand(self.queued());
+        segment.len > 0 && !is_new && is_plain && is_at_hand
     }
 
     /// Nothing more can be sent at this moment: makes the buffer fit the window if the program waits for
