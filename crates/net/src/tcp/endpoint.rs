@@ -244,12 +244,12 @@ impl Endpoint {
     /// mark (Linux's TCP_NOTSENT_LOWAT) waits unsent, and then up to the mark; with a real kernel only
     /// after all has been sent that may be, so that the last segment of a write is often a short one.
     pub fn room(&self) -> u64 {
-        let (unsent, mark) = (self.sender.unsent(), self.rules.constants.notsent_lowat);
+        let (unsent, mark) = (self.sender.ahead(), self.rules.constants.notsent_lowat);
         let is_busy = self.rules.sends_at_once && self.sender.may_send_new();
         if !self.may_write() || unsent >= mark / 2 || is_busy || !self.sender.has_space() {
             return 0;
         }
-        (mark - unsent).min(self.sender.space())
+        mark - unsent
     }
 
     /// Whether the program may write: the connection is established and not closed from here.

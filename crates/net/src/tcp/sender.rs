@@ -33,7 +33,8 @@ pub(super) struct Sender {
     una: u64,
     /// The next number to send for the first time (SND.NXT).
     nxt: u64,
-    /// The number after the last byte written.
+    /// The number after the last byte that the program has written, and that the send buffer has taken.
+    given: u64,
     written: u64,
     /// Whether the program writes no more, so that a FIN follows the last byte.
     closing: bool,
@@ -126,6 +127,7 @@ impl Sender {
             limit: rules.constants.mss,
             una: 1,
             nxt: 1,
+            given: 1,
             written: 1,
             closing: false,
             edge: 1,
@@ -165,7 +167,8 @@ impl Sender {
     pub(super) fn write(&mut self, bytes: u64) {
         debug_assert!(!self.closing, "nothing is written after close");
         self.note_shortage();
-        self.written += bytes;
+        self.given += bytes;
+        self.take();
     }
 
     pub(super) fn close(&mut self) {
@@ -179,9 +182,19 @@ impl Sender {
         self.stop_pacing();
     }
 
-    /// Bytes written and never sent.
+    /// Bytes in the send buffer that were never sent.
     pub(super) fn unsent(&self) -> u64 {
         self.written.saturating_sub(self.nxt)
+    }
+
+    /// Bytes that the program has written and that were never sent.
+    pub(super) fn ahead(&self) -> u64 {
+        self.given.saturating_sub(self.nxt)
+    }
+
+    /// Whether a FIN follows the last byte in the send buffer.
+    fn is_ending(&self) -> bool {
+        self.closing && self.written == self.given
     }
 
     /// Whether the FIN is acknowledged.
@@ -245,6 +258,9 @@ impl Sender {
     /// blocks.
     pub(super) fn poll(&mut self, now: Time, sacks: u32) -> Option<Transmission> {
         self.limit = self.rules.constants.mss - sacks;
+        if self.given > self.written && self.has_space() {
+            self.take();
+        }
         let next = match self.due.take() {
             Some(due) => self.send_due(now, due),
             None => self.send_allowed(now),
@@ -329,11 +345,11 @@ impl Sender {
 
     /// Sends data, or a FIN, that has never been sent, if there is any and the other end takes it.
     fn send_new(&mut self, now: Time) -> Option<Transmission> {
-        if self.nxt >= self.written + u64::from(self.closing) {
+        if self.nxt >= self.written + u64::from(self.is_ending()) {
             return None;
         }
         let data_end = self.written.min(self.nxt + u64::from(self.limit));
-        let fin = self.closing && data_end == self.written;
+        let fin = self.is_ending() && data_end == self.written;
         let range = self.nxt..data_end + u64::from(fin);
         if data_end > self.edge {
             return None;

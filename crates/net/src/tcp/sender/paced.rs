@@ -51,7 +51,7 @@ impl Sender {
     }
 
     fn pacer_holds(&mut self, now: Time) -> bool {
-        let pending = self.flight.lost() > 0 || self.nxt < self.written + u64::from(self.closing);
+        let pending = self.flight.lost() > 0 || self.nxt < self.written + u64::from(self.is_ending());
         self.controller.paced().is_some_and(|paced| paced.pacer.holds(now, pending))
     }
 

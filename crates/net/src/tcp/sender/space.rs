@@ -51,12 +51,15 @@ impl Sender {
         memory::sent(self.written.saturating_sub(self.una), segments)
     }
 
-    /// How many bytes the send buffer takes now: full segments, of which the last may go beyond it
-    /// (`sk_stream_memory_free`).
-    pub(in crate::tcp) fn space(&self) -> u64 {
-        let Some(space) = &self.space else { return u64::MAX };
-        let mss = u64::from(self.rules.constants.mss);
-        space.size.saturating_sub(self.queued()).div_ceil(memory::sent(mss, 1)) * mss
+    /// Takes what the program has written, as far as the send buffer has room: in full segments, of which
+    /// the last may go beyond it (`sk_stream_memory_free`). The program keeps the rest until it is told of
+    /// room again.
+    pub(super) fn take(&mut self) {
+        let room = self.space.as_ref().map_or(u64::MAX, |space| {
+            let mss = u64::from(self.rules.constants.mss);
+            space.size.saturating_sub(self.queued()).div_ceil(memory::sent(mss, 1)) * mss
+        });
+        self.written += (self.given - self.written).min(room);
     }
 
     /// Whether a segment is one that the kernel foresaw, and takes no further notice of: data, and nothing

@@ -152,7 +152,7 @@ fn after_idleness_linux_halves_the_window_for_each_timeout_down_to_the_initial_o
         pair.run_until(last + ms(idle));
         pair.ends[B].write(400 * MSS);
         pair.flush();
-        pair.sent.iter().filter(|(time, side, s)| *side == B && s.len > 0 && *time == last + ms(idle)).count()
+        pair.ends[B].window()
     };
     let (busy, one, two, long) =
         (window_after(150, None), window_after(450, None), window_after(800, None), window_after(5000, None));
