@@ -22,6 +22,7 @@ WITHOUT = {
     "quick acknowledgements": {"quick_acks": False},
     "acknowledgements of one hole held back": {"sack_compression": False},
     "receive window that grows": {"window_tuning": False},
+    "send buffer that grows": {"send_buffer": False},
     "restart after idleness": {"idle_restart": "never"},
     "shrinking of unused windows": {"unused_window_shrinks": False},
     "coarse timers": {"coarse_timers": False},

@@ -2,7 +2,7 @@
 
 use crate::play::World;
 use crate::script::{Action, Form};
-use loadstone_net::tcp::{Config, Endpoint, Flags, Sacks, Segment};
+use loadstone_net::tcp::{Config, Endpoint, Flags, Mechanisms, Sacks, Segment};
 use loadstone_units::Time;
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -17,7 +17,9 @@ pub(crate) struct Model {
 
 impl Model {
     pub(crate) fn new(config: &Config) -> Model {
-        Model { now: Time::ZERO, config: *config, end: None, sent: VecDeque::new() }
+        // There is room for all that a script writes at once, as on the kernel.
+        let mechanisms = Mechanisms { send_buffer: Some(false), ..config.mechanisms };
+        Model { now: Time::ZERO, config: Config { mechanisms, ..*config }, end: None, sent: VecDeque::new() }
     }
 
     /// Does something to the end, and takes what it sends then.

@@ -61,6 +61,8 @@ pub struct Mechanisms {
     pub sack_compression: Option<bool>,
     /// The receive window begins small and grows with what is read.
     pub window_tuning: Option<bool>,
+    /// The send buffer begins small and follows the window, while the program waits for room.
+    pub send_buffer: Option<bool>,
     /// Timers go by ticks of 4 ms.
     pub coarse_timers: Option<bool>,
 }

@@ -170,6 +170,7 @@ impl Rules {
             quick_acks: with.quick_acks.unwrap_or(self.quick_acks),
             sack_compression: with.sack_compression.unwrap_or(self.sack_compression),
             window_tuning: with.window_tuning.unwrap_or(self.window_tuning),
+            send_buffer: with.send_buffer.unwrap_or(self.send_buffer),
             ..self
         }
     }

@@ -181,9 +181,9 @@ fn mechanisms() -> impl Strategy<Value = Mechanisms> {
         prop::option::of(prop::sample::select(restarts)),
     );
     let first = (switch(), switch(), switch(), switch(), switch());
-    let second = (switch(), switch(), switch(), switch(), switch());
+    let second = (switch(), switch(), switch(), switch(), switch(), switch());
     (first, second, chosen).prop_map(|((hystart, rack, tail_loss_probes, frto, undo), second, chosen)| {
-        let (unused_window_shrinks, quick_acks, sack_compression, window_tuning, coarse_timers) = second;
+        let (unused_window_shrinks, quick_acks, sack_compression, window_tuning, send_buffer, coarse_timers) = second;
         let (reduction, counting, idle_restart) = chosen;
         Mechanisms {
             hystart,
@@ -198,6 +198,7 @@ fn mechanisms() -> impl Strategy<Value = Mechanisms> {
             quick_acks,
             sack_compression,
             window_tuning,
+            send_buffer,
             coarse_timers,
         }
     })
