@@ -4,7 +4,9 @@ mod heads;
 mod hpack;
 
 use crate::memory::{Memory, Remembering};
-use crate::streams::{Client, Decoded, Frame, FrameHead, Framing, Head, Limits, Multiplexing, Reason, Role, Server};
+use crate::streams::{
+    Client, Decoded, Frame, FrameHead, Framing, Head, Limits, Multiplexing, Reason, Role, Server, Windows,
+};
 use crate::{Chunk, PeerFault, Priority, RequestHead, ResponseHead, Wire};
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use heads::{Packer, Unpacker};
@@ -14,6 +16,8 @@ use std::sync::Arc;
 const MAX_FRAME: usize = 16_384;
 /// The largest header block that is taken, all its frames together.
 const MAX_BLOCK: usize = 64 * 1024;
+/// The flow-control windows until SETTINGS say otherwise (RFC 9113, section 6.9.2).
+const WINDOW: u32 = 65_535;
 const STREAM_BITS: u32 = 0x7fff_ffff;
 
 const DATA: u8 = 0;
@@ -48,7 +52,7 @@ pub(crate) struct Memories {
 
 impl Memories {
     pub(crate) fn new() -> Memories {
-        Memories { packed: Memory::new(), unpacked: Memory::new() }
+        Memories { packed: Memory::new(()), unpacked: Memory::new(()) }
     }
 
     pub(crate) fn client(&self, config: &Multiplexing) -> Client<H2> {
@@ -225,7 +229,10 @@ fn number(payload: &[u8]) -> Result<u32, PeerFault> {
 impl Framing for H2 {
     const HEAD: usize = 9;
     const PREFACE: &'static [u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
-    const WINDOW: u32 = 65_535;
+
+    fn windows(&self) -> Windows {
+        Windows { stream: Some(WINDOW), session: Some(WINDOW) }
+    }
 
     fn opening(&mut self, limits: &Limits) -> Bytes {
         let mut settings = BytesMut::new();
@@ -242,8 +249,8 @@ impl Framing for H2 {
             out.put_slice(H2::PREFACE);
         }
         out.put(frame(SETTINGS, 0, 0, &settings));
-        if limits.session_window > H2::WINDOW {
-            out.put(self.window_update(0, limits.session_window - H2::WINDOW));
+        if limits.session_window > WINDOW {
+            out.put(self.window_update(0, limits.session_window - WINDOW));
         }
         out.freeze()
     }

@@ -12,13 +12,15 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 /// A compressor or decompressor of heads.
 pub(crate) trait Codec {
+    /// What it begins with.
+    type Start: Copy;
     /// What goes in.
     type Input: Clone;
     /// What comes out.
     type Output: Clone;
 
     /// The codec at the beginning of a session.
-    fn fresh() -> Self;
+    fn fresh(start: Self::Start) -> Self;
 
     /// The next step of a session.
     fn step(&mut self, input: &Self::Input) -> Result<Self::Output, PeerFault>;
@@ -37,6 +39,7 @@ const MAX_BYTES: usize = 1 << 24;
 
 /// The tree of all steps that sessions took.
 pub(crate) struct Memory<C: Codec> {
+    start: C::Start,
     tree: RwLock<Tree<C>>,
 }
 
@@ -64,9 +67,9 @@ impl<C: Codec> Tree<C> {
 
 impl<C: Codec> Memory<C> {
     /// Nothing is remembered.
-    pub(crate) fn new() -> Arc<Memory<C>> {
+    pub(crate) fn new(start: C::Start) -> Arc<Memory<C>> {
         let states = vec![State { reached: None, next: Vec::new() }];
-        Arc::new(Memory { tree: RwLock::new(Tree { states, bytes: 0 }) })
+        Arc::new(Memory { start, tree: RwLock::new(Tree { states, bytes: 0 }) })
     }
 
     /// What `input` made of the state `at`: the next state and the output, if a session has been here.
@@ -102,7 +105,7 @@ impl<C: Codec> Memory<C> {
             state = &tree.states[*before as usize];
         }
         drop(tree);
-        let mut codec = C::fresh();
+        let mut codec = C::fresh(self.start);
         for input in inputs.iter().rev() {
             // It went well when it was noted, and a codec has no other source of decisions.
             let _known = codec.step(input);
@@ -181,10 +184,11 @@ mod tests {
     struct Diary(Vec<u8>);
 
     impl Codec for Diary {
+        type Start = ();
         type Input = u8;
         type Output = Vec<u8>;
 
-        fn fresh() -> Diary {
+        fn fresh((): ()) -> Diary {
             Diary::default()
         }
 
@@ -212,9 +216,9 @@ mod tests {
             sessions in prop::collection::vec(
                 (prop::collection::vec(prop_oneof![8 => 0_u8..4, 1 => Just(9)], 0..12), 0_usize..14), 1..20),
         ) {
-            let memory = Memory::<Diary>::new();
+            let memory = Memory::<Diary>::new(());
             for (inputs, leaves) in sessions {
-                let (mut remembering, mut plain) = (Remembering::new(&memory), Diary::fresh());
+                let (mut remembering, mut plain) = (Remembering::new(&memory), Diary::fresh(()));
                 for (at, input) in inputs.iter().enumerate() {
                     if at == leaves {
                         remembering.alone().0.push(7);
@@ -228,7 +232,7 @@ mod tests {
 
     #[test]
     fn who_goes_the_same_way_needs_no_codec() {
-        let memory = Memory::<Diary>::new();
+        let memory = Memory::<Diary>::new(());
         let walk = || {
             let mut session = Remembering::new(&memory);
             (0..4).for_each(|input| drop(session.step(&input).unwrap()));
@@ -241,7 +245,7 @@ mod tests {
 
     #[test]
     fn an_error_is_not_remembered_as_a_step() {
-        let memory = Memory::<Diary>::new();
+        let memory = Memory::<Diary>::new(());
         assert!(Remembering::new(&memory).step(&9).is_err());
         assert_eq!(memory.tree.read().unwrap().states.len(), 1);
     }
@@ -250,10 +254,11 @@ mod tests {
     struct Nothing;
 
     impl Codec for Nothing {
+        type Start = ();
         type Input = usize;
         type Output = ();
 
-        fn fresh() -> Nothing {
+        fn fresh((): ()) -> Nothing {
             Nothing
         }
 
@@ -274,7 +279,7 @@ mod tests {
 
     #[test]
     fn large_steps_are_kept_only_as_far_as_there_is_room_for_them() {
-        let memory = Memory::<Nothing>::new();
+        let memory = Memory::<Nothing>::new(());
         let mut session = Remembering::new(&memory);
         (0..4).for_each(|at| session.step(&(LARGE + at)).unwrap());
         assert_eq!(memory.tree.read().unwrap().states.len(), 1 + 2);
@@ -282,7 +287,7 @@ mod tests {
 
     #[test]
     fn memory_is_bounded_and_sessions_go_on_beyond_it() {
-        let memory = Memory::<Nothing>::new();
+        let memory = Memory::<Nothing>::new(());
         let mut session = Remembering::new(&memory);
         (0..MAX_STEPS + 100).for_each(|input| session.step(&input).unwrap());
         assert_eq!(memory.tree.read().unwrap().states.len(), MAX_STEPS + 1);

@@ -1,5 +1,6 @@
 //! The seam between programs and protocols: one connection's protocol as a machine.
 
+use crate::spdy;
 use crate::{Body, Chunk, Error, Multiplexing, Priority, RequestHead, ResponseHead, Wire};
 use loadstone_units::Time;
 use std::fmt;
@@ -132,7 +133,11 @@ pub enum Protocol {
     Http1,
     /// HTTP/1.1 with pipelining (RFC 9112, section 9.3.2).
     Http1Pipelining,
-    /// SPDY/3.1.
+    /// SPDY/2 (draft 2).
+    Spdy2,
+    /// SPDY/3 (draft-mbelshe-httpbis-spdy-00).
+    Spdy3,
+    /// SPDY/3.1: SPDY/3 with a flow-control window for the session.
     Spdy31,
     /// HTTP/2 (RFC 9113).
     H2,
@@ -140,13 +145,16 @@ pub enum Protocol {
 
 impl Protocol {
     /// All of them, in the order in which they are named to people.
-    pub const ALL: [Protocol; 4] = [Protocol::Http1, Protocol::Http1Pipelining, Protocol::Spdy31, Protocol::H2];
+    pub const ALL: [Protocol; 6] =
+        [Protocol::Http1, Protocol::Http1Pipelining, Protocol::Spdy2, Protocol::Spdy3, Protocol::Spdy31, Protocol::H2];
 
     /// The name on the command line and in results.
     pub const fn name(self) -> &'static str {
         match self {
             Protocol::Http1 => "http/1.1",
             Protocol::Http1Pipelining => "http/1.1+pipelining",
+            Protocol::Spdy2 => "spdy/2",
+            Protocol::Spdy3 => "spdy/3",
             Protocol::Spdy31 => "spdy/3.1",
             Protocol::H2 => "h2",
         }
@@ -154,7 +162,7 @@ impl Protocol {
 
     /// Whether one connection carries many requests side by side.
     pub const fn is_multiplexed(self) -> bool {
-        matches!(self, Protocol::Spdy31 | Protocol::H2)
+        !matches!(self, Protocol::Http1 | Protocol::Http1Pipelining)
     }
 }
 
@@ -164,14 +172,14 @@ impl Protocol {
 pub struct Sessions {
     multiplexing: Multiplexing,
     h1: Arc<crate::h1::Known>,
-    spdy: crate::spdy::Memories,
+    spdy: spdy::Memories,
     h2: crate::h2::Memories,
 }
 
 impl Sessions {
     /// A maker of sessions that behave as `multiplexing` says, where the protocol has many streams.
     pub fn new(multiplexing: Multiplexing) -> Sessions {
-        let (spdy, h2) = (crate::spdy::Memories::new(), crate::h2::Memories::new());
+        let (spdy, h2) = (spdy::Memories::new(), crate::h2::Memories::new());
         Sessions { multiplexing, h1: Arc::default(), spdy, h2 }
     }
 
@@ -180,7 +188,9 @@ impl Sessions {
         match protocol {
             Protocol::Http1 => Box::new(crate::h1::Client::persistent().knowing(&self.h1)),
             Protocol::Http1Pipelining => Box::new(crate::h1::Client::pipelining().knowing(&self.h1)),
-            Protocol::Spdy31 => Box::new(self.spdy.client(&self.multiplexing)),
+            Protocol::Spdy2 => Box::new(self.spdy.client(&spdy::TWO, &self.multiplexing)),
+            Protocol::Spdy3 => Box::new(self.spdy.client(&spdy::THREE, &self.multiplexing)),
+            Protocol::Spdy31 => Box::new(self.spdy.client(&spdy::THREE_ONE, &self.multiplexing)),
             Protocol::H2 => Box::new(self.h2.client(&self.multiplexing)),
         }
     }
@@ -189,7 +199,9 @@ impl Sessions {
     pub fn server(&self, protocol: Protocol) -> Box<dyn ServerSession> {
         match protocol {
             Protocol::Http1 | Protocol::Http1Pipelining => Box::new(crate::h1::Server::new().knowing(&self.h1)),
-            Protocol::Spdy31 => Box::new(self.spdy.server(&self.multiplexing)),
+            Protocol::Spdy2 => Box::new(self.spdy.server(&spdy::TWO, &self.multiplexing)),
+            Protocol::Spdy3 => Box::new(self.spdy.server(&spdy::THREE, &self.multiplexing)),
+            Protocol::Spdy31 => Box::new(self.spdy.server(&spdy::THREE_ONE, &self.multiplexing)),
             Protocol::H2 => Box::new(self.h2.server(&self.multiplexing)),
         }
     }
@@ -203,7 +215,7 @@ impl fmt::Display for Protocol {
 
 /// A name that no [`Protocol`] has.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("unknown protocol '{0}': use http/1.1, http/1.1+pipelining, spdy/3.1 or h2")]
+#[error("unknown protocol '{0}': use {names}", names = Protocol::ALL.map(Protocol::name).join(", "))]
 pub struct UnknownProtocol(pub String);
 
 impl FromStr for Protocol {

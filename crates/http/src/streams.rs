@@ -8,6 +8,7 @@ mod client;
 mod config;
 mod credit;
 mod framing;
+mod heads;
 mod lanes;
 mod reader;
 mod server;
@@ -16,7 +17,8 @@ mod tests;
 
 pub(crate) use client::Client;
 pub use config::{FrameBytes, Multiplexing, Policy, Window};
-pub(crate) use framing::{Decoded, Frame, FrameHead, Framing, Head, Limits, Reason, Role, assemble, sendable};
+pub(crate) use framing::{Frame, FrameHead, Framing, Limits, Reason, Role, Windows};
+pub(crate) use heads::{Decoded, Head, Names, Place, Spared, assemble, digits, is_of_connection, sendable};
 pub(crate) use server::Server;
 
 use crate::{Chunk, Error, Event, PeerFault, Priority, RequestHead, ResponseHead, StreamId, Wire};
@@ -43,7 +45,8 @@ struct Streams<F> {
     lanes: Lanes,
     /// What the peer may still send on the whole session.
     credit: Credit,
-    stream_window: u32,
+    /// What the peer may send on a stream that begins.
+    stream_window: Option<u32>,
     open: BTreeMap<u32, Stream>,
     events: VecDeque<Event>,
     /// The last stream that the client opened.
@@ -76,6 +79,7 @@ impl<F: Framing> Streams<F> {
     fn new(mut framing: F, role: Role, config: &Multiplexing) -> Streams<F> {
         let (stream_window, session_window) = (config.stream_window.get(), config.session_window.get());
         let limits = Limits { stream_window, session_window, streams: MAX_STREAMS as u32 };
+        let windows = framing.windows();
         let mut outbox = Wire::default();
         outbox.push(Chunk::Bytes(framing.opening(&limits)));
         Streams {
@@ -83,9 +87,9 @@ impl<F: Framing> Streams<F> {
             role,
             reader: Reader::new(if role == Role::Server { F::PREFACE } else { b"" }),
             outbox,
-            lanes: Lanes::new(config, F::WINDOW),
-            credit: Credit::new(session_window.max(F::WINDOW)),
-            stream_window,
+            lanes: Lanes::new(config, windows),
+            credit: Credit::new(windows.session.map(|least| session_window.max(least))),
+            stream_window: windows.stream.map(|_| stream_window),
             open: BTreeMap::new(),
             events: VecDeque::new(),
             last: 0,

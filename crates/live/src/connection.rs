@@ -290,7 +290,8 @@ impl Connection {
 /// What a connection speaks that agreed on `name`, if on anything; else it is `ours`.
 fn negotiated(name: Option<&[u8]>, ours: Protocol) -> Result<Protocol, Failure> {
     let Some(name) = name else { return Ok(ours) };
-    match [ours, Protocol::Http1, Protocol::Spdy31, Protocol::H2].into_iter().find(|it| alpn_name(*it) == name) {
+    // Ours first, for pipelining has the name of the plain protocol.
+    match [ours].into_iter().chain(Protocol::ALL).find(|it| alpn_name(*it) == name) {
         Some(protocol) => Ok(protocol),
         None => Err(Failure::Unknown(String::from_utf8_lossy(name).into_owned())),
     }
@@ -300,6 +301,8 @@ fn negotiated(name: Option<&[u8]>, ours: Protocol) -> Result<Protocol, Failure> 
 pub(crate) fn alpn_name(protocol: Protocol) -> &'static [u8] {
     match protocol {
         Protocol::Http1 | Protocol::Http1Pipelining => b"http/1.1",
+        Protocol::Spdy2 => b"spdy/2",
+        Protocol::Spdy3 => b"spdy/3",
         Protocol::Spdy31 => b"spdy/3.1",
         Protocol::H2 => b"h2",
     }

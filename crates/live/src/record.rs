@@ -47,7 +47,7 @@ pub enum Failure {
     #[error("TLS: {0}")]
     Tls(#[from] rustls::Error),
     /// TLS agreed on a protocol of this name.
-    #[error("'{0}' was agreed on, which is not spoken here: offer http/1.1, spdy/3.1 or h2")]
+    #[error("'{0}' was agreed on, which is not spoken here: offer one that 'loadstone load --help' lists")]
     Unknown(String),
 }
 

@@ -2,12 +2,20 @@
 
 use super::hpack::{Decoder, Encoder};
 use crate::memory::Codec;
-use crate::streams::{Decoded, Head, assemble, sendable};
+use crate::streams::{Decoded, Head, Names, Place, Spared, assemble, digits, is_of_connection, sendable};
 use crate::{Fields, PeerFault, Priority};
 use bytes::{Bytes, BytesMut};
 
-/// The name of the part of the request line that bears the authority.
-const HOST: &[u8] = b":authority";
+static NAMES: Names = Names {
+    method: b":method",
+    path: b":path",
+    scheme: b":scheme",
+    authority: b":authority",
+    status: b":status",
+    version: None,
+    spared: Spared::Nothing,
+    place: Place::First,
+};
 
 /// Cookies of more parts than these go as the fields that they are: each part costs the peer an
 /// entry, and receivers limit those.
@@ -42,10 +50,11 @@ impl Packer {
 }
 
 impl Codec for Packer {
+    type Start = ();
     type Input = Head;
     type Output = Bytes;
 
-    fn fresh() -> Packer {
+    fn fresh((): ()) -> Packer {
         Packer { encoder: Encoder::new() }
     }
 
@@ -54,18 +63,17 @@ impl Codec for Packer {
         self.encoder.begin(&mut out);
         match head {
             Head::Request(head, priority) => {
-                self.encoder.encode(b":method", &head.method, &mut out);
-                self.encoder.encode(b":scheme", head.scheme.name().as_bytes(), &mut out);
-                self.encoder.encode(HOST, &head.authority, &mut out);
-                self.encoder.encode(b":path", &head.path, &mut out);
+                self.encoder.encode(NAMES.method, &head.method, &mut out);
+                self.encoder.encode(NAMES.scheme, head.scheme.name().as_bytes(), &mut out);
+                self.encoder.encode(NAMES.authority, &head.authority, &mut out);
+                self.encoder.encode(NAMES.path, &head.path, &mut out);
                 self.fields(&head.fields, &mut out);
                 if *priority != Priority::default() && head.fields.get(b"priority").is_none() {
                     self.encoder.encode(b"priority", priority.to_string().as_bytes(), &mut out);
                 }
             }
             Head::Response(head) => {
-                let digit = |place: u16| b'0' + (head.status / place % 10) as u8;
-                self.encoder.encode(b":status", &[digit(100), digit(10), digit(1)], &mut out);
+                self.encoder.encode(NAMES.status, &digits(head.status), &mut out);
                 self.fields(&head.fields, &mut out);
             }
         }
@@ -88,10 +96,11 @@ pub(crate) struct Unpacker {
 }
 
 impl Codec for Unpacker {
+    type Start = ();
     type Input = Bytes;
     type Output = Decoded;
 
-    fn fresh() -> Unpacker {
+    fn fresh((): ()) -> Unpacker {
         Unpacker { decoder: Decoder::new() }
     }
 
@@ -99,10 +108,10 @@ impl Codec for Unpacker {
         let fields = self.decoder.decode(block)?;
         // RFC 9113, section 8.2.2: what belongs to one connection of HTTP/1.1 has no place here.
         let is_odd = |name: &[u8], value: &[u8]| match name {
-            b"connection" | b"keep-alive" | b"proxy-connection" | b"transfer-encoding" | b"upgrade" => true,
             b"te" => value != b"trailers",
-            b":version" => true,
-            _ => false,
+            // Some send it beside `:authority`, which section 8.3.1 lets them.
+            b"host" => false,
+            _ => is_of_connection(name),
         };
         if fields.iter().any(|(name, value)| is_odd(name, value)) {
             return Ok(Decoded::Malformed);
@@ -121,7 +130,7 @@ impl Codec for Unpacker {
         };
         let pairs: Vec<(&[u8], &[u8])> =
             fields.iter().map(|(name, value)| (take(name.len()), take(value.len()))).collect();
-        Ok(assemble(&text, &pairs, HOST))
+        Ok(assemble(&text, &pairs, &NAMES))
     }
 
     fn is_same(one: &Bytes, other: &Bytes) -> bool {

@@ -1,36 +1,35 @@
-//! Header blocks: names and values in the form that is compressed (draft 3, section 2.6.10).
+//! Header blocks: names and values in the form that is compressed (draft 2, section 2.6.9; draft 3,
+//! section 2.6.10).
 
+use super::version::{Blocks, EmptyValues};
 use crate::h1::MAX_FIELDS;
-use crate::streams::{Decoded, Head, assemble, sendable};
+use crate::streams::{Decoded, Head, assemble, digits, is_of_connection, sendable};
 use bytes::Bytes;
 
-/// The name of the part of the request line that bears the authority.
-const HOST: &[u8] = b":host";
+const HTTP: &[u8] = b"HTTP/1.1";
 
 /// Writes the block of a head.
-pub(super) fn write(head: &Head, out: &mut Vec<u8>) {
-    let mut status = [0; 3];
-    let (line, fields) = match head {
-        Head::Request(head, _) => (
-            vec![
-                (&b":method"[..], &head.method[..]),
-                (b":path", &head.path),
-                (b":version", b"HTTP/1.1"),
-                (HOST, &head.authority),
-                (b":scheme", head.scheme.name().as_bytes()),
-            ],
-            &head.fields,
-        ),
+pub(super) fn write(blocks: &Blocks, head: &Head, out: &mut Vec<u8>) {
+    let names = &blocks.names;
+    let version = names.version.map(|name| (name, HTTP));
+    let status;
+    let (line, fields): (Vec<(&[u8], &[u8])>, _) = match head {
+        Head::Request(head, _) => {
+            let parts = [Some((names.method, &head.method[..])), Some((names.path, &head.path)), version];
+            let origin = [(names.authority, &head.authority[..]), (names.scheme, head.scheme.name().as_bytes())];
+            (parts.into_iter().flatten().chain(origin).collect(), &head.fields)
+        }
         Head::Response(head) => {
-            for (digit, place) in status.iter_mut().zip([100, 10, 1]) {
-                *digit = b'0' + (head.status / place % 10) as u8;
-            }
-            (vec![(&b":status"[..], &status[..]), (b":version", b"HTTP/1.1")], &head.fields)
+            status = digits(head.status);
+            ([Some((names.status, &status[..])), version].into_iter().flatten().collect(), &head.fields)
         }
     };
     // A name stands once; the values of a name that comes several times are joined by NUL.
     let mut named: Vec<(Vec<u8>, Vec<u8>)> = line.into_iter().map(|(n, v)| (n.to_vec(), v.to_vec())).collect();
-    for (name, value) in sendable(fields) {
+    let may_be_empty = blocks.empty_values == EmptyValues::Allowed;
+    let is_line = |name: &[u8]| named_in_line(blocks, name);
+    for (name, value) in sendable(fields).filter(|(name, value)| !is_line(name) && (may_be_empty || !value.is_empty()))
+    {
         match named.iter_mut().find(|(known, _)| *known == name) {
             // NUL never stands at the ends of a value or beside another one.
             Some((_, values)) if values.is_empty() => values.extend_from_slice(value),
@@ -42,7 +41,12 @@ pub(super) fn write(head: &Head, out: &mut Vec<u8>) {
             None => named.push((name, value.to_vec())),
         }
     }
-    let put_number = |out: &mut Vec<u8>, number: usize| out.extend_from_slice(&(number as u32).to_be_bytes());
+    let put_number = |out: &mut Vec<u8>, number: usize| {
+        let bytes = (number as u64).to_be_bytes();
+        let (zeros, written) = bytes.split_at(8 - blocks.number);
+        assert!(zeros.iter().all(|byte| *byte == 0), "a part of a head too long for its length");
+        out.extend_from_slice(written);
+    };
     put_number(out, named.len());
     for (name, value) in named {
         for part in [name, value] {
@@ -52,37 +56,67 @@ pub(super) fn write(head: &Head, out: &mut Vec<u8>) {
     }
 }
 
-/// Reads a block.
-pub(super) fn read(text: &Bytes) -> Decoded {
-    let Some(pairs) = pairs(text) else { return Decoded::Malformed };
-    assemble(text, &pairs, HOST)
+/// Whether a field would be taken for a part of the line: SPDY/2 has no mark that tells them apart.
+fn named_in_line(blocks: &Blocks, name: &[u8]) -> bool {
+    let names = &blocks.names;
+    [names.method, names.path, names.scheme, names.authority, names.status].contains(&name)
+        || names.version == Some(name)
 }
 
-/// Names and values; a name with several values comes several times.
-fn pairs(text: &[u8]) -> Option<Vec<(&[u8], &[u8])>> {
-    let mut rest = text;
-    let count = take_number(&mut rest)?;
-    let mut pairs: Vec<(&[u8], &[u8])> = Vec::new();
-    for _ in 0..count {
-        let (name, value) = (take_part(&mut rest)?, take_part(&mut rest)?);
-        let values = value.split(|byte| *byte == 0).count();
-        let is_odd = pairs.iter().any(|(known, _)| *known == name) || pairs.len() + values > MAX_FIELDS;
-        if is_odd || (values > 1 && value.split(|byte| *byte == 0).any(<[u8]>::is_empty)) {
+/// Reads a block as a head.
+pub(super) fn read(blocks: &Blocks, text: &Bytes) -> Decoded {
+    match split(blocks, text) {
+        Some(pairs) => assemble(text, &pairs, &blocks.names),
+        None => Decoded::Malformed,
+    }
+}
+
+/// Names and values as a head has them: one pair for each value, without what HTTP/1.1 says of a
+/// connection.
+fn split<'a>(blocks: &Blocks, text: &'a [u8]) -> Option<Vec<(&'a [u8], &'a [u8])>> {
+    let may_be_empty = blocks.empty_values == EmptyValues::Allowed;
+    let written = pairs(blocks, text)?;
+    let mut split: Vec<(&[u8], &[u8])> = Vec::with_capacity(written.len());
+    for (at, (name, value)) in written.iter().enumerate() {
+        let values = || value.split(|byte| *byte == 0);
+        let count = values().count();
+        let is_twice = written[..at].iter().any(|(known, _)| known == name);
+        let has_gap = (count > 1 || !may_be_empty) && values().any(<[u8]>::is_empty);
+        if is_twice || has_gap || split.len() + count > MAX_FIELDS {
             return None;
         }
-        pairs.extend(value.split(|byte| *byte == 0).map(|value| (name, value)));
+        if !is_of_connection(name) || *name == blocks.names.authority {
+            split.extend(values().map(|value| (*name, value)));
+        }
+    }
+    Some(split)
+}
+
+/// Names and values as they are written.
+pub(super) fn pairs<'a>(blocks: &Blocks, text: &'a [u8]) -> Option<Vec<(&'a [u8], &'a [u8])>> {
+    let mut rest = text;
+    let count = take_number(blocks, &mut rest)?;
+    let mut pairs = Vec::new();
+    for _ in 0..count {
+        pairs.push((take_part(blocks, &mut rest)?, take_part(blocks, &mut rest)?));
+        if pairs.len() > MAX_PAIRS {
+            return None;
+        }
     }
     rest.is_empty().then_some(pairs)
 }
 
-fn take_number(rest: &mut &[u8]) -> Option<u32> {
-    let (number, after) = rest.split_first_chunk()?;
+/// The most pairs that a block may have: each is compared with those before it.
+const MAX_PAIRS: usize = MAX_FIELDS;
+
+fn take_number(blocks: &Blocks, rest: &mut &[u8]) -> Option<usize> {
+    let (number, after) = rest.split_at_checked(blocks.number)?;
     *rest = after;
-    Some(u32::from_be_bytes(*number))
+    Some(number.iter().fold(0, |number, byte| number << 8 | usize::from(*byte)))
 }
 
-fn take_part<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
-    let len = take_number(rest)? as usize;
+fn take_part<'a>(blocks: &Blocks, rest: &mut &'a [u8]) -> Option<&'a [u8]> {
+    let len = take_number(blocks, rest)?;
     let (part, after) = rest.split_at_checked(len)?;
     *rest = after;
     Some(part)

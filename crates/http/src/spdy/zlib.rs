@@ -2,7 +2,7 @@
 //! 2.6.10.1), by flate2.
 
 use super::block;
-use super::dictionary::DICTIONARY;
+use super::version::Blocks;
 use crate::PeerFault;
 use crate::memory::Codec;
 use crate::streams::{Decoded, Head};
@@ -19,23 +19,25 @@ const MAX_BLOCK: usize = 256 * 1024;
 /// Compresses the header blocks of one direction.
 #[derive(Debug)]
 pub(crate) struct Deflater {
+    blocks: &'static Blocks,
     zlib: Compress,
     block: Vec<u8>,
 }
 
 impl Codec for Deflater {
+    type Start = &'static Blocks;
     type Input = Head;
     type Output = Bytes;
 
-    fn fresh() -> Deflater {
+    fn fresh(blocks: &'static Blocks) -> Deflater {
         let mut zlib = Compress::new_with_window_bits(Compression::best(), true, WINDOW_BITS);
-        zlib.set_dictionary(&DICTIONARY).expect("a fresh compressor takes a dictionary");
-        Deflater { zlib, block: Vec::new() }
+        zlib.set_dictionary((blocks.dictionary)()).expect("a fresh compressor takes a dictionary");
+        Deflater { blocks, zlib, block: Vec::new() }
     }
 
     fn step(&mut self, head: &Head) -> Result<Bytes, PeerFault> {
         self.block.clear();
-        block::write(head, &mut self.block);
+        block::write(self.blocks, head, &mut self.block);
         let mut out = Vec::with_capacity(self.block.len() / 2 + 64);
         let mut rest = &self.block[..];
         loop {
@@ -63,19 +65,21 @@ impl Codec for Deflater {
 /// Decompresses the header blocks of one direction.
 #[derive(Debug)]
 pub(crate) struct Inflater {
+    blocks: &'static Blocks,
     zlib: Decompress,
 }
 
 impl Codec for Inflater {
+    type Start = &'static Blocks;
     type Input = Bytes;
     type Output = Decoded;
 
-    fn fresh() -> Inflater {
-        Inflater { zlib: Decompress::new_with_window_bits(true, MAX_WINDOW_BITS) }
+    fn fresh(blocks: &'static Blocks) -> Inflater {
+        Inflater { blocks, zlib: Decompress::new_with_window_bits(true, MAX_WINDOW_BITS) }
     }
 
     fn step(&mut self, compressed: &Bytes) -> Result<Decoded, PeerFault> {
-        Ok(block::read(&self.inflate(compressed)?.into()))
+        Ok(block::read(self.blocks, &self.inflate(compressed)?.into()))
     }
 
     fn is_same(one: &Bytes, other: &Bytes) -> bool {
@@ -98,7 +102,7 @@ impl Inflater {
             rest = &rest[taken..];
             match result {
                 Err(error) if error.needs_dictionary().is_some() => {
-                    self.zlib.set_dictionary(&DICTIONARY).map_err(|_| PeerFault::Compression)?;
+                    self.zlib.set_dictionary((self.blocks.dictionary)()).map_err(|_| PeerFault::Compression)?;
                 }
                 // The stream ends with the session, not before.
                 Err(_) | Ok(Status::StreamEnd) => return Err(PeerFault::Compression),

@@ -2,10 +2,11 @@
 
 use crate::PeerFault;
 
-/// A window that this end grants to the peer.
+/// A window that this end grants to the peer. Where there is no flow control the peer may send what it
+/// likes, and nothing is given back.
 #[derive(Debug)]
 pub(super) struct Credit {
-    window: u32,
+    window: Option<u32>,
     /// What the peer may still send.
     left: u32,
     /// What has been taken in and not been given back.
@@ -13,22 +14,25 @@ pub(super) struct Credit {
 }
 
 impl Credit {
-    pub(super) fn new(window: u32) -> Credit {
-        Credit { window, left: window, owed: 0 }
+    pub(super) fn new(window: Option<u32>) -> Credit {
+        Credit { window, left: window.unwrap_or(0), owed: 0 }
     }
 
     /// The peer sends `len` bytes.
     pub(super) fn take(&mut self, len: u32) -> Result<(), PeerFault> {
-        self.left = self.left.checked_sub(len).ok_or(PeerFault::FlowControl)?;
+        if self.window.is_some() {
+            self.left = self.left.checked_sub(len).ok_or(PeerFault::FlowControl)?;
+        }
         Ok(())
     }
 
     /// `len` bytes of what came have been taken in. Returns how much to give back now: half the
     /// window at least, since each time costs a frame.
     pub(super) fn give_back(&mut self, len: u32) -> Option<u32> {
+        let window = self.window?;
         // What is taken in was taken from the window before, so the sum stays below it.
         self.owed += len;
-        if self.owed < self.window / 2 {
+        if self.owed < window / 2 {
             return None;
         }
         self.left += self.owed;
@@ -43,14 +47,14 @@ mod tests {
 
     #[test]
     fn the_last_byte_of_the_window_may_come_and_none_beyond() {
-        let mut credit = Credit::new(100);
+        let mut credit = Credit::new(Some(100));
         assert_eq!((credit.take(100), credit.take(1)), (Ok(()), Err(PeerFault::FlowControl)));
     }
 
     proptest! {
         #[test]
         fn what_is_given_back_is_what_was_taken_in_but_for_less_than_half(lens in prop::collection::vec(1_u32..51, 1..50)) {
-            let mut credit = Credit::new(100);
+            let mut credit = Credit::new(Some(100));
             let (mut taken, mut given) = (0, 0);
             for len in lens {
                 credit.take(len).unwrap();

@@ -1,5 +1,6 @@
 //! What goes next: the sending side of all streams, the order among them, and the peer's windows.
 
+use super::Windows;
 use super::config::{Multiplexing, Policy};
 use crate::{Body, Chunk, PeerFault, Priority, ResponseHead};
 use std::collections::{BTreeMap, BTreeSet};
@@ -7,6 +8,8 @@ use std::sync::Arc;
 
 /// The largest window (RFC 9113, section 6.9.1; draft 3, section 2.6.8).
 const MAX_WINDOW: i64 = 0x7fff_ffff;
+/// Where there is no flow control: more than anyone sends.
+const NO_LIMIT: i64 = i64::MAX / 2;
 
 /// All streams on which something goes out.
 #[derive(Debug)]
@@ -64,13 +67,14 @@ pub(super) enum Piece {
 }
 
 impl Lanes {
-    /// No streams. `window` is what the peer takes on each and on the session until it says otherwise.
-    pub(super) fn new(config: &Multiplexing, window: u32) -> Lanes {
+    /// No streams, and windows as the protocol has them until the peer says otherwise.
+    pub(super) fn new(config: &Multiplexing, windows: Windows) -> Lanes {
+        let window = |window: Option<u32>| window.map_or(NO_LIMIT, i64::from);
         Lanes {
             policy: config.policy,
             frame_bytes: u64::from(config.frame_bytes.get()),
-            session_window: i64::from(window),
-            initial_window: i64::from(window),
+            session_window: window(windows.session),
+            initial_window: window(windows.stream),
             lanes: BTreeMap::new(),
             turns: BTreeSet::new(),
             next_place: 1,
@@ -222,7 +226,7 @@ mod tests {
     fn lanes(policy: Policy) -> Lanes {
         Lanes::new(
             &Multiplexing { policy, frame_bytes: loadstone_units::Bounded::known(1000), ..Default::default() },
-            WINDOW,
+            Windows { stream: Some(WINDOW), session: Some(WINDOW) },
         )
     }
 

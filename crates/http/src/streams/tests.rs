@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use std::sync::Arc;
 
 const NOW: Time = Time::ZERO;
-const BOTH: [Protocol; 2] = [Protocol::Spdy31, Protocol::H2];
+const ALL: [Protocol; 4] = [Protocol::Spdy2, Protocol::Spdy3, Protocol::Spdy31, Protocol::H2];
 
 fn sessions(multiplexing: Multiplexing) -> Sessions {
     Sessions::new(multiplexing)
@@ -94,7 +94,7 @@ fn order_of_data(server: &mut dyn Session, room: usize) -> Vec<u32> {
 
 #[test]
 fn a_request_arrives_as_it_was_sent_less_the_case_of_its_names() {
-    for protocol in BOTH {
+    for protocol in ALL {
         let (mut client, mut server) = pair(protocol, Multiplexing::default());
         let head = get("/x?y=1");
         let id = client.request(head.clone(), Body::EMPTY, Priority::at(1));
@@ -112,7 +112,7 @@ fn a_request_arrives_as_it_was_sent_less_the_case_of_its_names() {
 
 #[test]
 fn a_more_urgent_response_overtakes_one_that_is_under_way() {
-    for protocol in BOTH {
+    for protocol in ALL {
         let (mut client, mut server) = pair(protocol, Multiplexing::default());
         let slow = client.request(get("/image"), Body::EMPTY, Priority::at(5));
         let urgent = client.request(get("/style"), Body::EMPTY, Priority::at(0));
@@ -132,7 +132,7 @@ fn a_more_urgent_response_overtakes_one_that_is_under_way() {
 
 #[test]
 fn policies_decide_the_order_of_frames() {
-    for protocol in BOTH {
+    for protocol in ALL {
         let order = |policy| {
             let config = Multiplexing { policy, frame_bytes: Bounded::known(1000), ..Multiplexing::default() };
             let (mut client, mut server) = pair(protocol, config);
@@ -182,7 +182,7 @@ fn no_more_leaves_than_the_windows_let_and_the_rest_when_they_open() {
 
 #[test]
 fn a_client_asks_for_no_more_at_a_time_than_the_server_lets_it() {
-    for protocol in BOTH {
+    for protocol in ALL {
         let (mut client, mut server) = pair(protocol, Multiplexing::default());
         let mut asked = 0;
         while client.capacity() > 0 {
@@ -216,7 +216,7 @@ fn cookies_of_any_number_of_parts_arrive() {
     for (fields, parts) in [(1, 100), (11, 100), (1, 3000)] {
         let cookie = (0..parts).map(|at| format!("a={at}")).collect::<Vec<_>>().join("; ");
         let cookies = Fields::from_pairs((0..fields).map(|_| ("cookie", &cookie)));
-        for protocol in BOTH {
+        for protocol in ALL {
             let (mut client, mut server) = pair(protocol, Multiplexing::default());
             let head = RequestHead::get("a.test", "/", cookies.clone());
             client.request(head.into(), Body::EMPTY, Priority::default());
@@ -241,7 +241,7 @@ fn a_session_that_goes_on_after_broken_compression_teaches_the_others_nothing() 
 
 #[test]
 fn a_session_that_follows_another_sends_the_same_bytes_as_one_that_is_alone() {
-    for protocol in BOTH {
+    for protocol in ALL {
         let shared = sessions(Multiplexing::default());
         let heads: Vec<_> = (0..20).map(|at| get(&format!("/{at}"))).collect();
         let talk = |sessions: &Sessions, order: &[usize]| {
@@ -390,7 +390,9 @@ fn a_ping_is_answered_if_it_is_the_peers_draft3_2_6_5() {
 
 #[test]
 fn a_stream_that_the_peer_resets_is_over_and_the_others_go_on() {
-    let frames: [(Protocol, &[u8]); 2] = [
+    let frames: [(Protocol, &[u8]); 4] = [
+        (Protocol::Spdy2, b"\x80\x02\0\x03\0\0\0\x08\0\0\0\x01\0\0\0\x05"),
+        (Protocol::Spdy3, b"\x80\x03\0\x03\0\0\0\x08\0\0\0\x01\0\0\0\x05"),
         (Protocol::Spdy31, b"\x80\x03\0\x03\0\0\0\x08\0\0\0\x01\0\0\0\x05"),
         (Protocol::H2, b"\0\0\x04\x03\0\0\0\0\x01\0\0\0\x08"),
     ];
@@ -413,7 +415,9 @@ fn a_stream_that_the_peer_resets_is_over_and_the_others_go_on() {
 
 #[test]
 fn what_a_peer_that_goes_away_has_not_taken_is_given_back() {
-    let frames: [(Protocol, &[u8]); 2] = [
+    let frames: [(Protocol, &[u8]); 4] = [
+        (Protocol::Spdy2, b"\x80\x02\0\x07\0\0\0\x04\0\0\0\x01"),
+        (Protocol::Spdy3, b"\x80\x03\0\x07\0\0\0\x08\0\0\0\x01\0\0\0\0"),
         (Protocol::Spdy31, b"\x80\x03\0\x07\0\0\0\x08\0\0\0\x01\0\0\0\0"),
         (Protocol::H2, b"\0\0\x08\x07\0\0\0\0\0\0\0\0\x01\0\0\0\0"),
     ];
@@ -454,7 +458,7 @@ fn a_head_that_is_no_request_ends_its_stream_alone() {
 proptest! {
     #[test]
     fn every_message_arrives_whole_however_the_bytes_are_cut(
-        protocol in prop::sample::select(BOTH.to_vec()),
+        protocol in prop::sample::select(ALL.to_vec()),
         policy in prop::sample::select(vec![Policy::Priority, Policy::RoundRobin, Policy::FirstComeFirstServed]),
         exchanges in prop::collection::vec((0_u64..100_000, 0_u64..200_000, 0_u8..8), 1..12),
         rooms in prop::collection::vec(20_usize..30_000, 8),
@@ -515,7 +519,7 @@ proptest! {
 
     #[test]
     fn no_input_breaks_a_session(
-        protocol in prop::sample::select(BOTH.to_vec()),
+        protocol in prop::sample::select(ALL.to_vec()),
         frames in prop::collection::vec((any::<[u8; 9]>(), prop::collection::vec(any::<u8>(), 0..40)), 0..20),
         with_run in any::<bool>(),
     ) {

@@ -96,7 +96,7 @@ impl Pool {
     pub(super) fn openings(&mut self, protocol: Protocol) -> u32 {
         let wanted = match protocol {
             Protocol::Http1 => self.waiting.len() as u32,
-            Protocol::Http1Pipelining | Protocol::Spdy31 | Protocol::H2 => u32::from(!self.waiting.is_empty()),
+            _ => u32::from(!self.waiting.is_empty()),
         };
         let count = wanted.saturating_sub(self.connecting).min(self.limit - self.open);
         self.open += count;

@@ -78,7 +78,7 @@ mod tests {
         let page = synthetic::page("objects=100,size=1KB").unwrap().build().unwrap();
         let plain = HeaderBytes::of(&page, Protocol::Http1);
         assert_eq!(plain, HeaderBytes { requests: 100 * 400, responses: 100 * 250 });
-        for protocol in [Protocol::Spdy31, Protocol::H2] {
+        for protocol in Protocol::ALL.into_iter().filter(|protocol| protocol.is_multiplexed()) {
             let compressed = HeaderBytes::of(&page, protocol);
             // At least the frames' heads and a name each; at most a third.
             assert!((1_500..13_000).contains(&compressed.requests), "{protocol}: {compressed:?}");

@@ -1,0 +1,225 @@
+//! Heads in a form that header compression takes and gives, whatever the protocol calls their parts.
+
+use crate::{Fields, Priority, RequestHead, ResponseHead, Scheme};
+use bytes::Bytes;
+use std::sync::Arc;
+
+/// A head to be compressed. Heads are compared by what they are, not by what they say: whoever
+/// sends one twice shares it.
+#[derive(Clone, Debug)]
+pub(crate) enum Head {
+    Request(Arc<RequestHead>, Priority),
+    Response(Arc<ResponseHead>),
+}
+
+impl Head {
+    pub(crate) fn is_same(&self, other: &Head) -> bool {
+        match (self, other) {
+            (Head::Request(one, first), Head::Request(two, second)) => Arc::ptr_eq(one, two) && first == second,
+            (Head::Response(one), Head::Response(two)) => Arc::ptr_eq(one, two),
+            _ => false,
+        }
+    }
+
+    /// About how many bytes it takes.
+    pub(crate) fn weight(&self) -> usize {
+        match self {
+            Head::Request(head, _) => head.http1_len(),
+            Head::Response(head) => head.http1_len(),
+        }
+    }
+}
+
+/// A header block that was decompressed.
+#[derive(Clone, Debug)]
+pub(crate) enum Decoded {
+    Request(Arc<RequestHead>, Priority),
+    Response(Arc<ResponseHead>),
+    /// No names of the request or status line at all.
+    Trailers,
+    /// A request that lacks a part of its line, or has one that nobody can make sense of.
+    Incomplete,
+    /// It breaks the rules of HTTP.
+    Malformed,
+}
+
+impl Decoded {
+    /// About how many bytes it takes.
+    pub(crate) fn weight(&self) -> usize {
+        match self {
+            Decoded::Request(head, _) => head.http1_len(),
+            Decoded::Response(head) => head.http1_len(),
+            Decoded::Trailers | Decoded::Incomplete | Decoded::Malformed => 0,
+        }
+    }
+}
+
+/// What a protocol calls the parts of a request line and a status line (RFC 9113, section 8.3; draft 3,
+/// section 3.2).
+#[derive(Debug)]
+pub(crate) struct Names {
+    pub(crate) method: &'static [u8],
+    pub(crate) path: &'static [u8],
+    pub(crate) scheme: &'static [u8],
+    pub(crate) authority: &'static [u8],
+    pub(crate) status: &'static [u8],
+    /// The version of HTTP: SPDY demands it.
+    pub(crate) version: Option<&'static [u8]>,
+    /// Which parts a request may lack.
+    pub(crate) spared: Spared,
+    /// Where the parts stand.
+    pub(crate) place: Place,
+}
+
+/// What a request need not say.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Spared {
+    Nothing,
+    /// Scheme and host (draft 2, section 3.2.1).
+    Origin,
+}
+
+/// Where the parts of the line stand among the fields.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Place {
+    First,
+    Anywhere,
+}
+
+/// Makes a head of names and values in order.
+pub(crate) fn assemble(text: &Bytes, pairs: &[(&[u8], &[u8])], names: &Names) -> Decoded {
+    let mut line = Line::default();
+    let mut fields = Fields::within(text, pairs.len());
+    for (name, value) in pairs {
+        if let Some(part) = line.part(name, names) {
+            let is_late = names.place == Place::First && !fields.is_empty();
+            if is_late || !is_field_value(value) || part.replace(value).is_some() {
+                return Decoded::Malformed;
+            }
+        } else if is_field_name(name) && is_field_value(value) {
+            fields.add_within(name, value);
+        } else {
+            return Decoded::Malformed;
+        }
+    }
+    line.finish(text, fields, names)
+}
+
+/// The parts of a request or status line.
+#[derive(Default)]
+struct Line<'a> {
+    method: Option<&'a [u8]>,
+    path: Option<&'a [u8]>,
+    scheme: Option<&'a [u8]>,
+    authority: Option<&'a [u8]>,
+    status: Option<&'a [u8]>,
+    version: Option<&'a [u8]>,
+}
+
+impl<'a> Line<'a> {
+    /// Where the part of this name belongs.
+    fn part(&mut self, name: &[u8], names: &Names) -> Option<&mut Option<&'a [u8]>> {
+        match name {
+            _ if name == names.method => Some(&mut self.method),
+            _ if name == names.path => Some(&mut self.path),
+            _ if name == names.scheme => Some(&mut self.scheme),
+            _ if name == names.authority => Some(&mut self.authority),
+            _ if name == names.status => Some(&mut self.status),
+            _ if Some(name) == names.version => Some(&mut self.version),
+            _ => None,
+        }
+    }
+
+    fn finish(mut self, text: &Bytes, fields: Fields, names: &Names) -> Decoded {
+        let has_version = names.version.is_none() || self.version.is_some();
+        let is_request = self.method.is_some() || self.path.is_some() || self.scheme.is_some();
+        match self.status {
+            Some(_) if is_request => Decoded::Malformed,
+            // SPDY/2 calls the authority `host`, as many a server calls a field of its responses.
+            Some(_) if self.authority.is_some() && names.spared == Spared::Nothing => Decoded::Malformed,
+            Some(status) => match parse_status(status).filter(|_| has_version) {
+                Some(status) => Decoded::Response(Arc::new(ResponseHead::new(status, fields))),
+                None => Decoded::Malformed,
+            },
+            None if is_request || self.authority.is_some() => {
+                self.split_url(names);
+                self.request(text, fields, names).filter(|_| has_version).unwrap_or(Decoded::Incomplete)
+            }
+            None if self.version.is_some() => Decoded::Incomplete,
+            None => Decoded::Trailers,
+        }
+    }
+
+    /// A `url` may be absolute (draft 2, section 3.2.1); then scheme and host stand in it.
+    fn split_url(&mut self, names: &Names) {
+        let absolute = self.path.filter(|_| names.spared == Spared::Origin).and_then(|url| {
+            let colon = url.windows(3).position(|three| three == b"://")?;
+            Some((&url[..colon], &url[colon + 3..]))
+        });
+        if let Some((scheme, rest)) = absolute.filter(|(scheme, _)| Scheme::named(scheme).is_some()) {
+            let (host, path) = rest.split_at(rest.iter().position(|byte| *byte == b'/').unwrap_or(rest.len()));
+            self.scheme = Some(scheme);
+            self.authority = Some(host);
+            self.path = Some(if path.is_empty() { b"/" } else { path });
+        }
+    }
+
+    fn request(&self, text: &Bytes, fields: Fields, names: &Names) -> Option<Decoded> {
+        let slice = |part: &[u8]| match part {
+            [] => Bytes::new(),
+            b"/" => Bytes::from_static(b"/"),
+            _ => text.slice_ref(part),
+        };
+        let spared = names.spared == Spared::Origin;
+        let (method, path) = (self.method?, self.path?);
+        let host = self.authority.or_else(|| fields.get(b"host")).or(spared.then_some(b""))?;
+        let scheme = match self.scheme {
+            Some(scheme) => Scheme::named(scheme)?,
+            None => spared.then(Scheme::default)?,
+        };
+        if method.is_empty() || path.is_empty() || method.contains(&b' ') || path.contains(&b' ') {
+            return None;
+        }
+        let priority = fields.get(b"priority").map(Priority::parse).unwrap_or_default();
+        let (method, host, path) = (slice(method), slice(host), slice(path));
+        let head = RequestHead::new(method, host, path, fields).over(scheme);
+        Some(Decoded::Request(Arc::new(head), priority))
+    }
+}
+
+/// Three digits, and perhaps words after them.
+fn parse_status(status: &[u8]) -> Option<u16> {
+    let (digits, rest) = status.split_at_checked(3)?;
+    let is_status = digits.iter().all(u8::is_ascii_digit) && digits[0] != b'0' && matches!(rest, [] | [b' ', ..]);
+    is_status.then(|| digits.iter().fold(0, |number, digit| number * 10 + u16::from(digit - b'0')))
+}
+
+/// RFC 9113, section 8.2.1: lower case, and nothing that HTTP/1.1 would stumble over.
+fn is_field_name(name: &[u8]) -> bool {
+    const ODD: &[u8] = b"!#$%&'*+-.^_`|~";
+    !name.is_empty() && name.iter().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || ODD.contains(byte))
+}
+
+fn is_field_value(value: &[u8]) -> bool {
+    !value.iter().any(|byte| matches!(byte, b'\0' | b'\r' | b'\n'))
+}
+
+/// Whether a field belongs to one connection of HTTP/1.1 (RFC 9113, section 8.2.2; draft 3, section
+/// 3.2.1).
+pub(crate) fn is_of_connection(name: &[u8]) -> bool {
+    const CONNECTION: [&[u8]; 6] =
+        [b"connection", b"host", b"keep-alive", b"proxy-connection", b"transfer-encoding", b"upgrade"];
+    CONNECTION.contains(&name)
+}
+
+/// The fields of a head as these protocols send them: names in lower case, without those that
+/// belong to one connection of HTTP/1.1.
+pub(crate) fn sendable(fields: &Fields) -> impl Iterator<Item = (Vec<u8>, &[u8])> {
+    let lower = fields.iter().map(|(name, value)| (name.to_ascii_lowercase(), value));
+    lower.filter(|(name, value)| !is_of_connection(name) && (name != b"te" || *value == b"trailers"))
+}
+
+/// The three digits of a status.
+pub(crate) fn digits(status: u16) -> [u8; 3] {
+    [100, 10, 1].map(|place| b'0' + (status / place % 10) as u8)
+}
