@@ -30,6 +30,9 @@ pub enum PeerFault {
     /// A frame longer than this end takes.
     #[error("a frame is too large")]
     FrameTooLarge,
+    /// A frame that has not the length of its kind (RFC 9113, section 4.2).
+    #[error("a frame has a wrong length")]
+    FrameSize,
     /// A frame whose fields contradict one another or its length.
     #[error("a frame is malformed")]
     MalformedFrame,
@@ -45,8 +48,8 @@ pub enum PeerFault {
     /// More content than a window allowed, or a window beyond 2^31 - 1.
     #[error("flow control was not kept")]
     FlowControl,
-    /// So many frames that demand answers that they could not be sent.
-    #[error("answers are demanded faster than they are read")]
+    /// So many frames that bring nothing (PING, SETTINGS, resets, empty ones) that they are a flood.
+    #[error("a flood of frames that bring nothing")]
     Flood,
     /// A counted body where a head has to be.
     #[error("body bytes came where a head has to be")]

@@ -41,4 +41,4 @@ pub use error::{Error, PeerFault};
 pub use head::{Fields, RequestHead, ResponseHead, Scheme};
 pub use priority::Priority;
 pub use session::{ClientSession, Event, Protocol, ServerSession, Session, Sessions, StreamId, UnknownProtocol};
-pub use streams::{FrameBytes, Multiplexing, Policy, Window};
+pub use streams::{FrameBytes, Multiplexing, Policy, Push, Window};

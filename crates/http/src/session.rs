@@ -50,6 +50,12 @@ pub enum Event {
         /// Which one.
         id: StreamId,
     },
+    /// Client: the server has done nothing with the request and will not; it may be asked for again on
+    /// another connection, whatever its method (RFC 9113, section 8.7).
+    Refused {
+        /// Which one.
+        id: StreamId,
+    },
 }
 
 impl Event {
@@ -61,7 +67,8 @@ impl Event {
             | Event::Response { id, .. }
             | Event::Data { id, .. }
             | Event::End { id }
-            | Event::Reset { id } => *id,
+            | Event::Reset { id }
+            | Event::Refused { id } => *id,
         }
     }
 }
@@ -76,7 +83,8 @@ pub trait Session: fmt::Debug {
     /// Bytes have arrived, in order.
     ///
     /// # Errors
-    /// If the peer breaks the protocol; the connection is then to be closed.
+    /// If the peer breaks the protocol. The connection is then to be closed, once what
+    /// [`Session::poll_transmit`] still has to say (GOAWAY, where the protocol has it) is on its way.
     fn handle_input(&mut self, now: Time, input: &[Chunk]) -> Result<(), Error>;
 
     /// The other end sends no more.
@@ -121,7 +129,7 @@ pub trait ServerSession: Session {
     /// An answer to a stream that was reset meanwhile goes nowhere.
     ///
     /// # Panics
-    /// Over HTTP/1.1, if `id` is no request that waits for its response.
+    /// If no request `id` has come, or if it has been answered.
     fn respond(&mut self, id: StreamId, head: Arc<ResponseHead>, body: Body);
 }
 

@@ -15,8 +15,8 @@ mod zlib;
 pub(crate) use version::{THREE, THREE_ONE, TWO};
 
 use crate::memory::{Memory, Remembering};
-use crate::streams::Windows;
-use crate::streams::{Client, Decoded, Frame, FrameHead, Framing, Head, Limits, Multiplexing, Reason, Role, Server};
+use crate::streams::{Cause, Client, Frame, FrameHead, Framing, Head, Limits, Multiplexing, Offence, Reaction, Role};
+use crate::streams::{Server, Windows};
 use crate::{Chunk, PeerFault, Priority, RequestHead, ResponseHead, Wire};
 use bytes::{BufMut, Bytes};
 use frames::{Control, Entry, FLAG_FIN, Kind, Lead, control};
@@ -24,8 +24,21 @@ use std::sync::Arc;
 use version::{Blocks, Version};
 use zlib::{Deflater, Inflater};
 
+#[cfg(test)]
+pub(crate) fn dictionary(version: &str) -> &'static [u8] {
+    if version == "two" { dictionary::two() } else { dictionary::three() }
+}
+
 /// The largest control frame that is taken. At least 8,192 bytes have to be (draft 3, section 2.2.1).
 const MAX_CONTROL: u32 = 64 * 1024;
+
+// Statuses of RST_STREAM (draft 3, section 2.6.3).
+const PROTOCOL_ERROR: u32 = 1;
+const INVALID_STREAM: u32 = 2;
+const REFUSED_STREAM: u32 = 3;
+const FLOW_CONTROL_ERROR: u32 = 7;
+const STREAM_IN_USE: u32 = 8;
+const STREAM_ALREADY_CLOSED: u32 = 9;
 
 /// What the sessions of a page remember of their header compression.
 #[derive(Debug)]
@@ -146,28 +159,26 @@ impl Framing for Spdy {
     fn control(&mut self, head: &[u8], payload: Bytes, answers: &mut Wire) -> Result<Option<Frame>, PeerFault> {
         let Lead::Control { kind, flags, .. } = Lead::read(head) else { return Ok(None) };
         let end = flags & FLAG_FIN != 0;
-        let has_stream_windows = self.version.windows.stream.is_some();
-        let has_session_window = self.version.windows.session.is_some();
+        let windows = self.version.windows;
         Ok(Some(match Control::read(self.version, kind, &payload)? {
-            Control::SynStream { stream, priority, block, .. } => match self.inflater.step(&block)? {
-                Decoded::Request(head, _) => Frame::Request { stream, head, priority: self.priority(priority), end },
-                _ => Frame::Malformed { stream },
-            },
-            Control::SynReply { stream, block } => match self.inflater.step(&block)? {
-                Decoded::Response(head) => Frame::Response { stream, head, end },
-                _ => Frame::Malformed { stream },
-            },
-            Control::Headers { stream, block } => match self.inflater.step(&block)? {
-                Decoded::Trailers => Frame::Trailers { stream, end },
-                _ => Frame::Malformed { stream },
-            },
-            Control::RstStream { stream, .. } => Frame::Reset { stream },
+            Control::SynStream { stream, associated, priority, block } => {
+                match (self.inflater.step(&block)?, self.role) {
+                    (_, Role::Client) => Frame::Push { stream, associated },
+                    (head, Role::Server) => Frame::Open { stream, head, priority: self.priority(priority), end },
+                }
+            }
+            Control::SynReply { stream, block } => Frame::Reply { stream, head: self.inflater.step(&block)?, end },
+            Control::Headers { stream, block } => Frame::Fields { stream, head: self.inflater.step(&block)?, end },
+            Control::RstStream { stream, status } => {
+                Frame::Reset { stream, cause: if status == REFUSED_STREAM { Cause::Refused } else { Cause::Other } }
+            }
             Control::Settings { entries } => self.limits(&entries),
             Control::GoAway { last_good, .. } => Frame::GoAway { last: last_good },
-            Control::WindowUpdate { .. } if !has_stream_windows => return Ok(None),
-            Control::WindowUpdate { stream: 0, .. } if !has_session_window => return Ok(None),
-            Control::WindowUpdate { delta: 0, .. } => return Err(PeerFault::MalformedFrame),
-            Control::WindowUpdate { stream, delta } => Frame::Window { stream, delta },
+            Control::WindowUpdate { stream, delta } => match if stream == 0 { windows.session } else { windows.stream }
+            {
+                Some(_) => Frame::Window { stream, delta },
+                None => return Ok(None),
+            },
             Control::Ping { id } => {
                 self.answer(id, answers);
                 return Ok(None);
@@ -209,17 +220,69 @@ impl Framing for Spdy {
         out.freeze()
     }
 
-    fn reset(&self, stream: u32, reason: Reason) -> Bytes {
+    fn reset(&self, stream: u32, status: u32) -> Bytes {
         let mut out = control(self.version, Kind::RstStream, 0, 8);
         out.put_u32(stream);
-        // Draft 3, section 2.6.3.
-        out.put_u32(match reason {
-            Reason::Protocol => 1,
-            Reason::Refused => 3,
-            Reason::FlowControl => 7,
-            Reason::Closed if self.version.number == 2 => 1,
-            Reason::Closed => 9,
-        });
+        out.put_u32(status);
         out.freeze()
+    }
+
+    fn go_away(&self, last: u32, _: PeerFault) -> Bytes {
+        let is_2 = self.version.number == 2;
+        let mut out = control(self.version, Kind::GoAway, 0, if is_2 { 4 } else { 8 });
+        out.put_u32(last);
+        if !is_2 {
+            // Draft 3, section 2.6.6, has one status for all that a peer can do wrong.
+            out.put_u32(PROTOCOL_ERROR);
+        }
+        out.freeze()
+    }
+
+    fn reaction(&self, offence: Offence) -> Reaction {
+        match self.version.number {
+            2 => Spdy::reaction_2(offence),
+            _ => Spdy::reaction_3(self.role, offence),
+        }
+    }
+}
+
+impl Spdy {
+    /// Sections of draft 2.
+    fn reaction_2(offence: Offence) -> Reaction {
+        match offence {
+            // 2.3.4: "should close the connection".
+            Offence::BeforeHead => Reaction::End(PeerFault::UnexpectedFrame),
+            // 2.3.5 and 2.6.2; SPDY/3's own codes for these are not there yet.
+            Offence::SecondHead | Offence::AfterEnd => Reaction::Reset(PROTOCOL_ERROR),
+            Offence::AfterClose => Reaction::Ignore,
+            // 3.2.1 does not say that they have to agree.
+            Offence::Length => Reaction::Ignore,
+            _ => Spdy::reaction_3(Role::Server, offence),
+        }
+    }
+
+    /// Sections of draft 3.
+    fn reaction_3(role: Role, offence: Offence) -> Reaction {
+        match offence {
+            // 2.2.2: a stream that is not active.
+            Offence::Idle | Offence::OrphanPush => Reaction::Reset(INVALID_STREAM),
+            Offence::IdleControl => Reaction::Ignore,
+            // 2.2.2: before SYN_REPLY; 2.3.7: after both ends are closed; 2.3.2: one id twice.
+            Offence::BeforeHead | Offence::AfterClose | Offence::Reopened => Reaction::Reset(PROTOCOL_ERROR),
+            // 2.6.2.
+            Offence::SecondHead => Reaction::Reset(STREAM_IN_USE),
+            // 2.3.6.
+            Offence::AfterEnd => Reaction::Reset(STREAM_ALREADY_CLOSED),
+            // 2.6.10: duplicates, upper case, NUL out of place; 3.2.2: a response without its line.
+            Offence::Malformed | Offence::FrameSize => Reaction::Reset(PROTOCOL_ERROR),
+            // 3.2.1; a client takes what came of a response (3.2.2).
+            Offence::Length if role == Role::Client => Reaction::Ignore,
+            Offence::Incomplete | Offence::Length => Reaction::BadRequest,
+            // 2.3.3 and 3.3.2.
+            Offence::TooMany | Offence::UnwantedPush => Reaction::Reset(REFUSED_STREAM),
+            // 2.6.8.
+            Offence::WindowExceeded | Offence::WindowOverflow => Reaction::Reset(FLOW_CONTROL_ERROR),
+            Offence::ZeroDelta => Reaction::Reset(PROTOCOL_ERROR),
+        }
     }
 }

@@ -221,7 +221,7 @@ impl Browser {
                     self.progress.handle_end(now, object);
                     self.missing -= u32::from(self.page.activities[object.0 as usize].needed);
                 }
-                Event::Reset { .. } => {
+                Event::Reset { .. } | Event::Refused { .. } => {
                     connection.streams[stream as usize] = None;
                     reset.push(object);
                 }

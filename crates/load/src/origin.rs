@@ -106,7 +106,9 @@ impl Origin {
                 }
                 Event::Data { .. } => {}
                 Event::Reset { id } => self.session(conn).arriving.retain(|(stream, _)| *stream != id),
-                Event::Sent { .. } | Event::Response { .. } => unreachable!("a server's session asks for nothing"),
+                Event::Sent { .. } | Event::Response { .. } | Event::Refused { .. } => {
+                    unreachable!("a server's session asks for nothing")
+                }
             }
         }
     }

@@ -108,10 +108,9 @@ impl Inflater {
                 Err(_) | Ok(Status::StreamEnd) => return Err(PeerFault::Compression),
                 Ok(_) if rest.is_empty() && out.len() < out.capacity() => return Ok(out),
                 Ok(_) if out.len() == out.capacity() && out.len() < MAX_BLOCK => out.reserve(out.len()),
-                // Too large, or no way forward.
-                Ok(_) if out.len() >= MAX_BLOCK || (taken == 0 && out.len() == had) => {
-                    return Err(PeerFault::Compression);
-                }
+                Ok(_) if out.len() >= MAX_BLOCK => return Err(PeerFault::HeadTooLarge),
+                // No way forward.
+                Ok(_) if taken == 0 && out.len() == had => return Err(PeerFault::Compression),
                 Ok(_) => {}
             }
         }

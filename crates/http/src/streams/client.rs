@@ -43,7 +43,10 @@ impl<F: Framing> Client<F> {
         let stream = self.next_stream;
         self.next_stream += 2;
         let end = body.len == 0;
+        self.streams.last_ours = stream;
         self.streams.open(stream, id, priority);
+        let state = self.streams.open.get_mut(&stream).expect("it has just been opened");
+        state.is_bodiless = head.method == "HEAD";
         let frame = self.streams.framing.request(stream, &head, priority, end);
         self.streams.note_sent(stream, end);
         if !end {
@@ -57,9 +60,9 @@ impl<F: Framing> Client<F> {
 impl<F: Framing> Session for Client<F> {
     fn handle_input(&mut self, _: Time, input: &[Chunk]) -> Result<(), Error> {
         let result = self.streams.handle_input(input);
-        if self.streams.is_going_away {
+        if self.streams.is_closing() {
             let refused = std::mem::take(&mut self.waiting).into_keys();
-            self.streams.events.extend(refused.map(|(_, id)| Event::Reset { id }));
+            self.streams.events.extend(refused.map(|(_, id)| Event::Refused { id }));
         }
         result
     }
@@ -96,7 +99,7 @@ impl<F: Framing> Session for Client<F> {
 
 impl<F: Framing> ClientSession for Client<F> {
     fn capacity(&self) -> usize {
-        if self.streams.is_going_away {
+        if self.streams.is_closing() {
             return 0;
         }
         self.streams.peer_limit.saturating_sub(self.streams.open.len() + self.waiting.len())

@@ -16,12 +16,25 @@ pub struct Multiplexing {
     pub stream_window: Window,
     /// The window of the whole session in bytes, 65,536 to 2^31 - 1.
     pub session_window: Window,
+    /// What a client says to pushes. No scenario has any, so none says it.
+    #[serde(skip)]
+    pub push: Push,
 }
 
 /// The most bytes of content in a DATA frame.
 pub type FrameBytes = Bounded<256, 16_384>;
 /// A flow-control window in bytes.
 pub type Window = Bounded<65_536, 0x7fff_ffff>;
+
+/// What a client says to a server that pushes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Push {
+    /// HTTP/2 forbids it to the server (RFC 9113, section 6.5.2). SPDY cannot, and declines each.
+    #[default]
+    Forbid,
+    /// Each push is reset; what header compression made of it is kept.
+    Decline,
+}
 
 /// Which of the responses that are ready goes next.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize, Deserialize)]
@@ -46,6 +59,7 @@ impl Default for Multiplexing {
             frame_bytes: Bounded::known(16_384),
             stream_window: Bounded::known(6 * 1024 * 1024),
             session_window: Bounded::known(15 * 1024 * 1024),
+            push: Push::Forbid,
         }
     }
 }

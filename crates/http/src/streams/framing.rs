@@ -1,5 +1,8 @@
 //! What tells one protocol of many streams from another: how it writes frames and heads.
 
+use super::config::Push;
+use super::heads::Decoded;
+use super::offence::{Offence, Reaction};
 use crate::{PeerFault, Priority, RequestHead, ResponseHead, Wire};
 use bytes::Bytes;
 use std::fmt;
@@ -40,7 +43,13 @@ pub(crate) trait Framing: fmt::Debug {
     fn window_update(&self, stream: u32, delta: u32) -> Bytes;
 
     /// A RST_STREAM frame.
-    fn reset(&self, stream: u32, reason: Reason) -> Bytes;
+    fn reset(&self, stream: u32, status: u32) -> Bytes;
+
+    /// A GOAWAY frame: why the session is over, and the last stream of the peer's that was taken.
+    fn go_away(&self, last: u32, fault: PeerFault) -> Bytes;
+
+    /// What is to be done about an offence.
+    fn reaction(&self, offence: Offence) -> Reaction;
 }
 
 /// The flow-control windows of each stream and of the session, in bytes; none where the protocol lets
@@ -65,43 +74,52 @@ pub(crate) struct Limits {
     pub(crate) session_window: u32,
     /// How many streams the other end may have open.
     pub(crate) streams: u32,
-}
-
-/// Why a stream is ended before its time.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Reason {
-    Protocol,
-    Refused,
-    FlowControl,
-    Closed,
+    pub(crate) push: Push,
 }
 
 /// What a frame says to the session.
 #[derive(Debug)]
 pub(crate) enum Frame {
-    Request {
+    /// SPDY: the client opens a stream.
+    Open {
         stream: u32,
-        head: Arc<RequestHead>,
+        head: Decoded,
         priority: Priority,
         end: bool,
     },
-    Response {
+    /// The server opens a stream for what it thinks that the client wants beside `associated`.
+    Push {
         stream: u32,
-        head: Arc<ResponseHead>,
+        associated: u32,
+    },
+    /// SPDY: the head of a response.
+    Reply {
+        stream: u32,
+        head: Decoded,
         end: bool,
     },
-    /// Fields after the body, which nobody here needs.
-    Trailers {
+    /// SPDY: more fields.
+    Fields {
         stream: u32,
+        head: Decoded,
         end: bool,
     },
-    /// A head that breaks the rules of HTTP, its compression being sound.
-    Malformed {
+    /// HTTP/2: any of the three, as the stream stands.
+    Headers {
         stream: u32,
+        head: Decoded,
+        end: bool,
+    },
+    /// A frame that is wrong whatever its stream's standing.
+    Faulty {
+        stream: u32,
+        offence: Offence,
     },
     Reset {
         stream: u32,
+        cause: Cause,
     },
+    /// Room in a window; stream 0 is the session.
     Window {
         stream: u32,
         delta: u32,
@@ -113,4 +131,12 @@ pub(crate) enum Frame {
     GoAway {
         last: u32,
     },
+}
+
+/// Why the peer resets a stream.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Cause {
+    /// It has done nothing with the request (RFC 9113, section 8.7; draft 3, section 2.6.3).
+    Refused,
+    Other,
 }

@@ -117,6 +117,12 @@ impl Lanes {
         }
     }
 
+    /// Nothing more goes out.
+    pub(super) fn clear(&mut self) {
+        self.lanes.clear();
+        self.turns.clear();
+    }
+
     /// Whether [`Lanes::poll`] has something to give, if there is room.
     pub(super) fn has_piece(&self) -> bool {
         self.next_turn().is_some()

@@ -16,7 +16,7 @@ pub(super) trait Frames {
     /// Content of it.
     fn data(&mut self, stream: u32, len: u64);
     /// All `len` bytes of it have come; whether it was the last one of its stream's message.
-    fn data_ends(&mut self, stream: u32, len: u32, end: bool);
+    fn data_ends(&mut self, stream: u32, len: u32, end: bool) -> Result<(), PeerFault>;
 }
 
 /// What a frame's head says.
@@ -77,7 +77,7 @@ impl Reader {
             let mut chunk = chunk.clone();
             while !chunk.is_empty() {
                 match (self.state, &mut chunk) {
-                    (State::Data { .. }, chunk) => self.read_data(chunk, frames),
+                    (State::Data { .. }, chunk) => self.read_data(chunk, frames)?,
                     (_, Chunk::Run { .. }) => return Err(PeerFault::BodyInsteadOfHead),
                     (State::Head, Chunk::Bytes(bytes)) => {
                         if !self.preface.is_empty() {
@@ -98,7 +98,7 @@ impl Reader {
                         let content = (len - 1).checked_sub(padding).ok_or(PeerFault::MalformedFrame)?;
                         let (left, padding) = (u64::from(content), u64::from(padding));
                         self.state = State::Data { stream, len, left, padding, end };
-                        self.end_data_if_complete(frames);
+                        self.end_data_if_complete(frames)?;
                     }
                 }
             }
@@ -143,14 +143,14 @@ impl Reader {
                     true => State::Padding { stream, len, end },
                     false => State::Data { stream, len, left: u64::from(len), padding: 0, end },
                 };
-                self.end_data_if_complete(frames);
+                self.end_data_if_complete(frames)?;
             }
         }
         Ok(())
     }
 
-    fn read_data(&mut self, chunk: &mut Chunk, frames: &mut impl Frames) {
-        let State::Data { stream, left, padding, .. } = &mut self.state else { return };
+    fn read_data(&mut self, chunk: &mut Chunk, frames: &mut impl Frames) -> Result<(), PeerFault> {
+        let State::Data { stream, left, padding, .. } = &mut self.state else { return Ok(()) };
         if *left > 0 {
             let taken = chunk.split_to(chunk.len().min(*left)).len();
             *left -= taken;
@@ -159,13 +159,16 @@ impl Reader {
             let taken = chunk.split_to(chunk.len().min(*padding)).len();
             *padding -= taken;
         }
-        self.end_data_if_complete(frames);
+        self.end_data_if_complete(frames)
     }
 
-    fn end_data_if_complete(&mut self, frames: &mut impl Frames) {
-        if let State::Data { stream, len, left: 0, padding: 0, end } = self.state {
-            self.state = State::Head;
-            frames.data_ends(stream, len, end);
+    fn end_data_if_complete(&mut self, frames: &mut impl Frames) -> Result<(), PeerFault> {
+        match self.state {
+            State::Data { stream, len, left: 0, padding: 0, end } => {
+                self.state = State::Head;
+                frames.data_ends(stream, len, end)
+            }
+            _ => Ok(()),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The end that answers.
 
-use super::{Framing, Multiplexing, Role, Streams};
+use super::{Answer, Framing, Multiplexing, Role, Streams};
 use crate::{Body, Chunk, Error, Event, ResponseHead, ServerSession, Session, StreamId, Wire};
 use loadstone_units::Time;
 use std::sync::Arc;
@@ -49,7 +49,15 @@ impl<F: Framing> Session for Server<F> {
 
 impl<F: Framing> ServerSession for Server<F> {
     fn respond(&mut self, id: StreamId, head: Arc<ResponseHead>, body: Body) {
-        // A stream that was reset meanwhile has no lane: the answer goes nowhere.
-        self.streams.lanes.send(2 * id.0 + 1, Some(head), body);
+        let last = self.streams.last_theirs;
+        assert!(last > 0 && id.0 <= last / 2, "a response to a request that never came");
+        let stream = 2 * id.0 + 1;
+        // It may have been reset meanwhile, or have been answered for being no good.
+        let Some(state) = self.streams.open.get_mut(&stream).filter(|state| state.answer != Answer::Own) else {
+            return;
+        };
+        assert!(state.answer == Answer::Awaited, "a second response to one request");
+        state.answer = Answer::Given;
+        self.streams.lanes.send(stream, Some(head), body);
     }
 }

@@ -1,0 +1,55 @@
+//! What a peer can do wrong on one stream, and how one may react. Which reaction belongs to which
+//! offence each protocol says in one table: [`super::Framing::reaction`].
+
+use crate::PeerFault;
+
+/// What a peer did wrong on one stream.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Offence {
+    /// Content or fields on a stream that nobody opened.
+    Idle,
+    /// RST_STREAM or WINDOW_UPDATE on a stream that nobody opened.
+    IdleControl,
+    /// Content or fields before the head of the response.
+    BeforeHead,
+    /// A second head of the response.
+    SecondHead,
+    /// Content or fields after the end of the message.
+    AfterEnd,
+    /// Content or fields on a stream that both ends have closed, or that the peer has reset.
+    AfterClose,
+    /// The stream was opened a second time.
+    Reopened,
+    /// A head that breaks the rules.
+    Malformed,
+    /// A request without some part of its line.
+    Incomplete,
+    /// More or less content than `content-length` said.
+    Length,
+    /// A request beyond the streams that may be open.
+    TooMany,
+    /// A push that is not wanted.
+    UnwantedPush,
+    /// A push that belongs to no request.
+    OrphanPush,
+    /// More content than the stream's window allowed.
+    WindowExceeded,
+    /// The stream's window was opened beyond 2^31 - 1.
+    WindowOverflow,
+    /// The stream's window was opened by 0.
+    ZeroDelta,
+    /// A frame that has not the length of its kind.
+    FrameSize,
+}
+
+/// What is done about it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Reaction {
+    Ignore,
+    /// RST_STREAM with this status: the other streams go on.
+    Reset(u32),
+    /// The request is answered with status 400.
+    BadRequest,
+    /// The session is over.
+    End(PeerFault),
+}

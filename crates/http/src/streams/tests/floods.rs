@@ -1,0 +1,140 @@
+//! Peers that send without end what brings nothing: every flood has a number at which it is over.
+
+use super::hand::Hand;
+use super::*;
+use crate::streams::tolerance::{MAX_EMPTY, MAX_RESETS, MAX_UNREAD};
+
+/// How many of these frames a server takes, of which it reads nothing or all as it goes.
+fn taken(protocol: Protocol, reads: bool, mut frame: impl FnMut(&mut Hand, u32) -> Vec<u8>) -> Option<u32> {
+    let mut server = sessions(Multiplexing::default()).server(protocol);
+    let mut hand = Hand::new(protocol);
+    let greeting = if protocol == Protocol::H2 { MAGIC } else { b"" };
+    server.handle_input(NOW, &[Chunk::Bytes(Bytes::from_static(greeting))]).unwrap();
+    server.poll_transmit(NOW, usize::MAX, &mut Wire::default());
+    for at in 0..20_000 {
+        let input = [Chunk::Bytes(frame(&mut hand, at).into())];
+        if let Err(error) = server.handle_input(NOW, &input) {
+            assert_eq!(error, PeerFault::Flood.into());
+            return Some(at);
+        }
+        events(server.as_mut());
+        if reads {
+            server.poll_transmit(NOW, usize::MAX, &mut Wire::default());
+        }
+    }
+    None
+}
+
+fn ping(hand: &mut Hand, _: u32) -> Vec<u8> {
+    match hand.protocol {
+        Protocol::H2 => hand.h2(6, 0, 0, b"12345678"),
+        _ => hand.spdy(6, 0, &1_u32.to_be_bytes()),
+    }
+}
+
+#[test]
+fn pings_and_settings_are_answered_as_long_as_the_answers_are_read() {
+    for protocol in ALL {
+        assert_eq!(taken(protocol, true, ping), None);
+        assert_eq!(taken(protocol, false, ping), Some(MAX_UNREAD), "{protocol}");
+    }
+    let settings = |hand: &mut Hand, _| hand.h2(4, 0, 0, b"");
+    assert_eq!(taken(Protocol::H2, true, settings), None);
+    assert_eq!(taken(Protocol::H2, false, settings), Some(MAX_UNREAD));
+}
+
+/// The first frame opens a stream, the others are `rest`.
+fn on_a_stream(protocol: Protocol, rest: fn(&mut Hand) -> Vec<u8>) -> Option<u32> {
+    taken(protocol, true, |hand, at| {
+        let pairs = hand.get(&[]);
+        if at == 0 { hand.open(1, &pairs, false) } else { rest(hand) }
+    })
+}
+
+#[test]
+fn empty_frames_are_taken_up_to_a_number() {
+    for protocol in ALL {
+        assert_eq!(on_a_stream(protocol, |hand| hand.data(1, 0, false)), Some(1 + MAX_EMPTY), "{protocol}");
+        assert_eq!(on_a_stream(protocol, |hand| hand.data(1, 1, false)), None, "{protocol}");
+    }
+    let fields = |hand: &mut Hand| hand.fields(1, &[("x", "y")], false);
+    for protocol in [Protocol::Spdy2, Protocol::Spdy3, Protocol::Spdy31] {
+        assert_eq!(on_a_stream(protocol, fields), Some(1 + MAX_EMPTY), "{protocol}");
+    }
+}
+
+#[test]
+fn streams_are_opened_and_reset_up_to_a_number() {
+    for protocol in ALL {
+        let both = |hand: &mut Hand, at: u32| {
+            let pairs = hand.get(&[]);
+            let open = hand.open(2 * at + 1, &pairs, true);
+            [open, hand.reset(2 * at + 1, 8)].concat()
+        };
+        assert_eq!(taken(protocol, true, both), Some(MAX_RESETS), "{protocol}");
+        // The same by offences, which this end has to reset.
+        let wrong = |hand: &mut Hand, at: u32| {
+            let pairs = hand.get(&[("X", "y")]);
+            hand.open(2 * at + 1, &pairs, true)
+        };
+        assert_eq!(taken(protocol, true, wrong), Some(MAX_RESETS), "{protocol}");
+    }
+}
+
+#[test]
+fn streams_that_come_to_a_good_end_excuse_those_that_are_reset() {
+    for protocol in ALL {
+        let (mut client, mut server) = pair(protocol, Multiplexing::default());
+        let hand = Hand::new(protocol);
+        for at in 0..2 * MAX_RESETS + 100 {
+            client.request(get("/"), Body::EMPTY, Priority::default());
+            carry(client.as_mut(), server.as_mut(), 10_000, 10_000).unwrap();
+            if at % 2 == 0 {
+                server.respond(StreamId(at), ok(0), Body::EMPTY);
+                carry(server.as_mut(), client.as_mut(), 10_000, 10_000).unwrap();
+            } else {
+                let reset = Chunk::Bytes(hand.reset(2 * at + 1, 5).into());
+                assert_eq!(server.handle_input(NOW, &[reset]), Ok(()), "{protocol}, {at}");
+                // The client hears it from the server.
+                client.handle_input(NOW, &[Chunk::Bytes(hand.reset(2 * at + 1, 5).into())]).unwrap();
+            }
+            events(client.as_mut());
+            events(server.as_mut());
+        }
+    }
+}
+
+#[test]
+fn a_large_head_that_waits_is_no_flood() {
+    for protocol in ALL {
+        let (mut client, mut server) = pair(protocol, Multiplexing::default());
+        // Text that no compression makes small, in fields that a peer takes.
+        let value =
+            |at: u32| (0..50_000).map(|n| char::from(33 + ((n + at) * 7_919 % 5_003 % 90) as u8)).collect::<String>();
+        let fields = Fields::from_pairs([("x", value(1)), ("y", value(2)), ("z", value(3)), ("w", value(4))]);
+        client.request(get("/"), Body::EMPTY, Priority::default());
+        carry(client.as_mut(), server.as_mut(), 10_000, 10_000).unwrap();
+        server.respond(StreamId(0), ResponseHead::new(200, fields).into(), Body::EMPTY);
+        server.poll_transmit(NOW, 1, &mut Wire::default());
+        let mut hand = Hand::new(protocol);
+        for _ in 0..MAX_UNREAD / 2 {
+            assert_eq!(server.handle_input(NOW, &[Chunk::Bytes(ping(&mut hand, 0).into())]), Ok(()), "{protocol}");
+        }
+    }
+}
+
+#[test]
+fn a_block_that_inflates_without_end_is_refused_at_256_kib() {
+    for protocol in [Protocol::Spdy2, Protocol::Spdy3, Protocol::Spdy31] {
+        let read = |len: usize| {
+            let mut hand = Hand::new(protocol);
+            let value = "x".repeat(len / 8);
+            let names: Vec<String> = (0..8).map(|at| format!("x{at}")).collect();
+            let more: Vec<(&str, &str)> = names.iter().map(|name| (&name[..], &value[..])).collect();
+            let pairs = hand.get(&more);
+            server_after(protocol, &[&hand.open(1, &pairs, true)])
+        };
+        assert_eq!(read(255 * 1024), Ok(()), "{protocol}");
+        assert_eq!(read(257 * 1024), Err(PeerFault::HeadTooLarge.into()), "{protocol}");
+    }
+}
