@@ -81,12 +81,19 @@ fn server(protocol: Protocol, pieces: &[&[u8]]) -> Outcome {
     outcome
 }
 
+/// A client's, with empty SETTINGS; a server's is what follows the first 24 bytes.
+const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
+
 fuzz_target!(|input: &[u8]| {
     let [choice, step, bytes @ ..] = input else { return };
-    let protocol = if choice & 1 == 0 { Protocol::Spdy31 } else { Protocol::H2 };
+    let protocol = [Protocol::Spdy31, Protocol::H2, Protocol::Spdy2, Protocol::Spdy3][usize::from(*choice >> 2 & 3)];
     let end = if choice & 2 == 0 { client } else { server };
-    // The magic need not be found anew each time.
-    let magic: &[u8] = if choice & 3 == 3 { b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" } else { b"" };
+    // The preface need not be found anew each time.
+    let magic: &[u8] = match (protocol, choice & 2) {
+        (Protocol::H2, 0) => &PREFACE[24..],
+        (Protocol::H2, _) => PREFACE,
+        _ => b"",
+    };
     let text = [magic, bytes].concat();
     let cut: Vec<&[u8]> = text.chunks(usize::from(*step % 32) + 1).collect();
     let (whole, in_pieces) = (end(protocol, &[&text]), end(protocol, &cut));

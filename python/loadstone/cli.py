@@ -304,6 +304,34 @@ def validate(
         _hold(accuracy.of(validation), accept=accept)
 
 
+@loadstone.command(
+    epilog=_epilog("decode --protocol spdy/3.1 < up.bin", "decode --protocol h2 < down.bin | jq .headers")
+)
+@click.option(
+    "--protocol",
+    metavar="PROTOCOL",
+    required=True,
+    help="What the connection spoke: spdy/2, spdy/3, spdy/3.1 or h2. No frame of SPDY tells 3 from 3.1.",
+)
+def decode(protocol: str) -> None:
+    """Show the frames of one direction of a connection, whose bytes are read from standard input.
+
+    One JSON object a line: type, flags, and what a frame of that type has. Header compression is carried
+    through the whole input, so it has to begin where the connection began (behind TLS).
+    """
+    from loadstone import LoadstoneError, _native
+    from loadstone.files import InputError
+
+    try:
+        lines, error = _native.decode(protocol, sys.stdin.buffer.read())
+    except LoadstoneError as unknown:
+        raise InputError(unknown.args[0]) from unknown
+    for line in lines:
+        _print(line)
+    if error is not None:
+        raise InputError(error)
+
+
 def _report_folder(path: str | None) -> Any:
     """Refuse a folder that cannot be written before anything is measured."""
     if path is None:

@@ -1,15 +1,20 @@
 """The command line as a user and a script meet it."""
 
+import io
 import json
 import os
 import signal
+import struct
 import subprocess
 import sys
+import zlib
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from conftest import EXAMPLES, ROOT, Command
+from conftest import EXAMPLES, ROOT, Command, Result
 from loadstone import LoadstoneError, Scenario, networks, protocols
 from loadstone.comparison import BASELINE, VARIANTS
 from loadstone.experiment import OPTIONS, RUNS_OF_RANDOM
@@ -346,6 +351,63 @@ def test_the_readme_shows_what_the_demo_says(loadstone: Command, monkeypatch: py
     shown = (ROOT / "README.md").read_text().split("```text\n")[1].split("```")[0]
     said = loadstone("compare", "examples/shop.har").out
     assert shown == said, "run 'make readme'"
+
+
+@pytest.fixture
+def decode(loadstone: Command, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, bytes], Result]:
+    def run(protocol: str, data: bytes) -> Result:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+        return loadstone("decode", "--protocol", protocol)
+
+    return run
+
+
+def _spdy_block(pairs: list[tuple[bytes, bytes]], zlib_of_session: Any) -> bytes:
+    text = struct.pack(">I", len(pairs))
+    for part in (part for pair in pairs for part in pair):
+        text += struct.pack(">I", len(part)) + part
+    return bytes(zlib_of_session.compress(text) + zlib_of_session.flush(zlib.Z_SYNC_FLUSH))
+
+
+def test_decode_prints_a_line_for_each_frame(decode: Callable[[str, bytes], Result]) -> None:
+    """Compressed by zlib itself, without a dictionary, which the format allows."""
+    session, data = zlib.compressobj(wbits=15), b""
+    for stream in (1, 3):
+        block = _spdy_block([(b":path", b"/\xe9"), (b"cookie", b"a=1\0b=2")], session)
+        data += struct.pack(">HHIIIH", 0x8003, 1, 1 << 24 | 10 + len(block), stream, 0, 0xA000) + block
+    data += struct.pack(">II", 3, 1 << 24 | 4) + b"body"
+    result = decode("spdy/3.1", data)
+    assert (result.code, result.err) == (0, "")
+    lines = [json.loads(line) for line in result.out.splitlines()]
+    head = {"type": "SYN_STREAM", "flags": 1, "associated_to_stream_id": 0, "priority": 5}
+    headers = [[":path", "/\u00e9"], ["cookie", "a=1\0b=2"]]
+    assert lines == [
+        {**head, "stream_id": 1, "headers": headers},
+        {**head, "stream_id": 3, "headers": headers},
+        {"type": "DATA", "flags": 1, "stream_id": 3, "length": 4},
+    ]
+    assert "\\u0000" in result.out
+
+
+def test_decode_of_cut_off_input_names_the_byte_after_the_frames_before(
+    decode: Callable[[str, bytes], Result],
+) -> None:
+    ping = bytes.fromhex("0000080600000000000102030405060708")
+    result = decode("h2", ping + ping[:11])
+    assert result.code == 2
+    assert json.loads(result.out) == {"type": "PING", "flags": 0, "stream_id": 0, "id": 0x0102030405060708}
+    assert result.err == "loadstone: the input ends at byte 28, within the frame that begins at byte 17\n"
+
+
+@pytest.mark.parametrize(
+    ("protocol", "why"), [("spdy/4", "unknown protocol 'spdy/4'"), ("http/1.1", "no frames")]
+)
+def test_decode_knows_only_protocols_with_frames(
+    decode: Callable[[str, bytes], Result], protocol: str, why: str
+) -> None:
+    result = decode(protocol, b"")
+    assert result.code == 2
+    assert why in result.err
 
 
 def test_help_loads_nothing_heavy() -> None:

@@ -3,10 +3,13 @@
 //! `frames` says how frames are written, `joiner` makes header blocks whole, `heads` and `hpack`
 //! compress them.
 
+mod dissect;
 mod frames;
 mod heads;
 mod hpack;
 mod joiner;
+
+pub(crate) use dissect::Dissector;
 
 use crate::memory::{Memory, Remembering};
 use crate::streams::{Cause, Client, Decoded, Frame, FrameHead, Framing, Head, Limits, Multiplexing, Offence, Push};

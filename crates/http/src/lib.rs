@@ -26,6 +26,7 @@
 //! bytes (crates `net` and `sim`).
 
 mod chunk;
+pub mod decode;
 mod error;
 pub mod h1;
 mod h2;

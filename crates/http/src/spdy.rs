@@ -6,12 +6,14 @@
 
 mod block;
 mod dictionary;
+mod dissect;
 mod frames;
 #[cfg(test)]
 mod tests;
 mod version;
 mod zlib;
 
+pub(crate) use dissect::Dissector;
 pub(crate) use version::{THREE, THREE_ONE, TWO};
 
 use crate::memory::{Memory, Remembering};

@@ -60,6 +60,8 @@ struct Session {
     engine: Box<dyn ServerSession>,
     /// Requests whose end has not come, with the object that answers them.
     arriving: VecDeque<(StreamId, Option<ActivityId>)>,
+    /// Nothing more is heard; it may have a last word to say.
+    is_closing: bool,
 }
 
 /// A response that is being thought about; the first to be ready comes first.
@@ -157,10 +159,15 @@ impl Origin {
         }
     }
 
+    /// Closes a connection, after what its session still has to say: why it ends, for instance. The
+    /// session goes when the driver takes the action.
     fn drop_session(&mut self, conn: ConnId) {
-        if self.sessions.remove(&conn).is_some() {
-            self.actions.push_back(Action::Close { conn });
+        let Some(session) = self.sessions.get_mut(&conn).filter(|session| !session.is_closing) else { return };
+        session.is_closing = true;
+        if session.engine.has_output() {
+            self.transmit(conn);
         }
+        self.actions.push_back(Action::Close { conn });
     }
 }
 
@@ -170,11 +177,11 @@ impl Peer for Origin {
         if engine.has_output() {
             self.transmit(conn);
         }
-        self.sessions.insert(conn, Session { engine, arriving: VecDeque::new() });
+        self.sessions.insert(conn, Session { engine, arriving: VecDeque::new(), is_closing: false });
     }
 
     fn handle_input(&mut self, now: Time, conn: ConnId, input: &[Chunk]) {
-        let Some(session) = self.sessions.get_mut(&conn) else { return };
+        let Some(session) = self.sessions.get_mut(&conn).filter(|session| !session.is_closing) else { return };
         let result = session.engine.handle_input(now, input);
         self.drain_events(now, conn);
         if result.is_err() {
@@ -185,7 +192,9 @@ impl Peer for Origin {
     }
 
     fn handle_close(&mut self, _: Time, conn: ConnId, _: Closed) {
-        self.drop_session(conn);
+        if self.sessions.remove(&conn).is_some_and(|session| !session.is_closing) {
+            self.actions.push_back(Action::Close { conn });
+        }
     }
 
     fn handle_timeout(&mut self, now: Time) {
@@ -197,7 +206,11 @@ impl Peer for Origin {
     }
 
     fn poll_action(&mut self) -> Option<Action> {
-        self.actions.pop_front()
+        let action = self.actions.pop_front();
+        if let Some(Action::Close { conn }) = action {
+            self.sessions.remove(&conn);
+        }
+        action
     }
 
     fn poll_transmit(&mut self, now: Time, conn: ConnId, room: usize, out: &mut Wire) {

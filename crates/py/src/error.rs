@@ -1,6 +1,7 @@
 //! Errors of the engine as one Python exception.
 
 use loadstone_bed::{BedError, Host, RunError};
+use loadstone_http::UnknownProtocol;
 use loadstone_load::page::PageError;
 use loadstone_load::page::har::HarError;
 use loadstone_load::page::synthetic::SyntheticError;
@@ -44,7 +45,7 @@ macro_rules! without_a_field {
     )+};
 }
 
-without_a_field!(PageError, HarError, SyntheticError, rayon::ThreadPoolBuildError);
+without_a_field!(PageError, HarError, SyntheticError, UnknownProtocol, rayon::ThreadPoolBuildError);
 
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Failure {

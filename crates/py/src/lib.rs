@@ -4,6 +4,7 @@
 //! Read first: [`run::Scenario`], [`run::run_many`]. Elsewhere: everything about two or more runs
 //! (Python).
 
+mod decode;
 mod error;
 mod page;
 mod run;
@@ -17,6 +18,8 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 #[pymodule]
 mod _native {
+    #[pymodule_export]
+    use super::decode::decode;
     #[pymodule_export]
     use super::error::LoadstoneError;
     #[pymodule_export]

@@ -92,7 +92,8 @@ impl Codec for Inflater {
 }
 
 impl Inflater {
-    fn inflate(&mut self, compressed: &[u8]) -> Result<Vec<u8>, PeerFault> {
+    /// The block in plain.
+    pub(super) fn inflate(&mut self, compressed: &[u8]) -> Result<Vec<u8>, PeerFault> {
         let mut out = Vec::with_capacity(1024);
         let mut rest = compressed;
         loop {

@@ -8,6 +8,7 @@ use loadstone_units::{Bounded, Time};
 use proptest::prelude::*;
 use std::sync::Arc;
 
+mod damage;
 mod floods;
 mod hand;
 mod offences;

@@ -160,3 +160,26 @@ fn a_client_that_talks_nonsense_harms_nobody_else() {
         }
     }
 }
+
+#[test]
+fn a_server_says_why_before_it_closes() {
+    for (protocol, farewell) in [
+        (Protocol::Spdy2, &b"\x80\x02\0\x07\0\0\0\x04\0\0\0\0"[..]),
+        (Protocol::Spdy3, b"\x80\x03\0\x07\0\0\0\x08\0\0\0\0\0\0\0\x01"),
+        (Protocol::Spdy31, b"\x80\x03\0\x07\0\0\0\x08\0\0\0\0\0\0\0\x01"),
+        (Protocol::H2, b"\0\0\x08\x07\0\0\0\0\0\0\0\0\0\0\0\0\x01"),
+    ] {
+        let setting = lone(protocol, Tls::None);
+        let clock = Clock::start();
+        let (said, _) = setting.with_servers(&clock, |addresses, stop| {
+            let mut nonsense = TcpStream::connect(addresses[0]).unwrap();
+            // As long as a frame's head, so that nothing is left unread.
+            nonsense.write_all(&[b'\xe7'; 8]).unwrap();
+            let mut said = Vec::new();
+            nonsense.read_to_end(&mut said).unwrap();
+            setting.load(&clock, &setting.route(addresses), stop);
+            said
+        });
+        assert!(said.ends_with(farewell), "{protocol}: {said:?}");
+    }
+}

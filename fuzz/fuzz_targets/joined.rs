@@ -1,0 +1,96 @@
+//! Two ends joined by a wire that damages bytes: nobody panics, hangs or says without end. The first byte
+//! chooses the protocol, each three that follow a damage: how far from the last one, and which bits.
+
+#![no_main]
+
+use bytes::Bytes;
+use libfuzzer_sys::fuzz_target;
+use loadstone_http::{Body, BodyId, Chunk, Event, Fields, Multiplexing, Priority, Protocol, RequestHead, ResponseHead};
+use loadstone_http::{Session, Sessions, Wire};
+use loadstone_units::Time;
+
+const TURNS: u32 = 64;
+const REQUESTS: u32 = 8;
+
+/// The wire: what it has carried, and where it damages it.
+struct Damaging<'a> {
+    carried: usize,
+    next: usize,
+    damages: std::slice::ChunksExact<'a, u8>,
+    bits: u8,
+}
+
+impl<'a> Damaging<'a> {
+    fn new(damages: &'a [u8]) -> Damaging<'a> {
+        let mut wire = Damaging { carried: 0, next: 0, damages: damages.chunks_exact(3), bits: 0 };
+        wire.step();
+        wire
+    }
+
+    fn step(&mut self) {
+        match self.damages.next() {
+            Some(&[high, low, bits]) => {
+                self.next += 1 + usize::from(high % 16) * 256 + usize::from(low);
+                self.bits = bits;
+            }
+            _ => self.next = usize::MAX,
+        }
+    }
+
+    /// Carries what one has to say to the other; whether that one has enough of it, and how much it was.
+    fn carry(&mut self, from: &mut dyn Session, to: &mut dyn Session) -> (bool, u64) {
+        let mut wire = Wire::default();
+        from.poll_transmit(Time::ZERO, 1 << 18, &mut wire);
+        let len = wire.len();
+        for chunk in wire.take_all() {
+            let mut bytes = match chunk {
+                Chunk::Bytes(bytes) => bytes.to_vec(),
+                Chunk::Run { len, .. } => vec![0; len as usize],
+            };
+            while self.next < self.carried + bytes.len() {
+                bytes[self.next - self.carried] ^= self.bits;
+                self.step();
+            }
+            self.carried += bytes.len();
+            if to.handle_input(Time::ZERO, &[Chunk::Bytes(Bytes::from(bytes))]).is_err() {
+                return (false, len);
+            }
+        }
+        (true, len)
+    }
+}
+
+fuzz_target!(|input: &[u8]| {
+    let [choice, damages @ ..] = input else { return };
+    let protocol = [Protocol::Spdy2, Protocol::Spdy3, Protocol::Spdy31, Protocol::H2][usize::from(*choice % 4)];
+    let sessions = Sessions::new(Multiplexing::default());
+    let (mut client, mut server) = (sessions.client(protocol), sessions.server(protocol));
+    let mut wire = Damaging::new(damages);
+    for turn in 0..TURNS {
+        if turn < REQUESTS && client.capacity() > 0 {
+            let head = RequestHead::get("a.test", &format!("/{turn}"), Fields::from_pairs([("accept", "*/*")]));
+            let body = if turn % 2 == 0 { Body::EMPTY } else { Body { id: BodyId(turn), len: 700 } };
+            client.request(head.into(), body, Priority::at(turn as u8));
+        }
+        let (goes_on, up) = wire.carry(client.as_mut(), server.as_mut());
+        let mut asked = Vec::new();
+        while let Some(event) = server.poll_event() {
+            match event {
+                Event::Request { id, .. } => asked.push(id),
+                Event::Reset { id } => asked.retain(|asked| *asked != id),
+                _ => {}
+            }
+        }
+        for id in asked {
+            let head = ResponseHead::new(200, Fields::from_pairs([("x", "y")]));
+            server.respond(id, head.into(), Body { id: BodyId(id.0), len: 900 });
+        }
+        let (heard, down) = wire.carry(server.as_mut(), client.as_mut());
+        while client.poll_event().is_some() {}
+        if !goes_on || !heard {
+            return;
+        }
+        // After the last request there is an end to what they say.
+        assert!(turn < TURNS - 1 || up + down == 0, "they talk without end");
+    }
+});
