@@ -133,11 +133,7 @@ impl Messages for Answers {
         }
         // RFC 9112, section 6.3, rule 1: these never have a body, whatever their fields say.
         let bodiless = asked.is_head || status == 204 || status == 304;
-        let length = match parsed.content_length {
-            _ if bodiless => Length::Known(0),
-            Some(len) => Length::Known(len),
-            None => Length::UntilClose,
-        };
+        let length = if bodiless { Length::Known(0) } else { parsed.body.unwrap_or(Length::UntilClose) };
         self.events.push_back(Event::Response { id: asked.id, head: parsed.head });
         Ok(Some((parsed.len, length)))
     }

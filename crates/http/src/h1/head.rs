@@ -15,16 +15,18 @@ pub const MAX_FIELDS: usize = 256;
 pub(super) enum Length {
     /// This many bytes.
     Known(u64),
+    /// In chunks that say their size.
+    Chunked,
     /// As long as the connection lasts.
     UntilClose,
 }
 
-/// A head that was read: itself, its length in the stream, and what Content-Length says.
+/// A head that was read: itself, its length in the stream, and what it says of the body's.
 #[derive(Debug)]
 pub(super) struct Parsed<H> {
     pub(super) head: Arc<H>,
     pub(super) len: usize,
-    pub(super) content_length: Option<u64>,
+    pub(super) body: Option<Length>,
 }
 
 impl<H> Clone for Parsed<H> {
@@ -60,8 +62,13 @@ pub(super) fn parse_request(text: &Bytes) -> Result<Option<Parsed<RequestHead>>,
     let path = text.slice_ref(request.path.unwrap_or_default().as_bytes());
     // RFC 9112, section 3.2: a request without Host, or with several, is bad.
     let host = found.host.filter(|_| found.hosts == 1).ok_or(PeerFault::MalformedHead)?;
+    // RFC 9112, section 6.3, rule 3: two lengths in a request are an attempt to smuggle another one.
+    if found.is_chunked && found.content_length.is_some() {
+        return Err(PeerFault::InvalidLength);
+    }
+    let body = found.body();
     let head = RequestHead::new(method, text.slice_ref(host), path, found.fields);
-    Ok(Some(Parsed { head: Arc::new(head), len, content_length: found.content_length }))
+    Ok(Some(Parsed { head: Arc::new(head), len, body }))
 }
 
 /// Reads a response's head at the beginning of `text`; `None` if it is not all there.
@@ -72,8 +79,9 @@ pub(super) fn parse_response(text: &Bytes) -> Result<Option<Parsed<ResponseHead>
     let status = config.parse_response_with_uninit_headers(&mut response, text, &mut slots).map_err(fault)?;
     let httparse::Status::Complete(len) = status else { return Ok(None) };
     let found = sort(text, response.headers)?;
+    let body = found.body();
     let head = ResponseHead::new(response.code.unwrap_or_default(), found.fields);
-    Ok(Some(Parsed { head: Arc::new(head), len, content_length: found.content_length }))
+    Ok(Some(Parsed { head: Arc::new(head), len, body }))
 }
 
 /// What a head's fields say of the message itself, and the rest of them.
@@ -83,6 +91,14 @@ struct Found<'h> {
     host: Option<&'h [u8]>,
     hosts: u32,
     content_length: Option<u64>,
+    is_chunked: bool,
+}
+
+impl Found<'_> {
+    /// RFC 9112, section 6.3, rule 3: Transfer-Encoding overrides Content-Length.
+    fn body(&self) -> Option<Length> {
+        if self.is_chunked { Some(Length::Chunked) } else { self.content_length.map(Length::Known) }
+    }
 }
 
 /// Sorts the fields of a head in one pass.
@@ -91,7 +107,7 @@ struct Found<'h> {
 /// is a transfer coding that we do not decode.
 fn sort<'h>(text: &Bytes, headers: &[httparse::Header<'h>]) -> Result<Found<'h>, PeerFault> {
     let fields = Fields::within(text, headers.len());
-    let mut found = Found { fields, host: None, hosts: 0, content_length: None };
+    let mut found = Found { fields, host: None, hosts: 0, content_length: None, is_chunked: false };
     for field in headers {
         match field.name.len() {
             4 if field.name.eq_ignore_ascii_case("host") => {
@@ -107,7 +123,10 @@ fn sort<'h>(text: &Bytes, headers: &[httparse::Header<'h>]) -> Result<Found<'h>,
                 found.content_length = Some(value);
             }
             17 if field.name.eq_ignore_ascii_case("transfer-encoding") => {
-                return Err(PeerFault::UnsupportedTransferCoding);
+                if found.is_chunked || !field.value.eq_ignore_ascii_case(b"chunked") {
+                    return Err(PeerFault::UnsupportedTransferCoding);
+                }
+                found.is_chunked = true;
             }
             _ => {}
         }

@@ -1,5 +1,6 @@
 //! Cuts one direction of a connection into heads and bodies, however the bytes arrive.
 
+use super::chunked::{Chunked, Piece};
 use super::head::{Length, MAX_HEAD};
 use crate::{Chunk, PeerFault};
 use bytes::{Bytes, BytesMut};
@@ -16,6 +17,7 @@ pub(super) struct Reader {
 enum State {
     Head,
     Body { left: u64 },
+    Chunked(Chunked),
     UntilClose,
 }
 
@@ -58,6 +60,7 @@ impl Reader {
                         messages.data(taken);
                         self.begin_body(Length::Known(left - taken), messages);
                     }
+                    State::Chunked(body) => self.read_chunk(body, &mut chunk, messages)?,
                     State::UntilClose => {
                         messages.data(chunk.len());
                         break;
@@ -77,7 +80,7 @@ impl Reader {
                 messages.end();
                 Ok(())
             }
-            State::Head | State::Body { .. } => Err(PeerFault::Truncated),
+            State::Head | State::Body { .. } | State::Chunked(_) => Err(PeerFault::Truncated),
         }
     }
 
@@ -111,9 +114,27 @@ impl Reader {
         Ok(text.slice(len..))
     }
 
+    fn read_chunk(
+        &mut self,
+        mut body: Chunked,
+        chunk: &mut Chunk,
+        messages: &mut impl Messages,
+    ) -> Result<(), PeerFault> {
+        match body.take(chunk)? {
+            Piece::Framing => self.state = State::Chunked(body),
+            Piece::Content(len) => {
+                self.state = State::Chunked(body);
+                messages.data(len);
+            }
+            Piece::End => self.begin_body(Length::Known(0), messages),
+        }
+        Ok(())
+    }
+
     fn begin_body(&mut self, length: Length, messages: &mut impl Messages) {
         self.state = match length {
             Length::UntilClose => State::UntilClose,
+            Length::Chunked => State::Chunked(Chunked::BEGIN),
             Length::Known(0) => State::Head,
             Length::Known(left) => State::Body { left },
         };

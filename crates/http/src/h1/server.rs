@@ -112,7 +112,7 @@ impl Messages for Requests {
         self.queue.push_back(None);
         self.events.push_back(Event::Request { id: self.current(), head: parsed.head });
         // RFC 9112, section 6.3, rule 7: a request that names no length has no body.
-        Ok(Some((parsed.len, Length::Known(parsed.content_length.unwrap_or(0)))))
+        Ok(Some((parsed.len, parsed.body.unwrap_or(Length::Known(0)))))
     }
 
     fn data(&mut self, len: u64) {

@@ -103,6 +103,38 @@ fn a_body_without_a_length_lasts_until_the_close_rfc9112_6_3() {
 }
 
 #[test]
+fn a_body_in_chunks_ends_with_an_empty_one_rfc9112_7_1() {
+    let text =
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: Chunked\r\ncontent-length: 9\r\n\r\n4\r\nbody\r\n0\r\nx: y\r\n\r\n";
+    let (mut client, result) = client_after(text);
+    assert_eq!((result, client.capacity(), client.handle_close(NOW)), (Ok(()), 1, Ok(())));
+    let mut client = Client::persistent();
+    client.request(get("/"), Body::EMPTY, Priority::default());
+    client.poll_transmit(NOW, usize::MAX, &mut Wire::default());
+    for byte in &text[..text.len() - 1] {
+        client.handle_input(NOW, &[Chunk::Bytes(Bytes::copy_from_slice(&[*byte]))]).unwrap();
+    }
+    let id = StreamId(0);
+    assert_eq!(events(&mut client)[2..], [Event::Data { id, len: 4 }], "the last byte of all is missing");
+    assert_eq!(client.handle_close(NOW), Err(PeerFault::Truncated.into()));
+}
+
+#[test]
+fn a_request_with_two_lengths_is_refused_rfc9112_6_3() {
+    let read = |fields: &str| {
+        let mut server = Server::new();
+        let text = format!("POST / HTTP/1.1\r\nhost: a\r\n{fields}\r\n3\r\nabc\r\n0\r\n\r\n");
+        let result = server.handle_input(NOW, &[Chunk::Bytes(text.into())]);
+        result.map(|()| events(&mut server)[1..].to_vec())
+    };
+    let id = StreamId(0);
+    assert_eq!(read("transfer-encoding: chunked\r\n"), Ok(vec![Event::Data { id, len: 3 }, Event::End { id }]));
+    assert_eq!(read("transfer-encoding: chunked\r\ncontent-length: 3\r\n"), Err(PeerFault::InvalidLength.into()));
+    let twice = "transfer-encoding: chunked\r\ntransfer-encoding: chunked\r\n";
+    assert_eq!(read(twice), Err(PeerFault::UnsupportedTransferCoding.into()));
+}
+
+#[test]
 fn a_304_has_no_body_whatever_its_content_length_says_rfc9112_6_3() {
     let (client, result) = client_after(b"HTTP/1.1 304 Not Modified\r\ncontent-length: 500\r\n\r\n");
     assert!(result.is_ok());
@@ -119,7 +151,7 @@ fn offences_are_named() {
         PeerFault::InvalidLength.into()
     );
     assert_eq!(
-        fault(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n"),
+        fault(b"HTTP/1.1 200 OK\r\ntransfer-encoding: gzip, chunked\r\n\r\n"),
         PeerFault::UnsupportedTransferCoding.into()
     );
     assert_eq!(
