@@ -39,6 +39,9 @@ pub enum PeerFault {
     /// A frame that may not come at this moment, or on this stream.
     #[error("a frame came out of place")]
     UnexpectedFrame,
+    /// A frame on a stream that both ends have brought to its end (RFC 7540, section 5.1).
+    #[error("a frame came on a stream that is closed")]
+    StreamClosed,
     /// A stream opened with a number that is not the client's, or not above all before it.
     #[error("a stream was opened out of order")]
     StreamOutOfOrder,

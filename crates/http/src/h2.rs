@@ -277,6 +277,7 @@ impl Framing for H2 {
     fn go_away(&self, last: u32, fault: PeerFault) -> Bytes {
         let code = match fault {
             PeerFault::FlowControl => FLOW_CONTROL_ERROR,
+            PeerFault::StreamClosed => STREAM_CLOSED,
             PeerFault::FrameSize | PeerFault::FrameTooLarge => FRAME_SIZE_ERROR,
             PeerFault::Compression => COMPRESSION_ERROR,
             PeerFault::Flood | PeerFault::HeadTooLarge => ENHANCE_YOUR_CALM,
@@ -289,8 +290,10 @@ impl Framing for H2 {
         match offence {
             // Section 5.1, "idle".
             Offence::Idle | Offence::IdleControl => Reaction::End(PeerFault::UnexpectedFrame),
-            // Section 5.1, "half-closed (remote)" and "closed".
-            Offence::AfterEnd | Offence::AfterClose | Offence::Reopened => Reaction::Reset(STREAM_CLOSED),
+            // Section 5.1, "half-closed (remote)".
+            Offence::AfterEnd | Offence::AfterReset | Offence::Reopened => Reaction::Reset(STREAM_CLOSED),
+            // RFC 7540, section 5.1, "closed": who has said END_STREAM knows it.
+            Offence::AfterClose => Reaction::End(PeerFault::StreamClosed),
             // Section 8.1.1: what is malformed, also for the content that it has.
             Offence::BeforeHead | Offence::SecondHead | Offence::Malformed | Offence::Incomplete | Offence::Length => {
                 Reaction::Reset(PROTOCOL_ERROR)

@@ -256,7 +256,7 @@ impl Spdy {
             Offence::BeforeHead => Reaction::End(PeerFault::UnexpectedFrame),
             // 2.3.5 and 2.6.2; SPDY/3's own codes for these are not there yet.
             Offence::SecondHead | Offence::AfterEnd => Reaction::Reset(PROTOCOL_ERROR),
-            Offence::AfterClose => Reaction::Ignore,
+            Offence::AfterReset | Offence::AfterClose => Reaction::Ignore,
             // 3.2.1 does not say that they have to agree.
             Offence::Length => Reaction::Ignore,
             _ => Spdy::reaction_3(Role::Server, offence),
@@ -270,7 +270,9 @@ impl Spdy {
             Offence::Idle | Offence::OrphanPush => Reaction::Reset(INVALID_STREAM),
             Offence::IdleControl => Reaction::Ignore,
             // 2.2.2: before SYN_REPLY; 2.3.7: after both ends are closed; 2.3.2: one id twice.
-            Offence::BeforeHead | Offence::AfterClose | Offence::Reopened => Reaction::Reset(PROTOCOL_ERROR),
+            Offence::BeforeHead | Offence::AfterReset | Offence::AfterClose | Offence::Reopened => {
+                Reaction::Reset(PROTOCOL_ERROR)
+            }
             // 2.6.2.
             Offence::SecondHead => Reaction::Reset(STREAM_IN_USE),
             // 2.3.6.

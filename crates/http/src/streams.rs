@@ -253,7 +253,7 @@ impl<F: Framing> Streams<F> {
         if self.open.get(&stream).is_some_and(is_over) {
             self.open.remove(&stream);
             self.lanes.close(stream);
-            self.endings.note(stream, Ending::Settled);
+            self.endings.note(stream, Ending::Complete);
             self.tolerance.note_success();
         }
     }

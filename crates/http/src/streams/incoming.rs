@@ -117,7 +117,8 @@ impl<F: Framing> Streams<F> {
     fn handle_reply(&mut self, stream: u32, head: Decoded, end: bool) -> Result<(), PeerFault> {
         match self.standing(stream) {
             Standing::Idle => return self.offend(stream, Offence::Idle),
-            Standing::Over(Ending::Settled) => return self.offend(stream, Offence::AfterClose),
+            Standing::Over(Ending::FromPeer) => return self.offend(stream, Offence::AfterReset),
+            Standing::Over(Ending::Complete) => return self.offend(stream, Offence::AfterClose),
             // Its head went through the decoder, and that is all.
             Standing::Over(Ending::FromHere) | Standing::Passed => return Ok(()),
             Standing::Open(Incoming::Head) => {}
@@ -149,7 +150,8 @@ impl<F: Framing> Streams<F> {
     fn handle_fields(&mut self, stream: u32, head: &Decoded, end: bool) -> Result<(), PeerFault> {
         match self.standing(stream) {
             Standing::Idle => self.offend(stream, Offence::Idle),
-            Standing::Over(Ending::Settled) => self.offend(stream, Offence::AfterClose),
+            Standing::Over(Ending::FromPeer) => self.offend(stream, Offence::AfterReset),
+            Standing::Over(Ending::Complete) => self.offend(stream, Offence::AfterClose),
             Standing::Over(Ending::FromHere) | Standing::Passed => Ok(()),
             Standing::Open(Incoming::Head) => self.offend(stream, Offence::BeforeHead),
             Standing::Open(Incoming::Complete) => self.offend(stream, Offence::AfterEnd),
@@ -167,7 +169,7 @@ impl<F: Framing> Streams<F> {
             Standing::Idle => self.offend(stream, Offence::IdleControl),
             Standing::Over(_) | Standing::Passed => Ok(()),
             Standing::Open(_) => {
-                self.endings.note(stream, Ending::Settled);
+                self.endings.note(stream, Ending::FromPeer);
                 self.tolerance.note_reset();
                 match (cause, self.role) {
                     (Cause::Refused, Role::Client) => self.drop_stream(stream, |id| Event::Refused { id }),
@@ -275,7 +277,8 @@ impl<F: Framing> Frames for Streams<F> {
         self.credit.take(len)?;
         match self.standing(stream) {
             Standing::Idle => self.offend(stream, Offence::Idle),
-            Standing::Over(Ending::Settled) => self.offend(stream, Offence::AfterClose),
+            Standing::Over(Ending::FromPeer) => self.offend(stream, Offence::AfterReset),
+            Standing::Over(Ending::Complete) => self.offend(stream, Offence::AfterClose),
             // It was under way when the stream was reset.
             Standing::Over(Ending::FromHere) | Standing::Passed => Ok(()),
             Standing::Open(Incoming::Head) => self.offend(stream, Offence::BeforeHead),

@@ -16,7 +16,9 @@ pub(crate) enum Offence {
     SecondHead,
     /// Content or fields after the end of the message.
     AfterEnd,
-    /// Content or fields on a stream that both ends have closed, or that the peer has reset.
+    /// Content or fields on a stream that the peer has reset.
+    AfterReset,
+    /// Content or fields on a stream that both ends have brought to its end.
     AfterClose,
     /// The stream was opened a second time.
     Reopened,

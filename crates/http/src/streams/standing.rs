@@ -7,8 +7,10 @@ use std::collections::VecDeque;
 pub(super) enum Ending {
     /// This end reset it: what the peer sent before it heard of that is still under way.
     FromHere,
-    /// Both messages are complete, or the peer reset it: nothing more may come.
-    Settled,
+    /// The peer reset it.
+    FromPeer,
+    /// Both messages are complete.
+    Complete,
 }
 
 /// How a stream stands.
@@ -61,9 +63,9 @@ mod tests {
     #[test]
     fn the_latest_endings_are_remembered_and_no_more() {
         let mut endings = Endings::default();
-        (1..=MAX_REMEMBERED as u32 + 1).for_each(|stream| endings.note(stream, Ending::Settled));
+        (1..=MAX_REMEMBERED as u32 + 1).for_each(|stream| endings.note(stream, Ending::Complete));
         endings.note(5, Ending::FromHere);
-        assert_eq!((endings.of(1), endings.of(2), endings.of(3)), (None, None, Some(Ending::Settled)));
+        assert_eq!((endings.of(1), endings.of(2), endings.of(3)), (None, None, Some(Ending::Complete)));
         assert_eq!((endings.of(5), endings.latest.len()), (Some(Ending::FromHere), MAX_REMEMBERED));
     }
 }

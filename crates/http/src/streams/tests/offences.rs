@@ -382,8 +382,16 @@ fn what_a_client_does_wrong_on_a_stream() {
 #[test]
 fn what_a_client_does_wrong_after_the_answer() {
     let cases: &[Case] = &[
-        ("2.3.7, 2.3.7, 5.1: DATA on a closed stream", |t| t.data(1, 1, true), [NO, rst(1, 1), rst(1, 1), rst(1, 5)]),
-        ("2.3.7, 2.3.7, 5.1: fields on a closed stream", |t| t.fields(1, true), [NO, rst(1, 1), rst(1, 1), rst(1, 5)]),
+        (
+            "2.3.7, 2.3.7, 5.1: DATA on a closed stream",
+            |t| t.data(1, 1, true),
+            [NO, rst(1, 1), rst(1, 1), Some(GoAway(1, Some(5)))],
+        ),
+        (
+            "2.3.7, 2.3.7, 5.1: fields on a closed stream",
+            |t| t.fields(1, true),
+            [NO, rst(1, 1), rst(1, 1), Some(GoAway(1, Some(5)))],
+        ),
         ("-, 2.6.8, 6.9: WINDOW_UPDATE on a closed stream", |t| t.window(1, 1), [NO; 4]),
         ("2.6.3, 2.6.3, 5.1: RST_STREAM on a closed stream", |t| t.reset(1), [NO; 4]),
     ];
@@ -433,7 +441,7 @@ const OF_SERVERS: &[Case] = &[
             t.ok(1, &[], true);
             t.data(1, 1, true)
         },
-        [NO, rst(1, 1), rst(1, 1), rst(1, 5)],
+        [NO, rst(1, 1), rst(1, 1), Some(GoAway(0, Some(5)))],
     ),
     (
         "-, 3.2.2, 8.1.1: less content than announced",
