@@ -76,6 +76,8 @@ struct Connection {
     streams: Vec<Option<ActivityId>>,
     /// When something last came or went out.
     heard: Time,
+    /// What a session that is over still has to say: why.
+    farewell: Wire,
 }
 
 #[derive(Debug)]
@@ -198,7 +200,13 @@ impl Browser {
         }
         for _ in 0..pool.openings(self.config.protocol) {
             let conn = ConnId(self.connections.len() as u32);
-            self.connections.push(Connection { host, stage: Stage::Connecting, streams: Vec::new(), heard: now });
+            self.connections.push(Connection {
+                host,
+                stage: Stage::Connecting,
+                streams: Vec::new(),
+                heard: now,
+                farewell: Wire::default(),
+            });
             self.actions.push_back(Action::Open { conn, to: host });
         }
     }
@@ -327,13 +335,17 @@ impl Peer for Browser {
     }
 
     fn handle_input(&mut self, now: Time, conn: ConnId, input: &[Chunk]) {
-        let Connection { stage: Stage::Established(session), heard, .. } = &mut self.connections[conn.0 as usize]
+        let Connection { stage: Stage::Established(session), heard, farewell, .. } =
+            &mut self.connections[conn.0 as usize]
         else {
             return;
         };
         *heard = now;
         let result = session.handle_input(now, input);
-        if session.has_output() {
+        if result.is_err() {
+            session.poll_transmit(now, usize::MAX, farewell);
+        }
+        if session.has_output() || !farewell.is_empty() {
             // Answers of the session's own: to settings, or room in a window.
             self.actions.push_back(Action::Transmit { conn });
         }
@@ -370,10 +382,13 @@ impl Peer for Browser {
     }
 
     fn poll_transmit(&mut self, now: Time, conn: ConnId, room: usize, out: &mut Wire) {
-        if let Connection { stage: Stage::Established(session), heard, .. } = &mut self.connections[conn.0 as usize] {
+        let Connection { stage, heard, farewell, .. } = &mut self.connections[conn.0 as usize];
+        if let Stage::Established(session) = stage {
             session.poll_transmit(now, room, out);
             *heard = now;
             self.drain_events(now, conn);
+        } else {
+            farewell.move_to(farewell.len().min(room as u64), out);
         }
     }
 

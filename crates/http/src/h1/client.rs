@@ -53,7 +53,13 @@ impl Client {
 
 impl Session for Client {
     fn handle_input(&mut self, _: Time, input: &[Chunk]) -> Result<(), Error> {
-        Ok(self.reader.read(input, &mut self.answers)?)
+        let result = self.reader.read(input, &mut self.answers);
+        if result.is_err() {
+            // There is nothing more to say on this connection.
+            self.waiting.clear();
+            self.outbox = Outbox::default();
+        }
+        Ok(result?)
     }
 
     fn handle_close(&mut self, _: Time) -> Result<(), Error> {

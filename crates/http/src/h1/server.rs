@@ -40,7 +40,13 @@ impl Default for Server {
 
 impl Session for Server {
     fn handle_input(&mut self, _: Time, input: &[Chunk]) -> Result<(), Error> {
-        Ok(self.reader.read(input, &mut self.requests)?)
+        let result = self.reader.read(input, &mut self.requests);
+        if result.is_err() {
+            // There is nothing more to say on this connection.
+            self.outbox = Outbox::default();
+            self.requests.queue.iter_mut().for_each(|answer| *answer = None);
+        }
+        Ok(result?)
     }
 
     fn handle_close(&mut self, _: Time) -> Result<(), Error> {

@@ -183,3 +183,24 @@ fn a_server_says_why_before_it_closes() {
         assert!(said.ends_with(farewell), "{protocol}: {said:?}");
     }
 }
+
+#[test]
+fn a_browser_says_why_before_it_closes() {
+    for (protocol, farewell) in [
+        (Protocol::Spdy2, &b"\x80\x02\0\x07\0\0\0\x04\0\0\0\0"[..]),
+        (Protocol::Spdy31, b"\x80\x03\0\x07\0\0\0\x08\0\0\0\0\0\0\0\x01"),
+        (Protocol::H2, b"\0\0\x08\x07\0\0\0\0\0\0\0\0\0\0\0\0\x01"),
+    ] {
+        let said = std::sync::Mutex::new(Vec::new());
+        load_from(&lone(protocol, Tls::None), |_, stream| {
+            // As long as the head of HTTP/2's frames, so that there is one.
+            stream.write_all(&[b'\xe7'; 9]).unwrap();
+            let mut all = Vec::new();
+            // A reset is no reason to forget what was read.
+            let _closed = stream.read_to_end(&mut all);
+            said.lock().unwrap().push(all);
+        });
+        let said = said.into_inner().unwrap();
+        assert!(!said.is_empty() && said.iter().all(|all| all.ends_with(farewell)), "{protocol}: {said:?}");
+    }
+}
