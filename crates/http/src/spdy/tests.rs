@@ -179,3 +179,29 @@ fn content(session: &mut dyn Session) -> u64 {
     session.poll_transmit(NOW, usize::MAX, &mut wire);
     wire.take_all().iter().map(|chunk| if let Chunk::Run { len, .. } = chunk { *len } else { 0 }).sum()
 }
+
+#[test]
+fn settings_of_a_window_mean_nothing_in_spdy2() {
+    let mut server = sessions().server(Protocol::Spdy2);
+    feed(server.as_mut(), b"\x80\x02\0\x04\0\0\0\x0c\0\0\0\x01\x07\0\0\0\0\0\0\x05");
+    feed(server.as_mut(), REQUEST_2);
+    let body = Body { id: crate::BodyId(0), len: 200_000 };
+    server.respond(StreamId(0), ResponseHead::new(200, Fields::default()).into(), body);
+    assert_eq!(content(server.as_mut()), 200_000);
+}
+
+#[test]
+fn fields_that_spdy2_would_take_for_parts_of_the_line_stay_away() {
+    let mut client = sessions().client(Protocol::Spdy2);
+    let fields = Fields::from_pairs([("version", "9"), ("url", "/x"), ("status", "9"), ("x", "y")]);
+    client.request(RequestHead::get("a.test", "/", fields.clone()).into(), Body::EMPTY, Priority::default());
+    let mut server = sessions().server(Protocol::Spdy2);
+    server.handle_input(NOW, &[Chunk::Bytes(sent(client.as_mut()).into())]).unwrap();
+    let Some(Event::Request { id, head }) = server.poll_event() else { panic!("a request") };
+    assert_eq!(head.fields, Fields::from_pairs([("x", "y")]));
+    server.respond(id, ResponseHead::new(200, fields).into(), Body::EMPTY);
+    client.handle_input(NOW, &[Chunk::Bytes(sent(server.as_mut()).into())]).unwrap();
+    assert_eq!(client.poll_event(), Some(Event::Sent { id }));
+    let Some(Event::Response { head, .. }) = client.poll_event() else { panic!("a response") };
+    assert_eq!((head.status, &head.fields), (200, &Fields::from_pairs([("x", "y")])));
+}

@@ -64,6 +64,34 @@ fn empty_frames_are_taken_up_to_a_number() {
 }
 
 #[test]
+fn interim_responses_are_taken_up_to_a_number() {
+    for protocol in ALL {
+        let (mut client, _) = pair(protocol, Multiplexing::default());
+        client.request(get("/"), Body::EMPTY, Priority::default());
+        client.poll_transmit(NOW, usize::MAX, &mut Wire::default());
+        let mut hand = Hand::new(protocol);
+        let mut feed = || {
+            let mut pairs = hand.ok(&[]);
+            pairs[0].1 = "103";
+            client.handle_input(NOW, &[Chunk::Bytes(hand.reply(1, &pairs, false).into())])
+        };
+        assert!((0..MAX_EMPTY).all(|_| feed().is_ok()), "{protocol}");
+        assert_eq!(feed(), Err(PeerFault::Flood.into()), "{protocol}");
+    }
+}
+
+#[test]
+fn a_header_block_has_at_most_64_kib_however_many_frames_it_comes_in() {
+    let hand = Hand::new(Protocol::H2);
+    let piece = [0; 16_384];
+    let mut block = hand.h2(1, 0, 1, &piece);
+    (0..3).for_each(|_| block.extend(hand.h2(9, 0, 1, &piece)));
+    assert_eq!(server_after(Protocol::H2, &[MAGIC, &block]), Ok(()));
+    let one_more = hand.h2(9, 0, 1, b"x");
+    assert_eq!(server_after(Protocol::H2, &[MAGIC, &block, &one_more]), Err(PeerFault::HeadTooLarge.into()));
+}
+
+#[test]
 fn streams_are_opened_and_reset_up_to_a_number() {
     for protocol in ALL {
         let both = |hand: &mut Hand, at: u32| {

@@ -177,6 +177,34 @@ fn server_after_answer(protocol: Protocol) -> Talk {
 }
 
 const OF_CLIENTS: &[Case] = &[
+    (
+        "3.2.1, 3.2.1, -: a request without a version",
+        |t| {
+            let mut pairs = t.hand.get(&[]);
+            pairs.retain(|(name, _)| !name.ends_with("version"));
+            let frame = t.hand.open(1, &pairs, true);
+            t.feed(frame);
+        },
+        [Some(Reply(1)), Some(Reply(1)), Some(Reply(1)), NO],
+    ),
+    (
+        "3.2.1, 3.2.1, 8.3.1: a request without a method, and more content than a window",
+        |t| {
+            let pairs = t.hand.get(&[]).split_off(1);
+            let frame = t.hand.open(1, &pairs, false);
+            t.feed(frame);
+            (0..20).for_each(|_| t.data(1, 4_096, false));
+        },
+        [Some(Reply(1)), Some(Reply(1)), Some(Reply(1)), rst(1, 1)],
+    ),
+    (
+        "2.6.7, 2.6.7, 8.1: fields that end nothing",
+        |t| {
+            t.get(1, &[], false);
+            t.fields(1, false);
+        },
+        [NO, NO, NO, rst(1, 1)],
+    ),
     ("2.2.2, 2.2.2, 5.1: DATA on an idle stream", |t| t.data(1, 1, false), {
         [rst(1, 2), rst(1, 2), rst(1, 2), Some(GoAway(0, Some(1)))]
     }),
@@ -383,6 +411,11 @@ fn what_a_client_does_wrong_on_a_stream() {
 fn what_a_client_does_wrong_after_the_answer() {
     let cases: &[Case] = &[
         (
+            "2.3.2, 2.3.2, 5.1: a stream that is opened again",
+            |t| t.get(1, &[], true),
+            [rst(1, 1), rst(1, 1), rst(1, 1), Some(GoAway(1, Some(5)))],
+        ),
+        (
             "2.3.7, 2.3.7, 5.1: DATA on a closed stream",
             |t| t.data(1, 1, true),
             [NO, rst(1, 1), rst(1, 1), Some(GoAway(1, Some(5)))],
@@ -399,6 +432,16 @@ fn what_a_client_does_wrong_after_the_answer() {
 }
 
 const OF_SERVERS: &[Case] = &[
+    (
+        "-, -, RFC 9110, 15.4.5: what a 304 says of its length is not its own",
+        |t| {
+            let mut pairs = t.hand.ok(&[("content-length", "5")]);
+            pairs[0].1 = "304";
+            let frame = t.hand.reply(1, &pairs, true);
+            t.feed(frame);
+        },
+        [NO; 4],
+    ),
     (
         "2.6.2, 2.6.2, 8.1: a second head",
         |t| {
@@ -546,5 +589,69 @@ fn a_server_answers_only_what_was_asked_and_once() {
             std::panic::catch_unwind(std::panic::AssertUnwindSafe(respond)).is_ok()
         };
         assert_eq!([&[0][..], &[1], &[u32::MAX], &[0, 0]].map(respond), [true, false, false, false]);
+    }
+}
+
+#[test]
+fn the_answer_to_head_has_no_content_whatever_it_announces_rfc9110_9_3_2() {
+    let mut client = sessions(Multiplexing::default()).client(Protocol::H2);
+    let head = RequestHead::new("HEAD".into(), "a".into(), "/".into(), Fields::default());
+    let id = client.request(head.into(), Body::EMPTY, Priority::default());
+    client.poll_transmit(NOW, usize::MAX, &mut Wire::default());
+    let mut hand = Hand::new(Protocol::H2);
+    let pairs = hand.ok(&[("content-length", "5")]);
+    let reply = hand.reply(1, &pairs, true);
+    client.handle_input(NOW, &[Chunk::Bytes([&MAGIC[24..], &reply].concat().into())]).unwrap();
+    assert_eq!(events(client.as_mut()).last(), Some(&Event::End { id }));
+}
+
+#[test]
+fn a_url_of_spdy2_may_be_absolute_3_2_1() {
+    for (url, scheme, host, path) in [
+        ("/x", "http", "a", "/x"),
+        ("https://b.test:8/x?y=/", "https", "b.test:8", "/x?y=/"),
+        ("https://b.test", "https", "b.test", "/"),
+    ] {
+        let mut talk = server(Protocol::Spdy2);
+        let mut pairs = talk.hand.get(&[]);
+        pairs[1].1 = url;
+        let frame = talk.hand.open(1, &pairs, true);
+        talk.feed(frame);
+        let events = events(talk.session.as_mut());
+        let [Event::Request { head, .. }, Event::End { .. }] = &events[..] else { panic!("{events:?}") };
+        assert_eq!(
+            (head.scheme.name(), &head.authority[..], &head.path[..]),
+            (scheme, host.as_bytes(), path.as_bytes())
+        );
+    }
+}
+
+#[test]
+fn a_server_must_not_allow_pushes_rfc9113_6_5_2() {
+    for (allowed, expected) in [(0, Ok(())), (1, Err(PeerFault::MalformedFrame.into()))] {
+        let mut talk = client(Protocol::H2, Push::Forbid);
+        talk.control(0, 4, &[0, 2, 0, 0, 0, allowed]);
+        assert_eq!(talk.result, expected);
+    }
+}
+
+#[test]
+fn when_a_session_is_over_goaway_is_all_that_goes_out() {
+    for protocol in ALL {
+        let mut server = sessions(Multiplexing::default()).server(protocol);
+        let mut hand = Hand::new(protocol);
+        let greeting = if protocol == Protocol::H2 { MAGIC } else { b"" };
+        let pairs = hand.get(&[]);
+        let (good, bad) = (hand.open(3, &pairs, true), hand.open(2, &pairs, true));
+        server.handle_input(NOW, &[Chunk::Bytes([greeting, &good].concat().into())]).unwrap();
+        server.poll_transmit(NOW, usize::MAX, &mut Wire::default());
+        server.respond(StreamId(1), ok(9), body(0, 9));
+        assert_eq!(server.handle_input(NOW, &[Chunk::Bytes(bad.into())]), Err(PeerFault::StreamOutOfOrder.into()));
+        server.respond(StreamId(1), ok(9), body(0, 9));
+        let mut wire = Wire::default();
+        server.poll_transmit(NOW, usize::MAX, &mut wire);
+        let [Chunk::Bytes(bytes)] = &wire.take_all()[..] else { panic!("{protocol}") };
+        assert!(matches!(said(protocol, bytes)[..], [GoAway(3, _)]), "{protocol}");
+        assert_eq!((server.has_output(), server.handle_close(NOW).is_err()), (false, true));
     }
 }
