@@ -157,6 +157,10 @@ impl Tuning {
 
     /// Bytes of memory of so many bytes of data in full segments, and one of what is left.
     fn memory_of(&self, bytes: u64) -> u64 {
+        // Most often the program has read all.
+        if bytes == 0 {
+            return 0;
+        }
         let (full, rest) = (bytes / self.mss, (bytes % self.mss) as u32);
         full * memory::received(self.mss as u32) + if rest > 0 { memory::received(rest) } else { 0 }
     }

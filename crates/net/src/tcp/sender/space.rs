@@ -65,10 +65,10 @@ impl Sender {
     /// Whether a segment is one that the kernel foresaw, and takes no further notice of: data, and nothing
     /// new besides (header prediction in `tcp_rcv_established`); unless memory has to be found for it.
     pub(super) fn is_foreseen(&self, segment: &Segment) -> bool {
-        let is_new = segment.ack > self.una || segment.ack + u64::from(segment.window) != self.edge;
+        let is_old = segment.ack == self.una && segment.ack + u64::from(segment.window) == self.edge;
         let is_plain = segment.sacks.is_empty() && segment.duplicate == 0 && !segment.flags.fin;
-        let is_at_hand = memory::received(segment.len) <= memory::at_hand(self.queued());
-        segment.len > 0 && !is_new && is_plain && is_at_hand
+        // What is seldom asked for last.
+        is_old && segment.len > 0 && is_plain && memory::received(segment.len) <= memory::at_hand(self.queued())
     }
 
     /// Nothing more can be sent at this moment: makes the buffer fit the window if the program waits for
