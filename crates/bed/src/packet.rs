@@ -1,5 +1,6 @@
 //! What is read of a packet: the headers of IPv4 and TCP.
 
+pub use loadstone_scenario::Flags;
 use std::net::Ipv4Addr;
 
 const TCP: u8 = 6;
@@ -41,19 +42,6 @@ pub struct Packet {
 /// The SACK blocks of a segment (RFC 2018): first number and the one after the last, four at most; both the
 /// same where there is none.
 pub type Sacks = [(u32, u32); 4];
-
-/// The control bits of a segment that matter here.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Flags {
-    /// It opens a connection.
-    pub syn: bool,
-    /// Its sender sends nothing after it.
-    pub fin: bool,
-    /// It breaks a connection off.
-    pub rst: bool,
-    /// It acknowledges something.
-    pub ack: bool,
-}
 
 impl Packet {
     /// Reads the headers; nothing if this is no whole IPv4 packet with a TCP segment in it.

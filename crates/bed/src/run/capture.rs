@@ -2,7 +2,7 @@
 //! connections by the order of opening.
 
 use crate::Host;
-use crate::packet::{self, Sacks};
+use crate::packet::Sacks;
 use crate::report::{Cause, Connection, Event, Fate, LinkReport};
 use loadstone_load::page::HostId;
 use loadstone_scenario::{self as told, Capture, Captured, Way};
@@ -44,7 +44,7 @@ impl Numbers {
             way,
             connection: self.connection,
             host: HostId(event.connection.server as u32),
-            flags: flags(packet.flags),
+            flags: packet.flags,
             seq: counted(packet.sequence, own),
             len: packet.payload,
             ack: if packet.flags.ack { counted(packet.acknowledgement, other) } else { 0 },
@@ -80,10 +80,6 @@ fn blocks(sacks: &Sacks, acknowledgement: u32, syn: u32) -> (Vec<Range<u64>>, u6
         }
     }
     (blocks, duplicate)
-}
-
-fn flags(packet::Flags { syn, fin, rst, ack }: packet::Flags) -> told::Flags {
-    told::Flags { syn, fin, rst, ack }
 }
 
 #[cfg(test)]

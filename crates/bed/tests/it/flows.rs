@@ -1,15 +1,12 @@
 //! Connections of the kernel that behave like several (TCP+).
 
-#![allow(clippy::disallowed_methods, reason = "other processes are waited for by the clock")]
-
-use crate::processes::half_done_like;
-use crate::{PATIENCE, leave_out, median, turn};
+use crate::processes::{await_that, half_done_like};
+use crate::{leave_out, median, turn};
 use loadstone_bed::{BackOff, Bed, BedError, RunError, Settings, Stopper, Tcp, run};
 use loadstone_net::tcp::Congestion;
 use loadstone_scenario::{Plan, Scenario};
 use loadstone_units::{Bounded, Seed};
 use std::fs;
-use std::time::Instant;
 
 const BETA: &str = "/sys/module/tcp_cubic/parameters/beta";
 
@@ -106,11 +103,7 @@ fn the_machine_s_beta_is_put_back_by_whoever_is_left() {
     assert_eq!(beta(), 1024 - (1024 - before) / 4);
     child.kill().unwrap();
     child.wait().unwrap();
-    let since = Instant::now();
-    while beta() != before {
-        assert!(since.elapsed() < PATIENCE);
-        std::thread::yield_now();
-    }
+    await_that(|| beta() == before);
 }
 
 #[test]
@@ -124,11 +117,7 @@ fn a_congestion_control_does_not_outlive_a_process_that_is_killed() {
     assert_eq!(made_here().len(), before.len() + 1);
     child.kill().unwrap();
     child.wait().unwrap();
-    let since = Instant::now();
-    while made_here() != before {
-        assert!(since.elapsed() < PATIENCE);
-        std::thread::yield_now();
-    }
+    await_that(|| made_here() == before);
 }
 
 #[test]

@@ -93,7 +93,7 @@ fn a_process_that_is_stopped_for_a_while_takes_it_for_a_pause() {
     assert!(total.parse::<f64>().unwrap() >= 19.0, "{said}");
 }
 
-fn await_that(mut condition: impl FnMut() -> bool) {
+pub(crate) fn await_that(mut condition: impl FnMut() -> bool) {
     let since = Instant::now();
     while !condition() {
         assert!(since.elapsed() < PATIENCE);

@@ -115,15 +115,11 @@ impl<F: Framing> Streams<F> {
     }
 
     fn handle_reply(&mut self, stream: u32, head: Decoded, end: bool) -> Result<(), PeerFault> {
-        match self.standing(stream) {
-            Standing::Idle => return self.offend(stream, Offence::Idle),
-            Standing::Over(Ending::FromPeer) => return self.offend(stream, Offence::AfterReset),
-            Standing::Over(Ending::Complete) => return self.offend(stream, Offence::AfterClose),
-            // Its head went through the decoder, and that is all.
-            Standing::Over(Ending::FromHere) | Standing::Passed => return Ok(()),
-            Standing::Open(Incoming::Head) => {}
-            Standing::Open(_) if self.role == Role::Server => return self.offend(stream, Offence::Malformed),
-            Standing::Open(_) => return self.offend(stream, Offence::SecondHead),
+        match self.incoming(stream)? {
+            None => return Ok(()),
+            Some(Incoming::Head) => {}
+            Some(_) if self.role == Role::Server => return self.offend(stream, Offence::Malformed),
+            Some(_) => return self.offend(stream, Offence::SecondHead),
         }
         let is_interim = |head: &ResponseHead| (100..200).contains(&head.status);
         match head {
@@ -148,16 +144,13 @@ impl<F: Framing> Streams<F> {
 
     /// Fields after the head, which nobody here needs.
     fn handle_fields(&mut self, stream: u32, head: &Decoded, end: bool) -> Result<(), PeerFault> {
-        match self.standing(stream) {
-            Standing::Idle => self.offend(stream, Offence::Idle),
-            Standing::Over(Ending::FromPeer) => self.offend(stream, Offence::AfterReset),
-            Standing::Over(Ending::Complete) => self.offend(stream, Offence::AfterClose),
-            Standing::Over(Ending::FromHere) | Standing::Passed => Ok(()),
-            Standing::Open(Incoming::Head) => self.offend(stream, Offence::BeforeHead),
-            Standing::Open(Incoming::Complete) => self.offend(stream, Offence::AfterEnd),
-            Standing::Open(_) if !matches!(head, Decoded::Trailers) => self.offend(stream, Offence::Malformed),
-            Standing::Open(_) if end => self.complete(stream),
-            Standing::Open(_) => {
+        match self.incoming(stream)? {
+            None => Ok(()),
+            Some(Incoming::Head) => self.offend(stream, Offence::BeforeHead),
+            Some(Incoming::Complete) => self.offend(stream, Offence::AfterEnd),
+            Some(_) if !matches!(head, Decoded::Trailers) => self.offend(stream, Offence::Malformed),
+            Some(_) if end => self.complete(stream),
+            Some(_) => {
                 self.tolerance.note_empty();
                 Ok(())
             }
@@ -191,6 +184,20 @@ impl<F: Framing> Streams<F> {
                 Err(_) => self.offend(stream, Offence::WindowOverflow),
             },
         }
+    }
+
+    /// What is expected on a stream on which something has come. Nothing if it is not open: then that has been
+    /// answered. A head has gone through the decoder all the same.
+    fn incoming(&mut self, stream: u32) -> Result<Option<Incoming>, PeerFault> {
+        let offence = match self.standing(stream) {
+            Standing::Open(incoming) => return Ok(Some(incoming)),
+            // It was under way when the stream was reset.
+            Standing::Over(Ending::FromHere) | Standing::Passed => return Ok(None),
+            Standing::Idle => Offence::Idle,
+            Standing::Over(Ending::FromPeer) => Offence::AfterReset,
+            Standing::Over(Ending::Complete) => Offence::AfterClose,
+        };
+        self.offend(stream, offence).map(|()| None)
     }
 
     fn set_incoming(&mut self, stream: u32, incoming: Incoming) {
@@ -275,15 +282,11 @@ impl<F: Framing> Frames for Streams<F> {
             return Err(PeerFault::UnexpectedFrame);
         }
         self.credit.take(len)?;
-        match self.standing(stream) {
-            Standing::Idle => self.offend(stream, Offence::Idle),
-            Standing::Over(Ending::FromPeer) => self.offend(stream, Offence::AfterReset),
-            Standing::Over(Ending::Complete) => self.offend(stream, Offence::AfterClose),
-            // It was under way when the stream was reset.
-            Standing::Over(Ending::FromHere) | Standing::Passed => Ok(()),
-            Standing::Open(Incoming::Head) => self.offend(stream, Offence::BeforeHead),
-            Standing::Open(Incoming::Complete) => self.offend(stream, Offence::AfterEnd),
-            Standing::Open(Incoming::Body | Incoming::Unwanted) => {
+        match self.incoming(stream)? {
+            None => Ok(()),
+            Some(Incoming::Head) => self.offend(stream, Offence::BeforeHead),
+            Some(Incoming::Complete) => self.offend(stream, Offence::AfterEnd),
+            Some(Incoming::Body | Incoming::Unwanted) => {
                 let state = self.open.get_mut(&stream).expect("it is open");
                 match state.credit.take(len) {
                     Ok(()) => Ok(()),
