@@ -40,8 +40,8 @@ percentile. All of it over the time in which both flows send. Five loads each, i
 are [pairs.csv](pairs.csv).
 
 A difference is bold where the ranges of the two worlds do not meet. Started together, the first of two Reno
-flows has three fifths of the rate over the kernel and half simulated, and Reno beside CUBIC has less than half
-over the kernel and more simulated; it is not known why.
+flows has three fifths of the rate over the kernel and half simulated, and Reno beside CUBIC has less than
+half over the kernel and more simulated; it is not known why.
 
 """
 
