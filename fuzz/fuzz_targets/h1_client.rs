@@ -18,7 +18,11 @@ fn outcome(pieces: &[&[u8]]) -> (Vec<Event>, bool) {
     let mut drain = |client: &mut h1::Client| {
         while let Some(event) = client.poll_event() {
             match (events.last_mut(), event) {
-                (Some(Event::Data { id: last, len: sum }), Event::Data { id, len }) if *last == id => *sum += len,
+                (Some(Event::Data { id: last, content: Chunk::Bytes(sum) }), Event::Data { id, content: Chunk::Bytes(more) })
+                    if *last == id =>
+                {
+                    *sum = [&sum[..], &more].concat().into();
+                }
                 (_, event) => events.push(event),
             }
         }

@@ -19,7 +19,11 @@ fn outcome(pieces: &[&[u8]]) -> (Vec<Event>, bool) {
                 server.respond(*id, ResponseHead::new(200, Fields::default()).into(), body);
             }
             match (events.last_mut(), event) {
-                (Some(Event::Data { id: last, len: sum }), Event::Data { id, len }) if *last == id => *sum += len,
+                (Some(Event::Data { id: last, content: Chunk::Bytes(sum) }), Event::Data { id, content: Chunk::Bytes(more) })
+                    if *last == id =>
+                {
+                    *sum = [&sum[..], &more].concat().into();
+                }
                 (_, event) => events.push(event),
             }
         }

@@ -26,7 +26,11 @@ impl Outcome {
     fn drain(&mut self, session: &mut dyn Session) {
         while let Some(event) = session.poll_event() {
             match (self.events.last_mut(), event) {
-                (Some(Event::Data { id: last, len: sum }), Event::Data { id, len }) if *last == id => *sum += len,
+                (Some(Event::Data { id: last, content: Chunk::Bytes(sum) }), Event::Data { id, content: Chunk::Bytes(more) })
+                    if *last == id =>
+                {
+                    *sum = [&sum[..], &more].concat().into();
+                }
                 (_, event) => self.events.push(event),
             }
         }

@@ -37,8 +37,8 @@ pub enum Event {
     Data {
         /// Whose.
         id: StreamId,
-        /// How many.
-        len: u64,
+        /// What has come: real bytes where a live peer sent them.
+        content: Chunk,
     },
     /// The message is complete.
     End {
@@ -236,7 +236,7 @@ impl FromStr for Protocol {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     //! The contract of the seam, held by every implementer.
 
     use super::*;
@@ -244,6 +244,26 @@ mod tests {
     use proptest::prelude::*;
 
     const NOW: Time = Time::ZERO;
+
+    /// What a piece of a body counts as in [`drain_events`].
+    pub(crate) fn counted(len: u64) -> Chunk {
+        Chunk::Run { body: BodyId(0), offset: 0, len }
+    }
+
+    /// All events; the pieces of one body are counted, and are one if nothing else came between them.
+    pub(crate) fn drain_events(session: &mut dyn Session) -> Vec<Event> {
+        let mut all: Vec<Event> = Vec::new();
+        while let Some(event) = session.poll_event() {
+            match (all.last_mut(), event) {
+                (Some(Event::Data { id, content }), Event::Data { id: next, content: more }) if *id == next => {
+                    *content = counted(content.len() + more.len());
+                }
+                (_, Event::Data { id, content }) => all.push(Event::Data { id, content: counted(content.len()) }),
+                (_, event) => all.push(event),
+            }
+        }
+        all
+    }
 
     /// Drains a session; draining it again, or waking it early, gives nothing more.
     fn drain(session: &mut dyn Session, room: usize) -> (Vec<Event>, Vec<Chunk>) {
@@ -257,13 +277,7 @@ mod tests {
             }
         }
         assert!(!session.has_output(), "it has output and gives none");
-        let mut events: Vec<Event> = Vec::new();
-        while let Some(event) = session.poll_event() {
-            match (events.last_mut(), &event) {
-                (Some(Event::Data { id, len }), Event::Data { id: next, len: more }) if id == next => *len += more,
-                _ => events.push(event),
-            }
-        }
+        let events = drain_events(session);
         session.handle_timeout(NOW);
         let len = wire.len();
         session.poll_transmit(NOW, room, &mut wire);

@@ -222,7 +222,7 @@ impl Browser {
             match event {
                 Event::Sent { .. } => row.sent = Some(now),
                 Event::Response { .. } => row.first_byte = Some(now),
-                Event::Data { len, .. } => self.progress.handle_bytes(now, object, len),
+                Event::Data { content, .. } => self.progress.handle_bytes(now, object, content.len()),
                 Event::End { .. } => {
                     ended = true;
                     row.last_byte = Some(now);

@@ -39,11 +39,10 @@ enum Stage {
 }
 
 /// What a piece of the input was.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Piece {
     Framing,
-    /// So many bytes of content.
-    Content(u64),
+    Content(Chunk),
     End,
 }
 
@@ -54,9 +53,10 @@ impl Chunked {
     /// Takes a piece off the input.
     pub(super) fn take(&mut self, input: &mut Chunk) -> Result<Piece, PeerFault> {
         if let Stage::Content { left } = self.stage {
-            let taken = input.split_to(left.min(input.len())).len();
-            self.stage = if taken == left { Stage::ContentCr } else { Stage::Content { left: left - taken } };
-            return Ok(Piece::Content(taken));
+            let content = input.split_to(left.min(input.len()));
+            let left = left - content.len();
+            self.stage = if left == 0 { Stage::ContentCr } else { Stage::Content { left } };
+            return Ok(Piece::Content(content));
         }
         let Chunk::Bytes(bytes) = input else { return Err(PeerFault::BodyInsteadOfHead) };
         let byte = bytes.split_to(1)[0];
@@ -107,7 +107,7 @@ mod tests {
         while !input.is_empty() {
             match body.take(&mut input)? {
                 Piece::Framing => {}
-                Piece::Content(len) => content += len,
+                Piece::Content(piece) => content += piece.len(),
                 Piece::End => return Ok(Some((content, input.len() as usize))),
             }
         }

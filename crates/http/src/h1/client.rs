@@ -144,9 +144,9 @@ impl Messages for Answers {
         Ok(Some((parsed.len, length)))
     }
 
-    fn data(&mut self, len: u64) {
+    fn data(&mut self, content: Chunk) {
         if let Some(asked) = self.outstanding.front() {
-            self.events.push_back(Event::Data { id: asked.id, len });
+            self.events.push_back(Event::Data { id: asked.id, content });
         }
     }
 

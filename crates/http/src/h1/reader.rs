@@ -27,7 +27,7 @@ pub(super) trait Messages {
     /// the head is not all there.
     fn head(&mut self, text: &Bytes) -> Result<Option<(usize, Length)>, PeerFault>;
     /// Bytes of the body.
-    fn data(&mut self, len: u64);
+    fn data(&mut self, content: Chunk);
     /// The message is complete.
     fn end(&mut self);
 }
@@ -44,7 +44,7 @@ impl Reader {
                 && (1..=left).contains(len)
             {
                 // Nearly all that comes: a piece of the body and nothing else.
-                messages.data(*len);
+                messages.data(chunk.clone());
                 self.begin_body(Length::Known(left - len), messages);
                 continue;
             }
@@ -56,13 +56,14 @@ impl Reader {
                         chunk = Chunk::Bytes(self.read_head(bytes, messages)?);
                     }
                     State::Body { left } => {
-                        let taken = chunk.split_to(left.min(chunk.len())).len();
-                        messages.data(taken);
-                        self.begin_body(Length::Known(left - taken), messages);
+                        let content = chunk.split_to(left.min(chunk.len()));
+                        let left = left - content.len();
+                        messages.data(content);
+                        self.begin_body(Length::Known(left), messages);
                     }
                     State::Chunked(body) => self.read_chunk(body, &mut chunk, messages)?,
                     State::UntilClose => {
-                        messages.data(chunk.len());
+                        messages.data(chunk);
                         break;
                     }
                 }
@@ -122,9 +123,9 @@ impl Reader {
     ) -> Result<(), PeerFault> {
         match body.take(chunk)? {
             Piece::Framing => self.state = State::Chunked(body),
-            Piece::Content(len) => {
+            Piece::Content(content) => {
                 self.state = State::Chunked(body);
-                messages.data(len);
+                messages.data(content);
             }
             Piece::End => self.begin_body(Length::Known(0), messages),
         }

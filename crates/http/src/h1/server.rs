@@ -121,8 +121,8 @@ impl Messages for Requests {
         Ok(Some((parsed.len, parsed.body.unwrap_or(Length::Known(0)))))
     }
 
-    fn data(&mut self, len: u64) {
-        self.events.push_back(Event::Data { id: self.current(), len });
+    fn data(&mut self, content: Chunk) {
+        self.events.push_back(Event::Data { id: self.current(), content });
     }
 
     fn end(&mut self) {

@@ -1,6 +1,7 @@
 //! Pairs: a client's and a server's session joined by wires that a test cuts as it likes.
 
 use super::{Client, MAX_FIELDS, MAX_HEAD, Server};
+use crate::session::tests::{counted, drain_events as events};
 use crate::{Body, BodyId, Chunk, ClientSession, Error, Event, Fields, PeerFault, Priority};
 use crate::{RequestHead, ResponseHead, ServerSession, Session, StreamId, Wire};
 use bytes::Bytes;
@@ -29,18 +30,6 @@ fn carry(from: &mut dyn Session, to: &mut dyn Session, piece: usize) -> Result<(
         assert!(wire.len() <= piece as u64, "more than there was room for");
         to.handle_input(NOW, &wire.take_all())?;
     }
-}
-
-/// All events; the pieces of one body count as one.
-fn events(session: &mut dyn Session) -> Vec<Event> {
-    let mut all: Vec<Event> = Vec::new();
-    while let Some(event) = session.poll_event() {
-        match (all.last_mut(), &event) {
-            (Some(Event::Data { id, len }), Event::Data { id: next, len: more }) if id == next => *len += more,
-            _ => all.push(event),
-        }
-    }
-    all
 }
 
 fn client_after(text: &'static [u8]) -> (Client, Result<(), Error>) {
@@ -115,7 +104,7 @@ fn a_body_in_chunks_ends_with_an_empty_one_rfc9112_7_1() {
         client.handle_input(NOW, &[Chunk::Bytes(Bytes::copy_from_slice(&[*byte]))]).unwrap();
     }
     let id = StreamId(0);
-    assert_eq!(events(&mut client)[2..], [Event::Data { id, len: 4 }], "the last byte of all is missing");
+    assert_eq!(events(&mut client)[2..], [Event::Data { id, content: counted(4) }], "the last byte of all is missing");
     assert_eq!(client.handle_close(NOW), Err(PeerFault::Truncated.into()));
 }
 
@@ -128,7 +117,10 @@ fn a_request_with_two_lengths_is_refused_rfc9112_6_3() {
         result.map(|()| events(&mut server)[1..].to_vec())
     };
     let id = StreamId(0);
-    assert_eq!(read("transfer-encoding: chunked\r\n"), Ok(vec![Event::Data { id, len: 3 }, Event::End { id }]));
+    assert_eq!(
+        read("transfer-encoding: chunked\r\n"),
+        Ok(vec![Event::Data { id, content: counted(3) }, Event::End { id }])
+    );
     assert_eq!(read("transfer-encoding: chunked\r\ncontent-length: 3\r\n"), Err(PeerFault::InvalidLength.into()));
     let twice = "transfer-encoding: chunked\r\ntransfer-encoding: chunked\r\n";
     assert_eq!(read(twice), Err(PeerFault::UnsupportedTransferCoding.into()));
@@ -223,7 +215,7 @@ proptest! {
             (asked, events(&mut client))
         };
         let whole = exchange(usize::MAX);
-        let received: u64 = whole.1.iter().map(|e| if let Event::Data { len, .. } = e { *len } else { 0 }).sum();
+        let received: u64 = whole.1.iter().map(|e| if let Event::Data { content, .. } = e { content.len() } else { 0 }).sum();
         prop_assert_eq!(received, sizes.iter().sum::<u64>());
         prop_assert_eq!(exchange(piece), whole);
     }

@@ -4,7 +4,7 @@ use super::offence::{Offence, Reaction};
 use super::reader::Frames;
 use super::standing::{Ending, Incoming, Standing};
 use super::{Answer, Cause, Decoded, Frame, FrameHead, Framing, MAX_STREAMS, Role, Streams};
-use crate::{Body, Event, Fields, PeerFault, Priority, ResponseHead, StreamId};
+use crate::{Body, Chunk, Event, Fields, PeerFault, Priority, ResponseHead, StreamId};
 use bytes::Bytes;
 use std::sync::Arc;
 
@@ -296,11 +296,11 @@ impl<F: Framing> Frames for Streams<F> {
         }
     }
 
-    fn data(&mut self, stream: u32, len: u64) {
+    fn data(&mut self, stream: u32, content: Chunk) {
         self.tolerance.note_content();
         if let Some(state) = self.open.get_mut(&stream).filter(|state| state.incoming == Incoming::Body) {
-            state.received += len;
-            self.events.push_back(Event::Data { id: state.id, len });
+            state.received += content.len();
+            self.events.push_back(Event::Data { id: state.id, content });
         }
     }
 

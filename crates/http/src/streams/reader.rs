@@ -14,7 +14,7 @@ pub(super) trait Frames {
     /// A DATA frame of `len` bytes, padding included.
     fn data_begins(&mut self, stream: u32, len: u32) -> Result<(), PeerFault>;
     /// Content of it.
-    fn data(&mut self, stream: u32, len: u64);
+    fn data(&mut self, stream: u32, content: Chunk);
     /// All `len` bytes of it have come; whether it was the last one of its stream's message.
     fn data_ends(&mut self, stream: u32, len: u32, end: bool) -> Result<(), PeerFault>;
 }
@@ -152,9 +152,9 @@ impl Reader {
     fn read_data(&mut self, chunk: &mut Chunk, frames: &mut impl Frames) -> Result<(), PeerFault> {
         let State::Data { stream, left, padding, .. } = &mut self.state else { return Ok(()) };
         if *left > 0 {
-            let taken = chunk.split_to(chunk.len().min(*left)).len();
-            *left -= taken;
-            frames.data(*stream, taken);
+            let content = chunk.split_to(chunk.len().min(*left));
+            *left -= content.len();
+            frames.data(*stream, content);
         } else {
             let taken = chunk.split_to(chunk.len().min(*padding)).len();
             *padding -= taken;

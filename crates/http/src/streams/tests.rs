@@ -1,6 +1,7 @@
 //! Pairs: a client's and a server's session of SPDY or HTTP/2 joined by wires that a test cuts as
 //! it likes; and peers that break the rules, byte by byte.
 
+use crate::session::tests::{counted, drain_events as events};
 use crate::{Body, BodyId, Chunk, ClientSession, Error, Event, Fields, Multiplexing, PeerFault, Policy, Priority};
 use crate::{Protocol, RequestHead, ResponseHead, ServerSession, Session, Sessions, StreamId, Wire};
 use bytes::Bytes;
@@ -53,18 +54,6 @@ fn carry(from: &mut dyn Session, to: &mut dyn Session, room: usize, piece: u64) 
             to.handle_input(NOW, &input)?;
         }
     }
-}
-
-/// All events; the pieces of one body count as one if nothing else came between them.
-fn events(session: &mut dyn Session) -> Vec<Event> {
-    let mut all: Vec<Event> = Vec::new();
-    while let Some(event) = session.poll_event() {
-        match (all.last_mut(), &event) {
-            (Some(Event::Data { id, len }), Event::Data { id: next, len: more }) if id == next => *len += more,
-            _ => all.push(event),
-        }
-    }
-    all
 }
 
 /// Both ends of a new session, its beginnings exchanged.
@@ -341,7 +330,7 @@ fn padding_is_no_content_and_takes_room_in_the_windows_rfc9113_6_1() {
     let (result, mut server) = after(sessions(Multiplexing::default()).server(Protocol::H2), &[MAGIC, open, padded]);
     assert_eq!(result, Ok(()));
     let id = StreamId(0);
-    assert_eq!(events(server.as_mut())[1..], [Event::Data { id, len: 2 }, Event::End { id }]);
+    assert_eq!(events(server.as_mut())[1..], [Event::Data { id, content: counted(2) }, Event::End { id }]);
     let all_padding = b"\0\0\x02\0\x09\0\0\0\x01\x02\0";
     assert_eq!(server_after(Protocol::H2, &[MAGIC, open, all_padding]), Err(PeerFault::MalformedFrame.into()));
 }
@@ -486,9 +475,9 @@ proptest! {
                         let at: usize = std::str::from_utf8(&head.path[1..]).unwrap().parse().unwrap();
                         asked.push((id, at));
                     }
-                    Event::Data { id, len } => {
+                    Event::Data { id, content } => {
                         let at = asked.iter().find(|(asked, _)| *asked == id).unwrap().1;
-                        uploads[at].0 += len;
+                        uploads[at].0 += content.len();
                     }
                     Event::End { id } => {
                         let at = asked.iter().find(|(asked, _)| *asked == id).unwrap().1;
@@ -501,7 +490,7 @@ proptest! {
             let down = carry(server.as_mut(), client.as_mut(), room, piece).unwrap();
             for event in events(client.as_mut()) {
                 match event {
-                    Event::Data { id, len } => got[id.0 as usize].0 += len,
+                    Event::Data { id, content } => got[id.0 as usize].0 += content.len(),
                     Event::End { id } => got[id.0 as usize].1 = true,
                     Event::Sent { .. } | Event::Response { .. } => {}
                     _ => prop_assert!(false),

@@ -66,7 +66,7 @@ impl Client {
         let mut ended = Vec::new();
         while let Some(event) = self.session.poll_event() {
             match event {
-                Event::Data { id: StreamId(0), len } => self.big += len,
+                Event::Data { id: StreamId(0), content } => self.big += content.len(),
                 Event::End { id } => ended.push(id),
                 _ => {}
             }
