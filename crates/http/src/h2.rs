@@ -12,8 +12,10 @@ mod joiner;
 pub(crate) use dissect::Dissector;
 
 use crate::memory::{Memory, Remembering};
-use crate::streams::{Cause, Client, Decoded, Frame, FrameHead, Framing, Head, Limits, Multiplexing, Offence, Push};
-use crate::streams::{Reaction, Role, Server, Windows};
+use crate::streams::{
+    Cause, Client, Decoded, Farewell, Frame, FrameHead, Framing, Head, Limits, Multiplexing, Offence,
+};
+use crate::streams::{Promise, Push, Reaction, Role, Server, Windows};
 use crate::{Chunk, PeerFault, Priority, RequestHead, ResponseHead, Wire};
 use bytes::{BufMut, Bytes, BytesMut};
 use frames::{ACK, Control, END_HEADERS, END_STREAM, Kind, Lead, PADDED, frame};
@@ -24,11 +26,13 @@ use joiner::Joiner;
 use std::sync::Arc;
 
 // Error codes (RFC 9113, section 7).
+const NO_ERROR: u32 = 0;
 const PROTOCOL_ERROR: u32 = 1;
 const FLOW_CONTROL_ERROR: u32 = 3;
 const STREAM_CLOSED: u32 = 5;
 const FRAME_SIZE_ERROR: u32 = 6;
 const REFUSED_STREAM: u32 = 7;
+const CANCEL: u32 = 8;
 const COMPRESSION_ERROR: u32 = 9;
 const ENHANCE_YOUR_CALM: u32 = 11;
 
@@ -97,14 +101,22 @@ impl H2 {
 
     /// A head as HEADERS and as many CONTINUATION frames as it takes.
     fn head_frames(&mut self, stream: u32, head: &Head, end: bool) -> Bytes {
+        self.block_frames(Kind::Headers, if end { END_STREAM } else { 0 }, stream, &[], head)
+    }
+
+    /// A head as frames of which the first is of this kind and has `before` in front of the block.
+    fn block_frames(&mut self, kind: Kind, flags: u8, stream: u32, before: &[u8], head: &Head) -> Bytes {
         let block = self.packer.step(head).expect("any head can be compressed");
-        let mut out = BytesMut::with_capacity(H2::HEAD + block.len());
-        let pieces = block.len().div_ceil(MAX_FRAME).max(1);
-        for (at, piece) in block.chunks(MAX_FRAME).enumerate() {
-            let kind = if at == 0 { Kind::Headers } else { Kind::Continuation };
-            let mut flags = if end && at == 0 { END_STREAM } else { 0 };
-            flags |= if at + 1 == pieces { END_HEADERS } else { 0 };
-            Lead::new(kind, flags, stream, piece.len()).write(&mut out);
+        let mut out = BytesMut::with_capacity(H2::HEAD + before.len() + block.len());
+        let (first, rest) = block.split_at(block.len().min(MAX_FRAME - before.len()));
+        let ends = |rest: &[u8]| if rest.is_empty() { END_HEADERS } else { 0 };
+        Lead::new(kind, flags | ends(rest), stream, before.len() + first.len()).write(&mut out);
+        out.put_slice(before);
+        out.put_slice(first);
+        let mut pieces = rest.chunks(MAX_FRAME).peekable();
+        while let Some(piece) = pieces.next() {
+            let flags = ends(pieces.peek().copied().unwrap_or_default());
+            Lead::new(Kind::Continuation, flags, stream, piece.len()).write(&mut out);
             out.put_slice(piece);
         }
         out.freeze()
@@ -115,7 +127,9 @@ impl H2 {
         let decoded = self.unpacker.step(block)?;
         let (stream, end) = (lead.stream, lead.has(END_STREAM));
         let head = match (decoded, self.role, what) {
-            (_, _, Block::Promise(promised)) => return Ok(Frame::Push { stream: promised, associated: stream }),
+            (head, _, Block::Promise(promised)) => {
+                return Ok(Frame::Push { stream: promised, associated: stream, head, end: false });
+            }
             // RFC 9113, section 8.1: trailers end the message.
             (Decoded::Trailers, ..) if !end => Decoded::Malformed,
             (_, _, Block::SelfDependent) | (Decoded::Response(_), Role::Server, _) => Decoded::Malformed,
@@ -126,7 +140,7 @@ impl H2 {
 
     /// SETTINGS (RFC 9113, section 6.5): of several entries of one name the last counts.
     fn read_settings(&mut self, entries: &[(u16, u32)]) -> Result<Frame, PeerFault> {
-        let (mut stream_window, mut streams) = (None, None);
+        let (mut stream_window, mut streams, mut push) = (None, None, None);
         for (id, value) in entries.iter().copied() {
             match id {
                 SETTINGS_INITIAL_WINDOW_SIZE => stream_window = Some(value),
@@ -141,13 +155,14 @@ impl H2 {
                 SETTINGS_ENABLE_PUSH if value > u32::from(self.role == Role::Server) => {
                     return Err(PeerFault::MalformedFrame);
                 }
+                SETTINGS_ENABLE_PUSH => push = Some(if value == 0 { Push::Forbid } else { Push::Accept }),
                 SETTINGS_MAX_FRAME_SIZE if !(16_384..1 << 24).contains(&value) => {
                     return Err(PeerFault::MalformedFrame);
                 }
                 _ => {}
             }
         }
-        Ok(Frame::Limits { stream_window, streams })
+        Ok(Frame::Limits { stream_window, streams, push })
     }
 
     /// PRIORITY and the fields of HEADERS that say the same are parsed for their errors alone
@@ -164,6 +179,8 @@ impl H2 {
 
 impl Framing for H2 {
     const HEAD: usize = Lead::LEN;
+    const CANCEL: u32 = CANCEL;
+    const PUSHES_HEADS: bool = false;
     const PREFACE: &'static [u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
     fn windows(&self) -> Windows {
@@ -232,10 +249,12 @@ impl Framing for H2 {
                 answers.push(Chunk::Bytes(frame(Kind::Settings, ACK, 0, b"")));
                 return Ok(Some(limits));
             }
+            Control::Ping { opaque } if lead.has(ACK) => {
+                let [.., a, b, c, d] = opaque;
+                return Ok(Some(Frame::Pong { number: u32::from_be_bytes([a, b, c, d]) }));
+            }
             Control::Ping { opaque } => {
-                if !lead.has(ACK) {
-                    answers.push(Chunk::Bytes(frame(Kind::Ping, ACK, 0, &opaque)));
-                }
+                answers.push(Chunk::Bytes(frame(Kind::Ping, ACK, 0, &opaque)));
                 return Ok(None);
             }
             Control::Priority { dependency } => return Ok(H2::read_priority(stream, dependency)),
@@ -258,6 +277,15 @@ impl Framing for H2 {
         self.head_frames(stream, &Head::Response(head.clone()), end)
     }
 
+    fn interim(&mut self, stream: u32, head: &Arc<ResponseHead>) -> Bytes {
+        self.head_frames(stream, &Head::Response(head.clone()), false)
+    }
+
+    fn promise(&mut self, promise: &Promise, _: Option<(Arc<ResponseHead>, bool)>) -> Bytes {
+        let head = Head::Request(promise.head.clone(), promise.priority);
+        self.block_frames(Kind::PushPromise, 0, promise.parent, &promise.stream.to_be_bytes(), &head)
+    }
+
     fn data(&self, stream: u32, len: u32, end: bool) -> Bytes {
         let mut out = [0; H2::HEAD];
         out[..3].copy_from_slice(&len.to_be_bytes()[1..]);
@@ -274,16 +302,24 @@ impl Framing for H2 {
         frame(Kind::RstStream, 0, stream, &status.to_be_bytes())
     }
 
-    fn go_away(&self, last: u32, fault: PeerFault) -> Bytes {
-        let code = match fault {
+    fn go_away(&self, last: u32, fault: Option<PeerFault>) -> Bytes {
+        let code = fault.map_or(NO_ERROR, |fault| match fault {
             PeerFault::FlowControl => FLOW_CONTROL_ERROR,
             PeerFault::StreamClosed => STREAM_CLOSED,
             PeerFault::FrameSize | PeerFault::FrameTooLarge => FRAME_SIZE_ERROR,
             PeerFault::Compression => COMPRESSION_ERROR,
             PeerFault::Flood | PeerFault::HeadTooLarge => ENHANCE_YOUR_CALM,
             _ => PROTOCOL_ERROR,
-        };
+        });
         frame(Kind::GoAway, 0, 0, &[last.to_be_bytes(), code.to_be_bytes()].concat())
+    }
+
+    fn ping(&self, number: u32) -> Bytes {
+        frame(Kind::Ping, 0, 0, &u64::from(number).to_be_bytes())
+    }
+
+    fn farewell(&self) -> Farewell {
+        Farewell::Twice
     }
 
     fn reaction(&self, offence: Offence) -> Reaction {
@@ -300,6 +336,8 @@ impl Framing for H2 {
             }
             // Sections 5.1.2 and 8.7.
             Offence::TooMany | Offence::UnwantedPush => Reaction::Reset(REFUSED_STREAM),
+            // Sections 8.4 and 8.4.1: what is not safe, or of another origin.
+            Offence::UnfitPush => Reaction::Reset(PROTOCOL_ERROR),
             // Section 6.6: a promise on a stream that is not open.
             Offence::OrphanPush => Reaction::End(PeerFault::UnexpectedFrame),
             // Section 6.9.

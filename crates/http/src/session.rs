@@ -7,9 +7,20 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-/// One lane of a session: a request and its response. Counts from 0 within a session.
+/// One lane of a session: a request and its response. Within a session the client's requests count from
+/// 0, and what the server pushes from [`StreamId::PUSHED`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct StreamId(pub u32);
+
+impl StreamId {
+    /// The first stream that the server opens.
+    pub const PUSHED: StreamId = StreamId(1 << 31);
+
+    /// Whether the server has opened it.
+    pub const fn is_pushed(self) -> bool {
+        self.0 >= StreamId::PUSHED.0
+    }
+}
 
 /// What a session tells the program above it.
 #[derive(Clone, PartialEq, Debug)]
@@ -26,7 +37,23 @@ pub enum Event {
         /// Its head.
         head: Arc<RequestHead>,
     },
-    /// Client: a response's final head has arrived (interim responses are not reported).
+    /// Client: an interim response has come, a final one follows: 103 (RFC 8297), for instance.
+    Interim {
+        /// The request that it is about.
+        id: StreamId,
+        /// Its head.
+        head: Arc<ResponseHead>,
+    },
+    /// Client: the server has made a request in the client's place and is going to answer it.
+    Promised {
+        /// The stream of the answer.
+        id: StreamId,
+        /// The request beside which it comes.
+        parent: StreamId,
+        /// What the server thinks that the client would have asked for.
+        head: Arc<RequestHead>,
+    },
+    /// Client: a response's final head has arrived.
     Response {
         /// The request it answers.
         id: StreamId,
@@ -45,6 +72,11 @@ pub enum Event {
         /// Whose.
         id: StreamId,
     },
+    /// Server: the last byte of the response has been put on the wire.
+    Answered {
+        /// Which response.
+        id: StreamId,
+    },
     /// The stream was ended before its time by the peer, or for the peer's fault: nothing more comes.
     Reset {
         /// Which one.
@@ -56,19 +88,25 @@ pub enum Event {
         /// Which one.
         id: StreamId,
     },
+    /// The peer has answered [`Session::ping`].
+    Pong,
 }
 
 impl Event {
-    /// The stream that it happened on.
-    pub fn stream(&self) -> StreamId {
+    /// The stream that it happened on, if it was one.
+    pub fn stream(&self) -> Option<StreamId> {
         match self {
             Event::Sent { id }
             | Event::Request { id, .. }
+            | Event::Interim { id, .. }
+            | Event::Promised { id, .. }
             | Event::Response { id, .. }
             | Event::Data { id, .. }
             | Event::End { id }
+            | Event::Answered { id }
             | Event::Reset { id }
-            | Event::Refused { id } => *id,
+            | Event::Refused { id } => Some(*id),
+            Event::Pong => None,
         }
     }
 }
@@ -107,12 +145,31 @@ pub trait Session: fmt::Debug {
 
     /// Whether [`Session::poll_transmit`] has something to give, if there is room.
     fn has_output(&self) -> bool;
+
+    /// Asks the peer for a sign of life, which comes as [`Event::Pong`]; once at a time. HTTP/1.1 has
+    /// no means to ask, and none comes.
+    fn ping(&mut self);
+
+    /// Ends a stream before its time. In HTTP/1.1 only the connection can be ended: the session is
+    /// then over, unless nobody has heard of the stream yet.
+    fn cancel(&mut self, id: StreamId);
+
+    /// Begins to leave: no more streams from here or, once the peer has been told, from there; what is
+    /// under way goes on to its end (GOAWAY: RFC 9113, section 6.8; draft 3, section 2.6.6).
+    fn shut_down(&mut self);
+
+    /// Whether nothing is under way any more and nothing will be: the connection is to be closed, once
+    /// what [`Session::poll_transmit`] still has to say is on its way.
+    fn is_over(&self) -> bool;
 }
 
 /// The end that asks.
 pub trait ClientSession: Session {
     /// How many more requests it takes at this moment.
     fn capacity(&self) -> usize;
+
+    /// Whether it never takes another one: either end is leaving.
+    fn is_closing(&self) -> bool;
 
     /// Adds a request; it goes out with the next [`Session::poll_transmit`]. HTTP/1.1 has no means
     /// to tell the server of a priority.
@@ -131,6 +188,16 @@ pub trait ServerSession: Session {
     /// # Panics
     /// If no request `id` has come, or if it has been answered.
     fn respond(&mut self, id: StreamId, head: Arc<ResponseHead>, body: Body);
+
+    /// Sends an interim response (a status of 100 to 199) ahead of the answer to `id`. SPDY has none, and
+    /// none goes out once the answer has been given.
+    fn inform(&mut self, id: StreamId, head: Arc<ResponseHead>);
+
+    /// Makes a request in the client's place, to be answered like any other: by
+    /// [`ServerSession::respond`], at best at once. It is announced before anything else of the answer to
+    /// `parent`. `None` if the client takes no (more) pushes, as with HTTP/1.1, or if the answer to
+    /// `parent` has gone out.
+    fn push(&mut self, parent: StreamId, head: Arc<RequestHead>, priority: Priority) -> Option<StreamId>;
 }
 
 /// Which protocol a connection speaks.

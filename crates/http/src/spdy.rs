@@ -17,11 +17,13 @@ pub(crate) use dissect::Dissector;
 pub(crate) use version::{THREE, THREE_ONE, TWO};
 
 use crate::memory::{Memory, Remembering};
-use crate::streams::{Cause, Client, Frame, FrameHead, Framing, Head, Limits, Multiplexing, Offence, Reaction, Role};
-use crate::streams::{Server, Windows};
+use crate::streams::{
+    Cause, Client, Farewell, Frame, FrameHead, Framing, Head, Limits, Multiplexing, Offence, Promise,
+};
+use crate::streams::{Reaction, Role, Server, Windows};
 use crate::{Chunk, PeerFault, Priority, RequestHead, ResponseHead, Wire};
 use bytes::{BufMut, Bytes};
-use frames::{Control, Entry, FLAG_FIN, Kind, Lead, control};
+use frames::{Control, Entry, FLAG_FIN, FLAG_UNIDIRECTIONAL, Kind, Lead, control};
 use std::sync::Arc;
 use version::{Blocks, Version};
 use zlib::{Deflater, Inflater};
@@ -38,6 +40,7 @@ const MAX_CONTROL: u32 = 64 * 1024;
 const PROTOCOL_ERROR: u32 = 1;
 const INVALID_STREAM: u32 = 2;
 const REFUSED_STREAM: u32 = 3;
+const CANCEL: u32 = 5;
 const FLOW_CONTROL_ERROR: u32 = 7;
 const STREAM_IN_USE: u32 = 8;
 const STREAM_ALREADY_CLOSED: u32 = 9;
@@ -102,18 +105,20 @@ impl Spdy {
         Frame::Limits {
             stream_window: self.version.windows.stream.and(first(frames::SETTINGS_INITIAL_WINDOW_SIZE)),
             streams: first(frames::SETTINGS_MAX_CONCURRENT_STREAMS),
+            push: None,
         }
     }
 
-    /// Answers a PING of the peer's. Clients ask with odd numbers, servers with even ones; answers are
-    /// not answered.
-    fn answer(&self, id: u32, answers: &mut Wire) {
-        let is_clients = id % 2 == 1;
-        if is_clients == (self.role == Role::Server) {
-            let mut pong = control(self.version, Kind::Ping, 0, 4);
-            pong.put_u32(id);
-            answers.push(Chunk::Bytes(pong.freeze()));
-        }
+    fn ping_frame(&self, id: u32) -> Bytes {
+        let mut ping = control(self.version, Kind::Ping, 0, 4);
+        ping.put_u32(id);
+        ping.freeze()
+    }
+
+    /// The byte of a priority.
+    fn priority_bits(&self, priority: Priority) -> u8 {
+        let bits = self.version.priority_bits;
+        priority.urgency() >> (3 - bits) << (8 - bits)
     }
 
     /// A priority as the version writes it: urgencies that its bits cannot tell apart are one.
@@ -130,6 +135,8 @@ fn fin(end: bool) -> u8 {
 impl Framing for Spdy {
     const HEAD: usize = 8;
     const PREFACE: &'static [u8] = b"";
+    const CANCEL: u32 = CANCEL;
+    const PUSHES_HEADS: bool = true;
 
     fn windows(&self) -> Windows {
         self.version.windows
@@ -165,14 +172,19 @@ impl Framing for Spdy {
         Ok(Some(match Control::read(self.version, kind, &payload)? {
             Control::SynStream { stream, associated, priority, block } => {
                 match (self.inflater.step(&block)?, self.role) {
-                    (_, Role::Client) => Frame::Push { stream, associated },
+                    (head, Role::Client) => Frame::Push { stream, associated, head, end },
                     (head, Role::Server) => Frame::Open { stream, head, priority: self.priority(priority), end },
                 }
             }
             Control::SynReply { stream, block } => Frame::Reply { stream, head: self.inflater.step(&block)?, end },
             Control::Headers { stream, block } => Frame::Fields { stream, head: self.inflater.step(&block)?, end },
             Control::RstStream { stream, status } => {
-                Frame::Reset { stream, cause: if status == REFUSED_STREAM { Cause::Refused } else { Cause::Other } }
+                let cause = match status {
+                    REFUSED_STREAM => Cause::Refused,
+                    CANCEL => Cause::Cancelled,
+                    _ => Cause::Other,
+                };
+                Frame::Reset { stream, cause }
             }
             Control::Settings { entries } => self.limits(&entries),
             Control::GoAway { last_good, .. } => Frame::GoAway { last: last_good },
@@ -181,10 +193,12 @@ impl Framing for Spdy {
                 Some(_) => Frame::Window { stream, delta },
                 None => return Ok(None),
             },
-            Control::Ping { id } => {
-                self.answer(id, answers);
+            // Clients ask with odd numbers, servers with even ones.
+            Control::Ping { id } if (id % 2 == 1) == (self.role == Role::Server) => {
+                answers.push(Chunk::Bytes(self.ping_frame(id)));
                 return Ok(None);
             }
+            Control::Ping { id } => Frame::Pong { number: id / 2 },
             Control::Noop | Control::Credential | Control::Unknown => return Ok(None),
         }))
     }
@@ -195,8 +209,7 @@ impl Framing for Spdy {
         let mut out = control(self.version, Kind::SynStream, fin(end), 10 + block.len());
         out.put_u32(stream);
         out.put_u32(0);
-        let bits = self.version.priority_bits;
-        out.put_u8(priority.urgency() >> (3 - bits) << (8 - bits));
+        out.put_u8(self.priority_bits(priority));
         out.put_u8(0);
         out.put(block);
         out.freeze()
@@ -204,9 +217,27 @@ impl Framing for Spdy {
 
     fn response(&mut self, stream: u32, head: &Arc<ResponseHead>, end: bool) -> Bytes {
         let block = self.compressed(&Head::Response(head.clone()));
-        let mut out = control(self.version, Kind::SynReply, fin(end), 4 + self.version.unused + block.len());
+        // The head of a push follows the stream that is open already (draft 3, section 3.3.1).
+        let kind = if stream.is_multiple_of(2) { Kind::Headers } else { Kind::SynReply };
+        let mut out = control(self.version, kind, fin(end), 4 + self.version.unused + block.len());
         out.put_u32(stream);
         out.put_bytes(0, self.version.unused);
+        out.put(block);
+        out.freeze()
+    }
+
+    fn interim(&mut self, _: u32, _: &Arc<ResponseHead>) -> Bytes {
+        Bytes::new()
+    }
+
+    fn promise(&mut self, promise: &Promise, response: Option<(Arc<ResponseHead>, bool)>) -> Bytes {
+        let (response, end) = response.map_or((None, false), |(head, end)| (Some(head), end));
+        let block = self.compressed(&Head::Pushed(promise.head.clone(), response));
+        let mut out = control(self.version, Kind::SynStream, FLAG_UNIDIRECTIONAL | fin(end), 10 + block.len());
+        out.put_u32(promise.stream);
+        out.put_u32(promise.parent);
+        out.put_u8(self.priority_bits(promise.priority));
+        out.put_u8(0);
         out.put(block);
         out.freeze()
     }
@@ -229,15 +260,24 @@ impl Framing for Spdy {
         out.freeze()
     }
 
-    fn go_away(&self, last: u32, _: PeerFault) -> Bytes {
+    fn go_away(&self, last: u32, fault: Option<PeerFault>) -> Bytes {
         let is_2 = self.version.number == 2;
         let mut out = control(self.version, Kind::GoAway, 0, if is_2 { 4 } else { 8 });
         out.put_u32(last);
         if !is_2 {
             // Draft 3, section 2.6.6, has one status for all that a peer can do wrong.
-            out.put_u32(PROTOCOL_ERROR);
+            out.put_u32(fault.map_or(0, |_| PROTOCOL_ERROR));
         }
         out.freeze()
+    }
+
+    fn ping(&self, number: u32) -> Bytes {
+        self.ping_frame(number.wrapping_mul(2).wrapping_add(u32::from(self.role == Role::Client)))
+    }
+
+    fn farewell(&self) -> Farewell {
+        // A kept implementation of SPDY/2 (node's) expects SPDY/3's longer GOAWAY, and closes at the short one.
+        if self.version.number == 2 { Farewell::Last } else { Farewell::Once }
     }
 
     fn reaction(&self, offence: Offence) -> Reaction {
@@ -284,6 +324,8 @@ impl Spdy {
             Offence::Incomplete | Offence::Length => Reaction::BadRequest,
             // 2.3.3 and 3.3.2.
             Offence::TooMany | Offence::UnwantedPush => Reaction::Reset(REFUSED_STREAM),
+            // 3.3.1: what "HTTP_PROTOCOL_ERROR" would be, which has no number.
+            Offence::UnfitPush => Reaction::Reset(PROTOCOL_ERROR),
             // 2.6.8.
             Offence::WindowExceeded | Offence::WindowOverflow => Reaction::Reset(FLOW_CONTROL_ERROR),
             Offence::ZeroDelta => Reaction::Reset(PROTOCOL_ERROR),

@@ -2,7 +2,8 @@
 //! of sending, flow control. SPDY and HTTP/2 differ from one another in their [`Framing`] alone.
 //!
 //! `reader` cuts the input into frames, `incoming` says what they mean to the streams; `lanes` decides
-//! what goes next, `credit` what may come; `client` and `server` are the two ends. What a peer does
+//! what goes next, `credit` what may come; `client` and `server` are the two ends, `push` is what the
+//! server opens, `leaving` how an end says that it goes. What a peer does
 //! wrong is an `offence`; what is allowed to it depends on the stream's `standing`, and what it may
 //! ask for in vain on our `tolerance`.
 
@@ -13,7 +14,9 @@ mod framing;
 mod heads;
 mod incoming;
 mod lanes;
+mod leaving;
 mod offence;
+mod push;
 mod reader;
 mod server;
 mod standing;
@@ -23,18 +26,21 @@ mod tolerance;
 
 pub(crate) use client::Client;
 pub use config::{FrameBytes, Multiplexing, Policy, Push, Window};
-pub(crate) use framing::{Cause, Frame, FrameHead, Framing, Limits, Role, Windows};
+pub(crate) use framing::{Cause, Farewell, Frame, FrameHead, Framing, Limits, Promise, Role, Windows};
 pub(crate) use heads::{Decoded, Head, Names, Place, Spared, assemble, digits, is_of_connection, sendable};
 pub(crate) use offence::{Offence, Reaction};
 pub(crate) use server::Server;
 
-use crate::{Chunk, Error, Event, PeerFault, Priority, StreamId, Wire};
+use crate::{Chunk, Error, Event, PeerFault, Priority, RequestHead, StreamId, Wire};
 use bytes::Bytes;
 use credit::Credit;
 use lanes::{Lanes, Piece};
+use leaving::{Leaving, Pings};
+use push::Early;
 use reader::Reader;
 use standing::{Ending, Endings, Incoming, Standing};
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 use tolerance::Tolerance;
 
 /// The streams that a peer may have open at a time: what servers announce.
@@ -50,12 +56,16 @@ struct Streams<F> {
     begun: Wire,
     /// Frames of the session's own, which go before any new one.
     answers: Wire,
+    /// What goes after those and ahead of answers.
+    early: VecDeque<Early>,
     lanes: Lanes,
     /// What the peer may still send on the whole session.
     credit: Credit,
     /// What the peer may send on a stream that begins.
     stream_window: Option<u32>,
     open: BTreeMap<u32, Stream>,
+    /// How many of those the server has opened.
+    pushes: usize,
     endings: Endings,
     tolerance: Tolerance,
     events: VecDeque<Event>,
@@ -64,8 +74,13 @@ struct Streams<F> {
     last_theirs: u32,
     /// How many streams the peer lets be open.
     peer_limit: usize,
+    /// What this end says to pushes, and what the peer does.
+    push: Push,
+    peer_push: Push,
     /// The peer takes no new streams.
     is_going_away: bool,
+    leaving: Leaving,
+    pings: Pings,
     /// Why the session is over.
     over: Option<PeerFault>,
 }
@@ -82,6 +97,10 @@ struct Stream {
     received: u64,
     /// Whether its message has no content whatever its head says: the answer to HEAD.
     is_bodiless: bool,
+    /// What this end has asked for.
+    asked: Option<Arc<RequestHead>>,
+    /// The stream beside which it was opened, if the server did that.
+    parent: u32,
     answer: Answer,
     /// Whether the message that goes out is sent, its end included.
     is_sent: bool,
@@ -111,17 +130,23 @@ impl<F: Framing> Streams<F> {
             reader: Reader::new(if role == Role::Server { F::PREFACE } else { b"" }),
             begun: Wire::default(),
             answers,
+            early: VecDeque::new(),
             lanes: Lanes::new(config, windows),
             credit: Credit::new(windows.session.map(|least| session_window.max(least))),
             stream_window: windows.stream.map(|_| stream_window),
             open: BTreeMap::new(),
+            pushes: 0,
             endings: Endings::default(),
             tolerance: Tolerance::default(),
             events: VecDeque::new(),
             last_ours: 0,
             last_theirs: 0,
             peer_limit: MAX_STREAMS,
+            push: config.push,
+            peer_push: Push::Accept,
             is_going_away: false,
+            leaving: Leaving::Staying,
+            pings: Pings::default(),
             over: None,
         }
     }
@@ -143,8 +168,10 @@ impl<F: Framing> Streams<F> {
     fn end(&mut self, fault: PeerFault) {
         self.over = Some(fault);
         self.open.clear();
+        self.pushes = 0;
+        self.early.clear();
         self.lanes.clear();
-        self.answers.push(Chunk::Bytes(self.framing.go_away(self.last_theirs, fault)));
+        self.answers.push(Chunk::Bytes(self.framing.go_away(self.last_theirs, Some(fault))));
     }
 
     fn handle_close(&mut self) -> Result<(), Error> {
@@ -158,11 +185,11 @@ impl<F: Framing> Streams<F> {
 
     /// Whether no new streams are opened.
     fn is_closing(&self) -> bool {
-        self.is_going_away || self.over.is_some()
+        self.is_going_away || self.over.is_some() || self.leaving != Leaving::Staying
     }
 
     fn has_output(&self) -> bool {
-        !self.begun.is_empty() || !self.answers.is_empty() || self.lanes.has_piece()
+        !self.begun.is_empty() || !self.answers.is_empty() || !self.early.is_empty() || self.lanes.has_piece()
     }
 
     fn standing(&self, stream: u32) -> Standing {
@@ -187,10 +214,13 @@ impl<F: Framing> Streams<F> {
             expected: None,
             received: 0,
             is_bodiless: false,
+            asked: None,
+            parent: 0,
             answer: Answer::Awaited,
             is_sent: false,
         };
         self.open.insert(stream, state);
+        self.pushes += usize::from(stream.is_multiple_of(2));
         self.lanes.open(stream, priority);
     }
 
@@ -223,7 +253,8 @@ impl<F: Framing> Streams<F> {
     }
 
     /// Puts heads and bodies on the wire, each time the piece whose turn it is.
-    fn transmit(&mut self, mut room: u64, out: &mut Wire) {
+    fn transmit(&mut self, room: u64, out: &mut Wire) {
+        let mut room = self.transmit_early(room, out);
         while let Some(piece) = self.lanes.poll(room.saturating_sub(F::HEAD as u64)) {
             match piece {
                 Piece::Head { stream, head, end } => {
@@ -244,6 +275,9 @@ impl<F: Framing> Streams<F> {
     fn note_sent(&mut self, stream: u32, end: bool) {
         if let Some(state) = self.open.get_mut(&stream).filter(|_| end) {
             state.is_sent = true;
+            if self.role == Role::Server && state.answer == Answer::Given {
+                self.events.push_back(Event::Answered { id: state.id });
+            }
             self.forget_if_over(stream);
         }
     }
@@ -251,10 +285,26 @@ impl<F: Framing> Streams<F> {
     fn forget_if_over(&mut self, stream: u32) {
         let is_over = |state: &Stream| state.is_sent && state.incoming == Incoming::Complete;
         if self.open.get(&stream).is_some_and(is_over) {
-            self.open.remove(&stream);
-            self.lanes.close(stream);
+            self.remove(stream);
             self.endings.note(stream, Ending::Complete);
             self.tolerance.note_success();
+        }
+    }
+
+    fn remove(&mut self, stream: u32) -> Option<Stream> {
+        self.lanes.close(stream);
+        let state = self.open.remove(&stream)?;
+        self.pushes -= usize::from(stream.is_multiple_of(2));
+        self.leave_if_idle();
+        Some(state)
+    }
+
+    /// Gives up a stream that the program wants no more of.
+    fn cancel(&mut self, stream: u32) {
+        if self.remove(stream).is_some() {
+            let frame = self.framing.reset(stream, F::CANCEL);
+            self.answers.push(Chunk::Bytes(frame));
+            self.endings.note(stream, Ending::FromHere);
         }
     }
 
@@ -267,13 +317,17 @@ impl<F: Framing> Streams<F> {
         self.drop_stream(stream, |id| Event::Reset { id });
     }
 
-    /// Forgets a stream; if its message was still to come, the program hears of it.
+    /// Forgets a stream; if its message was still to come, or its answer to go, the program hears of it.
     fn drop_stream(&mut self, stream: u32, event: fn(StreamId) -> Event) {
-        self.lanes.close(stream);
-        if let Some(state) = self.open.remove(&stream)
-            && matches!(state.incoming, Incoming::Head | Incoming::Body)
+        if let Some(state) = self.remove(stream)
+            && (matches!(state.incoming, Incoming::Head | Incoming::Body) || self.owes_answer(&state))
         {
             self.events.push_back(event(state.id));
         }
+    }
+
+    /// Whether the program of a server counts on a stream.
+    fn owes_answer(&self, state: &Stream) -> bool {
+        self.role == Role::Server && !state.is_sent && state.answer != Answer::Own
     }
 }

@@ -216,7 +216,7 @@ impl Browser {
         let (mut ended, mut reset) = (false, Vec::new());
         let connection = &mut self.connections[conn.0 as usize];
         while let Some(event) = connection.session().and_then(|session| session.poll_event()) {
-            let StreamId(stream) = event.stream();
+            let Some(StreamId(stream)) = event.stream() else { continue };
             let Some(object) = connection.streams[stream as usize] else { continue };
             let row = &mut self.waterfall[object.0 as usize];
             match event {
@@ -233,7 +233,8 @@ impl Browser {
                     connection.streams[stream as usize] = None;
                     reset.push(object);
                 }
-                Event::Request { .. } => unreachable!("a client's session is asked nothing"),
+                Event::Interim { .. } | Event::Promised { .. } | Event::Pong => {}
+                Event::Request { .. } | Event::Answered { .. } => unreachable!("a client's session is asked nothing"),
             }
         }
         if self.missing == 0 && self.end.is_none() {

@@ -106,9 +106,13 @@ impl Origin {
                     let object = arriving.remove(at).and_then(|(_, object)| object);
                     self.answer(now, conn, id, object);
                 }
-                Event::Data { .. } => {}
+                Event::Data { .. } | Event::Answered { .. } | Event::Pong => {}
                 Event::Reset { id } => self.session(conn).arriving.retain(|(stream, _)| *stream != id),
-                Event::Sent { .. } | Event::Response { .. } | Event::Refused { .. } => {
+                Event::Sent { .. }
+                | Event::Interim { .. }
+                | Event::Promised { .. }
+                | Event::Response { .. }
+                | Event::Refused { .. } => {
                     unreachable!("a server's session asks for nothing")
                 }
             }

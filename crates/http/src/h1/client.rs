@@ -1,6 +1,6 @@
 //! The end that asks.
 
-use super::head::{Length, parse_response};
+use super::head::{After, Length, parse_response};
 use super::known::Known;
 use super::outbox::Outbox;
 use super::reader::{Messages, Reader};
@@ -91,15 +91,40 @@ impl Session for Client {
     fn has_output(&self) -> bool {
         self.outbox.is_begun() || !self.waiting.is_empty()
     }
+
+    fn ping(&mut self) {}
+
+    fn cancel(&mut self, id: StreamId) {
+        self.waiting.retain(|(waiting, ..)| *waiting != id);
+        if self.answers.outstanding.iter().any(|asked| asked.id == id) {
+            // What is under way cannot be told from what is wanted but by its end.
+            self.answers.outstanding.clear();
+            self.answers.after = After::Closes;
+        }
+    }
+
+    fn shut_down(&mut self) {
+        self.answers.after = After::Closes;
+        let refused = std::mem::take(&mut self.waiting).into_iter();
+        self.answers.events.extend(refused.map(|(id, ..)| Event::Refused { id }));
+    }
+
+    fn is_over(&self) -> bool {
+        self.is_closing() && self.answers.outstanding.is_empty() && !self.has_output()
+    }
 }
 
 impl ClientSession for Client {
     fn capacity(&self) -> usize {
-        match (self.answers.outstanding.is_empty(), self.pipelining) {
+        match (self.answers.outstanding.is_empty() && !self.is_closing(), self.pipelining) {
             (false, _) => 0,
             (true, true) => usize::MAX,
             (true, false) => usize::from(self.waiting.is_empty()),
         }
+    }
+
+    fn is_closing(&self) -> bool {
+        self.answers.after == After::Closes
     }
 
     fn request(&mut self, head: Arc<RequestHead>, body: Body, _: Priority) -> StreamId {
@@ -126,6 +151,8 @@ struct Answers {
     events: VecDeque<Event>,
     /// The head just read was an interim one (RFC 9110, section 15.2): its end ends nothing.
     interim: bool,
+    /// What the server has said of the connection.
+    after: After,
 }
 
 impl Messages for Answers {
@@ -135,7 +162,11 @@ impl Messages for Answers {
         let status = parsed.head.status;
         self.interim = (100..200).contains(&status);
         if self.interim {
+            self.events.push_back(Event::Interim { id: asked.id, head: parsed.head });
             return Ok(Some((parsed.len, Length::Known(0))));
+        }
+        if parsed.after == After::Closes {
+            self.after = After::Closes;
         }
         // RFC 9112, section 6.3, rule 1: these never have a body, whatever their fields say.
         let bodiless = asked.is_head || status == 204 || status == 304;

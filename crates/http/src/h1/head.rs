@@ -21,12 +21,22 @@ pub(super) enum Length {
     UntilClose,
 }
 
-/// A head that was read: itself, its length in the stream, and what it says of the body's.
+/// What becomes of the connection after a message (RFC 9112, section 9.3).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) enum After {
+    #[default]
+    Persists,
+    Closes,
+}
+
+/// A head that was read: itself, its length in the stream, and what it says of the body's and of the
+/// connection.
 #[derive(Debug)]
 pub(super) struct Parsed<H> {
     pub(super) head: Arc<H>,
     pub(super) len: usize,
     pub(super) body: Option<Length>,
+    pub(super) after: After,
 }
 
 impl<H> Clone for Parsed<H> {
@@ -61,14 +71,17 @@ pub(super) fn parse_request(text: &Bytes) -> Result<Option<Parsed<RequestHead>>,
     };
     let path = text.slice_ref(request.path.unwrap_or_default().as_bytes());
     // RFC 9112, section 3.2: a request without Host, or with several, is bad.
-    let host = found.host.filter(|_| found.hosts == 1).ok_or(PeerFault::MalformedHead)?;
+    let is_old = request.version == Some(0);
+    let host = found.host.or(is_old.then_some(b"")).filter(|_| found.hosts == 1 || (is_old && found.hosts == 0));
+    let host = host.ok_or(PeerFault::MalformedHead)?;
     // RFC 9112, section 6.3, rule 3: two lengths in a request are an attempt to smuggle another one.
     if found.is_chunked && found.content_length.is_some() {
         return Err(PeerFault::InvalidLength);
     }
-    let body = found.body();
-    let head = RequestHead::new(method, text.slice_ref(host), path, found.fields);
-    Ok(Some(Parsed { head: Arc::new(head), len, body }))
+    let (body, after) = (found.body(), found.after(is_old));
+    let host = if host.is_empty() { Bytes::new() } else { text.slice_ref(host) };
+    let head = RequestHead::new(method, host, path, found.fields);
+    Ok(Some(Parsed { head: Arc::new(head), len, body, after }))
 }
 
 /// Reads a response's head at the beginning of `text`; `None` if it is not all there.
@@ -79,9 +92,9 @@ pub(super) fn parse_response(text: &Bytes) -> Result<Option<Parsed<ResponseHead>
     let status = config.parse_response_with_uninit_headers(&mut response, text, &mut slots).map_err(fault)?;
     let httparse::Status::Complete(len) = status else { return Ok(None) };
     let found = sort(text, response.headers)?;
-    let body = found.body();
+    let (body, after) = (found.body(), found.after(response.version == Some(0)));
     let head = ResponseHead::new(response.code.unwrap_or_default(), found.fields);
-    Ok(Some(Parsed { head: Arc::new(head), len, body }))
+    Ok(Some(Parsed { head: Arc::new(head), len, body, after }))
 }
 
 /// What a head's fields say of the message itself, and the rest of them.
@@ -92,9 +105,16 @@ struct Found<'h> {
     hosts: u32,
     content_length: Option<u64>,
     is_chunked: bool,
+    /// What Connection says, if anything.
+    after: Option<After>,
 }
 
 impl Found<'_> {
+    /// HTTP/1.0 has to ask for a connection that persists, HTTP/1.1 for one that does not.
+    fn after(&self, is_old: bool) -> After {
+        self.after.unwrap_or(if is_old { After::Closes } else { After::Persists })
+    }
+
     /// RFC 9112, section 6.3, rule 3: Transfer-Encoding overrides Content-Length.
     fn body(&self) -> Option<Length> {
         if self.is_chunked { Some(Length::Chunked) } else { self.content_length.map(Length::Known) }
@@ -107,13 +127,23 @@ impl Found<'_> {
 /// is a transfer coding that we do not decode.
 fn sort<'h>(text: &Bytes, headers: &[httparse::Header<'h>]) -> Result<Found<'h>, PeerFault> {
     let fields = Fields::within(text, headers.len());
-    let mut found = Found { fields, host: None, hosts: 0, content_length: None, is_chunked: false };
+    let mut found = Found { fields, host: None, hosts: 0, content_length: None, is_chunked: false, after: None };
     for field in headers {
         match field.name.len() {
             4 if field.name.eq_ignore_ascii_case("host") => {
                 found.host = Some(field.value);
                 found.hosts += 1;
                 continue;
+            }
+            10 if field.name.eq_ignore_ascii_case("connection") => {
+                let says = |option: &[u8]| {
+                    field.value.split(|byte| *byte == b',').any(|said| said.trim_ascii().eq_ignore_ascii_case(option))
+                };
+                if says(b"close") {
+                    found.after = Some(After::Closes);
+                } else if says(b"keep-alive") {
+                    found.after.get_or_insert(After::Persists);
+                }
             }
             14 if field.name.eq_ignore_ascii_case("content-length") => {
                 let value = length(field.value).ok_or(PeerFault::InvalidLength)?;

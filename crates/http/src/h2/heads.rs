@@ -72,6 +72,7 @@ impl Codec for Packer {
                     self.encoder.encode(b"priority", priority.to_string().as_bytes(), &mut out);
                 }
             }
+            Head::Pushed(..) => unreachable!("HTTP/2 announces a push by its request alone"),
             Head::Response(head) => {
                 self.encoder.encode(NAMES.status, &digits(head.status), &mut out);
                 self.fields(&head.fields, &mut out);

@@ -2,8 +2,9 @@
 //! section 2.6.10).
 
 use super::version::{Blocks, EmptyValues};
+use crate::Fields;
 use crate::h1::MAX_FIELDS;
-use crate::streams::{Decoded, Head, assemble, digits, is_of_connection, sendable};
+use crate::streams::{Decoded, Head, Spared, assemble, digits, is_of_connection, sendable};
 use bytes::Bytes;
 
 const HTTP: &[u8] = b"HTTP/1.1";
@@ -12,7 +13,8 @@ const HTTP: &[u8] = b"HTTP/1.1";
 pub(super) fn write(blocks: &Blocks, head: &Head, out: &mut Vec<u8>) {
     let names = &blocks.names;
     let version = names.version.map(|name| (name, HTTP));
-    let status;
+    let (status, url);
+    let no_fields = Fields::default();
     let (line, fields): (Vec<(&[u8], &[u8])>, _) = match head {
         Head::Request(head, _) => {
             let parts = [Some((names.method, &head.method[..])), Some((names.path, &head.path)), version];
@@ -22,6 +24,24 @@ pub(super) fn write(blocks: &Blocks, head: &Head, out: &mut Vec<u8>) {
         Head::Response(head) => {
             status = digits(head.status);
             ([Some((names.status, &status[..])), version].into_iter().flatten().collect(), &head.fields)
+        }
+        Head::Pushed(request, response) => {
+            // Draft 2, section 3.3.1: the url is absolute.
+            url = match names.spared {
+                Spared::Origin => {
+                    [request.scheme.name().as_bytes(), b"://", &request.authority, &request.path].concat()
+                }
+                Spared::Nothing => request.path.to_vec(),
+            };
+            let origin = [(names.authority, &request.authority[..]), (names.scheme, request.scheme.name().as_bytes())];
+            let mut line = vec![(names.method, &request.method[..]), (names.path, &url)];
+            line.extend(origin);
+            if let Some(response) = response {
+                status = digits(response.status);
+                line.push((names.status, &status));
+                line.extend(version);
+            }
+            (line, response.as_ref().map_or(&no_fields, |response| &response.fields))
         }
     };
     // A name stands once; the values of a name that comes several times are joined by NUL.

@@ -8,6 +8,7 @@ use bytes::{Buf, BufMut, Bytes, BytesMut};
 pub(super) const STREAM_BITS: u32 = 0x7fff_ffff;
 
 pub(super) const FLAG_FIN: u8 = 1;
+pub(super) const FLAG_UNIDIRECTIONAL: u8 = 2;
 
 pub(super) const SETTINGS_MAX_CONCURRENT_STREAMS: u32 = 4;
 pub(super) const SETTINGS_INITIAL_WINDOW_SIZE: u32 = 7;

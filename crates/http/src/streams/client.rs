@@ -34,7 +34,13 @@ impl<F: Framing> Client<F> {
     /// Whether the peer lets one more stream be open. It may have lowered its limit since the
     /// requests that wait were taken on.
     fn may_ask(&self) -> bool {
-        self.streams.open.len() < self.streams.peer_limit
+        self.streams.open.len() - self.streams.pushes < self.streams.peer_limit
+    }
+
+    /// What has not been asked for is asked for elsewhere.
+    fn refuse_waiting(&mut self) {
+        let refused = std::mem::take(&mut self.waiting).into_keys();
+        self.streams.events.extend(refused.map(|(_, id)| Event::Refused { id }));
     }
 
     /// Sends a request's head; returns what is left of `room`.
@@ -47,6 +53,7 @@ impl<F: Framing> Client<F> {
         self.streams.open(stream, id, priority);
         let state = self.streams.open.get_mut(&stream).expect("it has just been opened");
         state.is_bodiless = head.method == "HEAD";
+        state.asked = Some(head.clone());
         let frame = self.streams.framing.request(stream, &head, priority, end);
         self.streams.note_sent(stream, end);
         if !end {
@@ -61,8 +68,7 @@ impl<F: Framing> Session for Client<F> {
     fn handle_input(&mut self, _: Time, input: &[Chunk]) -> Result<(), Error> {
         let result = self.streams.handle_input(input);
         if self.streams.is_closing() {
-            let refused = std::mem::take(&mut self.waiting).into_keys();
-            self.streams.events.extend(refused.map(|(_, id)| Event::Refused { id }));
+            self.refuse_waiting();
         }
         result
     }
@@ -95,6 +101,26 @@ impl<F: Framing> Session for Client<F> {
     fn has_output(&self) -> bool {
         self.streams.has_output() || (!self.waiting.is_empty() && self.may_ask())
     }
+
+    fn ping(&mut self) {
+        self.streams.ping();
+    }
+
+    fn cancel(&mut self, id: StreamId) {
+        self.waiting.retain(|(_, waiting), _| *waiting != id);
+        if let Some(stream) = self.streams.open.iter().find(|(_, state)| state.id == id).map(|(stream, _)| *stream) {
+            self.streams.cancel(stream);
+        }
+    }
+
+    fn shut_down(&mut self) {
+        self.streams.shut_down();
+        self.refuse_waiting();
+    }
+
+    fn is_over(&self) -> bool {
+        self.streams.is_over() && self.waiting.is_empty()
+    }
 }
 
 impl<F: Framing> ClientSession for Client<F> {
@@ -102,7 +128,12 @@ impl<F: Framing> ClientSession for Client<F> {
         if self.streams.is_closing() {
             return 0;
         }
-        self.streams.peer_limit.saturating_sub(self.streams.open.len() + self.waiting.len())
+        let taken = self.streams.open.len() - self.streams.pushes + self.waiting.len();
+        self.streams.peer_limit.saturating_sub(taken)
+    }
+
+    fn is_closing(&self) -> bool {
+        self.streams.is_closing()
     }
 
     fn request(&mut self, head: Arc<RequestHead>, body: Body, priority: Priority) -> StreamId {

@@ -16,8 +16,7 @@ pub struct Multiplexing {
     pub stream_window: Window,
     /// The window of the whole session in bytes, 65,536 to 2^31 - 1.
     pub session_window: Window,
-    /// What a client says to pushes. No scenario has any, so none says it.
-    #[serde(skip)]
+    /// What a client says to pushes.
     pub push: Push,
 }
 
@@ -27,13 +26,16 @@ pub type FrameBytes = Bounded<256, 16_384>;
 pub type Window = Bounded<65_536, 0x7fff_ffff>;
 
 /// What a client says to a server that pushes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Push {
     /// HTTP/2 forbids it to the server (RFC 9113, section 6.5.2). SPDY cannot, and declines each.
     #[default]
     Forbid,
     /// Each push is reset; what header compression made of it is kept.
     Decline,
+    /// As many are taken as streams may be open.
+    Accept,
 }
 
 /// Which of the responses that are ready goes next.

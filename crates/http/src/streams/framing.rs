@@ -14,6 +14,10 @@ pub(crate) use super::reader::FrameHead;
 pub(crate) trait Framing: fmt::Debug {
     /// Bytes of a frame's head.
     const HEAD: usize;
+    /// The status of a stream that nobody wants any more.
+    const CANCEL: u32;
+    /// Whether a push is announced with the head of the response as well.
+    const PUSHES_HEADS: bool;
     /// What a client sends before its first frame.
     const PREFACE: &'static [u8];
 
@@ -33,8 +37,14 @@ pub(crate) trait Framing: fmt::Debug {
     /// The frames of a request's head.
     fn request(&mut self, stream: u32, head: &Arc<RequestHead>, priority: Priority, end: bool) -> Bytes;
 
-    /// The frames of a response's head.
+    /// The frames of a response's head; the server has opened even streams itself.
     fn response(&mut self, stream: u32, head: &Arc<ResponseHead>, end: bool) -> Bytes;
+
+    /// The frames of an interim response, where the protocol has them.
+    fn interim(&mut self, stream: u32, head: &Arc<ResponseHead>) -> Bytes;
+
+    /// The frames that announce a push, with the head of the response where they may have it.
+    fn promise(&mut self, promise: &Promise, response: Option<(Arc<ResponseHead>, bool)>) -> Bytes;
 
     /// The head of a DATA frame.
     fn data(&self, stream: u32, len: u32, end: bool) -> Bytes;
@@ -45,8 +55,15 @@ pub(crate) trait Framing: fmt::Debug {
     /// A RST_STREAM frame.
     fn reset(&self, stream: u32, status: u32) -> Bytes;
 
-    /// A GOAWAY frame: why the session is over, and the last stream of the peer's that was taken.
-    fn go_away(&self, last: u32, fault: PeerFault) -> Bytes;
+    /// A GOAWAY frame: why the session is over, if for a fault, and the last stream of the peer's that was
+    /// taken.
+    fn go_away(&self, last: u32, fault: Option<PeerFault>) -> Bytes;
+
+    /// This end's PING of this number.
+    fn ping(&self, number: u32) -> Bytes;
+
+    /// When a server that leaves says so.
+    fn farewell(&self) -> Farewell;
 
     /// What is to be done about an offence.
     fn reaction(&self, offence: Offence) -> Reaction;
@@ -65,6 +82,27 @@ pub(crate) struct Windows {
 pub(crate) enum Role {
     Client,
     Server,
+}
+
+/// A stream that the server opens.
+#[derive(Clone, Debug)]
+pub(crate) struct Promise {
+    pub(crate) stream: u32,
+    /// The stream beside which it comes.
+    pub(crate) parent: u32,
+    pub(crate) head: Arc<RequestHead>,
+    pub(crate) priority: Priority,
+}
+
+/// When a server that leaves says so.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Farewell {
+    /// At once, and a round trip later which requests it still took (RFC 9113, section 6.8).
+    Twice,
+    /// At once.
+    Once,
+    /// When nothing is under way any more.
+    Last,
 }
 
 /// What an end announces at the beginning.
@@ -91,6 +129,8 @@ pub(crate) enum Frame {
     Push {
         stream: u32,
         associated: u32,
+        head: Decoded,
+        end: bool,
     },
     /// SPDY: the head of a response.
     Reply {
@@ -127,6 +167,11 @@ pub(crate) enum Frame {
     Limits {
         stream_window: Option<u32>,
         streams: Option<u32>,
+        push: Option<Push>,
+    },
+    /// An answer to this end's PING.
+    Pong {
+        number: u32,
     },
     GoAway {
         last: u32,
@@ -138,5 +183,7 @@ pub(crate) enum Frame {
 pub(crate) enum Cause {
     /// It has done nothing with the request (RFC 9113, section 8.7; draft 3, section 2.6.3).
     Refused,
+    /// SPDY: it wants neither the stream nor what is pushed beside it (draft 3, section 3.3.2).
+    Cancelled,
     Other,
 }

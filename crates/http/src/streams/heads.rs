@@ -10,6 +10,9 @@ use std::sync::Arc;
 pub(crate) enum Head {
     Request(Arc<RequestHead>, Priority),
     Response(Arc<ResponseHead>),
+    /// What SPDY says when it opens a stream for a push: a request's line and, if it is known, the whole
+    /// head of the response.
+    Pushed(Arc<RequestHead>, Option<Arc<ResponseHead>>),
 }
 
 impl Head {
@@ -17,6 +20,9 @@ impl Head {
         match (self, other) {
             (Head::Request(one, first), Head::Request(two, second)) => Arc::ptr_eq(one, two) && first == second,
             (Head::Response(one), Head::Response(two)) => Arc::ptr_eq(one, two),
+            (Head::Pushed(one, first), Head::Pushed(two, second)) => {
+                Arc::ptr_eq(one, two) && first.as_ref().map(Arc::as_ptr) == second.as_ref().map(Arc::as_ptr)
+            }
             _ => false,
         }
     }
@@ -26,6 +32,7 @@ impl Head {
         match self {
             Head::Request(head, _) => head.http1_len(),
             Head::Response(head) => head.http1_len(),
+            Head::Pushed(request, response) => pushed_weight(request, response.as_deref()),
         }
     }
 }
@@ -35,6 +42,8 @@ impl Head {
 pub(crate) enum Decoded {
     Request(Arc<RequestHead>, Priority),
     Response(Arc<ResponseHead>),
+    /// SPDY: the line of a request, a GET if it says nothing else, and perhaps the head of its answer.
+    Pushed(Arc<RequestHead>, Option<Arc<ResponseHead>>),
     /// No names of the request or status line at all.
     Trailers,
     /// A request that lacks a part of its line, or has one that nobody can make sense of.
@@ -49,9 +58,14 @@ impl Decoded {
         match self {
             Decoded::Request(head, _) => head.http1_len(),
             Decoded::Response(head) => head.http1_len(),
+            Decoded::Pushed(request, response) => pushed_weight(request, response.as_deref()),
             Decoded::Trailers | Decoded::Incomplete | Decoded::Malformed => 0,
         }
     }
+}
+
+fn pushed_weight(request: &RequestHead, response: Option<&ResponseHead>) -> usize {
+    request.http1_len() + response.map_or(0, ResponseHead::http1_len)
 }
 
 /// What a protocol calls the parts of a request line and a status line (RFC 9113, section 8.3; draft 3,
@@ -133,7 +147,13 @@ impl<'a> Line<'a> {
     fn finish(mut self, text: &Bytes, fields: Fields, names: &Names) -> Decoded {
         let has_version = names.version.is_none() || self.version.is_some();
         let is_request = self.method.is_some() || self.path.is_some() || self.scheme.is_some();
+        // Only SPDY demands a version, and only SPDY says a push and its answer in one.
+        let is_spdy = names.version.is_some();
         match self.status {
+            Some(_) if is_request && is_spdy => {
+                self.split_url(names);
+                self.pushed(text, fields).unwrap_or(Decoded::Malformed)
+            }
             Some(_) if is_request => Decoded::Malformed,
             // SPDY/2 calls the authority `host`, as many a server calls a field of its responses.
             Some(_) if self.authority.is_some() && names.spared == Spared::Nothing => Decoded::Malformed,
@@ -143,7 +163,9 @@ impl<'a> Line<'a> {
             },
             None if is_request || self.authority.is_some() => {
                 self.split_url(names);
-                self.request(text, fields, names).filter(|_| has_version).unwrap_or(Decoded::Incomplete)
+                let request = self.request(text, fields.clone(), names).filter(|_| has_version);
+                let pushed = || self.pushed(text, fields).filter(|_| is_spdy);
+                request.or_else(pushed).unwrap_or(Decoded::Incomplete)
             }
             None if self.version.is_some() => Decoded::Incomplete,
             None => Decoded::Trailers,
@@ -164,12 +186,24 @@ impl<'a> Line<'a> {
         }
     }
 
-    fn request(&self, text: &Bytes, fields: Fields, names: &Names) -> Option<Decoded> {
-        let slice = |part: &[u8]| match part {
-            [] => Bytes::new(),
-            b"/" => Bytes::from_static(b"/"),
-            _ => text.slice_ref(part),
+    /// The fields are those of the answer.
+    fn pushed(&self, text: &Bytes, fields: Fields) -> Option<Decoded> {
+        let (host, path) = (self.authority?, self.path?);
+        let scheme = Scheme::named(self.scheme?)?;
+        let method = self.method.unwrap_or(b"GET");
+        if method.is_empty() || path.is_empty() || host.is_empty() {
+            return None;
+        }
+        let [method, host, path] = [method, host, path].map(|part| slice(text, part));
+        let response = match self.status {
+            Some(status) => Some(Arc::new(ResponseHead::new(parse_status(status)?, fields))),
+            None => None,
         };
+        let request = RequestHead::new(method, host, path, Fields::default()).over(scheme);
+        Some(Decoded::Pushed(Arc::new(request), response))
+    }
+
+    fn request(&self, text: &Bytes, fields: Fields, names: &Names) -> Option<Decoded> {
         let spared = names.spared == Spared::Origin;
         let (method, path) = (self.method?, self.path?);
         let host = self.authority.or_else(|| fields.get(b"host")).or(spared.then_some(b""))?;
@@ -181,9 +215,19 @@ impl<'a> Line<'a> {
             return None;
         }
         let priority = fields.get(b"priority").map(Priority::parse).unwrap_or_default();
-        let (method, host, path) = (slice(method), slice(host), slice(path));
+        let [method, host, path] = [method, host, path].map(|part| slice(text, part));
         let head = RequestHead::new(method, host, path, fields).over(scheme);
         Some(Decoded::Request(Arc::new(head), priority))
+    }
+}
+
+/// A part of a text that is kept.
+fn slice(text: &Bytes, part: &[u8]) -> Bytes {
+    match part {
+        [] => Bytes::new(),
+        b"GET" => Bytes::from_static(b"GET"),
+        b"/" => Bytes::from_static(b"/"),
+        _ => text.slice_ref(part),
     }
 }
 

@@ -1,16 +1,17 @@
 //! What the peer's frames mean to the streams.
 
 use super::offence::{Offence, Reaction};
+use super::push::id_of;
 use super::reader::Frames;
 use super::standing::{Ending, Incoming, Standing};
 use super::{Answer, Cause, Decoded, Frame, FrameHead, Framing, MAX_STREAMS, Role, Streams};
-use crate::{Body, Chunk, Event, Fields, PeerFault, Priority, ResponseHead, StreamId};
+use crate::{Body, Chunk, Event, Fields, PeerFault, Priority, ResponseHead};
 use bytes::Bytes;
 use std::sync::Arc;
 
 impl<F: Framing> Streams<F> {
     /// Reacts as the protocol demands.
-    fn offend(&mut self, stream: u32, offence: Offence) -> Result<(), PeerFault> {
+    pub(super) fn offend(&mut self, stream: u32, offence: Offence) -> Result<(), PeerFault> {
         match self.framing.reaction(offence) {
             Reaction::Ignore => {}
             Reaction::Reset(status) => self.reset(stream, status),
@@ -41,27 +42,33 @@ impl<F: Framing> Streams<F> {
     fn handle_frame(&mut self, frame: Frame) -> Result<(), PeerFault> {
         match frame {
             Frame::Open { stream, head, priority, end } => self.accept(stream, head, Some(priority), end),
-            Frame::Push { stream, associated } => self.decline(stream, associated),
+            Frame::Push { stream, associated, head, end } => self.accept_push(stream, associated, head, end),
             Frame::Reply { stream, head, end } => self.handle_reply(stream, head, end),
-            Frame::Fields { stream, head, end } => self.handle_fields(stream, &head, end),
+            Frame::Fields { stream, head, end } => self.handle_fields(stream, head, end),
             Frame::Headers { stream, head, end } => match (self.role, self.standing(stream)) {
                 (Role::Server, Standing::Idle | Standing::Passed) => self.accept(stream, head, None, end),
                 (Role::Client, Standing::Open(Incoming::Head)) => self.handle_reply(stream, head, end),
-                _ => self.handle_fields(stream, &head, end),
+                _ => self.handle_fields(stream, head, end),
             },
             Frame::Faulty { stream, offence } => self.offend(stream, offence),
             Frame::Reset { stream, cause } => self.handle_reset(stream, cause),
             Frame::Window { stream, delta } => self.handle_window(stream, delta),
-            Frame::Limits { stream_window, streams } => {
+            Frame::Pong { number } => {
+                self.handle_pong(number);
+                Ok(())
+            }
+            Frame::Limits { stream_window, streams, push } => {
                 if let Some(streams) = streams {
                     self.peer_limit = streams as usize;
                 }
+                self.peer_push = push.unwrap_or(self.peer_push);
                 stream_window.map_or(Ok(()), |window| self.lanes.set_initial_window(window))
             }
             Frame::GoAway { last } => {
                 self.is_going_away = true;
                 if self.role == Role::Client {
-                    let refused: Vec<u32> = self.open.range(last.saturating_add(1)..).map(|(id, _)| *id).collect();
+                    let later = self.open.range(last.saturating_add(1)..).map(|(stream, _)| *stream);
+                    let refused: Vec<u32> = later.filter(|stream| stream % 2 == 1).collect();
                     refused.into_iter().for_each(|stream| self.drop_stream(stream, |id| Event::Refused { id }));
                 }
                 Ok(())
@@ -80,15 +87,21 @@ impl<F: Framing> Streams<F> {
             Standing::Over(_) if stream == self.last_theirs => return self.offend(stream, Offence::Reopened),
             Standing::Over(_) | Standing::Passed => return Err(PeerFault::StreamOutOfOrder),
         }
-        if self.open.len() >= MAX_STREAMS {
+        if self.is_gone() {
+            self.endings.note(stream, Ending::FromHere);
+            return Ok(());
+        }
+        if self.open.len() - self.pushes >= MAX_STREAMS {
             return self.offend(stream, Offence::TooMany);
         }
-        if matches!(head, Decoded::Malformed) {
+        if matches!(head, Decoded::Malformed | Decoded::Pushed(_, Some(_))) {
             return self.offend(stream, Offence::Malformed);
         }
-        // Streams of clients are odd: numbered by themselves they are 0, 1, 2, ...
-        let id = StreamId(stream / 2);
+        let id = id_of(stream);
         let Decoded::Request(head, field) = head else {
+            if self.framing.reaction(Offence::Incomplete) != Reaction::BadRequest {
+                return self.offend(stream, Offence::Incomplete);
+            }
             self.open(stream, id, Priority::default());
             self.set_incoming(stream, if end { Incoming::Complete } else { Incoming::Unwanted });
             return self.offend(stream, Offence::Incomplete);
@@ -100,21 +113,7 @@ impl<F: Framing> Streams<F> {
         self.begin_body(stream, end)
     }
 
-    /// The server has opened a stream for what nobody asked for.
-    fn decline(&mut self, stream: u32, associated: u32) -> Result<(), PeerFault> {
-        let is_next = stream.is_multiple_of(2) && stream > self.last_theirs;
-        if stream > 0 && stream == self.last_theirs {
-            return self.offend(stream, Offence::Reopened);
-        }
-        if self.role == Role::Server || !is_next {
-            return Err(PeerFault::StreamOutOfOrder);
-        }
-        self.last_theirs = stream;
-        let has_parent = associated % 2 == 1 && self.standing(associated) != Standing::Idle;
-        self.offend(stream, if has_parent { Offence::UnwantedPush } else { Offence::OrphanPush })
-    }
-
-    fn handle_reply(&mut self, stream: u32, head: Decoded, end: bool) -> Result<(), PeerFault> {
+    pub(super) fn handle_reply(&mut self, stream: u32, head: Decoded, end: bool) -> Result<(), PeerFault> {
         match self.incoming(stream)? {
             None => return Ok(()),
             Some(Incoming::Head) => {}
@@ -126,6 +125,8 @@ impl<F: Framing> Streams<F> {
             // RFC 9110, section 15.2: an interim response ends nothing.
             Decoded::Response(head) if is_interim(&head) && !end => {
                 self.tolerance.note_empty();
+                let id = self.open[&stream].id;
+                self.events.push_back(Event::Interim { id, head });
                 Ok(())
             }
             Decoded::Response(head) if !is_interim(&head) => {
@@ -143,9 +144,11 @@ impl<F: Framing> Streams<F> {
     }
 
     /// Fields after the head, which nobody here needs.
-    fn handle_fields(&mut self, stream: u32, head: &Decoded, end: bool) -> Result<(), PeerFault> {
+    fn handle_fields(&mut self, stream: u32, head: Decoded, end: bool) -> Result<(), PeerFault> {
         match self.incoming(stream)? {
             None => Ok(()),
+            // SPDY: the head of what is pushed (draft 3, section 3.3.1).
+            Some(Incoming::Head) if stream.is_multiple_of(2) => self.handle_reply(stream, head, end),
             Some(Incoming::Head) => self.offend(stream, Offence::BeforeHead),
             Some(Incoming::Complete) => self.offend(stream, Offence::AfterEnd),
             Some(_) if !matches!(head, Decoded::Trailers) => self.offend(stream, Offence::Malformed),
@@ -167,6 +170,9 @@ impl<F: Framing> Streams<F> {
                 match (cause, self.role) {
                     (Cause::Refused, Role::Client) => self.drop_stream(stream, |id| Event::Refused { id }),
                     _ => self.drop_stream(stream, |id| Event::Reset { id }),
+                }
+                if cause == Cause::Cancelled {
+                    self.drop_pushes_beside(stream);
                 }
                 Ok(())
             }

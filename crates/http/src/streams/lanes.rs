@@ -105,6 +105,16 @@ impl Lanes {
         }
     }
 
+    /// Takes a head that waits, to go in another way; and whether there is nothing behind it.
+    pub(super) fn take_head(&mut self, stream: u32) -> Option<(Arc<ResponseHead>, bool)> {
+        let lane = self.lanes.get_mut(&stream)?;
+        let head = lane.head.take()?;
+        if !lane.is_ready() {
+            self.turns.remove(&lane.turn);
+        }
+        Some((head, lane.left() == 0))
+    }
+
     fn take_place(&mut self) -> u64 {
         self.next_place += 1;
         self.next_place - 1

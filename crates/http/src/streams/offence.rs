@@ -34,6 +34,8 @@ pub(crate) enum Offence {
     UnwantedPush,
     /// A push that belongs to no request.
     OrphanPush,
+    /// A push of what cannot be asked for, or of another origin than its parent's.
+    UnfitPush,
     /// More content than the stream's window allowed.
     WindowExceeded,
     /// The stream's window was opened beyond 2^31 - 1.

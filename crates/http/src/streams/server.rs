@@ -1,7 +1,8 @@
 //! The end that answers.
 
+use super::push::stream_of;
 use super::{Answer, Framing, Multiplexing, Role, Streams};
-use crate::{Body, Chunk, Error, Event, ResponseHead, ServerSession, Session, StreamId, Wire};
+use crate::{Body, Chunk, Error, Event, Priority, RequestHead, ResponseHead, ServerSession, Session, StreamId, Wire};
 use loadstone_units::Time;
 use std::sync::Arc;
 
@@ -45,13 +46,29 @@ impl<F: Framing> Session for Server<F> {
     fn has_output(&self) -> bool {
         self.streams.has_output()
     }
+
+    fn ping(&mut self) {
+        self.streams.ping();
+    }
+
+    fn cancel(&mut self, id: StreamId) {
+        self.streams.cancel(stream_of(id));
+    }
+
+    fn shut_down(&mut self) {
+        self.streams.shut_down();
+    }
+
+    fn is_over(&self) -> bool {
+        self.streams.is_over()
+    }
 }
 
 impl<F: Framing> ServerSession for Server<F> {
     fn respond(&mut self, id: StreamId, head: Arc<ResponseHead>, body: Body) {
-        let last = self.streams.last_theirs;
-        assert!(last > 0 && id.0 <= last / 2, "a response to a request that never came");
-        let stream = 2 * id.0 + 1;
+        let stream = stream_of(id);
+        let last = if id.is_pushed() { self.streams.last_ours } else { self.streams.last_theirs };
+        assert!(stream <= last, "a response to a request that never came");
         // It may have been reset meanwhile, or have been answered for being no good.
         let Some(state) = self.streams.open.get_mut(&stream).filter(|state| state.answer != Answer::Own) else {
             return;
@@ -59,5 +76,13 @@ impl<F: Framing> ServerSession for Server<F> {
         assert!(state.answer == Answer::Awaited, "a second response to one request");
         state.answer = Answer::Given;
         self.streams.lanes.send(stream, Some(head), body);
+    }
+
+    fn inform(&mut self, id: StreamId, head: Arc<ResponseHead>) {
+        self.streams.inform(id, head);
+    }
+
+    fn push(&mut self, parent: StreamId, head: Arc<RequestHead>, priority: Priority) -> Option<StreamId> {
+        self.streams.promise(parent, head, priority)
     }
 }

@@ -459,6 +459,7 @@ proptest! {
         let sessions = sessions(config);
         let (mut client, mut server) = (sessions.client(protocol), sessions.server(protocol));
         let mut got = vec![(0_u64, false); exchanges.len()];
+        let mut answered = 0;
         let mut uploads = vec![(0_u64, false); exchanges.len()];
         let mut asked = Vec::new();
         for (at, (upload, _, urgency)) in exchanges.iter().enumerate() {
@@ -484,6 +485,7 @@ proptest! {
                         uploads[at].1 = true;
                         server.respond(id, ok(exchanges[at].1), body(at as u32, exchanges[at].1));
                     }
+                    Event::Answered { .. } => answered += 1,
                     _ => prop_assert!(false),
                 }
             }
@@ -504,6 +506,7 @@ proptest! {
         prop_assert_eq!(got, expected);
         let expected: Vec<_> = exchanges.iter().map(|(up, _, _)| (*up, true)).collect();
         prop_assert_eq!(uploads, expected);
+        prop_assert_eq!(answered, exchanges.len());
         prop_assert_eq!((client.handle_close(NOW), server.handle_close(NOW)), (Ok(()), Ok(())));
         prop_assert!(!client.has_output() && !server.has_output());
     }
