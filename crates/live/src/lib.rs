@@ -10,7 +10,7 @@
 //! use loadstone_live::{Clock, Route, Site, Stopper, Target, join, listen, load, serve};
 //! use loadstone_http::{Multiplexing, Protocol, Sessions};
 //! use loadstone_load::page::{HostId, PageFile};
-//! use loadstone_load::{Browser, BrowserConfig, Catalogue, Graph, Origin};
+//! use loadstone_load::{Browser, BrowserConfig, Catalogue, Foresight, Graph, Hints, Origin};
 //! use std::{sync::Arc, thread, time::Duration};
 //!
 //! let page = br#"{"objects": [{"url": "http://a.test/", "bytes": 12800}]}"#;
@@ -23,10 +23,10 @@
 //! let (clock, (stopper, stop)) = (Clock::start(), Stopper::new());
 //! let (loaded, served) = thread::scope(|scope| {
 //!     let server = scope.spawn(|| {
-//!         let origin = Origin::new(Arc::new(Catalogue::all(&page).remove(0)), sessions.clone());
+//!         let origin = Origin::new(Arc::new(Catalogue::all(&page, Foresight::default()).remove(0)), sessions.clone());
 //!         serve(&clock, origin, Site { host: HostId(0), listener, tls: None, protocol, notsent_lowat }, &stop)
 //!     });
-//!     let config = BrowserConfig { connections: 6, protocol, sessions: sessions.clone() };
+//!     let config = BrowserConfig { connections: 6, protocol, sessions: sessions.clone(), hints: Hints::Ignore };
 //!     let browser = Browser::new(page.clone(), Arc::new(Graph::new(&page)), config);
 //!     let targets = vec![Target { address, tls: None }];
 //!     let route = Route { targets, protocol, notsent_lowat, limit: Duration::from_secs(10) };

@@ -8,13 +8,14 @@ mod pool;
 
 pub use graph::Graph;
 
+use crate::foresight::hinted;
 use crate::page::{ActivityId, HostId, Page, Task};
-use crate::{Action, Attempt, Closed, ConnId, Marks, Peer, Row};
+use crate::{Action, Attempt, Closed, ConnId, FoundBy, Marks, Peer, Row};
 use graph::Progress;
-use loadstone_http::{Chunk, ClientSession, Event, Protocol, Sessions, StreamId, Wire};
+use loadstone_http::{Chunk, ClientSession, Event, Protocol, ResponseHead, Sessions, StreamId, Wire};
 use loadstone_units::Time;
 use pool::Pool;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -33,6 +34,19 @@ pub struct Config {
     pub protocol: Protocol,
     /// Where their sessions come from.
     pub sessions: Arc<Sessions>,
+    /// What it does with what servers tell ahead.
+    pub hints: Hints,
+}
+
+/// What a browser does when a response tells it to fetch something (Link with `rel=preload`,
+/// X-Subresource).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Hints {
+    /// Nothing: recorded pages have such fields too, and when they had their effect is part of the page.
+    #[default]
+    Ignore,
+    /// It fetches objects of the same host at once.
+    Follow,
 }
 
 /// A browser that loads one page.
@@ -74,6 +88,10 @@ struct Connection {
     stage: Stage,
     /// The objects asked for, by the numbers of their streams; none where the stream was reset.
     streams: Vec<Option<ActivityId>>,
+    /// The objects that are being pushed.
+    pushes: BTreeMap<StreamId, ActivityId>,
+    /// It takes no more requests.
+    is_retired: bool,
     /// When something last came or went out.
     heard: Time,
     /// What a session that is over still has to say: why.
@@ -88,6 +106,38 @@ enum Stage {
 }
 
 impl Connection {
+    /// A connection that is being opened.
+    fn to(host: HostId, now: Time) -> Connection {
+        Connection {
+            host,
+            stage: Stage::Connecting,
+            streams: Vec::new(),
+            pushes: BTreeMap::new(),
+            is_retired: false,
+            heard: now,
+            farewell: Wire::default(),
+        }
+    }
+
+    /// The object that comes on a stream.
+    fn object(&self, id: StreamId) -> Option<ActivityId> {
+        if id.is_pushed() { self.pushes.get(&id).copied() } else { self.streams[id.0 as usize] }
+    }
+
+    /// What is to come on a stream does not.
+    fn let_go(&mut self, id: StreamId) {
+        if id.is_pushed() {
+            self.pushes.remove(&id);
+        } else {
+            self.streams[id.0 as usize] = None;
+        }
+    }
+
+    /// The objects that were asked for or announced here.
+    fn objects(&self) -> impl Iterator<Item = ActivityId> + '_ {
+        self.streams.iter().flatten().chain(self.pushes.values()).copied()
+    }
+
     fn session(&mut self) -> Option<&mut dyn ClientSession> {
         match &mut self.stage {
             Stage::Established(session) => Some(session.as_mut()),
@@ -175,6 +225,7 @@ impl Browser {
 
     /// Gives waiting objects to connections that take them, and opens more where that is the rule.
     fn dispatch(&mut self, now: Time, host: HostId) {
+        let pool_protocol = self.protocol_to(host);
         let pool = &mut self.pools[host.0 as usize];
         while let Some(conn) = pool.next_free() {
             let Connection { stage: Stage::Established(session), streams, heard, .. } =
@@ -198,15 +249,9 @@ impl Browser {
             self.impatient_at = self.impatient_at.min(now + PATIENCE);
             self.actions.push_back(Action::Transmit { conn });
         }
-        for _ in 0..pool.openings(self.config.protocol) {
+        for _ in 0..pool.openings(pool_protocol) {
             let conn = ConnId(self.connections.len() as u32);
-            self.connections.push(Connection {
-                host,
-                stage: Stage::Connecting,
-                streams: Vec::new(),
-                heard: now,
-                farewell: Wire::default(),
-            });
+            self.connections.push(Connection::to(host, now));
             self.actions.push_back(Action::Open { conn, to: host });
         }
     }
@@ -214,14 +259,21 @@ impl Browser {
     /// Notes what a session tells; whether a stream ended.
     fn drain_events(&mut self, now: Time, conn: ConnId) -> bool {
         let (mut ended, mut reset) = (false, Vec::new());
-        let connection = &mut self.connections[conn.0 as usize];
-        while let Some(event) = connection.session().and_then(|session| session.poll_event()) {
-            let Some(StreamId(stream)) = event.stream() else { continue };
-            let Some(object) = connection.streams[stream as usize] else { continue };
+        while let Some(event) = self.connections[conn.0 as usize].session().and_then(|session| session.poll_event()) {
+            if let Event::Promised { id, parent, head } = &event {
+                self.take_push(now, conn, *id, *parent, &head.path);
+                continue;
+            }
+            let Some(id) = event.stream() else { continue };
+            let Some(object) = self.connections[conn.0 as usize].object(id) else { continue };
             let row = &mut self.waterfall[object.0 as usize];
             match event {
                 Event::Sent { .. } => row.sent = Some(now),
-                Event::Response { .. } => row.first_byte = Some(now),
+                Event::Interim { head, .. } => self.follow(now, object, &head),
+                Event::Response { head, .. } => {
+                    row.first_byte = Some(now);
+                    self.follow(now, object, &head);
+                }
                 Event::Data { content, .. } => self.progress.handle_bytes(now, object, content.len()),
                 Event::End { .. } => {
                     ended = true;
@@ -230,11 +282,12 @@ impl Browser {
                     self.missing -= u32::from(self.page.activities[object.0 as usize].needed);
                 }
                 Event::Reset { .. } | Event::Refused { .. } => {
-                    connection.streams[stream as usize] = None;
+                    self.connections[conn.0 as usize].let_go(id);
                     reset.push(object);
                 }
-                Event::Interim { .. } | Event::Promised { .. } | Event::Pong => {}
-                Event::Request { .. } | Event::Answered { .. } => unreachable!("a client's session is asked nothing"),
+                Event::Request { .. } | Event::Answered { .. } | Event::Promised { .. } | Event::Pong => {
+                    unreachable!("a client's session is asked nothing")
+                }
             }
         }
         if self.missing == 0 && self.end.is_none() {
@@ -246,6 +299,72 @@ impl Browser {
             self.ask_again(now, object);
         }
         freed
+    }
+
+    /// A response tells what else is wanted.
+    fn follow(&mut self, now: Time, object: ActivityId, head: &ResponseHead) {
+        if self.config.hints == Hints::Ignore {
+            return;
+        }
+        let host = self.page.fetch(object).host;
+        for path in hinted(head) {
+            if let Some(hinted) = self.page.find(host, &path)
+                && self.progress.anticipate(now, hinted, object)
+            {
+                let row = &mut self.waterfall[hinted.0 as usize];
+                (row.found, row.found_by) = (Some(now), FoundBy::Hint);
+                self.want(hinted);
+            }
+        }
+    }
+
+    /// The server announces a push: of what has not been asked for it is taken.
+    fn take_push(&mut self, now: Time, conn: ConnId, id: StreamId, parent: StreamId, path: &[u8]) {
+        let connection = &mut self.connections[conn.0 as usize];
+        let host = connection.host;
+        let pushed = connection.object(parent).zip(self.page.find(host, path));
+        let is_wanted = pushed.is_some_and(|(parent, object)| {
+            let is_news = self.progress.anticipate(now, object, parent);
+            is_news || self.pools[host.0 as usize].remove(object)
+        });
+        if let Some((_, object)) = pushed.filter(|_| is_wanted) {
+            connection.pushes.insert(id, object);
+            let row = &mut self.waterfall[object.0 as usize];
+            (row.connection, row.found_by) = (Some(conn.0), FoundBy::Push);
+            row.found.get_or_insert(now);
+        } else if let Some(session) = connection.session() {
+            session.cancel(id);
+            self.actions.push_back(Action::Transmit { conn });
+        }
+    }
+
+    /// What new connections to a host speak: one that closed in the middle of a pipeline is not trusted
+    /// with another (RFC 9112, section 9.3.2).
+    fn protocol_to(&self, host: HostId) -> Protocol {
+        match self.config.protocol {
+            Protocol::Http1Pipelining if !self.pools[host.0 as usize].may_pipeline => Protocol::Http1,
+            protocol => protocol,
+        }
+    }
+
+    /// Lets go of a connection whose session takes no more requests: at once of its place, and of itself
+    /// when nothing is under way.
+    fn retire(&mut self, now: Time, conn: ConnId) {
+        let connection = &mut self.connections[conn.0 as usize];
+        let host = connection.host;
+        let Stage::Established(session) = &connection.stage else { return };
+        if !session.is_closing() {
+            return;
+        }
+        let is_over = session.is_over() && !session.has_output();
+        if !std::mem::replace(&mut connection.is_retired, true) {
+            self.pools[host.0 as usize].retire(conn);
+            self.stir(host);
+        }
+        if is_over {
+            self.actions.push_back(Action::Close { conn });
+            self.lose(now, conn);
+        }
     }
 
     /// The connection may take another request.
@@ -263,7 +382,7 @@ impl Browser {
         let waterfall = &self.waterfall;
         let owes = |connection: &Connection| match connection.stage {
             Stage::Established(_) => {
-                connection.streams.iter().flatten().any(|object| waterfall[object.0 as usize].last_byte.is_none())
+                connection.objects().any(|object| waterfall[object.0 as usize].last_byte.is_none())
             }
             // Before that it is the transport's to give up.
             Stage::Connecting | Stage::Ended => false,
@@ -288,11 +407,14 @@ impl Browser {
             Stage::Established(_) => true,
             Stage::Ended => return,
         };
-        let streams = std::mem::take(&mut connection.streams);
         let is_owed = |object: &ActivityId| self.waterfall[object.0 as usize].last_byte.is_none();
-        let owed: Vec<ActivityId> = streams.into_iter().flatten().filter(is_owed).collect();
+        let owed: Vec<ActivityId> = connection.objects().filter(is_owed).collect();
+        (connection.streams, connection.pushes) = (Vec::new(), BTreeMap::new());
         let pool = &mut self.pools[host.0 as usize];
-        pool.lose(conn, established);
+        if !connection.is_retired {
+            pool.lose(conn, established);
+        }
+        pool.may_pipeline &= owed.len() < 2;
         let hopeless = pool.failed_rounds() > RETRIES;
         for (place, object) in owed.into_iter().enumerate() {
             // The one that was waited for is to blame; those behind it had no turn.
@@ -328,9 +450,10 @@ impl Browser {
 
 impl Peer for Browser {
     fn handle_open(&mut self, now: Time, conn: ConnId, protocol: Protocol) {
-        let connection = &mut self.connections[conn.0 as usize];
-        connection.stage = Stage::Established(self.config.sessions.client(protocol));
-        self.pools[connection.host.0 as usize].established();
+        let host = self.connections[conn.0 as usize].host;
+        let protocol = if protocol == self.config.protocol { self.protocol_to(host) } else { protocol };
+        self.connections[conn.0 as usize].stage = Stage::Established(self.config.sessions.client(protocol));
+        self.pools[host.0 as usize].established();
         self.offer(conn);
         self.advance(now);
     }
@@ -354,6 +477,7 @@ impl Peer for Browser {
             self.offer(conn);
         }
         if result.is_ok() {
+            self.retire(now, conn);
             self.advance(now);
         } else {
             self.actions.push_back(Action::Close { conn });

@@ -20,13 +20,19 @@
 
 mod account;
 mod browser;
+mod catalogue;
+mod foresight;
 mod origin;
 pub mod page;
 mod peer;
+mod site;
 mod waterfall;
 
 pub use account::{Account, ConnectionRecord, Part, Span, critical_path};
-pub use browser::{Browser, Config as BrowserConfig, End, Graph};
-pub use origin::{Catalogue, Origin};
+pub use browser::{Browser, Config as BrowserConfig, End, Graph, Hints};
+pub use catalogue::Catalogue;
+pub use foresight::{Foresight, HintBy, Scope};
+pub use origin::{Origin, Patience};
 pub use peer::{Action, Closed, ConnId, Peer};
-pub use waterfall::{Attempt, Cause, Marks, Row, Service};
+pub use site::{Answer, Ending, Exchange, Pushed, Site};
+pub use waterfall::{Attempt, Cause, FoundBy, Marks, Row, Service};

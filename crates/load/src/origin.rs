@@ -1,67 +1,75 @@
-//! The server of one host: answers each request with the object that the page has at its path.
+//! A server: answers each request with what its site has for it.
 
-use crate::page::{ActivityId, HostId, Page};
+use crate::catalogue::Catalogue;
+use crate::site::{Answer, Ending, Exchange, Pushed, Site};
 use crate::{Action, Closed, ConnId, Peer, Service};
-use bytes::Bytes;
-use loadstone_http::{Body, Chunk, Event, Fields, Protocol, ResponseHead, ServerSession, Sessions, StreamId, Wire};
+use loadstone_http::{Body, Chunk, Event, Protocol, RequestHead, ServerSession, Sessions, StreamId, Wire};
 use loadstone_units::Time;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What a host has to offer: its objects by path. Made once for all runs of a page.
+/// The server of one site; in the simulator that of one host of a page.
 #[derive(Debug)]
-pub struct Catalogue {
-    /// Ascending by path; no two objects of a host have one path.
-    shelf: Vec<(Bytes, ActivityId)>,
-    page: Arc<Page>,
-    host: HostId,
-}
-
-impl Catalogue {
-    /// The catalogues of all hosts of `page`, in their order.
-    pub fn all(page: &Arc<Page>) -> Vec<Catalogue> {
-        let mut shelves = vec![Vec::new(); page.hosts.len()];
-        for (at, (_, fetch)) in page.fetches().enumerate() {
-            shelves[fetch.host.0 as usize].push((fetch.request.path.clone(), ActivityId(at as u32)));
-        }
-        let catalogue = |(host, mut shelf): (usize, Vec<(Bytes, ActivityId)>)| {
-            shelf.sort_unstable();
-            Catalogue { shelf, page: page.clone(), host: HostId(host as u32) }
-        };
-        shelves.into_iter().enumerate().map(catalogue).collect()
-    }
-
-    fn look_up(&self, path: &Bytes) -> Option<ActivityId> {
-        let at = self.shelf.binary_search_by(|(shelved, _)| shelved.cmp(path)).ok()?;
-        Some(self.shelf[at].1)
-    }
-
-    fn think(&self, object: ActivityId) -> Duration {
-        self.page.hosts[self.host.0 as usize].think + self.page.fetch(object).think
-    }
-}
-
-/// The server of one host.
-#[derive(Debug)]
-pub struct Origin {
-    catalogue: Arc<Catalogue>,
+pub struct Origin<S: Site = Arc<Catalogue>> {
+    site: S,
     maker: Arc<Sessions>,
-    sessions: BTreeMap<ConnId, Session>,
+    patience: Patience,
+    sessions: BTreeMap<ConnId, Session<S::Asked>>,
     thinking: BinaryHeap<Reverse<Thought>>,
     actions: VecDeque<Action>,
-    /// Requests for its objects, in the order in which they were complete.
+    /// Requests for a page's objects, in the order in which they were complete.
     services: Vec<Service>,
+    /// When to look for connections that have gone on for too long.
+    impatient_at: Time,
+    /// Sessions that may have come to their end while they sent.
+    ending: Vec<ConnId>,
+    /// When it last heard of anything.
+    heard: Time,
+    is_leaving: bool,
+}
+
+/// For how long a server goes on with connections on which nothing good happens.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Patience {
+    /// Without a request, before it leaves.
+    pub idle: Duration,
+    /// With a request that does not get complete, before it gives the connection up.
+    pub request: Duration,
+}
+
+impl Patience {
+    /// It never loses it, as in the simulator.
+    pub const ENDLESS: Patience = Patience { idle: Duration::MAX, request: Duration::MAX };
 }
 
 #[derive(Debug)]
-struct Session {
+struct Session<A> {
     engine: Box<dyn ServerSession>,
-    /// Requests whose end has not come, with the object that answers them.
-    arriving: VecDeque<(StreamId, Option<ActivityId>)>,
+    protocol: Protocol,
+    exchanges: Vec<UnderWay<A>>,
+    /// When the last exchange began or ended.
+    stirred: Time,
+    /// The client has been told that nothing new is taken.
+    is_left: bool,
     /// Nothing more is heard; it may have a last word to say.
     is_closing: bool,
+}
+
+/// An exchange that is not over.
+#[derive(Debug)]
+struct UnderWay<A> {
+    stream: StreamId,
+    request: Arc<RequestHead>,
+    began: Time,
+    /// What the site keeps of it as long as it is arriving.
+    asked: Option<A>,
+    /// What is going to be said.
+    answer: Option<Answer>,
+    response: Option<(u16, Body)>,
+    /// Its place in the list of services.
+    service: Option<usize>,
 }
 
 /// A response that is being thought about; the first to be ready comes first.
@@ -70,22 +78,35 @@ struct Thought {
     ready: Time,
     conn: ConnId,
     stream: StreamId,
-    object: ActivityId,
-    /// Its place in the list of services.
-    service: usize,
 }
 
-impl Origin {
+impl<S: Site> Origin<S> {
     /// A server that nobody has asked anything; it takes its sessions from `maker`.
-    pub fn new(catalogue: Arc<Catalogue>, maker: Arc<Sessions>) -> Origin {
+    pub fn new(site: S, maker: Arc<Sessions>) -> Origin<S> {
         Origin {
-            catalogue,
+            site,
             maker,
+            patience: Patience::ENDLESS,
             sessions: BTreeMap::new(),
             thinking: BinaryHeap::new(),
             actions: VecDeque::new(),
             services: Vec::new(),
+            impatient_at: Time::NEVER,
+            ending: Vec::new(),
+            heard: Time::ZERO,
+            is_leaving: false,
         }
+    }
+
+    /// The same server with this patience.
+    #[must_use]
+    pub fn with_patience(self, patience: Patience) -> Origin<S> {
+        Origin { patience, ..self }
+    }
+
+    /// What it has to offer.
+    pub fn site(&self) -> &S {
+        &self.site
     }
 
     /// When the requests for its objects arrived and were answered, in the order of their arrival.
@@ -93,21 +114,42 @@ impl Origin {
         &self.services
     }
 
+    /// Begins to leave: what is under way goes on to its end, and no connection is used for more. Drain
+    /// [`Peer::poll_action`] after it, as after a `handle_*`.
+    pub fn shut_down(&mut self, _: Time) {
+        self.is_leaving = true;
+        let conns: Vec<ConnId> = self.sessions.keys().copied().collect();
+        conns.into_iter().for_each(|conn| self.leave(conn));
+    }
+
+    /// Whether it has no connection.
+    pub fn is_idle(&self) -> bool {
+        self.sessions.is_empty()
+    }
+
+    fn leave(&mut self, conn: ConnId) {
+        let session = self.session(conn);
+        session.is_left = true;
+        session.engine.shut_down();
+        self.transmit_if_any(conn);
+        self.close_if_over(conn);
+    }
+
     fn drain_events(&mut self, now: Time, conn: ConnId) {
         while let Some(event) = self.sessions.get_mut(&conn).and_then(|session| session.engine.poll_event()) {
             match event {
-                Event::Request { id, head } => {
-                    let object = self.catalogue.look_up(&head.path);
-                    self.session(conn).arriving.push_back((id, object));
+                Event::Request { id, head } => self.begin(now, conn, id, head),
+                Event::Data { id, content } => {
+                    let exchanges = &mut self.sessions.get_mut(&conn).expect("its events are being polled").exchanges;
+                    let asked = exchanges.iter_mut().find(|exchange| exchange.stream == id);
+                    if let Some(asked) = asked.and_then(|exchange| exchange.asked.as_mut()) {
+                        self.site.take(asked, content);
+                    }
                 }
-                Event::End { id } => {
-                    let arriving = &mut self.session(conn).arriving;
-                    let at = arriving.iter().position(|(stream, _)| *stream == id).expect("a request ends once");
-                    let object = arriving.remove(at).and_then(|(_, object)| object);
-                    self.answer(now, conn, id, object);
-                }
-                Event::Data { .. } | Event::Answered { .. } | Event::Pong => {}
-                Event::Reset { id } => self.session(conn).arriving.retain(|(stream, _)| *stream != id),
+                Event::End { id } => self.answer(now, conn, id),
+                Event::Answered { id } => self.finish(now, conn, id, Ending::Complete),
+                Event::Reset { id } => self.finish(now, conn, id, Ending::CutShort),
+                Event::Pong => {}
                 Event::Sent { .. }
                 | Event::Interim { .. }
                 | Event::Promised { .. }
@@ -119,41 +161,94 @@ impl Origin {
         }
     }
 
-    fn session(&mut self, conn: ConnId) -> &mut Session {
-        self.sessions.get_mut(&conn).expect("its events have just been polled")
+    fn session(&mut self, conn: ConnId) -> &mut Session<S::Asked> {
+        self.sessions.get_mut(&conn).expect("whoever names it has it")
     }
 
-    /// A request is complete: thinks, or responds.
-    fn answer(&mut self, now: Time, conn: ConnId, stream: StreamId, object: Option<ActivityId>) {
-        let Some(object) = object else {
-            let head = ResponseHead::new(404, Fields::from_pairs([("content-length", "0")]));
-            return self.respond(conn, stream, Arc::new(head), Body::EMPTY);
-        };
-        let service = self.services.len();
-        self.services.push(Service { conn, object, arrived: now, answered: None });
-        let ready = now + self.catalogue.think(object);
-        let thought = Thought { ready, conn, stream, object, service };
+    fn begin(&mut self, now: Time, conn: ConnId, stream: StreamId, request: Arc<RequestHead>) {
+        let asked = Some(self.site.ask(&request));
+        let session = self.session(conn);
+        session.stirred = now;
+        session.exchanges.push(UnderWay {
+            stream,
+            request,
+            began: now,
+            asked,
+            answer: None,
+            response: None,
+            service: None,
+        });
+        self.be_impatient(now, self.patience.request);
+    }
+
+    /// A request is complete: tells ahead what there is to tell, thinks, or responds.
+    fn answer(&mut self, now: Time, conn: ConnId, stream: StreamId) {
+        let exchange = self.session(conn).exchange(stream).expect("a request ends once");
+        let asked = exchange.asked.take().expect("a request ends once");
+        let mut answer = self.site.answer(asked);
+        let pushes = std::mem::take(&mut answer.pushes);
+        if let Some(hint) = answer.hint.take() {
+            self.session(conn).engine.inform(stream, hint);
+            self.transmit(conn);
+        }
+        for Pushed { request, priority, answer } in pushes {
+            let session = self.session(conn);
+            let Some(pushed) = session.engine.push(stream, request.clone(), priority) else { break };
+            session.exchanges.push(UnderWay {
+                stream: pushed,
+                request,
+                began: now,
+                asked: None,
+                answer: None,
+                response: None,
+                service: None,
+            });
+            self.transmit(conn);
+            self.think(now, conn, pushed, answer);
+        }
+        self.think(now, conn, stream, answer);
+    }
+
+    fn think(&mut self, now: Time, conn: ConnId, stream: StreamId, answer: Answer) {
+        let service = answer.object.map(|object| {
+            self.services.push(Service { conn, object, arrived: now, answered: None });
+            self.services.len() - 1
+        });
+        let ready = now + answer.think;
+        if let Some(exchange) = self.session(conn).exchange(stream) {
+            (exchange.answer, exchange.service) = (Some(answer), service);
+        }
+        let thought = Thought { ready, conn, stream };
         if ready == now {
-            self.respond_with(now, thought);
+            self.respond(now, thought);
         } else {
             self.thinking.push(Reverse(thought));
         }
     }
 
-    fn respond_with(&mut self, now: Time, thought: Thought) {
-        let Thought { conn, stream, object, service, .. } = thought;
-        self.services[service].answered = Some(now);
-        let fetch = self.catalogue.page.fetch(object);
-        let (head, body) = (fetch.response.clone(), fetch.body);
-        self.respond(conn, stream, head, body);
+    fn respond(&mut self, now: Time, Thought { conn, stream, .. }: Thought) {
+        // The connection may have failed while the server was thinking, or the client lost interest.
+        let Some(session) = self.sessions.get_mut(&conn).filter(|session| !session.is_closing) else { return };
+        let Some(exchange) = session.exchange(stream) else { return };
+        let Some(Answer { head, body, .. }) = exchange.answer.take() else { return };
+        exchange.response = Some((head.status, body));
+        if let Some(service) = exchange.service {
+            self.services[service].answered = Some(now);
+        }
+        session.engine.respond(stream, head, body);
+        self.transmit(conn);
     }
 
-    fn respond(&mut self, conn: ConnId, stream: StreamId, head: Arc<ResponseHead>, body: Body) {
-        // The connection may have failed while the server was thinking.
-        if let Some(session) = self.sessions.get_mut(&conn) {
-            session.engine.respond(stream, head, body);
-            self.transmit(conn);
+    /// An exchange is over.
+    fn finish(&mut self, now: Time, conn: ConnId, stream: StreamId, end: Ending) {
+        let session = self.session(conn);
+        session.stirred = now;
+        let protocol = session.protocol;
+        if let Some(at) = session.exchanges.iter().position(|exchange| exchange.stream == stream) {
+            let UnderWay { request, began, response, .. } = session.exchanges.remove(at);
+            self.site.done(&Exchange { conn, protocol, request, response, began, ended: now, end });
         }
+        self.be_impatient(now, self.patience.idle);
     }
 
     fn transmit(&mut self, conn: ConnId) {
@@ -163,56 +258,140 @@ impl Origin {
         }
     }
 
+    fn transmit_if_any(&mut self, conn: ConnId) {
+        if self.session(conn).engine.has_output() {
+            self.transmit(conn);
+        }
+    }
+
+    /// Closes a connection on which nothing is under way any more, once all has been said.
+    fn close_if_over(&mut self, conn: ConnId) {
+        let is_over = |session: &Session<S::Asked>| session.engine.is_over() && !session.engine.has_output();
+        if self.sessions.get(&conn).is_some_and(is_over) {
+            self.drop_session(conn);
+        }
+    }
+
     /// Closes a connection, after what its session still has to say: why it ends, for instance. The
     /// session goes when the driver takes the action.
     fn drop_session(&mut self, conn: ConnId) {
         let Some(session) = self.sessions.get_mut(&conn).filter(|session| !session.is_closing) else { return };
         session.is_closing = true;
-        if session.engine.has_output() {
-            self.transmit(conn);
-        }
+        self.transmit_if_any(conn);
         self.actions.push_back(Action::Close { conn });
+    }
+
+    /// A session is gone: so are its exchanges.
+    fn forget(&mut self, now: Time, conn: ConnId) -> bool {
+        let Some(session) = self.sessions.remove(&conn) else { return false };
+        let protocol = session.protocol;
+        for UnderWay { request, began, response, .. } in session.exchanges {
+            let end = Ending::CutShort;
+            self.site.done(&Exchange { conn, protocol, request, response, began, ended: now, end });
+        }
+        !session.is_closing
+    }
+
+    /// Looks again when this much patience is over.
+    fn be_impatient(&mut self, now: Time, patience: Duration) {
+        if patience != Duration::MAX {
+            self.impatient_at = self.impatient_at.min(now + patience);
+        }
+    }
+
+    /// Leaves connections that are idle, gives up those whose requests do not get complete, and sets the
+    /// time to look again.
+    fn lose_patience(&mut self, now: Time) {
+        let Patience { idle, request } = self.patience;
+        let mut due: Vec<(ConnId, Time, Stalled)> = Vec::new();
+        for (conn, session) in self.sessions.iter().filter(|(_, session)| !session.is_closing) {
+            let arriving = session.exchanges.iter().filter(|exchange| exchange.asked.is_some());
+            match (arriving.map(|exchange| exchange.began).min(), session.exchanges.is_empty()) {
+                (Some(began), _) => due.push((*conn, began + request, Stalled::Arriving)),
+                (None, true) => due.push((*conn, session.stirred + idle, Stalled::Idle)),
+                (None, false) => {}
+            }
+        }
+        self.impatient_at = due.iter().map(|(_, at, _)| *at).filter(|at| *at > now).min().unwrap_or(Time::NEVER);
+        for (conn, _, stalled) in due.into_iter().filter(|(_, at, _)| *at <= now) {
+            let session = self.session(conn);
+            // Who has been left and is still there has not listened.
+            if stalled == Stalled::Arriving || session.is_left {
+                self.drop_session(conn);
+            } else {
+                session.stirred = now;
+                self.be_impatient(now, idle);
+                self.leave(conn);
+            }
+        }
     }
 }
 
-impl Peer for Origin {
-    fn handle_open(&mut self, _: Time, conn: ConnId, protocol: Protocol) {
+/// What a connection does not get on with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Stalled {
+    Arriving,
+    Idle,
+}
+
+impl<A> Session<A> {
+    fn exchange(&mut self, stream: StreamId) -> Option<&mut UnderWay<A>> {
+        self.exchanges.iter_mut().find(|exchange| exchange.stream == stream)
+    }
+}
+
+impl<S: Site> Peer for Origin<S> {
+    fn handle_open(&mut self, now: Time, conn: ConnId, protocol: Protocol) {
+        self.heard = now;
         let engine = self.maker.server(protocol);
-        if engine.has_output() {
-            self.transmit(conn);
+        let session =
+            Session { engine, protocol, exchanges: Vec::new(), stirred: now, is_left: false, is_closing: false };
+        self.sessions.insert(conn, session);
+        self.transmit_if_any(conn);
+        self.be_impatient(now, self.patience.idle);
+        if self.is_leaving {
+            self.leave(conn);
         }
-        self.sessions.insert(conn, Session { engine, arriving: VecDeque::new(), is_closing: false });
     }
 
     fn handle_input(&mut self, now: Time, conn: ConnId, input: &[Chunk]) {
+        self.heard = now;
         let Some(session) = self.sessions.get_mut(&conn).filter(|session| !session.is_closing) else { return };
         let result = session.engine.handle_input(now, input);
         self.drain_events(now, conn);
         if result.is_err() {
             self.drop_session(conn);
-        } else if self.session(conn).engine.has_output() {
-            self.transmit(conn);
+        } else {
+            self.transmit_if_any(conn);
+            self.close_if_over(conn);
         }
     }
 
-    fn handle_close(&mut self, _: Time, conn: ConnId, _: Closed) {
-        if self.sessions.remove(&conn).is_some_and(|session| !session.is_closing) {
+    fn handle_close(&mut self, now: Time, conn: ConnId, _: Closed) {
+        if self.forget(now, conn) {
             self.actions.push_back(Action::Close { conn });
         }
     }
 
     fn handle_timeout(&mut self, now: Time) {
+        self.heard = now;
         while self.thinking.peek().is_some_and(|Reverse(thought)| thought.ready <= now) {
             if let Some(Reverse(thought)) = self.thinking.pop() {
-                self.respond_with(now, thought);
+                self.respond(now, thought);
             }
+        }
+        while let Some(conn) = self.ending.pop() {
+            self.close_if_over(conn);
+        }
+        if self.impatient_at <= now {
+            self.lose_patience(now);
         }
     }
 
     fn poll_action(&mut self) -> Option<Action> {
         let action = self.actions.pop_front();
         if let Some(Action::Close { conn }) = action {
-            self.sessions.remove(&conn);
+            self.forget(self.heard, conn);
         }
         action
     }
@@ -220,10 +399,19 @@ impl Peer for Origin {
     fn poll_transmit(&mut self, now: Time, conn: ConnId, room: usize, out: &mut Wire) {
         if let Some(session) = self.sessions.get_mut(&conn) {
             session.engine.poll_transmit(now, room, out);
+            let may_end = session.engine.is_over() && !session.is_closing;
+            self.drain_events(now, conn);
+            if may_end {
+                self.ending.push(conn);
+            }
         }
     }
 
     fn poll_timeout(&self) -> Option<Time> {
-        self.thinking.peek().map(|Reverse(thought)| thought.ready)
+        if !self.ending.is_empty() {
+            return Some(Time::ZERO);
+        }
+        let ready = self.thinking.peek().map_or(Time::NEVER, |Reverse(thought)| thought.ready);
+        Some(ready.min(self.impatient_at)).filter(|deadline| *deadline != Time::NEVER)
     }
 }

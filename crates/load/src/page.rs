@@ -16,6 +16,7 @@ pub use compressed::HeaderBytes;
 pub use file::{ComputeSpec, Field, HostSpec, Need, ObjectSpec, On, PageError, PageFile};
 pub use summary::{KindSummary, Summary};
 
+use bytes::Bytes;
 use loadstone_http::{Body, Priority, RequestHead, ResponseHead};
 use std::sync::Arc;
 use std::time::Duration;
@@ -41,6 +42,8 @@ pub struct Page {
     pub activities: Vec<Activity>,
     /// How many of the activities are objects.
     pub objects: usize,
+    /// For each host its objects by path, ascending: no two have the same one.
+    shelves: Vec<Vec<(Bytes, ActivityId)>>,
 }
 
 /// A server of a page.
@@ -122,6 +125,25 @@ pub enum Trigger {
 }
 
 impl Page {
+    /// A page of these parts, for which the invariants hold.
+    fn new(hosts: Vec<Host>, activities: Vec<Activity>, objects: usize) -> Page {
+        let shelves = vec![Vec::new(); hosts.len()];
+        let mut page = Page { hosts, activities, objects, shelves };
+        let mut shelves = std::mem::take(&mut page.shelves);
+        for (at, (_, fetch)) in page.fetches().enumerate() {
+            shelves[fetch.host.0 as usize].push((fetch.request.path.clone(), ActivityId(at as u32)));
+        }
+        shelves.iter_mut().for_each(|shelf| shelf.sort_unstable());
+        Page { shelves, ..page }
+    }
+
+    /// The object that `host` has at `path`.
+    pub fn find(&self, host: HostId, path: &[u8]) -> Option<ActivityId> {
+        let shelf = &self.shelves[host.0 as usize];
+        let at = shelf.binary_search_by(|(shelved, _)| shelved[..].cmp(path)).ok()?;
+        Some(shelf[at].1)
+    }
+
     /// The object of this number.
     ///
     /// # Panics

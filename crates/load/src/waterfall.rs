@@ -11,8 +11,10 @@ use loadstone_units::Time;
 pub struct Row {
     /// The connection it was asked for on: counts from 0 in the order of opening.
     pub connection: Option<u32>,
-    /// The browser knew that it has to fetch it.
+    /// The browser knew that it has to fetch it, or that it is being pushed.
     pub found: Option<Time>,
+    /// How it knew.
+    pub found_by: FoundBy,
     /// It was asked for anew, because the connection of the attempt before had failed.
     pub retried: Option<Time>,
     /// The first byte of its request was handed to the transport.
@@ -25,6 +27,29 @@ pub struct Row {
     pub first_byte: Option<Time>,
     /// The last byte of its response was there.
     pub last_byte: Option<Time>,
+}
+
+/// How a browser came to know that it needs an object.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub enum FoundBy {
+    /// From the page itself.
+    #[default]
+    Page,
+    /// By a server's hint, ahead of the page.
+    Hint,
+    /// The server announced to push it.
+    Push,
+}
+
+impl FoundBy {
+    /// Its name in results.
+    pub const fn name(self) -> &'static str {
+        match self {
+            FoundBy::Page => "page",
+            FoundBy::Hint => "hint",
+            FoundBy::Push => "push",
+        }
+    }
 }
 
 /// What an activity began with: the dependency that came true last, its delay counted in.
@@ -78,6 +103,7 @@ impl Row {
         Row {
             connection: self.connection,
             found: mark(self.found),
+            found_by: self.found_by,
             retried: mark(self.retried),
             sent: mark(self.sent),
             arrived: mark(self.arrived),

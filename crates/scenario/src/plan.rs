@@ -1,9 +1,9 @@
 //! A scenario made ready to be run, in whichever world.
 
 use crate::{Scenario, ScenarioError, Variant};
-use loadstone_http::Sessions;
+use loadstone_http::{Multiplexing, Push, Sessions};
 use loadstone_load::page::{HostId, Page};
-use loadstone_load::{Browser, BrowserConfig, Catalogue, Graph, Origin};
+use loadstone_load::{Browser, BrowserConfig, Catalogue, Graph, Hints, Origin, Scope};
 use loadstone_net::tls::Tls;
 use loadstone_net::{Network, tcp};
 use loadstone_units::Seed;
@@ -39,11 +39,11 @@ impl Plan {
         let network = scenario.network.clone().with_traces(&scenario.traces);
         Ok(Plan {
             graph: Arc::new(Graph::new(&page)),
-            catalogues: Catalogue::all(&page).into_iter().map(Arc::new).collect(),
+            catalogues: Catalogue::all(&page, scenario.variant.foresight).into_iter().map(Arc::new).collect(),
             network: network.map_err(|error| ScenarioError::new("network", error))?,
             variant: scenario.variant.clone(),
             tcps: tcps(&scenario.variant, &page)?,
-            sessions: Arc::new(Sessions::new(scenario.variant.multiplexing)),
+            sessions: Arc::new(Sessions::new(multiplexing(&scenario.variant))),
             seed: Seed(scenario.seed),
             page,
         })
@@ -75,6 +75,7 @@ impl Plan {
             connections: self.variant.connections.get(),
             protocol: self.variant.protocol,
             sessions: self.sessions.clone(),
+            hints: if self.variant.foresight.hint == Scope::Nothing { Hints::Ignore } else { Hints::Follow },
         };
         Browser::new(self.page.clone(), self.graph.clone(), config)
     }
@@ -94,6 +95,12 @@ impl Plan {
         let by_scheme = if self.page.hosts[host.0 as usize].secure { Tls::V1_3 } else { Tls::None };
         self.variant.tls.unwrap_or(by_scheme)
     }
+}
+
+/// How sessions behave: a browser takes pushes where servers push.
+fn multiplexing(variant: &Variant) -> Multiplexing {
+    let push = if variant.foresight.push == Scope::Nothing { Push::Forbid } else { Push::Accept };
+    Multiplexing { push, ..variant.multiplexing }
 }
 
 /// The servers' TCP, one for each host of the page.

@@ -1,7 +1,7 @@
 //! What one run is.
 
 use loadstone_http::{Multiplexing, Protocol};
-use loadstone_load::page::PageFile;
+use loadstone_load::{Foresight, page::PageFile};
 use loadstone_net::{Network, Trace, tcp, tls::Tls};
 use loadstone_units::{Bounded, OutOfRange};
 use serde::{Deserialize, Serialize};
@@ -49,6 +49,9 @@ pub struct Variant {
     pub connections: Connections,
     /// How sessions of many streams behave (SPDY, HTTP/2).
     pub multiplexing: Multiplexing,
+    /// What servers push and hint at.
+    #[serde(skip_serializing_if = "is_default")]
+    pub foresight: Foresight,
     /// The servers' TCP.
     pub tcp: tcp::Config,
     /// The TCP of single servers that have another, by the names of their hosts: all of it, not only what
@@ -57,6 +60,10 @@ pub struct Variant {
     pub tcp_of: BTreeMap<String, tcp::Config>,
     /// The client's TCP.
     pub client_tcp: tcp::Config,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 macro_rules! bounded {

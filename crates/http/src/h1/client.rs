@@ -118,6 +118,8 @@ impl ClientSession for Client {
     fn capacity(&self) -> usize {
         match (self.answers.outstanding.is_empty() && !self.is_closing(), self.pipelining) {
             (false, _) => 0,
+            // RFC 9112, section 9.3.2: not behind what cannot be repeated if the connection fails.
+            (true, true) if self.waiting.back().is_some_and(|(_, head, _)| !is_idempotent(head)) => 0,
             (true, true) => usize::MAX,
             (true, false) => usize::from(self.waiting.is_empty()),
         }
@@ -134,6 +136,12 @@ impl ClientSession for Client {
         self.waiting.push_back((id, head, body));
         id
     }
+}
+
+/// Whether a request may be made twice (RFC 9110, section 9.2.2).
+fn is_idempotent(head: &RequestHead) -> bool {
+    const IDEMPOTENT: [&[u8]; 6] = [b"GET", b"HEAD", b"OPTIONS", b"TRACE", b"PUT", b"DELETE"];
+    IDEMPOTENT.contains(&&head.method[..])
 }
 
 /// A request on the wire whose answer is not complete.

@@ -202,7 +202,7 @@ proptest! {
             let (mut client, mut server) = (Client::pipelining(), Server::new());
             for (at, upload) in (0..sizes.len()).zip(&uploads) {
                 let fields = Fields::from_pairs([("content-length", upload.to_string())]);
-                let head = RequestHead::new("POST".into(), "a.test".into(), format!("/{at}").into(), fields);
+                let head = RequestHead::new("PUT".into(), "a.test".into(), format!("/{at}").into(), fields);
                 let body = Body { id: BodyId(100 + at as u32), len: *upload };
                 client.request(head.into(), body, Priority::default());
             }

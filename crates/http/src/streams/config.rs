@@ -16,7 +16,8 @@ pub struct Multiplexing {
     pub stream_window: Window,
     /// The window of the whole session in bytes, 65,536 to 2^31 - 1.
     pub session_window: Window,
-    /// What a client says to pushes.
+    /// What a client says to pushes: a scenario has some where its servers push.
+    #[serde(skip)]
     pub push: Push,
 }
 
@@ -26,8 +27,7 @@ pub type FrameBytes = Bounded<256, 16_384>;
 pub type Window = Bounded<65_536, 0x7fff_ffff>;
 
 /// What a client says to a server that pushes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Push {
     /// HTTP/2 forbids it to the server (RFC 9113, section 6.5.2). SPDY cannot, and declines each.
     #[default]

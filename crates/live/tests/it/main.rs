@@ -13,7 +13,7 @@ use loadstone_live::{
     join, listen, load, serve,
 };
 use loadstone_load::page::{HostId, ObjectSpec, Page, PageFile};
-use loadstone_load::{Browser, BrowserConfig, Catalogue, Graph, Marks, Origin};
+use loadstone_load::{Browser, BrowserConfig, Catalogue, Foresight, Graph, Hints, Marks, Origin};
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::thread;
@@ -83,13 +83,14 @@ impl Setting {
 
     fn load(&self, clock: &Clock, route: &Route, stop: &Stop) -> Loaded {
         let (connections, protocol, sessions) = (self.connections, self.protocol, self.sessions.clone());
-        let config = BrowserConfig { connections, protocol, sessions };
+        let config = BrowserConfig { connections, protocol, sessions, hints: Hints::Ignore };
         let browser = Browser::new(self.page.clone(), Arc::new(Graph::new(&self.page)), config);
         load(clock, browser, route, stop, || {}).unwrap()
     }
 
     fn serve(&self, clock: &Clock, host: usize, listener: TcpListener, stop: &Stop) -> Served {
-        let origin = Origin::new(Arc::new(Catalogue::all(&self.page).remove(host)), self.sessions.clone());
+        let origin =
+            Origin::new(Arc::new(Catalogue::all(&self.page, Foresight::default()).remove(host)), self.sessions.clone());
         let tls = self.authority.server(&self.page.hosts[host].name, self.tls, self.protocol).unwrap();
         let site =
             Site { host: HostId(host as u32), listener, tls, protocol: self.protocol, notsent_lowat: self.lowat };

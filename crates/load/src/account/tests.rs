@@ -1,6 +1,6 @@
 use super::*;
-use crate::Attempt;
 use crate::page::PageFile;
+use crate::{Attempt, FoundBy};
 use proptest::prelude::*;
 
 fn at(nanos: u64) -> Time {
@@ -27,7 +27,17 @@ fn three() -> Page {
 /// A row on connection 0: found, sent, arrived, answered, first byte, last byte.
 fn row(marks: [u64; 6]) -> Row {
     let [found, sent, arrived, answered, first_byte, last_byte] = marks.map(|mark| Some(at(mark)));
-    Row { connection: Some(0), found, retried: None, sent, arrived, answered, first_byte, last_byte }
+    Row {
+        connection: Some(0),
+        found,
+        found_by: FoundBy::Page,
+        retried: None,
+        sent,
+        arrived,
+        answered,
+        first_byte,
+        last_byte,
+    }
 }
 
 /// A connection of which a packet takes 50 down.
@@ -260,7 +270,7 @@ fn any_row() -> impl Strategy<Value = Row> {
     (prop::option::of(0_u32..3), marks, 0_u64..100).prop_map(|(connection, marks, finish)| {
         let (found, retried, sent, arrived, answered, first_byte, last_byte) = marks;
         let last_byte = last_byte.or(Some(at(finish)));
-        Row { connection, found, retried, sent, arrived, answered, first_byte, last_byte }
+        Row { connection, found, found_by: FoundBy::Page, retried, sent, arrived, answered, first_byte, last_byte }
     })
 }
 

@@ -83,6 +83,16 @@ struct State {
     bytes: u64,
     /// How many of those who wait for bytes have been told.
     told: u32,
+    ahead: Ahead,
+}
+
+/// Whether an object is fetched before the page itself says that it is wanted. Nobody who waits for it
+/// hears of it until then.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Ahead {
+    No,
+    Fetching,
+    Complete,
 }
 
 /// What a timer of an activity means.
@@ -94,7 +104,14 @@ enum Due {
 
 impl Progress {
     pub(super) fn new(graph: Arc<Graph>) -> Progress {
-        let state = |node: &Node| State { missing: node.needs, begin: Time::ZERO, cause: None, bytes: 0, told: 0 };
+        let state = |node: &Node| State {
+            missing: node.needs,
+            begin: Time::ZERO,
+            cause: None,
+            bytes: 0,
+            told: 0,
+            ahead: Ahead::No,
+        };
         let states = graph.nodes.iter().map(state).collect();
         Progress { graph, states, ready: VecDeque::new(), timers: BinaryHeap::new() }
     }
@@ -110,8 +127,10 @@ impl Progress {
     pub(super) fn poll_ready(&mut self, now: Time) -> Option<ActivityId> {
         loop {
             if let Some(activity) = self.ready.pop_front() {
-                self.begin(now, activity);
-                return Some(activity);
+                if self.begin(now, activity) == Ahead::No {
+                    return Some(activity);
+                }
+                continue;
             }
             let Reverse((at, activity, due)) = *self.timers.peek()?;
             if at > now {
@@ -125,20 +144,42 @@ impl Progress {
         }
     }
 
-    fn begin(&mut self, now: Time, activity: ActivityId) {
+    /// An object is fetched although the page does not want it yet, because something about `on` says that
+    /// it will; whether that is news.
+    pub(super) fn anticipate(&mut self, now: Time, object: ActivityId, on: ActivityId) -> bool {
+        let state = &mut self.states[object.0 as usize];
+        let is_due = state.missing == 0 && state.begin <= now;
+        if is_due || state.ahead != Ahead::No {
+            return false;
+        }
+        (state.ahead, state.cause) = (Ahead::Fetching, Some(Cause { on, at: now }));
+        true
+    }
+
+    /// An activity begins; how far it was ahead.
+    fn begin(&mut self, now: Time, activity: ActivityId) -> Ahead {
+        let ahead = std::mem::replace(&mut self.states[activity.0 as usize].ahead, Ahead::No);
         let graph = self.graph.clone();
         let node = &graph.nodes[activity.0 as usize];
         node.on_start.iter().for_each(|edge| self.satisfy(now, activity, *edge));
         if let Some(span) = node.computing {
             self.timers.push(Reverse((now + span, activity, Due::End)));
         }
+        if ahead != Ahead::No {
+            let arrived = self.states[activity.0 as usize].bytes;
+            self.tell(now, activity, arrived);
+        }
+        if ahead == Ahead::Complete {
+            self.handle_end(now, activity);
+        }
+        ahead
     }
 
     /// Bytes of an object's body have arrived.
     pub(super) fn handle_bytes(&mut self, now: Time, object: ActivityId, len: u64) {
         let state = &mut self.states[object.0 as usize];
         state.bytes += len;
-        if !self.graph.nodes[object.0 as usize].on_bytes.is_empty() {
+        if state.ahead == Ahead::No && !self.graph.nodes[object.0 as usize].on_bytes.is_empty() {
             let arrived = state.bytes;
             self.tell(now, object, arrived);
         }
@@ -157,6 +198,11 @@ impl Progress {
 
     /// An activity is complete.
     pub(super) fn handle_end(&mut self, now: Time, activity: ActivityId) {
+        let state = &mut self.states[activity.0 as usize];
+        if state.ahead != Ahead::No {
+            state.ahead = Ahead::Complete;
+            return;
+        }
         self.tell(now, activity, u64::MAX);
         let graph = self.graph.clone();
         graph.nodes[activity.0 as usize].on_end.iter().for_each(|edge| self.satisfy(now, activity, *edge));
@@ -173,7 +219,9 @@ impl Progress {
         let begin = now + edge.delay;
         if begin >= state.begin {
             state.begin = begin;
-            state.cause = Some(Cause { on, at: now });
+            if state.ahead == Ahead::No {
+                state.cause = Some(Cause { on, at: now });
+            }
         }
         state.missing -= 1;
         if state.missing > 0 {
@@ -295,6 +343,27 @@ mod tests {
         assert_eq!([5, 9, 25].map(|at| ready(&mut progress, ms(at))), [[3], [2], [1]]);
         let cause = |on, at| Some(Cause { on: ActivityId(on), at: ms(at) });
         assert!(progress.causes().eq([None, cause(3, 25), cause(3, 5), cause(0, 5)]));
+    }
+
+    #[test]
+    fn what_is_fetched_ahead_frees_others_only_when_the_page_wants_it() {
+        let mut progress = progress(
+            r#", {"url": "https://a.test/1", "bytes": 10, "needs": [{"node": "https://a.test/", "ms": 10}]},
+                 {"url": "https://a.test/2", "bytes": 1, "needs": [{"node": "https://a.test/1"}]},
+                 {"url": "https://a.test/3", "bytes": 1,
+                  "needs": [{"node": "https://a.test/1", "on": "bytes", "bytes": 5}]}"#,
+            "",
+        );
+        let object = ActivityId(1);
+        assert_eq!((progress.anticipate(ms(1), object, ROOT), progress.anticipate(ms(1), object, ROOT)), (true, false));
+        progress.handle_bytes(ms(2), object, 10);
+        progress.handle_end(ms(2), object);
+        assert!(ready(&mut progress, ms(2)).is_empty());
+        progress.handle_end(ms(5), ROOT);
+        assert!(ready(&mut progress, ms(14)).is_empty());
+        assert_eq!(ready(&mut progress, ms(15)), [3, 2], "not the object itself, which has been fetched");
+        assert_eq!(progress.causes().nth(1), Some(Some(Cause { on: ROOT, at: ms(1) })));
+        assert!(!progress.anticipate(ms(16), ActivityId(2), ROOT), "it has begun");
     }
 
     #[test]

@@ -27,6 +27,8 @@ pub(super) struct Pool {
     abreast: u32,
     /// Whether the browser is to look here.
     pub(super) stirred: bool,
+    /// Whether no connection has closed in the middle of a pipeline.
+    pub(super) may_pipeline: bool,
 }
 
 impl Pool {
@@ -40,6 +42,7 @@ impl Pool {
             failed: 0,
             abreast: 0,
             stirred: false,
+            may_pipeline: true,
         }
     }
 
@@ -47,6 +50,12 @@ impl Pool {
     pub(super) fn want(&mut self, object: ActivityId) {
         let at = self.waiting.partition_point(|waiting| *waiting < object);
         self.waiting.insert(at, object);
+    }
+
+    /// An object is being pushed; whether it waited.
+    pub(super) fn remove(&mut self, object: ActivityId) -> bool {
+        let found = self.waiting.binary_search(&object);
+        found.is_ok_and(|at| self.waiting.remove(at).is_some())
     }
 
     /// The next object to ask for.
@@ -77,7 +86,14 @@ impl Pool {
         (self.failed, self.abreast) = (0, self.connecting);
     }
 
-    /// A connection has ended.
+    /// A connection takes no more requests: another one may be opened in its place while it goes on with
+    /// what it has.
+    pub(super) fn retire(&mut self, conn: ConnId) {
+        self.open -= 1;
+        self.busy(conn);
+    }
+
+    /// A connection has ended that had not been retired.
     pub(super) fn lose(&mut self, conn: ConnId, established: bool) {
         self.open -= 1;
         self.connecting -= u32::from(!established);

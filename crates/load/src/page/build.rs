@@ -93,7 +93,7 @@ impl PageFile {
             let needs = names.needs(&compute.name, compute.needs.as_deref(), false)?;
             activities.push(Activity { name: compute.name.clone(), needs, needed: false, task: Task::Compute(ms) });
         }
-        let page = Page { hosts: hosts.list, activities, objects: self.objects.len() };
+        let page = Page::new(hosts.list, activities, self.objects.len());
         acyclic(&page)?;
         Ok(page)
     }

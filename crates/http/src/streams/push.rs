@@ -1,0 +1,142 @@
+//! Streams that the server opens, for what it thinks that the client wants beside a request (RFC 9113,
+//! section 8.4; draft 2 and draft 3, section 3.3), and interim responses: what goes ahead of an answer.
+
+use super::offence::Offence;
+use super::standing::{Ending, Incoming, Standing};
+use super::{Answer, Decoded, Framing, MAX_STREAMS, Promise, Push, Role, Streams};
+use crate::{Event, PeerFault, Priority, RequestHead, ResponseHead, StreamId, Wire};
+use std::sync::Arc;
+
+/// What goes out before anything of the answers. Heads are compressed when they go, since compression
+/// goes by the order on the wire.
+#[derive(Debug)]
+pub(super) enum Early {
+    Promise(Promise),
+    Interim { stream: u32, head: Arc<ResponseHead> },
+}
+
+/// A server's name for a stream: those of the client are numbered as they come.
+pub(super) fn id_of(stream: u32) -> StreamId {
+    match stream % 2 {
+        1 => StreamId(stream / 2),
+        _ => StreamId(StreamId::PUSHED.0 + stream / 2 - 1),
+    }
+}
+
+/// The stream that a server calls so.
+pub(super) fn stream_of(id: StreamId) -> u32 {
+    if id.is_pushed() { 2 * (id.0 - StreamId::PUSHED.0) + 2 } else { 2 * id.0 + 1 }
+}
+
+impl<F: Framing> Streams<F> {
+    /// A stream that this end, a server, opens beside `parent`, if it may.
+    pub(super) fn promise(&mut self, parent: StreamId, head: Arc<RequestHead>, priority: Priority) -> Option<StreamId> {
+        let parent = stream_of(parent);
+        let has_parent = self.open.get(&parent).is_some_and(|state| !state.is_sent && state.answer != Answer::Own);
+        let may_push = self.peer_push == Push::Accept && self.pushes < self.peer_limit && !self.is_closing();
+        if parent % 2 == 0 || !has_parent || !may_push {
+            return None;
+        }
+        let stream = self.last_ours + 2;
+        let id = id_of(stream);
+        self.last_ours = stream;
+        self.open(stream, id, priority);
+        let state = self.open.get_mut(&stream).expect("it has just been opened");
+        state.incoming = Incoming::Complete;
+        state.parent = parent;
+        self.early.push_back(Early::Promise(Promise { stream, parent, head, priority }));
+        Some(id)
+    }
+
+    /// An interim response, unless the answer has been given.
+    pub(super) fn inform(&mut self, id: StreamId, head: Arc<ResponseHead>) {
+        let stream = stream_of(id);
+        if self.open.get(&stream).is_some_and(|state| state.answer == Answer::Awaited) {
+            self.early.push_back(Early::Interim { stream, head });
+        }
+    }
+
+    /// Puts what goes ahead of answers on the wire; returns what is left of `room`.
+    pub(super) fn transmit_early(&mut self, mut room: u64, out: &mut Wire) -> u64 {
+        while room > 0
+            && let Some(early) = self.early.pop_front()
+        {
+            let frame = match early {
+                Early::Promise(promise) if !self.open.contains_key(&promise.stream) => continue,
+                Early::Promise(promise) if !self.open.contains_key(&promise.parent) => {
+                    self.drop_stream(promise.stream, |id| Event::Reset { id });
+                    continue;
+                }
+                Early::Promise(promise) => {
+                    let head = F::PUSHES_HEADS.then(|| self.lanes.take_head(promise.stream)).flatten();
+                    let end = head.as_ref().is_some_and(|(_, end)| *end);
+                    let frame = self.framing.promise(&promise, head);
+                    self.note_sent(promise.stream, end);
+                    frame
+                }
+                Early::Interim { stream, .. } if !self.open.contains_key(&stream) => continue,
+                Early::Interim { stream, head } => self.framing.interim(stream, &head),
+            };
+            room = self.put(frame, room, out);
+        }
+        room
+    }
+
+    /// The server has opened a stream.
+    pub(super) fn accept_push(&mut self, stream: u32, parent: u32, head: Decoded, end: bool) -> Result<(), PeerFault> {
+        let is_next = stream.is_multiple_of(2) && stream > self.last_theirs;
+        if stream > 0 && stream == self.last_theirs {
+            return self.offend(stream, Offence::Reopened);
+        }
+        if self.role == Role::Server || !is_next {
+            return Err(PeerFault::StreamOutOfOrder);
+        }
+        self.last_theirs = stream;
+        let is_ours = parent % 2 == 1;
+        match self.standing(parent) {
+            Standing::Idle => return self.offend(stream, Offence::OrphanPush),
+            _ if !is_ours => return self.offend(stream, Offence::OrphanPush),
+            Standing::Open(Incoming::Head | Incoming::Body) if self.push == Push::Accept => {}
+            // It was under way when this end lost interest, or is not wanted anyway.
+            _ => return self.offend(stream, Offence::UnwantedPush),
+        }
+        if self.pushes >= MAX_STREAMS || self.is_closing() {
+            return self.offend(stream, Offence::TooMany);
+        }
+        let (request, response) = match head {
+            Decoded::Request(request, _) => (request, None),
+            Decoded::Pushed(request, response) => (request, response),
+            _ => return self.offend(stream, Offence::UnfitPush),
+        };
+        let beside = &self.open[&parent];
+        let (parent, asked) = (beside.id, beside.asked.as_ref());
+        let is_same_origin =
+            asked.is_some_and(|asked| asked.authority == request.authority && asked.scheme == request.scheme);
+        // RFC 9113, section 8.4: safe, cacheable, without content.
+        let is_fit = matches!(&request.method[..], b"GET" | b"HEAD") && is_same_origin;
+        if !is_fit {
+            return self.offend(stream, Offence::UnfitPush);
+        }
+        let id = id_of(stream);
+        self.open(stream, id, Priority::default());
+        let state = self.open.get_mut(&stream).expect("it has just been opened");
+        (state.is_sent, state.is_bodiless) = (true, request.method == "HEAD");
+        self.tolerance.note_content();
+        self.events.push_back(Event::Promised { id, parent, head: request });
+        match response {
+            Some(response) => self.handle_reply(stream, Decoded::Response(response), end),
+            None if end => self.offend(stream, Offence::Malformed),
+            None => Ok(()),
+        }
+    }
+
+    /// The client wants neither a stream nor what is pushed beside it.
+    pub(super) fn drop_pushes_beside(&mut self, parent: u32) {
+        let beside = self.open.iter().filter(|(stream, state)| *stream % 2 == 0 && state.parent == parent);
+        let beside: Vec<u32> = beside.map(|(stream, _)| *stream).collect();
+        for stream in beside {
+            self.endings.note(stream, Ending::FromPeer);
+            self.drop_stream(stream, |id| Event::Reset { id });
+        }
+    }
+}

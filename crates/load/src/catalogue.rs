@@ -1,0 +1,66 @@
+//! The objects of one host of a page, as its server offers them.
+
+use crate::foresight::{Foreseen, Foresight};
+use crate::page::{ActivityId, HostId, Page};
+use crate::site::{Answer, Exchange, Pushed, Site};
+use loadstone_http::{Body, Chunk, Fields, RequestHead, ResponseHead};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What a host has to offer: its objects by path. Made once for all runs of a page.
+#[derive(Debug)]
+pub struct Catalogue {
+    page: Arc<Page>,
+    host: HostId,
+    foreseen: Foreseen,
+}
+
+impl Catalogue {
+    /// The catalogues of all hosts of `page`, in their order, whose servers see ahead as `foresight`
+    /// says.
+    pub fn all(page: &Arc<Page>, foresight: Foresight) -> Vec<Catalogue> {
+        let hosts = (0..page.hosts.len()).map(|host| HostId(host as u32));
+        hosts
+            .map(|host| Catalogue { page: page.clone(), host, foreseen: Foreseen::new(page, host, foresight) })
+            .collect()
+    }
+
+    fn think(&self, object: ActivityId) -> Duration {
+        self.page.hosts[self.host.0 as usize].think + self.page.fetch(object).think
+    }
+
+    fn object(&self, object: ActivityId) -> Answer {
+        let fetch = self.page.fetch(object);
+        Answer {
+            think: self.think(object),
+            object: Some(object),
+            ..Answer::new(self.foreseen.head(object).unwrap_or(&fetch.response).clone(), fetch.body)
+        }
+    }
+
+    fn pushed(&self, object: ActivityId) -> Pushed {
+        let fetch = self.page.fetch(object);
+        Pushed { request: fetch.request.clone(), priority: fetch.priority, answer: self.object(object) }
+    }
+}
+
+impl Site for Arc<Catalogue> {
+    type Asked = Option<ActivityId>;
+
+    fn ask(&mut self, head: &Arc<RequestHead>) -> Option<ActivityId> {
+        self.page.find(self.host, &head.path)
+    }
+
+    fn take(&mut self, _: &mut Option<ActivityId>, _: Chunk) {}
+
+    fn answer(&mut self, asked: Option<ActivityId>) -> Answer {
+        let Some(object) = asked else {
+            let head = ResponseHead::new(404, Fields::from_pairs([("content-length", "0")]));
+            return Answer::new(Arc::new(head), Body::EMPTY);
+        };
+        let pushes = self.foreseen.pushes(object).iter().map(|pushed| self.pushed(*pushed)).collect();
+        Answer { hint: self.foreseen.hint(object).cloned(), pushes, ..self.object(object) }
+    }
+
+    fn done(&mut self, _: &Exchange) {}
+}

@@ -1,0 +1,288 @@
+//! What a server tells a client of objects that it has not asked for: pushes and hints, as a policy.
+
+use crate::page::{ActivityId, HostId, Page};
+use loadstone_http::{Fields, ResponseHead};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// What servers push, and what they hint at.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Foresight {
+    /// What is pushed beside a response (SPDY, HTTP/2).
+    pub push: Scope,
+    /// What a client is told to fetch by itself.
+    pub hint: Scope,
+    /// How it is told.
+    pub hint_by: HintBy,
+}
+
+/// Which objects of the same server a response brings along. Objects of other servers never do.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Scope {
+    /// None.
+    #[default]
+    Nothing,
+    /// Those that wait for something of this object itself (`nsdi` 5.3.3: one level of embedding).
+    Embedded,
+    /// Of those, the ones that others wait for (`nsdi` 5.3.3: by dependency).
+    Dependencies,
+    /// With the first object of the page on this server, all others.
+    All,
+}
+
+/// How a client is told what to fetch by itself.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum HintBy {
+    /// `Link: <...>; rel=preload` in a response 103 that comes before the server thinks (RFC 8297); SPDY
+    /// has no such responses, and there nothing is said.
+    #[default]
+    EarlyHints,
+    /// `Link: <...>; rel=preload` in the head of the response.
+    Link,
+    /// `X-Subresource: TYPE; URL; ...` in the head of the response, as SPDY's server hint had it.
+    Subresource,
+}
+
+/// What one server of a page tells ahead.
+#[derive(Debug, Default)]
+pub(crate) struct Foreseen {
+    pushes: BTreeMap<ActivityId, Vec<ActivityId>>,
+    hints: BTreeMap<ActivityId, Arc<ResponseHead>>,
+    /// The heads of responses in which hints stand.
+    heads: BTreeMap<ActivityId, Arc<ResponseHead>>,
+}
+
+impl Foreseen {
+    pub(crate) fn new(page: &Page, host: HostId, foresight: Foresight) -> Foreseen {
+        let mut foreseen = Foreseen { pushes: beside(page, host, foresight.push), ..Foreseen::default() };
+        for (object, hinted) in beside(page, host, foresight.hint) {
+            let response = &page.fetch(object).response;
+            let extended = |field: (&str, String)| {
+                let field = [(field.0.as_bytes(), field.1.as_bytes())];
+                Arc::new(ResponseHead::new(response.status, Fields::from_pairs(response.fields.iter().chain(field))))
+            };
+            match foresight.hint_by {
+                HintBy::EarlyHints => {
+                    let head = ResponseHead::new(103, Fields::from_pairs([("link", links(page, &hinted))]));
+                    foreseen.hints.insert(object, Arc::new(head));
+                }
+                HintBy::Link => drop(foreseen.heads.insert(object, extended(("link", links(page, &hinted))))),
+                HintBy::Subresource => {
+                    drop(foreseen.heads.insert(object, extended(("x-subresource", subresources(page, &hinted)))));
+                }
+            }
+        }
+        foreseen
+    }
+
+    pub(crate) fn pushes(&self, object: ActivityId) -> &[ActivityId] {
+        self.pushes.get(&object).map_or(&[], Vec::as_slice)
+    }
+
+    /// The interim response that goes ahead of an object.
+    pub(crate) fn hint(&self, object: ActivityId) -> Option<&Arc<ResponseHead>> {
+        self.hints.get(&object)
+    }
+
+    /// The head of an object's response, if it is not the page's.
+    pub(crate) fn head(&self, object: ActivityId) -> Option<&Arc<ResponseHead>> {
+        self.heads.get(&object)
+    }
+}
+
+/// Which objects of `host` come beside which, in page order.
+fn beside(page: &Page, host: HostId, scope: Scope) -> BTreeMap<ActivityId, Vec<ActivityId>> {
+    let mut beside: BTreeMap<ActivityId, Vec<ActivityId>> = BTreeMap::new();
+    let ours: Vec<ActivityId> = objects_of(page, host).collect();
+    if scope == Scope::All {
+        if let [first, rest @ ..] = &ours[..] {
+            beside.insert(*first, rest.to_vec());
+        }
+        return beside;
+    }
+    let is_awaited =
+        |object: ActivityId| page.activities.iter().any(|other| other.needs.iter().any(|need| need.on == object));
+    for object in ours {
+        let wanted = match scope {
+            Scope::Nothing | Scope::All => false,
+            Scope::Embedded => true,
+            Scope::Dependencies => is_awaited(object),
+        };
+        if wanted && let Some(parent) = parent(page, object).filter(|parent| page.fetch(*parent).host == host) {
+            beside.entry(parent).or_default().push(object);
+        }
+    }
+    beside
+}
+
+fn objects_of(page: &Page, host: HostId) -> impl Iterator<Item = ActivityId> + '_ {
+    // Only what a client could ask for without content is told ahead.
+    let is_ours = move |at: &u32| {
+        let fetch = page.fetch(ActivityId(*at));
+        fetch.host == host && fetch.request.method == "GET" && fetch.upload.len == 0
+    };
+    (0..page.objects as u32).filter(is_ours).map(ActivityId)
+}
+
+/// The object in which another stands: of those that it waits for, through whatever is computed between,
+/// the last in page order.
+fn parent(page: &Page, object: ActivityId) -> Option<ActivityId> {
+    let mut waiting: Vec<ActivityId> = page.activities[object.0 as usize].needs.iter().map(|need| need.on).collect();
+    let mut seen = Vec::new();
+    let mut parent = None;
+    while let Some(on) = waiting.pop() {
+        if (on.0 as usize) < page.objects {
+            parent = parent.max(Some(on));
+        } else if !seen.contains(&on) {
+            seen.push(on);
+            waiting.extend(page.activities[on.0 as usize].needs.iter().map(|need| need.on));
+        }
+    }
+    parent
+}
+
+/// RFC 8288 with the relation `preload` of the Preload specification.
+fn links(page: &Page, objects: &[ActivityId]) -> String {
+    let link = |object: &ActivityId| {
+        let fetch = page.fetch(*object);
+        format!("<{}>; rel=preload; as={}", String::from_utf8_lossy(&fetch.request.path), destination(&fetch.kind))
+    };
+    objects.iter().map(link).collect::<Vec<_>>().join(", ")
+}
+
+/// The form of SPDY's server hint: types and URLs in turn.
+fn subresources(page: &Page, objects: &[ActivityId]) -> String {
+    let hint = |object: &ActivityId| {
+        let fetch = page.fetch(*object);
+        format!("{}; {}", media_type(&fetch.kind), String::from_utf8_lossy(&fetch.request.path))
+    };
+    objects.iter().map(hint).collect::<Vec<_>>().join("; ")
+}
+
+/// What the Fetch standard calls a kind.
+fn destination(kind: &str) -> &'static str {
+    match kind {
+        "html" => "document",
+        "css" => "style",
+        "js" => "script",
+        "image" => "image",
+        "font" => "font",
+        _ => "fetch",
+    }
+}
+
+fn media_type(kind: &str) -> &'static str {
+    match kind {
+        "html" => "text/html",
+        "css" => "text/css",
+        "js" => "text/javascript",
+        "image" => "image/*",
+        "font" => "font/*",
+        _ => "*/*",
+    }
+}
+
+/// The paths that a response's head tells to fetch: of Link with `rel=preload` (RFC 8288), or of
+/// X-Subresource. What cannot be understood is passed over.
+pub(crate) fn hinted(head: &ResponseHead) -> Vec<Vec<u8>> {
+    let mut paths = Vec::new();
+    for (name, value) in head.fields.iter() {
+        if name.eq_ignore_ascii_case(b"link") {
+            for link in split_links(value) {
+                let Some(end) = link.iter().position(|byte| *byte == b'>').filter(|_| link.starts_with(b"<")) else {
+                    continue;
+                };
+                let is_preload = link[end + 1..].split(|byte| *byte == b';').any(|parameter| {
+                    let parameter = parameter.trim_ascii();
+                    parameter.eq_ignore_ascii_case(b"rel=preload") || parameter.eq_ignore_ascii_case(b"rel=\"preload\"")
+                });
+                if is_preload {
+                    paths.push(link[1..end].to_vec());
+                }
+            }
+        } else if name.eq_ignore_ascii_case(b"x-subresource") {
+            let mut parts = value.split(|byte| *byte == b';');
+            while let (Some(_), Some(path)) = (parts.next(), parts.next()) {
+                paths.push(path.trim_ascii().to_vec());
+            }
+        }
+    }
+    paths
+}
+
+/// The links of a field: commas within angle brackets belong to the URL.
+fn split_links(value: &[u8]) -> Vec<&[u8]> {
+    let mut within = 0;
+    let is_between = |byte: &u8| {
+        match byte {
+            b'<' => within += 1,
+            b'>' => within = 0,
+            _ => {}
+        }
+        *byte == b',' && within == 0
+    };
+    value.split(is_between).map(<[u8]>::trim_ascii).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::page::PageFile;
+
+    fn page() -> Page {
+        let json = br#"{"objects": [
+            {"url": "https://a.test/", "bytes": 10, "kind": "html"},
+            {"url": "https://a.test/a.css", "bytes": 10, "kind": "css"},
+            {"url": "https://a.test/b.js", "bytes": 10, "kind": "js", "needs": [{"node": "parse"}]},
+            {"url": "https://b.test/c.png", "bytes": 10, "kind": "image"},
+            {"url": "https://a.test/d.woff", "bytes": 10, "kind": "font", "needs": [{"node": "https://a.test/a.css"}]},
+            {"url": "https://a.test/e,f.png", "bytes": 10, "kind": "image"}],
+            "compute": [{"name": "parse", "ms": 5, "needs": [{"node": "https://a.test/"}]}]}"#;
+        PageFile::from_json(json).unwrap().build().unwrap()
+    }
+
+    fn pushed(scope: Scope) -> Vec<(u32, Vec<u32>)> {
+        let numbers = |objects: Vec<ActivityId>| objects.into_iter().map(|object| object.0).collect();
+        beside(&page(), HostId(0), scope).into_iter().map(|(parent, objects)| (parent.0, numbers(objects))).collect()
+    }
+
+    #[test]
+    fn each_scope_has_its_objects_of_the_same_server_in_page_order() {
+        assert_eq!(pushed(Scope::Nothing), []);
+        assert_eq!(pushed(Scope::Embedded), [(0, vec![1, 2, 5]), (1, vec![4])]);
+        assert_eq!(pushed(Scope::Dependencies), [(0, vec![1])], "the font alone waits for something");
+        assert_eq!(pushed(Scope::All), [(0, vec![1, 2, 4, 5])]);
+    }
+
+    #[test]
+    fn what_a_server_hints_at_is_what_a_client_reads_rfc8288() {
+        let page = Arc::new(page());
+        for hint_by in [HintBy::EarlyHints, HintBy::Link, HintBy::Subresource] {
+            let foresight = Foresight { hint: Scope::Embedded, hint_by, ..Foresight::default() };
+            let foreseen = Foreseen::new(&page, HostId(0), foresight);
+            let head = foreseen.hint(ActivityId(0)).or(foreseen.head(ActivityId(0))).unwrap();
+            assert_eq!(hinted(head), [&b"/a.css"[..], b"/b.js", b"/e,f.png"], "{hint_by:?}");
+            assert_eq!(head.status, if hint_by == HintBy::EarlyHints { 103 } else { 200 });
+        }
+    }
+
+    #[test]
+    fn what_is_no_hint_is_passed_over() {
+        for (name, value) in [
+            ("link", "</a>; rel=next, b, <, >, </c"),
+            ("link", ""),
+            ("x-subresource", "text/css"),
+            ("x-other", "</a>; rel=preload"),
+        ] {
+            assert_eq!(
+                hinted(&ResponseHead::new(200, Fields::from_pairs([(name, value)]))),
+                [] as [&[u8]; 0],
+                "{value}"
+            );
+        }
+    }
+}

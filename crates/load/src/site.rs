@@ -1,0 +1,90 @@
+//! The seam between a server and what it has to offer: which answer belongs to which request.
+
+use crate::ConnId;
+use crate::page::ActivityId;
+use loadstone_http::{Body, Chunk, Priority, Protocol, RequestHead, ResponseHead};
+use loadstone_units::Time;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What a server has to offer: a page's objects, files, whatever it makes up.
+pub trait Site {
+    /// What it keeps of a request that is arriving.
+    type Asked: fmt::Debug;
+
+    /// A request's head has come.
+    fn ask(&mut self, head: &Arc<RequestHead>) -> Self::Asked;
+
+    /// Content of the request has come.
+    fn take(&mut self, asked: &mut Self::Asked, content: Chunk);
+
+    /// The request is complete.
+    fn answer(&mut self, asked: Self::Asked) -> Answer;
+
+    /// An exchange is over: what was kept for it may go.
+    fn done(&mut self, exchange: &Exchange);
+}
+
+/// What is said to a request.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// The head of the response.
+    pub head: Arc<ResponseHead>,
+    /// Its body.
+    pub body: Body,
+    /// How long the server thinks before it has them.
+    pub think: Duration,
+    /// Which object of a page it is, if it is one whose times are wanted.
+    pub object: Option<ActivityId>,
+    /// What is said at once, where the protocol has interim responses (RFC 8297).
+    pub hint: Option<Arc<ResponseHead>>,
+    /// What the client gets unasked beside it, if it takes that.
+    pub pushes: Vec<Pushed>,
+}
+
+impl Answer {
+    /// An answer without thinking, hints and pushes.
+    pub fn new(head: Arc<ResponseHead>, body: Body) -> Answer {
+        Answer { head, body, think: Duration::ZERO, object: None, hint: None, pushes: Vec::new() }
+    }
+}
+
+/// A request that the server makes in the client's place, and its answer.
+#[derive(Clone, Debug)]
+pub struct Pushed {
+    /// The request.
+    pub request: Arc<RequestHead>,
+    /// How urgent the server takes it to be.
+    pub priority: Priority,
+    /// The answer, whose own hint and pushes count for nothing.
+    pub answer: Answer,
+}
+
+/// A request and what became of it.
+#[derive(Clone, Debug)]
+pub struct Exchange {
+    /// The connection it came on.
+    pub conn: ConnId,
+    /// What that speaks.
+    pub protocol: Protocol,
+    /// The request, or the one that was made in the client's place.
+    pub request: Arc<RequestHead>,
+    /// The status and the body of the response, if it came to that.
+    pub response: Option<(u16, Body)>,
+    /// When the request's head came.
+    pub began: Time,
+    /// When it was over.
+    pub ended: Time,
+    /// How.
+    pub end: Ending,
+}
+
+/// How an exchange ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ending {
+    /// The last byte of the response has been put on the wire.
+    Complete,
+    /// The client, or the connection, did not let it come to that.
+    CutShort,
+}
