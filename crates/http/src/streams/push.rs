@@ -34,7 +34,7 @@ impl<F: Framing> Streams<F> {
         let parent = stream_of(parent);
         let has_parent = self.open.get(&parent).is_some_and(|state| !state.is_sent && state.answer != Answer::Own);
         let may_push = self.peer_push == Push::Accept && self.pushes < self.peer_limit && !self.is_closing();
-        if parent % 2 == 0 || !has_parent || !may_push {
+        if parent.is_multiple_of(2) || !has_parent || !may_push {
             return None;
         }
         let stream = self.last_ours + 2;

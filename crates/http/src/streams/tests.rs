@@ -12,7 +12,9 @@ use std::sync::Arc;
 mod damage;
 mod floods;
 mod hand;
+mod leaving;
 mod offences;
+mod pushes;
 
 const NOW: Time = Time::ZERO;
 const ALL: [Protocol; 4] = [Protocol::Spdy2, Protocol::Spdy3, Protocol::Spdy31, Protocol::H2];

@@ -152,14 +152,41 @@ impl Hand {
     /// A push: SPDY's SYN_STREAM with the flag UNIDIRECTIONAL, HTTP/2's PUSH_PROMISE.
     pub(super) fn push(&mut self, stream: u32, associated: u32) -> Vec<u8> {
         let pairs = self.get(&[("x", "pushed")]);
-        let block = self.block(&pairs);
+        self.push_of(stream, associated, &pairs, 2)
+    }
+
+    /// A push with these pairs and, in SPDY, these flags.
+    pub(super) fn push_of(&mut self, stream: u32, associated: u32, pairs: Pairs, flags: u8) -> Vec<u8> {
+        let block = self.block(pairs);
         match self.is_h2() {
             true => self.h2(5, 4, associated, &[&stream.to_be_bytes()[..], &block].concat()),
             false => {
                 let fixed = [&stream.to_be_bytes()[..], &associated.to_be_bytes(), &[0; 2]].concat();
-                self.spdy(1, 2, &[fixed, block].concat())
+                self.spdy(1, flags, &[fixed, block].concat())
             }
         }
+    }
+
+    /// What a push of `path` says, beside a request for something of `host`: in SPDY with the head of the
+    /// answer, if that is wanted.
+    pub(super) fn pushed<'a>(
+        &self,
+        host: &'a str,
+        url: &'a str,
+        path: &'a str,
+        answer: bool,
+    ) -> Vec<(&'a str, &'a str)> {
+        let (line, status): (Vec<(&str, &str)>, _) = match self.protocol {
+            Protocol::H2 => {
+                return vec![(":method", "GET"), (":path", path), (":scheme", "https"), (":authority", host)];
+            }
+            Protocol::Spdy2 => (vec![("url", url)], [("status", "200"), ("version", "HTTP/1.1")]),
+            _ => {
+                let line = vec![(":path", path), (":scheme", "https"), (":host", host)];
+                (line, [(":status", "200"), (":version", "HTTP/1.1")])
+            }
+        };
+        if answer { [line, status.to_vec()].concat() } else { line }
     }
 }
 

@@ -1,0 +1,257 @@
+//! What a server sends that nobody asked for: pushes (draft 2 and draft 3, section 3.3; RFC 9113, section
+//! 8.4) and interim responses.
+
+use super::hand::{Hand, Pairs, Said, said};
+use super::*;
+use crate::Push;
+
+const ACCEPT: Multiplexing = Multiplexing { push: Push::Accept, ..DEFAULT };
+const DEFAULT: Multiplexing = Multiplexing {
+    policy: Policy::Priority,
+    frame_bytes: Bounded::known(16_384),
+    stream_window: Bounded::known(65_536),
+    session_window: Bounded::known(65_536),
+    push: Push::Forbid,
+};
+
+/// A client that has asked for `/`, and a server that has heard of it.
+fn asked(config: Multiplexing, protocol: Protocol) -> (Box<dyn ClientSession>, Box<dyn ServerSession>, StreamId) {
+    let (mut client, mut server) = pair(protocol, config);
+    let id = client.request(get("/"), Body::EMPTY, Priority::default());
+    exchange(client.as_mut(), server.as_mut());
+    events(client.as_mut());
+    events(server.as_mut());
+    (client, server, id)
+}
+
+/// Each end says what it has to say, until both are silent.
+fn exchange(client: &mut dyn Session, server: &mut dyn Session) {
+    while carry(client, server, 10_000, 777).unwrap() + carry(server, client, 10_000, 777).unwrap() > 0 {}
+}
+
+#[test]
+fn a_push_arrives_before_its_parent_with_its_request_and_its_answer() {
+    for protocol in ALL {
+        let (mut client, mut server, id) = asked(ACCEPT, protocol);
+        let pushed = server.push(id, get("/style.css?x"), Priority::at(1)).unwrap();
+        assert!(pushed.is_pushed() && !id.is_pushed());
+        server.respond(id, ok(70_000), body(0, 70_000));
+        server.respond(pushed, ok(30_000), body(1, 30_000));
+        exchange(client.as_mut(), server.as_mut());
+        let told = events(client.as_mut());
+        let Event::Promised { id: promised, parent, head } = &told[0] else { panic!("{protocol}: {told:?}") };
+        assert_eq!((*parent, &head.method[..], &head.path[..]), (id, &b"GET"[..], &b"/style.css?x"[..]));
+        assert_eq!((&head.authority[..], head.scheme), (&b"a.test"[..], crate::Scheme::Https));
+        let answers: Vec<StreamId> = told
+            .iter()
+            .filter(|event| matches!(event, Event::Response { head, .. } if head.status == 200))
+            .map(|event| event.stream().unwrap())
+            .collect();
+        assert_eq!(answers.len(), 2, "{protocol}: {told:?}");
+        for (id, len) in [(id, 70_000), (*promised, 30_000)] {
+            let came = told.iter().map(|event| match event {
+                Event::Data { id: of, content } if *of == id => content.len(),
+                _ => 0,
+            });
+            assert_eq!(came.sum::<u64>(), len, "{protocol}");
+            assert!(told.contains(&Event::End { id }), "{protocol}");
+        }
+        let answered = events(server.as_mut());
+        assert!(answered.contains(&Event::Answered { id }) && answered.contains(&Event::Answered { id: pushed }));
+        assert_eq!(client.capacity(), 100, "{protocol}: pushes are not counted as the client's");
+    }
+}
+
+#[test]
+fn an_answer_that_is_late_follows_its_announcement() {
+    for protocol in ALL {
+        let (mut client, mut server, id) = asked(ACCEPT, protocol);
+        let pushed = server.push(id, get("/late"), Priority::default()).unwrap();
+        exchange(client.as_mut(), server.as_mut());
+        assert!(matches!(&events(client.as_mut())[..], [Event::Promised { .. }]), "{protocol}");
+        // Its parent may be over before.
+        server.respond(id, ok(0), Body::EMPTY);
+        exchange(client.as_mut(), server.as_mut());
+        server.respond(pushed, ok(5), body(1, 5));
+        exchange(client.as_mut(), server.as_mut());
+        let told = events(client.as_mut());
+        let [.., Event::Response { head, .. }, Event::Data { content, .. }, Event::End { id }] = &told[..] else {
+            panic!("{protocol}: {told:?}")
+        };
+        assert_eq!((head.status, content.len(), *id), (200, 5, StreamId::PUSHED), "{protocol}");
+    }
+}
+
+#[test]
+fn nobody_is_pushed_what_he_does_not_take() {
+    for protocol in ALL {
+        let forbids = Multiplexing { push: Push::Forbid, ..DEFAULT };
+        let (mut client, mut server, id) = asked(forbids, protocol);
+        let pushed = server.push(id, get("/a"), Priority::default());
+        // HTTP/2 can say so beforehand (RFC 9113, section 6.5.2); SPDY resets.
+        assert_eq!(pushed.is_none(), protocol == Protocol::H2, "{protocol}");
+        exchange(client.as_mut(), server.as_mut());
+        if let Some(pushed) = pushed {
+            assert_eq!(events(server.as_mut()), [Event::Reset { id: pushed }], "{protocol}");
+            server.respond(pushed, ok(10), body(1, 10));
+        }
+        assert_eq!(events(client.as_mut()), []);
+        // After its answer a request has nothing beside it any more.
+        let (mut client, mut server, id) = asked(ACCEPT, protocol);
+        server.respond(id, ok(0), Body::EMPTY);
+        exchange(client.as_mut(), server.as_mut());
+        assert_eq!(server.push(id, get("/a"), Priority::default()), None, "{protocol}");
+    }
+    let mut server = crate::h1::Server::new();
+    server.handle_input(NOW, &[Chunk::Bytes(Bytes::from_static(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n"))]).unwrap();
+    assert_eq!(server.push(StreamId(0), get("/a"), Priority::default()), None);
+}
+
+#[test]
+fn as_many_pushes_are_open_as_the_client_lets_be() {
+    for protocol in ALL {
+        let (mut client, mut server, id) = asked(ACCEPT, protocol);
+        let pushes: Vec<_> = (0..101).map(|at| server.push(id, get(&format!("/{at}")), Priority::default())).collect();
+        assert!(pushes[..100].iter().all(Option::is_some) && pushes[100].is_none(), "{protocol}");
+        for pushed in pushes.into_iter().flatten() {
+            server.respond(pushed, ok(10), body(1, 10));
+        }
+        exchange(client.as_mut(), server.as_mut());
+        let ended = events(client.as_mut()).into_iter().filter(|event| matches!(event, Event::End { .. })).count();
+        assert_eq!(ended, 100, "{protocol}");
+        assert!(server.push(id, get("/more"), Priority::default()).is_some(), "{protocol}: they are over");
+    }
+}
+
+#[test]
+fn a_client_cancels_a_push_and_in_spdy_all_of_them_draft3_3_3_2() {
+    for protocol in ALL {
+        let (mut client, mut server, id) = asked(ACCEPT, protocol);
+        let pushes: Vec<StreamId> =
+            ["/a", "/b"].map(|path| server.push(id, get(path), Priority::default()).unwrap()).into();
+        exchange(client.as_mut(), server.as_mut());
+        client.cancel(pushes[0]);
+        exchange(client.as_mut(), server.as_mut());
+        assert_eq!(events(server.as_mut()), [Event::Reset { id: pushes[0] }], "{protocol}");
+        client.cancel(id);
+        exchange(client.as_mut(), server.as_mut());
+        let told = events(server.as_mut());
+        match protocol {
+            Protocol::H2 => assert_eq!(told, [Event::Reset { id }]),
+            _ => assert_eq!(told, [Event::Reset { id }, Event::Reset { id: pushes[1] }], "{protocol}"),
+        }
+        let all = events(client.as_mut());
+        assert!(!all.iter().any(|event| matches!(event, Event::Reset { .. })), "who cancels knows: {all:?}");
+    }
+}
+
+#[test]
+fn an_interim_response_goes_ahead_of_the_answer_rfc8297() {
+    let hint = || Arc::new(ResponseHead::new(103, Fields::from_pairs([("link", "</a>; rel=preload")])));
+    for protocol in ALL.into_iter().chain([Protocol::Http1]) {
+        let (mut client, mut server, id) = asked(DEFAULT, protocol);
+        server.inform(id, hint());
+        exchange(client.as_mut(), server.as_mut());
+        let told = events(client.as_mut());
+        match protocol {
+            Protocol::H2 | Protocol::Http1 => {
+                let [Event::Interim { head, .. }] = &told[..] else { panic!("{protocol}: {told:?}") };
+                assert_eq!((head.status, head.fields.get(b"link")), (103, Some(&b"</a>; rel=preload"[..])));
+            }
+            _ => assert_eq!(told, [], "SPDY has none"),
+        }
+        server.respond(id, ok(3), body(0, 3));
+        server.inform(id, hint());
+        exchange(client.as_mut(), server.as_mut());
+        let told = events(client.as_mut());
+        assert!(matches!(&told[..], [Event::Response { .. }, Event::Data { .. }, Event::End { .. }]), "{told:?}");
+    }
+}
+
+/// What a push is like, and what SPDY/2, the other versions of SPDY and HTTP/2 say to it.
+type Case = (&'static str, fn(&mut Hand) -> Vec<Vec<u8>>, [Option<Said>; 3]);
+
+const FINE: [Option<Said>; 3] = [None; 3];
+const RESET: [Option<Said>; 3] = [Some(Said::Reset(2, 1)); 3];
+
+/// A push of this URL's parts on stream 2 beside stream 1.
+fn push(hand: &mut Hand, [host, url, path]: [&str; 3], with_answer: bool) -> Vec<u8> {
+    let pairs = hand.pushed(host, url, path, with_answer);
+    hand.push_of(2, 1, &pairs, 2)
+}
+
+/// The head of the answer to it, in a frame of its own.
+fn head(hand: &mut Hand) -> Vec<u8> {
+    let pairs = hand.ok(&[]);
+    hand.fields(2, &pairs, false)
+}
+
+/// A push of whose pairs some are not there and others are.
+fn altered(hand: &mut Hand, without: &str, with: Pairs) -> Vec<u8> {
+    let mut pairs = hand.pushed("a.test", "https://a.test/x", "/x", false);
+    pairs.retain(|(name, _)| name.trim_start_matches(':') != without);
+    pairs.splice(0..0, with.iter().copied());
+    hand.push_of(2, 1, &pairs, 2)
+}
+
+const OURS: [&str; 3] = ["a.test", "https://a.test/x", "/x"];
+
+const CASES: &[Case] = &[
+    ("3.3.1, 3.3.1, 8.4: its answer apart", |h| vec![push(h, OURS, false), head(h), h.data(2, 5, true)], FINE),
+    ("3.3.1, 3.3.1, -: its answer with it, as far as the protocol can", |h| vec![push(h, OURS, true)], FINE),
+    (
+        "npm's spdy does not say that it is unidirectional",
+        |h| {
+            let pairs = h.pushed("a.test", "https://a.test/x", "/x", true);
+            vec![h.push_of(2, 1, &pairs, 0)]
+        },
+        FINE,
+    ),
+    ("3.3.1, 3.3.1, 8.4: of another host", |h| vec![push(h, ["b.test", "https://b.test/x", "/x"], false)], RESET),
+    (
+        "3.3.1, 3.3.1, 8.3.1: without a path",
+        |h| vec![altered(h, if h.protocol == Protocol::Spdy2 { "url" } else { "path" }, &[])],
+        RESET,
+    ),
+    (
+        "3.3, 3.3, 8.4: of what is not safe",
+        |h| {
+            let method = if h.protocol == Protocol::Spdy2 { "method" } else { ":method" };
+            vec![altered(h, "method", &[(method, "POST")])]
+        },
+        RESET,
+    ),
+    (
+        "2.3.4, 2.2.2, 8.1: content before the head of the answer",
+        |h| vec![push(h, OURS, false), h.data(2, 5, false)],
+        [Some(Said::GoAway(2, None)), RESET[0], RESET[0]],
+    ),
+    ("3.3.1, 3.3.1, 8.1: a second head of the answer", |h| vec![push(h, OURS, false), head(h), head(h)], RESET),
+];
+
+#[test]
+fn what_a_server_pushes_is_held_against_its_parent() {
+    for (what, frames, expected) in CASES {
+        for (protocol, expected) in ALL.into_iter().zip([expected[0], expected[1], expected[1], expected[2]]) {
+            let mut client = sessions(ACCEPT).client(protocol);
+            client.request(get("/"), Body::EMPTY, Priority::default());
+            client.poll_transmit(NOW, usize::MAX, &mut Wire::default());
+            events(client.as_mut());
+            let mut hand = Hand::new(protocol);
+            let mut input = if protocol == Protocol::H2 { MAGIC[24..].to_vec() } else { Vec::new() };
+            input.extend(frames(&mut hand).concat());
+            let result = client.handle_input(NOW, &[Chunk::Bytes(input.into())]);
+            let mut wire = Wire::default();
+            client.poll_transmit(NOW, usize::MAX, &mut wire);
+            let mut sent = Vec::new();
+            for chunk in wire.take_all() {
+                let Chunk::Bytes(bytes) = chunk else { panic!("nothing is uploaded") };
+                sent.extend_from_slice(&bytes);
+            }
+            assert_eq!(said(protocol, &sent), Vec::from_iter(expected), "{protocol}: {what}");
+            assert_eq!(result.is_err(), matches!(expected, Some(Said::GoAway(..))), "{protocol}: {what}");
+            let promised = events(client.as_mut()).iter().any(|event| matches!(event, Event::Promised { .. }));
+            assert!(promised || expected.is_some(), "{protocol}: {what}");
+        }
+    }
+}
