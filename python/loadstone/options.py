@@ -57,6 +57,8 @@ TLS_OF_ALL = _option("--tls", *_TLS, "1.3, whatever the URLs' schemes")
 
 _PROFILES = "linux-6, linux-3.7, linux-2.6, windows-7, textbook"
 
+_SCOPES = "nothing|embedded|dependencies|all"
+
 _SHARED = [
     _option("--servers", "N", "Deal the objects in turn over N hosts.", "leave them where they are", int),
     _option("--connections", "N", "Connections per host.", _VARIANT["connections"], int),
@@ -73,6 +75,14 @@ _SHARED = [
         "Most content of a DATA frame of SPDY or HTTP/2.",
         _VARIANT["multiplexing"]["frame_bytes"],
         int,
+    ),
+    _option("--push", _SCOPES, "What servers push beside a response (SPDY, HTTP/2).", "nothing"),
+    _option("--hint", _SCOPES, "What servers tell the browser to fetch by itself.", "nothing"),
+    _option(
+        "--hint-by",
+        "early-hints|link|subresource",
+        "By a response 103, by Link or by X-Subresource in the response.",
+        "early-hints",
     ),
     _option(
         "--notsent-lowat",

@@ -1,7 +1,8 @@
 """Waterfalls as text: when each object of a page was found, asked for and received."""
 
 import sys
-from typing import TypedDict
+from collections.abc import Mapping
+from typing import Any, TypedDict
 
 from loadstone import text
 
@@ -14,6 +15,7 @@ class Columns(TypedDict):
     bytes: list[int]
     connection: list[int | None]
     found_ms: list[float | None]
+    found_by: list[str]
     retried_ms: list[float | None]
     sent_ms: list[float | None]
     arrived_ms: list[float | None]
@@ -51,7 +53,7 @@ def render(columns: Columns, end_ms: float, width: int) -> str:
     lines = [table[0].ljust(side) + _axis(end_ms, chart)]
     marks = zip(
         columns["found_ms"],
-        columns["sent_ms"],
+        sent_or_promised(columns),
         columns["first_byte_ms"],
         columns["last_byte_ms"],
         strict=True,
@@ -62,6 +64,12 @@ def render(columns: Columns, end_ms: float, width: int) -> str:
         f"{bars[0]} found, waiting to be sent   {bars[1]} sent, waiting for an answer   {bars[2]} arriving"
     )
     return "\n".join(lines)
+
+
+def sent_or_promised(columns: Mapping[str, Any]) -> list[float | None]:
+    """Say when each object was on its way: of one that is pushed nothing is sent but the promise of it."""
+    marks = zip(columns["found_by"], columns["found_ms"], columns["sent_ms"], strict=True)
+    return [found if by == "push" else sent for by, found, sent in marks]
 
 
 def _bars() -> str:

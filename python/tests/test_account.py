@@ -46,7 +46,7 @@ def test_the_path_has_no_gaps_and_is_what_the_account_adds_up() -> None:
 def test_the_waterfall_says_when_requests_arrived_and_were_answered() -> None:
     waterfall = outcome("dsl").waterfall()
     assert list(waterfall)[3:] == [
-        "connection", "found_ms", "retried_ms", "sent_ms", "arrived_ms", "answered_ms",
+        "connection", "found_ms", "found_by", "retried_ms", "sent_ms", "arrived_ms", "answered_ms",
         "first_byte_ms", "last_byte_ms",
     ]  # fmt: skip
     marks = ("found_ms", "sent_ms", "arrived_ms", "answered_ms", "first_byte_ms", "last_byte_ms")

@@ -14,6 +14,7 @@ def columns(*rows: tuple[float | None, ...]) -> waterfall.Columns:
         "bytes": [1000] * len(rows),
         "connection": [None if row[1] is None else 0 for row in rows],
         "found_ms": list(marks[0]),
+        "found_by": ["page"] * len(marks[0]),
         "retried_ms": [None] * len(rows),
         "sent_ms": list(marks[1]),
         "arrived_ms": list(marks[1]),
@@ -32,6 +33,14 @@ def bars(*rows: tuple[float | None, ...], end_ms: float = 100.0, width: int = 10
 
 def share(bar: str, sign: str, width: int) -> float:
     return 100 * bar.count(sign) / width
+
+
+def test_a_push_is_on_its_way_when_it_was_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(waterfall, "_bars", lambda: ".-#")
+    marks = columns((20.0, None, 50.0, 100.0))
+    marks["found_by"] = ["push"]
+    _, bar, _ = waterfall.render(marks, 100.0, 200).split("\n")
+    assert "." not in bar.split("image")[1].split("100 ms")[1] and "---" in bar and "###" in bar
 
 
 def test_spans_are_to_scale(monkeypatch: pytest.MonkeyPatch) -> None:

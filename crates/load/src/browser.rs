@@ -522,3 +522,6 @@ impl Peer for Browser {
         (next < Time::NEVER).then_some(next)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -131,6 +131,7 @@ impl Outcome {
         columns.set_item("bytes", objects().map(|(_, fetch)| fetch.body.len).collect::<Vec<_>>())?;
         columns.set_item("connection", rows.iter().map(|row| row.connection).collect::<Vec<_>>())?;
         columns.set_item("found_ms", ms(|row| row.found))?;
+        columns.set_item("found_by", rows.iter().map(|row| row.found_by.name()).collect::<Vec<_>>())?;
         columns.set_item("retried_ms", ms(|row| row.retried))?;
         columns.set_item("sent_ms", ms(|row| row.sent))?;
         columns.set_item("arrived_ms", ms(|row| row.arrived))?;

@@ -50,7 +50,6 @@ pub struct Variant {
     /// How sessions of many streams behave (SPDY, HTTP/2).
     pub multiplexing: Multiplexing,
     /// What servers push and hint at.
-    #[serde(skip_serializing_if = "is_default")]
     pub foresight: Foresight,
     /// The servers' TCP.
     pub tcp: tcp::Config,
@@ -60,10 +59,6 @@ pub struct Variant {
     pub tcp_of: BTreeMap<String, tcp::Config>,
     /// The client's TCP.
     pub client_tcp: tcp::Config,
-}
-
-fn is_default<T: Default + PartialEq>(value: &T) -> bool {
-    *value == T::default()
 }
 
 macro_rules! bounded {

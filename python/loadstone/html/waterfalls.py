@@ -13,6 +13,7 @@ from markupsafe import Markup, escape
 from loadstone import account, text
 from loadstone._native import Outcome
 from loadstone.account import PARTS
+from loadstone.waterfall import sent_or_promised
 
 _NAME_ROOM = 34
 _KIND_ROOM = 12
@@ -102,6 +103,7 @@ class Waterfall:
         """Show the median run: of two that the median lies between, the faster."""
         run = next(iter(account.middle_runs(outcomes)), outcomes[0])
         columns: Mapping[str, Any] = run.waterfall()
+        columns = {**columns, "sent_ms": sent_or_promised(columns)}
         marks = {
             mark: [None if ms is None else _us(ms) for ms in columns[f"{mark}_ms"]]
             for mark in MARKS

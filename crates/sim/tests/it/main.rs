@@ -4,6 +4,7 @@ mod account;
 mod arithmetic;
 mod capture;
 mod determinism;
+mod foresight;
 mod laws;
 mod streams;
 mod worlds;
