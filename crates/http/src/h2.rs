@@ -16,7 +16,7 @@ use crate::streams::{
     Cause, Client, Decoded, Farewell, Frame, FrameHead, Framing, Head, Limits, Multiplexing, Offence,
 };
 use crate::streams::{Promise, Push, Reaction, Role, Server, Windows};
-use crate::{Chunk, PeerFault, Priority, RequestHead, ResponseHead, Wire};
+use crate::{Chunk, Kept, PeerFault, Priority, RequestHead, ResponseHead, Wire};
 use bytes::{BufMut, Bytes, BytesMut};
 use frames::{ACK, Control, END_HEADERS, END_STREAM, Kind, Lead, PADDED, frame};
 use frames::{SETTINGS_ENABLE_PUSH, SETTINGS_HEADER_TABLE_SIZE, SETTINGS_INITIAL_WINDOW_SIZE};
@@ -316,6 +316,14 @@ impl Framing for H2 {
 
     fn ping(&self, number: u32) -> Bytes {
         frame(Kind::Ping, 0, 0, &u64::from(number).to_be_bytes())
+    }
+
+    fn kept(&self) -> Kept {
+        Kept::default()
+    }
+
+    fn keep(&self, _: &Kept) -> Bytes {
+        Bytes::new()
     }
 
     fn farewell(&self) -> Farewell {

@@ -1,7 +1,7 @@
 //! The seam between programs and protocols: one connection's protocol as a machine.
 
 use crate::spdy;
-use crate::{Body, Chunk, Error, Multiplexing, Priority, RequestHead, ResponseHead, Wire};
+use crate::{Body, Chunk, Error, Kept, Multiplexing, Priority, RequestHead, ResponseHead, Wire};
 use loadstone_units::Time;
 use std::fmt;
 use std::str::FromStr;
@@ -171,6 +171,9 @@ pub trait ClientSession: Session {
     /// Whether it never takes another one: either end is leaving.
     fn is_closing(&self) -> bool;
 
+    /// What the server has asked to be kept for the next session, and what was kept before.
+    fn kept(&self) -> Kept;
+
     /// Adds a request; it goes out with the next [`Session::poll_transmit`]. HTTP/1.1 has no means
     /// to tell the server of a priority.
     ///
@@ -188,6 +191,12 @@ pub trait ServerSession: Session {
     /// # Panics
     /// If no request `id` has come, or if it has been answered.
     fn respond(&mut self, id: StreamId, head: Arc<ResponseHead>, body: Body);
+
+    /// Asks the client to keep these settings for its next session, if the protocol can (SPDY).
+    fn keep(&mut self, settings: &Kept);
+
+    /// What the client has kept of an earlier session.
+    fn returned(&self) -> Kept;
 
     /// Sends an interim response (a status of 100 to 199) ahead of the answer to `id`. SPDY has none, and
     /// none goes out once the answer has been given.
@@ -260,12 +269,18 @@ impl Sessions {
 
     /// A new client's end.
     pub fn client(&self, protocol: Protocol) -> Box<dyn ClientSession> {
+        self.client_that_kept(protocol, &Kept::default())
+    }
+
+    /// A new client's end of a connection to a server that, in an earlier session, asked for this to be
+    /// kept: the client returns it.
+    pub fn client_that_kept(&self, protocol: Protocol, kept: &Kept) -> Box<dyn ClientSession> {
         match protocol {
             Protocol::Http1 => Box::new(crate::h1::Client::persistent().knowing(&self.h1)),
             Protocol::Http1Pipelining => Box::new(crate::h1::Client::pipelining().knowing(&self.h1)),
-            Protocol::Spdy2 => Box::new(self.spdy.client(&spdy::TWO, &self.multiplexing)),
-            Protocol::Spdy3 => Box::new(self.spdy.client(&spdy::THREE, &self.multiplexing)),
-            Protocol::Spdy31 => Box::new(self.spdy.client(&spdy::THREE_ONE, &self.multiplexing)),
+            Protocol::Spdy2 => Box::new(self.spdy.client(&spdy::TWO, &self.multiplexing, kept)),
+            Protocol::Spdy3 => Box::new(self.spdy.client(&spdy::THREE, &self.multiplexing, kept)),
+            Protocol::Spdy31 => Box::new(self.spdy.client(&spdy::THREE_ONE, &self.multiplexing, kept)),
             Protocol::H2 => Box::new(self.h2.client(&self.multiplexing)),
         }
     }

@@ -21,7 +21,7 @@ use crate::streams::{
     Cause, Client, Farewell, Frame, FrameHead, Framing, Head, Limits, Multiplexing, Offence, Promise,
 };
 use crate::streams::{Reaction, Role, Server, Windows};
-use crate::{Chunk, PeerFault, Priority, RequestHead, ResponseHead, Wire};
+use crate::{Chunk, Kept, PeerFault, Priority, RequestHead, ResponseHead, Wire};
 use bytes::{BufMut, Bytes};
 use frames::{Control, Entry, FLAG_FIN, FLAG_UNIDIRECTIONAL, Kind, Lead, control};
 use std::sync::Arc;
@@ -70,8 +70,9 @@ impl Memories {
         Memories { two: Compression::new(TWO.blocks), three: Compression::new(THREE.blocks) }
     }
 
-    pub(crate) fn client(&self, version: &'static Version, config: &Multiplexing) -> Client<Spdy> {
-        Client::new(Spdy::new(Role::Client, version, self), config)
+    pub(crate) fn client(&self, version: &'static Version, config: &Multiplexing, kept: &Kept) -> Client<Spdy> {
+        let framing = Spdy { kept: kept.clone(), ..Spdy::new(Role::Client, version, self) };
+        Client::new(framing, config)
     }
 
     pub(crate) fn server(&self, version: &'static Version, config: &Multiplexing) -> Server<Spdy> {
@@ -86,13 +87,15 @@ pub(crate) struct Spdy {
     version: &'static Version,
     deflater: Remembering<Deflater>,
     inflater: Remembering<Inflater>,
+    kept: Kept,
 }
 
 impl Spdy {
     fn new(role: Role, version: &'static Version, memories: &Memories) -> Spdy {
         let compression = if version.number == 2 { &memories.two } else { &memories.three };
         let deflater = Remembering::new(&compression.deflated);
-        Spdy { role, version, deflater, inflater: Remembering::new(&compression.inflated) }
+        let inflater = Remembering::new(&compression.inflated);
+        Spdy { role, version, deflater, inflater, kept: Kept::default() }
     }
 
     fn compressed(&mut self, head: &Head) -> Bytes {
@@ -100,8 +103,16 @@ impl Spdy {
     }
 
     /// The limits that SETTINGS bring; of several entries of one name the first counts.
-    fn limits(&self, entries: &[Entry]) -> Frame {
-        let first = |id| entries.iter().find(|entry| entry.id == id).map(|entry| entry.value);
+    fn limits(&mut self, flags: u8, entries: &[Entry]) -> Frame {
+        // Draft 3, section 2.6.4: a server asks, a client returns. What comes back says nothing of its own.
+        let (asked, is_client) = (frames::PERSIST_VALUE, self.role == Role::Client);
+        if is_client && flags & frames::CLEAR_SETTINGS != 0 {
+            self.kept.clear();
+        }
+        let flag = if is_client { asked } else { frames::PERSISTED };
+        entries.iter().filter(|entry| entry.flags & flag != 0).for_each(|entry| self.kept.keep(entry.id, entry.value));
+        let said = || entries.iter().filter(|entry| entry.flags & frames::PERSISTED == 0);
+        let first = |id| said().find(|entry| entry.id == id).map(|entry| entry.value);
         Frame::Limits {
             stream_window: self.version.windows.stream.and(first(frames::SETTINGS_INITIAL_WINDOW_SIZE)),
             streams: first(frames::SETTINGS_MAX_CONCURRENT_STREAMS),
@@ -147,7 +158,14 @@ impl Framing for Spdy {
         // SPDY/2 has no windows, but a kept implementation (node's) gives streams of SPDY/2 one of 65,536
         // bytes, and never opens it but for this.
         let window = self.version.windows.stream.map_or(frames::STREAM_BITS, |_| limits.stream_window);
-        let mut out = frames::settings(self.version, &[streams, (frames::SETTINGS_INITIAL_WINDOW_SIZE, window)]);
+        // What would be taken for this end's own is not returned.
+        let own = [streams.0, frames::SETTINGS_INITIAL_WINDOW_SIZE];
+        let returned = self.kept.iter().filter(|(id, _)| !own.contains(id));
+        let entry = |flags| move |(id, value)| Entry { id, flags, value };
+        let mut entries: Vec<Entry> = returned.map(entry(frames::PERSISTED)).collect();
+        entries.extend([streams, (frames::SETTINGS_INITIAL_WINDOW_SIZE, window)].map(entry(0)));
+        entries.sort_by_key(|entry| entry.id);
+        let mut out = frames::settings(self.version, &entries);
         if let Some(window) = self.version.windows.session.filter(|window| limits.session_window > *window) {
             out.put(self.window_update(0, limits.session_window - window));
         }
@@ -186,7 +204,7 @@ impl Framing for Spdy {
                 };
                 Frame::Reset { stream, cause }
             }
-            Control::Settings { entries } => self.limits(&entries),
+            Control::Settings { entries } => self.limits(flags, &entries),
             Control::GoAway { last_good, .. } => Frame::GoAway { last: last_good },
             Control::WindowUpdate { stream, delta } => match if stream == 0 { windows.session } else { windows.stream }
             {
@@ -273,6 +291,15 @@ impl Framing for Spdy {
 
     fn ping(&self, number: u32) -> Bytes {
         self.ping_frame(number.wrapping_mul(2).wrapping_add(u32::from(self.role == Role::Client)))
+    }
+
+    fn kept(&self) -> Kept {
+        self.kept.clone()
+    }
+
+    fn keep(&self, settings: &Kept) -> Bytes {
+        let entry = |(id, value)| Entry { id, flags: frames::PERSIST_VALUE, value };
+        frames::settings(self.version, &settings.iter().map(entry).collect::<Vec<_>>()).freeze()
     }
 
     fn farewell(&self) -> Farewell {

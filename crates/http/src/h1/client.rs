@@ -4,7 +4,9 @@ use super::head::{After, Length, parse_response};
 use super::known::Known;
 use super::outbox::Outbox;
 use super::reader::{Messages, Reader};
-use crate::{Body, Chunk, ClientSession, Error, Event, PeerFault, Priority, RequestHead, Session, StreamId, Wire};
+use crate::{
+    Body, Chunk, ClientSession, Error, Event, Kept, PeerFault, Priority, RequestHead, Session, StreamId, Wire,
+};
 use bytes::Bytes;
 use loadstone_units::Time;
 use std::collections::VecDeque;
@@ -123,6 +125,10 @@ impl ClientSession for Client {
             (true, true) => usize::MAX,
             (true, false) => usize::from(self.waiting.is_empty()),
         }
+    }
+
+    fn kept(&self) -> Kept {
+        Kept::default()
     }
 
     fn is_closing(&self) -> bool {

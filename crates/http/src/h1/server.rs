@@ -4,7 +4,7 @@ use super::head::{After, Length, parse_request};
 use super::known::Known;
 use super::outbox::Outbox;
 use super::reader::{Messages, Reader};
-use crate::{Body, Chunk, Error, Event, PeerFault, Priority, RequestHead, ResponseHead, ServerSession, Session};
+use crate::{Body, Chunk, Error, Event, Kept, PeerFault, Priority, RequestHead, ResponseHead, ServerSession, Session};
 use crate::{StreamId, Wire};
 use bytes::{BufMut, Bytes, BytesMut};
 use loadstone_units::Time;
@@ -141,6 +141,12 @@ impl ServerSession for Server {
             assert!(waiting.answer.is_none(), "a second response to one request");
             waiting.answer = Some((head, body));
         }
+    }
+
+    fn keep(&mut self, _: &Kept) {}
+
+    fn returned(&self) -> Kept {
+        Kept::default()
     }
 
     fn inform(&mut self, id: StreamId, head: Arc<ResponseHead>) {

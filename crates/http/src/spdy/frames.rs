@@ -10,6 +10,13 @@ pub(super) const STREAM_BITS: u32 = 0x7fff_ffff;
 pub(super) const FLAG_FIN: u8 = 1;
 pub(super) const FLAG_UNIDIRECTIONAL: u8 = 2;
 
+/// SETTINGS: forget what was kept.
+pub(super) const CLEAR_SETTINGS: u8 = 1;
+/// An entry: to be kept for the next session.
+pub(super) const PERSIST_VALUE: u8 = 1;
+/// An entry: kept from an earlier one.
+pub(super) const PERSISTED: u8 = 2;
+
 pub(super) const SETTINGS_MAX_CONCURRENT_STREAMS: u32 = 4;
 pub(super) const SETTINGS_INITIAL_WINDOW_SIZE: u32 = 7;
 
@@ -200,14 +207,20 @@ pub(super) fn control(version: &Version, kind: Kind, flags: u8, len: usize) -> B
     frame
 }
 
-/// SETTINGS with these ids and values, none of them to be kept.
-pub(super) fn settings(version: &Version, entries: &[(u32, u32)]) -> BytesMut {
+/// SETTINGS with these entries, ascending.
+pub(super) fn settings(version: &Version, entries: &[Entry]) -> BytesMut {
     let mut frame = control(version, Kind::Settings, 0, 4 + 8 * entries.len());
     frame.put_u32(entries.len() as u32);
-    for (id, value) in entries {
+    for Entry { id, flags, value } in entries {
         match version.number {
-            2 => frame.put_u32_le(*id),
-            _ => frame.put_u32(*id),
+            2 => {
+                frame.put_uint_le((*id).into(), 3);
+                frame.put_u8(*flags);
+            }
+            _ => {
+                frame.put_u8(*flags);
+                frame.put_uint((*id).into(), 3);
+            }
         }
         frame.put_u32(*value);
     }

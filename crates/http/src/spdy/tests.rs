@@ -1,7 +1,7 @@
 //! The bytes of each version, written out by hand or by another implementation (zlib itself, called from
 //! Python with its full window of 2^15 bytes).
 
-use crate::{Body, Chunk, Event, Fields, Multiplexing, Priority, Protocol, RequestHead, ResponseHead};
+use crate::{Body, Chunk, Event, Fields, Kept, Multiplexing, Priority, Protocol, RequestHead, ResponseHead};
 use crate::{Session, Sessions, StreamId, Wire};
 use bytes::{Buf, Bytes};
 use loadstone_units::Time;
@@ -204,4 +204,32 @@ fn fields_that_spdy2_would_take_for_parts_of_the_line_stay_away() {
     assert_eq!(client.poll_event(), Some(Event::Sent { id }));
     let Some(Event::Response { head, .. }) = client.poll_event() else { panic!("a response") };
     assert_eq!((head.status, &head.fields), (200, &Fields::from_pairs([("x", "y")])));
+}
+
+#[test]
+fn what_a_server_asks_to_be_kept_is_returned_in_the_next_session_draft3_2_6_4() {
+    let sessions = Sessions::new(Multiplexing::default());
+    let carry = |from: &mut dyn Session, to: &mut dyn Session| {
+        let mut wire = Wire::default();
+        from.poll_transmit(Time::ZERO, usize::MAX, &mut wire);
+        to.handle_input(Time::ZERO, &wire.take_all()).unwrap();
+    };
+    for protocol in [Protocol::Spdy2, Protocol::Spdy3, Protocol::Spdy31] {
+        let (mut client, mut server) = (sessions.client(protocol), sessions.server(protocol));
+        // The congestion window is the client's to return; a limit of streams would be taken for its own.
+        let asked = Kept::from_pairs([(4, 7), (5, 37)]);
+        server.keep(&asked);
+        carry(server.as_mut(), client.as_mut());
+        assert_eq!((client.kept(), client.capacity()), (asked.clone(), 7), "{protocol}");
+        let mut next = sessions.client_that_kept(protocol, &client.kept());
+        let mut server = sessions.server(protocol);
+        carry(next.as_mut(), server.as_mut());
+        assert_eq!(server.returned(), Kept::from_pairs([(5, 37)]), "{protocol}");
+        assert_eq!(next.kept(), asked, "what the new session says nothing of is kept on");
+        // A server may have all of it forgotten: SETTINGS with the flag CLEAR_SETTINGS.
+        let version = if protocol == Protocol::Spdy2 { 2 } else { 3 };
+        let clear = vec![0x80, version, 0, 4, 1, 0, 0, 4, 0, 0, 0, 0];
+        next.handle_input(Time::ZERO, &[Chunk::Bytes(clear.into())]).unwrap();
+        assert_eq!(next.kept(), Kept::default(), "{protocol}");
+    }
 }

@@ -1,7 +1,7 @@
 //! The end that asks.
 
 use super::{Framing, Multiplexing, Role, Streams};
-use crate::{Body, Chunk, ClientSession, Error, Event, Priority, RequestHead, Session, StreamId, Wire};
+use crate::{Body, Chunk, ClientSession, Error, Event, Kept, Priority, RequestHead, Session, StreamId, Wire};
 use loadstone_units::Time;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -130,6 +130,10 @@ impl<F: Framing> ClientSession for Client<F> {
         }
         let taken = self.streams.open.len() - self.streams.pushes + self.waiting.len();
         self.streams.peer_limit.saturating_sub(taken)
+    }
+
+    fn kept(&self) -> Kept {
+        self.streams.framing.kept()
     }
 
     fn is_closing(&self) -> bool {

@@ -3,7 +3,7 @@
 use super::config::Push;
 use super::heads::Decoded;
 use super::offence::{Offence, Reaction};
-use crate::{PeerFault, Priority, RequestHead, ResponseHead, Wire};
+use crate::{Kept, PeerFault, Priority, RequestHead, ResponseHead, Wire};
 use bytes::Bytes;
 use std::fmt;
 use std::sync::Arc;
@@ -61,6 +61,13 @@ pub(crate) trait Framing: fmt::Debug {
 
     /// This end's PING of this number.
     fn ping(&self, number: u32) -> Bytes;
+
+    /// What was kept of an earlier session: at a client what the server asked to be kept, at a server what
+    /// the client returned.
+    fn kept(&self) -> Kept;
+
+    /// The frame that asks a client to keep these settings, where the protocol has it.
+    fn keep(&self, settings: &Kept) -> Bytes;
 
     /// When a server that leaves says so.
     fn farewell(&self) -> Farewell;

@@ -2,7 +2,9 @@
 
 use super::push::stream_of;
 use super::{Answer, Framing, Multiplexing, Role, Streams};
-use crate::{Body, Chunk, Error, Event, Priority, RequestHead, ResponseHead, ServerSession, Session, StreamId, Wire};
+use crate::{
+    Body, Chunk, Error, Event, Kept, Priority, RequestHead, ResponseHead, ServerSession, Session, StreamId, Wire,
+};
 use loadstone_units::Time;
 use std::sync::Arc;
 
@@ -76,6 +78,15 @@ impl<F: Framing> ServerSession for Server<F> {
         assert!(state.answer == Answer::Awaited, "a second response to one request");
         state.answer = Answer::Given;
         self.streams.lanes.send(stream, Some(head), body);
+    }
+
+    fn keep(&mut self, settings: &Kept) {
+        let frame = self.streams.framing.keep(settings);
+        self.streams.answers.push(Chunk::Bytes(frame));
+    }
+
+    fn returned(&self) -> Kept {
+        self.streams.framing.kept()
     }
 
     fn inform(&mut self, id: StreamId, head: Arc<ResponseHead>) {
