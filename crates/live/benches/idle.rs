@@ -5,9 +5,9 @@
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use loadstone_http::{Multiplexing, Protocol, Sessions};
-use loadstone_live::{Clock, NOTSENT_LOWAT, Site, Stopper, listen, serve};
+use loadstone_live::{Clock, Limits, NOTSENT_LOWAT, Records, Site, Stopper, listen, serve};
 use loadstone_load::page::{HostId, PageFile};
-use loadstone_load::{Catalogue, Origin};
+use loadstone_load::{Catalogue, Foresight, Origin};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
@@ -21,7 +21,7 @@ const MOST: usize = 9_500;
 fn origin() -> Origin {
     let page = br#"{"objects": [{"url": "http://a.test/", "bytes": 1}]}"#;
     let page = Arc::new(PageFile::from_json(page).expect("a page file").build().expect("a page"));
-    Origin::new(Arc::new(Catalogue::all(&page).remove(0)), Arc::new(Sessions::new(Multiplexing::default())))
+    Origin::new(Arc::new(Catalogue::all(&page, Foresight::default()).remove(0)), Arc::new(Sessions::new(Multiplexing::default())))
 }
 
 fn ask(stream: &mut TcpStream) {
@@ -52,7 +52,8 @@ fn idle(criterion: &mut Criterion) {
         thread::scope(|scope| {
             scope.spawn(|| {
                 let (protocol, notsent_lowat) = (Protocol::Http1, NOTSENT_LOWAT);
-                let site = Site { host: HostId(0), listener, tls: None, protocol, notsent_lowat };
+                let (limits, records) = (Limits::default(), Records::Forgotten);
+                let site = Site { host: HostId(0), listener, tls: None, protocol, notsent_lowat, limits, records };
                 serve(&clock, origin(), site, &stop).expect("a server")
             });
             let _idle: Vec<TcpStream> = (0..count).map(|_| connect(address)).collect();

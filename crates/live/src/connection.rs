@@ -5,7 +5,7 @@
 
 use crate::channel::Channel;
 use crate::socket::Socket;
-use crate::{Clock, Connected, Failure};
+use crate::{Clock, Connected, Failure, Limits};
 use bytes::Bytes;
 use loadstone_http::{Protocol, Wire};
 use loadstone_load::{Closed, ConnId, Peer};
@@ -29,6 +29,12 @@ pub(crate) struct Connection {
     ended: Option<Closed>,
     /// The program has been told that the connection has ended.
     told: bool,
+    /// How many bytes the socket has taken.
+    taken: u64,
+    /// Since when it has taken nothing of what waits for it; none if nothing waits.
+    waiting: Option<Time>,
+    /// When the program closed it.
+    closed: Option<Time>,
     /// Storage that is used again and again.
     wire: Wire,
     record: Connected,
@@ -95,6 +101,9 @@ impl Connection {
             drained: false,
             ended: None,
             told: false,
+            taken: 0,
+            waiting: None,
+            closed: None,
             wire: Wire::default(),
             record,
         };
@@ -107,7 +116,17 @@ impl Connection {
 
     /// Whether something may still happen on it.
     pub(crate) fn is_alive(&self) -> bool {
-        self.socket.is_some() || !self.told
+        self.socket.is_some() || self.has_news()
+    }
+
+    /// Whether it has ended and the program does not know.
+    fn has_news(&self) -> bool {
+        self.ended.is_some() && !self.told
+    }
+
+    /// What is known of it so far.
+    pub(crate) fn record(&self) -> &Connected {
+        &self.record
     }
 
     /// Goes on with what the socket has to say.
@@ -118,8 +137,8 @@ impl Connection {
             Err(failure) => self.fail(failure),
             Ok(()) => self.release(),
         }
-        if self.ended.is_some() && !std::mem::replace(&mut self.told, true) {
-            heard.ended = self.ended;
+        if self.has_news() {
+            (heard.ended, self.told) = (self.ended, true);
         }
         heard
     }
@@ -181,12 +200,12 @@ impl Connection {
     }
 
     /// The program sends no more than what has been polled.
-    pub(crate) fn close(&mut self) {
+    pub(crate) fn close(&mut self, now: Time) {
         if self.stage == Stage::Connecting {
             self.socket = None;
         }
         if self.sending == Sending::On {
-            self.sending = Sending::Ending;
+            (self.sending, self.closed) = (Sending::Ending, Some(now));
             self.channel.close();
         }
     }
@@ -194,9 +213,16 @@ impl Connection {
     /// Asks the program for bytes, if it has any and there is room, and gives the socket what it
     /// takes. Once: that it takes more at once is heard by looking anew, at a later time.
     pub(crate) fn speak(&mut self, now: Time, conn: ConnId, program: &mut dyn Peer) {
+        let before = self.taken;
         match self.fill(now, conn, program).and_then(|()| self.flush()) {
             Err(error) if error.kind() != ErrorKind::WouldBlock => self.fail(Failure::Broken(error.kind())),
             _ => self.release(),
+        }
+        if !self.waits_for_room() {
+            self.waiting = None;
+            self.channel.rest();
+        } else if self.waiting.is_none() || self.taken > before {
+            self.waiting = Some(now);
         }
     }
 
@@ -227,6 +253,7 @@ impl Connection {
         while !self.channel.pending().is_empty() {
             let count = socket.write(self.channel.pending())?;
             self.channel.advance(count);
+            self.taken += count as u64;
         }
         if self.sending == Sending::Ending {
             self.sending = Sending::Over;
@@ -237,6 +264,40 @@ impl Connection {
 
     fn wants_room(&self) -> bool {
         self.eager && self.stage == Stage::Open && self.sending == Sending::On
+    }
+
+    /// Whether there is something for the socket to take, now or when there is room.
+    fn waits_for_room(&self) -> bool {
+        self.wants_room() || !self.channel.pending().is_empty()
+    }
+
+    /// Until when to wait for the other end, and what it has failed to do by then.
+    fn patience(&self, limits: &Limits) -> Option<(Time, Failure)> {
+        self.socket.as_ref()?;
+        if self.stage != Stage::Open {
+            return Some((self.record.opened + limits.handshake, Failure::Unshaken));
+        }
+        match self.closed {
+            Some(closed) => Some((closed + limits.closing, Failure::Unclosed)),
+            None => self.waiting.map(|since| (since + limits.stall, Failure::Stalled)),
+        }
+    }
+
+    /// Until when to wait for the other end; never if it owes nothing.
+    pub(crate) fn deadline(&self, limits: &Limits) -> Time {
+        self.patience(limits).map_or(Time::NEVER, |(at, _)| at)
+    }
+
+    /// Gives it up if the time is up at `now`; whether it was.
+    pub(crate) fn expire(&mut self, now: Time, limits: &Limits) -> bool {
+        let Some((_, failure)) = self.patience(limits).filter(|(at, _)| *at <= now) else { return false };
+        if let Some(socket) = self.socket.as_ref().filter(|_| self.sending != Sending::Over) {
+            socket.abort();
+        }
+        // Also where the program has been told of an end before.
+        self.record.failure.get_or_insert_with(|| failure.clone());
+        self.fail(failure);
+        true
     }
 
     /// The transport has failed.
@@ -265,7 +326,7 @@ impl Connection {
 
     /// Whether there is something to go on with; if not, the task is woken when there is.
     pub(crate) fn poll_ready(&self, cx: &mut Context<'_>) -> Poll<()> {
-        if self.ended.is_some() && !self.told {
+        if self.has_news() {
             return Poll::Ready(());
         }
         let Some(socket) = &self.socket else { return Poll::Pending };
@@ -274,15 +335,16 @@ impl Connection {
         if !connecting && !self.drained {
             reads = socket.poll_readable(cx);
         }
-        if connecting || self.wants_room() || !self.channel.pending().is_empty() {
+        if connecting || self.waits_for_room() {
             writes = socket.poll_writable(cx);
         }
         if reads.is_ready() { reads } else { writes }
     }
 
-    /// What is known of it at the end.
-    pub(crate) fn into_record(mut self) -> Connected {
+    /// What is known of it at the end, which is now.
+    pub(crate) fn into_record(mut self, now: Time) -> Connected {
         self.drop_socket();
+        self.record.over = Some(now);
         self.record
     }
 }
