@@ -373,6 +373,133 @@ pub(crate) fn alpn_name(protocol: Protocol) -> &'static [u8] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::host::block_on;
+    use crate::{Authority, Chain, NOTSENT_LOWAT};
+    use loadstone_http::{BodyId, Chunk};
+    use loadstone_load::Action;
+    use loadstone_load::page::HostId;
+    use loadstone_net::tls::Tls;
+    use rustls::ServerConnection;
+    use std::future::poll_fn;
+    use std::net::{TcpListener, TcpStream};
+    use std::time::Duration;
+
+    /// Different ones, so that it shows which one rules.
+    const LIMITS: Limits = Limits {
+        handshake: Duration::from_secs(3),
+        stall: Duration::from_secs(5),
+        closing: Duration::from_secs(7),
+        connections: 1,
+    };
+
+    /// Has no end of things to send.
+    struct Endless;
+
+    impl Peer for Endless {
+        fn handle_open(&mut self, _: Time, _: ConnId, _: Protocol) {}
+
+        fn handle_input(&mut self, _: Time, _: ConnId, _: &[Chunk]) {}
+
+        fn handle_close(&mut self, _: Time, _: ConnId, _: Closed) {}
+
+        fn handle_timeout(&mut self, _: Time) {}
+
+        fn poll_action(&mut self) -> Option<Action> {
+            None
+        }
+
+        fn poll_transmit(&mut self, _: Time, _: ConnId, room: usize, out: &mut Wire) {
+            out.push(Chunk::Run { body: BodyId(0), offset: 0, len: room as u64 });
+        }
+
+        fn poll_timeout(&self) -> Option<Time> {
+            None
+        }
+    }
+
+    /// Tests a connection that was accepted at [`at`] 1 s, and its other end.
+    fn with_accepted(tls: Tls, test: impl AsyncFnOnce(&mut Connection, TcpStream)) {
+        let config = Authority::new(Chain::Usual).server("a.test", tls, Protocol::H2).unwrap();
+        let channel = Channel::new(config.map(|config| ServerConnection::new(config).unwrap().into()));
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let far = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (near, peer) = listener.accept().unwrap();
+        near.set_nonblocking(true).unwrap();
+        let run = async {
+            let socket = Socket::new(tokio::net::TcpStream::from_std(near).unwrap(), NOTSENT_LOWAT);
+            let record = Connected::new(ConnId(0), HostId(0), peer, Some(peer.port()), at(1));
+            test(&mut Connection::accepted(socket, channel, Protocol::Http1, record), far).await;
+            Ok(())
+        };
+        block_on(run).unwrap();
+    }
+
+    fn at(seconds: u64) -> Time {
+        Time::ZERO + Duration::from_secs(seconds)
+    }
+
+    /// It is given up at `deadline` and no moment sooner, and that is why.
+    fn is_given_up(connection: &mut Connection, deadline: Time, why: &Failure) {
+        assert_eq!(connection.deadline(&LIMITS), deadline);
+        assert!(!connection.expire(Time::from_nanos(deadline.as_nanos() - 1), &LIMITS) && connection.socket.is_some());
+        assert!(connection.expire(deadline, &LIMITS) && connection.socket.is_none());
+        assert_eq!((connection.deadline(&LIMITS), connection.record.failure.as_ref()), (Time::NEVER, Some(why)));
+    }
+
+    #[test]
+    fn a_handshake_is_waited_for_from_the_beginning() {
+        with_accepted(Tls::V1_3, async |connection, _far| {
+            connection.hear(&Clock::start(), &mut [0; 100]);
+            is_given_up(connection, at(1 + 3), &Failure::Unshaken);
+            // The program is told, once.
+            let heard = [(); 2].map(|()| connection.hear(&Clock::start(), &mut [0; 100]).ended);
+            assert_eq!((heard, connection.is_alive()), ([Some(Closed::Failed), None], false));
+        });
+    }
+
+    #[test]
+    fn who_owes_nothing_is_waited_for_for_ever() {
+        with_accepted(Tls::None, async |connection, _far| {
+            connection.hear(&Clock::start(), &mut [0; 100]);
+            assert_eq!(connection.deadline(&LIMITS), Time::NEVER);
+            assert!(!connection.expire(Time::NEVER, &LIMITS));
+        });
+    }
+
+    #[test]
+    fn who_takes_nothing_is_waited_for_since_it_last_took_something() {
+        with_accepted(Tls::None, async |connection, _far| {
+            connection.hear(&Clock::start(), &mut [0; 100]);
+            connection.rouse();
+            // Each second it is let send, until there is no room: the second before took something.
+            let (mut second, mut taken) = (1, 0);
+            poll_fn(|cx| connection.socket.as_ref().unwrap().poll_writable(cx)).await;
+            loop {
+                second += 1;
+                connection.speak(at(second), ConnId(0), &mut Endless);
+                if connection.taken == taken {
+                    break;
+                }
+                taken = connection.taken;
+                assert_eq!(connection.deadline(&LIMITS), at(second + 5));
+            }
+            assert!(taken > 0);
+            is_given_up(connection, at(second - 1 + 5), &Failure::Stalled);
+        });
+    }
+
+    #[test]
+    fn who_does_not_close_is_waited_for_since_the_program_did_whatever_it_still_takes() {
+        with_accepted(Tls::None, async |connection, mut far| {
+            connection.hear(&Clock::start(), &mut [0; 100]);
+            connection.close(at(20));
+            connection.speak(at(21), ConnId(0), &mut Endless);
+            assert_eq!(connection.sending, Sending::Over);
+            is_given_up(connection, at(20 + 7), &Failure::Unclosed);
+            // All was sent, so it is an orderly end.
+            assert_eq!(io::Read::read(&mut far, &mut [0]).unwrap(), 0);
+        });
+    }
 
     #[test]
     fn what_tls_agreed_on_is_spoken_else_what_was_meant() {

@@ -170,3 +170,51 @@ impl Crowd {
         Dispersed { records, lost, most: self.most, left }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::channel::Channel;
+    use loadstone_http::Protocol;
+    use loadstone_load::page::HostId;
+    use std::io::{self, ErrorKind};
+
+    /// One that could not even begin.
+    fn stillborn(conn: ConnId) -> Connection {
+        let record = Connected::new(conn, HostId(0), ([127, 0, 0, 1], 9).into(), None, Time::ZERO);
+        let refused = Err(io::Error::from(ErrorKind::ConnectionRefused));
+        Connection::opening(refused, Channel::new(None), Protocol::Http1, record)
+    }
+
+    #[test]
+    fn who_has_gone_is_known_by_its_record_alone_and_its_name_is_not_used_again() {
+        let (clock, mut crowd) = (Clock::start(), Crowd::new(Limits::UNLIMITED, Records::Kept));
+        for name in 0..3 {
+            assert_eq!(crowd.next().unwrap(), ConnId(name));
+            crowd.add(ConnId(name), stillborn(ConnId(name)));
+        }
+        // Each has something to say, and rings for it.
+        assert_eq!((crowd.settle(&clock), crowd.is_calling()), (0, true));
+        let rung: Vec<ConnId> = crowd.rung(Waker::noop()).into_iter().collect();
+        assert_eq!(rung, [0, 1, 2].map(ConnId));
+        for conn in [ConnId(2), ConnId(0)] {
+            assert!(crowd.touch(conn).unwrap().hear(&clock, &mut []).ended.is_some());
+        }
+        assert_eq!((crowd.settle(&clock), crowd.is_calling()), (2, false));
+        assert!(crowd.touch(ConnId(0)).is_none() && crowd.touch(ConnId(1)).is_some());
+        assert_eq!(crowd.next().unwrap(), ConnId(3));
+        let Dispersed { records, lost, most, left } = crowd.disperse(&clock);
+        let names: Vec<u32> = records.iter().map(|record| record.conn.0).collect();
+        assert_eq!((names, lost, most, left), (vec![0, 1, 2], 0, 3, 1));
+        assert!(records.iter().all(|record| record.over.is_some()));
+    }
+
+    #[test]
+    fn when_all_names_are_used_it_says_so() {
+        let mut crowd = Crowd::new(Limits::UNLIMITED, Records::Forgotten);
+        crowd.begun = u64::from(u32::MAX);
+        assert_eq!(crowd.next().unwrap(), ConnId(u32::MAX));
+        crowd.add(ConnId(u32::MAX), stillborn(ConnId(u32::MAX)));
+        assert!(matches!(crowd.next(), Err(Error::Names)));
+    }
+}
