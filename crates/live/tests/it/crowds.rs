@@ -1,9 +1,9 @@
 //! Many connections at once, and clients that keep a server waiting: it waits for each as long as its
 //! limits say, and serves the others meanwhile.
 
-use crate::{Setting, object, page};
+use crate::{Setting, object, page, port};
 use loadstone_http::Protocol;
-use loadstone_live::{Clock, Connected, Failure, Limits, Records, Served, Tls};
+use loadstone_live::{Clock, Connected, Failure, Limits, Records, Served, Stopper, Tls};
 use loadstone_units::Seed;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use rustls::{ClientConnection, StreamOwned};
@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::mpsc::{Receiver, sync_channel};
+use std::thread;
 use std::time::Duration;
 
 const SMALL: u64 = 1_000;
@@ -79,6 +80,12 @@ fn span(record: &Connected) -> Duration {
     Duration::from_nanos(record.over.unwrap().nanos_since(record.opened))
 }
 
+/// Lets this process have as many files as the system grants it: both ends of connections are some.
+fn allow_files() {
+    let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).unwrap();
+    setrlimit(Resource::RLIMIT_NOFILE, hard.min(20_000).max(soft), hard).unwrap();
+}
+
 /// What a stranger does.
 enum Stranger {
     /// Asks for something small and reads it.
@@ -116,9 +123,7 @@ fn visit(setting: &Setting, address: SocketAddr, stranger: &Stranger) -> (u16, B
 #[test]
 fn two_thousand_strangers_come_and_nothing_of_them_stays() {
     const STRANGERS: usize = 2_000;
-    // Both ends of each are files of this process.
-    let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).unwrap();
-    setrlimit(Resource::RLIMIT_NOFILE, hard.min(20_000).max(soft), hard).unwrap();
+    allow_files();
     let limits = Limits { handshake: 5 * A_WHILE, stall: A_WHILE, ..Limits::default() };
     let (setting, records) = server(Tls::V1_3, limits);
     let mut whim = Seed(7).stream("strangers");
@@ -242,6 +247,25 @@ fn who_finds_no_room_is_let_in_when_somebody_leaves() {
         read(&mut third, SMALL);
     });
     assert_eq!(served[0].most, 2);
+}
+
+#[test]
+fn a_queue_before_the_door_is_let_in_to_the_last() {
+    // More than are let in at a time, and less than the queue holds.
+    const QUEUE: usize = 600;
+    allow_files();
+    let (setting, _records) = server(Tls::None, Limits::default());
+    let (listener, address) = port();
+    let mut clients: Vec<TcpStream> = (0..QUEUE).map(|_| connect(address)).collect();
+    clients.iter_mut().for_each(|client| ask(client, "small"));
+    let (stopper, stop) = Stopper::new();
+    let served = thread::scope(|scope| {
+        let server = scope.spawn(|| setting.serve(&Clock::start(), 0, listener, &stop));
+        clients.iter_mut().for_each(|client| read(client, SMALL));
+        stopper.stop();
+        server.join().unwrap()
+    });
+    assert_eq!((served.most, served.left), (QUEUE, QUEUE));
 }
 
 #[test]
