@@ -67,32 +67,19 @@ impl Door {
 /// Whether `error` concerns only the connection that was to be accepted, which is gone (accept(2), of
 /// Linux: what has befallen it is told here). Nobody else needs to know.
 fn is_the_visitors(error: &io::Error) -> bool {
-    use Errno::{
-        ECONNABORTED, EHOSTDOWN, EHOSTUNREACH, EINTR, ENETDOWN, ENETUNREACH, ENONET, ENOPROTOOPT, EOPNOTSUPP, EPERM,
-        EPROTO,
-    };
-    let told = error.raw_os_error().map(Errno::from_raw);
-    let of_the_visitor = [
-        ECONNABORTED,
-        EHOSTDOWN,
-        EHOSTUNREACH,
-        EINTR,
-        ENETDOWN,
-        ENETUNREACH,
-        ENONET,
-        ENOPROTOOPT,
-        EOPNOTSUPP,
-        EPERM,
-        EPROTO,
-    ];
-    told.is_some_and(|errno| of_the_visitor.contains(&errno))
+    use Errno::{ECONNABORTED, EHOSTDOWN, EHOSTUNREACH, EINTR, ENETDOWN, ENETUNREACH, ENONET, ENOPROTOOPT, EOPNOTSUPP};
+    matches!(errno(error), Some(ECONNABORTED | EINTR | Errno::EPERM | Errno::EPROTO | ENOPROTOOPT | EOPNOTSUPP))
+        || matches!(errno(error), Some(EHOSTDOWN | EHOSTUNREACH | ENETDOWN | ENETUNREACH | ENONET))
 }
 
 /// Whether `error` says that there is no file or no memory for one more connection: there is when
 /// another has ended.
 pub(crate) fn is_want_of_room(error: &io::Error) -> bool {
-    let told = error.raw_os_error().map(Errno::from_raw);
-    told.is_some_and(|errno| [Errno::EMFILE, Errno::ENFILE, Errno::ENOBUFS, Errno::ENOMEM].contains(&errno))
+    matches!(errno(error), Some(Errno::EMFILE | Errno::ENFILE | Errno::ENOBUFS | Errno::ENOMEM))
+}
+
+fn errno(error: &io::Error) -> Option<Errno> {
+    error.raw_os_error().map(Errno::from_raw)
 }
 
 #[cfg(test)]
