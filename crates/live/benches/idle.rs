@@ -21,7 +21,10 @@ const MOST: usize = 9_500;
 fn origin() -> Origin {
     let page = br#"{"objects": [{"url": "http://a.test/", "bytes": 1}]}"#;
     let page = Arc::new(PageFile::from_json(page).expect("a page file").build().expect("a page"));
-    Origin::new(Arc::new(Catalogue::all(&page, Foresight::default()).remove(0)), Arc::new(Sessions::new(Multiplexing::default())))
+    Origin::new(
+        Arc::new(Catalogue::all(&page, Foresight::default()).remove(0)),
+        Arc::new(Sessions::new(Multiplexing::default())),
+    )
 }
 
 fn ask(stream: &mut TcpStream) {

@@ -3,7 +3,7 @@
 use loadstone_http::{Multiplexing, Protocol, Sessions};
 use loadstone_live::{Clock, Error, Limits, NOTSENT_LOWAT, Records, Served, Site, Stop, Stopper, listen, serve};
 use loadstone_load::page::{HostId, PageFile};
-use loadstone_load::{Catalogue, Origin};
+use loadstone_load::{Catalogue, Foresight, Origin};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -18,8 +18,10 @@ const FILES: u64 = 12;
 fn serve_at(listener: TcpListener, stop: &Stop) -> Result<Served, Error> {
     let page = br#"{"objects": [{"url": "http://a.test/", "bytes": 1000}]}"#;
     let page = Arc::new(PageFile::from_json(page).unwrap().build().unwrap());
-    let origin =
-        Origin::new(Arc::new(Catalogue::all(&page).remove(0)), Arc::new(Sessions::new(Multiplexing::default())));
+    let origin = Origin::new(
+        Arc::new(Catalogue::all(&page, Foresight::default()).remove(0)),
+        Arc::new(Sessions::new(Multiplexing::default())),
+    );
     let (protocol, notsent_lowat) = (Protocol::Http1, NOTSENT_LOWAT);
     let (limits, records) = (Limits::default(), Records::Kept);
     let site = Site { host: HostId(0), listener, tls: None, protocol, notsent_lowat, limits, records };
