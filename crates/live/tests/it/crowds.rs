@@ -37,6 +37,7 @@ fn connect(address: SocketAddr) -> TcpStream {
     let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
     socket.set_recv_buffer_size(8_192).unwrap();
     socket.set_tcp_nodelay(true).unwrap();
+    socket.set_read_timeout(Some(NEVER)).unwrap();
     socket.connect(&address.into()).unwrap();
     socket.into()
 }
