@@ -7,8 +7,8 @@ use crate::report::Passage;
 use crate::settings::{AfterIdle, BackOff, Settings, Tcp};
 use crate::{Bed, BedError, Connection, ConnectionReport, Host, LinkReport};
 use loadstone_live::{
-    Authority, Chain, Clock, Joined, Loaded, NOTSENT_LOWAT, Route, Served, Site, Stop, Stopper, Target, Tls, join,
-    listen, load, serve,
+    Authority, Chain, Clock, Joined, Limits, Loaded, NOTSENT_LOWAT, Records, Route, Served, Site, Stop, Stopper,
+    Target, Tls, join, listen, load, serve,
 };
 use loadstone_load::page::HostId;
 use loadstone_load::{ConnectionRecord, Marks, critical_path};
@@ -189,7 +189,8 @@ fn doors(plan: &Plan, bed: &Bed) -> Result<(Vec<Target>, Vec<Site>), RunError> {
         }
         let notsent_lowat = plan.tcp(host).notsent_lowat.unwrap_or(NOTSENT_LOWAT);
         doors.0.push(Target { address, tls: client });
-        doors.1.push(Site { host, listener, tls: server, protocol, notsent_lowat });
+        let (limits, records) = (Limits::UNLIMITED, Records::Kept);
+        doors.1.push(Site { host, listener, tls: server, protocol, notsent_lowat, limits, records });
     }
     Ok(doors)
 }

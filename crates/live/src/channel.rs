@@ -125,6 +125,13 @@ impl Channel {
         }
     }
 
+    /// Lets go of its storage if nothing is in it: of many connections most are idle.
+    pub(crate) fn rest(&mut self) {
+        if self.out.is_empty() {
+            (self.out, self.content) = (Vec::new(), Vec::new());
+        }
+    }
+
     /// Takes what TLS has made for the socket.
     fn collect(&mut self) {
         let Some(tls) = &mut self.tls else { return };

@@ -5,7 +5,7 @@
 
 use crate::channel::Channel;
 use crate::socket::Socket;
-use crate::{Clock, Connected, Failure};
+use crate::{Clock, Connected, Failure, Limits};
 use bytes::Bytes;
 use loadstone_http::{Protocol, Wire};
 use loadstone_load::{Closed, ConnId, Peer};
@@ -29,6 +29,12 @@ pub(crate) struct Connection {
     ended: Option<Closed>,
     /// The program has been told that the connection has ended.
     told: bool,
+    /// How many bytes the socket has taken.
+    taken: u64,
+    /// Since when it has taken nothing of what waits for it; none if nothing waits.
+    waiting: Option<Time>,
+    /// When the program closed it.
+    closed: Option<Time>,
     /// Storage that is used again and again.
     wire: Wire,
     record: Connected,
@@ -95,6 +101,9 @@ impl Connection {
             drained: false,
             ended: None,
             told: false,
+            taken: 0,
+            waiting: None,
+            closed: None,
             wire: Wire::default(),
             record,
         };
@@ -107,7 +116,17 @@ impl Connection {
 
     /// Whether something may still happen on it.
     pub(crate) fn is_alive(&self) -> bool {
-        self.socket.is_some() || !self.told
+        self.socket.is_some() || self.has_news()
+    }
+
+    /// Whether it has ended and the program does not know.
+    fn has_news(&self) -> bool {
+        self.ended.is_some() && !self.told
+    }
+
+    /// What is known of it so far.
+    pub(crate) fn record(&self) -> &Connected {
+        &self.record
     }
 
     /// Goes on with what the socket has to say.
@@ -118,8 +137,8 @@ impl Connection {
             Err(failure) => self.fail(failure),
             Ok(()) => self.release(),
         }
-        if self.ended.is_some() && !std::mem::replace(&mut self.told, true) {
-            heard.ended = self.ended;
+        if self.has_news() {
+            (heard.ended, self.told) = (self.ended, true);
         }
         heard
     }
@@ -181,12 +200,12 @@ impl Connection {
     }
 
     /// The program sends no more than what has been polled.
-    pub(crate) fn close(&mut self) {
+    pub(crate) fn close(&mut self, now: Time) {
         if self.stage == Stage::Connecting {
             self.socket = None;
         }
         if self.sending == Sending::On {
-            self.sending = Sending::Ending;
+            (self.sending, self.closed) = (Sending::Ending, Some(now));
             self.channel.close();
         }
     }
@@ -194,9 +213,16 @@ impl Connection {
     /// Asks the program for bytes, if it has any and there is room, and gives the socket what it
     /// takes. Once: that it takes more at once is heard by looking anew, at a later time.
     pub(crate) fn speak(&mut self, now: Time, conn: ConnId, program: &mut dyn Peer) {
+        let before = self.taken;
         match self.fill(now, conn, program).and_then(|()| self.flush()) {
             Err(error) if error.kind() != ErrorKind::WouldBlock => self.fail(Failure::Broken(error.kind())),
             _ => self.release(),
+        }
+        if !self.waits_for_room() {
+            self.waiting = None;
+            self.channel.rest();
+        } else if self.waiting.is_none() || self.taken > before {
+            self.waiting = Some(now);
         }
     }
 
@@ -227,6 +253,7 @@ impl Connection {
         while !self.channel.pending().is_empty() {
             let count = socket.write(self.channel.pending())?;
             self.channel.advance(count);
+            self.taken += count as u64;
         }
         if self.sending == Sending::Ending {
             self.sending = Sending::Over;
@@ -237,6 +264,40 @@ impl Connection {
 
     fn wants_room(&self) -> bool {
         self.eager && self.stage == Stage::Open && self.sending == Sending::On
+    }
+
+    /// Whether there is something for the socket to take, now or when there is room.
+    fn waits_for_room(&self) -> bool {
+        self.wants_room() || !self.channel.pending().is_empty()
+    }
+
+    /// Until when to wait for the other end, and what it has failed to do by then.
+    fn patience(&self, limits: &Limits) -> Option<(Time, Failure)> {
+        self.socket.as_ref()?;
+        if self.stage != Stage::Open {
+            return Some((self.record.opened + limits.handshake, Failure::Unshaken));
+        }
+        match self.closed {
+            Some(closed) => Some((closed + limits.closing, Failure::Unclosed)),
+            None => self.waiting.map(|since| (since + limits.stall, Failure::Stalled)),
+        }
+    }
+
+    /// Until when to wait for the other end; never if it owes nothing.
+    pub(crate) fn deadline(&self, limits: &Limits) -> Time {
+        self.patience(limits).map_or(Time::NEVER, |(at, _)| at)
+    }
+
+    /// Gives it up if the time is up at `now`; whether it was.
+    pub(crate) fn expire(&mut self, now: Time, limits: &Limits) -> bool {
+        let Some((_, failure)) = self.patience(limits).filter(|(at, _)| *at <= now) else { return false };
+        if let Some(socket) = self.socket.as_ref().filter(|_| self.sending != Sending::Over) {
+            socket.abort();
+        }
+        // Also where the program has been told of an end before.
+        self.record.failure.get_or_insert_with(|| failure.clone());
+        self.fail(failure);
+        true
     }
 
     /// The transport has failed.
@@ -265,7 +326,7 @@ impl Connection {
 
     /// Whether there is something to go on with; if not, the task is woken when there is.
     pub(crate) fn poll_ready(&self, cx: &mut Context<'_>) -> Poll<()> {
-        if self.ended.is_some() && !self.told {
+        if self.has_news() {
             return Poll::Ready(());
         }
         let Some(socket) = &self.socket else { return Poll::Pending };
@@ -274,15 +335,16 @@ impl Connection {
         if !connecting && !self.drained {
             reads = socket.poll_readable(cx);
         }
-        if connecting || self.wants_room() || !self.channel.pending().is_empty() {
+        if connecting || self.waits_for_room() {
             writes = socket.poll_writable(cx);
         }
         if reads.is_ready() { reads } else { writes }
     }
 
-    /// What is known of it at the end.
-    pub(crate) fn into_record(mut self) -> Connected {
+    /// What is known of it at the end, which is now.
+    pub(crate) fn into_record(mut self, now: Time) -> Connected {
         self.drop_socket();
+        self.record.over = Some(now);
         self.record
     }
 }
@@ -311,6 +373,133 @@ pub(crate) fn alpn_name(protocol: Protocol) -> &'static [u8] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::host::block_on;
+    use crate::{Authority, Chain, NOTSENT_LOWAT};
+    use loadstone_http::{BodyId, Chunk};
+    use loadstone_load::Action;
+    use loadstone_load::page::HostId;
+    use loadstone_net::tls::Tls;
+    use rustls::ServerConnection;
+    use std::future::poll_fn;
+    use std::net::{TcpListener, TcpStream};
+    use std::time::Duration;
+
+    /// Different ones, so that it shows which one rules.
+    const LIMITS: Limits = Limits {
+        handshake: Duration::from_secs(3),
+        stall: Duration::from_secs(5),
+        closing: Duration::from_secs(7),
+        connections: 1,
+    };
+
+    /// Has no end of things to send.
+    struct Endless;
+
+    impl Peer for Endless {
+        fn handle_open(&mut self, _: Time, _: ConnId, _: Protocol) {}
+
+        fn handle_input(&mut self, _: Time, _: ConnId, _: &[Chunk]) {}
+
+        fn handle_close(&mut self, _: Time, _: ConnId, _: Closed) {}
+
+        fn handle_timeout(&mut self, _: Time) {}
+
+        fn poll_action(&mut self) -> Option<Action> {
+            None
+        }
+
+        fn poll_transmit(&mut self, _: Time, _: ConnId, room: usize, out: &mut Wire) {
+            out.push(Chunk::Run { body: BodyId(0), offset: 0, len: room as u64 });
+        }
+
+        fn poll_timeout(&self) -> Option<Time> {
+            None
+        }
+    }
+
+    /// Tests a connection that was accepted at [`at`] 1 s, and its other end.
+    fn with_accepted(tls: Tls, test: impl AsyncFnOnce(&mut Connection, TcpStream)) {
+        let config = Authority::new(Chain::Usual).server("a.test", tls, Protocol::H2).unwrap();
+        let channel = Channel::new(config.map(|config| ServerConnection::new(config).unwrap().into()));
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let far = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (near, peer) = listener.accept().unwrap();
+        near.set_nonblocking(true).unwrap();
+        let run = async {
+            let socket = Socket::new(tokio::net::TcpStream::from_std(near).unwrap(), NOTSENT_LOWAT);
+            let record = Connected::new(ConnId(0), HostId(0), peer, Some(peer.port()), at(1));
+            test(&mut Connection::accepted(socket, channel, Protocol::Http1, record), far).await;
+            Ok(())
+        };
+        block_on(run).unwrap();
+    }
+
+    fn at(seconds: u64) -> Time {
+        Time::ZERO + Duration::from_secs(seconds)
+    }
+
+    /// It is given up at `deadline` and no moment sooner, and that is why.
+    fn is_given_up(connection: &mut Connection, deadline: Time, why: &Failure) {
+        assert_eq!(connection.deadline(&LIMITS), deadline);
+        assert!(!connection.expire(Time::from_nanos(deadline.as_nanos() - 1), &LIMITS) && connection.socket.is_some());
+        assert!(connection.expire(deadline, &LIMITS) && connection.socket.is_none());
+        assert_eq!((connection.deadline(&LIMITS), connection.record.failure.as_ref()), (Time::NEVER, Some(why)));
+    }
+
+    #[test]
+    fn a_handshake_is_waited_for_from_the_beginning() {
+        with_accepted(Tls::V1_3, async |connection, _far| {
+            connection.hear(&Clock::start(), &mut [0; 100]);
+            is_given_up(connection, at(1 + 3), &Failure::Unshaken);
+            // The program is told, once.
+            let heard = [(); 2].map(|()| connection.hear(&Clock::start(), &mut [0; 100]).ended);
+            assert_eq!((heard, connection.is_alive()), ([Some(Closed::Failed), None], false));
+        });
+    }
+
+    #[test]
+    fn who_owes_nothing_is_waited_for_for_ever() {
+        with_accepted(Tls::None, async |connection, _far| {
+            connection.hear(&Clock::start(), &mut [0; 100]);
+            assert_eq!(connection.deadline(&LIMITS), Time::NEVER);
+            assert!(!connection.expire(Time::NEVER, &LIMITS));
+        });
+    }
+
+    #[test]
+    fn who_takes_nothing_is_waited_for_since_it_last_took_something() {
+        with_accepted(Tls::None, async |connection, _far| {
+            connection.hear(&Clock::start(), &mut [0; 100]);
+            connection.rouse();
+            // Each second it is let send, until there is no room: the second before took something.
+            let (mut second, mut taken) = (1, 0);
+            poll_fn(|cx| connection.socket.as_ref().unwrap().poll_writable(cx)).await;
+            loop {
+                second += 1;
+                connection.speak(at(second), ConnId(0), &mut Endless);
+                if connection.taken == taken {
+                    break;
+                }
+                taken = connection.taken;
+                assert_eq!(connection.deadline(&LIMITS), at(second + 5));
+            }
+            assert!(taken > 0);
+            is_given_up(connection, at(second - 1 + 5), &Failure::Stalled);
+        });
+    }
+
+    #[test]
+    fn who_does_not_close_is_waited_for_since_the_program_did_whatever_it_still_takes() {
+        with_accepted(Tls::None, async |connection, mut far| {
+            connection.hear(&Clock::start(), &mut [0; 100]);
+            connection.close(at(20));
+            connection.speak(at(21), ConnId(0), &mut Endless);
+            assert_eq!(connection.sending, Sending::Over);
+            is_given_up(connection, at(20 + 7), &Failure::Unclosed);
+            // All was sent, so it is an orderly end.
+            assert_eq!(io::Read::read(&mut far, &mut [0]).unwrap(), 0);
+        });
+    }
 
     #[test]
     fn what_tls_agreed_on_is_spoken_else_what_was_meant() {

@@ -11,6 +11,9 @@ pub enum Error {
     /// The system gives no more connections.
     #[error("cannot accept a connection: {0}; allow more open files (ulimit -n)")]
     Accept(io::Error),
+    /// A server has had as many connections as there are names.
+    #[error("all 2^32 names of connections have been used; start the server anew")]
+    Names,
     /// A host that no certificate can name.
     #[error("'{0}' is no name for a certificate: use letters, digits, hyphens and dots, or an address")]
     Name(String),

@@ -1,15 +1,16 @@
 //! Hosts a program on sockets: the loop of one runtime, which owns the program and all its
 //! connections.
 //!
-//! A turn of it: of each connection, hear what it has to say and then read the clock once, so that
-//! nothing is seen before it happened; hand both to the program, do what that wants done, let the
-//! connection send what there is room for. When no socket has anything more to say, it sleeps until
-//! one has, or until the program's deadline.
+//! A turn of it: of each connection that has rung, hear what it has to say and then read the clock once,
+//! so that nothing is seen before it happened; hand both to the program, do what that wants done, let
+//! the connection send what there is room for. When no socket has anything more to say, it sleeps until
+//! one has, until its patience with a peer is over, or until the program's deadline.
 
 use crate::alarm::Alarm;
 use crate::channel::Channel;
 use crate::connection::Connection;
-use crate::serve::Door;
+use crate::crowd::{Crowd, Dispersed};
+use crate::door::{Door, is_want_of_room};
 use crate::socket::Socket;
 use crate::{Clock, Connected, Error, Route, Stop};
 use loadstone_http::Chunk;
@@ -25,6 +26,9 @@ use tokio::task::{unconstrained, yield_now};
 /// The most bytes read from a connection in a turn.
 const READ: usize = 64 * 1024;
 
+/// The most connections accepted in a turn, so that a flood of them keeps nobody from being heard.
+const ACCEPTS: u32 = 256;
+
 pub(crate) struct Host<'a, P> {
     clock: &'a Clock,
     pub(crate) program: P,
@@ -32,8 +36,9 @@ pub(crate) struct Host<'a, P> {
     route: Option<&'a Route>,
     /// Where connections are accepted, if any are.
     door: Option<Door>,
-    /// By their names.
-    connections: Vec<Connection>,
+    /// Somebody may wait at the door until a connection has ended.
+    is_crowded: bool,
+    crowd: Crowd,
     alarm: Alarm,
     buffer: Box<[u8]>,
     pub(crate) turns: u64,
@@ -42,7 +47,7 @@ pub(crate) struct Host<'a, P> {
 /// Runs `task` on a runtime of this thread alone.
 pub(crate) fn block_on<T>(task: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().map_err(Error::Runtime)?;
-    // A turn looks at every connection and then yields by itself.
+    // A turn looks at every connection that has rung, and then yields by itself.
     runtime.block_on(unconstrained(task))
 }
 
@@ -53,9 +58,10 @@ impl<'a, P: Peer> Host<'a, P> {
         program: P,
         route: Option<&'a Route>,
         door: Option<Door>,
+        crowd: Crowd,
     ) -> Result<Self, Error> {
         let (alarm, buffer) = (Alarm::new().map_err(Error::Runtime)?, vec![0; READ].into());
-        Ok(Host { clock, program, route, door, connections: Vec::new(), alarm, buffer, turns: 0 })
+        Ok(Host { clock, program, route, door, is_crowded: false, crowd, alarm, buffer, turns: 0 })
     }
 
     /// Goes on until `is_over` says so, the clock shows `until`, or it is told to stop.
@@ -80,14 +86,14 @@ impl<'a, P: Peer> Host<'a, P> {
 
     fn turn(&mut self, cx: &mut Context<'_>) -> Result<(), Error> {
         self.turns += 1;
-        while let Some(door) = &self.door
-            && let Poll::Ready(accepted) = door.poll_accept(self.clock, ConnId(self.connections.len() as u32), cx)
-        {
-            self.connections.push(accepted?);
+        self.answer(cx)?;
+        for conn in self.crowd.rung(cx.waker()) {
+            self.attend(conn);
         }
-        for at in 0..self.connections.len() {
-            if self.connections[at].is_alive() {
-                self.attend(ConnId(at as u32));
+        if self.crowd.deadline() != Time::NEVER {
+            let now = self.clock.now();
+            while let Some(conn) = self.crowd.expire(now) {
+                self.attend(conn);
             }
         }
         if let Some(deadline) = self.program.poll_timeout() {
@@ -100,9 +106,38 @@ impl<'a, P: Peer> Host<'a, P> {
         Ok(())
     }
 
+    /// Accepts those who have come, as long as there is room for them.
+    fn answer(&mut self, cx: &mut Context<'_>) -> Result<(), Error> {
+        let Some(door) = &self.door else { return Ok(()) };
+        self.is_crowded = false;
+        for _ in 0..ACCEPTS {
+            if self.crowd.is_full() {
+                self.is_crowded = true;
+                return Ok(());
+            }
+            let conn = self.crowd.next()?;
+            match door.poll_accept(self.clock, conn, cx) {
+                Poll::Pending => return Ok(()),
+                Poll::Ready(Ok(connection)) => {
+                    self.crowd.add(conn, connection);
+                    self.crowd.ring(conn);
+                }
+                Poll::Ready(Err(error)) if is_want_of_room(&error) && !self.crowd.is_empty() => {
+                    self.is_crowded = true;
+                    return Ok(());
+                }
+                Poll::Ready(Err(error)) => return Err(Error::Accept(error)),
+            }
+        }
+        // There may be more, in the next turn.
+        cx.waker().wake_by_ref();
+        Ok(())
+    }
+
     /// Tells the program what a connection has to say, and lets it send.
     fn attend(&mut self, conn: ConnId) {
-        let heard = self.connections[conn.0 as usize].hear(self.clock, &mut self.buffer);
+        let Some(connection) = self.crowd.touch(conn) else { return };
+        let heard = connection.hear(self.clock, &mut self.buffer);
         let now = heard.at;
         if let Some(protocol) = heard.opened {
             self.program.handle_open(now, conn, protocol);
@@ -112,7 +147,7 @@ impl<'a, P: Peer> Host<'a, P> {
             self.program.handle_input(now, conn, &[Chunk::Bytes(heard.input)]);
             self.act(now);
         }
-        self.connections[conn.0 as usize].speak(now, conn, &mut self.program);
+        self.speak(now, conn, |_| {});
         if let Some(how) = heard.ended {
             self.program.handle_close(now, conn, how);
             self.act(now);
@@ -122,56 +157,54 @@ impl<'a, P: Peer> Host<'a, P> {
     /// Does what the program wants done.
     pub(crate) fn act(&mut self, now: Time) {
         while let Some(action) = self.program.poll_action() {
-            let conn = match action {
-                Action::Open { conn, to } => {
-                    self.open(now, conn, to);
-                    continue;
-                }
-                Action::Transmit { conn } => {
-                    self.connections[conn.0 as usize].rouse();
-                    conn
-                }
-                Action::Close { conn } => {
-                    self.connections[conn.0 as usize].close();
-                    conn
-                }
-            };
-            self.connections[conn.0 as usize].speak(now, conn, &mut self.program);
+            match action {
+                Action::Open { conn, to } => self.open(now, conn, to),
+                Action::Transmit { conn } => self.speak(now, conn, Connection::rouse),
+                Action::Close { conn } => self.speak(now, conn, |connection| connection.close(now)),
+            }
+        }
+    }
+
+    /// Lets a connection send, after `first` was done with it. What it does with one that is gone
+    /// concerns nobody.
+    fn speak(&mut self, now: Time, conn: ConnId, first: impl FnOnce(&mut Connection)) {
+        if let Some(connection) = self.crowd.touch(conn) {
+            first(connection);
+            connection.speak(now, conn, &mut self.program);
         }
     }
 
     fn open(&mut self, now: Time, conn: ConnId, to: HostId) {
-        assert_eq!(conn.0 as usize, self.connections.len(), "connections are numbered in the order of opening");
         let route = self.route.expect("only a program with a route opens connections");
         let target = &route.targets[to.0 as usize];
         let socket = Socket::connect(target.address, route.notsent_lowat);
         let port = socket.as_ref().ok().and_then(Socket::local_port);
         let channel = Channel::new(target.tls.as_ref().map(|tls| tls.connect()));
-        let record = Connected::new(conn, to, port, now);
-        self.connections.push(Connection::opening(socket, channel, route.protocol, record));
+        let record = Connected::new(conn, to, target.address, port, now);
+        self.crowd.add(conn, Connection::opening(socket, channel, route.protocol, record));
     }
 
     /// Whether there is something to do now; if not, the task is woken when there is.
     fn poll_ready(&mut self, until: Time, cx: &mut Context<'_>) -> Poll<()> {
-        let deadline = self.program.poll_timeout().unwrap_or(Time::NEVER).min(until);
-        // Everything is asked, so that everything can wake the task; new connections have been asked for.
-        let mut ready = self.alarm.poll(self.clock, deadline, cx).is_ready();
-        for connection in &self.connections {
-            ready |= connection.poll_ready(cx).is_ready();
-        }
-        if ready { Poll::Ready(()) } else { Poll::Pending }
+        // Everything that may have changed is asked, so that everything can wake the task; new connections
+        // have been asked for.
+        let gone = self.crowd.settle(self.clock);
+        let deadline = self.program.poll_timeout().unwrap_or(Time::NEVER).min(until).min(self.crowd.deadline());
+        let is_due = self.alarm.poll(self.clock, deadline, cx).is_ready();
+        let has_room = self.is_crowded && gone > 0;
+        if is_due || has_room || self.crowd.is_calling() { Poll::Ready(()) } else { Poll::Pending }
     }
 
     /// The program, and what is known of its connections.
-    pub(crate) fn finish(self) -> (P, Vec<Connected>) {
-        (self.program, self.connections.into_iter().map(Connection::into_record).collect())
+    pub(crate) fn finish(self) -> (P, Dispersed) {
+        (self.program, self.crowd.disperse(self.clock))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{NOTSENT_LOWAT, Site, Stopper, listen};
+    use crate::{Limits, NOTSENT_LOWAT, Records, Stopper, listen};
     use loadstone_http::{BodyId, Protocol, Wire};
     use loadstone_load::Closed;
     use std::io::{Read, Write};
@@ -228,11 +261,12 @@ mod tests {
         let [first, second] = [(); 2].map(|()| TcpStream::connect(listener.local_addr().unwrap()).unwrap());
         first.set_nonblocking(true).unwrap();
         let (protocol, notsent_lowat) = (Protocol::Http1, NOTSENT_LOWAT);
-        let site = Site { host: HostId(0), listener, tls: None, protocol, notsent_lowat };
         let (clock, (_stopper, stop)) = (Clock::start(), Stopper::new());
         let program = Tireless { first, second, actions: Vec::new(), polls: 0, heard: false };
         let (program, _) = block_on(async {
-            let mut host = Host::new(&clock, program, None, Some(Door::new(site)?))?;
+            let door = Door::new(HostId(0), listener, None, protocol, notsent_lowat)?;
+            let crowd = Crowd::new(Limits::UNLIMITED, Records::Kept);
+            let mut host = Host::new(&clock, program, None, Some(door), crowd)?;
             host.run(Time::NEVER, &stop, |program| program.heard || program.polls > 10_000).await?;
             Ok(host.finish())
         })

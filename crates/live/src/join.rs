@@ -45,7 +45,11 @@ pub fn join(loaded: Loaded, served: &[Served]) -> (Marks, Vec<Joined>) {
                 joined[*conn as usize].add(end);
             }
         }
-        let renamed = |service: &Service| Some(Service { conn: names[service.conn.0 as usize]?, ..*service });
+        // A server that keeps no records has none.
+        let renamed = |service: &Service| {
+            let conn = (*names.get(service.conn.0 as usize)?)?;
+            Some(Service { conn, ..*service })
+        };
         let services: Vec<Service> = server.services.iter().filter_map(renamed).collect();
         marks.note(&services);
     }
@@ -91,6 +95,7 @@ mod tests {
     use super::*;
     use loadstone_load::Row;
     use loadstone_load::page::ActivityId;
+    use std::net::Ipv4Addr;
     use std::time::Duration;
 
     fn at(ms: u64) -> Time {
@@ -98,7 +103,8 @@ mod tests {
     }
 
     fn end(conn: u32, host: u32, port: u16, opened: Time, content: u64) -> Connected {
-        Connected { content, ..Connected::new(ConnId(conn), HostId(host), Some(port), opened) }
+        let peer = (Ipv4Addr::LOCALHOST, port).into();
+        Connected { content, ..Connected::new(ConnId(conn), HostId(host), peer, Some(port), opened) }
     }
 
     #[test]
@@ -124,12 +130,18 @@ mod tests {
             host: HostId(0),
             services: vec![service(0, 1, 11), service(1, 0, 12), service(2, 3, 13)],
             connections: vec![end(0, 0, 8, at(1), 200), end(1, 0, 7, at(2), 100), end(2, 0, 7, at(51), 400)],
+            lost: 0,
+            most: 3,
+            left: 0,
             wakes: 0,
         };
         let second = Served {
             host: HostId(1),
             services: vec![service(0, 2, 14)],
             connections: vec![end(0, 1, 7, at(6), 300)],
+            lost: 0,
+            most: 3,
+            left: 0,
             wakes: 0,
         };
         let (marks, joined) = join(loaded, &[first, second]);

@@ -7,7 +7,7 @@
 //! Bodies are made here: byte `i` of every body is (131 i + 7 floor(i / 256) + 13) mod 256.
 //!
 //! ```
-//! use loadstone_live::{Clock, Route, Site, Stopper, Target, join, listen, load, serve};
+//! use loadstone_live::{Clock, Limits, Records, Route, Site, Stopper, Target, join, listen, load, serve};
 //! use loadstone_http::{Multiplexing, Protocol, Sessions};
 //! use loadstone_load::page::{HostId, PageFile};
 //! use loadstone_load::{Browser, BrowserConfig, Catalogue, Foresight, Graph, Hints, Origin};
@@ -24,7 +24,9 @@
 //! let (loaded, served) = thread::scope(|scope| {
 //!     let server = scope.spawn(|| {
 //!         let origin = Origin::new(Arc::new(Catalogue::all(&page, Foresight::default()).remove(0)), sessions.clone());
-//!         serve(&clock, origin, Site { host: HostId(0), listener, tls: None, protocol, notsent_lowat }, &stop)
+//!         let (limits, records) = (Limits::UNLIMITED, Records::Kept);
+//!         let site = Site { host: HostId(0), listener, tls: None, protocol, notsent_lowat, limits, records };
+//!         serve(&clock, origin, site, &stop)
 //!     });
 //!     let config = BrowserConfig { connections: 6, protocol, sessions: sessions.clone(), hints: Hints::Ignore };
 //!     let browser = Browser::new(page.clone(), Arc::new(Graph::new(&page)), config);
@@ -43,12 +45,17 @@
 
 mod alarm;
 mod authority;
+mod bells;
 mod channel;
 mod clock;
 mod connection;
+mod crowd;
+mod door;
 mod error;
 mod host;
 mod join;
+mod ledger;
+mod limits;
 mod load;
 mod pattern;
 mod record;
@@ -60,6 +67,8 @@ pub use authority::{Authority, Chain, ClientTls};
 pub use clock::Clock;
 pub use error::Error;
 pub use join::{Joined, join};
+pub use ledger::Records;
+pub use limits::Limits;
 pub use load::{Loaded, Route, Target, load};
 pub use loadstone_net::tls::Tls;
 pub use record::{Connected, Failure};

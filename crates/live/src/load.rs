@@ -1,7 +1,8 @@
 //! Loads a page: a browser on sockets.
 
+use crate::crowd::Crowd;
 use crate::host::{Host, block_on};
-use crate::{ClientTls, Clock, Connected, Error, Lowat, Stop};
+use crate::{ClientTls, Clock, Connected, Error, Limits, Lowat, Records, Stop};
 use loadstone_http::Protocol;
 use loadstone_load::{Browser, End, Marks};
 use loadstone_units::Time;
@@ -61,14 +62,17 @@ pub fn load(
     at_end: impl FnOnce(),
 ) -> Result<Loaded, Error> {
     block_on(async {
-        let mut host = Host::new(clock, browser, Some(route), None)?;
+        // How long is waited for a server is the browser's to say, and the load's.
+        let crowd = Crowd::new(Limits::UNLIMITED, Records::Kept);
+        let mut host = Host::new(clock, browser, Some(route), None, crowd)?;
         let began = clock.now();
         host.program.start(began);
         host.act(began);
         host.run(began + route.limit, stop, |browser| browser.end().is_some()).await?;
         let (over, wakes) = (clock.now(), host.turns);
         at_end();
-        let (browser, connections) = host.finish();
-        Ok(Loaded { end: browser.end(), marks: browser.into_marks(), began, over, connections, wakes })
+        let (browser, crowd) = host.finish();
+        let (end, marks, connections) = (browser.end(), browser.into_marks(), crowd.records);
+        Ok(Loaded { end, marks, began, over, connections, wakes })
     })
 }

@@ -6,6 +6,7 @@ use loadstone_load::ConnId;
 use loadstone_load::page::HostId;
 use loadstone_units::Time;
 use std::io::ErrorKind;
+use std::net::SocketAddr;
 
 /// What one end knows of a connection.
 #[derive(Clone, PartialEq, Debug)]
@@ -14,6 +15,8 @@ pub struct Connected {
     pub conn: ConnId,
     /// The server.
     pub host: HostId,
+    /// The other end's address and port.
+    pub peer: SocketAddr,
     /// The port at the client's end, by which the two ends find one another; none if there was not
     /// even a socket.
     pub client_port: Option<u16>,
@@ -23,6 +26,8 @@ pub struct Connected {
     pub established: Option<Time>,
     /// What it spoke from then on.
     pub protocol: Option<Protocol>,
+    /// Nothing more could happen on it, or its program came to an end; none while it goes on.
+    pub over: Option<Time>,
     /// Bytes that the program at this end wrote: heads, frames, bodies, without what TLS adds.
     pub content: u64,
     /// Segments that were sent again from here.
@@ -49,18 +54,35 @@ pub enum Failure {
     /// TLS agreed on a protocol of this name.
     #[error("'{0}' was agreed on, which is not spoken here: offer one that 'loadstone load --help' lists")]
     Unknown(String),
+    /// The handshake was not over in time.
+    #[error("the handshake was not over in time; if the other end is slow and honest, raise the limit 'handshake'")]
+    Unshaken,
+    /// The other end took nothing of what waited for it, for too long.
+    #[error("the other end took nothing for too long; if it is slow and honest, raise the limit 'stall'")]
+    Stalled,
+    /// The program had closed, and the other end did not take the rest and close in time.
+    #[error("the other end did not take the rest and close in time; if it is honest, raise the limit 'closing'")]
+    Unclosed,
 }
 
 impl Connected {
     /// A connection that has just been begun.
-    pub(crate) fn new(conn: ConnId, host: HostId, client_port: Option<u16>, opened: Time) -> Connected {
+    pub(crate) fn new(
+        conn: ConnId,
+        host: HostId,
+        peer: SocketAddr,
+        client_port: Option<u16>,
+        opened: Time,
+    ) -> Connected {
         Connected {
             conn,
             host,
+            peer,
             client_port,
             opened,
             established: None,
             protocol: None,
+            over: None,
             content: 0,
             retransmissions: 0,
             failure: None,

@@ -11,6 +11,7 @@ use std::io::{self, ErrorKind};
 use std::net::{Shutdown, SocketAddr, TcpListener};
 use std::os::fd::AsFd;
 use std::task::{Context, Poll};
+use std::time::Duration;
 use tokio::io::Interest;
 use tokio::net::TcpStream;
 
@@ -124,6 +125,13 @@ impl Socket {
     /// Sends no more than what was written.
     pub(crate) fn shut(&self) -> io::Result<()> {
         SockRef::from(&self.stream).shutdown(Shutdown::Write)
+    }
+
+    /// Sees to it that the end is a reset: the kernel keeps nothing of what was written, which it would
+    /// go on offering to an end that does not take it.
+    pub(crate) fn abort(&self) {
+        // If it cannot be told, the kernel gives up by its own rules, later.
+        let _told: io::Result<()> = SockRef::from(&self.stream).set_linger(Some(Duration::ZERO));
     }
 
     /// Whether there may be something to read; if not, the task is woken when there is.

@@ -1,6 +1,7 @@
 //! Page loads over loopback: whole loads, the same as in the simulator, peers that misbehave, and how
 //! the driver treats sockets. Every server has a port of its own on 127.0.0.1.
 
+mod crowds;
 mod hostile;
 mod late;
 mod loads;
@@ -9,8 +10,8 @@ mod wakes;
 
 use loadstone_http::{Multiplexing, Protocol, Sessions};
 use loadstone_live::{
-    Authority, Chain, Clock, Joined, Loaded, Lowat, NOTSENT_LOWAT, Route, Served, Site, Stop, Stopper, Target, Tls,
-    join, listen, load, serve,
+    Authority, Chain, Clock, Joined, Limits, Loaded, Lowat, NOTSENT_LOWAT, Records, Route, Served, Site, Stop, Stopper,
+    Target, Tls, join, listen, load, serve,
 };
 use loadstone_load::page::{HostId, ObjectSpec, Page, PageFile};
 use loadstone_load::{Browser, BrowserConfig, Catalogue, Foresight, Graph, Hints, Marks, Origin};
@@ -44,6 +45,8 @@ struct Setting {
     lowat: Lowat,
     connections: u32,
     limit: Duration,
+    limits: Limits,
+    records: Records,
     sessions: Arc<Sessions>,
     authority: Authority,
 }
@@ -66,6 +69,8 @@ impl Setting {
             connections: 6,
             // Nothing here takes a tenth of it.
             limit: Duration::from_secs(60),
+            limits: Limits::UNLIMITED,
+            records: Records::Kept,
             sessions: Arc::new(Sessions::new(Multiplexing::default())),
             authority: Authority::new(Chain::Usual),
         }
@@ -92,8 +97,9 @@ impl Setting {
         let origin =
             Origin::new(Arc::new(Catalogue::all(&self.page, Foresight::default()).remove(host)), self.sessions.clone());
         let tls = self.authority.server(&self.page.hosts[host].name, self.tls, self.protocol).unwrap();
-        let site =
-            Site { host: HostId(host as u32), listener, tls, protocol: self.protocol, notsent_lowat: self.lowat };
+        let (host, protocol, notsent_lowat) = (HostId(host as u32), self.protocol, self.lowat);
+        let (limits, records) = (self.limits, self.records.clone());
+        let site = Site { host, listener, tls, protocol, notsent_lowat, limits, records };
         serve(clock, origin, site, stop).unwrap()
     }
 
