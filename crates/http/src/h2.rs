@@ -11,7 +11,7 @@ mod joiner;
 
 pub(crate) use dissect::Dissector;
 
-use crate::memory::{Memory, Remembering};
+use crate::memory::{Keeps, Memory, Remembering};
 use crate::streams::{
     Cause, Client, Decoded, Farewell, Frame, FrameHead, Framing, Head, Limits, Multiplexing, Offence,
 };
@@ -49,8 +49,8 @@ pub(crate) struct Memories {
 }
 
 impl Memories {
-    pub(crate) fn new() -> Memories {
-        Memories { packed: Memory::new(()), unpacked: Memory::new(()) }
+    pub(crate) fn new(keeps: Keeps) -> Memories {
+        Memories { packed: Memory::new((), keeps), unpacked: Memory::new((), keeps) }
     }
 
     pub(crate) fn client(&self, config: &Multiplexing) -> Client<H2> {

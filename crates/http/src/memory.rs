@@ -37,9 +37,19 @@ pub(crate) trait Codec {
 const MAX_STEPS: usize = 1 << 14;
 const MAX_BYTES: usize = 1 << 24;
 
+/// Whether sessions learn from one another.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Keeps {
+    /// What they did is kept, for those that do the same.
+    Steps,
+    /// Each goes alone: those of strangers have nothing in common, and should not.
+    Nothing,
+}
+
 /// The tree of all steps that sessions took.
 pub(crate) struct Memory<C: Codec> {
     start: C::Start,
+    keeps: Keeps,
     tree: RwLock<Tree<C>>,
 }
 
@@ -67,9 +77,9 @@ impl<C: Codec> Tree<C> {
 
 impl<C: Codec> Memory<C> {
     /// Nothing is remembered.
-    pub(crate) fn new(start: C::Start) -> Arc<Memory<C>> {
+    pub(crate) fn new(start: C::Start, keeps: Keeps) -> Arc<Memory<C>> {
         let states = vec![State { reached: None, next: Vec::new() }];
-        Arc::new(Memory { start, tree: RwLock::new(Tree { states, bytes: 0 }) })
+        Arc::new(Memory { start, keeps, tree: RwLock::new(Tree { states, bytes: 0 }) })
     }
 
     /// What `input` made of the state `at`: the next state and the output, if a session has been here.
@@ -123,7 +133,7 @@ impl<C: Codec> fmt::Debug for Memory<C> {
 /// One session's codec, real or remembered: what comes out does not tell which.
 pub(crate) struct Remembering<C: Codec> {
     memory: Arc<Memory<C>>,
-    /// The state it is in, if the tree has it.
+    /// The state it is in, if the tree has it: one that goes alone from the beginning has none.
     at: Option<u32>,
     /// The codec itself, once it was needed.
     own: Option<C>,
@@ -132,7 +142,8 @@ pub(crate) struct Remembering<C: Codec> {
 impl<C: Codec> Remembering<C> {
     /// A codec at the beginning of a session.
     pub(crate) fn new(memory: &Arc<Memory<C>>) -> Remembering<C> {
-        Remembering { memory: memory.clone(), at: Some(0), own: None }
+        let at = (memory.keeps == Keeps::Steps).then_some(0);
+        Remembering { memory: memory.clone(), at, own: None }
     }
 
     /// The next step.
@@ -216,7 +227,7 @@ mod tests {
             sessions in prop::collection::vec(
                 (prop::collection::vec(prop_oneof![8 => 0_u8..4, 1 => Just(9)], 0..12), 0_usize..14), 1..20),
         ) {
-            let memory = Memory::<Diary>::new(());
+            let memory = Memory::<Diary>::new((), Keeps::Steps);
             for (inputs, leaves) in sessions {
                 let (mut remembering, mut plain) = (Remembering::new(&memory), Diary::fresh(()));
                 for (at, input) in inputs.iter().enumerate() {
@@ -232,7 +243,7 @@ mod tests {
 
     #[test]
     fn who_goes_the_same_way_needs_no_codec() {
-        let memory = Memory::<Diary>::new(());
+        let memory = Memory::<Diary>::new((), Keeps::Steps);
         let walk = || {
             let mut session = Remembering::new(&memory);
             (0..4).for_each(|input| drop(session.step(&input).unwrap()));
@@ -245,7 +256,7 @@ mod tests {
 
     #[test]
     fn an_error_is_not_remembered_as_a_step() {
-        let memory = Memory::<Diary>::new(());
+        let memory = Memory::<Diary>::new((), Keeps::Steps);
         assert!(Remembering::new(&memory).step(&9).is_err());
         assert_eq!(memory.tree.read().unwrap().states.len(), 1);
     }
@@ -279,7 +290,7 @@ mod tests {
 
     #[test]
     fn large_steps_are_kept_only_as_far_as_there_is_room_for_them() {
-        let memory = Memory::<Nothing>::new(());
+        let memory = Memory::<Nothing>::new((), Keeps::Steps);
         let mut session = Remembering::new(&memory);
         (0..4).for_each(|at| session.step(&(LARGE + at)).unwrap());
         assert_eq!(memory.tree.read().unwrap().states.len(), 1 + 2);
@@ -287,7 +298,7 @@ mod tests {
 
     #[test]
     fn memory_is_bounded_and_sessions_go_on_beyond_it() {
-        let memory = Memory::<Nothing>::new(());
+        let memory = Memory::<Nothing>::new((), Keeps::Steps);
         let mut session = Remembering::new(&memory);
         (0..MAX_STEPS + 100).for_each(|input| session.step(&input).unwrap());
         assert_eq!(memory.tree.read().unwrap().states.len(), MAX_STEPS + 1);

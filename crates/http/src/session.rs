@@ -1,5 +1,6 @@
 //! The seam between programs and protocols: one connection's protocol as a machine.
 
+use crate::memory::Keeps;
 use crate::spdy;
 use crate::{Body, Chunk, Error, Kept, Multiplexing, Priority, RequestHead, ResponseHead, Wire};
 use loadstone_units::Time;
@@ -250,8 +251,8 @@ impl Protocol {
     }
 }
 
-/// Makes sessions. Those of one maker share what they remember of heads: a page's sessions read and
-/// compress the same heads in the same order, run after run.
+/// Makes sessions. Those of [`Sessions::new`] share what they remember of heads: a page's sessions read
+/// and compress the same heads in the same order, run after run.
 #[derive(Debug)]
 pub struct Sessions {
     multiplexing: Multiplexing,
@@ -263,8 +264,18 @@ pub struct Sessions {
 impl Sessions {
     /// A maker of sessions that behave as `multiplexing` says, where the protocol has many streams.
     pub fn new(multiplexing: Multiplexing) -> Sessions {
-        let (spdy, h2) = (spdy::Memories::new(), crate::h2::Memories::new());
-        Sessions { multiplexing, h1: Arc::default(), spdy, h2 }
+        Sessions::keeping(Keeps::Steps, multiplexing)
+    }
+
+    /// The same for sessions that have nothing in common: those of strangers, who should not be able to
+    /// slow down one another's, nor to find out what others have sent.
+    pub fn apart(multiplexing: Multiplexing) -> Sessions {
+        Sessions::keeping(Keeps::Nothing, multiplexing)
+    }
+
+    fn keeping(keeps: Keeps, multiplexing: Multiplexing) -> Sessions {
+        let (spdy, h2) = (spdy::Memories::new(keeps), crate::h2::Memories::new(keeps));
+        Sessions { multiplexing, h1: Arc::new(crate::h1::Known::new(keeps)), spdy, h2 }
     }
 
     /// A new client's end.

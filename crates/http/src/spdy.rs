@@ -16,7 +16,7 @@ mod zlib;
 pub(crate) use dissect::Dissector;
 pub(crate) use version::{THREE, THREE_ONE, TWO};
 
-use crate::memory::{Memory, Remembering};
+use crate::memory::{Keeps, Memory, Remembering};
 use crate::streams::{
     Cause, Client, Farewell, Frame, FrameHead, Framing, Head, Limits, Multiplexing, Offence, Promise,
 };
@@ -60,14 +60,14 @@ struct Compression {
 }
 
 impl Compression {
-    fn new(blocks: &'static Blocks) -> Compression {
-        Compression { deflated: Memory::new(blocks), inflated: Memory::new(blocks) }
+    fn new(blocks: &'static Blocks, keeps: Keeps) -> Compression {
+        Compression { deflated: Memory::new(blocks, keeps), inflated: Memory::new(blocks, keeps) }
     }
 }
 
 impl Memories {
-    pub(crate) fn new() -> Memories {
-        Memories { two: Compression::new(TWO.blocks), three: Compression::new(THREE.blocks) }
+    pub(crate) fn new(keeps: Keeps) -> Memories {
+        Memories { two: Compression::new(TWO.blocks, keeps), three: Compression::new(THREE.blocks, keeps) }
     }
 
     pub(crate) fn client(&self, version: &'static Version, config: &Multiplexing, kept: &Kept) -> Client<Spdy> {

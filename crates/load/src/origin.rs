@@ -65,8 +65,8 @@ struct UnderWay<A> {
     began: Time,
     /// What the site keeps of it as long as it is arriving.
     asked: Option<A>,
-    /// What is going to be said.
-    answer: Option<Answer>,
+    /// What is going to be said: apart, since there may be many exchanges and few answers that wait.
+    answer: Option<Box<Answer>>,
     response: Option<(u16, Body)>,
     /// Its place in the list of services.
     service: Option<usize>,
@@ -137,26 +137,30 @@ impl<S: Site> Origin<S> {
 
     fn drain_events(&mut self, now: Time, conn: ConnId) {
         while let Some(event) = self.sessions.get_mut(&conn).and_then(|session| session.engine.poll_event()) {
-            match event {
-                Event::Request { id, head } => self.begin(now, conn, id, head),
-                Event::Data { id, content } => {
-                    let exchanges = &mut self.sessions.get_mut(&conn).expect("its events are being polled").exchanges;
-                    let asked = exchanges.iter_mut().find(|exchange| exchange.stream == id);
-                    if let Some(asked) = asked.and_then(|exchange| exchange.asked.as_mut()) {
-                        self.site.take(asked, content);
-                    }
+            self.handle_event(now, conn, event);
+        }
+    }
+
+    fn handle_event(&mut self, now: Time, conn: ConnId, event: Event) {
+        match event {
+            Event::Request { id, head } => self.begin(now, conn, id, head),
+            Event::Data { id, content } => {
+                let exchanges = &mut self.sessions.get_mut(&conn).expect("its events are being polled").exchanges;
+                let asked = exchanges.iter_mut().find(|exchange| exchange.stream == id);
+                if let Some(asked) = asked.and_then(|exchange| exchange.asked.as_mut()) {
+                    self.site.take(asked, content);
                 }
-                Event::End { id } => self.answer(now, conn, id),
-                Event::Answered { id } => self.finish(now, conn, id, Ending::Complete),
-                Event::Reset { id } => self.finish(now, conn, id, Ending::CutShort),
-                Event::Pong => {}
-                Event::Sent { .. }
-                | Event::Interim { .. }
-                | Event::Promised { .. }
-                | Event::Response { .. }
-                | Event::Refused { .. } => {
-                    unreachable!("a server's session asks for nothing")
-                }
+            }
+            Event::End { id } => self.answer(now, conn, id),
+            Event::Answered { id } => self.finish(now, conn, id, Ending::Complete),
+            Event::Reset { id } => self.finish(now, conn, id, Ending::CutShort),
+            Event::Pong => {}
+            Event::Sent { .. }
+            | Event::Interim { .. }
+            | Event::Promised { .. }
+            | Event::Response { .. }
+            | Event::Refused { .. } => {
+                unreachable!("a server's session asks for nothing")
             }
         }
     }
@@ -216,7 +220,7 @@ impl<S: Site> Origin<S> {
         });
         let ready = now + answer.think;
         if let Some(exchange) = self.session(conn).exchange(stream) {
-            (exchange.answer, exchange.service) = (Some(answer), service);
+            (exchange.answer, exchange.service) = (Some(Box::new(answer)), service);
         }
         let thought = Thought { ready, conn, stream };
         if ready == now {
@@ -230,7 +234,8 @@ impl<S: Site> Origin<S> {
         // The connection may have failed while the server was thinking, or the client lost interest.
         let Some(session) = self.sessions.get_mut(&conn).filter(|session| !session.is_closing) else { return };
         let Some(exchange) = session.exchange(stream) else { return };
-        let Some(Answer { head, body, .. }) = exchange.answer.take() else { return };
+        let Some(answer) = exchange.answer.take() else { return };
+        let Answer { head, body, .. } = *answer;
         exchange.response = Some((head.status, body));
         if let Some(service) = exchange.service {
             self.services[service].answered = Some(now);
@@ -245,7 +250,7 @@ impl<S: Site> Origin<S> {
         session.stirred = now;
         let protocol = session.protocol;
         if let Some(at) = session.exchanges.iter().position(|exchange| exchange.stream == stream) {
-            let UnderWay { request, began, response, .. } = session.exchanges.remove(at);
+            let UnderWay { request, began, response, .. } = session.exchanges.swap_remove(at);
             self.site.done(&Exchange { conn, protocol, request, response, began, ended: now, end });
         }
         self.be_impatient(now, self.patience.idle);
@@ -399,10 +404,12 @@ impl<S: Site> Peer for Origin<S> {
     fn poll_transmit(&mut self, now: Time, conn: ConnId, room: usize, out: &mut Wire) {
         if let Some(session) = self.sessions.get_mut(&conn) {
             session.engine.poll_transmit(now, room, out);
-            let may_end = session.engine.is_over() && !session.is_closing;
-            self.drain_events(now, conn);
-            if may_end {
+            if session.engine.is_over() && !session.is_closing {
                 self.ending.push(conn);
+            }
+            if let Some(event) = session.engine.poll_event() {
+                self.handle_event(now, conn, event);
+                self.drain_events(now, conn);
             }
         }
     }

@@ -5,6 +5,7 @@
 //! the very same place as in the run before. What is known is kept alive, so a place means one text.
 
 use super::head::Parsed;
+use crate::memory::Keeps;
 use crate::{PeerFault, RequestHead, ResponseHead};
 use bytes::Bytes;
 use std::collections::BTreeMap;
@@ -17,10 +18,25 @@ const MAX_KNOWN: usize = 2048;
 const MAX_LEN: usize = 4096;
 
 /// What the sessions of a page know of heads.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Known {
     pub(super) requests: Heads<RequestHead>,
     pub(super) responses: Heads<ResponseHead>,
+}
+
+impl Known {
+    /// Sessions of strangers have no heads in common, so nothing is kept for them.
+    pub(crate) fn new(keeps: Keeps) -> Known {
+        let most = if keeps == Keeps::Steps { MAX_KNOWN } else { 0 };
+        Known { requests: Heads::new(most), responses: Heads::new(most) }
+    }
+}
+
+impl Default for Known {
+    /// For a session by itself.
+    fn default() -> Known {
+        Known::new(Keeps::Nothing)
+    }
 }
 
 /// Where a text begins, and its length.
@@ -28,13 +44,9 @@ type Place = (usize, usize);
 
 /// Heads by the place of their text.
 pub(super) struct Heads<H> {
+    /// How many are kept.
+    most: usize,
     heads: RwLock<BTreeMap<Place, (Bytes, Parsed<H>)>>,
-}
-
-impl<H> Default for Heads<H> {
-    fn default() -> Heads<H> {
-        Heads { heads: RwLock::default() }
-    }
 }
 
 impl<H> fmt::Debug for Heads<H> {
@@ -47,14 +59,21 @@ impl<H> fmt::Debug for Heads<H> {
 type Parse<H> = fn(&Bytes) -> Result<Option<Parsed<H>>, PeerFault>;
 
 impl<H> Heads<H> {
+    fn new(most: usize) -> Heads<H> {
+        Heads { most, heads: RwLock::default() }
+    }
+
     /// What `parse` makes of `text`.
     pub(super) fn read(&self, text: &Bytes, parse: Parse<H>) -> Result<Option<Parsed<H>>, PeerFault> {
+        if self.most == 0 {
+            return parse(text);
+        }
         let place = (text.as_ptr() as usize, text.len());
         let heads = self.heads.read().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, known)) = heads.get(&place) {
             return Ok(Some(known.clone()));
         }
-        let is_full = heads.len() >= MAX_KNOWN;
+        let is_full = heads.len() >= self.most;
         drop(heads);
         let parsed = parse(text)?;
         if let Some(parsed) = parsed.as_ref().filter(|parsed| parsed.len == text.len())
@@ -76,7 +95,7 @@ mod tests {
 
     #[test]
     fn the_same_bytes_in_the_same_place_are_one_head_and_elsewhere_they_are_read_anew() {
-        let known = Known::default();
+        let known = Known::new(Keeps::Steps);
         let read = |text: &Bytes| known.requests.read(text, parse_request).unwrap().unwrap().head;
         let text = Bytes::from(b"GET /a HTTP/1.1\r\nhost: a\r\n\r\n".to_vec());
         let first = read(&text);
@@ -88,7 +107,7 @@ mod tests {
 
     #[test]
     fn what_is_kept_is_bounded_and_errors_are_not_kept() {
-        let known = Known::default();
+        let known = Known::new(Keeps::Steps);
         for at in 0..MAX_KNOWN + 10 {
             let text = Bytes::from(format!("GET /{at} HTTP/1.1\r\nhost: a\r\n\r\n"));
             known.requests.read(&text, parse_request).unwrap();
