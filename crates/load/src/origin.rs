@@ -422,3 +422,6 @@ impl<S: Site> Peer for Origin<S> {
         Some(ready.min(self.impatient_at)).filter(|deadline| *deadline != Time::NEVER)
     }
 }
+
+#[cfg(test)]
+mod tests;

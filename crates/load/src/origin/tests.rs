@@ -1,0 +1,219 @@
+//! A server whose connections are in a test's hands: what it notes of each exchange, what it tells ahead, and
+//! when it loses patience.
+
+use super::*;
+use loadstone_http::{BodyId, ClientSession, Fields, Multiplexing, Priority, Push, ResponseHead};
+use std::cell::RefCell;
+use std::rc::Rc;
+
+const EVERY: [Protocol; 5] = [Protocol::Http1, Protocol::Spdy2, Protocol::Spdy3, Protocol::Spdy31, Protocol::H2];
+const CONN: ConnId = ConnId(7);
+
+/// Answers each request with as many bytes as it had content, and notes what becomes of it.
+#[derive(Debug, Default)]
+struct Echo {
+    think: Duration,
+    done: Rc<RefCell<Vec<(String, Option<u16>, Ending)>>>,
+}
+
+impl Site for Echo {
+    type Asked = u64;
+
+    fn ask(&mut self, _: &Arc<RequestHead>) -> u64 {
+        0
+    }
+
+    fn take(&mut self, asked: &mut u64, content: Chunk) {
+        *asked += content.len();
+    }
+
+    fn answer(&mut self, asked: u64) -> Answer {
+        let head = ResponseHead::new(200, Fields::from_pairs([("content-length", asked.to_string())]));
+        Answer { think: self.think, ..Answer::new(head.into(), Body { id: BodyId(1), len: asked }) }
+    }
+
+    fn done(&mut self, exchange: &Exchange) {
+        let path = String::from_utf8(exchange.request.path.to_vec()).unwrap();
+        self.done.borrow_mut().push((path, exchange.response.map(|(status, _)| status), exchange.end));
+    }
+}
+
+/// A server, one connection, and the client at its other end.
+struct Talk {
+    origin: Origin<Echo>,
+    client: Box<dyn ClientSession>,
+    done: Rc<RefCell<Vec<(String, Option<u16>, Ending)>>>,
+    is_closed: bool,
+}
+
+fn at(seconds: u64) -> Time {
+    Time::ZERO + Duration::from_secs(seconds)
+}
+
+impl Talk {
+    fn new(protocol: Protocol, think: Duration) -> Talk {
+        let sessions = Arc::new(Sessions::new(Multiplexing { push: Push::Accept, ..Multiplexing::default() }));
+        let done = Rc::default();
+        let site = Echo { think, done: Rc::clone(&done) };
+        let patience = Patience { idle: Duration::from_secs(60), request: Duration::from_secs(30) };
+        let mut origin = Origin::new(site, sessions.clone()).with_patience(patience);
+        origin.handle_open(Time::ZERO, CONN, protocol);
+        let mut talk = Talk { origin, client: sessions.client(protocol), done, is_closed: false };
+        talk.exchange(Time::ZERO);
+        talk
+    }
+
+    fn ask(&mut self, path: &str, upload: u64) -> StreamId {
+        let fields = Fields::from_pairs([("content-length", upload.to_string())]);
+        let head = RequestHead::new("PUT".into(), "a.test".into(), path.to_owned().into(), fields);
+        self.client.request(head.into(), Body { id: BodyId(0), len: upload }, Priority::default())
+    }
+
+    /// Lets both ends say what they have to say.
+    fn exchange(&mut self, now: Time) {
+        loop {
+            let mut wire = Wire::default();
+            self.client.poll_transmit(now, 10_000, &mut wire);
+            if !wire.is_empty() && !self.is_closed {
+                self.origin.handle_input(now, CONN, &wire.take_all());
+            }
+            let heard = self.listen(now);
+            if heard == 0 && !self.client.has_output() {
+                return;
+            }
+        }
+    }
+
+    /// The client hears what the server says now; how many bytes.
+    fn listen(&mut self, now: Time) -> u64 {
+        while self.origin.poll_timeout().is_some_and(|deadline| deadline <= now) {
+            self.origin.handle_timeout(now);
+        }
+        let mut wire = Wire::default();
+        while let Some(action) = self.origin.poll_action() {
+            match action {
+                Action::Transmit { conn } => {
+                    let mut len = u64::MAX;
+                    while wire.len() != len {
+                        len = wire.len();
+                        self.origin.poll_transmit(now, conn, usize::MAX, &mut wire);
+                    }
+                }
+                Action::Close { .. } => self.is_closed = true,
+                Action::Open { .. } => panic!("a server opens no connections"),
+            }
+        }
+        let len = wire.len();
+        self.client.handle_input(now, &wire.take_all()).unwrap();
+        len
+    }
+
+    fn done(&self) -> Vec<(String, Option<u16>, Ending)> {
+        self.done.borrow_mut().drain(..).collect()
+    }
+}
+
+#[test]
+fn a_site_hears_of_each_exchange_when_its_last_byte_has_gone_out() {
+    for protocol in EVERY {
+        let mut talk = Talk::new(protocol, Duration::from_secs(1));
+        talk.ask("/a", 100_000);
+        talk.exchange(at(1));
+        assert_eq!(talk.done(), [], "{protocol}: it thinks");
+        talk.exchange(at(2));
+        assert_eq!(talk.done(), [("/a".to_owned(), Some(200), Ending::Complete)], "{protocol}");
+    }
+}
+
+#[test]
+fn what_a_client_or_a_connection_gives_up_was_cut_short() {
+    for protocol in EVERY.into_iter().filter(|protocol| protocol.is_multiplexed()) {
+        let mut talk = Talk::new(protocol, Duration::from_secs(5));
+        let ids = ["/a", "/b"].map(|path| talk.ask(path, 0));
+        talk.exchange(at(1));
+        talk.client.cancel(ids[0]);
+        talk.exchange(at(2));
+        assert_eq!(talk.done(), [("/a".to_owned(), None, Ending::CutShort)], "{protocol}");
+        talk.origin.handle_close(at(3), CONN, Closed::Failed);
+        assert_eq!(talk.done(), [("/b".to_owned(), None, Ending::CutShort)], "{protocol}");
+        assert!(talk.origin.is_idle());
+        talk.origin.handle_timeout(at(9));
+        assert_eq!(talk.done(), [], "what it thought about is nobody's");
+    }
+}
+
+#[test]
+fn idle_connections_are_left_when_patience_is_over_and_not_before() {
+    for protocol in EVERY {
+        let mut talk = Talk::new(protocol, Duration::ZERO);
+        talk.exchange(at(50));
+        talk.ask("/a", 0);
+        talk.exchange(at(50));
+        talk.exchange(at(109));
+        assert!(!talk.is_closed && !talk.client.is_closing(), "{protocol}: 59 s after the last request");
+        talk.exchange(at(110));
+        // HTTP/1.1 has no words for it.
+        assert!(talk.is_closed, "{protocol}");
+        assert_eq!(talk.client.is_closing(), protocol != Protocol::Http1, "{protocol}");
+        assert_eq!(talk.done().len(), 1);
+        assert!(talk.origin.is_idle(), "{protocol}");
+    }
+}
+
+#[test]
+fn a_client_that_does_not_hear_that_it_is_left_is_given_up() {
+    let mut talk = Talk::new(Protocol::H2, Duration::ZERO);
+    // It says nothing to the PING after which an HTTP/2 server says good-bye for good.
+    talk.listen(at(60));
+    assert!(!talk.is_closed);
+    talk.listen(at(119));
+    assert!(!talk.is_closed);
+    talk.listen(at(120));
+    assert!(talk.is_closed && talk.origin.is_idle());
+}
+
+#[test]
+fn a_request_that_does_not_get_complete_ends_its_connection() {
+    for protocol in EVERY {
+        let mut talk = Talk::new(protocol, Duration::ZERO);
+        talk.ask("/slow", 500_000);
+        let mut wire = Wire::default();
+        talk.client.poll_transmit(at(1), 1_000, &mut wire);
+        talk.origin.handle_input(at(1), CONN, &wire.take_all());
+        talk.listen(at(30));
+        assert!(!talk.is_closed, "{protocol}");
+        talk.listen(at(31));
+        assert!(talk.is_closed, "{protocol}");
+        assert_eq!(talk.done(), [("/slow".to_owned(), None, Ending::CutShort)], "{protocol}");
+    }
+}
+
+#[test]
+fn what_is_under_way_keeps_its_connection_however_long_it_takes() {
+    for protocol in EVERY {
+        let mut talk = Talk::new(protocol, Duration::from_secs(1_000));
+        talk.ask("/long", 10);
+        talk.exchange(at(0));
+        talk.exchange(at(999));
+        assert!(!talk.is_closed, "{protocol}");
+        talk.exchange(at(1_000));
+        assert_eq!(talk.done(), [("/long".to_owned(), Some(200), Ending::Complete)], "{protocol}");
+    }
+}
+
+#[test]
+fn a_server_that_leaves_finishes_what_is_under_way_and_takes_no_new_connection() {
+    for protocol in EVERY {
+        let mut talk = Talk::new(protocol, Duration::from_secs(5));
+        talk.ask("/a", 10);
+        talk.exchange(at(0));
+        talk.origin.shut_down(at(1));
+        talk.exchange(at(1));
+        assert!(!talk.is_closed, "{protocol}");
+        talk.exchange(at(5));
+        assert_eq!(talk.done(), [("/a".to_owned(), Some(200), Ending::Complete)], "{protocol}");
+        assert!(talk.is_closed && talk.origin.is_idle(), "{protocol}");
+        talk.origin.handle_open(at(6), ConnId(8), Protocol::Http1);
+        assert_eq!(talk.origin.poll_action(), Some(Action::Close { conn: ConnId(8) }));
+    }
+}
