@@ -1,12 +1,13 @@
 //! Two ends joined by a wire that damages bytes: nobody panics, hangs or says without end. The first byte
-//! chooses the protocol, each three that follow a damage: how far from the last one, and which bits.
+//! chooses the protocol, what the client says to pushes and who leaves; each three that follow are a damage:
+//! how far from the last one, and which bits.
 
 #![no_main]
 
 use bytes::Bytes;
 use libfuzzer_sys::fuzz_target;
-use loadstone_http::{Body, BodyId, Chunk, Event, Fields, Multiplexing, Priority, Protocol, RequestHead, ResponseHead};
-use loadstone_http::{Session, Sessions, Wire};
+use loadstone_http::{Body, BodyId, Chunk, Event, Fields, Multiplexing, Priority, Protocol, Push, RequestHead};
+use loadstone_http::{ResponseHead, Session, Sessions, Wire};
 use loadstone_units::Time;
 
 const TURNS: u32 = 64;
@@ -63,10 +64,21 @@ impl<'a> Damaging<'a> {
 fuzz_target!(|input: &[u8]| {
     let [choice, damages @ ..] = input else { return };
     let protocol = [Protocol::Spdy2, Protocol::Spdy3, Protocol::Spdy31, Protocol::H2][usize::from(*choice % 4)];
-    let sessions = Sessions::new(Multiplexing::default());
+    let push = [Push::Forbid, Push::Decline, Push::Accept, Push::Accept][usize::from(*choice >> 2 & 3)];
+    let sessions = Sessions::apart(Multiplexing { push, ..Multiplexing::default() });
     let (mut client, mut server) = (sessions.client(protocol), sessions.server(protocol));
     let mut wire = Damaging::new(damages);
     for turn in 0..TURNS {
+        match (turn, choice >> 4) {
+            (5, 1) => client.shut_down(),
+            (5, 2) => server.shut_down(),
+            (3, 3) => client.cancel(loadstone_http::StreamId(1)),
+            (1 | 4, 4..) => {
+                client.ping();
+                server.ping();
+            }
+            _ => {}
+        }
         if turn < REQUESTS && client.capacity() > 0 {
             let head = RequestHead::get("a.test", &format!("/{turn}"), Fields::from_pairs([("accept", "*/*")]));
             let body = if turn % 2 == 0 { Body::EMPTY } else { Body { id: BodyId(turn), len: 700 } };
@@ -83,7 +95,14 @@ fuzz_target!(|input: &[u8]| {
         }
         for id in asked {
             let head = ResponseHead::new(200, Fields::from_pairs([("x", "y")]));
-            server.respond(id, head.into(), Body { id: BodyId(id.0), len: 900 });
+            let head = std::sync::Arc::new(head);
+            let promise = RequestHead::get("a.test", "/pushed", Fields::default());
+            let pushed = server.push(id, promise.into(), Priority::default());
+            server.inform(id, ResponseHead::new(103, Fields::default()).into());
+            server.respond(id, head.clone(), Body { id: BodyId(id.0), len: 900 });
+            if let Some(pushed) = pushed {
+                server.respond(pushed, head, Body { id: BodyId(0), len: 90 });
+            }
         }
         let (heard, down) = wire.carry(server.as_mut(), client.as_mut());
         while client.poll_event().is_some() {}

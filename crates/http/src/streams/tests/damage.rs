@@ -6,12 +6,13 @@ use super::*;
 /// A byte that is changed, by its place among all that are carried.
 type Damage = (u32, u8);
 
-/// Two ends that exchange heads and bodies, turn by turn, while the wire damages bytes of heads; how many
-/// exchanges come to their end.
+/// Two ends that exchange heads and bodies, turn by turn, while the wire damages bytes of heads; every third
+/// answer has a push beside it, and they ask for signs of life. How many exchanges come to their end.
 fn talk_over(protocol: Protocol, damages: &[Damage], exchanges: u32) -> Result<usize, TestCaseError> {
     let config = Multiplexing {
         stream_window: Bounded::known(65_536),
         session_window: Bounded::known(65_536),
+        push: crate::Push::Accept,
         ..Multiplexing::default()
     };
     let sessions = sessions(config);
@@ -21,6 +22,7 @@ fn talk_over(protocol: Protocol, damages: &[Damage], exchanges: u32) -> Result<u
         if asked < exchanges && client.capacity() > 0 {
             let upload = if asked % 3 == 0 { body(asked, 3_000) } else { Body::EMPTY };
             client.request(get(&format!("/{asked}")), upload, Priority::at(asked as u8 % 8));
+            client.ping();
             asked += 1;
         }
         let up = carry_damaged(client.as_mut(), server.as_mut(), damages, &mut carried);
@@ -32,10 +34,18 @@ fn talk_over(protocol: Protocol, damages: &[Damage], exchanges: u32) -> Result<u
             }
         }
         if turn % 2 == 0 {
-            owed.drain(..).for_each(|id| server.respond(id, ok(20_000), body(id.0, 20_000)));
+            for id in owed.drain(..) {
+                server.ping();
+                let is_third = id.0 % 3 == 0;
+                let pushed = is_third.then(|| server.push(id, get("/pushed"), Priority::default())).flatten();
+                server.inform(id, Arc::new(ResponseHead::new(103, Fields::from_pairs([("link", "</x>")]))));
+                server.respond(id, ok(20_000), body(id.0, 20_000));
+                pushed.into_iter().for_each(|id| server.respond(id, ok(500), body(0, 500)));
+            }
         }
         let down = carry_damaged(server.as_mut(), client.as_mut(), damages, &mut carried);
-        ended += events(client.as_mut()).iter().filter(|event| matches!(event, Event::End { .. })).count();
+        let is_end = |event: &&Event| matches!(event, Event::End { id } if !id.is_pushed());
+        ended += events(client.as_mut()).iter().filter(is_end).count();
         prop_assert!(ended <= exchanges as usize);
         match (up, down) {
             (Some(0), Some(0)) if turn % 2 == 1 => return Ok(ended),
