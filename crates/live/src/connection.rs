@@ -243,7 +243,7 @@ impl Connection {
             }
             assert!(self.wire.len() <= content_room, "a program put more on the wire than there was room for");
             self.record.content += self.wire.len();
-            self.channel.write(&mut self.wire);
+            self.channel.write(&mut self.wire)?;
             room = socket.room_beyond(unsent + self.channel.pending().len() as u64 - before);
         }
     }

@@ -12,7 +12,7 @@ use crate::connection::Connection;
 use crate::crowd::{Crowd, Dispersed};
 use crate::door::{Door, is_want_of_room};
 use crate::socket::Socket;
-use crate::{Clock, Connected, Error, Route, Stop};
+use crate::{Clock, Connected, Error, Pattern, Route, Stop};
 use loadstone_http::Chunk;
 use loadstone_load::page::HostId;
 use loadstone_load::{Action, ConnId, Peer};
@@ -20,6 +20,7 @@ use loadstone_units::Time;
 use std::future::{Future, poll_fn};
 use std::ops::ControlFlow;
 use std::pin::pin;
+use std::rc::Rc;
 use std::task::{Context, Poll};
 use tokio::task::{unconstrained, yield_now};
 
@@ -179,7 +180,7 @@ impl<'a, P: Peer> Host<'a, P> {
         let target = &route.targets[to.0 as usize];
         let socket = Socket::connect(target.address, route.notsent_lowat);
         let port = socket.as_ref().ok().and_then(Socket::local_port);
-        let channel = Channel::new(target.tls.as_ref().map(|tls| tls.connect()));
+        let channel = Channel::new(target.tls.as_ref().map(|tls| tls.connect()), Rc::new(Pattern));
         let record = Connected::new(conn, to, target.address, port, now);
         self.crowd.add(conn, Connection::opening(socket, channel, route.protocol, record));
     }

@@ -49,6 +49,7 @@ mod bells;
 mod channel;
 mod clock;
 mod connection;
+mod content;
 mod crowd;
 mod door;
 mod error;
@@ -65,6 +66,7 @@ mod stop;
 
 pub use authority::{Authority, Chain, ClientTls};
 pub use clock::Clock;
+pub use content::{Bodies, Pattern};
 pub use error::Error;
 pub use join::{Joined, join};
 pub use ledger::Records;
