@@ -37,7 +37,7 @@ pub(crate) struct Host<'a, P> {
     route: Option<&'a Route>,
     /// Where connections are accepted, if any are.
     door: Option<Door>,
-    /// Somebody may wait at the door until a connection has ended.
+    /// Somebody waits until a connection has ended: at the door, or because it is shut.
     is_crowded: bool,
     crowd: Crowd,
     alarm: Alarm,
@@ -66,12 +66,12 @@ impl<'a, P: Peer> Host<'a, P> {
     }
 
     /// Goes on until `is_over` says so, the clock shows `until`, or it is told to stop.
-    pub(crate) async fn run(&mut self, until: Time, stop: &Stop, is_over: impl Fn(&P) -> bool) -> Result<(), Error> {
+    pub(crate) async fn run(&mut self, until: Time, stop: &Stop, is_over: impl Fn(&Self) -> bool) -> Result<(), Error> {
         let mut stopped = pin!(stop.wait());
         loop {
             let turn = poll_fn(|cx| {
                 self.turn(cx)?;
-                if is_over(&self.program) || self.clock.now() >= until || stopped.as_mut().poll(cx).is_ready() {
+                if is_over(self) || self.clock.now() >= until || stopped.as_mut().poll(cx).is_ready() {
                     return Poll::Ready(Ok(ControlFlow::Break(())));
                 }
                 self.poll_ready(until, cx).map(|()| Ok(ControlFlow::Continue(())))
@@ -83,6 +83,16 @@ impl<'a, P: Peer> Host<'a, P> {
             // hearing what others have to say.
             yield_now().await;
         }
+    }
+
+    /// Accepts nobody any more: who comes is refused by the kernel.
+    pub(crate) fn shut_door(&mut self) {
+        (self.door, self.is_crowded) = (None, true);
+    }
+
+    /// Whether it has no connection.
+    pub(crate) fn is_deserted(&self) -> bool {
+        self.crowd.is_empty()
     }
 
     fn turn(&mut self, cx: &mut Context<'_>) -> Result<(), Error> {
@@ -268,7 +278,7 @@ mod tests {
             let door = Door::new(HostId(0), listener, None, protocol, notsent_lowat)?;
             let crowd = Crowd::new(Limits::UNLIMITED, Records::Kept);
             let mut host = Host::new(&clock, program, None, Some(door), crowd)?;
-            host.run(Time::NEVER, &stop, |program| program.heard || program.polls > 10_000).await?;
+            host.run(Time::NEVER, &stop, |host| host.program.heard || host.program.polls > 10_000).await?;
             Ok(host.finish())
         })
         .unwrap();

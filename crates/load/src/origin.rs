@@ -128,6 +128,14 @@ impl<S: Site> Origin<S> {
         conns.into_iter().for_each(|conn| self.leave(conn));
     }
 
+    /// Gives up whatever is under way. Nothing is said on any connection; the driver drops them.
+    pub fn give_up(&mut self, now: Time) {
+        while let Some((conn, _)) = self.sessions.first_key_value() {
+            let conn = *conn;
+            self.forget(now, conn);
+        }
+    }
+
     /// Whether it has no connection.
     pub fn is_idle(&self) -> bool {
         self.sessions.is_empty()
