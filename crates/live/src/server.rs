@@ -103,8 +103,13 @@ fn grace() -> Seconds {
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
     /// What it was told is not of the right form.
-    #[error("{0}")]
-    Setting(String),
+    #[error("{why}")]
+    Setting {
+        /// The path of the field that is at fault, or nothing.
+        field: String,
+        /// What is wrong with it.
+        why: String,
+    },
     /// The recorded page is none.
     #[error(transparent)]
     Page(#[from] PageError),
@@ -141,16 +146,21 @@ impl Setting {
     /// # Errors
     /// If a field is unknown, or not in its range.
     pub fn from_json(text: &[u8]) -> Result<Setting, ServerError> {
-        serde_json::from_slice(text).map_err(|error| ServerError::Setting(error.to_string()))
+        let mut json = serde_json::Deserializer::from_slice(text);
+        serde_path_to_error::deserialize(&mut json)
+            .map_err(|error| ServerError::Setting { field: error.path().to_string(), why: error.inner().to_string() })
     }
 
     /// What is spoken, the best first.
     fn protocols(&self) -> Result<Vec<Protocol>, ServerError> {
         match (&self.protocol, self.transport) {
-            (Some(name), _) => {
-                let protocol = name.parse().map_err(|error| ServerError::Setting(format!("{error}")))?;
-                Ok(vec![protocol])
-            }
+            (Some(name), _) => match PREFERRED.into_iter().find(|protocol| protocol.name() == name) {
+                Some(protocol) => Ok(vec![protocol]),
+                None => {
+                    let why = format!("unknown protocol '{name}': use {}", PREFERRED.map(Protocol::name).join(", "));
+                    Err(ServerError::Setting { field: "protocol".to_owned(), why })
+                }
+            },
             (None, Transport::Tls) => Ok(PREFERRED.to_vec()),
             (None, Transport::Plaintext) => Ok(vec![Protocol::Http1]),
         }
@@ -286,7 +296,10 @@ fn offer(setting: &Setting, page: Option<&Page>) -> Result<Offer, ServerError> {
         }
         (None, Some(page)) => Ok(offer.with_recording(page.clone())),
         (None, None) => Ok(offer),
-        (Some(_), Some(_)) => Err(ServerError::Setting("either a directory is served or a page: leave one out".into())),
+        (Some(_), Some(_)) => {
+            let why = "either files are served or a page: leave one out".to_owned();
+            Err(ServerError::Setting { field: "page".to_owned(), why })
+        }
     }
 }
 

@@ -46,7 +46,7 @@ macro_rules! without_a_field {
     )+};
 }
 
-without_a_field!(PageError, HarError, SyntheticError, UnknownProtocol, ServerError, rayon::ThreadPoolBuildError);
+without_a_field!(PageError, HarError, SyntheticError, UnknownProtocol, rayon::ThreadPoolBuildError);
 
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Failure {
@@ -59,5 +59,14 @@ impl From<RunError> for Failure {
             _ => "",
         };
         Failure { why: error.to_string(), field: field.to_owned() }
+    }
+}
+
+impl From<ServerError> for Failure {
+    fn from(error: ServerError) -> Failure {
+        match error {
+            ServerError::Setting { field, why } => Failure { why, field },
+            error => Failure { why: error.to_string(), field: String::new() },
+        }
     }
 }
