@@ -321,7 +321,9 @@ def validate(
     help="Where it listens; port 0 is one that is free.",
 )
 @click.option(
-    "--patterns", is_flag=True, help="Answer /bytes/N, /echo, /push/N and /pushed/I as well, see docs/serving.md."
+    "--patterns",
+    is_flag=True,
+    help="Answer /bytes/N, /echo, /push/N and /pushed/I as well (docs/serving.md).",
 )
 @click.option(
     "--push-manifest",
@@ -353,8 +355,8 @@ def serve(
 ) -> None:
     """Serve files or a recorded page by HTTP/1.1, SPDY and HTTP/2, on one port.
 
-    DIR is a directory; RECORDING is a PAGE, whose objects have the recorded heads and lengths. It serves until
-    Ctrl-C, then leaves: a second one ends it.
+    DIR is a directory; RECORDING is a PAGE, whose objects have the recorded heads and lengths. It serves
+    until Ctrl-C, then leaves: a second one ends it.
     """
     from loadstone import files, serving
 

@@ -152,9 +152,9 @@ _SERVING = [
         _VARIANT["multiplexing"]["frame_bytes"],
         int,
     ),
-    _option("--notsent-lowat", "BYTES", "What sockets take beyond what is sent (TCP_NOTSENT_LOWAT).", 131_072, int),
-    _option("--max-streams", "N", "Streams that a client may have open.", _VARIANT["multiplexing"]["streams"], int),
-    click.option("--access-log", metavar="FILE|-", help="Write a line of JSON for each request and connection."),
+    _option("--notsent-lowat", "BYTES", "What sockets take beyond what is sent.", 131_072, int),
+    _option("--max-streams", "N", "Most streams of a client.", _VARIANT["multiplexing"]["streams"], int),
+    click.option("--access-log", metavar="FILE|-", help="Write a line of JSON for each request."),
     _option("--idle", "SECONDS", "Leave connections on which nobody asks for anything.", 60, int),
     _option("--grace", "SECONDS", "How long what is under way may go on after Ctrl-C.", 10, int),
 ]

@@ -80,12 +80,14 @@ def ways(server: Server, made: dict[str, Any]) -> list[str]:
     listen: str = made["listen"]
     is_plain = made.get("transport") == "plaintext"
     host = listen.rpartition(":")[0]
-    host = "localhost" if host in ("", "0.0.0.0", "[::]") else host  # noqa: S104
+    host = "localhost" if host in ("", "0.0.0.0", "[::]") else host
     how = f"{server.protocols[0]}, by prior knowledge" if is_plain else ", ".join(server.protocols)
     scheme = "http" if is_plain else "https"
     lines = [f"{scheme}://{host}:{server.port}/  {how}"]
     hosts = _hosts(made.get("page", {"objects": []}))
-    lines += [f"{scheme}://{name}:{server.port}/  for clients that resolve it so" for name in hosts[:_MOST_HOSTS]]
+    lines += [
+        f"{scheme}://{name}:{server.port}/  for clients that resolve it so" for name in hosts[:_MOST_HOSTS]
+    ]
     if len(hosts) > _MOST_HOSTS:
         lines.append(f"and {len(hosts) - _MOST_HOSTS} more hosts of the recording")
     return [*lines, f"listening on {server.address}"]

@@ -103,7 +103,9 @@ impl Log {
     #[allow(clippy::disallowed_methods, reason = "a driver dates what it did")]
     pub(crate) fn begin(to: LogFile) -> Result<Log, LogError> {
         let LogFile { path, file } = to;
-        let zero = SystemTime::now().into();
+        let now = OffsetDateTime::from(SystemTime::now());
+        // To the microsecond: the clock of day is not better.
+        let zero = now - Duration::from_nanos(u64::from(now.nanosecond() % 1000));
         let begin = || {
             let (lines, waiting) = sync_channel(WAITING);
             let writer = thread::Builder::new().name("access log".to_owned()).spawn(move || write(&waiting, file))?;
@@ -206,7 +208,6 @@ impl Entries {
 
     fn time(&self, at: Time) -> String {
         let nanos = at.nanos_since(Time::ZERO);
-        // To the microsecond: the clock of day is not better.
         let at = self.zero + Duration::from_micros(nanos / 1000);
         at.format(&Rfc3339).unwrap_or_default()
     }
