@@ -11,7 +11,7 @@ struct Folder(PathBuf);
 impl Folder {
     fn new(name: &str) -> Folder {
         let path = std::env::temp_dir().join(format!("loadstone-files-{}-{name}", std::process::id()));
-        let root = path.join("root");
+        let root = path.join("site");
         fs::create_dir_all(root.join("sub/deep")).unwrap();
         fs::create_dir_all(root.join("empty")).unwrap();
         for (name, text) in [
@@ -29,7 +29,7 @@ impl Folder {
     }
 
     fn root(&self) -> PathBuf {
-        self.0.join("root")
+        self.0.join("site")
     }
 
     fn files(&self) -> Files {
@@ -123,7 +123,7 @@ fn nothing_leads_out_of_the_directory() {
         "/relative",
         "/absolute",
         "/up/secret",
-        "/up/root/none",
+        "/up/site/none",
         "/none%00.html",
         "/%00",
         "/%2fetc/passwd",
