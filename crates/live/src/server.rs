@@ -244,7 +244,7 @@ impl Server {
         let records = log.as_ref().map_or(Records::Forgotten, Log::records);
         let shelf = offer.shelf();
         let patience = Patience { idle: span(setting.idle), request: ARRIVING };
-        let sessions = Arc::new(Sessions::new(setting.multiplexing));
+        let sessions = Arc::new(Sessions::apart(setting.multiplexing));
         let origin = Origin::new(offer, sessions).with_patience(patience);
         // Who names no protocol speaks the only one, or what is older than the naming.
         let unnamed = if let [only] = protocols[..] { only } else { Protocol::Http1 };
