@@ -92,8 +92,9 @@ impl Channel {
     /// # Errors
     /// If a body has not got the bytes any more: [`ErrorKind::UnexpectedEof`].
     pub(crate) fn write(&mut self, wire: &mut Wire) -> io::Result<()> {
-        wire.take(wire.len(), &mut self.chunks);
         let to = if self.tls.is_some() { &mut self.content } else { &mut self.out };
+        to.reserve(wire.len() as usize);
+        wire.take(wire.len(), &mut self.chunks);
         for chunk in self.chunks.drain(..) {
             match chunk {
                 Chunk::Bytes(bytes) => to.extend_from_slice(&bytes),

@@ -1,18 +1,24 @@
 //! The files of a directory.
 
 use super::reply;
-use super::shelf::{Content, PATTERN, Shelf};
-use loadstone_http::RequestHead;
+use super::shelf::{Content, Shelf};
+use crate::Clock;
+use loadstone_http::{Body, RequestHead, ResponseHead};
 use loadstone_load::Answer;
+use loadstone_units::Time;
 use nix::errno::Errno;
 use nix::fcntl::{OFlag, OpenHow, ResolveFlag, openat2};
 use percent_encoding::percent_decode;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs::{File, Metadata};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 use time::OffsetDateTime;
 use time::format_description::BorrowedFormatItem;
 use time::macros::format_description;
@@ -27,11 +33,30 @@ const INDEX: &str = "index.html";
 /// How often a path is looked up that others move while it is looked up (EAGAIN of openat2).
 const TRIES: u32 = 8;
 
+/// How long a file is taken to be as it was: what is asked for again and again is looked up once.
+const FRESH: Duration = Duration::from_secs(1);
+
+/// How many files are known at a time. Each is open.
+const MOST_KNOWN: usize = 100;
+
 /// Gives the files of a directory, and nothing beyond it.
 #[derive(Debug)]
 pub(super) struct Files {
     root: File,
     shelf: Shelf,
+    clock: Clock,
+    /// Files that were found lately, by the path that was asked for.
+    known: RefCell<BTreeMap<Vec<u8>, Known>>,
+}
+
+/// A file and how it is given.
+#[derive(Clone, Debug)]
+struct Known {
+    file: Rc<File>,
+    len: u64,
+    head: Arc<ResponseHead>,
+    /// When to look for it again.
+    until: Time,
 }
 
 /// What a path leads to.
@@ -45,7 +70,10 @@ impl Files {
     /// If `root` is no directory that can be read.
     pub(super) fn new(root: &Path, shelf: Shelf) -> io::Result<Files> {
         let root = File::options().read(true).open(root)?;
-        if root.metadata()?.is_dir() { Ok(Files { root, shelf }) } else { Err(Errno::ENOTDIR.into()) }
+        if !root.metadata()?.is_dir() {
+            return Err(Errno::ENOTDIR.into());
+        }
+        Ok(Files { root, shelf, clock: Clock::start(), known: RefCell::default() })
     }
 
     /// The answer to a request: a file, or why there is none.
@@ -54,32 +82,55 @@ impl Files {
             return reply::not_allowed();
         }
         let path = reply::path(request);
+        let now = self.clock.now();
+        if let Some(known) = self.known.borrow().get(path).filter(|known| known.until > now) {
+            return self.give(request, known);
+        }
         let Some(relative) = relative(path) else { return reply::bare(404, &[]) };
-        let found = self.open(&relative).and_then(|found| match found {
-            Found::File(..) if path.ends_with(b"/") => Err(Errno::ENOTDIR),
-            Found::File(file, metadata) => Ok(self.file(request, &relative, file, &metadata)),
-            Found::Directory if !path.ends_with(b"/") => Ok(moved(path)),
-            Found::Directory => self.index(request, &relative.join(INDEX)),
-        });
-        found.unwrap_or_else(refused)
-    }
-
-    fn index(&self, request: &RequestHead, path: &Path) -> Result<Answer, Errno> {
-        match self.open(path)? {
-            Found::File(file, metadata) => Ok(self.file(request, path, file, &metadata)),
-            Found::Directory => Err(Errno::EISDIR),
+        match self.find(path, &relative, now) {
+            Ok(Some(known)) => {
+                let answer = self.give(request, &known);
+                self.remember(path, known);
+                answer
+            }
+            Ok(None) => moved(path),
+            Err(why) => refused(why),
         }
     }
 
-    fn file(&self, request: &RequestHead, path: &Path, file: File, metadata: &Metadata) -> Answer {
-        let kind = kind(path);
-        let modified = metadata.modified().map(http_date).unwrap_or_default();
-        let more = [("last-modified", &modified[..])];
-        let more = if modified.is_empty() { &[] } else { &more[..] };
-        if reply::is_head(request) || metadata.len() == 0 {
-            return reply::content(request, &kind, PATTERN, metadata.len(), more);
+    fn give(&self, request: &RequestHead, known: &Known) -> Answer {
+        let body = if reply::is_head(request) || known.len == 0 {
+            Body::EMPTY
+        } else {
+            Body { id: self.shelf.put(Content::File(known.file.clone())), len: known.len }
+        };
+        Answer::new(known.head.clone(), body)
+    }
+
+    fn remember(&self, path: &[u8], known: Known) {
+        let mut all = self.known.borrow_mut();
+        if all.len() >= MOST_KNOWN {
+            all.clear();
         }
-        reply::content(request, &kind, self.shelf.put(Content::File(file)), metadata.len(), more)
+        all.insert(path.to_vec(), known);
+    }
+
+    /// The file that `path` names, which leads there by `relative`; none for a directory that was asked
+    /// for like a file.
+    fn find(&self, path: &[u8], relative: &Path, now: Time) -> Result<Option<Known>, Errno> {
+        let is_directory = path.ends_with(b"/");
+        match self.open(relative)? {
+            Found::File(..) if is_directory => Err(Errno::ENOTDIR),
+            Found::File(file, metadata) => Ok(Some(known(relative, file, &metadata, now))),
+            Found::Directory if !is_directory => Ok(None),
+            Found::Directory => {
+                let index = relative.join(INDEX);
+                match self.open(&index)? {
+                    Found::File(file, metadata) => Ok(Some(known(&index, file, &metadata, now))),
+                    Found::Directory => Err(Errno::EISDIR),
+                }
+            }
+        }
     }
 
     /// Opens what is there, if the way to it does not leave the directory, not even by a link.
@@ -117,6 +168,14 @@ fn relative(path: &[u8]) -> Option<PathBuf> {
         relative.push(OsStr::from_bytes(&name));
     }
     Some(relative)
+}
+
+fn known(path: &Path, file: File, metadata: &Metadata, now: Time) -> Known {
+    let modified = metadata.modified().map(http_date).unwrap_or_default();
+    let more = [("last-modified", &modified[..])];
+    let more = if modified.is_empty() { &[] } else { &more[..] };
+    let len = metadata.len();
+    Known { file: Rc::new(file), len, head: Arc::new(reply::head(&kind(path), len, more)), until: now + FRESH }
 }
 
 /// A directory that was asked for like a file: what it refers to would be looked for beside it.

@@ -61,16 +61,16 @@ impl Patterns {
         let kind = request.fields.get(b"content-type").and_then(|kind| std::str::from_utf8(kind).ok());
         let len = echo.content.len() as u64;
         if len == 0 || reply::is_head(request) {
-            return reply::content(request, kind.unwrap_or(KIND), PATTERN, len, &[]);
+            return reply::content(request, kind.unwrap_or(KIND), PATTERN, len);
         }
         let id = self.shelf.put(Content::Memory(Box::new(echo)));
-        reply::content(request, kind.unwrap_or(KIND), id, len, &[])
+        reply::content(request, kind.unwrap_or(KIND), id, len)
     }
 
     /// The answer to any other request, if it is for a pattern.
     pub(super) fn answer(&self, request: &RequestHead) -> Option<Answer> {
         let (what, number) = named(reply::path(request))?;
-        let answer = |len| Some(reply::content(request, KIND, PATTERN, len, &[]));
+        let answer = |len| Some(reply::content(request, KIND, PATTERN, len));
         match what {
             _ if !reply::is_to_get(request) => Some(reply::not_allowed()),
             b"bytes" if number <= MOST_BYTES => answer(number),

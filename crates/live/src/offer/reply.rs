@@ -11,13 +11,17 @@ pub(super) fn bare(status: u16, fields: &[(&str, &str)]) -> Answer {
     Answer::new(Arc::new(ResponseHead::new(status, fields)), Body::EMPTY)
 }
 
-/// An answer to `request` of `len` bytes of `kind`, which the answer to HEAD only speaks of (RFC 9110,
-/// section 9.3.2).
-pub(super) fn content(request: &RequestHead, kind: &str, id: BodyId, len: u64, more: &[(&str, &str)]) -> Answer {
+/// The head of an answer of `len` bytes of `kind`.
+pub(super) fn head(kind: &str, len: u64, more: &[(&str, &str)]) -> ResponseHead {
     let length = len.to_string();
     let fields = [("content-type", kind), ("content-length", &length)];
-    let head = ResponseHead::new(200, Fields::from_pairs(fields.iter().chain(more).copied()));
-    Answer::new(Arc::new(head), if is_head(request) { Body::EMPTY } else { Body { id, len } })
+    ResponseHead::new(200, Fields::from_pairs(fields.iter().chain(more).copied()))
+}
+
+/// An answer to `request` of `len` bytes of `kind`, which the answer to HEAD only speaks of (RFC 9110,
+/// section 9.3.2).
+pub(super) fn content(request: &RequestHead, kind: &str, id: BodyId, len: u64) -> Answer {
+    Answer::new(Arc::new(head(kind, len, &[])), if is_head(request) { Body::EMPTY } else { Body { id, len } })
 }
 
 /// Whether only the head of the answer is wanted.

@@ -18,7 +18,7 @@ pub(crate) struct Shelf(Rc<RefCell<Bays>>);
 
 /// Something that has the bytes of one body.
 pub(super) enum Content {
-    File(File),
+    File(Rc<File>),
     /// Whatever keeps them in memory.
     Memory(Box<dyn AsRef<[u8]>>),
 }
@@ -141,7 +141,7 @@ mod tests {
         let mut file = tempfile();
         file.write_all(&[7; 1000]).unwrap();
         let shelf = Shelf::default();
-        let id = shelf.put(Content::File(file.try_clone().unwrap()));
+        let id = shelf.put(Content::File(Rc::new(file.try_clone().unwrap())));
         assert_eq!(given(&shelf, id, 100, 900), [7; 900]);
         file.set_len(400).unwrap();
         assert_eq!(given(&shelf, id, 100, 900), [7; 300]);

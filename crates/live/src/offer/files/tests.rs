@@ -151,6 +151,29 @@ fn what_is_no_file_is_not_given_and_not_waited_for() {
 }
 
 #[test]
+#[allow(clippy::disallowed_methods, reason = "a second from now")]
+fn a_file_that_was_found_is_looked_for_again_after_a_second() {
+    let folder = Folder::new("fresh");
+    let files = folder.files();
+    assert_eq!(get(&files, "/none"), (200, "no ending".into()));
+    fs::remove_file(folder.root().join("none")).unwrap();
+    assert_eq!(get(&files, "/none"), (200, "no ending".into()));
+    files.clock.at(std::time::Instant::now() + FRESH);
+    assert_eq!(get(&files, "/none").0, 404);
+}
+
+#[test]
+fn no_more_files_are_known_than_may_be_open() {
+    let folder = Folder::new("known");
+    let files = folder.files();
+    for at in 0..3 * MOST_KNOWN {
+        fs::write(folder.root().join(format!("{at}.txt")), at.to_string()).unwrap();
+        assert_eq!(get(&files, &format!("/{at}.txt")), (200, at.to_string()));
+        assert!(files.known.borrow().len() <= MOST_KNOWN);
+    }
+}
+
+#[test]
 fn a_root_that_is_no_directory_is_refused() {
     let folder = Folder::new("roots");
     assert!(Files::new(&folder.root().join("none"), Shelf::default()).is_err());
