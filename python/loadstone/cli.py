@@ -305,6 +305,87 @@ def validate(
 
 
 @loadstone.command(
+    epilog=_epilog(
+        "serve site --listen localhost:8443 --save-ca ca.pem",
+        "serve shop.har --listen 0.0.0.0:443 --access-log -",
+        "serve --patterns --plaintext --protocol h2 --listen 127.0.0.1:8080",
+        "serve site --push-manifest push.json --protocol spdy/3.1",
+    )
+)
+@click.argument("source", metavar="[DIR|RECORDING]", required=False)
+@click.option(
+    "--listen",
+    metavar="HOST:PORT",
+    default=options.LISTEN,
+    show_default=True,
+    help="Where it listens; port 0 is one that is free.",
+)
+@click.option(
+    "--patterns",
+    is_flag=True,
+    help="Answer /bytes/N, /echo, /push/N and /pushed/I as well (docs/serving.md).",
+)
+@click.option(
+    "--push-manifest",
+    metavar="FILE",
+    help='What is pushed beside which answers: {"/": ["/a.css", {"path": "/b.js", "urgency": 1}]}.',
+)
+@click.option(
+    "--hints",
+    is_flag=True,
+    help="Tell of what the manifest lists instead of pushing it: by 103, in SPDY by X-Subresource.",
+)
+@click.option("--protocol", metavar="PROTOCOL", help="Speak this one alone.  [default: all, by ALPN]")
+@click.option("--plaintext", is_flag=True, help="No TLS: http/1.1, or the --protocol that clients know of.")
+@click.option("--cert", metavar="FILE", help="Chain of certificates in PEM.  [default: one is made]")
+@click.option("--key", metavar="FILE", help="The certificate's key in PEM.")
+@click.option("--save-ca", metavar="FILE", help="Write the certificate that clients have to trust, in PEM.")
+@options.serving
+def serve(
+    source: str | None,
+    listen: str,
+    patterns: bool,
+    push_manifest: str | None,
+    hints: bool,
+    plaintext: bool,
+    cert: str | None,
+    key: str | None,
+    save_ca: str | None,
+    **given: Any,
+) -> None:
+    """Serve files or a recorded page by HTTP/1.1, SPDY and HTTP/2, on one port.
+
+    DIR is a directory; RECORDING is a PAGE, whose objects have the recorded heads and lengths. It serves
+    until Ctrl-C, then leaves: a second one ends it.
+    """
+    from loadstone import files, serving
+
+    if source is None and not patterns:
+        raise click.UsageError("Missing argument '[DIR|RECORDING]': give one, or --patterns.")
+    if plaintext and (cert or key or save_ca):
+        raise click.UsageError("--cert, --key and --save-ca are for TLS: leave out --plaintext.")
+    fields = {
+        "patterns": patterns,
+        "manifest": serving.manifest(push_manifest),
+        "telling": "hint" if hints else "push",
+        "transport": "plaintext" if plaintext else "tls",
+        "identity": serving.identity(cert, key),
+        **options.of_serving(given),
+    }
+    made = serving.setting(source, listen, fields)
+    server = serving.open_server(made)
+    if save_ca is not None:
+        with files.replacement(save_ca) as write:
+            write(serving.authority(server))
+    # Standard output is the access log's, if that is where it goes.
+    for line in serving.ways(server, made):
+        click.echo(line, err=given["access_log"] == "-")
+    sys.stdout.flush()
+    if cut := serving.run(server):
+        _say(f"{cut} connections were cut off: give clients more time with --grace")
+
+
+@loadstone.command(
     epilog=_epilog("decode --protocol spdy/3.1 < up.bin", "decode --protocol h2 < down.bin | jq .headers")
 )
 @click.option(

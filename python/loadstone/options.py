@@ -123,6 +123,43 @@ _AS_THE_SERVERS = {"client_tcp": "tcp", "client_flows": "flows"}
 JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 
 
+LISTEN = "127.0.0.1:8443"
+"""Where a server listens if nothing is said."""
+
+_OF_SERVING = {
+    "protocol": "protocol",
+    "policy": "multiplexing.policy",
+    "frame_bytes": "multiplexing.frame_bytes",
+    "max_streams": "multiplexing.streams",
+    "notsent_lowat": "notsent_lowat",
+    "access_log": "access_log",
+    "idle": "idle",
+    "grace": "grace",
+}
+"""Which field of a server's setting each option sets."""
+
+_SERVING = [
+    _option(
+        "--policy",
+        "priority|round-robin|first-come-first-served",
+        "Which response goes next in SPDY and HTTP/2.",
+        _VARIANT["multiplexing"]["policy"],
+    ),
+    _option(
+        "--frame-bytes",
+        "BYTES",
+        "Most content of a DATA frame.",
+        _VARIANT["multiplexing"]["frame_bytes"],
+        int,
+    ),
+    _option("--notsent-lowat", "BYTES", "What sockets take beyond what is sent.", 131_072, int),
+    _option("--max-streams", "N", "Most streams of a client.", _VARIANT["multiplexing"]["streams"], int),
+    click.option("--access-log", metavar="FILE|-", help="Write a line of JSON for each request."),
+    _option("--idle", "SECONDS", "Leave connections on which nobody asks for anything.", 60, int),
+    _option("--grace", "SECONDS", "How long what is under way may go on after Ctrl-C.", 10, int),
+]
+
+
 def _all(options: list[Callable[[Any], Any]]) -> Callable[[Command], Command]:
     def decorate(command: Command) -> Command:
         for option in reversed(options):
@@ -147,3 +184,19 @@ def chosen(given: dict[str, Any]) -> Chosen:
         for field, option in experiment.OPTIONS.items()
         if given.get(name := option.removeprefix("--").replace("-", "_")) is not None
     }
+
+
+def serving(command: Command) -> Command:
+    """Add the options that say how a server behaves."""
+    return _all(_SERVING)(command)
+
+
+def of_serving(given: dict[str, Any]) -> dict[str, Any]:
+    """Give the fields of a server's setting that the given options set."""
+    return {field: given[name] for name, field in _OF_SERVING.items()}
+
+
+def serving_option(field: str) -> str:
+    """Say which option sets this field of a server's setting."""
+    named = {field: f"--{name.replace('_', '-')}" for name, field in _OF_SERVING.items()}
+    return {**named, "manifest": "--push-manifest"}.get(field, field)

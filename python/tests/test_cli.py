@@ -58,6 +58,7 @@ def test_every_option_arrives_in_the_scenario(loadstone: Command, small: str) ->
             "frame_bytes": 4096,
             "stream_window": 6 * 2**20,
             "session_window": 15 * 2**20,
+            "streams": 100,
         },
         "foresight": {"push": "all", "hint": "embedded", "hint_by": "link"},
         "tcp": {

@@ -46,4 +46,4 @@ pub use head::{Fields, RequestHead, ResponseHead, Scheme};
 pub use kept::Kept;
 pub use priority::Priority;
 pub use session::{ClientSession, Event, Protocol, ServerSession, Session, Sessions, StreamId, UnknownProtocol};
-pub use streams::{FrameBytes, Multiplexing, Policy, Push, Window};
+pub use streams::{FrameBytes, MaxStreams, Multiplexing, Policy, Push, Window};

@@ -25,7 +25,7 @@ mod tests;
 mod tolerance;
 
 pub(crate) use client::Client;
-pub use config::{FrameBytes, Multiplexing, Policy, Push, Window};
+pub use config::{FrameBytes, MaxStreams, Multiplexing, Policy, Push, Window};
 pub(crate) use framing::{Cause, Farewell, Frame, FrameHead, Framing, Limits, Promise, Role, Windows};
 pub(crate) use heads::{Decoded, Head, Names, Place, Spared, assemble, digits, is_of_connection, sendable};
 pub(crate) use offence::{Offence, Reaction};
@@ -43,8 +43,8 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use tolerance::Tolerance;
 
-/// The streams that a peer may have open at a time: what servers announce.
-const MAX_STREAMS: usize = 100;
+/// The streams that a peer is taken to allow before it says how many: what servers announce.
+const PRESUMED_STREAMS: u32 = 100;
 
 /// What both ends of a session have: everything but who opens streams.
 #[derive(Debug)]
@@ -72,6 +72,8 @@ struct Streams<F> {
     /// The last streams that this end and the peer opened.
     last_ours: u32,
     last_theirs: u32,
+    /// How many streams the peer may have open.
+    limit: usize,
     /// How many streams the peer lets be open.
     peer_limit: usize,
     /// What this end says to pushes, and what the peer does.
@@ -120,7 +122,7 @@ enum Answer {
 impl<F: Framing> Streams<F> {
     fn new(mut framing: F, role: Role, config: &Multiplexing) -> Streams<F> {
         let (stream_window, session_window) = (config.stream_window.get(), config.session_window.get());
-        let limits = Limits { stream_window, session_window, streams: MAX_STREAMS as u32, push: config.push };
+        let limits = Limits { stream_window, session_window, streams: config.streams.get(), push: config.push };
         let windows = framing.windows();
         let mut answers = Wire::default();
         answers.push(Chunk::Bytes(framing.opening(&limits)));
@@ -141,7 +143,8 @@ impl<F: Framing> Streams<F> {
             events: VecDeque::new(),
             last_ours: 0,
             last_theirs: 0,
-            peer_limit: MAX_STREAMS,
+            limit: config.streams.get() as usize,
+            peer_limit: PRESUMED_STREAMS as usize,
             push: config.push,
             peer_push: Push::Accept,
             is_going_away: false,

@@ -3,8 +3,8 @@
 //! Handshakes are full ones, without tickets or resumption, and use the suites whose records cost
 //! what [`Tls`] counts: AES-128-GCM, with ECDSA keys.
 
-use crate::Error;
 use crate::connection::alpn_name;
+use crate::{Error, Identity};
 use loadstone_http::Protocol;
 use loadstone_net::tls::Tls;
 use rcgen::{BasicConstraints, CertificateParams, CustomExtension, DnType, IsCa, Issuer, KeyPair, KeyUsagePurpose};
@@ -100,7 +100,7 @@ impl Authority {
     /// If `host` is no name.
     pub fn server(&self, host: &str, tls: Tls, protocol: Protocol) -> Result<Option<Arc<ServerConfig>>, Error> {
         let Some(version) = version_of(tls) else { return Ok(None) };
-        let (chain, key) = self.certify(host, tls)?;
+        let (chain, key) = self.certify(&[host], tls)?;
         let builder = ServerConfig::builder_with_provider(provider()).with_protocol_versions(&[version]);
         let mut config = builder
             .and_then(|builder| builder.with_no_client_auth().with_single_cert(chain, key))
@@ -131,11 +131,33 @@ impl Authority {
         Ok(Some(ClientTls { config: Arc::new(config), ..bare }))
     }
 
-    /// A chain for `host` of the length that was chosen, and its key.
-    fn certify(&self, host: &str, tls: Tls) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>), Error> {
+    /// What a server proves by that it is each of `hosts`, whose ports do not matter. Chains are of
+    /// TLS 1.3's length.
+    ///
+    /// # Errors
+    /// If one of them is no name.
+    pub fn identity(&self, hosts: &[&str]) -> Result<Identity, Error> {
+        let (chain, key) = self.certify(hosts, Tls::V1_3)?;
+        Ok(Identity::new(chain, key))
+    }
+
+    /// The certificate that clients have to trust, in DER.
+    pub fn root(&self) -> &[u8] {
+        &self.root
+    }
+
+    /// A chain for `hosts` of the length that was chosen, and its key.
+    fn certify(
+        &self,
+        hosts: &[&str],
+        tls: Tls,
+    ) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>), Error> {
         let key = random_key();
-        let mut params =
-            CertificateParams::new([name_of(host).to_owned()]).map_err(|_| Error::Name(host.to_owned()))?;
+        let mut params = CertificateParams::default();
+        for host in hosts {
+            let named = CertificateParams::new([name_of(host).to_owned()]);
+            params.subject_alt_names.extend(named.map_err(|_| Error::Name((*host).to_owned()))?.subject_alt_names);
+        }
         params.distinguished_name.push(DnType::CommonName, "Loadstone server");
         params.use_authority_key_identifier_extension = true;
         let sign = |params: &CertificateParams| -> CertificateDer<'static> {
@@ -180,12 +202,13 @@ fn signing(name: &str) -> CertificateParams {
     params
 }
 
-/// A host without its port.
+/// A host without its port, and without the brackets of an address (RFC 3986, section 3.2.2).
 fn name_of(host: &str) -> &str {
-    match host.rsplit_once(':') {
-        Some((name, port)) if port.parse::<u16>().is_ok() => name,
+    let name = match host.rsplit_once(':') {
+        Some((name, port)) if port.parse::<u16>().is_ok() && (!name.contains(':') || name.ends_with(']')) => name,
         _ => host,
-    }
+    };
+    name.strip_prefix('[').and_then(|name| name.strip_suffix(']')).unwrap_or(name)
 }
 
 fn version_of(tls: Tls) -> Option<&'static SupportedProtocolVersion> {
@@ -284,6 +307,24 @@ mod tests {
             assert!(names.iter().all(|name| (1..=255).contains(&name.len())), "{missing}");
         }
         assert!(padding(0).is_empty() && padding(1).is_empty());
+    }
+
+    #[test]
+    fn one_identity_is_good_for_names_and_addresses() {
+        let authority = Authority::new(Chain::Minimal);
+        let hosts = ["localhost", "127.0.0.1", "[::1]:8443", "::1", "www.a.test:8443"];
+        let server = authority.identity(&hosts).unwrap().server(&[Protocol::H2]).unwrap();
+        for (host, is_named) in
+            [("localhost", true), ("127.0.0.1", true), ("[::1]:443", true), ("www.a.test", true), ("b.test", false)]
+        {
+            let mut client = authority.client(host, Tls::V1_3, Protocol::H2).unwrap().unwrap().connect();
+            let mut server = Connection::from(ServerConnection::new(server.clone()).unwrap());
+            carry(&mut client, &mut server);
+            let mut flight = Vec::new();
+            server.write_tls(&mut flight).unwrap();
+            client.read_tls(&mut &flight[..]).unwrap();
+            assert_eq!(client.process_new_packets().is_ok(), is_named, "{host}");
+        }
     }
 
     #[test]

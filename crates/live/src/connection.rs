@@ -243,7 +243,7 @@ impl Connection {
             }
             assert!(self.wire.len() <= content_room, "a program put more on the wire than there was room for");
             self.record.content += self.wire.len();
-            self.channel.write(&mut self.wire);
+            self.channel.write(&mut self.wire)?;
             room = socket.room_beyond(unsent + self.channel.pending().len() as u64 - before);
         }
     }
@@ -374,7 +374,7 @@ pub(crate) fn alpn_name(protocol: Protocol) -> &'static [u8] {
 mod tests {
     use super::*;
     use crate::host::block_on;
-    use crate::{Authority, Chain, NOTSENT_LOWAT};
+    use crate::{Authority, Chain, NOTSENT_LOWAT, Pattern};
     use loadstone_http::{BodyId, Chunk};
     use loadstone_load::Action;
     use loadstone_load::page::HostId;
@@ -382,6 +382,7 @@ mod tests {
     use rustls::ServerConnection;
     use std::future::poll_fn;
     use std::net::{TcpListener, TcpStream};
+    use std::rc::Rc;
     use std::time::Duration;
 
     /// Different ones, so that it shows which one rules.
@@ -420,7 +421,8 @@ mod tests {
     /// Tests a connection that was accepted at [`at`] 1 s, and its other end.
     fn with_accepted(tls: Tls, test: impl AsyncFnOnce(&mut Connection, TcpStream)) {
         let config = Authority::new(Chain::Usual).server("a.test", tls, Protocol::H2).unwrap();
-        let channel = Channel::new(config.map(|config| ServerConnection::new(config).unwrap().into()));
+        let channel =
+            Channel::new(config.map(|config| ServerConnection::new(config).unwrap().into()), Rc::new(Pattern));
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let far = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let (near, peer) = listener.accept().unwrap();

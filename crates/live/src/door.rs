@@ -3,7 +3,7 @@
 use crate::channel::Channel;
 use crate::connection::Connection;
 use crate::socket::Socket;
-use crate::{Clock, Connected, Error, Lowat};
+use crate::{Bodies, Clock, Connected, Error, Lowat, Pattern};
 use loadstone_http::Protocol;
 use loadstone_load::ConnId;
 use loadstone_load::page::HostId;
@@ -11,6 +11,7 @@ use nix::errno::Errno;
 use rustls::{ServerConfig, ServerConnection};
 use std::io;
 use std::net::TcpListener;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
@@ -21,6 +22,7 @@ pub(crate) struct Door {
     tls: Option<Arc<ServerConfig>>,
     protocol: Protocol,
     notsent_lowat: Lowat,
+    bodies: Rc<dyn Bodies>,
 }
 
 impl Door {
@@ -34,7 +36,12 @@ impl Door {
     ) -> Result<Door, Error> {
         listener.set_nonblocking(true).map_err(Error::Runtime)?;
         let listener = tokio::net::TcpListener::from_std(listener).map_err(Error::Runtime)?;
-        Ok(Door { listener, host, tls, protocol, notsent_lowat })
+        Ok(Door { listener, host, tls, protocol, notsent_lowat, bodies: Rc::new(Pattern) })
+    }
+
+    /// The same where bodies are not the pattern.
+    pub(crate) fn with_bodies(self, bodies: Rc<dyn Bodies>) -> Door {
+        Door { bodies, ..self }
     }
 
     /// The next connection that has come in; if none has, the task is woken when one does.
@@ -55,7 +62,12 @@ impl Door {
                     });
                     let socket = Socket::new(stream, self.notsent_lowat);
                     let record = Connected::new(conn, self.host, client, Some(client.port()), clock.now());
-                    return Poll::Ready(Ok(Connection::accepted(socket, Channel::new(tls), self.protocol, record)));
+                    return Poll::Ready(Ok(Connection::accepted(
+                        socket,
+                        Channel::new(tls, self.bodies.clone()),
+                        self.protocol,
+                        record,
+                    )));
                 }
                 Err(error) if is_the_visitors(&error) => {}
                 Err(error) => return Poll::Ready(Err(error)),

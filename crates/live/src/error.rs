@@ -17,4 +17,13 @@ pub enum Error {
     /// A host that no certificate can name.
     #[error("'{0}' is no name for a certificate: use letters, digits, hyphens and dots, or an address")]
     Name(String),
+    /// What should be certificates in PEM is not.
+    #[error("the file has no certificates in PEM: give the chain, the server's own certificate first")]
+    Certificate,
+    /// What should be a private key in PEM is not.
+    #[error("the file has no private key in PEM: give the one that belongs to the certificate, not encrypted")]
+    Key,
+    /// A certificate and a key that do not fit, or not together.
+    #[error("the certificate and the key cannot be used: {0}; give a key and the certificate that was made for it")]
+    Identity(String),
 }

@@ -12,7 +12,7 @@ use crate::connection::Connection;
 use crate::crowd::{Crowd, Dispersed};
 use crate::door::{Door, is_want_of_room};
 use crate::socket::Socket;
-use crate::{Clock, Connected, Error, Route, Stop};
+use crate::{Clock, Connected, Error, Pattern, Route, Stop};
 use loadstone_http::Chunk;
 use loadstone_load::page::HostId;
 use loadstone_load::{Action, ConnId, Peer};
@@ -20,6 +20,7 @@ use loadstone_units::Time;
 use std::future::{Future, poll_fn};
 use std::ops::ControlFlow;
 use std::pin::pin;
+use std::rc::Rc;
 use std::task::{Context, Poll};
 use tokio::task::{unconstrained, yield_now};
 
@@ -36,7 +37,7 @@ pub(crate) struct Host<'a, P> {
     route: Option<&'a Route>,
     /// Where connections are accepted, if any are.
     door: Option<Door>,
-    /// Somebody may wait at the door until a connection has ended.
+    /// Somebody waits until a connection has ended: at the door, or because it is shut.
     is_crowded: bool,
     crowd: Crowd,
     alarm: Alarm,
@@ -65,12 +66,12 @@ impl<'a, P: Peer> Host<'a, P> {
     }
 
     /// Goes on until `is_over` says so, the clock shows `until`, or it is told to stop.
-    pub(crate) async fn run(&mut self, until: Time, stop: &Stop, is_over: impl Fn(&P) -> bool) -> Result<(), Error> {
+    pub(crate) async fn run(&mut self, until: Time, stop: &Stop, is_over: impl Fn(&Self) -> bool) -> Result<(), Error> {
         let mut stopped = pin!(stop.wait());
         loop {
             let turn = poll_fn(|cx| {
                 self.turn(cx)?;
-                if is_over(&self.program) || self.clock.now() >= until || stopped.as_mut().poll(cx).is_ready() {
+                if is_over(self) || self.clock.now() >= until || stopped.as_mut().poll(cx).is_ready() {
                     return Poll::Ready(Ok(ControlFlow::Break(())));
                 }
                 self.poll_ready(until, cx).map(|()| Ok(ControlFlow::Continue(())))
@@ -82,6 +83,16 @@ impl<'a, P: Peer> Host<'a, P> {
             // hearing what others have to say.
             yield_now().await;
         }
+    }
+
+    /// Accepts nobody any more: who comes is refused by the kernel.
+    pub(crate) fn shut_door(&mut self) {
+        (self.door, self.is_crowded) = (None, true);
+    }
+
+    /// Whether it has no connection.
+    pub(crate) fn is_deserted(&self) -> bool {
+        self.crowd.is_empty()
     }
 
     fn turn(&mut self, cx: &mut Context<'_>) -> Result<(), Error> {
@@ -179,7 +190,7 @@ impl<'a, P: Peer> Host<'a, P> {
         let target = &route.targets[to.0 as usize];
         let socket = Socket::connect(target.address, route.notsent_lowat);
         let port = socket.as_ref().ok().and_then(Socket::local_port);
-        let channel = Channel::new(target.tls.as_ref().map(|tls| tls.connect()));
+        let channel = Channel::new(target.tls.as_ref().map(|tls| tls.connect()), Rc::new(Pattern));
         let record = Connected::new(conn, to, target.address, port, now);
         self.crowd.add(conn, Connection::opening(socket, channel, route.protocol, record));
     }
@@ -267,7 +278,7 @@ mod tests {
             let door = Door::new(HostId(0), listener, None, protocol, notsent_lowat)?;
             let crowd = Crowd::new(Limits::UNLIMITED, Records::Kept);
             let mut host = Host::new(&clock, program, None, Some(door), crowd)?;
-            host.run(Time::NEVER, &stop, |program| program.heard || program.polls > 10_000).await?;
+            host.run(Time::NEVER, &stop, |host| host.program.heard || host.program.polls > 10_000).await?;
             Ok(host.finish())
         })
         .unwrap();

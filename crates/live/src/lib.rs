@@ -43,35 +43,45 @@
 //!
 //! Elsewhere: what is loaded and how (crate `load`), the same in virtual time (crate `sim`).
 
+mod access_log;
 mod alarm;
 mod authority;
 mod bells;
 mod channel;
 mod clock;
 mod connection;
+mod content;
 mod crowd;
 mod door;
 mod error;
 mod host;
+mod identity;
 mod join;
 mod ledger;
 mod limits;
 mod load;
+mod offer;
 mod pattern;
 mod record;
 mod serve;
+mod server;
 mod socket;
 mod stop;
 
+pub use access_log::LogError;
 pub use authority::{Authority, Chain, ClientTls};
 pub use clock::Clock;
+pub use content::{Bodies, Pattern};
 pub use error::Error;
+pub use identity::Identity;
 pub use join::{Joined, join};
 pub use ledger::Records;
 pub use limits::Limits;
 pub use load::{Loaded, Route, Target, load};
 pub use loadstone_net::tls::Tls;
+pub use offer::{Manifest, ManifestError, Telling};
 pub use record::{Connected, Failure};
 pub use serve::{Served, Site, serve};
+pub use server::{Finished, Server, ServerError, Setting};
 pub use socket::{Lowat, NOTSENT_LOWAT, listen};
 pub use stop::{Stop, Stopper};

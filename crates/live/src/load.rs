@@ -68,7 +68,7 @@ pub fn load(
         let began = clock.now();
         host.program.start(began);
         host.act(began);
-        host.run(began + route.limit, stop, |browser| browser.end().is_some()).await?;
+        host.run(began + route.limit, stop, |host| host.program.end().is_some()).await?;
         let (over, wakes) = (clock.now(), host.turns);
         at_end();
         let (browser, crowd) = host.finish();

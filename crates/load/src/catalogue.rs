@@ -40,7 +40,7 @@ impl Catalogue {
 
     fn pushed(&self, object: ActivityId) -> Pushed {
         let fetch = self.page.fetch(object);
-        Pushed { request: fetch.request.clone(), priority: fetch.priority, answer: self.object(object) }
+        Pushed { request: fetch.request.clone(), priority: fetch.priority }
     }
 }
 

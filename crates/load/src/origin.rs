@@ -72,6 +72,12 @@ struct UnderWay<A> {
     service: Option<usize>,
 }
 
+impl<A> UnderWay<A> {
+    fn new(stream: StreamId, request: Arc<RequestHead>, began: Time, asked: Option<A>) -> UnderWay<A> {
+        UnderWay { stream, request, began, asked, answer: None, response: None, service: None }
+    }
+}
+
 /// A response that is being thought about; the first to be ready comes first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Thought {
@@ -120,6 +126,14 @@ impl<S: Site> Origin<S> {
         self.is_leaving = true;
         let conns: Vec<ConnId> = self.sessions.keys().copied().collect();
         conns.into_iter().for_each(|conn| self.leave(conn));
+    }
+
+    /// Gives up whatever is under way. Nothing is said on any connection; the driver drops them.
+    pub fn give_up(&mut self, now: Time) {
+        while let Some((conn, _)) = self.sessions.first_key_value() {
+            let conn = *conn;
+            self.forget(now, conn);
+        }
     }
 
     /// Whether it has no connection.
@@ -173,15 +187,7 @@ impl<S: Site> Origin<S> {
         let asked = Some(self.site.ask(&request));
         let session = self.session(conn);
         session.stirred = now;
-        session.exchanges.push(UnderWay {
-            stream,
-            request,
-            began: now,
-            asked,
-            answer: None,
-            response: None,
-            service: None,
-        });
+        session.exchanges.push(UnderWay::new(stream, request, now, asked));
         self.be_impatient(now, self.patience.request);
     }
 
@@ -195,22 +201,24 @@ impl<S: Site> Origin<S> {
             self.session(conn).engine.inform(stream, hint);
             self.transmit(conn);
         }
-        for Pushed { request, priority, answer } in pushes {
-            let session = self.session(conn);
-            let Some(pushed) = session.engine.push(stream, request.clone(), priority) else { break };
-            session.exchanges.push(UnderWay {
-                stream: pushed,
-                request,
-                began: now,
-                asked: None,
-                answer: None,
-                response: None,
-                service: None,
-            });
-            self.transmit(conn);
-            self.think(now, conn, pushed, answer);
+        for pushed in pushes {
+            if !self.push(now, conn, stream, pushed) {
+                break;
+            }
         }
         self.think(now, conn, stream, answer);
+    }
+
+    /// Answers what nobody has asked for, beside `parent`; whether the client takes it.
+    fn push(&mut self, now: Time, conn: ConnId, parent: StreamId, pushed: Pushed) -> bool {
+        let Pushed { request, priority } = pushed;
+        let Some(stream) = self.session(conn).engine.push(parent, request.clone(), priority) else { return false };
+        let asked = self.site.ask(&request);
+        let answer = self.site.answer(asked);
+        self.session(conn).exchanges.push(UnderWay::new(stream, request, now, None));
+        self.transmit(conn);
+        self.think(now, conn, stream, answer);
+        true
     }
 
     fn think(&mut self, now: Time, conn: ConnId, stream: StreamId, answer: Answer) {

@@ -50,15 +50,14 @@ impl Answer {
     }
 }
 
-/// A request that the server makes in the client's place, and its answer.
+/// A request that the server makes in the client's place. When the client takes the push, the site is
+/// asked like for any other; hints and pushes of that answer count for nothing.
 #[derive(Clone, Debug)]
 pub struct Pushed {
     /// The request.
     pub request: Arc<RequestHead>,
     /// How urgent the server takes it to be.
     pub priority: Priority,
-    /// The answer, whose own hint and pushes count for nothing.
-    pub answer: Answer,
 }
 
 /// A request and what became of it.

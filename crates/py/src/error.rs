@@ -2,6 +2,7 @@
 
 use loadstone_bed::{BedError, Host, RunError};
 use loadstone_http::UnknownProtocol;
+use loadstone_live::ServerError;
 use loadstone_load::page::PageError;
 use loadstone_load::page::har::HarError;
 use loadstone_load::page::synthetic::SyntheticError;
@@ -58,5 +59,14 @@ impl From<RunError> for Failure {
             _ => "",
         };
         Failure { why: error.to_string(), field: field.to_owned() }
+    }
+}
+
+impl From<ServerError> for Failure {
+    fn from(error: ServerError) -> Failure {
+        match error {
+            ServerError::Setting { field, why } => Failure { why, field },
+            error => Failure { why: error.to_string(), field: String::new() },
+        }
     }
 }

@@ -8,6 +8,7 @@ mod decode;
 mod error;
 mod page;
 mod run;
+mod serve;
 
 use pyo3::prelude::*;
 
@@ -26,6 +27,8 @@ mod _native {
     use super::page::{page_summary, read_har, read_page_file, synthetic_page};
     #[pymodule_export]
     use super::run::{Outcome, Scenario, Stopper, live_access, networks, protocols, run_live, run_many, traces_of};
+    #[pymodule_export]
+    use super::serve::Server;
 
     #[pymodule_export]
     #[allow(non_upper_case_globals)]

@@ -221,6 +221,13 @@ pub(crate) struct Stopper {
     stop: Stop,
 }
 
+impl Stopper {
+    /// What it stops those by who hold it.
+    pub(crate) fn signal(&self) -> &Stop {
+        &self.stop
+    }
+}
+
 #[pymethods]
 impl Stopper {
     #[new]

@@ -1,5 +1,6 @@
 //! How an end of a session behaves, as far as that is a matter of choice.
 
+use super::PRESUMED_STREAMS;
 use loadstone_units::Bounded;
 use serde::{Deserialize, Serialize};
 
@@ -19,12 +20,16 @@ pub struct Multiplexing {
     /// What a client says to pushes: a scenario has some where its servers push.
     #[serde(skip)]
     pub push: Push,
+    /// The streams that the peer may have open at a time, 1 to 10,000: what is announced and enforced.
+    pub streams: MaxStreams,
 }
 
 /// The most bytes of content in a DATA frame.
 pub type FrameBytes = Bounded<256, 16_384>;
 /// A flow-control window in bytes.
 pub type Window = Bounded<65_536, 0x7fff_ffff>;
+/// How many streams may be open at a time.
+pub type MaxStreams = Bounded<1, 10_000>;
 
 /// What a client says to a server that pushes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -54,7 +59,7 @@ pub enum Policy {
 
 impl Default for Multiplexing {
     /// By priority, frames as large as HTTP/2 lets them be without asking (RFC 9113, section 4.2),
-    /// and the windows that Chromium grants: 6 MB a stream, 15 MB a session.
+    /// the windows that Chromium grants (6 MB a stream, 15 MB a session), and 100 streams, as servers do.
     fn default() -> Multiplexing {
         Multiplexing {
             policy: Policy::Priority,
@@ -62,6 +67,7 @@ impl Default for Multiplexing {
             stream_window: Bounded::known(6 * 1024 * 1024),
             session_window: Bounded::known(15 * 1024 * 1024),
             push: Push::Forbid,
+            streams: Bounded::known(PRESUMED_STREAMS),
         }
     }
 }

@@ -4,7 +4,7 @@ use super::offence::{Offence, Reaction};
 use super::push::id_of;
 use super::reader::Frames;
 use super::standing::{Ending, Incoming, Standing};
-use super::{Answer, Cause, Decoded, Frame, FrameHead, Framing, MAX_STREAMS, Role, Streams};
+use super::{Answer, Cause, Decoded, Frame, FrameHead, Framing, Role, Streams};
 use crate::{Body, Chunk, Event, Fields, PeerFault, Priority, ResponseHead};
 use bytes::Bytes;
 use std::sync::Arc;
@@ -91,7 +91,7 @@ impl<F: Framing> Streams<F> {
             self.endings.note(stream, Ending::FromHere);
             return Ok(());
         }
-        if self.open.len() - self.pushes >= MAX_STREAMS {
+        if self.open.len() - self.pushes >= self.limit {
             return self.offend(stream, Offence::TooMany);
         }
         if matches!(head, Decoded::Malformed | Decoded::Pushed(_, Some(_))) {

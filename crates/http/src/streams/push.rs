@@ -3,7 +3,7 @@
 
 use super::offence::Offence;
 use super::standing::{Ending, Incoming, Standing};
-use super::{Answer, Decoded, Framing, MAX_STREAMS, Promise, Push, Role, Streams};
+use super::{Answer, Decoded, Framing, Promise, Push, Role, Streams};
 use crate::{Event, PeerFault, Priority, RequestHead, ResponseHead, StreamId, Wire};
 use std::sync::Arc;
 
@@ -100,7 +100,7 @@ impl<F: Framing> Streams<F> {
             // It was under way when this end lost interest, or is not wanted anyway.
             _ => return self.offend(stream, Offence::UnwantedPush),
         }
-        if self.pushes >= MAX_STREAMS || self.is_closing() {
+        if self.pushes >= self.limit || self.is_closing() {
             return self.offend(stream, Offence::TooMany);
         }
         let (request, response) = match head {

@@ -194,6 +194,27 @@ fn a_client_asks_for_no_more_at_a_time_than_the_server_lets_it() {
 }
 
 #[test]
+fn a_server_holds_its_clients_to_the_streams_that_it_announces() {
+    for protocol in ALL {
+        let config = Multiplexing { streams: Bounded::known(3), ..Multiplexing::default() };
+        let (client, _) = pair(protocol, config);
+        assert_eq!(client.capacity(), 3, "{protocol}");
+        // One that has not heard of it yet presumes more: what is beyond is refused, and the rest goes on.
+        let sessions = sessions(config);
+        let (mut client, mut server) = (sessions.client(protocol), sessions.server(protocol));
+        for _ in 0..5 {
+            client.request(get("/"), Body::EMPTY, Priority::default());
+        }
+        carry(client.as_mut(), server.as_mut(), 100_000, 100_000).unwrap();
+        let asked = events(server.as_mut()).into_iter().filter(|event| matches!(event, Event::Request { .. }));
+        assert_eq!(asked.count(), 3, "{protocol}");
+        carry(server.as_mut(), client.as_mut(), 100_000, 100_000).unwrap();
+        let refused = [StreamId(3), StreamId(4)].map(|id| Event::Refused { id });
+        assert!(events(client.as_mut()).ends_with(&refused), "{protocol}");
+    }
+}
+
+#[test]
 fn a_client_keeps_to_a_limit_that_comes_after_its_requests_were_taken_rfc9113_5_1_2() {
     let mut client = sessions(Multiplexing::default()).client(Protocol::H2);
     let ids: Vec<StreamId> = (0..3).map(|_| client.request(get("/"), Body::EMPTY, Priority::default())).collect();

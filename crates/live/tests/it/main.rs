@@ -5,7 +5,9 @@ mod crowds;
 mod hostile;
 mod late;
 mod loads;
+mod serving;
 mod simulated;
+mod talk;
 mod wakes;
 
 use loadstone_http::{Multiplexing, Protocol, Sessions};

@@ -12,6 +12,7 @@ const DEFAULT: Multiplexing = Multiplexing {
     stream_window: Bounded::known(65_536),
     session_window: Bounded::known(65_536),
     push: Push::Forbid,
+    streams: Bounded::known(100),
 };
 
 /// A client that has asked for `/`, and a server that has heard of it.

@@ -1,0 +1,214 @@
+//! What a server did, a line of JSON for each exchange and each connection.
+//!
+//! A thread of its own writes them, so that the server does not wait for a disk. It does wait when
+//! [`WAITING`] lines are not written yet: none is ever lost.
+
+use crate::{Connected, Records};
+use loadstone_http::RequestHead;
+use loadstone_load::{ConnId, Ending, Exchange};
+use loadstone_units::Time;
+use serde::Serialize;
+use std::borrow::Cow;
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::AsFd;
+use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, SystemTime};
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+
+/// How many lines may wait to be written.
+const WAITING: usize = 4096;
+
+/// The end of a log at which lines go in.
+#[derive(Clone, Debug)]
+pub(crate) struct Entries {
+    lines: SyncSender<Vec<u8>>,
+    /// When the clock showed zero.
+    zero: OffsetDateTime,
+}
+
+/// Where a log is to be written.
+#[derive(Debug)]
+pub(crate) struct LogFile {
+    path: String,
+    file: File,
+}
+
+/// A log that is being written.
+#[derive(Debug)]
+pub(crate) struct Log {
+    path: String,
+    entries: Entries,
+    connections: SyncSender<Connected>,
+    /// Makes entries of what the driver says of connections.
+    clerk: JoinHandle<()>,
+    writer: JoinHandle<io::Result<()>>,
+}
+
+/// Why what a server did cannot be written down.
+#[derive(Debug, thiserror::Error)]
+#[error("{path}: cannot be written ({error}): give a file that can be written, or '-'")]
+pub struct LogError {
+    path: String,
+    error: io::Error,
+}
+
+#[derive(Serialize)]
+struct ExchangeLine<'a> {
+    time: String,
+    connection: u32,
+    protocol: &'static str,
+    method: Cow<'a, str>,
+    host: Cow<'a, str>,
+    path: Cow<'a, str>,
+    status: Option<u16>,
+    bytes: Option<u64>,
+    ms: f64,
+    end: &'static str,
+}
+
+#[derive(Serialize)]
+struct ConnectionLine {
+    time: String,
+    connection: u32,
+    peer: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    failure: Option<String>,
+}
+
+impl LogFile {
+    /// Opens a file to write on at its end, or with `-` the standard output.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub(crate) fn open(path: String) -> Result<LogFile, LogError> {
+        let file = match &path[..] {
+            "-" => io::stdout().as_fd().try_clone_to_owned().map(File::from),
+            _ => File::options().append(true).create(true).open(&path),
+        };
+        match file {
+            Ok(file) => Ok(LogFile { path, file }),
+            Err(error) => Err(LogError { path, error }),
+        }
+    }
+}
+
+impl Log {
+    /// Begins; the server's clock shows zero now.
+    ///
+    /// # Errors
+    /// If the system has no more threads.
+    #[allow(clippy::disallowed_methods, reason = "a driver dates what it did")]
+    pub(crate) fn begin(to: LogFile) -> Result<Log, LogError> {
+        let LogFile { path, file } = to;
+        let now = OffsetDateTime::from(SystemTime::now());
+        // To the microsecond: the clock of day is not better.
+        let zero = now - Duration::from_nanos(u64::from(now.nanosecond() % 1000));
+        let begin = || {
+            let (lines, waiting) = sync_channel(WAITING);
+            let writer = thread::Builder::new().name("access log".to_owned()).spawn(move || write(&waiting, file))?;
+            let entries = Entries { lines, zero };
+            let (connections, received) = sync_channel::<Connected>(WAITING);
+            let noted = entries.clone();
+            let note = move || received.iter().for_each(|connected| noted.note_connection(&connected));
+            let clerk = thread::Builder::new().name("connections".to_owned()).spawn(note)?;
+            Ok((entries, connections, clerk, writer))
+        };
+        match begin() {
+            Ok((entries, connections, clerk, writer)) => Ok(Log { path, entries, connections, clerk, writer }),
+            Err(error) => Err(LogError { path, error }),
+        }
+    }
+
+    /// Where exchanges are noted.
+    pub(crate) fn entries(&self) -> Entries {
+        self.entries.clone()
+    }
+
+    /// Where connections are noted.
+    pub(crate) fn records(&self) -> Records {
+        Records::Passed(self.connections.clone())
+    }
+
+    /// Waits until all is written. Whoever has entries or records lets go of them first.
+    ///
+    /// # Errors
+    /// If something could not be written.
+    pub(crate) fn finish(self) -> Result<(), LogError> {
+        let Log { path, entries, connections, clerk, writer } = self;
+        drop((entries, connections));
+        let gone = || io::Error::other("a thread that writes it has gone");
+        let noted = clerk.join().map_err(|_| gone());
+        let written = writer.join().unwrap_or_else(|_| Err(gone()));
+        noted.and(written).map_err(|error| LogError { path, error })
+    }
+}
+
+/// Writes lines as they come; what has been written stands there before it waits for more.
+fn write(lines: &Receiver<Vec<u8>>, to: File) -> io::Result<()> {
+    let mut out = io::BufWriter::with_capacity(64 * 1024, to);
+    let mut result = Ok(());
+    loop {
+        let line = match lines.try_recv() {
+            Err(TryRecvError::Empty) => {
+                result = result.and_then(|()| out.flush());
+                lines.recv().ok()
+            }
+            line => line.ok(),
+        };
+        // After an error it goes on to take lines, or the server would wait for ever.
+        match line {
+            Some(line) => result = result.and_then(|()| out.write_all(&line)),
+            None => return result.and_then(|()| out.flush()),
+        }
+    }
+}
+
+impl Entries {
+    /// A request and what became of it.
+    pub(crate) fn note_exchange(&self, exchange: &Exchange) {
+        let RequestHead { method, authority, path, .. } = &*exchange.request;
+        let is_complete = exchange.end == Ending::Complete;
+        self.put(&ExchangeLine {
+            time: self.time(exchange.began),
+            connection: exchange.conn.0,
+            protocol: exchange.protocol.name(),
+            method: String::from_utf8_lossy(method),
+            host: String::from_utf8_lossy(authority),
+            path: String::from_utf8_lossy(path),
+            status: exchange.response.map(|(status, _)| status),
+            bytes: exchange.response.filter(|_| is_complete).map(|(_, body)| body.len),
+            ms: exchange.ended.nanos_since(exchange.began) as f64 / 1e6,
+            end: if is_complete { "complete" } else { "cut short" },
+        });
+    }
+
+    /// A connection, when it has come and, if it failed, when it is over.
+    pub(crate) fn note_connection(&self, connected: &Connected) {
+        if connected.over.is_some() && connected.failure.is_none() {
+            return;
+        }
+        let ConnId(connection) = connected.conn;
+        self.put(&ConnectionLine {
+            time: self.time(connected.over.unwrap_or(connected.opened)),
+            connection,
+            peer: connected.peer.to_string(),
+            failure: connected.failure.as_ref().map(ToString::to_string),
+        });
+    }
+
+    fn put(&self, line: &impl Serialize) {
+        let mut line = serde_json::to_vec(line).expect("lines have only keys that are text");
+        line.push(b'\n');
+        // The writer is there as long as there are entries.
+        let _sent = self.lines.send(line);
+    }
+
+    fn time(&self, at: Time) -> String {
+        let nanos = at.nanos_since(Time::ZERO);
+        let at = self.zero + Duration::from_micros(nanos / 1000);
+        at.format(&Rfc3339).unwrap_or_default()
+    }
+}

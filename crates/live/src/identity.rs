@@ -1,0 +1,51 @@
+//! By what a server proves who it is, and how it speaks TLS with strangers.
+
+use crate::Error;
+use crate::connection::alpn_name;
+use loadstone_http::Protocol;
+use rustls::ServerConfig;
+use rustls::crypto::ring;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use std::sync::Arc;
+
+/// A chain of certificates and the key that belongs to it.
+#[derive(Debug)]
+pub struct Identity {
+    chain: Vec<CertificateDer<'static>>,
+    key: PrivateKeyDer<'static>,
+}
+
+impl Identity {
+    pub(crate) fn new(chain: Vec<CertificateDer<'static>>, key: PrivateKeyDer<'static>) -> Identity {
+        Identity { chain, key }
+    }
+
+    /// Reads a chain, the server's own certificate first, and its key, both in PEM.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn from_pem(chain: &[u8], key: &[u8]) -> Result<Identity, Error> {
+        let chain: Vec<_> =
+            CertificateDer::pem_slice_iter(chain).collect::<Result<_, _>>().map_err(|_| Error::Certificate)?;
+        if chain.is_empty() {
+            return Err(Error::Certificate);
+        }
+        Ok(Identity { chain, key: PrivateKeyDer::from_pem_slice(key).map_err(|_| Error::Key)? })
+    }
+
+    /// The configuration of a server that speaks TLS 1.2 and 1.3 with whatever suites its clients have,
+    /// and lets them choose of `protocols`, which it likes in this order. Who names none of them is
+    /// turned away (RFC 7301, section 3.2); who names nothing is not.
+    ///
+    /// # Errors
+    /// If the key is not the certificate's.
+    pub fn server(self, protocols: &[Protocol]) -> Result<Arc<ServerConfig>, Error> {
+        let builder = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()));
+        let builder = builder.with_safe_default_protocol_versions().expect("the suites fit the versions");
+        let config = builder.with_no_client_auth().with_single_cert(self.chain, self.key);
+        let mut config = config.map_err(|error| Error::Identity(error.to_string()))?;
+        config.alpn_protocols = protocols.iter().map(|protocol| alpn_name(*protocol).to_vec()).collect();
+        Ok(Arc::new(config))
+    }
+}

@@ -1,0 +1,322 @@
+//! A server of one's own: what `loadstone serve` is told, and how it goes on until it is told to leave.
+
+use crate::access_log::{Log, LogError, LogFile};
+use crate::crowd::{Crowd, Dispersed};
+use crate::door::Door;
+use crate::host::{Host, block_on};
+use crate::offer::{Manifest, Offer, Telling};
+use crate::{Authority, Chain, Clock, Error, Identity, Limits, Lowat, Records, Stop, listen};
+use loadstone_http::{Multiplexing, Protocol, Sessions};
+use loadstone_load::page::{HostId, Page, PageError, PageFile};
+use loadstone_load::{Origin, Patience};
+use loadstone_units::{Bounded, Time};
+use rustls::ServerConfig;
+use serde::Deserialize;
+use std::io;
+use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What a server speaks, the best first: what it likes clients to choose.
+const PREFERRED: [Protocol; 5] = [Protocol::H2, Protocol::Spdy31, Protocol::Spdy3, Protocol::Spdy2, Protocol::Http1];
+
+/// What sockets take beyond what is sent: enough that the kernel never waits for this program.
+const NOTSENT_LOWAT: Lowat = Bounded::known(128 * 1024);
+
+/// How long a request may take to arrive.
+const ARRIVING: Duration = Duration::from_secs(60);
+
+/// How a server is set up.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Setting {
+    /// Host and port; port 0 is one that is free.
+    listen: String,
+    /// Whose files it gives.
+    #[serde(default)]
+    directory: Option<PathBuf>,
+    /// The recorded page that it gives instead.
+    #[serde(default)]
+    page: Option<PageFile>,
+    #[serde(default)]
+    patterns: bool,
+    #[serde(default)]
+    manifest: Manifest,
+    #[serde(default)]
+    telling: Telling,
+    #[serde(default)]
+    transport: Transport,
+    /// A chain and a key in PEM; where there is none one is made.
+    #[serde(default)]
+    identity: Option<Pem>,
+    /// The name of the only protocol that is spoken.
+    #[serde(default)]
+    protocol: Option<String>,
+    #[serde(default)]
+    multiplexing: Multiplexing,
+    #[serde(default = "notsent_lowat")]
+    notsent_lowat: Lowat,
+    /// A file, or `-` for standard output.
+    #[serde(default)]
+    access_log: Option<String>,
+    /// How long connections are kept on which nobody asks for anything, in seconds.
+    #[serde(default = "idle")]
+    idle: Seconds,
+    /// How long what is under way may go on when the server leaves, in seconds.
+    #[serde(default = "grace")]
+    grace: Seconds,
+}
+
+/// A span in whole seconds, up to a day.
+type Seconds = Bounded<0, 86_400>;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Transport {
+    #[default]
+    Tls,
+    Plaintext,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Pem {
+    chain: String,
+    key: String,
+}
+
+fn notsent_lowat() -> Lowat {
+    NOTSENT_LOWAT
+}
+
+fn idle() -> Seconds {
+    Bounded::known(60)
+}
+
+fn grace() -> Seconds {
+    Bounded::known(10)
+}
+
+/// Why a server cannot be set up, or could not go on.
+#[derive(Debug, thiserror::Error)]
+pub enum ServerError {
+    /// What it was told is not of the right form.
+    #[error("{why}")]
+    Setting {
+        /// The path of the field that is at fault, or nothing.
+        field: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// The recorded page is none.
+    #[error(transparent)]
+    Page(#[from] PageError),
+    /// It cannot listen there.
+    #[error("cannot listen on {address}: {error}; give HOST:PORT of this machine with a port that is free, or port 0")]
+    Listen {
+        /// What was given.
+        address: String,
+        /// Why not.
+        error: io::Error,
+    },
+    /// There are no files to give.
+    #[error("{}: {error}; give a directory that can be read", path.display())]
+    Directory {
+        /// What was given.
+        path: PathBuf,
+        /// Why not.
+        error: io::Error,
+    },
+    /// Something is to be told of that the server does not have.
+    #[error("the manifest lists '{0}', which is not there: correct it, or leave it out")]
+    Missing(String),
+    /// What it did cannot be written down.
+    #[error(transparent)]
+    Log(#[from] LogError),
+    /// It cannot be hosted.
+    #[error(transparent)]
+    Hosting(#[from] Error),
+}
+
+impl Setting {
+    /// Reads what is told as JSON; the fields are the options of `loadstone serve`.
+    ///
+    /// # Errors
+    /// If a field is unknown, or not in its range.
+    pub fn from_json(text: &[u8]) -> Result<Setting, ServerError> {
+        let mut json = serde_json::Deserializer::from_slice(text);
+        serde_path_to_error::deserialize(&mut json)
+            .map_err(|error| ServerError::Setting { field: error.path().to_string(), why: error.inner().to_string() })
+    }
+
+    /// What is spoken, the best first.
+    fn protocols(&self) -> Result<Vec<Protocol>, ServerError> {
+        match (&self.protocol, self.transport) {
+            (Some(name), _) => match PREFERRED.into_iter().find(|protocol| protocol.name() == name) {
+                Some(protocol) => Ok(vec![protocol]),
+                None => {
+                    let why = format!("unknown protocol '{name}': use {}", PREFERRED.map(Protocol::name).join(", "));
+                    Err(ServerError::Setting { field: "protocol".to_owned(), why })
+                }
+            },
+            (None, Transport::Tls) => Ok(PREFERRED.to_vec()),
+            (None, Transport::Plaintext) => Ok(vec![Protocol::Http1]),
+        }
+    }
+}
+
+/// A server that listens, and answers when it is run.
+#[derive(Debug)]
+pub struct Server {
+    setting: Setting,
+    protocols: Vec<Protocol>,
+    listener: TcpListener,
+    address: SocketAddr,
+    page: Option<Page>,
+    security: Security,
+    log: Option<LogFile>,
+}
+
+/// How a server speaks TLS, if it does.
+#[derive(Default, Debug)]
+struct Security {
+    tls: Option<Arc<ServerConfig>>,
+    /// The certificate that clients have to trust, in DER, if it was made here.
+    root: Option<Vec<u8>>,
+}
+
+/// What a server did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Finished {
+    /// The most connections that it had at a time.
+    pub most: usize,
+    /// How many it still had when it ended.
+    pub left: usize,
+}
+
+impl Server {
+    /// Listens, and sees that all is there that it needs.
+    ///
+    /// # Errors
+    /// If something is not.
+    pub fn open(setting: Setting) -> Result<Server, ServerError> {
+        let protocols = setting.protocols()?;
+        let page = setting.page.as_ref().map(PageFile::build).transpose()?;
+        if let Some(missing) = offer(&setting, page.as_ref())?.missing() {
+            return Err(ServerError::Missing(missing));
+        }
+        let security = secure(&setting, &protocols, page.as_ref())?;
+        let log = setting.access_log.clone().map(LogFile::open).transpose()?;
+        let blame = |error| ServerError::Listen { address: setting.listen.clone(), error };
+        let listener = bind(&setting.listen).map_err(blame)?;
+        let address = listener.local_addr().map_err(blame)?;
+        Ok(Server { setting, protocols, listener, address, page, security, log })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// What it speaks, the best first; without TLS the one that clients have to know.
+    pub fn protocols(&self) -> &[Protocol] {
+        &self.protocols
+    }
+
+    /// The certificate that clients have to trust, in DER; none if there is no TLS, or if it was given.
+    pub fn root(&self) -> Option<&[u8]> {
+        self.security.root.as_deref()
+    }
+
+    /// Serves until `leave` comes: then accepts nobody any more, says so on all connections, and lets what
+    /// is under way go on to its end, until `end` comes or its grace is over.
+    ///
+    /// # Errors
+    /// If the system has no files left for an event loop or for a first connection, or if the access log
+    /// could not be written.
+    pub fn run(self, leave: &Stop, end: &Stop) -> Result<Finished, ServerError> {
+        let Server { setting, protocols, listener, page, security: Security { tls, .. }, log, .. } = self;
+        let clock = Clock::start();
+        let log = log.map(Log::begin).transpose()?;
+        let offer = offer(&setting, page.as_ref())?.with_log(log.as_ref().map(Log::entries));
+        let records = log.as_ref().map_or(Records::Forgotten, Log::records);
+        let shelf = offer.shelf();
+        let patience = Patience { idle: span(setting.idle), request: ARRIVING };
+        let sessions = Arc::new(Sessions::apart(setting.multiplexing));
+        let origin = Origin::new(offer, sessions).with_patience(patience);
+        // Who names no protocol speaks the only one, or what is older than the naming.
+        let unnamed = if let [only] = protocols[..] { only } else { Protocol::Http1 };
+        let finished = block_on(async {
+            let door = Door::new(HostId(0), listener, tls, unnamed, setting.notsent_lowat)?;
+            let door = door.with_bodies(Rc::new(shelf));
+            let crowd = Crowd::new(Limits::default(), records);
+            let mut host = Host::new(&clock, origin, None, Some(door), crowd)?;
+            host.run(Time::NEVER, leave, |_| false).await?;
+            host.shut_door();
+            let now = clock.now();
+            host.program.shut_down(now);
+            host.act(now);
+            host.run(now + span(setting.grace), end, Host::is_deserted).await?;
+            host.program.give_up(clock.now());
+            let (_, Dispersed { most, left, .. }) = host.finish();
+            Ok(Finished { most, left })
+        })?;
+        log.map_or(Ok(()), Log::finish)?;
+        Ok(finished)
+    }
+}
+
+fn span(seconds: Seconds) -> Duration {
+    Duration::from_secs(seconds.get().into())
+}
+
+fn bind(address: &str) -> io::Result<TcpListener> {
+    let mut last = io::Error::from(io::ErrorKind::AddrNotAvailable);
+    for address in address.to_socket_addrs()? {
+        match listen(address) {
+            Ok(listener) => return Ok(listener),
+            Err(error) => last = error,
+        }
+    }
+    Err(last)
+}
+
+/// What the server has to offer, without a log.
+fn offer(setting: &Setting, page: Option<&Page>) -> Result<Offer, ServerError> {
+    let mut offer = Offer::new().with_manifest(setting.manifest.clone(), setting.telling);
+    if setting.patterns {
+        offer = offer.with_patterns();
+    }
+    match (&setting.directory, page) {
+        (Some(path), None) => {
+            let blame = |error| ServerError::Directory { path: path.clone(), error };
+            offer.with_files(path).map_err(blame)
+        }
+        (None, Some(page)) => Ok(offer.with_recording(page.clone())),
+        (None, None) => Ok(offer),
+        (Some(_), Some(_)) => {
+            let why = "either files are served or a page: leave one out".to_owned();
+            Err(ServerError::Setting { field: "page".to_owned(), why })
+        }
+    }
+}
+
+/// How the server speaks TLS.
+fn secure(setting: &Setting, protocols: &[Protocol], page: Option<&Page>) -> Result<Security, ServerError> {
+    if setting.transport == Transport::Plaintext {
+        return Ok(Security::default());
+    }
+    if let Some(Pem { chain, key }) = &setting.identity {
+        let identity = Identity::from_pem(chain.as_bytes(), key.as_bytes())?;
+        return Ok(Security { tls: Some(identity.server(protocols)?), root: None });
+    }
+    let mut hosts = vec!["localhost", "127.0.0.1", "::1", &setting.listen];
+    hosts.extend(page.into_iter().flat_map(|page| &page.hosts).map(|host| &host.name[..]));
+    hosts.sort_unstable();
+    hosts.dedup();
+    let authority = Authority::new(Chain::Minimal);
+    let tls = Some(authority.identity(&hosts)?.server(protocols)?);
+    Ok(Security { tls, root: Some(authority.root().to_vec()) })
+}

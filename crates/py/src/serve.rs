@@ -1,0 +1,73 @@
+//! A server of one's own.
+
+use crate::error::Failure;
+use crate::run::Stopper;
+use loadstone_http::Protocol;
+use loadstone_live::Setting;
+use pyo3::prelude::*;
+use std::sync::{Mutex, PoisonError};
+
+/// A server that listens, and answers when it is run.
+#[pyclass(frozen, module = "loadstone._native")]
+pub(crate) struct Server {
+    /// Gone when it has been run.
+    server: Mutex<Option<loadstone_live::Server>>,
+    port: u16,
+    address: String,
+    protocols: Vec<&'static str>,
+    root: Option<Vec<u8>>,
+}
+
+#[pymethods]
+impl Server {
+    /// Listens as the setting says, which is JSON.
+    #[new]
+    fn new(py: Python<'_>, json: &str) -> PyResult<Server> {
+        let server = py.detach(|| {
+            let setting = Setting::from_json(json.as_bytes())?;
+            loadstone_live::Server::open(setting).map_err(Failure::from)
+        })?;
+        Ok(Server {
+            port: server.address().port(),
+            address: server.address().to_string(),
+            protocols: server.protocols().iter().copied().map(Protocol::name).collect(),
+            root: server.root().map(<[u8]>::to_vec),
+            server: Mutex::new(Some(server)),
+        })
+    }
+
+    /// Where it listens: address and port.
+    #[getter]
+    fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// The port at which it listens.
+    #[getter]
+    fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// What it speaks, the best first.
+    #[getter]
+    fn protocols(&self) -> Vec<&'static str> {
+        self.protocols.clone()
+    }
+
+    /// The certificate that clients have to trust, in DER; `None` if there is no TLS, or if it was given.
+    #[getter]
+    fn root(&self) -> Option<&[u8]> {
+        self.root.as_deref()
+    }
+
+    /// Serves, once, until `leave` stops it, and then on until what is under way is over or `end` stops
+    /// it. Gives how many connections were cut off at the end.
+    fn run(&self, py: Python<'_>, leave: &Stopper, end: &Stopper) -> PyResult<usize> {
+        let Some(server) = self.server.lock().unwrap_or_else(PoisonError::into_inner).take() else {
+            return Ok(0);
+        };
+        let (leave, end) = (leave.signal(), end.signal());
+        let finished = py.detach(|| server.run(leave, end).map_err(Failure::from))?;
+        Ok(finished.left)
+    }
+}

@@ -1,0 +1,133 @@
+"""A server of one's own: from the options of `loadstone serve` to its setting, and its life."""
+
+import json
+import re
+import signal
+import ssl
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from loadstone import files, options, pages
+from loadstone._native import LoadstoneError, Server, Stopper
+from loadstone.experiment import without_place
+from loadstone.files import InputError
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+# A signal may be taken by another thread, and does not end a wait of this one.
+_MOMENT = 0.1
+# More lines than a screen has tell nobody anything.
+_MOST_HOSTS = 20
+
+
+def setting(source: str | None, listen: str, given: dict[str, Any]) -> dict[str, Any]:
+    """Make the setting of a server; `given` are the fields that options set."""
+    made: dict[str, Any] = {"listen": listen}
+    for name, value in given.items():
+        if value is not None:
+            *groups, field = name.split(".")
+            place = made
+            for group in groups:
+                place = place.setdefault(group, {})
+            place[field] = value
+    if source is not None and Path(source).is_dir():
+        made["directory"] = source
+    elif source is not None:
+        made["page"] = json.loads(pages.read(source).json)
+    return made
+
+
+def manifest(path: str | None) -> Any:
+    """Read what stands beside which answers."""
+    if path is None:
+        return None
+    try:
+        return json.loads(files.read(path))
+    except ValueError as error:
+        raise InputError(f"{path}: not JSON: {error}") from None
+
+
+def identity(certificate: str | None, key: str | None) -> dict[str, str] | None:
+    """Read a chain of certificates and its key."""
+    if certificate is None or key is None:
+        if certificate is None and key is None:
+            return None
+        raise InputError("--cert and --key belong together: give both, or neither")
+    read = {"chain": certificate, "key": key}
+    return {name: files.read(path).decode(errors="replace") for name, path in read.items()}
+
+
+def open_server(made: dict[str, Any]) -> Server:
+    """Listen."""
+    try:
+        return Server(json.dumps(made))
+    except LoadstoneError as error:
+        why, field = error.args
+        raise InputError(f"{options.serving_option(field)}: {without_place(why)}" if field else why) from None
+
+
+def authority(server: Server) -> str:
+    """Give the certificate that clients have to trust, in PEM."""
+    if server.root is None:
+        raise InputError("--save-ca: no certificate was made here: leave out --save-ca")
+    return ssl.DER_cert_to_PEM_cert(server.root)
+
+
+def ways(server: Server, made: dict[str, Any]) -> list[str]:
+    """Say how the server can be reached, a line for each way."""
+    listen: str = made["listen"]
+    is_plain = made.get("transport") == "plaintext"
+    host = listen.rpartition(":")[0]
+    host = "localhost" if host in ("", "0.0.0.0", "[::]") else host
+    how = f"{server.protocols[0]}, by prior knowledge" if is_plain else ", ".join(server.protocols)
+    scheme = "http" if is_plain else "https"
+    lines = [f"{scheme}://{host}:{server.port}/  {how}"]
+    hosts = _hosts(made.get("page", {"objects": []}))
+    lines += [
+        f"{scheme}://{name}:{server.port}/  for clients that resolve it so" for name in hosts[:_MOST_HOSTS]
+    ]
+    if len(hosts) > _MOST_HOSTS:
+        lines.append(f"and {len(hosts) - _MOST_HOSTS} more hosts of the recording")
+    return [*lines, f"listening on {server.address}"]
+
+
+def _hosts(page: dict[str, Any]) -> list[str]:
+    """Give the names of a page's hosts, without their ports, in its order."""
+    authorities = (item["url"].split("://", 1)[1].split("/")[0].split("?")[0] for item in page["objects"])
+    names = (authority.rpartition("@")[2].lower() for authority in authorities)
+    return list(dict.fromkeys(re.sub(r":[0-9]+$", "", name) for name in names))
+
+
+def run(server: Server) -> int:
+    """Serve until a signal comes, then leave; at a second one end. Gives how many connections were cut."""
+    leave, end = Stopper(), Stopper()
+    to_stop = [leave, end]
+
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        if to_stop:
+            to_stop.pop(0).stop()
+
+    result: list[int | LoadstoneError] = []
+    thread = threading.Thread(target=lambda: result.append(_outcome(lambda: server.run(leave, end))))
+    former = {number: signal.signal(number, stop) for number in _SIGNALS}
+    try:
+        thread.start()
+        while thread.is_alive():
+            thread.join(_MOMENT)
+    finally:
+        for number, handler in former.items():
+            signal.signal(number, handler)
+    [outcome] = result
+    if isinstance(outcome, LoadstoneError):
+        raise InputError(outcome.args[0])
+    return outcome
+
+
+def _outcome(serve: Callable[[], int]) -> int | LoadstoneError:
+    """Bring an error to the thread that can say it."""
+    try:
+        return serve()
+    except LoadstoneError as error:
+        return error

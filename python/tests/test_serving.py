@@ -1,0 +1,244 @@
+"""`loadstone serve` as a process, and other people's clients."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conftest import EXAMPLES, Command
+
+# Nothing here takes so long unless it waits in vain.
+VAIN = 30
+
+
+class Served:
+    """A server that runs, and what it printed when it began."""
+
+    def __init__(self, folder: Path, arguments: tuple[str, ...]) -> None:
+        command = [sys.executable, "-m", "loadstone", "serve", *arguments, "--listen", "127.0.0.1:0"]
+        self.process = subprocess.Popen(
+            command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        self.lines: list[str] = []
+        watch = threading.Timer(VAIN, self.process.kill)
+        watch.start()
+        stream = self.process.stderr if "-" in arguments else self.process.stdout
+        assert stream is not None
+        for line in stream:
+            self.lines.append(line.rstrip("\n"))
+            if line.startswith("listening on "):
+                break
+        watch.cancel()
+        assert self.lines and self.lines[-1].startswith("listening on "), self.process.communicate()
+        self.port = int(self.lines[-1].rpartition(":")[2])
+
+    def stop(self, number: int = signal.SIGINT) -> tuple[int, str, str]:
+        self.process.send_signal(number)
+        out, err = self.process.communicate(timeout=VAIN)
+        return self.process.returncode, out, err
+
+
+Serve = Callable[..., Served]
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Path:
+    folder = tmp_path / "site"
+    (folder / "sub").mkdir(parents=True)
+    (folder / "index.html").write_text("<p>root</p>")
+    (folder / "a.css").write_text("p {}")
+    (folder / "sub" / "index.html").write_text("<p>sub</p>")
+    (folder / "large.bin").write_bytes(os.urandom(1_000_000))
+    (tmp_path / "secret").write_text("secret")
+    return folder
+
+
+@pytest.fixture
+def serve(tmp_path: Path) -> Iterator[Serve]:
+    running: list[Served] = []
+
+    def begin(*arguments: str) -> Served:
+        running.append(Served(tmp_path, tuple(str(argument) for argument in arguments)))
+        return running[-1]
+
+    yield begin
+    for served in running:
+        with served.process:
+            served.process.kill()
+
+
+def need(program: str) -> str:
+    path = shutil.which(program)
+    if path is None:
+        pytest.skip(f"{program} is not installed")
+    return path
+
+
+def curl(*arguments: Any) -> bytes:
+    command = [need("curl"), "--silent", "--show-error", "--max-time", str(VAIN), *map(str, arguments)]
+    return subprocess.run(command, check=True, capture_output=True).stdout
+
+
+@pytest.mark.parametrize("version", ["--http1.1", "--http2"])
+@pytest.mark.parametrize("tls", ["--tls-max 1.2", "--tlsv1.3"])
+def test_curl_gets_files_over_tls_from_a_name_that_the_certificate_has(
+    serve: Serve, site: Path, tmp_path: Path, version: str, tls: str
+) -> None:
+    served = serve(site, "--save-ca", "ca.pem")
+    assert served.lines[0] == f"https://127.0.0.1:{served.port}/  h2, spdy/3.1, spdy/3, spdy/2, http/1.1"
+    for host in ("localhost", "127.0.0.1"):
+        base = f"https://{host}:{served.port}"
+        options = ["--cacert", tmp_path / "ca.pem", version, *tls.split()]
+        assert curl(*options, f"{base}/") == b"<p>root</p>"
+        assert curl(*options, f"{base}/large.bin") == (site / "large.bin").read_bytes()
+        spoken = curl(*options, "-o", os.devnull, "-w", "%{http_version} %{http_code}", "-L", f"{base}/sub")
+        assert spoken.decode() == f"{version.removeprefix('--http')} 200"
+    assert served.stop() == (0, "", "")
+
+
+@pytest.mark.parametrize("version", ["--http1.1", "--http2-prior-knowledge"])
+def test_curl_gets_files_in_plaintext(serve: Serve, site: Path, version: str) -> None:
+    protocol = ["--protocol", "h2"] if "2" in version else []
+    served = serve(site, "--plaintext", "--patterns", *protocol)
+    base = f"http://127.0.0.1:{served.port}"
+    assert curl(version, f"{base}/sub/") == b"<p>sub</p>"
+    head = curl(version, "-I", f"{base}/a.css").decode().lower()
+    assert "content-type: text/css; charset=utf-8" in head and "content-length: 4" in head
+    status = ["-o", os.devnull, "-w", "%{http_code}", "--path-as-is"]
+    for path, expected in {
+        "/none": "404",
+        "/../secret": "404",
+        "/%2e%2e/secret": "404",
+        "/sub": "301",
+    }.items():
+        assert curl(version, *status, base + path).decode() == expected, path
+    assert curl(version, *status, "-X", "DELETE", f"{base}/a.css").decode() == "405"
+    pattern = bytes((131 * i + 7 * (i // 256) + 13) % 256 for i in range(70_000))
+    assert curl(version, f"{base}/bytes/70000") == pattern
+    assert (
+        curl(version, "--data-binary", f"@{site / 'large.bin'}", f"{base}/echo")
+        == (site / "large.bin").read_bytes()
+    )
+
+
+def test_nghttp_takes_pushes(serve: Serve, site: Path, tmp_path: Path) -> None:
+    (tmp_path / "push.json").write_text('{"/": ["/a.css", {"path": "/large.bin", "urgency": 6}]}')
+    served = serve(site, "--push-manifest", "push.json")
+    command = [need("nghttp"), "-ns", f"https://127.0.0.1:{served.port}/"]
+    said = subprocess.run(command, check=True, capture_output=True, text=True, timeout=VAIN).stdout
+    # A star marks what was pushed.
+    assert re.search(r"\* .* 200 +4 /a\.css", said), said
+    assert re.search(r"\* .* 200 +976K /large\.bin", said), said
+
+
+def test_early_hints_come_first(serve: Serve, site: Path, tmp_path: Path) -> None:
+    (tmp_path / "push.json").write_text('{"/": ["/a.css"]}')
+    served = serve(site, "--push-manifest", "push.json", "--hints", "--plaintext")
+    said = curl("-i", f"http://127.0.0.1:{served.port}/").decode().split("\r\n\r\n")
+    assert said[0].startswith("HTTP/1.1 103") and "link: </a.css>; rel=preload; as=style" in said[0]
+    assert said[1].startswith("HTTP/1.1 200") and said[2] == "<p>root</p>"
+
+
+def test_a_recording_is_found_under_its_own_names(serve: Serve, tmp_path: Path) -> None:
+    har = EXAMPLES / "shop.har"
+    served = serve(har, "--save-ca", "ca.pem")
+    entries = json.loads(har.read_text())["log"]["entries"]
+    url = entries[0]["request"]["url"]
+    host = url.split("/")[2]
+    assert f"https://{host}:{served.port}/  for clients that resolve it so" in served.lines
+    resolve = ["--resolve", f"{host}:{served.port}:127.0.0.1", "--cacert", tmp_path / "ca.pem"]
+    path = url.split(host, 1)[1]
+    by_name = curl(*resolve, "-D", "head", f"https://{host}:{served.port}{path}")
+    by_address = curl("--cacert", tmp_path / "ca.pem", f"https://127.0.0.1:{served.port}{path}")
+    assert by_name == by_address and by_name[:3] == bytes([13, 144, 19])
+
+
+def test_the_log_on_standard_output_has_nothing_but_lines_of_json(serve: Serve) -> None:
+    served = serve("--patterns", "--plaintext", "--access-log", "-")
+    for number in range(5):
+        curl("-A", "", f"http://127.0.0.1:{served.port}/bytes/{number}")
+    code, out, _ = served.stop(signal.SIGTERM)
+    lines = [json.loads(line) for line in out.splitlines()]
+    assert code == 0
+    assert [line["bytes"] for line in lines if "path" in line] == [0, 1, 2, 3, 4]
+    peers = {line["connection"]: line["peer"] for line in lines if "peer" in line}
+    assert all(peers[line["connection"]].startswith("127.0.0.1:") for line in lines)
+    assert all(re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", line["time"]) for line in lines)
+
+
+def test_a_signal_lets_finish_what_is_under_way_and_a_second_one_does_not(serve: Serve) -> None:
+    for signals, code in ((1, 0), (2, 0)):
+        served = serve("--patterns", "--plaintext", "--grace", "600")
+        # It reads slowly enough to be under way still.
+        rate, size = ("20M", 30_000_000) if signals == 1 else ("1k", 1_000_000_000)
+        command = [need("curl"), "-sN", "--limit-rate", rate, f"http://127.0.0.1:{served.port}/bytes/{size}"]
+        client = subprocess.Popen(command, stdout=subprocess.PIPE)
+        assert client.stdout is not None
+        received = len(client.stdout.read(10))
+        served.process.send_signal(signal.SIGINT)
+        if signals == 1:
+            received += len(client.stdout.read())
+            assert received == size
+            assert served.process.wait(VAIN) == code
+        else:
+            # The door is shut as soon as the first has been understood.
+            while (
+                subprocess.run(
+                    [need("curl"), "-s", f"http://127.0.0.1:{served.port}/"], check=False
+                ).returncode
+                != 7
+            ):
+                pass
+            served.process.send_signal(signal.SIGTERM)
+            assert served.process.wait(VAIN) == code
+            assert "cut off" in served.process.communicate()[1]
+        with client:
+            client.kill()
+
+
+BAD_USAGE = {
+    "serve": ["DIR|RECORDING", "--patterns"],
+    "serve nowhere": ["nowhere", "no such file"],
+    "serve --patterns --listen here": ["cannot listen on here", "HOST:PORT"],
+    "serve --patterns --protocol h3": ["--protocol", "h2, spdy/3.1"],
+    "serve --patterns --max-streams 0": ["--max-streams", "1 to 10000"],
+    "serve --patterns --notsent-lowat 1": ["--notsent-lowat", "2048"],
+    "serve --patterns --policy none": ["--policy", "priority"],
+    "serve --patterns --cert a.pem": ["--cert", "--key"],
+    "serve --patterns --plaintext --save-ca ca.pem": ["--save-ca", "--plaintext"],
+    "serve --patterns --push-manifest missing.json": ["missing.json"],
+    "serve --patterns --access-log .": ["cannot be written"],
+}
+
+
+@pytest.mark.parametrize("line", BAD_USAGE)
+def test_bad_usage_is_one_line_with_the_remedy(
+    loadstone: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = loadstone(*line.split())
+    assert (result.code, result.err.count("\n")) == (2, 1), result.err
+    for expected in BAD_USAGE[line]:
+        assert expected in result.err, result.err
+
+
+def test_a_manifest_that_lists_what_is_not_there_is_refused(
+    loadstone: Command, site: Path, tmp_path: Path
+) -> None:
+    for text, expected in [
+        ('{"/": ["/missing.css"]}', "/missing.css"),
+        ('{"/": ["missing.css"]}', "write /path or https://host/path"),
+        ("nonsense", "not JSON"),
+    ]:
+        (tmp_path / "push.json").write_text(text)
+        result = loadstone("serve", str(site), "--push-manifest", str(tmp_path / "push.json"))
+        assert result.code == 2 and expected in result.err, result.err
