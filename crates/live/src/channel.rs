@@ -1,10 +1,11 @@
 //! What lies between content and socket: nothing, or TLS. Bytes in, bytes out; it never waits.
 
-use crate::pattern;
+use crate::Bodies;
 use bytes::Bytes;
 use loadstone_http::{Chunk, Wire};
 use loadstone_net::tls::Tls;
 use std::io::{self, Read, Write};
+use std::rc::Rc;
 
 /// The message that TLS 1.3 sends for the sake of old middleboxes (RFC 8446, appendix D.4), as a record.
 const CHANGE_CIPHER_SPEC: [u8; 6] = [20, 3, 3, 0, 1, 1];
@@ -13,6 +14,8 @@ const CHANGE_CIPHER_SPEC: [u8; 6] = [20, 3, 3, 0, 1, 1];
 #[derive(Debug)]
 pub(crate) struct Channel {
     tls: Option<Box<rustls::Connection>>,
+    /// What bodies consist of.
+    bodies: Rc<dyn Bodies>,
     /// For the room that records leave.
     cost: Tls,
     /// The other end has said that it sends no more.
@@ -28,10 +31,10 @@ pub(crate) struct Channel {
 
 impl Channel {
     /// A channel over plain TCP, or through `tls`, whose handshake is to come.
-    pub(crate) fn new(tls: Option<rustls::Connection>) -> Channel {
+    pub(crate) fn new(tls: Option<rustls::Connection>, bodies: Rc<dyn Bodies>) -> Channel {
         let tls = tls.map(Box::new);
         let (out, content, chunks) = (Vec::new(), Vec::new(), Vec::new());
-        Channel { tls, cost: Tls::None, closed: false, out, taken: 0, content, chunks }
+        Channel { tls, bodies, cost: Tls::None, closed: false, out, taken: 0, content, chunks }
     }
 
     /// Begins the handshake, if it is this end's to begin.
@@ -47,6 +50,11 @@ impl Channel {
     /// The protocol that the handshake agreed on, if it agreed on one.
     pub(crate) fn agreed(&self) -> Option<&[u8]> {
         self.tls.as_ref()?.alpn_protocol()
+    }
+
+    /// The TLS that content goes through, once the handshake is over.
+    pub(crate) fn tls(&self) -> Option<Tls> {
+        self.tls.as_ref().map(|_| self.cost)
     }
 
     /// Whether the other end has said that it sends no more.
@@ -91,7 +99,7 @@ impl Channel {
         for chunk in self.chunks.drain(..) {
             match chunk {
                 Chunk::Bytes(bytes) => to.extend_from_slice(&bytes),
-                Chunk::Run { offset, len, .. } => pattern::append(offset, len, to),
+                Chunk::Run { body, offset, len } => self.bodies.append(body, offset, len, to),
             }
         }
         if let Some(tls) = &mut self.tls {
@@ -144,7 +152,7 @@ impl Channel {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Authority, Chain};
+    use crate::{Authority, Chain, Pattern};
     use loadstone_http::Protocol;
     use rustls::ServerConnection;
 
@@ -153,8 +161,8 @@ mod tests {
         let authority = Authority::new(Chain::Usual);
         let client = authority.client("a.test", Tls::V1_3, Protocol::H2).unwrap().unwrap();
         let server = authority.server("a.test", Tls::V1_3, Protocol::H2).unwrap().unwrap();
-        let mut client = Channel::new(Some(client.connect()));
-        let mut server = Channel::new(Some(ServerConnection::new(server).unwrap().into()));
+        let mut client = Channel::new(Some(client.connect()), Rc::new(Pattern));
+        let mut server = Channel::new(Some(ServerConnection::new(server).unwrap().into()), Rc::new(Pattern));
         client.begin();
         server.handle_input(client.pending()).unwrap();
         client.advance(client.pending().len());

@@ -178,6 +178,7 @@ impl Connection {
             let protocol = negotiated(self.channel.agreed(), self.protocol)?;
             self.stage = Stage::Open;
             (self.record.established, self.record.protocol) = (Some(heard.at), Some(protocol));
+            self.record.tls = self.channel.tls();
             heard.opened = Some(protocol);
             // A browser's library sends the end of the handshake itself, before there is a request.
             match self.flush() {
@@ -374,7 +375,7 @@ pub(crate) fn alpn_name(protocol: Protocol) -> &'static [u8] {
 mod tests {
     use super::*;
     use crate::host::block_on;
-    use crate::{Authority, Chain, NOTSENT_LOWAT};
+    use crate::{Authority, Chain, NOTSENT_LOWAT, Pattern};
     use loadstone_http::{BodyId, Chunk};
     use loadstone_load::Action;
     use loadstone_load::page::HostId;
@@ -382,6 +383,7 @@ mod tests {
     use rustls::ServerConnection;
     use std::future::poll_fn;
     use std::net::{TcpListener, TcpStream};
+    use std::rc::Rc;
     use std::time::Duration;
 
     /// Different ones, so that it shows which one rules.
@@ -420,7 +422,8 @@ mod tests {
     /// Tests a connection that was accepted at [`at`] 1 s, and its other end.
     fn with_accepted(tls: Tls, test: impl AsyncFnOnce(&mut Connection, TcpStream)) {
         let config = Authority::new(Chain::Usual).server("a.test", tls, Protocol::H2).unwrap();
-        let channel = Channel::new(config.map(|config| ServerConnection::new(config).unwrap().into()));
+        let channel =
+            Channel::new(config.map(|config| ServerConnection::new(config).unwrap().into()), Rc::new(Pattern));
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let far = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let (near, peer) = listener.accept().unwrap();

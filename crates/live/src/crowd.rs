@@ -174,16 +174,18 @@ impl Crowd {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Pattern;
     use crate::channel::Channel;
     use loadstone_http::Protocol;
     use loadstone_load::page::HostId;
     use std::io::{self, ErrorKind};
+    use std::rc::Rc;
 
     /// One that could not even begin.
     fn stillborn(conn: ConnId) -> Connection {
         let record = Connected::new(conn, HostId(0), ([127, 0, 0, 1], 9).into(), None, Time::ZERO);
         let refused = Err(io::Error::from(ErrorKind::ConnectionRefused));
-        Connection::opening(refused, Channel::new(None), Protocol::Http1, record)
+        Connection::opening(refused, Channel::new(None, Rc::new(Pattern)), Protocol::Http1, record)
     }
 
     #[test]

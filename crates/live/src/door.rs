@@ -3,7 +3,7 @@
 use crate::channel::Channel;
 use crate::connection::Connection;
 use crate::socket::Socket;
-use crate::{Clock, Connected, Error, Lowat};
+use crate::{Clock, Connected, Error, Lowat, Pattern};
 use loadstone_http::Protocol;
 use loadstone_load::ConnId;
 use loadstone_load::page::HostId;
@@ -11,6 +11,7 @@ use nix::errno::Errno;
 use rustls::{ServerConfig, ServerConnection};
 use std::io;
 use std::net::TcpListener;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
@@ -55,7 +56,8 @@ impl Door {
                     });
                     let socket = Socket::new(stream, self.notsent_lowat);
                     let record = Connected::new(conn, self.host, client, Some(client.port()), clock.now());
-                    return Poll::Ready(Ok(Connection::accepted(socket, Channel::new(tls), self.protocol, record)));
+                    let channel = Channel::new(tls, Rc::new(Pattern));
+                    return Poll::Ready(Ok(Connection::accepted(socket, channel, self.protocol, record)));
                 }
                 Err(error) if is_the_visitors(&error) => {}
                 Err(error) => return Poll::Ready(Err(error)),

@@ -17,4 +17,10 @@ pub enum Error {
     /// A host that no certificate can name.
     #[error("'{0}' is no name for a certificate: use letters, digits, hyphens and dots, or an address")]
     Name(String),
+    /// This machine trusts no certificates.
+    #[error("this machine has no certificates to trust: install ca-certificates, or give --cacert FILE or --insecure")]
+    NoRoots,
+    /// Certificates that cannot be read.
+    #[error("--cacert: {0}: give certificates in PEM, as in /etc/ssl/certs")]
+    Roots(String),
 }
