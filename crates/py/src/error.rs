@@ -2,6 +2,7 @@
 
 use loadstone_bed::{BedError, Host, RunError};
 use loadstone_http::UnknownProtocol;
+use loadstone_load::ErrandError;
 use loadstone_load::page::PageError;
 use loadstone_load::page::har::HarError;
 use loadstone_load::page::synthetic::SyntheticError;
@@ -21,6 +22,13 @@ pyo3::create_exception!(
 pub(crate) struct Failure {
     why: String,
     field: String,
+}
+
+impl Failure {
+    /// What was given cannot be used, for this reason.
+    pub(crate) fn new(why: String) -> Failure {
+        Failure { why, field: String::new() }
+    }
 }
 
 impl From<Failure> for PyErr {
@@ -45,7 +53,16 @@ macro_rules! without_a_field {
     )+};
 }
 
-without_a_field!(PageError, HarError, SyntheticError, UnknownProtocol, rayon::ThreadPoolBuildError);
+without_a_field!(
+    PageError,
+    HarError,
+    SyntheticError,
+    UnknownProtocol,
+    rayon::ThreadPoolBuildError,
+    loadstone_live::Error,
+    ErrandError,
+    serde_json::Error
+);
 
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Failure {
