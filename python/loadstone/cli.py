@@ -12,6 +12,7 @@ import click
 from click.core import ParameterSource
 
 from loadstone import __version__, options, text
+from loadstone.fetch_command import fetch
 from loadstone.files import InputError
 
 _GOT_WORSE = 1
@@ -411,6 +412,9 @@ def decode(protocol: str) -> None:
         _print(line)
     if error is not None:
         raise InputError(error)
+
+
+loadstone.add_command(fetch)
 
 
 def _report_folder(path: str | None) -> Any:

@@ -52,6 +52,11 @@ impl Channel {
         self.tls.as_ref()?.alpn_protocol()
     }
 
+    /// The TLS that content goes through, once the handshake is over.
+    pub(crate) fn tls(&self) -> Option<Tls> {
+        self.tls.as_ref().map(|_| self.cost)
+    }
+
     /// Whether the other end has said that it sends no more.
     pub(crate) fn is_closed(&self) -> bool {
         self.closed

@@ -178,6 +178,7 @@ impl Connection {
             let protocol = negotiated(self.channel.agreed(), self.protocol)?;
             self.stage = Stage::Open;
             (self.record.established, self.record.protocol) = (Some(heard.at), Some(protocol));
+            self.record.tls = self.channel.tls();
             heard.opened = Some(protocol);
             // A browser's library sends the end of the handshake itself, before there is a request.
             match self.flush() {

@@ -26,4 +26,10 @@ pub enum Error {
     /// A certificate and a key that do not fit, or not together.
     #[error("the certificate and the key cannot be used: {0}; give a key and the certificate that was made for it")]
     Identity(String),
+    /// This machine trusts no certificates.
+    #[error("this machine has no certificates to trust: install ca-certificates, or give --cacert FILE or --insecure")]
+    NoRoots,
+    /// Certificates that cannot be read.
+    #[error("--cacert: {0}: give certificates in PEM, as in /etc/ssl/certs")]
+    Roots(String),
 }

@@ -12,7 +12,7 @@ use crate::connection::Connection;
 use crate::crowd::{Crowd, Dispersed};
 use crate::door::{Door, is_want_of_room};
 use crate::socket::Socket;
-use crate::{Clock, Connected, Error, Pattern, Route, Stop};
+use crate::{Bodies, Clock, Connected, Error, Pattern, Route, Stop};
 use loadstone_http::Chunk;
 use loadstone_load::page::HostId;
 use loadstone_load::{Action, ConnId, Peer};
@@ -39,6 +39,8 @@ pub(crate) struct Host<'a, P> {
     door: Option<Door>,
     /// Somebody waits until a connection has ended: at the door, or because it is shut.
     is_crowded: bool,
+    /// What the bodies consist of that are sent on connections opened from here.
+    pub(crate) bodies: Rc<dyn Bodies>,
     crowd: Crowd,
     alarm: Alarm,
     buffer: Box<[u8]>,
@@ -62,7 +64,8 @@ impl<'a, P: Peer> Host<'a, P> {
         crowd: Crowd,
     ) -> Result<Self, Error> {
         let (alarm, buffer) = (Alarm::new().map_err(Error::Runtime)?, vec![0; READ].into());
-        Ok(Host { clock, program, route, door, is_crowded: false, crowd, alarm, buffer, turns: 0 })
+        let bodies = Rc::new(Pattern);
+        Ok(Host { clock, program, route, door, is_crowded: false, bodies, crowd, alarm, buffer, turns: 0 })
     }
 
     /// Goes on until `is_over` says so, the clock shows `until`, or it is told to stop.
@@ -190,7 +193,7 @@ impl<'a, P: Peer> Host<'a, P> {
         let target = &route.targets[to.0 as usize];
         let socket = Socket::connect(target.address, route.notsent_lowat);
         let port = socket.as_ref().ok().and_then(Socket::local_port);
-        let channel = Channel::new(target.tls.as_ref().map(|tls| tls.connect()), Rc::new(Pattern));
+        let channel = Channel::new(target.tls.as_ref().map(|tls| tls.connect()), self.bodies.clone());
         let record = Connected::new(conn, to, target.address, port, now);
         self.crowd.add(conn, Connection::opening(socket, channel, route.protocol, record));
     }

@@ -4,6 +4,7 @@ use crate::socket::Socket;
 use loadstone_http::Protocol;
 use loadstone_load::ConnId;
 use loadstone_load::page::HostId;
+use loadstone_net::tls::Tls;
 use loadstone_units::Time;
 use std::io::ErrorKind;
 use std::net::SocketAddr;
@@ -24,6 +25,8 @@ pub struct Connected {
     pub opened: Time,
     /// The program could use it: TCP's and TLS's handshakes were over.
     pub established: Option<Time>,
+    /// The TLS that it went through; `None` for plain TCP.
+    pub tls: Option<Tls>,
     /// What it spoke from then on.
     pub protocol: Option<Protocol>,
     /// Nothing more could happen on it, or its program came to an end; none while it goes on.
@@ -81,6 +84,7 @@ impl Connected {
             client_port,
             opened,
             established: None,
+            tls: None,
             protocol: None,
             over: None,
             content: 0,

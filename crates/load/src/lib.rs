@@ -21,6 +21,7 @@
 mod account;
 mod browser;
 mod catalogue;
+mod fetcher;
 mod foresight;
 mod origin;
 pub mod page;
@@ -31,6 +32,10 @@ mod waterfall;
 pub use account::{Account, ConnectionRecord, Part, Span, critical_path};
 pub use browser::{Browser, Config as BrowserConfig, End, Graph, Hints};
 pub use catalogue::Catalogue;
+pub use fetcher::{
+    Config as FetcherConfig, Content, Errand, ErrandError, Fetcher, Ping, Request, Server, Template, Transfer,
+    TransferId, Unanswered, Use,
+};
 pub use foresight::{Foresight, HintBy, Scope};
 pub use origin::{Origin, Patience};
 pub use peer::{Action, Closed, ConnId, Peer};

@@ -12,8 +12,10 @@ mod heads;
 mod summary;
 pub mod synthetic;
 
+pub(crate) use build::Url;
 pub use compressed::HeaderBytes;
 pub use file::{ComputeSpec, Field, HostSpec, Need, ObjectSpec, On, PageError, PageFile};
+pub(crate) use heads::{is_token, is_value};
 pub use summary::{KindSummary, Summary};
 
 use bytes::Bytes;

@@ -3,6 +3,7 @@
 use loadstone_bed::{BedError, Host, RunError};
 use loadstone_http::UnknownProtocol;
 use loadstone_live::ServerError;
+use loadstone_load::ErrandError;
 use loadstone_load::page::PageError;
 use loadstone_load::page::har::HarError;
 use loadstone_load::page::synthetic::SyntheticError;
@@ -22,6 +23,13 @@ pyo3::create_exception!(
 pub(crate) struct Failure {
     why: String,
     field: String,
+}
+
+impl Failure {
+    /// What was given cannot be used, for this reason.
+    pub(crate) fn new(why: String) -> Failure {
+        Failure { why, field: String::new() }
+    }
 }
 
 impl From<Failure> for PyErr {
@@ -46,7 +54,16 @@ macro_rules! without_a_field {
     )+};
 }
 
-without_a_field!(PageError, HarError, SyntheticError, UnknownProtocol, rayon::ThreadPoolBuildError);
+without_a_field!(
+    PageError,
+    HarError,
+    SyntheticError,
+    UnknownProtocol,
+    rayon::ThreadPoolBuildError,
+    loadstone_live::Error,
+    ErrandError,
+    serde_json::Error
+);
 
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Failure {

@@ -6,6 +6,7 @@
 
 mod decode;
 mod error;
+mod fetch;
 mod page;
 mod run;
 mod serve;
@@ -23,6 +24,8 @@ mod _native {
     use super::decode::decode;
     #[pymodule_export]
     use super::error::LoadstoneError;
+    #[pymodule_export]
+    use super::fetch::{Fetch, fetch};
     #[pymodule_export]
     use super::page::{page_summary, read_har, read_page_file, synthetic_page};
     #[pymodule_export]

@@ -218,7 +218,7 @@ pub(crate) fn live_access() -> Option<String> {
 pub(crate) struct Stopper {
     /// Gone when it has stopped them.
     stopper: Mutex<Option<loadstone_bed::Stopper>>,
-    stop: Stop,
+    pub(crate) stop: Stop,
 }
 
 impl Stopper {

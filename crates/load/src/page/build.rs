@@ -23,15 +23,15 @@ pub(super) const MAX_THINK_MS: f64 = 120_000.0;
 
 /// A URL taken apart.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Url<'a> {
-    pub(super) secure: bool,
-    pub(super) authority: &'a str,
-    pub(super) path: &'a str,
+pub(crate) struct Url<'a> {
+    pub(crate) secure: bool,
+    pub(crate) authority: &'a str,
+    pub(crate) path: &'a str,
 }
 
 impl<'a> Url<'a> {
     /// Splits `https://host[:port]/path?query#fragment`; the fragment is not part of a request.
-    pub(super) fn split(url: &'a str) -> Option<Url<'a>> {
+    pub(crate) fn split(url: &'a str) -> Option<Url<'a>> {
         let (scheme, rest) = url.split_once("://")?;
         let secure = match scheme {
             s if s.eq_ignore_ascii_case("https") => true,

@@ -145,12 +145,12 @@ fn real_fields(fields: &[Field], content_length: Option<&str>, mut room: usize) 
 }
 
 /// RFC 9110, section 5.6.2.
-fn is_token(name: &str) -> bool {
+pub(crate) fn is_token(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b))
 }
 
 /// RFC 9110, section 5.5: no control characters but the tab.
-fn is_value(value: &str) -> bool {
+pub(crate) fn is_value(value: &str) -> bool {
     value.bytes().all(|byte| byte == b'\t' || (byte >= b' ' && byte != 0x7f))
 }
 

@@ -1,0 +1,132 @@
+//! Fetches what an errand names: a fetcher on sockets, whose bodies are hashed and, if wanted, written.
+
+use crate::crowd::{Crowd, Dispersed};
+use crate::host::{Host, block_on};
+use crate::save::{Digest, Folder, Saved, Saving};
+use crate::whereabouts::{Place, look_up};
+use crate::{Bodies, ClientTls, Clock, Connected, Error, Limits, NOTSENT_LOWAT, Records, Route, Stop, Target};
+use bytes::Bytes;
+use loadstone_http::{BodyId, Protocol, Scheme};
+use loadstone_load::{Errand, Fetcher, FetcherConfig, Server, Transfer, TransferId, Unanswered, Use};
+use loadstone_units::Time;
+use nix::time::{ClockId, clock_gettime};
+use rustls::ClientConfig;
+use std::collections::BTreeMap;
+use std::io;
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How long a connection may take until it can be used. Then a server is looked for at its next address.
+const HANDSHAKE: Duration = Duration::from_secs(10);
+
+/// How servers are reached, and what is done with what they send.
+#[derive(Clone, Debug)]
+pub struct Reach {
+    /// Servers that are elsewhere than their names say.
+    pub places: Vec<Place>,
+    /// How TLS is spoken: [`crate::Trust::config`] makes one.
+    pub tls: Arc<ClientConfig>,
+    /// The body that requests send.
+    pub payload: Bytes,
+    /// Where bodies are written to.
+    pub folder: Option<Folder>,
+    /// For how long it may go on.
+    pub limit: Duration,
+}
+
+/// What came of an errand. Times are the clock's.
+#[derive(Debug)]
+pub struct Fetched {
+    /// All transfers, by their [`TransferId`]s.
+    pub transfers: Vec<Transfer>,
+    /// SHA-256 of each one's body; `None` where it is not complete.
+    pub digests: Vec<Option<Digest>>,
+    /// Bodies that could not be written, and why.
+    pub unwritten: BTreeMap<TransferId, io::Error>,
+    /// The connections, by their names.
+    pub connections: Vec<(Connected, Use)>,
+    /// When it began, with names to be looked up.
+    pub began: Time,
+    /// When it was over.
+    pub over: Time,
+    /// What it took of the processor.
+    pub cpu: Duration,
+}
+
+/// Carries out `errand`. Returns when nothing more is to come, the limit is reached, or it is told to stop: what
+/// has come until then is told in any case. It runs on this thread; names are looked up on others.
+///
+/// # Errors
+/// If no certificate can have a server's name, or the system has no files left for an event loop.
+pub fn fetch(
+    clock: &Clock,
+    errand: Errand,
+    config: FetcherConfig,
+    reach: &Reach,
+    stop: &Stop,
+) -> Result<Fetched, Error> {
+    let before = cpu_time();
+    block_on(async {
+        let (began, tls) = (clock.now(), tls_of(&errand, reach)?);
+        let until = began + reach.limit;
+        let found = look_up(errand.servers(), &reach.places, (clock, until, stop)).await?;
+        let is_found = found.is_some();
+        let found = found.unwrap_or_else(|| vec![Vec::new(); tls.len()]);
+        let route = route(&tls, &found, config.protocol, reach.limit);
+        let numbers: Vec<u32> = found.iter().map(|addresses| addresses.len() as u32).collect();
+        let fetcher = Fetcher::new(errand, &numbers, config);
+        let limits = Limits { handshake: HANDSHAKE, ..Limits::UNLIMITED };
+        let (saving, crowd) = (Saving::new(fetcher, reach.folder.clone()), Crowd::new(limits, Records::Kept));
+        let mut host = Host::new(clock, saving, Some(&route), None, crowd)?;
+        host.bodies = Rc::new(Payload(reach.payload.clone()));
+        if is_found {
+            host.program.start();
+            host.act(clock.now());
+            host.run(until, stop, |host| host.program.is_over()).await?;
+        }
+        let over = clock.now();
+        let (saving, Dispersed { records, .. }) = host.finish();
+        let why = if stop.is_stopped() { Unanswered::Interrupted } else { Unanswered::TimedOut };
+        let Saved { transfers, uses, digests, unwritten } = saving.finish(why);
+        let used = |record: Connected| {
+            let used = uses[record.conn.0 as usize];
+            (record, used)
+        };
+        let connections = records.into_iter().map(used).collect();
+        let cpu = cpu_time().saturating_sub(before);
+        Ok(Fetched { transfers, digests, unwritten, connections, began, over, cpu })
+    })
+}
+
+/// Each server's TLS; none for plain TCP.
+fn tls_of(errand: &Errand, reach: &Reach) -> Result<Vec<Option<ClientTls>>, Error> {
+    let tls = |server: &Server| match server.scheme {
+        Scheme::Http => Ok(None),
+        Scheme::Https => ClientTls::named(reach.tls.clone(), &server.host).map(Some),
+    };
+    errand.servers().iter().map(tls).collect()
+}
+
+/// How to get to where the servers were found.
+fn route(tls: &[Option<ClientTls>], found: &[Vec<SocketAddr>], protocol: Option<Protocol>, limit: Duration) -> Route {
+    let places = tls.iter().zip(found).flat_map(|(tls, found)| found.iter().map(move |address| (tls, *address)));
+    let targets = places.map(|(tls, address)| Target { address, tls: tls.clone() }).collect();
+    Route { targets, protocol: protocol.unwrap_or(Protocol::Http1), notsent_lowat: NOTSENT_LOWAT, limit }
+}
+
+/// The one body that all requests send.
+#[derive(Debug)]
+struct Payload(Bytes);
+
+impl Bodies for Payload {
+    fn append(&self, _: BodyId, offset: u64, len: u64, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.0[offset as usize..(offset + len) as usize]);
+    }
+}
+
+/// What this thread has taken of the processor so far.
+fn cpu_time() -> Duration {
+    clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).map_or(Duration::ZERO, Duration::from)
+}

@@ -1,0 +1,524 @@
+//! The fetcher: asks for a list of things, follows what comes of each, and hands on what arrives.
+//!
+//! `errand` is what is asked for, `transfer` what came of it, `queue` what waits for a server and for
+//! how long there is hope; this file joins them with the sessions.
+
+mod errand;
+mod queue;
+#[cfg(test)]
+mod tests;
+mod transfer;
+
+pub use errand::{Errand, ErrandError, Request, Server, Template};
+pub use transfer::{Content, Transfer, TransferId, Unanswered};
+
+use crate::page::HostId;
+use crate::{Action, Closed, ConnId, Peer};
+use loadstone_http::{
+    Chunk, ClientSession, Error, Event, Fields, Protocol, RequestHead, ResponseHead, Sessions, StreamId, Wire,
+};
+use loadstone_units::Time;
+use queue::Queue;
+use std::collections::{BTreeMap, VecDeque};
+use std::num::NonZeroU32;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The most that servers may push, all together: what they push is nobody's wish, and has to end.
+const MAX_PUSHES: usize = 10_000;
+
+/// How a fetcher behaves.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// What connections speak; `None` if that is for the first one to find out.
+    pub protocol: Option<Protocol>,
+    /// The most connections to a server, where one carries one request at a time.
+    pub connections: NonZeroU32,
+    /// The most requests that are unanswered on a connection; `None` for as many as its session takes.
+    pub concurrency: Option<NonZeroU32>,
+    /// How often each thing is asked for.
+    pub repeat: NonZeroU32,
+    /// Whether connections are measured.
+    pub ping: Ping,
+    /// Where sessions come from; they say whether servers may push.
+    pub sessions: Arc<Sessions>,
+}
+
+/// Whether a connection's round trip is measured, where the protocol has the means.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Ping {
+    /// It is not.
+    #[default]
+    Never,
+    /// It is, ahead of the connection's first request.
+    Once,
+}
+
+/// What the fetcher knows of a connection afterwards.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Use {
+    /// Its server's place in [`Errand::servers`].
+    pub server: usize,
+    /// From a PING to its answer.
+    pub round_trip: Option<Duration>,
+    /// What the server did wrong, if the connection was given up for that.
+    pub fault: Option<Error>,
+}
+
+/// A program that fetches what an [`Errand`] names, with as few connections as the protocol allows.
+///
+/// What is asked for again: what a server refused (RFC 9113, section 8.7), on another connection, and what
+/// was unanswered on a connection that closed, if it may be done twice, without pipelining (RFC 9112, section
+/// 9.3). Four connections in a row that bring nothing end a server's part.
+#[derive(Debug)]
+pub struct Fetcher {
+    config: Config,
+    errand: Errand,
+    /// One for each server.
+    queues: Vec<Queue>,
+    connections: Vec<Connection>,
+    transfers: Vec<Transfer>,
+    /// For each request the head that came last: most often the next one is the same.
+    latest: Vec<Option<Arc<ResponseHead>>>,
+    /// Transfers to which something may still come.
+    unsettled: usize,
+    pushes: usize,
+    /// PINGs that are not answered.
+    pings: usize,
+    contents: VecDeque<Content>,
+    actions: VecDeque<Action>,
+}
+
+#[derive(Debug)]
+struct Connection {
+    server: usize,
+    to: HostId,
+    stage: Stage,
+    /// What is under way.
+    streams: BTreeMap<StreamId, TransferId>,
+    /// How much of that was asked for from here.
+    asked: usize,
+    /// How many transfers have come to their end here.
+    settled: u64,
+    ping: Measure,
+    fault: Option<Error>,
+    /// What a session that is over still has to say.
+    farewell: Wire,
+}
+
+#[derive(Debug)]
+enum Stage {
+    Opening,
+    Open(Box<dyn ClientSession>),
+    Ended,
+}
+
+/// How far the measurement of a round trip is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Measure {
+    Never,
+    /// The PING goes out with the next bytes.
+    Due,
+    Since(Time),
+    Took(Duration),
+}
+
+impl Fetcher {
+    /// A fetcher that has not begun. Server `k` of the errand is found at `addresses[k]` places, one of which
+    /// has to do: in [`Action::Open`] they are counted through in the order of the servers.
+    ///
+    /// # Panics
+    /// If there are not as many servers as numbers of addresses.
+    pub fn new(errand: Errand, addresses: &[u32], config: Config) -> Fetcher {
+        assert_eq!(addresses.len(), errand.servers().len(), "each server has its number of addresses");
+        let mut next = 0;
+        let queue = |count: &u32| {
+            let first = next;
+            next += count;
+            Queue::new(first..next, config.protocol, config.connections.get())
+        };
+        let queues = addresses.iter().map(queue).collect();
+        let requests = errand.requests();
+        let again = (0..config.repeat.get()).flat_map(|_| requests);
+        let transfers: Vec<_> = again.map(|request| Transfer::new(request.head.clone(), request.server)).collect();
+        Fetcher {
+            queues,
+            connections: Vec::new(),
+            latest: vec![None; requests.len()],
+            unsettled: transfers.len(),
+            transfers,
+            pushes: 0,
+            pings: 0,
+            contents: VecDeque::new(),
+            actions: VecDeque::new(),
+            config,
+            errand,
+        }
+    }
+
+    /// Begins.
+    pub fn start(&mut self) {
+        for (at, transfer) in self.transfers.iter().enumerate() {
+            self.queues[transfer.server].want(TransferId(at as u32));
+        }
+        for server in 0..self.queues.len() {
+            if self.queues[server].is_nowhere() {
+                self.give_up(server, None, Unanswered::NotFound);
+            }
+            self.open(server);
+        }
+    }
+
+    /// Whether nothing more is to come.
+    pub fn is_over(&self) -> bool {
+        self.unsettled == 0 && self.pings == 0
+    }
+
+    /// Path and query that a transfer is about.
+    ///
+    /// # Panics
+    /// If there is no such transfer.
+    pub fn path(&self, transfer: TransferId) -> &[u8] {
+        &self.transfers[transfer.0 as usize].request.path
+    }
+
+    /// What has come of bodies, in order, until `None`.
+    pub fn poll_content(&mut self) -> Option<Content> {
+        self.contents.pop_front()
+    }
+
+    /// What came of all transfers, and what is known of connections, by their names. What is not settled
+    /// is unanswered for the reason `else_why`.
+    pub fn finish(self, else_why: Unanswered) -> (Vec<Transfer>, Vec<Use>) {
+        let mut transfers = self.transfers;
+        for transfer in transfers.iter_mut().filter(|transfer| !transfer.is_settled()) {
+            transfer.failure = Some(else_why);
+        }
+        (transfers, self.connections.iter().map(Connection::used).collect())
+    }
+
+    /// Opens the connections to a server that are called for.
+    fn open(&mut self, server: usize) {
+        while let Some(to) = self.queues[server].open() {
+            let conn = ConnId(self.connections.len() as u32);
+            self.connections.push(Connection::new(server, to));
+            self.actions.push_back(Action::Open { conn, to });
+        }
+    }
+
+    /// Gives what waits for a server to those of its connections that take it, and opens more.
+    fn dispatch(&mut self, now: Time, server: usize) {
+        let live: Vec<ConnId> = self.queues[server].live.iter().copied().collect();
+        for conn in live {
+            if self.queues[server].is_empty() {
+                return;
+            }
+            self.fill(now, conn);
+        }
+        self.open(server);
+    }
+
+    /// Gives a connection as many requests as it takes.
+    fn fill(&mut self, now: Time, conn: ConnId) {
+        let Connection { server, stage: Stage::Open(session), streams, asked, .. } =
+            &mut self.connections[conn.0 as usize]
+        else {
+            return;
+        };
+        let most = self.config.concurrency.map_or(usize::MAX, |most| most.get() as usize);
+        let requests = self.errand.requests();
+        while *asked < most
+            && session.capacity() > 0
+            && let Some(id) = self.queues[*server].take()
+        {
+            let request = &requests[id.0 as usize % requests.len()];
+            streams.insert(session.request(request.head.clone(), request.body, request.priority), id);
+            *asked += 1;
+            let transfer = &mut self.transfers[id.0 as usize];
+            (transfer.connection, transfer.asked) = (Some(conn), Some(now));
+            transfer.attempts += 1;
+        }
+        if session.has_output() {
+            self.actions.push_back(Action::Transmit { conn });
+        }
+    }
+
+    /// Notes what a session tells.
+    fn drain_events(&mut self, now: Time, conn: ConnId) {
+        let mut refused = Vec::new();
+        while let Some(event) = self.connections[conn.0 as usize].session().and_then(|session| session.poll_event()) {
+            let connection = &mut self.connections[conn.0 as usize];
+            let Some(stream) = event.stream() else {
+                connection.note_pong(now);
+                self.pings -= 1;
+                continue;
+            };
+            if let Event::Promised { id, parent, head } = event {
+                self.note_promise(now, conn, id, parent, head);
+                continue;
+            }
+            let Some(&id) = connection.streams.get(&stream) else { continue };
+            let transfer = &mut self.transfers[id.0 as usize];
+            match event {
+                Event::Sent { .. } => transfer.sent = Some(now),
+                Event::Response { head, .. } => {
+                    transfer.first_byte = Some(now);
+                    transfer.response = Some(kept(head, &mut self.latest, id));
+                }
+                Event::Data { content: chunk, .. } => {
+                    transfer.bytes += chunk.len();
+                    self.contents.push_back(Content::Piece { transfer: id, chunk });
+                }
+                Event::End { .. } => {
+                    transfer.last_byte = Some(now);
+                    self.contents.push_back(Content::End { transfer: id });
+                    self.unsettled -= 1;
+                    connection.settle(stream);
+                }
+                Event::Refused { .. } if transfer.parent.is_none() && transfer.response.is_none() => {
+                    refused.push(id);
+                    connection.forget(stream);
+                    // Whatever the reason, another connection has another one.
+                    if let Some(session) = connection.session() {
+                        session.shut_down();
+                    }
+                }
+                Event::Reset { .. } | Event::Refused { .. } => {
+                    connection.settle(stream);
+                    self.fail(id, Unanswered::Reset);
+                }
+                Event::Interim { .. } | Event::Promised { .. } | Event::Pong => {}
+                Event::Request { .. } | Event::Answered { .. } => unreachable!("a client's session is asked nothing"),
+            }
+        }
+        self.ask_again(conn, refused);
+    }
+
+    /// A server pushes something.
+    fn note_promise(&mut self, now: Time, conn: ConnId, id: StreamId, parent: StreamId, head: Arc<RequestHead>) {
+        let connection = &mut self.connections[conn.0 as usize];
+        self.pushes += 1;
+        if self.pushes > MAX_PUSHES {
+            connection.session().into_iter().for_each(|session| session.cancel(id));
+            return;
+        }
+        let transfer = TransferId(self.transfers.len() as u32);
+        let (parent, connection_name) = (connection.streams.get(&parent).copied(), Some(conn));
+        let pushed = Transfer::new(head, connection.server);
+        self.transfers.push(Transfer { parent, connection: connection_name, asked: Some(now), ..pushed });
+        self.unsettled += 1;
+        connection.streams.insert(id, transfer);
+    }
+
+    /// Puts these back, in their order.
+    fn ask_again(&mut self, conn: ConnId, mut transfers: Vec<TransferId>) {
+        transfers.sort_unstable();
+        for id in &transfers {
+            let transfer = &mut self.transfers[id.0 as usize];
+            (transfer.asked, transfer.sent) = (None, None);
+        }
+        self.queues[self.connections[conn.0 as usize].server].want_again(transfers.into_iter());
+    }
+
+    /// The transfer comes to no good end.
+    fn fail(&mut self, id: TransferId, why: Unanswered) {
+        self.transfers[id.0 as usize].failure = Some(why);
+        self.unsettled -= 1;
+        self.contents.push_back(Content::Cut { transfer: id });
+    }
+
+    /// What waits for this server waits in vain; `conn` showed it.
+    fn give_up(&mut self, server: usize, conn: Option<ConnId>, why: Unanswered) {
+        while let Some(id) = self.queues[server].take() {
+            self.transfers[id.0 as usize].connection = conn;
+            self.fail(id, why);
+        }
+    }
+
+    /// A connection takes nothing more. What is under way on it is lost, if anything is, for the reason `why`.
+    fn end(&mut self, now: Time, conn: ConnId, why: Unanswered) {
+        let connection = &mut self.connections[conn.0 as usize];
+        let server = connection.server;
+        let has_hope = match std::mem::replace(&mut connection.stage, Stage::Ended) {
+            Stage::Ended => return,
+            Stage::Opening => self.queues[server].missed(connection.to),
+            Stage::Open(mut session) => {
+                session.poll_transmit(now, usize::MAX, &mut connection.farewell);
+                self.pings -= usize::from(connection.is_measuring());
+                let lost = std::mem::take(&mut connection.streams);
+                self.queues[server].lost(connection.asked);
+                let is_repeatable = |id: &TransferId| self.transfers[id.0 as usize].is_repeatable();
+                let is_fault = matches!(why, Unanswered::Offence(_));
+                let (again, failed): (Vec<_>, Vec<_>) =
+                    lost.into_values().partition(|id| !is_fault && is_repeatable(id));
+                connection.settled += failed.len() as u64;
+                let settled = connection.settled;
+                failed.into_iter().for_each(|id| self.fail(id, why));
+                self.ask_again(conn, again);
+                self.queues[server].ended(conn, settled)
+            }
+        };
+        if !self.connections[conn.0 as usize].farewell.is_empty() {
+            self.actions.push_back(Action::Transmit { conn });
+        }
+        self.actions.push_back(Action::Close { conn });
+        if !has_hope {
+            self.give_up(server, Some(conn), why);
+        }
+        self.dispatch(now, server);
+    }
+
+    /// Goes on after something has come on a connection.
+    fn go_on(&mut self, now: Time, conn: ConnId) {
+        let connection = &mut self.connections[conn.0 as usize];
+        let server = connection.server;
+        if let Some(session) = connection.session() {
+            let (is_closing, is_over) = (session.is_closing(), session.is_over());
+            if is_closing {
+                self.queues[server].live.remove(&conn);
+            }
+            if is_over {
+                self.end(now, conn, Unanswered::Refused);
+            } else {
+                self.fill(now, conn);
+                self.open(server);
+            }
+        }
+        if self.is_over() {
+            self.leave(now);
+        }
+    }
+
+    /// Takes leave of all servers.
+    fn leave(&mut self, now: Time) {
+        for at in 0..self.connections.len() {
+            if let Some(session) = self.connections[at].session() {
+                session.shut_down();
+                self.end(now, ConnId(at as u32), Unanswered::Closed);
+            }
+        }
+    }
+}
+
+/// The head as it is kept: once, if the last one for the same request was the same, and else apart from the
+/// bytes that came with it.
+fn kept(head: Arc<ResponseHead>, latest: &mut [Option<Arc<ResponseHead>>], id: TransferId) -> Arc<ResponseHead> {
+    let last = &mut latest[id.0 as usize % latest.len()];
+    match last {
+        Some(last) if *last == head => last.clone(),
+        _ => last.insert(Arc::new(ResponseHead::new(head.status, Fields::from_pairs(head.fields.iter())))).clone(),
+    }
+}
+
+impl Connection {
+    fn new(server: usize, to: HostId) -> Connection {
+        Connection {
+            server,
+            to,
+            stage: Stage::Opening,
+            streams: BTreeMap::new(),
+            asked: 0,
+            settled: 0,
+            ping: Measure::Never,
+            fault: None,
+            farewell: Wire::default(),
+        }
+    }
+
+    fn session(&mut self) -> Option<&mut dyn ClientSession> {
+        match &mut self.stage {
+            Stage::Open(session) => Some(session.as_mut()),
+            Stage::Opening | Stage::Ended => None,
+        }
+    }
+
+    /// The transfer of this stream has come to its end.
+    fn settle(&mut self, stream: StreamId) {
+        self.settled += 1;
+        self.forget(stream);
+    }
+
+    /// Nothing more comes on this stream.
+    fn forget(&mut self, stream: StreamId) {
+        self.asked -= usize::from(self.streams.remove(&stream).is_some() && !stream.is_pushed());
+    }
+
+    fn is_measuring(&self) -> bool {
+        matches!(self.ping, Measure::Due | Measure::Since(_))
+    }
+
+    fn note_pong(&mut self, now: Time) {
+        if let Measure::Since(sent) = self.ping {
+            self.ping = Measure::Took(Duration::from_nanos(now.nanos_since(sent)));
+        }
+    }
+
+    fn used(&self) -> Use {
+        let round_trip = match self.ping {
+            Measure::Took(span) => Some(span),
+            Measure::Never | Measure::Due | Measure::Since(_) => None,
+        };
+        Use { server: self.server, round_trip, fault: self.fault }
+    }
+}
+
+impl Peer for Fetcher {
+    fn handle_open(&mut self, now: Time, conn: ConnId, protocol: Protocol) {
+        let connection = &mut self.connections[conn.0 as usize];
+        let queue = &mut self.queues[connection.server];
+        let protocol = queue.spoken_on(protocol);
+        queue.opened(conn, protocol);
+        let mut session = self.config.sessions.client(protocol);
+        if self.config.ping == Ping::Once && protocol.is_multiplexed() {
+            session.ping();
+            connection.ping = Measure::Due;
+            self.pings += 1;
+        }
+        connection.stage = Stage::Open(session);
+        self.go_on(now, conn);
+    }
+
+    fn handle_input(&mut self, now: Time, conn: ConnId, input: &[Chunk]) {
+        let Some(session) = self.connections[conn.0 as usize].session() else { return };
+        let result = session.handle_input(now, input);
+        self.drain_events(now, conn);
+        if let Err(error) = result {
+            self.connections[conn.0 as usize].fault = Some(error);
+            self.end(now, conn, Unanswered::Offence(error));
+        }
+        self.go_on(now, conn);
+    }
+
+    fn handle_close(&mut self, now: Time, conn: ConnId, how: Closed) {
+        if let (Some(session), Closed::Finished) = (self.connections[conn.0 as usize].session(), how) {
+            // What is cut short is seen from what is under way.
+            let _truncated = session.handle_close(now);
+            self.drain_events(now, conn);
+        }
+        let is_open = self.connections[conn.0 as usize].session().is_some();
+        self.end(now, conn, if is_open { Unanswered::Closed } else { Unanswered::Unreachable });
+        self.go_on(now, conn);
+    }
+
+    fn handle_timeout(&mut self, _: Time) {}
+
+    fn poll_action(&mut self) -> Option<Action> {
+        self.actions.pop_front()
+    }
+
+    fn poll_transmit(&mut self, now: Time, conn: ConnId, room: usize, out: &mut Wire) {
+        let Connection { stage, farewell, ping, .. } = &mut self.connections[conn.0 as usize];
+        let Stage::Open(session) = stage else {
+            return farewell.move_to(farewell.len().min(room as u64), out);
+        };
+        session.poll_transmit(now, room, out);
+        if *ping == Measure::Due {
+            *ping = Measure::Since(now);
+        }
+        self.drain_events(now, conn);
+    }
+
+    fn poll_timeout(&self) -> Option<Time> {
+        None
+    }
+}

@@ -1,0 +1,142 @@
+"""The verb `fetch` of the command line."""
+
+import click
+
+from loadstone import options
+from loadstone._native import protocols
+
+_FAILED = 1
+_INTERRUPTED = 130
+
+_EPILOG = "\b\nExamples:\n" + "\n".join(
+    f"  loadstone fetch {example}"
+    for example in (
+        "https://a.test/ https://a.test/logo.png --protocol h2 --push",
+        "http://127.0.0.1:8080/10k --protocol spdy/3.1 --repeat 100000 --concurrency 100",
+        "--urls list.txt --resolve a.test:443:127.0.0.1 --insecure --json",
+        "https://a.test/form --data answers.json --header 'content-type: application/json'",
+    )
+)
+
+_COUNT = click.IntRange(1, 10_000_000)
+
+
+@click.command(epilog=_EPILOG)
+@click.argument("urls", metavar="[URL]...", nargs=-1)
+@click.option(
+    "--protocol",
+    metavar="PROTOCOL",
+    help=f"One of {', '.join(protocols())}: what TLS offers; without TLS it is spoken at once.  "
+    "[default: what the server chooses of h2 and http/1.1; without TLS http/1.1]",
+)
+@click.option(
+    "--urls",
+    "listed",
+    metavar="FILE",
+    help="Fetch these as well: one URL a line, a priority behind it if it has one; - is standard input.",
+)
+@click.option("--repeat", metavar="N", type=_COUNT, default=1, help="Ask for each N times.  [default: 1]")
+@click.option(
+    "--concurrency",
+    metavar="N",
+    type=_COUNT,
+    help="Most unanswered requests on a connection.  [default: what the protocol and the server allow]",
+)
+@click.option(
+    "--connections",
+    metavar="N",
+    type=click.IntRange(1, 10_000),
+    default=1,
+    help="Connections to a server with HTTP/1.1 without pipelining; all else has one.  [default: 1]",
+)
+@click.option(
+    "--priority",
+    "priorities",
+    metavar="U[i]",
+    multiple=True,
+    help="Urgency, 0 (most) to 7, and i if pieces are of use: of all URLs or, given several times, of "
+    "each in turn.  [default: 3]",
+)
+@click.option("--data", metavar="FILE", help="Send this as the body, with POST; - is standard input.")
+@click.option("--method", metavar="M", help="Ask with this method.  [default: GET; with --data POST]")
+@click.option("--header", "headers", metavar="'NAME: VALUE'", multiple=True, help="Send this header, too.")
+@click.option("--push", is_flag=True, help="Let servers push, and show it; else they may not.")
+@click.option("--ping", is_flag=True, help="Measure each connection's round trip by a PING.")
+@click.option(
+    "--tls", metavar="1.2|1.3", help="Speak only this TLS.  [default: the best that the server has]"
+)
+@click.option(
+    "--resolve",
+    "places",
+    metavar="HOST:PORT:ADDRESS",
+    multiple=True,
+    help="Look for a server there instead of asking for its name.",
+)
+@click.option("--insecure", is_flag=True, help="Believe any certificate.")
+@click.option("--cacert", metavar="FILE", help="Trust the certificates in it (PEM), not the system's.")
+@click.option("--output", metavar="DIR", help="Write bodies there, each to a file of its own.")
+@click.option(
+    "--timeout",
+    metavar="SECONDS",
+    type=click.FloatRange(0, 1e6, min_open=True),
+    default=30.0,
+    help="End after so long, whatever has come.  [default: 30]",
+)
+@options.JSON
+def fetch(
+    urls: tuple[str, ...],
+    protocol: str | None,
+    listed: str | None,
+    repeat: int,
+    concurrency: int | None,
+    connections: int,
+    priorities: tuple[str, ...],
+    data: str | None,
+    method: str | None,
+    headers: tuple[str, ...],
+    push: bool,
+    ping: bool,
+    tls: str | None,
+    places: tuple[str, ...],
+    insecure: bool,
+    cacert: str | None,
+    output: str | None,
+    timeout: float,
+    as_json: bool,
+) -> None:
+    """Fetch URLs from real servers, in every protocol: size, SHA-256 and times of each response.
+
+    What has one scheme, host and port shares a connection. http:// is spoken without TLS, whatever the
+    protocol. Exit code 0: everything was answered, with whatever status; 1: something was not; 130: Ctrl-C,
+    after which there is what had come.
+    """
+    from loadstone import fetch as fetching
+
+    if data == "-" and listed == "-":
+        raise click.UsageError("--data and --urls cannot both be standard input: give one as a file.")
+    wanted = {
+        "urls": [
+            (url, priority.urgency, priority.incremental)
+            for url, priority in fetching.urls(urls, priorities, listed)
+        ],
+        "protocol": protocol,
+        "tls": tls,
+        "method": method or ("GET" if data is None else "POST"),
+        "headers": [fetching.header(header) for header in headers],
+        "repeat": repeat,
+        "connections": connections,
+        "concurrency": concurrency,
+        "resolve": [fetching.place(place) for place in places],
+        "insecure": insecure,
+        "push": push,
+        "ping": ping,
+        "timeout": timeout,
+        "output": output,
+    }
+    body = None if data is None else fetching.content(data)
+    fetched = fetching.fetch(wanted, body, None if cacert is None else fetching.content(cacert))
+    click.echo(fetched.came.to_json() if as_json else fetching.table(fetched.came))
+    if fetched.interrupted:
+        raise click.exceptions.Exit(_INTERRUPTED)
+    if fetched.came.failed:
+        raise click.exceptions.Exit(_FAILED)
