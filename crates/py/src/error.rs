@@ -2,6 +2,7 @@
 
 use loadstone_bed::{BedError, Host, RunError};
 use loadstone_http::UnknownProtocol;
+use loadstone_http::decode::DecodeError;
 use loadstone_load::page::PageError;
 use loadstone_load::page::har::HarError;
 use loadstone_load::page::synthetic::SyntheticError;
@@ -45,7 +46,7 @@ macro_rules! without_a_field {
     )+};
 }
 
-without_a_field!(PageError, HarError, SyntheticError, UnknownProtocol, rayon::ThreadPoolBuildError);
+without_a_field!(PageError, HarError, SyntheticError, UnknownProtocol, DecodeError, rayon::ThreadPoolBuildError);
 
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Failure {

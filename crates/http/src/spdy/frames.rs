@@ -50,7 +50,7 @@ impl Kind {
         Kind::Credential,
     ];
 
-    fn of(number: u16) -> Option<Kind> {
+    pub(super) fn of(number: u16) -> Option<Kind> {
         Kind::ALL.into_iter().find(|kind| *kind as u16 == number)
     }
 }
