@@ -44,8 +44,8 @@ pub(crate) fn load(address: &str, protocol: Protocol, paths: &[String]) -> Resul
         }
         session.handle_input(now, &[Chunk::Bytes(buffer[..count].to_vec().into())])?;
         while let Some(event) = session.poll_event() {
-            // Streams count from 0, so each has the number of its path.
-            let at = event.stream().0 as usize;
+            // Requests count from 0, so each has the number of its path.
+            let at = event.stream().map_or(0, |id| id.0 as usize);
             match event {
                 Event::Response { head, .. } => answers[at].0 = head.status,
                 Event::Data { content: Chunk::Bytes(bytes), .. } => answers[at].1.extend_from_slice(&bytes),

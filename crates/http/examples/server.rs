@@ -18,20 +18,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
 }
 
-/// Answers what comes on a connection until the client closes it.
+/// Answers what comes on a connection. No session has a deadline here, so none has to know the time.
 pub(crate) fn serve(mut socket: TcpStream, protocol: Protocol) -> Result<(), Box<dyn Error>> {
     socket.set_nodelay(true)?;
-    // No session has a deadline here, so none has to know the time.
-    let (now, mut wire, mut buffer, mut heard) = (Time::ZERO, Wire::default(), [0; 16_384], Ok(()));
+    let (now, mut wire, mut buffer) = (Time::ZERO, Wire::default(), [0; 16_384]);
     let mut session = Sessions::new(Multiplexing::default()).server(protocol);
-    loop {
-        while session.has_output() {
-            session.poll_transmit(now, buffer.len(), &mut wire);
-            socket.write_all(&Vec::from_iter(wire.take_all().into_iter().flat_map(real)))?;
-        }
-        // Only now: what a session still says to a client that broke the protocol is why.
-        heard?;
-        heard = match socket.read(&mut buffer)? {
+    while !session.is_over() {
+        let heard = match socket.read(&mut buffer)? {
             0 => return Ok(session.handle_close(now)?),
             count => session.handle_input(now, &[Chunk::Bytes(buffer[..count].to_vec().into())]),
         };
@@ -40,7 +33,14 @@ pub(crate) fn serve(mut socket: TcpStream, protocol: Protocol) -> Result<(), Box
             let (head, body) = answer(&head);
             session.respond(id, head.into(), body);
         }
+        while session.has_output() {
+            session.poll_transmit(now, buffer.len(), &mut wire);
+            socket.write_all(&Vec::from_iter(wire.take_all().into_iter().flat_map(real)))?;
+        }
+        // Only now: what a session still says to a client that broke the protocol is why.
+        heard?;
     }
+    Ok(())
 }
 
 fn answer(request: &RequestHead) -> (ResponseHead, Body) {
