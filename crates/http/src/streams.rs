@@ -15,7 +15,9 @@ mod heads;
 mod incoming;
 mod lanes;
 mod leaving;
+mod line;
 mod offence;
+mod order;
 mod push;
 mod reader;
 mod server;
@@ -23,6 +25,7 @@ mod standing;
 #[cfg(test)]
 mod tests;
 mod tolerance;
+mod tree;
 
 pub(crate) use client::Client;
 pub use config::{FrameBytes, Multiplexing, Policy, Push, Window};
