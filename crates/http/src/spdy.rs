@@ -168,6 +168,7 @@ impl Framing for Spdy {
     const PREFACE: &'static [u8] = b"";
     const CANCEL: u32 = CANCEL;
     const PUSHES_HEADS: bool = true;
+    const HAS_DEPENDENCIES: bool = false;
 
     fn windows(&self) -> Windows {
         self.version.windows

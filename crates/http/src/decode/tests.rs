@@ -128,7 +128,7 @@ fn every_frame_of_spdy_has_its_fields() {
 
 #[test]
 fn every_frame_of_http2_has_its_fields() {
-    let frames: [(&[u8], FrameLine); 10] = [
+    let frames: [(&[u8], FrameLine); 11] = [
         (b"\0\0\x06\x04\0\0\0\0\0\0\x03\0\0\0\x64", {
             let entry = EntryLine { id: 3, flags: None, value: 100 };
             FrameLine { entries: Some(vec![entry]), ..FrameLine::on("SETTINGS", 0, 0) }
@@ -157,6 +157,9 @@ fn every_frame_of_http2_has_its_fields() {
             b"\0\0\x04\x08\0\0\0\0\x01\0\0\x10\0",
             FrameLine { delta: Some(4096), ..FrameLine::on("WINDOW_UPDATE", 0, 1) },
         ),
+        (b"\0\0\x07\x10\0\0\0\0\0\0\0\0\x03u=1", {
+            FrameLine { headers: pairs(&[("priority", "u=1")]), ..FrameLine::on("PRIORITY_UPDATE", 0, 3) }
+        }),
         (b"\0\0\x01\x77\x02\0\0\0\x05x", FrameLine { length: Some(1), ..FrameLine::on("UNKNOWN", 2, 5) }),
         (b"\0\0\x03\0\x01\0\0\0\x01abc", FrameLine { length: Some(3), ..FrameLine::on("DATA", 1, 1) }),
     ];

@@ -65,6 +65,10 @@ impl Dissect for Dissector {
                 self.joiner.begin(lead, FrameLine { associated_to_stream_id, ..line }, fragment)
             }
             Control::Continuation { fragment } => self.joiner.go_on(lead, &fragment)?,
+            Control::PriorityUpdate { prioritised, field } => {
+                let headers = Some(latin1([(&b"priority"[..], &field[..])]));
+                return Ok(Some(FrameLine { headers, ..FrameLine::on("PRIORITY_UPDATE", lead.flags, prioritised) }));
+            }
             Control::Priority { .. } => return Ok(Some(on("PRIORITY"))),
             Control::RstStream { code } => return Ok(Some(FrameLine { status: Some(code), ..on("RST_STREAM") })),
             Control::Settings { entries } => {

@@ -3,7 +3,7 @@
 
 use super::offence::Offence;
 use super::standing::{Ending, Incoming, Standing};
-use super::{Answer, Decoded, Framing, MAX_STREAMS, Promise, Push, Role, Streams};
+use super::{Answer, Decoded, Dependency, Framing, MAX_STREAMS, Promise, Push, Role, Streams};
 use crate::{Event, PeerFault, Priority, RequestHead, ResponseHead, StreamId, Wire};
 use std::sync::Arc;
 
@@ -41,6 +41,7 @@ impl<F: Framing> Streams<F> {
         let id = id_of(stream);
         self.last_ours = stream;
         self.open(stream, id, priority);
+        self.lanes.depend(stream, Dependency::usual(parent));
         let state = self.open.get_mut(&stream).expect("it has just been opened");
         state.incoming = Incoming::Complete;
         state.parent = parent;

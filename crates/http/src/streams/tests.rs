@@ -14,6 +14,7 @@ mod floods;
 mod hand;
 mod leaving;
 mod offences;
+mod priorities;
 mod pushes;
 
 const NOW: Time = Time::ZERO;
@@ -490,7 +491,7 @@ proptest! {
     #[test]
     fn every_message_arrives_whole_however_the_bytes_are_cut(
         protocol in prop::sample::select(ALL.to_vec()),
-        policy in prop::sample::select(vec![Policy::Priority, Policy::RoundRobin, Policy::FirstComeFirstServed]),
+        policy in prop::sample::select(Policy::ALL.to_vec()),
         exchanges in prop::collection::vec((0_u64..100_000, 0_u64..200_000, 0_u8..8), 1..12),
         rooms in prop::collection::vec(20_usize..30_000, 8),
         pieces in prop::collection::vec(1_u64..5_000, 8),
