@@ -188,33 +188,33 @@ impl Tree {
 
     /// So many more streams are ready at this one and all above it.
     fn add_active(&mut self, stream: u32, count: usize) {
+        if count == 0 {
+            return;
+        }
         let mut at = stream;
-        while count > 0 {
+        while at != ROOT {
             let parent = self.nodes[&at].parent;
             let now = self.nodes[&parent].now;
             let node = self.node(at);
             // Who was away has saved nothing meanwhile.
-            if node.active == 0 && at != ROOT {
+            if node.active == 0 {
                 node.time = node.time.max(now);
             }
             node.active += count;
-            if at == ROOT {
-                break;
-            }
             at = parent;
         }
+        self.node(ROOT).active += count;
     }
 
+    /// So many fewer.
     fn take_active(&mut self, stream: u32, count: usize) {
         let mut at = stream;
-        while count > 0 {
+        while at != ROOT {
             let node = self.node(at);
             node.active -= count;
-            if at == ROOT {
-                break;
-            }
             at = node.parent;
         }
+        self.node(ROOT).active -= count;
     }
 
     /// Keeps a stream that is not open, and forgets the oldest if there are too many.
