@@ -1,5 +1,6 @@
 //! Streams that the server opens, for what it thinks that the client wants beside a request (RFC 9113,
-//! section 8.4; draft 2, "Server Push Transactions"; draft 3, section 3.3), and interim responses: what goes ahead of an answer.
+//! section 8.4; draft 2, "Server Push Transactions"; draft 3, section 3.3), and interim responses: what goes
+//! ahead of an answer.
 
 use super::offence::Offence;
 use super::standing::{Ending, Incoming, Standing};

@@ -1,4 +1,4 @@
-//! What a server sends that nobody asked for: pushes (draft 2 and draft 3, section 3.3; RFC 9113, section
+//! What a server sends that nobody asked for: pushes (draft 2, "Server Push"; draft 3, section 3.3; RFC 9113, section
 //! 8.4) and interim responses.
 
 use super::hand::{Hand, Pairs, Said, said};
