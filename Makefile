@@ -25,13 +25,16 @@ fmt: setup
 lint: setup
 	@scripts/check lint
 
-# FUZZ_SECONDS per target; needs a nightly toolchain and `cargo install cargo-fuzz`.
+# FUZZ_SECONDS per target, from the inputs in fuzz/corpus; what it finds besides goes to fuzz/found. Needs a nightly
+# toolchain and `cargo install cargo-fuzz`.
 FUZZ_SECONDS ?= 60
 fuzz:
 	@cargo +nightly fuzz --version >/dev/null || \
 		{ echo "fuzzing needs: rustup toolchain install nightly && cargo install cargo-fuzz" >&2; exit 1; }
 	@for target in $$(cargo +nightly fuzz list); do \
-		cargo +nightly fuzz run $$target -- -max_total_time=$(FUZZ_SECONDS) || exit 1; \
+		mkdir -p fuzz/found/$$target fuzz/corpus/$$target; \
+		cargo +nightly fuzz run $$target fuzz/found/$$target fuzz/corpus/$$target -- \
+			-max_total_time=$(FUZZ_SECONDS) || exit 1; \
 	done
 
 readme: setup

@@ -1,12 +1,13 @@
 """The command line: each verb parses, calls one function of the library, prints."""
 
+import io
 import json
 import os
 import shlex
 import sys
 from contextlib import nullcontext
 from functools import partial
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 import click
 from click.core import ParameterSource
@@ -19,6 +20,9 @@ _GOT_WORSE = 1
 _BAD_INPUT = 2
 _INTERRUPTED = 130
 _BROKEN_PIPE = 141
+
+_PIECE = 8192
+"""Bytes of standard input that are read at a time: a few of them can stand for long lines."""
 
 _OF_THE_OUTPUT = {"as_json", "html", "threads"}
 """Options that change no figure."""
@@ -395,22 +399,32 @@ def serve(
     required=True,
     help="What the connection spoke: spdy/2, spdy/3, spdy/3.1 or h2. No frame of SPDY tells 3 from 3.1.",
 )
-def decode(protocol: str) -> None:
+@click.option(
+    "--header-table",
+    metavar="BYTES",
+    type=click.IntRange(0, 2**32 - 1),
+    help="HTTP/2: the SETTINGS_HEADER_TABLE_SIZE that the other direction said.  [default: 4096]",
+)
+def decode(protocol: str, header_table: int | None) -> None:
     """Show the frames of one direction of a connection, whose bytes are read from standard input.
 
-    One JSON object a line: type, flags, and what a frame of that type has. Header compression is carried
-    through the whole input, so it has to begin where the connection began (behind TLS).
+    One JSON object a line, as soon as its frame is there: type, flags, and what a frame of that type has.
+    Header compression is carried through the whole input, so it has to begin where the connection began
+    (behind TLS).
     """
     from loadstone import LoadstoneError, _native
-    from loadstone.files import InputError
 
     try:
-        lines, error = _native.decode(protocol, sys.stdin.buffer.read())
-    except LoadstoneError as unknown:
-        raise InputError(unknown.args[0]) from unknown
-    for line in lines:
-        _print(line)
-    if error is not None:
+        decoder = _native.Decoder(protocol, header_table)
+    except LoadstoneError as refused:
+        raise InputError(refused.args[0]) from refused
+    stdin, error = cast(io.BufferedReader, sys.stdin.buffer), None
+    # What is there is read, not what fits: a live connection says little at a time.
+    while error is None and (data := stdin.read1(_PIECE)):
+        lines, error = decoder.feed(data)
+        if lines:
+            _print("\n".join(lines))
+    if error := error or decoder.close():
         raise InputError(error)
 
 

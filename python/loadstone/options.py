@@ -65,7 +65,7 @@ _SHARED = [
     _option("--cc", "reno|cubic|bbr", "Congestion control of the servers.", _VARIANT["tcp"]["cc"]),
     _option(
         "--policy",
-        "priority|round-robin|first-come-first-served",
+        "priority|round-robin|weighted|first-come-first-served|dependencies",
         "Which response a server of SPDY or HTTP/2 sends next.",
         _VARIANT["multiplexing"]["policy"],
     ),

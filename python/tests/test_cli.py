@@ -357,10 +357,10 @@ def test_the_readme_shows_what_the_demo_says(loadstone: Command, monkeypatch: py
 
 
 @pytest.fixture
-def decode(loadstone: Command, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, bytes], Result]:
-    def run(protocol: str, data: bytes) -> Result:
+def decode(loadstone: Command, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
+    def run(protocol: str, data: bytes, *options: str) -> Result:
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
-        return loadstone("decode", "--protocol", protocol)
+        return loadstone("decode", "--protocol", protocol, *options)
 
     return run
 
@@ -372,7 +372,7 @@ def _spdy_block(pairs: list[tuple[bytes, bytes]], zlib_of_session: Any) -> bytes
     return bytes(zlib_of_session.compress(text) + zlib_of_session.flush(zlib.Z_SYNC_FLUSH))
 
 
-def test_decode_prints_a_line_for_each_frame(decode: Callable[[str, bytes], Result]) -> None:
+def test_decode_prints_a_line_for_each_frame(decode: Callable[..., Result]) -> None:
     """Compressed by zlib itself, without a dictionary, which the format allows."""
     session, data = zlib.compressobj(wbits=15), b""
     for stream in (1, 3):
@@ -393,7 +393,7 @@ def test_decode_prints_a_line_for_each_frame(decode: Callable[[str, bytes], Resu
 
 
 def test_decode_of_cut_off_input_names_the_byte_after_the_frames_before(
-    decode: Callable[[str, bytes], Result],
+    decode: Callable[..., Result],
 ) -> None:
     ping = bytes.fromhex("0000080600000000000102030405060708")
     result = decode("h2", ping + ping[:11])
@@ -406,11 +406,53 @@ def test_decode_of_cut_off_input_names_the_byte_after_the_frames_before(
     ("protocol", "why"), [("spdy/4", "unknown protocol 'spdy/4'"), ("http/1.1", "no frames")]
 )
 def test_decode_knows_only_protocols_with_frames(
-    decode: Callable[[str, bytes], Result], protocol: str, why: str
+    decode: Callable[..., Result], protocol: str, why: str
 ) -> None:
     result = decode(protocol, b"")
     assert result.code == 2
     assert why in result.err
+
+
+def test_decode_goes_on_after_a_block_that_says_nothing(decode: Callable[..., Result]) -> None:
+    session, data = zlib.compressobj(wbits=15), b""
+    for count in (2, 1):
+        block = _spdy_block([(b":path", b"/")], session) if count == 1 else _half_block(session)
+        data += struct.pack(">HHIIIH", 0x8003, 1, 1 << 24 | 10 + len(block), 3 - count, 0, 0) + block
+    result = decode("spdy/3", data)
+    lines = [json.loads(line) for line in result.out.splitlines()]
+    assert result.code == 0
+    assert [line.get("error") for line in lines] == ["the head is malformed", None]
+    assert [line.get("headers") for line in lines] == [None, [[":path", "/"]]]
+
+
+def _half_block(zlib_of_session: Any) -> bytes:
+    """Two pairs, it says, and has none."""
+    text = struct.pack(">I", 2)
+    return bytes(zlib_of_session.compress(text) + zlib_of_session.flush(zlib.Z_SYNC_FLUSH))
+
+
+def test_decode_takes_a_header_table_as_large_as_it_is_told(decode: Callable[..., Result]) -> None:
+    """The block sets the table to 8,192 bytes and says `:method GET` (RFC 7541, sections 4.2 and 6.3)."""
+    larger = bytes.fromhex("0000040104000000013fe13f82")
+    assert decode("h2", larger).code == 2
+    result = decode("h2", larger, "--header-table", "8192")
+    assert json.loads(result.out)["headers"] == [[":method", "GET"]]
+    assert "no header table" in decode("spdy/3", b"", "--header-table", "8192").err
+
+
+def test_decode_prints_a_frame_while_its_connection_goes_on() -> None:
+    ping = bytes.fromhex("0000080600000000000102030405060708")
+    command = [sys.executable, "-m", "loadstone", "decode", "--protocol", "h2"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        for _ in range(3):
+            process.stdin.write(ping)
+            process.stdin.flush()
+            # It would wait here for ever if the frame were kept back.
+            assert json.loads(process.stdout.readline())["id"] == 0x0102030405060708
+        process.stdin.close()
+        assert process.wait() == 0
 
 
 def test_help_loads_nothing_heavy() -> None:

@@ -177,7 +177,7 @@ def test_pure_crates_touch_no_world(crate: str) -> None:
 
 def made(path: Path) -> bool:
     """Whether a program made it and git ignores it: what builds and fuzzing leave behind."""
-    return not {"target", "corpus", "artifacts", "__pycache__"}.isdisjoint(path.relative_to(ROOT).parts)
+    return not {"target", "found", "artifacts", "__pycache__"}.isdisjoint(path.relative_to(ROOT).parts)
 
 
 def test_the_repository_is_at_home_anywhere() -> None:

@@ -6,8 +6,10 @@
 //! which field of which frame is which of a [`FrameLine`].
 
 use crate::{PeerFault, Protocol, h2, spdy};
-use bytes::Bytes;
-use serde::Serialize;
+use bytes::{Bytes, BytesMut};
+use serde::{Serialize, Serializer};
+use std::collections::VecDeque;
+use std::fmt;
 
 /// A frame. What its kind does not have is left out; text has one character for each byte (Latin-1).
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
@@ -47,6 +49,13 @@ pub struct FrameLine {
     /// Names and values in wire order; the values of one name in SPDY have NUL between them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub headers: Option<Vec<(String, String)>>,
+    /// SPDY: why the header block says nothing. It went through the compression, so the next ones can be read.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "in_words")]
+    pub error: Option<PeerFault>,
+}
+
+fn in_words<S: Serializer>(fault: &Option<PeerFault>, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(&fault.as_ref().map(PeerFault::to_string).unwrap_or_default())
 }
 
 /// One of the settings.
@@ -77,81 +86,231 @@ pub(crate) fn latin1<'a>(pairs: impl IntoIterator<Item = (&'a [u8], &'a [u8])>) 
     pairs.into_iter().map(|(name, value)| (text(name), text(value))).collect()
 }
 
-/// Why the rest of the input is no list of frames.
+/// Why the rest of the input is no list of frames. Places are counted in bytes from the beginning.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum DecodeError {
     /// The last frame is not all there.
     #[error("the input ends at byte {end}, within the frame that begins at byte {begin}")]
     Truncated {
         /// Where the frame begins: the bytes before it.
-        begin: usize,
+        begin: u64,
         /// Where the input ends.
-        end: usize,
+        end: u64,
     },
-    /// A frame that cannot be read.
+    /// A frame that cannot be read, or after which no other one can.
     #[error("byte {begin}: {fault}")]
     Fault {
         /// Where the frame begins.
-        begin: usize,
+        begin: u64,
         /// What is wrong with it.
         fault: PeerFault,
     },
     /// HTTP/1.1 has no frames.
     #[error("{0} has no frames: give one of spdy/2, spdy/3, spdy/3.1, h2")]
     NoFrames(Protocol),
+    /// SPDY compresses without a table.
+    #[error("{0} has no header table: leave its size out")]
+    NoHeaderTable(Protocol),
 }
 
 /// Takes frames apart.
-pub(crate) trait Dissect {
-    /// Bytes of a frame's head.
-    const HEAD: usize;
+pub(crate) trait Dissect: fmt::Debug + Send + Sync {
     /// What may stand before the first frame.
-    const PREFACE: &'static [u8];
+    fn preface(&self) -> &'static [u8];
 
-    /// Bytes of the payload.
-    fn len(head: &[u8]) -> usize;
+    /// Bytes of a frame's head.
+    fn head_len(&self) -> usize;
+
+    /// What follows a frame's head.
+    fn payload(&self, head: &[u8]) -> Payload;
 
     /// The frame, or nothing if it goes on in the next one.
     fn frame(&mut self, head: &[u8], payload: Bytes) -> Result<Option<FrameLine>, PeerFault>;
 }
 
-/// The frames of one direction of a connection that spoke `protocol`, and why they end before the input
-/// does, if so.
-pub fn decode(protocol: Protocol, input: &Bytes) -> (Vec<FrameLine>, Result<(), DecodeError>) {
-    let mut lines = Vec::new();
-    let result = match protocol {
-        Protocol::Spdy2 => dissect(spdy::Dissector::new(&spdy::TWO), input, &mut lines),
-        Protocol::Spdy3 => dissect(spdy::Dissector::new(&spdy::THREE), input, &mut lines),
-        Protocol::Spdy31 => dissect(spdy::Dissector::new(&spdy::THREE_ONE), input, &mut lines),
-        Protocol::H2 => dissect(h2::Dissector::new(), input, &mut lines),
-        Protocol::Http1 | Protocol::Http1Pipelining => Err(DecodeError::NoFrames(protocol)),
-    };
-    (lines, result)
+/// What follows a frame's head, in bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Payload {
+    /// A line has something of it: less than 2^24 bytes, which are kept until they are complete.
+    Read(usize),
+    /// Nobody looks at it.
+    Skipped(usize),
 }
 
-fn dissect<D: Dissect>(mut dissector: D, input: &Bytes, lines: &mut Vec<FrameLine>) -> Result<(), DecodeError> {
-    let mut at = if input.starts_with(D::PREFACE) { D::PREFACE.len() } else { 0 };
-    // Where the frame begins whose header block is not complete.
-    let mut unfinished = None;
-    while at < input.len() {
-        let begin = unfinished.unwrap_or(at);
-        let truncated = DecodeError::Truncated { begin, end: input.len() };
-        let head = input.get(at..at + D::HEAD).ok_or(truncated)?;
-        let next = at + D::HEAD + D::len(head);
-        if next > input.len() {
-            return Err(truncated);
-        }
-        let line = dissector.frame(head, input.slice(at + D::HEAD..next));
-        match line.map_err(|fault| DecodeError::Fault { begin: at, fault })? {
-            Some(line) => {
-                lines.push(line);
-                unfinished = None;
-            }
-            None => unfinished = Some(begin),
-        }
-        at = next;
+/// Takes one direction of a connection apart, however its bytes arrive.
+///
+/// It keeps a frame that is not complete, what header compression has to remember, and the lines that nobody
+/// has polled. After an error it says the same error to whatever comes.
+#[derive(Debug)]
+pub struct Decoder {
+    dissector: Box<dyn Dissect>,
+    stage: Stage,
+    /// The beginning of what the stage waits for.
+    partial: BytesMut,
+    lines: VecDeque<FrameLine>,
+    /// Bytes that have been taken in.
+    at: u64,
+    /// Where the frame begins.
+    begin: u64,
+    /// Where the frame begins whose header block is not complete.
+    unfinished: Option<u64>,
+    over: Option<DecodeError>,
+}
+
+/// What comes next.
+#[derive(Clone, Debug)]
+enum Stage {
+    /// As much of the preface as there is, or the first frame.
+    Preface,
+    Head,
+    Payload {
+        head: Bytes,
+        len: usize,
+    },
+    /// So many bytes that nobody looks at.
+    Skipped {
+        head: Bytes,
+        left: usize,
+    },
+}
+
+impl Decoder {
+    /// For a direction of a connection that spoke `protocol`, from its beginning. `header_table` is
+    /// HTTP/2's SETTINGS_HEADER_TABLE_SIZE of the *other* direction, which cannot be seen here: how many bytes
+    /// the table may take when a block says so (RFC 7541, section 4.2); 4,096 where nothing is said.
+    ///
+    /// # Errors
+    /// If the protocol has no frames, or no such table.
+    pub fn new(protocol: Protocol, header_table: Option<u32>) -> Result<Decoder, DecodeError> {
+        let spdy = |version| -> Box<dyn Dissect> { Box::new(spdy::Dissector::new(version)) };
+        let dissector: Box<dyn Dissect> = match (protocol, header_table) {
+            (Protocol::Http1 | Protocol::Http1Pipelining, _) => return Err(DecodeError::NoFrames(protocol)),
+            (Protocol::H2, header_table) => Box::new(h2::Dissector::new(header_table)),
+            (_, Some(_)) => return Err(DecodeError::NoHeaderTable(protocol)),
+            (Protocol::Spdy2, None) => spdy(&spdy::TWO),
+            (Protocol::Spdy3, None) => spdy(&spdy::THREE),
+            (Protocol::Spdy31, None) => spdy(&spdy::THREE_ONE),
+        };
+        Ok(Decoder {
+            dissector,
+            stage: Stage::Preface,
+            partial: BytesMut::new(),
+            lines: VecDeque::new(),
+            at: 0,
+            begin: 0,
+            unfinished: None,
+            over: None,
+        })
     }
-    unfinished.map_or(Ok(()), |begin| Err(DecodeError::Truncated { begin, end: input.len() }))
+
+    /// Bytes have arrived, in order.
+    ///
+    /// # Errors
+    /// If they cannot be read; the frames before are still to be had.
+    pub fn handle_input(&mut self, mut input: &[u8]) -> Result<(), DecodeError> {
+        while self.over.is_none() && !input.is_empty() {
+            if let Err(fault) = self.step(&mut input) {
+                self.over = Some(DecodeError::Fault { begin: self.begin, fault });
+            }
+        }
+        self.over.map_or(Ok(()), Err)
+    }
+
+    /// No more comes.
+    ///
+    /// # Errors
+    /// If a frame is cut short by it.
+    pub fn handle_close(&mut self) -> Result<(), DecodeError> {
+        let is_within = !self.partial.is_empty() || matches!(self.stage, Stage::Payload { .. } | Stage::Skipped { .. });
+        let begin = self.unfinished.or(is_within.then_some(self.begin));
+        let truncated = begin.map(|begin| DecodeError::Truncated { begin, end: self.at });
+        self.over = self.over.or(truncated);
+        self.over.map_or(Ok(()), Err)
+    }
+
+    /// The next frame, until `None`.
+    pub fn poll_line(&mut self) -> Option<FrameLine> {
+        self.lines.pop_front()
+    }
+
+    /// Goes on with what the stage waits for.
+    fn step(&mut self, input: &mut &[u8]) -> Result<(), PeerFault> {
+        match self.stage.clone() {
+            Stage::Preface => return self.read_preface(input),
+            Stage::Head => {
+                let Some(head) = self.gather(self.dissector.head_len(), input) else { return Ok(()) };
+                match self.dissector.payload(&head) {
+                    Payload::Read(0) | Payload::Skipped(0) => return self.read_frame(&head, Bytes::new()),
+                    Payload::Read(len) => self.stage = Stage::Payload { head, len },
+                    Payload::Skipped(left) => self.stage = Stage::Skipped { head, left },
+                }
+            }
+            Stage::Payload { head, len } => {
+                if let Some(payload) = self.gather(len, input) {
+                    return self.read_frame(&head, payload);
+                }
+            }
+            Stage::Skipped { head, left } => {
+                let left = left - self.take(left, input).len();
+                if left == 0 {
+                    return self.read_frame(&head, Bytes::new());
+                }
+                self.stage = Stage::Skipped { head, left };
+            }
+        }
+        Ok(())
+    }
+
+    /// Leaves the preface out; what only begins like it is a frame.
+    fn read_preface(&mut self, input: &mut &[u8]) -> Result<(), PeerFault> {
+        let preface = self.dissector.preface();
+        let rest = &preface[self.partial.len()..];
+        let same = rest.iter().zip(input.iter()).take_while(|(one, other)| one == other).count();
+        if same == rest.len() {
+            self.take(same, input);
+            self.partial.clear();
+            (self.stage, self.begin) = (Stage::Head, self.at);
+        } else if same == input.len() {
+            let beginning = self.take(same, input);
+            self.partial.extend_from_slice(beginning);
+        } else {
+            let begun = self.partial.split();
+            (self.stage, self.at) = (Stage::Head, 0);
+            let mut begun = &begun[..];
+            while !begun.is_empty() {
+                self.step(&mut begun)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A frame is complete.
+    fn read_frame(&mut self, head: &[u8], payload: Bytes) -> Result<(), PeerFault> {
+        match self.dissector.frame(head, payload)? {
+            Some(line) => {
+                self.lines.push_back(line);
+                self.unfinished = None;
+            }
+            None => self.unfinished = self.unfinished.or(Some(self.begin)),
+        }
+        (self.stage, self.begin) = (Stage::Head, self.at);
+        Ok(())
+    }
+
+    /// Takes from the input towards a piece of `len` bytes; the piece, once it is complete.
+    fn gather(&mut self, len: usize, input: &mut &[u8]) -> Option<Bytes> {
+        let part = self.take(len - self.partial.len(), input);
+        self.partial.extend_from_slice(part);
+        (self.partial.len() == len).then(|| self.partial.split().freeze())
+    }
+
+    /// Takes at most `count` bytes from the input.
+    fn take<'a>(&mut self, count: usize, input: &mut &'a [u8]) -> &'a [u8] {
+        let (part, rest) = input.split_at(count.min(input.len()));
+        *input = rest;
+        self.at += part.len() as u64;
+        part
+    }
 }
 
 #[cfg(test)]

@@ -13,14 +13,14 @@ pub(crate) use dissect::Dissector;
 
 use crate::memory::{Keeps, Memory, Remembering};
 use crate::streams::{
-    Cause, Client, Decoded, Farewell, Frame, FrameHead, Framing, Head, Limits, Multiplexing, Offence,
+    Cause, Client, Decoded, Dependency, Farewell, Frame, FrameHead, Framing, Head, Limits, Multiplexing, Offence,
 };
-use crate::streams::{Promise, Push, Reaction, Role, Server, Windows};
+use crate::streams::{Policy, Promise, Push, Reaction, Role, Server, Windows};
 use crate::{Chunk, Kept, PeerFault, Priority, RequestHead, ResponseHead, Wire};
 use bytes::{BufMut, Bytes, BytesMut};
 use frames::{ACK, Control, END_HEADERS, END_STREAM, Kind, Lead, PADDED, frame};
 use frames::{SETTINGS_ENABLE_PUSH, SETTINGS_HEADER_TABLE_SIZE, SETTINGS_INITIAL_WINDOW_SIZE};
-use frames::{SETTINGS_MAX_CONCURRENT_STREAMS, SETTINGS_MAX_FRAME_SIZE};
+use frames::{SETTINGS_MAX_CONCURRENT_STREAMS, SETTINGS_MAX_FRAME_SIZE, SETTINGS_NO_RFC7540_PRIORITIES};
 use heads::{Packer, Unpacker};
 use joiner::Joiner;
 use std::sync::Arc;
@@ -79,7 +79,8 @@ pub(crate) struct H2 {
 /// What a header block is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Block {
-    Head,
+    /// With what the stream is said to depend on.
+    Head(Option<Dependency>),
     /// A head whose stream is said to depend on itself.
     SelfDependent,
     /// A request that the server makes in the client's place, and the stream of its answer.
@@ -126,6 +127,7 @@ impl H2 {
     fn read_block(&mut self, lead: Lead, what: Block, block: &Bytes) -> Result<Frame, PeerFault> {
         let decoded = self.unpacker.step(block)?;
         let (stream, end) = (lead.stream, lead.has(END_STREAM));
+        let dependency = if let Block::Head(dependency) = what { dependency } else { None };
         let head = match (decoded, self.role, what) {
             (head, _, Block::Promise(promised)) => {
                 return Ok(Frame::Push { stream: promised, associated: stream, head, end: false });
@@ -135,7 +137,7 @@ impl H2 {
             (_, _, Block::SelfDependent) | (Decoded::Response(_), Role::Server, _) => Decoded::Malformed,
             (head, ..) => head,
         };
-        Ok(Frame::Headers { stream, head, end })
+        Ok(Frame::Headers { stream, head, dependency, end })
     }
 
     /// SETTINGS (RFC 9113, section 6.5): of several entries of one name the last counts.
@@ -159,21 +161,20 @@ impl H2 {
                 SETTINGS_MAX_FRAME_SIZE if !(16_384..1 << 24).contains(&value) => {
                     return Err(PeerFault::MalformedFrame);
                 }
+                SETTINGS_NO_RFC7540_PRIORITIES if value > 1 => return Err(PeerFault::MalformedFrame),
                 _ => {}
             }
         }
         Ok(Frame::Limits { stream_window, streams, push })
     }
 
-    /// PRIORITY and the fields of HEADERS that say the same are parsed for their errors alone
-    /// (RFC 7540, section 5.3.1): RFC 9113 deprecates them.
-    fn read_priority(stream: u32, dependency: Option<u32>) -> Option<Frame> {
-        let offence = match dependency {
-            None => Offence::FrameSize,
-            Some(dependency) if dependency == stream => Offence::Malformed,
-            Some(_) => return None,
-        };
-        Some(Frame::Faulty { stream, offence })
+    /// PRIORITY (RFC 7540, section 6.3). RFC 9113 deprecates it: who does not go by it reads it for its errors.
+    fn read_priority(stream: u32, dependency: Option<Dependency>) -> Frame {
+        match dependency {
+            None => Frame::Faulty { stream, offence: Offence::FrameSize },
+            Some(dependency) if dependency.on == stream => Frame::Faulty { stream, offence: Offence::Malformed },
+            Some(dependency) => Frame::Depend { stream, dependency },
+        }
     }
 }
 
@@ -181,6 +182,7 @@ impl Framing for H2 {
     const HEAD: usize = Lead::LEN;
     const CANCEL: u32 = CANCEL;
     const PUSHES_HEADS: bool = false;
+    const HAS_DEPENDENCIES: bool = true;
     const PREFACE: &'static [u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
     fn windows(&self) -> Windows {
@@ -198,6 +200,11 @@ impl Framing for H2 {
         settings.put_u32(limits.streams);
         settings.put_u16(SETTINGS_INITIAL_WINDOW_SIZE);
         settings.put_u32(limits.stream_window);
+        // RFC 9218, section 2.1.1: a server that goes by urgencies says that it does not by dependencies.
+        if self.role == Role::Server && limits.policy != Policy::Tree {
+            settings.put_u16(SETTINGS_NO_RFC7540_PRIORITIES);
+            settings.put_u32(1);
+        }
         let mut out = BytesMut::new();
         if self.role == Role::Client {
             out.put_slice(H2::PREFACE);
@@ -233,7 +240,8 @@ impl Framing for H2 {
         let stream = lead.stream;
         let block = match Control::read(lead, payload)? {
             Control::Headers { fragment, dependency } => {
-                let what = if dependency == Some(stream) { Block::SelfDependent } else { Block::Head };
+                let is_odd = dependency.is_some_and(|dependency| dependency.on == stream);
+                let what = if is_odd { Block::SelfDependent } else { Block::Head(dependency) };
                 self.joiner.begin(lead, what, fragment)
             }
             // RFC 9113, section 8.4: no client may send it, and no server to whom it is forbidden.
@@ -257,7 +265,15 @@ impl Framing for H2 {
                 answers.push(Chunk::Bytes(frame(Kind::Ping, ACK, 0, &opaque)));
                 return Ok(None);
             }
-            Control::Priority { dependency } => return Ok(H2::read_priority(stream, dependency)),
+            Control::Priority { dependency } => return Ok(Some(H2::read_priority(stream, dependency))),
+            // RFC 9218, section 7.1: servers do not send it, and 0 is no stream.
+            Control::PriorityUpdate { prioritised, .. } if self.role == Role::Client || prioritised == 0 => {
+                return Err(PeerFault::UnexpectedFrame);
+            }
+            Control::PriorityUpdate { prioritised, field } => {
+                let priority = Priority::parse(&field);
+                return Ok(Some(Frame::Prioritise { stream: prioritised, priority }));
+            }
             Control::RstStream { code } => {
                 let cause = if code == REFUSED_STREAM { Cause::Refused } else { Cause::Other };
                 return Ok(Some(Frame::Reset { stream, cause }));

@@ -22,6 +22,8 @@
 //! server.respond(id, ResponseHead::new(200, Fields::default()).into(), Body { id: BodyId(0), len: 5 });
 //! ```
 //!
+//! `examples/client.rs` and `examples/server.rs` are the loop around a session, over blocking sockets.
+//!
 //! [`decode`] lists the frames of one direction of a connection, for people who debug.
 //!
 //! Elsewhere: who opens connections and decides what to ask for (crate `load`), what carries the

@@ -1,5 +1,6 @@
 //! SPDY/2, SPDY/3 and SPDY/3.1 on the session core of [`crate::streams`]. Draft 2 describes the first,
-//! draft 3 (draft-mbelshe-httpbis-spdy-00) the second, and draft 3.1 adds a window for the session.
+//! draft 3 (draft-mbelshe-httpbis-spdy-00) the second, and draft 3.1 adds a window for the session. Draft 2
+//! has no section numbers: its headings are named.
 //!
 //! `version` says what they differ in, `frames` how frames are written, `block` header blocks, `zlib`
 //! their compression.
@@ -22,7 +23,7 @@ use crate::streams::{
 };
 use crate::streams::{Reaction, Role, Server, Windows};
 use crate::{Chunk, Kept, PeerFault, Priority, RequestHead, ResponseHead, Wire};
-use bytes::{BufMut, Bytes};
+use bytes::{Buf, BufMut, Bytes};
 use frames::{Control, Entry, FLAG_FIN, FLAG_UNIDIRECTIONAL, Kind, Lead, control};
 use std::sync::Arc;
 use version::{Blocks, Version};
@@ -35,6 +36,8 @@ pub(crate) fn dictionary(version: &str) -> &'static [u8] {
 
 /// The largest control frame that is taken. At least 8,192 bytes have to be (draft 3, section 2.2.1).
 const MAX_CONTROL: u32 = 64 * 1024;
+/// Bytes of the stream's id, with which the payload of frames with a header block begins.
+const STREAM_ID: u32 = 4;
 
 // Statuses of RST_STREAM (draft 3, section 2.6.3).
 const PROTOCOL_ERROR: u32 = 1;
@@ -44,6 +47,7 @@ const CANCEL: u32 = 5;
 const FLOW_CONTROL_ERROR: u32 = 7;
 const STREAM_IN_USE: u32 = 8;
 const STREAM_ALREADY_CLOSED: u32 = 9;
+const FRAME_TOO_LARGE: u32 = 11;
 
 /// What the sessions of a page remember of their header compression.
 #[derive(Debug)]
@@ -132,6 +136,22 @@ impl Spdy {
         priority.urgency() >> (3 - bits) << (8 - bits)
     }
 
+    /// Whether one of these that is too large is answered with RST_STREAM. In SPDY/2 there is no code for it.
+    fn is_reset_if_too_large(&self, kind: u16) -> bool {
+        let has_block = matches!(Kind::of(kind), Some(Kind::SynStream | Kind::SynReply | Kind::Headers));
+        has_block && self.version.number > 2
+    }
+
+    /// Answers a frame that is too large, of which the stream's id has been read. Its block has not gone through
+    /// the compression, so the session has to end as well (draft 3, sections 2.6.1 to 2.6.3).
+    fn refuse_too_large(&self, mut stream: &[u8], answers: &mut Wire) -> PeerFault {
+        let stream = stream.get_u32() & frames::STREAM_BITS;
+        if stream > 0 {
+            answers.push(Chunk::Bytes(self.reset(stream, FRAME_TOO_LARGE)));
+        }
+        PeerFault::FrameTooLarge
+    }
+
     /// A priority as the version writes it: urgencies that its bits cannot tell apart are one.
     fn priority(&self, written: u8) -> Priority {
         let lost = 3 - self.version.priority_bits;
@@ -148,6 +168,7 @@ impl Framing for Spdy {
     const PREFACE: &'static [u8] = b"";
     const CANCEL: u32 = CANCEL;
     const PUSHES_HEADS: bool = true;
+    const HAS_DEPENDENCIES: bool = false;
 
     fn windows(&self) -> Windows {
         self.version.windows
@@ -178,13 +199,17 @@ impl Framing for Spdy {
                 Ok(FrameHead::Data { stream, len, end: flags & FLAG_FIN != 0, padded: false })
             }
             Lead::Control { version, .. } if version != self.version.number => Err(PeerFault::WrongVersion),
-            Lead::Control { len, .. } if len > MAX_CONTROL => Err(PeerFault::FrameTooLarge),
-            Lead::Control { len, .. } => Ok(FrameHead::Control { len }),
+            Lead::Control { len, .. } if len <= MAX_CONTROL => Ok(FrameHead::Control { len }),
+            Lead::Control { kind, .. } if self.is_reset_if_too_large(kind) => Ok(FrameHead::Control { len: STREAM_ID }),
+            Lead::Control { .. } => Err(PeerFault::FrameTooLarge),
         }
     }
 
     fn control(&mut self, head: &[u8], payload: Bytes, answers: &mut Wire) -> Result<Option<Frame>, PeerFault> {
-        let Lead::Control { kind, flags, .. } = Lead::read(head) else { return Ok(None) };
+        let Lead::Control { kind, flags, len, .. } = Lead::read(head) else { return Ok(None) };
+        if len > MAX_CONTROL {
+            return Err(self.refuse_too_large(&payload, answers));
+        }
         let end = flags & FLAG_FIN != 0;
         let windows = self.version.windows;
         Ok(Some(match Control::read(self.version, kind, &payload)? {
@@ -316,15 +341,16 @@ impl Framing for Spdy {
 }
 
 impl Spdy {
-    /// Sections of draft 2.
+    /// Headings of draft 2.
     fn reaction_2(offence: Offence) -> Reaction {
         match offence {
-            // 2.3.4: "should close the connection".
+            // "Data frames": "should close the connection".
             Offence::BeforeHead => Reaction::End(PeerFault::UnexpectedFrame),
-            // 2.3.5 and 2.6.2; SPDY/3's own codes for these are not there yet.
+            // "SYN_REPLY" and "Stream half-close"; SPDY/3's own codes for these are not there yet.
             Offence::SecondHead | Offence::AfterEnd => Reaction::Reset(PROTOCOL_ERROR),
+            // "Stream close": data after the teardown is ignored.
             Offence::AfterReset | Offence::AfterClose => Reaction::Ignore,
-            // 3.2.1 does not say that they have to agree.
+            // "Request" does not say that they have to agree.
             Offence::Length => Reaction::Ignore,
             _ => Spdy::reaction_3(Role::Server, offence),
         }
@@ -333,7 +359,8 @@ impl Spdy {
     /// Sections of draft 3.
     fn reaction_3(role: Role, offence: Offence) -> Reaction {
         match offence {
-            // 2.2.2: a stream that is not active.
+            // 2.2.2 and 2.6.3: a stream that is not active; draft 2, "Client Implementation": a push that belongs
+            // to none.
             Offence::Idle | Offence::OrphanPush => Reaction::Reset(INVALID_STREAM),
             Offence::IdleControl => Reaction::Ignore,
             // 2.2.2: before SYN_REPLY; 2.3.7: after both ends are closed; 2.3.2: one id twice.
@@ -349,9 +376,9 @@ impl Spdy {
             // 3.2.1; a client takes what came of a response (3.2.2).
             Offence::Length if role == Role::Client => Reaction::Ignore,
             Offence::Incomplete | Offence::Length => Reaction::BadRequest,
-            // 2.3.3 and 3.3.2.
+            // 2.3.2: a stream that is rejected.
             Offence::TooMany | Offence::UnwantedPush => Reaction::Reset(REFUSED_STREAM),
-            // 3.3.1: what "HTTP_PROTOCOL_ERROR" would be, which has no number.
+            // 3.3.2: what "HTTP_PROTOCOL_ERROR" would be, which has no number.
             Offence::UnfitPush => Reaction::Reset(PROTOCOL_ERROR),
             // 2.6.8.
             Offence::WindowExceeded | Offence::WindowOverflow => Reaction::Reset(FLOW_CONTROL_ERROR),

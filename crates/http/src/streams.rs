@@ -15,7 +15,10 @@ mod heads;
 mod incoming;
 mod lanes;
 mod leaving;
+mod line;
 mod offence;
+mod order;
+mod priorities;
 mod push;
 mod reader;
 mod server;
@@ -23,6 +26,7 @@ mod standing;
 #[cfg(test)]
 mod tests;
 mod tolerance;
+mod tree;
 
 pub(crate) use client::Client;
 pub use config::{FrameBytes, MaxStreams, Multiplexing, Policy, Push, Window};
@@ -30,12 +34,14 @@ pub(crate) use framing::{Cause, Farewell, Frame, FrameHead, Framing, Limits, Pro
 pub(crate) use heads::{Decoded, Head, Names, Place, Spared, assemble, digits, is_of_connection, sendable};
 pub(crate) use offence::{Offence, Reaction};
 pub(crate) use server::Server;
+pub(crate) use tree::Dependency;
 
 use crate::{Chunk, Error, Event, PeerFault, Priority, RequestHead, StreamId, Wire};
 use bytes::Bytes;
 use credit::Credit;
 use lanes::{Lanes, Piece};
 use leaving::{Leaving, Pings};
+use priorities::Foretold;
 use push::Early;
 use reader::Reader;
 use standing::{Ending, Endings, Incoming, Standing};
@@ -67,6 +73,8 @@ struct Streams<F> {
     /// How many of those the server has opened.
     pushes: usize,
     endings: Endings,
+    /// The priorities of streams that the client has not opened yet.
+    foretold: Foretold,
     tolerance: Tolerance,
     events: VecDeque<Event>,
     /// The last streams that this end and the peer opened.
@@ -122,7 +130,10 @@ enum Answer {
 impl<F: Framing> Streams<F> {
     fn new(mut framing: F, role: Role, config: &Multiplexing) -> Streams<F> {
         let (stream_window, session_window) = (config.stream_window.get(), config.session_window.get());
-        let limits = Limits { stream_window, session_window, streams: config.streams.get(), push: config.push };
+        let by_tree = config.policy == Policy::Tree;
+        let policy = if by_tree && !F::HAS_DEPENDENCIES { Policy::Weighted } else { config.policy };
+        let config = &Multiplexing { policy, ..*config };
+        let limits = Limits { stream_window, session_window, streams: config.streams.get(), push: config.push, policy };
         let windows = framing.windows();
         let mut answers = Wire::default();
         answers.push(Chunk::Bytes(framing.opening(&limits)));
@@ -139,6 +150,7 @@ impl<F: Framing> Streams<F> {
             open: BTreeMap::new(),
             pushes: 0,
             endings: Endings::default(),
+            foretold: Foretold::default(),
             tolerance: Tolerance::default(),
             events: VecDeque::new(),
             last_ours: 0,

@@ -1,17 +1,37 @@
 //! The frames of a connection's bytes.
 
 use crate::error::Failure;
-use bytes::Bytes;
-use loadstone_http::{Protocol, decode as frames};
+use loadstone_http::Protocol;
+use loadstone_http::decode as frames;
 use pyo3::prelude::*;
 
-/// The frames of one direction of a connection, each as JSON, and why they end before the bytes do.
-#[pyfunction]
-pub(crate) fn decode(py: Python<'_>, protocol: &str, data: &[u8]) -> PyResult<(Vec<String>, Option<String>)> {
-    let protocol: Protocol = protocol.parse().map_err(Failure::from)?;
-    Ok(py.detach(|| {
-        let (lines, result) = frames::decode(protocol, &Bytes::copy_from_slice(data));
-        let json = |line| serde_json::to_string(line).expect("lines have only keys that are text");
-        (lines.iter().map(json).collect(), result.err().map(|error| error.to_string()))
-    }))
+/// Takes one direction of a connection apart, as its bytes come.
+#[pyclass(module = "loadstone._native")]
+pub(crate) struct Decoder {
+    decoder: frames::Decoder,
+}
+
+#[pymethods]
+impl Decoder {
+    #[new]
+    #[pyo3(signature = (protocol, header_table = None))]
+    fn new(protocol: &str, header_table: Option<u32>) -> PyResult<Decoder> {
+        let protocol: Protocol = protocol.parse().map_err(Failure::from)?;
+        Ok(Decoder { decoder: frames::Decoder::new(protocol, header_table).map_err(Failure::from)? })
+    }
+
+    /// The frames that these bytes complete, each as JSON, and why no more can be read, if so.
+    fn feed(&mut self, py: Python<'_>, data: &[u8]) -> (Vec<String>, Option<String>) {
+        py.detach(|| {
+            let result = self.decoder.handle_input(data);
+            let json = |line| serde_json::to_string(&line).expect("lines have only keys that are text");
+            let lines = std::iter::from_fn(|| self.decoder.poll_line()).map(json).collect();
+            (lines, result.err().map(|error| error.to_string()))
+        })
+    }
+
+    /// No more comes: why the last frame is not complete, if so.
+    fn close(&mut self) -> Option<String> {
+        self.decoder.handle_close().err().map(|error| error.to_string())
+    }
 }

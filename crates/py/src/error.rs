@@ -2,6 +2,7 @@
 
 use loadstone_bed::{BedError, Host, RunError};
 use loadstone_http::UnknownProtocol;
+use loadstone_http::decode::DecodeError;
 use loadstone_live::ServerError;
 use loadstone_load::ErrandError;
 use loadstone_load::page::PageError;
@@ -59,6 +60,7 @@ without_a_field!(
     HarError,
     SyntheticError,
     UnknownProtocol,
+    DecodeError,
     rayon::ThreadPoolBuildError,
     loadstone_live::Error,
     ErrandError,

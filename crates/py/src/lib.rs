@@ -21,7 +21,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 #[pymodule]
 mod _native {
     #[pymodule_export]
-    use super::decode::decode;
+    use super::decode::Decoder;
     #[pymodule_export]
     use super::error::LoadstoneError;
     #[pymodule_export]

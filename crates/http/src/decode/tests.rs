@@ -5,8 +5,21 @@ use loadstone_units::Time;
 const NOW: Time = Time::ZERO;
 const MANY: [Protocol; 4] = [Protocol::Spdy2, Protocol::Spdy3, Protocol::Spdy31, Protocol::H2];
 
+/// The frames of bytes that come in pieces of `size`, and how it ends.
+fn decode_in(size: usize, protocol: Protocol, text: &[u8]) -> (Vec<FrameLine>, Result<(), DecodeError>) {
+    let mut decoder = Decoder::new(protocol, None).unwrap();
+    let fed = text.chunks(size).try_for_each(|piece| decoder.handle_input(piece));
+    let closed = decoder.handle_close();
+    assert!(fed.is_ok() || fed == closed, "what went wrong stays wrong");
+    (std::iter::from_fn(|| decoder.poll_line()).collect(), closed)
+}
+
+fn decode(protocol: Protocol, text: &[u8]) -> (Vec<FrameLine>, Result<(), DecodeError>) {
+    decode_in(usize::MAX, protocol, text)
+}
+
 fn lines(protocol: Protocol, text: &[u8]) -> Vec<FrameLine> {
-    let (lines, result) = decode(protocol, &Bytes::copy_from_slice(text));
+    let (lines, result) = decode(protocol, text);
     assert_eq!(result, Ok(()));
     lines
 }
@@ -115,7 +128,7 @@ fn every_frame_of_spdy_has_its_fields() {
 
 #[test]
 fn every_frame_of_http2_has_its_fields() {
-    let frames: [(&[u8], FrameLine); 10] = [
+    let frames: [(&[u8], FrameLine); 11] = [
         (b"\0\0\x06\x04\0\0\0\0\0\0\x03\0\0\0\x64", {
             let entry = EntryLine { id: 3, flags: None, value: 100 };
             FrameLine { entries: Some(vec![entry]), ..FrameLine::on("SETTINGS", 0, 0) }
@@ -144,6 +157,9 @@ fn every_frame_of_http2_has_its_fields() {
             b"\0\0\x04\x08\0\0\0\0\x01\0\0\x10\0",
             FrameLine { delta: Some(4096), ..FrameLine::on("WINDOW_UPDATE", 0, 1) },
         ),
+        (b"\0\0\x07\x10\0\0\0\0\0\0\0\0\x03u=1", {
+            FrameLine { headers: pairs(&[("priority", "u=1")]), ..FrameLine::on("PRIORITY_UPDATE", 0, 3) }
+        }),
         (b"\0\0\x01\x77\x02\0\0\0\x05x", FrameLine { length: Some(1), ..FrameLine::on("UNKNOWN", 2, 5) }),
         (b"\0\0\x03\0\x01\0\0\0\x01abc", FrameLine { length: Some(3), ..FrameLine::on("DATA", 1, 1) }),
     ];
@@ -155,18 +171,57 @@ fn every_frame_of_http2_has_its_fields() {
 }
 
 #[test]
+fn how_the_input_is_cut_does_not_matter() {
+    for protocol in MANY {
+        for text in talk(protocol) {
+            let whole = decode(protocol, &text);
+            for size in [1, 2, 7, 8, 9, 24, 1000] {
+                assert_eq!(decode_in(size, protocol, &text), whole, "{protocol}, {size} bytes at a time");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_frame_is_listed_as_soon_as_its_last_byte_is_there() {
+    for protocol in MANY {
+        for text in talk(protocol) {
+            let mut decoder = Decoder::new(protocol, None).unwrap();
+            let mut ends = Vec::new();
+            for (at, byte) in text.iter().enumerate() {
+                decoder.handle_input(&[*byte]).unwrap();
+                ends.extend(std::iter::from_fn(|| decoder.poll_line()).map(|_| at + 1));
+            }
+            for end in ends {
+                assert_eq!(decode(protocol, &text[..end]).1, Ok(()), "a frame ends at {end}");
+            }
+        }
+    }
+}
+
+#[test]
+fn of_content_nothing_is_kept() {
+    let mut decoder = Decoder::new(Protocol::H2, None).unwrap();
+    decoder.handle_input(b"\xff\xff\xff\0\x01\0\0\0\x01").unwrap();
+    for _ in 0..100 {
+        decoder.handle_input(&[0; 10_000]).unwrap();
+        assert!(decoder.partial.capacity() < 100);
+    }
+}
+
+#[test]
 fn what_is_cut_off_is_named_after_the_frames_before() {
     for protocol in MANY {
         for text in talk(protocol) {
-            let (all, _) = decode(protocol, &text.clone().into());
+            let (all, _) = decode(protocol, &text);
             for end in (0..text.len()).step_by(97) {
-                let (lines, result) = decode(protocol, &Bytes::copy_from_slice(&text[..end]));
+                let (lines, result) = decode(protocol, &text[..end]);
                 assert_eq!(lines, all[..lines.len()]);
                 match result {
                     Ok(()) => {}
                     Err(DecodeError::Truncated { begin, end: named }) => {
-                        assert!(begin < end && named == end);
-                        assert_eq!(decode(protocol, &Bytes::copy_from_slice(&text[..begin])), (lines, Ok(())));
+                        assert!(begin < named && named == end as u64);
+                        assert_eq!(decode(protocol, &text[..begin as usize]), (lines, Ok(())));
                     }
                     Err(error) => panic!("{protocol}: {error}"),
                 }
@@ -174,14 +229,52 @@ fn what_is_cut_off_is_named_after_the_frames_before() {
         }
     }
     // A header block whose end is missing is not all there either.
-    let begun = Bytes::from_static(b"\0\0\0\x04\0\0\0\0\0\0\0\x01\x01\x01\0\0\0\x01\x82");
-    assert_eq!(decode(Protocol::H2, &begun).1, Err(DecodeError::Truncated { begin: 9, end: 19 }));
+    let begun = b"\0\0\0\x04\0\0\0\0\0\0\0\x01\x01\x01\0\0\0\x01\x82";
+    assert_eq!(decode(Protocol::H2, begun).1, Err(DecodeError::Truncated { begin: 9, end: 19 }));
+    // Nor is half a preface; what only begins like one is a frame.
+    assert_eq!(decode(Protocol::H2, b"PRI * HTTP").1, Err(DecodeError::Truncated { begin: 0, end: 10 }));
+    let long = [&b"PRI * \0\0\0"[..], &vec![0; 0x50_5249]].concat();
+    assert_eq!(decode_in(4, Protocol::H2, &long).0[0].kind, "UNKNOWN");
 }
 
 #[test]
 fn what_cannot_be_read_is_named_with_its_place() {
     let ping = b"\x80\x03\0\x06\0\0\0\x04\0\0\0\x01";
-    let (lines, result) = decode(Protocol::Spdy31, &[&ping[..], b"\x80\x02\0\x06\0\0\0\x04\0\0\0\x01"].concat().into());
+    let text = [&ping[..], b"\x80\x02\0\x06\0\0\0\x04\0\0\0\x01"].concat();
+    let (lines, result) = decode(Protocol::Spdy31, &text);
     assert_eq!((lines.len(), result), (1, Err(DecodeError::Fault { begin: 12, fault: PeerFault::WrongVersion })));
-    assert_eq!(decode(Protocol::Http1, &Bytes::new()).1, Err(DecodeError::NoFrames(Protocol::Http1)));
+    let refused = |protocol, table| Decoder::new(protocol, table).map(|_| ()).unwrap_err();
+    assert_eq!(refused(Protocol::Http1, None), DecodeError::NoFrames(Protocol::Http1));
+    assert_eq!(refused(Protocol::Spdy3, Some(4096)), DecodeError::NoHeaderTable(Protocol::Spdy3));
+}
+
+#[test]
+fn a_block_of_spdy_that_says_nothing_is_named_and_the_next_one_is_read() {
+    let mut zlib = flate2::Compress::new(flate2::Compression::fast(), true);
+    let mut reply = |text: &[u8]| {
+        let mut block = Vec::with_capacity(1000);
+        zlib.compress_vec(text, &mut block, flate2::FlushCompress::Sync).unwrap();
+        [&b"\x80\x03\0\x02\0\0\0"[..], &[4 + block.len() as u8, 0, 0, 0, 1], &block].concat()
+    };
+    // Two pairs, of which one is there; then the same pair and no other.
+    let pair = b"\0\0\0\x01\0\0\0\x01x\0\0\0\x01y";
+    let text = [reply(&[&b"\0\0\0\x02"[..], &pair[4..]].concat()), reply(pair)].concat();
+    let reply = FrameLine::on("SYN_REPLY", 0, 1);
+    let said = lines(Protocol::Spdy3, &text);
+    let expected = [
+        FrameLine { error: Some(PeerFault::MalformedHead), ..reply.clone() },
+        FrameLine { headers: pairs(&[("x", "y")]), ..reply },
+    ];
+    assert_eq!(said, expected);
+}
+
+#[test]
+fn a_table_may_be_as_large_as_the_other_direction_lets_it_be_rfc7541_4_2() {
+    // HEADERS that set the size of the table to 8,192 bytes, and `:method GET`.
+    let larger = b"\0\0\x04\x01\x04\0\0\0\x01\x3f\xe1\x3f\x82";
+    for (table, is_fine) in [(None, false), (Some(4096), false), (Some(8191), false), (Some(8192), true)] {
+        let mut decoder = Decoder::new(Protocol::H2, table).unwrap();
+        assert_eq!(decoder.handle_input(larger).is_ok(), is_fine, "{table:?}");
+        assert_eq!(decoder.poll_line().is_some(), is_fine);
+    }
 }

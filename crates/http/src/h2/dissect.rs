@@ -6,19 +6,22 @@ use super::frames::{Control, Kind, Lead};
 use super::hpack::Decoder;
 use super::joiner::Joiner;
 use crate::PeerFault;
-use crate::decode::{Dissect, EntryLine, FrameLine, latin1};
+use crate::decode::{Dissect, EntryLine, FrameLine, Payload, latin1};
 use crate::streams::Framing;
 use bytes::Bytes;
 
 /// Takes the frames of one direction apart.
+#[derive(Debug)]
 pub(crate) struct Dissector {
     decoder: Decoder,
     joiner: Joiner<FrameLine>,
 }
 
 impl Dissector {
-    pub(crate) fn new() -> Dissector {
-        Dissector { decoder: Decoder::new(), joiner: Joiner::default() }
+    /// `header_table` is the other end's SETTINGS_HEADER_TABLE_SIZE, if it has said any.
+    pub(crate) fn new(header_table: Option<u32>) -> Dissector {
+        let decoder = header_table.map_or_else(Decoder::new, |bytes| Decoder::limited(bytes as usize));
+        Dissector { decoder, joiner: Joiner::default() }
     }
 
     /// The line of a header block that is complete.
@@ -30,18 +33,27 @@ impl Dissector {
 }
 
 impl Dissect for Dissector {
-    const HEAD: usize = Lead::LEN;
-    const PREFACE: &'static [u8] = H2::PREFACE;
+    fn preface(&self) -> &'static [u8] {
+        H2::PREFACE
+    }
 
-    fn len(head: &[u8]) -> usize {
-        Lead::read(head).len
+    fn head_len(&self) -> usize {
+        Lead::LEN
+    }
+
+    fn payload(&self, head: &[u8]) -> Payload {
+        let lead = Lead::read(head);
+        match lead.kind() {
+            Some(Kind::Data) | None => Payload::Skipped(lead.len),
+            Some(_) => Payload::Read(lead.len),
+        }
     }
 
     fn frame(&mut self, head: &[u8], payload: Bytes) -> Result<Option<FrameLine>, PeerFault> {
         let lead = Lead::read(head);
         self.joiner.check(lead)?;
         let on = |kind| FrameLine::on(kind, lead.flags, lead.stream);
-        let length = Some(payload.len() as u32);
+        let length = Some(lead.len as u32);
         if lead.is(Kind::Data) {
             return Ok(Some(FrameLine { length, ..on("DATA") }));
         }
@@ -53,6 +65,10 @@ impl Dissect for Dissector {
                 self.joiner.begin(lead, FrameLine { associated_to_stream_id, ..line }, fragment)
             }
             Control::Continuation { fragment } => self.joiner.go_on(lead, &fragment)?,
+            Control::PriorityUpdate { prioritised, field } => {
+                let headers = Some(latin1([(&b"priority"[..], &field[..])]));
+                return Ok(Some(FrameLine { headers, ..FrameLine::on("PRIORITY_UPDATE", lead.flags, prioritised) }));
+            }
             Control::Priority { .. } => return Ok(Some(on("PRIORITY"))),
             Control::RstStream { code } => return Ok(Some(FrameLine { status: Some(code), ..on("RST_STREAM") })),
             Control::Settings { entries } => {

@@ -1,6 +1,7 @@
 //! Frames as they are written, apart from what they mean to a session (RFC 9113, section 6).
 
 use crate::PeerFault;
+use crate::streams::Dependency;
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 
 pub(super) const STREAM_BITS: u32 = 0x7fff_ffff;
@@ -16,6 +17,8 @@ pub(super) const SETTINGS_ENABLE_PUSH: u16 = 2;
 pub(super) const SETTINGS_MAX_CONCURRENT_STREAMS: u16 = 3;
 pub(super) const SETTINGS_INITIAL_WINDOW_SIZE: u16 = 4;
 pub(super) const SETTINGS_MAX_FRAME_SIZE: u16 = 5;
+/// RFC 9218, section 2.1.
+pub(super) const SETTINGS_NO_RFC7540_PRIORITIES: u16 = 9;
 
 /// What kind of frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -30,10 +33,12 @@ pub(super) enum Kind {
     GoAway = 7,
     WindowUpdate = 8,
     Continuation = 9,
+    /// RFC 9218, section 7.1.
+    PriorityUpdate = 0x10,
 }
 
 impl Kind {
-    pub(super) const ALL: [Kind; 10] = [
+    pub(super) const ALL: [Kind; 11] = [
         Kind::Data,
         Kind::Headers,
         Kind::Priority,
@@ -44,6 +49,7 @@ impl Kind {
         Kind::GoAway,
         Kind::WindowUpdate,
         Kind::Continuation,
+        Kind::PriorityUpdate,
     ];
 }
 
@@ -77,7 +83,7 @@ impl Lead {
 
     /// The kind, if it is known.
     pub(super) fn kind(self) -> Option<Kind> {
-        Kind::ALL.get(usize::from(self.kind)).copied()
+        Kind::ALL.into_iter().find(|kind| *kind as u8 == self.kind)
     }
 
     pub(super) fn is(self, kind: Kind) -> bool {
@@ -100,14 +106,19 @@ pub(super) fn frame(kind: Kind, flags: u8, stream: u32, payload: &[u8]) -> Bytes
 /// The content of a frame other than DATA.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Control {
-    /// A header block or its beginning, and the stream that this one depends on (RFC 7540, section 6.2).
+    /// A header block or its beginning, and what the stream depends on (RFC 7540, section 6.2).
     Headers {
         fragment: Bytes,
-        dependency: Option<u32>,
+        dependency: Option<Dependency>,
     },
-    /// The stream that this one depends on, if the frame has the length of its kind.
+    /// What the stream depends on, if the frame has the length of its kind.
     Priority {
-        dependency: Option<u32>,
+        dependency: Option<Dependency>,
+    },
+    /// A value of the field `priority` for a stream.
+    PriorityUpdate {
+        prioritised: u32,
+        field: Bytes,
     },
     RstStream {
         code: u32,
@@ -140,7 +151,7 @@ impl Control {
     /// Reads the payload of a frame.
     pub(super) fn read(lead: Lead, mut payload: Bytes) -> Result<Control, PeerFault> {
         let Some(kind) = lead.kind() else { return Ok(Control::Unknown) };
-        let is_sessions = matches!(kind, Kind::Settings | Kind::Ping | Kind::GoAway);
+        let is_sessions = matches!(kind, Kind::Settings | Kind::Ping | Kind::GoAway | Kind::PriorityUpdate);
         if kind != Kind::WindowUpdate && is_sessions != (lead.stream == 0) {
             return Err(PeerFault::UnexpectedFrame);
         }
@@ -154,13 +165,17 @@ impl Control {
         let alone = |payload: &Bytes| if payload.is_empty() { Ok(()) } else { Err(PeerFault::FrameSize) };
         Ok(match kind {
             Kind::Headers if lead.has(HAS_PRIORITY) => {
-                let dependency = Some(long(&mut payload)? & STREAM_BITS);
-                let _weight = payload.try_get_u8().map_err(|_| PeerFault::FrameSize)?;
-                Control::Headers { fragment: payload, dependency }
+                let on = long(&mut payload)?;
+                let weight = payload.try_get_u8().map_err(|_| PeerFault::FrameSize)?;
+                Control::Headers { fragment: payload, dependency: Some(dependency(on, weight)) }
             }
             Kind::Headers => Control::Headers { fragment: payload, dependency: None },
             Kind::Priority if payload.len() != 5 => Control::Priority { dependency: None },
-            Kind::Priority => Control::Priority { dependency: Some(payload.get_u32() & STREAM_BITS) },
+            Kind::Priority => Control::Priority { dependency: Some(dependency(payload.get_u32(), payload.get_u8())) },
+            Kind::PriorityUpdate => {
+                let prioritised = long(&mut payload)? & STREAM_BITS;
+                Control::PriorityUpdate { prioritised, field: payload }
+            }
             Kind::RstStream => {
                 let code = long(&mut payload)?;
                 alone(&payload)?;
@@ -192,4 +207,9 @@ impl Control {
             Kind::Data => Control::Unknown,
         })
     }
+}
+
+/// The fields of a priority as they are written (RFC 7540, section 6.3).
+fn dependency(on: u32, weight: u8) -> Dependency {
+    Dependency { on: on & STREAM_BITS, exclusive: on & !STREAM_BITS != 0, weight: u16::from(weight) + 1 }
 }

@@ -1,5 +1,5 @@
-//! Header blocks: names and values in the form that is compressed (draft 2, section 2.6.9; draft 3,
-//! section 2.6.10).
+//! Header blocks: names and values in the form that is compressed (draft 2, "Name/value header
+//! block format"; draft 3, section 2.6.10).
 
 use super::version::{Blocks, EmptyValues};
 use crate::Fields;
@@ -26,7 +26,7 @@ pub(super) fn write(blocks: &Blocks, head: &Head, out: &mut Vec<u8>) {
             ([Some((names.status, &status[..])), version].into_iter().flatten().collect(), &head.fields)
         }
         Head::Pushed(request, response) => {
-            // Draft 2, section 3.3.1: the url is absolute.
+            // Draft 2, "Server Implementation": the url is absolute.
             url = match names.spared {
                 Spared::Origin => {
                     [request.scheme.name().as_bytes(), b"://", &request.authority, &request.path].concat()

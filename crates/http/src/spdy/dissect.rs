@@ -1,15 +1,16 @@
 //! Frames as lines for people: see [`crate::decode`].
 
 use super::block;
-use super::frames::{Control, Lead};
+use super::frames::{Control, Kind, Lead};
 use super::version::Version;
 use super::zlib::Inflater;
 use crate::PeerFault;
-use crate::decode::{Dissect, EntryLine, FrameLine, latin1};
+use crate::decode::{Dissect, EntryLine, FrameLine, Payload, latin1};
 use crate::memory::Codec;
 use bytes::Bytes;
 
 /// Takes the frames of one direction apart.
+#[derive(Debug)]
 pub(crate) struct Dissector {
     version: &'static Version,
     inflater: Inflater,
@@ -20,44 +21,48 @@ impl Dissector {
         Dissector { version, inflater: Inflater::fresh(version.blocks) }
     }
 
-    fn headers(&mut self, block: &[u8]) -> Result<Option<Vec<(String, String)>>, PeerFault> {
+    /// The line of a frame with a header block.
+    fn headed(&mut self, line: FrameLine, block: &[u8]) -> Result<FrameLine, PeerFault> {
         let text = self.inflater.inflate(block)?;
-        let pairs = block::pairs(self.version.blocks, &text).ok_or(PeerFault::MalformedHead)?;
-        Ok(Some(latin1(pairs)))
+        Ok(match block::pairs(self.version.blocks, &text) {
+            Some(pairs) => FrameLine { headers: Some(latin1(pairs)), ..line },
+            None => FrameLine { error: Some(PeerFault::MalformedHead), ..line },
+        })
     }
 }
 
 impl Dissect for Dissector {
-    const HEAD: usize = 8;
-    const PREFACE: &'static [u8] = b"";
+    fn preface(&self) -> &'static [u8] {
+        b""
+    }
 
-    fn len(head: &[u8]) -> usize {
+    fn head_len(&self) -> usize {
+        8
+    }
+
+    fn payload(&self, head: &[u8]) -> Payload {
         match Lead::read(head) {
-            Lead::Data { len, .. } | Lead::Control { len, .. } => len as usize,
+            Lead::Control { kind, len, .. } if Kind::of(kind).is_some() => Payload::Read(len as usize),
+            Lead::Data { len, .. } | Lead::Control { len, .. } => Payload::Skipped(len as usize),
         }
     }
 
     fn frame(&mut self, head: &[u8], payload: Bytes) -> Result<Option<FrameLine>, PeerFault> {
-        let (kind, flags) = match Lead::read(head) {
+        let (kind, flags, len) = match Lead::read(head) {
             Lead::Data { stream, flags, len } => {
                 return Ok(Some(FrameLine { length: Some(len), ..FrameLine::on("DATA", flags, stream) }));
             }
             Lead::Control { version, .. } if version != self.version.number => return Err(PeerFault::WrongVersion),
-            Lead::Control { kind, flags, .. } => (kind, flags),
+            Lead::Control { kind, flags, len, .. } => (kind, flags, len),
         };
         Ok(Some(match Control::read(self.version, kind, &payload)? {
-            Control::SynStream { stream, associated, priority, block } => FrameLine {
-                associated_to_stream_id: Some(associated),
-                priority: Some(priority),
-                headers: self.headers(&block)?,
-                ..FrameLine::on("SYN_STREAM", flags, stream)
-            },
-            Control::SynReply { stream, block } => {
-                FrameLine { headers: self.headers(&block)?, ..FrameLine::on("SYN_REPLY", flags, stream) }
+            Control::SynStream { stream, associated, priority, block } => {
+                let line = FrameLine::on("SYN_STREAM", flags, stream);
+                let associated_to_stream_id = Some(associated);
+                self.headed(FrameLine { associated_to_stream_id, priority: Some(priority), ..line }, &block)?
             }
-            Control::Headers { stream, block } => {
-                FrameLine { headers: self.headers(&block)?, ..FrameLine::on("HEADERS", flags, stream) }
-            }
+            Control::SynReply { stream, block } => self.headed(FrameLine::on("SYN_REPLY", flags, stream), &block)?,
+            Control::Headers { stream, block } => self.headed(FrameLine::on("HEADERS", flags, stream), &block)?,
             Control::RstStream { stream, status } => {
                 FrameLine { status: Some(status), ..FrameLine::on("RST_STREAM", flags, stream) }
             }
@@ -74,7 +79,7 @@ impl Dissect for Dissector {
                 FrameLine { delta: Some(delta), ..FrameLine::on("WINDOW_UPDATE", flags, stream) }
             }
             Control::Credential => FrameLine::new("CREDENTIAL", flags),
-            Control::Unknown => FrameLine { length: Some(payload.len() as u32), ..FrameLine::new("UNKNOWN", flags) },
+            Control::Unknown => FrameLine { length: Some(len), ..FrameLine::new("UNKNOWN", flags) },
         }))
     }
 }

@@ -1,5 +1,5 @@
-//! Frames as they are written, apart from what they mean to a session (draft 2 and draft 3, section
-//! 2.6; fields that differ between the versions are described by [`Version`]).
+//! Frames as they are written, apart from what they mean to a session (draft 2, "Control frames";
+//! draft 3, section 2.6; fields that differ between the versions are described by [`Version`]).
 
 use super::version::Version;
 use crate::PeerFault;
@@ -50,7 +50,7 @@ impl Kind {
         Kind::Credential,
     ];
 
-    fn of(number: u16) -> Option<Kind> {
+    pub(super) fn of(number: u16) -> Option<Kind> {
         Kind::ALL.into_iter().find(|kind| *kind as u16 == number)
     }
 }
@@ -112,7 +112,7 @@ pub(super) enum Control {
         delta: u32,
     },
     Credential,
-    /// What nobody knows is to be ignored (draft 3, section 2.2.1).
+    /// What nobody knows is to be ignored (draft 2, "Control frames"; draft 3 says nothing of it).
     Unknown,
 }
 

@@ -11,7 +11,7 @@ pub(crate) struct Version {
     pub(super) number: u16,
     /// How header blocks are written.
     pub(super) blocks: &'static Blocks,
-    /// Bits of a priority, at the top of its byte (draft 2, section 2.6.1; draft 3, section 2.6.1).
+    /// Bits of a priority, at the top of its byte (draft 2, "SYN_STREAM"; draft 3, section 2.6.1).
     pub(super) priority_bits: u32,
     /// Bytes between the stream's id and the header block of SYN_REPLY and HEADERS.
     pub(super) unused: usize,
@@ -29,7 +29,8 @@ pub(crate) struct Blocks {
     pub(super) dictionary: fn() -> &'static [u8],
 }
 
-/// Whether a field may have an empty value (draft 2, section 2.6.9, against draft 3, section 2.6.10).
+/// Whether a field may have an empty value (draft 2, "Name/value header block format", against draft 3,
+/// section 2.6.10).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum EmptyValues {
     Forbidden,

@@ -53,8 +53,21 @@ pub enum Policy {
     Priority,
     /// One frame of each in turn, whatever the urgency.
     RoundRobin,
+    /// Of each so much that what it has had is in proportion to the weight of its urgency: 256, 220, 183, 147,
+    /// 110, 74, 37, 1.
+    Weighted,
     /// One whole response after the other, in the order in which they were ready.
     FirstComeFirstServed,
+    /// As the client's dependencies and weights say (RFC 7540, section 5.3). SPDY has none: there it is
+    /// [`Policy::Weighted`].
+    #[serde(rename = "dependencies")]
+    Tree,
+}
+
+impl Policy {
+    /// All of them.
+    pub const ALL: [Policy; 5] =
+        [Policy::Priority, Policy::RoundRobin, Policy::Weighted, Policy::FirstComeFirstServed, Policy::Tree];
 }
 
 impl Default for Multiplexing {

@@ -1,8 +1,9 @@
 //! What tells one protocol of many streams from another: how it writes frames and heads.
 
-use super::config::Push;
+use super::config::{Policy, Push};
 use super::heads::Decoded;
 use super::offence::{Offence, Reaction};
+use super::tree::Dependency;
 use crate::{Kept, PeerFault, Priority, RequestHead, ResponseHead, Wire};
 use bytes::Bytes;
 use std::fmt;
@@ -18,6 +19,8 @@ pub(crate) trait Framing: fmt::Debug {
     const CANCEL: u32;
     /// Whether a push is announced with the head of the response as well.
     const PUSHES_HEADS: bool;
+    /// Whether clients say which stream depends on which.
+    const HAS_DEPENDENCIES: bool;
     /// What a client sends before its first frame.
     const PREFACE: &'static [u8];
 
@@ -120,6 +123,8 @@ pub(crate) struct Limits {
     /// How many streams the other end may have open.
     pub(crate) streams: u32,
     pub(crate) push: Push,
+    /// What the server goes by.
+    pub(crate) policy: Policy,
 }
 
 /// What a frame says to the session.
@@ -155,12 +160,23 @@ pub(crate) enum Frame {
     Headers {
         stream: u32,
         head: Decoded,
+        dependency: Option<Dependency>,
         end: bool,
     },
     /// A frame that is wrong whatever its stream's standing.
     Faulty {
         stream: u32,
         offence: Offence,
+    },
+    /// HTTP/2: a stream's place among the others, whatever its standing.
+    Depend {
+        stream: u32,
+        dependency: Dependency,
+    },
+    /// HTTP/2: the client wants a stream sooner or later than it said, or is about to ask.
+    Prioritise {
+        stream: u32,
+        priority: Priority,
     },
     Reset {
         stream: u32,

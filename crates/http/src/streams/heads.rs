@@ -89,7 +89,7 @@ pub(crate) struct Names {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Spared {
     Nothing,
-    /// Scheme and host (draft 2, section 3.2.1).
+    /// Scheme and host (draft 2, "Request").
     Origin,
 }
 
@@ -172,7 +172,7 @@ impl<'a> Line<'a> {
         }
     }
 
-    /// A `url` may be absolute (draft 2, section 3.2.1); then scheme and host stand in it.
+    /// A `url` may be absolute (draft 2, "Request"); then scheme and host stand in it.
     fn split_url(&mut self, names: &Names) {
         let absolute = self.path.filter(|_| names.spared == Spared::Origin).and_then(|url| {
             let colon = url.windows(3).position(|three| three == b"://")?;

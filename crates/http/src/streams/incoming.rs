@@ -45,11 +45,20 @@ impl<F: Framing> Streams<F> {
             Frame::Push { stream, associated, head, end } => self.accept_push(stream, associated, head, end),
             Frame::Reply { stream, head, end } => self.handle_reply(stream, head, end),
             Frame::Fields { stream, head, end } => self.handle_fields(stream, head, end),
-            Frame::Headers { stream, head, end } => match (self.role, self.standing(stream)) {
-                (Role::Server, Standing::Idle | Standing::Passed) => self.accept(stream, head, None, end),
-                (Role::Client, Standing::Open(Incoming::Head)) => self.handle_reply(stream, head, end),
-                _ => self.handle_fields(stream, head, end),
-            },
+            Frame::Headers { stream, head, dependency, end } => {
+                self.handle_dependency(stream, dependency);
+                match (self.role, self.standing(stream)) {
+                    (Role::Server, Standing::Idle | Standing::Passed) => self.accept(stream, head, None, end),
+                    (Role::Client, Standing::Open(Incoming::Head)) => self.handle_reply(stream, head, end),
+                    _ => self.handle_fields(stream, head, end),
+                }
+            }
+            Frame::Depend { stream, dependency } => {
+                self.tolerance.note_empty();
+                self.handle_dependency(stream, Some(dependency));
+                Ok(())
+            }
+            Frame::Prioritise { stream, priority } => self.handle_priority(stream, priority),
             Frame::Faulty { stream, offence } => self.offend(stream, offence),
             Frame::Reset { stream, cause } => self.handle_reset(stream, cause),
             Frame::Window { stream, delta } => self.handle_window(stream, delta),
@@ -87,6 +96,7 @@ impl<F: Framing> Streams<F> {
             Standing::Over(_) if stream == self.last_theirs => return self.offend(stream, Offence::Reopened),
             Standing::Over(_) | Standing::Passed => return Err(PeerFault::StreamOutOfOrder),
         }
+        let foretold = self.foretold.take(stream);
         if self.is_gone() {
             self.endings.note(stream, Ending::FromHere);
             return Ok(());
@@ -106,7 +116,7 @@ impl<F: Framing> Streams<F> {
             self.set_incoming(stream, if end { Incoming::Complete } else { Incoming::Unwanted });
             return self.offend(stream, Offence::Incomplete);
         };
-        self.open(stream, id, priority.unwrap_or(field));
+        self.open(stream, id, foretold.or(priority).unwrap_or(field));
         self.tolerance.note_content();
         self.expect_content(stream, &head.fields);
         self.events.push_back(Event::Request { id, head });

@@ -1,4 +1,4 @@
-//! How a session comes to its end by its own wish (RFC 9113, section 6.8; draft 2, section 2.7.7; draft 3, section
+//! How a session comes to its end by its own wish (RFC 9113, section 6.8; draft 2, "GOAWAY"; draft 3, section
 //! 2.6.6), and how one end asks the other for a sign of life.
 
 use super::push::Early;

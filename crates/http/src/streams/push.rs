@@ -1,9 +1,10 @@
 //! Streams that the server opens, for what it thinks that the client wants beside a request (RFC 9113,
-//! section 8.4; draft 2 and draft 3, section 3.3), and interim responses: what goes ahead of an answer.
+//! section 8.4; draft 2, "Server Push Transactions"; draft 3, section 3.3), and interim responses: what goes
+//! ahead of an answer.
 
 use super::offence::Offence;
 use super::standing::{Ending, Incoming, Standing};
-use super::{Answer, Decoded, Framing, Promise, Push, Role, Streams};
+use super::{Answer, Decoded, Dependency, Framing, Promise, Push, Role, Streams};
 use crate::{Event, PeerFault, Priority, RequestHead, ResponseHead, StreamId, Wire};
 use std::sync::Arc;
 
@@ -41,6 +42,7 @@ impl<F: Framing> Streams<F> {
         let id = id_of(stream);
         self.last_ours = stream;
         self.open(stream, id, priority);
+        self.lanes.depend(stream, Dependency::usual(parent));
         let state = self.open.get_mut(&stream).expect("it has just been opened");
         state.incoming = Incoming::Complete;
         state.parent = parent;

@@ -2,19 +2,22 @@
 //! events.
 
 use crate::{EVERY_TLS, Run, Setting, object, page};
-use loadstone_http::Protocol;
+use loadstone_http::{Multiplexing, Protocol, Sessions};
 use loadstone_live::{Lowat, Tls};
 use loadstone_load::page::{ComputeSpec, Need, ObjectSpec, On, PageFile};
 use loadstone_scenario::{Outcome, Plan, Row, Scenario};
+use loadstone_units::Bounded;
+use std::sync::Arc;
 
 /// A socket that takes all at once, so that no frame is cut by the room there is.
 const ALL: u32 = 4_000_000;
 
 /// In the simulator, over one connection to each host. TCP is the textbook's, which waits for nothing.
-fn simulated(file: &PageFile, protocol: Protocol, tls: Tls, lowat: u32) -> Outcome {
+fn simulated(file: &PageFile, protocol: Protocol, tls: Tls, multiplexing: Multiplexing, lowat: u32) -> Outcome {
     let tls = ["none", "1.2", "1.3"][tls as usize];
+    let multiplexing = serde_json::to_string(&multiplexing).unwrap();
     let variant = format!(
-        r#"{{"protocol": "{protocol}", "tls": "{tls}", "connections": 1,
+        r#"{{"protocol": "{protocol}", "tls": "{tls}", "connections": 1, "multiplexing": {multiplexing},
             "tcp": {{"profile": "textbook", "notsent_lowat": {lowat}}},
             "client_tcp": {{"profile": "textbook", "notsent_lowat": {lowat}}}}}"#
     );
@@ -39,7 +42,7 @@ fn a_connection_carries_the_content_that_it_carries_in_the_simulator() {
     let file = page(objects);
     for protocol in Protocol::ALL {
         for tls in EVERY_TLS {
-            let simulated = simulated(&file, protocol, tls, ALL).per_connection;
+            let simulated = simulated(&file, protocol, tls, Multiplexing::default(), ALL).per_connection;
             let run = live(&file, protocol, tls, ALL);
             assert!(run.is_complete() && simulated.len() == 1 && run.connections.len() == 1);
             let (there, here) = (simulated[0], &run.connections[0]);
@@ -49,6 +52,41 @@ fn a_connection_carries_the_content_that_it_carries_in_the_simulator() {
             let cuts = if tls == Tls::None || !protocol.is_multiplexed() { 0 } else { here.content_down / 16_000 };
             let apart = here.content_down.abs_diff(there.content_down);
             assert!(apart <= cuts * 9, "{protocol} {tls:?}: {} {}", here.content_down, there.content_down);
+        }
+    }
+}
+
+/// One object after the other, so that nothing depends on what happens to be ready at the same time: what is
+/// compared is every byte of content (heads, SETTINGS, frames' heads, bodies, WINDOW_UPDATE; what is within TLS, or
+/// within TCP where there is none), for each connection and direction, and it is the same to the byte. Windows of
+/// 1 MiB are given back several times on the way, and never keep anyone waiting.
+#[test]
+fn a_chain_of_objects_takes_the_same_content_to_the_byte() {
+    let (host, other) = ("http://a.test", "http://b.test");
+    let after = |node: &str| Some(vec![Need { node: node.to_owned(), on: On::End, bytes: None, ms: 0.0 }]);
+    let sizes =
+        [(0, 0), (1, 0), (100, 700_000), (16_384, 1), (16_375, 0), (600_000, 0), (50_000, 40_000), (600_000, 0)];
+    let mut objects = vec![object(&format!("{host}/"), 3_000)];
+    for (at, (bytes, upload)) in sizes.into_iter().enumerate() {
+        let host = if at % 4 == 3 { other } else { host };
+        let object = object(&format!("{host}/{at}"), bytes);
+        let needs = after(&objects[at].url);
+        let method = (upload > 0).then(|| "POST".to_owned());
+        objects.push(ObjectSpec { needs, method, upload_bytes: Some(upload), ..object });
+    }
+    let file = page(objects);
+    let window = Bounded::known(1 << 20);
+    let multiplexing = Multiplexing { stream_window: window, session_window: window, ..Multiplexing::default() };
+    for protocol in Protocol::ALL {
+        for tls in EVERY_TLS {
+            let there = simulated(&file, protocol, tls, multiplexing, ALL).per_connection;
+            let sessions = Arc::new(Sessions::new(multiplexing));
+            let setting = Setting::new(&file, protocol, tls);
+            let run = Setting { connections: 1, lowat: Lowat::known(ALL), sessions, ..setting }.run();
+            assert!(run.is_complete(), "{protocol} {tls:?}");
+            let here: Vec<_> = run.connections.iter().map(|it| (it.host, it.content_up, it.content_down)).collect();
+            let there: Vec<_> = there.iter().map(|it| (it.host, it.content_up, it.content_down)).collect();
+            assert_eq!(here, there, "{protocol} {tls:?}");
         }
     }
 }
@@ -94,7 +132,7 @@ fn events_come_in_the_order_in_which_they_come_in_the_simulator() {
     let file = PageFile { objects, compute, ..PageFile::default() };
     for protocol in Protocol::ALL {
         for tls in EVERY_TLS {
-            let simulated = simulated(&file, protocol, tls, 16_384);
+            let simulated = simulated(&file, protocol, tls, Multiplexing::default(), 16_384);
             let expected = order(&simulated.waterfall);
             // A pause of the machine can bring two moments together: then it is tried again.
             let runs = (0..3).map(|_| live(&file, protocol, tls, 16_384)).inspect(|run| assert!(run.is_complete()));

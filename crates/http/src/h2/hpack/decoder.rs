@@ -16,11 +16,19 @@ const MAX_FIELDS: usize = 1024;
 #[derive(Debug)]
 pub(crate) struct Decoder {
     table: Table,
+    /// The most bytes that a block may let the table have.
+    limit: usize,
 }
 
 impl Decoder {
     pub(crate) fn new() -> Decoder {
-        Decoder { table: Table::new(TABLE_BYTES) }
+        Decoder::limited(TABLE_BYTES)
+    }
+
+    /// One that has let the other end make the table as large as `limit` bytes. The table has its usual size
+    /// until a block says otherwise (RFC 7541, section 4.2).
+    pub(crate) fn limited(limit: usize) -> Decoder {
+        Decoder { table: Table::new(TABLE_BYTES), limit }
     }
 
     /// The fields of a block, in order.
@@ -33,7 +41,7 @@ impl Decoder {
             let field = match form {
                 Form::TableSize => {
                     // RFC 7541, section 4.2: at the beginning of a block, and within the limit.
-                    if !fields.is_empty() || number > TABLE_BYTES {
+                    if !fields.is_empty() || number > self.limit {
                         return Err(PeerFault::Compression);
                     }
                     self.table.resize(number);

@@ -1,4 +1,4 @@
-//! The dictionary of SPDY/2 (draft 2, section 2.6.9.1). It ends in NUL, as the array of C did that all
+//! The dictionary of SPDY/2 (draft 2, "Name/value header block format"). It ends in NUL, as the array of C did that all
 //! implementations copied.
 
 pub(super) const TWO: &[u8] = b"\

@@ -1,5 +1,5 @@
-//! What each protocol answers to what a peer may do wrong. The sections are those of draft 2, draft 3
-//! and RFC 9113.
+//! What each protocol answers to what a peer may do wrong. The sections are those of draft 2, which
+//! has headings and no numbers, of draft 3 and of RFC 9113.
 
 use super::hand::{Hand, Said, said};
 use super::*;
@@ -178,7 +178,7 @@ fn server_after_answer(protocol: Protocol) -> Talk {
 
 const OF_CLIENTS: &[Case] = &[
     (
-        "3.2.1, 3.2.1, -: a request without a version",
+        "Request, 3.2.1, -: a request without a version",
         |t| {
             let mut pairs = t.hand.get(&[]);
             pairs.retain(|(name, _)| !name.ends_with("version"));
@@ -188,7 +188,7 @@ const OF_CLIENTS: &[Case] = &[
         [Some(Reply(1)), Some(Reply(1)), Some(Reply(1)), NO],
     ),
     (
-        "3.2.1, 3.2.1, 8.3.1: a request without a method, and more content than a window",
+        "Request, 3.2.1, 8.3.1: a request without a method, and more content than a window",
         |t| {
             let pairs = t.hand.get(&[]).split_off(1);
             let frame = t.hand.open(1, &pairs, false);
@@ -198,18 +198,18 @@ const OF_CLIENTS: &[Case] = &[
         [Some(Reply(1)), Some(Reply(1)), Some(Reply(1)), rst(1, 1)],
     ),
     (
-        "2.6.7, 2.6.7, 8.1: fields that end nothing",
+        "HEADERS, 2.6.7, 8.1: fields that end nothing",
         |t| {
             t.get(1, &[], false);
             t.fields(1, false);
         },
         [NO, NO, NO, rst(1, 1)],
     ),
-    ("2.2.2, 2.2.2, 5.1: DATA on an idle stream", |t| t.data(1, 1, false), {
+    ("Data frames, 2.2.2, 5.1: DATA on an idle stream", |t| t.data(1, 1, false), {
         [rst(1, 2), rst(1, 2), rst(1, 2), Some(GoAway(0, Some(1)))]
     }),
     (
-        "2.3.5, 2.3.6, 5.1: DATA after FIN",
+        "Stream half-close, 2.3.6, 5.1: DATA after FIN",
         |t| {
             t.get(1, &[], true);
             t.data(1, 1, false)
@@ -217,16 +217,16 @@ const OF_CLIENTS: &[Case] = &[
         { [rst(1, 1), rst(1, 9), rst(1, 9), rst(1, 5)] },
     ),
     (
-        "2.3.5, 2.3.6, 5.1: fields after FIN",
+        "Stream half-close, 2.3.6, 5.1: fields after FIN",
         |t| {
             t.get(1, &[], true);
             t.fields(1, true)
         },
         { [rst(1, 1), rst(1, 9), rst(1, 9), rst(1, 5)] },
     ),
-    ("2.6.7, 2.6.7, 8.3.1: fields on an idle stream", |t| t.fields(1, true), reset(1, 2, 1)),
+    ("HEADERS, 2.6.7, 8.3.1: fields on an idle stream", |t| t.fields(1, true), reset(1, 2, 1)),
     (
-        "2.3.7, 2.3.7, 5.1: DATA after the client's own reset",
+        "Stream close, 2.3.7, 5.1: DATA after the client's own reset",
         |t| {
             t.get(1, &[], false);
             t.reset(1);
@@ -235,7 +235,7 @@ const OF_CLIENTS: &[Case] = &[
         { [NO, rst(1, 1), rst(1, 1), rst(1, 5)] },
     ),
     (
-        "2.6.3, 2.6.3, 5.4.2: a reset is not answered",
+        "RST_STREAM, 2.6.3, 5.4.2: a reset is not answered",
         |t| {
             t.get(1, &[], false);
             t.reset(1);
@@ -244,7 +244,7 @@ const OF_CLIENTS: &[Case] = &[
         [NO; 4],
     ),
     (
-        "2.3.7, 2.3.7, 5.1: DATA on its way while it was reset from here",
+        "Stream close, 2.3.7, 5.1: DATA on its way while it was reset from here",
         |t| {
             t.get(1, &[("X", "upper case")], false);
             t.data(1, 1, true);
@@ -252,7 +252,7 @@ const OF_CLIENTS: &[Case] = &[
         reset(1, 1, 1),
     ),
     (
-        "2.3.2, 2.3.2, 8.1: a stream that is opened twice",
+        "Stream creation, 2.3.2, 8.1: a stream that is opened twice",
         |t| {
             t.get(1, &[], false);
             t.get(1, &[], false)
@@ -260,7 +260,7 @@ const OF_CLIENTS: &[Case] = &[
         reset(1, 1, 1),
     ),
     (
-        "2.3.2, 2.3.2, 5.1: a stream that is opened twice after its end",
+        "Stream creation, 2.3.2, 5.1: a stream that is opened twice after its end",
         |t| {
             t.get(1, &[], true);
             t.get(1, &[], true)
@@ -268,15 +268,15 @@ const OF_CLIENTS: &[Case] = &[
         { [rst(1, 1), rst(1, 1), rst(1, 1), rst(1, 5)] },
     ),
     (
-        "2.3.2, 2.3.2, 5.1.1: a stream below another",
+        "Stream creation, 2.3.2, 5.1.1: a stream below another",
         |t| {
             t.get(3, &[], true);
             t.get(1, &[], true)
         },
         end(3, 1),
     ),
-    ("2.3.2, 2.3.2, 5.1.1: an even stream", |t| t.get(2, &[], true), end(0, 1)),
-    ("2.3.2, 2.3.2, 5.1.1: stream 0", |t| t.get(0, &[], true), end(0, 1)),
+    ("Stream creation, 2.3.2, 5.1.1: an even stream", |t| t.get(2, &[], true), end(0, 1)),
+    ("Stream creation, 2.3.2, 5.1.1: stream 0", |t| t.get(0, &[], true), end(0, 1)),
     ("-, -, 5.1: RST_STREAM on an idle stream", |t| t.reset(1), [NO, NO, NO, Some(GoAway(0, Some(1)))]),
     ("-, -, 5.1: WINDOW_UPDATE on an idle stream", |t| t.window(1, 1), [NO, NO, NO, Some(GoAway(0, Some(1)))]),
     (
@@ -319,7 +319,7 @@ const OF_CLIENTS: &[Case] = &[
         [NO; 4],
     ),
     (
-        "2.3.3, 2.3.3, 5.1.2: one stream too many",
+        "Stream creation, 2.3.2, 5.1.2: one stream too many",
         |t| {
             (0..101).for_each(|at| t.get(2 * at + 1, &[], false));
             t.reset(1)
@@ -327,7 +327,7 @@ const OF_CLIENTS: &[Case] = &[
         { reset(201, 3, 7) },
     ),
     (
-        "3.2.1, 3.2.1, 8.3.1: a request without its line",
+        "Request, 3.2.1, 8.3.1: a request without its line",
         |t| {
             let f = t.hand.open(1, &[("x", "y")], true);
             t.feed(f)
@@ -335,7 +335,7 @@ const OF_CLIENTS: &[Case] = &[
         { [Some(Reply(1)), Some(Reply(1)), Some(Reply(1)), rst(1, 1)] },
     ),
     (
-        "3.2.1, 3.2.1, 8.3.1: a request without a method, and what it sends",
+        "Request, 3.2.1, 8.3.1: a request without a method, and what it sends",
         |t| {
             let pairs = t.hand.get(&[]).split_off(1);
             let frame = t.hand.open(1, &pairs, false);
@@ -344,18 +344,18 @@ const OF_CLIENTS: &[Case] = &[
         },
         [Some(Reply(1)), Some(Reply(1)), Some(Reply(1)), rst(1, 1)],
     ),
-    ("2.6.9, 2.6.10, 8.2.1: a name in upper case", |t| t.get(1, &[("X", "y")], true), reset(1, 1, 1)),
-    ("2.6.9, 2.6.10, 8.2.1: an empty name", |t| t.get(1, &[("", "y")], true), reset(1, 1, 1)),
-    ("2.6.9, 2.6.10, 8.2.1: NUL at the end of a value", |t| t.get(1, &[("x", "y\0")], true), reset(1, 1, 1)),
-    ("3.2.1, 3.2.1, 8.2.1: a line break in a value", |t| t.get(1, &[("x", "y\r\nz: 1")], true), reset(1, 1, 1)),
+    ("Name/value block, 2.6.10, 8.2.1: a name in upper case", |t| t.get(1, &[("X", "y")], true), reset(1, 1, 1)),
+    ("Name/value block, 2.6.10, 8.2.1: an empty name", |t| t.get(1, &[("", "y")], true), reset(1, 1, 1)),
+    ("Name/value block, 2.6.10, 8.2.1: NUL at the end of a value", |t| t.get(1, &[("x", "y\0")], true), reset(1, 1, 1)),
+    ("Request, 3.2.1, 8.2.1: a line break in a value", |t| t.get(1, &[("x", "y\r\nz: 1")], true), reset(1, 1, 1)),
     (
-        "2.6.9, 2.6.10, -: a name twice",
+        "Name/value block, 2.6.10, -: a name twice",
         |t| t.get(1, &[("x", "y"), ("x", "z")], true),
         [rst(1, 1), rst(1, 1), rst(1, 1), NO],
     ),
-    ("2.6.9, 2.6.10, -: an empty value", |t| t.get(1, &[("x", "")], true), [rst(1, 1), NO, NO, NO]),
+    ("Name/value block, 2.6.10, -: an empty value", |t| t.get(1, &[("x", "")], true), [rst(1, 1), NO, NO, NO]),
     (
-        "3.2.1, 3.2.1, 8.2.2: a field of the connection",
+        "Request, 3.2.1, 8.2.2: a field of the connection",
         |t| t.get(1, &[("keep-alive", "1")], true),
         [NO, NO, NO, rst(1, 1)],
     ),
@@ -386,14 +386,14 @@ const OF_CLIENTS: &[Case] = &[
         },
         [NO; 4],
     ),
-    ("2.2.1, 2.2.1, 4.1: a frame that nobody knows", |t| t.control(0x77, 0x77, b"x"), [NO; 4]),
+    ("Control frames, -, 4.1: a frame that nobody knows", |t| t.control(0x77, 0x77, b"x"), [NO; 4]),
     (
-        "2.6.5, 2.6.11, -: NOOP or CREDENTIAL",
+        "NOOP, 2.6.9, -: NOOP or CREDENTIAL",
         |t| t.control(if t.hand.protocol == Protocol::Spdy2 { 5 } else { 10 }, 0x77, b""),
         [NO; 4],
     ),
     (
-        "2.6.4, 2.6.4, 6.5.2: a setting that nobody knows",
+        "SETTINGS, 2.6.4, 6.5.2: a setting that nobody knows",
         |t| {
             let entry: &[u8] = if t.is_h2() { b"\x77\x77\0\0\0\0" } else { b"\0\0\0\x01\x77\0\0\x77\0\0\0\0" };
             t.control(4, 4, entry);
@@ -411,22 +411,22 @@ fn what_a_client_does_wrong_on_a_stream() {
 fn what_a_client_does_wrong_after_the_answer() {
     let cases: &[Case] = &[
         (
-            "2.3.2, 2.3.2, 5.1: a stream that is opened again",
+            "Stream creation, 2.3.2, 5.1: a stream that is opened again",
             |t| t.get(1, &[], true),
             [rst(1, 1), rst(1, 1), rst(1, 1), Some(GoAway(1, Some(5)))],
         ),
         (
-            "2.3.7, 2.3.7, 5.1: DATA on a closed stream",
+            "Stream close, 2.3.7, 5.1: DATA on a closed stream",
             |t| t.data(1, 1, true),
             [NO, rst(1, 1), rst(1, 1), Some(GoAway(1, Some(5)))],
         ),
         (
-            "2.3.7, 2.3.7, 5.1: fields on a closed stream",
+            "Stream close, 2.3.7, 5.1: fields on a closed stream",
             |t| t.fields(1, true),
             [NO, rst(1, 1), rst(1, 1), Some(GoAway(1, Some(5)))],
         ),
         ("-, 2.6.8, 6.9: WINDOW_UPDATE on a closed stream", |t| t.window(1, 1), [NO; 4]),
-        ("2.6.3, 2.6.3, 5.1: RST_STREAM on a closed stream", |t| t.reset(1), [NO; 4]),
+        ("RST_STREAM, 2.6.3, 5.1: RST_STREAM on a closed stream", |t| t.reset(1), [NO; 4]),
     ];
     cases.iter().for_each(|case| check(*case, server_after_answer, takes_another));
 }
@@ -443,7 +443,7 @@ const OF_SERVERS: &[Case] = &[
         [NO; 4],
     ),
     (
-        "2.6.2, 2.6.2, 8.1: a second head",
+        "SYN_REPLY, 2.6.2, 8.1: a second head",
         |t| {
             t.ok(1, &[], false);
             t.ok(1, &[], false)
@@ -451,17 +451,17 @@ const OF_SERVERS: &[Case] = &[
         [rst(1, 1), rst(1, 8), rst(1, 8), rst(1, 1)],
     ),
     (
-        "2.3.4, 2.2.2, 8.1: DATA before the head",
+        "Data frames, 2.2.2, 8.1: DATA before the head",
         |t| t.data(1, 1, false),
         [Some(GoAway(0, None)), rst(1, 1), rst(1, 1), rst(1, 1)],
     ),
     (
-        "2.2.2, 2.6.2, 5.1: a head on an idle stream",
+        "Data frames, 2.6.2, 5.1: a head on an idle stream",
         |t| t.ok(9, &[], false),
         [rst(9, 2), rst(9, 2), rst(9, 2), Some(GoAway(0, Some(1)))],
     ),
     (
-        "3.2.2, 3.2.2, 8.3.2: a head without status",
+        "Response, 3.2.2, 8.3.2: a head without status",
         |t| {
             let f = t.hand.reply(1, &[("x", "y")], true);
             t.feed(f)
@@ -479,7 +479,7 @@ const OF_SERVERS: &[Case] = &[
         reset(1, 1, 1),
     ),
     (
-        "2.3.7, 2.3.7, 5.1: DATA on a closed stream",
+        "Stream close, 2.3.7, 5.1: DATA on a closed stream",
         |t| {
             t.ok(1, &[], true);
             t.data(1, 1, true)
@@ -494,7 +494,7 @@ const OF_SERVERS: &[Case] = &[
         },
         { [NO, NO, NO, rst(1, 1)] },
     ),
-    ("3.3.1, 3.3.2, 8.4: a push, which is forbidden where it can be", |t| t.push(2, 1), {
+    ("Server Push, 2.3.2, 8.4: a push, which is forbidden where it can be", |t| t.push(2, 1), {
         [rst(2, 3), rst(2, 3), rst(2, 3), Some(GoAway(0, Some(1)))]
     }),
 ];
@@ -507,9 +507,9 @@ fn what_a_server_does_wrong_on_a_stream() {
 #[test]
 fn a_push_that_is_declined_harms_nothing() {
     let cases: &[Case] = &[
-        ("3.3.1, 3.3.2, 8.4.2: a push", |t| t.push(2, 1), reset(2, 3, 7)),
+        ("Server Push, 2.3.2, 8.4.2: a push", |t| t.push(2, 1), reset(2, 3, 7)),
         (
-            "2.3.7, 2.3.7, 5.1: what comes on it",
+            "Stream close, 2.3.7, 5.1: what comes on it",
             |t| {
                 t.push(2, 1);
                 t.fields(2, false);
@@ -517,11 +517,11 @@ fn a_push_that_is_declined_harms_nothing() {
             },
             reset(2, 3, 7),
         ),
-        ("3.3.1, 3.3.1, 6.6: a push for a request that nobody made", |t| t.push(2, 9), {
+        ("Server Push, 3.3.1, 6.6: a push for a request that nobody made", |t| t.push(2, 9), {
             [rst(2, 2), rst(2, 2), rst(2, 2), Some(GoAway(2, Some(1)))]
         }),
         (
-            "2.3.2, 2.3.2, 5.1.1: a push below another",
+            "Stream creation, 2.3.2, 5.1.1: a push below another",
             |t| {
                 t.push(4, 1);
                 t.sent.clear();
@@ -529,7 +529,7 @@ fn a_push_that_is_declined_harms_nothing() {
             },
             end(4, 1),
         ),
-        ("2.3.2, 2.3.2, 5.1.1: a push on an odd stream", |t| t.push(5, 1), end(0, 1)),
+        ("Stream creation, 2.3.2, 5.1.1: a push on an odd stream", |t| t.push(5, 1), end(0, 1)),
     ];
     cases.iter().for_each(|case| check(*case, |protocol| client(protocol, Push::Decline), receives_the_other));
     // In SPDY a push needs a request to belong to.
@@ -606,7 +606,7 @@ fn the_answer_to_head_has_no_content_whatever_it_announces_rfc9110_9_3_2() {
 }
 
 #[test]
-fn a_url_of_spdy2_may_be_absolute_3_2_1() {
+fn a_url_of_spdy2_may_be_absolute_draft2_request() {
     for (url, scheme, host, path) in [
         ("/x", "http", "a", "/x"),
         ("https://b.test:8/x?y=/", "https", "b.test:8", "/x?y=/"),

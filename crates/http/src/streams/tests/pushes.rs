@@ -1,4 +1,4 @@
-//! What a server sends that nobody asked for: pushes (draft 2 and draft 3, section 3.3; RFC 9113, section
+//! What a server sends that nobody asked for: pushes (draft 2, "Server Push"; draft 3, section 3.3; RFC 9113, section
 //! 8.4) and interim responses.
 
 use super::hand::{Hand, Pairs, Said, said};
@@ -198,8 +198,8 @@ fn altered(hand: &mut Hand, without: &str, with: Pairs) -> Vec<u8> {
 const OURS: [&str; 3] = ["a.test", "https://a.test/x", "/x"];
 
 const CASES: &[Case] = &[
-    ("3.3.1, 3.3.1, 8.4: its answer apart", |h| vec![push(h, OURS, false), head(h), h.data(2, 5, true)], FINE),
-    ("3.3.1, 3.3.1, -: its answer with it, as far as the protocol can", |h| vec![push(h, OURS, true)], FINE),
+    ("Server Push, 3.3.1, 8.4: its answer apart", |h| vec![push(h, OURS, false), head(h), h.data(2, 5, true)], FINE),
+    ("Server Push, 3.3.1, -: its answer with it, as far as the protocol can", |h| vec![push(h, OURS, true)], FINE),
     (
         "npm's spdy does not say that it is unidirectional",
         |h| {
@@ -208,9 +208,9 @@ const CASES: &[Case] = &[
         },
         FINE,
     ),
-    ("3.3.1, 3.3.1, 8.4: of another host", |h| vec![push(h, ["b.test", "https://b.test/x", "/x"], false)], RESET),
+    ("Server Push, 3.3.1, 8.4: of another host", |h| vec![push(h, ["b.test", "https://b.test/x", "/x"], false)], RESET),
     (
-        "3.3.1, 3.3.1, 8.3.1: without a path",
+        "Server Push, 3.3.1, 8.3.1: without a path",
         |h| vec![altered(h, if h.protocol == Protocol::Spdy2 { "url" } else { "path" }, &[])],
         RESET,
     ),
@@ -223,11 +223,11 @@ const CASES: &[Case] = &[
         RESET,
     ),
     (
-        "2.3.4, 2.2.2, 8.1: content before the head of the answer",
+        "Data frames, 2.2.2, 8.1: content before the head of the answer",
         |h| vec![push(h, OURS, false), h.data(2, 5, false)],
         [Some(Said::GoAway(2, None)), RESET[0], RESET[0]],
     ),
-    ("3.3.1, 3.3.1, 8.1: a second head of the answer", |h| vec![push(h, OURS, false), head(h), head(h)], RESET),
+    ("Server Push, 3.3.1, 8.1: a second head of the answer", |h| vec![push(h, OURS, false), head(h), head(h)], RESET),
 ];
 
 #[test]

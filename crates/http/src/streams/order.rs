@@ -1,0 +1,109 @@
+//! Which stream goes next, of those that have something to send and a window for it.
+
+use super::config::Policy;
+use super::line::Line;
+use super::tree::{Dependency, Tree};
+use crate::Priority;
+
+/// The order of sending, as the policy has it.
+#[derive(Debug)]
+pub(super) enum Order {
+    Line(Line),
+    Tree(Tree),
+}
+
+impl Order {
+    /// No streams.
+    pub(super) fn new(policy: Policy) -> Order {
+        match policy {
+            Policy::Tree => Order::Tree(Tree::new()),
+            policy => Order::Line(Line::new(policy)),
+        }
+    }
+
+    /// A stream begins, with nothing to send yet.
+    pub(super) fn open(&mut self, stream: u32, priority: Priority) {
+        match self {
+            Order::Line(line) => line.open(stream, priority),
+            Order::Tree(tree) => tree.open(stream),
+        }
+    }
+
+    /// The stream's message is there: it takes its place.
+    pub(super) fn begin(&mut self, stream: u32) {
+        if let Order::Line(line) = self {
+            line.begin(stream);
+        }
+    }
+
+    /// The stream has something to send and a window for it.
+    pub(super) fn wake(&mut self, stream: u32) {
+        match self {
+            Order::Line(line) => line.wake(stream),
+            Order::Tree(tree) => tree.wake(stream),
+        }
+    }
+
+    /// The stream waits for content or for a window.
+    pub(super) fn rest(&mut self, stream: u32) {
+        match self {
+            Order::Line(line) => line.rest(stream),
+            Order::Tree(tree) => tree.rest(stream),
+        }
+    }
+
+    /// The stream sends no more.
+    pub(super) fn close(&mut self, stream: u32) {
+        match self {
+            Order::Line(line) => line.close(stream),
+            Order::Tree(tree) => tree.close(stream),
+        }
+    }
+
+    /// Who goes next.
+    pub(super) fn next(&self) -> Option<u32> {
+        match self {
+            Order::Line(line) => line.next(),
+            Order::Tree(tree) => tree.next(),
+        }
+    }
+
+    /// Who goes next of those for whom this holds.
+    pub(super) fn next_of(&self, may: impl Fn(u32) -> bool) -> Option<u32> {
+        match self {
+            Order::Line(line) => line.streams().find(|stream| may(*stream)),
+            Order::Tree(tree) => tree.streams().find(|stream| may(*stream)),
+        }
+    }
+
+    /// The stream has sent so many bytes of content.
+    pub(super) fn sent(&mut self, stream: u32, len: u64) {
+        match self {
+            Order::Line(line) => line.sent(stream, len),
+            Order::Tree(tree) => tree.sent(stream, len),
+        }
+    }
+
+    /// The client changes its mind about an open stream (RFC 9218, section 7).
+    pub(super) fn prioritise(&mut self, stream: u32, priority: Priority) {
+        if let Order::Line(line) = self {
+            line.prioritise(stream, priority);
+        }
+    }
+
+    /// The client says what a stream depends on (RFC 7540, section 5.3).
+    pub(super) fn depend(&mut self, stream: u32, dependency: Dependency) {
+        if let Order::Tree(tree) = self {
+            tree.depend(stream, dependency);
+        }
+    }
+}
+
+/// The largest weight (RFC 7540, section 5.3.2).
+const MAX_WEIGHT: u64 = 256;
+
+/// What sending `len` bytes costs a stream of this weight, 1 to 256, in virtual time: what is divided away is
+/// less than a thousandth of a byte.
+pub(super) fn cost(len: u64, weight: u16) -> u64 {
+    len.saturating_mul(MAX_WEIGHT << 12) / u64::from(weight)
+}

@@ -1,0 +1,428 @@
+//! The tree of streams that depend on one another (RFC 7540, section 5.3), and who goes next by it: a stream
+//! before those that depend on it, and of the children of one so much each as their weights say.
+//!
+//! A stream that is over stays a while, since others may be said to depend on it (section 5.3.4), and one that
+//! nobody has opened may group others (section 5.3.3): so many of both are kept, the latest.
+
+use super::order::cost;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+/// The stream on which all depend in the end.
+const ROOT: u32 = 0;
+/// The weight of a stream of which nothing is said (section 5.3.5).
+const DEFAULT_WEIGHT: u16 = 16;
+/// The most streams that are kept without being open: as many as may be open.
+const MAX_KEPT: usize = 100;
+
+/// What the client says of a stream (RFC 7540, section 6.3).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Dependency {
+    /// The stream on which it depends.
+    pub(crate) on: u32,
+    /// Whether it comes between that one and all that depend on it.
+    pub(crate) exclusive: bool,
+    /// 1 to 256.
+    pub(crate) weight: u16,
+}
+
+impl Dependency {
+    /// Of a stream of which nothing is said, and of one that is pushed beside `on` (section 5.3.5).
+    pub(crate) const fn usual(on: u32) -> Dependency {
+        Dependency { on, exclusive: false, weight: DEFAULT_WEIGHT }
+    }
+}
+
+/// All streams of which something is known.
+#[derive(Debug)]
+pub(super) struct Tree {
+    nodes: BTreeMap<u32, Node>,
+    /// Those that are not open, the oldest first.
+    kept: VecDeque<u32>,
+}
+
+#[derive(Debug)]
+struct Node {
+    parent: u32,
+    children: BTreeSet<u32>,
+    weight: u16,
+    is_ready: bool,
+    /// How many streams of its subtree are ready, itself included.
+    active: usize,
+    /// What its subtree has had for its weight, in the virtual time of its parent (`order::cost`).
+    time: u64,
+    /// The virtual time of its children: the one of who went last.
+    now: u64,
+}
+
+impl Node {
+    fn new(parent: u32, weight: u16) -> Node {
+        Node { parent, children: BTreeSet::new(), weight, is_ready: false, active: 0, time: 0, now: 0 }
+    }
+}
+
+impl Tree {
+    /// The root alone.
+    pub(super) fn new() -> Tree {
+        Tree { nodes: BTreeMap::from([(ROOT, Node::new(ROOT, DEFAULT_WEIGHT))]), kept: VecDeque::new() }
+    }
+
+    /// A stream begins; what was said of it before counts.
+    pub(super) fn open(&mut self, stream: u32) {
+        if self.nodes.contains_key(&stream) {
+            self.kept.retain(|kept| *kept != stream);
+        } else {
+            self.insert(stream);
+        }
+    }
+
+    /// The stream is over; its place is kept for a while.
+    pub(super) fn close(&mut self, stream: u32) {
+        self.rest(stream);
+        if self.nodes.contains_key(&stream) && !self.kept.contains(&stream) {
+            self.keep(stream);
+        }
+    }
+
+    /// What the client says of a stream, whether it is open, over or to come. What a stream that is not known
+    /// is said to depend on is the root (section 5.3.1).
+    pub(super) fn depend(&mut self, stream: u32, dependency: Dependency) {
+        if stream == ROOT || stream == dependency.on {
+            return;
+        }
+        if !self.nodes.contains_key(&stream) {
+            self.insert(stream);
+            self.keep(stream);
+        }
+        // Keeping it may have cost the other one its place.
+        let is_known = self.nodes.contains_key(&dependency.on);
+        let Dependency { on, exclusive, weight } = if is_known { dependency } else { Dependency::usual(ROOT) };
+        // Section 5.3.3: who is to depend on one of its own comes to where that one was.
+        if self.depends(on, stream) {
+            self.shift(on, self.nodes[&stream].parent);
+        }
+        self.shift(stream, on);
+        self.node(stream).weight = weight;
+        if exclusive {
+            let others: Vec<u32> = self.nodes[&on].children.iter().copied().filter(|other| *other != stream).collect();
+            others.into_iter().for_each(|other| self.shift(other, stream));
+        }
+    }
+
+    /// The stream has something to send.
+    pub(super) fn wake(&mut self, stream: u32) {
+        if let Some(node) = self.nodes.get_mut(&stream).filter(|node| !node.is_ready) {
+            node.is_ready = true;
+            self.add_active(stream, 1);
+        }
+    }
+
+    /// The stream has nothing to send, or no window for it.
+    pub(super) fn rest(&mut self, stream: u32) {
+        if let Some(node) = self.nodes.get_mut(&stream).filter(|node| node.is_ready) {
+            node.is_ready = false;
+            self.take_active(stream, 1);
+        }
+    }
+
+    /// Who goes next.
+    pub(super) fn next(&self) -> Option<u32> {
+        let mut at = ROOT;
+        while !self.nodes[&at].is_ready {
+            let active = self.nodes[&at].children.iter().filter(|child| self.nodes[child].active > 0);
+            at = *active.min_by_key(|child| self.nodes[child].time)?;
+        }
+        Some(at)
+    }
+
+    /// Those that are ready, in no order of the tree's.
+    pub(super) fn streams(&self) -> impl Iterator<Item = u32> {
+        self.nodes.iter().filter(|(_, node)| node.is_ready).map(|(stream, _)| *stream)
+    }
+
+    /// The stream has sent so many bytes: they count for it among its siblings, and for all above it.
+    pub(super) fn sent(&mut self, stream: u32, len: u64) {
+        let mut at = stream;
+        while at != ROOT
+            && let Some(node) = self.nodes.get_mut(&at)
+        {
+            let (began, parent) = (node.time, node.parent);
+            node.time = node.time.saturating_add(cost(len, node.weight));
+            self.node(parent).now = began;
+            at = parent;
+        }
+    }
+
+    fn node(&mut self, stream: u32) -> &mut Node {
+        self.nodes.get_mut(&stream).expect("it is in the tree")
+    }
+
+    /// Adds a stream where it is if nothing is said of it.
+    fn insert(&mut self, stream: u32) {
+        self.nodes.insert(stream, Node::new(ROOT, DEFAULT_WEIGHT));
+        self.node(ROOT).children.insert(stream);
+    }
+
+    /// Whether a stream is `above` or depends on it.
+    fn depends(&self, stream: u32, above: u32) -> bool {
+        let mut at = stream;
+        while at != ROOT && at != above {
+            at = self.nodes[&at].parent;
+        }
+        at == above
+    }
+
+    /// Moves a stream, and what depends on it, to another parent.
+    fn shift(&mut self, stream: u32, parent: u32) {
+        let (old, active) = (self.nodes[&stream].parent, self.nodes[&stream].active);
+        if old == parent {
+            return;
+        }
+        self.take_active(old, active);
+        self.node(old).children.remove(&stream);
+        self.node(parent).children.insert(stream);
+        let now = self.nodes[&parent].now;
+        let node = self.node(stream);
+        (node.parent, node.time) = (parent, now);
+        self.add_active(parent, active);
+    }
+
+    /// So many more streams are ready at this one and all above it.
+    fn add_active(&mut self, stream: u32, count: usize) {
+        if count == 0 {
+            return;
+        }
+        let mut at = stream;
+        while at != ROOT {
+            let parent = self.nodes[&at].parent;
+            let now = self.nodes[&parent].now;
+            let node = self.node(at);
+            // Who was away has saved nothing meanwhile.
+            if node.active == 0 {
+                node.time = node.time.max(now);
+            }
+            node.active += count;
+            at = parent;
+        }
+        self.node(ROOT).active += count;
+    }
+
+    /// So many fewer.
+    fn take_active(&mut self, stream: u32, count: usize) {
+        let mut at = stream;
+        while at != ROOT {
+            let node = self.node(at);
+            node.active -= count;
+            at = node.parent;
+        }
+        self.node(ROOT).active -= count;
+    }
+
+    /// Keeps a stream that is not open, and forgets the oldest if there are too many.
+    fn keep(&mut self, stream: u32) {
+        self.kept.push_back(stream);
+        if self.kept.len() > MAX_KEPT
+            && let Some(oldest) = self.kept.pop_front()
+        {
+            self.forget(oldest);
+        }
+    }
+
+    /// What depends on it depends on its parent from now on, its weight dealt among them (section 5.3.4).
+    fn forget(&mut self, stream: u32) {
+        let Node { parent, weight, ref children, .. } = self.nodes[&stream];
+        let children: Vec<u32> = children.iter().copied().collect();
+        let sum: u32 = children.iter().map(|child| u32::from(self.nodes[child].weight)).sum();
+        for child in children {
+            self.shift(child, parent);
+            let share = u32::from(self.nodes[&child].weight) * u32::from(weight) / sum;
+            self.node(child).weight = share.max(1) as u16;
+        }
+        self.node(parent).children.remove(&stream);
+        self.nodes.remove(&stream);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const fn on(on: u32, weight: u16) -> Dependency {
+        Dependency { on, exclusive: false, weight }
+    }
+
+    const fn between(on: u32) -> Dependency {
+        Dependency { on, exclusive: true, weight: 16 }
+    }
+
+    /// The tree with its streams' numbers as letters, 1 as A: children stand in brackets.
+    fn picture(tree: &Tree) -> String {
+        fn draw(tree: &Tree, stream: u32, out: &mut String) {
+            let children = &tree.nodes[&stream].children;
+            if children.is_empty() {
+                return;
+            }
+            out.push('(');
+            for child in children {
+                out.push(char::from(b'A' + *child as u8 - 1));
+                draw(tree, *child, out);
+            }
+            out.push(')');
+        }
+        let mut out = String::new();
+        draw(tree, ROOT, &mut out);
+        out
+    }
+
+    const A: u32 = 1;
+    const B: u32 = 2;
+    const C: u32 = 3;
+    const D: u32 = 4;
+    const E: u32 = 5;
+    const F: u32 = 6;
+
+    fn tree(dependencies: &[(u32, Dependency)]) -> Tree {
+        let mut tree = Tree::new();
+        for (stream, dependency) in dependencies {
+            tree.open(*stream);
+            tree.depend(*stream, *dependency);
+        }
+        tree
+    }
+
+    #[test]
+    fn a_new_dependency_is_one_more_or_takes_all_the_others_rfc7540_5_3_1() {
+        let begun = [(A, on(ROOT, 16)), (B, on(A, 16)), (C, on(A, 16))];
+        let mut figure_3 = tree(&begun);
+        figure_3.depend(D, on(A, 16));
+        assert_eq!(picture(&figure_3), "(A(BCD))");
+        let mut figure_4 = tree(&begun);
+        figure_4.depend(D, between(A));
+        assert_eq!(picture(&figure_4), "(A(D(BC)))");
+        // Who depends on nobody that is known depends on the root, with the weight of whom nothing is said.
+        let mut unknown = tree(&begun);
+        unknown.depend(D, on(99, 7));
+        assert_eq!((picture(&unknown), unknown.nodes[&D].weight), ("(A(BC)D)".to_owned(), 16));
+    }
+
+    #[test]
+    fn a_subtree_moves_with_its_stream_rfc7540_5_3_3() {
+        let figure_5 = || {
+            tree(&[(A, on(ROOT, 16)), (B, on(A, 16)), (C, on(A, 16)), (D, on(C, 16)), (E, on(C, 16)), (F, on(D, 16))])
+        };
+        assert_eq!(picture(&figure_5()), "(A(BC(D(F)E)))");
+        // A is to depend on D, which depends on it.
+        let mut shared = figure_5();
+        shared.depend(A, on(D, 16));
+        assert_eq!(picture(&shared), "(D(A(BC(E))F))");
+        let mut exclusive = figure_5();
+        exclusive.depend(A, between(D));
+        assert_eq!(picture(&exclusive), "(D(A(BC(E)F)))");
+    }
+
+    #[test]
+    fn what_depends_on_a_forgotten_stream_shares_its_weight_rfc7540_5_3_4() {
+        let mut tree = tree(&[(A, on(ROOT, 200)), (B, on(A, 10)), (C, on(A, 30)), (D, on(ROOT, 16))]);
+        tree.close(A);
+        assert_eq!(picture(&tree), "(A(BC)D)", "it stays for a while");
+        tree.forget(A);
+        assert_eq!(picture(&tree), "(BCD)");
+        assert_eq!([B, C, D].map(|stream| tree.nodes[&stream].weight), [50, 150, 16]);
+    }
+
+    #[test]
+    fn no_more_streams_are_kept_than_may_be_open() {
+        let mut tree = Tree::new();
+        (1..=1000).for_each(|stream| tree.depend(stream, on(stream - 1, 16)));
+        assert_eq!((tree.nodes.len(), tree.kept.len()), (MAX_KEPT + 1, MAX_KEPT));
+        // One that is opened after all is kept for that.
+        tree.open(950);
+        (1001..=2000).for_each(|stream| tree.depend(stream, on(ROOT, 16)));
+        assert!(tree.nodes.contains_key(&950) && tree.nodes.len() == MAX_KEPT + 2);
+    }
+
+    /// Who sends the next frames of 1,000 bytes.
+    fn turns(tree: &mut Tree, count: usize) -> Vec<u32> {
+        let turn = |_| {
+            let stream = tree.next().unwrap();
+            tree.sent(stream, 1000);
+            stream
+        };
+        (0..count).map(turn).collect()
+    }
+
+    #[test]
+    fn a_stream_goes_before_those_that_depend_on_it_and_they_when_it_cannot_rfc7540_5_3_1() {
+        let mut tree = tree(&[(A, on(ROOT, 16)), (B, on(A, 16))]);
+        [A, B].into_iter().for_each(|stream| tree.wake(stream));
+        assert_eq!(turns(&mut tree, 3), [A, A, A]);
+        tree.rest(A);
+        assert_eq!(turns(&mut tree, 2), [B, B]);
+        tree.wake(A);
+        assert_eq!(turns(&mut tree, 1), [A]);
+        [A, B].into_iter().for_each(|stream| tree.close(stream));
+        assert_eq!(tree.next(), None);
+    }
+
+    #[test]
+    fn siblings_share_by_their_weights_and_a_subtree_by_that_of_its_stream_rfc7540_5_3_2() {
+        // The RFC's example: weights 4 and 12 make a third; C and D share what A has.
+        let mut tree = tree(&[(A, on(ROOT, 12)), (B, on(ROOT, 4)), (C, on(A, 1)), (D, on(A, 2))]);
+        [B, C, D].into_iter().for_each(|stream| tree.wake(stream));
+        let sent = turns(&mut tree, 160);
+        let count = |stream| sent.iter().filter(|sent| **sent == stream).count();
+        assert_eq!([B, C, D].map(count), [40, 40, 80]);
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_a_client_says_it_stays_a_tree_and_nobody_is_left_out(
+            steps in prop::collection::vec((0_u8..6, 1_u32..40, 0_u32..40, any::<bool>(), 1_u16..257), 0..300),
+        ) {
+            let mut tree = Tree::new();
+            let mut ready = BTreeSet::new();
+            let mut open = BTreeSet::new();
+            for (step, stream, other, exclusive, weight) in steps {
+                match step {
+                    0 | 1 => tree.depend(stream, Dependency { on: other, exclusive, weight }),
+                    2 => {
+                        tree.open(stream);
+                        open.insert(stream);
+                    }
+                    3 if open.contains(&stream) => {
+                        tree.wake(stream);
+                        ready.insert(stream);
+                    }
+                    4 => {
+                        tree.rest(stream);
+                        ready.remove(&stream);
+                    }
+                    _ => {
+                        tree.close(stream);
+                        open.remove(&stream);
+                        ready.remove(&stream);
+                    }
+                }
+                let mut reached = Vec::from([ROOT]);
+                let mut at = 0;
+                while at < reached.len() {
+                    let node = &tree.nodes[&reached[at]];
+                    prop_assert!(node.children.iter().all(|child| tree.nodes[child].parent == reached[at]));
+                    let below: usize = node.children.iter().map(|child| tree.nodes[child].active).sum();
+                    prop_assert_eq!(node.active, below + usize::from(node.is_ready));
+                    reached.extend(node.children.iter().copied());
+                    at += 1;
+                }
+                prop_assert_eq!(reached.len(), tree.nodes.len(), "each hangs on the root, once");
+                prop_assert!(tree.nodes.len() <= open.len() + MAX_KEPT + 1);
+            }
+            // Each that is ready has its turn, if the others rest.
+            while let Some(next) = tree.next() {
+                prop_assert!(ready.remove(&next));
+                tree.sent(next, 1000);
+                tree.rest(next);
+            }
+            prop_assert!(ready.is_empty());
+        }
+    }
+}
