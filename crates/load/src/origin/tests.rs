@@ -9,11 +9,14 @@ use std::rc::Rc;
 const EVERY: [Protocol; 5] = [Protocol::Http1, Protocol::Spdy2, Protocol::Spdy3, Protocol::Spdy31, Protocol::H2];
 const CONN: ConnId = ConnId(7);
 
+/// What a site heard of an exchange: path, status, end.
+type Done = (String, Option<u16>, Ending);
+
 /// Answers each request with as many bytes as it had content, and notes what becomes of it.
 #[derive(Debug, Default)]
 struct Echo {
     think: Duration,
-    done: Rc<RefCell<Vec<(String, Option<u16>, Ending)>>>,
+    done: Rc<RefCell<Vec<Done>>>,
 }
 
 impl Site for Echo {
@@ -42,7 +45,7 @@ impl Site for Echo {
 struct Talk {
     origin: Origin<Echo>,
     client: Box<dyn ClientSession>,
-    done: Rc<RefCell<Vec<(String, Option<u16>, Ending)>>>,
+    done: Rc<RefCell<Vec<Done>>>,
     is_closed: bool,
 }
 
@@ -108,7 +111,7 @@ impl Talk {
         len
     }
 
-    fn done(&self) -> Vec<(String, Option<u16>, Ending)> {
+    fn done(&self) -> Vec<Done> {
         self.done.borrow_mut().drain(..).collect()
     }
 }
