@@ -193,7 +193,10 @@ impl<F: Framing> Streams<F> {
         let is_whole = self.open.values().all(|stream| stream.incoming == Incoming::Complete);
         match self.over {
             Some(fault) => Err(fault.into()),
-            None if is_whole => Ok(()),
+            None if is_whole => {
+                self.is_going_away = true;
+                Ok(())
+            }
             None => Err(PeerFault::Truncated.into()),
         }
     }

@@ -27,6 +27,8 @@ const NOTSENT_LOWAT: Lowat = Bounded::known(128 * 1024);
 
 /// How long a request may take to arrive.
 const ARRIVING: Duration = Duration::from_secs(60);
+/// How long a client may let nothing of a response out.
+const LEAVING: Duration = Duration::from_secs(60);
 
 /// How a server is set up.
 #[derive(Debug, Deserialize)]
@@ -243,7 +245,7 @@ impl Server {
         let offer = offer(&setting, page.as_ref())?.with_log(log.as_ref().map(Log::entries));
         let records = log.as_ref().map_or(Records::Forgotten, Log::records);
         let shelf = offer.shelf();
-        let patience = Patience { idle: span(setting.idle), request: ARRIVING };
+        let patience = Patience { idle: span(setting.idle), request: ARRIVING, response: LEAVING };
         let sessions = Arc::new(Sessions::apart(setting.multiplexing));
         let origin = Origin::new(offer, sessions).with_patience(patience);
         // Who names no protocol speaks the only one, or what is older than the naming.

@@ -37,11 +37,13 @@ pub struct Patience {
     pub idle: Duration,
     /// With a request that does not get complete, before it gives the connection up.
     pub request: Duration,
+    /// With a response that the client's windows do not let out, before it gives the connection up.
+    pub response: Duration,
 }
 
 impl Patience {
     /// It never loses it, as in the simulator.
-    pub const ENDLESS: Patience = Patience { idle: Duration::MAX, request: Duration::MAX };
+    pub const ENDLESS: Patience = Patience { idle: Duration::MAX, request: Duration::MAX, response: Duration::MAX };
 }
 
 #[derive(Debug)]
@@ -51,6 +53,8 @@ struct Session<A> {
     exchanges: Vec<UnderWay<A>>,
     /// When the last exchange began or ended.
     stirred: Time,
+    /// Since when there is a response, and room, and the client lets nothing of it out.
+    shut: Option<Time>,
     /// The client has been told that nothing new is taken.
     is_left: bool,
     /// Nothing more is heard; it may have a last word to say.
@@ -315,21 +319,22 @@ impl<S: Site> Origin<S> {
     /// Leaves connections that are idle, gives up those whose requests do not get complete, and sets the
     /// time to look again.
     fn lose_patience(&mut self, now: Time) {
-        let Patience { idle, request } = self.patience;
+        let Patience { idle, request, response } = self.patience;
         let mut due: Vec<(ConnId, Time, Stalled)> = Vec::new();
         for (conn, session) in self.sessions.iter().filter(|(_, session)| !session.is_closing) {
             let arriving = session.exchanges.iter().filter(|exchange| exchange.asked.is_some());
-            match (arriving.map(|exchange| exchange.began).min(), session.exchanges.is_empty()) {
-                (Some(began), _) => due.push((*conn, began + request, Stalled::Arriving)),
-                (None, true) => due.push((*conn, session.stirred + idle, Stalled::Idle)),
-                (None, false) => {}
+            let began = arriving.map(|exchange| exchange.began).min();
+            due.extend(began.map(|began| (*conn, began + request, Stalled::Halfway)));
+            due.extend(session.shut.map(|since| (*conn, since + response, Stalled::Halfway)));
+            if session.exchanges.is_empty() {
+                due.push((*conn, session.stirred + idle, Stalled::Idle));
             }
         }
         self.impatient_at = due.iter().map(|(_, at, _)| *at).filter(|at| *at > now).min().unwrap_or(Time::NEVER);
         for (conn, _, stalled) in due.into_iter().filter(|(_, at, _)| *at <= now) {
             let session = self.session(conn);
             // Who has been left and is still there has not listened.
-            if stalled == Stalled::Arriving || session.is_left {
+            if stalled == Stalled::Halfway || session.is_left {
                 self.drop_session(conn);
             } else {
                 session.stirred = now;
@@ -343,11 +348,18 @@ impl<S: Site> Origin<S> {
 /// What a connection does not get on with.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Stalled {
-    Arriving,
+    /// A request does not arrive, or a response does not go.
+    Halfway,
     Idle,
 }
 
 impl<A> Session<A> {
+    /// Whether the client lets nothing out, although there is something: asked for when there was room.
+    fn note_shut(&mut self, now: Time) {
+        let is_shut = !self.engine.has_output() && self.exchanges.iter().any(|exchange| exchange.response.is_some());
+        self.shut = if is_shut { self.shut.or(Some(now)) } else { None };
+    }
+
     fn exchange(&mut self, stream: StreamId) -> Option<&mut UnderWay<A>> {
         self.exchanges.iter_mut().find(|exchange| exchange.stream == stream)
     }
@@ -357,8 +369,15 @@ impl<S: Site> Peer for Origin<S> {
     fn handle_open(&mut self, now: Time, conn: ConnId, protocol: Protocol) {
         self.heard = now;
         let engine = self.maker.server(protocol);
-        let session =
-            Session { engine, protocol, exchanges: Vec::new(), stirred: now, is_left: false, is_closing: false };
+        let session = Session {
+            engine,
+            protocol,
+            exchanges: Vec::new(),
+            stirred: now,
+            shut: None,
+            is_left: false,
+            is_closing: false,
+        };
         self.sessions.insert(conn, session);
         self.transmit_if_any(conn);
         self.be_impatient(now, self.patience.idle);
@@ -380,7 +399,18 @@ impl<S: Site> Peer for Origin<S> {
         }
     }
 
-    fn handle_close(&mut self, now: Time, conn: ConnId, _: Closed) {
+    fn handle_close(&mut self, now: Time, conn: ConnId, how: Closed) {
+        self.heard = now;
+        // Who has asked and says no more may still be listening.
+        let session = self.sessions.get_mut(&conn).filter(|session| how == Closed::Finished && !session.is_closing);
+        if let Some(session) = session
+            && session.engine.handle_close(now).is_ok()
+        {
+            self.drain_events(now, conn);
+            if !self.session(conn).exchanges.is_empty() {
+                return;
+            }
+        }
         if self.forget(now, conn) {
             self.actions.push_back(Action::Close { conn });
         }
@@ -414,6 +444,11 @@ impl<S: Site> Peer for Origin<S> {
             session.engine.poll_transmit(now, room, out);
             if session.engine.is_over() && !session.is_closing {
                 self.ending.push(conn);
+            }
+            let patience = self.patience.response;
+            if patience != Duration::MAX {
+                session.note_shut(now);
+                self.impatient_at = self.impatient_at.min(session.shut.map_or(Time::NEVER, |since| since + patience));
             }
             if let Some(event) = session.engine.poll_event() {
                 self.handle_event(now, conn, event);

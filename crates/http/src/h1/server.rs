@@ -74,7 +74,9 @@ impl Session for Server {
     }
 
     fn handle_close(&mut self, _: Time) -> Result<(), Error> {
-        Ok(self.reader.close(&mut self.requests)?)
+        self.reader.close(&mut self.requests)?;
+        self.requests.after = After::Closes;
+        Ok(())
     }
 
     fn handle_timeout(&mut self, _: Time) {}

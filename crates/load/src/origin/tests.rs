@@ -58,7 +58,11 @@ impl Talk {
         let sessions = Arc::new(Sessions::new(Multiplexing { push: Push::Accept, ..Multiplexing::default() }));
         let done = Rc::default();
         let site = Echo { think, done: Rc::clone(&done) };
-        let patience = Patience { idle: Duration::from_secs(60), request: Duration::from_secs(30) };
+        let patience = Patience {
+            idle: Duration::from_secs(60),
+            request: Duration::from_secs(30),
+            response: Duration::from_secs(20),
+        };
         let mut origin = Origin::new(site, sessions.clone()).with_patience(patience);
         origin.handle_open(Time::ZERO, CONN, protocol);
         let mut talk = Talk { origin, client: sessions.client(protocol), done, is_closed: false };
@@ -188,6 +192,51 @@ fn a_request_that_does_not_get_complete_ends_its_connection() {
         talk.listen(at(31));
         assert!(talk.is_closed, "{protocol}");
         assert_eq!(talk.done(), [("/slow".to_owned(), None, Ending::CutShort)], "{protocol}");
+    }
+}
+
+#[test]
+fn a_client_that_lets_nothing_of_a_response_out_is_given_up() {
+    for protocol in [Protocol::Spdy3, Protocol::Spdy31, Protocol::H2] {
+        let mut talk = Talk::new(protocol, Duration::ZERO);
+        // SETTINGS that shut the windows of all streams.
+        let shut: &'static [u8] = match protocol {
+            Protocol::H2 => b"\0\0\x06\x04\0\0\0\0\0\0\x04\0\0\0\0",
+            _ => b"\x80\x03\0\x04\0\0\0\x0c\0\0\0\x01\0\0\0\x07\0\0\0\0",
+        };
+        talk.origin.handle_input(at(0), CONN, &[Chunk::Bytes(bytes::Bytes::from_static(shut))]);
+        talk.ask("/a", 5);
+        talk.exchange(at(1));
+        talk.exchange(at(20));
+        assert!(!talk.is_closed, "{protocol}");
+        talk.exchange(at(21));
+        assert!(talk.is_closed, "{protocol}");
+        assert_eq!(talk.done(), [("/a".to_owned(), Some(200), Ending::CutShort)], "{protocol}");
+    }
+}
+
+#[test]
+fn who_has_asked_and_says_no_more_is_still_answered() {
+    for protocol in EVERY {
+        let mut talk = Talk::new(protocol, Duration::from_secs(5));
+        talk.ask("/a", 10);
+        talk.exchange(at(0));
+        talk.origin.handle_close(at(1), CONN, Closed::Finished);
+        talk.listen(at(1));
+        assert!(!talk.is_closed, "{protocol}");
+        talk.listen(at(5));
+        talk.listen(at(5));
+        assert_eq!(talk.done(), [("/a".to_owned(), Some(200), Ending::Complete)], "{protocol}");
+        assert!(talk.is_closed, "{protocol}");
+        // In the middle of a request there is nothing to answer.
+        let mut talk = Talk::new(protocol, Duration::ZERO);
+        talk.ask("/b", 500_000);
+        let mut wire = Wire::default();
+        talk.client.poll_transmit(at(1), 1_000, &mut wire);
+        talk.origin.handle_input(at(1), CONN, &wire.take_all());
+        talk.origin.handle_close(at(1), CONN, Closed::Finished);
+        talk.listen(at(1));
+        assert!(talk.is_closed, "{protocol}");
     }
 }
 
