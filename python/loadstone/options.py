@@ -141,7 +141,7 @@ _OF_SERVING = {
 _SERVING = [
     _option(
         "--policy",
-        "priority|round-robin|first-come-first-served",
+        "priority|round-robin|weighted|first-come-first-served|dependencies",
         "Which response goes next in SPDY and HTTP/2.",
         _VARIANT["multiplexing"]["policy"],
     ),

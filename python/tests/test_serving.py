@@ -1,5 +1,6 @@
 """`loadstone serve` as a process, and other people's clients."""
 
+import hashlib
 import json
 import os
 import re
@@ -138,6 +139,20 @@ def test_nghttp_takes_pushes(serve: Serve, site: Path, tmp_path: Path) -> None:
     # A star marks what was pushed.
     assert re.search(r"\* .* 200 +4 /a\.css", said), said
     assert re.search(r"\* .* 200 +976K /large\.bin", said), said
+
+
+@pytest.mark.parametrize("protocol", ["http/1.1", "spdy/2", "spdy/3", "spdy/3.1", "h2"])
+def test_our_own_client_speaks_every_protocol(
+    serve: Serve, loadstone: Command, site: Path, tmp_path: Path, protocol: str
+) -> None:
+    served = serve(site, "--patterns", "--save-ca", "ca.pem")
+    urls = [f"https://localhost:{served.port}{path}" for path in ("/large.bin", "/push/3", "/none")]
+    given = ["--protocol", protocol, "--cacert", tmp_path / "ca.pem", "--push", "--json", *urls]
+    said = loadstone("fetch", *given).document["responses"]
+    assert [response["status"] for response in said[:3]] == [200, 200, 404]
+    assert said[0]["sha256"] == hashlib.sha256((site / "large.bin").read_bytes()).hexdigest()
+    pushed = [response["bytes"] for response in said[3:]]
+    assert sorted(pushed) == ([] if protocol == "http/1.1" else [1000, 1001, 1002])
 
 
 def test_early_hints_come_first(serve: Serve, site: Path, tmp_path: Path) -> None:

@@ -3,7 +3,9 @@
 use crate::catalogue::Catalogue;
 use crate::site::{Answer, Ending, Exchange, Pushed, Site};
 use crate::{Action, Closed, ConnId, Peer, Service};
-use loadstone_http::{Body, Chunk, Event, Protocol, RequestHead, ServerSession, Sessions, StreamId, Wire};
+use loadstone_http::{
+    Body, Chunk, Event, Fields, Protocol, RequestHead, ResponseHead, ServerSession, Sessions, StreamId, Wire,
+};
 use loadstone_units::Time;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
@@ -191,6 +193,11 @@ impl<S: Site> Origin<S> {
         let asked = Some(self.site.ask(&request));
         let session = self.session(conn);
         session.stirred = now;
+        // RFC 9110, section 10.1.1: the client holds its content back until it hears this, or loses patience.
+        let is_waiting = request.fields.get(b"expect").is_some_and(|it| it.eq_ignore_ascii_case(b"100-continue"));
+        if is_waiting {
+            session.engine.inform(stream, Arc::new(ResponseHead::new(100, Fields::default())));
+        }
         session.exchanges.push(UnderWay::new(stream, request, now, asked));
         self.be_impatient(now, self.patience.request);
     }

@@ -331,6 +331,22 @@ fn the_access_log_has_every_request_and_connection() {
 }
 
 #[test]
+fn a_client_that_holds_its_content_back_is_told_to_go_on_rfc9110_10_1_1() {
+    with_server(plaintext(Protocol::Http1, json!({"patterns": true})), |way, leave| {
+        let mut stream = TcpStream::connect(way.address).unwrap();
+        write!(stream, "POST /echo HTTP/1.1\r\nhost: a\r\nexpect: 100-continue\r\ncontent-length: 4\r\n\r\n").unwrap();
+        let mut interim = [0; 17];
+        stream.read_exact(&mut interim).unwrap();
+        assert_eq!(&interim, b"HTTP/1.1 100 \r\n\r\n");
+        stream.write_all(b"body").unwrap();
+        let mut status = [0; 12];
+        stream.read_exact(&mut status).unwrap();
+        assert_eq!(&status, b"HTTP/1.1 200");
+        leave.stop();
+    });
+}
+
+#[test]
 fn an_echo_of_more_than_is_kept_is_refused_rfc9110_15_5_14() {
     with_server(plaintext(Protocol::Http1, json!({"patterns": true})), |way, leave| {
         let mut stream = TcpStream::connect(way.address).unwrap();

@@ -2,7 +2,7 @@
 //! when it loses patience.
 
 use super::*;
-use loadstone_http::{BodyId, ClientSession, Fields, Multiplexing, Priority, Push, ResponseHead};
+use loadstone_http::{BodyId, ClientSession, Multiplexing, Priority, Push};
 use std::cell::RefCell;
 use std::rc::Rc;
 
