@@ -18,6 +18,8 @@ from typing import Any
 import pytest
 
 from conftest import Command
+from loadstone import protocols
+from test_serving import Served
 
 LOADSTONE = [sys.executable, "-m", "loadstone"]
 PATIENCE = 30
@@ -367,3 +369,52 @@ def test_nghttpd_pushes_what_it_was_told_to_if_it_may(nghttpd: Callable[..., int
     ]
     assert [response["pushed"] for response in came.document["responses"]] == [False, True]
     assert len(fetch(f"{at}/large", "--protocol", "h2", "--json").document["responses"]) == 1
+
+
+@pytest.fixture(params=["--plaintext", "--save-ca"])
+def own(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[[str], list[str]]]:
+    """Start a server of one protocol, with and without TLS; gives where it is and what a fetch needs."""
+    running: list[Served] = []
+
+    def start(protocol: str) -> list[str]:
+        ca = tmp_path / "ca.pem"
+        how = [request.param] if request.param == "--plaintext" else [request.param, str(ca)]
+        running.append(
+            Served(tmp_path, ("--patterns", "--protocol", protocol.removesuffix("+pipelining"), *how))
+        )
+        at = f"127.0.0.1:{running[-1].port}"
+        trusted = ["--protocol", protocol, "--json"]
+        return (
+            [f"http://{at}", *trusted] if len(how) == 1 else [f"https://{at}", *trusted, "--cacert", str(ca)]
+        )
+
+    yield start
+    for served in running:
+        with served.process:
+            served.process.kill()
+
+
+@pytest.mark.parametrize("protocol", protocols())
+def test_every_protocol_with_a_server_of_ones_own(
+    protocol: str, own: Callable[[str], list[str]], fetch: Command, tmp_path: Path
+) -> None:
+    at, *how = own(protocol)
+    pattern = bytes((131 * i + 7 * (i // 256) + 13) % 256 for i in range(70_000))
+    urls = [f"{at}/bytes/70000", f"{at}/bytes/0", f"{at}/nothing"]
+    came = fetch(*urls, "--repeat", "50", "--ping", "--priority", "1i", *how)
+    assert (came.code, came.err) == (0, "")
+    expected = [(200, 70_000, _sha256(pattern)), (200, 0, _sha256(b"")), (404, *([None] * 2))]
+    for at_place, response in enumerate(came.document["responses"]):
+        status, size, digest = expected[at_place % 3]
+        assert response["status"] == status
+        assert size is None or (response["bytes"], response["sha256"]) == (size, digest)
+    (connection,) = came.document["connections"]
+    assert connection["protocol"] == protocol
+    assert (connection["tls"] is None) == at.startswith("http:")
+    (tmp_path / "up").write_bytes(LARGE)
+    (echoed,) = fetch(f"{at}/echo", "--data", str(tmp_path / "up"), *how).document["responses"]
+    assert (echoed["status"], echoed["sha256"]) == (200, _sha256(LARGE))
+    pushed = [response["pushed"] for response in fetch(f"{at}/push/3", "--push", *how).document["responses"]]
+    assert pushed == [False] + [True] * (0 if protocol.startswith("http/1.1") else 3)
+    (alone,) = fetch(f"{at}/push/3", *how).document["responses"]
+    assert (alone["failure"], alone["pushed"]) == (None, False)

@@ -51,7 +51,7 @@ pub struct Fetched {
     pub began: Time,
     /// When it was over.
     pub over: Time,
-    /// What it took of the processor.
+    /// What it took of the processor meanwhile.
     pub cpu: Duration,
 }
 
@@ -67,26 +67,23 @@ pub fn fetch(
     reach: &Reach,
     stop: &Stop,
 ) -> Result<Fetched, Error> {
-    let before = cpu_time();
     block_on(async {
-        let (began, tls) = (clock.now(), tls_of(&errand, reach)?);
+        let (servers, tls, protocol) = (errand.servers().to_vec(), tls_of(&errand, reach)?, config.protocol);
+        let fetcher = Fetcher::new(errand, config);
+        let (began, cpu) = (clock.now(), cpu_time());
         let until = began + reach.limit;
-        let found = look_up(errand.servers(), &reach.places, (clock, until, stop)).await?;
-        let is_found = found.is_some();
-        let found = found.unwrap_or_else(|| vec![Vec::new(); tls.len()]);
-        let route = route(&tls, &found, config.protocol, reach.limit);
-        let numbers: Vec<u32> = found.iter().map(|addresses| addresses.len() as u32).collect();
-        let fetcher = Fetcher::new(errand, &numbers, config);
+        let found = look_up(&servers, &reach.places, (clock, until, stop)).await?;
+        let route = route(&tls, found.as_deref().unwrap_or_default(), protocol, reach.limit);
         let limits = Limits { handshake: HANDSHAKE, ..Limits::UNLIMITED };
         let (saving, crowd) = (Saving::new(fetcher, reach.folder.clone()), Crowd::new(limits, Records::Kept));
         let mut host = Host::new(clock, saving, Some(&route), None, crowd)?;
         host.bodies = Rc::new(Payload(reach.payload.clone()));
-        if is_found {
-            host.program.start();
+        if let Some(found) = found {
+            host.program.start(&found.iter().map(|addresses| addresses.len() as u32).collect::<Vec<_>>());
             host.act(clock.now());
             host.run(until, stop, |host| host.program.is_over()).await?;
         }
-        let over = clock.now();
+        let (over, cpu) = (clock.now(), cpu_time().saturating_sub(cpu));
         let (saving, Dispersed { records, .. }) = host.finish();
         let why = if stop.is_stopped() { Unanswered::Interrupted } else { Unanswered::TimedOut };
         let Saved { transfers, uses, digests, unwritten } = saving.finish(why);
@@ -95,7 +92,6 @@ pub fn fetch(
             (record, used)
         };
         let connections = records.into_iter().map(used).collect();
-        let cpu = cpu_time().saturating_sub(before);
         Ok(Fetched { transfers, digests, unwritten, connections, began, over, cpu })
     })
 }

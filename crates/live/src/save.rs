@@ -75,8 +75,8 @@ impl Saving {
         Saving { fetcher, folder, bodies, digests, unwritten }
     }
 
-    pub(crate) fn start(&mut self) {
-        self.fetcher.start();
+    pub(crate) fn start(&mut self, addresses: &[u32]) {
+        self.fetcher.start(addresses);
         self.save();
     }
 

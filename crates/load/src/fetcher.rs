@@ -124,23 +124,16 @@ enum Measure {
 }
 
 impl Fetcher {
-    /// A fetcher that has not begun. Server `k` of the errand is found at `addresses[k]` places, one of which
-    /// has to do: in [`Action::Open`] they are counted through in the order of the servers.
-    ///
-    /// # Panics
-    /// If there are not as many servers as numbers of addresses.
-    pub fn new(errand: Errand, addresses: &[u32], config: Config) -> Fetcher {
-        assert_eq!(addresses.len(), errand.servers().len(), "each server has its number of addresses");
-        let mut next = 0;
-        let queue = |count: &u32| {
-            let first = next;
-            next += count;
-            Queue::new(first..next, config.protocol, config.connections.get())
-        };
-        let queues = addresses.iter().map(queue).collect();
+    /// A fetcher that has not begun.
+    pub fn new(errand: Errand, config: Config) -> Fetcher {
+        let queue = |_| Queue::new(config.protocol, config.connections.get());
+        let mut queues: Vec<_> = errand.servers().iter().map(queue).collect();
         let requests = errand.requests();
         let again = (0..config.repeat.get()).flat_map(|_| requests);
         let transfers: Vec<_> = again.map(|request| Transfer::new(request.head.clone(), request.server)).collect();
+        for (at, transfer) in transfers.iter().enumerate() {
+            queues[transfer.server].want(TransferId(at as u32));
+        }
         Fetcher {
             queues,
             connections: Vec::new(),
@@ -156,10 +149,17 @@ impl Fetcher {
         }
     }
 
-    /// Begins.
-    pub fn start(&mut self) {
-        for (at, transfer) in self.transfers.iter().enumerate() {
-            self.queues[transfer.server].want(TransferId(at as u32));
+    /// Begins. Server `k` of the errand is found at `addresses[k]` places, one of which has to do: in
+    /// [`Action::Open`] they are counted through in the order of the servers.
+    ///
+    /// # Panics
+    /// If there are not as many numbers of addresses as servers.
+    pub fn start(&mut self, addresses: &[u32]) {
+        assert_eq!(addresses.len(), self.queues.len(), "each server has its number of addresses");
+        let mut next = 0;
+        for (queue, count) in self.queues.iter_mut().zip(addresses) {
+            queue.find(next..next + count);
+            next += count;
         }
         for server in 0..self.queues.len() {
             if self.queues[server].is_nowhere() {

@@ -33,9 +33,14 @@ pub(super) struct Queue {
 }
 
 impl Queue {
-    pub(super) fn new(addresses: Range<u32>, spoken: Option<Protocol>, most: u32) -> Queue {
+    pub(super) fn new(spoken: Option<Protocol>, most: u32) -> Queue {
         let (waiting, live) = (VecDeque::new(), BTreeSet::new());
-        Queue { waiting, addresses, opening: 0, live, spoken, is_careful: false, barren: 0, most }
+        Queue { waiting, addresses: 0..0, opening: 0, live, spoken, is_careful: false, barren: 0, most }
+    }
+
+    /// The server may be found at these places.
+    pub(super) fn find(&mut self, addresses: Range<u32>) {
+        self.addresses = addresses;
     }
 
     /// It has to be asked for, after all others.

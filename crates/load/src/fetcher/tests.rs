@@ -31,8 +31,8 @@ fn errand(method: &str, count: usize) -> Errand {
 impl World {
     fn new(errand: Errand, config: Config) -> World {
         let (opened, closed, sent, contents) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        let mut world = World { fetcher: Fetcher::new(errand, &[1], config), opened, closed, sent, contents };
-        world.fetcher.start();
+        let mut world = World { fetcher: Fetcher::new(errand, config), opened, closed, sent, contents };
+        world.fetcher.start(&[1]);
         world.drain();
         world
     }
