@@ -77,6 +77,11 @@ fn policies_change_the_order_and_not_the_end() {
         let with = |policy| image_and_late_style(protocol, &format!(r#", "multiplexing": {{"policy": "{policy}"}}"#));
         let [by_urgency, in_turn, by_arrival] = ["priority", "round-robin", "first-come-first-served"].map(with);
         assert!(by_urgency[1] < in_turn[1] && in_turn[1] < by_arrival[1], "{by_urgency:?} {in_turn:?} {by_arrival:?}");
+        let [by_weight, by_tree] = ["weighted", "dependencies"].map(with);
+        assert!(by_urgency[1] <= by_weight[1] && by_weight[1] <= in_turn[1], "{by_weight:?}");
+        // Our clients say nothing of dependencies: then HTTP/2's streams share alike. SPDY has none.
+        assert!(by_weight[1] <= by_tree[1] && by_tree[1] <= in_turn[1], "{by_weight:?} {by_tree:?} {in_turn:?}");
+        assert!(protocol == "h2" || by_tree == by_weight);
         assert!(by_arrival[0] < by_arrival[1], "the image came first and is served first: {by_arrival:?}");
         let last = |times: [f64; 2]| times[0].max(times[1]);
         // The same bytes over the same link: only the heads of frames differ.
