@@ -1,0 +1,65 @@
+// A client made of `spdy-transport`, what package `spdy` stands on: see ../README.md. The agent of `spdy` itself
+// does not get on with today's Node (docs/interop.md).
+'use strict'
+
+const { createHash } = require('crypto')
+const fs = require('fs')
+const net = require('net')
+const tls = require('tls')
+const { connection: transport } = require('spdy-transport')
+
+function report (path, pushed, stream, ended) {
+  const hash = createHash('sha256')
+  let status = null
+  let bytes = 0
+  stream.on('response', code => { status = code })
+  stream.on('data', piece => {
+    bytes += piece.length
+    hash.update(piece)
+  })
+  stream.on('end', () => {
+    console.log(JSON.stringify({ path, status, bytes, sha256: hash.digest('hex'), pushed }))
+    ended()
+  })
+}
+
+function ask (connection, { method, path, file }, host, ended) {
+  const body = file && fs.readFileSync(file)
+  const headers = body ? { 'content-length': String(body.length) } : {}
+  const stream = connection.request({ method, path, host, headers }, () => stream.end(body))
+  report(path, false, stream, ended)
+  stream.on('pushPromise', pushed => report(pushed.path, true, pushed, () => {}))
+}
+
+function fetch (socket, version, host, wanted, concurrency) {
+  const connection = transport.create(socket, { protocol: 'spdy', isServer: false })
+  connection.start(version)
+  let open = 0
+  const next = () => {
+    while (open < concurrency && wanted.length > 0) {
+      open++
+      ask(connection, wanted.shift(), host, () => {
+        open--
+        next()
+      })
+    }
+    if (open === 0) connection.end()
+  }
+  next()
+}
+
+function requests () {
+  const lines = fs.readFileSync(0, 'utf8').trim().split('\n')
+  return lines.map(line => {
+    const [method, path, file] = line.split(' ')
+    return { method, path, file }
+  })
+}
+
+const [protocol, security, address, concurrency] = process.argv.slice(2)
+const [host, port] = address.split(':')
+const options = { host, port, ALPNProtocols: [protocol], rejectUnauthorized: false }
+const socket = security === 'tls' ? tls.connect(options) : net.connect(options)
+socket.once(security === 'tls' ? 'secureConnect' : 'connect', () => {
+  fetch(socket, Number(protocol.split('/')[1]), address, requests(), Number(concurrency))
+})
