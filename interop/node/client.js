@@ -31,9 +31,11 @@ function ask (connection, { method, path, file }, host, ended) {
   stream.on('pushPromise', pushed => report(pushed.path, true, pushed, () => {}))
 }
 
-function fetch (socket, version, host, wanted, concurrency) {
-  const connection = transport.create(socket, { protocol: 'spdy', isServer: false })
-  connection.start(version)
+function fetch (socket, protocol, host, wanted, concurrency) {
+  const framing = protocol === 'h2' ? 'http2' : 'spdy'
+  const connection = transport.create(socket, { protocol: framing, isServer: false })
+  // To this package HTTP/2 is the version after SPDY/3.1.
+  connection.start(protocol === 'h2' ? 4 : Number(protocol.slice('spdy/'.length)))
   let open = 0
   const next = () => {
     while (open < concurrency && wanted.length > 0) {
@@ -61,5 +63,5 @@ const [host, port] = address.split(':')
 const options = { host, port, ALPNProtocols: [protocol], rejectUnauthorized: false }
 const socket = security === 'tls' ? tls.connect(options) : net.connect(options)
 socket.once(security === 'tls' ? 'secureConnect' : 'connect', () => {
-  fetch(socket, Number(protocol.split('/')[1]), address, requests(), Number(concurrency))
+  fetch(socket, protocol, address, requests(), Number(concurrency))
 })
