@@ -28,7 +28,9 @@ function ask (connection, { method, path, file }, host, ended) {
   const headers = body ? { 'content-length': String(body.length) } : {}
   const stream = connection.request({ method, path, host, headers }, () => stream.end(body))
   report(path, false, stream, ended)
-  stream.on('pushPromise', pushed => report(pushed.path, true, pushed, () => {}))
+  // SPDY/2 names what is pushed by its whole URL (draft 2, section 3.3.1).
+  const pathOf = pushed => new URL(pushed.path, `http://${host}`).pathname
+  stream.on('pushPromise', pushed => report(pathOf(pushed), true, pushed, () => {}))
 }
 
 function fetch (socket, protocol, host, wanted, concurrency) {
