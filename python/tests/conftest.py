@@ -1,5 +1,7 @@
 import json
-from collections.abc import Callable
+import os
+import shutil
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,6 +12,14 @@ from loadstone import cli
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
+CHROMIUM = [
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 
 
 @dataclass
@@ -24,6 +34,35 @@ class Result:
 
 
 Command = Callable[..., Result]
+
+
+def leave_out(why: str) -> None:
+    """Skip a test for something that is not here; where nothing may be skipped, fail."""
+    if os.environ.get("LOADSTONE_NO_SKIP"):
+        pytest.fail(why)
+    pytest.skip(why)
+
+
+def need(program: str) -> str:
+    """Give where a program is; without it the test is left out."""
+    path = shutil.which(program, path=f"{os.environ['PATH']}:/usr/sbin")
+    if path is None:
+        leave_out(f"no {program} here: run 'scripts/setup tests'")
+    return path
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        leave_out("no playwright: run 'scripts/setup tests'")
+    chromium = need("chromium")
+    as_root = ["--no-sandbox"] if os.geteuid() == 0 else []
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=[*CHROMIUM, *as_root])
+        yield browser
+        browser.close()
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 import hashlib
 import json
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -17,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from conftest import Command
+from conftest import Command, need
 from loadstone import protocols
 from test_serving import Served
 
@@ -269,21 +268,11 @@ def test_when_the_time_is_up_it_ends_with_what_there_is(held: Held) -> None:
     assert first["failure"] is None and "allow more with --timeout" in second["failure"]
 
 
-def _needs(program: str) -> str:
-    path = shutil.which(program, path=f"{os.environ['PATH']}:/usr/sbin")
-    if path is None:
-        why = f"no {program} here"
-        if os.environ.get("LOADSTONE_NO_SKIP"):
-            pytest.fail(why)
-        pytest.skip(why)
-    return path
-
-
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Make a certificate that signs itself, for a.test, and its key beside it."""
     folder = tmp_path_factory.mktemp("certificate")
-    command = [_needs("openssl"), "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"]
+    command = [need("openssl"), "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"]
     command += ["-nodes", "-days", "2", "-subj", "/CN=a.test", "-addext", "subjectAltName=DNS:a.test"]
     command += ["-addext", "basicConstraints=critical,CA:FALSE"]
     command += ["-keyout", str(folder / "key.pem"), "-out", str(folder / "cert.pem")]
@@ -301,7 +290,7 @@ def _free_port() -> int:
 @pytest.fixture
 def nghttpd(tmp_path: Path) -> Iterator[Callable[..., int]]:
     """Start nghttpd over a folder with two files; gives its port."""
-    program = _needs("nghttpd")
+    program = need("nghttpd")
     (tmp_path / "small").write_bytes(SMALL)
     (tmp_path / "large").write_bytes(LARGE)
     started: list[subprocess.Popen[bytes]] = []

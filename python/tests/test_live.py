@@ -1,7 +1,6 @@
 """Loads over the kernel as a user meets them: what is printed, who may, and what is left of them."""
 
 import json
-import os
 import platform
 import shlex
 import signal
@@ -15,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from conftest import Command, Result
+from conftest import Command, Result, leave_out
 from live import FakeKernel
 from loadstone import experiment
 
@@ -31,19 +30,13 @@ CONDITIONS = {"kernel", "paused_ms", "pauses", "late_median_ms", "late_p90_ms", 
 _ASK = "from loadstone._native import live_access; print(live_access() or '')"
 
 
-def _leave_out(why: str) -> None:
-    if os.environ.get("LOADSTONE_NO_SKIP"):
-        pytest.fail(why)
-    pytest.skip(why)
-
-
 @pytest.fixture(scope="session")
 def access() -> None:
     """Leave a test out where this process may not load live, which another process finds out: asking can
     move the process that asks into namespaces of its own."""
     why_not = subprocess.run([sys.executable, "-c", _ASK], capture_output=True, text=True, check=True).stdout
     if why_not.strip():
-        _leave_out(why_not.strip())
+        leave_out(why_not.strip())
 
 
 def _result(process: "subprocess.CompletedProcess[str]") -> Result:
@@ -229,9 +222,9 @@ def nobody(access: None) -> Callable[..., Result]:
     try:
         tried = _as_nobody("0600", [*LOADSTONE, "--version"])
     except FileNotFoundError:
-        _leave_out("no unshare: install util-linux")
+        leave_out("no unshare: install util-linux")
     if tried.code != 0:
-        _leave_out(f"the test has to be root, and this Python readable for all ({tried.err.strip()})")
+        leave_out(f"the test has to be root, and this Python readable for all ({tried.err.strip()})")
     return lambda tun_mode, *arguments: _as_nobody(tun_mode, [*LOADSTONE, *arguments])
 
 

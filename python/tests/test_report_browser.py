@@ -1,8 +1,6 @@
 """The report as a reader sees it, in Chromium: what is shown, what is fetched, what the keys do."""
 
 import json
-import os
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -16,41 +14,11 @@ from loadstone.html.waterfalls import CRITICAL
 from reports import Report
 
 AUDIT = (Path(__file__).parent / "audit.js").read_text()
-ARGUMENTS = [
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 DESKTOP = {"width": 1280, "height": 900}
 PHONE = {"width": 390, "height": 844}
 NETWORKS = ["dsl", "dsl-lossy"]
 
 Open = Callable[..., Any]
-
-
-def _absent(why: str) -> None:
-    if os.environ.get("LOADSTONE_NO_SKIP"):
-        pytest.fail(why)
-    pytest.skip(why)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    try:
-        from playwright.sync_api import sync_playwright
-    except ImportError:
-        _absent("no playwright: run 'scripts/setup tests'")
-    chromium = shutil.which("chromium")
-    if chromium is None:
-        _absent("no chromium: install it and run again")
-    as_root = ["--no-sandbox"] if os.geteuid() == 0 else []
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=[*ARGUMENTS, *as_root])
-        yield browser
-        browser.close()
 
 
 @pytest.fixture

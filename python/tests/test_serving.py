@@ -4,7 +4,6 @@ import hashlib
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -15,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from conftest import EXAMPLES, Command
+from conftest import EXAMPLES, Command, need
 
 # Nothing here takes so long unless it waits in vain.
 VAIN = 30
@@ -75,13 +74,6 @@ def serve(tmp_path: Path) -> Iterator[Serve]:
     for served in running:
         with served.process:
             served.process.kill()
-
-
-def need(program: str) -> str:
-    path = shutil.which(program)
-    if path is None:
-        pytest.skip(f"{program} is not installed")
-    return path
 
 
 def curl(*arguments: Any) -> bytes:
