@@ -5,8 +5,8 @@
 
 `loadstone serve`, nghttpd and nginx answer h2load over loopback, each server on one core and its clients on
 another, in rounds that take each in turn; then SPDY/3.1 beside HTTP/2, both driven by `loadstone fetch`; then
-connections that are opened and left. Needs nghttp2-client, nghttp2-server and nginx-light; a server that is not
-there is left out.
+connections that are opened and left. Needs nghttp2-client, nghttp2-server and nginx-light; a server that is
+not there is left out.
 """
 
 import argparse
