@@ -1,7 +1,7 @@
 //! The files of a directory.
 
 use super::reply;
-use super::shelf::{Content, Shelf};
+use super::shelf::{self, Content, Shelf};
 use crate::Clock;
 use loadstone_http::{Body, RequestHead, ResponseHead};
 use loadstone_load::Answer;
@@ -36,8 +36,11 @@ const TRIES: u32 = 8;
 /// How long a file is taken to be as it was: what is asked for again and again is looked up once.
 const FRESH: Duration = Duration::from_secs(1);
 
-/// How many files are known at a time. Each is open.
+/// How many files are known at a time. Each is open, or in memory.
 const MOST_KNOWN: usize = 100;
+
+/// The longest file that is kept in memory as long as it is known, in bytes: so it is read once.
+const MOST_KEPT: u64 = 1024 * 1024;
 
 /// Gives the files of a directory, and nothing beyond it.
 #[derive(Debug)]
@@ -52,11 +55,36 @@ pub(super) struct Files {
 /// A file and how it is given.
 #[derive(Clone, Debug)]
 struct Known {
-    file: Rc<File>,
+    source: Source,
     len: u64,
     head: Arc<ResponseHead>,
     /// When to look for it again.
     until: Time,
+}
+
+/// Where the bytes of a file come from.
+#[derive(Clone, Debug)]
+enum Source {
+    File(Rc<File>),
+    Memory(Rc<[u8]>),
+}
+
+impl Source {
+    /// A short file is read at once, unless it is another by then; its reader then finds out.
+    fn of(file: File, len: u64) -> Source {
+        let mut bytes = Vec::new();
+        if len <= MOST_KEPT {
+            shelf::read(&file, 0, len as usize, &mut bytes);
+        }
+        if bytes.len() as u64 == len { Source::Memory(bytes.into()) } else { Source::File(Rc::new(file)) }
+    }
+
+    fn content(&self) -> Content {
+        match self {
+            Source::File(file) => Content::File(file.clone()),
+            Source::Memory(bytes) => Content::Memory(Box::new(bytes.clone())),
+        }
+    }
 }
 
 /// What a path leads to.
@@ -102,7 +130,7 @@ impl Files {
         let body = if reply::is_head(request) || known.len == 0 {
             Body::EMPTY
         } else {
-            Body { id: self.shelf.put(Content::File(known.file.clone())), len: known.len }
+            Body { id: self.shelf.put(known.source.content()), len: known.len }
         };
         Answer::new(known.head.clone(), body)
     }
@@ -175,7 +203,12 @@ fn known(path: &Path, file: File, metadata: &Metadata, now: Time) -> Known {
     let more = [("last-modified", &modified[..])];
     let more = if modified.is_empty() { &[] } else { &more[..] };
     let len = metadata.len();
-    Known { file: Rc::new(file), len, head: Arc::new(reply::head(&kind(path), len, more)), until: now + FRESH }
+    Known {
+        source: Source::of(file, len),
+        len,
+        head: Arc::new(reply::head(&kind(path), len, more)),
+        until: now + FRESH,
+    }
 }
 
 /// A directory that was asked for like a file: what it refers to would be looked for beside it.

@@ -85,7 +85,7 @@ impl Bodies for Shelf {
 }
 
 /// Appends what a file has there, which is less where it has become shorter or cannot be read.
-fn read(file: &File, offset: u64, len: usize, out: &mut Vec<u8>) {
+pub(super) fn read(file: &File, offset: u64, len: usize, out: &mut Vec<u8>) {
     let before = out.len();
     out.resize(before + len, 0);
     let mut read = 0;
