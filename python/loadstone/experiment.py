@@ -44,6 +44,7 @@ OPTIONS = {
     "variant.connections": "--connections",
     "variant.multiplexing.policy": "--policy",
     "variant.multiplexing.frame_bytes": "--frame-bytes",
+    "variant.multiplexing.streams": "--max-streams",
     "variant.foresight.push": "--push",
     "variant.foresight.hint": "--hint",
     "variant.foresight.hint_by": "--hint-by",

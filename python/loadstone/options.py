@@ -76,6 +76,13 @@ _SHARED = [
         _VARIANT["multiplexing"]["frame_bytes"],
         int,
     ),
+    _option(
+        "--max-streams",
+        "N",
+        "Most streams that either end of SPDY or HTTP/2 lets the other have open.",
+        _VARIANT["multiplexing"]["streams"],
+        int,
+    ),
     _option("--push", _SCOPES, "What servers push beside a response (SPDY, HTTP/2).", "nothing"),
     _option("--hint", _SCOPES, "What servers tell the browser to fetch by itself.", "nothing"),
     _option(

@@ -44,7 +44,7 @@ def test_every_option_arrives_in_the_scenario(loadstone: Command, small: str) ->
     options = (
         "--network 3g --protocol h2 --tls 1.2 --servers 2 --connections 4 --iw 3 --cc reno "
         "--policy round-robin --frame-bytes 4096 --notsent-lowat 65536 --client-iw 4 "
-        "--push all --hint embedded --hint-by link "
+        "--push all --hint embedded --hint-by link --max-streams 60 "
         "--client-cc reno --tcp textbook --seed 5 --threads 1"
     )
     document = loadstone("load", small, "--json", *options.split()).document
@@ -58,7 +58,7 @@ def test_every_option_arrives_in_the_scenario(loadstone: Command, small: str) ->
             "frame_bytes": 4096,
             "stream_window": 6 * 2**20,
             "session_window": 15 * 2**20,
-            "streams": 100,
+            "streams": 60,
         },
         "foresight": {"push": "all", "hint": "embedded", "hint_by": "link"},
         "tcp": {
