@@ -239,8 +239,9 @@ class Ours:
 
     def serve(self, way: Way, identity: Identity) -> Server:
         command = [*LOADSTONE, "serve", "--patterns", "--listen", "127.0.0.1:0", "--protocol", way.protocol]
-        tls = ["--cert", identity.certificate, "--key", identity.key]
-        return Server([*command, *(tls if way.transport == "tls" else ["--plaintext"])])
+        if way.transport == "plain":
+            return Server([*command, "--plaintext"])
+        return Server([*command, "--cert", identity.certificate, "--key", identity.key])
 
     def fetch(self, way: Way, address: str, requests: Sequence[Request]) -> list[Response]:
         """Fetch by one command what is only asked for, and by one each what is more."""

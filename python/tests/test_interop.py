@@ -206,7 +206,9 @@ def test_nghttp_sends_with_padding_and_continuation(serve: Serve, upload: Path, 
 def test_h2load_gets_all_it_asks_for(serve: Serve, way: Way) -> None:
     older = ["--h1", "-c", "10"] if way.protocol == "http/1.1" else ["-c", "2", "-m", str(peers.CONCURRENCY)]
     said = run([need("h2load"), "-n", "2000", *older, way.url(serve(OURS, way), "/bytes/20000")])
-    assert "2000 succeeded, 0 failed, 0 errored, 0 timeout" in said
+    # It overlooks the status of a response whose reason phrase is empty (RFC 9112, section 4, allows that).
+    succeeded = "0 succeeded, 2000 failed" if way.protocol == "http/1.1" else "2000 succeeded, 0 failed"
+    assert f"2000 done, {succeeded}, 0 errored, 0 timeout" in said
     assert "(40000000) data" in said
 
 
@@ -254,7 +256,7 @@ IN_A_PAGE = """async ({ paths, upload, most }) => {
         return [...digest].map(byte => byte.toString(16).padStart(2, "0")).join("");
     };
     const ask = async (path, options) => {
-        const response = await fetch(path, options);
+        const response = await fetch(path, { ...options, cache: "no-store" });
         const content = await response.arrayBuffer();
         came.push([path, response.status, content.byteLength, await hash(content)]);
         return content;
@@ -266,8 +268,8 @@ IN_A_PAGE = """async ({ paths, upload, most }) => {
     await ask("/echo", { method: "POST", body: content });
     await ask("/bytes/70000", { method: "HEAD" });
     await ask("/missing");
-    const protocols = performance.getEntriesByType("resource").map(entry => entry.nextHopProtocol);
-    return { came, protocols: [...new Set(protocols)] };
+    const fetched = performance.getEntriesByType("resource").filter(entry => entry.initiatorType === "fetch");
+    return { came, protocols: [...new Set(fetched.map(entry => entry.nextHopProtocol))] };
 }"""
 
 
