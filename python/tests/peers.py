@@ -244,25 +244,25 @@ class Ours:
         return Server([*command, "--cert", identity.certificate, "--key", identity.key])
 
     def fetch(self, way: Way, address: str, requests: Sequence[Request]) -> list[Response]:
-        """Fetch by one command what is only asked for, and by one each what is more."""
-        gets = [request.path for request in requests if request.method == "GET"]
-        came: list[Response] = []
-        if gets:
-            urls = "".join(f"{way.url(address, path)}\n" for path in gets)
-            came += self._fetch(way, ["--urls", "-", "--push"], urls)
+        """Fetch by one command, over one connection, all that has one method and one body."""
+        kinds: dict[tuple[str, Path | None], list[str]] = {}
         for method, path, body in requests:
-            if method != "GET":
-                data = [] if body is None else ["--data", body]
-                came += self._fetch(way, [way.url(address, path), "--method", method, *data])
+            kinds.setdefault((method, body), []).append(way.url(address, path))
+        came: list[Response] = []
+        for (method, body), urls in kinds.items():
+            data = [] if body is None else ["--data", body]
+            came += self._fetch(way, ["--urls", "-", "--method", method, "--push", *data], "\n".join(urls))
         return came
 
     def _fetch(self, way: Way, options: Words, given: str = "") -> list[Response]:
         command = [*LOADSTONE, "fetch", "--json", "--insecure", "--protocol", way.protocol, *options]
         if way.protocol == "http/1.1":
-            command += ["--connections", "6"]
+            read = json.loads(run([*command, "--connections", "6"], given))
         else:
-            command += ["--concurrency", str(CONCURRENCY)]
-        read = json.loads(run(command, given))
+            read = json.loads(run([*command, "--concurrency", str(CONCURRENCY), "--ping"], given))
+            # One connection was enough, and the other end answered a PING.
+            [connection] = read["connections"]
+            assert connection["round_trip_ms"] is not None
         assert {connection["protocol"] for connection in read["connections"]} == {way.protocol}
         return [
             Response(path_of(one["url"]), one["status"], one["bytes"], one["sha256"], one["pushed"])
