@@ -32,8 +32,8 @@ import java.util.stream.Collectors;
 import javax.net.ssl.SSLException;
 
 /**
- * Fetches what standard input lists. It stands on the frames, with Netty's session below: Netty's HTTP codec drops what
- * is pushed with its whole head in SYN_STREAM.
+ * Fetches what standard input lists. It stands on the frames, with Netty's session below: Netty's HTTP codec refuses
+ * what is pushed with its status in SYN_STREAM, which draft 3, section 3.3.1, allows.
  */
 final class Client extends SimpleChannelInboundHandler<SpdyFrame> {
     private final String scheme;

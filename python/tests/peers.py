@@ -63,7 +63,7 @@ _PERIOD = bytes((131 * i + 7 * (i // 256) + 13) % 256 for i in range(65_536))
 
 
 def pattern(size: int) -> bytes:
-    """Give what bodies of this size consist of, by the definition in docs/serving.md."""
+    """Give what bodies of this size consist of, by the definition in interop/README.md."""
     return (_PERIOD * (size // len(_PERIOD) + 1))[:size]
 
 
