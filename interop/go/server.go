@@ -93,9 +93,10 @@ func send(stream *spdystream.Stream, body []byte) {
 	stream.WriteData(body, true)
 }
 
+// echo sends back what comes while more of it is coming.
 func echo(stream *spdystream.Stream) {
-	if body, err := io.ReadAll(stream); err == nil {
-		send(stream, body)
+	if _, err := io.Copy(stream, stream); err == nil {
+		stream.Close()
 	}
 }
 

@@ -198,7 +198,10 @@ class Foreign:
 
     def serve(self, way: Way, identity: Identity) -> Server:
         self.check()
-        return Server([*self.server, *way, *(identity if way.transport == "tls" else ())], self.environment)
+        # A server notices that requests are pipelined, or does not.
+        protocol = way.protocol.removesuffix("+pipelining")
+        tls = identity if way.transport == "tls" else ()
+        return Server([*self.server, protocol, way.transport, *tls], self.environment)
 
     def fetch(self, way: Way, address: str, requests: Sequence[Request]) -> list[Response]:
         self.check()
@@ -256,7 +259,7 @@ class Ours:
 
     def _fetch(self, way: Way, options: Words, given: str = "") -> list[Response]:
         command = [*LOADSTONE, "fetch", "--json", "--insecure", "--protocol", way.protocol, *options]
-        if way.protocol == "http/1.1":
+        if way.protocol.startswith("http/1.1"):
             read = json.loads(run([*command, "--connections", "6"], given))
         else:
             read = json.loads(run([*command, "--concurrency", str(CONCURRENCY), "--ping"], given))

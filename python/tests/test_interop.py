@@ -30,7 +30,12 @@ MULTIPLEXED = [
     for protocol in protocols
     for transport in ("plain", "tls")
 ]
-SERVERS = [*MULTIPLEXED, *((NODE, Way("http/1.1", transport)) for transport in ("plain", "tls"))]
+# Node's own HTTP/1.1 answers as well as the package does.
+SERVERS = MULTIPLEXED + [
+    (NODE, Way(protocol, transport))
+    for protocol in ("http/1.1", "http/1.1+pipelining")
+    for transport in ("plain", "tls")
+]
 
 Serve = Callable[[Any, Way], str]
 
@@ -158,7 +163,7 @@ class Nghttpd:
     def serve(self, way: Way, identity: Identity) -> Server:
         pushed = ",".join(f"/pushed/{at}" for at in range(PUSHES))
         command = [need("nghttpd"), "-a", "127.0.0.1", "-d", str(self._folder), "--echo-upload"]
-        command += [f"-p/push/{PUSHES}={pushed}"]
+        command += [f"-p/push/{PUSHES}={pushed}", "-b", "255", "--trailer", "x: y"]
         port = peers.free_port()
         tls = [str(port), str(identity.key), str(identity.certificate)]
         return Server([*command, *(tls if way.transport == "tls" else ["--no-tls", str(port)])], port=port)
@@ -196,17 +201,19 @@ def test_nghttp_takes_a_thousand_objects_of_ours_and_what_we_push(serve: Serve, 
 
 
 @pytest.mark.parametrize("way", WAYS_OF_H2)
-def test_nghttp_sends_with_padding_and_continuation(serve: Serve, upload: Path, way: Way) -> None:
+def test_nghttp_sends_and_gets_back_with_all_its_options(serve: Serve, upload: Path, way: Way) -> None:
     url = way.url(serve(OURS, way), "/echo")
-    command = [need("nghttp"), "-y", "-b", "255", "--continuation", "--trailer", "x: y", "-d", str(upload)]
-    came = subprocess.run([*command, url], capture_output=True, timeout=peers.VAIN, check=True).stdout
+    command = [need("nghttp"), "-y", "-b", "255", "--continuation", "--expect-continue", "--trailer", "x: y"]
+    command += ["-w", "14", "-W", "16", "-d", str(upload), url]
+    came = subprocess.run(command, capture_output=True, timeout=peers.VAIN, check=True).stdout
     assert hashlib.sha256(came).hexdigest() == peers.sha256(UPLOAD)
 
 
 @pytest.mark.parametrize("way", WAYS_OF_WEB)
 def test_h2load_gets_all_it_asks_for(serve: Serve, way: Way) -> None:
-    older = ["--h1", "-c", "10"] if way.protocol == "http/1.1" else ["-c", "2", "-m", str(peers.CONCURRENCY)]
-    said = run([need("h2load"), "-n", "2000", *older, way.url(serve(OURS, way), "/bytes/20000")])
+    streams = ["-c", "2", "-m", str(peers.CONCURRENCY), "-w", "14", "-W", "16", "--header-table-size", "0"]
+    how = ["--h1", "-c", "10"] if way.protocol == "http/1.1" else streams
+    said = run([need("h2load"), "-n", "2000", *how, way.url(serve(OURS, way), "/bytes/20000")])
     # It overlooks the status of a response whose reason phrase is empty (RFC 9112, section 4, allows that).
     succeeded = "0 succeeded, 2000 failed" if way.protocol == "http/1.1" else "2000 succeeded, 0 failed"
     assert f"2000 done, {succeeded}, 0 errored, 0 timeout" in said
