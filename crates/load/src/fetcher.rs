@@ -67,9 +67,9 @@ pub struct Use {
 
 /// A program that fetches what an [`Errand`] names, with as few connections as the protocol allows.
 ///
-/// What is asked for again: what a server refused (RFC 9113, section 8.7), on another connection, and what
-/// was unanswered on a connection that closed, if it may be done twice, without pipelining (RFC 9112, section
-/// 9.3). Four connections in a row that bring nothing end a server's part.
+/// What is asked for again: what a server refused (RFC 9113, section 8.7), when it has answered something else on
+/// that connection, or else on another one, and what was unanswered on a connection that closed, if it may be done
+/// twice, without pipelining (RFC 9112, section 9.3). Four connections in a row that bring nothing end a server's part.
 #[derive(Debug)]
 pub struct Fetcher {
     config: Config,
@@ -100,6 +100,8 @@ struct Connection {
     asked: usize,
     /// How many transfers have come to their end here.
     settled: u64,
+    /// The server has refused something, and come to the end of nothing since.
+    is_refusing: bool,
     ping: Measure,
     fault: Option<Error>,
     /// What a session that is over still has to say.
@@ -220,14 +222,15 @@ impl Fetcher {
 
     /// Gives a connection as many requests as it takes.
     fn fill(&mut self, now: Time, conn: ConnId) {
-        let Connection { server, stage: Stage::Open(session), streams, asked, .. } =
+        let Connection { server, stage: Stage::Open(session), streams, asked, is_refusing, .. } =
             &mut self.connections[conn.0 as usize]
         else {
             return;
         };
         let most = self.config.concurrency.map_or(usize::MAX, |most| most.get() as usize);
         let requests = self.errand.requests();
-        while *asked < most
+        while !*is_refusing
+            && *asked < most
             && session.capacity() > 0
             && let Some(id) = self.queues[*server].take()
         {
@@ -278,10 +281,7 @@ impl Fetcher {
                 Event::Refused { .. } if transfer.parent.is_none() && transfer.response.is_none() => {
                     refused.push(id);
                     connection.forget(stream);
-                    // Whatever the reason, another connection has another one.
-                    if let Some(session) = connection.session() {
-                        session.shut_down();
-                    }
+                    connection.is_refusing = true;
                 }
                 Event::Reset { .. } | Event::Refused { .. } => {
                     connection.settle(stream);
@@ -372,7 +372,12 @@ impl Fetcher {
     fn go_on(&mut self, now: Time, conn: ConnId) {
         let connection = &mut self.connections[conn.0 as usize];
         let server = connection.server;
+        // Where it refuses all there is, whatever the reason, another connection has another one.
+        let is_useless = connection.is_refusing && connection.asked == 0;
         if let Some(session) = connection.session() {
+            if is_useless {
+                session.shut_down();
+            }
             let (is_closing, is_over) = (session.is_closing(), session.is_over());
             if is_closing {
                 self.queues[server].live.remove(&conn);
@@ -419,6 +424,7 @@ impl Connection {
             streams: BTreeMap::new(),
             asked: 0,
             settled: 0,
+            is_refusing: false,
             ping: Measure::Never,
             fault: None,
             farewell: Wire::default(),
@@ -435,6 +441,7 @@ impl Connection {
     /// The transfer of this stream has come to its end.
     fn settle(&mut self, stream: StreamId) {
         self.settled += 1;
+        self.is_refusing = false;
         self.forget(stream);
     }
 

@@ -199,19 +199,63 @@ fn what_goaway_leaves_untouched_is_asked_for_on_another_connection_rfc9113_6_8()
     assert_eq!(world.failures(), [None; 3]);
 }
 
+/// REFUSED_STREAM.
+fn refusal_of(stream: u32) -> Vec<u8> {
+    frame(3, 0, stream, &7_u32.to_be_bytes())
+}
+
 #[test]
-fn a_refused_stream_is_asked_for_on_another_connection_rfc9113_8_7() {
+fn a_refused_stream_is_asked_for_again_when_another_has_been_answered_rfc9113_8_7() {
     let mut world = World::new(errand("POST", 2), config(Protocol::H2));
-    let first = world.accept(Protocol::H2);
-    world.answer(first, &[settings(), frame(3, 0, 1, &7_u32.to_be_bytes())].concat());
-    let second = world.accept(Protocol::H2);
-    world.answer(second, &[settings(), answer_on(1)].concat());
-    world.answer(first, &answer_on(3));
+    let conn = world.accept(Protocol::H2);
+    world.answer(conn, &[settings(), refusal_of(1)].concat());
+    let asked = world.sent[0].len();
+    world.answer(conn, &frame(6, 0, 0, &[0; 8]));
+    assert_eq!(world.sent[0].len(), asked + 17, "nothing but what answers the PING");
+    world.answer(conn, &answer_on(3));
+    world.answer(conn, &answer_on(5));
     assert!(world.fetcher.is_over());
+    assert_eq!(world.opened, [conn]);
     let (transfers, _) = world.fetcher.finish(Unanswered::TimedOut);
     assert_eq!(transfers.iter().map(|transfer| transfer.attempts).collect::<Vec<_>>(), [2, 1]);
-    assert_eq!(transfers.iter().map(|transfer| transfer.connection).collect::<Vec<_>>(), [Some(second), Some(first)]);
     assert!(transfers.iter().all(|transfer| transfer.last_byte.is_some()));
+}
+
+#[test]
+fn a_server_that_allows_few_streams_is_asked_on_one_connection_rfc9113_5_1_2() {
+    const LIMIT: u32 = 2;
+    let mut world = World::new(errand("GET", 20), config(Protocol::H2));
+    let conn = world.accept(Protocol::H2);
+    // Its settings arrive when all has been asked for already.
+    let limit = frame(4, 0, 0, &[&[0, 3][..], &LIMIT.to_be_bytes()].concat());
+    let refused: Vec<u8> = (LIMIT..20).flat_map(|at| refusal_of(2 * at + 1)).collect();
+    world.answer(conn, &[limit, refused].concat());
+    (0..LIMIT).for_each(|at| world.answer(conn, &answer_on(2 * at + 1)));
+    (20..38).for_each(|at| world.answer(conn, &answer_on(2 * at + 1)));
+    assert!(world.fetcher.is_over());
+    assert_eq!((world.opened.len(), world.failures()), (1, vec![None; 20]));
+}
+
+#[test]
+fn what_was_refused_with_all_the_rest_is_asked_for_on_another_connection_rfc9113_8_7() {
+    let mut world = World::new(errand("POST", 2), config(Protocol::H2));
+    let first = world.accept(Protocol::H2);
+    world.answer(first, &[settings(), refusal_of(1), refusal_of(3)].concat());
+    assert_eq!(world.closed, [first]);
+    let second = world.accept(Protocol::H2);
+    world.answer(second, &[settings(), answer_on(1), answer_on(3)].concat());
+    assert!(world.fetcher.is_over());
+    assert_eq!((world.opened.len(), world.failures()), (2, vec![None; 2]));
+}
+
+#[test]
+fn a_server_that_refuses_everything_is_given_up_after_four_connections() {
+    let mut world = World::new(errand("GET", 2), config(Protocol::H2));
+    while !world.fetcher.is_over() {
+        let conn = world.accept(Protocol::H2);
+        world.answer(conn, &[settings(), refusal_of(1), refusal_of(3)].concat());
+    }
+    assert_eq!((world.opened.len(), world.failures()), (4, vec![Some(Unanswered::Refused); 2]));
 }
 
 #[test]
