@@ -163,7 +163,8 @@ class Nghttpd:
     def serve(self, way: Way, identity: Identity) -> Server:
         pushed = ",".join(f"/pushed/{at}" for at in range(PUSHES))
         command = [need("nghttpd"), "-a", "127.0.0.1", "-d", str(self._folder), "--echo-upload"]
-        command += [f"-p/push/{PUSHES}={pushed}", "-b", "255", "--trailer", "x: y"]
+        # It allows far fewer streams than a client may open before it hears of that.
+        command += [f"-p/push/{PUSHES}={pushed}", "-m", "7", "-b", "255", "--trailer", "x: y"]
         port = peers.free_port()
         tls = [str(port), str(identity.key), str(identity.certificate)]
         return Server([*command, *(tls if way.transport == "tls" else ["--no-tls", str(port)])], port=port)
