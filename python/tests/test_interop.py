@@ -215,9 +215,9 @@ def test_h2load_gets_all_it_asks_for(serve: Serve, way: Way) -> None:
     streams = ["-c", "2", "-m", str(peers.CONCURRENCY), "-w", "14", "-W", "16", "--header-table-size", "0"]
     how = ["--h1", "-c", "10"] if way.protocol == "http/1.1" else streams
     said = run([need("h2load"), "-n", "2000", *how, way.url(serve(OURS, way), "/bytes/20000")])
-    # It overlooks the status of a response whose reason phrase is empty (RFC 9112, section 4, allows that).
-    succeeded = "0 succeeded, 2000 failed" if way.protocol == "http/1.1" else "2000 succeeded, 0 failed"
-    assert f"2000 done, {succeeded}, 0 errored, 0 timeout" in said
+    assert "2000 done" in said and "0 errored, 0 timeout" in said
+    # With an empty reason phrase (RFC 9112, section 4, allows that) it overlooks the status of HTTP/1.1.
+    assert way.protocol == "http/1.1" or "2000 succeeded, 0 failed" in said
     assert "(40000000) data" in said
 
 
