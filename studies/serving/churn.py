@@ -3,9 +3,10 @@
 
     .venv/bin/python studies/serving/churn.py > studies/serving/churn.md
 
-Waves of connections to `loadstone serve`, several hundred at a time: some say nothing, some stop in the middle of
-TLS's handshake, of HTTP/2's preface or of a head, some ask for a megabyte and never read it, some read a little
-of it, some reset, some do as they should. After each wave the server's memory and its connections are looked at.
+Waves of connections to `loadstone serve`, several hundred at a time: some say nothing, some stop in the
+middle of TLS's handshake, of HTTP/2's preface or of a head, some ask for a megabyte and never read it, some
+read a little of it, some reset, some do as they should. After each wave the server's memory and its
+connections are looked at.
 """
 
 import random
