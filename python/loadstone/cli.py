@@ -387,7 +387,7 @@ def serve(
         click.echo(line, err=given["access_log"] == "-")
     sys.stdout.flush()
     if cut := serving.run(server):
-        _say(f"{cut} connections were cut off: give clients more time with --grace")
+        _say(f"{text.count(cut, 'connection')} cut off: give clients more time with --grace")
 
 
 @loadstone.command(

@@ -1,6 +1,7 @@
 """A server of one's own: from the options of `loadstone serve` to its setting, and its life."""
 
 import json
+import os
 import re
 import signal
 import ssl
@@ -18,6 +19,8 @@ from loadstone.files import InputError
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 # A signal may be taken by another thread, and does not end a wait of this one.
 _MOMENT = 0.1
+_AT_ONCE = 2.0
+"""Seconds in which a server ends that is told to do so at once."""
 # More lines than a screen has tell nobody anything.
 _MOST_HOSTS = 20
 
@@ -116,6 +119,9 @@ def run(server: Server) -> int:
         thread.start()
         while thread.is_alive():
             thread.join(_MOMENT)
+            if not to_stop and not _ends(thread):
+                # It waits for whoever reads the access log: nothing but that keeps it from hearing.
+                os._exit(1)
     finally:
         for number, handler in former.items():
             signal.signal(number, handler)
@@ -123,6 +129,12 @@ def run(server: Server) -> int:
     if isinstance(outcome, LoadstoneError):
         raise InputError(outcome.args[0])
     return outcome
+
+
+def _ends(thread: threading.Thread) -> bool:
+    """Say whether a server that was told to end at once does."""
+    thread.join(_AT_ONCE)
+    return not thread.is_alive()
 
 
 def _outcome(serve: Callable[[], int]) -> int | LoadstoneError:

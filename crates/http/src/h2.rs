@@ -38,6 +38,8 @@ const ENHANCE_YOUR_CALM: u32 = 11;
 
 /// The largest frame that is sent and taken (RFC 9113, section 4.2).
 const MAX_FRAME: usize = 16_384;
+/// The longest heads that are sent, as HTTP/1.1 writes them.
+const MOST_HEAD: usize = 256 * 1024;
 /// The flow-control windows until SETTINGS say otherwise (RFC 9113, section 6.9.2).
 const WINDOW: u32 = 65_535;
 
@@ -184,6 +186,10 @@ impl Framing for H2 {
     const PUSHES_HEADS: bool = false;
     const HAS_DEPENDENCIES: bool = true;
     const PREFACE: &'static [u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+
+    fn most_head(&self) -> usize {
+        MOST_HEAD
+    }
 
     fn windows(&self) -> Windows {
         Windows { stream: Some(WINDOW), session: Some(WINDOW) }
@@ -362,8 +368,8 @@ impl Framing for H2 {
             Offence::TooMany | Offence::UnwantedPush => Reaction::Reset(REFUSED_STREAM),
             // Sections 8.4 and 8.4.1: what is not safe, or of another origin.
             Offence::UnfitPush => Reaction::Reset(PROTOCOL_ERROR),
-            // Section 6.6: a promise on a stream that is not open.
-            Offence::OrphanPush => Reaction::End(PeerFault::UnexpectedFrame),
+            // Section 6.6: a promise on a stream that is not open; 5.1.1: of one that was promised before.
+            Offence::OrphanPush | Offence::Repromised => Reaction::End(PeerFault::UnexpectedFrame),
             // Section 6.9.
             Offence::WindowExceeded | Offence::WindowOverflow => Reaction::Reset(FLOW_CONTROL_ERROR),
             Offence::ZeroDelta => Reaction::Reset(PROTOCOL_ERROR),

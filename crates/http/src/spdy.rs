@@ -34,6 +34,10 @@ pub(crate) fn dictionary(version: &str) -> &'static [u8] {
     if version == "two" { dictionary::two() } else { dictionary::three() }
 }
 
+/// The longest heads that are sent, as HTTP/1.1 writes them: a push in SPDY/2 has a scheme besides.
+const MOST_HEAD_2: usize = 65_000;
+const MOST_HEAD: usize = 256 * 1024;
+
 /// The largest control frame that is taken. At least 8,192 bytes have to be (draft 3, section 2.2.1).
 const MAX_CONTROL: u32 = 64 * 1024;
 /// Bytes of the stream's id, with which the payload of frames with a header block begins.
@@ -170,6 +174,11 @@ impl Framing for Spdy {
     const PUSHES_HEADS: bool = true;
     const HAS_DEPENDENCIES: bool = false;
 
+    fn most_head(&self) -> usize {
+        // SPDY/2 has 16 bits for the length of a part, and none is longer than all together.
+        if self.version.number == 2 { MOST_HEAD_2 } else { MOST_HEAD }
+    }
+
     fn windows(&self) -> Windows {
         self.version.windows
     }
@@ -262,10 +271,16 @@ impl Framing for Spdy {
         let block = self.compressed(&Head::Response(head.clone()));
         // The head of a push follows the stream that is open already (draft 3, section 3.3.1).
         let kind = if stream.is_multiple_of(2) { Kind::Headers } else { Kind::SynReply };
+        // HEADERS has no flags in SPDY/2.
+        let ends_apart = end && kind == Kind::Headers && self.version.number == 2;
+        let end = end && !ends_apart;
         let mut out = control(self.version, kind, fin(end), 4 + self.version.unused + block.len());
         out.put_u32(stream);
         out.put_bytes(0, self.version.unused);
         out.put(block);
+        if ends_apart {
+            out.put(frames::data(stream, FLAG_FIN, 0));
+        }
         out.freeze()
     }
 
@@ -364,9 +379,11 @@ impl Spdy {
             Offence::Idle | Offence::OrphanPush => Reaction::Reset(INVALID_STREAM),
             Offence::IdleControl => Reaction::Ignore,
             // 2.2.2: before SYN_REPLY; 2.3.7: after both ends are closed; 2.3.2: one id twice.
-            Offence::BeforeHead | Offence::AfterReset | Offence::AfterClose | Offence::Reopened => {
-                Reaction::Reset(PROTOCOL_ERROR)
-            }
+            Offence::BeforeHead
+            | Offence::AfterReset
+            | Offence::AfterClose
+            | Offence::Reopened
+            | Offence::Repromised => Reaction::Reset(PROTOCOL_ERROR),
             // 2.6.2.
             Offence::SecondHead => Reaction::Reset(STREAM_IN_USE),
             // 2.3.6.

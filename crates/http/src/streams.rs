@@ -319,10 +319,14 @@ impl<F: Framing> Streams<F> {
 
     /// Gives up a stream that the program wants no more of.
     fn cancel(&mut self, stream: u32) {
-        if self.remove(stream).is_some() {
+        let is_known = !self.is_unannounced(stream);
+        if self.remove(stream).is_some() && is_known {
             let frame = self.framing.reset(stream, F::CANCEL);
             self.answers.push(Chunk::Bytes(frame));
             self.endings.note(stream, Ending::FromHere);
+            if F::PUSHES_HEADS && self.role == Role::Client {
+                self.drop_pushes_beside(stream, Ending::FromHere);
+            }
         }
     }
 

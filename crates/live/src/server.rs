@@ -65,7 +65,7 @@ pub struct Setting {
     access_log: Option<String>,
     /// How long connections are kept on which nobody asks for anything, in seconds.
     #[serde(default = "idle")]
-    idle: Seconds,
+    idle: Bounded<1, 86_400>,
     /// How long what is under way may go on when the server leaves, in seconds.
     #[serde(default = "grace")]
     grace: Seconds,
@@ -93,7 +93,7 @@ fn notsent_lowat() -> Lowat {
     NOTSENT_LOWAT
 }
 
-fn idle() -> Seconds {
+fn idle() -> Bounded<1, 86_400> {
     Bounded::known(60)
 }
 
@@ -245,7 +245,8 @@ impl Server {
         let offer = offer(&setting, page.as_ref())?.with_log(log.as_ref().map(Log::entries));
         let records = log.as_ref().map_or(Records::Forgotten, Log::records);
         let shelf = offer.shelf();
-        let patience = Patience { idle: span(setting.idle), request: ARRIVING, response: LEAVING };
+        let patience =
+            Patience { idle: Duration::from_secs(setting.idle.get().into()), request: ARRIVING, response: LEAVING };
         let sessions = Arc::new(Sessions::apart(setting.multiplexing));
         let origin = Origin::new(offer, sessions).with_patience(patience);
         // Who names no protocol speaks the only one, or what is older than the naming.

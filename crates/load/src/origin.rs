@@ -233,28 +233,32 @@ impl<S: Site> Origin<S> {
     }
 
     fn think(&mut self, now: Time, conn: ConnId, stream: StreamId, answer: Answer) {
+        let think = answer.think;
         let service = answer.object.map(|object| {
             self.services.push(Service { conn, object, arrived: now, answered: None });
             self.services.len() - 1
         });
-        let ready = now + answer.think;
-        if let Some(exchange) = self.session(conn).exchange(stream) {
-            (exchange.answer, exchange.service) = (Some(Box::new(answer)), service);
+        let Some(exchange) = self.session(conn).exchange(stream) else { return };
+        exchange.service = service;
+        if think.is_zero() {
+            return self.respond(now, conn, stream, answer);
         }
-        let thought = Thought { ready, conn, stream };
-        if ready == now {
-            self.respond(now, thought);
-        } else {
-            self.thinking.push(Reverse(thought));
+        exchange.answer = Some(Box::new(answer));
+        self.thinking.push(Reverse(Thought { ready: now + think, conn, stream }));
+    }
+
+    /// A response is ready.
+    fn remember(&mut self, now: Time, Thought { conn, stream, .. }: Thought) {
+        // The connection may have failed while the server was thinking, or the client lost interest.
+        let exchange = self.sessions.get_mut(&conn).and_then(|session| session.exchange(stream));
+        if let Some(answer) = exchange.and_then(|exchange| exchange.answer.take()) {
+            self.respond(now, conn, stream, *answer);
         }
     }
 
-    fn respond(&mut self, now: Time, Thought { conn, stream, .. }: Thought) {
-        // The connection may have failed while the server was thinking, or the client lost interest.
+    fn respond(&mut self, now: Time, conn: ConnId, stream: StreamId, Answer { head, body, .. }: Answer) {
         let Some(session) = self.sessions.get_mut(&conn).filter(|session| !session.is_closing) else { return };
         let Some(exchange) = session.exchange(stream) else { return };
-        let Some(answer) = exchange.answer.take() else { return };
-        let Answer { head, body, .. } = *answer;
         exchange.response = Some((head.status, body));
         if let Some(service) = exchange.service {
             self.services[service].answered = Some(now);
@@ -367,8 +371,9 @@ impl<A> Session<A> {
         self.shut = if is_shut { self.shut.or(Some(now)) } else { None };
     }
 
+    /// An exchange under way: most often the one that began last.
     fn exchange(&mut self, stream: StreamId) -> Option<&mut UnderWay<A>> {
-        self.exchanges.iter_mut().find(|exchange| exchange.stream == stream)
+        self.exchanges.iter_mut().rfind(|exchange| exchange.stream == stream)
     }
 }
 
@@ -427,7 +432,7 @@ impl<S: Site> Peer for Origin<S> {
         self.heard = now;
         while self.thinking.peek().is_some_and(|Reverse(thought)| thought.ready <= now) {
             if let Some(Reverse(thought)) = self.thinking.pop() {
-                self.respond(now, thought);
+                self.remember(now, thought);
             }
         }
         while let Some(conn) = self.ending.pop() {
@@ -448,12 +453,17 @@ impl<S: Site> Peer for Origin<S> {
 
     fn poll_transmit(&mut self, now: Time, conn: ConnId, room: usize, out: &mut Wire) {
         if let Some(session) = self.sessions.get_mut(&conn) {
+            let before = out.len();
             session.engine.poll_transmit(now, room, out);
             if session.engine.is_over() && !session.is_closing {
                 self.ending.push(conn);
             }
             let patience = self.patience.response;
             if patience != Duration::MAX {
+                // As long as something goes out, the client lets it.
+                if out.len() > before {
+                    session.shut = None;
+                }
                 session.note_shut(now);
                 self.impatient_at = self.impatient_at.min(session.shut.map_or(Time::NEVER, |since| since + patience));
             }

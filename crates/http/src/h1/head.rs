@@ -29,6 +29,14 @@ pub(super) enum After {
     Closes,
 }
 
+/// Which HTTP/1 a message is of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) enum Version {
+    Old,
+    #[default]
+    Usual,
+}
+
 /// A head that was read: itself, its length in the stream, and what it says of the body's and of the
 /// connection.
 #[derive(Debug)]
@@ -37,6 +45,7 @@ pub(super) struct Parsed<H> {
     pub(super) len: usize,
     pub(super) body: Option<Length>,
     pub(super) after: After,
+    pub(super) version: Version,
 }
 
 impl<H> Clone for Parsed<H> {
@@ -81,7 +90,8 @@ pub(super) fn parse_request(text: &Bytes) -> Result<Option<Parsed<RequestHead>>,
     let (body, after) = (found.body(), found.after(is_old));
     let host = if host.is_empty() { Bytes::new() } else { text.slice_ref(host) };
     let head = RequestHead::new(method, host, path, found.fields);
-    Ok(Some(Parsed { head: Arc::new(head), len, body, after }))
+    let version = if is_old { Version::Old } else { Version::Usual };
+    Ok(Some(Parsed { head: Arc::new(head), len, body, after, version }))
 }
 
 /// Reads a response's head at the beginning of `text`; `None` if it is not all there.
@@ -92,9 +102,11 @@ pub(super) fn parse_response(text: &Bytes) -> Result<Option<Parsed<ResponseHead>
     let status = config.parse_response_with_uninit_headers(&mut response, text, &mut slots).map_err(fault)?;
     let httparse::Status::Complete(len) = status else { return Ok(None) };
     let found = sort(text, response.headers)?;
-    let (body, after) = (found.body(), found.after(response.version == Some(0)));
+    let is_old = response.version == Some(0);
+    let (body, after) = (found.body(), found.after(is_old));
     let head = ResponseHead::new(response.code.unwrap_or_default(), found.fields);
-    Ok(Some(Parsed { head: Arc::new(head), len, body, after }))
+    let version = if is_old { Version::Old } else { Version::Usual };
+    Ok(Some(Parsed { head: Arc::new(head), len, body, after, version }))
 }
 
 /// What a head's fields say of the message itself, and the rest of them.

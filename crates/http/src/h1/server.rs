@@ -1,6 +1,6 @@
 //! The end that answers.
 
-use super::head::{After, Length, parse_request};
+use super::head::{After, Length, Version, parse_request};
 use super::known::Known;
 use super::outbox::Outbox;
 use super::reader::{Messages, Reader};
@@ -152,7 +152,7 @@ impl ServerSession for Server {
     }
 
     fn inform(&mut self, id: StreamId, head: Arc<ResponseHead>) {
-        if let Some(waiting) = self.requests.waiting(id).filter(|waiting| waiting.answer.is_none()) {
+        if let Some(waiting) = self.requests.waiting(id).filter(|waiting| waiting.may_be_informed()) {
             waiting.interim = Some(head);
         }
     }
@@ -165,12 +165,18 @@ impl ServerSession for Server {
 /// What is to be said to a request.
 #[derive(Default, Debug)]
 struct Waiting {
+    version: Version,
     /// The latest interim response that has not gone out.
     interim: Option<Arc<ResponseHead>>,
     answer: Option<(Arc<ResponseHead>, Body)>,
 }
 
 impl Waiting {
+    /// RFC 9110, section 15.2: HTTP/1.0 knows no interim responses.
+    fn may_be_informed(&self) -> bool {
+        self.answer.is_none() && self.version == Version::Usual
+    }
+
     fn is_ready(&self) -> bool {
         self.interim.is_some() || self.answer.is_some()
     }
@@ -225,7 +231,7 @@ impl Messages for Requests {
             return Err(PeerFault::Flood);
         }
         self.after = parsed.after;
-        self.queue.push_back(Waiting::default());
+        self.queue.push_back(Waiting { version: parsed.version, ..Waiting::default() });
         self.events.push_back(Event::Request { id: self.current(), head: parsed.head });
         Ok(Some((parsed.len, length)))
     }

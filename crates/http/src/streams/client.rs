@@ -1,5 +1,6 @@
 //! The end that asks.
 
+use super::push::LAST_STREAM;
 use super::{Framing, Multiplexing, Role, Streams};
 use crate::{Body, Chunk, ClientSession, Error, Event, Kept, Priority, RequestHead, Session, StreamId, Wire};
 use loadstone_units::Time;
@@ -74,7 +75,9 @@ impl<F: Framing> Session for Client<F> {
     }
 
     fn handle_close(&mut self, _: Time) -> Result<(), Error> {
-        self.streams.handle_close()
+        let result = self.streams.handle_close();
+        self.refuse_waiting();
+        result
     }
 
     fn handle_timeout(&mut self, _: Time) {}
@@ -125,7 +128,7 @@ impl<F: Framing> Session for Client<F> {
 
 impl<F: Framing> ClientSession for Client<F> {
     fn capacity(&self) -> usize {
-        if self.streams.is_closing() {
+        if self.is_closing() {
             return 0;
         }
         let taken = self.streams.open.len() - self.streams.pushes + self.waiting.len();
@@ -137,13 +140,18 @@ impl<F: Framing> ClientSession for Client<F> {
     }
 
     fn is_closing(&self) -> bool {
-        self.streams.is_closing()
+        // Streams that can be numbered come to an end, too.
+        self.streams.is_closing() || self.next_id >= LAST_STREAM / 2
     }
 
     fn request(&mut self, head: Arc<RequestHead>, body: Body, priority: Priority) -> StreamId {
         assert!(self.capacity() > 0, "a request beyond the session's capacity");
         let id = StreamId(self.next_id);
         self.next_id += 1;
+        if head.http1_len() > self.streams.framing.most_head() {
+            self.streams.events.push_back(Event::Reset { id });
+            return id;
+        }
         self.waiting.insert((priority.urgency(), id), Request { head, body, priority });
         id
     }

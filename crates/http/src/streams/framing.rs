@@ -17,12 +17,16 @@ pub(crate) trait Framing: fmt::Debug {
     const HEAD: usize;
     /// The status of a stream that nobody wants any more.
     const CANCEL: u32;
-    /// Whether a push is announced with the head of the response as well.
+    /// Whether a push is announced with the head of the response as well, and CANCEL on a stream means what
+    /// is pushed beside it too.
     const PUSHES_HEADS: bool;
     /// Whether clients say which stream depends on which.
     const HAS_DEPENDENCIES: bool;
     /// What a client sends before its first frame.
     const PREFACE: &'static [u8];
+
+    /// The most bytes of a head, as HTTP/1.1 writes it, that this end sends.
+    fn most_head(&self) -> usize;
 
     /// The flow-control windows until someone says otherwise.
     fn windows(&self) -> Windows;

@@ -4,7 +4,7 @@ use super::offence::{Offence, Reaction};
 use super::push::id_of;
 use super::reader::Frames;
 use super::standing::{Ending, Incoming, Standing};
-use super::{Answer, Cause, Decoded, Frame, FrameHead, Framing, Role, Streams};
+use super::{Answer, Cause, Decoded, Frame, FrameHead, Framing, Push, Role, Streams};
 use crate::{Body, Chunk, Event, Fields, PeerFault, Priority, ResponseHead};
 use bytes::Bytes;
 use std::sync::Arc;
@@ -71,6 +71,9 @@ impl<F: Framing> Streams<F> {
                     self.peer_limit = streams as usize;
                 }
                 self.peer_push = push.unwrap_or(self.peer_push);
+                if self.peer_push == Push::Forbid {
+                    self.drop_promises();
+                }
                 stream_window.map_or(Ok(()), |window| self.lanes.set_initial_window(window))
             }
             Frame::GoAway { last } => {
@@ -176,13 +179,16 @@ impl<F: Framing> Streams<F> {
             Standing::Over(_) | Standing::Passed => Ok(()),
             Standing::Open(_) => {
                 self.endings.note(stream, Ending::FromPeer);
-                self.tolerance.note_reset();
+                // What the server pushed unasked a client may decline as often as it likes.
+                if stream % 2 == 1 {
+                    self.tolerance.note_reset();
+                }
                 match (cause, self.role) {
                     (Cause::Refused, Role::Client) => self.drop_stream(stream, |id| Event::Refused { id }),
                     _ => self.drop_stream(stream, |id| Event::Reset { id }),
                 }
                 if cause == Cause::Cancelled {
-                    self.drop_pushes_beside(stream);
+                    self.drop_pushes_beside(stream, Ending::FromPeer);
                 }
                 Ok(())
             }

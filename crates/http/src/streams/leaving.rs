@@ -1,7 +1,7 @@
 //! How a session comes to its end by its own wish (RFC 9113, section 6.8; draft 2, "GOAWAY"; draft 3, section
 //! 2.6.6), and how one end asks the other for a sign of life.
 
-use super::push::Early;
+use super::push::{Early, LAST_STREAM};
 use super::{Farewell, Framing, Role, Streams};
 use crate::{Chunk, Event};
 use std::collections::VecDeque;
@@ -32,9 +32,6 @@ pub(super) struct Pings {
     sent: u32,
     outstanding: VecDeque<(u32, Why)>,
 }
-
-/// The last stream that there can be.
-const NO_STREAM_IS_LATER: u32 = 0x7fff_ffff;
 
 impl<F: Framing> Streams<F> {
     pub(super) fn ping(&mut self) {
@@ -71,7 +68,7 @@ impl<F: Framing> Streams<F> {
         match (self.role, self.framing.farewell()) {
             (Role::Server, Farewell::Twice) => {
                 self.leaving = Leaving::Announced;
-                let frame = self.framing.go_away(NO_STREAM_IS_LATER, None);
+                let frame = self.framing.go_away(LAST_STREAM, None);
                 self.answers.push(Chunk::Bytes(frame));
                 self.send_ping(Why::Leaving);
             }

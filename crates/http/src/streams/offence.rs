@@ -34,6 +34,8 @@ pub(crate) enum Offence {
     UnwantedPush,
     /// A push that belongs to no request.
     OrphanPush,
+    /// A push on a stream that the server has opened before.
+    Repromised,
     /// A push of what cannot be asked for, or of another origin than its parent's.
     UnfitPush,
     /// More content than the stream's window allowed.

@@ -2,11 +2,14 @@
 //! section 8.4; draft 2, "Server Push Transactions"; draft 3, section 3.3), and interim responses: what goes
 //! ahead of an answer.
 
-use super::offence::Offence;
+use super::offence::{Offence, Reaction};
 use super::standing::{Ending, Incoming, Standing};
 use super::{Answer, Decoded, Dependency, Framing, Promise, Push, Role, Streams};
 use crate::{Event, PeerFault, Priority, RequestHead, ResponseHead, StreamId, Wire};
 use std::sync::Arc;
+
+/// The last stream that there can be.
+pub(super) const LAST_STREAM: u32 = 0x7fff_ffff;
 
 /// What goes out before anything of the answers. Heads are compressed when they go, since compression
 /// goes by the order on the wire.
@@ -34,8 +37,11 @@ impl<F: Framing> Streams<F> {
     pub(super) fn promise(&mut self, parent: StreamId, head: Arc<RequestHead>, priority: Priority) -> Option<StreamId> {
         let parent = stream_of(parent);
         let has_parent = self.open.get(&parent).is_some_and(|state| !state.is_sent && state.answer != Answer::Own);
-        let may_push = self.peer_push == Push::Accept && self.pushes < self.peer_limit && !self.is_closing();
-        if parent.is_multiple_of(2) || !has_parent || !may_push {
+        let may_push = self.peer_push == Push::Accept && !self.is_closing();
+        // A client that sets no bound of its own is not kept any amount of answers.
+        let has_room = self.pushes < self.peer_limit.min(self.limit) && self.last_ours < LAST_STREAM - 2;
+        let fits = head.http1_len() <= self.framing.most_head();
+        if parent.is_multiple_of(2) || !has_parent || !may_push || !has_room || !fits {
             return None;
         }
         let stream = self.last_ours + 2;
@@ -88,7 +94,7 @@ impl<F: Framing> Streams<F> {
     pub(super) fn accept_push(&mut self, stream: u32, parent: u32, head: Decoded, end: bool) -> Result<(), PeerFault> {
         let is_next = stream.is_multiple_of(2) && stream > self.last_theirs;
         if stream > 0 && stream == self.last_theirs {
-            return self.offend(stream, Offence::Reopened);
+            return self.offend(stream, Offence::Repromised);
         }
         if self.role == Role::Server || !is_next {
             return Err(PeerFault::StreamOutOfOrder);
@@ -100,10 +106,10 @@ impl<F: Framing> Streams<F> {
             _ if !is_ours => return self.offend(stream, Offence::OrphanPush),
             Standing::Open(Incoming::Head | Incoming::Body) if self.push == Push::Accept => {}
             // It was under way when this end lost interest, or is not wanted anyway.
-            _ => return self.offend(stream, Offence::UnwantedPush),
+            _ => return self.decline(stream, Offence::UnwantedPush),
         }
         if self.pushes >= self.limit || self.is_closing() {
-            return self.offend(stream, Offence::TooMany);
+            return self.decline(stream, Offence::TooMany);
         }
         let (request, response) = match head {
             Decoded::Request(request, _) => (request, None),
@@ -111,6 +117,7 @@ impl<F: Framing> Streams<F> {
             _ => return self.offend(stream, Offence::UnfitPush),
         };
         let beside = &self.open[&parent];
+        let beside_stream = parent;
         let (parent, asked) = (beside.id, beside.asked.as_ref());
         let is_same_origin =
             asked.is_some_and(|asked| asked.authority == request.authority && asked.scheme == request.scheme);
@@ -122,7 +129,7 @@ impl<F: Framing> Streams<F> {
         let id = id_of(stream);
         self.open(stream, id, Priority::default());
         let state = self.open.get_mut(&stream).expect("it has just been opened");
-        (state.is_sent, state.is_bodiless) = (true, request.method == "HEAD");
+        (state.is_sent, state.is_bodiless, state.parent) = (true, request.method == "HEAD", beside_stream);
         self.tolerance.note_content();
         self.events.push_back(Event::Promised { id, parent, head: request });
         match response {
@@ -132,13 +139,42 @@ impl<F: Framing> Streams<F> {
         }
     }
 
-    /// The client wants neither a stream nor what is pushed beside it.
-    pub(super) fn drop_pushes_beside(&mut self, parent: u32) {
+    /// Says no to a push that is no fault of the server's: it cannot know how many are wanted.
+    fn decline(&mut self, stream: u32, offence: Offence) -> Result<(), PeerFault> {
+        match self.framing.reaction(offence) {
+            Reaction::Reset(status) => {
+                let frame = self.framing.reset(stream, status);
+                self.say(frame);
+                self.endings.note(stream, Ending::FromHere);
+                Ok(())
+            }
+            _ => self.offend(stream, offence),
+        }
+    }
+
+    /// Nobody wants a stream, nor what is pushed beside it; this is how those streams end.
+    pub(super) fn drop_pushes_beside(&mut self, parent: u32, ending: Ending) {
         let beside = self.open.iter().filter(|(stream, state)| *stream % 2 == 0 && state.parent == parent);
         let beside: Vec<u32> = beside.map(|(stream, _)| *stream).collect();
         for stream in beside {
-            self.endings.note(stream, Ending::FromPeer);
+            self.endings.note(stream, ending);
             self.drop_stream(stream, |id| Event::Reset { id });
         }
+    }
+
+    /// The client takes no pushes any more: none is announced after it has heard that this is known.
+    pub(super) fn drop_promises(&mut self) {
+        let promised = self.early.iter().filter_map(|early| match early {
+            Early::Promise(promise) => Some(promise.stream),
+            Early::Interim { .. } => None,
+        });
+        let promised: Vec<u32> = promised.collect();
+        promised.into_iter().for_each(|stream| self.drop_stream(stream, |id| Event::Reset { id }));
+        self.early.retain(|early| matches!(early, Early::Interim { .. }));
+    }
+
+    /// Whether the client has not heard of a stream that the server opened.
+    pub(super) fn is_unannounced(&self, stream: u32) -> bool {
+        self.early.iter().any(|early| matches!(early, Early::Promise(promise) if promise.stream == stream))
     }
 }

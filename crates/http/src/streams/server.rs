@@ -3,7 +3,8 @@
 use super::push::stream_of;
 use super::{Answer, Framing, Multiplexing, Role, Streams};
 use crate::{
-    Body, Chunk, Error, Event, Kept, Priority, RequestHead, ResponseHead, ServerSession, Session, StreamId, Wire,
+    Body, Chunk, Error, Event, Fields, Kept, Priority, RequestHead, ResponseHead, ServerSession, Session, StreamId,
+    Wire,
 };
 use loadstone_units::Time;
 use std::sync::Arc;
@@ -67,6 +68,7 @@ impl<F: Framing> Session for Server<F> {
 }
 
 impl<F: Framing> ServerSession for Server<F> {
+    /// A head that is too long for the protocol becomes a status of 500.
     fn respond(&mut self, id: StreamId, head: Arc<ResponseHead>, body: Body) {
         let stream = stream_of(id);
         let last = if id.is_pushed() { self.streams.last_ours } else { self.streams.last_theirs };
@@ -77,6 +79,11 @@ impl<F: Framing> ServerSession for Server<F> {
         };
         assert!(state.answer == Answer::Awaited, "a second response to one request");
         state.answer = Answer::Given;
+        let (head, body) = if head.http1_len() <= self.streams.framing.most_head() {
+            (head, body)
+        } else {
+            (Arc::new(ResponseHead::new(500, Fields::from_pairs([("content-length", "0")]))), Body::EMPTY)
+        };
         self.streams.lanes.send(stream, Some(head), body);
     }
 

@@ -9,7 +9,7 @@ use loadstone_units::Time;
 use nix::errno::Errno;
 use nix::fcntl::{OFlag, OpenHow, ResolveFlag, openat2};
 use percent_encoding::percent_decode;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs::{File, Metadata};
@@ -42,6 +42,9 @@ const MOST_KNOWN: usize = 100;
 /// The longest file that is kept in memory as long as it is known, in bytes: so it is read once.
 const MOST_KEPT: u64 = 1024 * 1024;
 
+/// Bytes of all that is kept, with what answers under way hold that is not known any more.
+const MOST_KEPT_IN_ALL: u64 = 64 * 1024 * 1024;
+
 /// Gives the files of a directory, and nothing beyond it.
 #[derive(Debug)]
 pub(super) struct Files {
@@ -50,6 +53,8 @@ pub(super) struct Files {
     clock: Clock,
     /// Files that were found lately, by the path that was asked for.
     known: RefCell<BTreeMap<Vec<u8>, Known>>,
+    /// Bytes of files that are kept in memory.
+    kept: Rc<Cell<u64>>,
 }
 
 /// A file and how it is given.
@@ -66,23 +71,56 @@ struct Known {
 #[derive(Clone, Debug)]
 enum Source {
     File(Rc<File>),
-    Memory(Rc<[u8]>),
+    Memory(Rc<Kept>),
+}
+
+/// A file in memory.
+#[derive(Debug)]
+struct Kept {
+    bytes: Vec<u8>,
+    /// What is kept in all.
+    all: Rc<Cell<u64>>,
+}
+
+impl AsRef<[u8]> for Kept {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        self.all.set(self.all.get() - self.bytes.len() as u64);
+    }
+}
+
+/// What answers hold of a file in memory.
+struct Held(Rc<Kept>);
+
+impl AsRef<[u8]> for Held {
+    fn as_ref(&self) -> &[u8] {
+        self.0.as_ref().as_ref()
+    }
 }
 
 impl Source {
     /// A short file is read at once, unless it is another by then; its reader then finds out.
-    fn of(file: File, len: u64) -> Source {
+    fn of(file: File, len: u64, all: &Rc<Cell<u64>>) -> Source {
         let mut bytes = Vec::new();
-        if len <= MOST_KEPT {
+        if len <= MOST_KEPT && all.get() + len <= MOST_KEPT_IN_ALL {
             shelf::read(&file, 0, len as usize, &mut bytes);
         }
-        if bytes.len() as u64 == len { Source::Memory(bytes.into()) } else { Source::File(Rc::new(file)) }
+        if bytes.len() as u64 != len {
+            return Source::File(Rc::new(file));
+        }
+        all.set(all.get() + len);
+        Source::Memory(Rc::new(Kept { bytes, all: all.clone() }))
     }
 
     fn content(&self) -> Content {
         match self {
             Source::File(file) => Content::File(file.clone()),
-            Source::Memory(bytes) => Content::Memory(Box::new(bytes.clone())),
+            Source::Memory(kept) => Content::Memory(Box::new(Held(kept.clone()))),
         }
     }
 }
@@ -101,7 +139,7 @@ impl Files {
         if !root.metadata()?.is_dir() {
             return Err(Errno::ENOTDIR.into());
         }
-        Ok(Files { root, shelf, clock: Clock::start(), known: RefCell::default() })
+        Ok(Files { root, shelf, clock: Clock::start(), known: RefCell::default(), kept: Rc::default() })
     }
 
     /// The answer to a request: a file, or why there is none.
@@ -149,15 +187,28 @@ impl Files {
         let is_directory = path.ends_with(b"/");
         match self.open(relative)? {
             Found::File(..) if is_directory => Err(Errno::ENOTDIR),
-            Found::File(file, metadata) => Ok(Some(known(relative, file, &metadata, now))),
+            Found::File(file, metadata) => Ok(Some(self.known(relative, file, &metadata, now))),
             Found::Directory if !is_directory => Ok(None),
             Found::Directory => {
                 let index = relative.join(INDEX);
                 match self.open(&index)? {
-                    Found::File(file, metadata) => Ok(Some(known(&index, file, &metadata, now))),
+                    Found::File(file, metadata) => Ok(Some(self.known(&index, file, &metadata, now))),
                     Found::Directory => Err(Errno::EISDIR),
                 }
             }
+        }
+    }
+
+    fn known(&self, path: &Path, file: File, metadata: &Metadata, now: Time) -> Known {
+        let modified = metadata.modified().map(http_date).unwrap_or_default();
+        let more = [("last-modified", &modified[..])];
+        let more = if modified.is_empty() { &[] } else { &more[..] };
+        let len = metadata.len();
+        Known {
+            source: Source::of(file, len, &self.kept),
+            len,
+            head: Arc::new(reply::head(&kind(path), len, more)),
+            until: now + FRESH,
         }
     }
 
@@ -196,19 +247,6 @@ fn relative(path: &[u8]) -> Option<PathBuf> {
         relative.push(OsStr::from_bytes(&name));
     }
     Some(relative)
-}
-
-fn known(path: &Path, file: File, metadata: &Metadata, now: Time) -> Known {
-    let modified = metadata.modified().map(http_date).unwrap_or_default();
-    let more = [("last-modified", &modified[..])];
-    let more = if modified.is_empty() { &[] } else { &more[..] };
-    let len = metadata.len();
-    Known {
-        source: Source::of(file, len),
-        len,
-        head: Arc::new(reply::head(&kind(path), len, more)),
-        until: now + FRESH,
-    }
 }
 
 /// A directory that was asked for like a file: what it refers to would be looked for beside it.

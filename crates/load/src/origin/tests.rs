@@ -216,6 +216,23 @@ fn a_client_that_lets_nothing_of_a_response_out_is_given_up() {
 }
 
 #[test]
+fn a_client_that_lets_a_little_out_at_a_time_is_not_given_up() {
+    let mut talk = Talk::new(Protocol::H2, Duration::ZERO);
+    // SETTINGS that leave every stream a window of one byte.
+    let narrow = b"\0\0\x06\x04\0\0\0\0\0\0\x04\0\0\0\x01";
+    talk.origin.handle_input(at(0), CONN, &[Chunk::Bytes(bytes::Bytes::from_static(narrow))]);
+    talk.ask("/a", 10);
+    for second in 0..9 {
+        talk.exchange(at(15 * second));
+        assert!(!talk.is_closed, "after {second}");
+        let wider = b"\0\0\x04\x08\0\0\0\0\x01\0\0\0\x01";
+        talk.origin.handle_input(at(15 * second), CONN, &[Chunk::Bytes(bytes::Bytes::from_static(wider))]);
+    }
+    talk.exchange(at(135));
+    assert_eq!(talk.done(), [("/a".to_owned(), Some(200), Ending::Complete)]);
+}
+
+#[test]
 fn who_has_asked_and_says_no_more_is_still_answered() {
     for protocol in EVERY {
         let mut talk = Talk::new(protocol, Duration::from_secs(5));

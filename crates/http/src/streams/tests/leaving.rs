@@ -131,6 +131,27 @@ fn who_cancels_hears_no_more_of_it_and_the_other_end_does() {
 }
 
 #[test]
+fn what_waits_when_the_server_closes_is_refused() {
+    for protocol in ALL {
+        let (mut client, _) = pair(protocol, Multiplexing::default());
+        let id = client.request(get("/"), Body::EMPTY, Priority::default());
+        client.handle_close(NOW).unwrap();
+        assert_eq!((events(client.as_mut()), client.has_output()), (vec![Event::Refused { id }], false), "{protocol}");
+    }
+}
+
+#[test]
+fn http_1_0_hears_no_interim_response_rfc9110_15_2() {
+    for (version, hears) in [("1.0", false), ("1.1", true)] {
+        let mut server = crate::h1::Server::new();
+        let request = format!("GET / HTTP/{version}\r\nhost: a\r\n\r\n");
+        server.handle_input(NOW, &[Chunk::Bytes(request.into())]).unwrap();
+        server.inform(StreamId(0), Arc::new(ResponseHead::new(103, Fields::default())));
+        assert_eq!(server.has_output(), hears, "{version}");
+    }
+}
+
+#[test]
 fn http1_says_with_its_last_response_that_it_closes_rfc9112_9_6() {
     let text = |server: &mut crate::h1::Server| {
         let mut wire = Wire::default();

@@ -179,3 +179,25 @@ fn a_root_that_is_no_directory_is_refused() {
     assert!(Files::new(&folder.root().join("none"), Shelf::default()).is_err());
     assert!(Files::new(&folder.root().join("missing"), Shelf::default()).is_err());
 }
+
+#[test]
+fn what_is_kept_in_memory_is_bounded_whatever_is_held_and_goes_when_nobody_holds_it() {
+    let folder = Folder::new("kept");
+    fs::write(folder.root().join("big"), vec![b'x'; MOST_KEPT as usize]).unwrap();
+    let files = folder.files();
+    let answers: Vec<Answer> = (0..200)
+        .map(|slashes| {
+            let path = format!("{}big", "/".repeat(slashes + 1));
+            files.answer(&RequestHead::get("a.test", &path, Fields::default()))
+        })
+        .collect();
+    assert_eq!(files.kept.get(), MOST_KEPT_IN_ALL);
+    // Those beyond are read where they are.
+    let mut content = Vec::new();
+    files.shelf.append(answers[199].body.id, 5, 10, &mut content);
+    assert_eq!(content, [b'x'; 10]);
+    answers.iter().for_each(|answer| files.shelf.finish(answer.body.id));
+    files.shelf.clear();
+    files.known.borrow_mut().clear();
+    assert_eq!(files.kept.get(), 0);
+}
