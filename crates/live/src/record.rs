@@ -52,7 +52,7 @@ pub enum Failure {
     #[error("the other end closed during the handshake; see that both ends speak TLS, or neither")]
     Unfinished,
     /// TLS found something wrong.
-    #[error("TLS: {0}")]
+    #[error("TLS: {0}{remedy}", remedy = remedy(.0))]
     Tls(#[from] rustls::Error),
     /// TLS agreed on a protocol of this name.
     #[error("'{0}' was agreed on, which is not spoken here: offer one that 'loadstone load --help' lists")]
@@ -66,6 +66,16 @@ pub enum Failure {
     /// The program had closed, and the other end did not take the rest and close in time.
     #[error("the other end did not take the rest and close in time; if it is honest, raise the limit 'closing'")]
     Unclosed,
+}
+
+/// What helps against an error of TLS that people meet.
+fn remedy(error: &rustls::Error) -> &'static str {
+    match error {
+        rustls::Error::InvalidCertificate(_) => {
+            "; trust the certificate of who signed the server's (a CA's, not the server's own), and use the name that it has"
+        }
+        _ => "",
+    }
 }
 
 impl Connected {
