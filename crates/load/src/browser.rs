@@ -8,7 +8,7 @@ mod pool;
 
 pub use graph::Graph;
 
-use crate::foresight::hinted;
+use crate::hint::hinted;
 use crate::page::{ActivityId, HostId, Page, Task};
 use crate::{Action, Attempt, Closed, ConnId, FoundBy, Marks, Peer, Row};
 use graph::Progress;

@@ -1,5 +1,6 @@
 //! What a server tells a client of objects that it has not asked for: pushes and hints, as a policy.
 
+use crate::hint::Hint;
 use crate::page::{ActivityId, HostId, Page};
 use loadstone_http::{Fields, ResponseHead};
 use serde::{Deserialize, Serialize};
@@ -65,14 +66,12 @@ impl Foreseen {
                 let field = [(field.0.as_bytes(), field.1.as_bytes())];
                 Arc::new(ResponseHead::new(response.status, Fields::from_pairs(response.fields.iter().chain(field))))
             };
+            let hints = references(page, &hinted);
             match foresight.hint_by {
-                HintBy::EarlyHints => {
-                    let head = ResponseHead::new(103, Fields::from_pairs([("link", links(page, &hinted))]));
-                    foreseen.hints.insert(object, Arc::new(head));
-                }
-                HintBy::Link => drop(foreseen.heads.insert(object, extended(("link", links(page, &hinted))))),
+                HintBy::EarlyHints => drop(foreseen.hints.insert(object, Arc::new(Hint::early(&hints)))),
+                HintBy::Link => drop(foreseen.heads.insert(object, extended(("link", Hint::links(&hints))))),
                 HintBy::Subresource => {
-                    drop(foreseen.heads.insert(object, extended(("x-subresource", subresources(page, &hinted)))));
+                    drop(foreseen.heads.insert(object, extended(("x-subresource", Hint::subresources(&hints)))));
                 }
             }
         }
@@ -145,22 +144,17 @@ fn parent(page: &Page, object: ActivityId) -> Option<ActivityId> {
     parent
 }
 
-/// RFC 8288 with the relation `preload` of the Preload specification.
-fn links(page: &Page, objects: &[ActivityId]) -> String {
-    let link = |object: &ActivityId| {
+/// How a server refers to objects of its own.
+fn references(page: &Page, objects: &[ActivityId]) -> Vec<Hint> {
+    let reference = |object: &ActivityId| {
         let fetch = page.fetch(*object);
-        format!("<{}>; rel=preload; as={}", String::from_utf8_lossy(&fetch.request.path), destination(&fetch.kind))
+        Hint {
+            url: String::from_utf8_lossy(&fetch.request.path).into_owned(),
+            destination: Some(destination(&fetch.kind)),
+            media_type: media_type(&fetch.kind).to_owned(),
+        }
     };
-    objects.iter().map(link).collect::<Vec<_>>().join(", ")
-}
-
-/// The form of SPDY's server hint: types and URLs in turn.
-fn subresources(page: &Page, objects: &[ActivityId]) -> String {
-    let hint = |object: &ActivityId| {
-        let fetch = page.fetch(*object);
-        format!("{}; {}", media_type(&fetch.kind), String::from_utf8_lossy(&fetch.request.path))
-    };
-    objects.iter().map(hint).collect::<Vec<_>>().join("; ")
+    objects.iter().map(reference).collect()
 }
 
 /// What the Fetch standard calls a kind.
@@ -186,51 +180,10 @@ fn media_type(kind: &str) -> &'static str {
     }
 }
 
-/// The paths that a response's head tells to fetch: of Link with `rel=preload` (RFC 8288), or of
-/// X-Subresource. What cannot be understood is passed over.
-pub(crate) fn hinted(head: &ResponseHead) -> Vec<Vec<u8>> {
-    let mut paths = Vec::new();
-    for (name, value) in head.fields.iter() {
-        if name.eq_ignore_ascii_case(b"link") {
-            for link in split_links(value) {
-                let Some(end) = link.iter().position(|byte| *byte == b'>').filter(|_| link.starts_with(b"<")) else {
-                    continue;
-                };
-                let is_preload = link[end + 1..].split(|byte| *byte == b';').any(|parameter| {
-                    let parameter = parameter.trim_ascii();
-                    parameter.eq_ignore_ascii_case(b"rel=preload") || parameter.eq_ignore_ascii_case(b"rel=\"preload\"")
-                });
-                if is_preload {
-                    paths.push(link[1..end].to_vec());
-                }
-            }
-        } else if name.eq_ignore_ascii_case(b"x-subresource") {
-            let mut parts = value.split(|byte| *byte == b';');
-            while let (Some(_), Some(path)) = (parts.next(), parts.next()) {
-                paths.push(path.trim_ascii().to_vec());
-            }
-        }
-    }
-    paths
-}
-
-/// The links of a field: commas within angle brackets belong to the URL.
-fn split_links(value: &[u8]) -> Vec<&[u8]> {
-    let mut within = 0;
-    let is_between = |byte: &u8| {
-        match byte {
-            b'<' => within += 1,
-            b'>' => within = 0,
-            _ => {}
-        }
-        *byte == b',' && within == 0
-    };
-    value.split(is_between).map(<[u8]>::trim_ascii).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::hint::hinted;
     use crate::page::PageFile;
 
     fn page() -> Page {
@@ -267,22 +220,6 @@ mod tests {
             let head = foreseen.hint(ActivityId(0)).or(foreseen.head(ActivityId(0))).unwrap();
             assert_eq!(hinted(head), [&b"/a.css"[..], b"/b.js", b"/e,f.png"], "{hint_by:?}");
             assert_eq!(head.status, if hint_by == HintBy::EarlyHints { 103 } else { 200 });
-        }
-    }
-
-    #[test]
-    fn what_is_no_hint_is_passed_over() {
-        for (name, value) in [
-            ("link", "</a>; rel=next, b, <, >, </c"),
-            ("link", ""),
-            ("x-subresource", "text/css"),
-            ("x-other", "</a>; rel=preload"),
-        ] {
-            assert_eq!(
-                hinted(&ResponseHead::new(200, Fields::from_pairs([(name, value)]))),
-                [] as [&[u8]; 0],
-                "{value}"
-            );
         }
     }
 }

@@ -23,6 +23,7 @@ mod browser;
 mod catalogue;
 mod fetcher;
 mod foresight;
+mod hint;
 mod origin;
 pub mod page;
 mod peer;
@@ -37,6 +38,7 @@ pub use fetcher::{
     TransferId, Unanswered, Use,
 };
 pub use foresight::{Foresight, HintBy, Scope};
+pub use hint::Hint;
 pub use origin::{Origin, Patience};
 pub use peer::{Action, Closed, ConnId, Peer};
 pub use site::{Answer, Ending, Exchange, Pushed, Site};

@@ -43,6 +43,9 @@ pub struct Patience {
     pub response: Duration,
 }
 
+/// How long a server does not look for connections after it has looked.
+const BETWEEN_LOOKS: Duration = Duration::from_secs(1);
+
 impl Patience {
     /// It never loses it, as in the simulator.
     pub const ENDLESS: Patience = Patience { idle: Duration::MAX, request: Duration::MAX, response: Duration::MAX };
@@ -116,11 +119,6 @@ impl<S: Site> Origin<S> {
         Origin { patience, ..self }
     }
 
-    /// What it has to offer.
-    pub fn site(&self) -> &S {
-        &self.site
-    }
-
     /// When the requests for its objects arrived and were answered, in the order of their arrival.
     pub fn services(&self) -> &[Service] {
         &self.services
@@ -140,11 +138,6 @@ impl<S: Site> Origin<S> {
             let conn = *conn;
             self.forget(now, conn);
         }
-    }
-
-    /// Whether it has no connection.
-    pub fn is_idle(&self) -> bool {
-        self.sessions.is_empty()
     }
 
     fn leave(&mut self, conn: ConnId) {
@@ -341,7 +334,9 @@ impl<S: Site> Origin<S> {
                 due.push((*conn, session.stirred + idle, Stalled::Idle));
             }
         }
-        self.impatient_at = due.iter().map(|(_, at, _)| *at).filter(|at| *at > now).min().unwrap_or(Time::NEVER);
+        let next = due.iter().map(|(_, at, _)| *at).filter(|at| *at > now).min();
+        // Not at every connection's own moment, or ten thousand would be looked through ten thousand times.
+        self.impatient_at = next.map_or(Time::NEVER, |at| at.max(now + BETWEEN_LOOKS));
         for (conn, _, stalled) in due.into_iter().filter(|(_, at, _)| *at <= now) {
             let session = self.session(conn);
             // Who has been left and is still there has not listened.

@@ -117,8 +117,7 @@ impl<F: Framing> Streams<F> {
             _ => return self.offend(stream, Offence::UnfitPush),
         };
         let beside = &self.open[&parent];
-        let beside_stream = parent;
-        let (parent, asked) = (beside.id, beside.asked.as_ref());
+        let (beside, asked) = (beside.id, beside.asked.as_ref());
         let is_same_origin =
             asked.is_some_and(|asked| asked.authority == request.authority && asked.scheme == request.scheme);
         // RFC 9113, section 8.4: safe, cacheable, without content.
@@ -129,9 +128,9 @@ impl<F: Framing> Streams<F> {
         let id = id_of(stream);
         self.open(stream, id, Priority::default());
         let state = self.open.get_mut(&stream).expect("it has just been opened");
-        (state.is_sent, state.is_bodiless, state.parent) = (true, request.method == "HEAD", beside_stream);
+        (state.is_sent, state.is_bodiless, state.parent) = (true, request.method == "HEAD", parent);
         self.tolerance.note_content();
-        self.events.push_back(Event::Promised { id, parent, head: request });
+        self.events.push_back(Event::Promised { id, parent: beside, head: request });
         match response {
             Some(response) => self.handle_reply(stream, Decoded::Response(response), end),
             None if end => self.offend(stream, Offence::Malformed),

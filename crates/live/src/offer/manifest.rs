@@ -3,7 +3,7 @@
 use super::recording::name_of;
 use bytes::Bytes;
 use loadstone_http::{Fields, Priority, RequestHead, ResponseHead, Scheme};
-use loadstone_load::Pushed;
+use loadstone_load::{Hint, Pushed};
 use loadstone_units::Bounded;
 use mime_guess::mime;
 use serde::Deserialize;
@@ -151,24 +151,23 @@ impl Manifest {
 
     /// The same as an interim response (RFC 8297).
     pub(super) fn hint(&self, request: &RequestHead) -> Option<Arc<ResponseHead>> {
-        let link = |mention: &Mention| {
-            let url = mention.place.url(request);
-            let purpose = purpose(&mention.place.path).map_or(String::new(), |purpose| format!("; as={purpose}"));
-            format!("<{url}>; rel=preload{purpose}")
-        };
-        let links: Vec<String> = self.beside(request).iter().map(link).collect();
-        let head = || ResponseHead::new(103, Fields::from_pairs([("link", links.join(", "))]));
-        (!links.is_empty()).then(|| Arc::new(head()))
+        let hints = self.hints(request);
+        (!hints.is_empty()).then(|| Arc::new(Hint::early(&hints)))
     }
 
     /// The same as the value of `X-Subresource`, which clients of SPDY ask for.
     pub(super) fn subresources(&self, request: &RequestHead) -> Option<String> {
-        let subresource = |mention: &Mention| {
-            let kind = mime_guess::from_path(mention.place.file()).first_or_octet_stream();
-            format!("{}; {}", kind.essence_str(), mention.place.url(request))
+        let hints = self.hints(request);
+        (!hints.is_empty()).then(|| Hint::subresources(&hints))
+    }
+
+    fn hints(&self, request: &RequestHead) -> Vec<Hint> {
+        let hint = |mention: &Mention| Hint {
+            url: mention.place.url(request),
+            destination: purpose(&mention.place.path),
+            media_type: mime_guess::from_path(mention.place.file()).first_or_octet_stream().essence_str().to_owned(),
         };
-        let all: Vec<String> = self.beside(request).iter().map(subresource).collect();
-        (!all.is_empty()).then(|| all.join("; "))
+        self.beside(request).iter().map(hint).collect()
     }
 }
 

@@ -143,7 +143,7 @@ fn what_a_client_or_a_connection_gives_up_was_cut_short() {
         assert_eq!(talk.done(), [("/a".to_owned(), None, Ending::CutShort)], "{protocol}");
         talk.origin.handle_close(at(3), CONN, Closed::Failed);
         assert_eq!(talk.done(), [("/b".to_owned(), None, Ending::CutShort)], "{protocol}");
-        assert!(talk.origin.is_idle());
+        assert!(talk.origin.sessions.is_empty());
         talk.origin.handle_timeout(at(9));
         assert_eq!(talk.done(), [], "what it thought about is nobody's");
     }
@@ -163,7 +163,7 @@ fn idle_connections_are_left_when_patience_is_over_and_not_before() {
         assert!(talk.is_closed, "{protocol}");
         assert_eq!(talk.client.is_closing(), protocol != Protocol::Http1, "{protocol}");
         assert_eq!(talk.done().len(), 1);
-        assert!(talk.origin.is_idle(), "{protocol}");
+        assert!(talk.origin.sessions.is_empty(), "{protocol}");
     }
 }
 
@@ -176,7 +176,7 @@ fn a_client_that_does_not_hear_that_it_is_left_is_given_up() {
     talk.listen(at(119));
     assert!(!talk.is_closed);
     talk.listen(at(120));
-    assert!(talk.is_closed && talk.origin.is_idle());
+    assert!(talk.is_closed && talk.origin.sessions.is_empty());
 }
 
 #[test]
@@ -281,7 +281,7 @@ fn a_server_that_leaves_finishes_what_is_under_way_and_takes_no_new_connection()
         assert!(!talk.is_closed, "{protocol}");
         talk.exchange(at(5));
         assert_eq!(talk.done(), [("/a".to_owned(), Some(200), Ending::Complete)], "{protocol}");
-        assert!(talk.is_closed && talk.origin.is_idle(), "{protocol}");
+        assert!(talk.is_closed && talk.origin.sessions.is_empty(), "{protocol}");
         talk.origin.handle_open(at(6), ConnId(8), Protocol::Http1);
         assert_eq!(talk.origin.poll_action(), Some(Action::Close { conn: ConnId(8) }));
     }
