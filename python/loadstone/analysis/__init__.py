@@ -1,0 +1,1 @@
+"""What a store of runs says: gains, tables, trends, decision rules."""

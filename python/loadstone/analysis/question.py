@@ -1,0 +1,34 @@
+"""What is asked of a store of runs: which factor is compared, against what, around which levels."""
+
+from dataclasses import dataclass, field
+
+Level = str | int | float | bool
+"""One of the values that a factor takes."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """What an analysis asks of the runs of a matrix."""
+
+    factors: dict[str, tuple[Level, ...]]
+    """All factors of the matrix by name, each with its levels, both in the matrix's order."""
+    compared: str
+    """The factor whose levels are held against each other: `variant`, `protocol`."""
+    baseline: Level
+    """The level of it that the others are held against."""
+    around: dict[str, Level] = field(default_factory=dict)
+    """The level of each other factor around which trends are drawn; of one left out, its middle level."""
+    high: dict[str, float] = field(default_factory=dict)
+    """From which level on a factor counts as high, for rules in those words; of one left out, as it is."""
+    title: str = ""
+    """What the matrix is to find out, in the words of its author; may be empty."""
+
+    @property
+    def others(self) -> list[str]:
+        """Give the factors that make a condition: all but the compared one."""
+        return [name for name in self.factors if name != self.compared]
+
+    @property
+    def challengers(self) -> list[Level]:
+        """Give the compared factor's levels without the baseline."""
+        return [level for level in self.factors[self.compared] if level != self.baseline]
