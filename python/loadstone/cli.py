@@ -15,6 +15,7 @@ from click.core import ParameterSource
 from loadstone import __version__, options, text
 from loadstone.fetch_command import fetch
 from loadstone.files import InputError
+from loadstone.sweep_command import sweep
 
 _GOT_WORSE = 1
 _BAD_INPUT = 2
@@ -121,7 +122,7 @@ def load(
         _refuse_beside_scenario(page, given)
         cell = experiment.read_scenario(scenario)
     elif page is not None:
-        cell = experiment.cell(pages.read(page), options.chosen(given))
+        cell = experiment.cell(pages.read(page), experiment.chosen(given))
     else:
         raise click.UsageError("Missing argument 'PAGE': give a page or --scenario FILE.")
     jobs = cell.jobs(cell.runs(runs), cell.seed if given["seed"] is None else given["seed"])
@@ -191,7 +192,7 @@ def compare(
 
     Gain is the baseline's median page load time over the variant's: above 1 is faster.
     """
-    from loadstone import comparison, files, pages, progress, report
+    from loadstone import comparison, experiment, files, pages, progress, report
 
     if html is not None:
         # Heavy, so only where it is asked for; and before the runs, after which nobody wants to wait.
@@ -200,7 +201,7 @@ def compare(
     with files.replacement(html) as write:
         with progress.bar("runs") as show:
             results = comparison.compare(
-                read, networks or comparison.NETWORKS, options.chosen(given), runs, threads, show
+                read, networks or comparison.NETWORKS, experiment.chosen(given), runs, threads, show
             )
         try:
             if html is not None:
@@ -429,6 +430,7 @@ def decode(protocol: str, header_table: int | None) -> None:
 
 
 loadstone.add_command(fetch)
+loadstone.add_command(sweep)
 
 
 def _report_folder(path: str | None) -> Any:

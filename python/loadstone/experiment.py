@@ -60,6 +60,21 @@ OPTIONS = {
 }
 """Which option sets which field; what is not given is left to the engine's defaults."""
 
+_AS_THE_SERVERS = {"client_tcp": "tcp", "client_flows": "flows"}
+"""What the client has of the servers where nothing is said."""
+
+
+def chosen(given: dict[str, Any]) -> Chosen:
+    """Give the scenario's fields that options set, which are given by their names, `_` for `-`."""
+    for one, other in _AS_THE_SERVERS.items():
+        if given.get(one) is None:
+            given = {**given, one: given.get(other)}
+    return {
+        field: given[name]
+        for field, option in OPTIONS.items()
+        if given.get(name := option.removeprefix("--").replace("-", "_")) is not None
+    }
+
 
 @dataclass(frozen=True)
 class Cell:
@@ -82,13 +97,18 @@ class Cell:
 
     def jobs(self, runs: int, seed: int) -> list[tuple[Scenario, int]]:
         """Give the runs under the seeds `seed`, `seed` + 1, ..."""
-        if seed + runs - 1 > _LAST_SEED:
-            raise InputError(f"--seed: {seed} leaves no room for {runs} runs: give less")
+        check_seeds(seed, runs, "--seed")
         return [(self.scenario, seed + k) for k in range(runs)]
 
 
-def cell(page: Page, chosen: Chosen) -> Cell:
-    """Make the scenario of a page under the chosen options."""
+def check_seeds(seed: int, runs: int, place: str) -> None:
+    """Refuse runs for which there are no seeds."""
+    if seed + runs - 1 > _LAST_SEED:
+        raise InputError(f"{place}: {seed} leaves no room for {runs} runs: give less")
+
+
+def nested(chosen: Chosen) -> dict[str, Any]:
+    """Give chosen fields as a scenario has them, each in its place."""
     fields: dict[str, Any] = {}
     for path, value in chosen.items():
         *parents, last = path.split(".")
@@ -96,12 +116,25 @@ def cell(page: Page, chosen: Chosen) -> Cell:
         for parent in parents:
             place = place.setdefault(parent, {})
         place[last] = value
+    return fields
+
+
+def scenario(page: str, fields: dict[str, Any]) -> Scenario:
+    """Make the scenario of a page file's text, which stays the text that it is: it can be large.
+
+    Raises `LoadstoneError`, which names the field.
+    """
+    text = f'{{"page": {page}, {json.dumps(fields)[1:]}' if fields else f'{{"page": {page}}}'
+    return Scenario(text)
+
+
+def cell(page: Page, chosen: Chosen) -> Cell:
+    """Make the scenario of a page under the chosen options."""
+    fields = nested(chosen)
     if traces := traces_of(fields.get("network", "")):
-        fields["traces"] = {name: _text(name) for name in traces}
-    # The page stays the text that it is: it can be large.
-    text = f'{{"page": {page.json}, {json.dumps(fields)[1:]}' if fields else f'{{"page": {page.json}}}'
+        fields["traces"] = {name: text_of(name) for name in traces}
     try:
-        return Cell.of(Scenario(text))
+        return Cell.of(scenario(page.json, fields))
     except LoadstoneError as error:
         why, field = error.args
         if field == "traces":
@@ -109,7 +142,7 @@ def cell(page: Page, chosen: Chosen) -> Cell:
         raise InputError(f"{OPTIONS.get(field, page.name)}: {without_place(why)}") from None
 
 
-def _text(path: str) -> str:
+def text_of(path: str) -> str:
     """Read a text file; what is not text in it will be refused with its line."""
     return files.read(path).decode(errors="replace")
 
@@ -147,17 +180,18 @@ def execute_live(
     *,
     machine_wide_beta: bool = False,
     packets: int | None = None,
+    stopper: Stopper | None = None,
 ) -> list[Outcome]:
     """Run all jobs over the kernel, `threads` of them at a time (one if it is left out), in their order.
 
     `machine_wide_beta` lets connections behave like several flows by CUBIC's beta, which is one for the
     whole machine while they run, instead of by a congestion control of their own. With `packets` the first
-    so many of each run are captured.
+    so many of each run are captured. `stopper` ends them, which is an error.
     """
     if why_not := live_access():
         raise InputError(f"--live: {why_not}")
     outcomes: list[Outcome] = []
-    stopper = Stopper()
+    stopper = stopper or Stopper()
     with ThreadPoolExecutor(threads or 1) as pool:
         try:
             run = partial(run_live, machine_wide_beta=machine_wide_beta, packets=packets)

@@ -8,7 +8,7 @@ import click
 
 from loadstone import experiment
 from loadstone._native import Scenario, networks, protocols
-from loadstone.experiment import DEFAULT_SEED, RUNS_OF_RANDOM, Chosen
+from loadstone.experiment import DEFAULT_SEED, RUNS_OF_RANDOM
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -108,6 +108,8 @@ _SHARED = [
     _option("--client-flows", "N", "Let a connection of the client behave like N.", "the servers'", int),
 ]
 
+THREADS = click.option("--threads", metavar="N", type=_THREADS, help="Threads.  [default: all cores]")
+
 _RUN = [
     click.option(
         "--runs",
@@ -121,11 +123,8 @@ _RUN = [
         type=int,
         help=f"Seed of the first run; run k has S+k.  [default: {DEFAULT_SEED}]",
     ),
-    click.option("--threads", metavar="N", type=_THREADS, help="Threads.  [default: all cores]"),
+    THREADS,
 ]
-
-_AS_THE_SERVERS = {"client_tcp": "tcp", "client_flows": "flows"}
-"""What the client has of the servers where nothing is said."""
 
 JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 
@@ -179,18 +178,6 @@ def _all(options: list[Callable[[Any], Any]]) -> Callable[[Command], Command]:
 def shared(command: Command) -> Command:
     """Add the options that all verbs have that load pages."""
     return _all([*_SHARED, *_RUN, JSON])(command)
-
-
-def chosen(given: dict[str, Any]) -> Chosen:
-    """Give the scenario's fields that the given options set."""
-    for one, other in _AS_THE_SERVERS.items():
-        if given.get(one) is None:
-            given = {**given, one: given.get(other)}
-    return {
-        field: given[name]
-        for field, option in experiment.OPTIONS.items()
-        if given.get(name := option.removeprefix("--").replace("-", "_")) is not None
-    }
 
 
 def serving(command: Command) -> Command:

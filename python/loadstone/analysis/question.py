@@ -22,11 +22,13 @@ class Question:
     """From which level on a factor counts as high, for rules in those words; of one left out, as it is."""
     title: str = ""
     """What the matrix is to find out, in the words of its author; may be empty."""
+    linked: tuple[str, ...] = ()
+    """Factors that change together with the compared one, so that they are part of no condition."""
 
     @property
     def others(self) -> list[str]:
-        """Give the factors that make a condition: all but the compared one."""
-        return [name for name in self.factors if name != self.compared]
+        """Give the factors that make a condition: all but the compared one and what changes with it."""
+        return [name for name in self.factors if name != self.compared and name not in self.linked]
 
     @property
     def challengers(self) -> list[Level]:

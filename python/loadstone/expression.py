@@ -1,0 +1,89 @@
+"""Expressions that a user writes: a small part of Python that computes and compares, and reaches no more."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from loadstone.files import InputError
+from loadstone.grammar import COMPARE, Call, Kind, Reader, Values
+
+__all__ = ["Call", "Comparison", "Condition", "Expression", "Kind", "Values"]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One comparison of an expression, with what stood on its sides."""
+
+    left: str
+    left_value: Any
+    sign: str
+    right: str
+    right_value: Any
+
+    @property
+    def holds(self) -> bool:
+        """Say whether it is so."""
+        return COMPARE[self.sign](self.left_value, self.right_value)
+
+
+class Expression:
+    """An expression that can be computed as often as there are values for its names.
+
+    It knows numbers, texts in quotes, true and false, + - * / %, comparisons and chains of them, lists behind
+    `in`, `and`, `or`, `not`, names, and functions of one name each, which is not looked up: `plt(http/1.1)`.
+    Numbers are compared with numbers and texts with texts; texts have no order, because "100ms" would come
+    before "20ms". Whatever else it is given is an `InputError`, as early as it can be known.
+    """
+
+    def __init__(
+        self, text: str, place: str, names: Sequence[str] = (), functions: Sequence[str] = ()
+    ) -> None:
+        """Read `text`, which stands at `place` and may speak of these names and functions."""
+        self.text = text
+        self._reader = Reader(text, place, tuple(names), tuple(functions))
+        self._whole = self._reader.read()
+        self.calls = tuple(dict.fromkeys(self._reader.calls))
+        """What it asks of functions, each once, and not what stands within another call."""
+
+    @property
+    def kind(self) -> Kind:
+        """Say what it stands for."""
+        return self._whole.kind
+
+    def value(self, values: Values) -> Any:
+        """Compute it. `values` has each of the names and calls that it speaks of."""
+        return self._whole.value(values)
+
+    def comparisons(self, values: Values) -> list[Comparison]:
+        """Give the comparisons in it that can be made, also those on which its value does not depend."""
+        made = []
+        for left, sign, right in self._reader.comparisons:
+            try:
+                of_left, of_right = left.value(values), right.value(values)
+                self._reader.compare(left, of_left, sign, right, of_right)
+            except InputError:
+                continue
+            made.append(Comparison(left.text, of_left, sign, right.text, of_right))
+        return made
+
+
+class Condition(Expression):
+    """An expression that is true or false."""
+
+    def __init__(
+        self, text: str, place: str, names: Sequence[str] = (), functions: Sequence[str] = ()
+    ) -> None:
+        """Read `text`; one that stands for a number or a text is refused."""
+        super().__init__(text, place, names, functions)
+        if self.kind in (Kind.NUMBER, Kind.TEXT):
+            raise self._refusal(self.kind.value)
+
+    def holds(self, values: Values) -> bool:
+        """Say whether it is so."""
+        value = self.value(values)
+        if not isinstance(value, bool):
+            raise self._refusal(Kind.TEXT.value if isinstance(value, str) else Kind.NUMBER.value)
+        return value
+
+    def _refusal(self, kind: str) -> InputError:
+        return self._reader.refusal(self.text, f"is {kind}, not true or false: compare it, by <= or ==")

@@ -1,0 +1,351 @@
+"""The part of Python that expressions are written in: parts are made of a text, with their kinds checked."""
+
+import ast
+import difflib
+import operator
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from loadstone.files import InputError
+from loadstone.text import harmless, shorten
+
+LONGEST = 2_000
+"""The most characters of an expression."""
+DEEPEST = 60
+"""The most levels that its parts may stand within each other."""
+
+_LARGEST = 1e300
+"""Beyond it a number is refused, so that none becomes infinite and none takes long."""
+_SHOWN = 60
+"""The most characters that an error shows of the offending piece."""
+
+_ARITHMETIC: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.Mod: operator.mod,
+}
+_SIGNS: dict[type[ast.cmpop], str] = {
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+    ast.In: "in",
+    ast.NotIn: "not in",
+}
+_ORDER = ("<", "<=", ">", ">=")
+
+COMPARE: dict[str, Callable[[Any, Any], bool]] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "in": lambda value, values: value in values,
+    "not in": lambda value, values: value not in values,
+}
+"""What each sign asks."""
+
+_TRUTHS = {"true": True, "false": False}
+"""As TOML and JSON write them; Python's own spelling is known anyway."""
+
+
+class Kind(Enum):
+    """What a part of an expression stands for."""
+
+    NUMBER = "a number"
+    TEXT = "a text"
+    TRUTH = "true or false"
+    UNKNOWN = "not known before there is a value"
+
+
+@dataclass(frozen=True)
+class Call:
+    """A function as it is asked: `plt(h2)`, `before(plt(h2))`."""
+
+    function: str
+    argument: "str | Call"
+    """A name, which is not looked up here, or another call."""
+
+    def __str__(self) -> str:
+        return f"{self.function}({self.argument})"
+
+
+Values = Mapping[Any, Any]
+"""What names (by `str`) and calls (by `Call`) stand for."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A piece of an expression that has a value."""
+
+    text: str
+    kind: Kind
+    value: Callable[[Values], Any]
+    members: tuple["Part", ...] = ()
+    """Of a list, what stands in it."""
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What is known of a part when kinds are checked."""
+
+    text: str
+    kind: Kind
+    said: str
+
+    @classmethod
+    def before(cls, part: Part) -> "_Found":
+        """Say what is known of it without values."""
+        return cls(part.text, part.kind, part.kind.value)
+
+    @classmethod
+    def of(cls, part: Part, value: Any) -> "_Found":
+        """Say what is known of it now; of what was known before, no more than its kind."""
+        return (
+            cls.before(part) if part.kind is not Kind.UNKNOWN else cls(part.text, _kind(value), _said(value))
+        )
+
+
+class Reader:
+    """Makes the parts of one text, and refuses what it does not know."""
+
+    def __init__(self, text: str, place: str, names: tuple[str, ...], functions: tuple[str, ...]) -> None:
+        """Read `text`, which stands at `place` and may speak of these names and functions."""
+        self._text = text.strip()
+        self._place = place
+        self._names = names
+        self._functions = functions
+        self.calls: list[Call] = []
+        self.comparisons: list[tuple[Part, str, Part]] = []
+
+    def read(self) -> Part:
+        """Give the whole as one part."""
+        if not self._text:
+            raise InputError(f"{self._place}: the expression is empty: write {self._may()}")
+        if len(self._text) > LONGEST:
+            raise self.refusal(self._text, f"is longer than {LONGEST:,} characters: split it")
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                tree = ast.parse(self._text, mode="eval")
+        except (RecursionError, MemoryError):
+            raise self._too_deep() from None
+        except (SyntaxError, ValueError) as error:
+            at = (getattr(error, "offset", None) or 1) - 1
+            near = self._text[at:] if getattr(error, "lineno", 1) == 1 else ""
+            quotes = "; names with spaces stand in quotes" if self._functions else ""
+            raise self.refusal(near or self._text, f"cannot be read: write {self._may()}{quotes}") from None
+        return self._part(tree.body, 0)
+
+    def refusal(self, piece: str, why: str) -> InputError:
+        """Say that a piece cannot be, and why."""
+        return InputError(f"{self._place}: {_quoted(piece)} {why}")
+
+    def _too_deep(self) -> InputError:
+        return self.refusal(self._text, f"has more than {DEEPEST} levels within each other: split it")
+
+    def _may(self) -> str:
+        known = "comparisons (< <= == != >= > in), and, or, not, + - * / %, numbers, texts in quotes"
+        if self._names:
+            known += f", names ({', '.join(self._names)})"
+        return f"{known}, functions ({', '.join(self._functions)})" if self._functions else known
+
+    def _source(self, node: ast.AST) -> str:
+        return ast.get_source_segment(self._text, node) or self._text
+
+    def _part(self, node: ast.expr, depth: int) -> Part:
+        if depth > DEEPEST:
+            raise self._too_deep()
+        match node:
+            case ast.Constant(value=bool() | int() | float() | str() as value):
+                checked = self._checked(value, self._source(node))
+                return Part(self._source(node), _kind(checked), lambda values: checked)
+            case ast.Name(id=name):
+                return self._name(name)
+            case ast.Call():
+                return self._call(node, depth)
+            case ast.UnaryOp():
+                return self._unary(node, depth)
+            case ast.BinOp(op=op) if type(op) in _ARITHMETIC:
+                return self._arithmetic(node, depth)
+            case ast.BoolOp():
+                return self._joined(node, depth)
+            case ast.Compare():
+                return self._compared(node, depth)
+            case ast.List() | ast.Tuple():
+                raise self.refusal(self._source(node), "is a list: lists stand behind 'in' only")
+        raise self.refusal(self._source(node), f"cannot stand in an expression: write {self._may()}")
+
+    def _name(self, name: str) -> Part:
+        if name in self._names:
+            return Part(name, Kind.UNKNOWN, lambda values: self._checked(values[name], name))
+        if name in _TRUTHS:
+            return Part(name, Kind.TRUTH, lambda values: _TRUTHS[name])
+        if self._functions and not self._names:
+            raise self.refusal(name, f"stands alone: ask for a figure, as in {self._functions[0]}({name})")
+        raise self.refusal(name, f"is no name that is known here{_nearest(name, self._names)}")
+
+    def _call(self, node: ast.Call, depth: int) -> Part:
+        call, text = self._asked(node, depth), self._source(node)
+        self.calls.append(call)
+        return Part(text, Kind.NUMBER, lambda values: self._number(values[call], text))
+
+    def _asked(self, node: ast.Call, depth: int) -> Call:
+        if depth > DEEPEST:
+            raise self._too_deep()
+        function = self._source(node.func)
+        if function not in self._functions:
+            raise self.refusal(
+                function, f"is no function that is known here{_nearest(function, self._functions)}"
+            )
+        match node.args, node.keywords:
+            case [ast.Call() as inner], []:
+                return Call(function, self._asked(inner, depth + 1))
+            case [ast.Constant(value=str() as name)], []:
+                return Call(function, name)
+            case [argument], [] if not isinstance(argument, ast.Starred):
+                return Call(function, self._source(argument))
+        raise self.refusal(self._source(node), f"is asked wrongly: give one name, as in {function}(NAME)")
+
+    def _unary(self, node: ast.UnaryOp, depth: int) -> Part:
+        text, inner = self._source(node), self._part(node.operand, depth + 1)
+        match node.op:
+            case ast.Not():
+                truth = self._expect(Kind.TRUTH, inner)
+                return Part(text, Kind.TRUTH, lambda values: not truth.value(values))
+            case ast.USub():
+                number = self._expect(Kind.NUMBER, inner)
+                return Part(text, Kind.NUMBER, lambda values: -number.value(values))
+        raise self.refusal(text, f"cannot stand in an expression: write {self._may()}")
+
+    def _joined(self, node: ast.BoolOp, depth: int) -> Part:
+        parts = [self._expect(Kind.TRUTH, self._part(part, depth + 1)) for part in node.values]
+        join = all if isinstance(node.op, ast.And) else any
+        text = self._source(node)
+        return Part(text, Kind.TRUTH, lambda values: join(part.value(values) for part in parts))
+
+    def _arithmetic(self, node: ast.BinOp, depth: int) -> Part:
+        left, right = (
+            self._expect(Kind.NUMBER, self._part(side, depth + 1)) for side in (node.left, node.right)
+        )
+        compute, text = _ARITHMETIC[type(node.op)], self._source(node)
+
+        def value(values: Values) -> Any:
+            try:
+                return self._number(compute(left.value(values), right.value(values)), text)
+            except ZeroDivisionError:
+                raise self.refusal(text, f"cannot be computed: {_quoted(right.text)} is 0") from None
+
+        return Part(text, Kind.NUMBER, value)
+
+    def _compared(self, node: ast.Compare, depth: int) -> Part:
+        first = left = self._part(node.left, depth + 1)
+        links = []
+        for op, other in zip(node.ops, node.comparators, strict=True):
+            if type(op) not in _SIGNS:
+                raise self.refusal(self._source(node), "compares by 'is': compare by == or !=")
+            sign = _SIGNS[type(op)]
+            right = self._list(other, depth) if sign.endswith("in") else self._part(other, depth + 1)
+            for member in right.members or (right,):
+                self._check_kinds(_Found.before(left), sign, _Found.before(member))
+            self.comparisons.append((left, sign, right))
+            links.append((sign, right))
+            left = right
+
+        def value(values: Values) -> bool:
+            left, left_value = first, first.value(values)
+            for sign, right in links:
+                right_value = right.value(values)
+                if not self.compare(left, left_value, sign, right, right_value):
+                    return False
+                left, left_value = right, right_value
+            return True
+
+        return Part(self._source(node), Kind.TRUTH, value)
+
+    def _list(self, node: ast.expr, depth: int) -> Part:
+        if not isinstance(node, ast.List | ast.Tuple) or not node.elts:
+            raise self.refusal(self._source(node), "is no list: write it in brackets, as in [1, 10]")
+        members = tuple(self._part(member, depth + 1) for member in node.elts)
+        text = self._source(node)
+        return Part(text, Kind.UNKNOWN, lambda values: [one.value(values) for one in members], members)
+
+    def compare(self, left: Part, left_value: Any, sign: str, right: Part, right_value: Any) -> bool:
+        """Compare two values, of kinds that can be compared."""
+        others = zip(right.members, right_value, strict=True) if right.members else [(right, right_value)]
+        for part, value in others:
+            self._check_kinds(_Found.of(left, left_value), sign, _Found.of(part, value))
+        return COMPARE[sign](left_value, right_value)
+
+    def _check_kinds(self, left: "_Found", sign: str, right: "_Found") -> None:
+        """Refuse what cannot be compared, as far as kinds are known."""
+        if sign in _ORDER:
+            for side in (left, right):
+                if side.kind in (Kind.TEXT, Kind.TRUTH):
+                    why = f"is {side.said}, which has no order by {sign}: use ==, != or in"
+                    raise self.refusal(side.text, why)
+        if left.kind is not right.kind and Kind.UNKNOWN not in (left.kind, right.kind):
+            raise self.refusal(
+                left.text,
+                f"is {left.said} and {_quoted(right.text)} is {right.said}: compare numbers with numbers and "
+                "texts (in quotes) with texts",
+            )
+
+    def _expect(self, kind: Kind, part: Part) -> Part:
+        """See to it that a part is of that kind, now or, where that is not known, with each value."""
+        if part.kind is kind:
+            return part
+        if part.kind is not Kind.UNKNOWN:
+            raise self.refusal(part.text, f"is {part.kind.value} where {kind.value} is needed")
+
+        def value(values: Values) -> Any:
+            found = part.value(values)
+            if _kind(found) is not kind:
+                raise self.refusal(part.text, f"is {_said(found)} where {kind.value} is needed")
+            return found
+
+        return Part(part.text, kind, value)
+
+    def _checked(self, value: Any, text: str) -> Any:
+        if _kind(value) is Kind.UNKNOWN:
+            raise self.refusal(text, "is neither a number nor a text nor true or false")
+        return self._number(value, text) if _kind(value) is Kind.NUMBER else value
+
+    def _number(self, value: Any, text: str) -> Any:
+        # What is not a number at all is not within these bounds either.
+        if not -_LARGEST <= value <= _LARGEST:
+            raise self.refusal(text, "is too large a number")
+        return value
+
+
+def _kind(value: Any) -> Kind:
+    if isinstance(value, bool):
+        return Kind.TRUTH
+    if isinstance(value, int | float):
+        return Kind.NUMBER
+    return Kind.TEXT if isinstance(value, str) else Kind.UNKNOWN
+
+
+def _said(value: Any) -> str:
+    return f"the text {_quoted(value)}" if isinstance(value, str) else str(value).lower()
+
+
+def _quoted(piece: str) -> str:
+    shown = shorten(harmless(" ".join(piece.split())), _SHOWN)
+    return shown if shown[:1] in ("'", '"') else f"'{shown}'"
+
+
+def _nearest(name: str, known: Sequence[str]) -> str:
+    """Say which name was meant, perhaps, or which there are."""
+    if not known:
+        return ": there are none"
+    close = difflib.get_close_matches(name[:_SHOWN], known, 1)
+    return f": did you mean '{close[0]}'?" if close else f": take {', '.join(known)}"

@@ -1,0 +1,76 @@
+"""Rows: what a store keeps of each run, as an Arrow table."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from loadstone import account
+from loadstone._native import Outcome
+from loadstone.account import PARTS
+from loadstone.analysis.question import Level
+from loadstone.sweep.matrix import Matrix
+from loadstone.sweep.plan import Planned
+
+ACCOUNT = {part: f"{part}_ms" for part in PARTS}
+"""The columns of the account, by its parts."""
+
+_COUNTS = {
+    "packets_down": "packets_down",
+    "packets_up": "packets_up",
+    "bytes_down": "bytes_down",
+    "bytes_up": "bytes_up",
+    "retransmissions": "retransmissions",
+    "connections": "connections_opened",
+}
+"""The columns of an outcome's counts; `connections` may be a factor, how many a host may have."""
+_LATE = {"paused_ms": "live_paused_ms", "late_p90_ms": "live_late_p90_ms"}
+"""How the machine behaved under a live load: the columns of those of its conditions that are kept."""
+
+COLUMNS = {
+    "cell": pa.string(),
+    "is_random": pa.bool_(),
+    "seed": pa.uint64(),
+    "completed": pa.bool_(),
+    "plt_ms": pa.float64(),
+    **dict.fromkeys(_COUNTS.values(), pa.int64()),
+    **dict.fromkeys(ACCOUNT.values(), pa.float64()),
+}
+"""What there is of each run beside its factors. Times are null if the load was not completed."""
+
+
+def schema(levels: dict[str, tuple[Level, ...]], *, live: bool) -> pa.Schema:
+    """Give the columns of a matrix's runs: the factors, then `COLUMNS`."""
+    factors = {name: _kind(each) for name, each in levels.items()}
+    conditions = dict.fromkeys(_LATE.values(), pa.float64()) if live else {}
+    return pa.schema({**factors, **COLUMNS, **conditions})
+
+
+def _kind(levels: Sequence[Level]) -> pa.DataType:
+    if isinstance(levels[0], bool):
+        return pa.bool_()
+    if isinstance(levels[0], str):
+        return pa.string()
+    return pa.float64() if any(isinstance(level, float) for level in levels) else pa.int64()
+
+
+def row(cell: Planned, outcome: Outcome) -> dict[str, Any]:
+    """Give the row of a run."""
+    parts = account.of_run(outcome)
+    conditions = outcome.conditions() or {}
+    return {
+        **cell.levels,
+        "cell": cell.digest,
+        "is_random": cell.is_random,
+        "seed": outcome.seed,
+        "completed": outcome.completed,
+        "plt_ms": outcome.plt_ms if outcome.completed else None,
+        **{column: getattr(outcome, name) for name, column in _COUNTS.items()},
+        **{column: parts[part] if parts else None for part, column in ACCOUNT.items()},
+        **{column: conditions[name] for name, column in _LATE.items() if name in conditions},
+    }
+
+
+def table(matrix: Matrix, rows: Sequence[dict[str, Any]]) -> pa.Table:
+    """Make a chunk's table of its rows."""
+    return pa.Table.from_pylist(list(rows), schema(matrix.levels, live=matrix.live))

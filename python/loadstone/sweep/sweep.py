@@ -1,0 +1,146 @@
+"""Sweeps: a matrix into a store, chunk by chunk, over the cores of this machine or of a cluster."""
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from loadstone._native import live_access
+from loadstone.files import InputError
+from loadstone.sweep import rows
+from loadstone.sweep.chunk_runs import Rows, Stop, run_chunk
+from loadstone.sweep.matrix import Matrix
+from loadstone.sweep.plan import Chunk, Plan
+from loadstone.sweep.store import Store
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+Progress = Callable[[int, int], None]
+
+_MOMENT = 0.2
+"""Seconds that Ctrl-C may wait."""
+_AHEAD = 2
+"""Chunks under way for each place: enough that none is ever idle, few enough to keep in memory."""
+
+
+class Workers(Protocol):
+    """Who runs chunks."""
+
+    def places(self) -> int:
+        """Say how many chunks can be run at the same time, at this moment."""
+
+    def submit(self, chunk: Chunk) -> "Future[Rows]":
+        """Begin a chunk."""
+
+    def check(self) -> None:
+        """Raise `InputError` if nobody is left who could run one."""
+
+
+@dataclass(frozen=True)
+class Swept:
+    """What a sweep did."""
+
+    store: Store
+    cells: int
+    runs: int
+    chunks: int
+    """Chunks of the matrix that were not there."""
+    ran: int
+    """Runs of those."""
+
+
+def sweep(
+    matrix: Matrix,
+    folder: str | Path,
+    *,
+    threads: int | None = None,
+    client: "Client | None" = None,
+    extend: bool = False,
+    progress: Progress = lambda done, total: None,
+) -> Swept:
+    """Run what the folder lacks of the matrix.
+
+    Works on `threads` threads (all cores if it is left out; one for loads over the kernel), or on the Dask
+    cluster of a `client`; the store is the same. `extend` adds what is new in a matrix to the store of
+    another. `progress` is told runs done and runs in all. Raises `InputError` if something cannot be run,
+    read or written; finished chunks are kept.
+    """
+    plan = Plan.of(matrix)
+    store, missing = Store.prepare(folder, plan, extend=extend)
+    total, to_do = plan.runs, sum(chunk.runs for chunk in missing)
+    done = total - to_do
+    progress(done, total)
+    if missing:
+        with _workers(matrix, threads, client) as workers:
+            for chunk, made in _run(missing, workers):
+                store.write(chunk, rows.table(matrix, made))
+                done += chunk.runs
+                progress(done, total)
+    return Swept(store, len(plan.cells), total, len(missing), to_do)
+
+
+def _workers(matrix: Matrix, threads: int | None, client: "Client | None") -> AbstractContextManager[Workers]:
+    if client is None:
+        return _here(matrix, threads)
+    if matrix.live:
+        raise InputError(f"{matrix.place}: live: loads over the kernel are of this machine: leave out --dask")
+    from loadstone.sweep import cluster
+
+    return cluster.workers(client)
+
+
+class _Threads:
+    """Threads of this process."""
+
+    def __init__(self, pool: ThreadPoolExecutor, places: int, stop: Stop) -> None:
+        self._pool = pool
+        self._places = places
+        self._run = partial(run_chunk, stop=stop)
+
+    def places(self) -> int:
+        return self._places
+
+    def submit(self, chunk: Chunk) -> "Future[Rows]":
+        return self._pool.submit(self._run, chunk)
+
+    def check(self) -> None:
+        """Threads stay."""
+
+
+@contextmanager
+def _here(matrix: Matrix, threads: int | None) -> Iterator[Workers]:
+    # Before the first thread starts: what loads over the kernel need is of the whole process.
+    if matrix.live and (why_not := live_access()):
+        raise InputError(f"{matrix.place}: live: {why_not}")
+    places = threads or (1 if matrix.live else len(os.sched_getaffinity(0)))
+    stop = Stop()
+    with ThreadPoolExecutor(places) as pool:
+        try:
+            yield _Threads(pool, places, stop)
+        finally:
+            stop.stop()
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _run(chunks: Iterable[Chunk], workers: Workers) -> Iterator[tuple[Chunk, Rows]]:
+    """Run chunks and give each as it is done, in any order."""
+    under_way: dict[Future[Rows], Chunk] = {}
+
+    def finished() -> Iterator[tuple[Chunk, Rows]]:
+        # Waits for a moment only: Ctrl-C does not end a wait that another thread has to end.
+        done, _ = wait(under_way, _MOMENT, FIRST_COMPLETED)
+        for future in done:
+            yield under_way.pop(future), future.result()
+        workers.check()
+
+    for chunk in chunks:
+        while len(under_way) >= _AHEAD * max(1, workers.places()):
+            yield from finished()
+        under_way[workers.submit(chunk)] = chunk
+    while under_way:
+        yield from finished()
