@@ -17,6 +17,7 @@ import pytest
 from conftest import Command, Result, leave_out
 from live import FakeKernel
 from loadstone import experiment
+from loadstone.sweep import Store
 
 LOADSTONE = [sys.executable, "-m", "loadstone"]
 PATIENCE = 30
@@ -95,6 +96,26 @@ def test_the_text_names_the_kernel_and_how_late_its_packets_were(live: Command) 
     assert rest.count("\N{FULL BLOCK}") >= 4, "the waterfall follows"
 
 
+def test_a_sweep_over_the_kernel_is_kept_and_gone_on_with(access: None, tmp_path: Path) -> None:
+    (tmp_path / "m.toml").write_text(
+        'live = true\nruns = 2\nfactors.loss = [0, 1]\nfactors.protocol = ["http/1.1", "h2"]\n[common]\n'
+        'page = "synthetic:objects=3,size=4KB"\ntls = "none"\nnetwork = "10mbit,10ms,loss={loss}%"\n'
+    )
+
+    def sweep() -> Any:
+        command = [*LOADSTONE, "sweep", tmp_path / "m.toml", "-o", tmp_path / "s", "--json"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=True)
+        return json.loads(done.stdout)
+
+    assert sweep()["runs_now"] == 8
+    runs = Store.open(tmp_path / "s").runs()
+    assert runs["completed"].all() and runs["is_random"].all()
+    assert (runs["live_late_p90_ms"] > 0).all()
+    (tmp_path / "s" / "runs" / "1-00001.parquet").unlink()
+    assert sweep()["runs_now"] == 4
+    assert Store.open(tmp_path / "s").runs().head(4).equals(runs.head(4)), "they were not run again"
+
+
 def test_another_tcp_than_the_kernels_is_refused(live: Command) -> None:
     result = live("synthetic:objects=1,size=5KB", *TLS_FREE.split(), "--tcp", "textbook")
     assert result.code == 2 and "this kernel's own" in result.err and result.err.count("\n") == 1
@@ -165,6 +186,26 @@ def test_bbr_is_the_kernel_s_or_is_refused_by_name(live: Command, loadstone: Com
 
 
 @pytest.mark.parametrize("option", ["--tcp", "--client-tcp"])
+def test_a_sweep_over_the_kernel_is_kept_and_gone_on_with(access: None, tmp_path: Path) -> None:
+    (tmp_path / "m.toml").write_text(
+        'live = true\nruns = 2\nfactors.loss = [0, 1]\nfactors.protocol = ["http/1.1", "h2"]\n[common]\n'
+        'page = "synthetic:objects=3,size=4KB"\ntls = "none"\nnetwork = "10mbit,10ms,loss={loss}%"\n'
+    )
+
+    def sweep() -> Any:
+        command = [*LOADSTONE, "sweep", tmp_path / "m.toml", "-o", tmp_path / "s", "--json"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=True)
+        return json.loads(done.stdout)
+
+    assert sweep()["runs_now"] == 8
+    runs = Store.open(tmp_path / "s").runs()
+    assert runs["completed"].all() and runs["is_random"].all()
+    assert (runs["live_late_p90_ms"] > 0).all()
+    (tmp_path / "s" / "runs" / "1-00001.parquet").unlink()
+    assert sweep()["runs_now"] == 4
+    assert Store.open(tmp_path / "s").runs().head(4).equals(runs.head(4)), "they were not run again"
+
+
 def test_another_tcp_than_the_kernel_s_is_refused(live: Command, option: str) -> None:
     result = live("synthetic:A", option, "textbook")
     assert (result.code, result.out, result.err.count("\n")) == (2, "", 1)

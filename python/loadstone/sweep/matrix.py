@@ -29,7 +29,7 @@ Settings = dict[str, Any]
 
 VARIANT = "variant"
 """The factor that the matrix's variants make."""
-MOST_CELLS = 10_000_000
+MOST_CELLS = 1_000_000
 """More are refused: a slip of the hand makes them, and they would not fit into memory."""
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*")

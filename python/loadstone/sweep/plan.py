@@ -150,7 +150,11 @@ class Plan:
         return replace(self, cells=tuple(left))
 
     def chunks(self) -> Iterator[Chunk]:
-        """Divide the cells into chunks of about `CHUNK_SECONDS`, never within a condition."""
+        """Divide the cells into chunks of about `CHUNK_SECONDS`, never within a condition.
+
+        Loads over the kernel take their time, so there each condition is one.
+        """
+        enough = 0.0 if self.matrix.live else CHUNK_SECONDS
         others = self.matrix.question.others
         seconds = {digest: _seconds(page) for digest, page in self.pages.items()}
         part: list[Planned] = []
@@ -158,7 +162,7 @@ class Plan:
         for _, group in itertools.groupby(self.cells, lambda cell: [cell.levels[name] for name in others]):
             part += (condition := list(group))
             cost += sum(len(cell.seeds) * seconds[cell.page] for cell in condition)
-            if cost >= CHUNK_SECONDS:
+            if cost >= enough:
                 yield self._chunk(number, part)
                 part, number, cost = [], number + 1, 0.0
         if part:
@@ -198,10 +202,10 @@ class _Planner:
         fields, is_random = self._fields(settings, levels)
         digest = hashlib.sha256(f"{page}\n{fields}".encode()).hexdigest()
         runs, first = self._matrix.runs, self._matrix.seed
-        often = is_random or self._matrix.live
-        return Planned(
-            levels, digest, page, fields, tuple(range(first, first + (runs if often else 1))), is_random
-        )
+        # The kernel and the machine under it are never quite the same.
+        is_random = is_random or self._matrix.live
+        seeds = tuple(range(first, first + (runs if is_random else 1)))
+        return Planned(levels, digest, page, fields, seeds, is_random)
 
     def _page(self, named: Any) -> str:
         if not isinstance(named, str):

@@ -1,0 +1,83 @@
+"""Sweeps over a Dask cluster: of processes on this machine, one of which is lost mid-way."""
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from distributed import LocalCluster
+
+from conftest import Command
+from loadstone.files import InputError
+from loadstone.sweep import Matrix, cluster, sweep
+from test_store import LONG, content
+
+
+@pytest.fixture(scope="module")
+def processes() -> Iterator[LocalCluster]:
+    """Two workers of one thread, each a process of its own, on the loopback alone."""
+    with LocalCluster(
+        n_workers=2,
+        threads_per_worker=1,
+        processes=True,
+        host="127.0.0.1",
+        dashboard_address=None,
+        local_directory=None,
+        silence_logs=50,
+    ) as made:
+        yield made
+
+
+def pids(made: LocalCluster) -> list[int]:
+    return [nanny.pid for nanny in made.workers.values() if nanny.pid]
+
+
+def test_a_lost_worker_costs_only_its_chunks(tmp_path: Path, processes: LocalCluster) -> None:
+    (tmp_path / "long.toml").write_text(LONG)
+    matrix = Matrix.read(str(tmp_path / "long.toml"))
+    sweep(matrix, tmp_path / "local")
+    killed: list[int] = []
+
+    def kill_one(done: int, total: int) -> None:
+        if not killed and 0 < done < total / 2:
+            killed.append(pids(processes)[0])
+            os.kill(killed[0], signal.SIGKILL)
+
+    with cluster.connected(processes.scheduler_address) as client:
+        swept = sweep(matrix, tmp_path / "spread", client=client, progress=kill_one)
+    assert len(killed) == 1
+    assert swept.ran == swept.runs
+    assert content(tmp_path / "spread") == content(tmp_path / "local")
+
+
+def test_loads_over_the_kernel_are_not_spread(tmp_path: Path, processes: LocalCluster) -> None:
+    beyond = Matrix(factors={"iw": [3]}, common={"page": "synthetic:A", "network": "dsl"}, live=True)
+    with (
+        cluster.connected(processes.scheduler_address) as client,
+        pytest.raises(InputError, match="leave out --dask"),
+    ):
+        sweep(beyond, tmp_path / "s", client=client)
+
+
+def test_the_command_goes_to_a_scheduler(tmp_path: Path, processes: LocalCluster, loadstone: Command) -> None:
+    (tmp_path / "m.toml").write_text(
+        'factors.iw = [3, 10]\ncommon = { page = "synthetic:A", network = "dsl-lossy" }\n'
+    )
+    line = ["sweep", tmp_path / "m.toml", "--json", "-o"]
+    there = loadstone(*line, tmp_path / "there", "--dask", processes.scheduler_address)
+    here = loadstone(*line, tmp_path / "here")
+    assert (there.code, there.document["runs_now"]) == (0, 42)
+    assert here.document["runs_now"] == 42
+    assert content(tmp_path / "there") == content(tmp_path / "here")
+
+
+def test_no_scheduler_is_one_line(
+    tmp_path: Path, loadstone: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster, "_PATIENCE", 0.5)
+    (tmp_path / "m.toml").write_text('factors.iw = [3]\ncommon = { page = "synthetic:A", network = "dsl" }\n')
+    for address, said in [("127.0.0.1:1", "no scheduler answers"), ("nonsense://", "no scheduler answers")]:
+        result = loadstone("sweep", tmp_path / "m.toml", "-o", tmp_path / "s", "--dask", address)
+        assert (result.code, result.err.count("\n")) == (2, 1)
+        assert said in result.err
