@@ -180,18 +180,17 @@ def execute_live(
     *,
     machine_wide_beta: bool = False,
     packets: int | None = None,
-    stopper: Stopper | None = None,
 ) -> list[Outcome]:
     """Run all jobs over the kernel, `threads` of them at a time (one if it is left out), in their order.
 
     `machine_wide_beta` lets connections behave like several flows by CUBIC's beta, which is one for the
     whole machine while they run, instead of by a congestion control of their own. With `packets` the first
-    so many of each run are captured. `stopper` ends them, which is an error.
+    so many of each run are captured.
     """
     if why_not := live_access():
         raise InputError(f"--live: {why_not}")
     outcomes: list[Outcome] = []
-    stopper = stopper or Stopper()
+    stopper = Stopper()
     with ThreadPoolExecutor(threads or 1) as pool:
         try:
             run = partial(run_live, machine_wide_beta=machine_wide_beta, packets=packets)

@@ -186,26 +186,6 @@ def test_bbr_is_the_kernel_s_or_is_refused_by_name(live: Command, loadstone: Com
 
 
 @pytest.mark.parametrize("option", ["--tcp", "--client-tcp"])
-def test_a_sweep_over_the_kernel_is_kept_and_gone_on_with(access: None, tmp_path: Path) -> None:
-    (tmp_path / "m.toml").write_text(
-        'live = true\nruns = 2\nfactors.loss = [0, 1]\nfactors.protocol = ["http/1.1", "h2"]\n[common]\n'
-        'page = "synthetic:objects=3,size=4KB"\ntls = "none"\nnetwork = "10mbit,10ms,loss={loss}%"\n'
-    )
-
-    def sweep() -> Any:
-        command = [*LOADSTONE, "sweep", tmp_path / "m.toml", "-o", tmp_path / "s", "--json"]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=True)
-        return json.loads(done.stdout)
-
-    assert sweep()["runs_now"] == 8
-    runs = Store.open(tmp_path / "s").runs()
-    assert runs["completed"].all() and runs["is_random"].all()
-    assert (runs["live_late_p90_ms"] > 0).all()
-    (tmp_path / "s" / "runs" / "1-00001.parquet").unlink()
-    assert sweep()["runs_now"] == 4
-    assert Store.open(tmp_path / "s").runs().head(4).equals(runs.head(4)), "they were not run again"
-
-
 def test_another_tcp_than_the_kernel_s_is_refused(live: Command, option: str) -> None:
     result = live("synthetic:A", option, "textbook")
     assert (result.code, result.out, result.err.count("\n")) == (2, "", 1)

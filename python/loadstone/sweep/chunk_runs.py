@@ -4,7 +4,7 @@ import threading
 from typing import Any
 
 from loadstone import experiment
-from loadstone._native import Outcome, Stopper
+from loadstone._native import LoadstoneError, Outcome, Scenario, Stopper, run_live
 from loadstone.files import InputError
 from loadstone.sweep import rows
 from loadstone.sweep.plan import Chunk, engine
@@ -25,7 +25,7 @@ class Stop:
         self._asked.set()
         self.loads.stop()
 
-    def heed(self, done: int) -> None:
+    def heed(self, _: int) -> None:
         """Raise `InterruptedError` if they are to end."""
         if self._asked.is_set():
             raise InterruptedError
@@ -46,8 +46,16 @@ def run_chunk(chunk: Chunk, stop: Stop | None = None) -> Rows:
     jobs = [(scenario, seed) for cell, scenario in made for seed in cell.seeds]
     outcomes: list[Outcome]
     if chunk.live:
-        outcomes = experiment.execute_live(jobs, 1, stop.heed, stopper=stop.loads)
+        outcomes = [_live(scenario, seed, stop) for scenario, seed in jobs]
     else:
         outcomes = experiment.execute(jobs, 1, stop.heed)
     each = iter(outcomes)
     return [rows.row(cell, next(each)) for cell in chunk.cells for _ in cell.seeds]
+
+
+def _live(scenario: Scenario, seed: int, stop: Stop) -> Outcome:
+    stop.heed(seed)
+    try:
+        return run_live(scenario, seed, stop.loads)
+    except LoadstoneError as error:
+        raise experiment.refusal(error) from None
