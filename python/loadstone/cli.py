@@ -201,7 +201,7 @@ def compare(
     """
     from loadstone import comparison, experiment, files, pages, progress, report
     from loadstone.gate import gate
-    from loadstone.gate.findings import Earlier
+    from loadstone.gate.earlier import Earlier
 
     if html is not None:
         # Heavy, so only where it is asked for; and before the runs, after which nobody wants to wait.

@@ -34,12 +34,8 @@ class Asked:
     def of(cls, call: Call) -> "Asked":
         """Take a call apart."""
         inner = call.argument if call.function == BEFORE else call
-        if isinstance(inner, str):
-            raise InputError(f"{PLACE}: '{call}' asks for no figure: write before(plt({inner}))")
-        if inner.function == BEFORE or isinstance(inner.argument, Call):
-            raise InputError(
-                f"{PLACE}: '{call}' asks a figure of a figure: write plt(NAME) or before(plt(NAME))"
-            )
+        if isinstance(inner, str) or inner.function == BEFORE or isinstance(inner.argument, Call):
+            raise _refusal(str(call), f"is no figure: write it like plt({BEST}) or before(plt({BEST}))")
         return cls(call, inner.function, inner.argument, inner is not call)
 
 
@@ -57,9 +53,7 @@ class Assertion:
         """Read an assertion about these variants, of which the first is the baseline."""
         condition = Condition(text, PLACE, functions=FUNCTIONS)
         if not condition.calls:
-            raise InputError(
-                f"{PLACE}: '{shorten(text, _SHOWN)}' asks for no figure: give one, as in plt({BEST})"
-            )
+            raise _refusal(text, f"asks for no figure: write one, as in plt({BEST})")
         asked = tuple(Asked.of(call) for call in condition.calls)
         names = dict.fromkeys(one.name for one in asked)
         return cls(condition, asked, tuple(_cases({name: _matches(name, variants) for name in names})))
@@ -87,10 +81,9 @@ def _matches(name: str, variants: Sequence[str]) -> dict[str, str]:
     if not begun:
         known = [*variants, BASELINE, BEST, *_beginnings(variants)]
         close = difflib.get_close_matches(name[:_SHOWN], known, 1)
-        remedy = (
-            f"did you mean '{close[0]}'?" if close else f"take one of {', '.join(known[: len(variants) + 2])}"
-        )
-        raise InputError(f"{PLACE}: '{name}' is no variant: {remedy}")
+        named = f"take one of {', '.join(known[: len(variants) + 2])}"
+        remedy = f"did you mean '{close[0]}'?" if close else named
+        raise _refusal(name, f"is no variant: {remedy}")
     return begun if len(begun) > 1 else {"": next(iter(begun.values()))}
 
 
@@ -111,11 +104,13 @@ def _cases(matches: dict[str, dict[str, str]]) -> list[Meaning]:
     for other in others:
         if set(several[other]) != set(several[first]):
             left, right = (", ".join(several[name].values()) for name in (first, other))
-            raise InputError(
-                f"{PLACE}: '{first}' stands for {left} and '{other}' for {right}, which do not go together: "
-                "name one variant each"
-            )
+            why = f"stands for {left} and '{other}' for {right}, which do not go together"
+            raise _refusal(first, f"{why}: name one variant each")
     return [
         {name: found[rest if name in several else ""] for name, found in matches.items()}
         for rest in several[first]
     ]
+
+
+def _refusal(piece: str, why: str) -> InputError:
+    return InputError(f"{PLACE}: '{shorten(piece, _SHOWN)}' {why}")

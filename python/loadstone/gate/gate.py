@@ -10,7 +10,8 @@ from loadstone.comparison import PageResult
 from loadstone.files import InputError
 from loadstone.gate import summary
 from loadstone.gate.assertion import Assertion
-from loadstone.gate.findings import Earlier, Findings
+from loadstone.gate.earlier import Earlier
+from loadstone.gate.findings import Findings
 from loadstone.gate.judgement import Check, judge
 
 

@@ -7,8 +7,9 @@ from loadstone import text
 from loadstone.files import InputError
 from loadstone.gate import explanation
 from loadstone.gate.assertion import BEST, PLACE, Asked, Assertion, Meaning
+from loadstone.gate.earlier import Earlier
 from loadstone.gate.figures import FIGURES
-from loadstone.gate.findings import Earlier, Findings, NetworkFindings
+from loadstone.gate.findings import Findings, NetworkFindings
 from loadstone.stats import LEAST_PAIRS
 
 
@@ -116,7 +117,7 @@ def _found(asked: Asked, meaning: Meaning, network: NetworkFindings) -> Given:
     for one in figure.whose(variant, network):
         if one.incomplete:
             loads = f"{one.incomplete} of {text.count(len(one.seeds), 'load')} of {one.name}"
-            raise InputError(f"{when}{loads} did not complete, so there is no {asked.figure}({asked.name})")
+            raise InputError(f"{when}{loads} did not complete, so there is no {asked.figure}({name})")
     value = figure.of(variant, network)
     if value is None:
         raise InputError(
