@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -86,10 +87,9 @@ def test_figures_of_times_are_those_of_the_completed_loads() -> None:
     assert figure("p99(c)", network(c=[70.0])) == 70
 
 
+@settings(deadline=None)
 @given(st.lists(st.floats(1, 1e6), min_size=2, max_size=30), st.sampled_from([10, 25, 75, 90, 95, 99]))
 def test_percentiles_are_numpy_s(times: list[float], percent: int) -> None:
-    import numpy as np
-
     assert figure(f"p{percent}(c)", network(c=times)) == pytest.approx(np.percentile(times, percent))
 
 
