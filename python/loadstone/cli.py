@@ -17,6 +17,7 @@ from loadstone.fetch_command import fetch
 from loadstone.files import InputError
 from loadstone.sweep_command import sweep
 
+_FAILED = 1
 _GOT_WORSE = 1
 _BAD_INPUT = 2
 _INTERRUPTED = 130
@@ -25,7 +26,7 @@ _BROKEN_PIPE = 141
 _PIECE = 8192
 """Bytes of standard input that are read at a time: a few of them can stand for long lines."""
 
-_OF_THE_OUTPUT = {"as_json", "html", "threads"}
+_OF_THE_OUTPUT = {"as_json", "html", "threads", "asserted", "against", "junit", "markdown"}
 """Options that change no figure."""
 
 _PAGE = click.argument("page", metavar="PAGE")
@@ -167,6 +168,7 @@ def _refuse_beside_scenario(page: str | None, given: dict[str, Any]) -> None:
         "compare shop.har news.page.json --network dsl-lossy --runs 101",
         "compare synthetic:B --network 5/1mbit,60ms --tls none --json",
         "compare shop.har --html report.html",
+        "compare shop.har --assert 'plt(h2) <= 1.05 * plt(baseline)' --junit gate.xml",
     )
 )
 @_PAGES
@@ -176,6 +178,7 @@ def _refuse_beside_scenario(page: str | None, given: dict[str, Any]) -> None:
 @click.option(
     "--html", metavar="FILE", help="Write a report to this file as well: one page, ready to be sent."
 )
+@options.gate
 @click.pass_context
 def compare(
     context: click.Context,
@@ -186,6 +189,10 @@ def compare(
     threads: int | None,
     as_json: bool,
     html: str | None,
+    asserted: tuple[str, ...],
+    against: str | None,
+    junit: str | None,
+    markdown: str | None,
     **given: Any,
 ) -> None:
     """Compare protocols and initial windows for each PAGE on several networks.
@@ -193,22 +200,31 @@ def compare(
     Gain is the baseline's median page load time over the variant's: above 1 is faster.
     """
     from loadstone import comparison, experiment, files, pages, progress, report
+    from loadstone.gate import gate
+    from loadstone.gate.earlier import Earlier
 
     if html is not None:
         # Heavy, so only where it is asked for; and before the runs, after which nobody wants to wait.
         from loadstone.html import page
     read = [pages.read(name) for name in names]
-    with files.replacement(html) as write:
+    networks = networks or comparison.NETWORKS
+    earlier = None if against is None else Earlier.read(against, [page.name for page in read], networks)
+    opened = gate.gate(asserted, list(comparison.VARIANTS), earlier, junit, markdown)
+    with opened as gating, files.replacement(html) as write:
         with progress.bar("runs") as show:
-            results = comparison.compare(
-                read, networks or comparison.NETWORKS, experiment.chosen(given), runs, threads, show
-            )
+            results = comparison.compare(read, networks, experiment.chosen(given), runs, threads, show)
+        judgement = gating.judge(results)
         try:
             if html is not None:
                 with progress.bar("charts") as show:
                     write(page.render(results, read, _command(context), show))
         finally:
-            _print(report.compare_document(results) if as_json else report.compare_text(results))
+            shown = report.compare_document(results) if as_json else report.compare_text(results)
+            _print(judgement.add_to(shown))
+        gating.publish(judgement)
+    if not judgement.holds:
+        _say(judgement.headline)
+        raise click.exceptions.Exit(_FAILED)
 
 
 @loadstone.command(epilog=_epilog("packets live.csv simulated.csv", "packets a.csv b.csv --tolerance 5"))

@@ -39,11 +39,13 @@ class Expression:
         self, text: str, place: str, names: Sequence[str] = (), functions: Sequence[str] = ()
     ) -> None:
         """Read `text`, which stands at `place` and may speak of these names and functions."""
-        self.text = text
+        self.text = " ".join(text.split())
         self._reader = Reader(text, place, tuple(names), tuple(functions))
         self._whole = self._reader.read()
-        self.calls = tuple(dict.fromkeys(self._reader.calls))
-        """What it asks of functions, each once, and not what stands within another call."""
+        self.spellings = self._reader.calls
+        """What it asks of functions, by how that is written; not what stands within another call."""
+        self.calls = tuple(dict.fromkeys(self.spellings.values()))
+        """The same, each once."""
 
     @property
     def kind(self) -> Kind:

@@ -123,7 +123,8 @@ class Reader:
         self._place = place
         self._names = names
         self._functions = functions
-        self.calls: list[Call] = []
+        self.calls: dict[str, Call] = {}
+        """By how they are spelled."""
         self.comparisons: list[tuple[Part, str, Part]] = []
 
     def read(self) -> Part:
@@ -159,7 +160,7 @@ class Reader:
         return f"{known}, functions ({', '.join(self._functions)})" if self._functions else known
 
     def _source(self, node: ast.AST) -> str:
-        return ast.get_source_segment(self._text, node) or self._text
+        return " ".join((ast.get_source_segment(self._text, node) or self._text).split())
 
     def _part(self, node: ast.expr, depth: int) -> Part:
         if depth > DEEPEST:
@@ -195,7 +196,7 @@ class Reader:
 
     def _call(self, node: ast.Call, depth: int) -> Part:
         call, text = self._asked(node, depth), self._source(node)
-        self.calls.append(call)
+        self.calls[text] = call
         return Part(text, Kind.NUMBER, lambda values: self._number(values[call], text))
 
     def _asked(self, node: ast.Call, depth: int) -> Call:

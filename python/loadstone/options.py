@@ -129,6 +129,24 @@ _RUN = [
 JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 
 
+_GATE = [
+    click.option(
+        "--assert",
+        "asserted",
+        metavar="CONDITION",
+        multiple=True,
+        help="What has to hold for each page on each network, as in 'plt(h2) <= 1.05 * plt(baseline)'; else "
+        "the exit code is 1. Can be given several times (docs/gate.md).",
+    ),
+    click.option(
+        "--against",
+        metavar="FILE",
+        help="What was before: the document of an earlier compare --json, of which before(plt(h2)) asks.",
+    ),
+    click.option("--junit", metavar="FILE", help="Write the assertions to this file as tests, for CI."),
+    click.option("--markdown", metavar="FILE", help="Write what came of the assertions to this file."),
+]
+
 LISTEN = "127.0.0.1:8443"
 """Where a server listens if nothing is said."""
 
@@ -178,6 +196,11 @@ def _all(options: list[Callable[[Any], Any]]) -> Callable[[Command], Command]:
 def shared(command: Command) -> Command:
     """Add the options that all verbs have that load pages."""
     return _all([*_SHARED, *_RUN, JSON])(command)
+
+
+def gate(command: Command) -> Command:
+    """Add the options that judge a comparison."""
+    return _all(_GATE)(command)
 
 
 def serving(command: Command) -> Command:

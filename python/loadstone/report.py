@@ -5,7 +5,7 @@ import textwrap
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from loadstone import reason, text, waterfall
+from loadstone import __version__, reason, text, waterfall
 from loadstone._native import Outcome
 from loadstone.comparison import BASELINE, NetworkResult, PageResult, VariantResult, median_plt_ms
 from loadstone.experiment import Cell
@@ -154,6 +154,7 @@ def waterfall_text(outcome: Outcome, width: int) -> str:
 def compare_document(results: Sequence[PageResult]) -> dict[str, Any]:
     """Give the document of `loadstone compare --json`."""
     return {
+        "version": __version__,
         "baseline": BASELINE,
         "pages": [
             {"page": result.page, "networks": [_network(network) for network in result.networks]}

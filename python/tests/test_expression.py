@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from loadstone.expression import Call, Comparison, Condition, Expression, Kind
@@ -223,6 +223,7 @@ def computed(text: str) -> None:
         read.comparisons({**FACTORS, **dict.fromkeys(read.calls, 3.0)})
 
 
+@settings(deadline=None)
 @given(st.text(max_size=60))
 @example("\r1")
 @example("(1\f\r\n+ 2)\\")
@@ -238,6 +239,7 @@ or ( ) [ ] { } , . : := lambda if else for await plt before @ ~ & # = ; 0x f'{1}
 PIECES = st.sampled_from([*WORDS.split(), "\n", "\\"])
 
 
+@settings(deadline=None)
 @given(st.lists(PIECES, max_size=25).map(" ".join))
 def test_nothing_that_looks_like_one_does_anything_else(text: str) -> None:
     computed(text)
@@ -251,6 +253,7 @@ def nested(parts: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     return joined.map("({})".format) | st.builds(str.format, forms, parts) | lists.map("[{}]".format)
 
 
+@settings(deadline=None)
 @given(st.recursive(st.sampled_from(["loss", "rtt", "network", "push", "3", "'dsl'"]), nested, max_leaves=20))
 def test_what_is_well_formed_is_a_value_or_refused(text: str) -> None:
     computed(text)
@@ -259,6 +262,7 @@ def test_what_is_well_formed_is_a_value_or_refused(text: str) -> None:
 NUMBERS = st.one_of(st.integers(-1000, 1000), st.floats(-1e6, 1e6))
 
 
+@settings(deadline=None)
 @given(NUMBERS, NUMBERS, NUMBERS)
 def test_arithmetic_is_python_s_to_the_last_bit(a: float, b: float, c: float) -> None:
     assert value("a * b - c + a / 3", a=a, b=b, c=c) == a * b - c + a / 3

@@ -1,0 +1,1 @@
+"""The gate of `loadstone compare --assert`: assertions about a comparison, and whether they hold."""

@@ -1,0 +1,116 @@
+"""Assertions: conditions about figures of variants, and which variants their names stand for."""
+
+import difflib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from loadstone.expression import Call, Condition
+from loadstone.files import InputError
+from loadstone.gate.figures import BEFORE, FUNCTIONS
+from loadstone.text import shorten
+
+PLACE = "--assert"
+_SHOWN = 60
+"""The most characters that an error shows of a name."""
+
+BASELINE = "baseline"
+BEST = "best"
+
+Meaning = dict[str, str]
+"""The variant that each name of an assertion stands for; `best` stands for itself."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One figure that an assertion asks for."""
+
+    call: Call
+    figure: str
+    name: str
+    """The variant as it is called there."""
+    is_before: bool
+
+    @classmethod
+    def of(cls, call: Call) -> "Asked":
+        """Take a call apart."""
+        inner = call.argument if call.function == BEFORE else call
+        if isinstance(inner, str) or inner.function == BEFORE or isinstance(inner.argument, Call):
+            raise _refusal(str(call), f"is no figure: write it like plt({BEST}) or before(plt({BEST}))")
+        return cls(call, inner.function, inner.argument, inner is not call)
+
+
+@dataclass(frozen=True)
+class Assertion:
+    """What has to hold for each page on each network, in each of its cases."""
+
+    condition: Condition
+    asked: tuple[Asked, ...]
+    cases: tuple[Meaning, ...]
+    """What its names stand for: several variants where names stand for several."""
+
+    @classmethod
+    def read(cls, text: str, variants: Sequence[str]) -> "Assertion":
+        """Read an assertion about these variants, of which the first is the baseline."""
+        condition = Condition(text, PLACE, functions=FUNCTIONS)
+        if not condition.calls:
+            raise _refusal(text, f"asks for no figure: write one, as in plt({BEST})")
+        asked = tuple(Asked.of(call) for call in condition.calls)
+        names = dict.fromkeys(one.name for one in asked)
+        return cls(condition, asked, tuple(_cases({name: _matches(name, variants) for name in names})))
+
+    @property
+    def text(self) -> str:
+        """Give it as it was written."""
+        return self.condition.text
+
+    @property
+    def asks_before(self) -> bool:
+        """Say whether it speaks of a comparison that was kept."""
+        return any(one.is_before for one in self.asked)
+
+
+def _matches(name: str, variants: Sequence[str]) -> dict[str, str]:
+    """Give the variants that a name stands for, by what is left of their names."""
+    if name in variants:
+        return {"": name}
+    if name == BASELINE:
+        return {"": variants[0]}
+    if name == BEST:
+        return {"": BEST}
+    begun = {variant[len(name) + 1 :]: variant for variant in variants if variant.startswith(f"{name} ")}
+    if not begun:
+        known = [*variants, BASELINE, BEST, *_beginnings(variants)]
+        close = difflib.get_close_matches(name[:_SHOWN], known, 1)
+        named = f"take one of {', '.join(known[: len(variants) + 2])}"
+        remedy = f"did you mean '{close[0]}'?" if close else named
+        raise _refusal(name, f"is no variant: {remedy}")
+    return begun if len(begun) > 1 else {"": next(iter(begun.values()))}
+
+
+def _beginnings(variants: Sequence[str]) -> list[str]:
+    words = [variant.split(" ") for variant in variants]
+    return list(dict.fromkeys(" ".join(some[:count]) for some in words for count in range(1, len(some))))
+
+
+def _cases(matches: dict[str, dict[str, str]]) -> list[Meaning]:
+    """Go through the variants of names that stand for several, together by what is left of their names.
+
+    Names that do not go together are refused: which of them was meant for which can only be guessed.
+    """
+    several = {name: found for name, found in matches.items() if len(found) > 1}
+    if not several:
+        return [{name: found[""] for name, found in matches.items()}]
+    first, *others = several
+    for other in others:
+        if set(several[other]) != set(several[first]):
+            left, right = (", ".join(several[name].values()) for name in (first, other))
+            why = f"stands for {left} and '{other}' for {right}, which do not go together"
+            raise _refusal(first, f"{why}: name one variant each")
+    return [
+        {name: found[rest if name in several else ""] for name, found in matches.items()}
+        for rest in several[first]
+    ]
+
+
+def _refusal(piece: str, why: str) -> InputError:
+    return InputError(f"{PLACE}: '{shorten(piece, _SHOWN)}' {why}")
