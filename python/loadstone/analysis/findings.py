@@ -1,0 +1,76 @@
+"""What an analysis finds: everything that is shown of a matrix, for each challenger."""
+
+from dataclasses import dataclass, replace
+
+import polars as pl
+
+from loadstone.account import PARTS
+from loadstone.analysis import choice
+from loadstone.analysis.accounts import Accounts, accounts
+from loadstone.analysis.cube import Cube, cube
+from loadstone.analysis.gains import Gains, measure
+from loadstone.analysis.influence import Influence, ranking
+from loadstone.analysis.question import Level, Question
+from loadstone.analysis.summary import Summary, summary
+from loadstone.analysis.words import spelled
+from loadstone.files import InputError
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What came out for one challenger."""
+
+    gains: Gains
+    summary: Summary
+    ranking: list[Influence]
+    cubes: list[Cube]
+    accounts: Accounts | None
+    """`None` if the runs have none, as those over the kernel."""
+
+    @property
+    def challenger(self) -> Level:
+        """Give the level that is held against the baseline."""
+        return self.summary.challenger
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What came out of a matrix."""
+
+    question: Question
+    runs: pl.DataFrame
+    gains: Gains
+    each: list[Finding]
+    """One for each challenger that has gains."""
+
+
+def find(runs: pl.DataFrame, question: Question, by: str | None = None) -> Findings:
+    """Analyze runs: gains, summaries, what they depend on, tables by the factors `by` or the usual ones."""
+    chosen = None if by is None else [choice.asked(question, by)]
+    gains = measure(runs, question)
+    tables = choice.usual(gains) if chosen is None else chosen
+    has_accounts = all(f"{part}_ms" in runs.columns for part in PARTS)
+    found = accounts(runs, question) if has_accounts else []
+    of = {each.challenger: each for each in found}
+    each = [
+        Finding(own, summary(own), ranking(own), [cube(own, table) for table in tables], of.get(challenger))
+        for challenger, own in gains.each()
+    ]
+    return Findings(question, runs, gains, each)
+
+
+def asked(question: Question, compare: str | None, baseline: str | None) -> Question:
+    """Ask for another factor, or against another level of it: its first, if `baseline` does not say."""
+    name = compare or question.compared
+    if name not in question.factors:
+        raise InputError(f"--compare: there is no factor '{name}': give one of {', '.join(question.factors)}")
+    levels = question.factors[name]
+    if len(levels) < 2:
+        raise InputError(f"--compare: {name} has one level only: give one of those with more")
+    chosen = question.baseline if name == question.compared else levels[0]
+    if baseline is not None:
+        of = {spelled(level): level for level in levels}
+        if baseline not in of:
+            raise InputError(f"--baseline: {name} is never '{baseline}': give one of {', '.join(of)}")
+        chosen = of[baseline]
+    return replace(question, compared=name, baseline=chosen)

@@ -1,0 +1,170 @@
+"""What is shown of findings, as sections: a question, and the table that answers it."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from loadstone import text
+from loadstone.account import PARTS
+from loadstone.analysis import words
+from loadstone.analysis.cube import Cube, Figures
+from loadstone.analysis.findings import Finding, Findings
+from loadstone.analysis.words import gain, interval, named, spelled
+
+_MOST_COLUMNS = 5
+_MOST_ROWS = 40
+_ENDS = 15
+"""Of a longer table by one factor, so many rows are shown from either end."""
+
+
+@dataclass(frozen=True)
+class Section:
+    """A table under the question that it answers."""
+
+    title: str
+    rows: list[list[str]]
+    """The first is the head."""
+    left: int = 1
+    """So many columns are words, the others figures."""
+    note: str = ""
+
+
+def overview(findings: Findings) -> Section:
+    """Answer what came out, in the manner of table 11 of `cablelabs`: a column for each challenger."""
+    question = findings.question
+    rows = [["", *(words.challenger(question, finding.challenger) for finding in findings.each)]]
+    columns = [_summary(finding) for finding in findings.each]
+    rows += [[name, *(column[name] for column in columns)] for name in columns[0]]
+    baseline = words.challenger(question, question.baseline)
+    return Section(f"How much faster than {baseline} is it, and how often?", rows)
+
+
+def _summary(finding: Finding) -> dict[str, str]:
+    found, whole = finding.summary, finding.summary.overall
+    count = whole.conditions
+    return {
+        "best gain": gain(found.best.gain),
+        "mean gain": gain(whole.mean),
+        "its 95 % interval": interval(whole.low, whole.high) or "-",
+        "geometric mean": gain(whole.geometric_mean),
+        "worst gain": gain(found.worst.gain),
+        "conditions": f"{count:,}",
+        "gain of 1 or more": words.of_all(found.at_least_1, count),
+        "gain of 2 or more": words.of_all(found.at_least_2, count),
+        "clearly faster": words.of_all(found.faster, count),
+        "clearly slower": words.of_all(found.slower, count),
+        "exactly as fast": words.of_all(found.equal, count),
+        "undecided": words.of_all(found.undecided, count),
+    }
+
+
+def of_challenger(findings: Findings, finding: Finding) -> Iterator[Section]:
+    """Give the sections of one challenger."""
+    question = findings.question
+    who, base = (words.challenger(question, level) for level in (finding.challenger, question.baseline))
+    if finding.ranking:
+        yield _dependence(who, base, finding)
+    if finding.accounts is not None:
+        yield _why(who, base, finding)
+    for cube in finding.cubes:
+        title = f"How much faster is {who} than {base}, by {words.listed(cube.by)}?"
+        yield _grid(title, cube) if len(cube.by) == 2 and _fits(cube) else _list(title, cube)
+
+
+def _dependence(who: str, base: str, finding: Finding) -> Section:
+    rows = [["factor", "explains", "by luck", "mean gain from", "to"]]
+    for each in finding.ranking:
+        ends = [f"{gain(mean)} ({spelled(level)})" for level, mean in (each.lowest, each.highest)]
+        rows.append([each.factor, words.share(each.explained), words.share(each.by_luck), *ends])
+    note = (
+        "Share of the variance of ln(gain) that each factor explains by itself (eta squared); by luck a factor "
+        "with as many levels explains as much as said. The rest are combinations of factors, and chance. Means "
+        "are geometric."
+    )
+    return Section(f"What does it depend on how much faster {who} is than {base}?", rows, note=note)
+
+
+def _why(who: str, base: str, finding: Finding) -> Section:
+    found = finding.accounts
+    assert found is not None
+    rows = [["mean over conditions", base, who, "saved"]]
+    for key, part in PARTS.items():
+        rows.append([part.label, *_times(found.baseline[key], found.variant[key])])
+    rows.append(["Page load time", *_times(sum(found.baseline.values()), sum(found.variant.values()))])
+    note = f"In ms, over {text.count(found.conditions, 'condition')}; what was lost is below 0."
+    return Section(f"Where does {who} save time, and where does it lose some?", rows, note=note)
+
+
+def _times(baseline: float, variant: float) -> list[str]:
+    return [f"{baseline:,.1f}", f"{variant:,.1f}", f"{baseline - variant + 0.0:+,.1f}"]
+
+
+def _fits(cube: Cube) -> bool:
+    return min(len(cube.levels(name)) for name in cube.by) <= _MOST_COLUMNS
+
+
+def _grid(title: str, cube: Cube) -> Section:
+    """Write a table of rows and columns; whichever factor has fewer levels makes the columns."""
+    down, across = sorted(cube.by, key=lambda name: -len(cube.levels(name)))
+    is_turned = (down, across) != cube.by
+    corner = f"{down} \\ {across}"
+    rows = [[corner, *(spelled(level) for level in cube.levels(across))]]
+    for level in cube.levels(down):
+        keys = [(level, other) for other in cube.levels(across)]
+        rows.append([spelled(level), *(_cell(cube, key[::-1] if is_turned else key) for key in keys)])
+    return Section(title, rows, note="Each field: the greatest, the mean and the least gain.")
+
+
+def _cell(cube: Cube, key: tuple) -> str:  # type: ignore[type-arg]
+    figures = cube.at(*key)
+    return "-" if figures is None else " ".join(map(gain, (figures.max, figures.mean, figures.min)))
+
+
+def _list(title: str, cube: Cube) -> Section:
+    lines = [([spelled(level) for level in row.levels], row.figures) for row in cube.rows]
+    note = ""
+    if len(cube.by) == 1 and len(lines) > _MOST_ROWS:
+        *levels, margin = lines
+        ranked = sorted(levels, key=lambda line: -line[1].mean)
+        note = f"The {_ENDS} with the greatest and the {_ENDS} with the least mean gain, of {len(levels):,}."
+        lines = [*ranked[:_ENDS], *ranked[-_ENDS:], margin]
+    has_interval = any(figures.low is not None for _, figures in lines)
+    head = [*cube.by, "conditions", "max", "mean", *(["95 %"] if has_interval else []), "min", "geometric"]
+    rows = [[*levels, *_figures(figures, has_interval=has_interval)] for levels, figures in lines]
+    return Section(title, [head, *rows], left=len(cube.by), note=note)
+
+
+def _figures(figures: Figures, *, has_interval: bool) -> list[str]:
+    known = [interval(figures.low, figures.high) or "-"] if has_interval else []
+    ends = [gain(figures.min), gain(figures.geometric_mean)]
+    return [f"{figures.conditions:,}", gain(figures.max), gain(figures.mean), *known, *ends]
+
+
+def left_out(findings: Findings) -> Section | None:
+    """Say which conditions have no gain, and why."""
+    holes = findings.gains.left_out
+    if not len(holes):
+        return None
+    compared = findings.question.compared
+    counted = holes.group_by(compared, "why", maintain_order=True).len()
+    rows = [["", "conditions", "why"]]
+    rows = [["", "why", "conditions"]]
+    for level, why, count in counted.iter_rows():
+        rows.append([named(compared, level), why, f"{count:,}"])
+    return Section("Which conditions have no gain, and why?", rows, left=2)
+
+
+def factors(findings: Findings) -> Section:
+    """Say what was varied."""
+    question = findings.question
+    rows = [["factor", "levels", ""]]
+    for name, levels in question.factors.items():
+        role = f"compared, against {spelled(question.baseline)}" if name == question.compared else ""
+        rows.append([name, _few([spelled(level) for level in levels]), role])
+    return Section("What was varied?", rows, left=3)
+
+
+def _few(levels: Sequence[str]) -> str:
+    shown = ", ".join(levels)
+    if len(shown) <= 60:
+        return shown
+    return f"{text.shorten(levels[0], 25)} ... {text.shorten(levels[-1], 25)} ({len(levels):,})"
