@@ -13,6 +13,7 @@ import click
 from click.core import ParameterSource
 
 from loadstone import __version__, options, text
+from loadstone.analyze_command import analyze
 from loadstone.fetch_command import fetch
 from loadstone.files import InputError
 from loadstone.sweep_command import sweep
@@ -447,6 +448,7 @@ def decode(protocol: str, header_table: int | None) -> None:
 
 loadstone.add_command(fetch)
 loadstone.add_command(sweep)
+loadstone.add_command(analyze)
 
 
 def _report_folder(path: str | None) -> Any:

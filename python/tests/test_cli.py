@@ -455,13 +455,14 @@ def test_decode_prints_a_frame_while_its_connection_goes_on() -> None:
         assert process.wait() == 0
 
 
-def test_help_loads_nothing_heavy() -> None:
+@pytest.mark.parametrize("verb", ["load", "analyze"])
+def test_help_loads_nothing_heavy(verb: str) -> None:
     code = (
         "import sys\n"
         "from loadstone import cli\n"
-        "try: cli.main(['load', '--help'])\n"
+        f"try: cli.main(['{verb}', '--help'])\n"
         "except SystemExit: pass\n"
-        "heavy = {'jinja2', 'matplotlib', 'numpy', 'scipy', 'rich', 'zstandard'}\n"
+        "heavy = {'jinja2', 'matplotlib', 'numpy', 'polars', 'rich', 'scipy', 'sklearn', 'zstandard'}\n"
         "print(sorted(heavy & set(sys.modules)), file=sys.stderr)"
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -59,18 +59,30 @@ def find(runs: pl.DataFrame, question: Question, by: str | None = None) -> Findi
     return Findings(question, runs, gains, each)
 
 
-def asked(question: Question, compare: str | None, baseline: str | None) -> Question:
+def asked(runs: pl.DataFrame, question: Question, compare: str | None, baseline: str | None) -> Question:
     """Ask for another factor, or against another level of it: its first, if `baseline` does not say."""
     name = compare or question.compared
     if name not in question.factors:
         raise InputError(f"--compare: there is no factor '{name}': give one of {', '.join(question.factors)}")
+    if name != question.compared:
+        first = question.factors[name][0]
+        question = replace(question, compared=name, baseline=first, linked=_linked(runs, question, name))
     levels = question.factors[name]
     if len(levels) < 2:
-        raise InputError(f"--compare: {name} has one level only: give one of those with more")
-    chosen = question.baseline if name == question.compared else levels[0]
-    if baseline is not None:
-        of = {spelled(level): level for level in levels}
-        if baseline not in of:
-            raise InputError(f"--baseline: {name} is never '{baseline}': give one of {', '.join(of)}")
-        chosen = of[baseline]
-    return replace(question, compared=name, baseline=chosen)
+        raise InputError(f"--compare: {name} has one level only: give a factor that has more")
+    if baseline is None:
+        return question
+    of = {spelled(level): level for level in levels}
+    if baseline not in of:
+        raise InputError(f"--baseline: {name} is never '{baseline}': give one of {', '.join(of)}")
+    return replace(question, baseline=of[baseline])
+
+
+def _linked(runs: pl.DataFrame, question: Question, compared: str) -> tuple[str, ...]:
+    """Give the factors whose level follows from that of the compared one, so that none can be held."""
+    levels = len(runs.select(compared).unique())
+
+    def follows(name: str) -> bool:
+        return runs[name].n_unique() > 1 and len(runs.select(compared, name).unique()) == levels
+
+    return tuple(name for name in question.factors if name != compared and follows(name))

@@ -55,6 +55,7 @@ def measure(runs: pl.DataFrame, question: Question) -> Gains:
     """Hold every challenger against the baseline, in every condition that has both."""
     if missing := [name for name in question.factors if name not in runs.columns]:
         raise InputError(f"runs: there is no factor {missing[0]}: give the runs of the same matrix")
+    medians = _medians(runs, question)
     pairs = paired(runs, question, "plt_ms")
     frame = pairs.group_by([_PLACE, *question.others, question.compared], maintain_order=True).agg(
         pl.col(_BASELINE), pl.col(_VARIANT), pl.col("seed"), pl.col("is_random").first()
@@ -72,12 +73,21 @@ def measure(runs: pl.DataFrame, question: Question) -> Gains:
         pairs=pl.col("seed").list.len().cast(pl.Int64),
         is_random=pl.col("is_random"),
     )
+    return Gains(question, frame, drawn, medians, _left_out(medians, frame, question))
+
+
+def _medians(runs: pl.DataFrame, question: Question) -> pl.DataFrame:
     medians = runs.group_by([*question.factors, "cell", "is_random"], maintain_order=True).agg(
         runs=pl.len().cast(pl.Int64),
         completed=pl.col("completed").sum().cast(pl.Int64),
         plt_ms=pl.col("plt_ms").filter("completed").median(),
     )
-    return Gains(question, frame, drawn, medians, _left_out(medians, frame, question))
+    if medians.select(*question.others, question.compared).is_duplicated().any():
+        raise InputError(
+            f"--compare: {question.compared} has one level in several cells of a condition, because "
+            f"{' and '.join(question.linked)} change with it: compare another factor"
+        )
+    return medians
 
 
 def paired(runs: pl.DataFrame, question: Question, *columns: str) -> pl.DataFrame:

@@ -1,13 +1,14 @@
 """What is shown of findings, as sections: a question, and the table that answers it."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from loadstone import text
 from loadstone.account import PARTS
 from loadstone.analysis import words
 from loadstone.analysis.cube import Cube, Figures
 from loadstone.analysis.findings import Finding, Findings
+from loadstone.analysis.question import Level
 from loadstone.analysis.words import gain, interval, named, spelled
 
 _MOST_COLUMNS = 5
@@ -33,7 +34,9 @@ def overview(findings: Findings) -> Section:
     question = findings.question
     rows = [["", *(words.challenger(question, finding.challenger) for finding in findings.each)]]
     columns = [_summary(finding) for finding in findings.each]
-    rows += [[name, *(column[name] for column in columns)] for name in columns[0]]
+    for name in columns[0]:
+        values = [column[name] for column in columns]
+        rows += [[name, *values]] if any(value != "-" for value in values) else []
     baseline = words.challenger(question, question.baseline)
     return Section(f"How much faster than {baseline} is it, and how often?", rows)
 
@@ -62,7 +65,8 @@ def of_challenger(findings: Findings, finding: Finding) -> Iterator[Section]:
     question = findings.question
     who, base = (words.challenger(question, level) for level in (finding.challenger, question.baseline))
     if finding.ranking:
-        yield _dependence(who, base, finding)
+        is_first = finding is findings.each[0]
+        yield replace(_dependence(who, base, finding), note=_DEPENDENCE if is_first else "")
     if finding.accounts is not None:
         yield _why(who, base, finding)
     for cube in finding.cubes:
@@ -70,17 +74,19 @@ def of_challenger(findings: Findings, finding: Finding) -> Iterator[Section]:
         yield _grid(title, cube) if len(cube.by) == 2 and _fits(cube) else _list(title, cube)
 
 
+_DEPENDENCE = (
+    "Explains: the share of the variance of ln(gain) that the factor explains by itself (eta squared). By "
+    "luck: what a factor with as many levels explains if it has nothing to do with it. The rest are "
+    "combinations of factors, and chance. Means are geometric."
+)
+
+
 def _dependence(who: str, base: str, finding: Finding) -> Section:
     rows = [["factor", "explains", "by luck", "mean gain from", "to"]]
     for each in finding.ranking:
         ends = [f"{gain(mean)} ({spelled(level)})" for level, mean in (each.lowest, each.highest)]
         rows.append([each.factor, words.share(each.explained), words.share(each.by_luck), *ends])
-    note = (
-        "Share of the variance of ln(gain) that each factor explains by itself (eta squared); by luck a factor "
-        "with as many levels explains as much as said. The rest are combinations of factors, and chance. Means "
-        "are geometric."
-    )
-    return Section(f"What does it depend on how much faster {who} is than {base}?", rows, note=note)
+    return Section(f"What does it depend on how much faster {who} is than {base}?", rows)
 
 
 def _why(who: str, base: str, finding: Finding) -> Section:
@@ -88,9 +94,10 @@ def _why(who: str, base: str, finding: Finding) -> Section:
     assert found is not None
     rows = [["mean over conditions", base, who, "saved"]]
     for key, part in PARTS.items():
-        rows.append([part.label, *_times(found.baseline[key], found.variant[key])])
+        if found.baseline[key] or found.variant[key]:
+            rows.append([part.label, *_times(found.baseline[key], found.variant[key])])
     rows.append(["Page load time", *_times(sum(found.baseline.values()), sum(found.variant.values()))])
-    note = f"In ms, over {text.count(found.conditions, 'condition')}; what was lost is below 0."
+    note = f"In ms, over {text.count(found.conditions, 'condition')}; what is lost is below 0."
     return Section(f"Where does {who} save time, and where does it lose some?", rows, note=note)
 
 
@@ -114,7 +121,7 @@ def _grid(title: str, cube: Cube) -> Section:
     return Section(title, rows, note="Each field: the greatest, the mean and the least gain.")
 
 
-def _cell(cube: Cube, key: tuple) -> str:  # type: ignore[type-arg]
+def _cell(cube: Cube, key: tuple[Level | None, ...]) -> str:
     figures = cube.at(*key)
     return "-" if figures is None else " ".join(map(gain, (figures.max, figures.mean, figures.min)))
 
@@ -146,7 +153,6 @@ def left_out(findings: Findings) -> Section | None:
         return None
     compared = findings.question.compared
     counted = holes.group_by(compared, "why", maintain_order=True).len()
-    rows = [["", "conditions", "why"]]
     rows = [["", "why", "conditions"]]
     for level, why, count in counted.iter_rows():
         rows.append([named(compared, level), why, f"{count:,}"])

@@ -28,14 +28,15 @@ def challenger(question: Question, level: Level) -> str:
     return named(question.compared, level)
 
 
-def listed(words: Sequence[str]) -> str:
+def listed(words: Sequence[str], joint: str = "and") -> str:
     """Write `a`, `a and b`, `a, b and c`."""
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} {joint} {words[-1]}"
 
 
 def condition(levels: Mapping[str, Level]) -> str:
     """Write the levels that make a condition."""
-    return ", ".join(named(factor, level) for factor, level in levels.items()) or "the only condition"
+    named = [f"{text.harmless(factor)} {spelled(level)}" for factor, level in levels.items()]
+    return ", ".join(named) or "the only condition"
 
 
 def gain(value: float | None) -> str:

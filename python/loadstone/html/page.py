@@ -1,22 +1,19 @@
 """The page of a report, put together from the document of `compare --json`, charts and waterfalls."""
 
-import base64
-import hashlib
 import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from importlib import resources
 from pathlib import PurePath
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from loadstone import __version__, report, text
 from loadstone.account import PARTS
 from loadstone.comparison import BASELINE, NetworkResult, PageResult, VariantResult
 from loadstone.html import charts
+from loadstone.html.document import embedded, environment
 from loadstone.html.hatching import HATCHES
 from loadstone.html.waterfalls import CRITICAL, Objects, Scale, Waterfall, table
 from loadstone.pages import Page
@@ -144,8 +141,17 @@ def render(results: Sequence[PageResult], pages: Sequence[Page], command: str, p
             for at, (page, result, shown) in enumerate(zip(pages, results, document["pages"], strict=True))
         ]
     data = {"parts": [[key, part.label, part.spent] for key, part in PARTS.items()], "critical": CRITICAL}
+    filters: dict[str, Callable[..., Any]] = {
+        "ms": text.ms,
+        "harmless": text.harmless,
+        "bound": _bound,
+        "spaced": _spaced,
+        "css": _css,
+        "hatch": _hatch,
+        "scenario_line": _scenario_line,
+    }
     return (
-        _environment()
+        environment(filters)
         .get_template("page.html")
         .render(
             views=views,
@@ -155,46 +161,12 @@ def render(results: Sequence[PageResult], pages: Sequence[Page], command: str, p
             parts=PARTS,
             critical=CRITICAL,
             methods=_methods(results),
-            style=_embedded("report.css"),
-            script=_embedded("report.js"),
+            style=embedded("report.css"),
+            script=embedded("report.js"),
             document=_json(document),
             data=_json({**data, "pages": [view.data() for view in views]}),
         )
     )
-
-
-def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("loadstone.html", "."),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters.update(
-        ms=text.ms,
-        harmless=text.harmless,
-        bound=_bound,
-        spaced=_spaced,
-        css=_css,
-        hatch=_hatch,
-        scenario_line=_scenario_line,
-    )
-    return environment
-
-
-@dataclass(frozen=True)
-class _Embedded:
-    """A file of this package as it stands in the page, and what the security policy knows it by."""
-
-    content: Markup
-    hash: str
-
-
-def _embedded(name: str) -> _Embedded:
-    content = resources.files(__package__ or "").joinpath(name).read_text("utf-8")
-    digest = base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
-    return _Embedded(Markup(content), f"sha256-{digest}")
 
 
 def _json(value: Any) -> Markup:

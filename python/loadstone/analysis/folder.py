@@ -1,0 +1,95 @@
+"""An analysis as files: `report.html`, `gains.csv`, `tables.csv`.
+
+Nothing in them is of the moment, so the same store gives the same bytes.
+"""
+
+import csv
+import io
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from markupsafe import Markup
+
+from loadstone import __version__, files, text
+from loadstone.analysis import pictures, report, sections, words
+from loadstone.analysis.findings import Findings
+from loadstone.files import InputError
+from loadstone.html.document import embedded, environment
+
+_TITLED = ("report.html", "gains.csv", "tables.csv")
+
+
+@contextmanager
+def folder(path: str) -> Iterator[Callable[[Findings, str, str], None]]:
+    """Give a function that writes findings into a folder; one that cannot be written is refused at once."""
+    try:
+        Path(path).mkdir(exist_ok=True)
+    except OSError as error:
+        raise InputError(f"-o {path}: cannot be made ({(error.strerror or str(error)).lower()})") from None
+    page_path, gains_path, tables_path = (str(Path(path) / name) for name in _TITLED)
+    with (
+        files.replacement(page_path) as page,
+        files.replacement(gains_path) as gains,
+        files.replacement(tables_path) as tables,
+    ):
+
+        def write(findings: Findings, state: str, command: str) -> None:
+            gains(findings.gains.frame.write_csv())
+            tables(table(findings))
+            page(html(findings, state, command))
+
+        yield write
+
+
+def html(findings: Findings, state: str, command: str) -> str:
+    """Write the report as one page that needs nothing else; `command` repeats it."""
+    question = findings.question
+    baseline = words.challenger(question, question.baseline)
+    trees = pictures.trees(findings)
+    # A tree may be among the plots as well.
+    plots = {plot.name: plot for plot in [*pictures.plots(findings), *(tree.plot() for tree in trees)]}
+    template = environment({"plain": _plain}).get_template("analysis.html")
+    return template.render(
+        title=report.title(findings),
+        said=report.said(findings, state),
+        headlines=report.headlines(findings),
+        methods=report.METHODS,
+        first=list(report.first(findings)),
+        challengers=[
+            (
+                f"{words.challenger(question, each.challenger)} against {baseline}",
+                list(sections.of_challenger(findings, each)),
+            )
+            for each in findings.each
+        ],
+        plots=[(plot.title, Markup(plot.svg), plot.caption) for plot in plots.values()],
+        trees=[(tree.title, tree.text().split("\n")) for tree in trees],
+        last=list(report.last(findings)),
+        command=command,
+        version=__version__,
+        styles=[embedded("report.css"), embedded("analysis.css")],
+    )
+
+
+def _plain(line: str) -> str:
+    """Keep out what is not to be seen, and numbers and their per cent on one line."""
+    return text.harmless(line).replace(" %", "\N{NO-BREAK SPACE}%")
+
+
+def table(findings: Findings) -> str:
+    """Write all gain tables as one: a factor that is not in a table is `all` there."""
+    question = findings.question
+    factors = [name for name in question.factors if name in question.others]
+    figures = ("conditions", "max", "mean", "min", "geometric_mean", "low", "high")
+    lines = io.StringIO()
+    write = csv.writer(lines, lineterminator="\n").writerow
+    write(["by", question.compared, *factors, *figures])
+    for finding in findings.each:
+        for cube in finding.cubes:
+            for row in cube.rows:
+                levels = dict(zip(cube.by, row.levels, strict=True))
+                shown = [words.spelled(levels.get(name)) for name in factors]
+                known = [getattr(row.figures, name) for name in figures]
+                write([" ".join(cube.by), words.spelled(finding.challenger), *shown, *known])
+    return lines.getvalue()

@@ -1,0 +1,133 @@
+"""What `loadstone analyze` prints: text for people, a document for machines."""
+
+import textwrap
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from loadstone import __version__, text
+from loadstone.analysis import sections, words
+from loadstone.analysis.cube import Cube
+from loadstone.analysis.findings import Finding, Findings
+from loadstone.analysis.question import Level
+from loadstone.analysis.sections import Section
+from loadstone.analysis.summary import Case
+
+
+def said(findings: Findings, state: str) -> list[str]:
+    """Say what was run."""
+    runs, medians = findings.runs, findings.gains.medians
+    incomplete = len(runs) - int(runs["completed"].sum())
+    matrix = f"{text.count(len(medians), 'cell')}, {text.count(len(runs), 'run')}"
+    lines = [f"{matrix} ({state}). Loadstone {__version__}."]
+    if incomplete:
+        lines.append(
+            f"{text.count(incomplete, 'load')} did not complete: gains are of the seeds of the others."
+        )
+    if holes := len(findings.gains.left_out):
+        lines.append(f"{text.count(holes, 'condition')} without a gain left out, for the reasons below.")
+    return lines
+
+
+def title(findings: Findings) -> str:
+    """Give the question of the matrix: its author's, or the one that can always be asked."""
+    question = findings.question
+    others = words.listed([words.challenger(question, level) for level in question.challengers], "or")
+    usual = f"How much faster than {words.challenger(question, question.baseline)} is {others}?"
+    return text.harmless(question.title) or usual
+
+
+def headlines(findings: Findings) -> list[str]:
+    """Say in words what came out, a sentence or two for each challenger."""
+    if not findings.each:
+        return ["No condition has loads of both sides that were completed, so there is no gain."]
+    return [words.headline(findings.question, finding.summary) for finding in findings.each]
+
+
+def first(findings: Findings) -> Iterator[Section]:
+    """Give the sections that are about all challengers."""
+    yield sections.factors(findings)
+    if findings.each:
+        yield sections.overview(findings)
+
+
+def last(findings: Findings) -> Iterator[Section]:
+    """Give the sections that say what there is not."""
+    if (holes := sections.left_out(findings)) is not None:
+        yield holes
+
+
+METHODS = (
+    "The gain of a condition is the median page load time of the baseline over that of the challenger, over "
+    "the seeds under which both were completed: above 1 is faster. Intervals hold the chance in the loads "
+    "(bootstrap over seeds), not the choice of conditions; of many conditions without any difference, about "
+    "5 % would count as clearly faster or slower."
+)
+
+
+def in_words(findings: Findings, state: str, width: int, trees: Sequence[Any] = ()) -> str:
+    """Give the report for people."""
+    head = [title(findings), *said(findings, state)]
+    parts = ["\n".join(_filled(line, width) for line in head)]
+    parts += [_filled(line, width) for line in headlines(findings)]
+    each = (section for finding in findings.each for section in sections.of_challenger(findings, finding))
+    parts += [_section(section, width) for section in (*first(findings), *each)]
+    parts += [f"{tree.title}\n{tree.text()}" for tree in trees]
+    parts += [_section(section, width) for section in last(findings)]
+    parts.append(_filled(METHODS, width))
+    return "\n".join(text.printable(line) for line in "\n\n".join(parts).split("\n"))
+
+
+def _section(section: Section, width: int) -> str:
+    lines = [section.title, text.table(section.rows, section.left)]
+    return "\n".join([*lines, *([_filled(section.note, width)] if section.note else [])])
+
+
+def _filled(line: str, width: int) -> str:
+    return textwrap.fill(line, width, break_long_words=False, break_on_hyphens=False)
+
+
+# --- for machines ---
+
+
+def document(findings: Findings, state: str) -> dict[str, Any]:
+    """Give the document of `--json`."""
+    question, gains = findings.question, findings.gains
+    return {
+        "title": title(findings),
+        "version": __version__,
+        "state": state,
+        "cells": len(gains.medians),
+        "runs": len(findings.runs),
+        "completed": int(findings.runs["completed"].sum()),
+        "factors": {name: list(levels) for name, levels in question.factors.items()},
+        "compared": question.compared,
+        "baseline": question.baseline,
+        "challengers": [_challenger(finding) for finding in findings.each],
+        "gains": gains.frame.to_dicts(),
+        "left_out": gains.left_out.to_dicts(),
+    }
+
+
+def _challenger(finding: Finding) -> dict[str, Any]:
+    found, accounts = finding.summary, finding.accounts
+    counts = ("at_least_1", "at_least_2", "faster", "slower", "equal", "undecided")
+    return {
+        "challenger": finding.challenger,
+        **vars(found.overall),
+        "best": _case(found.best),
+        "worst": _case(found.worst),
+        **{name: getattr(found, name) for name in counts},
+        "depends_on": [vars(influence) for influence in finding.ranking],
+        "accounts": accounts and {"baseline_ms": accounts.baseline, "challenger_ms": accounts.variant},
+        "tables": [{"by": list(cube.by), "rows": list(_rows(cube))} for cube in finding.cubes],
+    }
+
+
+def _case(case: Case) -> dict[str, Any]:
+    return vars(case)
+
+
+def _rows(cube: Cube) -> Iterator[dict[str, Level | None]]:
+    """Give the rows of a table; of margins the factor is null."""
+    for row in cube.rows:
+        yield {**dict(zip(cube.by, row.levels, strict=True)), **vars(row.figures)}
