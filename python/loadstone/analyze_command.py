@@ -71,17 +71,17 @@ def analyze(
         state += f", only where {where}"
     with _report_folder(output) as write:
         found = findings.find(chosen, question, by)
-        trees = pictures.trees(found) if tree else []
+        trees = pictures.trees(found) if tree or output else []
         if tree and found.each and not trees:
             raise InputError("--tree: no tree can be grown of these runs: leave it out")
         given = {"--compare": compare, "--baseline": baseline, "--by": by, "--where": where}
-        write(found, state, _command(store, given))
+        write(found, state, _command(store, given), trees)
     if as_json:
         document = report.document(found, state)
         document |= {"trees": [each.document() for each in trees]} if tree else {}
         click.echo(json.dumps(document))
     else:
-        click.echo(report.in_words(found, state, text.width(), trees))
+        click.echo(report.in_words(found, state, text.width(), trees if tree else ()))
 
 
 def _opened(path: str) -> tuple[Any, Any, str]:
@@ -92,7 +92,7 @@ def _opened(path: str) -> tuple[Any, Any, str]:
 
 def _report_folder(path: str | None) -> Any:
     if path is None:
-        return nullcontext(lambda found, state, command: None)
+        return nullcontext(lambda *given: None)
     from loadstone.analysis import folder
 
     return folder.folder(path)

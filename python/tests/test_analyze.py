@@ -304,19 +304,20 @@ def test_trees_and_plots_stand_in_the_page_where_they_are_built_in(
     plot = SimpleNamespace(name="rules", title="By which rules?", svg="<svg></svg>", caption="Read it down.")
     tree = SimpleNamespace(
         title="By which rules?",
-        text=lambda: "loss at least 1: h2",
+        text=lambda: "By which rules?\n\nloss at least 1: h2",
         plot=lambda: plot,
         document=lambda: {"a": 1},
     )
+    other = SimpleNamespace(name="trend", title="And otherwise?", svg="<svg></svg>", caption="")
     made: dict[str, Any] = {
         "tree": SimpleNamespace(grow_all=lambda frame, question: [tree]),
-        "plots": SimpleNamespace(draw=lambda runs, frame, question: [plot]),
+        "plots": SimpleNamespace(draw=lambda runs, frame, question: [other]),
     }
     monkeypatch.setattr(pictures, "_module", made.get)
     out = loadstone("analyze", "results", "--tree", "-o", tmp_path).out
     assert "By which rules?\nloss at least 1: h2\n" in out
     html = (tmp_path / "report.html").read_text()
-    assert html.count("<svg></svg>") == 1 and "loss at least 1: h2" in html
+    assert html.count("<svg></svg>") == 2 and "loss at least 1: h2" in html
     assert loadstone("analyze", "results", "--tree", "--json").document["trees"] == [{"a": 1}]
     assert "trees" not in loadstone("analyze", "results", "--json").document
     monkeypatch.setattr(pictures, "_module", lambda name: None)

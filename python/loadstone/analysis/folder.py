@@ -5,9 +5,10 @@ Nothing in them is of the moment, so the same store gives the same bytes.
 
 import csv
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from markupsafe import Markup
 
@@ -21,7 +22,7 @@ _TITLED = ("report.html", "gains.csv", "tables.csv")
 
 
 @contextmanager
-def folder(path: str) -> Iterator[Callable[[Findings, str, str], None]]:
+def folder(path: str) -> Iterator[Callable[[Findings, str, str, Sequence[Any]], None]]:
     """Give a function that writes findings into a folder; one that cannot be written is refused at once."""
     try:
         Path(path).mkdir(exist_ok=True)
@@ -34,21 +35,18 @@ def folder(path: str) -> Iterator[Callable[[Findings, str, str], None]]:
         files.replacement(tables_path) as tables,
     ):
 
-        def write(findings: Findings, state: str, command: str) -> None:
+        def write(findings: Findings, state: str, command: str, trees: Sequence[Any]) -> None:
             gains(findings.gains.frame.write_csv())
             tables(table(findings))
-            page(html(findings, state, command))
+            page(html(findings, state, command, trees))
 
         yield write
 
 
-def html(findings: Findings, state: str, command: str) -> str:
+def html(findings: Findings, state: str, command: str, trees: Sequence[Any]) -> str:
     """Write the report as one page that needs nothing else; `command` repeats it."""
     question = findings.question
     baseline = words.challenger(question, question.baseline)
-    trees = pictures.trees(findings)
-    # A tree may be among the plots as well.
-    plots = {plot.name: plot for plot in [*pictures.plots(findings), *(tree.plot() for tree in trees)]}
     template = environment({"plain": _plain}).get_template("analysis.html")
     return template.render(
         title=report.title(findings),
@@ -63,8 +61,8 @@ def html(findings: Findings, state: str, command: str) -> str:
             )
             for each in findings.each
         ],
-        plots=[(plot.title, Markup(plot.svg), plot.caption) for plot in plots.values()],
-        trees=[(tree.title, tree.text().split("\n")) for tree in trees],
+        plots=[(plot.title, Markup(plot.svg), plot.caption) for plot in pictures.plots(findings, trees)],
+        trees=[(tree.title, pictures.rules(tree).split("\n")) for tree in trees],
         last=list(report.last(findings)),
         command=command,
         version=__version__,

@@ -1,5 +1,6 @@
 """The trees and plots of findings, from the modules that make them."""
 
+from collections.abc import Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -13,12 +14,19 @@ def trees(findings: Findings) -> list[Any]:
     return module.grow_all(findings.gains.frame, findings.question) if module and findings.each else []
 
 
-def plots(findings: Findings) -> list[Any]:
-    """Draw the plots, each of which answers a question."""
+def rules(tree: Any) -> str:
+    """Give a tree in words, without its title."""
+    written: str = tree.text()
+    return written.removeprefix(tree.title).strip("\n")
+
+
+def plots(findings: Findings, trees: Sequence[Any]) -> list[Any]:
+    """Draw the plots, each of which answers a question, and the trees."""
     module = _module("plots")
     if not hasattr(module, "draw") or not findings.each:
         return []
-    return list(module.draw(findings.runs, findings.gains.frame, findings.question))
+    drawn = module.draw(findings.runs, findings.gains.frame, findings.question)
+    return [*drawn, *(tree.plot() for tree in trees)]
 
 
 def _module(name: str) -> Any:

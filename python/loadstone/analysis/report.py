@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from loadstone import __version__, text
-from loadstone.analysis import sections, words
+from loadstone.analysis import pictures, sections, words
 from loadstone.analysis.cube import Cube
 from loadstone.analysis.findings import Finding, Findings
 from loadstone.analysis.question import Level
@@ -71,7 +71,7 @@ def in_words(findings: Findings, state: str, width: int, trees: Sequence[Any] = 
     parts += [_filled(line, width) for line in headlines(findings)]
     each = (section for finding in findings.each for section in sections.of_challenger(findings, finding))
     parts += [_section(section, width) for section in (*first(findings), *each)]
-    parts += [f"{tree.title}\n{tree.text()}" for tree in trees]
+    parts += [f"{tree.title}\n{pictures.rules(tree)}" for tree in trees]
     parts += [_section(section, width) for section in last(findings)]
     parts.append(_filled(METHODS, width))
     return "\n".join(text.printable(line) for line in "\n\n".join(parts).split("\n"))
