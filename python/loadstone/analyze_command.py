@@ -3,13 +3,17 @@
 import json
 import shlex
 from contextlib import nullcontext
-from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from loadstone import options
 from loadstone.files import InputError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from loadstone.analysis.question import Question
 
 _EPILOG = "\b\nExamples:\n" + "\n".join(
     f"  loadstone analyze {example}"
@@ -84,9 +88,11 @@ def analyze(
         click.echo(report.in_words(found, state, text.width(), trees if tree else ()))
 
 
-def _opened(path: str) -> tuple[Any, Any, str]:
+def _opened(path: str) -> "tuple[pl.DataFrame, Question, str]":
     """Give the runs of a store, what is asked of them, and how much of it is there."""
-    opened = import_module("loadstone.store").Store.open(path)
+    from loadstone.sweep import Store
+
+    opened = Store.open(path)
     return opened.runs(), opened.question(), opened.state()
 
 

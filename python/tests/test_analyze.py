@@ -77,6 +77,28 @@ def test_the_text_says_what_was_run_and_what_came_out(loadstone: Command, stored
     assert "  mean         95 %   min" in shown.out
 
 
+@pytest.mark.parametrize(
+    ("seeds", "spread", "said"),
+    [
+        (1, 0, "h2 is 2.00 times as fast as http/1.1."),
+        (9, 0, "h2 is 2.00 times as fast as http/1.1 (95 %: 2.00 - 2.00)."),
+        (9, 900, "h2 is 2.00 times as fast as http/1.1 (95 %: 0.20 - 2.00), which chance alone may explain."),
+        (3, 0, "h2 is 2.00 times as fast as http/1.1, which chance alone may explain."),
+    ],
+)
+def test_one_condition_is_said_in_one_sentence(
+    loadstone: Command, stored: Stored, seeds: int, spread: int, said: str
+) -> None:
+    # Four loads of nine are slower with h2: whether the median is, is left to chance.
+    def plt_ms(levels: Levels, seed: int) -> float:
+        return 100.0 if levels["protocol"] == "http/1.1" else 50.0 + (spread / 2 if seed > 5 else 0)
+
+    stored(matrices.synthetic({"protocol": ("http/1.1", "h2")}, "protocol", plt_ms, seeds))
+    out = loadstone("analyze", "results").out
+    assert f"\n\n{said}\n\n" in out
+    assert re.search(r"\nbest gain +2.00\n", out)
+
+
 def test_every_heading_is_a_question(small_matrix: Made) -> None:
     for by in (None, "objects,rtt", "rtt", "objects,rtt,loss"):
         found = findings.find(*small_matrix, by)
@@ -244,6 +266,54 @@ def test_factors_that_change_with_the_compared_one_are_no_condition() -> None:
     blurred = matrices.frame([{**row, "loss": min(row["loss"], 1.5)} for row in rows])
     with pytest.raises(InputError, match=r"^--compare: loss has one level in several cells .* iw change"):
         gains.measure(blurred, Question(factors, "loss", 1.0, linked=("iw",)))
+
+
+MATRIX = """
+title = "Does a page of small objects gain from fewer connections?"
+runs = 7
+where = "loss == 0 or rate == 2"
+
+[factors]
+page = ["synthetic:objects=10,size=4KB", "synthetic:objects=40,size=4KB"]
+rate = [2, 20]
+loss = [0, 1]
+protocol = ["http/1.1", "h2"]
+
+[common]
+network = "{rate}mbit,50ms,loss={loss}%"
+"""
+
+
+def test_a_matrix_is_swept_and_analyzed(loadstone: Command, tmp_path: Path) -> None:
+    (tmp_path / "matrix.toml").write_text(MATRIX)
+    assert loadstone("sweep", tmp_path / "matrix.toml", "-o", tmp_path / "store").code == 0
+    shown = loadstone("analyze", tmp_path / "store", "-o", tmp_path / "report")
+    assert shown.code == 0
+    assert shown.out.startswith(
+        "Does a page of small objects gain from fewer connections?\n12 cells, 36 runs (complete)."
+    )
+    assert "by rate and loss?" in shown.out and "loads did not" not in shown.out
+    document = loadstone("analyze", tmp_path / "store", "--json").document
+    assert [(row["rate"], row["loss"], row["pairs"]) for row in document["gains"][:3]] == [
+        (2, 0, 1),
+        (2, 1, 7),
+        (20, 0, 1),
+    ]
+    missing = loadstone("analyze", tmp_path / "nowhere")
+    assert missing.code == 2 and "there is no store here" in missing.err
+
+
+def test_the_page_obeys_its_own_policy_and_fits_a_phone(
+    browser: Any, loadstone: Command, stored: Stored, small_matrix: Made, tmp_path: Path
+) -> None:
+    stored(small_matrix)
+    assert loadstone("analyze", "results", "-o", tmp_path / "out").code == 0
+    page, said = browser.new_page(viewport={"width": 360, "height": 800}), []
+    page.on("console", lambda message: said.append(message.text))
+    page.goto((tmp_path / "out" / "report.html").as_uri())
+    assert said == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    page.close()
 
 
 def test_the_folder_has_the_page_and_the_figures(

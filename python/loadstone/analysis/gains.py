@@ -63,6 +63,7 @@ def measure(runs: pl.DataFrame, question: Question) -> Gains:
     frame = _in_order(frame, question)
     drawn, low, high = _resampled(frame)
     frame = frame.select(
+        _PLACE,
         *question.others,
         question.compared,
         pl.col(_BASELINE).list.median(),
@@ -73,7 +74,8 @@ def measure(runs: pl.DataFrame, question: Question) -> Gains:
         pairs=pl.col("seed").list.len().cast(pl.Int64),
         is_random=pl.col("is_random"),
     )
-    return Gains(question, frame, drawn, medians, _left_out(medians, frame, question))
+    left_out = _left_out(_numbered(medians, question), frame, question)
+    return Gains(question, frame.drop(_PLACE), drawn, medians, left_out)
 
 
 def _medians(runs: pl.DataFrame, question: Question) -> pl.DataFrame:
@@ -98,33 +100,35 @@ def paired(runs: pl.DataFrame, question: Question, *columns: str) -> pl.DataFram
     every seed.
     """
     others, compared = question.others, question.compared
-    runs = _spread(runs, question).filter("completed")
+    runs = _spread(_numbered(runs, question), compared).filter("completed")
     is_baseline = pl.col(compared) == question.baseline
 
     def side(name: str) -> list[pl.Expr]:
         sided = {column: f"{name}_ms" if column == "plt_ms" else f"{name}_{column}" for column in columns}
         return [pl.col(column).alias(title) for column, title in sided.items()]
 
-    keys = [*others, "seed"]
-    baselines = runs.filter(is_baseline).select(*keys, *side("baseline"), _baseline_random="is_random")
-    variants = runs.filter(~is_baseline).select(_PLACE, *keys, compared, *side("variant"), "is_random")
-    joined = variants.join(baselines, on=keys, how="inner", nulls_equal=True, maintain_order="left")
-    return joined.with_columns(is_random=pl.col("is_random") | pl.col("_baseline_random")).drop(
-        "_baseline_random"
-    )
+    keys = [_PLACE, "seed"]
+    baselines = runs.filter(is_baseline).select(*keys, *side("baseline"), _has_chance="is_random")
+    variants = runs.filter(~is_baseline).select(*keys, *others, compared, *side("variant"), "is_random")
+    joined = variants.join(baselines, on=keys, how="inner", maintain_order="left")
+    return joined.with_columns(pl.col("is_random") | pl.col("_has_chance")).drop("_has_chance")
 
 
-def _spread(runs: pl.DataFrame, question: Question) -> pl.DataFrame:
-    """Give cells without chance a run under every seed of their condition, and number the conditions."""
+def _numbered(cells: pl.DataFrame, question: Question) -> pl.DataFrame:
+    """Give each condition a number, in the order in which they come."""
     others = question.others
-    conditions = runs.select(others).unique(maintain_order=True).with_row_index(_PLACE)
-    runs = runs.join(conditions, on=others, how="left", nulls_equal=True, maintain_order="left")
-    drawn = runs.filter("is_random")
+    if not others:
+        return cells.with_columns(pl.lit(0, pl.UInt32).alias(_PLACE))
+    conditions = cells.select(others).unique(maintain_order=True).with_row_index(_PLACE)
+    return cells.join(conditions, on=others, how="left", nulls_equal=True, maintain_order="left")
+
+
+def _spread(runs: pl.DataFrame, compared: str) -> pl.DataFrame:
+    """Give cells without chance a run under every seed of their condition."""
+    drawn, fixed = runs.filter("is_random"), runs.filter(~pl.col("is_random"))
     seeds = drawn.select(_PLACE, "seed").unique(maintain_order=True)
-    fixed = runs.filter(~pl.col("is_random")).unique(
-        [_PLACE, question.compared], keep="first", maintain_order=True
-    )
-    fixed = fixed.drop("seed").join(seeds, on=_PLACE, how="left", maintain_order="left")
+    fixed = fixed.unique([_PLACE, compared], keep="first", maintain_order=True).drop("seed")
+    fixed = fixed.join(seeds, on=_PLACE, how="left", maintain_order="left")
     zero = pl.lit(0, runs.schema["seed"])
     return pl.concat([drawn, fixed.with_columns(pl.col("seed").fill_null(zero)).select(drawn.columns)])
 
@@ -170,18 +174,18 @@ def _where_known(values: Times) -> pl.Series:
 
 def _left_out(medians: pl.DataFrame, frame: pl.DataFrame, question: Question) -> pl.DataFrame:
     """Say which conditions have no gain, and why."""
-    others, compared = question.others, question.compared
-    sides = medians.select(*others, compared, "completed")
+    compared, on = question.compared, [_PLACE, question.compared]
+    sides = medians.select(*on, "completed")
     is_baseline = pl.col(compared) == question.baseline
-    baselines = sides.filter(is_baseline).select(*others, _baseline="completed")
+    baselines = sides.filter(is_baseline).select(_PLACE, _baseline="completed")
     variants = sides.rename({"completed": "_variant"})
     challengers = sides.select(compared).filter(~is_baseline).unique(maintain_order=True)
-    on = [*others, compared]
-    wanted = sides.select(others).unique(maintain_order=True).join(challengers, how="cross")
+    conditions = medians.select(_PLACE, *question.others).unique(_PLACE, maintain_order=True)
     wanted = (
-        wanted.join(frame, on=on, how="anti", nulls_equal=True, maintain_order="left")
-        .join(baselines, on=others, how="left", nulls_equal=True, maintain_order="left")
-        .join(variants, on=on, how="left", nulls_equal=True, maintain_order="left")
+        conditions.join(challengers, how="cross")
+        .join(frame, on=on, how="anti", maintain_order="left")
+        .join(baselines, on=_PLACE, how="left", maintain_order="left")
+        .join(variants, on=on, how="left", maintain_order="left")
     )
     why = (
         pl.when(pl.col("_baseline").is_null())
@@ -194,4 +198,4 @@ def _left_out(medians: pl.DataFrame, frame: pl.DataFrame, question: Question) ->
         .then(pl.lit("no load was completed"))
         .otherwise(pl.lit("no seed completed both"))
     )
-    return wanted.select(*others, compared, why=why)
+    return wanted.select(*question.others, compared, why=why)

@@ -97,7 +97,10 @@ def _why(who: str, base: str, finding: Finding) -> Section:
         if found.baseline[key] or found.variant[key]:
             rows.append([part.label, *_times(found.baseline[key], found.variant[key])])
     rows.append(["Page load time", *_times(sum(found.baseline.values()), sum(found.variant.values()))])
-    note = f"In ms, over {text.count(found.conditions, 'condition')}; what is lost is below 0."
+    note = (
+        f"In ms, over {text.count(found.conditions, 'condition')}; what is lost is below 0. In ms slow "
+        "conditions weigh more than in gains."
+    )
     return Section(f"Where does {who} save time, and where does it lose some?", rows, note=note)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from loadstone import text
 from loadstone.analysis.cube import ALL
 from loadstone.analysis.question import Level, Question
-from loadstone.analysis.summary import Case, Summary
+from loadstone.analysis.summary import Summary
 
 
 def spelled(level: Level | None) -> str:
@@ -35,8 +35,7 @@ def listed(words: Sequence[str], joint: str = "and") -> str:
 
 def condition(levels: Mapping[str, Level]) -> str:
     """Write the levels that make a condition."""
-    named = [f"{text.harmless(factor)} {spelled(level)}" for factor, level in levels.items()]
-    return ", ".join(named) or "the only condition"
+    return ", ".join(f"{text.harmless(factor)} {spelled(level)}" for factor, level in levels.items())
 
 
 def gain(value: float | None) -> str:
@@ -66,7 +65,7 @@ def headline(question: Question, found: Summary) -> str:
     who, base = (challenger(question, level) for level in (found.challenger, question.baseline))
     whole = found.overall
     if whole.conditions == 1:
-        return f"{who} is {gain(found.best.gain)} times as fast as {base}{_doubt(found.best)}{_ratio(found)}."
+        return f"{who} is {gain(found.best.gain)} times as fast as {base}{_certainty(found)}."
     mean = interval(whole.low, whole.high)
     said = f"95 %: {mean}; " if mean else ""
     return (
@@ -77,13 +76,11 @@ def headline(question: Question, found: Summary) -> str:
     )
 
 
-def _doubt(case: Case) -> str:
-    known = interval(case.low, case.high)
-    return f" (95 %: {known})" if known else ""
-
-
-def _ratio(found: Summary) -> str:
-    return ", which chance alone may explain" if found.undecided else ""
+def _certainty(found: Summary) -> str:
+    """Say how sure the gain of the only condition is."""
+    known = interval(found.best.low, found.best.high)
+    said = f" (95 %: {known})" if known else ""
+    return f"{said}, which chance alone may explain" if found.undecided else said
 
 
 def _counts(found: Summary) -> str:
