@@ -159,6 +159,17 @@ def test_a_long_table_by_one_factor_shows_its_ends() -> None:
     assert table.note == "The 15 with the greatest and the 15 with the least mean gain, of 100."
 
 
+def test_long_names_are_cut_in_tables_and_whole_in_files(
+    loadstone: Command, stored: Stored, tmp_path: Path
+) -> None:
+    pages = tuple(f"recordings/of/the/last/week/of/{name}/front.har" for name in ("news", "shop"))
+    stored(matrices.synthetic({**FACTORS, "page": pages}, "protocol", lambda levels, seed: 100.0))
+    out = loadstone("analyze", "results", "--by", "page", "-o", tmp_path).out
+    assert "\nrecordings/of/t...shop/front.har" in out and pages[1] not in out
+    assert pages[1] in (tmp_path / "gains.csv").read_text()
+    assert pages[1] in (tmp_path / "tables.csv").read_text()
+
+
 def test_the_document_has_every_gain_and_every_table(
     loadstone: Command, stored: Stored, small_matrix: Made
 ) -> None:

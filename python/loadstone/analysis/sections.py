@@ -9,7 +9,7 @@ from loadstone.analysis import words
 from loadstone.analysis.cube import Cube, Figures
 from loadstone.analysis.findings import Finding, Findings
 from loadstone.analysis.question import Level
-from loadstone.analysis.words import gain, interval, named, spelled
+from loadstone.analysis.words import gain, interval, named, shown
 
 _MOST_COLUMNS = 5
 _MOST_ROWS = 40
@@ -84,7 +84,7 @@ _DEPENDENCE = (
 def _dependence(who: str, base: str, finding: Finding) -> Section:
     rows = [["factor", "explains", "by luck", "mean gain from", "to"]]
     for each in finding.ranking:
-        ends = [f"{gain(mean)} ({spelled(level)})" for level, mean in (each.lowest, each.highest)]
+        ends = [f"{gain(mean)} ({shown(level)})" for level, mean in (each.lowest, each.highest)]
         rows.append([each.factor, words.share(each.explained), words.share(each.by_luck), *ends])
     return Section(f"What does it depend on how much faster {who} is than {base}?", rows)
 
@@ -117,10 +117,10 @@ def _grid(title: str, cube: Cube) -> Section:
     down, across = sorted(cube.by, key=lambda name: -len(cube.levels(name)))
     is_turned = (down, across) != cube.by
     corner = f"{down} \\ {across}"
-    rows = [[corner, *(spelled(level) for level in cube.levels(across))]]
+    rows = [[corner, *(shown(level) for level in cube.levels(across))]]
     for level in cube.levels(down):
         keys = [(level, other) for other in cube.levels(across)]
-        rows.append([spelled(level), *(_cell(cube, key[::-1] if is_turned else key) for key in keys)])
+        rows.append([shown(level), *(_cell(cube, key[::-1] if is_turned else key) for key in keys)])
     return Section(title, rows, note="Each field: the greatest, the mean and the least gain.")
 
 
@@ -130,7 +130,7 @@ def _cell(cube: Cube, key: tuple[Level | None, ...]) -> str:
 
 
 def _list(title: str, cube: Cube) -> Section:
-    lines = [([spelled(level) for level in row.levels], row.figures) for row in cube.rows]
+    lines = [([shown(level) for level in row.levels], row.figures) for row in cube.rows]
     note = ""
     if len(cube.by) == 1 and len(lines) > _MOST_ROWS:
         *levels, margin = lines
@@ -167,13 +167,13 @@ def factors(findings: Findings) -> Section:
     question = findings.question
     rows = [["factor", "levels", ""]]
     for name, levels in question.factors.items():
-        role = f"compared, against {spelled(question.baseline)}" if name == question.compared else ""
-        rows.append([name, _few([spelled(level) for level in levels]), role])
+        role = f"compared, against {shown(question.baseline)}" if name == question.compared else ""
+        rows.append([name, _few([shown(level) for level in levels]), role])
     return Section("What was varied?", rows, left=3)
 
 
 def _few(levels: Sequence[str]) -> str:
-    shown = ", ".join(levels)
-    if len(shown) <= 60:
-        return shown
+    written = ", ".join(levels)
+    if len(written) <= 60:
+        return written
     return f"{text.shorten(levels[0], 25)} ... {text.shorten(levels[-1], 25)} ({len(levels):,})"

@@ -7,6 +7,8 @@ from loadstone.analysis.cube import ALL
 from loadstone.analysis.question import Level, Question
 from loadstone.analysis.summary import Summary
 
+_ROOM = 32
+
 
 def spelled(level: Level | None) -> str:
     """Write a level as a matrix has it; of a margin `all`."""
@@ -17,10 +19,15 @@ def spelled(level: Level | None) -> str:
     return f"{level:.15g}" if isinstance(level, float) else text.harmless(f"{level}")
 
 
+def shown(level: Level | None) -> str:
+    """Write a level so that it fits into a table; paths of pages are long."""
+    return text.shorten(spelled(level), _ROOM)
+
+
 def named(factor: str, level: Level) -> str:
     """Write a level so that it says what it is of: `h2`, but `iw 10`."""
     says_little = isinstance(level, int | float) or not level[:1].isalpha()
-    return f"{text.harmless(factor)} {spelled(level)}" if says_little else spelled(level)
+    return f"{text.harmless(factor)} {shown(level)}" if says_little else shown(level)
 
 
 def challenger(question: Question, level: Level) -> str:
@@ -35,7 +42,7 @@ def listed(words: Sequence[str], joint: str = "and") -> str:
 
 def condition(levels: Mapping[str, Level]) -> str:
     """Write the levels that make a condition."""
-    return ", ".join(f"{text.harmless(factor)} {spelled(level)}" for factor, level in levels.items())
+    return ", ".join(f"{text.harmless(factor)} {shown(level)}" for factor, level in levels.items())
 
 
 def gain(value: float | None) -> str:
