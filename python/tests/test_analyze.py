@@ -2,7 +2,10 @@
 
 import csv
 import io
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -351,6 +354,29 @@ def test_the_folder_has_the_page_and_the_figures(
     policy = re.search(r'content="(default-src [^"]+)"', html)[1]
     for sheet in ("report.css", "analysis.css"):
         assert embedded(sheet).hash in policy and embedded(sheet).content in html
+
+
+def test_the_number_of_threads_changes_nothing(tmp_path: Path) -> None:
+    # Enough runs that polars shares them out among its threads.
+    code = (
+        "import json, matrices\n"
+        "from loadstone.analysis import findings, report\n"
+        "factors = {'page': range(60), 'loss': range(40), 'protocol': ('http/1.1', 'h2')}\n"
+        "def plt_ms(levels, seed): return 1000 / (7 + (levels['page'] * 41 + levels['loss'] + seed) % 97)\n"
+        "made = matrices.synthetic(factors, 'protocol', plt_ms, 9)\n"
+        "print(json.dumps(report.document(findings.find(*made), 'complete')))"
+    )
+    said = [
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, "POLARS_MAX_THREADS": threads},
+            cwd=Path(__file__).parent,
+            capture_output=True,
+            check=True,
+        ).stdout
+        for threads in ("1", "4")
+    ]
+    assert said[0] == said[1] and len(said[0]) > 100_000
 
 
 def test_a_folder_that_cannot_be_written_is_refused_at_once(

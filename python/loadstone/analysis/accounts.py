@@ -1,5 +1,6 @@
 """Why a challenger is faster or slower: the accounts of both sides, on average over all conditions."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -33,17 +34,21 @@ def accounts(runs: pl.DataFrame, question: Question) -> list[Accounts]:
     columns = [f"{part}_ms" for part in PARTS]
     sides = [[f"{side}_{column}" for column in columns] for side in ("baseline", "variant")]
     pairs = paired(runs, question, *columns).drop_nulls([name for side in sides for name in side])
-    by_condition = pairs.group_by([question.compared, *question.others], maintain_order=True).mean()
-    means = by_condition.group_by(question.compared, maintain_order=True).agg(
-        pl.len(), *(pl.col(name).mean() for side in sides for name in side)
-    )
-    found = {row[question.compared]: row for row in means.iter_rows(named=True)}
-    return [
-        Accounts(level, found[level]["len"], *(_account(found[level], side) for side in sides))
-        for level in question.challengers
-        if level in found
-    ]
+    condition = [question.compared, *question.others]
+    pairs = pairs.with_columns(_pairs=pl.len().over(condition))
+    found = []
+    for challenger in question.challengers:
+        own = pairs.filter(pl.col(question.compared) == challenger)
+        if len(own):
+            weights = (1 / own["_pairs"]).to_list()
+            conditions = round(math.fsum(weights))
+            means = [[_mean(own[name].to_list(), weights) for name in side] for side in sides]
+            each = [dict(zip(PARTS, side, strict=True)) for side in means]
+            found.append(Accounts(challenger, conditions, *each))
+    return found
 
 
-def _account(row: dict[str, float], columns: Sequence[str]) -> Account:
-    return {part: row[column] for part, column in zip(PARTS, columns, strict=True)}
+def _mean(values: Sequence[float], weights: Sequence[float]) -> float:
+    """Give the weighted mean, summed so that neither order nor threads change a digit."""
+    products = (value * weight for value, weight in zip(values, weights, strict=True))
+    return math.fsum(products) / math.fsum(weights)
