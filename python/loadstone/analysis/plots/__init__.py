@@ -1,0 +1,1 @@
+"""Plots of a store of runs, each of which answers a question."""
