@@ -17,7 +17,10 @@ Law = Callable[[dict[str, Any], Level], float]
 
 
 def question(
-    factors: Mapping[str, Sequence[Level]], compared: str = "protocol", baseline: Level = "http/1.1", **more: Any
+    factors: Mapping[str, Sequence[Level]],
+    compared: str = "protocol",
+    baseline: Level = "http/1.1",
+    **more: Any,
 ) -> Question:
     return Question({name: tuple(levels) for name, levels in factors.items()}, compared, baseline, **more)
 
@@ -59,13 +62,21 @@ def runs(asked: Question, law: Law, seeds: int = 11) -> pl.DataFrame:
         for level in asked.factors[asked.compared]:
             gain = 1.0 if level == asked.baseline else law(condition, level)
             rows += [
-                {**condition, asked.compared: level, "seed": seed, "completed": True, "plt_ms": 1000.0 * factor / gain}
+                {
+                    **condition,
+                    asked.compared: level,
+                    "seed": seed,
+                    "completed": True,
+                    "plt_ms": 1000.0 * factor / gain,
+                }
                 for seed, factor in enumerate(luck, 1)
             ]
     return pl.DataFrame(rows)
 
 
-def sweep(asked: Question, scenario: Callable[[dict[str, Any]], dict[str, Any]], seeds: int = 5) -> pl.DataFrame:
+def sweep(
+    asked: Question, scenario: Callable[[dict[str, Any]], dict[str, Any]], seeds: int = 5
+) -> pl.DataFrame:
     """Simulate the loads of a matrix; `scenario` says from its levels what a cell's scenario is."""
     cells, jobs = [], []
     for condition in conditions(asked):

@@ -50,7 +50,11 @@ def choose_depth(sample: Sample) -> int:
     folds = _folds(sample)
     scores = [
         [
-            float((_said(fit(sample, folds != k, depth), sample, folds == k) == sample.labels[folds == k]).mean())
+            float(
+                (
+                    _said(fit(sample, folds != k, depth), sample, folds == k) == sample.labels[folds == k]
+                ).mean()
+            )
             for k in range(folds.max() + 1)
         ]
         for depth in range(MOST_DEPTH + 1)
@@ -79,7 +83,7 @@ def accuracy(sample: Sample, depth: int, bars: Bars) -> Accuracy:
 
 
 def _right(sample: Sample, folds: Any, depth: int, bars: Bars) -> tuple[Any, Any]:
-    """Say of each condition whether the tree of the other folds says it right: by its marks, by its leaves."""
+    """Say of each condition whether the tree of the other folds is right: by its marks, by its leaves."""
     by_mark = np.zeros(len(sample), dtype=bool)
     by_leaf = np.zeros(len(sample), dtype=bool)
     for k in range(folds.max() + 1):

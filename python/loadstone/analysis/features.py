@@ -50,6 +50,10 @@ class Factor:
         """Give the step that a level belongs to."""
         return next(at for at, step in enumerate(self.steps) if level in step)
 
+    def scale(self) -> "Factor":
+        """Give the factor as it is, where rules take it as high or low."""
+        return factor(self.name, self.levels) if self.kind is Kind.HIGH else self
+
     def words(self, kept: Collection[int]) -> str:
         """Say in words which steps are meant: `size at least 1KB and below 100KB`."""
         if self.kind is Kind.NAME:
@@ -138,7 +142,9 @@ def factor(name: str, levels: Iterable[Level], high: float | None = None) -> Fac
     numbers = _numbers(levels)
     if numbers is None:
         if high is not None:
-            raise InputError(f"{name}: has a level that is no number, so none is high: leave the threshold out")
+            raise InputError(
+                f"{name}: has a level that is no number, so none is high: leave the threshold out"
+            )
         return Factor(name, Kind.NAME, tuple((level,) for level in levels))
     if high is not None:
         lows, highs = (
@@ -175,6 +181,15 @@ def factors(frame: pl.DataFrame, question: Question) -> list[Factor]:
         if name in frame.columns
     ]
     return [one for one in read if len(one.steps) > 1]
+
+
+def rows_at(frame: pl.DataFrame, name: str, levels: Iterable[Level]) -> pl.DataFrame:
+    """Give the rows at these levels of a factor, whether a matrix has them as numbers or as text."""
+    texts = {written(level) for level in levels}
+    found = [level for level in frame[name].unique().to_list() if written(level) in texts]
+    return frame.filter(
+        pl.col(name).is_in(pl.Series(found, dtype=frame.schema[name]).implode(), nulls_equal=True)
+    )
 
 
 def present(frame: pl.DataFrame, question: Question, name: str) -> list[Level]:

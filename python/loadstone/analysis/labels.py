@@ -32,9 +32,8 @@ class Bars:
 
     def __post_init__(self) -> None:
         if not 0 < self.faster <= 1 <= self.slower:
-            raise InputError(
-                f"bars: {self.faster:g} and {self.slower:g} are not below and above 1: give for instance 0.9 and 1.1"
-            )
+            bars = f"{self.faster:g} and {self.slower:g}"
+            raise InputError(f"bars: {bars} are not below and above 1: give for instance 0.9 and 1.1")
         if not 0 <= self.likelihood < 1:
             raise InputError(f"likelihood: {self.likelihood:g} is no share below 1: give for instance 0.75")
 
@@ -62,7 +61,8 @@ class Sample:
     @property
     def counts(self) -> list[int]:
         """Say how many conditions have each label."""
-        return np.bincount(self.labels, minlength=len(self.classes)).tolist()
+        counts: list[int] = np.bincount(self.labels, minlength=len(self.classes)).tolist()
+        return counts
 
 
 def restricted(gains: pl.DataFrame, question: Question, only: Only) -> pl.DataFrame:
@@ -74,10 +74,7 @@ def restricted(gains: pl.DataFrame, question: Question, only: Only) -> pl.DataFr
         known = {written(level) for level in question.factors[name]}
         if missing := [written(level) for level in levels if written(level) not in known]:
             raise InputError(f"{name}: has no level {missing[0]}: give one of {', '.join(sorted(known))}")
-        texts = {written(level) for level in levels}
-        gains = gains.filter(
-            pl.Series([written(level) in texts for level in gains[name].to_list()], dtype=pl.Boolean)
-        )
+        gains = features.rows_at(gains, name, levels)
     return gains
 
 
@@ -89,7 +86,8 @@ def sample(gains: pl.DataFrame, question: Question, challengers: Sequence[Level]
     columns = features.features(read)
     places = features.places(wide, read)
     matrix = np.array(
-        [[column.value(at[read.index(column.factor)]) for column in columns] for at in places], dtype=np.float32
+        [[column.value(at[read.index(column.factor)]) for column in columns] for at in places],
+        dtype=np.float32,
     ).reshape(len(places), len(columns))
     return Sample(
         factors=read,
@@ -109,9 +107,8 @@ def _column(at: int) -> str:
 def _wide(gains: pl.DataFrame, question: Question, challengers: Sequence[Level]) -> pl.DataFrame:
     """Put the gains of the challengers beside each other; the order of the conditions stays."""
     others = [name for name in question.others if name in gains.columns]
-    texts = [written(level) for level in gains[question.compared].to_list()]
     parts = [
-        gains.filter(pl.Series([text == written(level) for text in texts], dtype=pl.Boolean))
+        features.rows_at(gains, question.compared, [level])
         .select(*others, pl.col("gain").alias(_column(at)))
         .filter(pl.col(_column(at)).is_finite() & (pl.col(_column(at)) > 0))
         for at, level in enumerate(challengers)
@@ -133,5 +130,7 @@ def _label(ratios: Any, bars: Bars) -> int:
     count = len(ratios)
     best = ratios.min()
     if best < bars.faster:
-        return next(at for at in range(count) if ratios[at] < bars.faster and ratios[at] * bars.faster <= best)
+        return next(
+            at for at in range(count) if ratios[at] < bars.faster and ratios[at] * bars.faster <= best
+        )
     return count if best > bars.slower else count + 1

@@ -81,8 +81,8 @@ class Tree:
             blocks.append(self.note)
         if self.rules:
             about = (
-                f"Rules (each with the share of its conditions that have its label; where no label has more than "
-                f"{self.bars.likelihood:g}, it is {UNDECIDED}, which counts as {EQUAL})"
+                "Rules, each with the share of its conditions that have its label. Where no label has more than "
+                f"{self.bars.likelihood:g}, it is {UNDECIDED}, which counts as {EQUAL}:"
             )
             blocks.append("\n".join([_filled(about), *(f"  {one}" for one in self.rules)]))
         if self.root.branches:
@@ -107,8 +107,8 @@ class Tree:
             else f" Of those within {1 / self.bars.faster - 1:.0%} of the fastest the first counts."
         )
         return (
-            f"{who} is better where it takes less than {self.bars.faster:g} of the time of {base}, {base} where it "
-            f"takes more than {self.bars.slower:g} of it; else they are {EQUAL}.{best} "
+            f"{who} is better where it takes less than {self.bars.faster:g} of the time of {base}, {base} "
+            f"where it takes more than {self.bars.slower:g} of it; else they are {EQUAL}.{best} "
             f"{text.count(len(self.sample), 'condition')}{': ' if counts else ''}{', '.join(counts)}."
         )
 
@@ -128,11 +128,11 @@ class Tree:
         commonest = self.sample.classes[counts.index(max(counts))]
         beyond = ", ".join(f"{name} {share:.0%}" for name, share in known.levels.items())
         return (
-            f"The rules are right about {known.marks:.1%} (standard error {known.error:.1%}) of conditions that "
-            f"they were not made from, by {known.folds}-fold cross-validation; always to say {commonest} is right about "
-            f"{known.trivial:.1%}, the commonest label of each rule about {known.commonest:.1%}. That is for "
-            f"conditions between those of the matrix: neighbours there are much alike. Of a level that was left "
-            f"out altogether they are right about: {beyond}."
+            f"The rules are right about {known.marks:.1%} (standard error {known.error:.1%}) of conditions "
+            f"that they were not made from, by {known.folds}-fold cross-validation; always to say {commonest} "
+            f"is right about {known.trivial:.1%}, the commonest label of each rule about "
+            f"{known.commonest:.1%}. That is for conditions between those of the matrix, where neighbours are "
+            f"much alike. Of a level that was left out altogether they are right about: {beyond}."
         )
 
     def plot(self) -> "Plot":
@@ -223,27 +223,31 @@ def _challengers(question: Question, challenger: Level | None) -> tuple[Level, .
         if written(level) == written(challenger):
             return (level,)
     known = ", ".join(map(written, question.challengers))
-    raise InputError(f"{question.compared}: {written(challenger)} is none of the challengers: give one of {known}")
+    raise InputError(
+        f"{question.compared}: {written(challenger)} is none of the challengers: give one of {known}"
+    )
 
 
 def _why_not(sample: Sample, question: Question) -> str:
     if not len(sample):
-        return f"No condition has loads of {written(question.baseline)} and of what is held against it, so there is no rule."
+        base = written(question.baseline)
+        return f"No condition has loads of {base} and of what is held against it, so there is no rule."
     if len([count for count in sample.counts if count]) == 1:
         label = sample.classes[sample.counts.index(max(sample.counts))]
         what = "they are equal" if label == EQUAL else f"{label} is better"
         return f"In all conditions {what}: there is nothing to tell apart."
     if len(sample) < LEAST_CONDITIONS:
-        return (
-            f"{text.count(len(sample), 'condition')} are too few for rules: {LEAST_CONDITIONS} at least are needed."
-        )
+        few = text.count(len(sample), "condition")
+        return f"{few} are too few for rules: at least {LEAST_CONDITIONS} are needed."
     if not sample.factors:
         return "No factor but the compared one varies, so no rule can tell conditions apart."
     return ""
 
 
 def _levels(wanted: Level | Sequence[Level]) -> list[str]:
-    return [written(wanted)] if isinstance(wanted, str | int | float) else [written(level) for level in wanted]
+    return (
+        [written(wanted)] if isinstance(wanted, str | int | float) else [written(level) for level in wanted]
+    )
 
 
 def _either(wanted: Level | Sequence[Level]) -> str:
@@ -252,5 +256,3 @@ def _either(wanted: Level | Sequence[Level]) -> str:
 
 def _filled(block: str) -> str:
     return textwrap.fill(block, text.PIPED_WIDTH, break_long_words=False, break_on_hyphens=False)
-
-

@@ -4,8 +4,9 @@ As in the report, colours are placeholders for which the page's style sheet has 
 """
 
 import io
+import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import resources
@@ -15,17 +16,30 @@ import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Rectangle
 
 from loadstone import text
 from loadstone.html import palette, svg
 from loadstone.html.charts import NOTHING, drawing
+from loadstone.html.hatching import Box, Hatch
 
 WIDTH = 920.0
 SIZE = 12.5
 SMALL = 11.0
 _INCH = 72
 _CHARACTER = 0.6
-_COLOURS = re.compile(r"^(?::root|@media screen and \(prefers-color-scheme: dark\)) \{.*?^\}", re.DOTALL | re.M)
+_COLOURS = re.compile(
+    r"^(?::root|@media screen and \(prefers-color-scheme: dark\)) \{.*?^\}", re.DOTALL | re.M
+)
+_PATTERNS = (
+    Hatch(),
+    Hatch(leaning=(1.0,), gap=6.0),
+    Hatch(dotted=True, gap=5.0, width=2.0),
+    Hatch(leaning=(-1.0,), gap=6.0),
+    Hatch(leaning=(0.0,), gap=5.0),
+    Hatch(leaning=(1.0, -1.0), gap=8.0),
+)
 _MARKERS = "os^Dv<>"
 _DASHES: tuple[tuple[float, ...], ...] = ((), (6, 2), (1.5, 1.5), (8, 2, 1.5, 2), (3, 1.2), (12, 3))
 
@@ -73,6 +87,17 @@ class Stroke:
             "linewidth": width,
             "linestyle": (0, self.dashes) if self.dashes else "-",
             "dash_capstyle": "butt",
+        }
+
+    def mark(self) -> dict[str, Any]:
+        """Give its marks as matplotlib's settings for a line."""
+        return {
+            "marker": self.marker,
+            # A triangle of the same size looks smaller.
+            "markersize": 8.5 if self.marker in "^v<>" else 7,
+            "markeredgewidth": 0.8,
+            "markerfacecolor": self.colour,
+            "markeredgecolor": palette.PAGE,
         }
 
 
@@ -124,6 +149,24 @@ class Canvas:
         return Plot(name, title, str(svg.adopt(drawn.getvalue(), title, "plot", {})), caption)
 
 
+def fill(axes: Axes, box: Box, at: int, colour: str) -> None:
+    """Fill a rectangle of a sheet with the pattern of one of six things."""
+    left, top, right, bottom = box
+    corner, wide, high = (left, top), right - left, bottom - top
+    axes.add_artist(Rectangle(corner, wide, high, facecolor=colour, alpha=0.35, linewidth=0))
+    pattern = _PATTERNS[at % len(_PATTERNS)]
+    strokes = pattern.strokes(box)
+    along = [x for x1, _, x2, _ in strokes for x in (x1, x2, math.nan)]
+    across = [y for _, y1, _, y2 in strokes for y in (y1, y2, math.nan)]
+    lines = Line2D(along, across, color=colour, linewidth=pattern.width, solid_capstyle="butt")
+    if pattern.dotted:
+        # Dots are dashes without length, with round ends; dashes are counted in line widths.
+        lines.set_dashes((0.001, pattern.gap / pattern.width))
+        lines.set_dash_capstyle("round")
+    if strokes:
+        axes.add_artist(lines)
+
+
 @contextmanager
 def plotting() -> Iterator[None]:
     """Draw within: in the page's colours, with text taken as it stands."""
@@ -157,6 +200,27 @@ def room(texts: Sequence[str], size: float = SMALL) -> float:
 def label(words: str) -> str:
     """Cut a level's name to what fits beside a plot."""
     return text.shorten(text.harmless(words), 24)
+
+
+def name_lines(axes: Axes, lines: Sequence[tuple[str, float, Stroke]], height: float) -> None:
+    """Write the names of lines beside where they end, each after a piece of it, none upon another."""
+    bottom = float(axes.transAxes.transform((0, 0))[1])
+    wide = float(axes.transAxes.transform((1, 0))[0] - axes.transAxes.transform((0, 0))[0])
+    ends = [float(axes.transData.transform((0, end))[1]) - bottom for _, end, _ in lines]
+    for (name, _, drawn), end in zip(lines, apart(ends, 15.0, 0.0, height), strict=True):
+        left, middle, right = (1 + pixels / wide for pixels in (8, 22, 36))
+        y = end / height
+        how: dict[str, Any] = {"transform": axes.transAxes, "clip_on": False}
+        axes.add_artist(Line2D([left, right], [y, y], **drawn.line(), **how))
+        axes.add_artist(Line2D([middle], [y], linestyle="", **drawn.mark(), **how))
+        axes.text(
+            1 + 42 / wide, y, label(name), va="center_baseline", color=palette.INK, transform=axes.transAxes
+        )
+
+
+def names_room(names: Iterable[str]) -> float:
+    """Say how much room `name_lines` takes to the right."""
+    return 50 + room([label(name) for name in names])
 
 
 def apart(places: Sequence[float], gap: float, low: float, high: float) -> list[float]:

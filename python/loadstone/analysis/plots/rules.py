@@ -8,7 +8,19 @@ from matplotlib.patches import Rectangle
 
 from loadstone import text
 from loadstone.analysis.branches import Node
-from loadstone.analysis.plots.canvas import SIZE, SMALL, WIDTH, Canvas, Plot, label, plotting, room
+from loadstone.analysis.features import written
+from loadstone.analysis.plots.canvas import (
+    SIZE,
+    SMALL,
+    WIDTH,
+    Canvas,
+    Plot,
+    fill,
+    label,
+    plotting,
+    room,
+    stroke,
+)
 from loadstone.analysis.rules import branch, rule
 from loadstone.html import palette
 
@@ -19,7 +31,6 @@ _ROW = 46.0
 _HEAD = 30.0
 _FORK = 22.0
 _BAR = 110.0
-_HATCHES = ("", "////", "....", "\\\\\\\\", "xxxx", "||||")
 
 
 def draw(tree: "Tree") -> Plot:
@@ -33,6 +44,9 @@ class _Drawing:
 
     def __init__(self, tree: "Tree") -> None:
         self.tree = tree
+        levels = [written(level) for level in tree.question.factors[tree.question.compared]]
+        # Each level looks as it does in the other plots.
+        self.looks = [levels.index(name) for name in tree.sample.classes[:-1]]
         self.leaves = list(tree.root.leaves())
         self.widths: list[float] = []
         self._measure(tree.root, 0)
@@ -52,8 +66,8 @@ class _Drawing:
         else:
             self._write(8, _HEAD + 20, tree.note)
         caption = (
-            "Each end is a rule: its mark, the share of each label among its conditions, how many they are, and their "
-            "median gain. "
+            "Each end is a rule: its mark, the share of each label among its conditions, the greatest share in "
+            "figures, how many conditions there are, and their median gain. "
         )
         return self.canvas.finish(_name(tree), tree.title, (caption + (tree.note or tree.trust())).strip())
 
@@ -112,12 +126,13 @@ class _Drawing:
     def _box(self, left: float, top: float, wide: float, place: int) -> None:
         """Fill a field for a label: equal ones stay empty, the others have a pattern each."""
         is_equal = place == len(self.tree.sample.classes) - 1
-        colour = palette.MUTED if is_equal else palette.SERIES[place % len(palette.SERIES)]
-        field = Rectangle((left, top), wide, 16, facecolor="none", edgecolor=colour, linewidth=1)
+        look = 0 if is_equal else self.looks[place]
+        colour = palette.MUTED if is_equal else stroke(look).colour
         if not is_equal:
-            self.axes.add_artist(Rectangle((left, top), wide, 16, facecolor=colour, alpha=0.35, linewidth=0))
-            field.set_hatch(_HATCHES[place % len(_HATCHES)])
-        self.axes.add_artist(field)
+            fill(self.axes, (left, top, left + wide, top + 16), look, colour)
+        self.axes.add_artist(
+            Rectangle((left, top), wide, 16, facecolor="none", edgecolor=colour, linewidth=1)
+        )
 
     def _line(self, xs: list[float], ys: list[float], skip: int = 0) -> None:
         self.axes.add_artist(Line2D(xs[skip:], ys[skip:], color=palette.MUTED, linewidth=1.2))
@@ -135,7 +150,5 @@ class _Drawing:
 
 
 def _name(tree: "Tree") -> str:
-    from loadstone.analysis.features import written
-
     which = written(tree.challengers[0]) if len(tree.challengers) == 1 else "best"
     return "-".join(["tree", which, *tree.only])
