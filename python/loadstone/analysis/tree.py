@@ -81,8 +81,8 @@ class Tree:
             blocks.append(self.note)
         if self.rules:
             about = (
-                "Rules, each with the share of its conditions that have its label. Where no label has more than "
-                f"{self.bars.likelihood:g}, it is {UNDECIDED}, which counts as {EQUAL}:"
+                "Rules, each with the share of its conditions that have its label. Where no label has more "
+                f"than {self.bars.likelihood:g}, it is {UNDECIDED}, which counts as {EQUAL}:"
             )
             blocks.append("\n".join([_filled(about), *(f"  {one}" for one in self.rules)]))
         if self.root.branches:
@@ -129,10 +129,10 @@ class Tree:
         beyond = ", ".join(f"{name} {share:.0%}" for name, share in known.levels.items())
         return (
             f"The rules are right about {known.marks:.1%} (standard error {known.error:.1%}) of conditions "
-            f"that they were not made from, by {known.folds}-fold cross-validation; always to say {commonest} "
-            f"is right about {known.trivial:.1%}, the commonest label of each rule about "
-            f"{known.commonest:.1%}. That is for conditions between those of the matrix, where neighbours are "
-            f"much alike. Of a level that was left out altogether they are right about: {beyond}."
+            f"that they were not made from, by {known.folds}-fold cross-validation; always to say "
+            f"{commonest} is right about {known.trivial:.1%}, the commonest label of each rule about "
+            f"{known.commonest:.1%}. That is for conditions between those of the matrix, where neighbours "
+            f"are much alike. Of a level that was left out altogether they are right about: {beyond}."
         )
 
     def plot(self) -> "Plot":

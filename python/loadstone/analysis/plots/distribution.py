@@ -53,7 +53,7 @@ class Curve:
     @property
     def title(self) -> str:
         """Give name and share."""
-        return f"{label(self.name)}: on {self.faster:.0%}"
+        return f"{label(self.name)}, faster on {self.faster:.0%}"
 
 
 def draw(gains: pl.DataFrame, question: Question) -> list[Plot]:
@@ -85,14 +85,15 @@ def _curves(known: pl.DataFrame, question: Question) -> tuple[str, list[Curve]]:
     curves: list[Curve] = []
     compared = question.factors[question.compared]
     for level in question.challengers:
-        rows = rows_at(known, question.compared, [level])
-        for network in networks if by_network else [None]:
-            part = rows_at(rows, NETWORK, [network]) if by_network else rows
+        who, rows = written(level), rows_at(known, question.compared, [level])
+        parts = [(who, rows)]
+        if by_network:
+            parts = [(f"{who}, {written(one)}", rows_at(rows, NETWORK, [one])) for one in networks]
+        for name, part in parts:
             if of_page:
                 part = part.group_by(PAGE, maintain_order=True).agg(gain=pl.col("gain").log().mean().exp())
-            name = f"{written(level)}, {written(network)}" if by_network else written(level)
+            at = len(curves) if by_network else compared.index(level)
             if len(part):
-                at = len(curves) if by_network else compared.index(level)
                 curves.append(Curve(name, sorted(part["gain"].to_list()), stroke(at)))
     return "pages" if of_page else "conditions", curves
 

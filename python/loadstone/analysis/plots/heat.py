@@ -133,7 +133,7 @@ def _field(axes: Axes, field: Field, corner: tuple[float, float], wide: float) -
     depth = math.log(field.mean) / _DEEPEST
     colour = palette.FASTER if depth > 0 else palette.SLOWER
     x, y = corner
-    alpha = round(min(abs(depth), 1.0) * 0.5, 3)
+    alpha = round(min(abs(depth), 1.0) * 0.6, 3)
     axes.add_artist(Rectangle((x + 1, y + 1), wide - 2, _ROW - 2, facecolor=colour, alpha=alpha, linewidth=0))
     is_clear = field.mark != UNCLEAR
     axes.add_artist(

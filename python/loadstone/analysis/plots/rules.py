@@ -66,8 +66,8 @@ class _Drawing:
         else:
             self._write(8, _HEAD + 20, tree.note)
         caption = (
-            "Each end is a rule: its mark, the share of each label among its conditions, the greatest share in "
-            "figures, how many conditions there are, and their median gain. "
+            "Each end is a rule: its mark, the share of each label among its conditions, the greatest share "
+            "in figures, how many conditions there are, and their median gain. "
         )
         return self.canvas.finish(_name(tree), tree.title, (caption + (tree.note or tree.trust())).strip())
 
