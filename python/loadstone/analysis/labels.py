@@ -81,7 +81,10 @@ def restricted(gains: pl.DataFrame, question: Question, only: Only) -> pl.DataFr
 def sample(gains: pl.DataFrame, question: Question, challengers: Sequence[Level], bars: Bars) -> Sample:
     """Label the conditions in which all these challengers were held against the baseline."""
     wide = _wide(gains, question, challengers)
-    table = wide.select(_column(at) for at in range(len(challengers))).to_numpy()
+    ratios, gained = (
+        wide.select(_column(what, at) for at in range(len(challengers))).to_numpy()
+        for what in ("ratio", "gain")
+    )
     read = features.factors(wide, question)
     columns = features.features(read)
     places = features.places(wide, read)
@@ -95,13 +98,13 @@ def sample(gains: pl.DataFrame, question: Question, challengers: Sequence[Level]
         classes=[*map(written, challengers), written(question.baseline), EQUAL],
         places=places,
         matrix=matrix,
-        labels=np.array([_label(1 / row, bars) for row in table], dtype=np.int64),
-        gains=table,
+        labels=np.array([_label(row, bars) for row in ratios], dtype=np.int64),
+        gains=gained,
     )
 
 
-def _column(at: int) -> str:
-    return f"gain of challenger {at}"
+def _column(what: str, at: int) -> str:
+    return f"{what} of challenger {at}"
 
 
 def _wide(gains: pl.DataFrame, question: Question, challengers: Sequence[Level]) -> pl.DataFrame:
@@ -109,8 +112,12 @@ def _wide(gains: pl.DataFrame, question: Question, challengers: Sequence[Level])
     others = [name for name in question.others if name in gains.columns]
     parts = [
         features.rows_at(gains, question.compared, [level])
-        .select(*others, pl.col("gain").alias(_column(at)))
-        .filter(pl.col(_column(at)).is_finite() & (pl.col(_column(at)) > 0))
+        .filter(pl.col("gain").is_finite() & (pl.col("gain") > 0))
+        .select(
+            *others,
+            (pl.col("variant_ms") / pl.col("baseline_ms")).alias(_column("ratio", at)),
+            pl.col("gain").alias(_column("gain", at)),
+        )
         for at, level in enumerate(challengers)
     ]
     if not others:

@@ -6,6 +6,7 @@ As in the report, colours are placeholders for which the page's style sheet has 
 import io
 import math
 import re
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -145,7 +146,11 @@ class Canvas:
         drawn = io.BytesIO()
         # It tells the plot's marks from those of others on the same page.
         matplotlib.rcParams["svg.hashsalt"] = f"loadstone analysis {name}"
-        self.figure.savefig(drawn, format="svg", metadata=NOTHING)
+        title, caption = text.harmless(title), text.harmless(caption)
+        with warnings.catch_warnings():
+            # Text stays text, so it is the reader's fonts that matter.
+            warnings.filterwarnings("ignore", r"Glyph \d+ .* missing from font", UserWarning)
+            self.figure.savefig(drawn, format="svg", metadata=NOTHING)
         return Plot(name, title, str(svg.adopt(drawn.getvalue(), title, "plot", {})), caption)
 
 

@@ -90,7 +90,7 @@ def _draw(rows: pl.DataFrame, question: Question, level: Level, chosen: Sequence
     down, across = sorted(chosen, key=lambda factor: -len(factor.steps))
     fields = _fields(rows, down, across)
     names = [[label(written(step[0])) for step in factor.steps] for factor in (down, across)]
-    left = 16 + max(room(names[0]), room([down.name], SIZE))
+    left = 16 + max(room(names[0]), room([label(down.name)], SIZE))
     wide = min(_WIDEST, max(_NARROWEST, (WIDTH - left - 8) / len(across.steps)))
     who, base = written(level), written(question.baseline)
     title = f"By {down.name} and {across.name}, where is {who} faster than {base}?"
@@ -99,8 +99,10 @@ def _draw(rows: pl.DataFrame, question: Question, level: Level, chosen: Sequence
             max(WIDTH, left + wide * len(across.steps) + 8), _HEAD + _ROW * len(down.steps) + _FOOT
         )
         axes = canvas.sheet()
-        axes.text(8, 18, down.name, color=palette.MUTED)
-        axes.text(left + wide * len(across.steps) / 2, 14, across.name, color=palette.MUTED, ha="center")
+        axes.text(8, 18, label(down.name), color=palette.MUTED)
+        axes.text(
+            left + wide * len(across.steps) / 2, 14, label(across.name), color=palette.MUTED, ha="center"
+        )
         for at, name in enumerate(names[0]):
             axes.text(left - 8, _HEAD + _ROW * (at + 0.5) + 4, name, ha="right", color=palette.INK)
         for at, name in enumerate(names[1]):

@@ -29,8 +29,9 @@ if TYPE_CHECKING:
 
 _ROW = 46.0
 _HEAD = 30.0
-_FORK = 22.0
-_BAR = 110.0
+_FORK = 18.0
+_BAR = 90.0
+_FIGURES = 10 + room(["100% of 1,000, gain 10.00"])
 
 
 def draw(tree: "Tree") -> Plot:
@@ -54,7 +55,7 @@ class _Drawing:
         self.verdict = room([label(word) for word in words], SIZE) + 14
         self.begin = 8 + sum(self.widths)
         legend = sum(room([label(name)]) + 44 for name in tree.sample.classes)
-        width = max(self.begin + self.verdict + _BAR + 190, legend + 16, WIDTH)
+        width = max(self.begin + self.verdict + _BAR + _FIGURES, legend + 16, WIDTH)
         self.canvas = Canvas(width, _HEAD + _ROW * max(1, len(self.leaves)) + 8)
         self.axes: Axes = self.canvas.sheet()
 
@@ -73,7 +74,7 @@ class _Drawing:
 
     def _measure(self, node: Node, depth: int) -> None:
         for child in node.branches:
-            wide = room([self._words(node, child)]) + _FORK + 12
+            wide = room([self._words(node, child)]) + _FORK + 6
             self.widths += [0.0] * (depth + 1 - len(self.widths))
             self.widths[depth] = max(self.widths[depth], wide)
             self._measure(child, depth + 1)

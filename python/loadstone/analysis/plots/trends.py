@@ -126,7 +126,7 @@ def _draw(
         _plot(lower, ratios, factor, _GAINS, has_bands=False)
         lower.set_ylabel(f"gain over\n{label(written(question.baseline))}")
         _name_steps(lower, factor, right - _LEFT)
-        return canvas.finish(f"trend-{factor.name}", title, _caption(loads, question, around))
+        return canvas.finish(f"trend-{factor.name}", title, _caption(times, ratios, around))
 
 
 def _there(frame: pl.DataFrame, around: Around) -> pl.DataFrame:
@@ -181,6 +181,8 @@ def _plot(axes: Axes, lines: Sequence[Line], factor: Factor, height: float, *, h
         along, lows, highs = zip(*known, strict=True)
         if has_bands and not is_name:
             axes.fill_between(along, lows, highs, color=line.stroke.colour, alpha=0.13, linewidth=0)
+            for edge in (lows, highs):
+                axes.plot(along, edge, alpha=0.6, **line.stroke.line(0.8))
         else:
             axes.vlines(along, lows, highs, color=line.stroke.colour, linewidth=1.4)
     _fit(axes, lines, has_bands)
@@ -219,13 +221,15 @@ def _name_steps(axes: Axes, factor: Factor, width: float) -> None:
         axes.tick_params(axis="x", labelrotation=30)
         for text in axes.get_xticklabels():
             text.set_horizontalalignment("right")
-    axes.set_xlabel(factor.name)
+    axes.set_xlabel(label(factor.name))
 
 
-def _caption(loads: pl.DataFrame, question: Question, around: Around) -> str:
+def _caption(times: Sequence[Line], ratios: Sequence[Line], around: Around) -> str:
     where = ", ".join(f"{name} {written(level)}" for name, level in around.levels.items())
-    is_random = loads.group_by([*question.factors]).len()["len"].max() != 1
-    band, interval = (" and the middle 80 % of the runs", " and its 95 % interval") if is_random else ("", "")
+    is_spread = any(line.lows != line.highs for line in times)
+    has_intervals = any(low is not None for line in ratios for low in line.lows)
+    band = " and the middle 80 % of the runs" if is_spread else ""
+    interval = " and its 95 % interval" if has_intervals else ""
     parts = [f"At {where}." if where else "", around.note]
     parts.append(f"Above: the median load time{band}. Below: the gain{interval}; above 1 is faster.")
     return " ".join(part for part in parts if part)
