@@ -40,7 +40,10 @@ _PATTERNS = (
     Hatch(leaning=(-1.0,), gap=6.0),
     Hatch(leaning=(0.0,), gap=5.0),
     Hatch(leaning=(1.0, -1.0), gap=8.0),
+    Hatch(level=True, gap=4.0),
 )
+_LONGEST = 24
+"""Characters of a name."""
 _MARKERS = "os^Dv<>"
 _DASHES: tuple[tuple[float, ...], ...] = ((), (6, 2), (1.5, 1.5), (8, 2, 1.5, 2), (3, 1.2), (12, 3))
 
@@ -155,7 +158,7 @@ class Canvas:
 
 
 def fill(axes: Axes, box: Box, at: int, colour: str) -> None:
-    """Fill a rectangle of a sheet with the pattern of one of six things."""
+    """Fill a rectangle of a sheet as one of the things that patterns tell apart."""
     left, top, right, bottom = box
     corner, wide, high = (left, top), right - left, bottom - top
     axes.add_artist(Rectangle(corner, wide, high, facecolor=colour, alpha=0.35, linewidth=0))
@@ -203,8 +206,35 @@ def room(texts: Sequence[str], size: float = SMALL) -> float:
 
 
 def label(words: str) -> str:
-    """Cut a level's name to what fits beside a plot."""
-    return text.shorten(text.harmless(words), 24)
+    """Cut a name to what fits beside a plot."""
+    return text.shorten(text.harmless(words), _LONGEST)
+
+
+def labels(names: Sequence[str]) -> list[str]:
+    """Cut names to what fits, around what tells them apart if they would look alike otherwise."""
+    short = [label(name) for name in names]
+    if len(set(short)) < len(set(names)):
+        begin = _alike(names)
+        end = _alike([name[begin:][::-1] for name in names])
+        longest = max(len(name) - begin - end for name in names)
+        around = max(0, (_LONGEST - 6 - longest) // 2)
+        short = [
+            label(_cut(name, max(0, begin - around), min(len(name), len(name) - end + around)))
+            for name in names
+        ]
+    if len(set(short)) < len(set(names)):
+        return [f"{at}: {text.shorten(one, _LONGEST - 5)}" for at, one in enumerate(short, 1)]
+    return short
+
+
+def _alike(names: Sequence[str]) -> int:
+    """Say with how many characters all of them begin."""
+    columns = enumerate(zip(*names, strict=False))
+    return next((at for at, column in columns if len(set(column)) > 1), min(map(len, names)))
+
+
+def _cut(name: str, begin: int, end: int) -> str:
+    return f"{'...' if begin else ''}{name[begin:end]}{'...' if end < len(name) else ''}"
 
 
 def name_lines(axes: Axes, lines: Sequence[tuple[str, float, Stroke]], height: float) -> None:
@@ -218,14 +248,12 @@ def name_lines(axes: Axes, lines: Sequence[tuple[str, float, Stroke]], height: f
         how: dict[str, Any] = {"transform": axes.transAxes, "clip_on": False}
         axes.add_artist(Line2D([left, right], [y, y], **drawn.line(), **how))
         axes.add_artist(Line2D([middle], [y], linestyle="", **drawn.mark(), **how))
-        axes.text(
-            1 + 42 / wide, y, label(name), va="center_baseline", color=palette.INK, transform=axes.transAxes
-        )
+        axes.text(1 + 42 / wide, y, name, va="center_baseline", color=palette.INK, transform=axes.transAxes)
 
 
 def names_room(names: Iterable[str]) -> float:
     """Say how much room `name_lines` takes to the right."""
-    return 50 + room([label(name) for name in names])
+    return 50 + room(list(names))
 
 
 def apart(places: Sequence[float], gap: float, low: float, high: float) -> list[float]:

@@ -37,6 +37,7 @@ class Curve:
     """The gains of a challenger, ascending."""
 
     name: str
+    """Short enough to stand beside it."""
     gains: list[float]
     stroke: Stroke
 
@@ -53,7 +54,7 @@ class Curve:
     @property
     def title(self) -> str:
         """Give name and share."""
-        return f"{label(self.name)}, faster on {self.faster:.0%}"
+        return f"{self.name}, faster on {self.faster:.0%}"
 
 
 def draw(gains: pl.DataFrame, question: Question) -> list[Plot]:
@@ -94,7 +95,7 @@ def _curves(known: pl.DataFrame, question: Question) -> tuple[str, list[Curve]]:
                 part = part.group_by(PAGE, maintain_order=True).agg(gain=pl.col("gain").log().mean().exp())
             at = len(curves) if by_network else compared.index(level)
             if len(part):
-                curves.append(Curve(name, sorted(part["gain"].to_list()), stroke(at)))
+                curves.append(Curve(label(name), sorted(part["gain"].to_list()), stroke(at)))
     return "pages" if of_page else "conditions", curves
 
 

@@ -11,7 +11,7 @@ from matplotlib.patches import Rectangle
 from loadstone import text
 from loadstone.analysis.features import Factor, factors, places, rows_at, written
 from loadstone.analysis.labels import Bars
-from loadstone.analysis.plots.canvas import SIZE, SMALL, WIDTH, Canvas, Plot, label, plotting, room
+from loadstone.analysis.plots.canvas import SIZE, SMALL, WIDTH, Canvas, Plot, label, labels, plotting, room
 from loadstone.analysis.question import Level, Question
 from loadstone.files import InputError
 from loadstone.html import palette
@@ -89,7 +89,7 @@ def _draw(rows: pl.DataFrame, question: Question, level: Level, chosen: Sequence
     # The longer one goes downward, where there is room.
     down, across = sorted(chosen, key=lambda factor: -len(factor.steps))
     fields = _fields(rows, down, across)
-    names = [[label(written(step[0])) for step in factor.steps] for factor in (down, across)]
+    names = [labels([written(step[0]) for step in factor.steps]) for factor in (down, across)]
     left = 16 + max(room(names[0]), room([label(down.name)], SIZE))
     wide = min(_WIDEST, max(_NARROWEST, (WIDTH - left - 8) / len(across.steps)))
     who, base = written(level), written(question.baseline)

@@ -1,12 +1,13 @@
 """How the load time depends on one factor while the others stay: the times, and below them the gain."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
-from matplotlib.ticker import FixedLocator, MaxNLocator
+from matplotlib.ticker import MaxNLocator
 
 from loadstone.analysis.features import Factor, Kind, factors, places, rows_at, written
 from loadstone.analysis.plots.canvas import (
@@ -15,6 +16,7 @@ from loadstone.analysis.plots.canvas import (
     Plot,
     Stroke,
     label,
+    labels,
     name_lines,
     names_room,
     plotting,
@@ -27,6 +29,8 @@ from loadstone.html import palette
 MOST_LEVELS = 16
 """Names beyond that have no room beside each other; numbers stay, some without a label."""
 _LEFT, _TOP, _TIMES, _BETWEEN, _GAINS, _FOOT = 70.0, 12.0, 230.0, 26.0, 120.0, 48.0
+_MOST_BANDS = 3
+"""More would hide each other; then there are lines upward instead."""
 _STEEP = 30
 """Times that differ by more are drawn by powers of ten."""
 
@@ -45,6 +49,7 @@ class Line:
     """One level of the compared factor, along the steps of another."""
 
     name: str
+    """Short enough to stand beside it."""
     stroke: Stroke
     xs: list[int]
     ys: list[float]
@@ -114,19 +119,36 @@ def _draw(
     times = list(_times(_there(loads, around), question, factor))
     ratios = list(_ratios(_there(gains, around), question, factor))
     right = WIDTH - names_room(line.name for line in times)
-    title = f"How does the load time depend on {factor.name}?"
+    names = labels([written(step[0]) for step in factor.steps])
+    every, slope = _spacing(names, factor, right - _LEFT)
     with plotting():
-        canvas = Canvas(WIDTH, _TOP + _TIMES + _BETWEEN + _GAINS + _FOOT)
-        upper = canvas.panel(_LEFT, _TOP, right, _TOP + _TIMES)
-        _plot(upper, times, factor, _TIMES, has_bands=True)
-        upper.set_ylabel("page load time, ms")
         top = _TOP + _TIMES + _BETWEEN
+        foot = _FOOT + slope * room(names)
+        canvas = Canvas(WIDTH, top + _GAINS + foot)
+        upper = canvas.panel(_LEFT, _TOP, right, _TOP + _TIMES)
+        _plot(upper, times, factor, _TIMES, is_time=True)
+        upper.set_ylabel("page load time, ms")
         lower = canvas.panel(_LEFT, top, right, top + _GAINS)
         lower.axhline(1.0, color=palette.MUTED, linewidth=1)
-        _plot(lower, ratios, factor, _GAINS, has_bands=False)
+        _plot(lower, ratios, factor, _GAINS, is_time=False)
         lower.set_ylabel(f"gain over\n{label(written(question.baseline))}")
-        _name_steps(lower, factor, right - _LEFT)
+        lower.set_xticks(range(0, len(names), every), names[::every])
+        if slope:
+            lower.tick_params(axis="x", labelrotation=math.degrees(math.asin(slope)))
+            for words in lower.get_xticklabels():
+                words.set(horizontalalignment="right", rotation_mode="anchor")
+        axis = lower.text(0.5, 14 / _GAINS - foot / _GAINS, label(factor.name), transform=lower.transAxes)
+        axis.set(horizontalalignment="center", color=palette.MUTED)
+        title = f"How does the load time depend on {factor.name}?"
         return canvas.finish(f"trend-{factor.name}", title, _caption(times, ratios, around))
+
+
+def _spacing(names: Sequence[str], factor: Factor, width: float) -> tuple[int, float]:
+    """Say which steps are named, every so many of them, and how steeply, as the sine."""
+    crowding = (room(names) + 10) * len(names) / width
+    if factor.kind is Kind.NAME:
+        return 1, 0.6 if crowding > 1 else 0.0
+    return max(1, math.ceil(crowding)), 0.0
 
 
 def _there(frame: pl.DataFrame, around: Around) -> pl.DataFrame:
@@ -141,7 +163,7 @@ def _times(loads: pl.DataFrame, question: Question, factor: Factor) -> Iterator[
         spread = {step: np.percentile(values, [10, 50, 90]).tolist() for step, values in parts.items()}
         if spread:
             lows, ys, highs = (list(column) for column in zip(*spread.values(), strict=True))
-            yield Line(written(level), stroke(at), list(spread), ys, lows, highs)
+            yield Line(label(written(level)), stroke(at), list(spread), ys, lows, highs)
 
 
 def _ratios(gains: pl.DataFrame, question: Question, factor: Factor) -> Iterator[Line]:
@@ -154,7 +176,7 @@ def _ratios(gains: pl.DataFrame, question: Question, factor: Factor) -> Iterator
         if by_step:
             steps = sorted(by_step)
             ys, lows, highs = ([by_step[at][name] for at in steps] for name in ("gain", "low", "high"))
-            yield Line(written(level), stroke(compared.index(level)), steps, ys, lows, highs)
+            yield Line(label(written(level)), stroke(compared.index(level)), steps, ys, lows, highs)
 
 
 def _by_step(rows: pl.DataFrame, factor: Factor, column: str) -> Mapping[int, list[float]]:
@@ -164,12 +186,12 @@ def _by_step(rows: pl.DataFrame, factor: Factor, column: str) -> Mapping[int, li
     return dict(sorted(found.items()))
 
 
-def _plot(axes: Axes, lines: Sequence[Line], factor: Factor, height: float, *, has_bands: bool) -> None:
+def _plot(axes: Axes, lines: Sequence[Line], factor: Factor, height: float, *, is_time: bool) -> None:
     axes.set_xlim(-0.3, len(factor.steps) - 0.7)
     is_name = factor.kind is Kind.NAME
+    has_bands = is_time and not is_name and len(lines) <= _MOST_BANDS
     for at, line in enumerate(lines):
-        # Between names there is no line, so there is room to stand side by side.
-        aside = (at - (len(lines) - 1) / 2) * min(0.12, 0.6 / len(lines)) if is_name else 0.0
+        aside = (at - (len(lines) - 1) / 2) * _aside(len(lines), is_name=is_name, has_bands=has_bands)
         xs = [x + aside for x in line.xs]
         dressed = {"linestyle": "", "color": line.stroke.colour} if is_name else line.stroke.line()
         axes.plot(xs, line.ys, **line.stroke.mark(), **dressed)
@@ -179,15 +201,22 @@ def _plot(axes: Axes, lines: Sequence[Line], factor: Factor, height: float, *, h
         if not known:
             continue
         along, lows, highs = zip(*known, strict=True)
-        if has_bands and not is_name:
+        if has_bands:
             axes.fill_between(along, lows, highs, color=line.stroke.colour, alpha=0.13, linewidth=0)
             for edge in (lows, highs):
                 axes.plot(along, edge, alpha=0.6, **line.stroke.line(0.8))
         else:
             axes.vlines(along, lows, highs, color=line.stroke.colour, linewidth=1.4)
-    _fit(axes, lines, has_bands)
+    _fit(axes, lines, is_time)
     axes.set_xticks([])
     name_lines(axes, [(line.name, line.ys[-1], line.stroke) for line in lines], height)
+
+
+def _aside(count: int, *, is_name: bool, has_bands: bool) -> float:
+    """Say how far apart lines stand, in steps, so that what they reach over does not lie on another's."""
+    if is_name:
+        return min(0.12, 0.6 / count)
+    return 0.0 if has_bands else min(0.02, 0.2 / count)
 
 
 def _fit(axes: Axes, lines: Sequence[Line], is_time: bool) -> None:
@@ -210,18 +239,6 @@ def _fit(axes: Axes, lines: Sequence[Line], is_time: bool) -> None:
         axes.yaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 2.5, 5, 10]))
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.10g}")
     axes.grid(visible=True, axis="y")
-
-
-def _name_steps(axes: Axes, factor: Factor, width: float) -> None:
-    names = [label(written(step[0])) for step in factor.steps]
-    every = max(1, round(0.5 + room(names) * len(names) / width)) if factor.kind is not Kind.NAME else 1
-    axes.xaxis.set_major_locator(FixedLocator(range(0, len(names), every)))
-    axes.set_xticks(range(0, len(names), every), names[::every])
-    if every == 1 and room(names) * len(names) > width:
-        axes.tick_params(axis="x", labelrotation=30)
-        for text in axes.get_xticklabels():
-            text.set_horizontalalignment("right")
-    axes.set_xlabel(label(factor.name))
 
 
 def _caption(times: Sequence[Line], ratios: Sequence[Line], around: Around) -> str:
