@@ -15,6 +15,10 @@ DOT = "#000004"
 BEST = "#000005"
 BAND = "#000006"
 PAGE = "#000007"
+FASTER = "#000008"
+SLOWER = "#000009"
+SERIES = tuple(f"#0003{at:02x}" for at in range(1, 7))
+"""Of lines that are told apart by their strokes and marks as well."""
 
 _NAMES = {
     INK: "var(--ink)",
@@ -24,6 +28,8 @@ _NAMES = {
     BEST: "var(--best)",
     BAND: "var(--band)",
     PAGE: "var(--page)",
+    FASTER: "var(--faster)",
+    SLOWER: "var(--slower)",
 }
 
 
@@ -33,8 +39,9 @@ def _name(part: str) -> str:
 
 _PARTS = {f"#0001{at:02x}": f"var(--{_name(part)})" for at, part in enumerate(PARTS)}
 _HATCHES = {f"#0002{at:02x}": f"var(--on-{_name(part)})" for at, part in enumerate(PARTS)}
-_MEANINGS = {**_NAMES, **_PARTS, **_HATCHES}
-_PLACEHOLDER = re.compile(r"#000[0-2][0-9a-f]{2}")
+_SERIES = {colour: f"var(--series-{at})" for at, colour in enumerate(SERIES, 1)}
+_MEANINGS = {**_NAMES, **_PARTS, **_HATCHES, **_SERIES}
+_PLACEHOLDER = re.compile(r"#000[0-3][0-9a-f]{2}")
 
 
 def of_part(part: str) -> str:

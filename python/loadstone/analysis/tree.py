@@ -1,0 +1,258 @@
+"""Decision rules: under which conditions a level is better than the baseline, learned from the gains.
+
+In the manner of the NSDI study of 2014: a condition is labelled by the ratio of the load times, a decision
+tree is grown over the factors, and a leaf is marked where one label is likely enough.
+"""
+
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from loadstone import text
+from loadstone.analysis import branches, crossvalidation, labels
+from loadstone.analysis.branches import Node
+from loadstone.analysis.crossvalidation import Accuracy
+from loadstone.analysis.features import written
+from loadstone.analysis.labels import EQUAL, Bars, Only, Sample
+from loadstone.analysis.question import Level, Question
+from loadstone.analysis.rules import UNDECIDED, Rule, branch, rule
+from loadstone.files import InputError
+
+if TYPE_CHECKING:
+    from loadstone.analysis.plots.canvas import Plot
+
+LEAST_CONDITIONS = 12
+"""Of fewer conditions no rule is drawn: half of them would be two or three times two."""
+DEEPEST = 20
+
+
+@dataclass(frozen=True)
+class Tree:
+    """Rules that say which level is better when."""
+
+    question: Question
+    challengers: tuple[Level, ...]
+    """Held against the baseline: one, or all for the question which is best."""
+    only: Only
+    """To which conditions it was restricted."""
+    bars: Bars
+    sample: Sample
+    root: Node
+    depth: int
+    """How many questions in a row were allowed; of branches that say the same, less is left."""
+    accuracy: Accuracy | None
+    """How far to trust it; left out where nothing was learned."""
+    note: str
+    """Why there are no rules; empty where there are."""
+
+    @property
+    def title(self) -> str:
+        """Give the question that the rules answer."""
+        levels = [written(level) for level in (*self.challengers, self.question.baseline)]
+        limits = [f"with {name} {_either(wanted)}" for name, wanted in self.only.items()]
+        asked = (
+            f"When is {levels[0]} faster than {levels[1]}"
+            if len(levels) == 2
+            else f"Which of {', '.join(levels[:-1])} and {levels[-1]} is best when"
+        )
+        return ", ".join([asked, *limits]) + "?"
+
+    @property
+    def rules(self) -> list[Rule]:
+        """Give the rules: those for challengers, for the baseline, for neither; the widest first."""
+        if not len(self.sample):
+            return []
+        found = [rule(leaf, self.sample, self.bars) for leaf in self.root.leaves()]
+        return sorted(found, key=lambda one: (self.sample.classes.index(one.mark), -one.support))
+
+    @property
+    def importance(self) -> list[tuple[str, float]]:
+        """Say what share of what the rules tell apart is each factor's; the greatest first."""
+        return branches.importance(self.root, self.sample.factors)
+
+    def text(self) -> str:
+        """Write it for people."""
+        blocks = [self.title, self._labels()]
+        if self.note:
+            blocks.append(self.note)
+        if self.rules:
+            about = (
+                "Rules, each with the share of its conditions that have its label. Where no label has more "
+                f"than {self.bars.likelihood:g}, it is {UNDECIDED}, which counts as {EQUAL}:"
+            )
+            blocks.append("\n".join([_filled(about), *(f"  {one}" for one in self.rules)]))
+        if self.root.branches:
+            blocks.append("\n".join(["The same as a tree", *self._lines(self.root, 1)]))
+            shares = ", ".join(f"{name} {share:.0%}" for name, share in self.importance)
+            blocks.append(f"What decides, by Gini's impurity: {shares}.")
+        if self.accuracy:
+            blocks.append(self.trust())
+        return "\n\n".join(block if "\n" in block else _filled(block) for block in blocks)
+
+    def _labels(self) -> str:
+        base = written(self.question.baseline)
+        counts = [
+            f"{count:,} {label}"
+            for label, count in zip(self.sample.classes, self.sample.counts, strict=True)
+            if count
+        ]
+        who = written(self.challengers[0]) if len(self.challengers) == 1 else "The fastest"
+        best = (
+            ""
+            if len(self.challengers) == 1
+            else f" Of those within {1 / self.bars.faster - 1:.0%} of the fastest the first counts."
+        )
+        return (
+            f"{who} is better where it takes less than {self.bars.faster:g} of the time of {base}, {base} "
+            f"where it takes more than {self.bars.slower:g} of it; else they are {EQUAL}.{best} "
+            f"{text.count(len(self.sample), 'condition')}{': ' if counts else ''}{', '.join(counts)}."
+        )
+
+    def _lines(self, node: Node, indent: int) -> Iterator[str]:
+        for child in node.branches:
+            words = branch(node, child, self.sample)
+            end = "" if child.branches else f": {rule(child, self.sample, self.bars).verdict}"
+            yield f"{'  ' * indent}{words}{end}"
+            yield from self._lines(child, indent + 1)
+
+    def trust(self) -> str:
+        """Say how far the rules can be trusted, beside saying always the same."""
+        known = self.accuracy
+        if known is None:
+            return ""
+        counts = self.sample.counts
+        commonest = self.sample.classes[counts.index(max(counts))]
+        beyond = ", ".join(f"{name} {share:.0%}" for name, share in known.levels.items())
+        return (
+            f"The rules are right about {known.marks:.1%} (standard error {known.error:.1%}) of conditions "
+            f"that they were not made from, by {known.folds}-fold cross-validation; always to say "
+            f"{commonest} is right about {known.trivial:.1%}, the commonest label of each rule about "
+            f"{known.commonest:.1%}. That is for conditions between those of the matrix, where neighbours "
+            f"are much alike. Of a level that was left out altogether they are right about: {beyond}."
+        )
+
+    def plot(self) -> "Plot":
+        """Draw it."""
+        from loadstone.analysis.plots import rules
+
+        return rules.draw(self)
+
+    def svg(self) -> str:
+        """Give the drawing alone."""
+        return self.plot().svg
+
+    def document(self) -> dict[str, Any]:
+        """Give it as JSON."""
+        known = self.accuracy
+        return {
+            "question": self.title,
+            "compared": self.question.compared,
+            "baseline": written(self.question.baseline),
+            "challengers": [written(level) for level in self.challengers],
+            "only": {name: _levels(wanted) for name, wanted in self.only.items()},
+            "faster": self.bars.faster,
+            "slower": self.bars.slower,
+            "likelihood": self.bars.likelihood,
+            "conditions": len(self.sample),
+            "labels": dict(zip(self.sample.classes, self.sample.counts, strict=True)),
+            "depth": self.depth,
+            "note": self.note,
+            "rules": [one.document() for one in self.rules],
+            "importance": [{"factor": name, "share": share} for name, share in self.importance],
+            "accuracy": known
+            and {
+                "folds": known.folds,
+                "marks": known.marks,
+                "standard_error": known.error,
+                "commonest_label": known.commonest,
+                "always_the_same": known.trivial,
+                "level_left_out": known.levels,
+            },
+        }
+
+
+def grow(
+    gains: pl.DataFrame,
+    question: Question,
+    challenger: Level | None = None,
+    *,
+    depth: int | None = None,
+    faster: float = Bars.faster,
+    slower: float = Bars.slower,
+    likelihood: float = Bars.likelihood,
+    only: Only | None = None,
+) -> Tree:
+    """Grow the tree for a challenger; without one, of several, the tree that says which is best.
+
+    `gains` has a row for each condition and challenger. The depth is chosen by cross-validation: the least
+    that is within a standard error of the best. `only` restricts it to conditions at some levels.
+    """
+    bars = Bars(faster, slower, likelihood)
+    if depth is not None and not 0 <= depth <= DEEPEST:
+        raise InputError(f"--depth: {depth} is not from 0 to {DEEPEST}: give for instance 4, or leave it out")
+    challengers = _challengers(question, challenger)
+    chosen = labels.restricted(gains, question, only or {})
+    sample = labels.sample(chosen, question, challengers, bars)
+    note = _why_not(sample, question)
+    if note:
+        return Tree(
+            question, challengers, only or {}, bars, sample, branches.only_leaf(sample), 0, None, note
+        )
+    depth = crossvalidation.choose_depth(sample) if depth is None else depth
+    fitted = crossvalidation.fit(sample, np.arange(len(sample)), depth)
+    root = branches.read(fitted, sample, bars)
+    accuracy = crossvalidation.accuracy(sample, depth, bars)
+    unlearned = "" if root.branches else "No factor tells the labels apart well enough for a rule."
+    return Tree(question, challengers, only or {}, bars, sample, root, depth, accuracy, unlearned)
+
+
+def grow_all(gains: pl.DataFrame, question: Question, **how: Any) -> list[Tree]:
+    """Grow a tree for each challenger and, of several, one for which is best; `how` as for `grow`."""
+    each = [grow(gains, question, challenger, **how) for challenger in question.challengers]
+    return each if len(each) == 1 else [*each, grow(gains, question, **how)]
+
+
+def _challengers(question: Question, challenger: Level | None) -> tuple[Level, ...]:
+    if challenger is None:
+        return tuple(question.challengers)
+    for level in question.challengers:
+        if written(level) == written(challenger):
+            return (level,)
+    known = ", ".join(map(written, question.challengers))
+    raise InputError(
+        f"{question.compared}: {written(challenger)} is none of the challengers: give one of {known}"
+    )
+
+
+def _why_not(sample: Sample, question: Question) -> str:
+    if not len(sample):
+        base = written(question.baseline)
+        return f"No condition has loads of {base} and of what is held against it, so there is no rule."
+    if len([count for count in sample.counts if count]) == 1:
+        label = sample.classes[sample.counts.index(max(sample.counts))]
+        what = "they are equal" if label == EQUAL else f"{label} is better"
+        return f"In all conditions {what}: there is nothing to tell apart."
+    if len(sample) < LEAST_CONDITIONS:
+        few = text.count(len(sample), "condition")
+        return f"{few} are too few for rules: at least {LEAST_CONDITIONS} are needed."
+    if not sample.factors:
+        return "No factor but the compared one varies, so no rule can tell conditions apart."
+    return ""
+
+
+def _levels(wanted: Level | Sequence[Level]) -> list[str]:
+    return (
+        [written(wanted)] if isinstance(wanted, str | int | float) else [written(level) for level in wanted]
+    )
+
+
+def _either(wanted: Level | Sequence[Level]) -> str:
+    return " or ".join(_levels(wanted))
+
+
+def _filled(block: str) -> str:
+    return textwrap.fill(block, text.PIPED_WIDTH, break_long_words=False, break_on_hyphens=False)
