@@ -86,6 +86,15 @@ def test_names_cannot_be_high() -> None:
         features.factor("page", ["news", "shop"], high=1)
 
 
+def test_a_threshold_in_another_unit_is_no_threshold() -> None:
+    asked = conditions.question({"loss": ["0%", "1%"], "protocol": ["http/1.1", "h2"]}, high={"loss": 1})
+    frame = conditions.gains(asked, lambda *_: 1.0)
+    with pytest.raises(
+        InputError, match=r"high\.loss: 1 does not part 0%, 1% into low and high: .* share of 1"
+    ):
+        features.factors(frame, asked)
+
+
 def test_names_become_a_column_each_and_two_of_them_one() -> None:
     page = features.factor("page", ["news", "shop", "mail"])
     push = features.factor("push", [False, True])

@@ -175,6 +175,13 @@ def _sorted(levels: Sequence[Level], numbers: dict[Level, float]) -> list[Level]
 
 def factors(frame: pl.DataFrame, question: Question) -> list[Factor]:
     """Read the factors of a frame that vary in it, the compared one left out, in the matrix's order."""
+    for name, high in question.high.items():
+        if len(factor(name, question.factors[name], high).steps) < 2:
+            levels = ", ".join(map(written, question.factors[name]))
+            raise InputError(
+                f"high.{name}: {high:g} does not part {levels} into low and high: give it in bytes, bit/s, ms "
+                "or as a share of 1 if they have units, else between them"
+            )
     read = [
         factor(name, present(frame, question, name), question.high.get(name))
         for name in question.others
