@@ -179,8 +179,8 @@ def factors(frame: pl.DataFrame, question: Question) -> list[Factor]:
         if len(factor(name, question.factors[name], high).steps) < 2:
             levels = ", ".join(map(written, question.factors[name]))
             raise InputError(
-                f"high.{name}: {high:g} does not part {levels} into low and high: give it in bytes, bit/s, ms "
-                "or as a share of 1 if they have units, else between them"
+                f"high.{name}: {high:g} does not part {levels} into low and high: give a number between "
+                "them, of levels with units in bytes, bit/s, ms or as a share of 1"
             )
     read = [
         factor(name, present(frame, question, name), question.high.get(name))
