@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from loadstone import options
-from loadstone.files import InputError
 
 if TYPE_CHECKING:
     import polars as pl
 
+    from loadstone.analysis.findings import Findings
     from loadstone.analysis.question import Question
+    from loadstone.analysis.tree import Tree
 
 _EPILOG = "\b\nExamples:\n" + "\n".join(
     f"  loadstone analyze {example}"
@@ -66,7 +67,7 @@ def analyze(
     """
     # Heavy, so only where it is asked for.
     from loadstone import text
-    from loadstone.analysis import findings, pictures, report, selection
+    from loadstone.analysis import findings, report, selection
 
     runs, question, state = _opened(store)
     question = findings.asked(runs, question, compare, baseline)
@@ -75,9 +76,7 @@ def analyze(
         state += f", only where {where}"
     with _report_folder(output) as write:
         found = findings.find(chosen, question, by)
-        trees = pictures.trees(found) if tree or output else []
-        if tree and found.each and not trees:
-            raise InputError("--tree: no tree can be grown of these runs: leave it out")
+        trees = _trees(found) if tree or output else []
         given = {"--compare": compare, "--baseline": baseline, "--by": by, "--where": where}
         write(found, state, _command(store, given), trees)
     if as_json:
@@ -94,6 +93,13 @@ def _opened(path: str) -> "tuple[pl.DataFrame, Question, str]":
 
     opened = Store.open(path)
     return opened.runs(), opened.question(), opened.state()
+
+
+def _trees(found: "Findings") -> "list[Tree]":
+    # Heavier still.
+    from loadstone.analysis import tree
+
+    return tree.grow_all(found.gains.frame, found.question) if found.each else []
 
 
 def _report_folder(path: str | None) -> Any:

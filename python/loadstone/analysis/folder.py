@@ -8,13 +8,13 @@ import io
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from markupsafe import Markup
 
 from loadstone import __version__, files, text
-from loadstone.analysis import pictures, report, sections, words
+from loadstone.analysis import plots, report, sections, words
 from loadstone.analysis.findings import Findings
+from loadstone.analysis.tree import Tree
 from loadstone.files import InputError
 from loadstone.html.document import embedded, environment
 
@@ -22,7 +22,7 @@ _TITLED = ("report.html", "gains.csv", "tables.csv")
 
 
 @contextmanager
-def folder(path: str) -> Iterator[Callable[[Findings, str, str, Sequence[Any]], None]]:
+def folder(path: str) -> Iterator[Callable[[Findings, str, str, Sequence[Tree]], None]]:
     """Give a function that writes findings into a folder; one that cannot be written is refused at once."""
     try:
         Path(path).mkdir(exist_ok=True)
@@ -35,7 +35,7 @@ def folder(path: str) -> Iterator[Callable[[Findings, str, str, Sequence[Any]], 
         files.replacement(tables_path) as tables,
     ):
 
-        def write(findings: Findings, state: str, command: str, trees: Sequence[Any]) -> None:
+        def write(findings: Findings, state: str, command: str, trees: Sequence[Tree]) -> None:
             gains(findings.gains.frame.write_csv())
             tables(table(findings))
             page(html(findings, state, command, trees))
@@ -43,10 +43,11 @@ def folder(path: str) -> Iterator[Callable[[Findings, str, str, Sequence[Any]], 
         yield write
 
 
-def html(findings: Findings, state: str, command: str, trees: Sequence[Any]) -> str:
+def html(findings: Findings, state: str, command: str, trees: Sequence[Tree]) -> str:
     """Write the report as one page that needs nothing else; `command` repeats it."""
     question = findings.question
     baseline = words.challenger(question, question.baseline)
+    drawn = plots.draw(findings.runs, findings.gains.frame, question, trees) if findings.each else []
     template = environment({"plain": _plain}).get_template("analysis.html")
     return template.render(
         title=report.title(findings),
@@ -61,8 +62,8 @@ def html(findings: Findings, state: str, command: str, trees: Sequence[Any]) -> 
             )
             for each in findings.each
         ],
-        plots=[(plot.title, Markup(plot.svg), plot.caption) for plot in pictures.plots(findings, trees)],
-        trees=[(tree.title, pictures.rules(tree).split("\n")) for tree in trees],
+        plots=[(plot.title, Markup(plot.svg), plot.caption) for plot in drawn],
+        trees=[(tree.title, tree.body().split("\n")) for tree in trees],
         last=list(report.last(findings)),
         command=command,
         version=__version__,

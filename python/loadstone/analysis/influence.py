@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from loadstone.analysis.cube import codes_of, levels_of
 from loadstone.analysis.gains import Gains
@@ -29,9 +30,7 @@ class Influence:
 def ranking(gains: Gains) -> list[Influence]:
     """Rank the factors by what each explains of one challenger's gains; one level explains nothing."""
     logs = np.log(gains.frame["gain"].to_numpy())
-    total = float(((logs - logs.mean()) ** 2).sum())
-    # Logarithms of equal gains differ in their last digits only.
-    if total <= 1e-20 * len(logs):
+    if not _varies(logs):
         return []
     found = []
     for factor in gains.question.others:
@@ -39,10 +38,23 @@ def ranking(gains: Gains) -> list[Influence]:
         if len(levels) < 2:
             continue
         codes = codes_of(gains, factor)
-        counts = np.bincount(codes)
-        means = np.bincount(codes, logs) / counts
-        between = float((counts * (means - logs.mean()) ** 2).sum())
+        means = np.bincount(codes, logs) / np.bincount(codes)
         ends = [(levels[at], math.exp(means[at])) for at in (int(means.argmin()), int(means.argmax()))]
         by_luck = (len(levels) - 1) / (len(logs) - 1)
-        found.append(Influence(factor, min(1.0, between / total), by_luck, ends[0], ends[1]))
+        found.append(Influence(factor, explained(logs, codes), by_luck, ends[0], ends[1]))
     return sorted(found, key=lambda influence: -influence.explained)
+
+
+def explained(logs: NDArray[np.float64], codes: NDArray[np.int64]) -> float:
+    """Give the share of the variance of `logs` that means of groups explain; `codes` numbers the groups."""
+    if not _varies(logs):
+        return 0.0
+    counts = np.bincount(codes)
+    means = np.bincount(codes, logs) / np.maximum(counts, 1)
+    between = float((counts * (means - logs.mean()) ** 2).sum())
+    return min(1.0, between / float(((logs - logs.mean()) ** 2).sum()))
+
+
+def _varies(logs: NDArray[np.float64]) -> bool:
+    # Logarithms of equal gains differ in their last digits only.
+    return float(((logs - logs.mean()) ** 2).sum()) > 1e-20 * len(logs)

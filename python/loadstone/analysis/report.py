@@ -2,15 +2,18 @@
 
 import textwrap
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from loadstone import __version__, text
-from loadstone.analysis import pictures, sections, words
+from loadstone.analysis import sections, words
 from loadstone.analysis.cube import Cube
 from loadstone.analysis.findings import Finding, Findings
 from loadstone.analysis.question import Level
 from loadstone.analysis.sections import Section
 from loadstone.analysis.summary import Case
+
+if TYPE_CHECKING:
+    from loadstone.analysis.tree import Tree
 
 
 def said(findings: Findings, state: str) -> list[str]:
@@ -64,14 +67,14 @@ METHODS = (
 )
 
 
-def in_words(findings: Findings, state: str, width: int, trees: Sequence[Any] = ()) -> str:
+def in_words(findings: Findings, state: str, width: int, trees: "Sequence[Tree]" = ()) -> str:
     """Give the report for people."""
     head = [title(findings), *said(findings, state)]
     parts = ["\n".join(_filled(line, width) for line in head)]
     parts += [_filled(line, width) for line in headlines(findings)]
     each = (section for finding in findings.each for section in sections.of_challenger(findings, finding))
     parts += [_section(section, width) for section in (*first(findings), *each)]
-    parts += [f"{tree.title}\n{pictures.rules(tree)}" for tree in trees]
+    parts += [f"{tree.title}\n{tree.body()}" for tree in trees]
     parts += [_section(section, width) for section in last(findings)]
     parts.append(_filled(METHODS, width))
     return "\n".join(text.printable(line) for line in "\n\n".join(parts).split("\n"))

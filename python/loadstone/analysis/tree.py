@@ -76,7 +76,11 @@ class Tree:
 
     def text(self) -> str:
         """Write it for people."""
-        blocks = [self.title, self._labels()]
+        return f"{_filled(self.title)}\n\n{self.body()}"
+
+    def body(self) -> str:
+        """Write it without its title."""
+        blocks = [self._labels()]
         if self.note:
             blocks.append(self.note)
         if self.rules:

@@ -4,11 +4,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
 from loadstone import text
+from loadstone.analysis import influence
 from loadstone.analysis.features import Factor, factors, places, rows_at, written
 from loadstone.analysis.labels import Bars
 from loadstone.analysis.plots.canvas import SIZE, SMALL, WIDTH, Canvas, Plot, label, labels, plotting, room
@@ -68,14 +70,9 @@ def draw(gains: pl.DataFrame, question: Question, by: tuple[str, str] | None = N
 
 def explained(rows: pl.DataFrame, factor: Factor) -> float:
     """Say what share of the variance of the gain's logarithm a factor explains by itself."""
-    logs = [math.log(gain) for gain in rows["gain"].to_list()]
-    whole = sum(logs) / len(logs)
-    total = sum((one - whole) ** 2 for one in logs)
-    groups: dict[int, list[float]] = {}
-    for (at,), one in zip(places(rows, [factor]), logs, strict=True):
-        groups.setdefault(at, []).append(one)
-    between = sum(len(group) * (sum(group) / len(group) - whole) ** 2 for group in groups.values())
-    return between / total if total else 0.0
+    return influence.explained(
+        rows["gain"].log().to_numpy(), np.array([at for (at,) in places(rows, [factor])], np.int64)
+    )
 
 
 def _strongest(rows: pl.DataFrame, read: Sequence[Factor]) -> list[Factor]:
