@@ -165,12 +165,14 @@ def _refuse_beside_scenario(page: str | None, given: dict[str, Any]) -> None:
         "compare shop.har",
         "compare shop.har news.page.json --network dsl-lossy --runs 101",
         "compare synthetic:B --network 5/1mbit,60ms --tls none --json",
+        "compare shop.har --network dsl-lossy --until 1%",
         "compare shop.har --html report.html",
     )
 )
 @_PAGES
 @options.NETWORKS
 @options.TLS_OF_ALL
+@options.UNTIL
 @options.shared
 @click.option(
     "--html", metavar="FILE", help="Write a report to this file as well: one page, ready to be sent."
@@ -181,6 +183,7 @@ def compare(
     /,
     names: tuple[str, ...],
     networks: tuple[str, ...],
+    until: str | None,
     runs: int | None,
     threads: int | None,
     as_json: bool,
@@ -191,8 +194,11 @@ def compare(
 
     Gain is the baseline's median page load time over the variant's: above 1 is faster.
     """
-    from loadstone import comparison, files, pages, progress, report
+    from loadstone import comparison, files, pages, progress, report, stats
 
+    if until is not None and runs is not None:
+        raise click.UsageError("--until says when there are enough runs: leave out --runs, or --until.")
+    enough = runs if until is None else stats.Until.parse(until)
     if html is not None:
         # Heavy, so only where it is asked for; and before the runs, after which nobody wants to wait.
         from loadstone.html import page
@@ -200,7 +206,7 @@ def compare(
     with files.replacement(html) as write:
         with progress.bar("runs") as show:
             results = comparison.compare(
-                read, networks or comparison.NETWORKS, options.chosen(given), runs, threads, show
+                read, networks or comparison.NETWORKS, options.chosen(given), enough, threads, show
             )
         try:
             if html is not None:

@@ -124,6 +124,12 @@ _RUN = [
     click.option("--threads", metavar="N", type=_THREADS, help="Threads.  [default: all cores]"),
 ]
 
+UNTIL = click.option(
+    "--until",
+    metavar="PERCENT",
+    help="Instead of --runs: run until half of every gain's interval is at most so much of it, as in 1%.",
+)
+
 _AS_THE_SERVERS = {"client_tcp": "tcp", "client_flows": "flows"}
 """What the client has of the servers where nothing is said."""
 
