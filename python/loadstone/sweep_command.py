@@ -2,6 +2,7 @@
 
 import json
 from contextlib import nullcontext
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -28,6 +29,7 @@ _EPILOG = "\b\nExamples:\n" + "\n".join(
     metavar="HOST:PORT",
     help="Spread the runs over the Dask cluster of this scheduler.  [default: the cores of this machine]",
 )
+@options.UNTIL
 @click.option("--extend", is_flag=True, help="Add what is new in MATRIX to a store of another matrix.")
 @click.option("--plan", "only_plan", is_flag=True, help="Run nothing: say what would be run.")
 @options.JSON
@@ -36,6 +38,7 @@ def sweep(
     folder: str | None,
     threads: int | None,
     dask: str | None,
+    until: str | None,
     extend: bool,
     only_plan: bool,
     as_json: bool,
@@ -55,6 +58,7 @@ def sweep(
     from loadstone.sweep.sweep import sweep as run
 
     read = Matrix.read(matrix)
+    read = read if until is None else replace(read, until=until)
     if only_plan:
         plan = Plan.of(read)
         said = {"cells": len(plan.cells), "runs": plan.runs, "seconds_of_a_core": round(plan.seconds, 1)}

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from itertools import product
 from operator import itemgetter
 
-import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given, settings
@@ -15,7 +14,7 @@ from hypothesis import strategies as st
 
 import matrices
 from loadstone import pages, stats
-from loadstone.analysis import gains, resampling
+from loadstone.analysis import gains
 from loadstone.analysis.accounts import accounts
 from loadstone.analysis.cube import Cube, Figures, cube, overall
 from loadstone.analysis.influence import ranking
@@ -61,18 +60,6 @@ def test_the_interval_is_that_of_one_comparison_made_alone() -> None:
     # Both draw; the ends lie on a grid of ratios of the times.
     assert row["low"] == pytest.approx(alone.low, abs=0.01) and row["low"] < row["gain"]
     assert row["high"] == pytest.approx(alone.high, abs=0.01) and row["high"] > row["gain"]
-
-
-@given(st.lists(st.tuples(st.floats(1, 1e6), st.floats(1, 1e6)), min_size=6, max_size=40))
-@settings(max_examples=30, deadline=None)
-def test_resampled_medians_are_medians_of_what_was_drawn(pairs: list[tuple[float, float]]) -> None:
-    baselines, variants = (np.array([side]) for side in zip(*pairs, strict=True))
-    drawn, low, high = resampling.resample(baselines, variants)
-    counts = resampling._counts(len(pairs))
-    for at in (0, 500, 998):
-        sides = [np.median(np.repeat(side[0], counts[:, at])) for side in (baselines, variants)]
-        assert drawn[0, at] == sides[0] / sides[1]
-    assert drawn[0].min() <= low[0] <= high[0] <= drawn[0].max()
 
 
 def test_pairs_are_of_the_same_seed_and_both_completed() -> None:

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import duckdb
@@ -15,6 +16,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from conftest import EXAMPLES, Command, leave_out
+from loadstone.analysis.gains import measure
 from loadstone.files import InputError
 from loadstone.sweep import Matrix, Store, sweep
 from loadstone.sweep import plan as planning
@@ -251,6 +253,51 @@ def test_a_store_is_not_extended_by_what_does_not_fit_it(tmp_path: Path) -> None
         sweep(changed(factors={**SMALL.factors, "iw": [3]}), tmp_path / "s", extend=True)
     with pytest.raises(InputError, match="was run with other settings"):
         sweep(changed(common={**SMALL.common, "tls": "1.3"}), tmp_path / "s", extend=True)
+
+
+# --- runs until gains are known ---
+
+LOSSY = {"loss": [0, 4], "protocol": ["http/1.1", "spdy/3.1"]}
+KNOWN = Matrix.of({**SMALL.document(), "factors": LOSSY, "until": "20%", "runs": 400})
+
+
+def test_runs_go_on_until_every_gain_is_known(tmp_path: Path) -> None:
+    swept = sweep(KNOWN, tmp_path / "s")
+    runs = swept.store.runs()
+    counts = dict(runs.group_by("loss").agg(pl.len() / 2).iter_rows())
+    assert counts[0] == 1
+    assert counts[4] in {21, 42, 84, 168, 336, 400}
+    assert swept.runs == swept.ran == runs.height
+    gains = measure(runs, swept.store.question()).frame
+    half_widths = (gains["high"] - gains["low"]) / (2 * gains["gain"])
+    assert half_widths.drop_nulls().max() <= 0.2
+    # Better known takes more runs, and never more than the most.
+    better = sweep(replace(KNOWN, until="8%"), tmp_path / "better").store.runs()
+    assert runs.height < better.height
+    most = sweep(replace(KNOWN, until="0.01%", runs=50), tmp_path / "most").store.runs()
+    assert most.height == 2 + 2 * 50
+
+
+def test_how_many_runs_there_are_depends_on_nothing_else(tmp_path: Path) -> None:
+    for threads in (1, 3):
+        sweep(KNOWN, tmp_path / str(threads), threads=threads)
+    assert content(tmp_path / "1") == content(tmp_path / "3")
+    again = sweep(KNOWN, tmp_path / "1")
+    assert (again.ran, again.runs) == (0, len(again.store.runs()))
+
+
+def test_such_a_store_is_extended_by_whole_conditions(tmp_path: Path) -> None:
+    sweep(KNOWN, tmp_path / "s")
+    factors = {"loss": [0, 4, 5], "protocol": ["http/1.1", "spdy/3.1"]}
+    wider = Matrix.of({**KNOWN.document(), "factors": factors})
+    sweep(wider, tmp_path / "s", extend=True)
+    sweep(wider, tmp_path / "anew")
+    assert_frame_equal(Store.open(tmp_path / "s").runs(), Store.open(tmp_path / "anew").runs())
+    beside = {**factors, "protocol": [*factors["protocol"], "h2"]}
+    with pytest.raises(InputError, match="a condition would get levels beside those that were run"):
+        sweep(Matrix.of({**KNOWN.document(), "factors": beside}), tmp_path / "s", extend=True)
+    with pytest.raises(InputError, match="until"):
+        sweep(replace(wider, until="5%"), tmp_path / "s", extend=True)
 
 
 # --- reading ---

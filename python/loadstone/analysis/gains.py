@@ -1,5 +1,6 @@
 """Gains of a matrix: in each condition, how much faster each challenger is than the baseline."""
 
+import statistics
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -10,7 +11,7 @@ from loadstone.analysis import resampling
 from loadstone.analysis.question import Level, Question
 from loadstone.analysis.resampling import Draws, Times
 from loadstone.files import InputError
-from loadstone.stats import LEAST_PAIRS
+from loadstone.stats import CONFIDENCE, LEAST_PAIRS
 
 _BASELINE, _VARIANT = "baseline_ms", "variant_ms"
 _PLACE = "_place"
@@ -61,7 +62,7 @@ def measure(runs: pl.DataFrame, question: Question) -> Gains:
         pl.col(_BASELINE), pl.col(_VARIANT), pl.col("seed"), pl.col("is_random").first()
     )
     frame = _in_order(frame, question)
-    drawn, low, high = _resampled(frame)
+    drawn, low, high = _resampled(frame, question)
     frame = frame.select(
         _PLACE,
         *question.others,
@@ -147,25 +148,24 @@ def _in_order(frame: pl.DataFrame, question: Question) -> pl.DataFrame:
     )
 
 
-def _resampled(frame: pl.DataFrame) -> tuple[Draws, Times, Times]:
-    """Draw the gains of all rows, those of as many pairs together."""
-    gains = (frame[_BASELINE].list.median() / frame[_VARIANT].list.median()).to_numpy()
+def _resampled(frame: pl.DataFrame, question: Question) -> tuple[Draws, Times, Times]:
+    """Draw the gains of all rows; give also the ends of their intervals."""
     drawn = np.full((len(frame), resampling.RESAMPLES), np.nan)
     low, high = np.full(len(frame), np.nan), np.full(len(frame), np.nan)
-    is_random = frame["is_random"].to_numpy()
-    drawn[~is_random] = gains[~is_random, np.newaxis]
-    pairs = frame["seed"].list.len().to_numpy()
-    for count in np.unique(pairs[is_random]):
-        if count >= LEAST_PAIRS:
-            rows = np.flatnonzero(is_random & (pairs == count))
-            sides = (_table(frame[name][rows], count) for name in (_BASELINE, _VARIANT))
-            drawn[rows], low[rows], high[rows] = resampling.resample(*sides)
+    rows = frame.select(_BASELINE, _VARIANT, "is_random").iter_rows()
+    for at, (baseline, variant, is_random) in enumerate(rows):
+        gain = statistics.median(baseline) / statistics.median(variant)
+        if not is_random:
+            drawn[at] = gain
+        elif len(baseline) >= LEAST_PAIRS:
+            drawn[at] = resampling.resample(baseline, variant)
+            # One looks several times where runs go on until the gains are known.
+            until = question.until
+            confidence = until.confidence_after(len(baseline)) if until else CONFIDENCE
+            ends = resampling.interval(drawn[at], confidence)
+            # What was found is not outside of what may be.
+            low[at], high[at] = min(ends[0], gain), max(ends[1], gain)
     return drawn, low, high
-
-
-def _table(lists: pl.Series, length: int) -> Times:
-    """Give lists of one length as rows."""
-    return lists.explode().to_numpy().reshape(-1, length)
 
 
 def _where_known(values: Times) -> pl.Series:

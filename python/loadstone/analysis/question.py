@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass, field
 
+from loadstone.stats import Until
+
 Level = str | int | float | bool
 """One of the values that a factor takes."""
 
@@ -24,6 +26,9 @@ class Question:
     """What the matrix is to find out, in the words of its author; may be empty."""
     linked: tuple[str, ...] = ()
     """Factors that change together with the compared one, so that they are part of no condition."""
+
+    until: Until | None = None
+    """How well every gain was to be known, if runs went on until they were."""
 
     @property
     def others(self) -> list[str]:

@@ -1,14 +1,21 @@
 """The runs of a chunk: what a thread here or a worker of a cluster does with one."""
 
 import threading
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
-from loadstone import experiment
+from loadstone import experiment, stats
 from loadstone._native import LoadstoneError, Outcome, Scenario, Stopper, run_live
+from loadstone.analysis.question import Question
 from loadstone.files import InputError
+from loadstone.stats import Until
 from loadstone.sweep import rows
-from loadstone.sweep.plan import Chunk, engine
+from loadstone.sweep.plan import Chunk, Planned, engine
 
+Job = tuple[Scenario, int]
+"""What is run, and the seed."""
+Execute = Callable[[Sequence[Job]], list[Outcome]]
 Rows = list[dict[str, Any]]
 """What a store keeps of each run, in the order of cells and seeds."""
 
@@ -42,20 +49,74 @@ def run_chunk(chunk: Chunk, stop: Stop | None = None) -> Rows:
             "version on all"
         )
     stop = stop or Stop()
+    execute = partial(_live if chunk.live else _simulated, stop=stop)
+    if chunk.until is None:
+        return _all(chunk, execute)
+    return [row for cells in chunk.conditions for row in _until_known(chunk, cells, chunk.until, execute)]
+
+
+def _all(chunk: Chunk, execute: Execute) -> Rows:
     made = [(cell, cell.scenario(chunk.pages[cell.page])) for cell in chunk.cells]
-    jobs = [(scenario, seed) for cell, scenario in made for seed in cell.seeds]
-    outcomes: list[Outcome]
-    if chunk.live:
-        outcomes = [_live(scenario, seed, stop) for scenario, seed in jobs]
-    else:
-        outcomes = experiment.execute(jobs, 1, stop.heed)
-    each = iter(outcomes)
-    return [rows.row(cell, next(each)) for cell in chunk.cells for _ in cell.seeds]
+    outcomes = iter(execute([(scenario, seed) for cell, scenario in made for seed in cell.seeds]))
+    return [rows.row(cell, next(outcomes)) for cell, _ in made for _ in cell.seeds]
 
 
-def _live(scenario: Scenario, seed: int, stop: Stop) -> Outcome:
-    stop.heed(seed)
-    try:
-        return run_live(scenario, seed, stop.loads)
-    except LoadstoneError as error:
-        raise experiment.refusal(error) from None
+def _until_known(chunk: Chunk, cells: Sequence[Planned], until: Until, execute: Execute) -> Rows:
+    """Run a condition until the gain of every challenger is known well enough, look by look."""
+    scenarios = [cell.scenario(chunk.pages[cell.page]) for cell in cells]
+    made: list[Rows] = [[] for _ in cells]
+    for look, runs in enumerate(until.looks(), 1):
+        left = [cell.seeds[len(done) : runs] for cell, done in zip(cells, made, strict=True)]
+        seeds = zip(scenarios, left, strict=True)
+        outcomes = iter(execute([(scenario, seed) for scenario, each in seeds for seed in each]))
+        for cell, done, each in zip(cells, made, left, strict=True):
+            done += [rows.row(cell, next(outcomes)) for _ in each]
+        confidence = until.confidence(look)
+        if all(until.is_settled(gain) for gain in _gains(chunk.question, cells, made, confidence)):
+            break
+    return [row for done in made for row in done]
+
+
+def _gains(
+    question: Question, cells: Sequence[Planned], made: Sequence[Rows], confidence: float
+) -> Iterator[stats.Gain | None]:
+    """Give the gains of a condition over its baseline; none if it has no baseline."""
+    level = question.compared
+    base = [at for at, cell in enumerate(cells) if cell.levels[level] == question.baseline]
+    for at, cell in enumerate(cells):
+        if base and at != base[0]:
+            is_random = cell.is_random or cells[base[0]].is_random
+            pairs = _pairs(made[base[0]], made[at])
+            yield stats.gain(
+                [one for one, _ in pairs],
+                [other for _, other in pairs],
+                cell.seeds[0],
+                random=is_random,
+                confidence=confidence,
+            )
+
+
+def _pairs(baseline: Rows, challenger: Rows) -> list[tuple[float, float]]:
+    """Pair times by seed; a cell in which chance has no part has one run, which counts under every seed."""
+    count = max(len(baseline), len(challenger))
+    both = [each * count if len(each) == 1 else each for each in (baseline, challenger)]
+    return [
+        (one["plt_ms"], other["plt_ms"])
+        for one, other in zip(*both, strict=True)
+        if one["completed"] and other["completed"]
+    ]
+
+
+def _simulated(jobs: Sequence[Job], stop: Stop) -> list[Outcome]:
+    return experiment.execute(jobs, 1, stop.heed)
+
+
+def _live(jobs: Sequence[Job], stop: Stop) -> list[Outcome]:
+    outcomes: list[Outcome] = []
+    for scenario, seed in jobs:
+        stop.heed(len(outcomes))
+        try:
+            outcomes.append(run_live(scenario, seed, stop.loads))
+        except LoadstoneError as error:
+            raise experiment.refusal(error) from None
+    return outcomes

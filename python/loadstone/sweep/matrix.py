@@ -10,7 +10,7 @@ import math
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, get_args
@@ -21,6 +21,7 @@ from loadstone.experiment import DEFAULT_SEED, RUNS_OF_RANDOM
 from loadstone.expression import Condition
 from loadstone.files import InputError
 from loadstone.pages import SYNTHETIC
+from loadstone.stats import Until
 
 Levels = dict[str, Level]
 """One level of each factor: what names a cell within its matrix."""
@@ -65,8 +66,10 @@ class Matrix:
     """What all cells set; a text may have factors in braces."""
     where: str | None = None
     """An expression over the factors; only the combinations are run for which it holds."""
-    runs: int = RUNS_OF_RANDOM
-    """Runs of a cell in which chance has a part; of any other, one says all."""
+    runs: int | None = None
+    """Runs of a cell in which chance has a part, 21 if nothing is said; of any other, one says all."""
+    until: str | None = None
+    """Instead of so many runs: 21, 42, ..., until every gain is known so well (`1%`); `runs` is the most."""
     seed: int = DEFAULT_SEED
     """Seed of the first run; run k has `seed` + k, in every cell, so that cells are paired."""
     live: bool = False
@@ -107,6 +110,7 @@ class Matrix:
         said = {
             "title": self.title,
             "runs": self.runs,
+            "until": self.until,
             "seed": self.seed,
             "live": self.live,
             "where": self.where,
@@ -117,6 +121,21 @@ class Matrix:
             "analysis": dict(self.analysis),
         }
         return {key: value for key, value in said.items() if value is not None}
+
+    # --- runs ---
+
+    @property
+    def enough(self) -> Until | None:
+        """Say when there are enough runs, if that depends on what they give."""
+        if self.until is None:
+            return None
+        known = Until.parse(self.until, f"{self.place}: until")
+        return known if self.runs is None else replace(known, most_runs=self.runs)
+
+    @property
+    def most_runs(self) -> int:
+        """Give the most runs of a cell."""
+        return self.enough.most_runs if self.enough else self.runs or RUNS_OF_RANDOM
 
     # --- factors ---
 
@@ -138,7 +157,7 @@ class Matrix:
         baseline = asked.get("baseline", levels[compared][0])
         with_it = [name for group in self.linked if compared in group for name in group if name != compared]
         around, high = dict(asked.get("around", {})), dict(asked.get("high", {}))
-        return Question(levels, compared, baseline, around, high, self.title, tuple(with_it))
+        return Question(levels, compared, baseline, around, high, self.title, tuple(with_it), self.enough)
 
     def _usually_compared(self) -> str:
         levels = self.levels
@@ -202,7 +221,8 @@ def _nearest(name: str, known: Sequence[str]) -> str:
 
 def _normal(place: str, key: str, value: Any) -> Any:
     """Check the form of what a key says, and write names with `_` for `-`."""
-    forms = {"runs": int, "seed": int, "live": bool, "title": str, "where": str, "linked": list}
+    forms = {"runs": int, "seed": int, "live": bool, "linked": list}
+    forms |= dict.fromkeys(("title", "where", "until"), str)
     form = forms.get(key, dict)
     if not isinstance(value, form) or (form is int and isinstance(value, bool)):
         wanted = {int: "a number", bool: "true or false", str: "a text", list: f"tables [[{key}]]"}
@@ -241,9 +261,10 @@ def _check(matrix: Matrix) -> None:
         raise InputError(f"{place}: there are no factors: give some under [factors], or [variants.NAME]")
     for group in matrix.linked:
         _check_linked(place, group)
-    if matrix.runs < 1 or matrix.runs > 100_000:
-        raise InputError(f"{place}: runs: {matrix.runs} is out of range: give 1 to 100000")
-    experiment.check_seeds(matrix.seed, matrix.runs, f"{place}: seed")
+    runs = matrix.most_runs if matrix.runs is None else matrix.runs
+    if runs < 1 or runs > 100_000:
+        raise InputError(f"{place}: runs: {runs} is out of range: give 1 to 100000")
+    experiment.check_seeds(matrix.seed, runs, f"{place}: seed")
     _check_settings(matrix)
     _check_analysis(matrix)
     size = 1

@@ -7,7 +7,7 @@ takes part in it on another machine, has the same chunks.
 import hashlib
 import itertools
 import json
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -15,9 +15,11 @@ from typing import Any
 
 from loadstone import __version__, experiment, pages
 from loadstone._native import LoadstoneError, Scenario, protocols, run_many, traces_of
-from loadstone.analysis.question import Level
+from loadstone.analysis.question import Level, Question
 from loadstone.files import InputError
 from loadstone.pages import Page
+from loadstone.stats import Until
+from loadstone.stats.sequential import FIRST_LOOK
 from loadstone.sweep.matrix import FIELDS, Levels, Matrix, Settings, page_name
 
 CHUNK_SECONDS = 0.5
@@ -80,22 +82,31 @@ class Chunk:
     """Cells that are run together and written together: whole conditions."""
 
     number: int
-    cells: tuple[Planned, ...]
+    conditions: tuple[tuple[Planned, ...], ...]
+    """The cells, by what they are compared under."""
     pages: dict[str, str]
     """The texts of the cells' pages, by digest."""
     engine: str
     """The engine that has to run it."""
+    question: Question
     live: bool = False
+    until: Until | None = None
+    """When there are enough runs of a condition, if that depends on what they give."""
+
+    @property
+    def cells(self) -> Iterator[Planned]:
+        """Give its cells one after the other."""
+        return itertools.chain.from_iterable(self.conditions)
 
     @property
     def runs(self) -> int:
-        """Count its runs."""
+        """Count its runs, the most that there can be."""
         return sum(len(cell.seeds) for cell in self.cells)
 
     @property
     def digest(self) -> str:
         """Say what it consists of."""
-        said = "\n".join([self.engine, *(cell.key for cell in self.cells)])
+        said = "\n".join([self.engine, repr(self.until), *(cell.key for cell in self.cells)])
         return hashlib.sha256(said.encode()).hexdigest()
 
 
@@ -124,24 +135,34 @@ class Plan:
 
     @property
     def runs(self) -> int:
-        """Count all runs."""
+        """Count all runs, the most that there can be."""
         return sum(len(cell.seeds) for cell in self.cells)
 
     @property
     def digest(self) -> str:
         """Say what is run, whatever it is called."""
-        return hashlib.sha256("\n".join(cell.key for cell in self.cells).encode()).hexdigest()
+        keys = (cell.key for cell in self.cells)
+        return hashlib.sha256("\n".join([repr(self.matrix.enough), *keys]).encode()).hexdigest()
 
     @property
     def seconds(self) -> float:
         """Guess how long one core is busy with it."""
-        each = {digest: _seconds(page) for digest, page in self.pages.items()}
-        return sum(len(cell.seeds) * each[cell.page] for cell in self.cells)
+        each = self._seconds()
+        return sum(map(each, self.cells))
+
+    def _seconds(self) -> Callable[[Planned], float]:
+        """Give what guesses how long a core is busy with a cell."""
+        load = {digest: _seconds(page) for digest, page in self.pages.items()}
+        # Most gains are known well before the most runs are made.
+        most = 2 * FIRST_LOOK if self.matrix.until else self.matrix.most_runs
+        return lambda cell: min(len(cell.seeds), most) * load[cell.page]
 
     def without(self, done: Collection[Run]) -> "Plan":
         """Leave out the runs that are done."""
         if not done:
             return self
+        if self.matrix.until:
+            return self._without_conditions({levels for levels, _ in done})
         left = []
         for cell in self.cells:
             name = tuple(cell.levels.values())
@@ -149,28 +170,46 @@ class Plan:
             left += [replace(cell, seeds=seeds)] if seeds else []
         return replace(self, cells=tuple(left))
 
+    def _without_conditions(self, done: Collection[tuple[Level, ...]]) -> "Plan":
+        """Leave out conditions that are done: how many runs another needs is only known of it as a whole."""
+        left: list[Planned] = []
+        for condition in self._conditions():
+            there = sum(tuple(cell.levels.values()) in done for cell in condition)
+            if 0 < there < len(condition):
+                raise InputError(
+                    f"{self.matrix.place}: until: a condition would get levels beside those that were run: "
+                    "give another folder, or a number of runs from the beginning"
+                )
+            left += [] if there else condition
+        return replace(self, cells=tuple(left))
+
+    def _conditions(self) -> Iterator[tuple[Planned, ...]]:
+        others = self.matrix.question.others
+        for _, group in itertools.groupby(self.cells, lambda cell: [cell.levels[name] for name in others]):
+            yield tuple(group)
+
     def chunks(self) -> Iterator[Chunk]:
         """Divide the cells into chunks of about `CHUNK_SECONDS`, never within a condition.
 
         Loads over the kernel take their time, so there each condition is one.
         """
         enough = 0.0 if self.matrix.live else CHUNK_SECONDS
-        others = self.matrix.question.others
-        seconds = {digest: _seconds(page) for digest, page in self.pages.items()}
-        part: list[Planned] = []
+        seconds = self._seconds()
+        part: list[tuple[Planned, ...]] = []
         number, cost = 0, 0.0
-        for _, group in itertools.groupby(self.cells, lambda cell: [cell.levels[name] for name in others]):
-            part += (condition := list(group))
-            cost += sum(len(cell.seeds) * seconds[cell.page] for cell in condition)
+        for condition in self._conditions():
+            part.append(condition)
+            cost += sum(map(seconds, condition))
             if cost >= enough:
                 yield self._chunk(number, part)
                 part, number, cost = [], number + 1, 0.0
         if part:
             yield self._chunk(number, part)
 
-    def _chunk(self, number: int, cells: Sequence[Planned]) -> Chunk:
-        texts = {cell.page: self.pages[cell.page].json for cell in cells}
-        return Chunk(number, tuple(cells), texts, engine(), self.matrix.live)
+    def _chunk(self, number: int, conditions: Sequence[tuple[Planned, ...]]) -> Chunk:
+        matrix = self.matrix
+        texts = {cell.page: self.pages[cell.page].json for group in conditions for cell in group}
+        return Chunk(number, tuple(conditions), texts, engine(), matrix.question, matrix.live, matrix.enough)
 
 
 def refused(levels: Levels, error: LoadstoneError) -> InputError:
@@ -201,7 +240,7 @@ class _Planner:
         page = self._page(settings.pop("page"))
         fields, is_random = self._fields(settings, levels)
         digest = hashlib.sha256(f"{page}\n{fields}".encode()).hexdigest()
-        runs, first = self._matrix.runs, self._matrix.seed
+        runs, first = self._matrix.most_runs, self._matrix.seed
         # The kernel and the machine under it are never quite the same.
         is_random = is_random or self._matrix.live
         seeds = tuple(range(first, first + (runs if is_random else 1)))

@@ -15,7 +15,7 @@ import os
 import re
 import secrets
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -146,9 +146,7 @@ class Store:
             for name, each in layer.matrix.levels.items():
                 levels[name].update(dict.fromkeys(each))
         factors = {name: tuple(each) for name, each in levels.items()}
-        return Question(
-            factors, newest.compared, newest.baseline, newest.around, newest.high, newest.title, newest.linked
-        )
+        return replace(newest, factors=factors)
 
     @property
     def paths(self) -> list[Path]:
@@ -191,8 +189,10 @@ class Store:
     # --- writing ---
 
     @classmethod
-    def prepare(cls, path: str | Path, plan: Plan, *, extend: bool = False) -> "tuple[Store, list[Chunk]]":
-        """Make or open the store of a plan; give it, and the chunks that it lacks.
+    def prepare(
+        cls, path: str | Path, plan: Plan, *, extend: bool = False
+    ) -> "tuple[Store, list[Chunk], int]":
+        """Make or open the store of a plan; give it, the chunks that it lacks, and how many runs it has.
 
         Raises `InputError` if the folder is a store of something else, unless it is to be extended, or if it
         cannot be written or a chunk is damaged.
@@ -213,11 +213,11 @@ class Store:
                 "--extend to add what is new to it"
             )
         store = cls(folder, layers)
-        missing = store._missing(plan)
+        missing, there = store._missing(plan)
         if missing and not os.access(folder / "runs", os.W_OK):
             raise InputError(f"{path}: cannot be written: give another folder, or the right to write there")
         store._say_again(plan.matrix)
-        return store, missing
+        return store, missing, there
 
     def write(self, chunk: Chunk, rows: pa.Table) -> None:
         """Write a chunk, all of it at once."""
@@ -237,26 +237,24 @@ class Store:
         """Keep what the matrix says of analyses now."""
         layer = self._layers[-1]
         if layer.matrix.document() != matrix.document():
-            said = Layer(
-                layer.number, matrix, layer.engine, layer.pages, layer.plan, layer.chunks, layer.basis
-            )
-            self._layers[-1] = said
-            _put(self.folder / f"matrix-{layer.number}.json", said.text().encode())
+            self._layers[-1] = replace(layer, matrix=matrix)
+            _put(self.folder / f"matrix-{layer.number}.json", self._layers[-1].text().encode())
 
-    def _missing(self, plan: Plan) -> list[Chunk]:
+    def _missing(self, plan: Plan) -> tuple[list[Chunk], int]:
+        """Give the chunks that are not there, and how many runs those have that are."""
         layer, runs = self._layers[-1], self.folder / "runs"
-        for name in layer.basis:
-            read_chunk(runs / name)
+        there = sum(read_chunk(runs / name).num_rows for name in layer.basis)
         missing = []
         for chunk in _added(plan, runs, layer.basis):
             path = runs / layer.name(chunk.number)
             if not path.exists():
                 missing.append(chunk)
-            elif read_chunk(path).schema.metadata[_CHUNK] != chunk.digest.encode():
-                raise InputError(
-                    f"{path}: this chunk is of another matrix: remove it and run the sweep again"
-                )
-        return missing
+                continue
+            table = read_chunk(path)
+            if table.schema.metadata[_CHUNK] != chunk.digest.encode():
+                raise InputError(f"{path}: this chunk is of another matrix: remove it, then sweep again")
+            there += table.num_rows
+        return missing, there
 
 
 def _rank(frame: "pl.DataFrame", name: str, levels: Sequence[Level]) -> "pl.Expr":
@@ -300,6 +298,11 @@ def _check_extension(layers: list[Layer], plan: Plan) -> None:
         raise InputError(
             f"{place}: the store was made by engine {last.engine}, and this is {engine()}, so their runs "
             "cannot stand beside each other: give another folder"
+        )
+    if last.matrix.enough != plan.matrix.enough:
+        raise InputError(
+            f"{place}: until: a store is extended by runs that go on until gains are known as well as those "
+            "that it has: give another folder"
         )
     if [*last.matrix.levels] != [*plan.matrix.levels] or last.matrix.live != plan.matrix.live:
         raise InputError(

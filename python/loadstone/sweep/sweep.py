@@ -67,21 +67,22 @@ def sweep(
 
     Works on `threads` threads (all cores if it is left out; one for loads over the kernel), or on the Dask
     cluster of a `client`; the store is the same. `extend` adds what is new in a matrix to the store of
-    another. `progress` is told runs done and runs in all. Raises `InputError` if something cannot be run,
-    read or written; finished chunks are kept.
+    another. `progress` is told runs done and the most that there may be. Raises `InputError` if something
+    cannot be run, read or written; finished chunks are kept.
     """
     plan = Plan.of(matrix)
-    store, missing = Store.prepare(folder, plan, extend=extend)
-    total, to_do = plan.runs, sum(chunk.runs for chunk in missing)
-    done = total - to_do
-    progress(done, total)
+    store, missing, there = Store.prepare(folder, plan, extend=extend)
+    most, made = there + sum(chunk.runs for chunk in missing), there
+    progress(made, most)
     if missing:
         with _workers(matrix, threads, client) as workers:
-            for chunk, made in _run(missing, workers):
-                store.write(chunk, rows.table(matrix, made))
-                done += chunk.runs
-                progress(done, total)
-    return Swept(store, len(plan.cells), total, len(missing), to_do)
+            for chunk, done in _run(missing, workers):
+                store.write(chunk, rows.table(matrix, done))
+                made += len(done)
+                # There may have been enough runs before the most that could be.
+                most -= chunk.runs - len(done)
+                progress(made, most)
+    return Swept(store, len(plan.cells), made, len(missing), made - there)
 
 
 def _workers(matrix: Matrix, threads: int | None, client: "Client | None") -> AbstractContextManager[Workers]:
