@@ -168,6 +168,7 @@ def _refuse_beside_scenario(page: str | None, given: dict[str, Any]) -> None:
         "compare shop.har",
         "compare shop.har news.page.json --network dsl-lossy --runs 101",
         "compare synthetic:B --network 5/1mbit,60ms --tls none --json",
+        "compare shop.har --network dsl-lossy --until 1%",
         "compare shop.har --html report.html",
         "compare shop.har --assert 'plt(h2) <= 1.05 * plt(baseline)' --junit gate.xml",
     )
@@ -175,6 +176,7 @@ def _refuse_beside_scenario(page: str | None, given: dict[str, Any]) -> None:
 @_PAGES
 @options.NETWORKS
 @options.TLS_OF_ALL
+@options.UNTIL
 @options.shared
 @click.option(
     "--html", metavar="FILE", help="Write a report to this file as well: one page, ready to be sent."
@@ -186,6 +188,7 @@ def compare(
     /,
     names: tuple[str, ...],
     networks: tuple[str, ...],
+    until: str | None,
     runs: int | None,
     threads: int | None,
     as_json: bool,
@@ -200,10 +203,13 @@ def compare(
 
     Gain is the baseline's median page load time over the variant's: above 1 is faster.
     """
-    from loadstone import comparison, experiment, files, pages, progress, report
+    from loadstone import comparison, experiment, files, pages, progress, report, stats
     from loadstone.gate import gate
     from loadstone.gate.earlier import Earlier
 
+    if until is not None and runs is not None:
+        raise click.UsageError("--until says when there are enough runs: leave out --runs, or --until.")
+    enough = runs if until is None else stats.Until.parse(until)
     if html is not None:
         # Heavy, so only where it is asked for; and before the runs, after which nobody wants to wait.
         from loadstone.html import page
@@ -213,7 +219,7 @@ def compare(
     opened = gate.gate(asserted, list(comparison.VARIANTS), earlier, junit, markdown)
     with opened as gating, files.replacement(html) as write:
         with progress.bar("runs") as show:
-            results = comparison.compare(read, networks, experiment.chosen(given), runs, threads, show)
+            results = comparison.compare(read, networks, experiment.chosen(given), enough, threads, show)
         judgement = gating.judge(results)
         try:
             if html is not None:

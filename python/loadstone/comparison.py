@@ -1,14 +1,14 @@
 """Comparisons: pages on networks under variants, each variant against the baseline."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 
 from loadstone import account, experiment, stats
-from loadstone._native import Outcome
+from loadstone._native import Outcome, Scenario
 from loadstone.account import Account
 from loadstone.experiment import Cell, Chosen
 from loadstone.pages import Page
+from loadstone.stats import CONFIDENCE, Until
 
 NETWORKS = ("cable", "dsl", "dsl-lossy", "3g")
 
@@ -21,6 +21,9 @@ VARIANTS: dict[str, Chosen] = {
     for iw in WINDOWS
 }
 """What is compared, by name; the first is the baseline."""
+
+Job = tuple[Scenario, int]
+"""What is run, and the seed."""
 
 COMMON: Chosen = {"variant.tls": "1.3"}
 """What all variants have unless it is chosen otherwise: a page is compared as it would be served today."""
@@ -64,6 +67,13 @@ class NetworkResult:
     """The fastest of those with the most completed runs, of equals the first; `None` if nothing completed."""
     rivals: list[str]
     """The variants that the best is not clearly faster than."""
+    until: Until | None = None
+    """How well every gain was to be known, if that was asked for."""
+
+    @property
+    def is_known(self) -> bool:
+        """Say whether every gain is known as well as was asked for."""
+        return self.until is None or all(self.until.is_settled(variant.gain) for variant in self.variants[1:])
 
     @property
     def network(self) -> str:
@@ -89,65 +99,124 @@ def median_plt_ms(outcomes: Sequence[Outcome]) -> float | None:
     return stats.median([outcome.plt_ms for outcome in outcomes if outcome.completed])
 
 
+@dataclass
+class _Row:
+    """A page's cells on one network, a cell for each variant, and the runs that there are of them."""
+
+    name: str
+    cells: list[Cell]
+    outcomes: list[list[Outcome]] = field(init=False)
+    confidence: float = CONFIDENCE
+    """Of the intervals at the latest look."""
+
+    def __post_init__(self) -> None:
+        self.outcomes = [[] for _ in self.cells]
+
+    def jobs(self, runs: int | None) -> list[list[Job]]:
+        """Give what is left to run for each cell, until there are so many runs of it.
+
+        Where chance has no part one is enough, whatever `runs` says: every run would be the same.
+        """
+        return [
+            cell.jobs(cell.runs(runs) if cell.scenario.is_random else 1, cell.seed)[len(done) :]
+            for cell, done in zip(self.cells, self.outcomes, strict=True)
+        ]
+
+    def gains(self) -> list[stats.Gain | None]:
+        """Give each variant's gain over the baseline, which has none."""
+        cells = list(zip(self.cells, self.outcomes, strict=True))
+        _, base = cells[0]
+        return [None] + [_gain(cell, base, outcomes, self.confidence) for cell, outcomes in cells[1:]]
+
+    def result(self, until: Until | None) -> NetworkResult:
+        """Compare what there is."""
+        variants = [
+            VariantResult(*variant)
+            for variant in zip(VARIANTS, self.cells, self.outcomes, self.gains(), strict=True)
+        ]
+        finished = max(variant.completed for variant in variants)
+        best = min(
+            (variant for variant in variants if variant.completed == finished > 0),
+            key=lambda variant: variant.median_plt_ms or 0.0,
+            default=None,
+        )
+        rivals = [] if best is None else [one.name for one in variants if self._is_rival(one, best)]
+        return NetworkResult(self.name, variants, best, rivals, until)
+
+    def _is_rival(self, variant: VariantResult, best: VariantResult) -> bool:
+        if variant is best:
+            return False
+        gain = _gain(best.cell, variant.outcomes, best.outcomes, self.confidence)
+        return gain is not None and not gain.is_clear
+
+
 def compare(
     pages: Sequence[Page],
     networks: Sequence[str],
     chosen: Chosen,
-    runs: int | None,
+    runs: int | Until | None,
     threads: int | None,
     progress: Callable[[int, int], None],
 ) -> list[PageResult]:
     """Run every variant on every network for every page; `progress` is told runs done and runs in all.
 
-    A network without loss is run once, whatever `runs` says: every run would be the same.
+    With `Until` in place of a number, every variant on a network is run until all gains there are known so
+    well, or the most runs are reached. A network without loss is run once, whatever `runs` says.
     """
     chosen = {**COMMON, **chosen}
-    cells = [
-        [
-            [experiment.cell(page, {**chosen, **variant, "network": net}) for variant in VARIANTS.values()]
-            for net in networks
-        ]
-        for page in pages
-    ]
-    jobs = [job for page in cells for network in page for cell in network for job in _jobs(cell, runs)]
-    outcomes = iter(experiment.execute(jobs, threads, lambda done: progress(done, len(jobs))))
-
-    def network_result(name: str, row: list[Cell]) -> NetworkResult:
-        return _network_result(name, row, [[next(outcomes) for _ in _jobs(cell, runs)] for cell in row])
-
+    pages_rows = [[_row(page, chosen, network) for network in networks] for page in pages]
+    rows = [row for page_rows in pages_rows for row in page_rows]
+    until = runs if isinstance(runs, Until) else None
+    if until is None:
+        _run(rows, runs if isinstance(runs, int) else None, threads, progress, 0)
+    else:
+        _run_until(until, rows, threads, progress)
     return [
-        PageResult(page.name, [network_result(name, row) for name, row in zip(networks, rows, strict=True)])
-        for page, rows in zip(pages, cells, strict=True)
+        PageResult(page.name, [row.result(until) for row in page_rows])
+        for page, page_rows in zip(pages, pages_rows, strict=True)
     ]
 
 
-def _jobs(cell: Cell, runs: int | None) -> list[tuple[Any, int]]:
-    return cell.jobs(cell.runs(runs) if cell.scenario.is_random else 1, cell.seed)
+def _row(page: Page, chosen: Chosen, network: str) -> _Row:
+    fields = [{**chosen, **variant, "network": network} for variant in VARIANTS.values()]
+    return _Row(network, [experiment.cell(page, one) for one in fields])
 
 
-def _network_result(name: str, cells: list[Cell], outcomes: list[list[Outcome]]) -> NetworkResult:
-    variants = [
-        VariantResult(variant, cell, runs, None if at == 0 else _gain(cell, outcomes[0], runs))
-        for at, (variant, cell, runs) in enumerate(zip(VARIANTS, cells, outcomes, strict=True))
-    ]
-    finished = max(variant.completed for variant in variants)
-    best = min(
-        (variant for variant in variants if variant.completed == finished > 0),
-        key=lambda variant: variant.median_plt_ms or 0.0,
-        default=None,
+def _run_until(
+    until: Until, rows: list[_Row], threads: int | None, progress: Callable[[int, int], None]
+) -> None:
+    done = 0
+    for look, runs in enumerate(until.looks(), start=1):
+        done += _run(rows, runs, threads, progress, done)
+        for row in rows:
+            row.confidence = until.confidence(look)
+        # A network whose gains are all known is left as it is.
+        rows = [row for row in rows if not all(until.is_settled(gain) for gain in row.gains()[1:])]
+        if not rows:
+            return
+
+
+def _run(
+    rows: list[_Row], runs: int | None, threads: int | None, progress: Callable[[int, int], None], before: int
+) -> int:
+    """Run what is left of all rows until there are so many runs of each cell; say how many that were.
+
+    `before` is how many were run earlier.
+    """
+    work = [(done, jobs) for row in rows for done, jobs in zip(row.outcomes, row.jobs(runs), strict=True)]
+    wanted = [job for _, jobs in work for job in jobs]
+    total = before + len(wanted)
+    outcomes: Iterator[Outcome] = iter(
+        experiment.execute(wanted, threads, lambda done: progress(before + done, total))
     )
-    return NetworkResult(name, variants, best, _rivals(best, variants) if best else [])
+    for done, jobs in work:
+        done += [next(outcomes) for _ in jobs]
+    return len(wanted)
 
 
-def _rivals(best: VariantResult, variants: list[VariantResult]) -> list[str]:
-    def is_rival(variant: VariantResult) -> bool:
-        gain = _gain(best.cell, variant.outcomes, best.outcomes)
-        return gain is not None and not gain.is_clear
-
-    return [variant.name for variant in variants if variant is not best and is_rival(variant)]
-
-
-def _gain(cell: Cell, baseline: list[Outcome], variant: list[Outcome]) -> stats.Gain | None:
+def _gain(
+    cell: Cell, baseline: list[Outcome], variant: list[Outcome], confidence: float
+) -> stats.Gain | None:
     """Compare over the seeds under which both were completed."""
     pairs = [
         (first.plt_ms, second.plt_ms)
@@ -155,4 +224,4 @@ def _gain(cell: Cell, baseline: list[Outcome], variant: list[Outcome]) -> stats.
         if first.completed and second.completed
     ]
     firsts, seconds = [first for first, _ in pairs], [second for _, second in pairs]
-    return stats.gain(firsts, seconds, cell.seed, random=cell.scenario.is_random)
+    return stats.gain(firsts, seconds, cell.seed, random=cell.scenario.is_random, confidence=confidence)

@@ -126,6 +126,12 @@ _RUN = [
     THREADS,
 ]
 
+UNTIL = click.option(
+    "--until",
+    metavar="PERCENT",
+    help="Instead of --runs: run until half of every gain's interval is at most so much of it, as in 1%.",
+)
+
 JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 
 

@@ -25,7 +25,8 @@ class _Bar:
                 return
             self._shown = self._show(total)
         progress, task = self._shown
-        progress.update(task, completed=done)
+        # What there is in all may grow on the way.
+        progress.update(task, completed=done, total=total)
 
     def _show(self, total: int) -> "tuple[Progress, TaskID]":
         from rich.console import Console

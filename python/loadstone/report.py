@@ -10,7 +10,7 @@ from loadstone._native import Outcome
 from loadstone.comparison import BASELINE, NetworkResult, PageResult, VariantResult, median_plt_ms
 from loadstone.experiment import Cell
 from loadstone.pages import Page
-from loadstone.stats import LEAST_PAIRS
+from loadstone.stats import LEAST_PAIRS, Until
 
 # --- loadstone load ---
 
@@ -172,7 +172,12 @@ def _network(result: NetworkResult) -> dict[str, Any]:
         "best": result.best.name if result.best else None,
         "not_clearly_slower": result.rivals,
         "reason": reason.sentence(result),
+        **({"until": _until(result.until, result)} if result.until else {}),
     }
+
+
+def _until(until: Until, result: NetworkResult) -> dict[str, Any]:
+    return {"half_width": until.half_width, "most_runs": until.most_runs, "reached": result.is_known}
 
 
 def _compared(variant: VariantResult) -> dict[str, Any]:
@@ -200,7 +205,7 @@ def runs_text(result: NetworkResult) -> str:
     runs = result.variants[0].outcomes
     if not result.is_random:
         return "no random loss, so every run is the same: 1 run, no interval"
-    return f"{text.count(len(runs), 'run')} per variant, {_seeds(runs)}{_too_few(runs)}"
+    return f"{text.count(len(runs), 'run')} per variant, {_seeds(runs)}{_too_few(runs)}{_known(result)}"
 
 
 def _block(page: str, result: NetworkResult) -> str:
@@ -235,6 +240,14 @@ def _wrapped(sentence: str) -> list[str]:
 
 def _too_few(runs: Sequence[Outcome]) -> str:
     return "" if len(runs) >= LEAST_PAIRS else f" (an interval needs {LEAST_PAIRS})"
+
+
+def _known(result: NetworkResult) -> str:
+    if result.until is None:
+        return ""
+    if result.is_known:
+        return f"; every gain is known within {result.until}"
+    return f", the most; not every gain is known within {result.until}"
 
 
 def _gain(variant: VariantResult) -> str:

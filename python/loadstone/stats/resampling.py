@@ -1,0 +1,136 @@
+"""The smoothed bootstrap of two medians (Banks 1988, "Histospline smoothing the Bayesian bootstrap").
+
+The plain bootstrap draws runs again, so a drawn median is one of few times, and the interval's ends jump
+between them. Here a draw gives each run a weight at random, and the drawn median is where half of the weight
+lies below, between two neighbours in proportion. n times cut the line into n + 1 gaps, in each of which the
+true median lies with a known probability; the weights are such that a drawn median lies there just as often.
+So the interval of one median is exact whatever the times' distribution, as the sign test is.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import special
+
+Array = NDArray[np.float64]
+Weights = NDArray[np.float32]
+
+_KEPT = 256
+"""Weights of so many runs are kept for the next gain; those of more would take too much memory."""
+_AT_ONCE = 2**23
+"""Weights that are in memory at a time."""
+
+_NARROWING = 1.0
+"""For smooth distributions it would be 1.5 to 2.5; times of loads come in lumps, where there is less to make
+up for. So intervals are rather a little wide than narrow."""
+
+
+@dataclass(frozen=True)
+class Resampled:
+    """What the medians of both sides might have been: ln of the time in ms, draw by draw."""
+
+    baseline: Array
+    variant: Array
+    runs: int
+    """Of the side that has fewer."""
+
+    @classmethod
+    def of(
+        cls, baseline: ArrayLike, variant: ArrayLike, resamples: int, seed: int, *, paired: bool
+    ) -> "Resampled":
+        """Draw both sides again; pairs keep together, the same place being the same seed."""
+        first, second = np.log(baseline), np.log(variant)
+        if paired and len(first) != len(second):
+            raise ValueError(f"{len(first)} and {len(second)} runs are not pairs: give paired=False")
+        stream = 0 if paired else 1
+        return cls(
+            _medians(first, resamples, seed, 0),
+            _medians(second, resamples, seed, stream),
+            min(len(first), len(second)),
+        )
+
+    def interval(self, confidence: float) -> tuple[float, float]:
+        """Give the ends of the interval of ln of the gain."""
+        tail = (1 - confidence) / 2
+        low, high = np.quantile(self.baseline - self.variant, self._narrowed(np.array([tail, 1 - tail])))
+        return float(low), float(high)
+
+    def ln_gains(self) -> Array:
+        """Give ln of the gain, draw by draw, such that their quantiles are the ends of intervals."""
+        ln_gains = self.baseline - self.variant
+        order = np.argsort(ln_gains, kind="stable")
+        ranks = (np.arange(len(order)) + 0.5) / len(order)
+        ln_gains[order] = np.quantile(ln_gains, self._narrowed(ranks))
+        return ln_gains
+
+    def saved(self) -> float | None:
+        """Give the share of the variance of ln gain that pairing saved; `None` where nothing varies."""
+        apart = self.baseline.var() + self.variant.var()
+        return float(1.0 - (self.baseline - self.variant).var() / apart) if apart > 0 else None
+
+    def _narrowed(self, shares: Array) -> Array:
+        """Give the shares of the draws of a gain at which ends lie that shall have these shares below.
+
+        One median's interval is exact though the draws of it spread too widely: how far neighbours happen to
+        lie apart moves its ends, and the one makes up for the other. Two sides average such chance, so less
+        of it has to be made up for, and the more alike they spread the less. By how much depends on little
+        but the number of runs: studies/statistics/narrowing.py finds it for distributions of known medians.
+        """
+        variances = self.baseline.var(), self.variant.var()
+        if not all(variances):
+            return shares
+        one, other = (variance / sum(variances) for variance in variances)
+        balance = np.sqrt(one * other) * (np.sqrt(one) + np.sqrt(other))
+        narrower = np.sqrt(1.0 + _NARROWING * balance / np.sqrt(self.runs))
+        return np.asarray(special.ndtr(special.ndtri(shares) / narrower))
+
+
+def _medians(values: Array, resamples: int, seed: int, stream: int) -> Array:
+    """Draw the median of the values `resamples` times."""
+    order = np.argsort(values, kind="stable")
+    ordered = values[order]
+    if len(values) <= _KEPT:
+        return _crossings(ordered, order, *_kept_weights(len(values), resamples, seed, stream))
+    rng = np.random.default_rng([seed, stream, len(values)])
+    width = max(1, _AT_ONCE // len(values))
+    parts = [min(width, resamples - at) for at in range(0, resamples, width)]
+    return np.concatenate([_crossings(ordered, order, *_weights(len(values), part, rng)) for part in parts])
+
+
+@lru_cache(maxsize=8)
+def _kept_weights(runs: int, resamples: int, seed: int, stream: int) -> tuple[Weights, Weights]:
+    return _weights(runs, resamples, np.random.default_rng([seed, stream, runs]))
+
+
+def _weights(runs: int, resamples: int, rng: np.random.Generator) -> tuple[Weights, Weights]:
+    """Give each run's weight in each draw, and the weight that is left, which lies beyond the last run."""
+    weights = rng.standard_exponential((runs + 1, resamples), dtype=np.float32)
+    weights /= weights.sum(axis=0)
+    return weights[1:], weights[0]
+
+
+def _crossings(ordered: Array, order: NDArray[np.intp], weights: Weights, left: Weights) -> Array:
+    """Give where half of the weight lies below, draw by draw.
+
+    A run's weight is that of the gap above it in every other draw, and the weight that is left that of the
+    lowest gap; in the other draws it is that of the gap below it, and what is left that of the highest.
+    """
+    resamples = len(left)
+    is_above = np.arange(resamples) % 2 == 0
+    # What the runs' own weights have to add up to.
+    half = np.where(is_above, np.float32(0.5) - left, np.float32(0.5))
+    total, below = np.zeros_like(left), np.zeros_like(left)
+    passed = np.zeros(resamples, dtype=np.int32)
+    for run in order:
+        total += weights[run]
+        is_below = total < half
+        passed += is_below
+        np.copyto(below, total, where=is_below)
+    last = len(ordered) - 1
+    across = weights[order[np.minimum(passed, last)], np.arange(resamples)]
+    share = np.clip((half - below) / across, 0.0, 1.0)
+    low = np.clip(passed + is_above - 1, 0, last)
+    high = np.clip(passed + is_above, 0, last)
+    return np.asarray(ordered[low] + (ordered[high] - ordered[low]) * share)
