@@ -189,6 +189,34 @@ def test_compare_claims_nothing_without_an_interval(loadstone: Command, small: s
     assert all("baseline" in claim for claim in claims)
 
 
+def test_compare_runs_until_gains_are_known(loadstone: Command, small: str) -> None:
+    asked = ("compare", small, "--network", "dsl-lossy", "--network", "cable", "--until", "20%", "--json")
+    one, many = loadstone(*asked, "--threads", "1"), loadstone(*asked, "--threads", "3")
+    assert (one.code, one.out) == (0, many.out)
+    lossy, clean = one.document["pages"][0]["networks"]
+    assert lossy["until"] == {"half_width": 0.2, "most_runs": 2000, "reached": True}
+    counts = {len(variant["runs"]) for variant in lossy["variants"]}
+    assert counts <= {21, 42, 84, 168, 336, 672, 1344, 2000} and len(counts) == 1
+    for variant in lossy["variants"][1:]:
+        assert variant["gain_high"] - variant["gain_low"] <= 0.4 * variant["gain"]
+    assert [len(variant["runs"]) for variant in clean["variants"]] == [1] * len(VARIANTS)
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--until", "1%", "--runs", "5"], "leave out --runs, or --until"),
+        (["--until", "1"], "--until: '1' is no share"),
+    ],
+)
+def test_until_is_a_percentage_in_place_of_runs(
+    loadstone: Command, small: str, options: list[str], says: str
+) -> None:
+    result = loadstone("compare", small, *options)
+    assert (result.code, result.out) == (2, "")
+    assert says in result.err and result.err.count("\n") == 1
+
+
 def test_page_tells_what_it_is(loadstone: Command) -> None:
     result = loadstone("page", str(EXAMPLES / "shop.har"), "--json")
     har = json.loads((EXAMPLES / "shop.har").read_text())

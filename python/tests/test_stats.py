@@ -34,25 +34,70 @@ def test_a_constant_factor_is_known_exactly(times: list[float], factor: float) -
         assert math.isclose(value, factor, rel_tol=1e-9)
 
 
-def test_the_interval_of_a_median_is_that_of_its_order_statistics() -> None:
-    # The bootstrap of a median over n distinct values has a closed form: the resampled median is at
-    # most the k-th value if at least half of n draws are, which is a binomial sum.
+def test_the_interval_of_a_median_is_that_of_the_sign_test() -> None:
+    # Over n distinct values the true median is below the k-th with the probability that fewer than k of n
+    # tosses of a coin come up heads; so each end is between the two values where that passes 2.5 %.
     count = 21
     values = [100.0 + 10.0 * at for at in range(count)]
-
-    def at_most(k: int) -> float:
-        share, half = k / count, count // 2 + 1
-        return sum(
-            math.comb(count, j) * share**j * (1 - share) ** (count - j) for j in range(half, count + 1)
-        )
-
-    low = next(values[k - 1] for k in range(1, count + 1) if at_most(k) >= 0.025)
-    high = next(values[k - 1] for k in range(1, count + 1) if at_most(k) >= 0.975)
+    below = [sum(math.comb(count, j) for j in range(k)) / 2**count for k in range(1, count + 1)]
     gain = stats.gain(values, [1.0] * count, 1, random=True)
-    # A step of the values either way: the quantile of 9,999 draws may fall on a neighbour.
-    assert abs(gain.low - low) <= 10.0
-    assert abs(gain.high - high) <= 10.0
-    assert low < gain.ratio < high
+    for share, end in ((0.025, gain.low), (0.975, gain.high)):
+        above = next(at for at in range(count) if below[at] >= share)
+        assert values[above - 1] <= end <= values[above]
+    assert gain.low < gain.ratio < gain.high
+
+
+def test_many_runs_are_drawn_from_afar_with_the_same_result() -> None:
+    # 256 runs are weighed one by one, 257 are not.
+    draw = random.Random(3)
+    chances = [draw.gauss(0, 0.2) for _ in range(257)]
+    first = [1000 * math.exp(chance) for chance in chances]
+    second = [800 * math.exp(chance / 2 + draw.gauss(0, 0.1)) for chance in chances]
+    near = stats.gain(first[:256], second[:256], 1, random=True)
+    far = stats.gain(first, second, 1, random=True)
+    assert far.low == pytest.approx(near.low, rel=0.004)
+    assert far.high == pytest.approx(near.high, rel=0.004)
+    assert far.saved == pytest.approx(near.saved, abs=0.05)
+
+
+def test_draws_have_the_ends_of_the_interval_as_their_quantiles() -> None:
+    draw = random.Random(4)
+    first, second = ([draw.lognormvariate(8, 0.3) for _ in range(21)] for _ in range(2))
+    for paired in (True, False):
+        gain = stats.gain(first, second, 9, random=True, paired=paired)
+        drawn = sorted(stats.draws(first, second, stats.RESAMPLES, 9, paired=paired))
+        assert drawn[249] == pytest.approx(gain.low, rel=0.001)
+        assert drawn[9750] == pytest.approx(gain.high, rel=0.001)
+
+
+def test_draws_of_conditions_under_the_same_seeds_go_together() -> None:
+    # Two conditions in which the same chance does the same: the mean of both is known no better than one.
+    draw = random.Random(6)
+    first, second = ([draw.lognormvariate(8, 0.3) for _ in range(21)] for _ in range(2))
+    one = stats.draws(first, second, 2000, 1)
+    other = stats.draws([2 * ms for ms in first], second, 2000, 1)
+    assert other / one == pytest.approx(2.0)
+    assert not (stats.draws(first, second, 2000, 2) == one).all()
+
+
+def test_pairing_saves_what_both_sides_have_in_common() -> None:
+    # ln of both is a common part and an own one of the same size: correlation 1/2, so half of the variance
+    # of means is saved. Medians have 2/pi arcsin(1/2) = 1/3 of it in common.
+    draw = random.Random(7)
+    common = [draw.gauss(0, 0.2) for _ in range(4001)]
+    first, second = ([1000 * math.exp(chance + draw.gauss(0, 0.2)) for chance in common] for _ in range(2))
+    assert stats.gain(first, second, 1, random=True).saved == pytest.approx(1 / 3, abs=0.05)
+    assert stats.gain(first, second, 1, random=True, paired=False).saved is None
+    assert stats.gain(first, first, 1, random=True).saved == pytest.approx(1.0)
+
+
+def test_sides_under_seeds_apart_need_not_have_as_many_runs() -> None:
+    first, second = [100.0 + at for at in range(9)], [50.0 + at for at in range(30)]
+    gain = stats.gain(first, second, 1, random=True, paired=False)
+    assert gain.ratio == 104.0 / 64.5
+    assert gain.low < gain.ratio < gain.high
+    with pytest.raises(ValueError, match="are not pairs"):
+        stats.gain(first, second, 1, random=True)
 
 
 def test_intervals_cover_the_truth_about_as_often_as_they_say() -> None:

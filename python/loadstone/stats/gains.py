@@ -11,8 +11,6 @@ if TYPE_CHECKING:
 
 CONFIDENCE = 0.95
 RESAMPLES = 10_000
-_MOST_WEIGHTS = 20_000_000
-"""With so many runs that there would be more weights to draw, draws are fewer, though never below 1,000."""
 LEAST_PAIRS = 6
 """Fewer pairs have no 95 % interval of a median: even the whole range of 5 covers it in 93.75 %."""
 
@@ -64,12 +62,11 @@ def gain(
     if not baseline or not variant:
         return None
     ratio = statistics.median(baseline) / statistics.median(variant)
-    runs = min(len(baseline), len(variant))
-    if not random or runs < LEAST_PAIRS:
+    if not random or min(len(baseline), len(variant)) < LEAST_PAIRS:
         return Gain(ratio, is_exact=not random)
     from loadstone.stats.resampling import Resampled
 
-    resampled = Resampled.of(baseline, variant, _resamples(runs), seed, paired=paired)
+    resampled = Resampled.of(baseline, variant, RESAMPLES, seed, paired=paired)
     low, high = resampled.interval(confidence)
     saved = resampled.saved() if paired else None
     # What was found is not outside of what may be.
@@ -89,7 +86,3 @@ def draws(
     from loadstone.stats.resampling import Resampled
 
     return np.exp(Resampled.of(baseline, variant, resamples, seed, paired=paired).ln_gains())
-
-
-def _resamples(runs: int) -> int:
-    return max(1_000, min(RESAMPLES, _MOST_WEIGHTS // runs))

@@ -17,10 +17,8 @@ from scipy import special
 Array = NDArray[np.float64]
 Weights = NDArray[np.float32]
 
-_KEPT = 256
-"""Weights of so many runs are kept for the next gain; those of more would take too much memory."""
-_AT_ONCE = 2**23
-"""Weights that are in memory at a time."""
+_WEIGHED = 256
+"""Of more runs it is known well enough without weights where the median lies among them: see `_from_afar`."""
 
 _NARROWING = 1.0
 """For smooth distributions it would be 1.5 to 2.5; times of loads come in lumps, where there is less to make
@@ -44,12 +42,14 @@ class Resampled:
         first, second = np.log(baseline), np.log(variant)
         if paired and len(first) != len(second):
             raise ValueError(f"{len(first)} and {len(second)} runs are not pairs: give paired=False")
-        stream = 0 if paired else 1
-        return cls(
-            _medians(first, resamples, seed, 0),
-            _medians(second, resamples, seed, stream),
-            min(len(first), len(second)),
-        )
+        if paired and len(first) > _WEIGHED:
+            medians = _from_afar(first, second, resamples, seed)
+        else:
+            medians = (
+                _medians(first, resamples, seed, 0),
+                _medians(second, resamples, seed, 0 if paired else 1),
+            )
+        return cls(*medians, min(len(first), len(second)))
 
     def interval(self, confidence: float) -> tuple[float, float]:
         """Give the ends of the interval of ln of the gain."""
@@ -78,37 +78,57 @@ class Resampled:
         of it has to be made up for, and the more alike they spread the less. By how much depends on little
         but the number of runs: studies/statistics/narrowing.py finds it for distributions of known medians.
         """
+        narrower = np.sqrt(1.0 + _NARROWING * self.balance() / np.sqrt(self.runs))
+        return np.asarray(special.ndtr(special.ndtri(shares) / narrower))
+
+    def balance(self) -> float:
+        """Say how alike both sides spread: 0 if one does not at all, 0.71 if they spread as widely."""
         variances = self.baseline.var(), self.variant.var()
         if not all(variances):
-            return shares
+            return 0.0
         one, other = (variance / sum(variances) for variance in variances)
-        balance = np.sqrt(one * other) * (np.sqrt(one) + np.sqrt(other))
-        narrower = np.sqrt(1.0 + _NARROWING * balance / np.sqrt(self.runs))
-        return np.asarray(special.ndtr(special.ndtri(shares) / narrower))
+        return float(np.sqrt(one * other) * (np.sqrt(one) + np.sqrt(other)))
 
 
 def _medians(values: Array, resamples: int, seed: int, stream: int) -> Array:
-    """Draw the median of the values `resamples` times."""
+    """Draw the median of the values `resamples` times; the same seed and stream draw the same places."""
+    if len(values) > _WEIGHED:
+        return _at(values, _normals(resamples, seed, stream))
     order = np.argsort(values, kind="stable")
-    ordered = values[order]
-    if len(values) <= _KEPT:
-        return _crossings(ordered, order, *_kept_weights(len(values), resamples, seed, stream))
-    rng = np.random.default_rng([seed, stream, len(values)])
-    width = max(1, _AT_ONCE // len(values))
-    parts = [min(width, resamples - at) for at in range(0, resamples, width)]
-    return np.concatenate([_crossings(ordered, order, *_weights(len(values), part, rng)) for part in parts])
+    return _crossings(values[order], order, *_weights(len(values), resamples, seed, stream))
 
 
 @lru_cache(maxsize=8)
-def _kept_weights(runs: int, resamples: int, seed: int, stream: int) -> tuple[Weights, Weights]:
-    return _weights(runs, resamples, np.random.default_rng([seed, stream, runs]))
-
-
-def _weights(runs: int, resamples: int, rng: np.random.Generator) -> tuple[Weights, Weights]:
+def _weights(runs: int, resamples: int, seed: int, stream: int) -> tuple[Weights, Weights]:
     """Give each run's weight in each draw, and the weight that is left, which lies beyond the last run."""
+    rng = np.random.default_rng([seed, stream, runs])
     weights = rng.standard_exponential((runs + 1, resamples), dtype=np.float32)
     weights /= weights.sum(axis=0)
     return weights[1:], weights[0]
+
+
+def _from_afar(first: Array, second: Array, resamples: int, seed: int) -> tuple[Array, Array]:
+    """Draw the medians of many pairs.
+
+    How many runs are below the true median is then as good as normal, and for both sides together what they
+    have in common is in how many pairs both are below.
+    """
+    half = len(first) // 2
+    one_below, other_below = (np.argsort(side, kind="stable")[:half] for side in (first, second))
+    alike = 2 * len(np.intersect1d(one_below, other_below)) / half - 1
+    one, other = (_normals(resamples, seed, stream) for stream in (0, 1))
+    return _at(first, one), _at(second, alike * one + np.sqrt(1 - alike**2) * other)
+
+
+def _normals(resamples: int, seed: int, stream: int) -> Array:
+    return np.random.default_rng([seed, stream]).standard_normal(resamples)
+
+
+def _at(values: Array, deviations: Array) -> Array:
+    """Give the values so many standard deviations of their number away from the middle one."""
+    count = len(values)
+    places = (count - 1) / 2 + np.sqrt(count) / 2 * deviations
+    return np.asarray(np.interp(places, np.arange(count), np.sort(values)))
 
 
 def _crossings(ordered: Array, order: NDArray[np.intp], weights: Weights, left: Weights) -> Array:

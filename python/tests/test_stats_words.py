@@ -1,0 +1,106 @@
+"""Effects in words, and the ranks and summaries that they are made of."""
+
+import math
+
+import pytest
+from scipy import stats as scipy_stats
+
+from loadstone import stats
+from loadstone.stats import words
+
+
+def said(baseline: list[float], variant: list[float], *, random: bool = True, paired: bool = True) -> str:
+    return words.sentence(
+        stats.gain(baseline, variant, 1, random=random, paired=paired),
+        stats.Summary.of(baseline),
+        stats.Summary.of(variant),
+        stats.rank_test(baseline, variant, paired=paired),
+    )
+
+
+SPREAD = [1000.0 + 10 * at for at in range(21)]
+
+
+def test_a_clear_difference_is_a_factor_a_saving_and_a_share_of_seeds() -> None:
+    faster = [ms / 1.25 for ms in SPREAD]
+    assert said(SPREAD, faster) == (
+        "1.25 times as fast (95 %: 1.25 to 1.25): 220 ms of 1,100 ms saved; faster under 21 of 21 seeds"
+    )
+    assert said(faster, SPREAD) == (
+        "0.80 times as fast (95 %: 0.80 to 0.80): 220 ms more than 880 ms; slower under 21 of 21 seeds"
+    )
+
+
+def test_without_seeds_in_common_it_is_a_share_of_pairs_of_loads() -> None:
+    assert said(SPREAD, [ms / 2 for ms in SPREAD[1:]], paired=False).endswith(
+        "faster in 100 % of pairs of loads"
+    )
+
+
+def test_no_difference_says_what_may_have_gone_unseen() -> None:
+    assert said(SPREAD, SPREAD[::-1], paired=False).startswith(
+        "no difference that 21 runs could show; at most "
+    )
+    gain = stats.Gain(1.0, 0.98, 1.01)
+    summary = stats.Summary.of(SPREAD)
+    # 1 / 0.98 is 1.0204: rounded up, since it is a bound.
+    assert words.sentence(gain, summary, summary).endswith("; at most 3 % either way")
+    assert words.sentence(stats.Gain(1.0, 0.999, 1.0042), summary, summary).endswith(
+        "; at most 0.5 % either way"
+    )
+
+
+def test_what_is_alike_is_exactly_as_fast() -> None:
+    assert said([5.0], [5.0], random=False) == "exactly as fast"
+    assert said(SPREAD, SPREAD) == "exactly as fast"
+
+
+def test_without_chance_there_is_no_interval_to_tell_of() -> None:
+    assert said([300.0], [200.0], random=False) == "1.50 times as fast: 100 ms of 300 ms saved"
+
+
+def test_few_runs_and_no_runs_claim_nothing() -> None:
+    assert "say nothing of chance: that takes 6" in said([300.0] * 3, [200.0] * 3)
+    assert words.sentence(None, None, None) == "no load was completed by both, so nothing can be compared"
+
+
+def test_ranks_count_pairs_and_ask_the_signed_rank_test() -> None:
+    ranks = stats.rank_test([3.0, 2.0, 5.0, 4.0], [1.0, 2.0, 6.0, 2.0])
+    assert (ranks.pairs, ranks.faster, ranks.slower, ranks.is_paired) == (4, 2, 1, True)
+    assert ranks.share_faster == 0.625
+    # Eight pairs of one sign: of 256 patterns of signs two are as far out.
+    assert stats.rank_test(SPREAD[:8], [ms * 0.9 - ms**0.5 for ms in SPREAD[:8]]).p_value == pytest.approx(
+        2 / 256
+    )
+
+
+def test_ranks_apart_compare_each_load_with_each() -> None:
+    ranks = stats.rank_test([3.0, 5.0], [1.0, 3.0, 4.0], paired=False)
+    # 3 beats 1 and ties with 3; 5 beats all.
+    assert (ranks.pairs, ranks.faster, ranks.slower) == (6, 4, 1)
+    assert ranks.share_faster == 0.75
+    u = scipy_stats.mannwhitneyu([3.0, 5.0], [1.0, 3.0, 4.0]).statistic
+    assert ranks.share_faster == u / 6
+
+
+def test_all_equal_is_no_difference() -> None:
+    for paired in (True, False):
+        ranks = stats.rank_test([7.0] * 9, [7.0] * 9, paired=paired)
+        assert (ranks.p_value, ranks.share_faster) == (1.0, 0.5)
+    assert stats.rank_test([], [], paired=False) is None
+
+
+def test_a_summary_of_times_whose_answers_are_known() -> None:
+    summary = stats.Summary.of([1.0, 2.0, 4.0, 8.0, 16.0])
+    assert (summary.count, summary.median, summary.mean, summary.least, summary.most) == (
+        5,
+        4.0,
+        6.2,
+        1.0,
+        16.0,
+    )
+    assert math.isclose(summary.geometric_mean, 4.0)
+    assert (summary.p25, summary.p75) == (2.0, 8.0)
+    # The 90th percentile is 0.6 of the way from the fourth to the fifth.
+    assert math.isclose(summary.p90, 8.0 + 0.6 * 8.0)
+    assert stats.Summary.of([]) is None
