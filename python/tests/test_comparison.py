@@ -98,7 +98,7 @@ def chancy(ms: float, share: float) -> object:
 
 
 def test_runs_go_on_until_every_gain_is_known_well_enough(monkeypatch: pytest.MonkeyPatch) -> None:
-    # A median of n runs that lie evenly within 10 % is known within 0.2 / sqrt(n), a gain of two within
+    # A median of n runs that lie evenly within 10 % is known within 0.2 / sqrt(n), a gain of two such within
     # 0.28 / sqrt(n): 20 % takes no more than the first look, 2 % not less than 200 runs.
     times = {variant: chancy(300 - at, 0.1) for at, variant in enumerate(comparison.VARIANTS)}
     coarse = compare(monkeypatch, "dsl-lossy", Until(0.2), times)

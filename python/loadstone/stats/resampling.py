@@ -21,8 +21,8 @@ _WEIGHED = 256
 """Of more runs it is known well enough without weights where the median lies among them: see `_from_afar`."""
 
 _NARROWING = 1.0
-"""For smooth distributions it would be 1.5 to 2.5; times of loads come in lumps, where there is less to make
-up for. So intervals are rather a little wide than narrow."""
+"""About the least that studies/statistics/narrowing.py finds: intervals rather a little wide than narrow. For
+pairs that are much alike it could be several times as much."""
 
 
 @dataclass(frozen=True)
