@@ -258,7 +258,7 @@ def test_a_store_is_not_extended_by_what_does_not_fit_it(tmp_path: Path) -> None
 # --- runs until gains are known ---
 
 LOSSY = {"loss": [0, 4], "protocol": ["http/1.1", "spdy/3.1"]}
-KNOWN = Matrix.of({**SMALL.document(), "factors": LOSSY, "until": "20%", "runs": 400})
+KNOWN = Matrix.of({**SMALL.document(), "factors": LOSSY, "until": "30%", "runs": 400})
 
 
 def test_runs_go_on_until_every_gain_is_known(tmp_path: Path) -> None:
@@ -266,11 +266,11 @@ def test_runs_go_on_until_every_gain_is_known(tmp_path: Path) -> None:
     runs = swept.store.runs()
     counts = dict(runs.group_by("loss").agg(pl.len() / 2).iter_rows())
     assert counts[0] == 1
-    assert counts[4] in {21, 42, 84, 168, 336, 400}
+    assert counts[4] in {21, 42, 84, 168, 336}
     assert swept.runs == swept.ran == runs.height
     gains = measure(runs, swept.store.question()).frame
     half_widths = (gains["high"] - gains["low"]) / (2 * gains["gain"])
-    assert half_widths.drop_nulls().max() <= 0.2
+    assert half_widths.drop_nulls().max() <= 0.3
     # Better known takes more runs, and never more than the most.
     better = sweep(replace(KNOWN, until="8%"), tmp_path / "better").store.runs()
     assert runs.height < better.height

@@ -62,7 +62,8 @@ def measure(runs: pl.DataFrame, question: Question) -> Gains:
         pl.col(_BASELINE), pl.col(_VARIANT), pl.col("seed"), pl.col("is_random").first()
     )
     frame = _in_order(frame, question)
-    drawn, low, high = _resampled(frame, question)
+    # As in a comparison, the first seed is also that of the draws.
+    drawn, low, high = _resampled(frame, question, int(runs.select(pl.col("seed").min()).item() or 0))
     frame = frame.select(
         _PLACE,
         *question.others,
@@ -148,7 +149,7 @@ def _in_order(frame: pl.DataFrame, question: Question) -> pl.DataFrame:
     )
 
 
-def _resampled(frame: pl.DataFrame, question: Question) -> tuple[Draws, Times, Times]:
+def _resampled(frame: pl.DataFrame, question: Question, seed: int) -> tuple[Draws, Times, Times]:
     """Draw the gains of all rows; give also the ends of their intervals."""
     drawn = np.full((len(frame), resampling.RESAMPLES), np.nan)
     low, high = np.full(len(frame), np.nan), np.full(len(frame), np.nan)
@@ -158,11 +159,10 @@ def _resampled(frame: pl.DataFrame, question: Question) -> tuple[Draws, Times, T
         if not is_random:
             drawn[at] = gain
         elif len(baseline) >= LEAST_PAIRS:
-            drawn[at] = resampling.resample(baseline, variant)
             # One looks several times where runs go on until the gains are known.
             until = question.until
             confidence = until.confidence_after(len(baseline)) if until else CONFIDENCE
-            ends = resampling.interval(drawn[at], confidence)
+            *ends, drawn[at] = resampling.resample(baseline, variant, seed, confidence)
             # What was found is not outside of what may be.
             low[at], high[at] = min(ends[0], gain), max(ends[1], gain)
     return drawn, low, high

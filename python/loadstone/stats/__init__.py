@@ -3,7 +3,7 @@
 docs/statistics.md says what is computed and why, and how often the intervals hold the truth.
 """
 
-from loadstone.stats.gains import CONFIDENCE, LEAST_PAIRS, RESAMPLES, Gain, draws, gain
+from loadstone.stats.gains import CONFIDENCE, LEAST_PAIRS, RESAMPLES, Gain, gain
 from loadstone.stats.ranks import Ranks, rank_test
 from loadstone.stats.sequential import Until
 from loadstone.stats.summary import Summary, median
@@ -16,7 +16,6 @@ __all__ = [
     "Ranks",
     "Summary",
     "Until",
-    "draws",
     "gain",
     "median",
     "rank_test",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from loadstone.stats.resampling import Array
+    pass
 
 CONFIDENCE = 0.95
 RESAMPLES = 10_000
@@ -56,7 +56,7 @@ def gain(
 ) -> Gain | None:
     """Compare two variants by their times in ms; `None` where one has none.
 
-    Paired, the same place means the same seed. The interval's ends are quantiles of `draws`. It is
+    Paired, the same place means the same seed. The interval is by `resampling`. It is
     left out where chance has no part or where a side has fewer than `LEAST_PAIRS` runs.
     """
     if not baseline or not variant:
@@ -71,18 +71,3 @@ def gain(
     saved = resampled.saved() if paired else None
     # What was found is not outside of what may be.
     return Gain(ratio, min(math.exp(low), ratio), max(math.exp(high), ratio), saved=saved)
-
-
-def draws(
-    baseline: Sequence[float], variant: Sequence[float], resamples: int, seed: int, *, paired: bool = True
-) -> "Array":
-    """Give what the gain might have been, draw by draw: for intervals of what is made of several gains.
-
-    The same seed draws the same places of lists of the same length. So draws of conditions that were run
-    under the same seeds are averaged draw by draw; where runs have seeds apart, `seed` has to differ too.
-    """
-    import numpy as np
-
-    from loadstone.stats.resampling import Resampled
-
-    return np.exp(Resampled.of(baseline, variant, resamples, seed, paired=paired).ln_gains())

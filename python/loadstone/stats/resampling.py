@@ -57,12 +57,18 @@ class Resampled:
         low, high = np.quantile(self.baseline - self.variant, self._narrowed(np.array([tail, 1 - tail])))
         return float(low), float(high)
 
-    def ln_gains(self) -> Array:
-        """Give ln of the gain, draw by draw, such that their quantiles are the ends of intervals."""
-        ln_gains = self.baseline - self.variant
+    def ln_gains(self, draws: int) -> Array:
+        """Give ln of the gain in the first draws, such that their quantiles are the ends of intervals.
+
+        The same seed draws the same places of lists of the same length. So draws of conditions that were run
+        under the same seeds can be averaged draw by draw, for the interval of what several gains make; where
+        runs have seeds apart, the seed of the draws has to differ too.
+        """
+        ln_gains = (self.baseline - self.variant)[:draws]
         order = np.argsort(ln_gains, kind="stable")
-        ranks = (np.arange(len(order)) + 0.5) / len(order)
-        ln_gains[order] = np.quantile(ln_gains, self._narrowed(ranks))
+        ranks = np.arange(len(order))
+        shares = self._narrowed((ranks + 0.5) / len(order))
+        ln_gains[order] = np.interp(shares * (len(order) - 1), ranks, ln_gains[order])
         return ln_gains
 
     def saved(self) -> float | None:
