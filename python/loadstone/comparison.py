@@ -8,7 +8,7 @@ from loadstone._native import Outcome, Scenario
 from loadstone.account import Account
 from loadstone.experiment import Cell, Chosen
 from loadstone.pages import Page
-from loadstone.stats import CONFIDENCE, Until
+from loadstone.stats import CONFIDENCE, Summary, Until, words
 
 NETWORKS = ("cable", "dsl", "dsl-lossy", "3g")
 
@@ -39,6 +39,10 @@ class VariantResult:
     cell: Cell
     outcomes: list[Outcome]
     gain: stats.Gain | None
+    ranks: stats.Ranks | None = None
+    """How its loads rank beside the baseline's, seed by seed, where chance has a part."""
+    effect: str | None = None
+    """What it is worth against the baseline, in words."""
 
     @property
     def completed(self) -> int:
@@ -130,9 +134,12 @@ class _Row:
 
     def result(self, until: Until | None) -> NetworkResult:
         """Compare what there is."""
+        base = self.outcomes[0]
         variants = [
-            VariantResult(*variant)
-            for variant in zip(VARIANTS, self.cells, self.outcomes, self.gains(), strict=True)
+            VariantResult(name, cell, outcomes, gain, *(_effect(cell, base, outcomes, gain) if at else ()))
+            for at, (name, cell, outcomes, gain) in enumerate(
+                zip(VARIANTS, self.cells, self.outcomes, self.gains(), strict=True)
+            )
         ]
         finished = max(variant.completed for variant in variants)
         best = min(
@@ -218,10 +225,23 @@ def _gain(
     cell: Cell, baseline: list[Outcome], variant: list[Outcome], confidence: float
 ) -> stats.Gain | None:
     """Compare over the seeds under which both were completed."""
+    firsts, seconds = _paired(baseline, variant)
+    return stats.gain(firsts, seconds, cell.seed, random=cell.scenario.is_random, confidence=confidence)
+
+
+def _effect(
+    cell: Cell, baseline: list[Outcome], variant: list[Outcome], gain: stats.Gain | None
+) -> tuple[stats.Ranks | None, str]:
+    """Rank a variant's loads beside the baseline's, and say what it is worth."""
+    firsts, seconds = _paired(baseline, variant)
+    ranks = stats.rank_test(firsts, seconds) if cell.scenario.is_random else None
+    return ranks, words.sentence(gain, Summary.of(firsts), Summary.of(seconds), ranks)
+
+
+def _paired(baseline: list[Outcome], variant: list[Outcome]) -> tuple[list[float], list[float]]:
     pairs = [
         (first.plt_ms, second.plt_ms)
         for first, second in zip(baseline, variant, strict=True)
         if first.completed and second.completed
     ]
-    firsts, seconds = [first for first, _ in pairs], [second for _, second in pairs]
-    return stats.gain(firsts, seconds, cell.seed, random=cell.scenario.is_random, confidence=confidence)
+    return [first for first, _ in pairs], [second for _, second in pairs]

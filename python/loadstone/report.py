@@ -190,6 +190,9 @@ def _compared(variant: VariantResult) -> dict[str, Any]:
         "gain": gain.ratio if gain else None,
         "gain_low": gain.low if gain else None,
         "gain_high": gain.high if gain else None,
+        "share_faster": variant.ranks.share_faster if variant.ranks else None,
+        "p_value": variant.ranks.p_value if variant.ranks else None,
+        "effect": variant.effect,
         "account": variant.account,
     }
 
@@ -278,11 +281,9 @@ def verdict(result: NetworkResult) -> str:
         return f"Best: {best.name}, the baseline{also}."
     if best.gain is None:
         return f"Best: {best.name}; the baseline has no completed run to compare with."
-    by = f"{best.gain.ratio:.2f} times as fast as {BASELINE}"
     if BASELINE in result.rivals:
-        return f"No clear winner: {best.name} is {by}, which chance alone may explain."
-    saving = f"{text.ms(best.median_plt_ms)} against {text.ms(base.median_plt_ms)}"
-    return f"Best: {best.name}, {by} ({saving}){also}."
+        return f"No clear winner: {best.name} has the least median; against {BASELINE} {best.effect}."
+    return f"Best: {best.name}, against {BASELINE} {best.effect}{also}."
 
 
 # --- loadstone page ---

@@ -38,7 +38,9 @@ def _times(gain: Gain) -> str:
 
 
 def _saving(baseline: Summary, variant: Summary) -> str:
-    saved = baseline.median - variant.median
+    # Of the medians as they are shown elsewhere, so that they add up.
+    digits = 0 if min(baseline.median, variant.median) >= 100 else 1
+    saved = round(baseline.median, digits) - round(variant.median, digits)
     if saved >= 0:
         return f"{text.ms(saved)} of {text.ms(baseline.median)} saved"
     return f"{text.ms(-saved)} more than {text.ms(baseline.median)}"
