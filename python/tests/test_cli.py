@@ -490,7 +490,8 @@ def test_help_loads_nothing_heavy(verb: str) -> None:
         "from loadstone import cli\n"
         f"try: cli.main(['{verb}', '--help'])\n"
         "except SystemExit: pass\n"
-        "heavy = {'jinja2', 'matplotlib', 'numpy', 'polars', 'rich', 'scipy', 'sklearn', 'zstandard'}\n"
+        "heavy = {'jinja2', 'matplotlib', 'numpy', 'polars', 'rich', 'scipy', 'sklearn', 'zstandard',\n"
+        " 'pyarrow', 'distributed', 'pandas'}\n"
         "print(sorted(heavy & set(sys.modules)), file=sys.stderr)"
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -18,11 +18,11 @@ from polars.testing import assert_frame_equal
 from conftest import EXAMPLES, Command, leave_out
 from loadstone.analysis.gains import measure
 from loadstone.files import InputError
-from loadstone.sweep import Matrix, Store, sweep
+from loadstone.sweep import Matrix, Store, collect, sweep
 from loadstone.sweep import plan as planning
 
 LONG = """
-runs = 60
+runs = 100
 [factors]
 objects = [10, 40, 160]
 size = ["5KB", "40KB"]
@@ -80,7 +80,7 @@ def test_a_sweep_killed_ten_times_ends_as_one_that_was_not(tmp_path: Path) -> No
     subprocess.run(command(matrix, "-o", killed), check=True, stdout=subprocess.DEVNULL)
     assert content(killed) == content(whole)
     runs = Store.open(killed).runs()
-    assert runs.height == len(set(runs.select("cell", "seed").iter_rows())) == 24 * 2 * (1 + 60 + 60)
+    assert runs.height == len(set(runs.select("cell", "seed").iter_rows())) == 24 * 2 * (1 + 100 + 100)
 
 
 def test_ctrl_c_keeps_what_is_finished(tmp_path: Path) -> None:
@@ -315,6 +315,12 @@ def test_a_store_opens_by_polars_pandas_and_duckdb(tmp_path: Path) -> None:
     assert medians == list(ours.iter_rows())
     parts = frame.select(column for column in frame.columns if column.endswith("_ms") and column != "plt_ms")
     assert ((parts.sum_horizontal() - frame["plt_ms"]).abs() < 1e-3).all()
+
+
+def test_what_is_only_collected_is_what_a_store_has(tmp_path: Path) -> None:
+    for matrix in (SMALL, KNOWN):
+        kept = sweep(matrix, tmp_path / str(matrix.until)).store.runs()
+        assert_frame_equal(collect(matrix, threads=3), kept, check_row_order=False)
 
 
 def test_the_command_says_what_it_did(tmp_path: Path, loadstone: Command) -> None:

@@ -2,6 +2,6 @@
 
 from loadstone.sweep.matrix import Matrix
 from loadstone.sweep.store import Store
-from loadstone.sweep.sweep import Swept, sweep
+from loadstone.sweep.sweep import Swept, collect, sweep
 
-__all__ = ["Matrix", "Store", "Swept", "sweep"]
+__all__ = ["Matrix", "Store", "Swept", "collect", "sweep"]

@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
+import pyarrow as pa
+
 from loadstone import experiment, stats
 from loadstone._native import LoadstoneError, Outcome, Scenario, Stopper, run_live
 from loadstone.analysis.question import Question
@@ -17,7 +19,7 @@ Job = tuple[Scenario, int]
 """What is run, and the seed."""
 Execute = Callable[[Sequence[Job]], list[Outcome]]
 Rows = list[dict[str, Any]]
-"""What a store keeps of each run, in the order of cells and seeds."""
+"""What a store keeps of each run."""
 
 
 class Stop:
@@ -38,10 +40,11 @@ class Stop:
             raise InterruptedError
 
 
-def run_chunk(chunk: Chunk, stop: Stop | None = None) -> Rows:
+def run_chunk(chunk: Chunk, stop: Stop | None = None) -> pa.Table:
     """Run a chunk on one core, or until it is stopped, which raises `InterruptedError`.
 
-    Raises `InputError` if this is another engine than the one that planned it, or a cell cannot be run.
+    Gives what a store keeps of its runs, in the order of cells and seeds. Raises `InputError` if this is
+    another engine than the one that planned it, or a cell cannot be run.
     """
     if engine() != chunk.engine:
         raise InputError(
@@ -51,8 +54,10 @@ def run_chunk(chunk: Chunk, stop: Stop | None = None) -> Rows:
     stop = stop or Stop()
     execute = partial(_live if chunk.live else _simulated, stop=stop)
     if chunk.until is None:
-        return _all(chunk, execute)
-    return [row for cells in chunk.conditions for row in _until_known(chunk, cells, chunk.until, execute)]
+        made = _all(chunk, execute)
+    else:
+        made = [row for cells in chunk.conditions for row in _until_known(chunk, cells, chunk.until, execute)]
+    return rows.table(chunk, made)
 
 
 def _all(chunk: Chunk, execute: Execute) -> Rows:

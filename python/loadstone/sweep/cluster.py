@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from concurrent.futures import CancelledError, Executor, Future
 from contextlib import contextmanager
 
+import pyarrow as pa
 from distributed import Client, KilledWorker
 
 from loadstone.files import InputError
-from loadstone.sweep.chunk_runs import Rows, run_chunk
+from loadstone.sweep.chunk_runs import run_chunk
 from loadstone.sweep.plan import Chunk
 
 _PATIENCE = 10.0
@@ -38,7 +39,7 @@ class _Cluster:
     def places(self) -> int:
         return sum(self._client.nthreads().values())
 
-    def submit(self, chunk: Chunk) -> "Future[Rows]":
+    def submit(self, chunk: Chunk) -> "Future[pa.Table]":
         return self._executor.submit(run_chunk, chunk)
 
     def check(self) -> None:

@@ -22,7 +22,7 @@ from loadstone.stats import Until
 from loadstone.stats.sequential import FIRST_LOOK
 from loadstone.sweep.matrix import FIELDS, Levels, Matrix, Settings, page_name
 
-CHUNK_SECONDS = 0.5
+CHUNK_SECONDS = 0.25
 """About how long a core is busy with a chunk: what a kill can cost, and much more than a file does."""
 
 Run = tuple[tuple[Level, ...], int]
@@ -221,9 +221,9 @@ def refused(levels: Levels, error: LoadstoneError) -> InputError:
 
 
 def _seconds(page: Page) -> float:
-    """Guess how long a core is busy with a load, from what a page is."""
+    """Guess how long a core is busy with a load, from what a page is: a fit to pages of 2 to 512 objects."""
     summary = page.summary()
-    return float(2e-4 + 1e-5 * summary["objects"] + 2e-10 * summary["bytes"])
+    return float(1.5e-5 + 2.1e-6 * summary["objects"] + 2.1e-10 * summary["bytes"])
 
 
 class _Planner:

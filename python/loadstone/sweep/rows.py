@@ -9,8 +9,7 @@ from loadstone import account
 from loadstone._native import Outcome
 from loadstone.account import PARTS
 from loadstone.analysis.question import Level
-from loadstone.sweep.matrix import Matrix
-from loadstone.sweep.plan import Planned
+from loadstone.sweep.plan import Chunk, Planned
 
 ACCOUNT = {part: f"{part}_ms" for part in PARTS}
 """The columns of the account, by its parts."""
@@ -71,6 +70,6 @@ def row(cell: Planned, outcome: Outcome) -> dict[str, Any]:
     }
 
 
-def table(matrix: Matrix, rows: Sequence[dict[str, Any]]) -> pa.Table:
+def table(chunk: Chunk, rows: Sequence[dict[str, Any]]) -> pa.Table:
     """Make a chunk's table of its rows."""
-    return pa.Table.from_pylist(list(rows), schema(matrix.levels, live=matrix.live))
+    return pa.Table.from_pylist(list(rows), schema(chunk.question.factors, live=chunk.live))

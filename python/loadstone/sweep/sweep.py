@@ -9,15 +9,17 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+import pyarrow as pa
+
 from loadstone._native import live_access
 from loadstone.files import InputError
-from loadstone.sweep import rows
-from loadstone.sweep.chunk_runs import Rows, Stop, run_chunk
+from loadstone.sweep.chunk_runs import Stop, run_chunk
 from loadstone.sweep.matrix import Matrix
 from loadstone.sweep.plan import Chunk, Plan
 from loadstone.sweep.store import Store
 
 if TYPE_CHECKING:
+    import polars as pl
     from distributed import Client
 
 Progress = Callable[[int, int], None]
@@ -34,7 +36,7 @@ class Workers(Protocol):
     def places(self) -> int:
         """Say how many chunks can be run at the same time, at this moment."""
 
-    def submit(self, chunk: Chunk) -> "Future[Rows]":
+    def submit(self, chunk: Chunk) -> "Future[pa.Table]":
         """Begin a chunk."""
 
     def check(self) -> None:
@@ -77,12 +79,35 @@ def sweep(
     if missing:
         with _workers(matrix, threads, client) as workers:
             for chunk, done in _run(missing, workers):
-                store.write(chunk, rows.table(matrix, done))
-                made += len(done)
+                store.write(chunk, done)
+                made += done.num_rows
                 # There may have been enough runs before the most that could be.
-                most -= chunk.runs - len(done)
+                most -= chunk.runs - done.num_rows
                 progress(made, most)
     return Swept(store, len(plan.cells), made, len(missing), made - there)
+
+
+def collect(
+    matrix: Matrix, *, threads: int | None = None, progress: Progress = lambda done, total: None
+) -> "pl.DataFrame":
+    """Run all of a matrix and keep it in memory: a frame as `Store.runs` gives it, but in the order of cells.
+
+    Raises `InputError` if something cannot be run or read.
+    """
+    import polars as pl
+
+    chunks = list(Plan.of(matrix).chunks())
+    most, made = sum(chunk.runs for chunk in chunks), 0
+    parts: dict[int, pa.Table] = {}
+    with _here(matrix, threads) as workers:
+        for chunk, done in _run(chunks, workers):
+            parts[chunk.number] = done
+            made += done.num_rows
+            most -= chunk.runs - done.num_rows
+            progress(made, most)
+    frame = pl.from_arrow(pa.concat_tables([parts[number] for number in sorted(parts)]))
+    assert isinstance(frame, pl.DataFrame)
+    return frame
 
 
 def _workers(matrix: Matrix, threads: int | None, client: "Client | None") -> AbstractContextManager[Workers]:
@@ -106,7 +131,7 @@ class _Threads:
     def places(self) -> int:
         return self._places
 
-    def submit(self, chunk: Chunk) -> "Future[Rows]":
+    def submit(self, chunk: Chunk) -> "Future[pa.Table]":
         return self._pool.submit(self._run, chunk)
 
     def check(self) -> None:
@@ -128,11 +153,11 @@ def _here(matrix: Matrix, threads: int | None) -> Iterator[Workers]:
             pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _run(chunks: Iterable[Chunk], workers: Workers) -> Iterator[tuple[Chunk, Rows]]:
+def _run(chunks: Iterable[Chunk], workers: Workers) -> Iterator[tuple[Chunk, pa.Table]]:
     """Run chunks and give each as it is done, in any order."""
-    under_way: dict[Future[Rows], Chunk] = {}
+    under_way: dict[Future[pa.Table], Chunk] = {}
 
-    def finished() -> Iterator[tuple[Chunk, Rows]]:
+    def finished() -> Iterator[tuple[Chunk, pa.Table]]:
         # Waits for a moment only: Ctrl-C does not end a wait that another thread has to end.
         done, _ = wait(under_way, _MOMENT, FIRST_COMPLETED)
         for future in done:
