@@ -221,9 +221,11 @@ def refused(levels: Levels, error: LoadstoneError) -> InputError:
 
 
 def _seconds(page: Page) -> float:
-    """Guess how long a core is busy with a load, from what a page is: a fit to pages of 2 to 512 objects."""
-    summary = page.summary()
-    return float(1.5e-5 + 2.1e-6 * summary["objects"] + 2.1e-10 * summary["bytes"])
+    """Guess how long a core is busy with a load, by a fit to synthetic and recorded pages."""
+    page_is = page.summary()
+    return float(
+        1.5e-5 + 2.5e-5 * page_is["hosts"] + 2.1e-6 * page_is["objects"] + 2.1e-10 * page_is["bytes"]
+    )
 
 
 class _Planner:
