@@ -180,6 +180,21 @@ def test_a_damaged_chunk_is_named_wherever_it_is_damaged(tmp_path: Path) -> None
     assert path.read_bytes() == sound
 
 
+def test_loads_that_are_not_completed_are_no_damage(tmp_path: Path) -> None:
+    # Half of them give up, and with them go the times.
+    hopeless = Matrix(
+        factors={"protocol": ["http/1.1", "h2"]},
+        common={"page": "synthetic:B", "network": "10/1mbit,100ms,39%"},
+        runs=84,
+    )
+    runs = sweep(hopeless, tmp_path / "s").store.runs()
+    given_up = runs.filter(~pl.col("completed"))
+    assert 0 < given_up.height < runs.height
+    assert given_up["plt_ms"].null_count() == given_up["transfer_ms"].null_count() == given_up.height
+    assert_frame_equal(Store.open(tmp_path / "s").runs(), runs)
+    assert sweep(hopeless, tmp_path / "s").ran == 0
+
+
 def test_a_damaged_matrix_is_named(tmp_path: Path) -> None:
     sweep(SMALL, tmp_path / "s")
     for damage in ("", "{}", "[]", '{"format": 1', '{"format": 2}', '{"format": 1, "matrix": 3}'):

@@ -6,6 +6,7 @@ stands in braces in the text of one: `network = "{rate}mbit,{rtt}ms,loss={loss}%
 
 import itertools
 import json
+import keyword
 import math
 import re
 import tomllib
@@ -38,8 +39,9 @@ _IN_BRACES = re.compile(r"\{([^{}]*)\}")
 _TAKEN = {
     *("cell", "seed", "completed", "is_random", "packets_down", "packets_up", "bytes_down", "bytes_up"),
     *("retransmissions", "connections_opened"),
+    *("gain", "low", "high", "pairs", "runs", "why", "by", "conditions", "max", "mean", "min"),
 }
-"""Columns of a store beside the factors."""
+"""Columns of a store, or of what analyses make of it, beside the factors."""
 _ASKED = ("compare", "baseline", "around", "high")
 
 
@@ -281,7 +283,9 @@ def _check_name(place: str, name: str) -> None:
     if _NAME.fullmatch(name) is None:
         raise InputError(f"{place}: a factor's name is small letters, digits and _: give it another")
     if name in _TAKEN or name.endswith("_ms"):
-        raise InputError(f"{place}: a store has a column of this name already: give it another")
+        raise InputError(f"{place}: stores and analyses have a column of this name: give it another")
+    if keyword.iskeyword(name):
+        raise InputError(f"{place}: conditions cannot speak of a factor of this name: give it another")
 
 
 def _check_levels(place: str, levels: Any, *, may_repeat: bool) -> None:

@@ -402,11 +402,20 @@ def read_chunk(path: Path) -> pa.Table:
 
 
 def _digest(table: pa.Table) -> str:
-    """Digest of a table's content: its columns, their types and values."""
-    plain = table.replace_schema_metadata(None).combine_chunks()
+    """Digest of a table's content: its columns, their types, which values are null, and the others.
+
+    What stands in memory under a null is not content, and is not what it was after a file was read.
+    """
+    columns = {}
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        columns[f"{name} is null"] = column.is_null().cast(pa.uint8())
+        plain = column.cast(pa.uint8()) if pa.types.is_boolean(column.type) else column
+        columns[name] = plain.fill_null("" if pa.types.is_string(column.type) else 0)
+    content = pa.table(columns).combine_chunks()
     sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, plain.schema) as stream:
-        stream.write_table(plain)
+    sink.write(str(table.schema.remove_metadata()).encode())
+    with pa.ipc.new_stream(sink, content.schema) as stream:
+        stream.write_table(content)
     return hashlib.sha256(sink.getvalue()).hexdigest()
 
 
