@@ -62,7 +62,7 @@ def sweep(
     if only_plan:
         plan = Plan.of(read)
         said = {"cells": len(plan.cells), "runs": plan.runs, "seconds_of_a_core": round(plan.seconds, 1)}
-        click.echo(json.dumps(said) if as_json else _planned(read.levels, plan))
+        click.echo(json.dumps(said) if as_json else _planned(read, plan))
         return
     with _client(dask) as client, progress.bar("runs") as show:
         swept = run(read, folder or "", threads=threads, client=client, extend=extend, progress=show)
@@ -89,10 +89,16 @@ def _client(address: str | None) -> Any:
     return cluster.connected(address)
 
 
-def _planned(levels: dict[str, Any], plan: Any) -> str:
+def _planned(matrix: Any, plan: Any) -> str:
     from loadstone import text
+    from loadstone.sweep.matrix import spelled
 
     factors = [["factor", "levels"]]
-    factors += [[name, ", ".join(str(level) for level in each)] for name, each in levels.items()]
-    counts = f"{text.count(len(plan.cells), 'cell')}, {text.count(plan.runs, 'run')}"
-    return f"{text.table(factors, left=2)}\n\n{counts}, about {plan.seconds:,.0f} s of a core"
+    factors += [
+        [name, text.shorten(", ".join(map(spelled, levels)), text.width() - 20)]
+        for name, levels in matrix.levels.items()
+    ]
+    most = "at most " if matrix.until else ""
+    takes = "one load at a time, in real time" if matrix.live else f"about {plan.seconds:,.0f} s of a core"
+    counts = f"{text.count(len(plan.cells), 'cell')}, {most}{text.count(plan.runs, 'run')}, {takes}"
+    return f"{text.table(factors, left=2)}\n\n{counts}"

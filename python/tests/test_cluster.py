@@ -22,7 +22,7 @@ def processes() -> Iterator[LocalCluster]:
         threads_per_worker=1,
         processes=True,
         host="127.0.0.1",
-        dashboard_address=None,
+        dashboard_address="127.0.0.1:0",
         local_directory=None,
         silence_logs=50,
     ) as made:
@@ -72,12 +72,39 @@ def test_the_command_goes_to_a_scheduler(tmp_path: Path, processes: LocalCluster
     assert content(tmp_path / "there") == content(tmp_path / "here")
 
 
+def test_a_scheduler_without_workers_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster, "_WORKERS_PATIENCE", 0.3)
+    matrix = Matrix(factors={"iw": [3]}, common={"page": "synthetic:A", "network": "dsl"})
+    with (
+        LocalCluster(n_workers=0, host="127.0.0.1", dashboard_address="127.0.0.1:0", silence_logs=50) as alone,
+        cluster.connected(alone.scheduler_address) as client,
+        pytest.raises(InputError, match="no worker has come"),
+    ):
+        sweep(matrix, tmp_path / "s", client=client)
+
+
+def test_a_worker_with_another_engine_is_refused(
+    tmp_path: Path, processes: LocalCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    matrix = Matrix(factors={"iw": [3]}, common={"page": "synthetic:A", "network": "dsl"})
+    monkeypatch.setattr(cluster, "engine", _another)
+    with (
+        cluster.connected(processes.scheduler_address) as client,
+        pytest.raises(InputError, match=r"has no loadstone|has engine .* and the sweep is by 0\.0\.0"),
+    ):
+        sweep(matrix, tmp_path / "s", client=client)
+
+
+def _another() -> str:
+    return f"0.0.0+{os.getpid()}"
+
+
 def test_no_scheduler_is_one_line(
     tmp_path: Path, loadstone: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cluster, "_PATIENCE", 0.5)
     (tmp_path / "m.toml").write_text('factors.iw = [3]\ncommon = { page = "synthetic:A", network = "dsl" }\n')
-    for address, said in [("127.0.0.1:1", "no scheduler answers"), ("nonsense://", "no scheduler answers")]:
+    for address, said in [("127.0.0.1:1", "no scheduler answers"), ("127.0.0.1", "is no address")]:
         result = loadstone("sweep", tmp_path / "m.toml", "-o", tmp_path / "s", "--dask", address)
         assert (result.code, result.err.count("\n")) == (2, 1)
         assert said in result.err

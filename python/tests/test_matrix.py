@@ -14,6 +14,7 @@ from loadstone.sweep.plan import Plan
 
 SHOP = """
 runs = 9
+seed = 3
 where = "loss > 0 or rtt == 20"
 [factors]
 rtt = [20, 100]
@@ -115,7 +116,7 @@ def test_traces_are_part_of_a_cell(tmp_path: Path) -> None:
     [
         (("runs = 9", "runs = 0"), "runs: 0 is out of range"),
         (("runs = 9", "run = 9"), "run: there is no such key: did you mean runs?"),
-        (("runs = 9", 'runs = "9"'), "runs: this is something else: give a number"),
+        (("runs = 9", 'runs = "9"'), "runs: this is no whole number: give one"),
         (("rtt = [20, 100]", "rtt = 20"), "factors.rtt: a factor needs a list of levels"),
         (("rtt = [20, 100]", "rtt = []"), "factors.rtt: a factor needs a list of levels"),
         (("rtt = [20, 100]", "rtt = [20, 20]"), "factors.rtt: a level is given twice"),
@@ -129,8 +130,8 @@ def test_traces_are_part_of_a_cell(tmp_path: Path) -> None:
         (("rtt = [20, 100]", "rtt = [20]\niww = [3]"), "iww: this factor changes nothing"),
         (("{rtt}ms", "{rttt}ms"), "{rttt}: there is no such factor: did you mean rtt?"),
         (("iw = 30", "iww = 30"), "variants.h2 IW 30.iww: there is no such field: did you mean iw?"),
-        (("iw = 30", "iw = 0"), "iw: 0"),
-        (('"10/1mbit,{rtt}ms', '"10/1mbit;{rtt}ms'), "network: "),
+        (("iw = 30", "iw = 0"), "iw = 0: "),
+        (('"10/1mbit,{rtt}ms', '"10/1mbit;{rtt}ms'), "network = "),
         (('page = "shop.har"', ""), "there is no page"),
         (('page = "shop.har"', 'page = "no.har"'), "no.har: there is no such file"),
         (('page = "shop.har"', "page = 3"), "page: 3 is no name of a page"),
@@ -139,6 +140,16 @@ def test_traces_are_part_of_a_cell(tmp_path: Path) -> None:
         (("{ rtt = 20 }", "{ rtt = 21 }"), "analysis: rtt has no level 21: use 20, 100"),
         (("[analysis]", '[analysis]\ncompare = "iw"'), "analysis: iw is no factor"),
         (("[analysis]", "[analysis]\nby = 3"), "analysis.by: there is no such key"),
+        (
+            ("[factors]", "[[linked]]\niw = [3, 3]\nqueue = [1, 1]\n[factors]"),
+            "the same levels go together twice",
+        ),
+        (("seed = 3", "seed = -1"), "seed: -1 is below 0"),
+        (("seed = 3", "seed = 1.5"), "seed: this is no whole number"),
+        (("frame-bytes = 4096", "frame-bytes = 2020-01-01"), "this is no value"),
+        (("frame-bytes = 4096", "frame-bytes = 1\nframe_bytes = 2"), "this is said twice"),
+        (("iw = 30", 'iw = 30\n"variant.tcp.iw" = 4'), "this is said twice"),
+        (("frame-bytes = 4096", '"variant.tcp.cc.x" = 4\ncc = "reno"'), "one field lies within another"),
         (("[factors]", "[[linked]]\na = [1]\nb = [1, 2]\n[factors]"), "a has 1, b has 2"),
         (("[factors]", "[factors"), "not a matrix in TOML"),
     ],

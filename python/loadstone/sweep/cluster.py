@@ -3,6 +3,9 @@
 Only pages and settings go out and only rows come back: workers need the same loadstone, but no common disk.
 """
 
+import logging
+import re
+import time
 from collections.abc import Iterator
 from concurrent.futures import CancelledError, Executor, Future
 from contextlib import contextmanager
@@ -10,17 +13,26 @@ from contextlib import contextmanager
 import pyarrow as pa
 from distributed import Client, KilledWorker
 
+from loadstone.engine import engine
 from loadstone.files import InputError
 from loadstone.sweep.chunk_runs import run_chunk
 from loadstone.sweep.plan import Chunk
 
 _PATIENCE = 10.0
 """Seconds for a scheduler to answer."""
+_WORKERS_PATIENCE = 60.0
+"""Seconds for workers to come, at first and when all have gone."""
+
+_ADDRESS = re.compile(r"([a-z]+://)?([^:/ ]+|\[[0-9a-f:.]+\]):[0-9]+")
 
 
 @contextmanager
 def connected(address: str) -> Iterator[Client]:
     """Give a client of the scheduler at `address`: `host:port`, `tcp://host:port`, `tls://host:port`."""
+    if _ADDRESS.fullmatch(address) is None:
+        raise InputError(f"--dask: '{address}' is no address of a scheduler: give host:port")
+    # What it has to say is said once, in a line of ours.
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
     try:
         client = Client(address, timeout=_PATIENCE, set_as_default=False)
     except (OSError, ValueError) as error:
@@ -35,6 +47,7 @@ class _Cluster:
     def __init__(self, client: Client, executor: Executor) -> None:
         self._client = client
         self._executor = executor
+        self._alone_since: float | None = None
 
     def places(self) -> int:
         return sum(self._client.nthreads().values())
@@ -44,14 +57,20 @@ class _Cluster:
 
     def check(self) -> None:
         if self._client.status != "running":
-            raise InputError(
-                "--dask: the scheduler is gone: the finished chunks are kept, go on with another"
-            )
+            raise InputError("--dask: the scheduler is gone: finished chunks are kept, go on with another")
+        if self.places() > 0:
+            self._alone_since = None
+            return
+        now = time.monotonic()
+        self._alone_since = self._alone_since or now
+        if now - self._alone_since > _WORKERS_PATIENCE:
+            raise InputError("--dask: all workers are gone: finished chunks are kept, start some and go on")
 
 
 @contextmanager
 def workers(client: Client) -> Iterator[_Cluster]:
     """Give the workers behind a client; what is under way when it is left is cancelled."""
+    _welcome(client)
     executor = client.get_executor(pure=False)
     try:
         yield _Cluster(client, executor)
@@ -62,7 +81,21 @@ def workers(client: Client) -> Iterator[_Cluster]:
         ) from None
     except CancelledError:
         raise InputError(
-            "--dask: the cluster gave up: the finished chunks are kept, go on with another"
+            "--dask: the cluster gave up: finished chunks are kept, go on with another"
         ) from None
     finally:
         executor.shutdown(wait=False)
+
+
+def _welcome(client: Client) -> None:
+    """Wait for the first worker; refuse those that have no loadstone, or another."""
+    try:
+        client.wait_for_workers(1, timeout=_WORKERS_PATIENCE)
+    except TimeoutError:
+        raise InputError("--dask: no worker has come to this scheduler: start some") from None
+    for worker, theirs in client.run(engine, on_error="return").items():
+        if theirs != engine():
+            has = f"engine {theirs}" if isinstance(theirs, str) else f"no loadstone ({theirs})"
+            raise InputError(
+                f"--dask: {worker} has {has}, and the sweep is by {engine()}: install the same on all"
+            )

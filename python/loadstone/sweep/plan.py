@@ -1,4 +1,4 @@
-"""Plans: a matrix worked out into cells, each known by its scenario's digest, and into chunks of them.
+"""Plans: a matrix worked out into cells, each known by its scenario's digest, and into chunks of runs.
 
 A plan depends on the matrix, its pages and the engine alone, so whoever goes on with a sweep, and whoever
 takes part in it on another machine, has the same chunks.
@@ -7,52 +7,34 @@ takes part in it on another machine, has the same chunks.
 import hashlib
 import itertools
 import json
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
-from pathlib import Path
+from functools import cached_property
 from typing import Any
 
-from loadstone import __version__, experiment, pages
-from loadstone._native import LoadstoneError, Scenario, protocols, run_many, traces_of
+from loadstone import experiment, pages
+from loadstone._native import LoadstoneError, Scenario, traces_of
 from loadstone.analysis.question import Level, Question
+from loadstone.engine import engine
 from loadstone.files import InputError
 from loadstone.pages import Page
 from loadstone.stats import Until
 from loadstone.stats.sequential import FIRST_LOOK
-from loadstone.sweep.matrix import FIELDS, Levels, Matrix, Settings, page_name
+from loadstone.sweep.form import FIELDS
+from loadstone.sweep.matrix import Levels, Matrix, Settings, page_name, spelled
 
 CHUNK_SECONDS = 0.25
 """About how long a core is busy with a chunk: what a kill can cost, and much more than a file does."""
 
-Run = tuple[tuple[Level, ...], int]
-"""What names a run within its matrix: its cell's levels in the order of the factors, and its seed."""
+Name = tuple[Level, ...]
+"""What names a cell within its matrix: its levels in the order of the factors."""
 
 _SMALLEST = '{"objects": [{"url": "http://a.test/", "bytes": 0}]}'
 
 
-@cache
-def engine() -> str:
-    """Say which engine this is: its version, and a digest of what it makes of some loads.
-
-    Two builds that agree here are one engine, whatever machine and compiler made them.
-    """
-    page = pages.read("synthetic:objects=12,size=20KB").json
-    made = [
-        experiment.scenario(page, {"network": "5/1mbit,80ms,loss=2%", "variant": {"protocol": name, **rest}})
-        for name in protocols()
-        for rest in ({}, {"tcp": {"cc": "reno", "iw": 3}}, {"tcp": {"cc": "bbr"}, "tls": "1.3"})
-    ]
-    seen = [
-        (run.plt_ms, run.packets_down, run.bytes_up)
-        for run in run_many([(each, seed) for each in made for seed in (1, 2)], 1)
-    ]
-    return f"{__version__}+{hashlib.sha256(repr(seen).encode()).hexdigest()[:12]}"
-
-
 @dataclass(frozen=True)
 class Planned:
-    """A cell as it will be run."""
+    """A cell as it will be run, or a part of its runs."""
 
     levels: Levels
     digest: str
@@ -61,8 +43,19 @@ class Planned:
     """Digest of the page."""
     fields: str
     """The scenario without page and seed, every field stated, as JSON."""
-    seeds: tuple[int, ...]
+    seeds: Sequence[int]
     is_random: bool
+
+    @property
+    def name(self) -> Name:
+        """Name it within its matrix."""
+        return tuple(self.levels.values())
+
+    @property
+    def key(self) -> str:
+        """Say what is run."""
+        seeds = [self.seeds[0], len(self.seeds)] if isinstance(self.seeds, range) else [*self.seeds]
+        return json.dumps([list(self.levels.items()), self.digest, seeds])
 
     def scenario(self, page: str) -> Scenario:
         """Make the scenario; `page` is the text of the page file."""
@@ -71,19 +64,15 @@ class Planned:
         except LoadstoneError as error:
             raise refused(self.levels, error) from None
 
-    @property
-    def key(self) -> str:
-        """Say what is run."""
-        return json.dumps([self.levels, self.digest, self.seeds], sort_keys=True)
-
 
 @dataclass(frozen=True)
 class Chunk:
-    """Cells that are run together and written together: whole conditions."""
+    """Runs that are made together and written together."""
 
     number: int
-    conditions: tuple[tuple[Planned, ...], ...]
-    """The cells, by what they are compared under."""
+    """Where it comes in the plan."""
+    groups: tuple[tuple[Planned, ...], ...]
+    """Cells or parts of cells; with `until`, whole conditions."""
     pages: dict[str, str]
     """The texts of the cells' pages, by digest."""
     engine: str
@@ -96,18 +85,79 @@ class Chunk:
     @property
     def cells(self) -> Iterator[Planned]:
         """Give its cells one after the other."""
-        return itertools.chain.from_iterable(self.conditions)
+        return (cell for group in self.groups for cell in group)
 
     @property
     def runs(self) -> int:
         """Count its runs, the most that there can be."""
         return sum(len(cell.seeds) for cell in self.cells)
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """Say what it consists of."""
         said = "\n".join([self.engine, repr(self.until), *(cell.key for cell in self.cells)])
         return hashlib.sha256(said.encode()).hexdigest()
+
+    @property
+    def file(self) -> str:
+        """Name its file in a store."""
+        return f"{self.number:05}-{self.digest[:12]}.parquet"
+
+    def without(self, runs: "Runs") -> "Chunk | None":
+        """Leave out the runs that are there; `None` if that is all of them.
+
+        How many runs a condition needs is only known of it as a whole, so with `until` one of which there is
+        only a part is refused.
+        """
+        if self.until is None:
+            groups = tuple(left for group in self.groups if (left := tuple(_left(group, runs))))
+        else:
+            groups = tuple(group for group in self.groups if not _is_there(group, runs))
+        return replace(self, groups=groups) if groups else None
+
+
+@dataclass(frozen=True)
+class Runs:
+    """Which runs there are."""
+
+    seeds: dict[Name, set[int]]
+    """By cell."""
+    digests: dict[Name, str]
+    """What was run as each cell."""
+
+    @property
+    def count(self) -> int:
+        """Count them."""
+        return sum(map(len, self.seeds.values()))
+
+    def of(self, cell: Planned) -> set[int]:
+        """Give the seeds under which a cell was run; refuse if something else was run under its name."""
+        if self.digests.get(cell.name, cell.digest) != cell.digest:
+            raise InputError(
+                f"what the store has as {_spoken(cell.levels)} was run with other settings, or another page: "
+                "give another folder"
+            )
+        return self.seeds.get(cell.name, set())
+
+
+def _left(group: Iterable[Planned], runs: Runs) -> Iterator[Planned]:
+    for cell in group:
+        there = runs.of(cell)
+        # Where chance has no part one run says all, under whatever seed.
+        done = bool(there) if not cell.is_random else there.issuperset(cell.seeds)
+        if not done:
+            left = [seed for seed in cell.seeds if seed not in there]
+            yield cell if len(left) == len(cell.seeds) else replace(cell, seeds=left)
+
+
+def _is_there(group: Iterable[Planned], runs: Runs) -> bool:
+    there = [bool(runs.of(cell)) for cell in group]
+    if any(there) and not all(there):
+        raise InputError(
+            "until: a condition would get levels beside those that were run: give another folder, or a "
+            "number of runs from the beginning"
+        )
+    return all(there)
 
 
 @dataclass(frozen=True)
@@ -138,17 +188,52 @@ class Plan:
         """Count all runs, the most that there can be."""
         return sum(len(cell.seeds) for cell in self.cells)
 
-    @property
+    @cached_property
     def digest(self) -> str:
-        """Say what is run, whatever it is called."""
-        keys = (cell.key for cell in self.cells)
-        return hashlib.sha256("\n".join([repr(self.matrix.enough), *keys]).encode()).hexdigest()
+        """Say what is run, whatever it is called and asked."""
+        question = self.matrix.question
+        # What stops runs is part of what is run.
+        until = [repr(self.matrix.enough), question.compared, question.baseline] if self.matrix.until else []
+        said = [json.dumps(until), *(cell.key for cell in self.cells)]
+        return hashlib.sha256("\n".join(said).encode()).hexdigest()
 
     @property
     def seconds(self) -> float:
         """Guess how long one core is busy with it."""
-        each = self._seconds()
-        return sum(map(each, self.cells))
+        return sum(map(self._seconds(), self.cells))
+
+    def chunks(self) -> Iterator[Chunk]:
+        """Divide it into chunks of about `CHUNK_SECONDS`; with `until` no condition is divided.
+
+        Loads over the kernel, which take their time, are divided by cells.
+        """
+        seconds = self._seconds()
+        enough = 0.0 if self.matrix.live else CHUNK_SECONDS
+        part: list[tuple[Planned, ...]] = []
+        number, cost = 0, 0.0
+        for group in self._groups(seconds):
+            part.append(group)
+            cost += sum(map(seconds, group))
+            if cost >= enough:
+                yield self._chunk(number, part)
+                part, number, cost = [], number + 1, 0.0
+        if part:
+            yield self._chunk(number, part)
+
+    def _groups(self, seconds: Callable[[Planned], float]) -> Iterator[tuple[Planned, ...]]:
+        """Give what is not divided: conditions with `until`, else cells, or parts of cells of many runs."""
+        if self.matrix.until:
+            others = self.matrix.question.others
+            conditions: dict[Name, list[Planned]] = {}
+            for cell in self.cells:
+                conditions.setdefault(tuple(cell.levels[name] for name in others), []).append(cell)
+            yield from map(tuple, conditions.values())
+            return
+        for cell in self.cells:
+            parts = min(len(cell.seeds), max(1, round(seconds(cell) / CHUNK_SECONDS)))
+            ends = [len(cell.seeds) * at // parts for at in range(parts + 1)]
+            for begin, end in itertools.pairwise(ends):
+                yield (replace(cell, seeds=cell.seeds[begin:end]) if parts > 1 else cell,)
 
     def _seconds(self) -> Callable[[Planned], float]:
         """Give what guesses how long a core is busy with a cell."""
@@ -157,67 +242,23 @@ class Plan:
         most = 2 * FIRST_LOOK if self.matrix.until else self.matrix.most_runs
         return lambda cell: min(len(cell.seeds), most) * load[cell.page]
 
-    def without(self, done: Collection[Run]) -> "Plan":
-        """Leave out the runs that are done."""
-        if not done:
-            return self
-        if self.matrix.until:
-            return self._without_conditions({levels for levels, _ in done})
-        left = []
-        for cell in self.cells:
-            name = tuple(cell.levels.values())
-            seeds = tuple(seed for seed in cell.seeds if (name, seed) not in done)
-            left += [replace(cell, seeds=seeds)] if seeds else []
-        return replace(self, cells=tuple(left))
-
-    def _without_conditions(self, done: Collection[tuple[Level, ...]]) -> "Plan":
-        """Leave out conditions that are done: how many runs another needs is only known of it as a whole."""
-        left: list[Planned] = []
-        for condition in self._conditions():
-            there = sum(tuple(cell.levels.values()) in done for cell in condition)
-            if 0 < there < len(condition):
-                raise InputError(
-                    f"{self.matrix.place}: until: a condition would get levels beside those that were run: "
-                    "give another folder, or a number of runs from the beginning"
-                )
-            left += [] if there else condition
-        return replace(self, cells=tuple(left))
-
-    def _conditions(self) -> Iterator[tuple[Planned, ...]]:
-        others = self.matrix.question.others
-        for _, group in itertools.groupby(self.cells, lambda cell: [cell.levels[name] for name in others]):
-            yield tuple(group)
-
-    def chunks(self) -> Iterator[Chunk]:
-        """Divide the cells into chunks of about `CHUNK_SECONDS`, never within a condition.
-
-        Loads over the kernel take their time, so there each condition is one.
-        """
-        enough = 0.0 if self.matrix.live else CHUNK_SECONDS
-        seconds = self._seconds()
-        part: list[tuple[Planned, ...]] = []
-        number, cost = 0, 0.0
-        for condition in self._conditions():
-            part.append(condition)
-            cost += sum(map(seconds, condition))
-            if cost >= enough:
-                yield self._chunk(number, part)
-                part, number, cost = [], number + 1, 0.0
-        if part:
-            yield self._chunk(number, part)
-
-    def _chunk(self, number: int, conditions: Sequence[tuple[Planned, ...]]) -> Chunk:
+    def _chunk(self, number: int, groups: Sequence[tuple[Planned, ...]]) -> Chunk:
         matrix = self.matrix
-        texts = {cell.page: self.pages[cell.page].json for group in conditions for cell in group}
-        return Chunk(number, tuple(conditions), texts, engine(), matrix.question, matrix.live, matrix.enough)
+        texts = {cell.page: self.pages[cell.page].json for group in groups for cell in group}
+        return Chunk(number, tuple(groups), texts, engine(), matrix.question, matrix.live, matrix.enough)
 
 
-def refused(levels: Levels, error: LoadstoneError) -> InputError:
+def refused(levels: Levels, error: LoadstoneError, settings: Settings | None = None) -> InputError:
     """Say which cell asks for what cannot be done."""
     why, field = error.args
     named = {path: name for name, path in FIELDS.items()}.get(field, field)
-    cell = ", ".join(f"{name} = {level}" for name, level in levels.items())
-    return InputError(f"{f'{named}: ' if named else ''}{experiment.without_place(why)} (in the cell {cell})")
+    value = f" = {json.dumps(settings[named])}" if settings and named in settings else ""
+    place = f"{named}{value}: " if named else ""
+    return InputError(f"{place}{experiment.without_place(why)} (in the cell {_spoken(levels)})")
+
+
+def _spoken(levels: Levels) -> str:
+    return ", ".join(f"{name} = {spelled(level)}" for name, level in levels.items())
 
 
 def _seconds(page: Page) -> float:
@@ -245,8 +286,9 @@ class _Planner:
         runs, first = self._matrix.most_runs, self._matrix.seed
         # The kernel and the machine under it are never quite the same.
         is_random = is_random or self._matrix.live
-        seeds = tuple(range(first, first + (runs if is_random else 1)))
-        return Planned(levels, digest, page, fields, seeds, is_random)
+        return Planned(
+            levels, digest, page, fields, range(first, first + (runs if is_random else 1)), is_random
+        )
 
     def _page(self, named: Any) -> str:
         if not isinstance(named, str):
@@ -265,14 +307,20 @@ class _Planner:
             try:
                 self._scenarios[said] = self._understood(settings)
             except LoadstoneError as error:
-                raise InputError(f"{self._matrix.place}: {refused(levels, error)}") from None
+                raise InputError(f"{self._matrix.place}: {refused(levels, error, settings)}") from None
         return self._scenarios[said]
 
     def _understood(self, settings: Settings) -> tuple[str, bool]:
         verbatim = {name: value for name, value in settings.items() if "." in name}
-        fields = experiment.nested({**experiment.chosen(settings), **verbatim})
-        folder: Path = self._matrix.folder
+        try:
+            fields = experiment.nested({**experiment.chosen(settings), **verbatim})
+        except (TypeError, AttributeError):
+            names = ", ".join(verbatim)
+            raise InputError(
+                f"{self._matrix.place}: {names}: one field lies within another: leave one out"
+            ) from None
         if traces := traces_of(str(fields.get("network", ""))):
+            folder = self._matrix.folder
             fields["traces"] = {name: experiment.text_of(str(folder / name)) for name in traces}
         scenario = experiment.scenario(_SMALLEST, fields)
         understood = json.loads(scenario.to_json())

@@ -1,10 +1,10 @@
 """Stores: the runs of a sweep as a folder of Parquet files, each complete or absent.
 
-    matrix-1.json           what is run, and by which engine; matrix-2.json and so on, what it was extended to
-    runs/1-00000.parquet    the first chunk of the first matrix, a row for each run
+    matrix.json                          what is run, and by which engine
+    runs/00000-0f3a92c1d4e5.parquet      a chunk, a row for each run; its name says what it consists of
 
 A chunk's name and content follow from the matrix alone, so a sweep that goes on, or two at the same time,
-write the same bytes. DuckDB and others read `runs/*.parquet` as they are.
+write the same bytes. What is missing is what the matrix says less what is there, however it came there.
 """
 
 import contextlib
@@ -15,7 +15,7 @@ import os
 import re
 import secrets
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,164 +23,149 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from loadstone.analysis.question import Level, Question
+from loadstone.engine import engine
 from loadstone.files import InputError
+from loadstone.sweep import rows
 from loadstone.sweep.matrix import Matrix
-from loadstone.sweep.plan import Chunk, Plan, Run, engine
+from loadstone.sweep.plan import Chunk, Name, Plan, Runs
 
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
-_FORMAT = 1
-_SAID = re.compile(r"matrix-([1-9][0-9]*)\.json")
+_FORMAT = 2
+_MATRIX, _RUNS, _LOCK = "matrix.json", "runs", ".lock"
 _PART = re.compile(r"\.loadstone-[0-9a-f]{12}\.part")
 _OF_THE_QUESTION = ("title", "analysis")
 """What a matrix says of analyses: it may change at any time."""
-
 _MOST_NAMED = 4
 """Differences that a refusal names."""
+
+_KINDS = {"engine": str, "plan": str, "cells": int, "pages": dict, "matrix": dict, "levels": dict}
+"""Of what kind the parts of a manifest are."""
 
 _CHUNK, _ROWS = b"loadstone.chunk", b"loadstone.rows"
 """What a file says of itself: the digest of what was to be run, and that of its rows."""
 
 
 @dataclass(frozen=True)
-class Layer:
-    """One matrix of a store: what it adds to the chunks that were there."""
+class Manifest:
+    """What a store is of."""
 
-    number: int
-    matrix: Matrix
     engine: str
+    plan: str
+    """Digest of the matrix, worked out."""
+    cells: int
+    runs: int | None
+    """How many there are when it is complete, if that is known before."""
     pages: dict[str, str]
     """Digests of pages by name."""
-    plan: str
-    """Digest of the whole matrix, worked out."""
-    chunks: int
-    """How many it adds."""
-    basis: tuple[str, ...]
-    """Names of the chunks that were there."""
+    matrix: dict[str, Any]
+    levels: dict[str, list[Level]]
+    """All levels that were ever asked for, by factor."""
 
     @classmethod
-    def of(cls, plan: Plan, number: int, chunks: int, basis: tuple[str, ...]) -> "Layer":
-        """Make the layer of a plan."""
-        return cls(number, plan.matrix, engine(), plan.page_digests, plan.digest, chunks, basis)
+    def of(cls, plan: Plan, before: "Manifest | None", there: Runs, missing: int) -> "Manifest":
+        """Make that of a plan, in place of the one before; `missing` runs are not there yet, at most."""
+        levels = {name: dict.fromkeys(before.levels[name]) if before else {} for name in plan.matrix.levels}
+        for name, each in plan.matrix.levels.items():
+            levels[name].update(dict.fromkeys(each))
+        return cls(
+            engine=engine(),
+            plan=plan.digest,
+            cells=len(there.seeds.keys() | {cell.name for cell in plan.cells}),
+            runs=None if plan.matrix.until else there.count + missing,
+            pages={**(before.pages if before else {}), **plan.page_digests},
+            matrix=plan.matrix.document(),
+            levels={name: [*each] for name, each in levels.items()},
+        )
 
     @classmethod
-    def read(cls, path: Path) -> "Layer":
-        """Read `matrix-N.json`."""
+    def read(cls, path: Path) -> "Manifest":
+        """Read `matrix.json`."""
+        damaged = InputError(f"{path}: this file of a store is damaged: put it back, or sweep anew")
         try:
-            said = json.loads(path.read_text())
-            if said["format"] != _FORMAT:
+            said = json.loads(path.read_bytes())
+            if said.pop("format") != _FORMAT:
                 raise InputError(
-                    f"{path}: a store of format {said['format']}: read it with the loadstone that made it"
+                    f"{path}: a store of another format: read it with the loadstone that made it"
                 )
-            matrix = Matrix.of(said["matrix"], place=str(path))
-            number = int(path.stem.removeprefix("matrix-"))
-            engine, pages, plan, chunks = (said[key] for key in ("engine", "pages", "plan", "chunks"))
-            return cls(number, matrix, engine, pages, plan, chunks, tuple(said["basis"]))
-        except (ValueError, KeyError, TypeError, AttributeError):
-            raise InputError(
-                f"{path}: this file of the store is damaged: put it back, or sweep anew"
-            ) from None
+            manifest = cls(**said)
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            raise damaged from None
         except OSError as error:
             raise InputError(f"{path}: cannot be read ({_why(error)})") from None
+        if any(not isinstance(getattr(manifest, name), kind) for name, kind in _KINDS.items()):
+            raise damaged
+        return manifest
 
-    def text(self) -> str:
-        """Write `matrix-N.json`."""
-        said = {
-            "format": _FORMAT,
-            "engine": self.engine,
-            "matrix": self.matrix.document(),
-            "pages": self.pages,
-            "plan": self.plan,
-            "chunks": self.chunks,
-            "basis": list(self.basis),
-        }
-        return json.dumps(said, indent=1) + "\n"
-
-    def name(self, chunk: int) -> str:
-        """Name a chunk's file."""
-        return f"{self.number}-{chunk:05}.parquet"
-
-    @property
-    def names(self) -> list[str]:
-        """Name the files of all chunks that count."""
-        return [*self.basis, *(self.name(number) for number in range(self.chunks))]
+    def text(self) -> bytes:
+        """Write `matrix.json`."""
+        return (json.dumps({"format": _FORMAT, **asdict(self)}, indent=1) + "\n").encode()
 
 
 class Store:
     """The runs of a sweep, in a folder."""
 
-    def __init__(self, folder: Path, layers: list[Layer]) -> None:
+    def __init__(self, folder: Path, manifest: Manifest) -> None:
         self.folder = folder
-        self._layers = layers
+        self._manifest = manifest
 
     @classmethod
     def open(cls, path: str | Path) -> "Store":
         """Open a store that is there."""
         folder = Path(path)
-        found = _layers(folder)
-        if not found:
-            raise InputError(
-                f"{path}: there is no store here: make one with 'loadstone sweep MATRIX -o {path}'"
-            )
-        return cls(folder, found)
+        if not (folder / _MATRIX).exists():
+            raise InputError(f"{path}: there is no store here: make one with 'loadstone sweep'")
+        return cls(folder, Manifest.read(folder / _MATRIX))
 
     # --- reading ---
 
     @property
     def matrix(self) -> Matrix:
-        """Give the newest matrix."""
-        return self._layers[-1].matrix
+        """Give the matrix."""
+        return Matrix.of(self._manifest.matrix, place=str(self.folder / _MATRIX))
 
     @property
     def engine(self) -> str:
         """Say which engine made it."""
-        return self._layers[-1].engine
+        return self._manifest.engine
 
     def question(self) -> Question:
         """Give what an analysis asks, with all levels that the store has."""
-        newest = self.matrix.question
-        levels = {name: dict.fromkeys(each) for name, each in newest.factors.items()}
-        for layer in self._layers[:-1]:
-            for name, each in layer.matrix.levels.items():
-                levels[name].update(dict.fromkeys(each))
-        factors = {name: tuple(each) for name, each in levels.items()}
-        return replace(newest, factors=factors)
+        factors = {name: tuple(levels) for name, levels in self._manifest.levels.items()}
+        return replace(self.matrix.question, factors=factors)
 
     @property
     def paths(self) -> list[Path]:
-        """Give the files of the chunks that are there, in the matrix's order."""
-        names = self._layers[-1].names
-        return [path for name in names if (path := self.folder / "runs" / name).exists()]
+        """Give the files of the chunks."""
+        return _paths(self.folder)
 
     def state(self) -> str:
         """Say how much of it is there."""
-        there, all_of_it = len(self.paths), len(self._layers[-1].names)
-        return "complete" if there == all_of_it else f"{there} of {all_of_it} chunks"
+        manifest = self._manifest
+        there = _there(self.folder, [*manifest.levels])
+        if len(there.seeds) < manifest.cells:
+            return f"{len(there.seeds):,} of {manifest.cells:,} cells"
+        if manifest.runs is not None and there.count < manifest.runs:
+            return f"{there.count:,} of {manifest.runs:,} runs"
+        return "complete"
 
     def table(self) -> pa.Table:
         """Give the runs as an Arrow table, in the order of the chunks."""
-        tables = [read_chunk(path) for path in self.paths]
-        return pa.concat_tables(tables, promote_options="permissive") if tables else pa.table({})
+        tables = [read_chunk(path).replace_schema_metadata() for path in self.paths]
+        if not tables:
+            raise InputError(f"{self.folder}: no run is there yet: go on with the sweep")
+        try:
+            return pa.concat_tables(tables)
+        except pa.ArrowInvalid:
+            raise InputError(
+                f"{self.folder}: the chunks are not all of one matrix: remove the others"
+            ) from None
 
     def runs(self) -> "pl.DataFrame":
         """Give the runs as a frame of polars, in the matrix's order: the compared factor varies quickest."""
-        import polars as pl
-
-        table = self.table()
-        if table.num_rows == 0:
-            raise InputError(f"{self.folder}: no run is there yet: go on with the sweep")
-        frame = pl.from_arrow(table)
-        assert isinstance(frame, pl.DataFrame)
-        question = self.question()
-        order = [*(name for name in question.factors if name != question.compared), question.compared]
-        by = [f"rank of {name}" for name in order]
-        ranks = [
-            _rank(frame, name, question.factors[name]).alias(rank)
-            for name, rank in zip(order, by, strict=True)
-        ]
-        return frame.with_columns(ranks).sort([*by, "seed"], maintain_order=True).drop(by)
+        return in_order(self.table(), self.question())
 
     def pandas(self) -> "pd.DataFrame":
         """Give the runs as a frame of pandas."""
@@ -199,62 +184,57 @@ class Store:
         """
         folder = Path(path)
         try:
-            (folder / "runs").mkdir(parents=True, exist_ok=True)
-            for each in (folder, folder / "runs"):
-                _sweep_away(each)
-            layers = _layers(folder)
-            if not layers or (extend and _difference(layers[-1], plan)):
-                layers = _with_layer(folder, layers, plan)
+            (folder / _RUNS).mkdir(parents=True, exist_ok=True)
+            with _locked(folder):
+                for each in (folder, folder / _RUNS):
+                    _sweep_away(each)
+                before = _before(folder, plan, extend=extend)
+                there = _there(folder, [*plan.matrix.levels])
+                missing = _missing(plan, there)
+                if missing and not os.access(folder / _RUNS, os.W_OK):
+                    raise InputError(f"{path}: cannot be written: give another folder, or the right to do so")
+                manifest = Manifest.of(plan, before, there, sum(chunk.runs for chunk in missing))
+                if manifest != before:
+                    _put(folder / _MATRIX, manifest.text())
         except OSError as error:
             raise InputError(f"{path}: cannot be written ({_why(error)})") from None
-        if different := _difference(layers[-1], plan):
-            raise InputError(
-                f"{path}: this store is of another matrix ({'; '.join(different)}): give another folder, or "
-                "--extend to add what is new to it"
-            )
-        store = cls(folder, layers)
-        missing, there = store._missing(plan)
-        if missing and not os.access(folder / "runs", os.W_OK):
-            raise InputError(f"{path}: cannot be written: give another folder, or the right to write there")
-        store._say_again(plan.matrix)
-        return store, missing, there
+        return cls(folder, manifest), missing, there.count
 
-    def write(self, chunk: Chunk, rows: pa.Table) -> None:
+    def write(self, chunk: Chunk, table: pa.Table) -> None:
         """Write a chunk, all of it at once."""
-        path = self.folder / "runs" / self._layers[-1].name(chunk.number)
-        said = {_CHUNK: chunk.digest.encode(), _ROWS: _digest(rows).encode()}
+        path = self.folder / _RUNS / chunk.file
+        said = {_CHUNK: chunk.digest.encode(), _ROWS: _digest(table).encode()}
         file = pa.BufferOutputStream()
-        pq.write_table(rows.replace_schema_metadata(said), file, compression="zstd")
+        pq.write_table(table.replace_schema_metadata(said), file, compression="zstd")
         try:
-            _put(path, file.getvalue().to_pybytes())
+            with _locked(self.folder):
+                if Manifest.read(self.folder / _MATRIX).plan != self._manifest.plan:
+                    raise InputError(
+                        f"{self.folder}: this store was extended meanwhile: sweep the matrix that it has now"
+                    )
+                _put(path, file.getvalue().to_pybytes())
         except OSError as error:
             raise InputError(
                 f"{path}: cannot be written ({_why(error)}): the finished chunks are kept, make room and run "
                 "it again"
             ) from None
 
-    def _say_again(self, matrix: Matrix) -> None:
-        """Keep what the matrix says of analyses now."""
-        layer = self._layers[-1]
-        if layer.matrix.document() != matrix.document():
-            self._layers[-1] = replace(layer, matrix=matrix)
-            _put(self.folder / f"matrix-{layer.number}.json", self._layers[-1].text().encode())
 
-    def _missing(self, plan: Plan) -> tuple[list[Chunk], int]:
-        """Give the chunks that are not there, and how many runs those have that are."""
-        layer, runs = self._layers[-1], self.folder / "runs"
-        there = sum(read_chunk(runs / name).num_rows for name in layer.basis)
-        missing = []
-        for chunk in _added(plan, runs, layer.basis):
-            path = runs / layer.name(chunk.number)
-            if not path.exists():
-                missing.append(chunk)
-                continue
-            table = read_chunk(path)
-            if table.schema.metadata[_CHUNK] != chunk.digest.encode():
-                raise InputError(f"{path}: this chunk is of another matrix: remove it, then sweep again")
-            there += table.num_rows
-        return missing, there
+def in_order(table: pa.Table, question: Question) -> "pl.DataFrame":
+    """Give runs in the order of the question's factors, of which the compared one varies quickest."""
+    import polars as pl
+
+    frame = pl.from_arrow(table)
+    assert isinstance(frame, pl.DataFrame)
+    order = [*(name for name in question.factors if name != question.compared), question.compared]
+    by = [f"rank of {name}" for name in order]
+    ranks = [
+        _rank(frame, name, question.factors[name]).alias(rank) for name, rank in zip(order, by, strict=True)
+    ]
+    ranked = frame.with_columns(ranks).sort([*by, "seed"], maintain_order=True).drop(by)
+    if ranked.select(*order, "seed").is_duplicated().any():
+        raise InputError("a run stands there twice: keep the chunks of one sweep in a folder")
+    return ranked
 
 
 def _rank(frame: "pl.DataFrame", name: str, levels: Sequence[Level]) -> "pl.Expr":
@@ -265,78 +245,85 @@ def _rank(frame: "pl.DataFrame", name: str, levels: Sequence[Level]) -> "pl.Expr
     return pl.col(name).replace_strict(values, range(len(levels)), return_dtype=pl.Int64)
 
 
-# --- layers ---
+# --- what is there ---
 
 
-def _layers(folder: Path) -> list[Layer]:
-    numbers = sorted(
-        int(found[1]) for path in folder.glob("matrix-*.json") if (found := _SAID.fullmatch(path.name))
-    )
-    return [Layer.read(folder / f"matrix-{number}.json") for number in numbers]
+def _paths(folder: Path) -> list[Path]:
+    return sorted((folder / _RUNS).glob("[0-9]*.parquet"))
 
 
-def _with_layer(folder: Path, layers: list[Layer], plan: Plan) -> list[Layer]:
-    """Begin a store, or extend it by a matrix of the same factors."""
-    if layers:
-        _check_extension(layers, plan)
-    number = layers[-1].number + 1 if layers else 1
-    runs = folder / "runs"
-    basis = tuple(name for name in layers[-1].names if (runs / name).exists()) if layers else ()
-    layer = Layer.of(plan, number, sum(1 for _ in _added(plan, runs, basis)), basis)
-    path = folder / f"matrix-{number}.json"
+def _there(folder: Path, names: Sequence[str]) -> Runs:
+    """Say which runs there are, by the levels of these factors; a damaged chunk is named."""
+    seeds: dict[Name, set[int]] = {}
+    digests: dict[Name, str] = {}
+    for path in _paths(folder):
+        table = read_chunk(path)
+        if not {*names} <= {*table.column_names}:
+            raise InputError(f"{path}: this chunk is of another matrix: remove it")
+        columns = (table[name].to_pylist() for name in (*names, "seed", "cell"))
+        for *levels, seed, digest in zip(*columns, strict=True):
+            seeds.setdefault(tuple(levels), set()).add(seed)
+            digests[tuple(levels)] = digest
+    return Runs(seeds, digests)
+
+
+def _missing(plan: Plan, there: Runs) -> list[Chunk]:
+    """Give what is left of a plan's chunks."""
     try:
-        _put(path, layer.text().encode(), first=True)
-    except FileExistsError:
-        # Somebody else began the same folder at this moment.
-        layer = Layer.read(path)
-    return [*layers, layer]
+        left = [chunk.without(there) for chunk in plan.chunks()]
+    except InputError as error:
+        raise InputError(f"{plan.matrix.place}: {error}") from None
+    return [chunk for chunk in left if chunk is not None]
 
 
-def _check_extension(layers: list[Layer], plan: Plan) -> None:
-    last, place = layers[-1], plan.matrix.place
-    if last.engine != engine():
-        raise InputError(
-            f"{place}: the store was made by engine {last.engine}, and this is {engine()}, so their runs "
-            "cannot stand beside each other: give another folder"
+# --- another matrix ---
+
+
+def _before(folder: Path, plan: Plan, *, extend: bool) -> Manifest | None:
+    """Say what the folder is a store of, if of anything; refuse what the plan cannot go on with."""
+    if not (folder / _MATRIX).exists():
+        if _paths(folder):
+            raise InputError(f"{folder}: there are runs here, and no {_MATRIX}: give another folder")
+        return None
+    manifest = Manifest.read(folder / _MATRIX)
+    different = _difference(manifest, plan)
+    if different and not extend:
+        why_not = _why_not_extended(manifest, plan)
+        remedy = "give another folder" + ("" if why_not else ", or --extend to add what is new to it")
+        raise InputError(f"{folder}: this store is of another matrix ({'; '.join(different)}): {remedy}")
+    if different and (why_not := _why_not_extended(manifest, plan)):
+        raise InputError(f"{plan.matrix.place}: {why_not}: give another folder")
+    return manifest
+
+
+def _why_not_extended(manifest: Manifest, plan: Plan) -> str | None:
+    """Say why a store cannot be extended by a plan."""
+    matrix = plan.matrix
+    before = Matrix.of(manifest.matrix)
+    if manifest.engine != engine():
+        return f"the store was made by engine {manifest.engine}, and this is {engine()}"
+    stopping = [(each.until, each.runs if each.until else None, each.live) for each in (before, matrix)]
+    if stopping[0] != stopping[1]:
+        return (
+            "until: a store is extended by runs that stop as those did that it has, and from the same world"
         )
-    if last.matrix.enough != plan.matrix.enough:
-        raise InputError(
-            f"{place}: until: a store is extended by runs that go on until gains are known as well as those "
-            "that it has: give another folder"
-        )
-    if [*last.matrix.levels] != [*plan.matrix.levels] or last.matrix.live != plan.matrix.live:
-        raise InputError(
-            f"{place}: a store is extended by levels and runs, not by factors, and not from simulated to "
-            "live: give another folder"
-        )
-    for layer in layers:
-        for name, digest in layer.pages.items():
-            if plan.page_digests.get(name, digest) != digest:
-                raise InputError(f"{name}: this page is not what it was: give another folder")
+    kinds = [rows.schema(each.levels, live=each.live) for each in (before, matrix)]
+    if kinds[0].names != kinds[1].names:
+        return "a store is extended by levels and runs, not by factors"
+    for name in matrix.levels:
+        if kinds[0].field(name) != kinds[1].field(name):
+            return f"{name}: the store has levels of another kind: {kinds[0].field(name).type}"
+    for name, digest in manifest.pages.items():
+        if plan.page_digests.get(name, digest) != digest:
+            return f"{name}: this page is not what it was"
+    return None
 
 
-def _added(plan: Plan, runs: Path, basis: tuple[str, ...]) -> Iterator[Chunk]:
-    """Give the chunks of what the basis does not have."""
-    done: dict[Run, str] = {}
-    names = [*plan.matrix.levels]
-    for name in basis:
-        for row in read_chunk(runs / name).select([*names, "seed", "cell"]).to_pylist():
-            done[tuple(row[name] for name in names), row["seed"]] = row["cell"]
-    for cell in plan.cells if done else ():
-        if done.get((tuple(cell.levels.values()), cell.seeds[0]), cell.digest) != cell.digest:
-            levels = ", ".join(f"{name} = {level}" for name, level in cell.levels.items())
-            raise InputError(
-                f"{plan.matrix.place}: what the store has as {levels} was run with other settings: give "
-                "another folder"
-            )
-    yield from plan.without(done).chunks()
-
-
-def _difference(layer: Layer, plan: Plan) -> list[str]:
+def _difference(manifest: Manifest, plan: Plan) -> list[str]:
     """Say what is different between the matrix of a store and another."""
-    if layer.plan == plan.digest and layer.engine == engine():
+    if manifest.plan == plan.digest and manifest.engine == engine():
         return []
-    there, here = _leaves(layer.matrix.document()), _leaves(plan.matrix.document())
+    there, here = _leaves(manifest.matrix), _leaves(plan.matrix.document())
     found = [
         f"{name}: {_changed(there.get(name), here.get(name))}"
         for name in dict.fromkeys([*there, *here])
@@ -345,13 +332,13 @@ def _difference(layer: Layer, plan: Plan) -> list[str]:
     found += [
         f"{name}: the page is not what it was"
         for name, digest in plan.page_digests.items()
-        if layer.pages.get(name, digest) != digest
+        if manifest.pages.get(name, digest) != digest
     ]
-    if layer.engine != engine():
-        found.append(f"engine: {layer.engine} there, {engine()} here")
+    if manifest.engine != engine():
+        found.append(f"engine: {manifest.engine} there, {engine()} here")
     if len(found) > _MOST_NAMED:
         found[_MOST_NAMED:] = [f"and {len(found) - _MOST_NAMED} differences more"]
-    return found or ["a trace that it names is not what it was"]
+    return found or ["the order of factors, what is compared, or a trace that it names is another"]
 
 
 def _leaves(document: dict[str, Any]) -> dict[str, Any]:
@@ -419,28 +406,18 @@ def _digest(table: pa.Table) -> str:
     return hashlib.sha256(sink.getvalue()).hexdigest()
 
 
-def _put(path: Path, content: bytes, *, first: bool = False) -> None:
-    """Make this a file's content, all of it at once; with `first` only if there is no such file.
-
-    Raises `FileExistsError` in that case, any other `OSError` if it cannot be written.
-    """
-    while True:
-        beside = path.with_name(f".loadstone-{secrets.token_hex(6)}.part")
-        try:
-            with beside.open("xb") as file:
-                # Tells those that sweep away that somebody is writing it.
-                fcntl.flock(file, fcntl.LOCK_EX)
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-                os.link(beside, path) if first else beside.replace(path)
-            return _settle(path.parent)
-        except FileNotFoundError:
-            # Swept away between its making and its lock: once more, unless the folder itself is gone.
-            if not path.parent.is_dir():
-                raise
-        finally:
-            beside.unlink(missing_ok=True)
+def _put(path: Path, content: bytes) -> None:
+    """Make this a file's content, all of it at once. Raises `OSError` if it cannot be written."""
+    beside = path.with_name(f".loadstone-{secrets.token_hex(6)}.part")
+    try:
+        with beside.open("xb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(path)
+        _settle(path.parent)
+    finally:
+        beside.unlink(missing_ok=True)
 
 
 def _settle(folder: Path) -> None:
@@ -452,13 +429,21 @@ def _settle(folder: Path) -> None:
         os.close(descriptor)
 
 
+@contextlib.contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Let nobody else change what a store is of, or add to it, for a moment."""
+    with contextlib.ExitStack() as stack:
+        # A folder that cannot be written can still be read, and some disks have no locks.
+        with contextlib.suppress(OSError):
+            file = stack.enter_context((folder / _LOCK).open("wb"))
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
 def _sweep_away(folder: Path) -> None:
-    """Remove what writers left that were killed."""
+    """Remove what writers left that were killed; whoever calls it has locked the folder, so none is at it."""
     for path in folder.iterdir():
-        if _PART.fullmatch(path.name) is None:
-            continue
-        with contextlib.suppress(FileNotFoundError, BlockingIOError), path.open("rb") as file:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if _PART.fullmatch(path.name):
             path.unlink(missing_ok=True)
 
 

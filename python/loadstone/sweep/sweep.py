@@ -16,7 +16,7 @@ from loadstone.files import InputError
 from loadstone.sweep.chunk_runs import Stop, run_chunk
 from loadstone.sweep.matrix import Matrix
 from loadstone.sweep.plan import Chunk, Plan
-from loadstone.sweep.store import Store
+from loadstone.sweep.store import Store, in_order
 
 if TYPE_CHECKING:
     import polars as pl
@@ -90,12 +90,10 @@ def sweep(
 def collect(
     matrix: Matrix, *, threads: int | None = None, progress: Progress = lambda done, total: None
 ) -> "pl.DataFrame":
-    """Run all of a matrix and keep it in memory: a frame as `Store.runs` gives it, but in the order of cells.
+    """Run all of a matrix and keep it in memory: a frame as `Store.runs` gives it.
 
     Raises `InputError` if something cannot be run or read.
     """
-    import polars as pl
-
     chunks = list(Plan.of(matrix).chunks())
     most, made = sum(chunk.runs for chunk in chunks), 0
     parts: dict[int, pa.Table] = {}
@@ -105,9 +103,7 @@ def collect(
             made += done.num_rows
             most -= chunk.runs - done.num_rows
             progress(made, most)
-    frame = pl.from_arrow(pa.concat_tables([parts[number] for number in sorted(parts)]))
-    assert isinstance(frame, pl.DataFrame)
-    return frame
+    return in_order(pa.concat_tables([parts[number] for number in sorted(parts)]), matrix.question)
 
 
 def _workers(matrix: Matrix, threads: int | None, client: "Client | None") -> AbstractContextManager[Workers]:
