@@ -204,7 +204,7 @@ def compare(
     Gain is the baseline's median page load time over the variant's: above 1 is faster.
     """
     from loadstone import comparison, experiment, files, pages, progress, report, stats
-    from loadstone.gate import gate
+    from loadstone.gate import gate, terms
     from loadstone.gate.earlier import Earlier
 
     if until is not None and runs is not None:
@@ -217,11 +217,12 @@ def compare(
         from loadstone.html import page
     read = [pages.read(name) for name in names]
     networks = networks or comparison.NETWORKS
-    earlier = None if against is None else Earlier.read(against, [page.name for page in read], networks)
+    planned = comparison.plan(read, networks, experiment.chosen(given))
+    earlier = None if against is None else Earlier.read(against, terms.of_plans(planned, runs))
     opened = gate.gate(asserted, list(comparison.VARIANTS), earlier, junit, markdown)
     with opened as gating, files.replacement(html) as write:
         with progress.bar("runs") as show:
-            results = comparison.compare(read, networks, experiment.chosen(given), enough, threads, show)
+            results = comparison.carry_out(planned, enough, threads, show)
         judgement = gating.judge(results)
         try:
             if html is not None:

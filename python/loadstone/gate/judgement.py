@@ -85,9 +85,7 @@ def _then(earlier: Earlier | None, now: Findings, page: str, network: NetworkFin
     """Give what was found there before; without such findings no assertion asks for it."""
     if earlier is None:
         return network
-    then = earlier.page(page, len(now.pages))[network.name]
-    earlier.refuse_difference(page, network, then)
-    return then
+    return earlier.page(page, len(now.pages))[network.name]
 
 
 def _case(assertion: Assertion, meaning: Meaning, now: NetworkFindings, then: NetworkFindings) -> Case:

@@ -10,10 +10,11 @@ import pyarrow as pa
 from loadstone import experiment, stats
 from loadstone._native import LoadstoneError, Outcome, Scenario, Stopper, run_live
 from loadstone.analysis.question import Question
+from loadstone.engine import engine
 from loadstone.files import InputError
 from loadstone.stats import Until
 from loadstone.sweep import rows
-from loadstone.sweep.plan import Chunk, Planned, engine
+from loadstone.sweep.plan import Chunk, Planned
 
 Job = tuple[Scenario, int]
 """What is run, and the seed."""

@@ -9,13 +9,13 @@ import itertools
 import json
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-from loadstone import __version__, experiment, pages
-from loadstone._native import LoadstoneError, Scenario, protocols, run_many, traces_of
+from loadstone import experiment, pages
+from loadstone._native import LoadstoneError, Scenario, traces_of
 from loadstone.analysis.question import Level, Question
+from loadstone.engine import engine
 from loadstone.files import InputError
 from loadstone.pages import Page
 from loadstone.stats import Until
@@ -29,25 +29,6 @@ Run = tuple[tuple[Level, ...], int]
 """What names a run within its matrix: its cell's levels in the order of the factors, and its seed."""
 
 _SMALLEST = '{"objects": [{"url": "http://a.test/", "bytes": 0}]}'
-
-
-@cache
-def engine() -> str:
-    """Say which engine this is: its version, and a digest of what it makes of some loads.
-
-    Two builds that agree here are one engine, whatever machine and compiler made them.
-    """
-    page = pages.read("synthetic:objects=12,size=20KB").json
-    made = [
-        experiment.scenario(page, {"network": "5/1mbit,80ms,loss=2%", "variant": {"protocol": name, **rest}})
-        for name in protocols()
-        for rest in ({}, {"tcp": {"cc": "reno", "iw": 3}}, {"tcp": {"cc": "bbr"}, "tls": "1.3"})
-    ]
-    seen = [
-        (run.plt_ms, run.packets_down, run.bytes_up)
-        for run in run_many([(each, seed) for each in made for seed in (1, 2)], 1)
-    ]
-    return f"{__version__}+{hashlib.sha256(repr(seen).encode()).hexdigest()[:12]}"
 
 
 @dataclass(frozen=True)

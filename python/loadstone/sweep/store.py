@@ -23,9 +23,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from loadstone.analysis.question import Level, Question
+from loadstone.engine import engine
 from loadstone.files import InputError
 from loadstone.sweep.matrix import Matrix
-from loadstone.sweep.plan import Chunk, Plan, Run, engine
+from loadstone.sweep.plan import Chunk, Plan, Run
 
 if TYPE_CHECKING:
     import pandas as pd
