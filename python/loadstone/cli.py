@@ -211,6 +211,9 @@ def compare(
         raise click.UsageError("--until says when there are enough runs: leave out --runs, or --until.")
     if until is not None and against is not None:
         raise click.UsageError("--against compares the same runs: give --runs instead of --until.")
+    gate.refuse_one_file_for_two(
+        {"--against": against, "--html": html, "--junit": junit, "--markdown": markdown}
+    )
     enough = runs if until is None else stats.Until.parse(until)
     if html is not None:
         # Heavy, so only where it is asked for; and before the runs, after which nobody wants to wait.

@@ -223,6 +223,18 @@ BAD_GATES: dict[str, tuple[list[str], list[str]]] = {
         ["--assert", NOT_SLOWER, "--against", "{before}", "--network", "cable"],
         ["was loaded on dsl", "is now on dsl, cable"],
     ),
+    "one file for two": (
+        ["--assert", "plt(h2) < 1", "--junit", "{folder}/x", "--markdown", "{folder}/../{folder.name}/x"],
+        ["--markdown: ", "is the file of --junit as well: give each its own"],
+    ),
+    "the report's file": (
+        ["--assert", "plt(h2) < 1", "--html", "{folder}/x", "--markdown", "{folder}/x"],
+        ["--markdown: ", "is the file of --html as well"],
+    ),
+    "the file of before": (
+        ["--assert", NOT_SLOWER, "--against", "{before}", "--junit", "{before}"],
+        ["--junit: ", "is the file of --against as well"],
+    ),
     "another page": (["synthetic:A", "--assert", NOT_SLOWER, "--against", "{before}"], ["synthetic:A"]),
 }
 
