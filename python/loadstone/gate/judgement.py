@@ -96,7 +96,7 @@ def _case(assertion: Assertion, meaning: Meaning, now: NetworkFindings, then: Ne
         values = {given.asked.call: given.value for given in figures}
         if assertion.condition.holds(values):
             return Case(tuple(figures), None)
-        why = explanation.because(assertion.condition.comparisons(values))
+        why = explanation.because(assertion.condition.deciding(values))
     except InputError as error:
         why = str(error).removeprefix(f"{PLACE}: ")
     meant = {given.asked.call: given.name for given in figures}
