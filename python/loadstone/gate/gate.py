@@ -93,6 +93,14 @@ def refuse_one_file_for_two(named: Mapping[str, str | None]) -> None:
     for option, name in named.items():
         if name is None:
             continue
-        other = options.setdefault(os.path.realpath(name), option)
+        other = options.setdefault(_place(name), option)
         if other != option:
             raise InputError(f"{option}: {name} is the file of {other} as well: give each its own")
+
+
+def _place(name: str) -> str:
+    try:
+        return os.path.realpath(name)
+    except ValueError:
+        # No name of a file at all, which is said when it is opened.
+        return name
