@@ -1,6 +1,8 @@
 """The gate as a CI job meets it: exit codes, and the files that it leaves."""
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -119,6 +121,15 @@ def test_the_document_has_the_assertions(loadstone: Command, small: str) -> None
         assert case["holds"] is False and f"plt({name}) = " in case["failure"]
     assert held["holds"] and held["checks"][0]["cases"][0]["failure"] is None
     assert "assertions" not in loadstone("compare", small, *LOSSY, "--json").document
+
+
+def test_to_name_the_engine_loads_nothing_heavy() -> None:
+    code = (
+        "import sys; from loadstone.engine import engine; engine()\n"
+        "print(sorted({'numpy', 'polars', 'pyarrow', 'scipy'} & set(sys.modules)))"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout == "[]\n"
 
 
 # --- files ---
