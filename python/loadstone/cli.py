@@ -204,24 +204,28 @@ def compare(
     Gain is the baseline's median page load time over the variant's: above 1 is faster.
     """
     from loadstone import comparison, experiment, files, pages, progress, report, stats
-    from loadstone.gate import gate
+    from loadstone.gate import gate, terms
     from loadstone.gate.earlier import Earlier
 
     if until is not None and runs is not None:
         raise click.UsageError("--until says when there are enough runs: leave out --runs, or --until.")
     if until is not None and against is not None:
         raise click.UsageError("--against compares the same runs: give --runs instead of --until.")
+    gate.refuse_one_file_for_two(
+        {"--against": against, "--html": html, "--junit": junit, "--markdown": markdown}
+    )
     enough = runs if until is None else stats.Until.parse(until)
     if html is not None:
         # Heavy, so only where it is asked for; and before the runs, after which nobody wants to wait.
         from loadstone.html import page
     read = [pages.read(name) for name in names]
     networks = networks or comparison.NETWORKS
-    earlier = None if against is None else Earlier.read(against, [page.name for page in read], networks)
+    planned = comparison.plan(read, networks, experiment.chosen(given))
+    earlier = None if against is None else Earlier.read(against, terms.of_plans(planned, runs))
     opened = gate.gate(asserted, list(comparison.VARIANTS), earlier, junit, markdown)
     with opened as gating, files.replacement(html) as write:
         with progress.bar("runs") as show:
-            results = comparison.compare(read, networks, experiment.chosen(given), enough, threads, show)
+            results = comparison.carry_out(planned, enough, threads, show)
         judgement = gating.judge(results)
         try:
             if html is not None:

@@ -32,6 +32,34 @@ BASELINE = next(iter(VARIANTS))
 
 
 @dataclass(frozen=True)
+class NetworkPlan:
+    """One page on one network, as it will be run."""
+
+    name: str
+    """The network as it was asked for, a preset's name perhaps."""
+    cells: dict[str, Cell]
+    """By variant."""
+
+    def jobs(self, runs: int | None) -> dict[str, list[Job]]:
+        """Give what there is to run for each variant, until there are so many runs of it.
+
+        Where chance has no part one is enough, whatever `runs` says: every run would be the same.
+        """
+        return {
+            name: cell.jobs(cell.runs(runs) if cell.scenario.is_random else 1, cell.seed)
+            for name, cell in self.cells.items()
+        }
+
+
+@dataclass(frozen=True)
+class PagePlan:
+    """One page on all networks, as it will be run."""
+
+    page: str
+    networks: list[NetworkPlan]
+
+
+@dataclass(frozen=True)
 class VariantResult:
     """One variant's runs, in order of seed, and how they compare."""
 
@@ -107,24 +135,19 @@ def median_plt_ms(outcomes: Sequence[Outcome]) -> float | None:
 class _Row:
     """A page's cells on one network, a cell for each variant, and the runs that there are of them."""
 
-    name: str
-    cells: list[Cell]
+    plan: NetworkPlan
     outcomes: list[list[Outcome]] = field(init=False)
     confidence: float = CONFIDENCE
     """Of the intervals at the latest look."""
 
     def __post_init__(self) -> None:
+        self.cells = list(self.plan.cells.values())
         self.outcomes = [[] for _ in self.cells]
 
     def jobs(self, runs: int | None) -> list[list[Job]]:
-        """Give what is left to run for each cell, until there are so many runs of it.
-
-        Where chance has no part one is enough, whatever `runs` says: every run would be the same.
-        """
-        return [
-            cell.jobs(cell.runs(runs) if cell.scenario.is_random else 1, cell.seed)[len(done) :]
-            for cell, done in zip(self.cells, self.outcomes, strict=True)
-        ]
+        """Give what is left to run for each cell, until there are so many runs of it."""
+        planned = self.plan.jobs(runs).values()
+        return [jobs[len(done) :] for jobs, done in zip(planned, self.outcomes, strict=True)]
 
     def gains(self) -> list[stats.Gain | None]:
         """Give each variant's gain over the baseline, which has none."""
@@ -138,7 +161,7 @@ class _Row:
         variants = [
             VariantResult(name, cell, outcomes, gain, *(_effect(cell, base, outcomes, gain) if at else ()))
             for at, (name, cell, outcomes, gain) in enumerate(
-                zip(VARIANTS, self.cells, self.outcomes, self.gains(), strict=True)
+                zip(self.plan.cells, self.cells, self.outcomes, self.gains(), strict=True)
             )
         ]
         finished = max(variant.completed for variant in variants)
@@ -148,7 +171,7 @@ class _Row:
             default=None,
         )
         rivals = [] if best is None else [one.name for one in variants if self._is_rival(one, best)]
-        return NetworkResult(self.name, variants, best, rivals, until)
+        return NetworkResult(self.plan.name, variants, best, rivals, until)
 
     def _is_rival(self, variant: VariantResult, best: VariantResult) -> bool:
         if variant is best:
@@ -170,23 +193,39 @@ def compare(
     With `Until` in place of a number, every variant on a network is run until all gains there are known so
     well, or the most runs are reached. A network without loss is run once, whatever `runs` says.
     """
-    chosen = {**COMMON, **chosen}
-    pages_rows = [[_row(page, chosen, network) for network in networks] for page in pages]
+    return carry_out(plan(pages, networks, chosen), runs, threads, progress)
+
+
+def plan(pages: Sequence[Page], networks: Sequence[str], chosen: Chosen) -> list[PagePlan]:
+    """Say what a comparison consists of, without running anything."""
+    return [PagePlan(page.name, [_planned(page, chosen, network) for network in networks]) for page in pages]
+
+
+def _planned(page: Page, chosen: Chosen, network: str) -> NetworkPlan:
+    common = {**COMMON, **chosen, "network": network}
+    return NetworkPlan(
+        network, {name: experiment.cell(page, {**common, **variant}) for name, variant in VARIANTS.items()}
+    )
+
+
+def carry_out(
+    plans: Sequence[PagePlan],
+    runs: int | Until | None,
+    threads: int | None,
+    progress: Callable[[int, int], None],
+) -> list[PageResult]:
+    """Run a comparison that was planned, as `compare` does."""
+    pages_rows = [[_Row(network) for network in page.networks] for page in plans]
     rows = [row for page_rows in pages_rows for row in page_rows]
-    until = runs if isinstance(runs, Until) else None
-    if until is None:
-        _run(rows, runs if isinstance(runs, int) else None, threads, progress, 0)
+    if isinstance(runs, Until):
+        _run_until(runs, rows, threads, progress)
     else:
-        _run_until(until, rows, threads, progress)
+        _run(rows, runs, threads, progress, 0)
+    until = runs if isinstance(runs, Until) else None
     return [
-        PageResult(page.name, [row.result(until) for row in page_rows])
-        for page, page_rows in zip(pages, pages_rows, strict=True)
+        PageResult(page.page, [row.result(until) for row in page_rows])
+        for page, page_rows in zip(plans, pages_rows, strict=True)
     ]
-
-
-def _row(page: Page, chosen: Chosen, network: str) -> _Row:
-    fields = [{**chosen, **variant, "network": network} for variant in VARIANTS.values()]
-    return _Row(network, [experiment.cell(page, one) for one in fields])
 
 
 def _run_until(

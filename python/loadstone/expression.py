@@ -1,29 +1,12 @@
 """Expressions that a user writes: a small part of Python that computes and compares, and reaches no more."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from loadstone.files import InputError
-from loadstone.grammar import COMPARE, Call, Kind, Reader, Values
+from loadstone.grammar import Call, Comparison, Kind, Reader, Values
 
 __all__ = ["Call", "Comparison", "Condition", "Expression", "Kind", "Values"]
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """One comparison of an expression, with what stood on its sides."""
-
-    left: str
-    left_value: Any
-    sign: str
-    right: str
-    right_value: Any
-
-    @property
-    def holds(self) -> bool:
-        """Say whether it is so."""
-        return COMPARE[self.sign](self.left_value, self.right_value)
 
 
 class Expression:
@@ -56,17 +39,9 @@ class Expression:
         """Compute it. `values` has each of the names and calls that it speaks of."""
         return self._whole.value(values)
 
-    def comparisons(self, values: Values) -> list[Comparison]:
-        """Give the comparisons in it that can be made, also those on which its value does not depend."""
-        made = []
-        for left, sign, right in self._reader.comparisons:
-            try:
-                of_left, of_right = left.value(values), right.value(values)
-                self._reader.compare(left, of_left, sign, right, of_right)
-            except InputError:
-                continue
-            made.append(Comparison(left.text, of_left, sign, right.text, of_right))
-        return made
+    def deciding(self, values: Values) -> list[Comparison]:
+        """Give the comparisons that made it true, or made it false: none where it was something else."""
+        return self._whole.deciding(values)
 
 
 class Condition(Expression):

@@ -4,7 +4,7 @@ import ast
 import difflib
 import operator
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -13,9 +13,9 @@ from loadstone.files import InputError
 from loadstone.text import harmless, shorten
 
 LONGEST = 2_000
-"""The most characters of an expression."""
+"""The most characters of an expression, and so of its parts, each of which takes one at least."""
 DEEPEST = 60
-"""The most levels that its parts may stand within each other."""
+"""The most levels that its parts may stand within each other; a sum is one, however many terms it has."""
 
 _LARGEST = 1e300
 """Beyond it a number is refused, so that none becomes infinite and none takes long."""
@@ -83,14 +83,32 @@ Values = Mapping[Any, Any]
 
 
 @dataclass(frozen=True)
+class Comparison:
+    """One comparison of an expression, with what stood on its sides."""
+
+    left: str
+    left_value: Any
+    sign: str
+    right: str
+    right_value: Any
+
+    @property
+    def holds(self) -> bool:
+        """Say whether it is so."""
+        return COMPARE[self.sign](self.left_value, self.right_value)
+
+
+@dataclass(frozen=True)
 class Part:
     """A piece of an expression that has a value."""
 
     text: str
     kind: Kind
     value: Callable[[Values], Any]
-    members: tuple["Part", ...] = ()
-    """Of a list, what stands in it."""
+    members: tuple[tuple[int, "Part"], ...] = ()
+    """Of a list, those whose kinds have to be looked at, with their places: of a known kind, the first."""
+    deciding: Callable[[Values], list[Comparison]] = lambda values: []
+    """Of what is true or false, the comparisons that made it so."""
 
 
 @dataclass(frozen=True)
@@ -119,13 +137,14 @@ class Reader:
 
     def __init__(self, text: str, place: str, names: tuple[str, ...], functions: tuple[str, ...]) -> None:
         """Read `text`, which stands at `place` and may speak of these names and functions."""
-        self._text = text.strip()
+        # Lines end as the parser has them end.
+        self._text = text.strip().replace("\r\n", "\n").replace("\r", "\n")
         self._place = place
         self._names = names
         self._functions = functions
         self.calls: dict[str, Call] = {}
         """By how they are spelled."""
-        self.comparisons: list[tuple[Part, str, Part]] = []
+        self._lines: list[bytes] = []
 
     def read(self) -> Part:
         """Give the whole as one part."""
@@ -144,6 +163,7 @@ class Reader:
             near = self._text[at:] if getattr(error, "lineno", 1) == 1 else ""
             quotes = "; names with spaces stand in quotes" if self._functions else ""
             raise self.refusal(near or self._text, f"cannot be read: write {self._may()}{quotes}") from None
+        self._lines = self._text.encode().split(b"\n")
         return self._part(tree.body, 0)
 
     def refusal(self, piece: str, why: str) -> InputError:
@@ -159,8 +179,12 @@ class Reader:
             known += f", names ({', '.join(self._names)})"
         return f"{known}, functions ({', '.join(self._functions)})" if self._functions else known
 
-    def _source(self, node: ast.AST) -> str:
-        return " ".join((ast.get_source_segment(self._text, node) or self._text).split())
+    def _source(self, node: ast.expr) -> str:
+        # As `ast.get_source_segment`, which goes through the whole text each time.
+        lines = self._lines[node.lineno - 1 : node.end_lineno]
+        lines[-1] = lines[-1][: node.end_col_offset]
+        lines[0] = lines[0][node.col_offset :]
+        return " ".join(b"\n".join(lines).decode().split())
 
     def _part(self, node: ast.expr, depth: int) -> Part:
         if depth > DEEPEST:
@@ -171,6 +195,9 @@ class Reader:
                 return Part(self._source(node), _kind(checked), lambda values: checked)
             case ast.Name(id=name):
                 return self._name(name)
+            case ast.Attribute() if self._source(node) in self._names:
+                # A name with dots in it, as fields of scenarios have; nothing is looked up in anything.
+                return self._name(self._source(node))
             case ast.Call():
                 return self._call(node, depth)
             case ast.UnaryOp():
@@ -221,7 +248,7 @@ class Reader:
         match node.op:
             case ast.Not():
                 truth = self._expect(Kind.TRUTH, inner)
-                return Part(text, Kind.TRUTH, lambda values: not truth.value(values))
+                return Part(text, Kind.TRUTH, lambda values: not truth.value(values), deciding=truth.deciding)
             case ast.USub():
                 number = self._expect(Kind.NUMBER, inner)
                 return Part(text, Kind.NUMBER, lambda values: -number.value(values))
@@ -230,22 +257,41 @@ class Reader:
     def _joined(self, node: ast.BoolOp, depth: int) -> Part:
         parts = [self._expect(Kind.TRUTH, self._part(part, depth + 1)) for part in node.values]
         join = all if isinstance(node.op, ast.And) else any
-        text = self._source(node)
-        return Part(text, Kind.TRUTH, lambda values: join(part.value(values) for part in parts))
+
+        def value(values: Values) -> bool:
+            return join(part.value(values) for part in parts)
+
+        def deciding(values: Values) -> list[Comparison]:
+            whole = value(values)
+            return [one for part in parts if _agrees(part, whole, values) for one in part.deciding(values)]
+
+        return Part(self._source(node), Kind.TRUTH, value, deciding=deciding)
 
     def _arithmetic(self, node: ast.BinOp, depth: int) -> Part:
-        left, right = (
-            self._expect(Kind.NUMBER, self._part(side, depth + 1)) for side in (node.left, node.right)
-        )
-        compute, text = _ARITHMETIC[type(node.op)], self._source(node)
+        # What goes from left to right nests to the left, which nobody sees who writes a sum: it is one level.
+        steps, first = [node], node.left
+        while isinstance(first, ast.BinOp) and type(first.op) in _ARITHMETIC:
+            steps.append(first)
+            first = first.left
+        start = self._expect(Kind.NUMBER, self._part(first, depth + 1))
+        rest = [
+            (step, _ARITHMETIC[type(step.op)], self._expect(Kind.NUMBER, self._part(step.right, depth + 1)))
+            for step in reversed(steps)
+        ]
 
         def value(values: Values) -> Any:
-            try:
-                return self._number(compute(left.value(values), right.value(values)), text)
-            except ZeroDivisionError:
-                raise self.refusal(text, f"cannot be computed: {_quoted(right.text)} is 0") from None
+            result = start.value(values)
+            for step, compute, right in rest:
+                try:
+                    result = compute(result, right.value(values))
+                except ZeroDivisionError:
+                    why = f"cannot be computed: {_quoted(right.text)} is 0"
+                    raise self.refusal(self._source(step), why) from None
+                if not _is_within(result):
+                    raise self._too_large(self._source(step))
+            return result
 
-        return Part(text, Kind.NUMBER, value)
+        return Part(self._source(node), Kind.NUMBER, value)
 
     def _compared(self, node: ast.Compare, depth: int) -> Part:
         first = left = self._part(node.left, depth + 1)
@@ -255,36 +301,55 @@ class Reader:
                 raise self.refusal(self._source(node), "compares by 'is': compare by == or !=")
             sign = _SIGNS[type(op)]
             right = self._list(other, depth) if sign.endswith("in") else self._part(other, depth + 1)
-            for member in right.members or (right,):
+            for _, member in right.members or ((0, right),):
                 self._check_kinds(_Found.before(left), sign, _Found.before(member))
-            self.comparisons.append((left, sign, right))
             links.append((sign, right))
             left = right
 
-        def value(values: Values) -> bool:
+        def made(values: Values) -> Iterator[Comparison]:
+            """Compare from left to right, as far as it is so."""
             left, left_value = first, first.value(values)
             for sign, right in links:
                 right_value = right.value(values)
-                if not self.compare(left, left_value, sign, right, right_value):
-                    return False
+                self._check_values(left, left_value, sign, right, right_value)
+                one = Comparison(left.text, left_value, sign, right.text, right_value)
+                yield one
+                if not one.holds:
+                    return
                 left, left_value = right, right_value
-            return True
 
-        return Part(self._source(node), Kind.TRUTH, value)
+        def deciding(values: Values) -> list[Comparison]:
+            chain = list(made(values))
+            return chain if chain[-1].holds else chain[-1:]
+
+        return Part(
+            self._source(node),
+            Kind.TRUTH,
+            lambda values: all(one.holds for one in made(values)),
+            deciding=deciding,
+        )
 
     def _list(self, node: ast.expr, depth: int) -> Part:
         if not isinstance(node, ast.List | ast.Tuple) or not node.elts:
             raise self.refusal(self._source(node), "is no list: write it in brackets, as in [1, 10]")
-        members = tuple(self._part(member, depth + 1) for member in node.elts)
+        parts = [self._part(member, depth + 1) for member in node.elts]
+        kinds = [part.kind for part in parts]
+        members = tuple(
+            (at, part)
+            for at, part in enumerate(parts)
+            if part.kind is Kind.UNKNOWN or kinds.index(part.kind) == at
+        )
         text = self._source(node)
-        return Part(text, Kind.UNKNOWN, lambda values: [one.value(values) for one in members], members)
+        if not any(isinstance(inner, ast.Name | ast.Call) for inner in ast.walk(node)):
+            same = [part.value({}) for part in parts]
+            return Part(text, Kind.UNKNOWN, lambda values: same, members)
+        return Part(text, Kind.UNKNOWN, lambda values: [part.value(values) for part in parts], members)
 
-    def compare(self, left: Part, left_value: Any, sign: str, right: Part, right_value: Any) -> bool:
-        """Compare two values, of kinds that can be compared."""
-        others = zip(right.members, right_value, strict=True) if right.members else [(right, right_value)]
-        for part, value in others:
-            self._check_kinds(_Found.of(left, left_value), sign, _Found.of(part, value))
-        return COMPARE[sign](left_value, right_value)
+    def _check_values(self, left: Part, left_value: Any, sign: str, right: Part, right_value: Any) -> None:
+        """Refuse values that cannot be compared."""
+        found = _Found.of(left, left_value)
+        for part, value in [(part, right_value[at]) for at, part in right.members] or [(right, right_value)]:
+            self._check_kinds(found, sign, _Found.of(part, value))
 
     def _check_kinds(self, left: "_Found", sign: str, right: "_Found") -> None:
         """Refuse what cannot be compared, as far as kinds are known."""
@@ -313,7 +378,7 @@ class Reader:
                 raise self.refusal(part.text, f"is {_said(found)} where {kind.value} is needed")
             return found
 
-        return Part(part.text, kind, value)
+        return Part(part.text, kind, value, deciding=part.deciding)
 
     def _checked(self, value: Any, text: str) -> Any:
         if _kind(value) is Kind.UNKNOWN:
@@ -321,10 +386,25 @@ class Reader:
         return self._number(value, text) if _kind(value) is Kind.NUMBER else value
 
     def _number(self, value: Any, text: str) -> Any:
-        # What is not a number at all is not within these bounds either.
-        if not -_LARGEST <= value <= _LARGEST:
-            raise self.refusal(text, "is too large a number")
+        if not _is_within(value):
+            raise self._too_large(text)
         return value
+
+    def _too_large(self, text: str) -> InputError:
+        return self.refusal(text, "is too large a number")
+
+
+def _is_within(value: Any) -> bool:
+    # What is not a number at all is not within these bounds either.
+    return bool(-_LARGEST <= value <= _LARGEST)
+
+
+def _agrees(part: Part, whole: bool, values: Values) -> bool:
+    """Say whether a part of an `and` or `or` is what the whole is; what cannot be computed has no say."""
+    try:
+        return part.value(values) is whole
+    except InputError:
+        return False
 
 
 def _kind(value: Any) -> Kind:

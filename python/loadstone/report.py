@@ -8,6 +8,7 @@ from typing import Any
 from loadstone import __version__, reason, text, waterfall
 from loadstone._native import Outcome
 from loadstone.comparison import BASELINE, NetworkResult, PageResult, VariantResult, median_plt_ms
+from loadstone.engine import engine
 from loadstone.experiment import Cell
 from loadstone.pages import Page
 from loadstone.stats import LEAST_PAIRS, Until
@@ -155,6 +156,7 @@ def compare_document(results: Sequence[PageResult]) -> dict[str, Any]:
     """Give the document of `loadstone compare --json`."""
     return {
         "version": __version__,
+        "engine": engine(),
         "baseline": BASELINE,
         "pages": [
             {"page": result.page, "networks": [_network(network) for network in result.networks]}

@@ -76,7 +76,9 @@ def test_a_scheduler_without_workers_is_said(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(cluster, "_WORKERS_PATIENCE", 0.3)
     matrix = Matrix(factors={"iw": [3]}, common={"page": "synthetic:A", "network": "dsl"})
     with (
-        LocalCluster(n_workers=0, host="127.0.0.1", dashboard_address="127.0.0.1:0", silence_logs=50) as alone,
+        LocalCluster(
+            n_workers=0, host="127.0.0.1", dashboard_address="127.0.0.1:0", silence_logs=50
+        ) as alone,
         cluster.connected(alone.scheduler_address) as client,
         pytest.raises(InputError, match="no worker has come"),
     ):

@@ -6,10 +6,12 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from loadstone import grammar
 from loadstone.expression import Call, Comparison, Condition, Expression, Kind
 from loadstone.files import InputError
 from loadstone.grammar import DEEPEST, LONGEST
 
+FIELDS = ("variant.tcp.iw", "variant.tls")
 FACTORS = {"loss": 0.5, "rtt": 100, "network": "dsl", "push": True, "size": "100KB"}
 
 
@@ -51,6 +53,13 @@ def refusal(text: str, functions: tuple[str, ...] = ()) -> str:
 )
 def test_it_computes_what_python_would(text: str, expected: Any) -> None:
     assert value(text) == expected
+
+
+def test_a_name_may_have_dots_and_is_looked_up_as_a_whole() -> None:
+    read = Condition("variant.tcp.iw in [3, 10] and not variant.tls == 'none'", "where", FIELDS)
+    assert read.holds({"variant.tcp.iw": 10, "variant.tls": "1.3"})
+    with pytest.raises(InputError, match="cannot stand"):
+        Condition("variant.tcp.iw.real == 3", "where", FIELDS)
 
 
 def test_what_is_guarded_is_not_computed() -> None:
@@ -123,7 +132,7 @@ REFUSED = {
     "(" * 150 + "rtt" + ")" * 150: "is a number",
     "(" * 400 + "rtt" + ")" * 400: "",
     "-" * 1_500 + "1 < 2": "split it",
-    "1 + " * DEEPEST + "1 < 2": "has more than 60 levels within each other: split it",
+    "1 + (" * 61 + "1" + ")" * 61 + " < 2": "has more than 60 levels within each other: split it",
     "not " * 400 + "push": "split it",
 }
 
@@ -182,11 +191,40 @@ def test_a_figure_that_is_asked_for_twice_is_one() -> None:
     assert read.holds({Call("plt", "h2"): 2}) and not read.holds({Call("plt", "h2"): 3})
 
 
-def test_comparisons_are_given_with_what_stood_on_both_sides() -> None:
-    read = Condition("plt(h2) <= 1.05 * plt(best) or not plt(h2) / 0 > 1", "--assert", functions=FUNCTIONS)
-    made = read.comparisons({Call("plt", "h2"): 12, Call("plt", "best"): 10})
-    assert made == [Comparison("plt(h2)", 12, "<=", "1.05 * plt(best)", 10.5)]
-    assert not made[0].holds
+def deciding(text: str, **values: float) -> list[str]:
+    read = Condition(text, "where", names=list(values))
+    return [f"{one.left_value} {one.sign} {one.right_value}" for one in read.deciding(values)]
+
+
+def test_comparisons_that_decided_are_given_with_what_stood_on_both_sides() -> None:
+    read = Condition("plt(h2) <= 1.05 * plt(best)", "--assert", functions=FUNCTIONS)
+    (made,) = read.deciding({Call("plt", "h2"): 12, Call("plt", "best"): 10})
+    assert made == Comparison("plt(h2)", 12, "<=", "1.05 * plt(best)", 10.5)
+    assert not made.holds
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("x < 9 and not x > 3", ["5 > 3"]),
+        ("x < 3 and not x > 9", ["5 < 3"]),
+        ("x < 3 and x < 4 and x < 9", ["5 < 3", "5 < 4"]),
+        ("x < 3 or x < 4", ["5 < 3", "5 < 4"]),
+        ("x < 3 or x < 9", ["5 < 9"]),
+        ("not (x < 3 or x < 9)", ["5 < 9"]),
+        ("not (x < 9 and x > 3)", ["5 < 9", "5 > 3"]),
+        ("not not (x > 3 and not x < 9)", ["5 < 9"]),
+        ("1 < x < 3 < 2", ["5 < 3"]),
+        ("not 1 < x < 9", ["1 < 5", "5 < 9"]),
+        ("x in [1, 2] and x < 9", ["5 in [1, 2]"]),
+        ("(x > 3) == (x > 9)", ["True == False"]),
+        # What is guarded has no say.
+        ("x != 5 and 1 / (x - 5) > 1", ["5 != 5"]),
+        ("true", []),
+    ],
+)
+def test_what_did_not_decide_is_no_cause(text: str, expected: list[str]) -> None:
+    assert deciding(text, x=5) == expected
 
 
 REFUSED_CALLS = {
@@ -220,7 +258,7 @@ def computed(text: str) -> None:
         except InputError:
             continue
         assert isinstance(result, bool | int | float | str)
-        read.comparisons({**FACTORS, **dict.fromkeys(read.calls, 3.0)})
+        read.deciding({**FACTORS, **dict.fromkeys(read.calls, 3.0)})
 
 
 @settings(deadline=None)
@@ -275,3 +313,46 @@ def test_comparisons_within_each_other_take_no_time_to_speak_of() -> None:
     for _ in range(DEEPEST - 5):
         text = f"({text}) == push"
     assert value(text) is True
+    read = Condition(text, "where", names=list(FACTORS))
+    assert len(read.deciding(FACTORS)) == 1
+
+
+def test_a_sum_has_as_many_terms_as_there_is_room_for() -> None:
+    terms = 480
+    assert value("1 + " * terms + "rtt") == terms + 100
+    assert value("2 * 3 - 1 + " * 100 + "1 - 7 % 4 / 2") == 5 * 100 + 1 - 7 % 4 / 2
+    with pytest.raises(InputError, match="'1 / 0' cannot be computed: '0' is 0"):
+        value("1 - 1 / 0 + 5 > 3")
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_a_piece_is_found_in_any_line_and_behind_any_letter(end: str) -> None:
+    text = f"(network == '\u00e9' or rtt +{end} 1)"
+    assert "where: 'rtt + 1' is a number where true or false is needed" in refusal(text)
+
+
+def test_a_long_list_is_checked_by_a_member_of_each_kind(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its kinds are known, so looking at each again with each value would be for nothing."""
+    read = Condition(f"rtt in [{'1, ' * 600}100]", "where", ["rtt"])
+    looked = []
+    found = grammar._Found.of
+    monkeypatch.setattr(grammar._Found, "of", lambda part, value: looked.append(part) or found(part, value))
+    assert read.holds({"rtt": 100}) and not read.holds({"rtt": 2})
+    assert len(looked) == 4
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("rtt in [1, 2, size]", "'rtt' is 100 and 'size' is the text '100KB'"),
+        ("rtt in [1, 'a', 2]", "'rtt' is 100 and 'a' is a text"),
+        ("rtt in [size, 100]", "'rtt' is 100 and 'size' is the text '100KB'"),
+    ],
+)
+def test_another_kind_in_a_list_is_refused_wherever_it_stands(text: str, why: str) -> None:
+    assert why in refusal(text)
+
+
+def test_a_list_may_have_names_in_it() -> None:
+    assert value("rtt in [1, loss * 200, 2]") is True
+    assert value("rtt in [1, loss * 200, 2]", rtt=3) is False

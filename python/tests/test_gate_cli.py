@@ -1,6 +1,8 @@
 """The gate as a CI job meets it: exit codes, and the files that it leaves."""
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,7 +11,8 @@ from xml.etree import ElementTree
 import pytest
 
 from conftest import Command
-from loadstone import comparison, experiment
+from loadstone import __version__, comparison, experiment
+from loadstone.engine import engine
 
 LOSSY = ("--network", "dsl-lossy", "--runs", "6")
 NOT_SLOWER = "plt(h2) <= 1.05 * before(plt(h2))"
@@ -120,6 +123,15 @@ def test_the_document_has_the_assertions(loadstone: Command, small: str) -> None
     assert "assertions" not in loadstone("compare", small, *LOSSY, "--json").document
 
 
+def test_to_name_the_engine_loads_nothing_heavy() -> None:
+    code = (
+        "import sys; from loadstone.engine import engine; engine()\n"
+        "print(sorted({'numpy', 'polars', 'pyarrow', 'scipy'} & set(sys.modules)))"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout == "[]\n"
+
+
 # --- files ---
 
 
@@ -222,6 +234,18 @@ BAD_GATES: dict[str, tuple[list[str], list[str]]] = {
         ["--assert", NOT_SLOWER, "--against", "{before}", "--network", "cable"],
         ["was loaded on dsl", "is now on dsl, cable"],
     ),
+    "one file for two": (
+        ["--assert", "plt(h2) < 1", "--junit", "{folder}/x", "--markdown", "{folder}/../{folder.name}/x"],
+        ["--markdown: ", "is the file of --junit as well: give each its own"],
+    ),
+    "the report's file": (
+        ["--assert", "plt(h2) < 1", "--html", "{folder}/x", "--markdown", "{folder}/x"],
+        ["--markdown: ", "is the file of --html as well"],
+    ),
+    "the file of before": (
+        ["--assert", NOT_SLOWER, "--against", "{before}", "--junit", "{before}"],
+        ["--junit: ", "is the file of --against as well"],
+    ),
     "another page": (["synthetic:A", "--assert", NOT_SLOWER, "--against", "{before}"], ["synthetic:A"]),
 }
 
@@ -240,17 +264,53 @@ def test_a_bad_gate_is_refused_before_anything_runs(
         assert part in result.err
 
 
-def test_another_setting_or_number_of_runs_than_before_is_refused(
-    loadstone: Command, tmp_path: Path, small: str
+OTHERWISE: dict[str, tuple[list[str], str]] = {
+    "more runs": (
+        ["--runs", "7"],
+        "had 6 seeds from 1 on and has 7 seeds from 1 on: give the same --runs and --seed",
+    ),
+    "other seeds": (["--seed", "5"], "had 6 seeds from 1 on and has 6 seeds from 5 on"),
+    "a setting": (["--tls", "1.2"], 'http/1.1 IW 3 was set otherwise (tls was "1.3" and is "1.2")'),
+}
+
+
+@pytest.mark.parametrize("kind", OTHERWISE)
+def test_what_is_otherwise_than_before_is_refused_before_anything_runs(
+    loadstone: Command, tmp_path: Path, small: str, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
     before = kept(loadstone, tmp_path / "before.json", small, *LOSSY)
-    gate = ("--against", before, "--assert", NOT_SLOWER)
-    more = loadstone("compare", small, "--network", "dsl-lossy", "--runs", "7", *gate)
-    assert (more.code, more.out) == (2, "")
-    assert "had 6 seeds from 1 on and has 7 seeds from 1 on: give the same --runs and --seed" in more.err
-    other = loadstone("compare", small, *LOSSY, "--tls", "1.2", *gate)
-    assert (other.code, other.out) == (2, "")
-    assert 'http/1.1 IW 3 was set otherwise (tls was "1.3" and is "1.2")' in other.err
+    monkeypatch.setattr(experiment, "run_many", no_run)
+    options, expected = OTHERWISE[kind]
+    result = loadstone("compare", small, *LOSSY, *options, "--against", before, "--assert", NOT_SLOWER)
+    assert (result.code, result.out, result.err.count("\n")) == (2, "", 1)
+    assert result.err.startswith(f"loadstone: {before}: ") and expected in result.err
+
+
+def test_a_preset_that_means_another_network_now_is_refused_before_anything_runs(
+    loadstone: Command, tmp_path: Path, small: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = tmp_path / "before.json"
+    document = loadstone("compare", small, "--network", "dsl", "--json").document
+    (network,) = document["pages"][0]["networks"]
+    now, network["network"] = network["network"], "1mbit,1ms"
+    before.write_text(json.dumps(document))
+    monkeypatch.setattr(experiment, "run_many", no_run)
+    result = loadstone("compare", small, "--network", "dsl", "--against", before, "--assert", NOT_SLOWER)
+    assert (result.code, result.out) == (2, "")
+    assert f"on dsl: the network was 1mbit,1ms and is {now}: write it again" in result.err
+
+
+def test_figures_of_another_engine_are_refused_though_the_version_is_the_same(
+    loadstone: Command, tmp_path: Path, small: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = tmp_path / "before.json"
+    document = loadstone("compare", small, "--network", "dsl", "--json").document
+    assert document["engine"] == engine() and engine().startswith(f"{__version__}+")
+    before.write_text(json.dumps({**document, "engine": f"{__version__}+0123456789ab"}))
+    monkeypatch.setattr(experiment, "run_many", no_run)
+    result = loadstone("compare", small, "--network", "dsl", "--against", before, "--assert", NOT_SLOWER)
+    assert (result.code, result.out) == (2, "")
+    assert f"written by loadstone {__version__}+0123456789ab, and figures of {engine()} may" in result.err
 
 
 def test_loads_that_were_given_up_turn_it_red(

@@ -1,16 +1,14 @@
-"""Findings that were kept, to be held against new ones: they have to be of the same networks and variants."""
+"""Findings that were kept, to be held against new ones: by the same engine, on the same terms."""
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
-from loadstone import __version__, files
+from loadstone import files
+from loadstone.engine import engine
 from loadstone.files import InputError
 from loadstone.gate.findings import Findings, NetworkFindings
-from loadstone.text import shorten
-
-_REMEDY = "write it again with 'loadstone compare ... --json'"
+from loadstone.gate.terms import REMEDY, Terms, listed
 
 
 @dataclass(frozen=True)
@@ -21,19 +19,22 @@ class Earlier:
     findings: Findings
 
     @classmethod
-    def read(cls, path: str, pages: Sequence[str], networks: Sequence[str]) -> "Earlier":
-        """Read a document that `compare --json` wrote, of these pages on these networks."""
+    def read(cls, path: str, now: Mapping[str, Mapping[str, Terms]]) -> "Earlier":
+        """Read a document that `compare --json` wrote; `now` is what will be held against it.
+
+        Raises `InputError` if that cannot be: nothing has to be run to know.
+        """
         data = files.read(path)
         try:
             found = Findings.of(json.loads(data))
         except (ValueError, OverflowError, RecursionError):
-            raise InputError(f"{path}: no document of 'loadstone compare --json': {_REMEDY}") from None
-        if found.version != __version__:
-            why = f"written by loadstone {found.version}, and figures of {__version__} may be others"
-            raise InputError(f"{path}: {why}: {_REMEDY}")
+            raise InputError(f"{path}: no document of 'loadstone compare --json': {REMEDY}") from None
+        if found.engine != engine():
+            why = f"written by loadstone {found.engine}, and figures of {engine()} may be others"
+            raise InputError(f"{path}: {why}: {REMEDY}")
         earlier = cls(path, found)
-        for page in pages:
-            earlier._refuse_other_networks(page, earlier.page(page, len(set(pages))), networks)
+        for page, networks in now.items():
+            earlier._refuse_difference(page, earlier.page(page, len(now)), networks)
         return earlier
 
     def page(self, name: str, of: int) -> dict[str, NetworkFindings]:
@@ -43,49 +44,16 @@ class Earlier:
             return pages[name]
         if len(pages) == of == 1:
             return next(iter(pages.values()))
-        raise InputError(f"{self.path}: has no page '{name}', only {_listed(pages)}: {_REMEDY}")
+        raise InputError(f"{self.path}: has no page '{name}', only {listed(pages)}: {REMEDY}")
 
-    def _refuse_other_networks(self, page: str, known: Collection[str], networks: Sequence[str]) -> None:
-        if set(known) != set(networks):
+    def _refuse_difference(
+        self, page: str, then: Mapping[str, NetworkFindings], now: Mapping[str, Terms]
+    ) -> None:
+        if set(then) != set(now):
             raise InputError(
-                f"{self.path}: {page} was loaded on {_listed(known)} and is now on {_listed(networks)}: "
-                f"give the same networks, or {_REMEDY}"
+                f"{self.path}: {page} was loaded on {listed(then)} and is now on {listed(now)}: "
+                f"give the same networks, or {REMEDY}"
             )
-
-    def refuse_difference(self, page: str, now: NetworkFindings, then: NetworkFindings) -> None:
-        """Refuse networks that were set otherwise: what differs would not be the page alone."""
-        place = f"{self.path}: {page} on {now.name}"
-        if now.notation != then.notation:
-            raise InputError(f"{place}: the network was {then.notation} and is {now.notation}: {_REMEDY}")
-        if list(now.variants) != list(then.variants):
-            was, are = _listed(then.variants), _listed(now.variants)
-            raise InputError(f"{place}: the variants were {was} and are {are}: {_REMEDY}")
-        for name, variant in now.variants.items():
-            earlier = then.variants[name]
-            if variant.settings != earlier.settings:
-                why = f"{name} was set otherwise ({_difference(earlier.settings, variant.settings)})"
-                raise InputError(f"{place}: {why}: give the same, or {_REMEDY}")
-            if variant.seeds != earlier.seeds:
-                why = f"{name} had {_seeds(earlier.seeds)} and has {_seeds(variant.seeds)}"
-                raise InputError(f"{place}: {why}: give the same --runs and --seed")
-
-
-def _listed(names: Collection[str]) -> str:
-    return ", ".join(names) or "nothing"
-
-
-def _seeds(seeds: Sequence[int]) -> str:
-    return f"{len(seeds)} seeds from {seeds[0]} on" if len(seeds) > 1 else f"seed {seeds[0]} alone"
-
-
-def _difference(then: dict[str, Any], now: dict[str, Any]) -> str:
-    """Name the first field that differs, with both values."""
-    field = next(field for field in {**then, **now} if then.get(field) != now.get(field))
-    one, other = then.get(field), now.get(field)
-    if isinstance(one, dict) and isinstance(other, dict):
-        return f"{field}.{_difference(one, other)}"
-    return f"{field} was {_written(one)} and is {_written(other)}"
-
-
-def _written(setting: Any) -> str:
-    return shorten(json.dumps(setting), 60)
+        for network, terms in now.items():
+            if difference := terms.difference(Terms.of_findings(then[network])):
+                raise InputError(f"{self.path}: {page} on {network}: {difference}")

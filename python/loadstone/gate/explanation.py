@@ -18,14 +18,14 @@ _OPPOSITE = {
 }
 
 
-def because(made: Sequence[Comparison]) -> str:
-    """Say which comparisons decided against it, with both figures."""
-    failed = [_relation(one, _OPPOSITE[one.sign]) for one in made if not one.holds]
-    # Behind a 'not' it is those that hold.
-    return " and ".join(failed or [_relation(one, one.sign) for one in made]) or "it is false"
+def because(decided: Sequence[Comparison]) -> str:
+    """Say which comparisons decided against it, as they came out, with both figures."""
+    return " and ".join(map(_relation, decided)) or "it is false"
 
 
-def _relation(one: Comparison, sign: str) -> str:
+def _relation(one: Comparison) -> str:
+    # Behind a 'not' it is a comparison that holds.
+    sign = one.sign if one.holds else _OPPOSITE[one.sign]
     left, right = one.left_value, one.right_value
     if not (_is_number(left) and _is_number(right)):
         return f"{_with(one.left, left)} {sign} {one.right}"

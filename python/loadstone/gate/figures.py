@@ -16,7 +16,6 @@ _PERCENTILES = (10, 25, 75, 90, 95, 99)
 class Figure:
     """A figure of a variant on a network."""
 
-    meaning: str
     unit: str
     of: Callable[[VariantFindings, NetworkFindings], float | None]
     """`None` where there is none, though all loads were completed."""
@@ -59,16 +58,13 @@ def _with_baseline(variant: VariantFindings, network: NetworkFindings) -> Sequen
 
 
 FIGURES: dict[str, Figure] = {
-    "plt": Figure("median page load time", "ms", _median("plt_ms")),
-    "mean": Figure("mean page load time", "ms", _mean),
-    **{
-        f"p{percent}": Figure(f"percentile {percent} of the page load times", "ms", _percentile(percent))
-        for percent in _PERCENTILES
-    },
-    "gain": Figure("gain over the baseline", "", _gain("ratio"), _with_baseline),
-    "gain_low": Figure("lower end of the gain's interval", "", _gain("low"), _with_baseline),
-    "gain_high": Figure("upper end of the gain's interval", "", _gain("high"), _with_baseline),
-    **{field: Figure(f"median {field.replace('_', ' ')}", "", _median(field)) for field in COUNTS},
+    "plt": Figure("ms", _median("plt_ms")),
+    "mean": Figure("ms", _mean),
+    **{f"p{percent}": Figure("ms", _percentile(percent)) for percent in _PERCENTILES},
+    "gain": Figure("", _gain("ratio"), _with_baseline),
+    "gain_low": Figure("", _gain("low"), _with_baseline),
+    "gain_high": Figure("", _gain("high"), _with_baseline),
+    **{field: Figure("", _median(field)) for field in COUNTS},
 }
 """What can be asked of a variant, by the name of the function."""
 

@@ -48,7 +48,8 @@ class NetworkFindings:
 class Findings:
     """What a comparison found: of each page, by name, each network, by name."""
 
-    version: str
+    engine: str
+    """The engine that made the figures; of documents that do not say it yet, its version."""
     pages: dict[str, dict[str, NetworkFindings]]
 
     @classmethod
@@ -58,7 +59,7 @@ class Findings:
         pages = {
             _field(page, "page", str): _networks(page, baseline) for page in _field(document, "pages", list)
         }
-        return cls(_field(document, "version", str), pages)
+        return cls(_field(document, "engine" if "engine" in document else "version", str), pages)
 
 
 def _networks(page: Any, baseline: str) -> dict[str, NetworkFindings]:

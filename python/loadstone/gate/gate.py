@@ -1,6 +1,7 @@
 """The gate of one comparison: its assertions, what they are held against, and where it is told."""
 
-from collections.abc import Callable, Iterator, Sequence
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -84,3 +85,22 @@ def gate(
         raise InputError("--against: no assertion asks what was before: write one, as in before(plt(best))")
     with files.replacement(junit) as write_junit, files.replacement(markdown) as write_markdown:
         yield Gate(assertions, against, write_junit, write_markdown)
+
+
+def refuse_one_file_for_two(named: Mapping[str, str | None]) -> None:
+    """Refuse options, by name with the file of each, of which one would write over another's file."""
+    options: dict[str, str] = {}
+    for option, name in named.items():
+        if name is None:
+            continue
+        other = options.setdefault(_place(name), option)
+        if other != option:
+            raise InputError(f"{option}: {name} is the file of {other} as well: give each its own")
+
+
+def _place(name: str) -> str:
+    try:
+        return os.path.realpath(name)
+    except ValueError:
+        # No name of a file at all, which is said when it is opened.
+        return name

@@ -85,9 +85,7 @@ def _then(earlier: Earlier | None, now: Findings, page: str, network: NetworkFin
     """Give what was found there before; without such findings no assertion asks for it."""
     if earlier is None:
         return network
-    then = earlier.page(page, len(now.pages))[network.name]
-    earlier.refuse_difference(page, network, then)
-    return then
+    return earlier.page(page, len(now.pages))[network.name]
 
 
 def _case(assertion: Assertion, meaning: Meaning, now: NetworkFindings, then: NetworkFindings) -> Case:
@@ -98,7 +96,7 @@ def _case(assertion: Assertion, meaning: Meaning, now: NetworkFindings, then: Ne
         values = {given.asked.call: given.value for given in figures}
         if assertion.condition.holds(values):
             return Case(tuple(figures), None)
-        why = explanation.because(assertion.condition.comparisons(values))
+        why = explanation.because(assertion.condition.deciding(values))
     except InputError as error:
         why = str(error).removeprefix(f"{PLACE}: ")
     meant = {given.asked.call: given.name for given in figures}

@@ -155,7 +155,7 @@ class Matrix:
         """Give what must hold for a combination to be run."""
         if self.where is None:
             return None
-        return Condition(self.where, f"{self.place}: where", names=[*filter(str.isidentifier, self.levels)])
+        return Condition(self.where, f"{self.place}: where", names=[*self.levels])
 
     def axes(self) -> list[list[Levels]]:
         """Give what is combined: the levels of each factor, the rows of each linked group, the variants."""
