@@ -3,6 +3,7 @@
 import os
 import signal
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -35,7 +36,7 @@ def pids(made: LocalCluster) -> list[int]:
 
 def test_a_lost_worker_costs_only_its_chunks(tmp_path: Path, processes: LocalCluster) -> None:
     (tmp_path / "long.toml").write_text(LONG)
-    matrix = Matrix.read(str(tmp_path / "long.toml"))
+    matrix = replace(Matrix.read(str(tmp_path / "long.toml")), runs=30)
     sweep(matrix, tmp_path / "local")
     killed: list[int] = []
 

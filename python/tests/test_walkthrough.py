@@ -28,4 +28,4 @@ def test_the_notebook_runs(tmp_path: Path) -> None:
     client.execute(cwd=str(tmp_path))
     shown = [output for cell in notebook.cells for output in cell.get("outputs", ())]
     assert any("image/svg+xml" in output.get("data", {}) for output in shown)
-    assert (tmp_path / "my" / "matrix-1.json").exists()
+    assert (tmp_path / "my" / "matrix.json").exists()
