@@ -36,7 +36,7 @@ def pids(made: LocalCluster) -> list[int]:
 
 def test_a_lost_worker_costs_only_its_chunks(tmp_path: Path, processes: LocalCluster) -> None:
     (tmp_path / "long.toml").write_text(LONG)
-    matrix = replace(Matrix.read(str(tmp_path / "long.toml")), runs=30)
+    matrix = replace(Matrix.read(str(tmp_path / "long.toml")), runs=60)
     sweep(matrix, tmp_path / "local")
     killed: list[int] = []
 
