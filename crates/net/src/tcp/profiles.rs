@@ -70,6 +70,7 @@ const TEXTBOOK: Rules = Rules {
     sends_at_once: false,
     send_buffer: false,
     quick_acks: false,
+    answers_push: false,
     sack_compression: false,
     window_tuning: false,
 };
@@ -110,6 +111,7 @@ const LINUX_6: Rules = Rules {
     sends_at_once: true,
     send_buffer: true,
     quick_acks: true,
+    answers_push: false,
     sack_compression: true,
     window_tuning: true,
 };
@@ -197,6 +199,8 @@ const MAC_OS_X_10_5: Rules = Rules {
         retries: 12,
         ..TEXTBOOK.constants
     },
+    // `delayed_ack` 3.
+    answers_push: true,
     window_tuning: true,
     ..TEXTBOOK
 };

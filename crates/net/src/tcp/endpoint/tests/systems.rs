@@ -70,12 +70,14 @@ fn windows_7_waits_200_ms_with_a_lone_acknowledgement() {
 }
 
 #[test]
-fn mac_os_x_waits_100_ms_with_a_lone_acknowledgement() {
-    let mut pair = Pair::new(system(Profile::MacOsX105), |_, _, _| false);
-    pair.serve(100);
-    pair.run_until(at(1000));
-    let ack = pair.sent.iter().find(|(time, side, _)| *side == A && *time > at(150)).unwrap();
-    assert_eq!(ack.0, at(300));
+fn mac_os_x_waits_100_ms_with_a_lone_acknowledgement_but_not_at_the_end_of_a_write() {
+    for (bytes, answered) in [(MSS, 300), (100, 200)] {
+        let mut pair = Pair::new(system(Profile::MacOsX105), |_, _, _| false);
+        pair.serve(bytes);
+        pair.run_until(at(1000));
+        let ack = pair.sent.iter().find(|(time, side, _)| *side == A && *time > at(150)).unwrap();
+        assert_eq!(ack.0, at(answered), "{bytes} bytes");
+    }
 }
 
 #[test]
