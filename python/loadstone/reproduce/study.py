@@ -1,10 +1,12 @@
 """Studies by name, and how their loads are run."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
+from loadstone import experiment
+from loadstone._native import Outcome, Scenario
 from loadstone.reproduce.claims import STUDIES
 from loadstone.reproduce.results import Results
 from loadstone.sweep.matrix import Matrix
@@ -58,3 +60,9 @@ class Runner:
         from loadstone.sweep.sweep import collect
 
         return collect(matrix, threads=self._threads, progress=self._progress)
+
+    def outcomes(self, jobs: Sequence[tuple[Scenario, int]], packets: int | None = None) -> list[Outcome]:
+        """Run scenarios under seeds, for what no matrix keeps: waterfalls, connections, packets."""
+        return experiment.execute(
+            jobs, self._threads, lambda done: self._progress(done, len(jobs)), packets=packets
+        )
