@@ -16,6 +16,7 @@ from loadstone import __version__, options, text
 from loadstone.analyze_command import analyze
 from loadstone.fetch_command import fetch
 from loadstone.files import InputError
+from loadstone.reproduce_command import reproduce
 from loadstone.sweep_command import sweep
 
 _FAILED = 1
@@ -459,6 +460,7 @@ def decode(protocol: str, header_table: int | None) -> None:
 
 
 loadstone.add_command(fetch)
+loadstone.add_command(reproduce)
 loadstone.add_command(sweep)
 loadstone.add_command(analyze)
 

@@ -55,7 +55,7 @@ _TLS = "none|1.2|1.3", "TLS on all connections, or on none."
 TLS = _option("--tls", *_TLS, "by each URL's scheme, 1.3 or none")
 TLS_OF_ALL = _option("--tls", *_TLS, "1.3, whatever the URLs' schemes")
 
-_PROFILES = "linux-6, linux-3.7, linux-2.6, windows-7, textbook"
+_PROFILES = "linux-6, linux-3.7, linux-2.6, windows-7, mac-os-x-10.5, textbook"
 
 _SCOPES = "nothing|embedded|dependencies|all"
 

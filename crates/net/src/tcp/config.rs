@@ -146,6 +146,10 @@ pub enum Profile {
     /// of 64 KB that grows, 3 s for a SYN and 300 ms at least for data.
     #[serde(rename = "windows-7")]
     Windows7,
+    /// Mac OS X 10.5 as a client: acknowledgements of every second segment, of what is not full, or after
+    /// 100 ms; a receive window of 64 KB that grows; five SYNs 3 s apart, others at doubled distances.
+    #[serde(rename = "mac-os-x-10.5")]
+    MacOsX105,
     /// Linux 6.x as it comes: CUBIC with HyStart, RACK and tail loss probes, proportional rate
     /// reduction, F-RTO, quick acknowledgements, a receive window that grows.
     #[default]

@@ -13,6 +13,8 @@ impl Profile {
             Profile::Linux26 => (InitialWindow::known(3), Congestion::Cubic),
             // RFC 3390 allows 3 segments of 1460 bytes; measurements of the time saw 2.
             Profile::Windows7 => (InitialWindow::known(2), Congestion::Reno),
+            // `net.inet.tcp.slowstart_flightsize`.
+            Profile::MacOsX105 => (InitialWindow::known(1), Congestion::Reno),
         }
     }
 
@@ -23,6 +25,7 @@ impl Profile {
             Profile::Linux26 => LINUX_2_6,
             Profile::Linux37 => LINUX_3_7,
             Profile::Windows7 => WINDOWS_7,
+            Profile::MacOsX105 => MAC_OS_X_10_5,
             Profile::Linux6 => LINUX_6,
         }
     }
@@ -67,6 +70,7 @@ const TEXTBOOK: Rules = Rules {
     sends_at_once: false,
     send_buffer: false,
     quick_acks: false,
+    answers_push: false,
     sack_compression: false,
     window_tuning: false,
 };
@@ -107,6 +111,7 @@ const LINUX_6: Rules = Rules {
     sends_at_once: true,
     send_buffer: true,
     quick_acks: true,
+    answers_push: false,
     sack_compression: true,
     window_tuning: true,
 };
@@ -166,6 +171,36 @@ const WINDOWS_7: Rules = Rules {
         retries: 5,
         ..TEXTBOOK.constants
     },
+    window_tuning: true,
+    ..TEXTBOOK
+};
+
+/// Mac OS X 10.5, as far as its settings (`net.inet.tcp`) and the BSD that it comes from say. How its window
+/// grows in time is not known: here as Linux's does.
+const MAC_OS_X_10_5: Rules = Rules {
+    constants: Constants {
+        // TCPTV_RTOBASE of BSD before RFC 6298.
+        rto_initial: Duration::from_secs(3),
+        // TCPTV_REXMTSLOP, which is added to what the round trips say.
+        rto_min: Duration::from_millis(200),
+        adds_least_timeout: true,
+        rto_max: Duration::from_secs(64),
+        // TCPTV_DELACK.
+        delayed_ack: Duration::from_millis(100),
+        // `recvspace`, and what a scale of 3 (`win_scale_factor`) lets it become.
+        first_window: 65_535,
+        first_buffer: 131_072,
+        most_buffer: 2 * (65_535 << 3),
+        worth: [512; 2],
+        // `tcp_syn_backoff`: five times the same, and then doubled until 75 s are over.
+        even_syns: 4,
+        syn_retries: 3,
+        // TCP_MAXRXTSHIFT.
+        retries: 12,
+        ..TEXTBOOK.constants
+    },
+    // `delayed_ack` 3.
+    answers_push: true,
     window_tuning: true,
     ..TEXTBOOK
 };

@@ -37,6 +37,8 @@ pub(super) struct Rules {
     pub(super) sends_at_once: bool,
     /// Acknowledgements at once while the receive window grows, and for the first segments.
     pub(super) quick_acks: bool,
+    /// What is not full ends what was written, so it has PSH, and is acknowledged at once.
+    pub(super) answers_push: bool,
     /// Acknowledgements that tell of the same hole wait for one another.
     pub(super) sack_compression: bool,
     /// The send buffer grows with the window, while the program waits for room.

@@ -15,6 +15,7 @@ const FIRST_MSS: u32 = 536;
 #[derive(Debug)]
 pub(super) struct Patience {
     is_quick: bool,
+    answers_push: bool,
     /// Bytes in order that no acknowledgement has answered, and segments.
     unanswered: u64,
     segments: u32,
@@ -38,6 +39,7 @@ impl Patience {
         let least = rules.constants.delayed_ack.as_nanos() as u64;
         Patience {
             is_quick: rules.quick_acks,
+            answers_push: rules.answers_push,
             unanswered: 0,
             segments: 0,
             quick: 0,
@@ -61,7 +63,7 @@ impl Patience {
         self.segments += 1;
         self.unanswered += content;
         if !self.is_quick {
-            return self.segments >= 2;
+            return self.segments >= 2 || (self.answers_push && len < self.mss);
         }
         self.short += u32::from(len < self.mss);
         self.mss = self.mss.max(len.min(1448));

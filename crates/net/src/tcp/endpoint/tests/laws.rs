@@ -205,7 +205,14 @@ fn mechanisms() -> impl Strategy<Value = Mechanisms> {
 }
 
 fn any_config() -> impl Strategy<Value = Config> {
-    let profiles = vec![Profile::Textbook, Profile::Linux26, Profile::Linux37, Profile::Windows7, Profile::Linux6];
+    let profiles = vec![
+        Profile::Textbook,
+        Profile::Linux26,
+        Profile::Linux37,
+        Profile::Windows7,
+        Profile::MacOsX105,
+        Profile::Linux6,
+    ];
     let controls = vec![Congestion::Reno, Congestion::Cubic, Congestion::Bbr];
     (
         prop::sample::select(profiles),

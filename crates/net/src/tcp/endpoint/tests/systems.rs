@@ -70,6 +70,25 @@ fn windows_7_waits_200_ms_with_a_lone_acknowledgement() {
 }
 
 #[test]
+fn mac_os_x_waits_100_ms_with_a_lone_acknowledgement_but_not_at_the_end_of_a_write() {
+    for (bytes, answered) in [(MSS, 300), (100, 200)] {
+        let mut pair = Pair::new(system(Profile::MacOsX105), |_, _, _| false);
+        pair.serve(bytes);
+        pair.run_until(at(1000));
+        let ack = pair.sent.iter().find(|(time, side, _)| *side == A && *time > at(150)).unwrap();
+        assert_eq!(ack.0, at(answered), "{bytes} bytes");
+    }
+}
+
+#[test]
+fn mac_os_x_repeats_a_syn_every_3_seconds_before_it_doubles_that() {
+    let mut pair = Pair::new(system(Profile::MacOsX105), |side, _, _| side == A);
+    pair.run_until(at(120_000));
+    let syns: Vec<u64> = pair.sent.iter().map(|(time, _, _)| time.as_nanos() / 1_000_000_000).collect();
+    assert_eq!(syns, [0, 3, 6, 9, 12, 15, 21, 33]);
+}
+
+#[test]
 fn linux_6_acknowledges_the_first_segments_one_by_one() {
     let mut pair = Pair::new(system(Profile::Linux6), |_, _, _| false);
     pair.serve(10 * MSS);

@@ -1,0 +1,1 @@
+"""The published studies, run again: their numbers beside ours, claim by claim."""

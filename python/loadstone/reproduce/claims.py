@@ -1,0 +1,143 @@
+"""Claims: what a study says, number by number, and what becomes of each when the study is run again."""
+
+import csv
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from loadstone.files import InputError
+
+STUDIES = Path(__file__).parents[3] / "studies"
+"""Where a checkout keeps the studies: claims, published figures, matrices."""
+
+NEAR = 0.25
+"""A number comes out if ours lies within a quarter of it."""
+
+_RELATIONS = {
+    "eq": lambda ours, low, high: abs(ours - low) <= NEAR * abs(low),
+    "approx": lambda ours, low, high: abs(ours - low) <= NEAR * abs(low),
+    "lt": lambda ours, low, high: ours < low,
+    "le": lambda ours, low, high: ours <= low,
+    "upto": lambda ours, low, high: ours <= low * (1 + NEAR),
+    "gt": lambda ours, low, high: ours > low,
+    "ge": lambda ours, low, high: ours >= low,
+    "range": lambda ours, low, high: low * (1 - NEAR) <= ours <= high * (1 + NEAR),
+}
+
+
+class Verdict(enum.Enum):
+    """What became of a claim."""
+
+    CONFIRMED = "confirmed"
+    CONTRADICTED = "contradicted"
+    NOT_TESTABLE = "not testable"
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One statement of a study that a laboratory can test."""
+
+    id: str
+    kind: str
+    """`number`, `finding` (a direction or a comparison) or `setup` (how it was measured)."""
+    says: str
+    relation: str
+    """How ours stands to `value`: eq, approx, lt, le, gt, ge, upto, range (to `most`), direction or text."""
+    value: float | None
+    most: float | None
+    unit: str
+    conditions: str
+    section: str
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A claim and what became of it."""
+
+    claim: Claim
+    verdict: Verdict
+    ours: str
+    """What came out here, as far as it can be said in a few words."""
+    why: str = ""
+    """Why it cannot be tested, or what explains a difference."""
+
+
+class Claims:
+    """The claims of a study, each of which is judged once."""
+
+    def __init__(self, study: str) -> None:
+        self._claims = {claim.id: claim for claim in _read(STUDIES / study / "claims.csv")}
+        self._judged: dict[str, Judged] = {}
+
+    def number(self, id: str, ours: float | None, why: str = "", *, digits: int = 2) -> None:
+        """Judge a number by its relation; `None` is a number that is not to be had."""
+        claim = self._claims[id]
+        if ours is None or claim.value is None:
+            self.not_testable(id, why)
+            return
+        holds = _RELATIONS[claim.relation](ours, claim.value, claim.most or claim.value)
+        self._judge(id, _verdict(holds), f"{ours:.{digits}f} {claim.unit}".strip(), why)
+
+    def finding(self, id: str, holds: bool, ours: str, why: str = "") -> None:
+        """Judge a finding by whether it holds here."""
+        self._judge(id, _verdict(holds), ours, why)
+
+    def same(self, id: str, ours: str) -> None:
+        """Say that something is set up here as it was there."""
+        self._judge(id, Verdict.CONFIRMED, ours, "set up so")
+
+    def not_testable(self, id: str, why: str, ours: str = "-") -> None:
+        """Say why something cannot be tested."""
+        if not why:
+            raise ValueError(f"{id}: not testable, because?")
+        self._judge(id, Verdict.NOT_TESTABLE, ours, why)
+
+    def judged(self) -> list[Judged]:
+        """Give all claims with their verdicts, in the study's order; one without is a mistake here."""
+        if missing := [id for id in self._claims if id not in self._judged]:
+            raise ValueError(f"claims without a verdict: {', '.join(missing)}")
+        return [self._judged[id] for id in self._claims]
+
+    def _judge(self, id: str, verdict: Verdict, ours: str, why: str) -> None:
+        if id in self._judged:
+            raise ValueError(f"{id} is judged twice")
+        self._judged[id] = Judged(self._claims[id], verdict, ours, why)
+
+
+def _verdict(holds: bool) -> Verdict:
+    return Verdict.CONFIRMED if holds else Verdict.CONTRADICTED
+
+
+def _read(path: Path) -> list[Claim]:
+    return [
+        Claim(
+            row["id"],
+            row["kind"],
+            row["says"],
+            row["relation"],
+            _number(row["value"]),
+            _number(row["most"]),
+            row["unit"],
+            row["conditions"],
+            row["section"],
+        )
+        for row in rows(path)
+    ]
+
+
+def rows(path: Path) -> list[Mapping[str, str]]:
+    """Read a table that a checkout keeps."""
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            return list(csv.DictReader(file))
+    except FileNotFoundError:
+        raise InputError(f"{path}: studies are run again from a checkout, which has this file") from None
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text) if text else None
+    except ValueError:
+        # Several values in one: for people.
+        return None

@@ -1,0 +1,153 @@
+"""What a study gave as text, Markdown, CSV and JSON."""
+
+import csv
+import io
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from loadstone import __version__, text
+from loadstone.reproduce.claims import Judged, Verdict
+from loadstone.reproduce.results import Results, Table
+from loadstone.reproduce.study import Study
+
+
+def counts(results: Results) -> str:
+    """Say how many claims came out."""
+    found = Counter(judged.verdict for judged in results.judged)
+    said = ", ".join(f"{found[verdict]} {verdict.value}" for verdict in Verdict)
+    return f"Of {text.count(len(results.judged), 'claim')} that a laboratory can test: {said}."
+
+
+def cells_csv(results: Results) -> str:
+    """Write every cell as a line: its factors, then `variant`, `published`, `ours`, `unit`, `sound`."""
+    lines = io.StringIO()
+    write = csv.writer(lines, lineterminator="\n").writerow
+    factors = list(results.cells[0].factors) if results.cells else []
+    write([*factors, "variant", "published", "ours", "unit", "sound"])
+    for cell in results.cells:
+        levels = [cell.factors[name] for name in factors]
+        write([*levels, cell.variant, cell.published, cell.ours, cell.unit, int(cell.is_sound)])
+    return lines.getvalue()
+
+
+def claims_csv(results: Results) -> str:
+    """Write every claim as a line, with its verdict."""
+    lines = io.StringIO()
+    write = csv.writer(lines, lineterminator="\n").writerow
+    write(["id", "verdict", "ours", "says", "relation", "value", "most", "unit", "section", "why"])
+    for judged in results.judged:
+        claim = judged.claim
+        said = [claim.says, claim.relation, claim.value, claim.most, claim.unit, claim.section]
+        write([claim.id, judged.verdict.value, judged.ours, *said, judged.why])
+    return lines.getvalue()
+
+
+def document(study: Study, results: Results) -> dict[str, Any]:
+    """Give everything for programs."""
+    return {
+        "version": __version__,
+        "study": study.name,
+        "title": study.title,
+        "source": study.source,
+        "counts": dict(Counter(judged.verdict.value for judged in results.judged)),
+        "claims": [
+            {"id": one.claim.id, "verdict": one.verdict.value, "ours": one.ours, "why": one.why}
+            for one in results.judged
+        ],
+        "cells": [
+            {
+                **cell.factors,
+                "variant": cell.variant,
+                "published": cell.published,
+                "ours": cell.ours,
+                "unit": cell.unit,
+                "sound": cell.is_sound,
+            }
+            for cell in results.cells
+        ],
+        "tables": {
+            table.name: {
+                "title": table.title,
+                "head": list(table.head),
+                "rows": [[*row] for row in table.rows],
+            }
+            for table in results.tables
+        },
+    }
+
+
+def in_words(study: Study, results: Results) -> str:
+    """Write it for a terminal: tables, then claims."""
+    parts = [f"{study.title} ({study.source})", counts(results)]
+    for table in results.tables:
+        parts.append(f"{table.title}\n{text.table([table.head, *table.rows], table.left)}")
+        parts += [table.note] if table.note else []
+    parts.append(text.table([["claim", "verdict", "ours", "study"], *map(_brief, results.judged)], 4))
+    return "\n\n".join(parts)
+
+
+def _brief(judged: Judged) -> list[str]:
+    return [judged.claim.id, judged.verdict.value, text.shorten(judged.ours, 32), theirs(judged)]
+
+
+def theirs(judged: Judged) -> str:
+    """Say what the study says, in short: the number, or what it found."""
+    claim = judged.claim
+    if claim.value is None or claim.kind != "number":
+        return text.shorten(claim.says, 60)
+    most = f" to {claim.most:g}" if claim.most is not None else ""
+    sign = {"eq": "", "approx": "about ", "range": "", "upto": "up to "}.get(
+        claim.relation, f"{claim.relation} "
+    )
+    return text.shorten(f"{sign}{claim.value:g}{most} {claim.unit}: {claim.says}", 60)
+
+
+def markdown(study: Study, results: Results) -> str:
+    """Write it as a page of Markdown."""
+    return "\n\n".join(_blocks(study, results)) + "\n"
+
+
+def _blocks(study: Study, results: Results) -> Iterator[str]:
+    yield f"# {study.name}: {study.title}"
+    yield f"{study.source}. {counts(results)}"
+    for table in results.tables:
+        yield f"## {table.title}"
+        yield _grid(table)
+        if table.note:
+            yield table.note
+    for passage in results.passages:
+        yield f"## {passage.title}"
+        yield passage.text
+        yield from map(_grid, passage.tables)
+    claims = claims_table(results)
+    yield f"## {claims.title}"
+    yield _grid(claims)
+
+
+def claims_table(results: Results) -> Table:
+    """Give every claim with its verdict."""
+    head = ["", "the study", "ours", "verdict", "why"]
+    rows = [[one.claim.id, _said(one), one.ours, one.verdict.value, one.why] for one in results.judged]
+    return Table("claims", "What became of each claim?", head, rows, left=len(head))
+
+
+def _said(judged: Judged) -> str:
+    claim = judged.claim
+    where = f" ({claim.conditions})" if claim.conditions else ""
+    number = "" if claim.kind == "finding" or claim.value is None else f": {_number(judged)}"
+    return f"{claim.says}{where}{number}"
+
+
+def _number(judged: Judged) -> str:
+    claim = judged.claim
+    most = f" to {claim.most:g}" if claim.most is not None else ""
+    return f"{claim.relation} {claim.value:g}{most} {claim.unit}".strip()
+
+
+def _grid(table: Table) -> str:
+    def line(row: Sequence[str]) -> str:
+        return "| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |"
+
+    rule = "|" + "|".join("---" if at < table.left else "---:" for at in range(len(table.head))) + "|"
+    return "\n".join([line(table.head), rule, *map(line, table.rows)])

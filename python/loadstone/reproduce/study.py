@@ -1,0 +1,68 @@
+"""Studies by name, and how their loads are run."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, cast
+
+from loadstone import experiment
+from loadstone._native import Outcome, Scenario
+from loadstone.reproduce.claims import STUDIES
+from loadstone.reproduce.results import Results
+from loadstone.sweep.matrix import Matrix
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Study:
+    """A published study that can be run again."""
+
+    name: str
+    title: str
+    source: str
+    """Who published it, and when."""
+
+    def run(self, runner: "Runner") -> Results:
+        """Run it again."""
+        module = import_module(f"loadstone.reproduce.{self.name}")
+        return cast("Results", module.run(runner))
+
+
+STUDIES_BY_NAME = {
+    study.name: study
+    for study in (
+        Study("cablelabs", "Analysis of Google SPDY and TCP initcwnd", "CableLabs, rev. 3, May 2012"),
+        Study("yahoo", "Overclocking the Yahoo! CDN for faster web page loads", "IMC 2011"),
+        Study("nsdi", "How speedy is SPDY?", "NSDI 2014"),
+        Study("ece540", "SPDY protocol", "ECE540 course project, 2012"),
+    )
+}
+"""The studies that can be run again."""
+
+
+class Runner:
+    """Runs matrices in memory, and says how far it is."""
+
+    def __init__(self, threads: int | None, progress: Progress) -> None:
+        self._threads = threads
+        self._progress = progress
+
+    def matrix(self, study: str, name: str) -> Matrix:
+        """Read a matrix of a study's folder."""
+        return Matrix.read(str(STUDIES / study / name))
+
+    def runs(self, matrix: Matrix) -> "pl.DataFrame":
+        """Run a matrix; give its runs as a store would."""
+        from loadstone.sweep.sweep import collect
+
+        return collect(matrix, threads=self._threads, progress=self._progress)
+
+    def outcomes(self, jobs: Sequence[tuple[Scenario, int]], packets: int | None = None) -> list[Outcome]:
+        """Run scenarios under seeds, for what no matrix keeps: waterfalls, connections, packets."""
+        return experiment.execute(
+            jobs, self._threads, lambda done: self._progress(done, len(jobs)), packets=packets
+        )

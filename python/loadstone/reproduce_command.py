@@ -1,0 +1,47 @@
+"""The verb `reproduce` of the command line."""
+
+import json
+from contextlib import nullcontext
+from typing import Any
+
+import click
+
+from loadstone import options
+
+_STUDIES = ("cablelabs", "yahoo", "nsdi", "ece540")
+_EPILOG = "\b\nExamples:\n" + "\n".join(
+    f"  loadstone reproduce {example}" for example in ("cablelabs", "nsdi -o nsdi", "yahoo --json")
+)
+
+
+@click.command(epilog=_EPILOG)
+@click.argument("study", type=click.Choice(_STUDIES), metavar="|".join(_STUDIES))
+@click.option(
+    "-o", "output", metavar="DIR", help="Write report.html, report.md, cells.csv and claims.csv there."
+)
+@options.THREADS
+@options.JSON
+def reproduce(study: str, output: str | None, threads: int | None, as_json: bool) -> None:
+    """Run a published study again: its numbers beside ours, and what becomes of every claim.
+
+    Needs a checkout, which has the studies' figures.
+    """
+    # Heavy, so only where a study is run.
+    from loadstone import progress
+    from loadstone.reproduce import report
+    from loadstone.reproduce.study import STUDIES_BY_NAME, Runner
+
+    chosen = STUDIES_BY_NAME[study]
+    with _folder(output) as write:
+        with progress.bar("runs") as show:
+            results = chosen.run(Runner(threads, show))
+        write(chosen, results)
+    click.echo(json.dumps(report.document(chosen, results)) if as_json else report.in_words(chosen, results))
+
+
+def _folder(path: str | None) -> Any:
+    if path is None:
+        return nullcontext(lambda study, results: None)
+    from loadstone.reproduce import folder
+
+    return folder.folder(path)

@@ -1,0 +1,118 @@
+"""The study `yahoo`, run again: what has to come out, and that nothing but one number is chosen."""
+
+import csv
+import io
+import json
+from typing import Any
+
+import polars as pl
+import pytest
+
+import matrices
+from loadstone import pages
+from loadstone._native import run_many
+from loadstone.reproduce.claims import STUDIES, Verdict, rows
+from loadstone.reproduce.results import Results
+from loadstone.reproduce.study import STUDIES_BY_NAME, Runner
+from loadstone.reproduce.yahoo import fairness, page, pipelining, table1
+
+
+@pytest.fixture(scope="module")
+def runner() -> Runner:
+    return Runner(None, lambda done, total: None)
+
+
+@pytest.fixture(scope="module")
+def results(runner: Runner) -> Results:
+    return STUDIES_BY_NAME["yahoo"].run(runner)
+
+
+@pytest.fixture(scope="module")
+def table_1(runner: Runner) -> list[table1.Row]:
+    clean = runner.runs(runner.matrix("yahoo", "rtt.toml")).filter(pl.col("rtt") == 100)
+    return table1.rows_of(runner.runs(runner.matrix("yahoo", "table1.toml")), clean)
+
+
+def test_the_13_figures_of_table_1_that_nothing_was_set_by_lie_within_a_quarter(
+    table_1: list[table1.Row],
+) -> None:
+    right, worst = table1.near(table_1)
+    assert right == 13, f"the worst is {worst:.0%} off"
+
+
+def test_the_best_window_is_32_without_loss_and_5_to_10_with_the_loss_that_goes_with_it(
+    table_1: list[table1.Row],
+) -> None:
+    clean, lossy = table1.best(table_1)
+    assert clean == 32
+    assert 5 <= lossy <= 10
+
+
+def test_the_free_number_follows_from_window_3_without_loss_alone() -> None:
+    assert page.fitted(page.front, 2000, 1.87) == page.BROWSER_MS
+
+
+@pytest.mark.parametrize(("name", "made"), [("front", page.front()), ("listed", page.listed())])
+def test_the_page_files_are_the_pages_that_are_described(name: str, made: dict[str, Any]) -> None:
+    kept = pages.read(str(STUDIES / "yahoo" / f"{name}.page.json"))
+    assert json.loads(kept.json) == made
+
+
+def test_the_page_has_what_is_known_of_it() -> None:
+    objects = page.front()["objects"]
+    large = [one["bytes"] for one in objects if page.LARGE in one["url"]]
+    assert (len(objects), len(large)) == (30, 14)
+    assert sum(large) == pytest.approx(445_000, abs=14)
+
+
+def test_the_fairness_test_says_of_what_the_loss_is(runner: Runner) -> None:
+    rates = {reading: fairness.measure(runner, reading) for reading in fairness.READINGS}
+    assert fairness.nearest(rates) == "round trips"
+
+
+def test_pipelining_with_a_window_of_300_takes_four_round_trips_over_two_connections(runner: Runner) -> None:
+    runs = runner.runs(runner.matrix("yahoo", "pipelining.toml"))
+    assert pipelining.round_trips(runs, 300) == pytest.approx(4, abs=0.01)
+    assert pipelining.connections(runs) == 2
+
+
+def test_the_load_ends_with_the_acknowledgement_of_the_last_object_as_the_study_measures() -> None:
+    front = page.front()
+    # The packets of a load are known up to its end, so something has to come after the page.
+    last = {"url": "http://later.test/", "bytes": 1}
+    needs = [{"node": one["url"], "on": "end", "ms": 500} for one in front["objects"]]
+    (alone,) = run_many([(page.scenario(front, 3), 1)])
+    longer = page.scenario({"objects": [*front["objects"], {**last, "needs": needs}]}, 3)
+    (outcome,) = run_many([(longer, 1)], None, 100_000)
+    text, _ = outcome.capture() or ("", 0)
+    packets = [row for row in csv.DictReader(io.StringIO(text)) if row["host"] != "later.test"]
+    acknowledged = max(float(row["time_ms"]) for row in packets if row["way"] == "up")
+    assert acknowledged == pytest.approx(alone.plt_ms, abs=0.5)
+
+
+def test_every_claim_has_a_verdict_and_those_that_fail_are_known(results: Results) -> None:
+    verdicts = {judged.claim.id: judged.verdict for judged in results.judged}
+    assert list(verdicts) == [row["id"] for row in rows(STUDIES / "yahoo" / "claims.csv")]
+    failed = {id for id, verdict in verdicts.items() if verdict is Verdict.CONTRADICTED}
+    assert failed == {"YA45", "YA49"}
+
+
+def test_the_claims_are_all_that_a_laboratory_can_test() -> None:
+    published = [row["id"] for row in matrices.published("yahoo-claims") if row["scope"] == "lab"]
+    assert [row["id"] for row in rows(STUDIES / "yahoo" / "claims.csv")] == published
+
+
+def test_the_kept_figures_are_the_published_ones() -> None:
+    kept = rows(STUDIES / "yahoo" / "table1.csv")
+    published = matrices.published("yahoo-icw-table1")
+    columns = ("icw_segments", "loss_pct", "load_time_s", "noloss_load_time_s")
+    assert [[float(cell) for cell in row.values()] for row in kept] == [
+        [float(row[name]) for name in columns] for row in published
+    ]
+
+
+def test_results_name_their_conditions_alike(results: Results) -> None:
+    assert all(list(cell.factors) == ["experiment", "loss", "rtt"] for cell in results.cells)
+    published = [cell for cell in results.cells if cell.published is not None]
+    assert len(published) == 14 + 2 + 1
+    assert all(cell.ours for cell in results.cells)
