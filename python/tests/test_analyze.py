@@ -67,8 +67,8 @@ def test_the_text_says_what_was_run_and_what_came_out(loadstone: Command, stored
     said = " ".join(shown.out.split())
     assert said.startswith("How much faster than http/1.1 is h2 or spdy? 24 cells, 168 runs (complete).")
     assert (
-        "h2 is 3.00 times as fast as http/1.1 on average over 8 conditions (95 %: 3.00 - 3.00; geometric "
-        "mean 2.83): from 2.00 with page news, loss 1, iw 3 to 4.00 with page news, loss 0, iw 3. It is "
+        "h2 is 2.83 times as fast as http/1.1 (95 %: 2.83 - 2.83) in the geometric mean over 8 "
+        "conditions: from 2.00 with page news, loss 1, iw 3 to 4.00 with page news, loss 0, iw 3. It is "
         "clearly faster in 8 of 8." in said
     )
     assert "It is exactly as fast in 8 of 8." in said
@@ -76,7 +76,7 @@ def test_the_text_says_what_was_run_and_what_came_out(loadstone: Command, stored
     assert re.search(r"\nloss +100 % +14 % +2.00 \(1\) +4.00 \(0\)\n", shown.out)
     # In the mean over conditions a load takes 1,560 ms, half or a quarter of that with h2.
     assert re.search(r"\nPage load time +1,560.0 +585.0 +\+975.0\n", shown.out)
-    assert "  mean         95 %   min" in shown.out
+    assert "   min  geometric         95 %" in shown.out
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_tables_of_two_factors_are_rows_and_columns_and_others_lists(
     assert titles == ["page", "loss", "iw"]
     grid = loadstone("analyze", "results", "--by", "page,loss").out
     assert "page \\ loss               0               1             all\n" in grid
-    assert "news         4.00 4.00 4.00  2.00 2.00 2.00  4.00 3.00 2.00\n" in grid
+    assert "news         4.00 4.00 4.00  2.00 2.00 2.00  4.00 2.83 2.00\n" in grid
     listed = loadstone("analyze", "results", "--by", "page,loss,iw").out
     assert re.search(r"\nall +all +all +8 +4.00 +3.00 +2.00 +2.83\n", listed)
 
@@ -158,7 +158,10 @@ def test_a_long_table_by_one_factor_shows_its_ends() -> None:
     names = [row[0] for row in table.rows[1:]]
     ends = [f"page {at}" for at in range(99, 84, -1)] + [f"page {at}" for at in range(14, -1, -1)]
     assert names == [*ends, "all"]
-    assert table.note == "The 15 with the greatest and the 15 with the least mean gain, of 100."
+    assert (
+        table.note == "The 15 with the greatest and the 15 with the least geometric mean, of 100; "
+        "`-o` writes all to tables.csv."
+    )
 
 
 def test_long_names_are_cut_in_tables_and_whole_in_files(
@@ -178,7 +181,7 @@ def test_the_document_has_every_gain_and_every_table(
     stored(small_matrix)
     shown = loadstone("analyze", "results", "--json").document
     assert (shown["cells"], shown["runs"], shown["completed"]) == (16, 80, 80)
-    assert shown["gains"] == gains.measure(*small_matrix).frame.to_dicts()
+    assert shown["gains"] == gains.measure(*small_matrix).measured.to_dicts()
     (challenger,) = shown["challengers"]
     ratios = [row["gain"] for row in shown["gains"]]
     assert (challenger["max"], challenger["min"]) == (max(ratios), min(ratios))
@@ -247,10 +250,15 @@ def test_holes_and_loads_that_did_not_complete_are_said(loadstone: Command, stor
     stored(matrices.synthetic(FACTORS, "protocol", failing, seeds=7, without=without))
     out = loadstone("analyze", "results").out
     # With spdy all 28 loads with loss, and one of seven in each of the 4 cells without.
-    assert "32 loads did not complete: gains are of the seeds of the others." in out
-    assert "8 conditions without a gain left out, for the reasons below." in out
-    assert "Which conditions have no gain, and why?" in out
-    assert re.search(r"\nh2 +it was not run +4\nspdy +no load was completed +4\n", out)
+    assert "32 loads did not complete: gains are of the others, and count where 90 %" in out
+    assert "12 conditions left out, for the reasons below." in out
+    assert "Which conditions are left out, and why?" in out
+    why = (
+        "h2 +it was not run",
+        "spdy +less than 90 % of the loads of a side were completed",
+        "spdy +no load was",
+    )
+    assert all(re.search(rf"\n{each}.* 4\n", out) for each in why)
     # A margin is of what there is, and says of how much.
     assert re.search(r"\nall +4 +4.00 +3.00 ", out)
 
@@ -277,7 +285,9 @@ def test_factors_that_change_with_the_compared_one_are_no_condition() -> None:
     assert gains.measure(runs, question).frame["gain"].to_list() == [2, 4, 2, 4]
     # Windows 1 and 2 with the same loss: then a loss does not say which cell is meant.
     blurred = matrices.frame([{**row, "loss": min(row["loss"], 1.5)} for row in rows])
-    with pytest.raises(InputError, match=r"^--compare: loss has one level in several cells .* iw change"):
+    with pytest.raises(
+        InputError, match=r"^--compare: loss has one level in several cells .* of iw, which change"
+    ):
         gains.measure(blurred, Question(factors, "loss", 1.0, linked=("iw",)))
 
 

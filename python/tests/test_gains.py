@@ -38,12 +38,15 @@ def steady(levels: Levels, seed: int) -> float:
 
 def test_a_row_is_a_condition_and_a_challenger_in_the_order_of_the_matrix() -> None:
     frame = gains.measure(*matrices.synthetic(FACTORS, "protocol", steady, seeds=9)).frame
-    columns = "page loss protocol baseline_ms variant_ms gain low high pairs is_random"
+    columns = (
+        "page loss protocol baseline_ms variant_ms gain low high pairs baseline_runs baseline_completed "
+        "variant_runs variant_completed is_random"
+    )
     assert " ".join(frame.columns) == columns
     places = frame.select("page", "loss", "protocol").rows()
     assert places == list(product("AB", (0, 1), ("h2", "spdy")))
     # The median of the seeds 1 to 9 is that of 5.
-    assert frame.row(0)[3:] == pytest.approx((1050, 525, 2.0, 2.0, 2.0, 9, True))
+    assert frame.row(0)[3:] == pytest.approx((1050, 525, 2.0, 2.0, 2.0, 9, 9, 9, 9, 9, True))
 
 
 def test_the_interval_is_that_of_one_comparison_made_alone() -> None:
@@ -70,7 +73,7 @@ def test_pairs_are_of_the_same_seed_and_both_completed() -> None:
         return 1000.0 * seed / GAIN[levels["protocol"]]
 
     measured = gains.measure(*matrices.synthetic(FACTORS, "protocol", failing, seeds=9))
-    h2, spdy = measured.frame.head(2).rows(named=True)
+    h2, spdy = measured.measured.head(2).rows(named=True)
     assert (h2["pairs"], h2["baseline_ms"], h2["gain"]) == (7, 6000, 2.0)
     assert (spdy["pairs"], spdy["baseline_ms"], spdy["gain"]) == (8, 5500, 0.5)
     row = measured.medians.row(0, named=True)
@@ -234,7 +237,7 @@ def test_margins_hold_together(matrix: tuple[pl.DataFrame, Question]) -> None:
                     each.mean * each.conditions for each in part
                 ) / figures.conditions == pytest.approx(figures.mean)
             if figures.low is not None:
-                assert figures.low <= figures.high
+                assert figures.low <= figures.geometric_mean <= figures.high
         assert made.at(None, None, None) == overall(own)
         assert len(made.rows) == len({row.levels for row in made.rows})
 
@@ -263,7 +266,7 @@ def test_the_interval_of_a_mean_knows_that_one_seed_is_bad_luck_everywhere() -> 
     (low, *_), (high, *_) = resampling.interval(own.draws[:1])
     figures = overall(own)
     assert (figures.low, figures.high) == pytest.approx((low, high))
-    assert figures.low < figures.mean < figures.high
+    assert figures.low < figures.geometric_mean < figures.high
 
 
 def test_the_interval_of_a_mean_is_narrower_where_the_luck_is_of_each_condition() -> None:
@@ -363,7 +366,7 @@ def test_accounts_add_up_to_the_page_load_time() -> None:
     measured = gains.measure(runs, question)
     assert measured.frame["pairs"].to_list() == [1, 7, 1, 7]
     assert measured.frame["is_random"].to_list() == [False, True, False, True]
-    (found,) = accounts(runs, question)
+    (found,) = accounts(runs, measured)
     assert (found.challenger, found.conditions) == ("h2", 4)
     means = runs.group_by("objects", "loss", "protocol").agg(pl.col("plt_ms").mean())
     for side, protocol in ((found.baseline, "http/1.1"), (found.variant, "h2")):
