@@ -168,6 +168,18 @@ def test_loads_that_were_not_completed_are_left_out_of_trends() -> None:
     assert "h2" not in texts(plot)
 
 
+def test_numbers_stand_where_they_belong_on_a_trend() -> None:
+    factor = trends.Factor("rtt", trends.Kind.NUMBER, ((0,), (10,), (20,), (100,)))
+    assert trends.Scale.of(factor) == trends.Scale([0.0, pytest.approx(0.3), pytest.approx(0.6), 3.0])
+    # Over more than a decade, and without 0, by powers of ten.
+    decades = trends.Factor("size", trends.Kind.NUMBER, (("1KB",), ("10KB",), ("1MB",)))
+    assert trends.Scale.of(decades) == trends.Scale([0.0, pytest.approx(2 / 3), 2.0], is_log=True)
+    names = trends.Factor("page", trends.Kind.NAME, (("b",), ("a",)))
+    assert trends.Scale.of(names).places == [0.0, 1.0]
+    # What stands too near to another has no name.
+    assert trends._spacing(["0", "10", "20", "100"], factor, trends.Scale.of(factor), 100.0)[0] == [0, 3]
+
+
 def test_a_distribution_says_on_how_many_pages(drawn: list[Plot]) -> None:
     plot = named(drawn, "distribution")
     # Of six pages all but one gain.

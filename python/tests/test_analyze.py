@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -218,6 +219,18 @@ def test_another_factor_can_be_compared_and_another_baseline(loadstone: Command,
         ),
         (["--where", "loss > 7"], "--where: 'loss > 7' holds for no cell: give what holds for some"),
         (["--where", "los > 0"], "--where: "),
+        (
+            ["--where", "protocol != 'http/1.1'"],
+            "--where: 'protocol != 'http/1.1'' leaves no cell of the baseline, http/1.1: let it stay",
+        ),
+        (
+            ["--where", "protocol == 'http/1.1'"],
+            "--where: 'protocol == 'http/1.1'' leaves nothing to hold against http/1.1: let more stay",
+        ),
+        (
+            ["--tree", "--depth", "21"],
+            "--depth: 21 is not from 0 to 20: give for instance 4, or leave it out",
+        ),
     ],
 )
 def test_what_cannot_be_asked_is_one_line(
@@ -289,6 +302,58 @@ def test_factors_that_change_with_the_compared_one_are_no_condition() -> None:
         InputError, match=r"^--compare: loss has one level in several cells .* of iw, which change"
     ):
         gains.measure(blurred, Question(factors, "loss", 1.0, linked=("iw",)))
+
+
+def test_a_factor_that_changes_with_another_one_is_refused_by_that_one_s_name() -> None:
+    rows = [
+        {"iw": iw, "loss": loss, "page": page, "cell": f"{page}{iw}", "seed": 1, "completed": True,
+         "plt_ms": 1000.0 / iw, "is_random": False}
+        for page in "AB"
+        for iw, loss in ((1, 1.0), (2, 1.5), (4, 1.5))
+    ]  # fmt: skip
+    question = Question({"page": ("A", "B"), "iw": (1, 2, 4), "loss": (1.0, 1.5)}, "page", "A")
+    with pytest.raises(InputError, match=r"^--compare: loss is never varied while iw stays, .*: compare iw$"):
+        findings.asked(matrices.frame(rows), question, "loss", None)
+
+
+def test_long_lists_are_cut_and_say_where_the_rest_is(
+    loadstone: Command, stored: Stored, tmp_path: Path
+) -> None:
+    factors = {
+        "page": tuple(range(9)),
+        "rtt": tuple(range(9)),
+        "loss": (0, 1),
+        "protocol": ("http/1.1", "h2"),
+    }
+    stored(matrices.synthetic(factors, "protocol", lambda levels, seed: 1000.0 + levels["rtt"]))
+    out = loadstone("analyze", "results", "--by", "page,rtt,loss", "-o", tmp_path).out
+    assert "The first 60 rows of 300, and the last; `-o` writes all to tables.csv." in " ".join(out.split())
+    assert len((tmp_path / "tables.csv").read_text().splitlines()) == 301
+
+
+def test_live_loads_are_said_to_be_live(loadstone: Command, stored: Stored, tmp_path: Path) -> None:
+    runs, question = matrices.synthetic(FACTORS, "protocol", known, seeds=7)
+    stored((runs, replace(question, live=True)))
+    out = " ".join(loadstone("analyze", "results", "-o", tmp_path).out.split())
+    assert "Loads went over the kernel of a machine, live: sweeping again gives other figures." in out
+    assert "each side by itself, since over a kernel seeds pair nothing" in out
+    assert "on any machine" not in (tmp_path / "report.html").read_text()
+
+
+def test_loads_that_were_completed_less_often_are_said_in_the_headline(
+    loadstone: Command, stored: Stored
+) -> None:
+    def failing(levels: Levels, seed: int) -> float | None:
+        gives_up = levels["protocol"] == "h2" and levels["loss"] == 1 and levels["page"] == "news"
+        return None if gives_up and seed > 3 else known(levels, seed)
+
+    stored(matrices.synthetic(FACTORS, "protocol", failing, seeds=7))
+    said = " ".join(loadstone("analyze", "results").out.split())
+    assert "Its loads were completed less often in 2." in said
+    assert (
+        "2 more conditions are left out, since less than 90 % of the loads of a side were completed." in said
+    )
+    assert re.search(r"completed less often in 2 of 8 \(25 %\) -", said)
 
 
 MATRIX = """
