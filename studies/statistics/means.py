@@ -1,6 +1,6 @@
 """How often 95 % intervals of the geometric mean of gains hold the truth, with loads missing and without.
 
-    .venv/bin/python studies/statistics/means.py > studies/statistics/means.md     # 3 minutes
+    .venv/bin/python studies/statistics/means.py > studies/statistics/means.md     # 5 minutes
 
 The simulator's own questions under shared seeds, their truth being that of 20,000 other runs; and made-up
 conditions whose gain is 1.
