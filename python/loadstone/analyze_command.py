@@ -45,6 +45,12 @@ _EPILOG = "\b\nExamples:\n" + "\n".join(
 )
 @click.option("--tree", is_flag=True, help="Show by which rules a challenger is faster or slower.")
 @click.option(
+    "--depth",
+    type=int,
+    metavar="N",
+    help="Let rules ask at most so many questions in a row.  [default: by cross-validation]",
+)
+@click.option(
     "-o",
     "output",
     metavar="DIR",
@@ -58,6 +64,7 @@ def analyze(
     by: str | None,
     where: str | None,
     tree: bool,
+    depth: int | None,
     output: str | None,
     as_json: bool,
 ) -> None:
@@ -76,8 +83,9 @@ def analyze(
         state += f", only where {where}"
     with _report_folder(output) as write:
         found = findings.find(chosen, question, by)
-        trees = _trees(found) if tree or output else []
+        trees = _trees(found, depth) if tree or output else []
         given = {"--compare": compare, "--baseline": baseline, "--by": by, "--where": where}
+        given["--depth"] = None if depth is None else f"{depth}"
         write(found, state, _command(store, given), trees)
     if as_json:
         document = report.document(found, state)
@@ -95,11 +103,11 @@ def _opened(path: str) -> "tuple[pl.DataFrame, Question, str]":
     return opened.runs(), opened.question(), opened.state()
 
 
-def _trees(found: "Findings") -> "list[Tree]":
+def _trees(found: "Findings", depth: int | None) -> "list[Tree]":
     # Heavier still.
     from loadstone.analysis import tree
 
-    return tree.grow_all(found.gains.frame, found.question) if found.each else []
+    return tree.grow_all(found.gains.frame, found.question, depth=depth) if found.each else []
 
 
 def _report_folder(path: str | None) -> Any:

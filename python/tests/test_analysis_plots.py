@@ -168,11 +168,25 @@ def test_loads_that_were_not_completed_are_left_out_of_trends() -> None:
     assert "h2" not in texts(plot)
 
 
+def test_numbers_stand_where_they_belong_on_a_trend() -> None:
+    factor = trends.Factor("rtt", trends.Kind.NUMBER, ((0,), (10,), (20,), (100,)))
+    assert trends.Scale.of(factor) == trends.Scale([0.0, pytest.approx(0.3), pytest.approx(0.6), 3.0])
+    # Over more than a decade, and without 0, by powers of ten.
+    decades = trends.Factor("size", trends.Kind.NUMBER, (("1KB",), ("10KB",), ("1MB",)))
+    assert trends.Scale.of(decades) == trends.Scale([0.0, pytest.approx(2 / 3), 2.0], is_log=True)
+    names = trends.Factor("page", trends.Kind.NAME, (("b",), ("a",)))
+    assert trends.Scale.of(names).places == [0.0, 1.0]
+    # What stands too near to another has no name.
+    assert trends._spacing(["0", "10", "20", "100"], factor, trends.Scale.of(factor), 100.0)[0] == [0, 3]
+
+
 def test_a_distribution_says_on_how_many_pages(drawn: list[Plot]) -> None:
     plot = named(drawn, "distribution")
     # Of six pages all but one gain.
-    assert "h2, faster on 83%" in texts(plot)
-    assert plot.caption.startswith("Faster: h2 on 83% of 6, spdy/3 on 83% of 6.")
+    assert "h2, above 1: 83%" in texts(plot)
+    assert plot.caption.startswith(
+        "Above 1, by however little and whatever chance has to do with it: h2 on 83% of 6, spdy/3"
+    )
     assert plot.caption.endswith("The gain of a page is the geometric mean over loss and rtt.")
 
 
@@ -181,7 +195,9 @@ def test_of_few_pages_the_distribution_is_over_conditions() -> None:
     gains = conditions.gains(asked, lambda condition, _: 2.0 if condition["rtt"] > 1 else 0.5)
     (plot,) = distribution.draw(gains, asked)
     assert plot.title == "Under how many conditions is h2 faster than http/1.1, and by how much?"
-    assert plot.caption.startswith("Faster: h2 on 75% of 8.")
+    assert plot.caption.startswith(
+        "Above 1, by however little and whatever chance has to do with it: h2 on 75% of 8."
+    )
 
 
 def test_few_networks_have_curves_of_their_own() -> None:
@@ -190,7 +206,7 @@ def test_few_networks_have_curves_of_their_own() -> None:
     )
     gains = conditions.gains(asked, lambda condition, _: 2.0 if condition["network"] == "dsl" else 0.5)
     (plot,) = distribution.draw(gains, asked)
-    assert {"h2, dsl, faster on 100%", "h2, lte, faster on 0%"} <= set(texts(plot))
+    assert {"h2, dsl, above 1: 100%", "h2, lte, above 1: 0%"} <= set(texts(plot))
 
 
 def test_one_condition_is_no_distribution() -> None:
@@ -225,7 +241,7 @@ def test_what_is_clear_without_intervals() -> None:
     # Of a few runs there is no interval; then the bars of the rules decide: 1 / 0.9 is 1.111.
     (few,) = heat.draw(frame.with_columns(is_random=True), asked)
     assert {"~ 1.01", "~ 0.99", "▲ 1.12", "~ 1.11"} <= set(texts(few))
-    assert few.caption.endswith("clear is what is beyond 10 %.")
+    assert few.caption.endswith("nothing is clear, and marks say what is beyond 10 %.")
 
 
 def test_a_field_of_many_conditions_is_their_geometric_mean() -> None:

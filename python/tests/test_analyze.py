@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -67,8 +68,8 @@ def test_the_text_says_what_was_run_and_what_came_out(loadstone: Command, stored
     said = " ".join(shown.out.split())
     assert said.startswith("How much faster than http/1.1 is h2 or spdy? 24 cells, 168 runs (complete).")
     assert (
-        "h2 is 3.00 times as fast as http/1.1 on average over 8 conditions (95 %: 3.00 - 3.00; geometric "
-        "mean 2.83): from 2.00 with page news, loss 1, iw 3 to 4.00 with page news, loss 0, iw 3. It is "
+        "h2 is 2.83 times as fast as http/1.1 (95 %: 2.83 - 2.83) in the geometric mean over 8 "
+        "conditions: from 2.00 with page news, loss 1, iw 3 to 4.00 with page news, loss 0, iw 3. It is "
         "clearly faster in 8 of 8." in said
     )
     assert "It is exactly as fast in 8 of 8." in said
@@ -76,7 +77,7 @@ def test_the_text_says_what_was_run_and_what_came_out(loadstone: Command, stored
     assert re.search(r"\nloss +100 % +14 % +2.00 \(1\) +4.00 \(0\)\n", shown.out)
     # In the mean over conditions a load takes 1,560 ms, half or a quarter of that with h2.
     assert re.search(r"\nPage load time +1,560.0 +585.0 +\+975.0\n", shown.out)
-    assert "  mean         95 %   min" in shown.out
+    assert "   min  geometric         95 %" in shown.out
 
 
 @pytest.mark.parametrize(
@@ -121,7 +122,7 @@ def test_tables_of_two_factors_are_rows_and_columns_and_others_lists(
     assert titles == ["page", "loss", "iw"]
     grid = loadstone("analyze", "results", "--by", "page,loss").out
     assert "page \\ loss               0               1             all\n" in grid
-    assert "news         4.00 4.00 4.00  2.00 2.00 2.00  4.00 3.00 2.00\n" in grid
+    assert "news         4.00 4.00 4.00  2.00 2.00 2.00  4.00 2.83 2.00\n" in grid
     listed = loadstone("analyze", "results", "--by", "page,loss,iw").out
     assert re.search(r"\nall +all +all +8 +4.00 +3.00 +2.00 +2.83\n", listed)
 
@@ -158,7 +159,10 @@ def test_a_long_table_by_one_factor_shows_its_ends() -> None:
     names = [row[0] for row in table.rows[1:]]
     ends = [f"page {at}" for at in range(99, 84, -1)] + [f"page {at}" for at in range(14, -1, -1)]
     assert names == [*ends, "all"]
-    assert table.note == "The 15 with the greatest and the 15 with the least mean gain, of 100."
+    assert (
+        table.note == "The 15 with the greatest and the 15 with the least geometric mean, of 100; "
+        "`-o` writes all to tables.csv."
+    )
 
 
 def test_long_names_are_cut_in_tables_and_whole_in_files(
@@ -178,7 +182,7 @@ def test_the_document_has_every_gain_and_every_table(
     stored(small_matrix)
     shown = loadstone("analyze", "results", "--json").document
     assert (shown["cells"], shown["runs"], shown["completed"]) == (16, 80, 80)
-    assert shown["gains"] == gains.measure(*small_matrix).frame.to_dicts()
+    assert shown["gains"] == gains.measure(*small_matrix).measured.to_dicts()
     (challenger,) = shown["challengers"]
     ratios = [row["gain"] for row in shown["gains"]]
     assert (challenger["max"], challenger["min"]) == (max(ratios), min(ratios))
@@ -215,6 +219,18 @@ def test_another_factor_can_be_compared_and_another_baseline(loadstone: Command,
         ),
         (["--where", "loss > 7"], "--where: 'loss > 7' holds for no cell: give what holds for some"),
         (["--where", "los > 0"], "--where: "),
+        (
+            ["--where", "protocol != 'http/1.1'"],
+            "--where: 'protocol != 'http/1.1'' leaves no cell of the baseline, http/1.1: let it stay",
+        ),
+        (
+            ["--where", "protocol == 'http/1.1'"],
+            "--where: 'protocol == 'http/1.1'' leaves nothing to hold against http/1.1: let more stay",
+        ),
+        (
+            ["--tree", "--depth", "21"],
+            "--depth: 21 is not from 0 to 20: give for instance 4, or leave it out",
+        ),
     ],
 )
 def test_what_cannot_be_asked_is_one_line(
@@ -247,10 +263,15 @@ def test_holes_and_loads_that_did_not_complete_are_said(loadstone: Command, stor
     stored(matrices.synthetic(FACTORS, "protocol", failing, seeds=7, without=without))
     out = loadstone("analyze", "results").out
     # With spdy all 28 loads with loss, and one of seven in each of the 4 cells without.
-    assert "32 loads did not complete: gains are of the seeds of the others." in out
-    assert "8 conditions without a gain left out, for the reasons below." in out
-    assert "Which conditions have no gain, and why?" in out
-    assert re.search(r"\nh2 +it was not run +4\nspdy +no load was completed +4\n", out)
+    assert "32 loads did not complete: gains are of the others, and count where 90 %" in out
+    assert "12 conditions left out, for the reasons below." in out
+    assert "Which conditions are left out, and why?" in out
+    why = (
+        "h2 +it was not run",
+        "spdy +less than 90 % of the loads of a side were completed",
+        "spdy +no load was",
+    )
+    assert all(re.search(rf"\n{each}.* 4\n", out) for each in why)
     # A margin is of what there is, and says of how much.
     assert re.search(r"\nall +4 +4.00 +3.00 ", out)
 
@@ -277,8 +298,62 @@ def test_factors_that_change_with_the_compared_one_are_no_condition() -> None:
     assert gains.measure(runs, question).frame["gain"].to_list() == [2, 4, 2, 4]
     # Windows 1 and 2 with the same loss: then a loss does not say which cell is meant.
     blurred = matrices.frame([{**row, "loss": min(row["loss"], 1.5)} for row in rows])
-    with pytest.raises(InputError, match=r"^--compare: loss has one level in several cells .* iw change"):
+    with pytest.raises(
+        InputError, match=r"^--compare: loss has one level in several cells .* of iw, which change"
+    ):
         gains.measure(blurred, Question(factors, "loss", 1.0, linked=("iw",)))
+
+
+def test_a_factor_that_changes_with_another_one_is_refused_by_that_one_s_name() -> None:
+    rows = [
+        {"iw": iw, "loss": loss, "page": page, "cell": f"{page}{iw}", "seed": 1, "completed": True,
+         "plt_ms": 1000.0 / iw, "is_random": False}
+        for page in "AB"
+        for iw, loss in ((1, 1.0), (2, 1.5), (4, 1.5))
+    ]  # fmt: skip
+    question = Question({"page": ("A", "B"), "iw": (1, 2, 4), "loss": (1.0, 1.5)}, "page", "A")
+    with pytest.raises(InputError, match=r"^--compare: loss is never varied while iw stays, .*: compare iw$"):
+        findings.asked(matrices.frame(rows), question, "loss", None)
+
+
+def test_long_lists_are_cut_and_say_where_the_rest_is(
+    loadstone: Command, stored: Stored, tmp_path: Path
+) -> None:
+    factors = {
+        "page": tuple(range(9)),
+        "rtt": tuple(range(9)),
+        "loss": (0, 1),
+        "protocol": ("http/1.1", "h2"),
+    }
+    stored(matrices.synthetic(factors, "protocol", lambda levels, seed: 1000.0 + levels["rtt"]))
+    out = loadstone("analyze", "results", "--by", "page,rtt,loss", "-o", tmp_path).out
+    assert "The first 60 rows of 300, and the last; `-o` writes all to tables.csv." in " ".join(out.split())
+    assert len((tmp_path / "tables.csv").read_text().splitlines()) == 301
+
+
+def test_live_loads_are_said_to_be_live(loadstone: Command, stored: Stored, tmp_path: Path) -> None:
+    runs, question = matrices.synthetic(FACTORS, "protocol", known, seeds=7)
+    stored((runs, replace(question, live=True)))
+    out = " ".join(loadstone("analyze", "results", "-o", tmp_path).out.split())
+    assert "Loads went over the kernel of a machine, live: sweeping again gives other figures." in out
+    assert "each side by itself, since over a kernel seeds pair nothing" in out
+    assert "on any machine" not in (tmp_path / "report.html").read_text()
+
+
+def test_loads_that_were_completed_less_often_are_said_in_the_headline(
+    loadstone: Command, stored: Stored
+) -> None:
+    def failing(levels: Levels, seed: int) -> float | None:
+        gives_up = levels["protocol"] == "h2" and levels["loss"] == 1 and levels["page"] == "news"
+        return None if gives_up and seed > 3 else known(levels, seed)
+
+    stored(matrices.synthetic(FACTORS, "protocol", failing, seeds=7))
+    said = " ".join(loadstone("analyze", "results").out.split())
+    assert "Its loads were completed less often in 2." in said
+    assert (
+        "2 more conditions are left out, since less than 90 % of the loads of a side were completed." in said
+    )
+    assert re.search(r"completed less often in 2 of 8 \(25 %\) -", said)
 
 
 MATRIX = """

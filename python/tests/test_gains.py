@@ -4,6 +4,7 @@ import math
 import random
 import statistics
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import product
 from operator import itemgetter
 
@@ -22,6 +23,7 @@ from loadstone.analysis.question import Question
 from loadstone.analysis.summary import summary
 from loadstone.files import InputError
 from loadstone.pages import Page
+from loadstone.stats.gains import resampled
 from matrices import CABLELABS, Levels
 
 FACTORS = {"page": ("A", "B"), "loss": (0, 1), "protocol": ("http/1.1", "h2", "spdy")}
@@ -38,12 +40,15 @@ def steady(levels: Levels, seed: int) -> float:
 
 def test_a_row_is_a_condition_and_a_challenger_in_the_order_of_the_matrix() -> None:
     frame = gains.measure(*matrices.synthetic(FACTORS, "protocol", steady, seeds=9)).frame
-    columns = "page loss protocol baseline_ms variant_ms gain low high pairs is_random"
+    columns = (
+        "page loss protocol baseline_ms variant_ms gain low high pairs baseline_runs baseline_completed "
+        "variant_runs variant_completed is_random"
+    )
     assert " ".join(frame.columns) == columns
     places = frame.select("page", "loss", "protocol").rows()
     assert places == list(product("AB", (0, 1), ("h2", "spdy")))
     # The median of the seeds 1 to 9 is that of 5.
-    assert frame.row(0)[3:] == pytest.approx((1050, 525, 2.0, 2.0, 2.0, 9, True))
+    assert frame.row(0)[3:] == pytest.approx((1050, 525, 2.0, 2.0, 2.0, 9, 9, 9, 9, 9, True))
 
 
 def test_the_interval_is_that_of_one_comparison_made_alone() -> None:
@@ -70,7 +75,7 @@ def test_pairs_are_of_the_same_seed_and_both_completed() -> None:
         return 1000.0 * seed / GAIN[levels["protocol"]]
 
     measured = gains.measure(*matrices.synthetic(FACTORS, "protocol", failing, seeds=9))
-    h2, spdy = measured.frame.head(2).rows(named=True)
+    h2, spdy = measured.measured.head(2).rows(named=True)
     assert (h2["pairs"], h2["baseline_ms"], h2["gain"]) == (7, 6000, 2.0)
     assert (spdy["pairs"], spdy["baseline_ms"], spdy["gain"]) == (8, 5500, 0.5)
     row = measured.medians.row(0, named=True)
@@ -234,7 +239,7 @@ def test_margins_hold_together(matrix: tuple[pl.DataFrame, Question]) -> None:
                     each.mean * each.conditions for each in part
                 ) / figures.conditions == pytest.approx(figures.mean)
             if figures.low is not None:
-                assert figures.low <= figures.high
+                assert figures.low <= figures.geometric_mean <= figures.high
         assert made.at(None, None, None) == overall(own)
         assert len(made.rows) == len({row.levels for row in made.rows})
 
@@ -263,7 +268,7 @@ def test_the_interval_of_a_mean_knows_that_one_seed_is_bad_luck_everywhere() -> 
     (low, *_), (high, *_) = resampling.interval(own.draws[:1])
     figures = overall(own)
     assert (figures.low, figures.high) == pytest.approx((low, high))
-    assert figures.low < figures.mean < figures.high
+    assert figures.low < figures.geometric_mean < figures.high
 
 
 def test_the_interval_of_a_mean_is_narrower_where_the_luck_is_of_each_condition() -> None:
@@ -293,7 +298,124 @@ def test_a_mean_over_a_condition_with_few_pairs_has_no_interval() -> None:
     ]
 
 
+def test_conditions_with_different_numbers_of_pairs_still_share_their_seeds() -> None:
+    # The same runs in all 40 conditions, of which each lacks another one, or the second half.
+    draw = random.Random(8)
+    luck = [draw.lognormvariate(7, 0.3) for _ in range(42)]
+    pages = tuple(range(40))
+    factors = {"page": pages, "protocol": ("http/1.1", "h2")}
+
+    def unlucky(levels: Levels, seed: int) -> float:
+        return 1000.0 if levels["protocol"] == "http/1.1" else luck[seed - 1]
+
+    runs, question = matrices.synthetic(factors, "protocol", unlucky, seeds=42)
+    holes = runs.filter(pl.col("seed") != pl.col("page").cast(pl.UInt64) + 1)
+    halves = runs.filter((pl.col("seed") <= 21) | (pl.col("page") % 2 == 0))
+    for kept in (holes, halves):
+        own = gains.measure(kept, question).of("h2")
+        single = statistics.mean(math.log(row["high"] / row["low"]) for row in own.frame.rows(named=True))
+        figures = overall(own)
+        # Known no better than one condition, or hardly: those with twice as many runs know more.
+        assert math.log(figures.high / figures.low) > 0.8 * single
+
+
+def test_incomplete_pairs_leave_the_draws_of_the_others_as_they_are() -> None:
+    from loadstone.stats.resampling import Resampled
+
+    draw = random.Random(1)
+    times = [draw.lognormvariate(7, 0.3) for _ in range(21)]
+    places = [at for at in range(21) if at != 3]
+    few = [times[at] for at in places]
+    whole, part = (
+        Resampled.of(each, [1.0] * len(each), 4_000, 1, paired=True, places=kept).baseline
+        for each, kept in ((times, range(21)), (few, places))
+    )
+    as_first = Resampled.of(few, [1.0] * 20, 4_000, 1, paired=True).baseline
+    mean = statistics.correlation(whole.tolist(), part.tolist())
+    assert mean > 0.9 > statistics.correlation(whole.tolist(), as_first.tolist())
+
+
+def test_the_mean_of_many_conditions_without_a_difference_is_not_above_1() -> None:
+    draw = random.Random(12)
+    factors = {"page": tuple(range(800)), "protocol": ("http/1.1", "h2")}
+    own = gains.measure(
+        *matrices.synthetic(factors, "protocol", lambda *_: draw.lognormvariate(7, 0.3), seeds=21)
+    ).of("h2")
+    figures = overall(own)
+    assert figures.low < 1 < figures.high and figures.high / figures.low < 1.02
+    # The arithmetic mean of ratios is above it whichever side is on top: both would win.
+    assert figures.mean > figures.geometric_mean + 0.005
+
+
+def test_conditions_of_which_too_few_loads_were_completed_do_not_count() -> None:
+    def failing(levels: Levels, seed: int) -> float | None:
+        fails = {"news": 0, "shop": 2, "mail": 3}[levels["page"]]
+        return None if levels["protocol"] == "h2" and seed <= fails else 1000.0 + seed
+
+    factors = {"page": ("news", "shop", "mail"), "protocol": ("http/1.1", "h2")}
+    measured = gains.measure(*matrices.synthetic(factors, "protocol", failing, seeds=20))
+    # 18 of 20 are 90 %, 17 are not.
+    assert measured.frame["page"].to_list() == ["news", "shop"]
+    assert measured.measured["is_counted"].to_list() == [True, True, False]
+    assert measured.measured["variant_completed"].to_list() == [20, 18, 17]
+    assert measured.left_out.rows() == [("mail", "h2", gains.TOO_FEW)]
+    found = summary(measured.of("h2"))
+    assert (found.too_few, found.less_often, found.more_often) == (1, 2, 0)
+    assert found.overall.conditions == 2
+
+
+def test_until_the_confidence_is_that_of_the_look_not_of_the_pairs_that_are_left() -> None:
+    draw = random.Random(5)
+
+    def plt_ms(levels: Levels, seed: int) -> float | None:
+        time = draw.lognormvariate(7, 0.2)
+        # Three of 42 loads fail, and 39 pairs are left: still the second look.
+        return None if levels["protocol"] == "h2" and seed <= 3 else time
+
+    runs, question = matrices.synthetic({"protocol": ("http/1.1", "h2")}, "protocol", plt_ms, seeds=42)
+    until = stats.Until(0.01)
+    asked = replace(question, until=until)
+    row = gains.measure(runs, asked).frame.row(0, named=True)
+    sides = [runs.filter((pl.col("protocol") == name) & (pl.col("seed") > 3)) for name in ("http/1.1", "h2")]
+    times = [side["plt_ms"].to_list() for side in sides]
+    gain, _ = resampled(
+        *times, 1, random=True, paired=True, confidence=until.confidence(2), places=range(3, 42)
+    )
+    assert (row["low"], row["high"]) == (gain.low, gain.high)
+
+
+def test_over_a_kernel_seeds_pair_nothing() -> None:
+    draw = random.Random(6)
+    runs, question = matrices.synthetic(
+        {"page": (1, 2), "protocol": ("http/1.1", "h2")},
+        "protocol",
+        lambda levels, seed: None if (levels["protocol"], seed) == ("h2", 9) else draw.lognormvariate(7, 0.2),
+        seeds=21,
+    )
+    frame = gains.measure(runs, replace(question, live=True)).frame
+    row = frame.row(0, named=True)
+    first = runs.filter(pl.col("page") == 1)
+    sides = [
+        first.filter((pl.col("protocol") == name) & pl.col("completed"))["plt_ms"].to_list()
+        for name in ("http/1.1", "h2")
+    ]
+    assert [len(side) for side in sides] == [21, 20]
+    alone = stats.gain(*sides, 1, random=True, paired=False)
+    assert (row["gain"], row["low"], row["high"], row["pairs"]) == (alone.ratio, alone.low, alone.high, 20)
+
+
 # --- summaries ---
+
+
+def test_a_difference_without_chance_that_nobody_acts_on_is_no_clear_one() -> None:
+    gain = {"a": 1.0004, "b": 1.01, "c": 0.995, "d": 0.99, "e": 1.0}
+    factors = {"page": tuple(gain), "protocol": ("http/1.1", "h2")}
+
+    def plt_ms(levels: Levels, seed: int) -> float:
+        return 1000.0 / (gain[levels["page"]] if levels["protocol"] == "h2" else 1)
+
+    found = summary(gains.measure(*matrices.synthetic(factors, "protocol", plt_ms)).of("h2"))
+    assert (found.faster, found.slower, found.alike, found.equal) == (1, 1, 2, 1)
 
 
 def test_clearly_faster_slower_equal_and_undecided_are_counted_apart() -> None:
@@ -363,7 +485,7 @@ def test_accounts_add_up_to_the_page_load_time() -> None:
     measured = gains.measure(runs, question)
     assert measured.frame["pairs"].to_list() == [1, 7, 1, 7]
     assert measured.frame["is_random"].to_list() == [False, True, False, True]
-    (found,) = accounts(runs, question)
+    (found,) = accounts(runs, measured)
     assert (found.challenger, found.conditions) == ("h2", 4)
     means = runs.group_by("objects", "loss", "protocol").agg(pl.col("plt_ms").mean())
     for side, protocol in ((found.baseline, "http/1.1"), (found.variant, "h2")):

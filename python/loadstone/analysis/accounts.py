@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import polars as pl
 
 from loadstone.account import PARTS, Account
-from loadstone.analysis.gains import paired
-from loadstone.analysis.question import Level, Question
+from loadstone.analysis.gains import Gains, paired
+from loadstone.analysis.question import Level
 
 
 @dataclass(frozen=True)
@@ -29,12 +29,14 @@ class Accounts:
         return {part: self.baseline[part] - self.variant[part] for part in PARTS}
 
 
-def accounts(runs: pl.DataFrame, question: Question) -> list[Accounts]:
-    """Give the accounts of each challenger beside the baseline's."""
+def accounts(runs: pl.DataFrame, gains: Gains) -> list[Accounts]:
+    """Give the accounts of each challenger beside the baseline's, over the conditions whose gains count."""
+    question = gains.question
     columns = [f"{part}_ms" for part in PARTS]
     sides = [[f"{side}_{column}" for column in columns] for side in ("baseline", "variant")]
     pairs = paired(runs, question, *columns).drop_nulls([name for side in sides for name in side])
     condition = [question.compared, *question.others]
+    pairs = pairs.join(gains.frame, on=condition, how="semi", nulls_equal=True, maintain_order="left")
     pairs = pairs.with_columns(_pairs=pl.len().over(condition))
     found = []
     for challenger in question.challengers:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 from typing import Any, TypeAlias
 
@@ -11,8 +12,12 @@ from numpy.typing import NDArray
 from loadstone.analysis import resampling
 from loadstone.analysis.gains import Gains
 from loadstone.analysis.question import Level
+from loadstone.analysis.resampling import Draws, Ends
 
 Codes: TypeAlias = NDArray[np.int64]
+
+_GROUPS = 256
+"""So many rows of a table have their draws in memory at a time."""
 
 ALL = "all"
 """How a margin is written: over all levels of the factor."""
@@ -29,8 +34,8 @@ class Figures:
     geometric_mean: float
     low: float | None
     high: float | None
-    """The interval of the mean: of the chance in the loads, not of the choice of conditions. None where
-    chance has no part, or where a condition has too few pairs."""
+    """The interval of the geometric mean: of the chance in the loads, not of the choice of conditions. None
+    where chance has no part, or where a condition has too few pairs."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +58,11 @@ class Cube:
 
     def at(self, *levels: Level | None) -> Figures | None:
         """Give the figures of a combination; `None` where it was not run."""
-        return next((row.figures for row in self.rows if row.levels == levels), None)
+        return self._figures.get(levels)
+
+    @cached_property
+    def _figures(self) -> dict[tuple[Level | None, ...], Figures]:
+        return {row.levels: row.figures for row in self.rows}
 
     def levels(self, factor: str) -> list[Level | None]:
         """Give the levels of a factor that are in the table, its margin last."""
@@ -106,22 +115,37 @@ def _grouped(gains: Gains, codes: Codes) -> dict[tuple[int, ...], Figures]:
     begins = np.flatnonzero(is_first)
     counts = np.diff([*begins, len(ranked)])
     values = gains.frame["gain"].to_numpy()[order]
-    low, high = resampling.interval(
-        np.add.reduceat(gains.draws[order], begins, dtype=np.float64) / counts[:, None]
-    )
+    geometric = np.exp(np.add.reduceat(np.log(values), begins) / counts)
+    low, high = _intervals(gains.draws, order, begins)
     has_chance = np.maximum.reduceat(gains.frame["is_random"].to_numpy()[order], begins)
     columns: list[NDArray[Any]] = [
         counts,
         np.maximum.reduceat(values, begins),
         np.add.reduceat(values, begins) / counts,
         np.minimum.reduceat(values, begins),
-        np.exp(np.add.reduceat(np.log(values), begins) / counts),
-        np.where(has_chance, low, np.nan),
-        np.where(has_chance, high, np.nan),
+        geometric,
+        # What was found is not outside of what may be.
+        np.where(has_chance, np.minimum(low, geometric), np.nan),
+        np.where(has_chance, np.maximum(high, geometric), np.nan),
     ]
     lines = zip(*(column.tolist() for column in columns), strict=True)
     keys = [tuple(key) for key in ranked[begins].tolist()]
     return {key: _figures(*line) for key, line in zip(keys, lines, strict=True)}
+
+
+def _intervals(draws: Draws, order: Codes, begins: Codes) -> tuple[Ends, Ends]:
+    """Give the intervals of the geometric means of groups, which begin at these places of the order."""
+    found = []
+    for first in range(0, len(begins), _GROUPS):
+        starts = begins[first : first + _GROUPS]
+        end = begins[first + _GROUPS] if first + _GROUPS < len(begins) else len(order)
+        sums = np.zeros((len(starts), draws.shape[1]))
+        for at, (start, stop) in enumerate(zip(starts, [*starts[1:], end], strict=True)):
+            draws[order[start:stop]].sum(axis=0, dtype=np.float64, out=sums[at])
+            sums[at] /= stop - start
+        found.append(resampling.interval(sums))
+    low, high = (np.concatenate(ends) for ends in zip(*found, strict=True))
+    return low, high
 
 
 def _figures(conditions: int, *figures: float) -> Figures:

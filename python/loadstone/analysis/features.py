@@ -7,6 +7,7 @@ from enum import Enum
 
 import polars as pl
 
+from loadstone.analysis.levels import spelled
 from loadstone.analysis.question import Level, Question
 from loadstone.files import InputError
 
@@ -78,7 +79,7 @@ class Factor:
         return f"{self.name} not {' nor '.join(map(self._at, without))}"
 
     def _at(self, step: int) -> str:
-        return written(self.steps[step][0])
+        return spelled(self.steps[step][0])
 
 
 @dataclass(frozen=True)
@@ -119,17 +120,6 @@ def number(level: Level | None) -> tuple[str, float] | None:
         return None
     family, size = _UNITS[match[2]]
     return family, float(match[1]) * size
-
-
-def written(level: Level | None) -> str:
-    """Write a level as the matrix has it."""
-    if level is None:
-        return "none"
-    if isinstance(level, bool):
-        return str(level).lower()
-    if isinstance(level, float):
-        return f"{level:.10g}"
-    return str(level)
 
 
 def factor(name: str, levels: Iterable[Level], high: float | None = None) -> Factor:
@@ -177,7 +167,7 @@ def factors(frame: pl.DataFrame, question: Question) -> list[Factor]:
     """Read the factors of a frame that vary in it, the compared one left out, in the matrix's order."""
     for name, high in question.high.items():
         if len(factor(name, question.factors[name], high).steps) < 2:
-            levels = ", ".join(map(written, question.factors[name]))
+            levels = ", ".join(map(spelled, question.factors[name]))
             raise InputError(
                 f"high.{name}: {high:g} does not part {levels} into low and high: give a number between "
                 "them, of levels with units in bytes, bit/s, ms or as a share of 1"
@@ -192,8 +182,8 @@ def factors(frame: pl.DataFrame, question: Question) -> list[Factor]:
 
 def rows_at(frame: pl.DataFrame, name: str, levels: Iterable[Level]) -> pl.DataFrame:
     """Give the rows at these levels of a factor, whether a matrix has them as numbers or as text."""
-    texts = {written(level) for level in levels}
-    found = [level for level in frame[name].unique().to_list() if written(level) in texts]
+    texts = {spelled(level) for level in levels}
+    found = [level for level in frame[name].unique().to_list() if spelled(level) in texts]
     return frame.filter(
         pl.col(name).is_in(pl.Series(found, dtype=frame.schema[name]).implode(), nulls_equal=True)
     )
@@ -201,9 +191,9 @@ def rows_at(frame: pl.DataFrame, name: str, levels: Iterable[Level]) -> pl.DataF
 
 def present(frame: pl.DataFrame, question: Question, name: str) -> list[Level]:
     """Give the levels of a factor that a frame has, in the matrix's order."""
-    order = {written(level): at for at, level in enumerate(question.factors[name])}
+    order = {spelled(level): at for at, level in enumerate(question.factors[name])}
     levels = frame[name].unique(maintain_order=True).to_list()
-    return sorted(levels, key=lambda level: order.get(written(level), len(order)))
+    return sorted(levels, key=lambda level: order.get(spelled(level), len(order)))
 
 
 def features(read: Sequence[Factor]) -> list[Feature]:

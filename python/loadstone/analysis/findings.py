@@ -10,9 +10,9 @@ from loadstone.analysis.accounts import Accounts, accounts
 from loadstone.analysis.cube import Cube, cube
 from loadstone.analysis.gains import Gains, measure
 from loadstone.analysis.influence import Influence, ranking
+from loadstone.analysis.levels import spelled
 from loadstone.analysis.question import Level, Question
 from loadstone.analysis.summary import Summary, summary
-from loadstone.analysis.words import spelled
 from loadstone.files import InputError
 
 
@@ -50,7 +50,7 @@ def find(runs: pl.DataFrame, question: Question, by: str | None = None) -> Findi
     gains = measure(runs, question)
     tables = choice.usual(gains) if chosen is None else chosen
     has_accounts = all(f"{part}_ms" in runs.columns for part in PARTS)
-    found = accounts(runs, question) if has_accounts else []
+    found = accounts(runs, gains) if has_accounts else []
     of = {each.challenger: each for each in found}
     each = [
         Finding(own, summary(own), ranking(own), [cube(own, table) for table in tables], of.get(challenger))
@@ -67,6 +67,7 @@ def asked(runs: pl.DataFrame, question: Question, compare: str | None, baseline:
     if name != question.compared:
         first = question.factors[name][0]
         question = replace(question, compared=name, baseline=first, linked=_linked(runs, question, name))
+        _refuse_held(runs, question)
     levels = question.factors[name]
     if len(levels) < 2:
         raise InputError(f"--compare: {name} has one level only: give a factor that has more")
@@ -76,6 +77,23 @@ def asked(runs: pl.DataFrame, question: Question, compare: str | None, baseline:
     if baseline not in of:
         raise InputError(f"--baseline: {name} is never '{baseline}': give one of {', '.join(of)}")
     return replace(question, baseline=of[baseline])
+
+
+def _refuse_held(runs: pl.DataFrame, question: Question) -> None:
+    """Refuse a factor that has one level only wherever the others stay."""
+    compared, others = question.compared, question.others
+    cells = runs.select(compared, *others).unique()
+
+    def varies(*held: str) -> bool:
+        groups = cells.group_by(held) if held else cells.group_by(pl.lit(0))
+        return any(count > 1 for count in groups.agg(pl.col(compared).n_unique())[compared])
+
+    if varies(*others):
+        return
+    holding = [name for name in others if not varies(name)]
+    what = f"{holding[0]} stays, which changes with it" if holding else "the other factors stay"
+    remedy = f"compare {holding[0]}" if holding else "compare another factor"
+    raise InputError(f"--compare: {compared} is never varied while {what}: {remedy}")
 
 
 def _linked(runs: pl.DataFrame, question: Question, compared: str) -> tuple[str, ...]:

@@ -13,7 +13,9 @@ from markupsafe import Markup
 
 from loadstone import __version__, files, text
 from loadstone.analysis import plots, report, sections, words
+from loadstone.analysis.cube import ALL
 from loadstone.analysis.findings import Findings
+from loadstone.analysis.levels import spelled
 from loadstone.analysis.tree import Tree
 from loadstone.files import InputError
 from loadstone.html.document import embedded, environment
@@ -36,7 +38,7 @@ def folder(path: str) -> Iterator[Callable[[Findings, str, str, Sequence[Tree]],
     ):
 
         def write(findings: Findings, state: str, command: str, trees: Sequence[Tree]) -> None:
-            gains(findings.gains.frame.write_csv())
+            gains(findings.gains.measured.write_csv())
             tables(table(findings))
             page(html(findings, state, command, trees))
 
@@ -53,7 +55,8 @@ def html(findings: Findings, state: str, command: str, trees: Sequence[Tree]) ->
         title=report.title(findings),
         said=report.said(findings, state),
         headlines=report.headlines(findings),
-        methods=report.METHODS,
+        methods=report.methods(question),
+        live=question.live,
         first=list(report.first(findings)),
         challengers=[
             (
@@ -88,7 +91,7 @@ def table(findings: Findings) -> str:
         for cube in finding.cubes:
             for row in cube.rows:
                 levels = dict(zip(cube.by, row.levels, strict=True))
-                shown = [words.spelled(levels.get(name)) for name in factors]
+                shown = [ALL if levels.get(name) is None else spelled(levels[name]) for name in factors]
                 known = [getattr(row.figures, name) for name in figures]
-                write([" ".join(cube.by), words.spelled(finding.challenger), *shown, *known])
+                write([" ".join(cube.by), spelled(finding.challenger), *shown, *known])
     return lines.getvalue()

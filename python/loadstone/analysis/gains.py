@@ -1,6 +1,5 @@
 """Gains of a matrix: in each condition, how much faster each challenger is than the baseline."""
 
-import statistics
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -9,29 +8,38 @@ import polars as pl
 
 from loadstone.analysis import resampling
 from loadstone.analysis.question import Level, Question
-from loadstone.analysis.resampling import Draws, Times
+from loadstone.analysis.resampling import Draws
 from loadstone.files import InputError
-from loadstone.stats import CONFIDENCE, LEAST_PAIRS
+from loadstone.stats import CONFIDENCE, Gain
+from loadstone.stats.gains import resampled
 
 _BASELINE, _VARIANT = "baseline_ms", "variant_ms"
 _PLACE = "_place"
 """Where a condition comes in the order of the runs."""
 
+ENOUGH_PERCENT = 90
+"""Of the loads of a side that many have to be completed: those that survive say nothing of the others."""
+TOO_FEW = f"less than {ENOUGH_PERCENT} % of the loads of a side were completed"
+
 
 @dataclass(frozen=True)
 class Gains:
-    """The gains of all conditions in which both sides were completed, and what they are made of."""
+    """The gains of all conditions, and what they are made of."""
 
     question: Question
     frame: pl.DataFrame
-    """A row for each condition and challenger: the other factors, the challenger's level under the compared
-    factor's name, `baseline_ms`, `variant_ms`, `gain`, `low`, `high`, `pairs`, `is_random`."""
+    """A row for each condition and challenger of whose loads enough were completed: the other factors, the
+    challenger's level under the compared factor's name, `baseline_ms`, `variant_ms`, `gain`, `low`, `high`,
+    `pairs`, `baseline_runs`, `baseline_completed`, `variant_runs`, `variant_completed`, `is_random`."""
     draws: Draws
-    """Resampled gains, a row for each of the frame's: all the gain without chance, NaN with too few pairs."""
+    """ln of resampled gains, a row for each of the frame's: all that of the gain without chance, NaN with too
+    few pairs."""
+    measured: pl.DataFrame
+    """The same as the frame, with those of whose loads too few were completed; `is_counted` tells them."""
     medians: pl.DataFrame
     """A row for each cell: its factors, `cell`, `is_random`, `runs`, `completed`, `plt_ms` (the median)."""
     left_out: pl.DataFrame
-    """A row for each condition and challenger that has no gain, with the reason, `why`."""
+    """A row for each condition and challenger without a gain, or with one that does not count: `why`."""
 
     def of(self, challenger: Level) -> "Gains":
         """Give those of one challenger."""
@@ -41,6 +49,7 @@ class Gains:
             self,
             frame=self.frame.filter(pl.Series(rows)),
             draws=self.draws[rows],
+            measured=self.measured.filter(pl.col(compared) == challenger),
             left_out=self.left_out.filter(pl.col(compared) == challenger),
         )
 
@@ -57,27 +66,16 @@ def measure(runs: pl.DataFrame, question: Question) -> Gains:
     if missing := [name for name in question.factors if name not in runs.columns]:
         raise InputError(f"runs: there is no factor {missing[0]}: give the runs of the same matrix")
     medians = _medians(runs, question)
-    pairs = paired(runs, question, "plt_ms")
-    frame = pairs.group_by([_PLACE, *question.others, question.compared], maintain_order=True).agg(
-        pl.col(_BASELINE), pl.col(_VARIANT), pl.col("seed"), pl.col("is_random").first()
-    )
-    frame = _in_order(frame, question)
+    numbered = _numbered(medians, question)
+    sides = _apart(runs, question) if question.live else _pairs(runs, question)
+    sides = _in_order(_with_loads(sides, numbered, question), question)
     # As in a comparison, the first seed is also that of the draws.
-    drawn, low, high = _resampled(frame, question, int(runs.select(pl.col("seed").min()).item() or 0))
-    frame = frame.select(
-        _PLACE,
-        *question.others,
-        question.compared,
-        pl.col(_BASELINE).list.median(),
-        pl.col(_VARIANT).list.median(),
-        gain=pl.col(_BASELINE).list.median() / pl.col(_VARIANT).list.median(),
-        low=_where_known(low),
-        high=_where_known(high),
-        pairs=pl.col("seed").list.len().cast(pl.Int64),
-        is_random=pl.col("is_random"),
-    )
-    left_out = _left_out(_numbered(medians, question), frame, question)
-    return Gains(question, frame.drop(_PLACE), drawn, medians, left_out)
+    measured, draws = _gains(sides, question, int(runs.select(pl.col("seed").min()).item() or 0))
+    is_counted = measured["is_counted"]
+    left_out = _left_out(numbered, measured, question)
+    measured = measured.drop(_PLACE)
+    counted = measured.filter(is_counted).drop("is_counted")
+    return Gains(question, counted, draws[is_counted.to_numpy()], measured, medians, left_out)
 
 
 def _medians(runs: pl.DataFrame, question: Question) -> pl.DataFrame:
@@ -87,9 +85,10 @@ def _medians(runs: pl.DataFrame, question: Question) -> pl.DataFrame:
         plt_ms=pl.col("plt_ms").filter("completed").median(),
     )
     if medians.select(*question.others, question.compared).is_duplicated().any():
+        linked = " and ".join(question.linked) or "something that is no factor"
         raise InputError(
             f"--compare: {question.compared} has one level in several cells of a condition, because "
-            f"{' and '.join(question.linked)} change with it: compare another factor"
+            f"of {linked}, which changes with it: compare another factor"
         )
     return medians
 
@@ -135,45 +134,109 @@ def _spread(runs: pl.DataFrame, compared: str) -> pl.DataFrame:
     return pl.concat([drawn, fixed.with_columns(pl.col("seed").fill_null(zero)).select(drawn.columns)])
 
 
-def _in_order(frame: pl.DataFrame, question: Question) -> pl.DataFrame:
-    """Sort by condition, then by challenger, as the matrix has them; the pairs of each by seed."""
-    rank = {level: at for at, level in enumerate(question.factors[question.compared])}
+def _pairs(runs: pl.DataFrame, question: Question) -> pl.DataFrame:
+    """Give both sides of every gain as lists, those of the seeds under which both were completed."""
+    keys = [_PLACE, *question.others, question.compared]
     by_seed = pl.col("seed").list.eval(pl.element().arg_sort())
     return (
-        frame.with_columns(
-            _rank=pl.col(question.compared).replace_strict(rank, default=len(rank), return_dtype=pl.Int64),
-            _order=by_seed,
-        )
-        .sort(_PLACE, "_rank")
+        paired(runs, question, "plt_ms")
+        .group_by(keys, maintain_order=True)
+        .agg(pl.col(_BASELINE), pl.col(_VARIANT), pl.col("seed"), pl.col("is_random").first())
+        .with_columns(_order=by_seed)
         .with_columns(pl.col(_BASELINE, _VARIANT, "seed").list.gather(pl.col("_order")))
+        .drop("_order")
     )
 
 
-def _resampled(frame: pl.DataFrame, question: Question, seed: int) -> tuple[Draws, Times, Times]:
-    """Draw the gains of all rows; give also the ends of their intervals."""
-    drawn = np.full((len(frame), resampling.RESAMPLES), np.nan)
-    low, high = np.full(len(frame), np.nan), np.full(len(frame), np.nan)
-    rows = frame.select(_BASELINE, _VARIANT, "is_random").iter_rows()
-    for at, (baseline, variant, is_random) in enumerate(rows):
-        gain = statistics.median(baseline) / statistics.median(variant)
-        if not is_random:
-            drawn[at] = gain
-        elif len(baseline) >= LEAST_PAIRS:
+def _apart(runs: pl.DataFrame, question: Question) -> pl.DataFrame:
+    """Give both sides of every gain as lists of all their completed loads, which are no pairs."""
+    compared, keys = question.compared, [_PLACE, *question.others, question.compared]
+    loads = (
+        _numbered(runs, question)
+        .filter("completed")
+        .sort("seed", maintain_order=True)
+        .group_by(keys, maintain_order=True)
+        .agg(pl.col("plt_ms"), pl.col("seed"), pl.col("is_random").first())
+    )
+    is_baseline = pl.col(compared) == question.baseline
+    baselines = loads.filter(is_baseline).select(_PLACE, pl.col("plt_ms").alias(_BASELINE))
+    variants = loads.filter(~is_baseline).rename({"plt_ms": _VARIANT})
+    return variants.join(baselines, on=_PLACE, how="inner", maintain_order="left")
+
+
+def _with_loads(sides: pl.DataFrame, cells: pl.DataFrame, question: Question) -> pl.DataFrame:
+    """Add how many loads there are of either side, how many were completed, and whether those are enough."""
+    compared = question.compared
+    counts = cells.select(_PLACE, compared, "runs", "completed")
+
+    def side(name: str) -> list[pl.Expr]:
+        return [pl.col("runs").alias(f"{name}_runs"), pl.col("completed").alias(f"{name}_completed")]
+
+    baselines = counts.filter(pl.col(compared) == question.baseline).select(_PLACE, *side("baseline"))
+    variants = counts.select(_PLACE, compared, *side("variant"))
+    enough = [
+        pl.col(f"{name}_completed") * 100 >= pl.col(f"{name}_runs") * ENOUGH_PERCENT
+        for name in ("baseline", "variant")
+    ]
+    return (
+        sides.join(baselines, on=_PLACE, how="left", maintain_order="left")
+        .join(variants, on=[_PLACE, compared], how="left", maintain_order="left")
+        .with_columns(is_counted=pl.all_horizontal(enough))
+    )
+
+
+def _in_order(frame: pl.DataFrame, question: Question) -> pl.DataFrame:
+    """Sort by condition, then by challenger, as the matrix has them."""
+    rank = {level: at for at, level in enumerate(question.factors[question.compared])}
+    ranked = pl.col(question.compared).replace_strict(rank, default=len(rank), return_dtype=pl.Int64)
+    return frame.with_columns(_rank=ranked).sort(_PLACE, "_rank").drop("_rank")
+
+
+def _gains(sides: pl.DataFrame, question: Question, seed: int) -> tuple[pl.DataFrame, Draws]:
+    """Give the gains with their intervals, and the draws of them; `seed` is the first of the runs."""
+    places = pl.col("seed").list.eval((pl.element() - seed) % 2**32).cast(pl.List(pl.Int64))
+    columns = sides.select(_BASELINE, _VARIANT, places, "is_random", "baseline_runs", "variant_runs")
+    draws = np.full((len(sides), resampling.RESAMPLES), np.nan, np.float32)
+    found: list[Gain] = []
+    for at, (baseline, variant, seeds, is_random, *runs) in enumerate(columns.iter_rows()):
+        until = question.until
+        gain, drawn = resampled(
+            baseline,
+            variant,
+            # Over a kernel nothing is shared, not even between conditions.
+            seed + at if question.live else seed,
+            random=is_random,
+            paired=not question.live,
             # One looks several times where runs go on until the gains are known.
-            until = question.until
-            confidence = until.confidence_after(len(baseline)) if until else CONFIDENCE
-            *ends, drawn[at] = resampling.resample(baseline, variant, seed, confidence)
-            # What was found is not outside of what may be.
-            low[at], high[at] = min(ends[0], gain), max(ends[1], gain)
-    return drawn, low, high
+            confidence=until.confidence_after(max(runs)) if until else CONFIDENCE,
+            places=None if question.live else seeds,
+        )
+        if drawn is not None:
+            draws[at] = drawn.ln_gains(resampling.RESAMPLES)
+        elif gain.is_exact:
+            draws[at] = np.log(gain.ratio)
+        found.append(gain)
+    frame = sides.select(
+        _PLACE,
+        *question.others,
+        question.compared,
+        pl.col(_BASELINE, _VARIANT).list.median(),
+        gain=pl.Series([gain.ratio for gain in found], dtype=pl.Float64),
+        low=pl.Series([gain.low for gain in found], dtype=pl.Float64),
+        high=pl.Series([gain.high for gain in found], dtype=pl.Float64),
+        pairs=pl.min_horizontal(pl.col(_BASELINE, _VARIANT).list.len()).cast(pl.Int64),
+        baseline_runs="baseline_runs",
+        baseline_completed="baseline_completed",
+        variant_runs="variant_runs",
+        variant_completed="variant_completed",
+        is_random="is_random",
+        is_counted="is_counted",
+    )
+    return frame, draws
 
 
-def _where_known(values: Times) -> pl.Series:
-    return pl.Series(values, dtype=pl.Float64).fill_nan(None)
-
-
-def _left_out(medians: pl.DataFrame, frame: pl.DataFrame, question: Question) -> pl.DataFrame:
-    """Say which conditions have no gain, and why."""
+def _left_out(medians: pl.DataFrame, measured: pl.DataFrame, question: Question) -> pl.DataFrame:
+    """Say which conditions have no gain or none that counts, and why."""
     compared, on = question.compared, [_PLACE, question.compared]
     sides = medians.select(*on, "completed")
     is_baseline = pl.col(compared) == question.baseline
@@ -183,7 +246,8 @@ def _left_out(medians: pl.DataFrame, frame: pl.DataFrame, question: Question) ->
     conditions = medians.select(_PLACE, *question.others).unique(_PLACE, maintain_order=True)
     wanted = (
         conditions.join(challengers, how="cross")
-        .join(frame, on=on, how="anti", maintain_order="left")
+        .join(measured.filter("is_counted"), on=on, how="anti", maintain_order="left")
+        .join(measured.select(*on, "gain"), on=on, how="left", maintain_order="left")
         .join(baselines, on=_PLACE, how="left", maintain_order="left")
         .join(variants, on=on, how="left", maintain_order="left")
     )
@@ -196,6 +260,8 @@ def _left_out(medians: pl.DataFrame, frame: pl.DataFrame, question: Question) ->
         .then(pl.lit("no load of the baseline was completed"))
         .when(pl.col("_variant") == 0)
         .then(pl.lit("no load was completed"))
+        .when(pl.col("gain").is_not_null())
+        .then(pl.lit(TOO_FEW))
         .otherwise(pl.lit("no seed completed both"))
     )
     return wanted.select(*question.others, compared, why=why)

@@ -9,7 +9,8 @@ import numpy as np
 import polars as pl
 
 from loadstone.analysis import features
-from loadstone.analysis.features import Factor, Feature, written
+from loadstone.analysis.features import Factor, Feature
+from loadstone.analysis.levels import named, spelled
 from loadstone.analysis.question import Level, Question
 from loadstone.files import InputError
 
@@ -71,8 +72,8 @@ def restricted(gains: pl.DataFrame, question: Question, only: Only) -> pl.DataFr
         if name not in question.others:
             raise InputError(f"{name}: is no factor of a condition: give one of {', '.join(question.others)}")
         levels = [wanted] if isinstance(wanted, str | int | float) else list(wanted)
-        known = {written(level) for level in question.factors[name]}
-        if missing := [written(level) for level in levels if written(level) not in known]:
+        known = {spelled(level) for level in question.factors[name]}
+        if missing := [spelled(level) for level in levels if spelled(level) not in known]:
             raise InputError(f"{name}: has no level {missing[0]}: give one of {', '.join(sorted(known))}")
         gains = features.rows_at(gains, name, levels)
     return gains
@@ -95,7 +96,7 @@ def sample(gains: pl.DataFrame, question: Question, challengers: Sequence[Level]
     return Sample(
         factors=read,
         features=columns,
-        classes=[*map(written, challengers), written(question.baseline), EQUAL],
+        classes=[*(named(question.compared, level) for level in (*challengers, question.baseline)), EQUAL],
         places=places,
         matrix=matrix,
         labels=np.array([_label(row, bars) for row in ratios], dtype=np.int64),

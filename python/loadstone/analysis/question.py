@@ -29,6 +29,8 @@ class Question:
 
     until: Until | None = None
     """How well every gain was to be known, if runs went on until they were."""
+    live: bool = False
+    """Whether loads went over the kernel, where seeds pair nothing and no load can be had again."""
 
     @property
     def others(self) -> list[str]:

@@ -8,9 +8,11 @@ from loadstone import __version__, text
 from loadstone.analysis import sections, words
 from loadstone.analysis.cube import Cube
 from loadstone.analysis.findings import Finding, Findings
-from loadstone.analysis.question import Level
+from loadstone.analysis.gains import ENOUGH_PERCENT
+from loadstone.analysis.question import Level, Question
 from loadstone.analysis.sections import Section
 from loadstone.analysis.summary import Case
+from loadstone.analysis.verdicts import LEAST_EFFECT
 
 if TYPE_CHECKING:
     from loadstone.analysis.tree import Tree
@@ -22,12 +24,15 @@ def said(findings: Findings, state: str) -> list[str]:
     incomplete = len(runs) - int(runs["completed"].sum())
     matrix = f"{text.count(len(medians), 'cell')}, {text.count(len(runs), 'run')}"
     lines = [f"{matrix} ({state}). Loadstone {__version__}."]
+    if findings.question.live:
+        lines.append("Loads went over the kernel of a machine, live: sweeping again gives other figures.")
     if incomplete:
         lines.append(
-            f"{text.count(incomplete, 'load')} did not complete: gains are of the seeds of the others."
+            f"{text.count(incomplete, 'load')} did not complete: gains are of the others, and count where "
+            f"{ENOUGH_PERCENT} % of the loads of both sides were completed."
         )
     if holes := len(findings.gains.left_out):
-        lines.append(f"{text.count(holes, 'condition')} without a gain left out, for the reasons below.")
+        lines.append(f"{text.count(holes, 'condition')} left out, for the reasons below.")
     return lines
 
 
@@ -42,7 +47,7 @@ def title(findings: Findings) -> str:
 def headlines(findings: Findings) -> list[str]:
     """Say in words what came out, a sentence or two for each challenger."""
     if not findings.each:
-        return ["No condition has loads of both sides that were completed, so there is no gain."]
+        return ["No condition has enough loads of both sides that were completed, so there is no gain."]
     return [words.headline(findings.question, finding.summary) for finding in findings.each]
 
 
@@ -59,12 +64,17 @@ def last(findings: Findings) -> Iterator[Section]:
         yield holes
 
 
-METHODS = (
-    "The gain of a condition is the median page load time of the baseline over that of the challenger, over "
-    "the seeds under which both were completed: above 1 is faster. Intervals hold the chance in the loads "
-    "(bootstrap over seeds), not the choice of conditions; of many conditions without any difference, about "
-    "5 % would count as clearly faster or slower."
-)
+def methods(question: Question) -> str:
+    """Say how figures were made."""
+    over = "the loads that" if question.live else "the seeds under which both"
+    drawn = "each side by itself, since over a kernel seeds pair nothing" if question.live else "over seeds"
+    return (
+        "The gain of a condition is the median page load time of the baseline over that of the challenger, "
+        f"over {over} were completed: above 1 is faster. Intervals hold the chance in the loads "
+        f"(bootstrap, {drawn}), not the choice of conditions; of many conditions without any difference, "
+        "about 5 % would count as clearly faster or slower. What is known without chance is so from a "
+        f"difference of {100 * LEAST_EFFECT:g} % on."
+    )
 
 
 def in_words(findings: Findings, state: str, width: int, trees: "Sequence[Tree]" = ()) -> str:
@@ -76,7 +86,7 @@ def in_words(findings: Findings, state: str, width: int, trees: "Sequence[Tree]"
     parts += [_section(section, width) for section in (*first(findings), *each)]
     parts += [f"{tree.title}\n{tree.body()}" for tree in trees]
     parts += [_section(section, width) for section in last(findings)]
-    parts.append(_filled(METHODS, width))
+    parts.append(_filled(methods(findings.question), width))
     return "\n".join(text.printable(line) for line in "\n\n".join(parts).split("\n"))
 
 
@@ -106,14 +116,18 @@ def document(findings: Findings, state: str) -> dict[str, Any]:
         "compared": question.compared,
         "baseline": question.baseline,
         "challengers": [_challenger(finding) for finding in findings.each],
-        "gains": gains.frame.to_dicts(),
+        "live": question.live,
+        "gains": gains.measured.to_dicts(),
         "left_out": gains.left_out.to_dicts(),
     }
 
 
 def _challenger(finding: Finding) -> dict[str, Any]:
     found, accounts = finding.summary, finding.accounts
-    counts = ("at_least_1", "at_least_2", "faster", "slower", "equal", "undecided")
+    counts = (
+        "at_least_1", "at_least_2", "faster", "slower", "alike", "equal", "undecided", "too_few",
+        "less_often", "more_often",
+    )  # fmt: skip
     return {
         "challenger": finding.challenger,
         **vars(found.overall),

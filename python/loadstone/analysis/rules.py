@@ -6,8 +6,9 @@ from typing import Any
 
 from loadstone import text
 from loadstone.analysis.branches import Node
-from loadstone.analysis.features import Kind, written
+from loadstone.analysis.features import Kind
 from loadstone.analysis.labels import Bars, Sample
+from loadstone.analysis.levels import spelled
 
 ALWAYS = "always"
 UNDECIDED = "undecided"
@@ -58,7 +59,7 @@ class Rule:
         """Give it as JSON."""
         return {
             "when": self.words,
-            "levels": {name: [written(level) for level in levels] for name, levels in self.levels.items()},
+            "levels": {name: [spelled(level) for level in levels] for name, levels in self.levels.items()},
             "mark": self.mark,
             "is_decided": self.is_decided,
             "shares": self.shares,

@@ -8,11 +8,14 @@ from loadstone.account import PARTS
 from loadstone.analysis import words
 from loadstone.analysis.cube import Cube, Figures
 from loadstone.analysis.findings import Finding, Findings
+from loadstone.analysis.levels import named
 from loadstone.analysis.question import Level
-from loadstone.analysis.words import gain, interval, named, shown
+from loadstone.analysis.words import gain, interval, shown
 
 _MOST_COLUMNS = 5
 _MOST_ROWS = 40
+_MOST_LINES = 60
+"""Of a longer table by several factors the beginning is shown."""
 _ENDS = 15
 """Of a longer table by one factor, so many rows are shown from either end."""
 
@@ -43,20 +46,26 @@ def overview(findings: Findings) -> Section:
 
 def _summary(finding: Finding) -> dict[str, str]:
     found, whole = finding.summary, finding.summary.overall
-    count = whole.conditions
+    count, measured = whole.conditions, finding.gains.measured
+    completed, runs = (int(measured[f"variant_{what}"].sum()) for what in ("completed", "runs"))
     return {
+        "geometric mean gain": gain(whole.geometric_mean),
+        "its 95 % interval": interval(whole.low, whole.high) or "-",
         "best gain": gain(found.best.gain),
         "mean gain": gain(whole.mean),
-        "its 95 % interval": interval(whole.low, whole.high) or "-",
-        "geometric mean": gain(whole.geometric_mean),
         "worst gain": gain(found.worst.gain),
         "conditions": f"{count:,}",
         "gain of 1 or more": words.of_all(found.at_least_1, count),
         "gain of 2 or more": words.of_all(found.at_least_2, count),
         "clearly faster": words.of_all(found.faster, count),
         "clearly slower": words.of_all(found.slower, count),
+        words.ALIKE: words.of_all(found.alike, count) if found.alike else "-",
         "exactly as fast": words.of_all(found.equal, count),
         "undecided": words.of_all(found.undecided, count),
+        "loads completed": words.of_all(completed, runs) if completed < runs else "-",
+        "completed less often in": words.of_all(found.less_often, len(measured)) if found.less_often else "-",
+        "completed more often in": words.of_all(found.more_often, len(measured)) if found.more_often else "-",
+        "left out, too few completed": f"{found.too_few:,}" if found.too_few else "-",
     }
 
 
@@ -121,12 +130,12 @@ def _grid(title: str, cube: Cube) -> Section:
     for level in cube.levels(down):
         keys = [(level, other) for other in cube.levels(across)]
         rows.append([shown(level), *(_cell(cube, key[::-1] if is_turned else key) for key in keys)])
-    return Section(title, rows, note="Each field: the greatest, the mean and the least gain.")
+    return Section(title, rows, note="Each field: the greatest gain, the geometric mean, the least.")
 
 
 def _cell(cube: Cube, key: tuple[Level | None, ...]) -> str:
     figures = cube.at(*key)
-    return "-" if figures is None else " ".join(map(gain, (figures.max, figures.mean, figures.min)))
+    return "-" if figures is None else " ".join(map(gain, (figures.max, figures.geometric_mean, figures.min)))
 
 
 def _list(title: str, cube: Cube) -> Section:
@@ -134,23 +143,27 @@ def _list(title: str, cube: Cube) -> Section:
     note = ""
     if len(cube.by) == 1 and len(lines) > _MOST_ROWS:
         *levels, margin = lines
-        ranked = sorted(levels, key=lambda line: -line[1].mean)
-        note = f"The {_ENDS} with the greatest and the {_ENDS} with the least mean gain, of {len(levels):,}."
+        ranked = sorted(levels, key=lambda line: -line[1].geometric_mean)
+        ends = f"The {_ENDS} with the greatest and the {_ENDS} with the least geometric mean"
+        note = f"{ends}, of {len(levels):,}; `-o` writes all to tables.csv."
         lines = [*ranked[:_ENDS], *ranked[-_ENDS:], margin]
+    elif len(lines) > _MOST_LINES:
+        note = f"The first {_MOST_LINES} rows of {len(lines):,}, and the last; `-o` writes all to tables.csv."
+        lines = [*lines[:_MOST_LINES], lines[-1]]
     has_interval = any(figures.low is not None for _, figures in lines)
-    head = [*cube.by, "conditions", "max", "mean", *(["95 %"] if has_interval else []), "min", "geometric"]
+    head = [*cube.by, "conditions", "max", "mean", "min", "geometric", *(["95 %"] if has_interval else [])]
     rows = [[*levels, *_figures(figures, has_interval=has_interval)] for levels, figures in lines]
     return Section(title, [head, *rows], left=len(cube.by), note=note)
 
 
 def _figures(figures: Figures, *, has_interval: bool) -> list[str]:
     known = [interval(figures.low, figures.high) or "-"] if has_interval else []
-    ends = [gain(figures.min), gain(figures.geometric_mean)]
-    return [f"{figures.conditions:,}", gain(figures.max), gain(figures.mean), *known, *ends]
+    each = (figures.max, figures.mean, figures.min, figures.geometric_mean)
+    return [f"{figures.conditions:,}", *map(gain, each), *known]
 
 
 def left_out(findings: Findings) -> Section | None:
-    """Say which conditions have no gain, and why."""
+    """Say which conditions have no gain or none that counts, and why."""
     holes = findings.gains.left_out
     if not len(holes):
         return None
@@ -159,7 +172,7 @@ def left_out(findings: Findings) -> Section | None:
     rows = [["", "why", "conditions"]]
     for level, why, count in counted.iter_rows():
         rows.append([named(compared, level), why, f"{count:,}"])
-    return Section("Which conditions have no gain, and why?", rows, left=2)
+    return Section("Which conditions are left out, and why?", rows, left=2)
 
 
 def factors(findings: Findings) -> Section:

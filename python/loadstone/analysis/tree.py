@@ -16,10 +16,11 @@ from loadstone import text
 from loadstone.analysis import branches, crossvalidation, labels
 from loadstone.analysis.branches import Node
 from loadstone.analysis.crossvalidation import Accuracy
-from loadstone.analysis.features import written
 from loadstone.analysis.labels import EQUAL, Bars, Only, Sample
+from loadstone.analysis.levels import named, spelled
 from loadstone.analysis.question import Level, Question
 from loadstone.analysis.rules import UNDECIDED, Rule, branch, rule
+from loadstone.analysis.words import listed
 from loadstone.files import InputError
 
 if TYPE_CHECKING:
@@ -52,7 +53,8 @@ class Tree:
     @property
     def title(self) -> str:
         """Give the question that the rules answer."""
-        levels = [written(level) for level in (*self.challengers, self.question.baseline)]
+        compared = self.question.compared
+        levels = [named(compared, level) for level in (*self.challengers, self.question.baseline)]
         limits = [f"with {name} {_either(wanted)}" for name, wanted in self.only.items()]
         asked = (
             f"When is {levels[0]} faster than {levels[1]}"
@@ -63,7 +65,10 @@ class Tree:
 
     @property
     def rules(self) -> list[Rule]:
-        """Give the rules: those for challengers, for the baseline, for neither; the widest first."""
+        """Give the rules: those for challengers, for the baseline, for neither; the widest first.
+
+        A tree without branches has one, that says always the same; it is not shown.
+        """
         if not len(self.sample):
             return []
         found = [rule(leaf, self.sample, self.bars) for leaf in self.root.leaves()]
@@ -83,31 +88,30 @@ class Tree:
         blocks = [self._labels()]
         if self.note:
             blocks.append(self.note)
-        if self.rules:
+        if self.root.branches:
             about = (
                 "Rules, each with the share of its conditions that have its label. Where no label has more "
                 f"than {self.bars.likelihood:g}, it is {UNDECIDED}, which counts as {EQUAL}:"
             )
             blocks.append("\n".join([_filled(about), *(f"  {one}" for one in self.rules)]))
-        if self.root.branches:
             blocks.append("\n".join(["The same as a tree", *self._lines(self.root, 1)]))
             shares = ", ".join(f"{name} {share:.0%}" for name, share in self.importance)
             blocks.append(f"What decides, by Gini's impurity: {shares}.")
-        if self.accuracy:
             blocks.append(self.trust())
         return "\n\n".join(block if "\n" in block else _filled(block) for block in blocks)
 
     def _labels(self) -> str:
-        base = written(self.question.baseline)
+        base = named(self.question.compared, self.question.baseline)
         counts = [
             f"{count:,} {label}"
             for label, count in zip(self.sample.classes, self.sample.counts, strict=True)
             if count
         ]
-        who = written(self.challengers[0]) if len(self.challengers) == 1 else "The fastest"
+        is_one = len(self.challengers) == 1
+        who = named(self.question.compared, self.challengers[0]) if is_one else "The fastest"
         best = (
             ""
-            if len(self.challengers) == 1
+            if is_one
             else f" Of those within {1 / self.bars.faster - 1:.0%} of the fastest the first counts."
         )
         return (
@@ -126,17 +130,21 @@ class Tree:
     def trust(self) -> str:
         """Say how far the rules can be trusted, beside saying always the same."""
         known = self.accuracy
-        if known is None:
+        if known is None or not self.root.branches:
             return ""
         counts = self.sample.counts
         commonest = self.sample.classes[counts.index(max(counts))]
         beyond = ", ".join(f"{name} {share:.0%}" for name, share in known.levels.items())
+        worse = [f"levels of {name}" for name, share in known.levels.items() if share < known.trivial]
+        worse += ["conditions left out at random"] if known.marks < known.trivial else []
+        warning = f" The rules are worse than that for {listed(worse)}." if worse else ""
         return (
-            f"The rules are right about {known.marks:.1%} (standard error {known.error:.1%}) of conditions "
-            f"that they were not made from, by {known.folds}-fold cross-validation; always to say "
-            f"{commonest} is right about {known.trivial:.1%}, the commonest label of each rule about "
-            f"{known.commonest:.1%}. That is for conditions between those of the matrix, where neighbours "
-            f"are much alike. Of a level that was left out altogether they are right about: {beyond}."
+            f"How far to trust the rules, by cross-validation: of a level that was left out altogether when "
+            f"they were made they are right about {beyond} of the conditions; always to say {commonest} is "
+            f"right about {known.trivial:.1%}.{warning} Of conditions left out at random, "
+            f"whose neighbours in the matrix are much alike, they are right about {known.marks:.1%} "
+            f"({known.folds} folds, standard error {known.error:.1%}), the commonest label of each rule "
+            f"about {known.commonest:.1%}."
         )
 
     def plot(self) -> "Plot":
@@ -151,12 +159,13 @@ class Tree:
 
     def document(self) -> dict[str, Any]:
         """Give it as JSON."""
-        known = self.accuracy
+        # Where all are said to be the same there is no rule to be right or wrong.
+        known = self.accuracy if self.root.branches else None
         return {
             "question": self.title,
             "compared": self.question.compared,
-            "baseline": written(self.question.baseline),
-            "challengers": [written(level) for level in self.challengers],
+            "baseline": spelled(self.question.baseline),
+            "challengers": [spelled(level) for level in self.challengers],
             "only": {name: _levels(wanted) for name, wanted in self.only.items()},
             "faster": self.bars.faster,
             "slower": self.bars.slower,
@@ -165,7 +174,7 @@ class Tree:
             "labels": dict(zip(self.sample.classes, self.sample.counts, strict=True)),
             "depth": self.depth,
             "note": self.note,
-            "rules": [one.document() for one in self.rules],
+            "rules": [one.document() for one in self.rules] if self.root.branches else [],
             "importance": [{"factor": name, "share": share} for name, share in self.importance],
             "accuracy": known
             and {
@@ -206,7 +215,7 @@ def grow(
         return Tree(
             question, challengers, only or {}, bars, sample, branches.only_leaf(sample), 0, None, note
         )
-    depth = crossvalidation.choose_depth(sample) if depth is None else depth
+    depth = crossvalidation.choose_depth(sample, bars) if depth is None else depth
     fitted = crossvalidation.fit(sample, np.arange(len(sample)), depth)
     root = branches.read(fitted, sample, bars)
     accuracy = crossvalidation.accuracy(sample, depth, bars)
@@ -224,17 +233,17 @@ def _challengers(question: Question, challenger: Level | None) -> tuple[Level, .
     if challenger is None:
         return tuple(question.challengers)
     for level in question.challengers:
-        if written(level) == written(challenger):
+        if spelled(level) == spelled(challenger):
             return (level,)
-    known = ", ".join(map(written, question.challengers))
+    known = ", ".join(map(spelled, question.challengers))
     raise InputError(
-        f"{question.compared}: {written(challenger)} is none of the challengers: give one of {known}"
+        f"{question.compared}: {spelled(challenger)} is none of the challengers: give one of {known}"
     )
 
 
 def _why_not(sample: Sample, question: Question) -> str:
     if not len(sample):
-        base = written(question.baseline)
+        base = named(question.compared, question.baseline)
         return f"No condition has loads of {base} and of what is held against it, so there is no rule."
     if len([count for count in sample.counts if count]) == 1:
         label = sample.classes[sample.counts.index(max(sample.counts))]
@@ -250,7 +259,7 @@ def _why_not(sample: Sample, question: Question) -> str:
 
 def _levels(wanted: Level | Sequence[Level]) -> list[str]:
     return (
-        [written(wanted)] if isinstance(wanted, str | int | float) else [written(level) for level in wanted]
+        [spelled(wanted)] if isinstance(wanted, str | int | float) else [spelled(level) for level in wanted]
     )
 
 

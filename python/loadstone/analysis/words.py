@@ -1,38 +1,28 @@
 """Words for gains, levels and conditions."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from loadstone import text
 from loadstone.analysis.cube import ALL
+from loadstone.analysis.gains import TOO_FEW
+from loadstone.analysis.levels import named, spelled
 from loadstone.analysis.question import Level, Question
 from loadstone.analysis.summary import Summary
+from loadstone.analysis.verdicts import LEAST_EFFECT
 
 _ROOM = 32
-
-
-def spelled(level: Level | None) -> str:
-    """Write a level as a matrix has it; of a margin `all`."""
-    if level is None:
-        return ALL
-    if isinstance(level, bool):
-        return "true" if level else "false"
-    return f"{level:.15g}" if isinstance(level, float) else text.harmless(f"{level}")
+ALIKE = f"alike within {100 * LEAST_EFFECT:g} %"
+"""How gains are called that are known, and nearer to 1 than anyone cares."""
 
 
 def shown(level: Level | None) -> str:
-    """Write a level so that it fits into a table; paths of pages are long."""
-    return text.shorten(spelled(level), _ROOM)
-
-
-def named(factor: str, level: Level) -> str:
-    """Write a level so that it says what it is of: `h2`, but `iw 10`."""
-    says_little = isinstance(level, int | float) or not level[:1].isalpha()
-    return f"{text.harmless(factor)} {shown(level)}" if says_little else shown(level)
+    """Write a level so that it fits into a table, as paths of pages do not; of a margin `all`."""
+    return ALL if level is None else text.shorten(spelled(level), _ROOM)
 
 
 def challenger(question: Question, level: Level) -> str:
-    """Name a level of the compared factor."""
-    return named(question.compared, level)
+    """Name a level of the compared factor, so that it fits into a table."""
+    return text.shorten(named(question.compared, level), _ROOM)
 
 
 def listed(words: Sequence[str], joint: str = "and") -> str:
@@ -72,15 +62,31 @@ def headline(question: Question, found: Summary) -> str:
     who, base = (challenger(question, level) for level in (found.challenger, question.baseline))
     whole = found.overall
     if whole.conditions == 1:
-        return f"{who} is {gain(found.best.gain)} times as fast as {base}{_certainty(found)}."
-    mean = interval(whole.low, whole.high)
-    said = f"95 %: {mean}; " if mean else ""
-    return (
-        f"{who} is {gain(whole.mean)} times as fast as {base} on average over "
-        f"{text.count(whole.conditions, 'condition')} ({said}geometric mean {gain(whole.geometric_mean)}): "
-        f"from {gain(found.worst.gain)} with {condition(found.worst.condition)} "
-        f"to {gain(found.best.gain)} with {condition(found.best.condition)}. {_counts(found)}"
-    )
+        said = f"{who} is {gain(found.best.gain)} times as fast as {base}{_certainty(found)}."
+    else:
+        known = interval(whole.low, whole.high)
+        certainty = f" (95 %: {known})" if known else ""
+        said = (
+            f"{who} is {gain(whole.geometric_mean)} times as fast as {base}{certainty} in the geometric mean "
+            f"over {text.count(whole.conditions, 'condition')}: "
+            f"from {gain(found.worst.gain)} with {condition(found.worst.condition)} "
+            f"to {gain(found.best.gain)} with {condition(found.best.condition)}. {_counts(found)}"
+        )
+    return " ".join([said, *_loads(found)])
+
+
+def _loads(found: Summary) -> Iterator[str]:
+    """Say whether gains hide loads that were not completed."""
+    often = [
+        f"{word} often in {count:,}"
+        for word, count in (("less", found.less_often), ("more", found.more_often))
+        if count
+    ]
+    if often:
+        yield f"Its loads were completed {listed(often)}."
+    if found.too_few:
+        more, verb = text.count(found.too_few, "more condition"), "is" if found.too_few == 1 else "are"
+        yield f"{more} {verb} left out, since {TOO_FEW}."
 
 
 def _certainty(found: Summary) -> str:
@@ -95,6 +101,7 @@ def _counts(found: Summary) -> str:
     kinds = {
         "clearly faster": found.faster,
         "clearly slower": found.slower,
+        ALIKE: found.alike,
         "exactly as fast": found.equal,
         "undecided": found.undecided,
     }

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    pass
+    from loadstone.stats.resampling import Places, Resampled
 
 CONFIDENCE = 0.95
 RESAMPLES = 10_000
@@ -61,13 +61,30 @@ def gain(
     """
     if not baseline or not variant:
         return None
+    return resampled(baseline, variant, seed, random=random, paired=paired, confidence=confidence)[0]
+
+
+def resampled(
+    baseline: Sequence[float],
+    variant: Sequence[float],
+    seed: int,
+    *,
+    random: bool,
+    paired: bool,
+    confidence: float,
+    places: "Places | None" = None,
+) -> "tuple[Gain, Resampled | None]":
+    """Give the gain of sides that have runs, and the draws of which its interval is, if it has one.
+
+    `places` are those of the runs among all seeds, where some are missing.
+    """
     ratio = statistics.median(baseline) / statistics.median(variant)
     if not random or min(len(baseline), len(variant)) < LEAST_PAIRS:
-        return Gain(ratio, is_exact=not random)
+        return Gain(ratio, is_exact=not random), None
     from loadstone.stats.resampling import Resampled
 
-    resampled = Resampled.of(baseline, variant, RESAMPLES, seed, paired=paired)
-    low, high = resampled.interval(confidence)
-    saved = resampled.saved() if paired else None
+    drawn = Resampled.of(baseline, variant, RESAMPLES, seed, paired=paired, places=places)
+    low, high = drawn.interval(confidence)
+    saved = drawn.saved() if paired else None
     # What was found is not outside of what may be.
-    return Gain(ratio, min(math.exp(low), ratio), max(math.exp(high), ratio), saved=saved)
+    return Gain(ratio, min(math.exp(low), ratio), max(math.exp(high), ratio), saved=saved), drawn

@@ -7,8 +7,9 @@ true median lies with a known probability; the weights are such that a drawn med
 So the interval of one median is exact whatever the times' distribution, as the sign test is.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,9 +17,17 @@ from scipy import special
 
 Array = NDArray[np.float64]
 Weights = NDArray[np.float32]
+Places = Sequence[int] | NDArray[np.intp]
+"""Which of all seeds runs are of, counted from the first seed."""
 
-_WEIGHED = 256
-"""Of more runs it is known well enough without weights where the median lies among them: see `_from_afar`."""
+_WEIGHED = 255
+"""Of more runs it is known well enough without gaps where the median lies among them: see `_from_afar`."""
+
+_MOST_WEIGHTS = 2_048
+"""Runs that lie so many places apart share a weight, so that a table of weights has an end."""
+
+_STREAM = 21
+"""Any number would do."""
 
 _NARROWING = 1.0
 """About the least that studies/statistics/narrowing.py finds: intervals rather a little wide than narrow. For
@@ -36,19 +45,27 @@ class Resampled:
 
     @classmethod
     def of(
-        cls, baseline: ArrayLike, variant: ArrayLike, resamples: int, seed: int, *, paired: bool
+        cls,
+        baseline: ArrayLike,
+        variant: ArrayLike,
+        resamples: int,
+        seed: int,
+        *,
+        paired: bool,
+        places: Places | None = None,
     ) -> "Resampled":
-        """Draw both sides again; pairs keep together, the same place being the same seed."""
+        """Draw both sides again; pairs keep together, each pair drawn by its place.
+
+        `places` says which of all seeds the pairs are of, where some are missing; without it they are the
+        first ones.
+        """
         first, second = np.log(baseline), np.log(variant)
         if paired and len(first) != len(second):
             raise ValueError(f"{len(first)} and {len(second)} runs are not pairs: give paired=False")
-        if paired and len(first) > _WEIGHED:
-            medians = _from_afar(first, second, resamples, seed)
-        else:
-            medians = (
-                _medians(first, resamples, seed, 0),
-                _medians(second, resamples, seed, 0 if paired else 1),
-            )
+        medians = (
+            _medians(first, places, resamples, seed, 0),
+            _medians(second, places, resamples, seed, 0 if paired else 1),
+        )
         return cls(*medians, min(len(first), len(second)))
 
     def interval(self, confidence: float) -> tuple[float, float]:
@@ -60,20 +77,20 @@ class Resampled:
     def ln_gains(self, draws: int) -> Array:
         """Give ln of the gain in the first draws, such that their quantiles are the ends of intervals.
 
-        The same seed draws the same places of lists of the same length. So draws of conditions that were run
-        under the same seeds can be averaged draw by draw, for the interval of what several gains make; where
-        runs have seeds apart, the seed of the draws has to differ too.
+        A place has the same weight in every list, however many there are in it. So draws of conditions that
+        were run under the same seeds, or some of them, can be averaged draw by draw, for the interval of what
+        several gains make; where runs have seeds apart, the seed of the draws has to differ too.
         """
         ln_gains = (self.baseline - self.variant)[:draws]
         order = np.argsort(ln_gains, kind="stable")
-        ranks = np.arange(len(order))
-        shares = self._narrowed((ranks + 0.5) / len(order))
-        ln_gains[order] = np.interp(shares * (len(order) - 1), ranks, ln_gains[order])
+        deviations = _deviations(len(order))
+        shares = special.ndtr(deviations / self._too_wide())
+        ln_gains[order] = np.interp(shares * (len(order) - 1), np.arange(len(order)), ln_gains[order])
         return ln_gains
 
     def saved(self) -> float | None:
         """Give the share of the variance of ln gain that pairing saved; `None` where nothing varies."""
-        apart = self.baseline.var() + self.variant.var()
+        apart = sum(self._variances)
         return float(1.0 - (self.baseline - self.variant).var() / apart) if apart > 0 else None
 
     def _narrowed(self, shares: Array) -> Array:
@@ -84,79 +101,97 @@ class Resampled:
         of it has to be made up for, and the more alike they spread the less. By how much depends on little
         but the number of runs: studies/statistics/narrowing.py finds it for distributions of known medians.
         """
-        narrower = np.sqrt(1.0 + _NARROWING * self.balance() / np.sqrt(self.runs))
-        return np.asarray(special.ndtr(special.ndtri(shares) / narrower))
+        return np.asarray(special.ndtr(special.ndtri(shares) / self._too_wide()))
+
+    @cached_property
+    def _variances(self) -> tuple[float, float]:
+        return float(self.baseline.var()), float(self.variant.var())
+
+    def _too_wide(self) -> float:
+        """Say how many times too widely the draws spread."""
+        return float(np.sqrt(1.0 + _NARROWING * self.balance() / np.sqrt(self.runs)))
 
     def balance(self) -> float:
         """Say how alike both sides spread: 0 if one does not at all, 0.71 if they spread as widely."""
-        variances = self.baseline.var(), self.variant.var()
+        variances = self._variances
         if not all(variances):
             return 0.0
         one, other = (variance / sum(variances) for variance in variances)
         return float(np.sqrt(one * other) * (np.sqrt(one) + np.sqrt(other)))
 
 
-def _medians(values: Array, resamples: int, seed: int, stream: int) -> Array:
-    """Draw the median of the values `resamples` times; the same seed and stream draw the same places."""
-    if len(values) > _WEIGHED:
-        return _at(values, _normals(resamples, seed, stream))
+def _medians(values: Array, places: Places | None, resamples: int, seed: int, stream: int) -> Array:
+    """Draw the median of the values `resamples` times; the same seed and stream weigh the same places."""
+    at = np.arange(len(values)) if places is None else np.asarray(places)
+    at = at % _MOST_WEIGHTS
+    # A table for somewhat more places serves the next list too.
+    known = 1 << (max(31, int(at.max()))).bit_length()
+    weights = _weights(known, resamples, seed, stream)
     order = np.argsort(values, kind="stable")
-    return _crossings(values[order], order, *_weights(len(values), resamples, seed, stream))
+    if len(values) > _WEIGHED:
+        return _from_afar(values[order], 1 + at[order], weights)
+    return _crossings(values[order], 1 + at[order], weights)
 
 
-@lru_cache(maxsize=8)
-def _weights(runs: int, resamples: int, seed: int, stream: int) -> tuple[Weights, Weights]:
-    """Give each run's weight in each draw, and the weight that is left, which lies beyond the last run."""
-    rng = np.random.default_rng([seed, stream, runs])
-    weights = rng.standard_exponential((runs + 1, resamples), dtype=np.float32)
-    weights /= weights.sum(axis=0)
-    return weights[1:], weights[0]
+@lru_cache(maxsize=4)
+def _weights(places: int, resamples: int, seed: int, stream: int) -> Weights:
+    """Give the weight that lies beyond the last run, then that of each place, draw by draw.
 
-
-def _from_afar(first: Array, second: Array, resamples: int, seed: int) -> tuple[Array, Array]:
-    """Draw the medians of many pairs.
-
-    How many runs are below the true median is then as good as normal, and for both sides together what they
-    have in common is in how many pairs both are below.
+    Row by row, so that a longer table begins with the shorter one. They are to be held against their sum
+    over the runs that there are.
     """
-    half = len(first) // 2
-    one_below, other_below = (np.argsort(side, kind="stable")[:half] for side in (first, second))
-    alike = 2 * len(np.intersect1d(one_below, other_below)) / half - 1
-    one, other = (_normals(resamples, seed, stream) for stream in (0, 1))
-    return _at(first, one), _at(second, alike * one + np.sqrt(1 - alike**2) * other)
+    rng = np.random.default_rng([seed, stream, _STREAM])
+    return rng.standard_exponential((places + 1, resamples), dtype=np.float32)
 
 
-def _normals(resamples: int, seed: int, stream: int) -> Array:
-    return np.random.default_rng([seed, stream]).standard_normal(resamples)
+@lru_cache(maxsize=4)
+def _deviations(draws: int) -> Array:
+    """Give which normal deviates have the ranks of so many draws."""
+    return np.asarray(special.ndtri((np.arange(draws) + 0.5) / draws))
 
 
-def _at(values: Array, deviations: Array) -> Array:
-    """Give the values so many standard deviations of their number away from the middle one."""
-    count = len(values)
-    places = (count - 1) / 2 + np.sqrt(count) / 2 * deviations
-    return np.asarray(np.interp(places, np.arange(count), np.sort(values)))
+def _from_afar(ordered: Array, rows: NDArray[np.intp], weights: Weights) -> Array:
+    """Draw the median of many runs, given in order.
+
+    By how much more weight lies in the upper half than in the lower one it is known how many places away
+    from the middle half of the weight lies below; so many runs make that as good as normal.
+    """
+    count, half = len(ordered), len(ordered) // 2
+    lower, upper = np.zeros((2, weights.shape[1]), np.float32)
+    # One by one, because sums of libraries for matrices differ from machine to machine.
+    for at, row in enumerate(rows):
+        side = lower if at < half else upper
+        side += weights[row]
+    signs = np.bincount(rows, np.where(np.arange(count) < half, -1.0, 1.0))
+    deviations = (upper.astype(np.float64) - lower - signs.sum()) / np.sqrt((signs**2).sum())
+    away = (count - 1) / 2 + np.sqrt(count) / 2 * deviations
+    return np.asarray(np.interp(away, np.arange(count), ordered))
 
 
-def _crossings(ordered: Array, order: NDArray[np.intp], weights: Weights, left: Weights) -> Array:
-    """Give where half of the weight lies below, draw by draw.
+def _crossings(ordered: Array, rows: NDArray[np.intp], weights: Weights) -> Array:
+    """Give where half of the weight lies below, draw by draw; `rows` are those of the weights, in order.
 
     A run's weight is that of the gap above it in every other draw, and the weight that is left that of the
     lowest gap; in the other draws it is that of the gap below it, and what is left that of the highest.
     """
-    resamples = len(left)
-    is_above = np.arange(resamples) % 2 == 0
+    runs, draws = len(rows), weights.shape[1]
+    is_above = np.arange(draws) % 2 == 0
+    totals = np.zeros((runs + 1, draws), np.float32)
+    for at, row in enumerate(rows):
+        np.add(totals[at], weights[row], out=totals[at + 1])
+    left = weights[0]
     # What the runs' own weights have to add up to.
-    half = np.where(is_above, np.float32(0.5) - left, np.float32(0.5))
-    total, below = np.zeros_like(left), np.zeros_like(left)
-    passed = np.zeros(resamples, dtype=np.int32)
-    for run in order:
-        total += weights[run]
-        is_below = total < half
-        passed += is_below
-        np.copyto(below, total, where=is_below)
-    last = len(ordered) - 1
-    across = weights[order[np.minimum(passed, last)], np.arange(resamples)]
-    share = np.clip((half - below) / across, 0.0, 1.0)
-    low = np.clip(passed + is_above - 1, 0, last)
-    high = np.clip(passed + is_above, 0, last)
-    return np.asarray(ordered[low] + (ordered[high] - ordered[low]) * share)
+    half = (totals[-1] + left) / 2
+    np.subtract(half, left, out=half, where=is_above)
+    passed = np.zeros(draws, np.uint8)
+    for total in totals[1:]:
+        passed += (total < half).view(np.uint8)
+    places = passed.astype(np.intp)
+    each = np.arange(draws)
+    # Where all are passed, none is crossed: the share is cut to 1.
+    across = weights.ravel().take(rows[np.minimum(places, runs - 1)] * draws + each)
+    share = np.clip((half - totals.ravel().take(places * draws + each)) / across, 0.0, 1.0)
+    places += is_above
+    # The ends have no neighbour beyond.
+    ends = np.concatenate([ordered[:1], ordered, ordered[-1:], ordered[-1:]])
+    return np.asarray(ends[places] + np.diff(ends)[places] * share)

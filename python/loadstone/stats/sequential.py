@@ -56,7 +56,8 @@ class Until:
 
     def confidence_after(self, runs: int) -> float:
         """Give the confidence of the intervals at the look after so many runs."""
-        return self.confidence(next(at for at, most in enumerate(self.looks(), 1) if most >= runs))
+        looks = list(self.looks())
+        return self.confidence(next((at for at, most in enumerate(looks, 1) if most >= runs), len(looks)))
 
     def is_settled(self, gain: Gain | None) -> bool:
         """Say whether a gain, its interval of this look's confidence, is known well enough.

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import polars as pl
 from matplotlib.axes import Axes
 
-from loadstone.analysis.features import factors, present, rows_at, written
+from loadstone.analysis.features import factors, present, rows_at
+from loadstone.analysis.levels import named, spelled
 from loadstone.analysis.plots.canvas import (
     WIDTH,
     Canvas,
@@ -42,19 +43,19 @@ class Curve:
     stroke: Stroke
 
     @property
-    def faster(self) -> float:
+    def above_one(self) -> float:
         """Give the share of them above 1."""
         return sum(gain > 1 for gain in self.gains) / len(self.gains)
 
     @property
     def up_to_one(self) -> float:
         """Give the share of them that is not."""
-        return 1 - self.faster
+        return 1 - self.above_one
 
     @property
     def title(self) -> str:
         """Give name and share."""
-        return f"{self.name}, faster on {self.faster:.0%}"
+        return f"{self.name}, above 1: {self.above_one:.0%}"
 
 
 def draw(gains: pl.DataFrame, question: Question) -> list[Plot]:
@@ -63,8 +64,9 @@ def draw(gains: pl.DataFrame, question: Question) -> list[Plot]:
     things, curves = _curves(known, question)
     if not curves or max(len(curve.gains) for curve in curves) < 2:
         return []
-    base = written(question.baseline)
-    who = written(question.challengers[0]) if len(question.challengers) == 1 else "each challenger"
+    base = named(question.compared, question.baseline)
+    each = [named(question.compared, level) for level in question.challengers]
+    who = each[0] if len(each) == 1 else "each challenger"
     under = "On" if things == "pages" else "Under"
     title = f"{under} how many {things} is {who} faster than {base}, and by how much?"
     with plotting():
@@ -74,7 +76,7 @@ def draw(gains: pl.DataFrame, question: Question) -> list[Plot]:
         _scales(axes, curves, things, base)
         for curve in curves:
             _step(axes, curve)
-        name_lines(axes, [(curve.title, 1 - curve.faster / 2, curve.stroke) for curve in curves], _BODY)
+        name_lines(axes, [(curve.title, 1 - curve.above_one / 2, curve.stroke) for curve in curves], _BODY)
         return [canvas.finish("distribution", title, _caption(known, question, things, curves))]
 
 
@@ -86,10 +88,10 @@ def _curves(known: pl.DataFrame, question: Question) -> tuple[str, list[Curve]]:
     curves: list[Curve] = []
     compared = question.factors[question.compared]
     for level in question.challengers:
-        who, rows = written(level), rows_at(known, question.compared, [level])
+        who, rows = named(question.compared, level), rows_at(known, question.compared, [level])
         parts = [(who, rows)]
         if by_network:
-            parts = [(f"{who}, {written(one)}", rows_at(rows, NETWORK, [one])) for one in networks]
+            parts = [(f"{who}, {spelled(one)}", rows_at(rows, NETWORK, [one])) for one in networks]
         for name, part in parts:
             if of_page:
                 part = part.group_by(PAGE, maintain_order=True).agg(gain=pl.col("gain").log().mean().exp())
@@ -146,7 +148,7 @@ def _step(axes: Axes, curve: Curve) -> None:
 
 
 def _caption(known: pl.DataFrame, question: Question, things: str, curves: Sequence[Curve]) -> str:
-    shares = ", ".join(f"{curve.name} on {curve.faster:.0%} of {len(curve.gains):,}" for curve in curves)
+    shares = ", ".join(f"{curve.name} on {curve.above_one:.0%} of {len(curve.gains):,}" for curve in curves)
     averaged = [
         factor.name
         for factor in factors(known, question)
@@ -155,5 +157,6 @@ def _caption(known: pl.DataFrame, question: Question, things: str, curves: Seque
     is_mean = things == "pages" and averaged
     mean = f" The gain of a page is the geometric mean over {' and '.join(averaged)}." if is_mean else ""
     return (
-        f"Faster: {shares}. A hollow mark shows where a curve crosses 1: the rest above it is faster.{mean}"
+        f"Above 1, by however little and whatever chance has to do with it: {shares}. "
+        f"A hollow mark shows where a curve crosses 1.{mean}"
     )

@@ -11,16 +11,18 @@ from matplotlib.patches import Rectangle
 
 from loadstone import text
 from loadstone.analysis import influence
-from loadstone.analysis.features import Factor, factors, places, rows_at, written
+from loadstone.analysis.features import Factor, factors, places, rows_at
 from loadstone.analysis.labels import Bars
+from loadstone.analysis.levels import named, spelled
 from loadstone.analysis.plots.canvas import SIZE, SMALL, WIDTH, Canvas, Plot, label, labels, plotting, room
 from loadstone.analysis.question import Level, Question
+from loadstone.analysis.verdicts import FASTER, SLOWER, verdicts
 from loadstone.files import InputError
 from loadstone.html import palette
 
 MOST_FIELDS = 24
 """Factors with more levels have no room."""
-FASTER, SLOWER, UNCLEAR = "\N{BLACK UP-POINTING TRIANGLE}", "\N{BLACK DOWN-POINTING TRIANGLE}", "~"
+UP, DOWN, UNCLEAR = "\N{BLACK UP-POINTING TRIANGLE}", "\N{BLACK DOWN-POINTING TRIANGLE}", "~"
 _SHARE = Bars.likelihood
 _ROW, _HEAD, _FOOT, _NARROWEST, _WIDEST = 34.0, 44.0, 8.0, 66.0, 130.0
 _DEEPEST = math.log(2)
@@ -33,7 +35,8 @@ class Field:
 
     gains: list[float]
     directions: list[int]
-    """Of each condition: 1 if it is clearly faster, -1 if it is clearly slower, else 0."""
+    """Of each condition: 1 if it is clearly faster, -1 if it is clearly slower, else 0; without an interval
+    by the bars of rules."""
 
     @property
     def mean(self) -> float:
@@ -45,8 +48,8 @@ class Field:
         """Say whether more than three quarters of the conditions go one way."""
         count = len(self.directions)
         if self.directions.count(1) > _SHARE * count:
-            return FASTER
-        return SLOWER if self.directions.count(-1) > _SHARE * count else UNCLEAR
+            return UP
+        return DOWN if self.directions.count(-1) > _SHARE * count else UNCLEAR
 
 
 Fields = dict[tuple[int, ...], Field]
@@ -86,10 +89,10 @@ def _draw(rows: pl.DataFrame, question: Question, level: Level, chosen: Sequence
     # The longer one goes downward, where there is room.
     down, across = sorted(chosen, key=lambda factor: -len(factor.steps))
     fields = _fields(rows, down, across)
-    names = [labels([written(step[0]) for step in factor.steps]) for factor in (down, across)]
+    names = [labels([spelled(step[0]) for step in factor.steps]) for factor in (down, across)]
     left = 16 + max(room(names[0]), room([label(down.name)], SIZE))
     wide = min(_WIDEST, max(_NARROWEST, (WIDTH - left - 8) / len(across.steps)))
-    who, base = written(level), written(question.baseline)
+    who, base = (named(question.compared, one) for one in (level, question.baseline))
     title = f"By {down.name} and {across.name}, where is {who} faster than {base}?"
     with plotting():
         canvas = Canvas(
@@ -108,24 +111,28 @@ def _draw(rows: pl.DataFrame, question: Question, level: Level, chosen: Sequence
         for (row, column), field in fields.items():
             _field(axes, field, (left + wide * column, _HEAD + _ROW * row), wide)
         has_holes = len(fields) < len(down.steps) * len(across.steps)
-        name = f"heat-{who}-{down.name}-{across.name}"
+        name = f"heat-{spelled(level)}-{down.name}-{across.name}"
         return canvas.finish(name, title, _caption(rows, fields, level, question, has_holes=has_holes))
 
 
 def _fields(rows: pl.DataFrame, down: Factor, across: Factor) -> Fields:
     fields: Fields = {}
-    for place, row in zip(places(rows, [down, across]), rows.iter_rows(named=True), strict=True):
+    each = zip(places(rows, [down, across]), rows["gain"], _directions(rows), strict=True)
+    for place, gain, direction in each:
         field = fields.setdefault(place, Field([], []))
-        field.gains.append(row["gain"])
-        field.directions.append(_direction(row["gain"], row["low"], row["high"], row["is_random"]))
+        field.gains.append(gain)
+        field.directions.append(direction)
     return fields
 
 
-def _direction(gain: float, low: float | None, high: float | None, is_random: bool) -> int:
-    """Say whether a condition is clearly faster: by its interval; without one, of chance, by the bars."""
-    if low is None or high is None:
-        low, high = (gain * Bars.faster, gain * Bars.slower) if is_random else (gain, gain)
-    return int(low > 1) - int(high < 1)
+def _directions(rows: pl.DataFrame) -> pl.Series:
+    """Say where it is clearly faster, 1, or slower, -1; with too few loads to say so, beyond the bars."""
+    gain, verdict = pl.col("gain"), pl.col("verdict")
+    is_unknown = pl.col("is_random") & (pl.col("low").is_null() | pl.col("high").is_null())
+    up = pl.when(is_unknown).then(gain * Bars.faster > 1).otherwise(verdict == FASTER)
+    down = pl.when(is_unknown).then(gain * Bars.slower < 1).otherwise(verdict == SLOWER)
+    found = rows.with_columns(verdict=verdicts(rows))
+    return found.select(up.cast(pl.Int64) - down.cast(pl.Int64)).to_series()
 
 
 def _field(axes: Axes, field: Field, corner: tuple[float, float], wide: float) -> None:
@@ -153,14 +160,14 @@ def _caption(rows: pl.DataFrame, fields: Fields, level: Level, question: Questio
     most = max(len(field.gains) for field in fields.values())
     unsure = rows.filter(pl.col("is_random") & pl.col("low").is_null())
     parts = [
-        f"Numbers are gains over {written(question.baseline)}"
+        f"Numbers are gains over {named(question.compared, question.baseline)}"
         + (f", geometric means of up to {most:,} conditions." if most > 1 else "."),
-        f"{FASTER} {written(level)} is clearly faster"
+        f"{UP} {named(question.compared, level)} is clearly faster"
         + (" in more than three quarters of them" if most > 1 else "")
-        + f", {SLOWER} clearly slower, {UNCLEAR} neither.",
+        + f", {DOWN} clearly slower, {UNCLEAR} neither.",
     ]
     if has_holes:
         parts.append("Empty fields have no conditions.")
     if len(unsure):
-        parts.append("Where there are too few runs for an interval, clear is what is beyond 10 %.")
+        parts.append("With too few runs for an interval nothing is clear, and marks say what is beyond 10 %.")
     return " ".join(parts)

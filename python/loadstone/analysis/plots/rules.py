@@ -8,7 +8,7 @@ from matplotlib.patches import Rectangle
 
 from loadstone import text
 from loadstone.analysis.branches import Node
-from loadstone.analysis.features import written
+from loadstone.analysis.levels import named, spelled
 from loadstone.analysis.plots.canvas import (
     SIZE,
     SMALL,
@@ -45,7 +45,8 @@ class _Drawing:
 
     def __init__(self, tree: "Tree") -> None:
         self.tree = tree
-        levels = [written(level) for level in tree.question.factors[tree.question.compared]]
+        compared = tree.question.compared
+        levels = [named(compared, level) for level in tree.question.factors[compared]]
         # Each level looks as it does in the other plots.
         self.looks = [levels.index(name) for name in tree.sample.classes[:-1]]
         self.leaves = list(tree.root.leaves())
@@ -61,16 +62,17 @@ class _Drawing:
 
     def plot(self) -> Plot:
         tree = self.tree
-        if len(tree.sample):
-            self._legend()
-            self._node(tree.root, 0, 0)
-        else:
-            self._write(8, _HEAD + 20, tree.note)
+        if not tree.root.branches:
+            note = tree.note or "Without a question there is no rule."
+            self._write(8, _HEAD + 20, note)
+            return self.canvas.finish(_name(tree), tree.title, note)
+        self._legend()
+        self._node(tree.root, 0, 0)
         caption = (
             "Each end is a rule: its mark, the share of each label among its conditions, the greatest share "
-            "in figures, how many conditions there are, and their median gain. "
+            f"in figures, how many conditions there are, and their median gain. {tree.trust()}"
         )
-        return self.canvas.finish(_name(tree), tree.title, (caption + (tree.note or tree.trust())).strip())
+        return self.canvas.finish(_name(tree), tree.title, caption)
 
     def _measure(self, node: Node, depth: int) -> None:
         for child in node.branches:
@@ -151,5 +153,5 @@ class _Drawing:
 
 
 def _name(tree: "Tree") -> str:
-    which = written(tree.challengers[0]) if len(tree.challengers) == 1 else "best"
+    which = spelled(tree.challengers[0]) if len(tree.challengers) == 1 else "best"
     return "-".join(["tree", which, *tree.only])

@@ -9,7 +9,8 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from loadstone.analysis.features import Factor, Kind, factors, places, rows_at, written
+from loadstone.analysis.features import Factor, Kind, factors, number, places, rows_at
+from loadstone.analysis.levels import named, spelled
 from loadstone.analysis.plots.canvas import (
     WIDTH,
     Canvas,
@@ -45,6 +46,26 @@ class Around:
 
 
 @dataclass(frozen=True)
+class Scale:
+    """Where the steps of a factor stand, from 0 to their number less 1."""
+
+    places: list[float]
+    is_log: bool = False
+
+    @classmethod
+    def of(cls, factor: Factor) -> "Scale":
+        """Put numbers where they belong, by powers of ten if they span more than one; names side by side."""
+        values = [known[1] for step in factor.steps if (known := number(step[0])) is not None]
+        if factor.kind is Kind.NAME or len(values) < 2:
+            return cls([float(at) for at in range(len(factor.steps))])
+        is_log = values[0] > 0 and values[-1] > 10 * values[0]
+        if is_log:
+            values = [math.log10(value) for value in values]
+        whole = values[-1] - values[0]
+        return cls([(value - values[0]) / whole * (len(values) - 1) for value in values], is_log)
+
+
+@dataclass(frozen=True)
 class Line:
     """One level of the compared factor, along the steps of another."""
 
@@ -52,6 +73,7 @@ class Line:
     """Short enough to stand beside it."""
     stroke: Stroke
     xs: list[int]
+    """The steps, counted from the lowest."""
     ys: list[float]
     lows: list[float | None]
     highs: list[float | None]
@@ -89,7 +111,7 @@ def _around(
         return None
     levels = {factor.name: factor.steps[at][0] for factor, at in zip(others, best, strict=True)}
     moved = [
-        f"{name} {written(level)} instead of {written(wanted[name])}"
+        f"{name} {spelled(level)} instead of {spelled(wanted[name])}"
         for name, level in levels.items()
         if level != wanted[name]
     ]
@@ -100,7 +122,7 @@ def _around(
 def _wanted(factor: Factor, question: Question) -> Level:
     asked = question.around.get(factor.name)
     for level in factor.levels:
-        if asked is not None and written(level) == written(asked):
+        if asked is not None and spelled(level) == spelled(asked):
             return level
     return factor.steps[(len(factor.steps) - 1) // 2][0]
 
@@ -119,20 +141,21 @@ def _draw(
     times = list(_times(_there(loads, around), question, factor))
     ratios = list(_ratios(_there(gains, around), question, factor))
     right = WIDTH - names_room(line.name for line in times)
-    names = labels([written(step[0]) for step in factor.steps])
-    every, slope = _spacing(names, factor, right - _LEFT)
+    names = labels([spelled(step[0]) for step in factor.steps])
+    scale = Scale.of(factor)
+    shown, slope = _spacing(names, factor, scale, right - _LEFT)
     with plotting():
         top = _TOP + _TIMES + _BETWEEN
         foot = _FOOT + slope * room(names)
         canvas = Canvas(WIDTH, top + _GAINS + foot)
         upper = canvas.panel(_LEFT, _TOP, right, _TOP + _TIMES)
-        _plot(upper, times, factor, _TIMES, is_time=True)
+        _plot(upper, times, factor, scale, _TIMES, is_time=True)
         upper.set_ylabel("page load time, ms")
         lower = canvas.panel(_LEFT, top, right, top + _GAINS)
         lower.axhline(1.0, color=palette.MUTED, linewidth=1)
-        _plot(lower, ratios, factor, _GAINS, is_time=False)
-        lower.set_ylabel(f"gain over\n{label(written(question.baseline))}")
-        lower.set_xticks(range(0, len(names), every), names[::every])
+        _plot(lower, ratios, factor, scale, _GAINS, is_time=False)
+        lower.set_ylabel(f"gain over\n{label(named(question.compared, question.baseline))}")
+        lower.set_xticks([scale.places[at] for at in shown], [names[at] for at in shown])
         if slope:
             lower.tick_params(axis="x", labelrotation=math.degrees(math.asin(slope)))
             for words in lower.get_xticklabels():
@@ -140,15 +163,20 @@ def _draw(
         axis = lower.text(0.5, 14 / _GAINS - foot / _GAINS, label(factor.name), transform=lower.transAxes)
         axis.set(horizontalalignment="center", color=palette.MUTED)
         title = f"How does the load time depend on {factor.name}?"
-        return canvas.finish(f"trend-{factor.name}", title, _caption(times, ratios, around))
+        return canvas.finish(f"trend-{factor.name}", title, _caption(times, ratios, around, scale))
 
 
-def _spacing(names: Sequence[str], factor: Factor, width: float) -> tuple[int, float]:
-    """Say which steps are named, every so many of them, and how steeply, as the sine."""
-    crowding = (room(names) + 10) * len(names) / width
+def _spacing(names: Sequence[str], factor: Factor, scale: Scale, width: float) -> tuple[list[int], float]:
+    """Say which steps are named, those that have room beside each other, and how steeply, as the sine."""
+    each = (room(names) + 10) / width * len(names)
     if factor.kind is Kind.NAME:
-        return 1, 0.6 if crowding > 1 else 0.0
-    return max(1, math.ceil(crowding)), 0.0
+        return [*range(len(names))], 0.6 if each > 1 else 0.0
+    shown = [0]
+    last = len(names) - 1
+    for at in range(1, last):
+        if min(scale.places[at] - scale.places[shown[-1]], scale.places[last] - scale.places[at]) >= each:
+            shown.append(at)
+    return [*shown, last], 0.0
 
 
 def _there(frame: pl.DataFrame, around: Around) -> pl.DataFrame:
@@ -163,7 +191,7 @@ def _times(loads: pl.DataFrame, question: Question, factor: Factor) -> Iterator[
         spread = {step: np.percentile(values, [10, 50, 90]).tolist() for step, values in parts.items()}
         if spread:
             lows, ys, highs = (list(column) for column in zip(*spread.values(), strict=True))
-            yield Line(label(written(level)), stroke(at), list(spread), ys, lows, highs)
+            yield Line(label(named(question.compared, level)), stroke(at), list(spread), ys, lows, highs)
 
 
 def _ratios(gains: pl.DataFrame, question: Question, factor: Factor) -> Iterator[Line]:
@@ -176,7 +204,9 @@ def _ratios(gains: pl.DataFrame, question: Question, factor: Factor) -> Iterator
         if by_step:
             steps = sorted(by_step)
             ys, lows, highs = ([by_step[at][name] for at in steps] for name in ("gain", "low", "high"))
-            yield Line(label(written(level)), stroke(compared.index(level)), steps, ys, lows, highs)
+            yield Line(
+                label(named(question.compared, level)), stroke(compared.index(level)), steps, ys, lows, highs
+            )
 
 
 def _by_step(rows: pl.DataFrame, factor: Factor, column: str) -> Mapping[int, list[float]]:
@@ -186,13 +216,15 @@ def _by_step(rows: pl.DataFrame, factor: Factor, column: str) -> Mapping[int, li
     return dict(sorted(found.items()))
 
 
-def _plot(axes: Axes, lines: Sequence[Line], factor: Factor, height: float, *, is_time: bool) -> None:
+def _plot(
+    axes: Axes, lines: Sequence[Line], factor: Factor, scale: Scale, height: float, *, is_time: bool
+) -> None:
     axes.set_xlim(-0.3, len(factor.steps) - 0.7)
     is_name = factor.kind is Kind.NAME
     has_bands = is_time and not is_name and len(lines) <= _MOST_BANDS
     for at, line in enumerate(lines):
         aside = (at - (len(lines) - 1) / 2) * _aside(len(lines), is_name=is_name, has_bands=has_bands)
-        xs = [x + aside for x in line.xs]
+        xs = [scale.places[x] + aside for x in line.xs]
         dressed = {"linestyle": "", "color": line.stroke.colour} if is_name else line.stroke.line()
         axes.plot(xs, line.ys, **line.stroke.mark(), **dressed)
         known = [
@@ -241,12 +273,13 @@ def _fit(axes: Axes, lines: Sequence[Line], is_time: bool) -> None:
     axes.grid(visible=True, axis="y")
 
 
-def _caption(times: Sequence[Line], ratios: Sequence[Line], around: Around) -> str:
-    where = ", ".join(f"{name} {written(level)}" for name, level in around.levels.items())
+def _caption(times: Sequence[Line], ratios: Sequence[Line], around: Around, scale: Scale) -> str:
+    where = ", ".join(f"{name} {spelled(level)}" for name, level in around.levels.items())
     is_spread = any(line.lows != line.highs for line in times)
     has_intervals = any(low is not None for line in ratios for low in line.lows)
     band = " and the middle 80 % of the runs" if is_spread else ""
     interval = " and its 95 % interval" if has_intervals else ""
     parts = [f"At {where}." if where else "", around.note]
+    parts += ["Levels stand by powers of ten."] if scale.is_log else []
     parts.append(f"Above: the median load time{band}. Below: the gain{interval}; above 1 is faster.")
     return " ".join(part for part in parts if part)
