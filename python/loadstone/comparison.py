@@ -264,23 +264,22 @@ def _gain(
     cell: Cell, baseline: list[Outcome], variant: list[Outcome], confidence: float
 ) -> stats.Gain | None:
     """Compare over the seeds under which both were completed."""
-    firsts, seconds = _paired(baseline, variant)
-    return stats.gain(firsts, seconds, cell.seed, random=cell.scenario.is_random, confidence=confidence)
+    firsts, seconds, places = _paired(baseline, variant)
+    is_random = cell.scenario.is_random
+    return stats.gain(firsts, seconds, cell.seed, random=is_random, confidence=confidence, places=places)
 
 
 def _effect(
     cell: Cell, baseline: list[Outcome], variant: list[Outcome], gain: stats.Gain | None
 ) -> tuple[stats.Ranks | None, str]:
     """Rank a variant's loads beside the baseline's, and say what it is worth."""
-    firsts, seconds = _paired(baseline, variant)
+    firsts, seconds, _ = _paired(baseline, variant)
     ranks = stats.rank_test(firsts, seconds) if cell.scenario.is_random else None
     return ranks, words.sentence(gain, Summary.of(firsts), Summary.of(seconds), ranks)
 
 
-def _paired(baseline: list[Outcome], variant: list[Outcome]) -> tuple[list[float], list[float]]:
-    pairs = [
-        (first.plt_ms, second.plt_ms)
-        for first, second in zip(baseline, variant, strict=True)
-        if first.completed and second.completed
-    ]
-    return [first for first, _ in pairs], [second for _, second in pairs]
+def _paired(baseline: list[Outcome], variant: list[Outcome]) -> tuple[list[float], list[float], list[int]]:
+    """Give the times of loads that both completed, and which places among the seeds they have."""
+    both = list(zip(baseline, variant, strict=True))
+    places = [at for at, (first, second) in enumerate(both) if first.completed and second.completed]
+    return [both[at][0].plt_ms for at in places], [both[at][1].plt_ms for at in places], places

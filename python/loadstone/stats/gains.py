@@ -53,15 +53,20 @@ def gain(
     random: bool,
     paired: bool = True,
     confidence: float = CONFIDENCE,
+    places: "Places | None" = None,
 ) -> Gain | None:
     """Compare two variants by their times in ms; `None` where one has none.
 
-    Paired, the same place means the same seed. The interval is by `resampling`. It is
+    Paired, the same place means the same seed; `places` are those of the runs among all seeds, where some are
+    missing. The interval is by `resampling`. It is
     left out where chance has no part or where a side has fewer than `LEAST_PAIRS` runs.
     """
     if not baseline or not variant:
         return None
-    return resampled(baseline, variant, seed, random=random, paired=paired, confidence=confidence)[0]
+    made, _ = resampled(
+        baseline, variant, seed, random=random, paired=paired, confidence=confidence, places=places
+    )
+    return made
 
 
 def resampled(

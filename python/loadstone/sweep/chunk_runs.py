@@ -92,25 +92,38 @@ def _gains(
     for at, cell in enumerate(cells):
         if base and at != base[0]:
             is_random = cell.is_random or cells[base[0]].is_random
-            pairs = _pairs(made[base[0]], made[at])
+            firsts, seconds, places = _sides(made[base[0]], made[at], paired=not question.live)
             yield stats.gain(
-                [one for one, _ in pairs],
-                [other for _, other in pairs],
+                firsts,
+                seconds,
                 cell.seeds[0],
                 random=is_random,
+                paired=not question.live,
                 confidence=confidence,
+                places=places,
             )
 
 
-def _pairs(baseline: Rows, challenger: Rows) -> list[tuple[float, float]]:
-    """Pair times by seed; a cell in which chance has no part has one run, which counts under every seed."""
+def _sides(
+    baseline: Rows, challenger: Rows, *, paired: bool
+) -> tuple[list[float], list[float], list[int] | None]:
+    """Give the times of both sides and, of pairs, their places among the seeds.
+
+    A cell in which chance has no part has one run, which counts under every seed. Over the kernel a seed pairs
+    nothing.
+    """
+    if not paired:
+        one, other = ([row["plt_ms"] for row in side if row["completed"]] for side in (baseline, challenger))
+        return one, other, None
     count = max(len(baseline), len(challenger))
     both = [each * count if len(each) == 1 else each for each in (baseline, challenger)]
-    return [
-        (one["plt_ms"], other["plt_ms"])
-        for one, other in zip(*both, strict=True)
+    pairs = [
+        (one["plt_ms"], other["plt_ms"], place)
+        for place, (one, other) in enumerate(zip(*both, strict=True))
         if one["completed"] and other["completed"]
     ]
+    firsts, seconds, places = zip(*pairs, strict=True) if pairs else ((), (), ())
+    return [*firsts], [*seconds], [*places]
 
 
 def _simulated(jobs: Sequence[Job], stop: Stop) -> list[Outcome]:

@@ -133,6 +133,7 @@ class Matrix:
                 name for group in self.linked if compared in group for name in group if name != compared
             ),
             until=self.enough,
+            live=self.live,
         )
 
     def usually_compared(self) -> str:
