@@ -109,8 +109,8 @@ def _sides(
 ) -> tuple[list[float], list[float], list[int] | None]:
     """Give the times of both sides and, of pairs, their places among the seeds.
 
-    A cell in which chance has no part has one run, which counts under every seed. Over the kernel a seed pairs
-    nothing.
+    A cell in which chance has no part has one run, which counts under every seed. Over the kernel a seed
+    pairs nothing.
     """
     if not paired:
         one, other = ([row["plt_ms"] for row in side if row["completed"]] for side in (baseline, challenger))
