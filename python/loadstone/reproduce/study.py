@@ -1,6 +1,6 @@
 """Studies by name, and how their loads are run."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, cast
@@ -11,6 +11,8 @@ from loadstone.sweep.matrix import Matrix
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from loadstone._native import Outcome, Scenario
 
 Progress = Callable[[int, int], None]
 
@@ -58,3 +60,9 @@ class Runner:
         from loadstone.sweep.sweep import collect
 
         return collect(matrix, threads=self._threads, progress=self._progress)
+
+    def outcomes(self, jobs: "Sequence[tuple[Scenario, int]]") -> "list[Outcome]":
+        """Run scenarios under their seeds, for what a matrix does not keep: waterfalls, connections."""
+        from loadstone.experiment import execute
+
+        return execute(jobs, self._threads, lambda done: self._progress(done, len(jobs)))
