@@ -1,10 +1,21 @@
 """How speedy is SPDY? (NSDI 2014), run again: synthetic pages, sets of objects, whole pages."""
 
 from loadstone.reproduce.claims import Claims
-from loadstone.reproduce.nsdi import corpus, graphs, ranking, rules, sets, setting, synthetic, trends
+from loadstone.reproduce.nsdi import (
+    assumed,
+    corpus,
+    graphs,
+    ranking,
+    recorded,
+    rules,
+    sets,
+    setting,
+    synthetic,
+    trends,
+)
 from loadstone.reproduce.nsdi.explained import passages
 from loadstone.reproduce.nsdi.loads import sweep
-from loadstone.reproduce.results import Results
+from loadstone.reproduce.results import Results, Table
 from loadstone.reproduce.study import Runner
 from loadstone.sweep.matrix import Matrix
 
@@ -38,5 +49,15 @@ def study(runner: Runner, matrix: Matrix, pages: int) -> Results:
     for judge in (graphs.judge_computing, graphs.judge_priorities, graphs.judge_pushes, graphs.judge_hosts):
         judge(runner, made, claims)
     graphs.judge_mobile(whole, claims)
-    tables.append(graphs.table(whole))
-    return Results(swept.published(), tables, claims.judged(), passages(swept), [tree.plot()])
+    tables.append(graphs.table(whole, "pages", "What do dependencies and computing change?"))
+    if runner.pages:
+        tables += _of_recorded(runner, recorded.read(runner.pages))
+    explained = passages(swept, whole, assumed.table(runner, matrix.runs or 1))
+    return Results(swept.published(), tables, claims.judged(), explained, [tree.plot()])
+
+
+def _of_recorded(runner: Runner, found: dict[str, corpus.Page]) -> list[Table]:
+    title = f"How do the objects of {len(found)} recorded pages fare, without dependencies?"
+    alone = sets.table(sets.sets(runner, found), "recorded-sets", title)
+    whole = graphs.graphs(runner, found)
+    return [alone, graphs.table(whole, "recorded-pages", "And with their dependencies and computing?")]

@@ -273,7 +273,7 @@ def judge_mobile(cells: pl.DataFrame, claims: Claims) -> None:
     )
 
 
-def table(cells: pl.DataFrame) -> Table:
+def table(cells: pl.DataFrame, name: str, title: str) -> Table:
     """Show the ratios of whole pages by network, beside those of their objects alone."""
     rows = []
     for form in ("graph", "set"):
@@ -284,4 +284,4 @@ def table(cells: pl.DataFrame) -> Table:
             rows.append([what, network, f"{share_faster(part):.0f} %", f"{median(part):.2f}"])
     rows.sort()
     head = ["page", "network", "pages that SPDY speeds up", "median ratio"]
-    return Table("pages", "What do dependencies and computing change?", head, rows, 2)
+    return Table(name, title, head, rows, 2)

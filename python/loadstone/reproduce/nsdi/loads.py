@@ -17,6 +17,7 @@ from loadstone.reproduce.nsdi.corpus import Page
 from loadstone.reproduce.nsdi.pages import Change
 from loadstone.reproduce.study import Runner
 from loadstone.sweep.matrix import Matrix, Settings
+from loadstone.sweep.rows import ACCOUNT
 
 HTTP, SPDY, TCP_PLUS = "HTTP", "SPDY", "SPDY, TCP+"
 """The variants of the synthetic sweep."""
@@ -47,8 +48,9 @@ class Plan:
 def load(runner: Runner, pages: Mapping[str, Page], plan: Plan) -> pl.DataFrame:
     """Load the pages.
 
-    Gives a row for each page, form, network and variant: the medians of `plt_ms`, and the sums of
-    `retransmissions` and `packets_down`. Loads that were not completed are left out.
+    Gives a row for each page, form, network and variant: the median of `plt_ms`, the sums of
+    `retransmissions` and `packets_down`, the means of the account's parts. Loads that were not completed are
+    left out.
     """
     with tempfile.TemporaryDirectory() as folder:
         for form, change in plan.forms.items():
@@ -65,13 +67,14 @@ def load(runner: Runner, pages: Mapping[str, Page], plan: Plan) -> pl.DataFrame:
 
 
 def medians(runs: pl.DataFrame, factors: Sequence[str]) -> pl.DataFrame:
-    """Give each cell's median load time, and what was lost on the way."""
+    """Give each cell's median load time, what was lost on the way, and its mean account."""
     return (
         runs.filter("completed")
         .group_by(factors, maintain_order=True)
         .agg(
             pl.col("plt_ms").median(),
             pl.col("retransmissions", "packets_down").sum(),
+            pl.col(*ACCOUNT.values()).mean(),
         )
     )
 
@@ -82,7 +85,7 @@ def beside(cells: pl.DataFrame, over: Mapping[str, Any], under: Mapping[str, Any
     `over` and `under` say by some factors' levels which cells. Gives the other factors, `over_ms`, `under_ms`
     and `ratio`, which is below 1 where `over` is faster.
     """
-    measured = {"plt_ms", "retransmissions", "packets_down"}
+    measured = {"plt_ms", "retransmissions", "packets_down", *ACCOUNT.values()}
     others = [name for name in cells.columns if name not in {*over, *measured}]
     sides = [
         cells.filter(*(pl.col(name) == level for name, level in side.items())).select(

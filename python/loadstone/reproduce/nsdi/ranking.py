@@ -81,9 +81,9 @@ def _table(swept: Synthetic, challenger: str, shares: Shares) -> Table:
         ["factor", "tree, high and low", "tree, levels as they are", "total effect", "by itself"],
         rows,
         1,
-        "Trees: share of the order that questions about the factor bring. Total effect: share of the variance "
-        "of ln(gain) that is open while this factor is unknown and all others are known; what factors do "
-        "together counts for each. By itself: what its levels' means explain.",
+        "Trees: share of the order that questions about the factor bring. Total effect: share of the "
+        "variance of ln(gain) that is open while this factor is unknown and all others are known; what "
+        "factors do together counts for each. By itself: what its levels' means explain.",
     )
 
 

@@ -79,7 +79,10 @@ def _judge_losses(swept: Synthetic, claims: Claims) -> None:
 
 def _judge_packets(swept: Synthetic, claims: Claims) -> None:
     small = swept.cells.filter((pl.col("loss") == 0) & (pl.col("size") == "100B") & (pl.col("objects") == 64))
-    packets = {name: float(np.mean(small.filter(variant=name)["packets_down"])) / 64 for name in (HTTP, SPDY)}
+    packets = {
+        name: float(np.mean(small.filter(variant=name)["packets_down"].to_numpy())) / 64
+        for name in (HTTP, SPDY)
+    }
     claims.finding(
         "NS13",
         packets[SPDY] < 1 < packets[HTTP],
