@@ -2,13 +2,14 @@
 
 import json
 from contextlib import nullcontext
+from pathlib import Path
 from typing import Any
 
 import click
 
 from loadstone import options
 
-_STUDIES = ("yahoo", "ece540")
+_STUDIES = ("yahoo", "nsdi", "ece540")
 _EPILOG = "\b\nExamples:\n" + "\n".join(
     f"  loadstone reproduce {example}" for example in ("cablelabs", "nsdi -o nsdi", "yahoo --json")
 )
@@ -19,9 +20,10 @@ _EPILOG = "\b\nExamples:\n" + "\n".join(
 @click.option(
     "-o", "output", metavar="DIR", help="Write report.html, report.md, cells.csv and claims.csv there."
 )
+@click.option("--pages", metavar="DIR", help="nsdi: load the recorded pages (HARs) of this folder, too.")
 @options.THREADS
 @options.JSON
-def reproduce(study: str, output: str | None, threads: int | None, as_json: bool) -> None:
+def reproduce(study: str, output: str | None, pages: str | None, threads: int | None, as_json: bool) -> None:
     """Run a published study again: its numbers beside ours, and what becomes of every claim.
 
     Needs a checkout, which has the studies' figures.
@@ -34,7 +36,7 @@ def reproduce(study: str, output: str | None, threads: int | None, as_json: bool
     chosen = STUDIES_BY_NAME[study]
     with _folder(output) as write:
         with progress.bar("runs") as show:
-            results = chosen.run(Runner(threads, show))
+            results = chosen.run(Runner(threads, show, Path(pages) if pages else None))
         write(chosen, results)
     click.echo(json.dumps(report.document(chosen, results)) if as_json else report.in_words(chosen, results))
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from loadstone import experiment
@@ -13,6 +14,8 @@ from loadstone.sweep.matrix import Matrix
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from loadstone._native import Outcome, Scenario
 
 Progress = Callable[[int, int], None]
 
@@ -47,7 +50,9 @@ STUDIES_BY_NAME = {
 class Runner:
     """Runs matrices in memory, and says how far it is."""
 
-    def __init__(self, threads: int | None, progress: Progress) -> None:
+    def __init__(self, threads: int | None, progress: Progress, pages: Path | None = None) -> None:
+        self.pages = pages
+        """A folder with recorded pages, for studies that loaded real ones."""
         self._threads = threads
         self._progress = progress
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from loadstone import files
+from loadstone.analysis.levels import spelled
 from loadstone.analysis.question import Level, Question
 from loadstone.experiment import DEFAULT_SEED, RUNS_OF_RANDOM
 from loadstone.expression import Condition
@@ -183,13 +184,6 @@ def _filled(value: Any, levels: Levels) -> Any:
     if (whole := IN_BRACES.fullmatch(value)) and whole[1] in shown:
         return shown[whole[1]]
     return IN_BRACES.sub(lambda found: spelled(shown[found[1]]), value)
-
-
-def spelled(level: Level) -> str:
-    """Write a level as it is written in a matrix."""
-    if isinstance(level, bool):
-        return str(level).lower()
-    return f"{level:.15g}" if isinstance(level, float) else str(level)
 
 
 def page_name(matrix: Matrix, named: str) -> str:

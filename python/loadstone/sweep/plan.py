@@ -14,6 +14,7 @@ from typing import Any
 
 from loadstone import experiment, pages
 from loadstone._native import LoadstoneError, Scenario, traces_of
+from loadstone.analysis.levels import spelled
 from loadstone.analysis.question import Level, Question
 from loadstone.engine import engine
 from loadstone.files import InputError
@@ -21,7 +22,7 @@ from loadstone.pages import Page
 from loadstone.stats import Until
 from loadstone.stats.sequential import FIRST_LOOK
 from loadstone.sweep.form import FIELDS
-from loadstone.sweep.matrix import Levels, Matrix, Settings, page_name, spelled
+from loadstone.sweep.matrix import Levels, Matrix, Settings, page_name
 
 CHUNK_SECONDS = 0.25
 """About how long a core is busy with a chunk: what a kill can cost, and much more than a file does."""

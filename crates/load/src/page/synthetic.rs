@@ -25,7 +25,7 @@ pub enum SyntheticError {
     #[error("there is no synthetic page '{0}': use A, B, C, or for instance objects=64,size=10KB")]
     UnknownPage(String),
     /// A setting that does not exist.
-    #[error("synthetic pages have no setting '{0}': use objects, size, root or scheme")]
+    #[error("synthetic pages have no setting '{0}': use objects, size, root, needs or scheme")]
     UnknownKey(String),
     /// A setting that was given twice.
     #[error("'{0}' is given twice: give it once")]
@@ -42,11 +42,15 @@ pub enum SyntheticError {
     /// A scheme that is none.
     #[error("'{0}' is no scheme: use http or https")]
     Scheme(String),
+    /// Something to wait for that is not known.
+    #[error("'{0}' is nothing to wait for: use root or none")]
+    Needs(String),
 }
 
 /// The page of the part after `synthetic:`: `A`, `B`, `C`, or settings such as
 /// `objects=64,size=10KB`, of which `objects` counts the root, `root` is the root's size if it
-/// differs from the others', and `scheme` is `https` if it is left out.
+/// differs from the others', `needs` is `none` if nothing waits for the root, and `scheme` is `https`
+/// if it is left out.
 ///
 /// # Errors
 /// If the description has an unknown name or setting, or a value out of its range.
@@ -133,7 +137,15 @@ struct Settings {
     objects: Option<usize>,
     size: Option<u64>,
     root: Option<u64>,
+    needs: Option<Needs>,
     scheme: Option<&'static str>,
+}
+
+/// What all objects but the root wait for.
+#[derive(Clone, Copy, PartialEq)]
+enum Needs {
+    Root,
+    Nothing,
 }
 
 impl Settings {
@@ -156,6 +168,14 @@ impl Settings {
             }
             "size" => self.size.replace(parse::bytes(value)?).is_some(),
             "root" => self.root.replace(parse::bytes(value)?).is_some(),
+            "needs" => {
+                let needs = match value {
+                    "root" => Needs::Root,
+                    "none" => Needs::Nothing,
+                    _ => return Err(SyntheticError::Needs(value.to_owned())),
+                };
+                self.needs.replace(needs).is_some()
+            }
             "scheme" => {
                 let scheme = ["http", "https"].into_iter().find(|scheme| *scheme == value);
                 self.scheme.replace(scheme.ok_or_else(|| SyntheticError::Scheme(value.to_owned()))?).is_some()
@@ -169,7 +189,11 @@ impl Settings {
         let size = self.size.unwrap_or_default();
         let mut parts = vec![("html", self.root.unwrap_or(size))];
         parts.resize(self.objects.unwrap_or(1), ("image", size));
-        laid_out(self.scheme.unwrap_or("https"), &parts)
+        let mut page = laid_out(self.scheme.unwrap_or("https"), &parts);
+        if self.needs == Some(Needs::Nothing) {
+            page.objects.iter_mut().for_each(|object| object.needs = Some(Vec::new()));
+        }
+        page
     }
 }
 
@@ -252,6 +276,13 @@ mod tests {
     }
 
     #[test]
+    fn all_objects_may_be_asked_for_at_once() {
+        let needs = |text| page(text).unwrap().objects.into_iter().map(|object| object.needs).collect::<Vec<_>>();
+        assert_eq!(needs("objects=2,size=10KB,needs=none"), [Some(Vec::new()), Some(Vec::new())]);
+        assert_eq!(needs("objects=2,size=10KB,needs=root"), [None, None]);
+    }
+
+    #[test]
     fn what_makes_no_page_says_what_would() {
         let message = |text| page(text).unwrap_err().to_string();
         for (text, part) in [
@@ -267,6 +298,7 @@ mod tests {
             ("objects=5,size=1KB,colour=red", "no setting 'colour'"),
             ("objects=5,objects=6,size=1KB", "'objects' is given twice"),
             ("objects=5,size=1KB,scheme=ftp", "use http or https"),
+            ("objects=5,size=1KB,needs=html", "use root or none"),
             ("objects=5,size=1KB,", "no setting ''"),
         ] {
             let message = message(text);

@@ -1,0 +1,135 @@
+"""Two hundred pages of a stated distribution, in place of the study's home pages of 2013.
+
+The medians are set to those that the study published: objects, bytes, mean and deviation of sizes, small
+objects. What it did not publish is assumed: how the rest is distributed, what waits for what, how long
+computing takes (a third of a load, as the same authors measured in 2013), which objects are on which hosts.
+`studies/nsdi/README.md` says how much depends on it.
+"""
+
+import math
+import random
+from collections.abc import Iterator
+from statistics import NormalDist
+from typing import Any
+
+Page = dict[str, Any]
+"""A page file, as JSON has it."""
+
+PAGES = 200
+SMALL = 1000
+"""Bytes below which the study calls an object small."""
+
+_SEED = 2013
+_NORMAL = NormalDist()
+_OBJECTS = (30.0, 0.4, 1.2)
+"""Median of the number of objects, and the deviations of its logarithm below and above."""
+_BYTES = (12_500.0, 0.3, 0.9)
+"""The same of a page's typical object that is not small."""
+_SPREAD = 1.2
+"""Deviation of the logarithm of such objects' sizes within a page."""
+_WITHOUT_SMALL = 0.17
+"""Share of pages without small objects; of the others 15 to 65 % of the objects are small."""
+_LEAST, _MOST = 40, 2_000_000
+"""Bytes of the smallest and of the largest object."""
+_RUN_MS = (80.0, 1.0)
+"""Median of how long a script runs, and the deviation of its logarithm."""
+_PARSE_MS = 25.0
+"""Computing between an object's end and the finding of those that are in it."""
+
+
+def corpus(pages: int = PAGES) -> Iterator[tuple[str, Page]]:
+    """Give so many of the two hundred pages with their names, spread over all of them."""
+    chance = random.Random(_SEED)
+    objects, sizes, smalls = (_quantiles(chance) for _ in range(3))
+    for at in range(0, PAGES, PAGES // pages):
+        yield f"p{at:03}", _page(random.Random(_SEED + at), objects[at], sizes[at], smalls[at])
+
+
+def _quantiles(chance: random.Random) -> list[float]:
+    """Give as many quantiles as there are pages in a random order: all medians are then exact."""
+    each = [(at + 0.5) / PAGES for at in range(PAGES)]
+    chance.shuffle(each)
+    return each
+
+
+def _skewed(figures: tuple[float, float, float], quantile: float) -> float:
+    median, below, above = figures
+    normal = _NORMAL.inv_cdf(quantile)
+    return median * math.exp((above if normal > 0 else below) * normal)
+
+
+def _page(chance: random.Random, objects: float, size: float, small: float) -> Page:
+    count = max(3, min(300, round(_skewed(_OBJECTS, objects))))
+    share = 0.0 if small < _WITHOUT_SMALL else 0.15 + 0.5 * (small - _WITHOUT_SMALL) / (1 - _WITHOUT_SMALL)
+    smalls = round(share * count)
+    sizes = [_bytes(chance, _skewed(_BYTES, size)) for _ in range(count - smalls)]
+    rest = sizes[1:] + [round(_LEAST * (SMALL / _LEAST) ** chance.random()) for _ in range(smalls)]
+    chance.shuffle(rest)
+    return _graph(chance, [sizes[0], *rest])
+
+
+def _bytes(chance: random.Random, median: float) -> int:
+    size = median * math.exp(_SPREAD * _NORMAL.inv_cdf(chance.random()))
+    return max(SMALL, min(_MOST, round(size)))
+
+
+def _graph(chance: random.Random, sizes: list[int]) -> Page:
+    """Lay the objects out as a page: markup, styles and scripts, images, and what finds what.
+
+    Half of the objects are found in the markup, as its bytes come; a fifth by style sheets and the rest by
+    scripts that have run. Scripts run one after the other, and not before the first styles are there.
+    """
+    third_parties = chance.randint(2, 12)
+    objects: list[dict[str, Any]] = [_object(chance, 0, sizes[0], "html", third_parties)]
+    compute: list[dict[str, Any]] = []
+    styles: list[str] = []
+    runs: list[str] = []
+    for at, size in enumerate(sizes[1:], 1):
+        kind = _kind(chance, size)
+        one = _object(chance, at, size, kind, third_parties)
+        one["needs"] = [_found(chance, objects[0], at / len(sizes), styles, runs)]
+        objects.append(one)
+        if kind == "css":
+            styles.append(one["url"])
+        if kind == "js":
+            compute.append(_run(chance, at, one["url"], styles, runs))
+            runs.append(compute[-1]["name"])
+    return {"objects": objects, "compute": compute}
+
+
+def _kind(chance: random.Random, size: int) -> str:
+    """Say what an object is: small ones are images; of the others a twelfth styles, a quarter scripts."""
+    draw = chance.random()
+    if size < SMALL:
+        return "image"
+    return "css" if draw < 0.08 else "js" if draw < 0.33 else "image"
+
+
+def _object(chance: random.Random, at: int, size: int, kind: str, third_parties: int) -> dict[str, Any]:
+    draw = chance.random()
+    if at == 0 or draw < 0.35:
+        host = "www.site.test"
+    elif draw < 0.65:
+        host = f"s{chance.randint(1, 3)}.site.test"
+    else:
+        host = f"a.party{chance.randint(1, third_parties)}.test"
+    return {"url": f"http://{host}/{at}", "bytes": size, "kind": kind, "needs": []}
+
+
+def _found(
+    chance: random.Random, root: dict[str, Any], place: float, styles: list[str], runs: list[str]
+) -> dict[str, Any]:
+    draw = chance.random()
+    if styles and 0.5 <= draw < 0.7:
+        return {"node": chance.choice(styles), "ms": _PARSE_MS}
+    if runs and draw >= 0.7:
+        return {"node": chance.choice(runs)}
+    seen = max(1, min(root["bytes"], round(place * root["bytes"])))
+    return {"node": root["url"], "on": "bytes", "bytes": seen, "ms": _PARSE_MS}
+
+
+def _run(chance: random.Random, at: int, script: str, styles: list[str], runs: list[str]) -> dict[str, Any]:
+    median, deviation = _RUN_MS
+    ms = median * math.exp(deviation * _NORMAL.inv_cdf(chance.random()))
+    before = [{"node": name} for name in [*styles[:2], *runs[-1:]]]
+    return {"name": f"run {at}", "ms": round(ms, 1), "needs": [{"node": script}, *before]}

@@ -1,0 +1,154 @@
+"""The study nsdi run again: claims complete, pages as stated, findings that hold on a part of it."""
+
+import statistics
+from collections.abc import Iterator
+from dataclasses import replace
+
+import polars as pl
+import pytest
+
+import matrices
+from conftest import ROOT, leave_out
+from loadstone.analysis.question import Level
+from loadstone.reproduce import nsdi
+from loadstone.reproduce.claims import Claims, Verdict, rows
+from loadstone.reproduce.nsdi import assumed, corpus, pages, ranking, recorded
+from loadstone.reproduce.nsdi.loads import HTTP, SPDY, Plan, load, median, spdy_over_http, sweep
+from loadstone.reproduce.results import Results
+from loadstone.reproduce.study import Runner
+
+STUDY = ROOT / "studies" / "nsdi"
+HARS = ROOT.parent / "shared" / "data" / "har"
+CHEAP: dict[str, list[Level]] = {
+    "iw": [3, 10, 32],
+    "loss": [0, 2],
+    "size": ["100B", "10KB", "100KB"],
+    "objects": [2, 16, 64],
+}
+RUNNER = Runner(None, lambda done, total: None)
+
+
+@pytest.fixture(scope="module")
+def results() -> Iterator[Results]:
+    """Run a small part: networks and pages are few, all judgements are made."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(assumed, "_PART", {"iw": [3, 10, 32], "size": ["10KB"], "objects": [8, 64]})
+        yield nsdi.study(RUNNER, replace(sweep(), factors={**sweep().factors, **CHEAP}, runs=3), pages=8)
+
+
+def test_every_claim_of_a_laboratory_has_a_verdict(results: Results) -> None:
+    listed = [row["id"] for row in rows(STUDY / "claims.csv")]
+    assert [judged.claim.id for judged in results.judged] == listed and len(listed) == 81
+    for judged in results.judged:
+        assert judged.ours
+        assert judged.why or judged.verdict is not Verdict.NOT_TESTABLE, judged.claim.id
+
+
+def test_the_claims_are_those_that_were_published() -> None:
+    published = [row for row in matrices.published("nsdi-claims") if row["scope"] == "lab"]
+    kept = [
+        (row["id"], row["kind"], row["relation"], row["value"], row["most"])
+        for row in rows(STUDY / "claims.csv")
+    ]
+    assert kept == [
+        (row["id"], row["kind"], row["relation"], row["value"], row["value_hi"]) for row in published
+    ]
+
+
+def test_the_sweep_is_the_published_parameter_space() -> None:
+    units = {"rtt": 1.0, "bandwidth": 1.0, "loss": 0.01, "initial_window": 1.0, "object_count": 1.0}
+    names = {"bandwidth": "rate", "initial_window": "iw", "object_count": "objects", "object_size": "size"}
+    for row in matrices.published("nsdi-parameter-space"):
+        levels = sweep().factors[names.get(row["factor"], row["factor"])]
+        theirs = row["values"].split(";")
+        if row["factor"] == "object_size":
+            assert [str(level).removesuffix("B") for level in levels] == theirs
+        else:
+            unit = units[row["factor"]]
+            assert [float(level) * unit for level in levels] == pytest.approx(
+                [float(each) for each in theirs]
+            )
+
+
+def test_the_findings_that_need_no_whole_sweep_hold(results: Results) -> None:
+    by = {judged.claim.id: judged for judged in results.judged}
+    for claim in ("NS34", "NS35", "NS36", "NS37", "NS04", "NS13", "NS14", "NS40", "NS41", "NS42", "NS52"):
+        assert by[claim].verdict is Verdict.CONFIRMED, by[claim]
+
+
+def test_every_gain_of_the_sweep_is_a_cell_and_one_of_them_was_published(results: Results) -> None:
+    assert len(results.cells) == 2 * 3 * 2 * 2 * 3 * 3 * 3
+    assert [cell.published for cell in results.cells if cell.published] == [0.5]
+    assert {*results.cells[0].factors} == {"rtt", "rate", "loss", "iw", "size", "objects"}
+
+
+def test_the_pages_have_the_published_medians() -> None:
+    sizes = [[one["bytes"] for one in page["objects"]] for _, page in corpus.corpus()]
+    assert len(sizes) == 200
+    assert statistics.median(map(len, sizes)) == pytest.approx(30, rel=0.05)
+    for ours, published in (
+        (statistics.median(map(sum, sizes)), 750_000),
+        (statistics.median(map(statistics.mean, sizes)), 17_000),
+        (statistics.median(map(statistics.pstdev, sizes)), 31_000),
+    ):
+        assert ours == pytest.approx(published, rel=0.25)
+    smalls = [sum(size < 1000 for size in each) for each in sizes]
+    assert sum(count > 0 for count in smalls) / 200 == pytest.approx(0.8, abs=0.05)
+    assert sum(count > 10 for count in smalls) / 200 == pytest.approx(0.5, abs=0.05)
+
+
+def test_changing_a_page_keeps_what_it_says_it_keeps() -> None:
+    page = dict(corpus.corpus(1))["p000"]
+    total = sum(one["bytes"] for one in page["objects"])
+    equal = pages.of_equal_sizes(page)["objects"]
+    assert sum(one["bytes"] for one in equal) == total and len(equal) == len(page["objects"])
+    assert max(one["bytes"] for one in equal) - min(one["bytes"] for one in equal) <= 1
+    assert {one["url"].split("/")[2] for one in pages.on_one_host(page)["objects"]} == {"server.test"}
+    assert page == dict(corpus.corpus(1))["p000"], "a change works on a copy"
+    faster = pages.with_computing(0.5)(page)
+    assert [node["ms"] for node in faster["compute"]] == [node["ms"] / 2 for node in page["compute"]]
+
+
+def test_an_object_for_which_more_wait_is_more_urgent() -> None:
+    page = {
+        "objects": [
+            {"url": "http://a.test/", "bytes": 1, "needs": []},
+            {"url": "http://a.test/script", "bytes": 1},
+            {"url": "http://a.test/image", "bytes": 1},
+            {"url": "http://a.test/late", "bytes": 1, "needs": [{"node": "http://a.test/script"}]},
+        ]
+    }
+    urgencies = [one["urgency"] for one in pages.prioritised_by_dependency(page)["objects"]]
+    assert urgencies == [0, 1, 2, 2]
+
+
+@pytest.mark.parametrize(
+    ("host", "domain"),
+    [("a.b.site.test", "site.test"), ("site.test", "site.test"), ("www.shop.co.uk", "shop.co.uk")],
+)
+def test_hosts_of_one_registrable_domain_become_one(host: str, domain: str) -> None:
+    assert pages.registrable(host) == domain
+
+
+def test_a_factor_that_decides_alone_has_all_of_the_effect() -> None:
+    ratios = pl.DataFrame(
+        {"size": [1, 1, 2, 2], "loss": [0, 1, 0, 1], "ratio": [0.5, 0.5, 2.0, 2.0]},
+    )
+    assert ranking.total_effects(ratios, ("size", "loss")) == pytest.approx({"size": 1.0, "loss": 0.0})
+    crossed = ratios.with_columns(ratio=pl.Series([0.5, 2.0, 2.0, 0.5]))
+    assert ranking.total_effects(crossed, ("size", "loss")) == pytest.approx({"size": 1.0, "loss": 1.0})
+
+
+def test_recorded_pages_can_be_loaded_beside_those_that_are_made() -> None:
+    if not HARS.is_dir():
+        leave_out("no recorded pages here: they are not part of the repository")
+    found = recorded.read(HARS / "pagexray")
+    plain = {name: sweep().variants[name] for name in (HTTP, SPDY)}
+    forms = {"graph": pages.on_one_host, "set": pages.objects_alone}
+    cells = load(RUNNER, found, Plan(forms, {"rtt": [100], "rate": [10], "loss": [0]}, plain))
+    assert len(cells) == 4 * len(found) and len(found) >= 3
+    assert median(spdy_over_http(cells)) > 0
+
+
+def test_claims_of_the_study_can_be_read() -> None:
+    assert len(Claims("nsdi")._claims) == 81
