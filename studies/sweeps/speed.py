@@ -19,7 +19,7 @@ from distributed import LocalCluster
 
 from loadstone.sweep import Matrix, cluster, sweep
 
-ROUNDS = 5
+ROUNDS = 3
 HERE = Path(__file__).parent
 
 MATRIX = Matrix(
