@@ -31,7 +31,7 @@ _OTHERWISE: dict[str, Settings] = {
 _PART: Mapping[str, Sequence[Level]] = {
     "iw": [3, 10, 32],
     "size": ["1KB", "10KB", "100KB"],
-    "objects": [8, 32, 64],
+    "objects": [8, 64],
 }
 """The part of the sweep on which they are compared."""
 _HEAD = [

@@ -16,8 +16,7 @@ head 250, and the server program does not think.
 
 The queue matters most. With 50 slots six first windows of HTTP overflow it where one of SPDY does not,
 which is what the study found of large windows in good networks; with a queue in ms or of 100 packets
-that is gone. TCP+ is the other way: what it sends at first overflows 50 slots, and does not overflow
-100. No queue gives both findings.
+most of that is gone. TCP+ is the other way: sixty segments at once overflow 50 slots.
 
 Loss on the way up hardly matters: acknowledgements are cumulative."""
 
@@ -29,8 +28,8 @@ total effect, and there loss is ahead of round trip, rate and window."""
 
 _ACCOUNT = """With the objects alone, HTTP's loads wait for a free connection, and SPDY's for its one
 window to open. With dependencies fewer objects wait at a time, so there is less of
-either, and both protocols spend time on computing that neither can save. Means over
-pages, without loss."""
+either, and both protocols spend time on computing that neither can save: over long round
+trips SPDY then saves a smaller part of the load time. Means over pages, without loss."""
 
 
 def passages(swept: Synthetic, whole: pl.DataFrame, assumptions: Table) -> list[Passage]:
