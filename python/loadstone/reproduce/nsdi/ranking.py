@@ -29,9 +29,9 @@ def judge(swept: Synthetic, claims: Claims) -> list[Table]:
         "NS38",
         alone[0] == "size" and ahead,
         _words(trees[SPDY]),
-        "shares of the order that a tree over the study's high and low factors brings; how far loss is ahead of "
-        "the rate depends on the queue and on chance; by the levels as they are, the number of objects is "
-        "second, of which the study says nothing",
+        "shares of the order that a tree over the study's high and low factors brings; how far loss is "
+        "ahead of the rate depends on the queue and on chance; by the levels as they are, the number of "
+        "objects is second, of which the study says nothing",
     )
     claims.finding("NS58", "loss" not in plus[:2], _words(trees[TCP_PLUS]))
     return [_table(swept, name, trees[name]) for name in (SPDY, TCP_PLUS)]
