@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import matrices
-from conftest import ROOT, leave_out
+from conftest import ROOT
 from loadstone.analysis.question import Level
 from loadstone.reproduce import nsdi
 from loadstone.reproduce.claims import Claims, Verdict, rows
@@ -141,7 +141,7 @@ def test_a_factor_that_decides_alone_has_all_of_the_effect() -> None:
 
 def test_recorded_pages_can_be_loaded_beside_those_that_are_made() -> None:
     if not HARS.is_dir():
-        leave_out("no recorded pages here: they are not part of the repository")
+        pytest.skip("no recorded pages here: they are not part of the repository")
     found = recorded.read(HARS / "pagexray")
     plain = {name: sweep().variants[name] for name in (HTTP, SPDY)}
     forms = {"graph": pages.on_one_host, "set": pages.objects_alone}
