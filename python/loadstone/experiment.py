@@ -42,6 +42,7 @@ OPTIONS = {
     "variant.tls": "--tls",
     "variant.servers": "--servers",
     "variant.connections": "--connections",
+    "variant.requests_per_connection": "--requests-per-connection",
     "variant.multiplexing.policy": "--policy",
     "variant.multiplexing.frame_bytes": "--frame-bytes",
     "variant.multiplexing.streams": "--max-streams",

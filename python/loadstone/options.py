@@ -51,7 +51,7 @@ NETWORKS = click.option(
 PROTOCOL = _option("--protocol", "PROTOCOL", f"One of {', '.join(protocols())}.", _VARIANT["protocol"])
 IW = _option("--iw", "N", "Initial window of the servers, in segments.", _VARIANT["tcp"]["iw"], int)
 
-_TLS = "none|1.2|1.3", "TLS on all connections, or on none."
+_TLS = "none|1.0|1.2|1.3", "TLS on all connections, or on none."
 TLS = _option("--tls", *_TLS, "by each URL's scheme, 1.3 or none")
 TLS_OF_ALL = _option("--tls", *_TLS, "1.3, whatever the URLs' schemes")
 
@@ -62,6 +62,13 @@ _SCOPES = "nothing|embedded|dependencies|all"
 _SHARED = [
     _option("--servers", "N", "Deal the objects in turn over N hosts.", "leave them where they are", int),
     _option("--connections", "N", "Connections per host.", _VARIANT["connections"], int),
+    _option(
+        "--requests-per-connection",
+        "N",
+        "Most requests that a server answers on a connection: 1 keeps none alive.",
+        "any number",
+        int,
+    ),
     _option("--cc", "reno|cubic|bbr", "Congestion control of the servers.", _VARIANT["tcp"]["cc"]),
     _option(
         "--policy",

@@ -140,6 +140,10 @@ fn settings(plan: &Plan, back_off: BackOff) -> Result<Settings, ScenarioError> {
     for (host, tcp) in &variant.tcp_of {
         can_be_told(&format!("variant.tcp_of.{host}"), tcp)?;
     }
+    if variant.tls == Some(Tls::V1_0) {
+        let why = "over the kernel only 1.2 and 1.3 are spoken: choose one of them, or simulate";
+        return Err(ScenarioError::new("variant.tls", why));
+    }
     if back_off == BackOff::MachineWide && !variant.tcp_of.is_empty() {
         let why = "the machine has one beta for all servers: give them one TCP, or leave --machine-wide-beta out";
         return Err(ScenarioError::new("variant.tcp_of", why));

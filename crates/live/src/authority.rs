@@ -214,7 +214,8 @@ fn name_of(host: &str) -> &str {
 fn version_of(tls: Tls) -> Option<&'static SupportedProtocolVersion> {
     match tls {
         Tls::None => None,
-        Tls::V1_2 => Some(&version::TLS12),
+        // Nobody speaks 1.0 any more.
+        Tls::V1_0 | Tls::V1_2 => Some(&version::TLS12),
         Tls::V1_3 => Some(&version::TLS13),
     }
 }

@@ -36,7 +36,7 @@ impl Trust {
     pub fn config(&self, tls: Option<Tls>, offers: &[Protocol]) -> Result<Arc<ClientConfig>, Error> {
         let provider = Arc::new(ring::default_provider());
         let versions = match tls {
-            Some(Tls::V1_2) => &[&version::TLS12][..],
+            Some(Tls::V1_0 | Tls::V1_2) => &[&version::TLS12][..],
             Some(Tls::V1_3) => &[&version::TLS13],
             Some(Tls::None) | None => ALL_VERSIONS,
         };

@@ -15,6 +15,7 @@ use graph::Progress;
 use loadstone_http::{Chunk, ClientSession, Event, Protocol, ResponseHead, Sessions, StreamId, Wire};
 use loadstone_units::Time;
 use pool::Pool;
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,10 +33,33 @@ pub struct Config {
     pub connections: u32,
     /// What they speak.
     pub protocol: Protocol,
+    /// How requests come to the one connection of a protocol with many streams.
+    pub joining: Joining,
     /// Where their sessions come from.
     pub sessions: Arc<Sessions>,
     /// What it does with what servers tell ahead.
     pub hints: Hints,
+}
+
+/// How requests come to the one connection to a host, of a protocol with many streams, when they were wanted
+/// before it was established.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Joining {
+    /// They wait for it, and all go at once.
+    #[default]
+    Together,
+    /// The browser does not know yet what the host speaks, so each of them opens a connection of its own, as
+    /// many at a time as HTTP/1.1 may have. The first that is established stays; the others are closed when they
+    /// are, and their requests join it then.
+    OneByOne,
+}
+
+impl Joining {
+    /// Whether it is what browsers do where nothing else is said.
+    pub fn is_default(&self) -> bool {
+        *self == Joining::default()
+    }
 }
 
 /// What a browser does when a response tells it to fetch something (Link with `rel=preload`,
@@ -149,8 +173,10 @@ impl Connection {
 impl Browser {
     /// A browser that has not begun to load `page`.
     pub fn new(page: Arc<Page>, graph: Arc<Graph>, config: Config) -> Browser {
-        let limit = if config.protocol.is_multiplexed() { 1 } else { config.connections };
-        let pools = page.hosts.iter().map(|_| Pool::new(limit)).collect();
+        let is_shared = config.protocol.is_multiplexed();
+        let joining = if is_shared { config.joining } else { Joining::Together };
+        let limit = if is_shared && joining == Joining::Together { 1 } else { config.connections };
+        let pools = page.hosts.iter().map(|_| Pool::new(limit, joining)).collect();
         let needed = page.fetches().filter(|(activity, _)| activity.needed).count();
         Browser {
             config,
@@ -347,8 +373,9 @@ impl Browser {
         }
     }
 
-    /// Lets go of a connection whose session takes no more requests: at once of its place, and of itself
-    /// when nothing is under way.
+    /// Lets go of a connection whose session takes no more requests: of itself when nothing is under way, and
+    /// of its place then too, or at once if it has many streams. The limit of HTTP/1.1 is on connections that
+    /// carry something, so a response that is the last one keeps its place to its end.
     fn retire(&mut self, now: Time, conn: ConnId) {
         let connection = &mut self.connections[conn.0 as usize];
         let host = connection.host;
@@ -357,6 +384,9 @@ impl Browser {
             return;
         }
         let is_over = session.is_over() && !session.has_output();
+        if !is_over && !self.config.protocol.is_multiplexed() {
+            return;
+        }
         if !std::mem::replace(&mut connection.is_retired, true) {
             self.pools[host.0 as usize].retire(conn);
             self.stir(host);
@@ -421,7 +451,7 @@ impl Browser {
             self.attempts[object.0 as usize] += u32::from(place == 0);
             self.ask_again(now, object);
         }
-        while hopeless && let Some(object) = self.pools[host.0 as usize].take() {
+        while hopeless && let Some(object) = self.pools[host.0 as usize].give_up() {
             self.abandon(now, object);
         }
         self.stir(host);
@@ -453,7 +483,10 @@ impl Peer for Browser {
         let host = self.connections[conn.0 as usize].host;
         let protocol = if protocol == self.config.protocol { self.protocol_to(host) } else { protocol };
         self.connections[conn.0 as usize].stage = Stage::Established(self.config.sessions.client(protocol));
-        self.pools[host.0 as usize].established();
+        if !self.pools[host.0 as usize].established(conn) {
+            self.actions.push_back(Action::Close { conn });
+            return self.lose(now, conn);
+        }
         self.offer(conn);
         self.advance(now);
     }

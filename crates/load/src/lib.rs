@@ -29,9 +29,10 @@ pub mod page;
 mod peer;
 mod site;
 mod waterfall;
+mod work;
 
 pub use account::{Account, ConnectionRecord, Part, Span, critical_path};
-pub use browser::{Browser, Config as BrowserConfig, End, Graph, Hints};
+pub use browser::{Browser, Config as BrowserConfig, End, Graph, Hints, Joining};
 pub use catalogue::Catalogue;
 pub use fetcher::{
     Config as FetcherConfig, Content, Errand, ErrandError, Fetcher, Ping, Request, Server, Template, Transfer,
@@ -39,7 +40,8 @@ pub use fetcher::{
 };
 pub use foresight::{Foresight, HintBy, Scope};
 pub use hint::Hint;
-pub use origin::{Origin, Patience};
+pub use origin::{Closing, Origin, Patience};
 pub use peer::{Action, Closed, ConnId, Peer};
 pub use site::{Answer, Ending, Exchange, Pushed, Site};
 pub use waterfall::{Attempt, Cause, FoundBy, Marks, Row, Service};
+pub use work::Work;

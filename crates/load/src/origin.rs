@@ -2,11 +2,12 @@
 
 use crate::catalogue::Catalogue;
 use crate::site::{Answer, Ending, Exchange, Pushed, Site};
-use crate::{Action, Closed, ConnId, Peer, Service};
+use crate::{Action, Closed, ConnId, Peer, Service, Work};
 use loadstone_http::{
     Body, Chunk, Event, Fields, Protocol, RequestHead, ResponseHead, ServerSession, Sessions, StreamId, Wire,
 };
 use loadstone_units::Time;
+use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use std::sync::Arc;
@@ -18,6 +19,12 @@ pub struct Origin<S: Site = Arc<Catalogue>> {
     site: S,
     maker: Arc<Sessions>,
     patience: Patience,
+    /// The most requests that it answers on a connection.
+    requests: u32,
+    closing: Closing,
+    work: Work,
+    /// Until when its processor has something to do.
+    busy: Time,
     sessions: BTreeMap<ConnId, Session<S::Asked>>,
     thinking: BinaryHeap<Reverse<Thought>>,
     actions: VecDeque<Action>,
@@ -43,6 +50,24 @@ pub struct Patience {
     pub response: Duration,
 }
 
+/// Who closes a connection of HTTP/1.1 that carries no more requests.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Closing {
+    /// The server, with its last response: the FIN brings along whatever Nagle's algorithm held back.
+    #[default]
+    Server,
+    /// The client, when it has the last response; until then the server's end stays open.
+    Client,
+}
+
+impl Closing {
+    /// Whether it is what servers do where nothing else is said.
+    pub fn is_default(&self) -> bool {
+        *self == Closing::default()
+    }
+}
+
 /// How long a server does not look for connections after it has looked.
 const BETWEEN_LOOKS: Duration = Duration::from_secs(1);
 
@@ -55,6 +80,8 @@ impl Patience {
 struct Session<A> {
     engine: Box<dyn ServerSession>,
     protocol: Protocol,
+    /// Requests so far.
+    asked: u32,
     exchanges: Vec<UnderWay<A>>,
     /// When the last exchange began or ended.
     stirred: Time,
@@ -102,6 +129,10 @@ impl<S: Site> Origin<S> {
             site,
             maker,
             patience: Patience::ENDLESS,
+            requests: u32::MAX,
+            closing: Closing::default(),
+            work: Work::default(),
+            busy: Time::ZERO,
             sessions: BTreeMap::new(),
             thinking: BinaryHeap::new(),
             actions: VecDeque::new(),
@@ -117,6 +148,25 @@ impl<S: Site> Origin<S> {
     #[must_use]
     pub fn with_patience(self, patience: Patience) -> Origin<S> {
         Origin { patience, ..self }
+    }
+
+    /// The same server, which answers so many requests on a connection and then leaves it: with one request
+    /// it keeps no connection alive (`Connection: close`; GOAWAY).
+    #[must_use]
+    pub fn with_requests_per_connection(self, requests: u32) -> Origin<S> {
+        Origin { requests, ..self }
+    }
+
+    /// The same server, with connections closed by this end.
+    #[must_use]
+    pub fn with_closing(self, closing: Closing) -> Origin<S> {
+        Origin { closing, ..self }
+    }
+
+    /// The same server, whose one processor needs this time.
+    #[must_use]
+    pub fn with_work(self, work: Work) -> Origin<S> {
+        Origin { work, ..self }
     }
 
     /// When the requests for its objects arrived and were answered, in the order of their arrival.
@@ -183,9 +233,17 @@ impl<S: Site> Origin<S> {
     }
 
     fn begin(&mut self, now: Time, conn: ConnId, stream: StreamId, request: Arc<RequestHead>) {
-        let asked = Some(self.site.ask(&request));
+        let most = self.requests;
         let session = self.session(conn);
         session.stirred = now;
+        if session.asked == most && !session.protocol.is_multiplexed() {
+            // It came in one packet with the last one (RFC 9112, section 9.6: it is not answered).
+            return session.engine.cancel(stream);
+        }
+        session.asked += 1;
+        let is_last = session.asked == most;
+        let asked = Some(self.site.ask(&request));
+        let session = self.session(conn);
         // RFC 9110, section 10.1.1: the client holds its content back until it hears this, or loses patience.
         let is_waiting = request.fields.get(b"expect").is_some_and(|it| it.eq_ignore_ascii_case(b"100-continue"));
         if is_waiting {
@@ -193,11 +251,14 @@ impl<S: Site> Origin<S> {
         }
         session.exchanges.push(UnderWay::new(stream, request, now, asked));
         self.be_impatient(now, self.patience.request);
+        if is_last {
+            self.leave(conn);
+        }
     }
 
     /// A request is complete: tells ahead what there is to tell, thinks, or responds.
     fn answer(&mut self, now: Time, conn: ConnId, stream: StreamId) {
-        let exchange = self.session(conn).exchange(stream).expect("a request ends once");
+        let Some(exchange) = self.session(conn).exchange(stream) else { return };
         let asked = exchange.asked.take().expect("a request ends once");
         let mut answer = self.site.answer(asked);
         let pushes = std::mem::take(&mut answer.pushes);
@@ -226,18 +287,28 @@ impl<S: Site> Origin<S> {
     }
 
     fn think(&mut self, now: Time, conn: ConnId, stream: StreamId, answer: Answer) {
-        let think = answer.think;
+        let done = self.occupy(now, self.work.of_response(answer.body.len));
+        let ready = done + answer.think;
         let service = answer.object.map(|object| {
             self.services.push(Service { conn, object, arrived: now, answered: None });
             self.services.len() - 1
         });
         let Some(exchange) = self.session(conn).exchange(stream) else { return };
         exchange.service = service;
-        if think.is_zero() {
+        if ready == now {
             return self.respond(now, conn, stream, answer);
         }
         exchange.answer = Some(Box::new(answer));
-        self.thinking.push(Reverse(Thought { ready: now + think, conn, stream }));
+        self.thinking.push(Reverse(Thought { ready, conn, stream }));
+    }
+
+    /// The processor is given something to do; when it is done, after all that it was given before.
+    fn occupy(&mut self, now: Time, span: Duration) -> Time {
+        if span.is_zero() {
+            return now;
+        }
+        self.busy = self.busy.max(now) + span;
+        self.busy
     }
 
     /// A response is ready.
@@ -287,6 +358,11 @@ impl<S: Site> Origin<S> {
 
     /// Closes a connection on which nothing is under way any more, once all has been said.
     fn close_if_over(&mut self, conn: ConnId) {
+        let is_left =
+            |session: &Session<S::Asked>| self.closing == Closing::Client && !session.protocol.is_multiplexed();
+        if self.sessions.get(&conn).is_some_and(is_left) {
+            return;
+        }
         let is_over = |session: &Session<S::Asked>| session.engine.is_over() && !session.engine.has_output();
         if self.sessions.get(&conn).is_some_and(is_over) {
             self.drop_session(conn);
@@ -379,6 +455,7 @@ impl<S: Site> Peer for Origin<S> {
         let session = Session {
             engine,
             protocol,
+            asked: 0,
             exchanges: Vec::new(),
             stirred: now,
             shut: None,

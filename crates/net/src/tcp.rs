@@ -17,6 +17,7 @@ mod delivery;
 mod endpoint;
 mod flight;
 mod memory;
+mod metrics;
 mod pacer;
 mod profiles;
 mod rack;
@@ -31,6 +32,7 @@ mod timer;
 
 pub use config::{Config, Congestion, InitialWindow, Mechanisms, Profile};
 pub use endpoint::Endpoint;
+pub use metrics::Metrics;
 pub use reduction::Bound;
 pub use rules::{Counting, Restart};
 pub use segment::{Flags, Sacks, Segment};

@@ -12,6 +12,11 @@ pub enum Tls {
     /// Plain TCP.
     #[serde(rename = "none")]
     None,
+    /// TLS 1.0 (RFC 2246) as laboratories of 2011 had it: one certificate, signed by itself, and False Start
+    /// (RFC 7918), as Chrome had it until 2012. The client sends its first request with its last flight, so
+    /// one round trip comes before it.
+    #[serde(rename = "1.0")]
+    V1_0,
     /// TLS 1.2 (RFC 5246): two round trips before the first request.
     #[serde(rename = "1.2")]
     V1_2,
@@ -28,6 +33,7 @@ impl Tls {
     fn flights(self) -> &'static [u64] {
         match self {
             Tls::None => &[],
+            Tls::V1_0 => &[200, 1_000, 200, 60],
             Tls::V1_2 => &[517, 3_700, 130, 60],
             Tls::V1_3 => &[517, 4_000, 80],
         }
@@ -37,6 +43,8 @@ impl Tls {
     fn overhead(self) -> u64 {
         match self {
             Tls::None => 0,
+            // RC4 and SHA-1, as servers of the time preferred it.
+            Tls::V1_0 => 25,
             Tls::V1_2 => 29,
             Tls::V1_3 => 22,
         }
@@ -65,6 +73,8 @@ pub enum Role {
 #[derive(Debug)]
 pub struct Handshake {
     flights: &'static [u64],
+    /// How many of them come before this end's first application data.
+    before: usize,
     role: Role,
     /// The flight that is under way.
     step: usize,
@@ -75,11 +85,17 @@ pub struct Handshake {
 impl Handshake {
     /// The handshake at one end, not begun.
     pub fn new(tls: Tls, role: Role) -> Handshake {
-        Handshake { flights: tls.flights(), role, step: 0, arrived: 0 }
+        let flights = tls.flights();
+        let waits = !(tls == Tls::V1_0 && role == Role::Client);
+        Handshake { flights, before: flights.len() - usize::from(!waits), role, step: 0, arrived: 0 }
     }
 
     /// Whether application data may be sent from here.
-    pub fn is_complete(&self) -> bool {
+    pub fn may_send(&self) -> bool {
+        self.step >= self.before
+    }
+
+    fn is_complete(&self) -> bool {
         self.step == self.flights.len()
     }
 
@@ -203,6 +219,7 @@ mod tests {
     fn handshakes_take_the_flights_of_the_convention() {
         assert_eq!(shake(Tls::None), []);
         assert_eq!(shake(Tls::V1_2), [517, 3700, 130, 60]);
+        assert_eq!(shake(Tls::V1_0), [200, 1000, 200, 60]);
         assert_eq!(shake(Tls::V1_3), [517, 4000, 80]);
     }
 
@@ -212,6 +229,23 @@ mod tests {
         server.handle_input(517);
         server.poll_transmit();
         assert_eq!(server.handle_input(80 + 400), 400);
+    }
+
+    #[test]
+    fn with_false_start_the_client_does_not_wait_for_the_last_flight() {
+        let shaken = |tls, flight| {
+            let mut client = Handshake::new(tls, Role::Client);
+            client.poll_transmit();
+            client.handle_input(flight);
+            client.poll_transmit();
+            client
+        };
+        assert!(!shaken(Tls::V1_2, 3_700).may_send());
+        let mut client = shaken(Tls::V1_0, 1_000);
+        assert!(client.may_send());
+        // What comes after the server's last flight is the response's.
+        assert_eq!(client.handle_input(60 + 1_000), 1_000);
+        assert!(client.may_send());
     }
 
     #[test]
@@ -226,7 +260,7 @@ mod tests {
     proptest! {
         #[test]
         fn every_byte_of_content_comes_out(writes in prop::collection::vec(0_u64..40_000, 1..20), piece in 1_u64..5_000) {
-            for tls in [Tls::None, Tls::V1_2, Tls::V1_3] {
+            for tls in [Tls::None, Tls::V1_0, Tls::V1_2, Tls::V1_3] {
                 let mut records = Records::new(tls);
                 let mut left: u64 = writes.iter().map(|write| records.write(*write)).sum();
                 let mut read = 0;

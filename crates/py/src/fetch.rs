@@ -263,7 +263,7 @@ fn of_connection(servers: &[Server], began: Time, (connected, used): &(Connected
         opened_ms: ms(connected.opened, began),
         established_ms: connected.established.map(|at| ms(at, began)),
         tls: match connected.tls {
-            Some(Tls::V1_2) => Some("1.2"),
+            Some(Tls::V1_0 | Tls::V1_2) => Some("1.2"),
             Some(Tls::V1_3) => Some("1.3"),
             Some(Tls::None) | None => None,
         },

@@ -24,4 +24,4 @@ pub use capture::{Capture, Captured, Fate, Flags, Way};
 pub use loadstone_load::{Account, Part, Row, Span};
 pub use outcome::{Conditions, ConnectionOutcome, Outcome};
 pub use plan::Plan;
-pub use scenario::{Connections, Scenario, ScenarioError, Servers, Variant};
+pub use scenario::{Connections, EarlierLoads, Requests, Scenario, ScenarioError, Servers, Variant};

@@ -1,6 +1,6 @@
 //! A scenario made ready to be run, in whichever world.
 
-use crate::{Scenario, ScenarioError, Variant};
+use crate::{Requests, Scenario, ScenarioError, Variant};
 use loadstone_http::{Multiplexing, Push, Sessions};
 use loadstone_load::page::{HostId, Page};
 use loadstone_load::{Browser, BrowserConfig, Catalogue, Graph, Hints, Origin, Scope};
@@ -74,6 +74,7 @@ impl Plan {
         let config = BrowserConfig {
             connections: self.variant.connections.get(),
             protocol: self.variant.protocol,
+            joining: self.variant.joining,
             sessions: self.sessions.clone(),
             hints: if self.variant.foresight.hint == Scope::Nothing { Hints::Ignore } else { Hints::Follow },
         };
@@ -82,7 +83,13 @@ impl Plan {
 
     /// The servers of a run, one for each host of the page.
     pub fn origins(&self) -> impl Iterator<Item = Origin> + '_ {
-        self.catalogues.iter().map(|catalogue| Origin::new(catalogue.clone(), self.sessions.clone()))
+        let requests = self.variant.requests_per_connection.map_or(u32::MAX, Requests::get);
+        self.catalogues.iter().map(move |catalogue| {
+            Origin::new(catalogue.clone(), self.sessions.clone())
+                .with_requests_per_connection(requests)
+                .with_closing(self.variant.closing)
+                .with_work(self.variant.work)
+        })
     }
 
     /// The TCP of the server `host`.

@@ -1,7 +1,7 @@
 //! What one run is.
 
 use loadstone_http::{Multiplexing, Protocol};
-use loadstone_load::{Foresight, page::PageFile};
+use loadstone_load::{Closing, Foresight, Joining, Work, page::PageFile};
 use loadstone_net::{Network, Trace, tcp, tls::Tls};
 use loadstone_units::{Bounded, OutOfRange};
 use serde::{Deserialize, Serialize};
@@ -47,6 +47,23 @@ pub struct Variant {
     pub servers: Option<Servers>,
     /// The most connections to a host at a time.
     pub connections: Connections,
+    /// The most requests that a server answers on a connection before it leaves it, 1 to 1,000,000: with 1 it
+    /// keeps no connection alive. If it is left out, any number.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub requests_per_connection: Option<Requests>,
+    /// Who closes a connection of HTTP/1.1 that carries no more requests.
+    #[serde(skip_serializing_if = "Closing::is_default")]
+    pub closing: Closing,
+    /// What servers' processors have to do; nothing if it is left out.
+    #[serde(skip_serializing_if = "Work::is_default")]
+    pub work: Work,
+    /// How requests come to the one connection of SPDY or HTTP/2.
+    #[serde(skip_serializing_if = "Joining::is_default")]
+    pub joining: Joining,
+    /// How many loads of the page, each with connections of its own, the servers' TCP remembers if it remembers
+    /// any (`mechanisms.metrics`), 0 to 100.
+    #[serde(skip_serializing_if = "EarlierLoads::is_none")]
+    pub earlier_loads: EarlierLoads,
     /// How sessions of many streams behave (SPDY, HTTP/2).
     pub multiplexing: Multiplexing,
     /// What servers push and hint at.
@@ -96,8 +113,29 @@ bounded! {
     Connections: 1 to 256
 }
 bounded! {
+    /// A number of requests on one connection, 1 to 1,000,000.
+    Requests: 1 to 1_000_000
+}
+bounded! {
+    /// A number of loads that came before, 0 to 100.
+    EarlierLoads: 0 to 100
+}
+bounded! {
     /// A number of hosts that a page is dealt over, 1 to 64.
     Servers: 1 to 64
+}
+
+impl Default for EarlierLoads {
+    /// None.
+    fn default() -> EarlierLoads {
+        EarlierLoads(Bounded::known(0))
+    }
+}
+
+impl EarlierLoads {
+    fn is_none(&self) -> bool {
+        self.get() == 0
+    }
 }
 
 impl Default for Connections {
@@ -205,7 +243,8 @@ mod tests {
     fn what_is_written_is_read_back() {
         let scenario = with(
             r#", "network": "cable", "seed": 7, "variant": {"protocol": "http/1.1+pipelining", "tls": "1.2",
-                "servers": 2, "tcp": {"iw": 3, "cc": "reno"}, "tcp_of": {"s1.a.test": {"cc": "bbr"}}}"#,
+                "servers": 2, "requests_per_connection": 1, "closing": "client", "joining": "one-by-one",
+                "work": {"response_us": 2000}, "earlier_loads": 3, "tcp": {"iw": 3, "cc": "reno"}, "tcp_of": {"s1.a.test": {"cc": "bbr"}}}"#,
         )
         .unwrap();
         assert_eq!(Scenario::from_json(scenario.to_json().as_bytes()), Ok(scenario));
@@ -220,6 +259,7 @@ mod tests {
             (r#", "variant": {"tcp": {"profile": "plan9"}}"#, "variant.tcp.profile", "textbook"),
             (r#", "variant": {"protocol": "gopher"}"#, "variant.protocol", "use http/1.1"),
             (r#", "variant": {"connections": 0}"#, "variant.connections", "give 1 to 256"),
+            (r#", "variant": {"requests_per_connection": 0}"#, "variant.requests_per_connection", "give 1 to 1000000"),
             (r#", "network": "10mbit,100ms,120%""#, "network", "percentage"),
             (r#", "seed": -1"#, "seed", "-1"),
             (r#", "traces": {"t": "5\n4"}"#, "traces", "t: line 2"),

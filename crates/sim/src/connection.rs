@@ -52,13 +52,15 @@ pub(crate) const CLIENT: usize = 0;
 pub(crate) const SERVER: usize = 1;
 
 impl Connection {
-    /// A connection whose SYN is due. The configurations and alarms are the client's, the server's.
+    /// A connection whose SYN is due. The configurations and alarms are the client's, the server's; `metrics` is
+    /// what the server remembers.
     pub(crate) fn new(
         opened: Time,
         origin: u32,
         one_way: Duration,
         tls: Tls,
         tcp: [&tcp::Config; 2],
+        metrics: tcp::Metrics,
         alarms: [Key; 2],
     ) -> Self {
         let end = |tcp, role, alarm| End {
@@ -75,7 +77,7 @@ impl Connection {
             alarm,
         };
         let client = end(Endpoint::connect(tcp[CLIENT]), Role::Client, alarms[CLIENT]);
-        let server = end(Endpoint::listen(tcp[SERVER]), Role::Server, alarms[SERVER]);
+        let server = end(Endpoint::listen(tcp[SERVER]).recalling(metrics), Role::Server, alarms[SERVER]);
         Connection { ends: [client, server], origin, one_way, opened, established: None }
     }
 
@@ -141,7 +143,7 @@ impl End {
         while let Some(flight) = self.handshake.poll_transmit() {
             self.tcp.write(flight);
         }
-        self.handshake.is_complete()
+        self.handshake.may_send()
     }
 
     /// How much content the program may write now.

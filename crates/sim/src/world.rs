@@ -11,7 +11,7 @@ use crate::connection::{CLIENT, Connection, SERVER};
 use loadstone_http::Chunk;
 use loadstone_load::page::HostId;
 use loadstone_load::{Action, Browser, Closed, ConnId, ConnectionRecord, Origin, Peer, critical_path};
-use loadstone_net::tcp::State;
+use loadstone_net::tcp::{Metrics, State};
 use loadstone_net::{Detour, Device, Link};
 use loadstone_scenario::{Outcome, Plan};
 use loadstone_units::{Seed, Time};
@@ -28,6 +28,8 @@ pub(crate) struct World<'a> {
     alarms: Alarms,
     /// Which end of which connection an alarm belongs to, less those of the programs.
     alarmed: Vec<(ConnId, usize)>,
+    /// What each origin's host remembers of connections that are over.
+    metrics: Vec<Metrics>,
     access: Access,
     /// Beyond the access link, with the side it goes to.
     beyond: Detour<(usize, Parcel)>,
@@ -54,9 +56,22 @@ impl Intent {
     }
 }
 
+/// What origins' hosts remember before anyone has loaded the page.
+fn nothing_known(plan: &Plan) -> Vec<Metrics> {
+    vec![Metrics::default(); plan.page().hosts.len()]
+}
+
 impl<'a> World<'a> {
     /// The world of a run of which the first packets are noted: `noted` of them, if that is wanted.
     pub(crate) fn new(plan: &'a Plan, seed: Seed, noted: Option<usize>) -> World<'a> {
+        let metrics = (0..plan.variant().earlier_loads.get()).fold(nothing_known(plan), |known, load| {
+            let seed = Seed(seed.stream(&format!("earlier.{load}")).next_u64());
+            World::knowing(plan, seed, None, known).rehearse()
+        });
+        World::knowing(plan, seed, noted, metrics)
+    }
+
+    fn knowing(plan: &'a Plan, seed: Seed, noted: Option<usize>, metrics: Vec<Metrics>) -> World<'a> {
         let mut alarms = Alarms::default();
         for _ in 0..=plan.page().hosts.len() {
             alarms.add();
@@ -69,6 +84,7 @@ impl<'a> World<'a> {
             connections: Vec::new(),
             alarms,
             alarmed: Vec::new(),
+            metrics,
             access: Access::new(plan.network(), seed, noted),
             beyond: Detour::new(),
             intents: {
@@ -82,6 +98,23 @@ impl<'a> World<'a> {
     }
 
     pub(crate) fn run(mut self, seed: Seed) -> Outcome {
+        self.load();
+        self.outcome(seed)
+    }
+
+    /// An earlier load; what the origins' hosts remember when its connections have been cut off.
+    fn rehearse(mut self) -> Vec<Metrics> {
+        self.load();
+        for connection in &self.connections {
+            let server = &connection.ends[SERVER].tcp;
+            if !server.state().is_over() {
+                server.teach(&mut self.metrics[connection.origin as usize]);
+            }
+        }
+        self.metrics
+    }
+
+    fn load(&mut self) {
         self.browser.start(self.now);
         // The load counts from the first SYN, so this once the program does not make it wait.
         while let Some(action) = self.browser.poll_action() {
@@ -90,7 +123,6 @@ impl<'a> World<'a> {
         self.act(CLIENT, 0);
         self.note_losses();
         while self.browser.end().is_none() && self.turn() {}
-        self.outcome(seed)
     }
 
     /// Lets the earliest thing happen; whether there was any.
@@ -182,7 +214,7 @@ impl<'a> World<'a> {
     /// A packet arrives at the end `side` of its connection.
     fn deliver(&mut self, side: usize, parcel: &Parcel) {
         let conn = parcel.conn;
-        self.connections[conn.0 as usize].ends[side].handle_segment(self.now, &parcel.segment);
+        self.handle_segment(parcel, side);
         // Acknowledgements that are due leave before the program has its say.
         self.service(conn, side);
         let connection = &mut self.connections[conn.0 as usize];
@@ -199,6 +231,17 @@ impl<'a> World<'a> {
             self.act(side, origin);
         }
         self.tell_of_end(conn, side);
+    }
+
+    /// A segment arrives at a kernel; what is over at a server is remembered.
+    fn handle_segment(&mut self, parcel: &Parcel, side: usize) {
+        let connection = &mut self.connections[parcel.conn.0 as usize];
+        let end = &mut connection.ends[side];
+        let was_over = end.tcp.state().is_over();
+        end.handle_segment(self.now, &parcel.segment);
+        if side == SERVER && !was_over && end.tcp.state().is_over() {
+            end.tcp.teach(&mut self.metrics[connection.origin as usize]);
+        }
     }
 
     /// Goes on with the handshake; tells the program when the connection is open.
@@ -293,7 +336,8 @@ impl<'a> World<'a> {
         let variant = self.plan.variant();
         let one_way = self.plan.page().hosts[to.0 as usize].extra_rtt / 2;
         let tcp = [&variant.client_tcp, self.plan.tcp(to)];
-        self.connections.push(Connection::new(self.now, to.0, one_way, self.plan.tls(to), tcp, alarms));
+        let (tls, metrics) = (self.plan.tls(to), self.metrics[to.0 as usize]);
+        self.connections.push(Connection::new(self.now, to.0, one_way, tls, tcp, metrics, alarms));
         self.service(conn, CLIENT);
     }
 

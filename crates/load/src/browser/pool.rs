@@ -1,5 +1,6 @@
 //! The connections to one host, and the objects that wait for one.
 
+use super::Joining;
 use crate::ConnId;
 use crate::page::ActivityId;
 use loadstone_http::Protocol;
@@ -25,15 +26,27 @@ pub(super) struct Pool {
     failed: u32,
     /// The most that were being opened at once meanwhile.
     abreast: u32,
+    /// Where each request opens a connection of its own until there is one that carries them all.
+    joining: Option<Joined>,
     /// Whether the browser is to look here.
     pub(super) stirred: bool,
     /// Whether no connection has closed in the middle of a pipeline.
     pub(super) may_pipeline: bool,
 }
 
+/// How far requests have joined the connection that carries them all.
+#[derive(Default, Debug)]
+struct Joined {
+    carrier: Option<ConnId>,
+    /// How many of those that wait may be asked for there.
+    admitted: u32,
+}
+
 impl Pool {
-    pub(super) fn new(limit: u32) -> Pool {
+    /// No connections, of which at most `limit` may be open.
+    pub(super) fn new(limit: u32, joining: Joining) -> Pool {
         Pool {
+            joining: (joining == Joining::OneByOne).then(Joined::default),
             limit,
             waiting: VecDeque::new(),
             free: VecDeque::new(),
@@ -50,6 +63,9 @@ impl Pool {
     pub(super) fn want(&mut self, object: ActivityId) {
         let at = self.waiting.partition_point(|waiting| *waiting < object);
         self.waiting.insert(at, object);
+        if let Some(joined) = &mut self.joining {
+            joined.admitted += u32::from(joined.carrier.is_some());
+        }
     }
 
     /// An object is being pushed; whether it waited.
@@ -60,12 +76,29 @@ impl Pool {
 
     /// The next object to ask for.
     pub(super) fn take(&mut self) -> Option<ActivityId> {
+        if self.unadmitted() as usize == self.waiting.len() {
+            return None;
+        }
+        if let Some(joined) = &mut self.joining {
+            joined.admitted -= 1;
+        }
         self.waiting.pop_front()
     }
 
-    /// The connection to try next, if something waits.
+    /// An object that is not going to be asked for, of those that wait.
+    pub(super) fn give_up(&mut self) -> Option<ActivityId> {
+        self.waiting.pop_front()
+    }
+
+    /// Of those that wait, how many have to open a connection of their own first.
+    fn unadmitted(&self) -> u32 {
+        let waiting = self.waiting.len() as u32;
+        self.joining.as_ref().map_or(0, |joined| waiting.saturating_sub(joined.admitted))
+    }
+
+    /// The connection to try next, if something waits that may go there.
     pub(super) fn next_free(&self) -> Option<ConnId> {
-        self.free.front().copied().filter(|_| !self.waiting.is_empty())
+        self.free.front().copied().filter(|_| self.waiting.len() > self.unadmitted() as usize)
     }
 
     /// The connection may take a request.
@@ -80,10 +113,20 @@ impl Pool {
         self.free.retain(|free| *free != conn);
     }
 
-    /// A connection that was being opened is established.
-    pub(super) fn established(&mut self) {
+    /// A connection that was being opened is established; whether it is of use.
+    pub(super) fn established(&mut self, conn: ConnId) -> bool {
         self.connecting -= 1;
         (self.failed, self.abreast) = (0, self.connecting);
+        let Some(joined) = &mut self.joining else { return true };
+        joined.admitted += 1;
+        *joined.carrier.get_or_insert(conn) == conn
+    }
+
+    /// The connection carries no more: if it was the one that carried all, they begin anew.
+    fn part(&mut self, conn: ConnId) {
+        if let Some(joined) = self.joining.as_mut().filter(|joined| joined.carrier == Some(conn)) {
+            *joined = Joined::default();
+        }
     }
 
     /// A connection takes no more requests: another one may be opened in its place while it goes on with
@@ -91,6 +134,7 @@ impl Pool {
     pub(super) fn retire(&mut self, conn: ConnId) {
         self.open -= 1;
         self.busy(conn);
+        self.part(conn);
     }
 
     /// A connection has ended that had not been retired.
@@ -100,6 +144,7 @@ impl Pool {
         // What one that is established carries is not lost because no more can be had.
         self.failed += u32::from(!established && self.open == self.connecting);
         self.busy(conn);
+        self.part(conn);
     }
 
     /// How often in a row all connections failed before one was established. What fails is opened anew at
@@ -112,6 +157,7 @@ impl Pool {
     pub(super) fn openings(&mut self, protocol: Protocol) -> u32 {
         let wanted = match protocol {
             Protocol::Http1 => self.waiting.len() as u32,
+            _ if self.joining.is_some() => self.unadmitted(),
             _ => u32::from(!self.waiting.is_empty()),
         };
         let count = wanted.saturating_sub(self.connecting).min(self.limit - self.open);
@@ -127,7 +173,7 @@ mod tests {
     use super::*;
 
     fn pool_with(objects: u32) -> Pool {
-        let mut pool = Pool::new(6);
+        let mut pool = Pool::new(6, Joining::Together);
         (0..objects).for_each(|at| pool.want(ActivityId(at)));
         pool
     }
@@ -161,7 +207,7 @@ mod tests {
                 assert_eq!(pool.failed_rounds(), failed / abreast, "{objects} objects");
                 assert_eq!(pool.openings(Protocol::Http1), 1, "another is tried at once");
             }
-            pool.established();
+            pool.established(ConnId(1));
             assert_eq!(pool.failed_rounds(), 0);
         }
     }
@@ -170,7 +216,7 @@ mod tests {
     fn while_one_is_established_no_round_fails() {
         let mut pool = pool_with(2);
         assert_eq!(pool.openings(Protocol::Http1), 2);
-        pool.established();
+        pool.established(ConnId(1));
         pool.lose(ConnId(1), false);
         assert_eq!(pool.failed_rounds(), 0);
         pool.lose(ConnId(0), true);
@@ -182,7 +228,7 @@ mod tests {
 
     #[test]
     fn objects_leave_in_page_order_whenever_they_came() {
-        let mut pool = Pool::new(6);
+        let mut pool = Pool::new(6, Joining::Together);
         [5, 1, 9, 3].into_iter().for_each(|at| pool.want(ActivityId(at)));
         let order: Vec<u32> = std::iter::from_fn(|| pool.take()).map(|object| object.0).collect();
         assert_eq!(order, [1, 3, 5, 9]);

@@ -21,7 +21,8 @@ impl Load {
         let json = format!(r#"{{"objects": [{{"url": "https://a.test/", "bytes": 10}}{}]}}"#, more.collect::<String>());
         let page = Arc::new(PageFile::from_json(json.as_bytes()).unwrap().build().unwrap());
         let sessions = Arc::new(Sessions::new(Multiplexing::default()));
-        let config = Config { connections: 6, protocol, sessions: sessions.clone(), hints: Hints::Ignore };
+        let (joining, hints) = (Joining::Together, Hints::Ignore);
+        let config = Config { connections: 6, protocol, joining, sessions: sessions.clone(), hints };
         let mut browser = Browser::new(page.clone(), Arc::new(Graph::new(&page)), config);
         browser.start(NOW);
         assert_eq!(browser.poll_action(), Some(Action::Open { conn: ConnId(0), to: HostId(0) }));

@@ -286,3 +286,23 @@ fn a_server_that_leaves_finishes_what_is_under_way_and_takes_no_new_connection()
         assert_eq!(talk.origin.poll_action(), Some(Action::Close { conn: ConnId(8) }));
     }
 }
+
+#[test]
+fn a_server_of_one_request_a_connection_says_that_it_closes_and_does_rfc9112_9_6() {
+    let close = |closing: Closing| {
+        let mut talk = Talk::new(Protocol::Http1, Duration::ZERO);
+        talk.origin = std::mem::replace(
+            &mut talk.origin,
+            Origin::new(Echo::default(), Arc::new(Sessions::new(Multiplexing::default()))),
+        )
+        .with_requests_per_connection(1)
+        .with_closing(closing);
+        talk.ask("/a", 10);
+        talk.exchange(at(1));
+        assert_eq!(talk.done(), [("/a".to_owned(), Some(200), Ending::Complete)]);
+        assert!(talk.client.is_closing() && talk.client.capacity() == 0, "it was told");
+        talk.is_closed
+    };
+    assert!(close(Closing::Server));
+    assert!(!close(Closing::Client), "it waits for the client's FIN");
+}

@@ -63,6 +63,12 @@ pub struct Mechanisms {
     pub window_tuning: Option<bool>,
     /// The send buffer begins small and follows the window, while the program waits for room.
     pub send_buffer: Option<bool>,
+    /// A connection begins with the threshold that earlier ones to the same host have left behind
+    /// (`tcp_no_metrics_save` = 0).
+    pub metrics: Option<bool>,
+    /// What does not fill a segment waits until the last such segment is acknowledged (RFC 896, as Minshall
+    /// mends it and Linux has it): for programs that do not set TCP_NODELAY.
+    pub nagle: Option<bool>,
     /// Timers go by ticks of 4 ms.
     pub coarse_timers: Option<bool>,
 }

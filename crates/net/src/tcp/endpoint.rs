@@ -1,6 +1,7 @@
 //! One end of a connection.
 
 use super::config::Config;
+use super::metrics::Metrics;
 use super::receiver::{Ack, Receiver};
 use super::rules::Rules;
 use super::segment::{Flags, Sacks, Segment};
@@ -39,6 +40,20 @@ impl Endpoint {
     /// The end that waits for a SYN.
     pub fn listen(config: &Config) -> Endpoint {
         Endpoint::new(config, State::Listen)
+    }
+
+    /// The same end, which begins with what is remembered of the other one's host.
+    #[must_use]
+    pub fn recalling(mut self, metrics: Metrics) -> Endpoint {
+        self.sender.recall(metrics);
+        self
+    }
+
+    /// The connection is over: adds to what is remembered of the other end's host.
+    pub fn teach(&self, metrics: &mut Metrics) {
+        if self.state.is_synchronised() {
+            self.sender.teach(metrics);
+        }
     }
 
     fn new(config: &Config, state: State) -> Endpoint {

@@ -73,6 +73,10 @@ const TEXTBOOK: Rules = Rules {
     answers_push: false,
     sack_compression: false,
     window_tuning: false,
+    // Linux remembers, but measurements and beds forget (tcp_no_metrics_save = 1), and so does a first load.
+    metrics: false,
+    // Programs that answer requests set TCP_NODELAY.
+    nagle: false,
 };
 
 const LINUX_6: Rules = Rules {
@@ -114,6 +118,8 @@ const LINUX_6: Rules = Rules {
     answers_push: false,
     sack_compression: true,
     window_tuning: true,
+    metrics: false,
+    nagle: false,
 };
 
 /// Linux 3.7. What differs from 6.x and is left as there: its acknowledgements (16 quick ones, then every

@@ -45,6 +45,10 @@ pub(super) struct Rules {
     pub(super) send_buffer: bool,
     /// The receive window grows with what is read.
     pub(super) window_tuning: bool,
+    /// The threshold of earlier connections is remembered.
+    pub(super) metrics: bool,
+    /// Segments that are not full wait for one another.
+    pub(super) nagle: bool,
 }
 
 /// How losses are noticed.
@@ -173,6 +177,8 @@ impl Rules {
             sack_compression: with.sack_compression.unwrap_or(self.sack_compression),
             window_tuning: with.window_tuning.unwrap_or(self.window_tuning),
             send_buffer: with.send_buffer.unwrap_or(self.send_buffer),
+            metrics: with.metrics.unwrap_or(self.metrics),
+            nagle: with.nagle.unwrap_or(self.nagle),
             ..self
         }
     }

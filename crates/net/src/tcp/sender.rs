@@ -12,6 +12,7 @@ mod undo;
 use super::config::Config;
 use super::congestion::{Control, Window};
 use super::flight::{Flight, Sent};
+use super::metrics::Metrics;
 use super::rack::Rack;
 use super::reduction::Reduction;
 use super::rtt::{Reached, Rtt};
@@ -40,6 +41,8 @@ pub(super) struct Sender {
     closing: bool,
     /// The first number that the other end does not take (SND.UNA + SND.WND).
     edge: u64,
+    /// The number after the last segment that was not full.
+    partial: u64,
     flight: Flight,
     window: Window,
     space: Option<Space>,
@@ -131,6 +134,7 @@ impl Sender {
             written: 1,
             closing: false,
             edge: 1,
+            partial: 1,
             flight: Flight::default(),
             window: Window::new(initial),
             space: rules.send_buffer.then(|| Space::new(initial, config.congestion())),
@@ -162,6 +166,20 @@ impl Sender {
     /// once, so the initial window is one segment.
     pub(super) fn restart_from_one_segment(&mut self) {
         self.window.cwnd = 1;
+    }
+
+    /// Begins with what is known of the other end's host.
+    pub(super) fn recall(&mut self, metrics: Metrics) {
+        if self.rules.metrics {
+            self.window.ssthresh = metrics.threshold();
+        }
+    }
+
+    /// The connection is over: adds to what is known of the other end's host.
+    pub(super) fn teach(&self, metrics: &mut Metrics) {
+        if self.rules.metrics {
+            metrics.learn(&self.window, self.phase == Phase::Open);
+        }
     }
 
     pub(super) fn write(&mut self, bytes: u64) {
@@ -206,7 +224,15 @@ impl Sender {
     pub(super) fn may_send_new(&self) -> bool {
         let next = self.written.min(self.nxt + u64::from(self.limit));
         let is_held = self.release() < Time::NEVER;
-        self.unsent() > 0 && next <= self.edge && self.flight.on_their_way() < self.window.cwnd && !is_held
+        let fits = next <= self.edge && self.flight.on_their_way() < self.window.cwnd;
+        self.unsent() > 0 && fits && !is_held && !self.waits_to_be_full(next)
+    }
+
+    /// Whether data up to `end` has to wait for more to fill its segment, or for the last one that was not full
+    /// to be acknowledged (RFC 896, Minshall's rule; a FIN does not wait).
+    fn waits_to_be_full(&self, end: u64) -> bool {
+        let is_partial = end - self.nxt < u64::from(self.limit);
+        self.rules.nagle && is_partial && self.partial > self.una && !(self.is_ending() && end == self.written)
     }
 
     /// The number that a segment without data bears.
@@ -351,8 +377,11 @@ impl Sender {
         let data_end = self.written.min(self.nxt + u64::from(self.limit));
         let fin = self.is_ending() && data_end == self.written;
         let range = self.nxt..data_end + u64::from(fin);
-        if data_end > self.edge {
+        if data_end > self.edge || self.waits_to_be_full(data_end) {
             return None;
+        }
+        if data_end - self.nxt < u64::from(self.limit) {
+            self.partial = data_end;
         }
         if self.flight.is_empty() && self.nxt > 1 {
             self.note_pause(now);

@@ -5,6 +5,7 @@ mod arithmetic;
 mod capture;
 mod determinism;
 mod foresight;
+mod habits;
 mod laws;
 mod streams;
 mod worlds;

@@ -181,9 +181,10 @@ fn mechanisms() -> impl Strategy<Value = Mechanisms> {
         prop::option::of(prop::sample::select(restarts)),
     );
     let first = (switch(), switch(), switch(), switch(), switch());
-    let second = (switch(), switch(), switch(), switch(), switch(), switch());
+    let second = (switch(), switch(), switch(), switch(), switch(), switch(), switch());
     (first, second, chosen).prop_map(|((hystart, rack, tail_loss_probes, frto, undo), second, chosen)| {
-        let (unused_window_shrinks, quick_acks, sack_compression, window_tuning, send_buffer, coarse_timers) = second;
+        let (unused_window_shrinks, quick_acks, sack_compression, window_tuning, send_buffer, coarse_timers, nagle) =
+            second;
         let (reduction, counting, idle_restart) = chosen;
         Mechanisms {
             hystart,
@@ -200,6 +201,9 @@ fn mechanisms() -> impl Strategy<Value = Mechanisms> {
             window_tuning,
             send_buffer,
             coarse_timers,
+            nagle,
+            // Nothing is known here of connections that came before.
+            metrics: None,
         }
     })
 }

@@ -283,3 +283,26 @@ fn linux_6_waits_with_an_acknowledgement_for_a_round_trip_at_most_however_far_ap
     // The round trip is 100 ms; a tick and half a tick for the timer.
     assert!(waits.iter().all(|wait| *wait <= 106) && waits.contains(&102), "{waits:?}");
 }
+
+#[test]
+fn nagles_algorithm_lets_one_short_segment_be_on_its_way_rfc896() {
+    let sent = |nagle: bool| {
+        let mechanisms = Mechanisms { nagle: Some(nagle), ..Mechanisms::default() };
+        let mut pair = Pair::new(Config { mechanisms, ..config(10, Congestion::Reno) }, |_, _, _| false);
+        pair.run_until(at(100));
+        for bytes in [100, 200, 2 * 1448 + 300, 50] {
+            pair.ends[A].write(bytes);
+            pair.flush();
+        }
+        let lens = |pair: &Pair| -> Vec<u32> {
+            pair.sent.iter().filter(|(_, side, segment)| *side == A && segment.len > 0).map(|(.., s)| s.len).collect()
+        };
+        let at_once = lens(&pair);
+        pair.run_until(at(1_000));
+        (at_once, lens(&pair), pair.read[B])
+    };
+    assert_eq!(sent(false).0, [100, 200, 1448, 1448, 300, 50]);
+    // Full segments do not wait; the rest does until the first is acknowledged.
+    let (at_once, all, read) = sent(true);
+    assert_eq!((at_once, all, read), (vec![100, 1448, 1448], vec![100, 1448, 1448, 550], 3_546));
+}

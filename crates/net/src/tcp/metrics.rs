@@ -1,0 +1,67 @@
+//! What a host remembers of earlier connections to another one: Linux's metrics of a destination
+//! (`tcp_update_metrics`, `tcp_init_metrics`), which it keeps unless `tcp_no_metrics_save` says otherwise.
+//!
+//! Of what is kept the threshold of slow start is modelled: it alone decides how a new connection grows. The
+//! round trip is measured anew by each handshake, and the window that is kept is not used.
+
+use super::congestion::Window;
+
+/// What is remembered of the connections to a host. Nothing, at first.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Metrics {
+    /// In segments.
+    threshold: Option<u32>,
+}
+
+impl Metrics {
+    /// What a new connection begins with.
+    pub(super) fn threshold(self) -> u32 {
+        self.threshold.unwrap_or(u32::MAX)
+    }
+
+    /// A connection ends with this window, and with nothing amiss if it is `calm`.
+    pub(super) fn learn(&mut self, window: &Window, calm: bool) {
+        let half = window.cwnd / 2;
+        if window.ssthresh == u32::MAX {
+            // It never left slow start: half of what it reached is safe.
+            self.threshold = self.threshold.map(|known| known.max(half));
+        } else if window.cwnd > window.ssthresh && calm {
+            // It was avoiding congestion: both are to be relied on.
+            self.threshold = Some(half.max(window.ssthresh));
+        } else {
+            self.threshold = self.threshold.map(|known| known.max(window.ssthresh));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn after(known: Option<u32>, cwnd: u32, ssthresh: u32, calm: bool) -> Option<u32> {
+        let mut metrics = Metrics { threshold: known };
+        metrics.learn(&Window { cwnd, ssthresh, count: 0 }, calm);
+        metrics.threshold
+    }
+
+    #[test]
+    fn a_connection_that_avoided_congestion_is_believed() {
+        assert_eq!(after(None, 9, 7, true), Some(7));
+        assert_eq!(after(None, 30, 7, true), Some(15));
+        assert_eq!(after(Some(40), 9, 7, true), Some(7));
+    }
+
+    #[test]
+    fn one_that_only_grew_raises_what_is_known() {
+        assert_eq!(after(None, 100, u32::MAX, true), None);
+        assert_eq!(after(Some(7), 100, u32::MAX, true), Some(50));
+        assert_eq!(after(Some(70), 100, u32::MAX, true), Some(70));
+    }
+
+    #[test]
+    fn one_that_ended_amid_losses_lowers_nothing() {
+        assert_eq!(after(Some(7), 9, 2, false), Some(7));
+        assert_eq!(after(None, 1, 2, true), None);
+        assert_eq!(after(Some(2), 3, 5, true), Some(5));
+    }
+}

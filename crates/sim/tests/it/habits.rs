@@ -1,0 +1,121 @@
+//! Habits of servers and browsers of earlier times, which a scenario chooses: connections that carry one request,
+//! TLS with False Start, Nagle's algorithm, one processor for all responses, what a kernel remembers.
+
+use crate::{FAST, MSS, load, object, page, variant};
+use loadstone_load::page::PageFile;
+use loadstone_scenario::{Outcome, Variant};
+
+fn root_and(count: u64) -> PageFile {
+    page((0..=count).map(|at| object(&format!("/{at:03}"), 1000)))
+}
+
+fn fast(objects: u64, fields: &str) -> Outcome {
+    load(root_and(objects), FAST, variant(fields))
+}
+
+#[track_caller]
+fn assert_ms(outcome: &Outcome, expected: f64) {
+    let ms = outcome.plt.as_ms();
+    assert!(outcome.completed && (expected..expected + 0.1).contains(&ms), "{ms} is not {expected}");
+}
+
+#[test]
+fn a_server_that_keeps_no_connection_alive_makes_the_browser_open_one_for_each_object() {
+    let outcome = fast(12, r#"{"requests_per_connection": 1}"#);
+    assert_eq!(outcome.connections, 13);
+    // The root, then twice six: each time a handshake and a request.
+    assert_ms(&outcome, 200.0 + 2.0 * 200.0);
+}
+
+#[test]
+fn a_server_of_two_requests_a_connection_needs_half_as_many() {
+    let outcome = fast(23, r#"{"requests_per_connection": 2}"#);
+    // The last one has an object left for itself.
+    assert_eq!(outcome.connections, 13);
+}
+
+#[test]
+fn a_last_response_keeps_its_place_among_the_connections_until_it_is_over_rfc9112_9_6() {
+    // A hundred segments come in four round trips: 10, 20, 40, 80.
+    let large = |at: usize| object(&format!("/{at}"), 100 * MSS - 250);
+    let objects = (0..8).map(|at| if at == 0 { object("/", 1000) } else { large(at) });
+    let outcome = load(page(objects), FAST, variant(r#"{"requests_per_connection": 1}"#));
+    assert_ms(&outcome, 200.0 + 2.0 * 500.0);
+}
+
+#[test]
+fn every_protocol_survives_a_server_that_leaves_after_some_requests() {
+    for protocol in ["http/1.1", "http/1.1+pipelining", "spdy/2", "spdy/3", "spdy/3.1", "h2"] {
+        for requests in [1, 3] {
+            let fields = format!(r#"{{"protocol": "{protocol}", "requests_per_connection": {requests}}}"#);
+            let outcome = fast(20, &fields);
+            assert!(outcome.completed, "{protocol}");
+            // A session of many streams answers what it has taken before it says that it leaves.
+            let least = if protocol.starts_with("http") { 21_u32.div_ceil(requests) } else { 1 };
+            assert!(outcome.connections >= least, "{protocol}: {}", outcome.connections);
+        }
+    }
+}
+
+#[test]
+fn false_start_saves_a_round_trip_of_the_handshake_rfc7918() {
+    assert_ms(&fast(0, r#"{"tls": "1.0"}"#), 300.0);
+    assert_ms(&fast(0, r#"{"tls": "1.2"}"#), 400.0);
+}
+
+#[test]
+fn nagles_algorithm_holds_a_short_response_back_behind_the_last_flight_of_a_handshake_rfc896() {
+    let nagle = r#""tls": "1.0", "requests_per_connection": 1, "tcp": {"mechanisms": {"nagle": true}}"#;
+    // The flight comes at 300, is acknowledged 40 ms later, and only then does the response leave.
+    assert_ms(&fast(0, &format!(r#"{{{nagle}, "closing": "client"}}"#)), 300.0 + 40.0 + 100.0);
+    // A FIN takes along what waits before it.
+    assert_ms(&fast(0, &format!("{{{nagle}}}")), 300.0);
+}
+
+#[test]
+fn a_client_closes_what_the_server_leaves_open() {
+    let outcome = fast(12, r#"{"requests_per_connection": 1, "closing": "client"}"#);
+    assert_eq!(outcome.connections, 13);
+    assert_ms(&outcome, 600.0);
+}
+
+#[test]
+fn a_servers_processor_does_one_thing_after_the_other() {
+    let outcome = fast(3, r#"{"work": {"response_us": 10000}}"#);
+    // The last two requests arrive together, on new connections.
+    assert_ms(&outcome, 210.0 + 200.0 + 20.0);
+    let outcome = fast(0, r#"{"work": {"megabyte_us": 60000000}}"#);
+    assert_ms(&outcome, 200.0 + 60.0);
+}
+
+#[test]
+fn requests_join_a_session_one_by_one_where_the_browser_does_not_know_what_a_host_speaks() {
+    let two = |joining| fast(20, &format!(r#"{{"protocol": "h2", "servers": 2, "joining": "{joining}"}}"#));
+    assert_eq!(two("together").connections, 2);
+    assert_ms(&two("together"), 200.0 + 200.0);
+    // The second host has ten objects: six connections of which one stays, then four that are closed at once.
+    // On the first host there is a session when the objects are found.
+    assert_eq!(two("one-by-one").connections, 1 + 10);
+    assert_ms(&two("one-by-one"), 200.0 + 200.0 + 100.0);
+}
+
+#[test]
+fn what_a_kernel_remembers_of_an_earlier_load_spares_losses() {
+    let after = |loads: u32| {
+        let tcp = r#"{"profile": "linux-2.6", "mechanisms": {"metrics": true, "hystart": false}}"#;
+        let fields: Variant = variant(&format!(r#"{{"tcp": {tcp}, "earlier_loads": {loads}}}"#));
+        load(page([object("/", 3_000_000)]), "10/1mbit,100ms,queue=20p", fields)
+    };
+    let (first, second) = (after(0), after(1));
+    assert!(first.retransmissions > 10, "the first one fills the queue: {}", first.retransmissions);
+    assert!(second.retransmissions < first.retransmissions / 2, "{}", second.retransmissions);
+}
+
+#[test]
+fn who_remembers_nothing_is_not_changed_by_earlier_loads() {
+    let after = |loads: u32| {
+        let fields = variant(&format!(r#"{{"earlier_loads": {loads}}}"#));
+        load(page([object("/", 3_000_000)]), "10/1mbit,100ms,1%,queue=20p", fields).plt
+    };
+    assert_eq!(after(0), after(3));
+}
