@@ -56,14 +56,29 @@ def loadstone(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-@loadstone.command(epilog=_epilog("page shop.har", "page shop.har#2 --json", "page synthetic:A"))
-@_PAGE
+@loadstone.command(
+    epilog=_epilog(
+        "page shop.har", "page shop.har#2 --json", "page synthetic:A", "page --survey shop.har news.har"
+    )
+)
+@_PAGES
+@click.option("--survey", "is_survey", is_flag=True, help="Hold pages side by side, with their averages.")
 @options.JSON
-def page(page: str, as_json: bool) -> None:
-    """Show what PAGE is: objects, bytes, hosts, depth, kinds."""
-    from loadstone import pages, report
+def page(names: tuple[str, ...], as_json: bool, is_survey: bool) -> None:
+    """Show what PAGE is: objects, bytes, hosts, depth, kinds.
 
-    read = pages.read(page)
+    With --survey any number of pages: requests, bytes, load times, the shares of the busiest servers and
+    their round trips, as far as a HAR has recorded them.
+    """
+    from loadstone import pages, report, survey
+
+    if is_survey:
+        surveyed = survey.survey(names)
+        _print(survey.document(surveyed) if as_json else survey.in_words(surveyed))
+        return
+    if len(names) > 1:
+        raise click.UsageError(f"one page at a time, but {len(names)} are given: add --survey")
+    read = pages.read(names[0])
     _print(report.page_document(read) if as_json else report.page_text(read))
 
 

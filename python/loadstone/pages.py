@@ -53,6 +53,11 @@ def read(name: str) -> Page:
         return Page(name, _native.read_page_file(data), {})
 
 
+def path_of(name: str) -> str:
+    """Give the file of a page: `FILE` of `FILE#2`."""
+    return _split_number(name)[0]
+
+
 def _split_number(name: str) -> tuple[str, int | None]:
     """Take `FILE#2` apart, unless a file has that very name."""
     match = re.fullmatch(r"(.+)#([0-9]{1,9})", name, re.DOTALL)

@@ -111,17 +111,21 @@ def _cells(pair: Pair) -> Iterator[Cell]:
 def measure(runner: Runner) -> Laboratory:
     """Run all of it."""
     matrix = runner.matrix(STUDY, "matrix.toml")
-    by_client = {client: _runs(runner, each) for client, each in clients(matrix).items()}
-    ours = {client: _medians(client, runs) for client, runs in by_client.items()}
-    pairs = []
-    for row in rows(STUDIES / STUDY / "published.csv"):
-        condition = Condition.of(row)
-        theirs = {option: float(row[column]) for option, column in COLUMNS.items() if row[column]}
-        pairs.append(Pair(condition, theirs, ours[condition.client][condition], row["sound"] == "1"))
+    by_client = {client: in_terms(runner.runs(each)) for client, each in clients(matrix).items()}
     runs = by_client[WIN7]
     levels = {name: tuple(runs[name].unique(maintain_order=True)) for name in _FACTORS}
     question = Question({**levels, "option": tuple(COLUMNS)}, "option", BASE)
-    return Laboratory(pairs, runs, question)
+    return Laboratory([*pairs(by_client)], runs, question)
+
+
+def pairs(by_client: Mapping[str, pl.DataFrame]) -> Iterator[Pair]:
+    """Give the published conditions that were run, beside the medians of the runs."""
+    ours = {client: _medians(client, runs) for client, runs in by_client.items()}
+    for row in rows(STUDIES / STUDY / "published.csv"):
+        condition = Condition.of(row)
+        theirs = {option: float(row[column]) for option, column in COLUMNS.items() if row[column]}
+        if own := ours.get(condition.client, {}).get(condition):
+            yield Pair(condition, theirs, own, row["sound"] == "1")
 
 
 def clients(matrix: Matrix) -> dict[str, Matrix]:
@@ -140,11 +144,6 @@ def clients(matrix: Matrix) -> dict[str, Matrix]:
 
 _FACTORS = ("page", "servers", "down_mbps", "rtt_ms", "loss_pct")
 _KEEP = ("cell", "seed", "completed", "is_random", "bytes_down", "bytes_up", "packets_down", "packets_up")
-
-
-def _runs(runner: Runner, matrix: Matrix) -> pl.DataFrame:
-    """Run it, in the study's terms and with its browser's time."""
-    return in_terms(runner.runs(matrix))
 
 
 def in_terms(runs: pl.DataFrame) -> pl.DataFrame:
