@@ -14,14 +14,16 @@ def passages(found: Laboratory) -> list[Passage]:
 
 def _why_c_is_slower(found: Laboratory) -> Passage:
     text = (
-        "Over one server SPDY takes longer for page C even where nothing is lost, in the study by nearly as much "
-        "at 20 as at 10 Mbit/s: so it is not the link. The account says what it is here: the server.\n\n"
-        "All of the page goes through one processor, which frames and encrypts a megabyte in 1.1 s (HTTPS: "
-        "0.4 s). Three megabytes are 3.3 s of work, more than the link needs (2.4 s at 10 Mbit/s, 1.2 s at 20). "
-        "SPDY saves what HTTPS waits for connections, and most of its transfer, and pays more than that. With two "
-        "or four servers there are as many processors, and the difference goes, as in the study.\n\n"
-        "The figure of 1.1 s was set by the rows of 10 Mbit/s. What is not explained: with a window of 10 the "
-        "study's SPDY is 1.5 s faster at 20 ms, ours is not."
+        "Over one server SPDY takes longer for page C even where nothing is lost, in the study by nearly "
+        "as much at 20 as at 10 Mbit/s: so it is not the link. The account says what it is here: the "
+        "server.\n\n"
+        "All of the page goes through one processor, which frames and encrypts a megabyte in 1.1 s "
+        "(HTTPS: 0.4 s). Three megabytes are 3.3 s of work, more than the link needs (2.4 s at 10 Mbit/s, "
+        "1.2 s at 20). SPDY saves what HTTPS waits for connections, and most of its transfer, and pays "
+        "more than that. With two or four servers there are as many processors, and the difference goes, "
+        "as in the study.\n\n"
+        "The figure of 1.1 s was set by the rows of 10 Mbit/s. What is not explained: with a window of 10 "
+        "the study's SPDY is 1.5 s faster at 20 ms, ours is not."
     )
     rows = [("C", servers, rate, rtt, 0) for servers in (1, 2) for rate in (10, 20) for rtt in (20, 100)]
     return Passage("Why is page C slower over SPDY without loss?", text, [_accounts(found, rows)])
