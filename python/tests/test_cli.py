@@ -45,7 +45,7 @@ def test_every_option_arrives_in_the_scenario(loadstone: Command, small: str) ->
         "--network 3g --protocol h2 --tls 1.2 --servers 2 --connections 4 --iw 3 --cc reno "
         "--policy round-robin --frame-bytes 4096 --notsent-lowat 65536 --client-iw 4 "
         "--push all --hint embedded --hint-by link --max-streams 60 "
-        "--client-cc reno --tcp textbook --seed 5 --threads 1"
+        "--requests-per-connection 9 --client-cc reno --tcp textbook --seed 5 --threads 1"
     )
     document = loadstone("load", small, "--json", *options.split()).document
     assert document["variant"] == {
@@ -53,6 +53,7 @@ def test_every_option_arrives_in_the_scenario(loadstone: Command, small: str) ->
         "tls": "1.2",
         "servers": 2,
         "connections": 4,
+        "requests_per_connection": 9,
         "multiplexing": {
             "policy": "round-robin",
             "frame_bytes": 4096,

@@ -10,7 +10,7 @@
 //! use loadstone_live::{Clock, Limits, Records, Route, Site, Stopper, Target, join, listen, load, serve};
 //! use loadstone_http::{Multiplexing, Protocol, Sessions};
 //! use loadstone_load::page::{HostId, PageFile};
-//! use loadstone_load::{Browser, BrowserConfig, Catalogue, Foresight, Graph, Hints, Origin};
+//! use loadstone_load::{Browser, BrowserConfig, Catalogue, Foresight, Graph, Hints, Joining, Origin};
 //! use std::{sync::Arc, thread, time::Duration};
 //!
 //! let page = br#"{"objects": [{"url": "http://a.test/", "bytes": 12800}]}"#;
@@ -28,7 +28,8 @@
 //!         let site = Site { host: HostId(0), listener, tls: None, protocol, notsent_lowat, limits, records };
 //!         serve(&clock, origin, site, &stop)
 //!     });
-//!     let config = BrowserConfig { connections: 6, protocol, sessions: sessions.clone(), hints: Hints::Ignore };
+//!     let (joining, hints) = (Joining::Together, Hints::Ignore);
+//!     let config = BrowserConfig { connections: 6, protocol, joining, sessions: sessions.clone(), hints };
 //!     let browser = Browser::new(page.clone(), Arc::new(Graph::new(&page)), config);
 //!     let targets = vec![Target { address, tls: None }];
 //!     let route = Route { targets, protocol, notsent_lowat, limit: Duration::from_secs(10) };

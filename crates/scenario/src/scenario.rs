@@ -49,7 +49,6 @@ pub struct Variant {
     pub connections: Connections,
     /// The most requests that a server answers on a connection before it leaves it, 1 to 1,000,000: with 1 it
     /// keeps no connection alive. If it is left out, any number.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub requests_per_connection: Option<Requests>,
     /// Who closes a connection of HTTP/1.1 that carries no more requests.
     #[serde(skip_serializing_if = "Closing::is_default")]

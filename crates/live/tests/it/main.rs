@@ -17,7 +17,7 @@ use loadstone_live::{
     Target, Tls, join, listen, load, serve,
 };
 use loadstone_load::page::{HostId, ObjectSpec, Page, PageFile};
-use loadstone_load::{Browser, BrowserConfig, Catalogue, Foresight, Graph, Hints, Marks, Origin};
+use loadstone_load::{Browser, BrowserConfig, Catalogue, Foresight, Graph, Hints, Joining, Marks, Origin};
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::thread;
@@ -91,7 +91,8 @@ impl Setting {
 
     fn load(&self, clock: &Clock, route: &Route, stop: &Stop) -> Loaded {
         let (connections, protocol, sessions) = (self.connections, self.protocol, self.sessions.clone());
-        let config = BrowserConfig { connections, protocol, sessions, hints: Hints::Ignore };
+        let config =
+            BrowserConfig { connections, protocol, joining: Joining::Together, sessions, hints: Hints::Ignore };
         let browser = Browser::new(self.page.clone(), Arc::new(Graph::new(&self.page)), config);
         load(clock, browser, route, stop, || {}).unwrap()
     }

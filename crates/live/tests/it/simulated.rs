@@ -14,10 +14,10 @@ const ALL: u32 = 4_000_000;
 
 /// In the simulator, over one connection to each host. TCP is the textbook's, which waits for nothing.
 fn simulated(file: &PageFile, protocol: Protocol, tls: Tls, multiplexing: Multiplexing, lowat: u32) -> Outcome {
-    let tls = ["none", "1.2", "1.3"][tls as usize];
+    let tls = serde_json::to_string(&tls).unwrap();
     let multiplexing = serde_json::to_string(&multiplexing).unwrap();
     let variant = format!(
-        r#"{{"protocol": "{protocol}", "tls": "{tls}", "connections": 1, "multiplexing": {multiplexing},
+        r#"{{"protocol": "{protocol}", "tls": {tls}, "connections": 1, "multiplexing": {multiplexing},
             "tcp": {{"profile": "textbook", "notsent_lowat": {lowat}}},
             "client_tcp": {{"profile": "textbook", "notsent_lowat": {lowat}}}}}"#
     );
