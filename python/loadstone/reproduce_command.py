@@ -9,7 +9,7 @@ import click
 
 from loadstone import options
 
-_STUDIES = ("yahoo", "nsdi", "ece540")
+_STUDIES = ("cablelabs", "yahoo", "nsdi", "ece540")
 _EPILOG = "\b\nExamples:\n" + "\n".join(
     f"  loadstone reproduce {example}" for example in ("cablelabs", "nsdi -o nsdi", "yahoo --json")
 )

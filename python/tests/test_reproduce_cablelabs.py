@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 import matrices
-from conftest import ROOT
+from conftest import ROOT, Command
 from loadstone.reproduce import cablelabs, report
 from loadstone.reproduce.cablelabs import laboratory, scores, slow_start
 from loadstone.reproduce.cablelabs.laboratory import BASE, COLUMNS, SPDY, WIN7, WINXP, Laboratory
@@ -140,3 +140,8 @@ def test_eleven_kilobytes_take_four_round_trips_because_acknowledgements_are_del
     point = slow_start.at(slow_start.measure(runner), 11)
     calculated, simulated = point.calculated[0], point.simulated[0]
     assert (calculated // 100, simulated // 100) == (3, 4), "the doubling of table 1 needs three"
+
+
+def test_the_command_knows_the_study(loadstone: Command) -> None:
+    assert "cablelabs" in loadstone("reproduce", "--help").out
+    assert "cablelabs" in loadstone("reproduce", "nothing").err
