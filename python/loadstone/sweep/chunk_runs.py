@@ -53,11 +53,12 @@ def run_chunk(chunk: Chunk, stop: Stop | None = None) -> pa.Table:
             "version on all"
         )
     stop = stop or Stop()
-    execute = partial(_live if chunk.live else _simulated, stop=stop)
-    if chunk.until is None:
+    question = chunk.question
+    execute = partial(_live if question.live else _simulated, stop=stop)
+    if question.until is None:
         made = _all(chunk, execute)
     else:
-        made = [row for cells in chunk.groups for row in _until_known(chunk, cells, chunk.until, execute)]
+        made = [row for cells in chunk.groups for row in _until_known(chunk, cells, question.until, execute)]
     return rows.table(chunk, made)
 
 

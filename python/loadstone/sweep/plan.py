@@ -19,7 +19,6 @@ from loadstone.analysis.question import Level, Question
 from loadstone.engine import engine
 from loadstone.files import InputError
 from loadstone.pages import Page
-from loadstone.stats import Until
 from loadstone.stats.sequential import FIRST_LOOK
 from loadstone.sweep.form import FIELDS
 from loadstone.sweep.matrix import Levels, Matrix, Settings, page_name
@@ -79,9 +78,7 @@ class Chunk:
     engine: str
     """The engine that has to run it."""
     question: Question
-    live: bool = False
-    until: Until | None = None
-    """When there are enough runs of a condition, if that depends on what they give."""
+    """What is asked of them, and so when there are enough, and whether they go over the kernel."""
 
     @property
     def cells(self) -> Iterator[Planned]:
@@ -96,7 +93,7 @@ class Chunk:
     @cached_property
     def digest(self) -> str:
         """Say what it consists of."""
-        said = "\n".join([self.engine, repr(self.until), *(cell.key for cell in self.cells)])
+        said = "\n".join([self.engine, repr(self.question.until), *(cell.key for cell in self.cells)])
         return hashlib.sha256(said.encode()).hexdigest()
 
     @property
@@ -110,7 +107,7 @@ class Chunk:
         How many runs a condition needs is only known of it as a whole, so with `until` one of which there is
         only a part is refused.
         """
-        if self.until is None:
+        if self.question.until is None:
             groups = tuple(left for group in self.groups if (left := tuple(_left(group, runs))))
         else:
             groups = tuple(group for group in self.groups if not _is_there(group, runs))
@@ -244,9 +241,8 @@ class Plan:
         return lambda cell: min(len(cell.seeds), most) * load[cell.page]
 
     def _chunk(self, number: int, groups: Sequence[tuple[Planned, ...]]) -> Chunk:
-        matrix = self.matrix
         texts = {cell.page: self.pages[cell.page].json for group in groups for cell in group}
-        return Chunk(number, tuple(groups), texts, engine(), matrix.question, matrix.live, matrix.enough)
+        return Chunk(number, tuple(groups), texts, engine(), self.matrix.question)
 
 
 def refused(levels: Levels, error: LoadstoneError, settings: Settings | None = None) -> InputError:

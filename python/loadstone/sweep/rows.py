@@ -72,4 +72,4 @@ def row(cell: Planned, outcome: Outcome) -> dict[str, Any]:
 
 def table(chunk: Chunk, rows: Sequence[dict[str, Any]]) -> pa.Table:
     """Make a chunk's table of its rows."""
-    return pa.Table.from_pylist(list(rows), schema(chunk.question.factors, live=chunk.live))
+    return pa.Table.from_pylist(list(rows), schema(chunk.question.factors, live=chunk.question.live))
