@@ -1,11 +1,12 @@
 """Sweeps: a matrix into a store, chunk by chunk, over the cores of this machine or of a cluster."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -74,17 +75,14 @@ def sweep(
     """
     plan = Plan.of(matrix)
     store, missing, there = Store.prepare(folder, plan, extend=extend)
-    most, made = there + sum(chunk.runs for chunk in missing), there
-    progress(made, most)
+    progress(there, there + sum(chunk.runs for chunk in missing))
+    ran = 0
     if missing:
         with _workers(matrix, threads, client) as workers:
-            for chunk, done in _run(missing, workers):
+            for chunk, done in _run(missing, workers, progress, there):
                 store.write(chunk, done)
-                made += done.num_rows
-                # There may have been enough runs before the most that could be.
-                most -= chunk.runs - done.num_rows
-                progress(made, most)
-    return Swept(store, len(plan.cells), made, len(missing), made - there)
+                ran += done.num_rows
+    return Swept(store, len(plan.cells), there + ran, len(missing), ran)
 
 
 def collect(
@@ -95,14 +93,8 @@ def collect(
     Raises `InputError` if something cannot be run or read.
     """
     chunks = list(Plan.of(matrix).chunks())
-    most, made = sum(chunk.runs for chunk in chunks), 0
-    parts: dict[int, pa.Table] = {}
     with _here(matrix, threads) as workers:
-        for chunk, done in _run(chunks, workers):
-            parts[chunk.number] = done
-            made += done.num_rows
-            most -= chunk.runs - done.num_rows
-            progress(made, most)
+        parts = {chunk.number: done for chunk, done in _run(chunks, workers, progress)}
     return in_order(pa.concat_tables([parts[number] for number in sorted(parts)]), matrix.question)
 
 
@@ -149,20 +141,24 @@ def _here(matrix: Matrix, threads: int | None) -> Iterator[Workers]:
             pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _run(chunks: Iterable[Chunk], workers: Workers) -> Iterator[tuple[Chunk, pa.Table]]:
-    """Run chunks and give each as it is done, in any order."""
+def _run(
+    chunks: Sequence[Chunk], workers: Workers, progress: Progress, made: int = 0
+) -> Iterator[tuple[Chunk, pa.Table]]:
+    """Run chunks, beside the `made` runs that are there; give each as it is done, in any order."""
+    left = sum(chunk.runs for chunk in chunks)
+    waiting = iter(chunks)
     under_way: dict[Future[pa.Table], Chunk] = {}
-
-    def finished() -> Iterator[tuple[Chunk, pa.Table]]:
+    while True:
+        room = _AHEAD * max(1, workers.places()) - len(under_way)
+        under_way.update((workers.submit(chunk), chunk) for chunk in islice(waiting, max(0, room)))
+        if not under_way:
+            return
         # Waits for a moment only: Ctrl-C does not end a wait that another thread has to end.
-        done, _ = wait(under_way, _MOMENT, FIRST_COMPLETED)
-        for future in done:
-            yield under_way.pop(future), future.result()
+        finished, _ = wait(under_way, _MOMENT, FIRST_COMPLETED)
+        for future in finished:
+            chunk, done = under_way.pop(future), future.result()
+            yield chunk, done
+            # There may have been enough runs before the most that could be.
+            made, left = made + done.num_rows, left - chunk.runs
+            progress(made, made + left)
         workers.check()
-
-    for chunk in chunks:
-        while len(under_way) >= _AHEAD * max(1, workers.places()):
-            yield from finished()
-        under_way[workers.submit(chunk)] = chunk
-    while under_way:
-        yield from finished()
