@@ -65,6 +65,12 @@ def test_a_matrix_is_every_combination_for_which_where_holds(tmp_path: Path) -> 
     assert (question.compared, question.baseline, question.others) == ("variant", "old", ["rtt", "loss"])
 
 
+def test_a_factor_has_its_names_in_braces_too() -> None:
+    common = {"page": "synthetic:A", "network": "{link-rate}/{link_rate}mbit,{variant.tcp.iw}ms"}
+    matrix = Matrix(factors={"link-rate": [5], "iw": [10]}, common=common)
+    assert fields(Plan.of(matrix), 0)["network"] == "5mbit,10ms"
+
+
 def test_linked_factors_go_together(tmp_path: Path) -> None:
     matrix = Matrix(
         factors={"protocol": ["http/1.1", "h2"]},

@@ -115,7 +115,7 @@ def _analysis(value: Any, place: str) -> dict[str, Any]:
         if key not in _ASKED:
             raise InputError(f"{place}.{key}: there is no such key{nearest(key, _ASKED)}")
     if isinstance(asked.get("compare"), str):
-        asked["compare"] = _name(asked["compare"])
+        asked["compare"] = normal_name(asked["compare"])
     for key in ("around", "high"):
         if key in asked:
             asked[key] = _table(asked[key], f"{place}.{key}")
@@ -139,7 +139,7 @@ KEYS = tuple(_FORMS)
 """What a matrix file may say."""
 
 
-def _name(name: str) -> str:
+def normal_name(name: str) -> str:
     """Give the one name of a field or factor: a path that has a name is called by it."""
     return _NAMES.get(name, name) if "." in name else name.replace("-", "_")
 
@@ -149,7 +149,7 @@ def _table(value: Any, place: str) -> dict[str, Any]:
         raise InputError(f"{place}: this is no table: give one, name = value")
     table: dict[str, Any] = {}
     for said, each in value.items():
-        if (name := _name(said)) in table:
+        if (name := normal_name(said)) in table:
             raise InputError(f"{place}.{said}: this is said twice: leave one out")
         table[name] = each
     return table
@@ -235,7 +235,7 @@ def _check_settings(matrix: "Matrix") -> None:
             if name in levels:
                 raise InputError(f"{place}: {key}.{name}: this is a factor as well: leave one out")
             if isinstance(value, str):
-                used.update(map(_name, IN_BRACES.findall(value)))
+                used.update(map(normal_name, IN_BRACES.findall(value)))
     for name in sorted(used - set(levels)):
         raise InputError(f"{place}: {{{name}}}: there is no such factor{nearest(name, [*levels])}")
     for name in levels:

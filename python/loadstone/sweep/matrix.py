@@ -20,7 +20,7 @@ from loadstone.files import InputError
 from loadstone.pages import SYNTHETIC
 from loadstone.stats import Until
 from loadstone.sweep import form
-from loadstone.sweep.form import FIELDS, IN_BRACES, VARIANT, is_field
+from loadstone.sweep.form import FIELDS, IN_BRACES, VARIANT, is_field, normal_name
 
 Levels = dict[str, Level]
 """One level of each factor: what names a cell within its matrix."""
@@ -179,11 +179,9 @@ def _filled(value: Any, levels: Levels) -> Any:
     """Put the levels of factors in the place of their names in braces."""
     if not isinstance(value, str):
         return value
-    known = {name.replace("-", "_"): name for name in IN_BRACES.findall(value)}
-    shown = {written: levels[name] for name, written in known.items() if name in levels}
-    if (whole := IN_BRACES.fullmatch(value)) and whole[1] in shown:
-        return shown[whole[1]]
-    return IN_BRACES.sub(lambda found: spelled(shown[found[1]]), value)
+    if whole := IN_BRACES.fullmatch(value):
+        return levels[normal_name(whole[1])]
+    return IN_BRACES.sub(lambda found: spelled(levels[normal_name(found[1])]), value)
 
 
 def page_name(matrix: Matrix, named: str) -> str:
