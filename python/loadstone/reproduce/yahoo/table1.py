@@ -72,7 +72,7 @@ def rows_of(runs: "pl.DataFrame", clean: "pl.DataFrame") -> list[Row]:
     ]
 
 
-def seconds(runs: "pl.DataFrame", **levels: float) -> list[float]:
+def seconds(runs: "pl.DataFrame", **levels: Level) -> list[float]:
     """Give the load times of a cell that were completed."""
     import polars as pl
 

@@ -91,7 +91,7 @@ def abc_table(runs: "pl.DataFrame") -> Table:
 
 def counted(runs: "pl.DataFrame", iw: int, way: str) -> float:
     """Give a load time in seconds by how acknowledgements count."""
-    return seconds(runs, **{"iw": iw, COUNTING: way})[0]  # type: ignore[arg-type]
+    return seconds(runs, iw=iw, **{COUNTING: way})[0]
 
 
 def abc_effect(runs: "pl.DataFrame", iw: int) -> float:
