@@ -136,11 +136,6 @@ class Store:
         factors = {name: tuple(levels) for name, levels in self._manifest.levels.items()}
         return replace(self.matrix.question, factors=factors)
 
-    @property
-    def paths(self) -> list[Path]:
-        """Give the files of the chunks."""
-        return _paths(self.folder)
-
     def state(self) -> str:
         """Say how much of it is there."""
         manifest = self._manifest
@@ -153,7 +148,7 @@ class Store:
 
     def table(self) -> pa.Table:
         """Give the runs as an Arrow table, in the order of the chunks."""
-        tables = [read_chunk(path).replace_schema_metadata() for path in self.paths]
+        tables = [read_chunk(path).replace_schema_metadata() for path in _paths(self.folder)]
         if not tables:
             raise InputError(f"{self.folder}: no run is there yet: go on with the sweep")
         try:
