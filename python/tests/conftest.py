@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from loadstone import cli
+from live import FakeOutcome
+from loadstone import cli, experiment
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
@@ -76,6 +77,17 @@ def loadstone(capfd: pytest.CaptureFixture[str]) -> Command:
         return Result(stop.value.code, out, err)
 
     return run
+
+
+@pytest.fixture
+def odd_seeds_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no load under an odd seed be completed."""
+    run_many = experiment.run_many
+
+    def given_up(*arguments: Any) -> list[Any]:
+        return [FakeOutcome(run, completed=run.seed % 2 == 0) for run in run_many(*arguments)]
+
+    monkeypatch.setattr(experiment, "run_many", given_up)
 
 
 @pytest.fixture

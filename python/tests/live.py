@@ -17,18 +17,14 @@ def exactly(ms: float, _: random.Random) -> float:
 
 
 class FakeOutcome:
-    """The simulator's outcome under a kernel's name."""
+    """The simulator's outcome, but for what is said to be otherwise."""
 
-    def __init__(self, outcome: Outcome, plt_ms: float, conditions: dict[str, Any]) -> None:
+    def __init__(self, outcome: Outcome, **otherwise: Any) -> None:
         self._outcome = outcome
-        self.plt_ms = plt_ms
-        self._conditions = conditions
+        vars(self).update(otherwise)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._outcome, name)
-
-    def conditions(self) -> dict[str, Any]:
-        return self._conditions
 
 
 class FakeKernel:
@@ -66,7 +62,8 @@ class FakeKernel:
                 raise LoadstoneError(*why)
             (outcome,) = run_many([(scenario, seed)], 1)
             chance = random.Random(f"{scenario.to_json()} {seed}")
-            return FakeOutcome(outcome, self._noise(outcome.plt_ms, chance), dict(self._conditions))
+            plt_ms = self._noise(outcome.plt_ms, chance)
+            return FakeOutcome(outcome, plt_ms=plt_ms, conditions=self._conditions.copy)
         finally:
             with self._lock:
                 self._at_once -= 1

@@ -519,27 +519,8 @@ def test_ctrl_c_ends_with_130_and_one_line(
     assert (result.code, result.out, result.err) == (130, "", "loadstone: interrupted\n")
 
 
-def test_incomplete_loads_are_said_and_left_out(
-    loadstone: Command, small: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from loadstone import experiment
-
-    run_many = experiment.run_many
-
-    class Abandoned:
-        """An outcome whose odd seeds were given up."""
-
-        def __init__(self, outcome: object) -> None:
-            self._outcome = outcome
-
-        def __getattr__(self, name: str) -> object:
-            return getattr(self._outcome, name)
-
-        @property
-        def completed(self) -> bool:
-            return self._outcome.seed % 2 == 0
-
-    monkeypatch.setattr(experiment, "run_many", lambda *args: [Abandoned(run) for run in run_many(*args)])
+@pytest.mark.usefixtures("odd_seeds_given_up")
+def test_incomplete_loads_are_said_and_left_out(loadstone: Command, small: str) -> None:
     words = loadstone("load", small, "--network", "dsl-lossy", "--runs", "7")
     assert words.code == 0
     assert "4 of 7 runs did not complete: the figures are of the others" in words.out

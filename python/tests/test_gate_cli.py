@@ -5,7 +5,6 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -313,25 +312,8 @@ def test_figures_of_another_engine_are_refused_though_the_version_is_the_same(
     assert f"written by loadstone {__version__}+0123456789ab, and figures of {engine()} may" in result.err
 
 
-def test_loads_that_were_given_up_turn_it_red(
-    loadstone: Command, tmp_path: Path, small: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run_many = experiment.run_many
-
-    class Abandoned:
-        """An outcome whose odd seeds were given up."""
-
-        def __init__(self, outcome: Any) -> None:
-            self._outcome = outcome
-
-        def __getattr__(self, name: str) -> object:
-            return getattr(self._outcome, name)
-
-        @property
-        def completed(self) -> bool:
-            return self._outcome.seed % 2 == 0
-
-    monkeypatch.setattr(experiment, "run_many", lambda *args: [Abandoned(run) for run in run_many(*args)])
+@pytest.mark.usefixtures("odd_seeds_given_up")
+def test_loads_that_were_given_up_turn_it_red(loadstone: Command, tmp_path: Path, small: str) -> None:
     target = tmp_path / "gate.xml"
     result = loadstone("compare", small, *LOSSY, "--assert", "plt(h2) < 60000", "--junit", target)
     assert result.code == 1
