@@ -61,6 +61,16 @@ def known(levels: Levels, seed: int) -> float:
     return (2000 if levels["page"] == "shop" else 1000) * (1 + seed / 100) / gain
 
 
+def runs_with_losses(losses: dict[int, float]) -> pl.DataFrame:
+    """Give runs of two pages in which each initial window has its own loss, as in the study of Yahoo."""
+    return matrices.frame([
+        {"page": page, "iw": iw, "loss": loss, "cell": f"{page}{iw}", "seed": 1, "completed": True,
+         "plt_ms": 1000.0 / iw, "is_random": False}
+        for page in "AB"
+        for iw, loss in losses.items()
+    ])  # fmt: skip
+
+
 def test_the_text_says_what_was_run_and_what_came_out(loadstone: Command, stored: Stored) -> None:
     stored(matrices.synthetic(FACTORS, "protocol", known, seeds=7))
     shown = loadstone("analyze", "results")
@@ -284,20 +294,13 @@ def test_a_matrix_without_any_gain_is_said(loadstone: Command, stored: Stored) -
 
 
 def test_factors_that_change_with_the_compared_one_are_no_condition() -> None:
-    # As in the study of Yahoo: each initial window has its own loss.
-    rows = [
-        {"page": page, "iw": iw, "loss": loss, "cell": f"{page}{iw}", "seed": 1, "completed": True,
-         "plt_ms": 1000.0 / iw, "is_random": False}
-        for page in "AB"
-        for iw, loss in ((1, 1.0), (2, 1.5), (4, 2.0))
-    ]  # fmt: skip
-    runs = matrices.frame(rows)
+    runs = runs_with_losses({1: 1.0, 2: 1.5, 4: 2.0})
     factors = {"page": ("A", "B"), "iw": (1, 2, 4), "loss": (1.0, 1.5, 2.0)}
     question = findings.asked(runs, Question(factors, "page", "A"), "iw", None)
     assert (question.linked, question.others) == (("loss",), ["page"])
     assert gains.measure(runs, question).frame["gain"].to_list() == [2, 4, 2, 4]
     # Windows 1 and 2 with the same loss: then a loss does not say which cell is meant.
-    blurred = matrices.frame([{**row, "loss": min(row["loss"], 1.5)} for row in rows])
+    blurred = runs_with_losses({1: 1.0, 2: 1.5, 4: 1.5})
     with pytest.raises(
         InputError, match=r"^--compare: loss has one level in several cells .* of iw, which change"
     ):
@@ -305,15 +308,10 @@ def test_factors_that_change_with_the_compared_one_are_no_condition() -> None:
 
 
 def test_a_factor_that_changes_with_another_one_is_refused_by_that_one_s_name() -> None:
-    rows = [
-        {"iw": iw, "loss": loss, "page": page, "cell": f"{page}{iw}", "seed": 1, "completed": True,
-         "plt_ms": 1000.0 / iw, "is_random": False}
-        for page in "AB"
-        for iw, loss in ((1, 1.0), (2, 1.5), (4, 1.5))
-    ]  # fmt: skip
+    runs = runs_with_losses({1: 1.0, 2: 1.5, 4: 1.5})
     question = Question({"page": ("A", "B"), "iw": (1, 2, 4), "loss": (1.0, 1.5)}, "page", "A")
     with pytest.raises(InputError, match=r"^--compare: loss is never varied while iw stays, .*: compare iw$"):
-        findings.asked(matrices.frame(rows), question, "loss", None)
+        findings.asked(runs, question, "loss", None)
 
 
 def test_long_lists_are_cut_and_say_where_the_rest_is(
