@@ -13,8 +13,6 @@ from loadstone.reproduce.cablelabs.laboratory import KINDS, STUDY, WIN7, WINXP, 
 from loadstone.reproduce.study import Runner
 from loadstone.sweep.matrix import Matrix, Settings
 
-RUNS = 8
-"""Runs of a condition with loss."""
 SOUND = "loss == 0 or servers == 1"
 """The conditions whose published times on Windows 7 are credible."""
 
@@ -34,8 +32,9 @@ WITHOUT: dict[str, tuple[Settings, Settings]] = {
 """What is taken away: of what all options set, and of what single ones do. `None` takes a setting out."""
 NETWORKS = {
     "loss in both directions": ("%/0%", "%"),
-    "a queue of 100 packets": ("50p", "100p"),
-    "a queue of 100 ms": ("50p", "100ms"),
+    "a queue of 50 packets": ("150p", "50p"),
+    "a queue of 100 packets": ("150p", "100p"),
+    "a queue of 100 ms": ("150p", "100ms"),
 }
 
 
@@ -78,7 +77,7 @@ def line(name: str, pairs: list[Pair]) -> str:
 def main() -> None:
     """Print the table."""
     runner = Runner(None, lambda done, total: None)
-    matrix = replace(runner.matrix(STUDY, "matrix.toml"), runs=RUNS)
+    matrix = runner.matrix(STUDY, "matrix.toml")
     head = [f"{kind}, {page}" for kind in KINDS.values() for page in scores.PAGES]
     click.echo(f"| | {' | '.join(head)} | times |\n|{'---|' * (len(head) + 2)}")
     for name, each in variations(matrix).items():

@@ -16,7 +16,7 @@ from loadstone.reproduce.study import Runner
 from loadstone.sweep.matrix import Matrix
 
 STUDY = "cablelabs"
-BROWSER_MS = 600
+BROWSER_MS = 1000
 """What the study's load times have besides the network's: the browser starts, reads, paints. One for all."""
 
 BASE, SPDY, WINDOW, BOTH = "HTTPS, window 3", "SPDY, window 3", "HTTPS, window 10", "SPDY, window 10"
