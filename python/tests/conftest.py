@@ -52,6 +52,16 @@ def need(program: str) -> str:
     return path
 
 
+def verdicts_said(study: str) -> dict[str, int]:
+    """Give how many claims README says have come to each verdict in a study."""
+    row = next(
+        line for line in (ROOT / "README.md").read_text().splitlines() if line.startswith(f"| [{study}]")
+    )
+    claims, *verdicts = (int(cell) for cell in row.split("|")[3:7])
+    assert sum(verdicts) == claims
+    return dict(zip(("confirmed", "contradicted", "not testable"), verdicts, strict=True))
+
+
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     try:

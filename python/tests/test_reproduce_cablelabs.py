@@ -2,12 +2,13 @@
 
 import csv
 import io
+from collections import Counter
 from dataclasses import replace
 
 import pytest
 
 import matrices
-from conftest import ROOT, Command
+from conftest import ROOT, Command, verdicts_said
 from loadstone.reproduce import cablelabs, report
 from loadstone.reproduce.cablelabs import laboratory, scores, slow_start
 from loadstone.reproduce.cablelabs.laboratory import (
@@ -150,3 +151,9 @@ def test_eleven_kilobytes_take_four_round_trips_because_acknowledgements_are_del
 def test_the_command_knows_the_study(loadstone: Command) -> None:
     assert "cablelabs" in loadstone("reproduce", "--help").out
     assert "cablelabs" in loadstone("reproduce", "nothing").err
+
+
+def test_readme_counts_the_verdicts_that_came_out(results: Results) -> None:
+    came = Counter(judged.verdict.value for judged in results.judged)
+    said = verdicts_said("cablelabs")
+    assert {verdict: came[verdict] for verdict in said} == said

@@ -1,11 +1,13 @@
 """The study `ece540`, run again: its shape, and that what is assumed is said."""
 
 import json
+from collections import Counter
 from typing import Any
 
 import pytest
 
 import matrices
+from conftest import verdicts_said
 from loadstone import pages
 from loadstone.reproduce.claims import STUDIES, Verdict, rows
 from loadstone.reproduce.ece540 import labs
@@ -86,3 +88,9 @@ def test_the_kept_repetitions_are_the_published_ones() -> None:
 def test_results_name_their_conditions_alike(results: Results) -> None:
     assert all(list(cell.factors) == ["lab", "quantity"] for cell in results.cells)
     assert all(cell.ours is not None and cell.published is not None for cell in results.cells)
+
+
+def test_readme_counts_the_verdicts_that_came_out(results: Results) -> None:
+    came = Counter(judged.verdict.value for judged in results.judged)
+    said = verdicts_said("ece540")
+    assert {verdict: came[verdict] for verdict in said} == said

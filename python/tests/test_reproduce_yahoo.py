@@ -3,12 +3,14 @@
 import csv
 import io
 import json
+from collections import Counter
 from typing import Any
 
 import polars as pl
 import pytest
 
 import matrices
+from conftest import verdicts_said
 from loadstone import pages
 from loadstone._native import run_many
 from loadstone.reproduce.claims import STUDIES, Verdict, rows
@@ -116,3 +118,9 @@ def test_results_name_their_conditions_alike(results: Results) -> None:
     published = [cell for cell in results.cells if cell.published is not None]
     assert len(published) == 14 + 2 + 1
     assert all(cell.ours for cell in results.cells)
+
+
+def test_readme_counts_the_verdicts_that_came_out(results: Results) -> None:
+    came = Counter(judged.verdict.value for judged in results.judged)
+    said = verdicts_said("yahoo")
+    assert {verdict: came[verdict] for verdict in said} == said
