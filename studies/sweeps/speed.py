@@ -19,7 +19,7 @@ from distributed import LocalCluster
 
 from loadstone.sweep import Matrix, cluster, sweep
 
-ROUNDS = 3
+ROUNDS = 5
 HERE = Path(__file__).parent
 
 MATRIX = Matrix(
@@ -31,7 +31,7 @@ MATRIX = Matrix(
         "protocol": ["http/1.1", "h2"],
     },
     common={"page": "synthetic:objects={objects},size={size}", "network": "10/1mbit,{rtt}ms,loss={loss}%"},
-    runs=300,
+    runs=600,
 )
 
 
