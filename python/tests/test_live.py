@@ -126,6 +126,19 @@ def test_another_tcp_than_the_kernels_is_refused(live: Command) -> None:
     assert result.code == 2 and "this kernel's own" in result.err and result.err.count("\n") == 1
 
 
+@pytest.mark.parametrize(
+    ("field", "value", "named"), [("earlier_loads", 3, "variant.earlier_loads"), ("tls", "1.0", "--tls")]
+)
+def test_what_a_kernel_cannot_have_is_refused_by_name(
+    live: Command, tmp_path: Path, field: str, value: object, named: str
+) -> None:
+    page = {"objects": [{"url": "http://a.test/", "bytes": 1000}]}
+    path = tmp_path / "scenario.json"
+    path.write_text(json.dumps({"page": page, "network": "10mbit,20ms", "variant": {field: value}}))
+    result = live("--scenario", path)
+    assert result.code == 2 and named in result.err and "or simulate" in result.err
+
+
 def test_its_packets_are_those_of_a_simulated_load(live: Command, loadstone: Command, tmp_path: Path) -> None:
     one, other = str(tmp_path / "live.csv"), str(tmp_path / "simulated.csv")
     chosen = ["synthetic:objects=1,size=30KB", *TLS_FREE.split()]

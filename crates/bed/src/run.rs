@@ -144,6 +144,10 @@ fn settings(plan: &Plan, back_off: BackOff) -> Result<Settings, ScenarioError> {
         let why = "over the kernel only 1.2 and 1.3 are spoken: choose one of them, or simulate";
         return Err(ScenarioError::new("variant.tls", why));
     }
+    if variant.earlier_loads.get() > 0 {
+        let why = "a new host of the kernel remembers nothing: leave it out, or simulate";
+        return Err(ScenarioError::new("variant.earlier_loads", why));
+    }
     if back_off == BackOff::MachineWide && !variant.tcp_of.is_empty() {
         let why = "the machine has one beta for all servers: give them one TCP, or leave --machine-wide-beta out";
         return Err(ScenarioError::new("variant.tcp_of", why));

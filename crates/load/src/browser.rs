@@ -162,6 +162,12 @@ impl Connection {
         self.streams.iter().flatten().chain(self.pushes.values()).copied()
     }
 
+    /// Whether the server leaves, and has taken some of what it was asked for: what it has refused it might have
+    /// taken, too, had it come earlier.
+    fn leaves_after_work(&self) -> bool {
+        matches!(&self.stage, Stage::Established(session) if session.is_closing()) && self.objects().next().is_some()
+    }
+
     fn session(&mut self) -> Option<&mut dyn ClientSession> {
         match &mut self.stage {
             Stage::Established(session) => Some(session.as_mut()),
@@ -174,7 +180,8 @@ impl Browser {
     /// A browser that has not begun to load `page`.
     pub fn new(page: Arc<Page>, graph: Arc<Graph>, config: Config) -> Browser {
         let is_shared = config.protocol.is_multiplexed();
-        let joining = if is_shared { config.joining } else { Joining::Together };
+        // Who may open one connection has none to spare for each request.
+        let joining = if is_shared && config.connections > 1 { config.joining } else { Joining::Together };
         let limit = if is_shared && joining == Joining::Together { 1 } else { config.connections };
         let pools = page.hosts.iter().map(|_| Pool::new(limit, joining)).collect();
         let needed = page.fetches().filter(|(activity, _)| activity.needed).count();
@@ -284,7 +291,7 @@ impl Browser {
 
     /// Notes what a session tells; whether a stream ended.
     fn drain_events(&mut self, now: Time, conn: ConnId) -> bool {
-        let (mut ended, mut reset) = (false, Vec::new());
+        let (mut ended, mut reset, mut refused) = (false, Vec::new(), Vec::new());
         while let Some(event) = self.connections[conn.0 as usize].session().and_then(|session| session.poll_event()) {
             if let Event::Promised { id, parent, head } = &event {
                 self.take_push(now, conn, *id, *parent, &head.path);
@@ -307,9 +314,13 @@ impl Browser {
                     self.progress.handle_end(now, object);
                     self.missing -= u32::from(self.page.activities[object.0 as usize].needed);
                 }
-                Event::Reset { .. } | Event::Refused { .. } => {
+                Event::Reset { .. } => {
                     self.connections[conn.0 as usize].let_go(id);
                     reset.push(object);
+                }
+                Event::Refused { .. } => {
+                    self.connections[conn.0 as usize].let_go(id);
+                    refused.push(object);
                 }
                 Event::Request { .. } | Event::Answered { .. } | Event::Promised { .. } | Event::Pong => {
                     unreachable!("a client's session is asked nothing")
@@ -319,9 +330,15 @@ impl Browser {
         if self.missing == 0 && self.end.is_none() {
             self.end = Some(End { at: now, completed: true });
         }
-        let freed = ended || !reset.is_empty();
+        let freed = ended || !reset.is_empty() || !refused.is_empty();
+        if !refused.is_empty() && !self.connections[conn.0 as usize].leaves_after_work() {
+            reset.append(&mut refused);
+        }
         for object in reset {
             self.attempts[object.0 as usize] += 1;
+            self.ask_again(now, object);
+        }
+        for object in refused {
             self.ask_again(now, object);
         }
         freed

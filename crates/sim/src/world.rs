@@ -301,6 +301,12 @@ impl<'a> World<'a> {
                 intent.actions.push_back(action);
             }
         }
+        self.arm(side, origin);
+    }
+
+    /// Sets the alarm of the program at `side`.
+    fn arm(&mut self, side: usize, origin: u32) {
+        let key = if side == CLIENT { 0 } else { origin + 1 };
         let deadline = self.peer(side, origin).poll_timeout().unwrap_or(Time::NEVER);
         self.alarms.arm(key, deadline.min(self.intents[key as usize].due));
     }
@@ -351,15 +357,16 @@ impl<'a> World<'a> {
     fn write(&mut self, conn: ConnId, side: usize) -> bool {
         let now = self.now;
         let connection = &mut self.connections[conn.0 as usize];
-        let (origin, one_way) = (connection.origin as usize, connection.one_way);
+        let (origin, one_way) = (connection.origin, connection.one_way);
         let end = &mut connection.ends[side];
         let mut filled = false;
-        loop {
+        let has_room = loop {
             if end.room() > 0 {
                 if std::mem::replace(&mut filled, true) {
                     break true;
                 }
-                let peer: &mut dyn Peer = if side == CLIENT { &mut self.browser } else { &mut self.origins[origin] };
+                let peer: &mut dyn Peer =
+                    if side == CLIENT { &mut self.browser } else { &mut self.origins[origin as usize] };
                 end.fill(peer, now, conn);
             }
             let Some(segment) = end.tcp.poll_segment(now) else {
@@ -375,7 +382,12 @@ impl<'a> World<'a> {
             } else {
                 self.beyond.handle_packet(now, one_way, (CLIENT, parcel));
             }
+        };
+        if filled {
+            // What it has put on the wire may have been the last.
+            self.arm(side, origin);
         }
+        has_room
     }
 
     fn outcome(self, seed: Seed) -> Outcome {

@@ -56,7 +56,7 @@ impl Client {
 impl Session for Client {
     fn handle_input(&mut self, _: Time, input: &[Chunk]) -> Result<(), Error> {
         let result = self.reader.read(input, &mut self.answers);
-        if result.is_err() {
+        if result.is_err() || self.answers.is_last && self.answers.outstanding.is_empty() {
             // There is nothing more to say on this connection.
             self.waiting.clear();
             self.outbox = Outbox::default();
@@ -167,6 +167,8 @@ struct Answers {
     interim: bool,
     /// What the server has said of the connection.
     after: After,
+    /// It has said so with the response that is being read, or was read last: no other follows.
+    is_last: bool,
 }
 
 impl Messages for Answers {
@@ -181,6 +183,7 @@ impl Messages for Answers {
         }
         if parsed.after == After::Closes {
             self.after = After::Closes;
+            self.is_last = true;
         }
         // RFC 9112, section 6.3, rule 1: these never have a body, whatever their fields say.
         let bodiless = asked.is_head || status == 204 || status == 304;
@@ -200,6 +203,10 @@ impl Messages for Answers {
             self.interim = false;
         } else if let Some(asked) = self.outstanding.pop_front() {
             self.events.push_back(Event::End { id: asked.id });
+        }
+        if self.is_last {
+            // RFC 9112, section 9.6: what was pipelined behind it is not going to be answered.
+            self.outstanding.clear();
         }
     }
 }

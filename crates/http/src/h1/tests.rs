@@ -74,6 +74,21 @@ fn pipelined_answers_leave_in_the_order_of_the_requests_rfc9112_9_3_2() {
 }
 
 #[test]
+fn behind_a_response_that_is_said_to_be_the_last_nothing_is_waited_for_rfc9112_9_6() {
+    let mut client = Client::pipelining();
+    for path in ["/a", "/b", "/c"] {
+        client.request(get(path), Body::EMPTY, Priority::default());
+    }
+    client.poll_transmit(NOW, 1, &mut Wire::default());
+    let answer = b"HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 4\r\n\r\n";
+    client.handle_input(NOW, &[Chunk::Bytes(Bytes::from_static(answer))]).unwrap();
+    assert!(client.is_closing() && !client.is_over(), "the last one is to come to its end");
+    client.handle_input(NOW, &[counted(4)]).unwrap();
+    assert!(client.is_over() && !client.has_output(), "what has not been sent stays unsent");
+    assert!(client.handle_close(NOW).is_ok());
+}
+
+#[test]
 fn interim_responses_are_passed_over_rfc9110_15_2() {
     let (mut client, result) =
         client_after(b"HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n");

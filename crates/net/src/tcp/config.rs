@@ -64,7 +64,7 @@ pub struct Mechanisms {
     /// The send buffer begins small and follows the window, while the program waits for room.
     pub send_buffer: Option<bool>,
     /// A connection begins with the threshold that earlier ones to the same host have left behind
-    /// (`tcp_no_metrics_save` = 0).
+    /// (`tcp_no_metrics_save` = 0), as with Linux before 5.6 (`tcp_no_ssthresh_metrics_save`).
     pub metrics: Option<bool>,
     /// What does not fill a segment waits until the last such segment is acknowledged (RFC 896, as Minshall
     /// mends it and Linux has it): for programs that do not set TCP_NODELAY.

@@ -1,5 +1,6 @@
 //! What a host remembers of earlier connections to another one: Linux's metrics of a destination
-//! (`tcp_update_metrics`, `tcp_init_metrics`), which it keeps unless `tcp_no_metrics_save` says otherwise.
+//! (`tcp_update_metrics`, `tcp_init_metrics`), which it keeps unless `tcp_no_metrics_save` says otherwise; the
+//! threshold since 5.6 only if `tcp_no_ssthresh_metrics_save` is 0.
 //!
 //! Of what is kept the threshold of slow start is modelled: it alone decides how a new connection grows. The
 //! round trip is measured anew by each handshake, and the window that is kept is not used.

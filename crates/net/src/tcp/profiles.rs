@@ -73,7 +73,7 @@ const TEXTBOOK: Rules = Rules {
     answers_push: false,
     sack_compression: false,
     window_tuning: false,
-    // Linux remembers, but measurements and beds forget (tcp_no_metrics_save = 1), and so does a first load.
+    // Linux remembered until 5.6 (tcp_no_ssthresh_metrics_save), but a first load has nothing to remember.
     metrics: false,
     // Programs that answer requests set TCP_NODELAY.
     nagle: false,

@@ -3,7 +3,9 @@
 
 use crate::{FAST, MSS, load, object, page, variant};
 use loadstone_load::page::PageFile;
-use loadstone_scenario::{Outcome, Variant};
+use loadstone_scenario::{Outcome, Plan, Scenario, Variant, Way};
+use loadstone_sim::run_captured;
+use loadstone_units::Seed;
 
 fn root_and(count: u64) -> PageFile {
     page((0..=count).map(|at| object(&format!("/{at:03}"), 1000)))
@@ -46,14 +48,39 @@ fn a_last_response_keeps_its_place_among_the_connections_until_it_is_over_rfc911
 #[test]
 fn every_protocol_survives_a_server_that_leaves_after_some_requests() {
     for protocol in ["http/1.1", "http/1.1+pipelining", "spdy/2", "spdy/3", "spdy/3.1", "h2"] {
-        for requests in [1, 3] {
-            let fields = format!(r#"{{"protocol": "{protocol}", "requests_per_connection": {requests}}}"#);
-            let outcome = fast(20, &fields);
-            assert!(outcome.completed, "{protocol}");
-            // A session of many streams answers what it has taken before it says that it leaves.
-            let least = if protocol.starts_with("http") { 21_u32.div_ceil(requests) } else { 1 };
-            assert!(outcome.connections >= least, "{protocol}: {}", outcome.connections);
+        // One fits into what a socket takes at a time, the other does not.
+        for (requests, bytes) in [(1, 1000), (3, 1000), (1, 40_000), (3, 40_000)] {
+            for closing in ["server", "client"] {
+                let fields = format!(
+                    r#"{{"protocol": "{protocol}", "requests_per_connection": {requests}, "closing": "{closing}"}}"#
+                );
+                let objects = page((0..=20).map(|at| object(&format!("/{at:03}"), bytes)));
+                let outcome = load(objects, FAST, variant(&fields));
+                let ms = outcome.plt.as_ms();
+                // Four round trips for each object, one after the other.
+                assert!(outcome.completed && ms < 21.0 * 400.0, "{fields}, {bytes} bytes: {ms} ms");
+                // A session of many streams answers what it has taken before it says that it leaves.
+                let least = if protocol.starts_with("http") { 21_u32.div_ceil(requests) } else { 1 };
+                assert!(outcome.connections >= least, "{fields}: {}", outcome.connections);
+            }
         }
+    }
+}
+
+/// Where the first FIN of a load comes from, of a page whose first object has so many bytes.
+fn first_to_close(closing: &str, bytes: u64) -> Way {
+    let fields = format!(r#"{{"requests_per_connection": 1, "closing": "{closing}"}}"#);
+    let objects = page([object("/", bytes), object("/1", 1000)]);
+    let scenario = Scenario { network: FAST.parse().unwrap(), variant: variant(&fields), ..Scenario::of(objects) };
+    let plan = Plan::new(&scenario).unwrap();
+    let capture = run_captured(&plan, plan.seed(), 10_000).unwrap().capture.unwrap();
+    capture.packets.iter().find(|packet| packet.flags.fin).unwrap().way
+}
+
+#[test]
+fn who_closes_is_who_was_chosen_also_after_a_response_that_fills_the_socket_many_times() {
+    for bytes in [1000, 400_000] {
+        assert_eq!((first_to_close("server", bytes), first_to_close("client", bytes)), (Way::Down, Way::Up), "{bytes}");
     }
 }
 
@@ -70,13 +97,6 @@ fn nagles_algorithm_holds_a_short_response_back_behind_the_last_flight_of_a_hand
     assert_ms(&fast(0, &format!(r#"{{{nagle}, "closing": "client"}}"#)), 300.0 + 40.0 + 100.0);
     // A FIN takes along what waits before it.
     assert_ms(&fast(0, &format!("{{{nagle}}}")), 300.0);
-}
-
-#[test]
-fn a_client_closes_what_the_server_leaves_open() {
-    let outcome = fast(12, r#"{"requests_per_connection": 1, "closing": "client"}"#);
-    assert_eq!(outcome.connections, 13);
-    assert_ms(&outcome, 600.0);
 }
 
 #[test]
@@ -97,6 +117,28 @@ fn requests_join_a_session_one_by_one_where_the_browser_does_not_know_what_a_hos
     // On the first host there is a session when the objects are found.
     assert_eq!(two("one-by-one").connections, 1 + 10);
     assert_ms(&two("one-by-one"), 200.0 + 200.0 + 100.0);
+}
+
+#[test]
+fn one_by_one_ends_with_one_connection_to_a_host_and_with_servers_that_leave() {
+    for protocol in ["spdy/2", "spdy/3.1", "h2"] {
+        for habit in [r#""connections": 1"#, r#""requests_per_connection": 1"#, r#""requests_per_connection": 3"#] {
+            let fields = format!(r#"{{"protocol": "{protocol}", "servers": 2, "joining": "one-by-one", {habit}}}"#);
+            let outcome = fast(40, &fields);
+            assert!(outcome.completed && outcome.plt.as_ms() < 41.0 * 300.0, "{fields}: {} ms", outcome.plt.as_ms());
+        }
+    }
+}
+
+#[test]
+fn one_by_one_goes_on_when_the_connection_that_carries_all_is_lost() {
+    let fields = r#"{"protocol": "h2", "servers": 2, "joining": "one-by-one"}"#;
+    for seed in 1..=20 {
+        let network = "2mbit,100ms,10%".parse().unwrap();
+        let scenario = Scenario { network, variant: variant(fields), seed, ..Scenario::of(root_and(40)) };
+        let outcome = loadstone_sim::run(&Plan::new(&scenario).unwrap(), Seed(seed)).unwrap();
+        assert!(outcome.completed, "seed {seed}");
+    }
 }
 
 #[test]
