@@ -107,6 +107,14 @@ def test_load_in_words_says_time_and_variant(loadstone: Command, small: str) -> 
         assert expected in result.out
 
 
+def test_load_in_words_says_how_long_connections_last(loadstone: Command, small: str) -> None:
+    few = ("--servers", "2", "--requests-per-connection")
+    servers = "dealt over 2 servers, 6 connections per host"
+    assert f"{servers}, 9 requests per connection, servers:" in loadstone("load", small, *few, "9").out
+    assert f"{servers}, 1 request per connection, servers:" in loadstone("load", small, *few, "1").out
+    assert "per connection" not in loadstone("load", small).out
+
+
 def test_the_waterfall_has_a_row_for_each_object(loadstone: Command, small: str) -> None:
     result = loadstone("load", small, "--waterfall")
     rows = [line for line in result.out.splitlines() if "a.test/" in line or "b.test/" in line]
