@@ -55,6 +55,7 @@ record! {
         from_disk_cache: Scalar<'a> = "_fromDiskCache",
         from_memory_cache: Scalar<'a> = "_fromMemoryCache",
         served_from_cache: Scalar<'a> = "_served_from_cache",
+        protocol: Scalar<'a> = "_protocol",
         request_type: Scalar<'a> = "_request_type",
         load_start: Scalar<'a> = "_load_start",
         load_ms: Scalar<'a> = "_load_ms",
@@ -89,6 +90,7 @@ record! {
     /// A response.
     Response {
         status: Scalar<'a> = "status",
+        http_version: Scalar<'a> = "httpVersion",
         headers: List<HeaderField<'a>> = "headers",
         redirect_url: Scalar<'a> = "redirectURL",
         headers_size: Scalar<'a> = "headersSize",

@@ -140,10 +140,20 @@ fn wait(fetched: &Fetched<'_>) -> Option<f64> {
 }
 
 /// The TCP handshake alone: `ssl` lies inside `connect`. Where both are equal the exporter did not
-/// see the former.
+/// see the former. QUIC has none: its handshake is TLS's too, and what is left of it is nothing.
 fn connect(fetched: &Fetched<'_>) -> Option<f64> {
+    let protocols = [&fetched.response.http_version, &fetched.entry.protocol];
+    if protocols.into_iter().filter_map(|protocol| protocol.text()).any(is_quic) {
+        return None;
+    }
     let tls = fetched.timings.ssl.positive().unwrap_or(0.0);
     fetched.timings.connect.positive().map(|connect| connect - tls).filter(|tcp| *tcp > 0.0)
+}
+
+/// Whether this names HTTP/3 or what came before it: `h3`, `h3-Q050`, `HTTP/3.0`, `http/2+quic/46`.
+fn is_quic(protocol: &str) -> bool {
+    let protocol = protocol.to_ascii_lowercase();
+    ["h3", "http/3", "quic"].iter().any(|name| protocol.contains(name))
 }
 
 fn smaller(a: Option<f64>, b: Option<f64>) -> Option<f64> {

@@ -228,6 +228,22 @@ fn think_time_is_the_wait_less_the_smallest_handshake() {
 }
 
 #[test]
+fn quics_handshake_is_no_tcp_handshake() {
+    let timings = r#""connect": 24.7, "ssl": 24.4, "send": 0, "wait": 60"#;
+    let timed = |url: &str, timings: &str| {
+        entry(url, 20, 5, "", "").replace("\"connect\": -1, \"send\": 0, \"wait\": 10", timings)
+    };
+    let other = timed("https://b.test/", r#""connect": 40, "ssl": -1, "send": 0, "wait": 50"#);
+    for version in ["h3", "h3-Q050", "HTTP/3.0", "http/2+quic/46"] {
+        let over_quic = timed("https://a.test/", timings)
+            .replace("\"status\": 200", &format!("\"status\": 200, \"httpVersion\": \"{version}\""));
+        assert!(over_quic.contains(version));
+        let har = log(&[&over_quic, &other]);
+        assert_eq!(har.file.objects[0].think_ms, Some(20.0), "{version}");
+    }
+}
+
+#[test]
 fn bodies_are_counted_as_they_were_on_the_wire() {
     let body = |method: &str, response: &str| {
         let entry = format!(
