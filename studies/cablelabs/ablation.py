@@ -3,21 +3,18 @@
 Prints a Markdown table: `.venv/bin/python studies/cablelabs/ablation.py`.
 """
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 import click
 
 from loadstone.reproduce.cablelabs import laboratory, scores
 from loadstone.reproduce.cablelabs.laboratory import KINDS, STUDY, WIN7, WINXP, Pair
+from loadstone.reproduce.cablelabs.variations import NO_WORK, with_network, without
+from loadstone.reproduce.claims import STUDIES, rows
 from loadstone.reproduce.study import Runner
 from loadstone.sweep.matrix import Matrix, Settings
 
-SOUND = "loss == 0 or servers == 1"
-"""The conditions whose published times on Windows 7 are credible."""
-
 HTTPS_ONLY = {"requests_per_connection": None, "variant.closing": None}
-NO_WORK = {"variant.work.response_us": None, "variant.work.megabyte_us": None}
 TCP = "variant.tcp.mechanisms."
 
 WITHOUT: dict[str, tuple[Settings, Settings]] = {
@@ -38,28 +35,25 @@ NETWORKS = {
 }
 
 
-def less(settings: Mapping[str, object], taken: Settings) -> Settings:
-    """Give the settings with those changed that they have."""
-    changed = {name: taken.get(name, value) for name, value in settings.items()}
-    return {name: value for name, value in changed.items() if value is not None}
-
-
 def variations(matrix: Matrix) -> dict[str, Matrix]:
     """Give the matrix as it is, and with each setting otherwise."""
-    made = {"all": matrix}
-    for name, (common, own) in WITHOUT.items():
-        variants = {option: less(settings, own) for option, settings in matrix.variants.items()}
-        made[f"without {name}"] = replace(matrix, common=less(matrix.common, common), variants=variants)
-    network = str(matrix.common["network"])
-    for name, (old, new) in NETWORKS.items():
-        made[f"with {name}"] = replace(matrix, common={**matrix.common, "network": network.replace(old, new)})
-    return made
+    changed = {f"without {name}": without(matrix, *taken) for name, taken in WITHOUT.items()}
+    networks = {f"with {name}": with_network(matrix, *change) for name, change in NETWORKS.items()}
+    return {"all": matrix, **changed, **networks}
+
+
+def credible() -> str:
+    """Say with how many servers and how much loss any published time on Windows 7 is credible."""
+    published = rows(STUDIES / STUDY / "published.csv")
+    sound = [row for row in published if row["client"] == WIN7 and row["sound"] == "1"]
+    kinds = dict.fromkeys((row["servers"], row["loss_pct"]) for row in sound)
+    return " or ".join(f"servers == {servers} and loss == {loss}" for servers, loss in kinds)
 
 
 def pairs_of(runner: Runner, matrix: Matrix) -> list[Pair]:
-    """Run the credible conditions of Windows 7 and Windows XP."""
+    """Run the conditions of Windows 7 and Windows XP whose published times are credible."""
     clients = laboratory.clients(matrix)
-    chosen = {WIN7: replace(clients[WIN7], where=SOUND), WINXP: clients[WINXP]}
+    chosen = {WIN7: replace(clients[WIN7], where=credible()), WINXP: clients[WINXP]}
     runs = {client: laboratory.in_terms(runner.runs(each)) for client, each in chosen.items()}
     return [pair for pair in laboratory.pairs(runs) if pair.is_sound]
 

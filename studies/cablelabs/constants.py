@@ -14,6 +14,7 @@ import click
 
 from loadstone.reproduce.cablelabs import laboratory
 from loadstone.reproduce.cablelabs.laboratory import BASE, STUDY, WINDOW, Pair
+from loadstone.reproduce.cablelabs.variations import with_network
 from loadstone.reproduce.study import Runner
 from loadstone.sweep.matrix import Matrix, Settings
 
@@ -46,14 +47,13 @@ def laboratories(matrix: Matrix) -> Iterator[tuple[tuple[int, int, int, int], Ma
     factors = {**matrix.factors, "link": matrix.factors["link"][:1], "loss": [0]}
     for chosen in itertools.product(QUEUES, RESPONSES_US, HTTPS_MEGABYTES_US, SPDY_MEGABYTES_US):
         queue, response_us, https_us, spdy_us = chosen
-        network = str(matrix.common["network"]).replace("150p", f"{queue}p")
+        queued = with_network(matrix, "150p", f"{queue}p")
         variants: dict[str, Settings] = {}
         for option, settings in matrix.variants.items():
             megabyte_us = https_us if option in (BASE, WINDOW) else spdy_us
             work = {"variant.work.response_us": response_us, "variant.work.megabyte_us": megabyte_us}
             variants[option] = {**settings, **work}
-        common = {**matrix.common, "network": network}
-        yield chosen, replace(matrix, factors=factors, variants=variants, common=common)
+        yield chosen, replace(queued, factors=factors, variants=variants)
 
 
 def pairs_of(runner: Runner, matrix: Matrix) -> list[Pair]:

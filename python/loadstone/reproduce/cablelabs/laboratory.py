@@ -25,6 +25,9 @@ COLUMNS = {BASE: "https_iw3_ms", SPDY: "spdy_iw3_ms", WINDOW: "https_iw10_ms", B
 KINDS = {SPDY: "SPDY", WINDOW: "window", BOTH: "both"}
 """What each option's gain over the base is called."""
 
+FACTORS = ("page", "servers", "down_mbps", "rtt_ms", "loss_pct")
+"""What a condition on a client is made of."""
+
 WIN7, WINXP, UBUNTU = "Windows 7", "Windows XP", "Ubuntu"
 _XP_WINDOW = 65_535
 """Windows XP does not scale its window; Chrome asked for 64 KiB there."""
@@ -44,8 +47,13 @@ class Condition:
     @classmethod
     def of(cls, row: Mapping[str, str]) -> "Condition":
         """Read it from a published row."""
-        numbers = (int(row[name]) for name in ("servers", "down_mbps", "rtt_ms", "loss_pct"))
-        return cls(row["client"], row["page"], *numbers)
+        page, *numbers = (row[name] for name in FACTORS)
+        return cls(row["client"], page, *map(int, numbers))
+
+    @property
+    def levels(self) -> dict[str, Level]:
+        """Give the levels of the factors."""
+        return {name: getattr(self, name) for name in FACTORS}
 
 
 @dataclass(frozen=True)
@@ -95,11 +103,9 @@ class Laboratory:
 
 
 def _cells(pair: Pair) -> Iterator[Cell]:
-    factors = pair.condition
-    levels = {name: getattr(factors, name) for name in ("page", "servers", "down_mbps", "rtt_ms", "loss_pct")}
     for option, theirs in pair.theirs.items():
         yield Cell(
-            {**levels, "client": factors.client},
+            {**pair.condition.levels, "client": pair.condition.client},
             option,
             theirs,
             round(pair.ours[option], 1),
@@ -113,7 +119,7 @@ def measure(runner: Runner) -> Laboratory:
     matrix = runner.matrix(STUDY, "matrix.toml")
     by_client = {client: in_terms(runner.runs(each)) for client, each in clients(matrix).items()}
     runs = by_client[WIN7]
-    levels = {name: tuple(runs[name].unique(maintain_order=True)) for name in _FACTORS}
+    levels = {name: tuple(runs[name].unique(maintain_order=True)) for name in FACTORS}
     question = Question({**levels, "option": tuple(COLUMNS)}, "option", BASE)
     return Laboratory([*pairs(by_client)], runs, question)
 
@@ -142,7 +148,6 @@ def clients(matrix: Matrix) -> dict[str, Matrix]:
     }
 
 
-_FACTORS = ("page", "servers", "down_mbps", "rtt_ms", "loss_pct")
 _KEEP = ("cell", "seed", "completed", "is_random", "bytes_down", "bytes_up", "packets_down", "packets_up")
 
 
@@ -162,7 +167,7 @@ def in_terms(runs: pl.DataFrame) -> pl.DataFrame:
 
 def _medians(client: str, runs: pl.DataFrame) -> dict[Condition, dict[str, float]]:
     found: dict[Condition, dict[str, float]] = {}
-    grouped = runs.group_by([*_FACTORS, "option"], maintain_order=True).agg(pl.col("plt_ms").median())
+    grouped = runs.group_by([*FACTORS, "option"], maintain_order=True).agg(pl.col("plt_ms").median())
     for *levels, option, plt_ms in grouped.iter_rows():
         found.setdefault(Condition(client, *levels), {})[option] = plt_ms
     return found
@@ -172,7 +177,7 @@ def _as_runs(pairs: list[Pair], like: pl.DataFrame) -> pl.DataFrame:
     """Give published medians as one run each."""
     made: list[dict[str, Any]] = [
         {
-            **{name: getattr(pair.condition, name) for name in _FACTORS},
+            **pair.condition.levels,
             "option": option,
             "plt_ms": theirs,
             "seed": 1,

@@ -80,8 +80,7 @@ def between_systems(found: Laboratory) -> Score:
 
 
 def _place(pair: Pair) -> tuple[object, ...]:
-    it = pair.condition
-    return it.page, it.servers, it.down_mbps, it.rtt_ms, it.loss_pct
+    return tuple(pair.condition.levels.values())
 
 
 def table(found: Laboratory) -> Table:
