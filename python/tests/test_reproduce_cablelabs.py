@@ -5,12 +5,24 @@ import io
 from collections import Counter
 from dataclasses import replace
 
+import numpy as np
+import polars as pl
 import pytest
+from numpy.typing import NDArray
 
 import matrices
 from conftest import ROOT, Command, verdicts_said
+from loadstone.files import InputError
 from loadstone.reproduce import cablelabs, report
-from loadstone.reproduce.cablelabs import laboratory, scores, slow_start
+from loadstone.reproduce.cablelabs import (
+    chance,
+    connections,
+    laboratory,
+    page_c,
+    scores,
+    slow_start,
+    variations,
+)
 from loadstone.reproduce.cablelabs.laboratory import (
     BASE,
     BOTH,
@@ -53,7 +65,68 @@ def test_every_claim_that_a_laboratory_can_test_has_a_verdict_and_reasons(result
     verdicts = {judged.claim.id: judged.verdict for judged in results.judged}
     assert verdicts["CL38"] is Verdict.CONFIRMED, "SPDY is slower on page C"
     assert verdicts["CL42"] is Verdict.CONFIRMED, "without loss its gain grows with the round trip"
-    assert verdicts["CL43"] is Verdict.CONFIRMED, "with loss it falls"
+    assert verdicts["CL43"] is not Verdict.CONTRADICTED, "with loss it falls, by more than chance as a rule"
+
+
+def test_a_claim_is_judged_only_where_chance_cannot_turn_it() -> None:
+    """The edges are those of a 95 % interval, and of four parts of one claim those of 98.75 %."""
+
+    def part(share: float) -> NDArray[np.bool_]:
+        return np.arange(2_000) < share * 2_000
+
+    shares = (1.0, 0.98, 0.97, 0.5, 0.03, 0.02, 0.0)
+    said = [chance.holds([part(share)]) for share in shares]
+    assert said == [True, True, None, None, None, False, False]
+    assert chance.holds([part(1.0), part(0.5)]) is None, "one of its parts is open"
+    assert chance.holds([part(0.5), part(0.0)]) is False, "one does not hold, whatever the other does"
+    assert chance.holds([part(1.0)] * 3 + [part(0.02)]) is None, "of four parts one is so rather often"
+
+
+def test_without_chance_the_direction_is_what_came_out(found: Laboratory) -> None:
+    lossless = chance.mean(found.ours.of(SPDY), pl.col("loss_pct") == 0)
+    assert lossless.std() < 1e-9
+    assert chance.holds([lossless > lossless[0] - 0.001]) is True
+    assert chance.holds([lossless > lossless[0] + 0.001]) is False
+
+
+def test_draws_spread_about_what_came_out_as_seeds_do(found: Laboratory) -> None:
+    """Over 30 other sets of 20 seeds the mean gain of SPDY with loss differed by 0.05."""
+    lossy = chance.mean(found.ours.of(SPDY), pl.col("loss_pct") == 1)
+    gains = found.ours.of(SPDY).frame.filter(pl.col("loss_pct") == 1)["gain"]
+    assert lossy[0] == pytest.approx(gains.mean())
+    assert lossy[1:].mean() == pytest.approx(lossy[0])
+    assert 0.02 < lossy.std() < 0.1
+
+
+def test_claims_of_the_model_are_judged_by_the_calculation_and_of_loads_by_the_simulation(
+    results: Results,
+) -> None:
+    judged = {each.claim.id: each for each in results.judged}
+    for id in ("CL14", "CL15", "CL16", "CL17", "CL18", "CL19"):
+        assert judged[id].claim.section == "3.1"
+        assert judged[id].why.startswith("calculated") and "simulated" in judged[id].why, id
+    assert judged["CL16"].verdict is Verdict.CONTRADICTED, "nine packets are 3 + 6, and a handshake"
+    assert judged["CL52"].claim.section == "5.4.2"
+    assert judged["CL52"].why.startswith("simulated") and "calculated" in judged["CL52"].why
+    assert judged["CL52"].verdict is Verdict.CONTRADICTED, "a window of ten saves more than one round trip"
+
+
+def test_the_browser_has_as_many_connections_as_it_may_and_one_session(runner: Runner) -> None:
+    one, *_ = connections.measure(runner)
+    assert (one.page, one.servers) == ("A", 1)
+    assert one.at_a_time == (6, 1)
+    assert one.in_all == (102, 1), "over HTTPS none is kept alive: one for each object"
+
+
+def test_a_change_of_the_laboratory_that_changes_nothing_is_refused(runner: Runner) -> None:
+    matrix = runner.matrix("cablelabs", "matrix.toml")
+    with pytest.raises(InputError, match="there is no '50p,' in"):
+        variations.with_network(matrix, "50p,", "100p,")
+    with pytest.raises(InputError, match="tls_version is not set"):
+        variations.without(matrix, {"tls_version": None}, {})
+    with pytest.raises(InputError, match=r"variant\.work\.us is not set"):
+        variations.without(matrix, {}, {"variant.work.us": None})
+    assert "variant.work.response_us" not in variations.without(matrix, {}, variations.NO_WORK).variants[SPDY]
 
 
 def test_the_list_of_claims_is_the_studys_own() -> None:
@@ -86,10 +159,9 @@ def test_load_times_are_the_studys_within_a_quarter_at_the_median(found: Laborat
     assert scores.of_times(found.sound(WINXP)) <= scores.TIME_ERROR
 
 
-@pytest.mark.parametrize(
-    ("option", "page"), [(SPDY, "A"), (SPDY, "C"), (WINDOW, "C"), (BOTH, "A"), (BOTH, "C")]
-)
-def test_five_of_nine_kinds_of_gains_are_near_the_studys(found: Laboratory, option: str, page: str) -> None:
+@pytest.mark.parametrize(("option", "page"), [(SPDY, "A"), (SPDY, "C"), (WINDOW, "C"), (BOTH, "C")])
+def test_four_of_nine_kinds_of_gains_are_near_the_studys(found: Laboratory, option: str, page: str) -> None:
+    """Under each of 30 other sets of 20 seeds too; of page A those of both are in 7 of 10."""
     score = scores.score(scores.pairs_of(found, page, option), option)
     assert score.is_near, score
 
@@ -119,14 +191,28 @@ def test_the_server_kept_no_connection_alive(runner: Runner) -> None:
     assert kept_ms < 0.45 * closed
 
 
-def test_page_c_waits_for_the_servers_processor_over_spdy_without_loss(found: Laboratory) -> None:
-    at = {"page": "C", "servers": 1, "down_mbps": 20, "rtt_ms": 20, "loss_pct": 0}
-    server = {
-        row["option"]: row["server_ms"]
-        for row in found.runs.iter_rows(named=True)
-        if all(row[name] == level for name, level in at.items())
-    }
-    assert server[SPDY] > 1_000 > 10 * server[BASE]
+def test_page_c_waits_for_the_processor_only_where_the_link_does_not_send(
+    found: Laboratory, runner: Runner
+) -> None:
+    """Its work of 1.5 s overlaps what is sent: a load without it is quicker by a fifth of it at most."""
+    loads = page_c.measure(found, runner)
+    assert len(loads) == 8
+    one = {place[1:]: load for place, load in loads.items() if place[0] == 1}
+    for load in one.values():
+        assert 100 < load.by_work < 350
+    for rate in (10, 20):
+        near, far = one[rate, 20], one[rate, 100]
+        assert near.spdy[1] > near.https[1] > near.no_work, "at 20 ms it turns the order"
+        assert far.spdy[1] < far.https[1], "at 100 ms SPDY is quicker here"
+        assert near.beyond > 3 * near.by_work, "what the study has beyond is no small thing"
+
+
+def test_from_two_servers_page_c_is_slow_because_slow_start_ends_early(
+    found: Laboratory, runner: Runner
+) -> None:
+    for (servers, _, rtt), load in page_c.measure(found, runner).items():
+        if (servers, rtt) == (2, 100):
+            assert load.by_start > load.slower[1] / 2
 
 
 def test_table_1_doubles() -> None:

@@ -15,14 +15,14 @@ NEAR = 0.25
 """A number comes out if ours lies within a quarter of it."""
 
 _RELATIONS = {
-    "eq": lambda ours, low, high: abs(ours - low) <= NEAR * abs(low),
-    "approx": lambda ours, low, high: abs(ours - low) <= NEAR * abs(low),
-    "lt": lambda ours, low, high: ours < low,
-    "le": lambda ours, low, high: ours <= low,
-    "upto": lambda ours, low, high: ours <= low * (1 + NEAR),
-    "gt": lambda ours, low, high: ours > low,
-    "ge": lambda ours, low, high: ours >= low,
-    "range": lambda ours, low, high: low * (1 - NEAR) <= ours <= high * (1 + NEAR),
+    "eq": lambda ours, low, high, near: abs(ours - low) <= near * abs(low),
+    "approx": lambda ours, low, high, near: abs(ours - low) <= near * abs(low),
+    "lt": lambda ours, low, high, near: ours < low,
+    "le": lambda ours, low, high, near: ours <= low,
+    "upto": lambda ours, low, high, near: ours <= low * (1 + near),
+    "gt": lambda ours, low, high, near: ours > low,
+    "ge": lambda ours, low, high, near: ours >= low,
+    "range": lambda ours, low, high, near: low * (1 - near) <= ours <= high * (1 + near),
 }
 
 
@@ -70,14 +70,28 @@ class Claims:
         self._claims = {claim.id: claim for claim in _read(STUDIES / study / "claims.csv")}
         self._judged: dict[str, Judged] = {}
 
-    def number(self, id: str, ours: float | None, why: str = "", *, digits: int = 2) -> None:
-        """Judge a number by its relation; `None` is a number that is not to be had."""
-        claim = self._claims[id]
-        if ours is None or claim.value is None:
+    def number(
+        self, id: str, ours: float | None, why: str = "", *, digits: int = 2, near: float = NEAR
+    ) -> None:
+        """Judge a number by its relation; `None` is a number that is not to be had.
+
+        `near` is 0 for what follows by arithmetic, which comes out or does not.
+        """
+        if ours is None or self._claims[id].value is None:
             self.not_testable(id, why)
             return
-        holds = _RELATIONS[claim.relation](ours, claim.value, claim.most or claim.value)
-        self._judge(id, _verdict(holds), f"{ours:.{digits}f} {claim.unit}".strip(), why)
+        self._judge(id, _verdict(self.holds(id, ours, near)), self.in_unit(id, ours, digits), why)
+
+    def holds(self, id: str, ours: float, near: float = NEAR) -> bool:
+        """Say whether a number stands to ours as it is said to."""
+        claim = self._claims[id]
+        if claim.value is None:
+            raise ValueError(f"{id}: says no number")
+        return bool(_RELATIONS[claim.relation](ours, claim.value, claim.most or claim.value, near))
+
+    def in_unit(self, id: str, ours: float, digits: int = 2) -> str:
+        """Write our number in the claim's unit."""
+        return f"{ours:.{digits}f} {self._claims[id].unit}".strip()
 
     def finding(self, id: str, holds: bool, ours: str, why: str = "") -> None:
         """Judge a finding by whether it holds here."""

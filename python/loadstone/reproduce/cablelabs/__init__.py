@@ -1,6 +1,6 @@
 """The study `cablelabs` run again: what SPDY and an initial window of ten segments gain over HTTPS."""
 
-from loadstone.reproduce.cablelabs import explanations, scores, slow_start, tables, verdicts
+from loadstone.reproduce.cablelabs import connections, explanations, scores, slow_start, tables, verdicts
 from loadstone.reproduce.cablelabs.laboratory import measure
 from loadstone.reproduce.results import Results
 from loadstone.reproduce.study import Runner
@@ -18,4 +18,5 @@ def run(runner: Runner) -> Results:
         slow_start.table(),
         slow_start.figure(curve),
     )
-    return Results(found.cells(), made, verdicts.judge(found, curve), explanations.passages(found))
+    judged = verdicts.judge(found, curve, list(connections.measure(runner)))
+    return Results(found.cells(), made, judged, explanations.passages(found, runner))

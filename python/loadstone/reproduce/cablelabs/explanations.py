@@ -1,32 +1,25 @@
 """What the authors could not explain, by the accounts of the loads: where the time went."""
 
+from dataclasses import replace
+
 import polars as pl
 
 from loadstone.account import PARTS
-from loadstone.reproduce.cablelabs.laboratory import BASE, BROWSER_MS, SPDY, Laboratory
+from loadstone.reproduce.cablelabs import page_c
+from loadstone.reproduce.cablelabs.laboratory import BASE, BROWSER_MS, FACTORS, SPDY, Laboratory
 from loadstone.reproduce.results import Passage, Table
+from loadstone.reproduce.study import Runner
 
 
-def passages(found: Laboratory) -> list[Passage]:
+def passages(found: Laboratory, runner: Runner) -> list[Passage]:
     """Explain what stands out."""
-    return [_why_c_is_slower(found), _why_loss_hurts(found), _why_a_gains(found)]
+    return [_why_c_is_slower(found, runner), _why_loss_hurts(found), _why_a_gains(found)]
 
 
-def _why_c_is_slower(found: Laboratory) -> Passage:
-    text = (
-        "Over one server SPDY takes longer for page C in the study even where nothing is lost, at 20 ms by "
-        "more at 20 than at 10 Mbit/s: so it is not the link. The account says what it is here: the "
-        "server.\n\n"
-        "All of the page goes through one processor, which frames and encrypts a megabyte in 0.5 s. For "
-        "three megabytes that is 1.5 s, of which the link can use but a part. SPDY saves what HTTPS waits "
-        "for connections, and pays that. With two servers there are two processors; then it is the transfer "
-        "at 100 ms: the windows of two connections grow more slowly than those of twelve.\n\n"
-        "The figure of 0.5 s was set by load times at 10 Mbit/s (studies/cablelabs/constants.md). What is "
-        "not explained: at 20 ms the study's SPDY takes 5 s with a window of 3 and 3.3 to 3.5 s with one of "
-        "10; ours takes 3 to 4 s with either."
-    )
+def _why_c_is_slower(found: Laboratory, runner: Runner) -> Passage:
     rows = [("C", servers, rate, rtt, 0) for servers in (1, 2) for rate in (10, 20) for rtt in (20, 100)]
-    return Passage("Why is page C slower over SPDY without loss?", text, [_accounts(found, rows)])
+    made = page_c.passage(page_c.measure(found, runner))
+    return replace(made, tables=[*made.tables, _accounts(found, rows)])
 
 
 def _why_loss_hurts(found: Laboratory) -> Passage:
@@ -60,8 +53,7 @@ def _why_a_gains(found: Laboratory) -> Passage:
 
 def _accounts(found: Laboratory, chosen: list[tuple[str, int, int, int, int]]) -> Table:
     """Show the parts of mean accounts: HTTPS, SPDY."""
-    names = ("page", "servers", "down_mbps", "rtt_ms", "loss_pct")
-    means = found.runs.group_by([*names, "option"]).agg(
+    means = found.runs.group_by([*FACTORS, "option"]).agg(
         pl.col("plt_ms").median(), *(pl.col(f"{part}_ms").mean() for part in PARTS)
     )
     known = {row[:6]: row[6:] for row in means.iter_rows()}
@@ -70,6 +62,6 @@ def _accounts(found: Laboratory, chosen: list[tuple[str, int, int, int, int]]) -
         https, spdy = known[*at, BASE], known[*at, SPDY]
         parts = [f"{one:,.0f}, {other:,.0f}" for one, other in zip(https, spdy, strict=True)]
         rows.append([at[0], *(f"{level}" for level in at[1:]), *parts])
-    head = [*names, "load time (HTTPS, SPDY)", *(part.label.lower() for part in PARTS.values())]
+    head = [*FACTORS, "load time (HTTPS, SPDY)", *(part.label.lower() for part in PARTS.values())]
     note = f"In ms: median load times, with the browser's {BROWSER_MS} ms, and means of the accounts' parts."
     return Table("accounts", "Where did the time go?", head, rows, 5, note)

@@ -28,6 +28,19 @@ class Point:
         """Give what the larger window saves, in %: calculated, and simulated."""
         return _reduction(self.calculated), _reduction(self.simulated)
 
+    @property
+    def trips(self) -> tuple[float, float]:
+        """Give the simulated times in round trips, without the time of the bytes, with both windows."""
+        bytes_ms = 1000 * self.kilobytes * 8 / RATE
+        small, large = ((each - bytes_ms) / RTT_MS for each in self.simulated)
+        return small, large
+
+    @property
+    def saved(self) -> float:
+        """Give the round trips that the larger window saves, simulated."""
+        small, large = self.trips
+        return small - large
+
 
 def _reduction(times: tuple[float, float]) -> float:
     small, large = times

@@ -1,33 +1,42 @@
 """What becomes of each claim of the study."""
 
 import statistics
+from collections.abc import Sequence
 
+import numpy as np
 import polars as pl
 
 from loadstone import pages
 from loadstone.analysis.gains import Gains
 from loadstone.analysis.question import Level
 from loadstone.analysis.summary import summary
-from loadstone.reproduce.cablelabs import slow_start
+from loadstone.reproduce.cablelabs import chance, files_claims
+from loadstone.reproduce.cablelabs.chance import Sample
+from loadstone.reproduce.cablelabs.connections import Counts
 from loadstone.reproduce.cablelabs.laboratory import BASE, BOTH, SPDY, STUDY, WIN7, WINDOW, Laboratory
 from loadstone.reproduce.cablelabs.slow_start import Point
-from loadstone.reproduce.cablelabs.tables import mean_gain
 from loadstone.reproduce.claims import Claims, Judged
 
-_IMAGE = 302_000
-"""Bytes of an image of page C, on average."""
-_MSS = 1448
+_BEST: dict[str, Level] = {"page": "A", "servers": 1, "down_mbps": 10, "rtt_ms": 100, "loss_pct": 0}
+"""Where the study has its best gain."""
+_MOST = 0.75
+"""What is so in that share of the conditions is consistent."""
+_MODEST = 1.25
+"""A mean gain below it is modest."""
+_HARDLY = 0.1
+"""By so much the study's mean gains of the window differ at most, which it calls hardly."""
 
-At = dict[str, Level]
 
-
-def judge(found: Laboratory, curve: list[Point]) -> list[Judged]:
+def judge(found: Laboratory, curve: list[Point], connections: Sequence[Counts]) -> list[Judged]:
     """Judge every claim that a laboratory can test."""
     claims = Claims(STUDY)
     _setup(claims)
-    _one_file(claims, curve)
+    files_claims.judge(claims, curve)
     _headlines(claims, found)
     _spdy(claims, found)
+    _by_channel(claims, found)
+    _only_page_c(claims, found)
+    _connections(claims, connections)
     _window(claims, found)
     _together(claims, found)
     return claims.judged()
@@ -47,91 +56,81 @@ def _setup(claims: Claims) -> None:
 
 
 def _heads(page: str) -> tuple[float, float]:
-    """Give the bytes of a page's heads, as HTTP/1.1 writes them and as SPDY/3.1 compresses them."""
+    """Give the bytes of a page's heads, as HTTP/1.1 writes them and as SPDY/2 compresses them."""
     summary = pages.read(f"synthetic:{page}").summary()
     plain = summary["request_header_bytes"] + summary["response_header_bytes"]
-    return plain, sum(summary["compressed_header_bytes"]["spdy/3.1"].values())
-
-
-def _one_file(claims: Claims, curve: list[Point]) -> None:
-    small, large = slow_start.WINDOWS
-    saved = {
-        segments: slow_start.data_rounds(segments, small) - slow_start.data_rounds(segments, large)
-        for segments in range(1, 400)
-    }
-    claims.number("CL14", max(saved.values()), digits=0)
-    best = max(
-        range(1, 400), key=lambda n: 1 - slow_start.round_trips(n, large) / slow_start.round_trips(n, small)
-    )
-    claims.number("CL15", best, "by table 1: nine packets are 3 + 6 and need no fourth round trip", digits=0)
-    claims.number("CL16", slow_start.round_trips(best, small), f"of a file of {best} packets", digits=0)
-    claims.number("CL17", slow_start.round_trips(best, large), f"of a file of {best} packets", digits=0)
-    claims.number(
-        "CL18", slow_start.at(curve, 14).reductions[1], "simulated, 14 KB are ten packets", digits=0
-    )
-    least = max(segments for segments in range(1, 10) if all(not saved[n] for n in range(1, segments + 1)))
-    claims.number(
-        "CL19", least * slow_start.SEGMENT / 1000, "three packets of 1460 bytes are 4.4 KB, not 3", digits=1
-    )
-    claims.number(
-        "CL51", -(-_IMAGE // _MSS), "302 KB of 1000 bytes; of 1024 they would be 214 packets", digits=0
-    )
-    image = slow_start.at(curve, 302)
-    slow = (image.simulated[0] - _IMAGE * 8 / slow_start.RATE) / slow_start.RTT_MS
-    claims.number(
-        "CL52", round(slow), "simulated: round trips besides the time of the bytes, handshake included"
-    )
+    return plain, sum(summary["compressed_header_bytes"]["spdy/2"].values())
 
 
 def _headlines(claims: Claims, found: Laboratory) -> None:
     own = found.ours
-    both = summary(own.of(BOTH))
-    claims.number(
-        "CL01", 100 * (1 - 1 / both.overall.mean), "of the mean gain, as the study reckons it", digits=1
+    all_of_both = chance.mean(own.of(BOTH))
+    chance.number(
+        claims, "CL01", 100 * (1 - 1 / all_of_both), "of the mean gain, as the study reckons it", digits=1
     )
-    top = _gain(own, BOTH, {"page": "A", "servers": 1, "down_mbps": 10, "rtt_ms": 100, "loss_pct": 0})
-    claims.number("CL02", 100 * (1 - 1 / top), digits=1)
-    at_c = (pl.col("page") == "C") & (pl.col("loss_pct") == 1)
-    slower = [own.of(option).frame.filter(at_c)["gain"].to_list() for option in (SPDY, BOTH)]
-    worst = min(gain for each in slower for gain in each)
-    claims.number("CL03", 1 / worst)
-    window = summary(own.of(WINDOW))
-    claims.finding(
+    chance.number(claims, "CL02", 100 * (1 - 1 / _mean(own, BOTH, **_BEST)), digits=1)
+    at = _where(page="C", servers=1, loss_pct=1)
+    chance.number(claims, "CL03", 1 / np.minimum(*(chance.least(own.of(each), at) for each in (SPDY, BOTH))))
+    window = own.of(WINDOW)
+    often, mean = chance.at_least_1(window), chance.mean(window)
+    conditions = len(window.frame)
+    chance.finding(
+        claims,
         "CL04",
-        window.at_least_1 >= 0.75 * 72 and 1 < window.overall.mean < 1.25,
-        f"{window.at_least_1} of 72 at 1 or more, mean {window.overall.mean:.2f}",
+        {
+            "conditions above three quarters": often - _MOST * conditions,
+            "mean above 1": mean - 1,
+            f"below {_MODEST}": _MODEST - mean,
+        },
+        f"{often[0]:.0f} of {conditions} at 1 or more, mean {mean[0]:.2f}",
     )
 
 
-def _gain(own: Gains, option: str, at: At) -> float:
-    return mean_gain(own, option, lambda row: all(row[name] == level for name, level in at.items()))
+def _where(**at: Level) -> pl.Expr:
+    return pl.all_horizontal(pl.col(name) == level for name, level in at.items()) if at else chance.EVERYWHERE
+
+
+def _mean(own: Gains, option: str, **at: Level) -> Sample:
+    return chance.mean(own.of(option), _where(**at))
 
 
 def _spdy(claims: Claims, found: Laboratory) -> None:
     own = found.ours
-
-    def mean(**at: Level) -> float:
-        return _gain(own, SPDY, at)
-
-    claims.number("CL35", mean())
+    chance.number(claims, "CL35", _mean(own, SPDY))
     for id, page in (("CL36", "A"), ("CL37", "B"), ("CL38", "C")):
-        claims.number(id, mean(page=page))
-    claims.number("CL39", mean(loss_pct=0))
-    claims.number("CL40", mean(loss_pct=1), _on_credible_rows(found))
-    spread = {count: [mean(page=page, servers=count) for page in "AC"] for count in (1, 2, 4)}
-    (a1, c1), (a2, c2), (a4, c4) = spread.values()
-    shrinks = a1 > a2 > a4 and c1 < c2 < c4
-    shown = ", ".join(f"{count}: A {a:.2f}, C {c:.2f}" for count, (a, c) in spread.items())
-    claims.finding("CL41", shrinks, f"by servers {shown}")
-    near, far = mean(loss_pct=0, rtt_ms=20), mean(loss_pct=0, rtt_ms=100)
-    claims.finding("CL42", near < far, f"{near:.2f} at 20 ms, {far:.2f} at 100 ms")
-    near, far = mean(loss_pct=1, rtt_ms=20), mean(loss_pct=1, rtt_ms=100)
-    claims.finding("CL43", near > far, f"{near:.2f} at 20 ms, {far:.2f} at 100 ms")
-    _only_page_c(claims, found)
-    low, high = mean(down_mbps=10), mean(down_mbps=20)
-    claims.finding("CL45", low > high, f"{low:.2f} at 10 Mbit/s, {high:.2f} at 20 Mbit/s")
-    claims.number(
-        "CL46", 6, "at a time; in all HTTPS opens one for each object, since none is kept alive", digits=0
+        chance.number(claims, id, _mean(own, SPDY, page=page))
+    chance.number(claims, "CL39", _mean(own, SPDY, loss_pct=0))
+    chance.number(claims, "CL40", _mean(own, SPDY, loss_pct=1), _on_credible_rows(found))
+    good, bad = ([_mean(own, SPDY, page=page, servers=count) for count in (1, 2, 4)] for page in "AC")
+    chance.finding(
+        claims,
+        "CL41",
+        {
+            "A, 1 less 2 servers": good[0] - good[1],
+            "2 less 4": good[1] - good[2],
+            "C, 2 less 1": bad[1] - bad[0],
+            "4 less 2": bad[2] - bad[1],
+        },
+        "by servers "
+        + ", ".join(f"{n}: A {a[0]:.2f}, C {c[0]:.2f}" for n, a, c in zip((1, 2, 4), good, bad, strict=True)),
+    )
+
+
+def _by_channel(claims: Claims, found: Laboratory) -> None:
+    for id, loss, sign in (("CL42", 0, 1), ("CL43", 1, -1)):
+        near, far = (_mean(found.ours, SPDY, loss_pct=loss, rtt_ms=rtt) for rtt in (20, 100))
+        chance.finding(
+            claims,
+            id,
+            {"the difference": sign * (far - near)},
+            f"{near[0]:.2f} at 20 ms, {far[0]:.2f} at 100 ms",
+        )
+    low, high = (_mean(found.ours, SPDY, down_mbps=rate) for rate in (10, 20))
+    chance.finding(
+        claims,
+        "CL45",
+        {"the difference": low - high},
+        f"{low[0]:.2f} at 10 Mbit/s, {high[0]:.2f} at 20 Mbit/s",
     )
 
 
@@ -144,52 +143,80 @@ def _on_credible_rows(found: Laboratory) -> str:
 
 
 def _only_page_c(claims: Claims, found: Laboratory) -> None:
-    frame = found.ours.of(SPDY).frame.filter((pl.col("loss_pct") == 0) & (pl.col("gain") < 1))
-    slower = dict(frame.group_by("page", maintain_order=True).len().iter_rows())
-    shown = ", ".join(f"{page}: {count}" for page, count in slower.items())
-    claims.finding(
+    own = found.ours.of(SPDY)
+    worst = {page: chance.least(own, _where(page=page, loss_pct=0)) for page in "ABC"}
+    chance.finding(
+        claims,
         "CL44",
-        set(slower) == {"C"},
-        f"slower conditions by page: {shown or 'none'}",
-        "where not on C alone: SYNs lost in the full queue of 50 packets, which cost 3 s each",
+        {page: 1 - gain if page == "C" else gain - 1 for page, gain in worst.items()},
+        "least gains " + ", ".join(f"{page} {gain[0]:.2f}" for page, gain in worst.items()),
+    )
+
+
+def _connections(claims: Claims, counts: Sequence[Counts]) -> None:
+    said = "; ".join(
+        f"{each.servers}: {each.at_a_time[0]} and {each.at_a_time[1]} ({each.in_all[0]} and {each.in_all[1]})"
+        for each in counts
+        if each.page == "A"
+    )
+    claims.number(
+        "CL46",
+        max(each.factor for each in counts),
+        "the most of any page and number of servers, of those that are open at a time; HTTPS and SPDY for "
+        f"page A by servers, in brackets all that are opened: {said}",
+        digits=1,
     )
 
 
 def _window(claims: Claims, found: Laboratory) -> None:
     own = found.ours
-
-    def mean(**at: Level) -> float:
-        return _gain(own, WINDOW, at)
-
-    claims.number("CL48", mean())
-    by_page = {page: mean(page=page) for page in "ABC"}
-    claims.finding(
+    chance.number(claims, "CL48", _mean(own, WINDOW))
+    by_page = {page: _mean(own, WINDOW, page=page) for page in "ABC"}
+    chance.finding(
+        claims,
         "CL49",
-        by_page["C"] > max(by_page["A"], by_page["B"]),
-        ", ".join(f"{page} {gain:.2f}" for page, gain in by_page.items()),
+        {f"C less {page}": by_page["C"] - by_page[page] for page in "AB"},
+        ", ".join(f"{page} {gain[0]:.2f}" for page, gain in by_page.items()),
     )
-    by_channel = [mean(rtt_ms=20), mean(rtt_ms=100), mean(loss_pct=0), mean(loss_pct=1)]
-    near, far, clean, lossy = by_channel
-    claims.finding(
+    near, far = (_mean(own, WINDOW, rtt_ms=rtt) for rtt in (20, 100))
+    slow, fast = (_mean(own, WINDOW, down_mbps=rate) for rate in (10, 20))
+    clean, lossy = (_mean(own, WINDOW, loss_pct=loss) for loss in (0, 1))
+    apart = {"round trip": far - near, "rate": fast - slow, "loss": lossy - clean}
+    chance.finding(
+        claims,
         "CL50",
-        max(by_channel) - min(by_channel) <= 0.1,
-        f"{near:.2f} at 20 ms, {far:.2f} at 100 ms; {clean:.2f} without loss, {lossy:.2f} with it",
-        "judged by whether the means lie within 0.1, as the study's do",
+        {name: _HARDLY - np.abs(difference) for name, difference in apart.items()},
+        f"{near[0]:.2f} at 20 ms, {far[0]:.2f} at 100 ms; {slow[0]:.2f} at 10 Mbit/s, {fast[0]:.2f} at 20 "
+        f"Mbit/s; {clean[0]:.2f} without loss, {lossy[0]:.2f} with it",
+        f"judged by whether these differ by {_HARDLY} at most, as the study's do; what is left of that",
     )
 
 
 def _together(claims: Claims, found: Laboratory) -> None:
     own = found.ours
-    spdy, window, both = (_gain(own, option, {}) for option in (SPDY, WINDOW, BOTH))
-    claims.number("CL53", both)
-    claims.finding("CL54", both > spdy * window, f"{both:.2f} against {spdy * window:.2f}")
-    claims.number("CL55", summary(own.of(BOTH)).best.gain)
-    claims.number("CL56", mean_gain(own, BOTH, lambda at: at["page"] != "C" and at["loss_pct"] == 0))
+    spdy, window, both = (_mean(own, option) for option in (SPDY, WINDOW, BOTH))
+    chance.number(claims, "CL53", both)
+    product = spdy * window
+    chance.finding(
+        claims, "CL54", {"the difference": both - product}, f"{both[0]:.2f} against {product[0]:.2f}"
+    )
+    best = summary(own.of(BOTH)).best
+    elsewhere = "/".join(f"{level}" for level in best.condition.values())
+    chance.number(
+        claims,
+        "CL55",
+        _mean(own, BOTH, **_BEST),
+        f"where the study has its best; ours is {best.gain:.2f}, at {elsewhere}",
+    )
+    chance.number(
+        claims, "CL56", chance.mean(own.of(BOTH), (pl.col("page") != "C") & (pl.col("loss_pct") == 0))
+    )
     counts = {option: _counts(found.runs, option) for option in (BASE, SPDY)}
     packets, size = (counts[SPDY][at] / counts[BASE][at] for at in range(2))
-    claims.finding(
+    chance.finding(
+        claims,
         "CL58",
-        packets < 1 and size < 1,
+        {"packets": chance.known(1 - packets), "bytes": chance.known(1 - size)},
         f"{100 * packets:.0f} % of the packets, {100 * size:.0f} % of the bytes, without loss",
     )
 
