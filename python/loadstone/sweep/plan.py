@@ -45,6 +45,8 @@ class Planned:
     """The scenario without page and seed, every field stated, as JSON."""
     seeds: Sequence[int]
     is_random: bool
+    loads: int = 1
+    """How many a run takes, with those that are to come before it."""
 
     @property
     def name(self) -> Name:
@@ -238,7 +240,7 @@ class Plan:
         load = {digest: _seconds(page) for digest, page in self.pages.items()}
         # Most gains are known well before the most runs are made.
         most = 2 * FIRST_LOOK if self.matrix.until else self.matrix.most_runs
-        return lambda cell: min(len(cell.seeds), most) * load[cell.page]
+        return lambda cell: min(len(cell.seeds), most) * cell.loads * load[cell.page]
 
     def _chunk(self, number: int, groups: Sequence[tuple[Planned, ...]]) -> Chunk:
         texts = {cell.page: self.pages[cell.page].json for group in groups for cell in group}
@@ -273,19 +275,18 @@ class _Planner:
         self.pages: dict[str, Page] = {}
         self.page_digests: dict[str, str] = {}
         self._matrix = matrix
-        self._scenarios: dict[str, tuple[str, bool]] = {}
+        self._scenarios: dict[str, tuple[str, bool, int]] = {}
 
     def planned(self, levels: Levels) -> Planned:
         settings = self._matrix.settings(levels)
         page = self._page(settings.pop("page"))
-        fields, is_random = self._fields(settings, levels)
+        fields, is_random, loads = self._fields(settings, levels)
         digest = hashlib.sha256(f"{page}\n{fields}".encode()).hexdigest()
         runs, first = self._matrix.most_runs, self._matrix.seed
         # The kernel and the machine under it are never quite the same.
         is_random = is_random or self._matrix.live
-        return Planned(
-            levels, digest, page, fields, range(first, first + (runs if is_random else 1)), is_random
-        )
+        seeds = range(first, first + (runs if is_random else 1))
+        return Planned(levels, digest, page, fields, seeds, is_random, loads)
 
     def _page(self, named: Any) -> str:
         if not isinstance(named, str):
@@ -297,8 +298,8 @@ class _Planner:
             self.pages.setdefault(digest, page)
         return self.page_digests[named]
 
-    def _fields(self, settings: Settings, levels: Levels) -> tuple[str, bool]:
-        """Let the engine state every field, and say whether chance has a part."""
+    def _fields(self, settings: Settings, levels: Levels) -> tuple[str, bool, int]:
+        """Let the engine state every field; say whether chance has a part, and how many loads a run takes."""
         said = json.dumps(settings, sort_keys=True)
         if said not in self._scenarios:
             try:
@@ -307,7 +308,7 @@ class _Planner:
                 raise InputError(f"{self._matrix.place}: {refused(levels, error, settings)}") from None
         return self._scenarios[said]
 
-    def _understood(self, settings: Settings) -> tuple[str, bool]:
+    def _understood(self, settings: Settings) -> tuple[str, bool, int]:
         verbatim = {name: value for name, value in settings.items() if "." in name}
         try:
             fields = experiment.nested({**experiment.chosen(settings), **verbatim})
@@ -322,4 +323,5 @@ class _Planner:
         scenario = experiment.scenario(_SMALLEST, fields)
         understood = json.loads(scenario.to_json())
         del understood["page"], understood["seed"]
-        return json.dumps(understood), scenario.is_random
+        loads = 1 + understood["variant"].get("earlier_loads", 0)
+        return json.dumps(understood), scenario.is_random, loads
