@@ -203,7 +203,7 @@ def test_whatever_a_file_says_is_a_matrix_or_a_clear_error(document: dict) -> No
 
 
 def test_loads_that_come_before_a_run_are_work_too() -> None:
-    common = {"page": "synthetic:A", "network": "dsl,loss=1%"}
+    common = {"page": "synthetic:A", "network": "10mbit,20ms,loss=1%"}
     alone, third = (
         Plan.of(Matrix(factors={"iw": [3]}, common={**common, "variant.earlier_loads": earlier}))
         for earlier in (0, 2)
