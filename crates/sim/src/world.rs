@@ -61,6 +61,11 @@ fn nothing_known(plan: &Plan) -> Vec<Metrics> {
     vec![Metrics::default(); plan.page().hosts.len()]
 }
 
+/// The alarm of the program at `side`: the browser's is the first, then come the origins'.
+fn alarm_of(side: usize, origin: u32) -> Key {
+    if side == CLIENT { 0 } else { origin + 1 }
+}
+
 impl<'a> World<'a> {
     /// The world of a run of which the first packets are noted: `noted` of them, if that is wanted.
     pub(crate) fn new(plan: &'a Plan, seed: Seed, noted: Option<usize>) -> World<'a> {
@@ -291,7 +296,7 @@ impl<'a> World<'a> {
 
     /// Takes what a program wants done: it comes to it when it has been woken.
     fn act(&mut self, side: usize, origin: u32) {
-        let key = if side == CLIENT { 0 } else { origin + 1 };
+        let key = alarm_of(side, origin);
         while let Some(action) = self.peer(side, origin).poll_action() {
             let intent = &mut self.intents[key as usize];
             if intent.reaction.is_zero() {
@@ -306,7 +311,7 @@ impl<'a> World<'a> {
 
     /// Sets the alarm of the program at `side`.
     fn arm(&mut self, side: usize, origin: u32) {
-        let key = if side == CLIENT { 0 } else { origin + 1 };
+        let key = alarm_of(side, origin);
         let deadline = self.peer(side, origin).poll_timeout().unwrap_or(Time::NEVER);
         self.alarms.arm(key, deadline.min(self.intents[key as usize].due));
     }

@@ -131,7 +131,7 @@ fn one_by_one_ends_with_one_connection_to_a_host_and_with_servers_that_leave() {
 }
 
 #[test]
-fn one_by_one_goes_on_when_the_connection_that_carries_all_is_lost() {
+fn one_by_one_ends_under_heavy_loss() {
     let fields = r#"{"protocol": "h2", "servers": 2, "joining": "one-by-one"}"#;
     for seed in 1..=20 {
         let network = "2mbit,100ms,10%".parse().unwrap();
