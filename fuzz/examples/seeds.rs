@@ -5,8 +5,10 @@
 //! of a session's bytes since shows as a change in git. Inputs that fuzzing finds go elsewhere (`fuzz/found`).
 
 use bytes::Bytes;
-use loadstone_http::{Body, BodyId, Chunk, ClientSession, Event, Fields, Multiplexing, Priority, Protocol, Push};
-use loadstone_http::{RequestHead, ResponseHead, ServerSession, Session, Sessions, StreamId, Wire};
+use loadstone_http::{
+    Body, BodyId, Chunk, ClientSession, Content, Event, Fields, Multiplexing, Priority, Protocol, Push, TransportStream,
+};
+use loadstone_http::{RequestHead, ResponseHead, ServerSession, Session, SessionFactory, StreamId, Wire};
 use loadstone_units::Time;
 use std::path::Path;
 use std::{fs, io};
@@ -48,7 +50,7 @@ type Seed = (String, Vec<u8>);
 /// What an end of a session has to say, bodies as zeros.
 fn said(session: &mut (impl Session + ?Sized)) -> Vec<u8> {
     let mut wire = Wire::default();
-    session.poll_transmit(NOW, 1 << 20, &mut wire);
+    session.poll_transmit(NOW, TransportStream::TCP, 1 << 20, &mut wire);
     let real = |chunk| match chunk {
         Chunk::Bytes(bytes) => bytes.to_vec(),
         Chunk::Run { len, .. } => vec![0; len as usize],
@@ -61,7 +63,16 @@ type Program = fn(&mut dyn ServerSession, StreamId);
 
 fn answer(server: &mut dyn ServerSession, id: StreamId) {
     let head = ResponseHead::new(200, Fields::from_pairs([("content-length", "300"), ("server", "x")]));
-    server.respond(id, head.into(), Body { id: BodyId(0), len: 300 });
+    server.respond(id, head.into(), Body { id: BodyId(0), len: 300 }.into());
+}
+
+fn open_answer(server: &mut dyn ServerSession, id: StreamId) {
+    let head = ResponseHead::new(200, Fields::from_pairs([("server", "x")]));
+    server.respond(id, head.into(), Content::Open);
+    for offset in [0, 100] {
+        server.append(id, Chunk::Run { body: BodyId(0), offset, len: 100 });
+    }
+    server.finish(id, Fields::from_pairs([("server-timing", "db;dur=5")]));
 }
 
 fn push(server: &mut dyn ServerSession, id: StreamId) {
@@ -79,14 +90,16 @@ fn leave(server: &mut dyn ServerSession, id: StreamId) {
 
 /// Both directions of a connection: what the client says, and what the server does.
 fn talk(protocol: Protocol, ask: fn(&mut dyn ClientSession), program: Program) -> [Vec<u8>; 2] {
-    let sessions = Sessions::new(Multiplexing { push: Push::Accept, ..Multiplexing::default() });
+    let sessions = SessionFactory::new(Multiplexing { push: Push::Accept, ..Multiplexing::default() });
     let (mut client, mut server) = (sessions.client(protocol), sessions.server(protocol));
     ask(client.as_mut());
     let [mut up, mut down] = [Vec::new(), Vec::new()];
     for _ in 0..8 {
         let bytes = said(client.as_mut());
         up.extend_from_slice(&bytes);
-        server.handle_input(NOW, &[Chunk::Bytes(Bytes::from(bytes))]).expect("our own bytes are fine");
+        server
+            .handle_input(NOW, TransportStream::TCP, &[Chunk::Bytes(Bytes::from(bytes))])
+            .expect("our own bytes are fine");
         while let Some(event) = server.poll_event() {
             if let Event::Request { id, .. } = event {
                 program(server.as_mut(), id);
@@ -94,7 +107,9 @@ fn talk(protocol: Protocol, ask: fn(&mut dyn ClientSession), program: Program) -
         }
         let bytes = said(server.as_mut());
         down.extend_from_slice(&bytes);
-        client.handle_input(NOW, &[Chunk::Bytes(Bytes::from(bytes))]).expect("our own bytes are fine");
+        client
+            .handle_input(NOW, TransportStream::TCP, &[Chunk::Bytes(Bytes::from(bytes))])
+            .expect("our own bytes are fine");
         while client.poll_event().is_some() {}
     }
     [up, down]
@@ -103,14 +118,26 @@ fn talk(protocol: Protocol, ask: fn(&mut dyn ClientSession), program: Program) -
 fn gets(client: &mut dyn ClientSession) {
     let fields = Fields::from_pairs([("cookie", "a=1; b=2"), ("accept", "*/*"), ("accept", "text/html")]);
     for (path, urgency) in [("/", 0), ("/1", 7)] {
-        client.request(RequestHead::get("a.test", path, fields.clone()).into(), Body::EMPTY, Priority::at(urgency));
+        client.request(
+            RequestHead::get("a.test", path, fields.clone()).into(),
+            Body::EMPTY.into(),
+            Priority::at(urgency),
+        );
     }
 }
 
 fn upload(client: &mut dyn ClientSession) {
     let [method, host, path] = ["POST", "a.test", "/up"].map(|text| Bytes::from_static(text.as_bytes()));
     let head = RequestHead::new(method, host, path, Fields::from_pairs([("content-length", "100")]));
-    client.request(head.into(), Body { id: BodyId(1), len: 100 }, Priority::incremental_at(3));
+    client.request(head.into(), Body { id: BodyId(1), len: 100 }.into(), Priority::incremental_at(3));
+}
+
+fn open_upload(client: &mut dyn ClientSession) {
+    let [method, host, path] = ["POST", "a.test", "/up"].map(|text| Bytes::from_static(text.as_bytes()));
+    let head = RequestHead::new(method, host, path, Fields::default());
+    let id = client.request(head.into(), Content::Open, Priority::default());
+    client.append(id, Chunk::Run { body: BodyId(1), offset: 0, len: 100 });
+    client.finish(id, Fields::from_pairs([("x-end", "yes")]));
 }
 
 fn cancelled(client: &mut dyn ClientSession) {
@@ -121,8 +148,13 @@ fn cancelled(client: &mut dyn ClientSession) {
     client.shut_down();
 }
 
-const TALKS: [(&str, fn(&mut dyn ClientSession), Program); 4] =
-    [("gets", gets, answer), ("upload", upload, answer), ("push", gets, push), ("leave", upload, leave)];
+const TALKS: [(&str, fn(&mut dyn ClientSession), Program); 5] = [
+    ("gets", gets, answer),
+    ("upload", upload, answer),
+    ("push", gets, push),
+    ("leave", upload, leave),
+    ("open", open_upload, open_answer),
+];
 
 /// Frames of HTTP/2 that our engines do not send, or not so: names, and what they are.
 const H2: [(&str, &[u8]); 14] = [
@@ -203,7 +235,7 @@ fn streams() -> Vec<Seed> {
             seeds.push((format!("{}-{what}-to-server", name(protocol)), to(2, &up[preface..])));
             seeds.push((format!("{}-{what}-to-client", name(protocol)), to(0, &down)));
         }
-        let mut client = Sessions::new(Multiplexing::default()).client(protocol);
+        let mut client = SessionFactory::new(Multiplexing::default()).client(protocol);
         cancelled(client.as_mut());
         seeds.push((format!("{}-cancelled-to-server", name(protocol)), to(2, &said(client.as_mut()))));
         for (what, bytes) in by_hand(protocol) {

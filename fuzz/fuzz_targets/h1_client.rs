@@ -4,23 +4,34 @@
 
 use bytes::Bytes;
 use libfuzzer_sys::fuzz_target;
-use loadstone_http::{Body, Chunk, ClientSession, Event, Fields, Priority, RequestHead, Session, Wire, h1};
+use loadstone_http::{
+    Body, Chunk, ClientSession, Content, Event, Fields, Priority, RequestHead, Session, TransportStream, Wire, h1,
+};
 use loadstone_units::Time;
 
 /// What a client made of a response: its events, with the pieces of a body joined, and its end.
 fn outcome(pieces: &[&[u8]]) -> (Vec<Event>, bool) {
     let mut client = h1::Client::pipelining();
     for path in ["/", "/1", "/2"] {
-        client.request(RequestHead::get("a.test", path, Fields::default()).into(), Body::EMPTY, Priority::default());
+        client.request(
+            RequestHead::get("a.test", path, Fields::default()).into(),
+            Body::EMPTY.into(),
+            Priority::default(),
+        );
     }
-    client.poll_transmit(Time::ZERO, usize::MAX, &mut Wire::default());
+    let put = RequestHead::new("PUT".into(), "a.test".into(), "/3".into(), Fields::default());
+    let id = client.request(put.into(), Content::Open, Priority::default());
+    client.append(id, Chunk::Bytes(Bytes::from_static(b"content")));
+    client.finish(id, Fields::from_pairs([("x", "y")]));
+    client.poll_transmit(Time::ZERO, TransportStream::TCP, usize::MAX, &mut Wire::default());
     let mut events = Vec::new();
     let mut drain = |client: &mut h1::Client| {
         while let Some(event) = client.poll_event() {
             match (events.last_mut(), event) {
-                (Some(Event::Data { id: last, content: Chunk::Bytes(sum) }), Event::Data { id, content: Chunk::Bytes(more) })
-                    if *last == id =>
-                {
+                (
+                    Some(Event::Data { id: last, content: Chunk::Bytes(sum) }),
+                    Event::Data { id, content: Chunk::Bytes(more) },
+                ) if *last == id => {
                     *sum = [&sum[..], &more].concat().into();
                 }
                 (_, event) => events.push(event),
@@ -30,13 +41,15 @@ fn outcome(pieces: &[&[u8]]) -> (Vec<Event>, bool) {
     drain(&mut client);
     let mut fine = true;
     for piece in pieces {
-        fine = client.handle_input(Time::ZERO, &[Chunk::Bytes(Bytes::copy_from_slice(piece))]).is_ok();
+        fine = client
+            .handle_input(Time::ZERO, TransportStream::TCP, &[Chunk::Bytes(Bytes::copy_from_slice(piece))])
+            .is_ok();
         drain(&mut client);
         if !fine {
             break;
         }
     }
-    fine = fine && client.handle_close(Time::ZERO).is_ok();
+    fine = fine && client.handle_fin(Time::ZERO, TransportStream::TCP).is_ok();
     drain(&mut client);
     (events, fine)
 }

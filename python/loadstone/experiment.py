@@ -77,6 +77,14 @@ def chosen(given: dict[str, Any]) -> Chosen:
     }
 
 
+def _networks(fields: dict[str, Any]) -> str:
+    """Give the access link of a scenario, or the links of its topology with their names."""
+    own: str = fields["network"]
+    if not (topology := fields.get("topology")):
+        return own
+    return "; ".join(f"{link['name']} {link.get('network', own)}" for link in topology["links"])
+
+
 @dataclass(frozen=True)
 class Cell:
     """A scenario as it is reported."""
@@ -90,7 +98,7 @@ class Cell:
     def of(cls, scenario: Scenario) -> "Cell":
         """Read back what the engine understood, every field stated."""
         fields = json.loads(scenario.to_json())
-        return cls(scenario, fields["network"], fields["variant"], fields["seed"])
+        return cls(scenario, _networks(fields), fields["variant"], fields["seed"])
 
     def runs(self, asked: int | None) -> int:
         """Say how often it is run."""

@@ -44,6 +44,10 @@ def _run(outcome: Outcome, *, with_waterfall: bool = False) -> dict[str, Any]:
     }
     if conditions := outcome.conditions():
         run["conditions"] = conditions
+    if others := outcome.others:
+        run["others"] = [
+            {"name": name, "plt_ms": plt_ms, "completed": completed} for name, plt_ms, completed in others
+        ]
     if with_waterfall:
         run["waterfall"] = outcome.waterfall()
     return run
@@ -92,7 +96,22 @@ def load_text(page: str, cell: Cell, outcomes: Sequence[Outcome]) -> str:
     note = (
         "" if len(completed) == len(outcomes) else f"\n{incomplete(outcomes)}: the figures are of the others"
     )
-    return "\n".join([f"{head}{seeds}\n\n{text.table(rows)}{note}", *_machine(conditions, outcomes)])
+    shown_runs = f"{head}{seeds}\n\n{text.table(rows)}{note}"
+    return "\n".join([shown_runs, *_others(outcomes), *_machine(conditions, outcomes)])
+
+
+def _others(outcomes: Sequence[Outcome]) -> list[str]:
+    """Say what the run's other browsers gave, where its topology has several."""
+    names = [name for name, _, _ in outcomes[0].others]
+    if not names:
+        return []
+    rows = [["other browsers", "median", "least", "most", "completed"]]
+    for at, name in enumerate(names):
+        times = [outcome.others[at][1] for outcome in outcomes]
+        completed = sum(outcome.others[at][2] for outcome in outcomes)
+        shown = [text.ms(statistics.median(times)), text.ms(min(times)), text.ms(max(times))]
+        rows.append([text.printable(name), *shown, f"{completed} of {len(outcomes)}"])
+    return ["", text.table(rows)]
 
 
 _MUCH = 0.05

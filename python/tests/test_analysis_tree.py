@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import conditions
 from loadstone.analysis import tree
+from loadstone.analysis.plots import rules as drawn
 from loadstone.analysis.question import Level, Question
 from loadstone.analysis.tree import Tree
 from loadstone.files import InputError
@@ -207,7 +208,7 @@ def test_where_chance_deals_the_gains_no_rules_are_found() -> None:
 def test_a_tree_without_questions_shows_no_rule_and_no_accuracy() -> None:
     frame = conditions.gains(ASKED, lossy_and_small)
     one = tree.grow(frame, ASKED, depth=0)
-    assert "Rules" not in one.text() and "trust" not in one.text() and "trust" not in one.plot().caption
+    assert "Rules" not in one.text() and "trust" not in one.text() and "trust" not in drawn.draw(one).caption
     document = one.document()
     assert (document["rules"], document["accuracy"]) == ([], None)
 
@@ -334,7 +335,7 @@ def test_what_cannot_be_learned_is_said() -> None:
     assert [str(rule) for rule in one.rules] == ["always: h2 (1.00 of 1 condition, median gain 1.30)"]
     for each in (nothing, alike, few, one):
         assert each.text()
-        assert each.plot().svg.startswith("<svg")
+        assert drawn.draw(each).svg.startswith("<svg")
         json.dumps(each.document(), allow_nan=False)
 
 
@@ -358,7 +359,7 @@ def test_the_same_gains_grow_the_same_tree_to_the_byte() -> None:
     first, second = (tree.grow(frame, ASKED) for _ in range(2))
     assert first.text() == second.text()
     assert json.dumps(first.document()) == json.dumps(second.document())
-    assert first.svg() == second.svg()
+    assert drawn.draw(first).svg == drawn.draw(second).svg
 
 
 def test_the_document_says_all_that_the_text_does() -> None:

@@ -1,12 +1,14 @@
 """The rules of the house, which nobody has to remember. CONTRIBUTING.md says why."""
 
 import re
+import subprocess
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+import imports
 from conftest import ROOT
 
 CRATES = ROOT / "crates"
@@ -33,6 +35,13 @@ UNSAFE = {"crates/bed/src/kernel.rs"}
 
 LONGEST_FUNCTION = 70
 LONGEST_FILE = 600
+# Types that a crate may call as another does: what each has one of, and is named with its crate or module.
+SHARED_TYPE_NAMES = {"Config", "Error", "Server"}
+# Modules that only tests have.
+TEST_MODULES = {"toy", "overtaking", "bundle", "pair", "holding", "stories"}
+LONGEST_SUBJECT = 72
+# From where on subjects have been held to it.
+FIRST_SHORT_SUBJECTS = "276b17c"
 BANNED_NAMES = {"util", "utils", "common", "helper", "helpers", "misc", "core", "manager"}
 
 
@@ -53,7 +62,12 @@ def sources() -> list[Path]:
 def without_tests(path: Path) -> list[str]:
     """Give the lines of a file up to its module of tests."""
     lines = path.read_text().split("\n")
-    begins = [at for at, line in enumerate(lines) if line == "#[cfg(test)]"]
+    begins = [
+        at
+        for at, line in enumerate(lines)
+        # What is a file of its own is declared among the others, with code below.
+        if line == "#[cfg(test)]" and not lines[at + 1].endswith(";")
+    ]
     return lines[: begins[0]] if begins else lines
 
 
@@ -98,6 +112,47 @@ def test_arrows_between_crates_point_where_they_may(crate: str) -> None:
         name.removeprefix("loadstone-") for name in manifest(crate)["dependencies"] if "loadstone" in name
     }
     assert used <= reachable(crate)
+
+
+@pytest.mark.parametrize("crate", ARROWS)
+def test_no_files_of_a_crate_use_one_another_in_a_circle(crate: str) -> None:
+    root = CRATES / crate / "src"
+    texts = {
+        () if path.stem == "lib" else path.relative_to(root).with_suffix("").parts: "\n".join(
+            without_tests(path)
+        )
+        for path in sources()
+        if path.is_relative_to(root)
+    }
+    assert not imports.circles(imports.of_crate(texts))
+
+
+def test_no_files_of_the_package_use_one_another_in_a_circle() -> None:
+    uses = imports.of_package(ROOT / "python/loadstone")
+    assert ("loadstone", "sweep", "form") in uses["loadstone", "sweep", "matrix"]
+    assert not imports.circles(uses)
+
+
+def test_the_reader_of_imports_sees_what_it_should() -> None:
+    one = """
+use super::b::{C, d::{self, E as F}};
+pub(super) use crate::g;
+use serde::Deserialize; // use super::h::I;
+fn j(k: super::l::M) {}
+    use n::O;
+"""
+    assert [*imports.rust_paths(one)] == [
+        *("super::b::C", "super::b::d::self", "super::b::d::E", "crate::g", "serde::Deserialize", "n::O"),
+        "super::l::M",
+    ]
+    texts = {(): "use a::T;", ("a",): one, ("a", "n"): "use super::T;", ("b",): "use crate::a::T;"}
+    texts |= {("b", "d"): "", ("g",): "", ("h",): "", ("l",): "use crate::g;"}
+    uses = imports.of_crate(texts)
+    # What is inside a module, and the crate's root around all, are no others.
+    assert uses["a",] == {("b",), ("b", "d"), ("g",), ("l",)}
+    assert uses["a", "n"] == set() == uses[()]
+    assert imports.circles(uses) == [["a", "b"]]
+    assert imports.circles({("a",): {("b",)}, ("b",): {("c",)}, ("c",): {("a",)}}) == [["a", "b", "c"]]
 
 
 @pytest.mark.parametrize("crate", sorted(PURE))
@@ -156,6 +211,29 @@ def test_names_say_what_is_inside() -> None:
     ]
     assert not [short(path) for path in modules if path.stem in BANNED_NAMES]
     assert not list(CRATES.glob("**/mod.rs"))
+
+
+def test_a_type_has_one_name_and_a_name_one_type() -> None:
+    """No crate defines a type that another calls the same; the extension has those that it wraps."""
+    crates: dict[str, set[str]] = {}
+    definition = re.compile(r"(?:pub(?:\([^)]*\))? )?(?:struct|enum|trait|type) (\w+)")
+    for path in sources():
+        crate = path.relative_to(CRATES).parts[0]
+        if crate != "py" and path.stem not in TEST_MODULES:
+            for name in filter(None, map(definition.match, without_tests(path))):
+                crates.setdefault(name[1], set()).add(crate)
+    assert len(crates) > 300
+    doubled = {name: sorted(users) for name, users in crates.items() if len(users) > 1}
+    assert {name: users for name, users in doubled.items() if name not in SHARED_TYPE_NAMES} == {}
+
+
+def test_subjects_of_commits_are_short() -> None:
+    """A subject is read in lists; the reason stands in the body."""
+    command = ["git", "log", "--format=%s", f"{FIRST_SHORT_SUBJECTS}..HEAD"]
+    log = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    if log.returncode:
+        pytest.skip(f"git knows no commit {FIRST_SHORT_SUBJECTS} here")
+    assert [subject for subject in log.stdout.splitlines() if len(subject) > LONGEST_SUBJECT] == []
 
 
 def test_system_calls_alone_are_unsafe_and_nothing_iterates_at_random() -> None:

@@ -2,7 +2,7 @@
 //! With `enter` before these it gets by without being root, where the system allows that. With `4` behind
 //! them the connection behaves like four, with `4 machine-wide` by CUBIC's beta.
 
-use loadstone_bed::{BackOff, Bed, Host, LinkReport, Settings, Tcp};
+use loadstone_bed::{BackOff, Bed, BedHost, LinkReport, Settings, Tcp, star};
 use loadstone_net::Network;
 use loadstone_units::{Bounded, Seed};
 use std::error::Error;
@@ -36,9 +36,9 @@ fn say() -> Result<(), Box<dyn Error>> {
         return Err("usage: transfer [enter] NETWORK BYTES [FLOWS [machine-wide]]".into());
     };
     let report = transfer(network.parse()?, bytes.parse()?, &settings)?;
-    let began = report.first_syn.ok_or("nothing was sent")?;
-    let ended = report.down.last_data.ok_or("nothing has arrived")?;
-    println!("{:.3} ms, {:?}", ended.as_ms() - began.as_ms(), report.down.counts);
+    let began = report.first_syn(BedHost::CLIENT).ok_or("nothing was sent")?;
+    let ended = report.arrivals[BedHost::CLIENT.0].last_data.ok_or("nothing has arrived")?;
+    println!("{:.3} ms, {:?}", ended.as_ms() - began.as_ms(), report.down().counts);
     println!(
         "{:?}, {:?}, {} pauses, {}ms in all",
         report.priority,
@@ -56,13 +56,14 @@ fn like(flows: &str, back_off: BackOff) -> Result<Settings, Box<dyn Error>> {
 }
 
 fn transfer(network: Network, bytes: usize, settings: &Settings) -> Result<LinkReport, Box<dyn Error>> {
-    let bed = Bed::new(1)?;
+    let bed = Bed::new(2)?;
     bed.configure(settings)?;
-    let server = (bed.address(0), 80);
-    let listener = bed.on(Host::Server(0), || TcpListener::bind(server))?;
-    let serving = bed.spawn(Host::Server(0), move || listener.accept()?.0.write_all(&vec![0; bytes]));
-    let run = bed.begin(&network, &[Duration::ZERO], Seed(1))?;
-    bed.on(Host::Client, || -> io::Result<()> {
+    let server = (bed.address(BedHost::server(0)), 80);
+    let listener = bed.on(BedHost::server(0), || TcpListener::bind(server))?;
+    let serving = bed.spawn(BedHost::server(0), move || listener.accept()?.0.write_all(&vec![0; bytes]));
+    let (fabric, nodes) = star(&network, &[Duration::ZERO]);
+    let run = bed.begin(&fabric, &nodes, Seed(1))?;
+    bed.on(BedHost::CLIENT, || -> io::Result<()> {
         let mut stream = TcpStream::connect(server)?;
         stream.read_exact(&mut vec![0; bytes / 2])?;
         println!("half-way");

@@ -2,7 +2,7 @@
 
 use crate::BedError;
 use crate::beta::Beta;
-use crate::settings::{BackOff, Settings, Tcp};
+use crate::settings::{BackOff, Tcp};
 use crate::tcp_plus::{Base, TcpPlus};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -15,30 +15,22 @@ pub(crate) struct BackOffs {
     machine_wide: Option<Beta>,
 }
 
-/// What the kernel calls the congestion controls of both ends.
-#[derive(Debug)]
-pub(crate) struct Names {
-    pub(crate) client: String,
-    pub(crate) server: String,
-}
-
 impl BackOffs {
-    /// Prepares what the settings ask for.
-    pub(crate) fn prepare(&mut self, settings: &Settings) -> Result<Names, BedError> {
-        let Settings { client, server, .. } = settings;
+    /// Prepares what the hosts ask for: what the kernel calls the congestion control of each.
+    pub(crate) fn prepare(&mut self, hosts: &[Tcp], back_off: BackOff) -> Result<Vec<String>, BedError> {
         // Whoever changes it next waits until it is back.
         self.machine_wide = None;
-        match settings.back_off {
-            BackOff::Own => Ok(Names { client: self.own(client)?, server: self.own(server)? }),
+        match back_off {
+            BackOff::Own => hosts.iter().map(|tcp| self.own(tcp)).collect(),
             BackOff::MachineWide => {
-                self.machine_wide = common(client, server)?.map(Beta::of_flows).transpose().map_err(BedError::Beta)?;
-                Ok(Names { client: client.congestion().to_owned(), server: server.congestion().to_owned() })
+                self.machine_wide = common(hosts)?.map(Beta::of_flows).transpose().map_err(BedError::Beta)?;
+                Ok(hosts.iter().map(|tcp| tcp.congestion().to_owned()).collect())
             }
         }
     }
 
-    /// The congestion control of one end, made for it where the kernel has none.
-    pub(crate) fn own(&mut self, tcp: &Tcp) -> Result<String, BedError> {
+    /// The congestion control of one host, made for it where the kernel has none.
+    fn own(&mut self, tcp: &Tcp) -> Result<String, BedError> {
         let Some((base, flows)) = tcp.shared() else { return Ok(tcp.congestion().to_owned()) };
         let made = match self.own.entry((base, flows)) {
             Entry::Occupied(made) => made.into_mut(),
@@ -50,9 +42,9 @@ impl BackOffs {
     }
 }
 
-/// The one number of flows that both ends ask for, or one of them.
-fn common(client: &Tcp, server: &Tcp) -> Result<Option<u32>, BedError> {
-    let asked: Vec<_> = [client.shared(), server.shared()].into_iter().flatten().collect();
+/// The one number of flows that hosts ask for, if any do.
+fn common(hosts: &[Tcp]) -> Result<Option<u32>, BedError> {
+    let asked: Vec<_> = hosts.iter().filter_map(Tcp::shared).collect();
     let Some((_, flows)) = asked.first() else { return Ok(None) };
     if asked.iter().all(|other| *other == (Base::Cubic, *flows)) { Ok(Some(*flows)) } else { Err(BedError::Betas) }
 }

@@ -2,31 +2,32 @@
 
 use crate::BedError;
 use crate::back_off::BackOffs;
-use crate::course::Course;
-use crate::host::{Host, MOST_SERVERS, Namespace};
+use crate::host::{BedHost, Namespace};
+use crate::journey::Layout;
 use crate::pump::{Command, Pump};
 use crate::report::LinkReport;
-use crate::settings::{AfterIdle, Settings, Tcp};
+use crate::settings::{BackOff, Settings, Tcp};
 use loadstone_live::Clock;
-use loadstone_net::Network;
+use loadstone_net::{Fabric, NodeId};
+use loadstone_scenario::MOST_HOSTS;
 use loadstone_units::Seed;
 use std::io::{self, PipeWriter, Write};
 use std::net::IpAddr;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 /// The pump answers within a millisecond; one that takes this long never will.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// One client and some servers in network namespaces, with a link between them.
+/// Hosts in network namespaces, with links between them.
 ///
 /// All of it vanishes when it is dropped and the threads on its hosts have ended, or when the process
 /// ends. What sockets are left open are closed without a word.
 #[derive(Debug)]
 pub struct Bed {
-    /// By number: the client first.
+    /// By number.
     hosts: Vec<Namespace>,
     commands: Sender<Command>,
     /// Rung after each command; the pump ends when it is gone.
@@ -36,15 +37,15 @@ pub struct Bed {
 }
 
 impl Bed {
-    /// A bed with a client and so many servers, 1 to 65,534, whose kernels have the default settings.
+    /// A bed with so many hosts, two at least, whose kernels have the default settings.
     ///
     /// # Errors
     /// Why this process may not make one ([`access`](crate::access)), or what the kernel refuses.
-    pub fn new(servers: usize) -> Result<Bed, BedError> {
-        if !(1..=MOST_SERVERS).contains(&servers) {
-            return Err(BedError::Servers(servers));
+    pub fn new(hosts: usize) -> Result<Bed, BedError> {
+        if !(2..=MOST_HOSTS).contains(&hosts) {
+            return Err(BedError::Hosts(hosts));
         }
-        let made = (0..=servers).map(|number| Namespace::make(Host::numbered(number)));
+        let made = (0..hosts).map(|number| Namespace::make(BedHost(number)));
         let (hosts, devices) = made.collect::<Result<Vec<_>, _>>()?.into_iter().unzip();
         let (commands, to_obey) = mpsc::channel();
         let (listening, bell) = io::pipe().map_err(BedError::host("making the pump's bell"))?;
@@ -56,49 +57,43 @@ impl Bed {
         Ok(bed)
     }
 
-    /// Lets connections that are opened from now on behave so.
+    /// Lets connections that are opened from now on behave so, where the first host is a client and all others are
+    /// servers.
     ///
     /// # Errors
     /// What the kernel refuses: a congestion control that it does not have, for instance.
     pub fn configure(&self, settings: &Settings) -> Result<(), BedError> {
-        let Settings { client, server, idle, .. } = settings;
-        let congestion = self.back_offs.lock().unwrap_or_else(PoisonError::into_inner).prepare(settings)?;
-        let (first, servers) = self.hosts.split_first().expect("a bed has a client");
-        first.configure(client, *idle, &congestion.client)?;
-        servers.iter().try_for_each(|host| host.configure(server, *idle, &congestion.server))
+        let mut tcps = vec![settings.server; self.hosts.len()];
+        tcps[BedHost::CLIENT.0] = settings.client;
+        self.configure_each(&tcps, settings.back_off)
     }
 
-    /// Lets connections of one server that are opened from now on behave so, at that end. It has the machine's
-    /// beta, where [`Bed::configure`] has changed that.
+    /// Lets connections that are opened from now on behave so at their ends, of which there is one for each host.
     ///
     /// # Errors
     /// As for [`Bed::configure`].
     ///
     /// # Panics
-    /// If there is no such server.
-    pub fn configure_server(&self, server: usize, tcp: &Tcp, idle: AfterIdle) -> Result<(), BedError> {
-        let congestion = self.back_offs.lock().unwrap_or_else(PoisonError::into_inner).own(tcp)?;
-        self.hosts[Host::Server(server).number()].configure(tcp, idle, &congestion)
+    /// If there is not one for each host.
+    pub fn configure_each(&self, tcps: &[Tcp], back_off: BackOff) -> Result<(), BedError> {
+        assert_eq!(tcps.len(), self.hosts.len(), "each host has one TCP");
+        let names = self.back_offs.lock().unwrap_or_else(PoisonError::into_inner).prepare(tcps, back_off)?;
+        let each = self.hosts.iter().zip(tcps).zip(&names);
+        each.into_iter().try_for_each(|((host, tcp), name)| host.configure(tcp, name))
     }
 
-    /// The address of the server `server`.
+    /// The address of a host.
     ///
     /// # Panics
-    /// If there is no such server.
-    pub fn address(&self, server: usize) -> IpAddr {
-        let host = Host::Server(server);
-        assert!(host.number() < self.hosts.len(), "the bed has no server {server}");
+    /// If there is no such host.
+    pub fn address(&self, host: BedHost) -> IpAddr {
+        assert!(host.0 < self.hosts.len(), "the bed has no host {}", host.0);
         host.address().into()
     }
 
-    /// The address of the client.
-    pub fn client_address(&self) -> IpAddr {
-        Host::Client.address().into()
-    }
-
-    /// How many servers there are.
-    pub fn servers(&self) -> usize {
-        self.hosts.len() - 1
+    /// How many hosts there are.
+    pub fn hosts(&self) -> usize {
+        self.hosts.len()
     }
 
     /// Runs something on a host, in a thread of its own, with real-time priority where that is allowed, and
@@ -107,48 +102,58 @@ impl Bed {
     ///
     /// # Panics
     /// If there is no such host, or `work` panics.
-    pub fn on<T: Send>(&self, host: Host, work: impl FnOnce() -> T + Send) -> T {
-        self.hosts[host.number()].on(work)
+    pub fn on<T: Send>(&self, host: BedHost, work: impl FnOnce() -> T + Send) -> T {
+        self.hosts[host.0].on(work)
     }
 
     /// Starts something on a host, like [`Bed::on`], without waiting for it.
     ///
     /// # Panics
     /// If there is no such host.
-    pub fn spawn<T: Send + 'static>(&self, host: Host, work: impl FnOnce() -> T + Send + 'static) -> Task<T> {
-        Task(self.hosts[host.number()].spawn(work))
+    pub fn spawn<T: Send + 'static>(&self, host: BedHost, work: impl FnOnce() -> T + Send + 'static) -> HostTask<T> {
+        HostTask(self.hosts[host.0].spawn(work))
     }
 
-    /// Begins a run: from now on the packets of connections that are opened take their course through
-    /// `network`, and to and from each server they take half of its extra round trip more. What belongs
-    /// to older connections passes at once and is not counted.
+    /// Begins a run: from now on packets take their way through the links and delays of `fabric`, in which `nodes`
+    /// are the places of the hosts. What belongs to TCP connections from before the run passes at once and is not
+    /// counted, so that one run does not disturb the next.
     ///
     /// # Errors
-    /// If a run is under way, there is not one extra round trip for each server, or the pump has failed.
-    pub fn begin(&self, network: &Network, extra_rtts: &[Duration], seed: Seed) -> Result<Run<'_>, BedError> {
-        self.begin_traced(network, extra_rtts, seed, 0)
+    /// If a run is under way, there is not one node for each host, or the pump has failed.
+    pub fn begin(&self, fabric: &Arc<Fabric>, nodes: &[NodeId], seed: Seed) -> Result<Run<'_>, BedError> {
+        self.begin_noting(fabric, nodes, seed, None)
     }
 
-    /// Begins a run like [`Bed::begin`], of which the first `limit` packets are kept with what became of
-    /// them.
+    /// Begins a run like [`Bed::begin`], of which the first `limit` packets that enter any link are kept with what
+    /// became of them.
     ///
     /// # Errors
     /// As for [`Bed::begin`].
     pub fn begin_traced(
         &self,
-        network: &Network,
-        extra_rtts: &[Duration],
+        fabric: &Arc<Fabric>,
+        nodes: &[NodeId],
         seed: Seed,
         limit: usize,
     ) -> Result<Run<'_>, BedError> {
-        let (servers, given) = (self.servers(), extra_rtts.len());
-        if given != servers {
-            return Err(BedError::ExtraRtts { servers, given });
+        self.begin_noting(fabric, nodes, seed, Some(limit))
+    }
+
+    pub(crate) fn begin_noting(
+        &self,
+        fabric: &Arc<Fabric>,
+        nodes: &[NodeId],
+        seed: Seed,
+        noted: Option<usize>,
+    ) -> Result<Run<'_>, BedError> {
+        let (hosts, given) = (self.hosts.len(), nodes.len());
+        if given != hosts {
+            return Err(BedError::Nodes { hosts, given });
         }
-        let course = Box::new(Course::new(network, extra_rtts, seed, limit));
+        let layout = Layout { fabric: fabric.clone(), nodes: nodes.to_vec(), seed, noted };
         let (answer, answered) = mpsc::sync_channel(1);
         let clock = Clock::start();
-        self.tell(Command::Begin(course, clock.clone(), answer))?;
+        self.tell(Command::Begin(Box::new(layout), clock.clone(), answer))?;
         self.hear(&answered)??;
         Ok(Run { bed: self, clock, finished: false })
     }
@@ -228,9 +233,9 @@ impl Drop for Run<'_> {
 
 /// Something that runs on a host.
 #[derive(Debug)]
-pub struct Task<T>(JoinHandle<T>);
+pub struct HostTask<T>(JoinHandle<T>);
 
-impl<T> Task<T> {
+impl<T> HostTask<T> {
     /// Waits for its result.
     ///
     /// # Panics

@@ -11,7 +11,7 @@ const MAGIC: u16 = 0xeb9f;
 
 /// What is asked for, by the format's numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Kind {
+pub(crate) enum BtfKind {
     Struct = 4,
     Function = 12,
 }
@@ -54,7 +54,7 @@ impl Btf {
     }
 
     /// The number of a type.
-    pub(crate) fn number(&self, kind: Kind, name: &str) -> Option<u32> {
+    pub(crate) fn number(&self, kind: BtfKind, name: &str) -> Option<u32> {
         let is_it = |at: &usize| self.kind(*at) == Some(kind as u32) && self.name(*at) == Some(name.as_bytes());
         self.types.iter().position(is_it).map(|place| place as u32 + 1)
     }
@@ -146,7 +146,7 @@ mod tests {
     #[test]
     fn types_are_found_by_their_names() {
         let btf = Btf::read(written()).unwrap();
-        let numbers = [(Kind::Struct, "sock"), (Kind::Function, "open"), (Kind::Struct, "open")];
+        let numbers = [(BtfKind::Struct, "sock"), (BtfKind::Function, "open"), (BtfKind::Struct, "open")];
         assert_eq!(numbers.map(|(kind, name)| btf.number(kind, name)), [Some(2), Some(4), None]);
         assert_eq!(btf.size(2), Some(12));
         assert_eq!(btf.member(2, "window"), Some(Member { number: 1, offset: 8 }));
@@ -167,7 +167,7 @@ mod tests {
             }
             if let Some(btf) = Btf::read(bytes) {
                 for name in ["sock", "a", ""] {
-                    btf.number(Kind::Struct, name);
+                    btf.number(BtfKind::Struct, name);
                     for number in 0..6 {
                         btf.member(number, name);
                         btf.size(number);

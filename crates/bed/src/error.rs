@@ -1,6 +1,7 @@
 //! What can go wrong with a bed.
 
-use crate::{Host, NoTcpPlus, Refusal};
+use crate::{BedHost, NoTcpPlus, Refusal};
+use loadstone_scenario::MOST_HOSTS;
 use std::io;
 
 /// Why a bed cannot be made or used.
@@ -10,9 +11,9 @@ pub enum BedError {
     /// This process may not make one.
     #[error(transparent)]
     Refused(#[from] Refusal),
-    /// More servers than there are addresses for, or none.
-    #[error("a bed has 1 to 65534 servers, not {0}: ask for fewer hosts")]
-    Servers(usize),
+    /// More hosts than there are addresses for, or fewer than two.
+    #[error("a bed has 2 to {MOST_HOSTS} hosts, not {0}: ask for that many")]
+    Hosts(usize),
     /// The kernel refuses to set up a host.
     #[error("cannot set up a host of the bed ({step}): {why}")]
     Host {
@@ -25,7 +26,7 @@ pub enum BedError {
     #[error("this kernel has no congestion control '{name}': load it with 'modprobe tcp_{name}'")]
     Congestion {
         /// Whose it was to be.
-        host: Host,
+        host: BedHost,
         /// The kernel's name of it.
         name: String,
     },
@@ -55,12 +56,12 @@ pub enum BedError {
         /// What the kernel says.
         why: io::Error,
     },
-    /// There is not one extra round trip for each server.
-    #[error("the bed has {servers} servers, but {given} extra round trips are given: give one for each")]
-    ExtraRtts {
-        /// How many servers there are.
-        servers: usize,
-        /// How many round trips were given.
+    /// Hosts have no place in what joins them, or there are more places than hosts.
+    #[error("the bed has {hosts} hosts, but {given} places for them are given: give one for each")]
+    Nodes {
+        /// How many hosts there are.
+        hosts: usize,
+        /// How many places were given.
         given: usize,
     },
     /// A run is under way.

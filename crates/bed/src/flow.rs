@@ -1,7 +1,7 @@
 //! One direction of a connection, as far as its segments tell: what is sent again, and when the
 //! receiver missed something that was lost.
 
-use crate::packet::Packet;
+use crate::packet::TcpPacket;
 use crate::report::Resent;
 use loadstone_net::{Assembler, Stalls};
 use loadstone_units::Time;
@@ -24,16 +24,20 @@ pub(crate) struct Flow {
 
 impl Flow {
     /// A segment is sent.
-    pub(crate) fn handle_packet(&mut self, packet: &Packet) {
+    pub(crate) fn handle_packet(&mut self, packet: &TcpPacket) {
+        if self.syn.is_none() && !packet.flags.syn {
+            // Its beginning was not seen: it counts as if its SYN had been just before this.
+            (self.syn, self.next, self.expected) = (Some(packet.sequence.wrapping_sub(1)), packet.sequence, 1);
+        }
         if packet.flags.syn {
             if self.syn == Some(packet.sequence) {
                 self.resent.syn_retransmissions += 1;
             } else {
-                // The first one, or a connection that uses the ports of another anew.
+                // The first one, or a connection that uses the ports of another again.
                 (self.syn, self.next) = (Some(packet.sequence), packet.sequence.wrapping_add(1));
                 (self.expected, self.beyond) = (0, Assembler::default());
             }
-        } else if packet.is_data() && self.syn.is_some() {
+        } else if packet.is_data() {
             if is_before(packet.sequence, self.next) {
                 self.resent.retransmissions += 1;
             }
@@ -45,14 +49,14 @@ impl Flow {
     }
 
     /// A segment is lost that would have arrived at `due`.
-    pub(crate) fn handle_loss(&mut self, packet: &Packet, due: Time) {
+    pub(crate) fn handle_loss(&mut self, packet: &TcpPacket, due: Time) {
         if let Some(numbers) = self.numbers(packet) {
             self.stalls.handle_lost(numbers, due, self.expected);
         }
     }
 
     /// A segment reaches the receiver.
-    pub(crate) fn handle_delivery(&mut self, packet: &Packet, now: Time) {
+    pub(crate) fn handle_delivery(&mut self, packet: &TcpPacket, now: Time) {
         let Some(numbers) = self.numbers(packet).filter(|numbers| numbers.end > self.expected) else { return };
         if numbers.start > self.expected {
             self.beyond.insert(numbers);
@@ -70,7 +74,7 @@ impl Flow {
     }
 
     /// The numbers of a segment, counted from the SYN's 0; none where there is none.
-    fn numbers(&self, packet: &Packet) -> Option<Range<u64>> {
+    fn numbers(&self, packet: &TcpPacket) -> Option<Range<u64>> {
         let syn = self.syn?;
         // Within 2 GiB of what is expected, on either side.
         let expected = syn.wrapping_add(self.expected as u32);
@@ -89,10 +93,10 @@ fn is_before(one: u32, other: u32) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::Flags;
+    use crate::packet::CapturedFlags;
 
-    fn packet(sequence: u32, payload: u32, flags: Flags) -> Packet {
-        Packet {
+    fn packet(sequence: u32, payload: u32, flags: CapturedFlags) -> TcpPacket {
+        TcpPacket {
             source: [0; 4].into(),
             destination: [0; 4].into(),
             source_port: 1,
@@ -109,10 +113,10 @@ mod tests {
     #[test]
     fn a_receiver_stalls_from_when_the_lost_would_have_come_until_it_comes_again() {
         let at = |ms: u64| Time::from_nanos(ms * 1_000_000);
-        let syn = Flags { syn: true, ..Flags::default() };
+        let syn = CapturedFlags { syn: true, ..CapturedFlags::default() };
         for first in [0, u32::MAX - 1500] {
             let number = |offset: u32| first.wrapping_add(offset);
-            let data = |offset| packet(number(offset), 1000, Flags::default());
+            let data = |offset| packet(number(offset), 1000, CapturedFlags::default());
             let mut flow = Flow::default();
             flow.handle_packet(&packet(number(0), 0, syn));
             flow.handle_delivery(&packet(number(0), 0, syn), at(1));
@@ -131,8 +135,11 @@ mod tests {
 
     #[test]
     fn only_what_was_sent_before_is_sent_again_also_where_numbers_wrap() {
-        let (syn, fin) = (Flags { syn: true, ..Flags::default() }, Flags { fin: true, ..Flags::default() });
-        let none = Flags::default();
+        let (syn, fin) = (
+            CapturedFlags { syn: true, ..CapturedFlags::default() },
+            CapturedFlags { fin: true, ..CapturedFlags::default() },
+        );
+        let none = CapturedFlags::default();
         for first in [0, u32::MAX - 1500] {
             let at = |offset: u32| first.wrapping_add(offset);
             let mut flow = Flow::default();

@@ -3,11 +3,12 @@
 use crate::BedError;
 use crate::access::{TUN, leave_network, open_tun};
 use crate::kernel;
-use crate::netlink::{Metrics, Routing};
-use crate::settings::{AfterIdle, Tcp};
+use crate::netlink::{RouteMetrics, Routing};
+use crate::settings::Tcp;
+use loadstone_scenario::{MOST_HOSTS, address};
 use std::fs::{self, File};
 use std::io;
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use std::thread;
 
@@ -17,60 +18,48 @@ const MTU: u32 = 1500;
 const QUEUE: u32 = 10_000;
 /// The real-time priority of what runs on a host: below the pump's.
 const PRIORITY: i32 = 5;
-/// Bits that the addresses of all servers share.
-const SERVERS_PREFIX: u8 = 16;
-// The range that RFC 2544 sets aside for measuring; each host is alone in its namespace, so other beds'
-// addresses are the same.
-const CLIENT: Ipv4Addr = Ipv4Addr::new(198, 18, 0, 1);
-const SERVERS: Ipv4Addr = Ipv4Addr::new(198, 19, 0, 0);
+/// The range of all hosts' addresses: the one that RFC 2544 sets aside for measuring. Each host is alone in its
+/// namespace, so other beds' addresses are the same.
+const RANGE: (Ipv4Addr, u8) = (Ipv4Addr::new(198, 18, 0, 0), 15);
 
-/// A host of the bed.
+/// A host of the bed, by its number: that of the same host in `Plan::hosts`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Host {
-    /// The one behind the access link.
-    Client,
-    /// One of the others, counted from 0.
-    Server(usize),
-}
+pub struct BedHost(
+    /// Its number, from 0.
+    pub usize,
+);
 
-impl Host {
-    /// Its number: the client's is 0, the servers' follow.
-    pub(crate) fn number(self) -> usize {
-        match self {
-            Host::Client => 0,
-            Host::Server(at) => at + 1,
+impl BedHost {
+    /// The first one: the client of a star.
+    pub const CLIENT: BedHost = BedHost(0);
+
+    /// One of the others, counted from 0: a server of a star.
+    pub const fn server(at: usize) -> BedHost {
+        BedHost(at + 1)
+    }
+
+    /// Its address, which it has in the simulator too.
+    ///
+    /// # Panics
+    /// If there are no addresses left, which no bed lets happen.
+    pub fn address(self) -> Ipv4Addr {
+        match address(self.0) {
+            IpAddr::V4(address) => address,
+            IpAddr::V6(_) => unreachable!("the range that is set aside for measuring is one of IPv4"),
         }
     }
 
-    /// The one of this number.
-    pub(crate) fn numbered(number: usize) -> Host {
-        number.checked_sub(1).map_or(Host::Client, Host::Server)
-    }
-
-    pub(crate) fn address(self) -> Ipv4Addr {
-        match self {
-            Host::Client => CLIENT,
-            Host::Server(at) => Ipv4Addr::from(u32::from(SERVERS) + at as u32 + 1),
-        }
-    }
-
-    /// The one with this address, though there may be fewer servers.
-    pub(crate) fn at(address: Ipv4Addr) -> Option<Host> {
-        if address == CLIENT {
-            return Some(Host::Client);
-        }
-        let number = u32::from(address).checked_sub(u32::from(SERVERS))? as usize;
-        (1..=MOST_SERVERS).contains(&number).then(|| Host::numbered(number))
+    /// The one with this address, though there may be fewer hosts.
+    pub(crate) fn at(address: Ipv4Addr) -> Option<BedHost> {
+        let number = u32::from(address).checked_sub(u32::from(BedHost::CLIENT.address()))? as usize;
+        (number < MOST_HOSTS).then_some(BedHost(number))
     }
 }
-
-/// There are addresses for so many.
-pub(crate) const MOST_SERVERS: usize = 65_534;
 
 /// A host's namespace. It vanishes when this, the device and all sockets in it are closed.
 #[derive(Clone, Debug)]
 pub(crate) struct Namespace {
-    host: Host,
+    host: BedHost,
     /// A descriptor of the namespace: the kernel keeps it as long as this is open.
     handle: Arc<File>,
     /// The number of its device.
@@ -79,12 +68,12 @@ pub(crate) struct Namespace {
 
 impl Namespace {
     /// Makes a host, and the descriptor through which its packets go.
-    pub(crate) fn make(host: Host) -> Result<(Namespace, File), BedError> {
+    pub(crate) fn make(host: BedHost) -> Result<(Namespace, File), BedError> {
         thread::scope(|scope| scope.spawn(|| Namespace::make_here(host)).join()).expect("making a host does not panic")
     }
 
     /// Makes a host of this thread.
-    fn make_here(host: Host) -> Result<(Namespace, File), BedError> {
+    fn make_here(host: BedHost) -> Result<(Namespace, File), BedError> {
         leave_network()?;
         let handle = File::open("/proc/thread-self/ns/net").map_err(BedError::host("opening its namespace"))?;
         silence_ipv6().map_err(BedError::host("switching IPv6 off"))?;
@@ -99,18 +88,15 @@ impl Namespace {
 
     /// Lets connections that are opened from now on behave so. The kernel knows their congestion control by
     /// the name `congestion`.
-    pub(crate) fn configure(&self, own: &Tcp, idle: AfterIdle, congestion: &str) -> Result<(), BedError> {
+    pub(crate) fn configure(&self, own: &Tcp, congestion: &str) -> Result<(), BedError> {
         self.on(|| {
-            for (name, value) in own.sysctls(idle) {
+            for (name, value) in own.sysctls() {
                 if let Err(why) = fs::write(format!("/proc/sys/net/ipv4/{name}"), &value) {
                     return Err(BedError::Setting { name, value, why });
                 }
             }
-            let metrics = Metrics { congestion, initial_window: own.iw.segments() };
-            let (to, prefix) = match self.host {
-                Host::Client => (SERVERS, SERVERS_PREFIX),
-                Host::Server(_) => (CLIENT, 32),
-            };
+            let metrics = RouteMetrics { congestion, initial_window: own.iw.segments() };
+            let (to, prefix) = RANGE;
             let routing = Routing::open().map_err(BedError::host("asking for its routing"))?;
             routing.route(self.device, to, prefix, metrics).map_err(|why| match why.raw_os_error() {
                 Some(libc::EINVAL | libc::ENOENT) => {
@@ -145,7 +131,7 @@ impl Namespace {
     fn enter(&self) {
         kernel::enter_network(&self.handle).expect("whoever may make a namespace may enter it");
         // Where it is not allowed, things are a little later.
-        let _ = kernel::hurry(PRIORITY);
+        let _ = kernel::set_realtime(PRIORITY);
     }
 }
 
@@ -167,13 +153,18 @@ mod tests {
 
     #[test]
     fn every_host_has_an_address_of_its_own() {
-        for number in [0, 1, 2, 255, 256, 257, MOST_SERVERS] {
-            let host = Host::numbered(number);
-            assert_eq!((host.number(), Host::at(host.address())), (number, Some(host)));
+        for number in [0, 1, 2, 255, 256, 257, MOST_HOSTS - 1] {
+            assert_eq!(BedHost::at(BedHost(number).address()), Some(BedHost(number)));
+            let (range, prefix) = RANGE;
+            let differ = u32::from(BedHost(number).address()) ^ u32::from(range);
+            assert!(differ.leading_zeros() >= u32::from(prefix), "{number}");
         }
-        assert_eq!(Host::Server(0).address(), Ipv4Addr::new(198, 19, 0, 1));
-        for stranger in [[198, 18, 0, 2], [198, 19, 0, 0], [198, 19, 255, 255], [198, 20, 0, 1], [0, 0, 0, 0]] {
-            assert_eq!(Host::at(stranger.into()), None);
+        assert_eq!(
+            [BedHost::CLIENT, BedHost::server(0)].map(BedHost::address),
+            [[198, 18, 0, 1], [198, 18, 0, 2]].map(Ipv4Addr::from)
+        );
+        for stranger in [[198, 18, 0, 0], [198, 19, 255, 255], [198, 20, 0, 1], [0, 0, 0, 0]] {
+            assert_eq!(BedHost::at(stranger.into()), None);
         }
     }
 }

@@ -40,7 +40,7 @@ pub(crate) fn user_and_group() -> (u32, u32) {
 }
 
 /// Gives this thread, and those that it starts, real-time priority.
-pub(crate) fn hurry(priority: i32) -> io::Result<()> {
+pub(crate) fn set_realtime(priority: i32) -> io::Result<()> {
     let parameter = libc::sched_param { sched_priority: priority };
     // SAFETY: the parameter lives through the call, which only reads it.
     check(unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &parameter) }).map(drop)

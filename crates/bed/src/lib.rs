@@ -1,41 +1,42 @@
-//! A bed: network namespaces in which the kernel's own TCP talks through the same [`Link`]s as in
+//! A bed: network namespaces in which the kernel's own TCP talks through the same links as in
 //! the simulator. Linux only.
 //!
-//! One client and any number of servers have a namespace each, with a TUN device. A thread, the
-//! *pump*, takes what the kernel sends there, passes it through the links, and puts it into the
-//! other namespace when it is due. Nothing of it has a name outside of the process, so nothing is
+//! Any number of hosts have a namespace each, with a TUN device. A thread, the *pump*, takes what the kernel
+//! sends there, passes it along a [`Path`] of links, and puts it into the other namespace when it is due. Nothing of it has a name outside of the process, so nothing is
 //! left when the process ends, however it ends.
 //!
 //! [`run`] carries out a scenario there, with the programs and sessions of the simulator on real sockets.
-//! [`Lone`] is a single such host, whose packets are in the caller's hands.
+//! [`SingleHost`] is a single such host, whose packets are in the caller's hands.
 //!
 //! Read first: [`run`], [`Bed`], [`LinkReport`]. [`access`] says whether a bed can be made
 //! here, and if not what to do.
 //!
 //! ```no_run
-//! use loadstone_bed::{Bed, Host, Settings};
+//! use loadstone_bed::{Bed, Host, Settings, star};
 //! use loadstone_units::Seed;
 //! use std::io::{Read, Write};
 //! use std::net::{TcpListener, TcpStream};
 //!
-//! let bed = Bed::new(1)?;
+//! let (client, server) = (Host::CLIENT, Host::server(0));
+//! let bed = Bed::new(2)?;
 //! bed.configure(&Settings::default())?;
-//! let server = (bed.address(0), 80);
-//! let listener = bed.on(Host::Server(0), move || TcpListener::bind(server)).unwrap();
-//! let serving = bed.spawn(Host::Server(0), move || listener.accept()?.0.write_all(&[0; 100_000]));
+//! let to = (bed.address(server), 80);
+//! let listener = bed.on(server, move || TcpListener::bind(to)).unwrap();
+//! let serving = bed.spawn(server, move || listener.accept()?.0.write_all(&[0; 100_000]));
 //!
-//! let run = bed.begin(&"10/1mbit,100ms".parse().unwrap(), &[std::time::Duration::ZERO], Seed(1))?;
-//! bed.on(Host::Client, move || TcpStream::connect(server)?.read_to_end(&mut Vec::new())).unwrap();
+//! let (fabric, nodes) = star(&"10/1mbit,100ms".parse().unwrap(), &[std::time::Duration::ZERO]);
+//! let run = bed.begin(&fabric, &nodes, Seed(1))?;
+//! bed.on(client, move || TcpStream::connect(to)?.read_to_end(&mut Vec::new())).unwrap();
 //! serving.join().unwrap();
-//! println!("{:?}", run.finish()?.down.last_data);
+//! println!("{:?}", run.finish()?.arrivals[client.0].last_data);
 //! # Ok::<(), loadstone_bed::BedError>(())
 //! ```
 //!
-//! Elsewhere: every rule of a link (crate `net`), browsers and servers on sockets (crate `live`).
-//! **Invariant:** the course that a packet takes decides nothing by the clock; `unsafe` stands in
-//! `kernel` alone.
+//! Elsewhere: every rule of a link, and of the way over several (crate `net`), browsers and servers on sockets
+//! (crate `live`). **Invariant:** what a packet meets on its way is decided by the [`Path`] and never by the clock;
+//! `unsafe` stands in `kernel` alone.
 //!
-//! [`Link`]: loadstone_net::Link
+//! [`Path`]: loadstone_net::Path
 
 #![allow(clippy::disallowed_methods, reason = "a driver: it reads the clock")]
 
@@ -53,21 +54,25 @@ mod beta;
 #[cfg(target_os = "linux")]
 mod btf;
 #[cfg(target_os = "linux")]
-mod course;
-#[cfg(target_os = "linux")]
 mod error;
 #[cfg(target_os = "linux")]
 mod flow;
 #[cfg(target_os = "linux")]
+mod flows;
+#[cfg(target_os = "linux")]
 mod host;
+#[cfg(target_os = "linux")]
+mod journey;
 #[cfg(target_os = "linux")]
 mod kernel;
 #[cfg(target_os = "linux")]
 mod lateness;
 #[cfg(target_os = "linux")]
-mod lone;
-#[cfg(target_os = "linux")]
 mod netlink;
+#[cfg(target_os = "linux")]
+mod parcel;
+#[cfg(target_os = "linux")]
+mod pause_detector;
 #[cfg(target_os = "linux")]
 mod pump;
 #[cfg(target_os = "linux")]
@@ -77,20 +82,24 @@ mod run;
 #[cfg(target_os = "linux")]
 mod settings;
 #[cfg(target_os = "linux")]
-mod tcp_plus;
+mod single_host;
 #[cfg(target_os = "linux")]
-mod watch;
+mod star;
+#[cfg(target_os = "linux")]
+mod tcp_plus;
 
 #[cfg(target_os = "linux")]
 pub use self::{
-    bed::{Bed, Run, Task},
+    bed::{Bed, HostTask, Run},
     error::BedError,
-    host::Host,
+    host::BedHost,
     lateness::Lateness,
-    lone::Lone,
-    report::{Cause, Connection, ConnectionReport, Event, Fate, LinkReport, Lost, Passage, Priority, Resent},
-    run::{RunError, run, run_captured},
+    parcel::PacketHead,
+    report::{Arrivals, ConnectionKey, ConnectionReport, LinkReport, LinkStats, LoggedPacket, Resent, Scheduling},
+    run::{RunError, run, run_all, run_captured},
     settings::{AfterIdle, BackOff, Settings, Tcp},
+    single_host::SingleHost,
+    star::star,
     tcp_plus::NoTcpPlus,
 };
 #[cfg(target_os = "linux")]

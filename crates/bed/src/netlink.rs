@@ -23,7 +23,7 @@ pub(crate) struct Routing {
 
 /// The congestion control and initial window of connections that take a route.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Metrics<'a> {
+pub(crate) struct RouteMetrics<'a> {
     /// As the kernel names it.
     pub(crate) congestion: &'a str,
     /// In segments.
@@ -38,14 +38,14 @@ impl Routing {
 
     /// Sets up a device with a queue of `queue` packets, and segments made one by one.
     pub(crate) fn set_up(&self, device: u32, mtu: u32, queue: u32) -> io::Result<()> {
-        let mut message = Message::new(libc::RTM_NEWLINK, REQUEST);
+        let mut message = NetlinkMessage::new(libc::RTM_NEWLINK, REQUEST);
         message.device_header(device);
         message.attribute(libc::IFLA_MTU, &mtu.to_ne_bytes());
         message.attribute(libc::IFLA_TXQLEN, &queue.to_ne_bytes());
         message.attribute(IFLA_GSO_MAX_SEGS, &1_u32.to_ne_bytes());
         self.request(message)?;
         // A plain queue: what the machine has by default might pace.
-        let mut message = Message::new(libc::RTM_NEWQDISC, REPLACE);
+        let mut message = NetlinkMessage::new(libc::RTM_NEWQDISC, REPLACE);
         message.bytes(&[0; 4]);
         message.bytes(&device.to_ne_bytes());
         message.bytes(&0_u32.to_ne_bytes());
@@ -58,14 +58,14 @@ impl Routing {
 
     /// Switches the loopback device on.
     pub(crate) fn switch_on_loopback(&self) -> io::Result<()> {
-        let mut message = Message::new(libc::RTM_NEWLINK, REQUEST);
+        let mut message = NetlinkMessage::new(libc::RTM_NEWLINK, REQUEST);
         message.device_header(1);
         self.request(message)
     }
 
     /// Gives a device its address.
     pub(crate) fn add_address(&self, device: u32, address: Ipv4Addr) -> io::Result<()> {
-        let mut message = Message::new(libc::RTM_NEWADDR, REPLACE);
+        let mut message = NetlinkMessage::new(libc::RTM_NEWADDR, REPLACE);
         message.bytes(&[libc::AF_INET as u8, 32, 0, libc::RT_SCOPE_UNIVERSE]);
         message.bytes(&device.to_ne_bytes());
         message.attribute(libc::IFA_LOCAL, &address.octets());
@@ -74,15 +74,15 @@ impl Routing {
     }
 
     /// Sends what goes to the addresses that share `prefix` bits with `to` by a device; or changes how.
-    pub(crate) fn route(&self, device: u32, to: Ipv4Addr, prefix: u8, metrics: Metrics<'_>) -> io::Result<()> {
-        let mut message = Message::new(libc::RTM_NEWROUTE, REPLACE);
+    pub(crate) fn route(&self, device: u32, to: Ipv4Addr, prefix: u8, metrics: RouteMetrics<'_>) -> io::Result<()> {
+        let mut message = NetlinkMessage::new(libc::RTM_NEWROUTE, REPLACE);
         let (table, origin) = (libc::RT_TABLE_MAIN, libc::RTPROT_STATIC);
         let (scope, kind) = (libc::RT_SCOPE_LINK, libc::RTN_UNICAST);
         message.bytes(&[libc::AF_INET as u8, prefix, 0, 0, table, origin, scope, kind]);
         message.bytes(&0_u32.to_ne_bytes());
         message.attribute(libc::RTA_DST, &to.octets());
         message.attribute(libc::RTA_OIF, &device.to_ne_bytes());
-        let mut inner = Message::default();
+        let mut inner = NetlinkMessage::default();
         inner.attribute(RTAX_INITCWND, &metrics.initial_window.to_ne_bytes());
         inner.attribute(RTAX_CC_ALGO, &[metrics.congestion.as_bytes(), b"\0"].concat());
         message.attribute(libc::RTA_METRICS, &inner.0);
@@ -90,7 +90,7 @@ impl Routing {
     }
 
     /// Sends a message and reads its result.
-    fn request(&self, message: Message) -> io::Result<()> {
+    fn request(&self, message: NetlinkMessage) -> io::Result<()> {
         (&self.socket).write_all(&message.finished())?;
         let mut answer = [0; 4096];
         let len = (&self.socket).read(&mut answer)?;
@@ -110,11 +110,11 @@ impl Routing {
 
 /// A message under construction: a header of 16 bytes, what its type wants, attributes.
 #[derive(Debug, Default)]
-struct Message(Vec<u8>);
+struct NetlinkMessage(Vec<u8>);
 
-impl Message {
-    fn new(kind: u16, flags: u16) -> Message {
-        let mut message = Message(vec![0; 4]);
+impl NetlinkMessage {
+    fn new(kind: u16, flags: u16) -> NetlinkMessage {
+        let mut message = NetlinkMessage(vec![0; 4]);
         message.bytes(&kind.to_ne_bytes());
         message.bytes(&flags.to_ne_bytes());
         message.bytes(&[0; 8]);

@@ -1,6 +1,6 @@
-//! What is read of a packet: the headers of IPv4 and TCP.
+//! What is read of a packet: the header of IPv4, and that of TCP where there is one.
 
-pub use loadstone_scenario::Flags;
+pub use loadstone_scenario::CapturedFlags;
 use std::net::Ipv4Addr;
 
 const TCP: u8 = 6;
@@ -14,9 +14,33 @@ const END: u8 = 0;
 const NOTHING: u8 = 1;
 const SACK: u8 = 5;
 
+/// The header of an IPv4 packet, whatever is in it: also of a fragment.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Envelope {
+    /// Who sent it.
+    pub source: Ipv4Addr,
+    /// Who is to get it.
+    pub destination: Ipv4Addr,
+    /// Bytes of the whole packet, as its header says.
+    pub len: u32,
+}
+
+impl Envelope {
+    /// Reads the header; nothing if this is no whole packet of IPv4.
+    pub fn read(bytes: &[u8]) -> Option<Envelope> {
+        let len = half(bytes, 2)?;
+        let header = u16::from(bytes[0] & 15) * 4;
+        let is_whole = (20..=len).contains(&header) && usize::from(len) <= bytes.len();
+        if bytes[0] >> 4 != 4 || !is_whole {
+            return None;
+        }
+        Some(Envelope { source: word(bytes, 12)?.into(), destination: word(bytes, 16)?.into(), len: len.into() })
+    }
+}
+
 /// The headers of a TCP segment in an IPv4 packet. Numbers are as they stand in the packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Packet {
+pub struct TcpPacket {
     /// Who sent it.
     pub source: Ipv4Addr,
     /// Who is to get it.
@@ -36,34 +60,34 @@ pub struct Packet {
     /// The window as it stands there, unscaled.
     pub window: u16,
     /// What kind of segment it is.
-    pub flags: Flags,
+    pub flags: CapturedFlags,
 }
 
 /// The SACK blocks of a segment (RFC 2018): first number and the one after the last, four at most; both the
 /// same where there is none.
-pub type Sacks = [(u32, u32); 4];
+pub type SackBlocks = [(u32, u32); 4];
 
-impl Packet {
+impl TcpPacket {
     /// Reads the headers; nothing if this is no whole IPv4 packet with a TCP segment in it.
-    pub fn read(bytes: &[u8]) -> Option<Packet> {
-        let len = usize::from(half(bytes, 2)?);
-        let header = usize::from(bytes[0] & 15) * 4;
+    pub fn read(bytes: &[u8]) -> Option<TcpPacket> {
+        let Envelope { source, destination, len } = Envelope::read(bytes)?;
         // Neither a further fragment nor one that is followed by others.
-        let whole = half(bytes, 6)? & 0x3fff == 0;
-        if bytes[0] >> 4 != 4 || header < 20 || !whole || *bytes.get(9)? != TCP {
+        let is_whole = half(bytes, 6)? & 0x3fff == 0;
+        if !is_whole || bytes[9] != TCP {
             return None;
         }
-        let segment = bytes.get(header..len)?;
+        let segment = bytes.get(usize::from(bytes[0] & 15) * 4..len as usize)?;
         let data = usize::from(segment.get(12)? >> 4) * 4;
         let payload = segment.len().checked_sub(data).filter(|_| data >= 20)?;
         let bits = segment[13];
-        let flags = Flags { syn: bits & SYN != 0, fin: bits & FIN != 0, rst: bits & RST != 0, ack: bits & ACK != 0 };
-        Some(Packet {
-            source: word(bytes, 12)?.into(),
-            destination: word(bytes, 16)?.into(),
+        let flags =
+            CapturedFlags { syn: bits & SYN != 0, fin: bits & FIN != 0, rst: bits & RST != 0, ack: bits & ACK != 0 };
+        Some(TcpPacket {
+            source,
+            destination,
             source_port: half(segment, 0)?,
             destination_port: half(segment, 2)?,
-            len: len as u32,
+            len,
             payload: payload as u32,
             sequence: word(segment, 4)?,
             acknowledgement: word(segment, 8)?,
@@ -73,10 +97,10 @@ impl Packet {
     }
 
     /// Reads the SACK blocks of what [`Packet::read`] has read, which few want to know.
-    pub fn sacks(bytes: &[u8]) -> Sacks {
+    pub fn sacks(bytes: &[u8]) -> SackBlocks {
         let header = bytes.first().map_or(0, |first| usize::from(first & 15) * 4);
         let data = bytes.get(header + 12).map_or(0, |word| usize::from(word >> 4) * 4);
-        bytes.get(header + 20..header + data).map_or_else(Sacks::default, sacks)
+        bytes.get(header + 20..header + data).map_or_else(SackBlocks::default, sacks)
     }
 
     /// How many sequence numbers it takes: its data, SYN and FIN.
@@ -91,8 +115,8 @@ impl Packet {
 }
 
 /// The SACK blocks among a segment's options.
-fn sacks(mut options: &[u8]) -> Sacks {
-    let mut sacks = Sacks::default();
+fn sacks(mut options: &[u8]) -> SackBlocks {
+    let mut sacks = SackBlocks::default();
     while let Some((kind, rest)) = options.split_first().filter(|(kind, _)| **kind != END) {
         if *kind == NOTHING {
             options = rest;
@@ -127,7 +151,7 @@ pub(crate) mod tests {
 
     /// Writes a packet, with `options` bytes of options in the TCP header: the reverse of
     /// [`Packet::read`].
-    pub(crate) fn written(packet: &Packet, options: u8, sacks: Sacks) -> Vec<u8> {
+    pub(crate) fn written(packet: &TcpPacket, options: u8, sacks: SackBlocks) -> Vec<u8> {
         let mut bytes = vec![0x45, 0];
         bytes.extend((packet.len as u16).to_be_bytes());
         bytes.extend([0, 0, 0x40, 0, 64, TCP, 0, 0]);
@@ -153,17 +177,17 @@ pub(crate) mod tests {
     }
 
     /// So many SACK blocks.
-    fn blocks(count: usize) -> Sacks {
+    fn blocks(count: usize) -> SackBlocks {
         std::array::from_fn(|at| if at < count { (at as u32 * 10, at as u32 * 10 + 5) } else { (0, 0) })
     }
 
-    fn packets() -> impl Strategy<Value = (Packet, u8, Sacks)> {
+    fn packets() -> impl Strategy<Value = (TcpPacket, u8, SackBlocks)> {
         let ports = (any::<u16>(), any::<u16>(), any::<u16>());
         let numbers = (any::<u32>(), any::<u32>(), any::<u32>(), any::<u32>());
         (ports, numbers, 0_u32..1400, (0_u8..=10, 0_usize..=4), any::<[bool; 4]>()).prop_map(
             |(ports, numbers, payload, (words, sacks), flags)| {
                 let words = if sacks > 0 { words.max(1 + 2 * sacks as u8) } else { words };
-                let packet = Packet {
+                let packet = TcpPacket {
                     source: numbers.0.into(),
                     destination: numbers.1.into(),
                     source_port: ports.0,
@@ -173,7 +197,7 @@ pub(crate) mod tests {
                     sequence: numbers.2,
                     acknowledgement: numbers.3,
                     window: ports.2,
-                    flags: Flags { syn: flags[0], fin: flags[1], rst: flags[2], ack: flags[3] },
+                    flags: CapturedFlags { syn: flags[0], fin: flags[1], rst: flags[2], ack: flags[3] },
                 };
                 (packet, 4 * words, blocks(sacks))
             },
@@ -184,14 +208,14 @@ pub(crate) mod tests {
         #[test]
         fn what_is_written_is_read((packet, options, sacks) in packets()) {
             let bytes = written(&packet, options, sacks);
-            prop_assert_eq!((Packet::read(&bytes), Packet::sacks(&bytes)), (Some(packet), sacks));
+            prop_assert_eq!((TcpPacket::read(&bytes), TcpPacket::sacks(&bytes)), (Some(packet), sacks));
         }
 
         #[test]
         fn a_packet_that_is_cut_short_is_none((packet, options, sacks) in packets(), keep in 0.0..1.0_f64) {
             let bytes = written(&packet, options, sacks);
             let kept = (bytes.len() as f64 * keep) as usize;
-            prop_assert_eq!(Packet::read(&bytes[..kept]), None);
+            prop_assert_eq!(TcpPacket::read(&bytes[..kept]), None);
         }
 
         #[test]
@@ -202,8 +226,8 @@ pub(crate) mod tests {
             // Most get past the first checks this way.
             if let Some(first) = bytes.first_mut() { *first = version }
             if let Some(tenth) = bytes.get_mut(9) { *tenth = protocol }
-            let _whatever = Packet::sacks(&bytes);
-            if let Some(packet) = Packet::read(&bytes) {
+            let _whatever = TcpPacket::sacks(&bytes);
+            if let Some(packet) = TcpPacket::read(&bytes) {
                 prop_assert!(packet.payload + 40 <= packet.len && packet.len as usize <= bytes.len());
             }
         }
@@ -211,7 +235,7 @@ pub(crate) mod tests {
 
     #[test]
     fn fragments_other_protocols_and_other_versions_are_none() {
-        let packet = Packet {
+        let packet = TcpPacket {
             source: [10, 0, 0, 1].into(),
             destination: [10, 0, 0, 2].into(),
             source_port: 1,
@@ -221,14 +245,14 @@ pub(crate) mod tests {
             sequence: 3,
             acknowledgement: 4,
             window: 5,
-            flags: Flags::default(),
+            flags: CapturedFlags::default(),
         };
-        let bytes = written(&packet, 0, Sacks::default());
-        assert_eq!(Packet::read(&bytes), Some(packet));
+        let bytes = written(&packet, 0, SackBlocks::default());
+        assert_eq!(TcpPacket::read(&bytes), Some(packet));
         for (at, value) in [(0, 0x65), (0, 0x44), (6, 0x20), (7, 1), (9, 17), (32, 0x40)] {
             let mut other = bytes.clone();
             other[at] = value;
-            assert_eq!(Packet::read(&other), None, "byte {at}");
+            assert_eq!(TcpPacket::read(&other), None, "byte {at}");
         }
     }
 
@@ -238,9 +262,9 @@ pub(crate) mod tests {
         let sack = [NOTHING, NOTHING, SACK, 10, 0, 0, 0, 7, 0, 0, 0, 9];
         let both = [timestamps, sack].concat();
         assert_eq!(sacks(&both), [(7, 9), (0, 0), (0, 0), (0, 0)]);
-        assert_eq!(sacks(&both[..23]), Sacks::default(), "it is cut short");
-        assert_eq!(sacks(&[&[END], &sack[..]].concat()), Sacks::default(), "behind the end of the options");
-        assert_eq!(sacks(&[8, 0]), Sacks::default(), "an option shorter than its own head");
-        assert_eq!(sacks(&[8]), Sacks::default());
+        assert_eq!(sacks(&both[..23]), SackBlocks::default(), "it is cut short");
+        assert_eq!(sacks(&[&[END], &sack[..]].concat()), SackBlocks::default(), "behind the end of the options");
+        assert_eq!(sacks(&[8, 0]), SackBlocks::default(), "an option shorter than its own head");
+        assert_eq!(sacks(&[8]), SackBlocks::default());
     }
 }

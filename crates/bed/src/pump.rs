@@ -3,13 +3,14 @@
 //! Between runs it passes packets on at once, so that connections that are left over come to their
 //! ends.
 
-use crate::BedError;
-use crate::course::{Course, Parcel, Record};
-use crate::host::Host;
+use crate::flows::Flows;
+use crate::journey::{Journey, JourneyLog, Layout, Stray};
 use crate::kernel::{self, Readable};
 use crate::lateness::Histogram;
-use crate::report::{LinkReport, Priority};
-use crate::watch::Watch;
+use crate::parcel::Datagram;
+use crate::pause_detector::PauseDetector;
+use crate::report::{LinkReport, Scheduling};
+use crate::{BedError, BedHost};
 use loadstone_live::Clock;
 use loadstone_units::Time;
 use std::fs::File;
@@ -30,7 +31,7 @@ const BUFFER: usize = 2048;
 #[derive(Debug)]
 pub(crate) enum Command {
     /// A run begins.
-    Begin(Box<Course>, Clock, SyncSender<Result<(), BedError>>),
+    Begin(Box<Layout>, Clock, SyncSender<Result<(), BedError>>),
     /// The run ends; nobody may want its report.
     Finish(Option<SyncSender<LinkReport>>),
 }
@@ -44,32 +45,34 @@ pub(crate) struct Pump {
     /// A byte for each command; closed with the bed.
     bell: PipeReader,
     run: Option<Running>,
-    priority: Priority,
+    /// What was seen between runs and in earlier ones; the run has it while there is one.
+    flows: Flows,
+    priority: Scheduling,
 }
 
 /// A run under way.
 #[derive(Debug)]
 struct Running {
-    course: Course,
-    watch: Watch,
+    journey: Journey,
+    watch: PauseDetector,
     lateness: Histogram,
-    strays: u64,
+    unmatched: u64,
 }
 
 impl Pump {
     pub(crate) fn new(devices: Vec<File>, commands: Receiver<Command>, bell: PipeReader) -> Pump {
-        Pump { devices, commands, bell, run: None, priority: Priority::Ordinary }
+        Pump { devices, commands, bell, run: None, flows: Flows::default(), priority: Scheduling::Ordinary }
     }
 
     /// Works until the bed is gone.
     pub(crate) fn work(mut self) -> io::Result<()> {
         kernel::wake_on_time();
-        if kernel::hurry(PRIORITY).is_ok() {
-            self.priority = Priority::RealTime;
+        if kernel::set_realtime(PRIORITY).is_ok() {
+            self.priority = Scheduling::RealTime;
         }
         loop {
             let ready = self.wait()?;
-            if ready[0] && !self.obey()? {
+            if ready[0] && !self.handle_command()? {
                 return Ok(());
             }
             self.deliver()?;
@@ -83,7 +86,7 @@ impl Pump {
     fn wait(&mut self) -> io::Result<Vec<bool>> {
         let limit = self.run.as_mut().map(|run| {
             let now = run.watch.now();
-            let span = Duration::from_nanos(run.course.next().nanos_since(now)).min(TICK);
+            let span = Duration::from_nanos(run.journey.next().nanos_since(now)).min(TICK);
             run.watch.wait(span);
             span
         });
@@ -94,15 +97,15 @@ impl Pump {
     }
 
     /// Does what it is told; whether to go on.
-    fn obey(&mut self) -> io::Result<bool> {
+    fn handle_command(&mut self) -> io::Result<bool> {
         // One byte, one command: it was sent before the bell was rung.
         if self.bell.read(&mut [0])? == 0 {
             return Ok(false);
         }
         match self.commands.try_recv() {
-            Ok(Command::Begin(course, clock, answer)) => {
+            Ok(Command::Begin(layout, clock, answer)) => {
                 // Whoever asked may have gone; then nobody wants to know.
-                let _ = answer.send(self.begin(*course, clock));
+                let _ = answer.send(self.begin(*layout, clock));
             }
             Ok(Command::Finish(answer)) => {
                 let report = self.finish()?;
@@ -116,35 +119,39 @@ impl Pump {
         Ok(true)
     }
 
-    fn begin(&mut self, course: Course, clock: Clock) -> Result<(), BedError> {
+    fn begin(&mut self, layout: Layout, clock: Clock) -> Result<(), BedError> {
         if self.run.is_some() {
             return Err(BedError::Busy);
         }
-        let watch = Watch::new(clock);
-        self.run = Some(Running { course, watch, lateness: Histogram::new(), strays: 0 });
+        let journey = Journey::new(layout, std::mem::take(&mut self.flows));
+        let watch = PauseDetector::new(clock);
+        self.run = Some(Running { journey, watch, lateness: Histogram::new(), unmatched: 0 });
         Ok(())
     }
 
     fn finish(&mut self) -> io::Result<Option<LinkReport>> {
-        let Some(Running { course, mut watch, lateness, strays }) = self.run.take() else { return Ok(None) };
-        let (end, pauses) = (watch.now(), watch.pauses());
-        let (Record { down, up, connections, first_syn, trace }, underway) = course.end(end);
+        // What is due by now has come in time.
+        let end = self.deliver()?;
+        let Some(Running { journey, watch, lateness, unmatched: strays }) = self.run.take() else { return Ok(None) };
+        let pauses = watch.pauses();
+        let JourneyLog { passages, arrivals, connections, trace, left_out, underway, flows } = journey.end(end);
+        self.flows = flows;
         for parcel in underway {
             put(&self.devices, &parcel)?;
         }
         Ok(Some(LinkReport {
-            down,
-            up,
+            passages,
+            arrivals,
             connections,
-            first_syn,
             end,
             paused: pauses.total,
             pauses: pauses.count,
             longest_pause: pauses.longest,
             lateness: lateness.lateness(),
             priority: self.priority,
-            strays,
+            unmatched: strays,
             trace,
+            left_out,
         }))
     }
 
@@ -152,9 +159,9 @@ impl Pump {
     fn deliver(&mut self) -> io::Result<Time> {
         let Some(run) = &mut self.run else { return Ok(Time::ZERO) };
         let mut now = run.watch.now();
-        while let Some((due, parcel)) = run.course.poll_packet(now) {
+        while let Some((due, parcel)) = run.journey.poll_packet(now) {
             run.lateness.note(now.nanos_since(due));
-            run.course.note_delivery(due, now, &parcel);
+            run.journey.note_delivery(now, &parcel);
             put(&self.devices, &parcel)?;
             // The kernel works on a packet while it is put in.
             now = run.watch.now();
@@ -171,30 +178,40 @@ impl Pump {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => break,
                 Err(error) => return Err(error),
             };
-            let parcel = Parcel::read(Host::numbered(number), &buffer[..len], self.devices.len() - 1);
-            self.pass(parcel)?;
+            match Datagram::read(BedHost(number), &buffer[..len], self.devices.len()) {
+                Some(parcel) => self.pass(parcel)?,
+                None => self.note_stray(),
+            }
         }
         Ok(())
     }
 
-    /// Sends a packet on its course; what has none, because its connection is older than the run, goes
-    /// straight on.
-    fn pass(&mut self, parcel: Option<Parcel>) -> io::Result<()> {
+    /// Sends a packet on its way; what has none, because its connection is older than the run, goes straight on.
+    fn pass(&mut self, parcel: Datagram) -> io::Result<()> {
         // What is due before it comes before it.
         let now = self.deliver()?;
-        let stray = match &mut self.run {
-            None => parcel,
-            Some(run) => {
-                let stray = parcel.map_or(Err(None), |parcel| run.course.handle_packet(now, parcel).map_err(Some));
-                run.strays += u64::from(stray.is_err());
-                stray.err().flatten()
-            }
+        let Some(run) = &mut self.run else {
+            self.flows.handle_between_runs(&parcel);
+            return put(&self.devices, &parcel);
         };
-        stray.map_or(Ok(()), |parcel| put(&self.devices, &parcel))
+        if let Err(stray) = run.journey.handle_packet(now, parcel) {
+            self.note_stray();
+            if let Stray::Older(parcel) = stray {
+                return put(&self.devices, &parcel);
+            }
+        }
+        Ok(())
+    }
+
+    /// A packet was sent that is no part of the run.
+    fn note_stray(&mut self) {
+        if let Some(run) = &mut self.run {
+            run.unmatched += 1;
+        }
     }
 }
 
 /// Puts a packet into the namespace of the host to which it goes.
-fn put(devices: &[File], parcel: &Parcel) -> io::Result<()> {
-    (&devices[parcel.to().number()]).write(&parcel.bytes).map(drop)
+fn put(devices: &[File], parcel: &Datagram) -> io::Result<()> {
+    (&devices[parcel.to.0]).write(&parcel.bytes).map(drop)
 }

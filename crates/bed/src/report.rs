@@ -1,24 +1,21 @@
 //! What the links saw of a run.
 
-use crate::Host;
 use crate::lateness::Lateness;
-use crate::packet::{Flags, Packet, Sacks};
-use loadstone_net::LinkCounts;
+use crate::{BedHost, PacketHead};
+use loadstone_net::{Fate, LinkCounts, LinkId, Logged, LostPacket};
 use loadstone_units::Time;
 use std::ops::Range;
 use std::time::Duration;
 
 /// What the links saw of a run, in the time of its clock.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Debug)]
 pub struct LinkReport {
-    /// Towards the client.
-    pub down: Passage,
-    /// Towards the servers.
-    pub up: Passage,
-    /// The connections, in the order in which they were opened.
+    /// What passed each link in each direction, in the order of [`LinkId`]s.
+    pub passages: Vec<LinkStats>,
+    /// What came to each host.
+    pub arrivals: Vec<Arrivals>,
+    /// The TCP connections, in the order in which they were opened.
     pub connections: Vec<ConnectionReport>,
-    /// When the first SYN entered the link: load times count from here.
-    pub first_syn: Option<Time>,
     /// When the run was finished.
     pub end: Time,
     /// How long the machine was paused, all in all. The clock stood meanwhile.
@@ -30,42 +27,83 @@ pub struct LinkReport {
     /// How long after they were due packets were delivered.
     pub lateness: Lateness,
     /// Whether the pump had real-time priority.
-    pub priority: Priority,
-    /// Packets that were no part of the run: of other protocols, or of connections from before it.
-    pub strays: u64,
+    pub priority: Scheduling,
+    /// Packets that were no part of the run: of connections from before it, and what went to no host of the bed.
+    pub unmatched: u64,
     /// The packets, as they entered the links, as many as were asked for.
-    pub trace: Vec<Event>,
+    pub trace: Vec<LoggedPacket>,
+    /// How many packets entered links after those.
+    pub left_out: u64,
+}
+
+impl LinkReport {
+    /// What passed a link in one direction.
+    ///
+    /// # Panics
+    /// If there is no such link.
+    pub fn passage(&self, link: LinkId) -> &LinkStats {
+        &self.passages[link.0 as usize]
+    }
+
+    /// What passed the first link towards its first end: in a star, towards the client.
+    ///
+    /// # Panics
+    /// If there is no link.
+    pub fn down(&self) -> &LinkStats {
+        self.passage(LinkId(0))
+    }
+
+    /// What passed the first link towards its second end: in a star, towards the servers.
+    ///
+    /// # Panics
+    /// If there is no link.
+    pub fn up(&self) -> &LinkStats {
+        self.passage(LinkId(1))
+    }
+
+    /// When a host sent its first SYN: load times count from here.
+    pub fn first_syn(&self, host: BedHost) -> Option<Time> {
+        let own = self.connections.iter().filter(|report| report.connection.client == host);
+        own.filter_map(|report| report.opened).min()
+    }
 }
 
 /// With what priority the pump ran.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Priority {
+pub enum Scheduling {
     /// Before everything else.
     RealTime,
     /// Like any other thread: the system did not allow more. Packets are later.
     Ordinary,
 }
 
-/// What passed in one direction.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Passage {
+/// What passed a link in one direction.
+#[derive(Clone, Debug)]
+pub struct LinkStats {
     /// What entered the link, and how much of it was lost and dropped.
     pub counts: LinkCounts,
+    /// The packets that were lost and dropped, as they entered.
+    pub lost: Vec<LostPacket<PacketHead>>,
+}
+
+/// What came to a host.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Arrivals {
     /// When the last packet was delivered.
     pub last: Option<Time>,
-    /// When the last packet with data was delivered.
+    /// When the last segment with data was delivered.
     pub last_data: Option<Time>,
-    /// The packets that were lost and dropped, as they entered.
-    pub lost: Vec<Lost>,
 }
 
 /// A connection of a run. A client may use one port towards several servers.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Connection {
+pub struct ConnectionKey {
+    /// Who opened it; if nobody saw that, who was seen to send first.
+    pub client: BedHost,
     /// The client's port.
     pub client_port: u16,
-    /// Which server it goes to.
-    pub server: usize,
+    /// To whom it goes.
+    pub server: BedHost,
     /// The server's port.
     pub server_port: u16,
 }
@@ -74,9 +112,9 @@ pub struct Connection {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ConnectionReport {
     /// Which one.
-    pub connection: Connection,
-    /// When its first SYN entered the link.
-    pub opened: Time,
+    pub connection: ConnectionKey,
+    /// When its first SYN was sent; none if it was open before its first packet was seen.
+    pub opened: Option<Time>,
     /// What the client sent again.
     pub up: Resent,
     /// What the server sent again.
@@ -96,65 +134,25 @@ pub struct Resent {
     pub syn_retransmissions: u64,
 }
 
-/// A packet that was lost or dropped.
+/// A packet as it entered a link, and what became of it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Lost {
-    /// Its number among those that entered the link in this direction, from 0.
-    pub number: u64,
-    /// Whose it was.
-    pub connection: Connection,
+pub struct LoggedPacket {
+    /// What it was.
+    pub packet: PacketHead,
+    /// Which link, in which direction.
+    pub link: LinkId,
     /// When it entered the link.
     pub entered: Time,
-    /// When it would have been delivered.
-    pub due: Time,
-    /// Why it was not.
-    pub cause: Cause,
-    /// Its sequence number.
-    pub sequence: u32,
-    /// How many numbers it took, from there on: its data, SYN and FIN.
-    pub numbers: u32,
-    /// What kind of segment it was.
-    pub flags: Flags,
-}
-
-/// Why a packet did not arrive.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Cause {
-    /// Chance.
-    Loss,
-    /// The queue was full.
-    Queue,
-}
-
-/// What became of one packet.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Event {
-    /// Where it goes.
-    pub to: Host,
-    /// Whose it is.
-    pub connection: Connection,
-    /// When it entered the link.
-    pub entered: Time,
-    /// What became of it.
+    /// What became of it there.
     pub fate: Fate,
-    /// Its headers.
-    pub packet: Packet,
-    /// Its SACK blocks.
-    pub sacks: Sacks,
+    /// When it was put into its host's namespace, if it came so far.
+    pub written: Option<Time>,
 }
 
-/// What became of a packet.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Fate {
-    /// It was on its way when the run ended.
-    Underway,
-    /// It was lost or dropped.
-    Lost(Cause),
-    /// It was delivered.
-    Delivered {
-        /// When it was due.
-        due: Time,
-        /// When it was put into the host's namespace.
-        written: Time,
-    },
+impl LoggedPacket {
+    /// What a path has logged of a packet; `written` has for each packet's number when it was.
+    pub(crate) fn of(logged: Logged<PacketHead>, written: &[Option<Time>]) -> LoggedPacket {
+        let Logged { entered, link, head: packet, fate } = logged;
+        LoggedPacket { packet, link, entered, fate, written: written.get(packet.number).copied().flatten() }
+    }
 }

@@ -1,21 +1,19 @@
 //! How the kernels of a bed's hosts behave.
 
 use crate::tcp_plus::Base;
-use loadstone_net::tcp::{Config, Congestion, InitialWindow};
+use loadstone_net::tcp::{Config, Congestion, IdleRestart, InitialWindow};
 use loadstone_units::Bounded;
 
 /// A buffer has at most so many bytes: the kernel counts in signed words.
 const MOST_MEMORY: u64 = i32::MAX as u64;
 
-/// How the kernels of a bed's hosts behave.
+/// How the kernels of a star's hosts behave.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Settings {
-    /// At the client.
+    /// At the client, which is the first host.
     pub client: Tcp,
-    /// At every server.
+    /// At every server: at all others.
     pub server: Tcp,
-    /// What becomes of a window after idleness, at both ends.
-    pub idle: AfterIdle,
     /// How connections that behave like several flows come to their back-off.
     pub back_off: BackOff,
 }
@@ -33,6 +31,8 @@ pub struct Tcp {
     /// A loss takes from a connection's window what it takes from one of so many flows, and its receive
     /// buffer is so many times as large (TCP+ of `nsdi`); one if it is left out.
     pub flows: Option<Bounded<1, 256>>,
+    /// What becomes of a window after idleness.
+    pub idle: AfterIdle,
 }
 
 /// How connections that behave like several flows come to their back-off.
@@ -67,6 +67,10 @@ impl From<&Config> for Tcp {
                 (2 * u64::from(window.get()) * u64::from(flows)).min(MOST_MEMORY) as u32
             }),
             flows: config.flows,
+            idle: match config.mechanisms.idle_restart {
+                Some(IdleRestart::Never) => AfterIdle::Keep,
+                _ => AfterIdle::Restart,
+            },
         }
     }
 }
@@ -89,8 +93,8 @@ impl Tcp {
     }
 
     /// The settings of the kernel for this end, under `/proc/sys/net/ipv4`.
-    pub(crate) fn sysctls(&self, idle: AfterIdle) -> Vec<(&'static str, String)> {
-        let idle = match idle {
+    pub(crate) fn sysctls(&self) -> Vec<(&'static str, String)> {
+        let idle = match self.idle {
             AfterIdle::Restart => "1",
             AfterIdle::Keep => "0",
         };

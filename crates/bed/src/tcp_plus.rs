@@ -4,7 +4,7 @@
 //! In every other respect it is the kernel's own CUBIC or Reno: small programs (BPF struct_ops,
 //! `net/ipv4/bpf_tcp_ca.c`) call the kernel's functions, and one of them changes what comes back.
 
-use crate::btf::{Btf, Kind, Member};
+use crate::btf::{Btf, BtfKind, Member};
 use crate::kernel;
 use loadstone_net::tcp::Congestion;
 use std::fs::{self, File};
@@ -146,11 +146,11 @@ impl Types {
     }
 
     fn structure(&self, name: &str) -> Result<u32, NoTcpPlus> {
-        found(name, self.0.number(Kind::Struct, name))
+        found(name, self.0.number(BtfKind::Struct, name))
     }
 
     fn function(&self, name: &str) -> Result<u32, NoTcpPlus> {
-        found(name, self.0.number(Kind::Function, name))
+        found(name, self.0.number(BtfKind::Function, name))
     }
 
     fn size(&self, structure: u32) -> Result<usize, NoTcpPlus> {

@@ -1,8 +1,8 @@
 //! A client over blocking sockets: asks for paths and says what came, for any protocol.
 //! `cargo run -p loadstone-http --example client -- 127.0.0.1:8080 spdy/3.1 /1000 /20`
 
-use loadstone_http::{Body, Chunk, Event, Fields, Multiplexing, Priority, Protocol};
-use loadstone_http::{RequestHead, Scheme, Sessions, Wire};
+use loadstone_http::{Body, Chunk, Event, Fields, Multiplexing, Priority, Protocol, TransportStream};
+use loadstone_http::{RequestHead, Scheme, SessionFactory, Wire};
 use loadstone_units::Time;
 use std::error::Error;
 use std::io::{Read, Write};
@@ -26,15 +26,15 @@ pub(crate) fn load(address: &str, protocol: Protocol, paths: &[String]) -> Resul
     // No session has a deadline here, so none has to know the time.
     let (now, mut wire, mut buffer) = (Time::ZERO, Wire::default(), [0; 16_384]);
     let mut socket = TcpStream::connect(address)?;
-    let mut session = Sessions::new(Multiplexing::default()).client(protocol);
+    let mut session = SessionFactory::new(Multiplexing::default()).client(protocol);
     let (mut answers, mut left, mut waiting) = (vec![(0, Vec::new()); paths.len()], paths.len(), paths.iter());
     while left > 0 {
         for path in waiting.by_ref().take(session.capacity()) {
             let head = RequestHead::get(address, path, Fields::from_pairs([("accept", "*/*")])).over(Scheme::Http);
-            session.request(head.into(), Body::EMPTY, Priority::default());
+            session.request(head.into(), Body::EMPTY.into(), Priority::default());
         }
         while session.has_output() {
-            session.poll_transmit(now, buffer.len(), &mut wire);
+            session.poll_transmit(now, TransportStream::TCP, buffer.len(), &mut wire);
             let real = |chunk| if let Chunk::Bytes(bytes) = chunk { bytes } else { unreachable!("no bodies") };
             socket.write_all(&Vec::from_iter(wire.take_all().into_iter().flat_map(real)))?;
         }
@@ -42,7 +42,7 @@ pub(crate) fn load(address: &str, protocol: Protocol, paths: &[String]) -> Resul
         if count == 0 {
             return Err("the server closed the connection".into());
         }
-        session.handle_input(now, &[Chunk::Bytes(buffer[..count].to_vec().into())])?;
+        session.handle_input(now, TransportStream::TCP, &[Chunk::Bytes(buffer[..count].to_vec().into())])?;
         while let Some(event) = session.poll_event() {
             // Requests count from 0, so each has the number of its path.
             let at = event.stream().map_or(0, |id| id.0 as usize);

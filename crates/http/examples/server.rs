@@ -1,8 +1,10 @@
 //! A server over blocking sockets: `/N` is a resource of N bytes, for any protocol.
 //! `cargo run -p loadstone-http --example server -- 127.0.0.1:8080 spdy/3.1`
 
-use loadstone_http::{Body, BodyId, Chunk, Event, Fields, Multiplexing, Protocol, RequestHead, ResponseHead};
-use loadstone_http::{Sessions, Wire};
+use loadstone_http::{
+    Body, BodyId, Chunk, Event, Fields, Multiplexing, Protocol, RequestHead, ResponseHead, TransportStream,
+};
+use loadstone_http::{SessionFactory, Wire};
 use loadstone_units::Time;
 use std::error::Error;
 use std::io::{Read, Write};
@@ -22,19 +24,19 @@ fn main() -> Result<(), Box<dyn Error>> {
 pub(crate) fn serve(mut socket: TcpStream, protocol: Protocol) -> Result<(), Box<dyn Error>> {
     socket.set_nodelay(true)?;
     let (now, mut wire, mut buffer) = (Time::ZERO, Wire::default(), [0; 16_384]);
-    let mut session = Sessions::new(Multiplexing::default()).server(protocol);
+    let mut session = SessionFactory::new(Multiplexing::default()).server(protocol);
     while !session.is_over() {
         let heard = match socket.read(&mut buffer)? {
-            0 => return Ok(session.handle_close(now)?),
-            count => session.handle_input(now, &[Chunk::Bytes(buffer[..count].to_vec().into())]),
+            0 => return Ok(session.handle_fin(now, TransportStream::TCP)?),
+            count => session.handle_input(now, TransportStream::TCP, &[Chunk::Bytes(buffer[..count].to_vec().into())]),
         };
         while let Some(event) = session.poll_event() {
             let Event::Request { id, head } = event else { continue };
             let (head, body) = answer(&head);
-            session.respond(id, head.into(), body);
+            session.respond(id, head.into(), body.into());
         }
         while session.has_output() {
-            session.poll_transmit(now, buffer.len(), &mut wire);
+            session.poll_transmit(now, TransportStream::TCP, buffer.len(), &mut wire);
             socket.write_all(&Vec::from_iter(wire.take_all().into_iter().flat_map(real)))?;
         }
         // Only now: what a session still says to a client that broke the protocol is why.

@@ -122,7 +122,7 @@ pub(crate) trait Dissect: fmt::Debug + Send + Sync {
     fn head_len(&self) -> usize;
 
     /// What follows a frame's head.
-    fn payload(&self, head: &[u8]) -> Payload;
+    fn payload(&self, head: &[u8]) -> FramePayload;
 
     /// The frame, or nothing if it goes on in the next one.
     fn frame(&mut self, head: &[u8], payload: Bytes) -> Result<Option<FrameLine>, PeerFault>;
@@ -130,7 +130,7 @@ pub(crate) trait Dissect: fmt::Debug + Send + Sync {
 
 /// What follows a frame's head, in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Payload {
+pub(crate) enum FramePayload {
     /// A line has something of it: less than 2^24 bytes, which are kept until they are complete.
     Read(usize),
     /// Nobody looks at it.
@@ -144,7 +144,7 @@ pub(crate) enum Payload {
 #[derive(Debug)]
 pub struct Decoder {
     dissector: Box<dyn Dissect>,
-    stage: Stage,
+    stage: DecodeStage,
     /// The beginning of what the stage waits for.
     partial: BytesMut,
     lines: VecDeque<FrameLine>,
@@ -159,7 +159,7 @@ pub struct Decoder {
 
 /// What comes next.
 #[derive(Clone, Debug)]
-enum Stage {
+enum DecodeStage {
     /// As much of the preface as there is, or the first frame.
     Preface,
     Head,
@@ -193,7 +193,7 @@ impl Decoder {
         };
         Ok(Decoder {
             dissector,
-            stage: Stage::Preface,
+            stage: DecodeStage::Preface,
             partial: BytesMut::new(),
             lines: VecDeque::new(),
             at: 0,
@@ -206,7 +206,7 @@ impl Decoder {
     /// Bytes have arrived, in order.
     ///
     /// # Errors
-    /// If they cannot be read; the frames before are still to be had.
+    /// If they cannot be read; the frames before it can still be read.
     pub fn handle_input(&mut self, mut input: &[u8]) -> Result<(), DecodeError> {
         while self.over.is_none() && !input.is_empty() {
             if let Err(fault) = self.step(&mut input) {
@@ -221,7 +221,8 @@ impl Decoder {
     /// # Errors
     /// If a frame is cut short by it.
     pub fn handle_close(&mut self) -> Result<(), DecodeError> {
-        let is_within = !self.partial.is_empty() || matches!(self.stage, Stage::Payload { .. } | Stage::Skipped { .. });
+        let is_within =
+            !self.partial.is_empty() || matches!(self.stage, DecodeStage::Payload { .. } | DecodeStage::Skipped { .. });
         let begin = self.unfinished.or(is_within.then_some(self.begin));
         let truncated = begin.map(|begin| DecodeError::Truncated { begin, end: self.at });
         self.over = self.over.or(truncated);
@@ -236,26 +237,26 @@ impl Decoder {
     /// Goes on with what the stage waits for.
     fn step(&mut self, input: &mut &[u8]) -> Result<(), PeerFault> {
         match self.stage.clone() {
-            Stage::Preface => return self.read_preface(input),
-            Stage::Head => {
+            DecodeStage::Preface => return self.read_preface(input),
+            DecodeStage::Head => {
                 let Some(head) = self.gather(self.dissector.head_len(), input) else { return Ok(()) };
                 match self.dissector.payload(&head) {
-                    Payload::Read(0) | Payload::Skipped(0) => return self.read_frame(&head, Bytes::new()),
-                    Payload::Read(len) => self.stage = Stage::Payload { head, len },
-                    Payload::Skipped(left) => self.stage = Stage::Skipped { head, left },
+                    FramePayload::Read(0) | FramePayload::Skipped(0) => return self.read_frame(&head, Bytes::new()),
+                    FramePayload::Read(len) => self.stage = DecodeStage::Payload { head, len },
+                    FramePayload::Skipped(left) => self.stage = DecodeStage::Skipped { head, left },
                 }
             }
-            Stage::Payload { head, len } => {
+            DecodeStage::Payload { head, len } => {
                 if let Some(payload) = self.gather(len, input) {
                     return self.read_frame(&head, payload);
                 }
             }
-            Stage::Skipped { head, left } => {
+            DecodeStage::Skipped { head, left } => {
                 let left = left - self.take(left, input).len();
                 if left == 0 {
                     return self.read_frame(&head, Bytes::new());
                 }
-                self.stage = Stage::Skipped { head, left };
+                self.stage = DecodeStage::Skipped { head, left };
             }
         }
         Ok(())
@@ -269,13 +270,13 @@ impl Decoder {
         if same == rest.len() {
             self.take(same, input);
             self.partial.clear();
-            (self.stage, self.begin) = (Stage::Head, self.at);
+            (self.stage, self.begin) = (DecodeStage::Head, self.at);
         } else if same == input.len() {
             let beginning = self.take(same, input);
             self.partial.extend_from_slice(beginning);
         } else {
             let begun = self.partial.split();
-            (self.stage, self.at) = (Stage::Head, 0);
+            (self.stage, self.at) = (DecodeStage::Head, 0);
             let mut begun = &begun[..];
             while !begun.is_empty() {
                 self.step(&mut begun)?;
@@ -293,7 +294,7 @@ impl Decoder {
             }
             None => self.unfinished = self.unfinished.or(Some(self.begin)),
         }
-        (self.stage, self.begin) = (Stage::Head, self.at);
+        (self.stage, self.begin) = (DecodeStage::Head, self.at);
         Ok(())
     }
 

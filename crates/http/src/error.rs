@@ -1,6 +1,6 @@
 //! What can go wrong on a session, by blame.
 
-/// An offence of the other end.
+/// A violation of the other end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum PeerFault {
     /// A head that is not HTTP (RFC 9112, sections 3 and 4).

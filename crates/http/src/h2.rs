@@ -13,10 +13,11 @@ pub(crate) use dissect::Dissector;
 
 use crate::memory::{Keeps, Memory, Remembering};
 use crate::streams::{
-    Cause, Client, Decoded, Dependency, Farewell, Frame, FrameHead, Framing, Head, Limits, Multiplexing, Offence,
+    Client, Decoded, Frame, FrameHead, Framing, GoAwayMode, LocalSettings, MessageHead, Multiplexing, ResetCause,
+    StreamDependency, StreamViolation,
 };
-use crate::streams::{Policy, Promise, Push, Reaction, Role, Server, Windows};
-use crate::{Chunk, Kept, PeerFault, Priority, RequestHead, ResponseHead, Wire};
+use crate::streams::{ErrorAction, Perspective, Policy, Promise, Push, Server, Windows};
+use crate::{Chunk, Fields, PeerFault, PersistedSettings, Priority, RequestHead, ResponseHead, Wire};
 use bytes::{BufMut, Bytes, BytesMut};
 use frames::{ACK, Control, END_HEADERS, END_STREAM, Kind, Lead, PADDED, frame};
 use frames::{SETTINGS_ENABLE_PUSH, SETTINGS_HEADER_TABLE_SIZE, SETTINGS_INITIAL_WINDOW_SIZE};
@@ -45,29 +46,29 @@ const WINDOW: u32 = 65_535;
 
 /// What the sessions of a page remember of their header compression.
 #[derive(Debug)]
-pub(crate) struct Memories {
+pub(crate) struct HpackCaches {
     packed: Arc<Memory<Packer>>,
     unpacked: Arc<Memory<Unpacker>>,
 }
 
-impl Memories {
-    pub(crate) fn new(keeps: Keeps) -> Memories {
-        Memories { packed: Memory::new((), keeps), unpacked: Memory::new((), keeps) }
+impl HpackCaches {
+    pub(crate) fn new(keeps: Keeps) -> HpackCaches {
+        HpackCaches { packed: Memory::new((), keeps), unpacked: Memory::new((), keeps) }
     }
 
     pub(crate) fn client(&self, config: &Multiplexing) -> Client<H2> {
-        Client::new(H2::new(Role::Client, self), config)
+        Client::new(H2::new(Perspective::Client, self), config)
     }
 
     pub(crate) fn server(&self, config: &Multiplexing) -> Server<H2> {
-        Server::new(H2::new(Role::Server, self), config)
+        Server::new(H2::new(Perspective::Server, self), config)
     }
 }
 
 /// The framing of HTTP/2, at one end of a session.
 #[derive(Debug)]
 pub(crate) struct H2 {
-    role: Role,
+    role: Perspective,
     packer: Remembering<Packer>,
     unpacker: Remembering<Unpacker>,
     /// How large the peer lets the table of the packer be.
@@ -82,7 +83,7 @@ pub(crate) struct H2 {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Block {
     /// With what the stream is said to depend on.
-    Head(Option<Dependency>),
+    Head(Option<StreamDependency>),
     /// A head whose stream is said to depend on itself.
     SelfDependent,
     /// A request that the server makes in the client's place, and the stream of its answer.
@@ -90,7 +91,7 @@ enum Block {
 }
 
 impl H2 {
-    fn new(role: Role, memories: &Memories) -> H2 {
+    fn new(role: Perspective, memories: &HpackCaches) -> H2 {
         H2 {
             role,
             packer: Remembering::new(&memories.packed),
@@ -103,12 +104,12 @@ impl H2 {
     }
 
     /// A head as HEADERS and as many CONTINUATION frames as it takes.
-    fn head_frames(&mut self, stream: u32, head: &Head, end: bool) -> Bytes {
+    fn head_frames(&mut self, stream: u32, head: &MessageHead, end: bool) -> Bytes {
         self.block_frames(Kind::Headers, if end { END_STREAM } else { 0 }, stream, &[], head)
     }
 
     /// A head as frames of which the first is of this kind and has `before` in front of the block.
-    fn block_frames(&mut self, kind: Kind, flags: u8, stream: u32, before: &[u8], head: &Head) -> Bytes {
+    fn block_frames(&mut self, kind: Kind, flags: u8, stream: u32, before: &[u8], head: &MessageHead) -> Bytes {
         let block = self.packer.step(head).expect("any head can be compressed");
         let mut out = BytesMut::with_capacity(H2::HEAD + before.len() + block.len());
         let (first, rest) = block.split_at(block.len().min(MAX_FRAME - before.len()));
@@ -135,8 +136,8 @@ impl H2 {
                 return Ok(Frame::Push { stream: promised, associated: stream, head, end: false });
             }
             // RFC 9113, section 8.1: trailers end the message.
-            (Decoded::Trailers, ..) if !end => Decoded::Malformed,
-            (_, _, Block::SelfDependent) | (Decoded::Response(_), Role::Server, _) => Decoded::Malformed,
+            (Decoded::Trailers(_), ..) if !end => Decoded::Malformed,
+            (_, _, Block::SelfDependent) | (Decoded::Response(_), Perspective::Server, _) => Decoded::Malformed,
             (head, ..) => head,
         };
         Ok(Frame::Headers { stream, head, dependency, end })
@@ -149,14 +150,14 @@ impl H2 {
             match id {
                 SETTINGS_INITIAL_WINDOW_SIZE => stream_window = Some(value),
                 SETTINGS_MAX_CONCURRENT_STREAMS => streams = Some(value),
-                // What is said anew without need changes nothing, and so nothing that is remembered.
+                // What is said again without need changes nothing, and so nothing that is remembered.
                 SETTINGS_HEADER_TABLE_SIZE if value == self.peer_table => {}
                 SETTINGS_HEADER_TABLE_SIZE => {
                     self.peer_table = value;
                     self.packer.alone().set_table_limit(value);
                 }
                 // A server must not allow it at all (section 6.5.2).
-                SETTINGS_ENABLE_PUSH if value > u32::from(self.role == Role::Server) => {
+                SETTINGS_ENABLE_PUSH if value > u32::from(self.role == Perspective::Server) => {
                     return Err(PeerFault::MalformedFrame);
                 }
                 SETTINGS_ENABLE_PUSH => push = Some(if value == 0 { Push::Forbid } else { Push::Accept }),
@@ -171,10 +172,12 @@ impl H2 {
     }
 
     /// PRIORITY (RFC 7540, section 6.3). RFC 9113 deprecates it: who does not go by it reads it for its errors.
-    fn read_priority(stream: u32, dependency: Option<Dependency>) -> Frame {
+    fn read_priority(stream: u32, dependency: Option<StreamDependency>) -> Frame {
         match dependency {
-            None => Frame::Faulty { stream, offence: Offence::FrameSize },
-            Some(dependency) if dependency.on == stream => Frame::Faulty { stream, offence: Offence::Malformed },
+            None => Frame::Faulty { stream, violation: StreamViolation::FrameSize },
+            Some(dependency) if dependency.on == stream => {
+                Frame::Faulty { stream, violation: StreamViolation::Malformed }
+            }
             Some(dependency) => Frame::Depend { stream, dependency },
         }
     }
@@ -195,10 +198,10 @@ impl Framing for H2 {
         Windows { stream: Some(WINDOW), session: Some(WINDOW) }
     }
 
-    fn opening(&mut self, limits: &Limits) -> Bytes {
+    fn opening(&mut self, limits: &LocalSettings) -> Bytes {
         self.push = limits.push;
         let mut settings = BytesMut::new();
-        if self.role == Role::Client && self.push == Push::Forbid {
+        if self.role == Perspective::Client && self.push == Push::Forbid {
             settings.put_u16(SETTINGS_ENABLE_PUSH);
             settings.put_u32(0);
         }
@@ -207,12 +210,12 @@ impl Framing for H2 {
         settings.put_u16(SETTINGS_INITIAL_WINDOW_SIZE);
         settings.put_u32(limits.stream_window);
         // RFC 9218, section 2.1.1: a server that goes by urgencies says that it does not by dependencies.
-        if self.role == Role::Server && limits.policy != Policy::Tree {
+        if self.role == Perspective::Server && limits.policy != Policy::Tree {
             settings.put_u16(SETTINGS_NO_RFC7540_PRIORITIES);
             settings.put_u32(1);
         }
         let mut out = BytesMut::new();
-        if self.role == Role::Client {
+        if self.role == Perspective::Client {
             out.put_slice(H2::PREFACE);
         }
         out.put(frame(Kind::Settings, 0, 0, &settings));
@@ -251,7 +254,7 @@ impl Framing for H2 {
                 self.joiner.begin(lead, what, fragment)
             }
             // RFC 9113, section 8.4: no client may send it, and no server to whom it is forbidden.
-            Control::PushPromise { .. } if self.role == Role::Server || self.push == Push::Forbid => {
+            Control::PushPromise { .. } if self.role == Perspective::Server || self.push == Push::Forbid => {
                 return Err(PeerFault::UnexpectedFrame);
             }
             Control::PushPromise { promised, fragment } => self.joiner.begin(lead, Block::Promise(promised), fragment),
@@ -273,7 +276,7 @@ impl Framing for H2 {
             }
             Control::Priority { dependency } => return Ok(Some(H2::read_priority(stream, dependency))),
             // RFC 9218, section 7.1: servers do not send it, and 0 is no stream.
-            Control::PriorityUpdate { prioritised, .. } if self.role == Role::Client || prioritised == 0 => {
+            Control::PriorityUpdate { prioritised, .. } if self.role == Perspective::Client || prioritised == 0 => {
                 return Err(PeerFault::UnexpectedFrame);
             }
             Control::PriorityUpdate { prioritised, field } => {
@@ -281,7 +284,7 @@ impl Framing for H2 {
                 return Ok(Some(Frame::Prioritise { stream: prioritised, priority }));
             }
             Control::RstStream { code } => {
-                let cause = if code == REFUSED_STREAM { Cause::Refused } else { Cause::Other };
+                let cause = if code == REFUSED_STREAM { ResetCause::Refused } else { ResetCause::Other };
                 return Ok(Some(Frame::Reset { stream, cause }));
             }
             Control::GoAway { last, .. } => return Ok(Some(Frame::GoAway { last })),
@@ -292,19 +295,23 @@ impl Framing for H2 {
     }
 
     fn request(&mut self, stream: u32, head: &Arc<RequestHead>, priority: Priority, end: bool) -> Bytes {
-        self.head_frames(stream, &Head::Request(head.clone(), priority), end)
+        self.head_frames(stream, &MessageHead::Request(head.clone(), priority), end)
     }
 
     fn response(&mut self, stream: u32, head: &Arc<ResponseHead>, end: bool) -> Bytes {
-        self.head_frames(stream, &Head::Response(head.clone()), end)
+        self.head_frames(stream, &MessageHead::Response(head.clone()), end)
+    }
+
+    fn trailers(&mut self, stream: u32, fields: &Arc<Fields>) -> Bytes {
+        self.head_frames(stream, &MessageHead::Trailers(fields.clone()), true)
     }
 
     fn interim(&mut self, stream: u32, head: &Arc<ResponseHead>) -> Bytes {
-        self.head_frames(stream, &Head::Response(head.clone()), false)
+        self.head_frames(stream, &MessageHead::Response(head.clone()), false)
     }
 
     fn promise(&mut self, promise: &Promise, _: Option<(Arc<ResponseHead>, bool)>) -> Bytes {
-        let head = Head::Request(promise.head.clone(), promise.priority);
+        let head = MessageHead::Request(promise.head.clone(), promise.priority);
         self.block_frames(Kind::PushPromise, 0, promise.parent, &promise.stream.to_be_bytes(), &head)
     }
 
@@ -340,41 +347,45 @@ impl Framing for H2 {
         frame(Kind::Ping, 0, 0, &u64::from(number).to_be_bytes())
     }
 
-    fn kept(&self) -> Kept {
-        Kept::default()
+    fn kept(&self) -> PersistedSettings {
+        PersistedSettings::default()
     }
 
-    fn keep(&self, _: &Kept) -> Bytes {
+    fn keep(&self, _: &PersistedSettings) -> Bytes {
         Bytes::new()
     }
 
-    fn farewell(&self) -> Farewell {
-        Farewell::Twice
+    fn farewell(&self) -> GoAwayMode {
+        GoAwayMode::Twice
     }
 
-    fn reaction(&self, offence: Offence) -> Reaction {
-        match offence {
+    fn error_action(&self, violation: StreamViolation) -> ErrorAction {
+        match violation {
             // Section 5.1, "idle".
-            Offence::Idle | Offence::IdleControl => Reaction::End(PeerFault::UnexpectedFrame),
+            StreamViolation::Idle | StreamViolation::IdleControl => ErrorAction::End(PeerFault::UnexpectedFrame),
             // Section 5.1, "half-closed (remote)".
-            Offence::AfterEnd | Offence::AfterReset | Offence::Reopened => Reaction::Reset(STREAM_CLOSED),
-            // RFC 7540, section 5.1, "closed": who has said END_STREAM knows it.
-            Offence::AfterClose => Reaction::End(PeerFault::StreamClosed),
-            // Section 8.1.1: what is malformed, also for the content that it has.
-            Offence::BeforeHead | Offence::SecondHead | Offence::Malformed | Offence::Incomplete | Offence::Length => {
-                Reaction::Reset(PROTOCOL_ERROR)
+            StreamViolation::AfterEnd | StreamViolation::AfterReset | StreamViolation::Reopened => {
+                ErrorAction::Reset(STREAM_CLOSED)
             }
+            // RFC 7540, section 5.1, "closed": who has said END_STREAM knows it.
+            StreamViolation::AfterClose => ErrorAction::End(PeerFault::StreamClosed),
+            // Section 8.1.1: what is malformed, also for the content that it has.
+            StreamViolation::BeforeHead
+            | StreamViolation::SecondHead
+            | StreamViolation::Malformed
+            | StreamViolation::Incomplete
+            | StreamViolation::Length => ErrorAction::Reset(PROTOCOL_ERROR),
             // Sections 5.1.2 and 8.7.
-            Offence::TooMany | Offence::UnwantedPush => Reaction::Reset(REFUSED_STREAM),
+            StreamViolation::TooMany | StreamViolation::UnwantedPush => ErrorAction::Reset(REFUSED_STREAM),
             // Sections 8.4 and 8.4.1: what is not safe, or of another origin.
-            Offence::UnfitPush => Reaction::Reset(PROTOCOL_ERROR),
+            StreamViolation::UnfitPush => ErrorAction::Reset(PROTOCOL_ERROR),
             // Section 6.6: a promise on a stream that is not open; 5.1.1: of one that was promised before.
-            Offence::OrphanPush | Offence::Repromised => Reaction::End(PeerFault::UnexpectedFrame),
+            StreamViolation::OrphanPush | StreamViolation::Repromised => ErrorAction::End(PeerFault::UnexpectedFrame),
             // Section 6.9.
-            Offence::WindowExceeded | Offence::WindowOverflow => Reaction::Reset(FLOW_CONTROL_ERROR),
-            Offence::ZeroDelta => Reaction::Reset(PROTOCOL_ERROR),
+            StreamViolation::WindowExceeded | StreamViolation::WindowOverflow => ErrorAction::Reset(FLOW_CONTROL_ERROR),
+            StreamViolation::ZeroDelta => ErrorAction::Reset(PROTOCOL_ERROR),
             // Section 6.3.
-            Offence::FrameSize => Reaction::Reset(FRAME_SIZE_ERROR),
+            StreamViolation::FrameSize => ErrorAction::Reset(FRAME_SIZE_ERROR),
         }
     }
 }

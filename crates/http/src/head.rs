@@ -11,12 +11,12 @@ use std::sync::OnceLock;
 #[derive(Clone, Default)]
 pub struct Fields {
     text: Bytes,
-    spans: Vec<Span>,
+    spans: Vec<ByteSpan>,
 }
 
 /// A field's place in [`Fields::text`]: where name and value begin and end.
 #[derive(Clone, Copy)]
-struct Span {
+struct ByteSpan {
     name: (u32, u32),
     value: (u32, u32),
 }
@@ -31,7 +31,7 @@ impl Fields {
             (start, text.len() as u32)
         };
         let spans =
-            pairs.into_iter().map(|(name, value)| Span { name: put(name.as_ref()), value: put(value.as_ref()) });
+            pairs.into_iter().map(|(name, value)| ByteSpan { name: put(name.as_ref()), value: put(value.as_ref()) });
         let spans = spans.collect();
         Fields { text: text.freeze(), spans }
     }
@@ -49,18 +49,43 @@ impl Fields {
             let start = if part.is_empty() { 0 } else { part.as_ptr() as usize - base };
             (start as u32, (start + part.len()) as u32)
         };
-        self.spans.push(Span { name: place(name), value: place(value) });
+        self.spans.push(ByteSpan { name: place(name), value: place(value) });
     }
 
     /// Names and values, in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&[u8], &[u8])> {
-        let part = |(start, end): (u32, u32)| &self.text[start as usize..end as usize];
-        self.spans.iter().map(move |span| (part(span.name), part(span.value)))
+        self.spans.iter().map(|span| (self.part(span.name), self.part(span.value)))
+    }
+
+    fn part(&self, (start, end): (u32, u32)) -> &[u8] {
+        &self.text[start as usize..end as usize]
     }
 
     /// The first value of the field `name`, whatever its case.
     pub fn get(&self, name: &[u8]) -> Option<&[u8]> {
-        self.iter().find(|(candidate, _)| candidate.eq_ignore_ascii_case(name)).map(|(_, value)| value)
+        let is_it = |span: &&ByteSpan| {
+            let (start, end) = span.name;
+            // Most names have another length or begin otherwise, so most of the text is not looked at.
+            let begins = |text: &[u8]| text.first().map(u8::to_ascii_lowercase);
+            let part = || self.part(span.name);
+            (end - start) as usize == name.len() && begins(part()) == begins(name) && part().eq_ignore_ascii_case(name)
+        };
+        self.spans.iter().find(is_it).map(|span| self.part(span.value))
+    }
+
+    /// Bytes of these fields as HTTP/1.1 writes them.
+    pub(crate) fn http1_len(&self) -> usize {
+        self.iter().map(|(name, value)| name.len() + value.len() + ": \r\n".len()).sum()
+    }
+
+    /// Writes them as HTTP/1.1 does.
+    pub(crate) fn write(&self, out: &mut BytesMut) {
+        for (name, value) in self.iter() {
+            out.put_slice(name);
+            out.put_slice(b": ");
+            out.put_slice(value);
+            out.put_slice(b"\r\n");
+        }
     }
 
     /// How many fields.
@@ -158,21 +183,29 @@ impl RequestHead {
 
     /// This head as HTTP/1.1 writes it (RFC 9112, section 3), written once.
     pub(crate) fn http1(&self) -> Bytes {
-        let write = || {
-            let mut out = BytesMut::with_capacity(self.http1_len());
-            for part in [&self.method[..], b" ", &self.path, b" HTTP/1.1\r\nhost: ", &self.authority, b"\r\n"] {
-                out.put_slice(part);
-            }
-            write_fields(&self.fields, &mut out);
-            out.freeze()
-        };
-        self.written.0.get_or_init(write).clone()
+        self.written.0.get_or_init(|| self.http1_with(&self.fields, b"")).clone()
+    }
+
+    /// This head as HTTP/1.1 writes it before content that this line frames.
+    pub(crate) fn http1_framed(&self, line: &[u8]) -> Bytes {
+        self.http1_with(&without_coding(&self.fields), line)
+    }
+
+    fn http1_with(&self, fields: &Fields, line: &[u8]) -> Bytes {
+        let mut out = BytesMut::with_capacity(self.http1_len() + line.len());
+        for part in [&self.method[..], b" ", &self.path, b" HTTP/1.1\r\nhost: ", &self.authority, b"\r\n"] {
+            out.put_slice(part);
+        }
+        fields.write(&mut out);
+        out.put_slice(line);
+        out.put_slice(b"\r\n");
+        out.freeze()
     }
 
     /// Bytes of this head as HTTP/1.1 writes it.
     pub fn http1_len(&self) -> usize {
         let line = self.method.len() + 1 + self.path.len() + " HTTP/1.1\r\n".len();
-        line + "host: \r\n".len() + self.authority.len() + fields_len(&self.fields) + 2
+        line + "host: \r\n".len() + self.authority.len() + self.fields.http1_len() + 2
     }
 }
 
@@ -194,31 +227,35 @@ impl ResponseHead {
 
     /// This head as HTTP/1.1 writes it (RFC 9112, section 4), written once.
     pub(crate) fn http1(&self) -> Bytes {
-        let write = || {
-            let mut out = BytesMut::with_capacity(self.http1_len());
-            let digit = |place: u16| b'0' + (self.status / place % 10) as u8;
-            out.put_slice(b"HTTP/1.1 ");
-            out.put_slice(&[digit(100), digit(10), digit(1), b' ', b'\r', b'\n']);
-            write_fields(&self.fields, &mut out);
-            out.freeze()
-        };
-        self.written.0.get_or_init(write).clone()
+        self.written.0.get_or_init(|| self.http1_with(&self.fields, b"")).clone()
+    }
+
+    /// This head as HTTP/1.1 writes it before content that this line frames.
+    pub(crate) fn http1_framed(&self, line: &[u8]) -> Bytes {
+        self.http1_with(&without_coding(&self.fields), line)
+    }
+
+    fn http1_with(&self, fields: &Fields, line: &[u8]) -> Bytes {
+        let mut out = BytesMut::with_capacity(self.http1_len() + line.len());
+        let digit = |place: u16| b'0' + (self.status / place % 10) as u8;
+        out.put_slice(b"HTTP/1.1 ");
+        out.put_slice(&[digit(100), digit(10), digit(1), b' ', b'\r', b'\n']);
+        fields.write(&mut out);
+        out.put_slice(line);
+        out.put_slice(b"\r\n");
+        out.freeze()
     }
 
     /// Bytes of this head as HTTP/1.1 writes it, with an empty reason phrase.
     pub fn http1_len(&self) -> usize {
-        "HTTP/1.1 200 \r\n".len() + fields_len(&self.fields) + 2
+        "HTTP/1.1 200 \r\n".len() + self.fields.http1_len() + 2
     }
 }
 
-fn write_fields(fields: &Fields, out: &mut BytesMut) {
-    for (name, value) in fields.iter() {
-        out.put_slice(name);
-        out.put_slice(b": ");
-        out.put_slice(value);
-        out.put_slice(b"\r\n");
-    }
-    out.put_slice(b"\r\n");
+/// How content that comes by and by is framed is the session's to say: what the program took over from another message
+/// would make two readers see two lengths.
+fn without_coding(fields: &Fields) -> Fields {
+    Fields::from_pairs(fields.iter().filter(|(name, _)| !name.eq_ignore_ascii_case(b"transfer-encoding")))
 }
 
 impl fmt::Debug for RequestHead {
@@ -232,10 +269,6 @@ impl fmt::Debug for ResponseHead {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {:?}", self.status, self.fields)
     }
-}
-
-fn fields_len(fields: &Fields) -> usize {
-    fields.iter().map(|(name, value)| name.len() + value.len() + ": \r\n".len()).sum()
 }
 
 #[cfg(test)]

@@ -6,20 +6,20 @@
 //!
 //! ```
 //! use loadstone_http::{Body, BodyId, Event, Fields, Multiplexing, Priority, Protocol};
-//! use loadstone_http::{RequestHead, ResponseHead, Sessions, Wire};
+//! use loadstone_http::{RequestHead, ResponseHead, SessionFactory, TransportStream, Wire};
 //! use loadstone_units::Time;
 //!
-//! let sessions = Sessions::new(Multiplexing::default());
+//! let sessions = SessionFactory::new(Multiplexing::default());
 //! let (mut client, mut server) = (sessions.client(Protocol::H2), sessions.server(Protocol::H2));
 //! let head = RequestHead::get("a.test", "/", Fields::default());
-//! client.request(head.into(), Body::EMPTY, Priority::default());
+//! client.request(head.into(), Body::EMPTY.into(), Priority::default());
 //!
 //! let mut wire = Wire::default();
-//! client.poll_transmit(Time::ZERO, usize::MAX, &mut wire);
-//! server.handle_input(Time::ZERO, &wire.take_all()).unwrap();
+//! client.poll_transmit(Time::ZERO, TransportStream::TCP, usize::MAX, &mut wire);
+//! server.handle_input(Time::ZERO, TransportStream::TCP, &wire.take_all()).unwrap();
 //! let Some(Event::Request { id, head, .. }) = server.poll_event() else { panic!() };
 //! assert_eq!(&head.path[..], b"/");
-//! server.respond(id, ResponseHead::new(200, Fields::default()).into(), Body { id: BodyId(0), len: 5 });
+//! server.respond(id, ResponseHead::new(200, Fields::default()).into(), Body { id: BodyId(0), len: 5 }.into());
 //! ```
 //!
 //! `examples/client.rs` and `examples/server.rs` are the loop around a session, over blocking sockets.
@@ -32,20 +32,27 @@
 mod chunk;
 pub mod decode;
 mod error;
+mod event;
 pub mod h1;
 mod h2;
 mod head;
-mod kept;
+mod held;
 mod memory;
+mod pending;
+mod persisted;
 mod priority;
+mod protocol;
 mod session;
 mod spdy;
 mod streams;
+mod trailers;
 
 pub use chunk::{Body, BodyId, Chunk, Wire};
 pub use error::{Error, PeerFault};
+pub use event::{Event, StreamId};
 pub use head::{Fields, RequestHead, ResponseHead, Scheme};
-pub use kept::Kept;
+pub use persisted::PersistedSettings;
 pub use priority::Priority;
-pub use session::{ClientSession, Event, Protocol, ServerSession, Session, Sessions, StreamId, UnknownProtocol};
+pub use protocol::{Protocol, SessionFactory, UnknownProtocol};
+pub use session::{ClientSession, Content, ServerSession, Session, TransportStream};
 pub use streams::{FrameBytes, MaxStreams, Multiplexing, Policy, Push, Window};

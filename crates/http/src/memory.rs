@@ -54,13 +54,13 @@ pub(crate) struct Memory<C: Codec> {
 }
 
 struct Tree<C: Codec> {
-    states: Vec<State<C>>,
+    states: Vec<CompressorState<C>>,
     /// What they take, by [`Codec::weight`].
     bytes: usize,
 }
 
 /// A state of the codec: how it is reached, and where it leads.
-struct State<C: Codec> {
+struct CompressorState<C: Codec> {
     /// The state before, and the step from it; none for the fresh codec.
     reached: Option<(u32, C::Input, C::Output)>,
     next: Vec<u32>,
@@ -78,7 +78,7 @@ impl<C: Codec> Tree<C> {
 impl<C: Codec> Memory<C> {
     /// Nothing is remembered.
     pub(crate) fn new(start: C::Start, keeps: Keeps) -> Arc<Memory<C>> {
-        let states = vec![State { reached: None, next: Vec::new() }];
+        let states = vec![CompressorState { reached: None, next: Vec::new() }];
         Arc::new(Memory { start, keeps, tree: RwLock::new(Tree { states, bytes: 0 }) })
     }
 
@@ -100,7 +100,7 @@ impl<C: Codec> Memory<C> {
         }
         tree.bytes += weight;
         let next = tree.states.len() as u32;
-        tree.states.push(State { reached: Some((at, input.clone(), output.clone())), next: Vec::new() });
+        tree.states.push(CompressorState { reached: Some((at, input.clone(), output.clone())), next: Vec::new() });
         tree.states[at as usize].next.push(next);
         Some(next)
     }

@@ -19,12 +19,13 @@ pub(crate) use version::{THREE, THREE_ONE, TWO};
 
 use crate::memory::{Keeps, Memory, Remembering};
 use crate::streams::{
-    Cause, Client, Farewell, Frame, FrameHead, Framing, Head, Limits, Multiplexing, Offence, Promise,
+    Client, Frame, FrameHead, Framing, GoAwayMode, LocalSettings, MessageHead, Multiplexing, Promise, ResetCause,
+    StreamViolation,
 };
-use crate::streams::{Reaction, Role, Server, Windows};
-use crate::{Chunk, Kept, PeerFault, Priority, RequestHead, ResponseHead, Wire};
+use crate::streams::{ErrorAction, Perspective, Server, Windows};
+use crate::{Chunk, Fields, PeerFault, PersistedSettings, Priority, RequestHead, ResponseHead, Wire};
 use bytes::{Buf, BufMut, Bytes};
-use frames::{Control, Entry, FLAG_FIN, FLAG_UNIDIRECTIONAL, Kind, Lead, control};
+use frames::{Control, FLAG_FIN, FLAG_UNIDIRECTIONAL, Kind, Lead, SettingsEntry, control};
 use std::sync::Arc;
 use version::{Blocks, Version};
 use zlib::{Deflater, Inflater};
@@ -55,65 +56,70 @@ const FRAME_TOO_LARGE: u32 = 11;
 
 /// What the sessions of a page remember of their header compression.
 #[derive(Debug)]
-pub(crate) struct Memories {
-    two: Compression,
+pub(crate) struct SpdyCaches {
+    two: HeadCompression,
     /// SPDY/3 and SPDY/3.1 write the same blocks.
-    three: Compression,
+    three: HeadCompression,
 }
 
 #[derive(Debug)]
-struct Compression {
+struct HeadCompression {
     deflated: Arc<Memory<Deflater>>,
     inflated: Arc<Memory<Inflater>>,
 }
 
-impl Compression {
-    fn new(blocks: &'static Blocks, keeps: Keeps) -> Compression {
-        Compression { deflated: Memory::new(blocks, keeps), inflated: Memory::new(blocks, keeps) }
+impl HeadCompression {
+    fn new(blocks: &'static Blocks, keeps: Keeps) -> HeadCompression {
+        HeadCompression { deflated: Memory::new(blocks, keeps), inflated: Memory::new(blocks, keeps) }
     }
 }
 
-impl Memories {
-    pub(crate) fn new(keeps: Keeps) -> Memories {
-        Memories { two: Compression::new(TWO.blocks, keeps), three: Compression::new(THREE.blocks, keeps) }
+impl SpdyCaches {
+    pub(crate) fn new(keeps: Keeps) -> SpdyCaches {
+        SpdyCaches { two: HeadCompression::new(TWO.blocks, keeps), three: HeadCompression::new(THREE.blocks, keeps) }
     }
 
-    pub(crate) fn client(&self, version: &'static Version, config: &Multiplexing, kept: &Kept) -> Client<Spdy> {
-        let framing = Spdy { kept: kept.clone(), ..Spdy::new(Role::Client, version, self) };
+    pub(crate) fn client(
+        &self,
+        version: &'static Version,
+        config: &Multiplexing,
+        kept: &PersistedSettings,
+    ) -> Client<Spdy> {
+        let framing = Spdy { kept: kept.clone(), ..Spdy::new(Perspective::Client, version, self) };
         Client::new(framing, config)
     }
 
     pub(crate) fn server(&self, version: &'static Version, config: &Multiplexing) -> Server<Spdy> {
-        Server::new(Spdy::new(Role::Server, version, self), config)
+        Server::new(Spdy::new(Perspective::Server, version, self), config)
     }
 }
 
 /// The framing of a version of SPDY, at one end of a session.
 #[derive(Debug)]
 pub(crate) struct Spdy {
-    role: Role,
+    role: Perspective,
     version: &'static Version,
     deflater: Remembering<Deflater>,
     inflater: Remembering<Inflater>,
-    kept: Kept,
+    kept: PersistedSettings,
 }
 
 impl Spdy {
-    fn new(role: Role, version: &'static Version, memories: &Memories) -> Spdy {
+    fn new(role: Perspective, version: &'static Version, memories: &SpdyCaches) -> Spdy {
         let compression = if version.number == 2 { &memories.two } else { &memories.three };
         let deflater = Remembering::new(&compression.deflated);
         let inflater = Remembering::new(&compression.inflated);
-        Spdy { role, version, deflater, inflater, kept: Kept::default() }
+        Spdy { role, version, deflater, inflater, kept: PersistedSettings::default() }
     }
 
-    fn compressed(&mut self, head: &Head) -> Bytes {
+    fn compressed(&mut self, head: &MessageHead) -> Bytes {
         self.deflater.step(head).expect("any head can be compressed")
     }
 
     /// The limits that SETTINGS bring; of several entries of one name the first counts.
-    fn limits(&mut self, flags: u8, entries: &[Entry]) -> Frame {
+    fn limits(&mut self, flags: u8, entries: &[SettingsEntry]) -> Frame {
         // Draft 3, section 2.6.4: a server asks, a client returns. What comes back says nothing of its own.
-        let (asked, is_client) = (frames::PERSIST_VALUE, self.role == Role::Client);
+        let (asked, is_client) = (frames::PERSIST_VALUE, self.role == Perspective::Client);
         if is_client && flags & frames::CLEAR_SETTINGS != 0 {
             self.kept.clear();
         }
@@ -183,7 +189,7 @@ impl Framing for Spdy {
         self.version.windows
     }
 
-    fn opening(&mut self, limits: &Limits) -> Bytes {
+    fn opening(&mut self, limits: &LocalSettings) -> Bytes {
         let streams = (frames::SETTINGS_MAX_CONCURRENT_STREAMS, limits.streams);
         // SPDY/2 has no windows, but a kept implementation (node's) gives streams of SPDY/2 one of 65,536
         // bytes, and never opens it but for this.
@@ -191,8 +197,8 @@ impl Framing for Spdy {
         // What would be taken for this end's own is not returned.
         let own = [streams.0, frames::SETTINGS_INITIAL_WINDOW_SIZE];
         let returned = self.kept.iter().filter(|(id, _)| !own.contains(id));
-        let entry = |flags| move |(id, value)| Entry { id, flags, value };
-        let mut entries: Vec<Entry> = returned.map(entry(frames::PERSISTED)).collect();
+        let entry = |flags| move |(id, value)| SettingsEntry { id, flags, value };
+        let mut entries: Vec<SettingsEntry> = returned.map(entry(frames::PERSISTED)).collect();
         entries.extend([streams, (frames::SETTINGS_INITIAL_WINDOW_SIZE, window)].map(entry(0)));
         entries.sort_by_key(|entry| entry.id);
         let mut out = frames::settings(self.version, &entries);
@@ -224,17 +230,17 @@ impl Framing for Spdy {
         Ok(Some(match Control::read(self.version, kind, &payload)? {
             Control::SynStream { stream, associated, priority, block } => {
                 match (self.inflater.step(&block)?, self.role) {
-                    (head, Role::Client) => Frame::Push { stream, associated, head, end },
-                    (head, Role::Server) => Frame::Open { stream, head, priority: self.priority(priority), end },
+                    (head, Perspective::Client) => Frame::Push { stream, associated, head, end },
+                    (head, Perspective::Server) => Frame::Open { stream, head, priority: self.priority(priority), end },
                 }
             }
             Control::SynReply { stream, block } => Frame::Reply { stream, head: self.inflater.step(&block)?, end },
             Control::Headers { stream, block } => Frame::Fields { stream, head: self.inflater.step(&block)?, end },
             Control::RstStream { stream, status } => {
                 let cause = match status {
-                    REFUSED_STREAM => Cause::Refused,
-                    CANCEL => Cause::Cancelled,
-                    _ => Cause::Other,
+                    REFUSED_STREAM => ResetCause::Refused,
+                    CANCEL => ResetCause::Cancelled,
+                    _ => ResetCause::Other,
                 };
                 Frame::Reset { stream, cause }
             }
@@ -246,7 +252,7 @@ impl Framing for Spdy {
                 None => return Ok(None),
             },
             // Clients ask with odd numbers, servers with even ones.
-            Control::Ping { id } if (id % 2 == 1) == (self.role == Role::Server) => {
+            Control::Ping { id } if (id % 2 == 1) == (self.role == Perspective::Server) => {
                 answers.push(Chunk::Bytes(self.ping_frame(id)));
                 return Ok(None);
             }
@@ -257,7 +263,7 @@ impl Framing for Spdy {
 
     fn request(&mut self, stream: u32, head: &Arc<RequestHead>, priority: Priority, end: bool) -> Bytes {
         // The priority stands in the frame, so a block is the same for all of them.
-        let block = self.compressed(&Head::Request(head.clone(), Priority::default()));
+        let block = self.compressed(&MessageHead::Request(head.clone(), Priority::default()));
         let mut out = control(self.version, Kind::SynStream, fin(end), 10 + block.len());
         out.put_u32(stream);
         out.put_u32(0);
@@ -268,7 +274,7 @@ impl Framing for Spdy {
     }
 
     fn response(&mut self, stream: u32, head: &Arc<ResponseHead>, end: bool) -> Bytes {
-        let block = self.compressed(&Head::Response(head.clone()));
+        let block = self.compressed(&MessageHead::Response(head.clone()));
         // The head of a push follows the stream that is open already (draft 3, section 3.3.1).
         let kind = if stream.is_multiple_of(2) { Kind::Headers } else { Kind::SynReply };
         // HEADERS has no flags in SPDY/2.
@@ -284,13 +290,27 @@ impl Framing for Spdy {
         out.freeze()
     }
 
+    fn trailers(&mut self, stream: u32, fields: &Arc<Fields>) -> Bytes {
+        let block = self.compressed(&MessageHead::Trailers(fields.clone()));
+        // HEADERS has no flags in SPDY/2.
+        let ends_apart = self.version.number == 2;
+        let mut out = control(self.version, Kind::Headers, fin(!ends_apart), 4 + self.version.unused + block.len());
+        out.put_u32(stream);
+        out.put_bytes(0, self.version.unused);
+        out.put(block);
+        if ends_apart {
+            out.put(frames::data(stream, FLAG_FIN, 0));
+        }
+        out.freeze()
+    }
+
     fn interim(&mut self, _: u32, _: &Arc<ResponseHead>) -> Bytes {
         Bytes::new()
     }
 
     fn promise(&mut self, promise: &Promise, response: Option<(Arc<ResponseHead>, bool)>) -> Bytes {
         let (response, end) = response.map_or((None, false), |(head, end)| (Some(head), end));
-        let block = self.compressed(&Head::Pushed(promise.head.clone(), response));
+        let block = self.compressed(&MessageHead::Pushed(promise.head.clone(), response));
         let mut out = control(self.version, Kind::SynStream, FLAG_UNIDIRECTIONAL | fin(end), 10 + block.len());
         out.put_u32(promise.stream);
         out.put_u32(promise.parent);
@@ -330,76 +350,76 @@ impl Framing for Spdy {
     }
 
     fn ping(&self, number: u32) -> Bytes {
-        self.ping_frame(number.wrapping_mul(2).wrapping_add(u32::from(self.role == Role::Client)))
+        self.ping_frame(number.wrapping_mul(2).wrapping_add(u32::from(self.role == Perspective::Client)))
     }
 
-    fn kept(&self) -> Kept {
+    fn kept(&self) -> PersistedSettings {
         self.kept.clone()
     }
 
-    fn keep(&self, settings: &Kept) -> Bytes {
-        let entry = |(id, value)| Entry { id, flags: frames::PERSIST_VALUE, value };
+    fn keep(&self, settings: &PersistedSettings) -> Bytes {
+        let entry = |(id, value)| SettingsEntry { id, flags: frames::PERSIST_VALUE, value };
         frames::settings(self.version, &settings.iter().map(entry).collect::<Vec<_>>()).freeze()
     }
 
-    fn farewell(&self) -> Farewell {
+    fn farewell(&self) -> GoAwayMode {
         // A kept implementation of SPDY/2 (node's) expects SPDY/3's longer GOAWAY, and closes at the short one.
-        if self.version.number == 2 { Farewell::Last } else { Farewell::Once }
+        if self.version.number == 2 { GoAwayMode::Last } else { GoAwayMode::Once }
     }
 
-    fn reaction(&self, offence: Offence) -> Reaction {
+    fn error_action(&self, violation: StreamViolation) -> ErrorAction {
         match self.version.number {
-            2 => Spdy::reaction_2(offence),
-            _ => Spdy::reaction_3(self.role, offence),
+            2 => Spdy::reaction_2(violation),
+            _ => Spdy::reaction_3(self.role, violation),
         }
     }
 }
 
 impl Spdy {
     /// Headings of draft 2.
-    fn reaction_2(offence: Offence) -> Reaction {
-        match offence {
+    fn reaction_2(violation: StreamViolation) -> ErrorAction {
+        match violation {
             // "Data frames": "should close the connection".
-            Offence::BeforeHead => Reaction::End(PeerFault::UnexpectedFrame),
+            StreamViolation::BeforeHead => ErrorAction::End(PeerFault::UnexpectedFrame),
             // "SYN_REPLY" and "Stream half-close"; SPDY/3's own codes for these are not there yet.
-            Offence::SecondHead | Offence::AfterEnd => Reaction::Reset(PROTOCOL_ERROR),
+            StreamViolation::SecondHead | StreamViolation::AfterEnd => ErrorAction::Reset(PROTOCOL_ERROR),
             // "Stream close": data after the teardown is ignored.
-            Offence::AfterReset | Offence::AfterClose => Reaction::Ignore,
+            StreamViolation::AfterReset | StreamViolation::AfterClose => ErrorAction::Ignore,
             // "Request" does not say that they have to agree.
-            Offence::Length => Reaction::Ignore,
-            _ => Spdy::reaction_3(Role::Server, offence),
+            StreamViolation::Length => ErrorAction::Ignore,
+            _ => Spdy::reaction_3(Perspective::Server, violation),
         }
     }
 
     /// Sections of draft 3.
-    fn reaction_3(role: Role, offence: Offence) -> Reaction {
-        match offence {
+    fn reaction_3(role: Perspective, violation: StreamViolation) -> ErrorAction {
+        match violation {
             // 2.2.2 and 2.6.3: a stream that is not active; draft 2, "Client Implementation": a push that belongs
             // to none.
-            Offence::Idle | Offence::OrphanPush => Reaction::Reset(INVALID_STREAM),
-            Offence::IdleControl => Reaction::Ignore,
+            StreamViolation::Idle | StreamViolation::OrphanPush => ErrorAction::Reset(INVALID_STREAM),
+            StreamViolation::IdleControl => ErrorAction::Ignore,
             // 2.2.2: before SYN_REPLY; 2.3.7: after both ends are closed; 2.3.2: one id twice.
-            Offence::BeforeHead
-            | Offence::AfterReset
-            | Offence::AfterClose
-            | Offence::Reopened
-            | Offence::Repromised => Reaction::Reset(PROTOCOL_ERROR),
+            StreamViolation::BeforeHead
+            | StreamViolation::AfterReset
+            | StreamViolation::AfterClose
+            | StreamViolation::Reopened
+            | StreamViolation::Repromised => ErrorAction::Reset(PROTOCOL_ERROR),
             // 2.6.2.
-            Offence::SecondHead => Reaction::Reset(STREAM_IN_USE),
+            StreamViolation::SecondHead => ErrorAction::Reset(STREAM_IN_USE),
             // 2.3.6.
-            Offence::AfterEnd => Reaction::Reset(STREAM_ALREADY_CLOSED),
+            StreamViolation::AfterEnd => ErrorAction::Reset(STREAM_ALREADY_CLOSED),
             // 2.6.10: duplicates, upper case, NUL out of place; 3.2.2: a response without its line.
-            Offence::Malformed | Offence::FrameSize => Reaction::Reset(PROTOCOL_ERROR),
+            StreamViolation::Malformed | StreamViolation::FrameSize => ErrorAction::Reset(PROTOCOL_ERROR),
             // 3.2.1; a client takes what came of a response (3.2.2).
-            Offence::Length if role == Role::Client => Reaction::Ignore,
-            Offence::Incomplete | Offence::Length => Reaction::BadRequest,
+            StreamViolation::Length if role == Perspective::Client => ErrorAction::Ignore,
+            StreamViolation::Incomplete | StreamViolation::Length => ErrorAction::BadRequest,
             // 2.3.2: a stream that is rejected.
-            Offence::TooMany | Offence::UnwantedPush => Reaction::Reset(REFUSED_STREAM),
+            StreamViolation::TooMany | StreamViolation::UnwantedPush => ErrorAction::Reset(REFUSED_STREAM),
             // 3.3.2: what "HTTP_PROTOCOL_ERROR" would be, which has no number.
-            Offence::UnfitPush => Reaction::Reset(PROTOCOL_ERROR),
+            StreamViolation::UnfitPush => ErrorAction::Reset(PROTOCOL_ERROR),
             // 2.6.8.
-            Offence::WindowExceeded | Offence::WindowOverflow => Reaction::Reset(FLOW_CONTROL_ERROR),
-            Offence::ZeroDelta => Reaction::Reset(PROTOCOL_ERROR),
+            StreamViolation::WindowExceeded | StreamViolation::WindowOverflow => ErrorAction::Reset(FLOW_CONTROL_ERROR),
+            StreamViolation::ZeroDelta => ErrorAction::Reset(PROTOCOL_ERROR),
         }
     }
 }

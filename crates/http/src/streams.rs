@@ -4,50 +4,56 @@
 //! `reader` cuts the input into frames, `incoming` says what they mean to the streams; `lanes` decides
 //! what goes next, `credit` what may come; `client` and `server` are the two ends, `push` is what the
 //! server opens, `leaving` how an end says that it goes. What a peer does
-//! wrong is an `offence`; what is allowed to it depends on the stream's `standing`, and what it may
-//! ask for in vain on our `tolerance`.
+//! wrong is an `violation`; what is allowed to it depends on the stream's `standing`, and what it may
+//! ask for that brings nothing, on our `abuse_limits`.
 
+mod abuse_limits;
 mod client;
 mod config;
-mod credit;
+mod fair_queue;
+mod flow;
 mod framing;
 mod heads;
 mod incoming;
-mod lanes;
-mod leaving;
-mod line;
-mod offence;
 mod order;
 mod priorities;
 mod push;
 mod reader;
+mod receive_window;
+mod scheduler;
 mod server;
-mod standing;
+mod shutdown;
+mod stream_state;
 #[cfg(test)]
 mod tests;
-mod tolerance;
 mod tree;
+mod violation;
+mod weight;
 
 pub(crate) use client::Client;
 pub use config::{FrameBytes, MaxStreams, Multiplexing, Policy, Push, Window};
-pub(crate) use framing::{Cause, Farewell, Frame, FrameHead, Framing, Limits, Promise, Role, Windows};
-pub(crate) use heads::{Decoded, Head, Names, Place, Spared, assemble, digits, is_of_connection, sendable};
-pub(crate) use offence::{Offence, Reaction};
+pub(crate) use framing::{
+    Frame, FrameHead, Framing, GoAwayMode, LocalSettings, Perspective, Promise, ResetCause, Windows,
+};
+pub(crate) use heads::{Decoded, MessageHead, Names, Place, Spared, assemble, digits, is_of_connection, sendable};
 pub(crate) use server::Server;
-pub(crate) use tree::Dependency;
+pub(crate) use tree::StreamDependency;
+pub(crate) use violation::{ErrorAction, StreamViolation};
 
-use crate::{Chunk, Error, Event, PeerFault, Priority, RequestHead, StreamId, Wire};
+use crate::held::Held;
+use crate::pending::Method;
+use crate::{Chunk, Error, Event, Fields, PeerFault, Priority, RequestHead, StreamId, Wire};
+use abuse_limits::AbuseLimits;
 use bytes::Bytes;
-use credit::Credit;
-use lanes::{Lanes, Piece};
-use leaving::{Leaving, Pings};
-use priorities::Foretold;
+use priorities::PendingPriorities;
 use push::Early;
 use reader::Reader;
-use standing::{Ending, Endings, Incoming, Standing};
+use receive_window::ReceiveWindow;
+use scheduler::{Piece, SendScheduler};
+use shutdown::{Pings, Shutdown};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
-use tolerance::Tolerance;
+use stream_state::{CloseReason, ClosedStreams, Incoming, StreamState};
 
 /// The streams that a peer is taken to allow before it says how many: what servers announce.
 const PRESUMED_STREAMS: u32 = 100;
@@ -56,7 +62,7 @@ const PRESUMED_STREAMS: u32 = 100;
 #[derive(Debug)]
 struct Streams<F> {
     framing: F,
-    role: Role,
+    role: Perspective,
     reader: Reader,
     /// The rest of a frame that was begun.
     begun: Wire,
@@ -64,18 +70,22 @@ struct Streams<F> {
     answers: Wire,
     /// What goes after those and ahead of answers.
     early: VecDeque<Early>,
-    lanes: Lanes,
+    scheduler: SendScheduler,
     /// What the peer may still send on the whole session.
-    credit: Credit,
+    receive_window: ReceiveWindow,
     /// What the peer may send on a stream that begins.
     stream_window: Option<u32>,
     open: BTreeMap<u32, Stream>,
     /// How many of those the server has opened.
     pushes: usize,
-    endings: Endings,
+    endings: ClosedStreams,
+    /// Fields that came behind heads, the latest of each stream.
+    trailers: BTreeMap<u32, Arc<Fields>>,
     /// The priorities of streams that the client has not opened yet.
-    foretold: Foretold,
-    tolerance: Tolerance,
+    pending_priorities: PendingPriorities,
+    /// What the program has not used, if it says when it has.
+    held: Option<Box<Held>>,
+    abuse: AbuseLimits,
     events: VecDeque<Event>,
     /// The last streams that this end and the peer opened.
     last_ours: u32,
@@ -89,7 +99,7 @@ struct Streams<F> {
     peer_push: Push,
     /// The peer takes no new streams.
     is_going_away: bool,
-    leaving: Leaving,
+    shutdown: Shutdown,
     pings: Pings,
     /// Why the session is over.
     over: Option<PeerFault>,
@@ -100,25 +110,25 @@ struct Streams<F> {
 struct Stream {
     id: StreamId,
     incoming: Incoming,
-    credit: Credit,
+    credit: ReceiveWindow,
     /// What `content-length` says, where it says how much content comes.
     expected: Option<u64>,
     /// Content that has come.
     received: u64,
-    /// Whether its message has no content whatever its head says: the answer to HEAD.
-    is_bodiless: bool,
+    /// What was asked for on it: the answer to HEAD has no content whatever its head says.
+    method: Method,
     /// What this end has asked for.
     asked: Option<Arc<RequestHead>>,
     /// The stream beside which it was opened, if the server did that.
     parent: u32,
-    answer: Answer,
+    answer: AnswerState,
     /// Whether the message that goes out is sent, its end included.
     is_sent: bool,
 }
 
 /// Who gives the message that goes out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Answer {
+enum AnswerState {
     /// The program will.
     Awaited,
     /// The program has.
@@ -128,30 +138,33 @@ enum Answer {
 }
 
 impl<F: Framing> Streams<F> {
-    fn new(mut framing: F, role: Role, config: &Multiplexing) -> Streams<F> {
+    fn new(mut framing: F, role: Perspective, config: &Multiplexing) -> Streams<F> {
         let (stream_window, session_window) = (config.stream_window.get(), config.session_window.get());
         let by_tree = config.policy == Policy::Tree;
         let policy = if by_tree && !F::HAS_DEPENDENCIES { Policy::Weighted } else { config.policy };
         let config = &Multiplexing { policy, ..*config };
-        let limits = Limits { stream_window, session_window, streams: config.streams.get(), push: config.push, policy };
+        let limits =
+            LocalSettings { stream_window, session_window, streams: config.streams.get(), push: config.push, policy };
         let windows = framing.windows();
         let mut answers = Wire::default();
         answers.push(Chunk::Bytes(framing.opening(&limits)));
         Streams {
             framing,
             role,
-            reader: Reader::new(if role == Role::Server { F::PREFACE } else { b"" }),
+            reader: Reader::new(if role == Perspective::Server { F::PREFACE } else { b"" }),
             begun: Wire::default(),
             answers,
             early: VecDeque::new(),
-            lanes: Lanes::new(config, windows),
-            credit: Credit::new(windows.session.map(|least| session_window.max(least))),
+            scheduler: SendScheduler::new(config, windows),
+            receive_window: ReceiveWindow::new(windows.session.map(|least| session_window.max(least))),
             stream_window: windows.stream.map(|_| stream_window),
             open: BTreeMap::new(),
             pushes: 0,
-            endings: Endings::default(),
-            foretold: Foretold::default(),
-            tolerance: Tolerance::default(),
+            endings: ClosedStreams::default(),
+            trailers: BTreeMap::new(),
+            pending_priorities: PendingPriorities::default(),
+            held: None,
+            abuse: AbuseLimits::default(),
             events: VecDeque::new(),
             last_ours: 0,
             last_theirs: 0,
@@ -160,7 +173,7 @@ impl<F: Framing> Streams<F> {
             push: config.push,
             peer_push: Push::Accept,
             is_going_away: false,
-            leaving: Leaving::Staying,
+            shutdown: Shutdown::Staying,
             pings: Pings::default(),
             over: None,
         }
@@ -169,6 +182,9 @@ impl<F: Framing> Streams<F> {
     /// # Errors
     /// If the peer has broken the protocol, now or before: GOAWAY is then all that still goes out.
     fn handle_input(&mut self, input: &[Chunk]) -> Result<(), Error> {
+        if let Some(held) = &mut self.held {
+            held.handle_input(input);
+        }
         if self.over.is_none() {
             let mut reader = std::mem::take(&mut self.reader);
             if let Err(fault) = reader.read(input, self) {
@@ -183,13 +199,14 @@ impl<F: Framing> Streams<F> {
     fn end(&mut self, fault: PeerFault) {
         self.over = Some(fault);
         self.open.clear();
+        self.trailers.clear();
         self.pushes = 0;
         self.early.clear();
-        self.lanes.clear();
+        self.scheduler.clear();
         self.answers.push(Chunk::Bytes(self.framing.go_away(self.last_theirs, Some(fault))));
     }
 
-    fn handle_close(&mut self) -> Result<(), Error> {
+    fn handle_fin(&mut self) -> Result<(), Error> {
         let is_whole = self.open.values().all(|stream| stream.incoming == Incoming::Complete);
         match self.over {
             Some(fault) => Err(fault.into()),
@@ -203,49 +220,49 @@ impl<F: Framing> Streams<F> {
 
     /// Whether no new streams are opened.
     fn is_closing(&self) -> bool {
-        self.is_going_away || self.over.is_some() || self.leaving != Leaving::Staying
+        self.is_going_away || self.over.is_some() || self.shutdown != Shutdown::Staying
     }
 
     fn has_output(&self) -> bool {
-        !self.begun.is_empty() || !self.answers.is_empty() || !self.early.is_empty() || self.lanes.has_piece()
+        !self.begun.is_empty() || !self.answers.is_empty() || !self.early.is_empty() || self.scheduler.has_piece()
     }
 
-    fn standing(&self, stream: u32) -> Standing {
+    fn state(&self, stream: u32) -> StreamState {
         if let Some(state) = self.open.get(&stream) {
-            return Standing::Open(state.incoming);
+            return StreamState::Open(state.incoming);
         }
         let is_clients = stream % 2 == 1;
-        let last = if is_clients == (self.role == Role::Client) { self.last_ours } else { self.last_theirs };
+        let last = if is_clients == (self.role == Perspective::Client) { self.last_ours } else { self.last_theirs };
         match self.endings.of(stream) {
-            _ if stream > last => Standing::Idle,
-            Some(ending) => Standing::Over(ending),
-            None => Standing::Passed,
+            _ if stream > last => StreamState::Idle,
+            Some(ending) => StreamState::Over(ending),
+            None => StreamState::Passed,
         }
     }
 
     /// A stream begins.
-    fn open(&mut self, stream: u32, id: StreamId, priority: Priority) {
+    fn open(&mut self, stream: u32, id: StreamId, method: Method, priority: Priority) {
         let state = Stream {
             id,
             incoming: Incoming::Head,
-            credit: Credit::new(self.stream_window),
+            credit: ReceiveWindow::new(self.stream_window),
             expected: None,
             received: 0,
-            is_bodiless: false,
+            method,
             asked: None,
             parent: 0,
-            answer: Answer::Awaited,
+            answer: AnswerState::Awaited,
             is_sent: false,
         };
         self.open.insert(stream, state);
         self.pushes += usize::from(stream.is_multiple_of(2));
-        self.lanes.open(stream, priority);
+        self.scheduler.open(stream, priority);
     }
 
     /// Puts a frame of the session's own in line.
     fn say(&mut self, frame: Bytes) {
         self.answers.push(Chunk::Bytes(frame));
-        self.tolerance.note_answer();
+        self.abuse.note_answer();
     }
 
     /// Puts what was begun, and the session's own frames, on the wire; returns what is left of `room`.
@@ -257,7 +274,7 @@ impl<F: Framing> Streams<F> {
             room -= count;
         }
         if self.answers.is_empty() {
-            self.tolerance.note_read();
+            self.abuse.note_read();
         }
         room
     }
@@ -273,7 +290,7 @@ impl<F: Framing> Streams<F> {
     /// Puts heads and bodies on the wire, each time the piece whose turn it is.
     fn transmit(&mut self, room: u64, out: &mut Wire) {
         let mut room = self.transmit_early(room, out);
-        while let Some(piece) = self.lanes.poll(room.saturating_sub(F::HEAD as u64)) {
+        while let Some(piece) = self.scheduler.poll(room.saturating_sub(F::HEAD as u64)) {
             match piece {
                 Piece::Head { stream, head, end } => {
                     let frame = self.framing.response(stream, &head, end);
@@ -286,6 +303,18 @@ impl<F: Framing> Streams<F> {
                     out.push(run);
                     self.note_sent(stream, end);
                 }
+                Piece::Open { stream, mut content, end } => {
+                    let len = content.len();
+                    room -= F::HEAD as u64 + len;
+                    out.push(Chunk::Bytes(self.framing.data(stream, len as u32, end)));
+                    content.move_to(len, out);
+                    self.note_sent(stream, end);
+                }
+                Piece::Trailers { stream, fields } => {
+                    let frame = self.framing.trailers(stream, &fields);
+                    room = self.put(frame, room, out);
+                    self.note_sent(stream, true);
+                }
             }
         }
     }
@@ -293,7 +322,7 @@ impl<F: Framing> Streams<F> {
     fn note_sent(&mut self, stream: u32, end: bool) {
         if let Some(state) = self.open.get_mut(&stream).filter(|_| end) {
             state.is_sent = true;
-            if self.role == Role::Server && state.answer == Answer::Given {
+            if self.role == Perspective::Server && state.answer == AnswerState::Given {
                 self.events.push_back(Event::Answered { id: state.id });
             }
             self.forget_if_over(stream);
@@ -304,28 +333,31 @@ impl<F: Framing> Streams<F> {
         let is_over = |state: &Stream| state.is_sent && state.incoming == Incoming::Complete;
         if self.open.get(&stream).is_some_and(is_over) {
             self.remove(stream);
-            self.endings.note(stream, Ending::Complete);
-            self.tolerance.note_success();
+            self.endings.note(stream, CloseReason::Complete);
+            self.abuse.note_success();
         }
     }
 
     fn remove(&mut self, stream: u32) -> Option<Stream> {
-        self.lanes.close(stream);
+        self.scheduler.close(stream);
+        self.take_trailers(stream);
         let state = self.open.remove(&stream)?;
         self.pushes -= usize::from(stream.is_multiple_of(2));
-        self.leave_if_idle();
+        self.send_goaway_if_idle();
         Some(state)
     }
 
     /// Gives up a stream that the program wants no more of.
-    fn cancel(&mut self, stream: u32) {
+    fn cancel(&mut self, id: StreamId) {
+        self.forget(id);
+        let Some(stream) = self.stream(id) else { return };
         let is_known = !self.is_unannounced(stream);
         if self.remove(stream).is_some() && is_known {
             let frame = self.framing.reset(stream, F::CANCEL);
             self.answers.push(Chunk::Bytes(frame));
-            self.endings.note(stream, Ending::FromHere);
-            if F::PUSHES_HEADS && self.role == Role::Client {
-                self.drop_pushes_beside(stream, Ending::FromHere);
+            self.endings.note(stream, CloseReason::FromHere);
+            if F::PUSHES_HEADS && self.role == Perspective::Client {
+                self.drop_pushes_beside(stream, CloseReason::FromHere);
             }
         }
     }
@@ -334,22 +366,22 @@ impl<F: Framing> Streams<F> {
     fn reset(&mut self, stream: u32, status: u32) {
         let frame = self.framing.reset(stream, status);
         self.say(frame);
-        self.endings.note(stream, Ending::FromHere);
-        self.tolerance.note_reset();
+        self.endings.note(stream, CloseReason::FromHere);
+        self.abuse.note_reset();
         self.drop_stream(stream, |id| Event::Reset { id });
     }
 
     /// Forgets a stream; if its message was still to come, or its answer to go, the program hears of it.
     fn drop_stream(&mut self, stream: u32, event: fn(StreamId) -> Event) {
-        if let Some(state) = self.remove(stream)
-            && (matches!(state.incoming, Incoming::Head | Incoming::Body) || self.owes_answer(&state))
-        {
+        let Some(state) = self.remove(stream) else { return };
+        self.forget(state.id);
+        if matches!(state.incoming, Incoming::Head | Incoming::Body) || self.owes_answer(&state) {
             self.events.push_back(event(state.id));
         }
     }
 
     /// Whether the program of a server counts on a stream.
     fn owes_answer(&self, state: &Stream) -> bool {
-        self.role == Role::Server && !state.is_sent && state.answer != Answer::Own
+        self.role == Perspective::Server && !state.is_sent && state.answer != AnswerState::Own
     }
 }

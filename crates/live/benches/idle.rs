@@ -4,8 +4,8 @@
 #![allow(missing_docs, reason = "criterion's macro makes a public function")]
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use loadstone_http::{Multiplexing, Protocol, Sessions};
-use loadstone_live::{Clock, Limits, NOTSENT_LOWAT, Records, Site, Stopper, listen, serve};
+use loadstone_http::{Multiplexing, Protocol, SessionFactory};
+use loadstone_live::{Clock, Limits, Listener, NOTSENT_LOWAT, RecordKeeping, Stopper, listen, serve};
 use loadstone_load::page::{HostId, PageFile};
 use loadstone_load::{Catalogue, Foresight, Origin};
 use std::io::{Read, Write};
@@ -23,7 +23,7 @@ fn origin() -> Origin {
     let page = Arc::new(PageFile::from_json(page).expect("a page file").build().expect("a page"));
     Origin::new(
         Arc::new(Catalogue::all(&page, Foresight::default()).remove(0)),
-        Arc::new(Sessions::new(Multiplexing::default())),
+        Arc::new(SessionFactory::new(Multiplexing::default())),
     )
 }
 
@@ -55,8 +55,8 @@ fn idle(criterion: &mut Criterion) {
         thread::scope(|scope| {
             scope.spawn(|| {
                 let (protocol, notsent_lowat) = (Protocol::Http1, NOTSENT_LOWAT);
-                let (limits, records) = (Limits::default(), Records::Forgotten);
-                let site = Site { host: HostId(0), listener, tls: None, protocol, notsent_lowat, limits, records };
+                let (limits, records) = (Limits::default(), RecordKeeping::Forgotten);
+                let site = Listener { host: HostId(0), listener, tls: None, protocol, notsent_lowat, limits, records };
                 serve(&clock, origin(), site, &stop).expect("a server")
             });
             let _idle: Vec<TcpStream> = (0..count).map(|_| connect(address)).collect();

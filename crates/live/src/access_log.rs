@@ -3,7 +3,7 @@
 //! A thread of its own writes them, so that the server does not wait for a disk. It does wait when
 //! [`WAITING`] lines are not written yet: none is ever lost.
 
-use crate::{Connected, Records};
+use crate::{Connected, RecordKeeping};
 use loadstone_http::RequestHead;
 use loadstone_load::{ConnId, Ending, Exchange};
 use loadstone_units::Time;
@@ -128,11 +128,11 @@ impl Log {
     }
 
     /// Where connections are noted.
-    pub(crate) fn records(&self) -> Records {
-        Records::Passed(self.connections.clone())
+    pub(crate) fn records(&self) -> RecordKeeping {
+        RecordKeeping::Passed(self.connections.clone())
     }
 
-    /// Waits until all is written. Whoever has entries or records lets go of them first.
+    /// Waits until all is written. Entries and records have to be dropped first.
     ///
     /// # Errors
     /// If something could not be written.

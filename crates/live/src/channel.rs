@@ -92,6 +92,11 @@ impl Channel {
         self.cost.content_room(room)
     }
 
+    /// How much to read at a time of the socket for `room` bytes of content.
+    pub(crate) fn transport_room(&self, room: u64) -> u64 {
+        self.cost.transport_room(room)
+    }
+
     /// Writes content: everything in `wire`, as one record if it is no more than one's.
     ///
     /// # Errors
@@ -171,7 +176,7 @@ mod tests {
     fn a_client_sends_nothing_before_it_has_the_whole_of_the_servers_flight() {
         let authority = Authority::new(Chain::Usual);
         let client = authority.client("a.test", Tls::V1_3, Protocol::H2).unwrap().unwrap();
-        let server = authority.server("a.test", Tls::V1_3, Protocol::H2).unwrap().unwrap();
+        let server = authority.server(&["a.test"], Tls::V1_3, Protocol::H2).unwrap().unwrap();
         let mut client = Channel::new(Some(client.connect()), Rc::new(Pattern));
         let mut server = Channel::new(Some(ServerConnection::new(server).unwrap().into()), Rc::new(Pattern));
         client.begin();

@@ -7,25 +7,29 @@ use crate::channel::Channel;
 use crate::socket::Socket;
 use crate::{Clock, Connected, Failure, Limits};
 use bytes::Bytes;
-use loadstone_http::{Protocol, Wire};
-use loadstone_load::{Closed, ConnId, Peer};
+use loadstone_http::{Protocol, TransportStream, Wire};
+use loadstone_load::{Closed, ConnId, Opened, Opener, Program};
 use loadstone_units::Time;
 use std::io::{self, ErrorKind};
 use std::task::{Context, Poll};
 
 #[derive(Debug)]
-pub(crate) struct Connection {
+pub(crate) struct SocketConnection {
     /// None when nothing more can happen.
     socket: Option<Socket>,
     channel: Channel,
+    by: Opener,
     /// What is spoken if the handshake agrees on nothing.
     protocol: Protocol,
-    stage: Stage,
+    stage: OpenState,
     sending: Sending,
     /// The program has something to send.
     eager: bool,
     /// Nothing more can be read from the socket.
     drained: bool,
+    /// How much content was handed on to the program, and up to where it takes any.
+    received: u64,
+    limit: u64,
     ended: Option<Closed>,
     /// The program has been told that the connection has ended.
     told: bool,
@@ -42,7 +46,7 @@ pub(crate) struct Connection {
 
 /// How far the connection is open.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Stage {
+enum OpenState {
     /// TCP's handshake is not over.
     Connecting,
     /// TLS's handshake is not over.
@@ -63,21 +67,21 @@ enum Sending {
 
 /// What a connection has to tell the program, in this order.
 #[derive(Debug)]
-pub(crate) struct Heard {
+pub(crate) struct ReadEvents {
     /// When it was heard.
     pub(crate) at: Time,
-    /// It is open and speaks this.
-    pub(crate) opened: Option<Protocol>,
+    /// It is open.
+    pub(crate) opened: Option<Opened>,
     /// Content that has arrived.
     pub(crate) input: Bytes,
     /// It has ended.
     pub(crate) ended: Option<Closed>,
 }
 
-impl Connection {
+impl SocketConnection {
     /// A connection that is being opened; one that could not even begin has failed.
     pub(crate) fn opening(begun: io::Result<Socket>, channel: Channel, protocol: Protocol, record: Connected) -> Self {
-        Connection::new(begun, channel, Stage::Connecting, protocol, record)
+        SocketConnection::new(begun, channel, Opener::Us, protocol, record)
     }
 
     /// A connection that has been accepted.
@@ -87,18 +91,21 @@ impl Connection {
         protocol: Protocol,
         record: Connected,
     ) -> Self {
-        Connection::new(socket, channel, Stage::ShakingHands, protocol, record)
+        SocketConnection::new(socket, channel, Opener::Peer, protocol, record)
     }
 
-    fn new(socket: io::Result<Socket>, channel: Channel, stage: Stage, protocol: Protocol, record: Connected) -> Self {
-        let mut connection = Connection {
+    fn new(socket: io::Result<Socket>, channel: Channel, by: Opener, protocol: Protocol, record: Connected) -> Self {
+        let mut connection = SocketConnection {
             socket: None,
             channel,
+            by,
             protocol,
-            stage,
+            stage: if by == Opener::Us { OpenState::Connecting } else { OpenState::ShakingHands },
             sending: Sending::On,
             eager: false,
             drained: false,
+            received: 0,
+            limit: u64::MAX,
             ended: None,
             told: false,
             taken: 0,
@@ -130,9 +137,9 @@ impl Connection {
     }
 
     /// Goes on with what the socket has to say.
-    pub(crate) fn hear(&mut self, clock: &Clock, buffer: &mut [u8]) -> Heard {
+    pub(crate) fn poll_read(&mut self, clock: &Clock, buffer: &mut [u8]) -> ReadEvents {
         let read = self.read(buffer);
-        let mut heard = Heard { at: clock.now(), opened: None, input: Bytes::new(), ended: None };
+        let mut heard = ReadEvents { at: clock.now(), opened: None, input: Bytes::new(), ended: None };
         match read.and_then(|bytes| self.listen(bytes, &mut heard)) {
             Err(failure) => self.fail(failure),
             Ok(()) => self.release(),
@@ -146,18 +153,19 @@ impl Connection {
     /// Takes what the socket has; nothing as long as it connects.
     fn read<'a>(&mut self, buffer: &'a mut [u8]) -> Result<&'a [u8], Failure> {
         let Some(socket) = &self.socket else { return Ok(&[]) };
-        if self.stage == Stage::Connecting {
+        if self.stage == OpenState::Connecting {
             match socket.connected() {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(&[]),
                 result => result.map_err(|error| Failure::Unreachable(error.kind()))?,
             }
-            self.stage = Stage::ShakingHands;
+            self.stage = OpenState::ShakingHands;
             self.channel.begin();
         }
-        if self.drained {
+        if self.drained || !self.takes_input() {
             return Ok(&[]);
         }
-        match socket.read(buffer) {
+        let most = self.channel.transport_room(self.limit - self.received).min(buffer.len() as u64);
+        match socket.read(&mut buffer[..most as usize]) {
             Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(&[]),
             Err(error) => Err(Failure::Broken(error.kind())),
             Ok(count) => {
@@ -167,19 +175,20 @@ impl Connection {
         }
     }
 
-    fn listen(&mut self, bytes: &[u8], heard: &mut Heard) -> Result<(), Failure> {
-        if self.socket.is_none() || self.stage == Stage::Connecting {
+    fn listen(&mut self, bytes: &[u8], heard: &mut ReadEvents) -> Result<(), Failure> {
+        if self.socket.is_none() || self.stage == OpenState::Connecting {
             return Ok(());
         }
         if !bytes.is_empty() {
             heard.input = self.channel.handle_input(bytes)?;
+            self.received += heard.input.len() as u64;
         }
-        if self.stage == Stage::ShakingHands && !self.channel.is_shaking_hands() {
+        if self.stage == OpenState::ShakingHands && !self.channel.is_shaking_hands() {
             let protocol = negotiated(self.channel.agreed(), self.protocol)?;
-            self.stage = Stage::Open;
+            self.stage = OpenState::Open;
             (self.record.established, self.record.protocol) = (Some(heard.at), Some(protocol));
             self.record.tls = self.channel.tls();
-            heard.opened = Some(protocol);
+            heard.opened = Some(Opened { by: self.by, peer: self.record.peer.ip(), protocol });
             // A browser's library sends the end of the handshake itself, before there is a request.
             match self.flush() {
                 Err(error) if error.kind() != ErrorKind::WouldBlock => return Err(Failure::Broken(error.kind())),
@@ -187,7 +196,7 @@ impl Connection {
             }
         }
         if self.drained || self.channel.is_closed() {
-            if self.stage != Stage::Open {
+            if self.stage != OpenState::Open {
                 return Err(Failure::Unfinished);
             }
             self.ended.get_or_insert(Closed::Finished);
@@ -195,14 +204,33 @@ impl Connection {
         Ok(())
     }
 
+    /// Whether the program takes content; a handshake goes on in any case.
+    fn takes_input(&self) -> bool {
+        self.received < self.limit
+    }
+
+    /// The program takes content up to here.
+    pub(crate) fn set_limit(&mut self, limit: u64) {
+        self.limit = limit;
+    }
+
+    /// The program gives it up: the other end gets a reset, and nobody here is told of it.
+    pub(crate) fn abort(&mut self) {
+        if let Some(socket) = &self.socket {
+            socket.abort();
+        }
+        self.told = true;
+        self.drop_socket();
+    }
+
     /// The program has something to send.
-    pub(crate) fn rouse(&mut self) {
+    pub(crate) fn mark_writable(&mut self) {
         self.eager = true;
     }
 
     /// The program sends no more than what has been polled.
     pub(crate) fn close(&mut self, now: Time) {
-        if self.stage == Stage::Connecting {
+        if self.stage == OpenState::Connecting {
             self.socket = None;
         }
         if self.sending == Sending::On {
@@ -212,8 +240,8 @@ impl Connection {
     }
 
     /// Asks the program for bytes, if it has any and there is room, and gives the socket what it
-    /// takes. Once: that it takes more at once is heard by looking anew, at a later time.
-    pub(crate) fn speak(&mut self, now: Time, conn: ConnId, program: &mut dyn Peer) {
+    /// takes. Once: that it takes more at once is heard by looking again, at a later time.
+    pub(crate) fn poll_write(&mut self, now: Time, conn: ConnId, program: &mut dyn Program) {
         let before = self.taken;
         match self.fill(now, conn, program).and_then(|()| self.flush()) {
             Err(error) if error.kind() != ErrorKind::WouldBlock => self.fail(Failure::Broken(error.kind())),
@@ -227,7 +255,7 @@ impl Connection {
         }
     }
 
-    fn fill(&mut self, now: Time, conn: ConnId, program: &mut dyn Peer) -> io::Result<()> {
+    fn fill(&mut self, now: Time, conn: ConnId, program: &mut dyn Program) -> io::Result<()> {
         let Some(socket) = self.socket.as_ref().filter(|_| self.wants_room()) else { return Ok(()) };
         let before = self.channel.pending().len() as u64;
         let mut room = socket.room(before)?;
@@ -237,7 +265,7 @@ impl Connection {
             if content_room == 0 {
                 return Ok(());
             }
-            program.poll_transmit(now, conn, content_room as usize, &mut self.wire);
+            program.poll_transmit(now, conn, TransportStream::TCP, content_room as usize, &mut self.wire);
             if self.wire.is_empty() {
                 self.eager = false;
                 return Ok(());
@@ -250,7 +278,7 @@ impl Connection {
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        let Some(socket) = self.socket.as_ref().filter(|_| self.stage != Stage::Connecting) else { return Ok(()) };
+        let Some(socket) = self.socket.as_ref().filter(|_| self.stage != OpenState::Connecting) else { return Ok(()) };
         while !self.channel.pending().is_empty() {
             let count = socket.write(self.channel.pending())?;
             self.channel.advance(count);
@@ -264,7 +292,7 @@ impl Connection {
     }
 
     fn wants_room(&self) -> bool {
-        self.eager && self.stage == Stage::Open && self.sending == Sending::On
+        self.eager && self.stage == OpenState::Open && self.sending == Sending::On
     }
 
     /// Whether there is something for the socket to take, now or when there is room.
@@ -275,7 +303,7 @@ impl Connection {
     /// Until when to wait for the other end, and what it has failed to do by then.
     fn patience(&self, limits: &Limits) -> Option<(Time, Failure)> {
         self.socket.as_ref()?;
-        if self.stage != Stage::Open {
+        if self.stage != OpenState::Open {
             return Some((self.record.opened + limits.handshake, Failure::Unshaken));
         }
         match self.closed {
@@ -331,9 +359,9 @@ impl Connection {
             return Poll::Ready(());
         }
         let Some(socket) = &self.socket else { return Poll::Pending };
-        let connecting = self.stage == Stage::Connecting;
+        let connecting = self.stage == OpenState::Connecting;
         let (mut reads, mut writes) = (Poll::Pending, Poll::Pending);
-        if !connecting && !self.drained {
+        if !connecting && !self.drained && self.takes_input() {
             reads = socket.poll_readable(cx);
         }
         if connecting || self.waits_for_room() {
@@ -397,10 +425,10 @@ mod tests {
     /// Has no end of things to send.
     struct Endless;
 
-    impl Peer for Endless {
-        fn handle_open(&mut self, _: Time, _: ConnId, _: Protocol) {}
+    impl Program for Endless {
+        fn handle_open(&mut self, _: Time, _: ConnId, _: Opened) {}
 
-        fn handle_input(&mut self, _: Time, _: ConnId, _: &[Chunk]) {}
+        fn handle_input(&mut self, _: Time, _: ConnId, _: TransportStream, _: &[Chunk]) {}
 
         fn handle_close(&mut self, _: Time, _: ConnId, _: Closed) {}
 
@@ -410,7 +438,7 @@ mod tests {
             None
         }
 
-        fn poll_transmit(&mut self, _: Time, _: ConnId, room: usize, out: &mut Wire) {
+        fn poll_transmit(&mut self, _: Time, _: ConnId, _: TransportStream, room: usize, out: &mut Wire) {
             out.push(Chunk::Run { body: BodyId(0), offset: 0, len: room as u64 });
         }
 
@@ -420,8 +448,8 @@ mod tests {
     }
 
     /// Tests a connection that was accepted at [`at`] 1 s, and its other end.
-    fn with_accepted(tls: Tls, test: impl AsyncFnOnce(&mut Connection, TcpStream)) {
-        let config = Authority::new(Chain::Usual).server("a.test", tls, Protocol::H2).unwrap();
+    fn with_accepted(tls: Tls, test: impl AsyncFnOnce(&mut SocketConnection, TcpStream)) {
+        let config = Authority::new(Chain::Usual).server(&["a.test"], tls, Protocol::H2).unwrap();
         let channel =
             Channel::new(config.map(|config| ServerConnection::new(config).unwrap().into()), Rc::new(Pattern));
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -430,8 +458,8 @@ mod tests {
         near.set_nonblocking(true).unwrap();
         let run = async {
             let socket = Socket::new(tokio::net::TcpStream::from_std(near).unwrap(), NOTSENT_LOWAT);
-            let record = Connected::new(ConnId(0), HostId(0), peer, Some(peer.port()), at(1));
-            test(&mut Connection::accepted(socket, channel, Protocol::Http1, record), far).await;
+            let record = Connected::new(ConnId(0), HostId(0), peer, Some(peer), at(1));
+            test(&mut SocketConnection::accepted(socket, channel, Protocol::Http1, record), far).await;
             Ok(())
         };
         block_on(run).unwrap();
@@ -442,7 +470,7 @@ mod tests {
     }
 
     /// It is given up at `deadline` and no moment sooner, and that is why.
-    fn is_given_up(connection: &mut Connection, deadline: Time, why: &Failure) {
+    fn is_given_up(connection: &mut SocketConnection, deadline: Time, why: &Failure) {
         assert_eq!(connection.deadline(&LIMITS), deadline);
         assert!(!connection.expire(Time::from_nanos(deadline.as_nanos() - 1), &LIMITS) && connection.socket.is_some());
         assert!(connection.expire(deadline, &LIMITS) && connection.socket.is_none());
@@ -452,10 +480,10 @@ mod tests {
     #[test]
     fn a_handshake_is_waited_for_from_the_beginning() {
         with_accepted(Tls::V1_3, async |connection, _far| {
-            connection.hear(&Clock::start(), &mut [0; 100]);
+            connection.poll_read(&Clock::start(), &mut [0; 100]);
             is_given_up(connection, at(1 + 3), &Failure::Unshaken);
             // The program is told, once.
-            let heard = [(); 2].map(|()| connection.hear(&Clock::start(), &mut [0; 100]).ended);
+            let heard = [(); 2].map(|()| connection.poll_read(&Clock::start(), &mut [0; 100]).ended);
             assert_eq!((heard, connection.is_alive()), ([Some(Closed::Failed), None], false));
         });
     }
@@ -463,7 +491,7 @@ mod tests {
     #[test]
     fn who_owes_nothing_is_waited_for_for_ever() {
         with_accepted(Tls::None, async |connection, _far| {
-            connection.hear(&Clock::start(), &mut [0; 100]);
+            connection.poll_read(&Clock::start(), &mut [0; 100]);
             assert_eq!(connection.deadline(&LIMITS), Time::NEVER);
             assert!(!connection.expire(Time::NEVER, &LIMITS));
         });
@@ -472,14 +500,14 @@ mod tests {
     #[test]
     fn who_takes_nothing_is_waited_for_since_it_last_took_something() {
         with_accepted(Tls::None, async |connection, _far| {
-            connection.hear(&Clock::start(), &mut [0; 100]);
-            connection.rouse();
+            connection.poll_read(&Clock::start(), &mut [0; 100]);
+            connection.mark_writable();
             // Each second it is let send, until there is no room: the second before took something.
             let (mut second, mut taken) = (1, 0);
             poll_fn(|cx| connection.socket.as_ref().unwrap().poll_writable(cx)).await;
             loop {
                 second += 1;
-                connection.speak(at(second), ConnId(0), &mut Endless);
+                connection.poll_write(at(second), ConnId(0), &mut Endless);
                 if connection.taken == taken {
                     break;
                 }
@@ -494,9 +522,9 @@ mod tests {
     #[test]
     fn who_does_not_close_is_waited_for_since_the_program_did_whatever_it_still_takes() {
         with_accepted(Tls::None, async |connection, mut far| {
-            connection.hear(&Clock::start(), &mut [0; 100]);
+            connection.poll_read(&Clock::start(), &mut [0; 100]);
             connection.close(at(20));
-            connection.speak(at(21), ConnId(0), &mut Endless);
+            connection.poll_write(at(21), ConnId(0), &mut Endless);
             assert_eq!(connection.sending, Sending::Over);
             is_given_up(connection, at(20 + 7), &Failure::Unclosed);
             // All was sent, so it is an orderly end.

@@ -1,13 +1,15 @@
 //! Fetches what an errand names: a fetcher on sockets, whose bodies are hashed and, if wanted, written.
 
-use crate::crowd::{Crowd, Dispersed};
-use crate::host::{Host, block_on};
+use crate::connection_table::{ClosedTable, ConnectionTable};
+use crate::host::{HostLoop, block_on};
+use crate::resolver::{ResolvedAddress, look_up};
 use crate::save::{Digest, Folder, Saved, Saving};
-use crate::whereabouts::{Place, look_up};
-use crate::{Bodies, ClientTls, Clock, Connected, Error, Limits, NOTSENT_LOWAT, Records, Route, Stop, Target};
+use crate::{
+    Bodies, ClientTls, Clock, Connected, Destinations, Error, Limits, NOTSENT_LOWAT, RecordKeeping, Stop, Target,
+};
 use bytes::Bytes;
 use loadstone_http::{BodyId, Protocol, Scheme};
-use loadstone_load::{Errand, Fetcher, FetcherConfig, Server, Transfer, TransferId, Unanswered, Use};
+use loadstone_load::{FetchList, Fetcher, FetcherConfig, ServerAddress, Transfer, TransferId, Unanswered, Use};
 use loadstone_units::Time;
 use nix::time::{ClockId, clock_gettime};
 use rustls::ClientConfig;
@@ -25,7 +27,7 @@ const HANDSHAKE: Duration = Duration::from_secs(10);
 #[derive(Clone, Debug)]
 pub struct Reach {
     /// Servers that are elsewhere than their names say.
-    pub places: Vec<Place>,
+    pub places: Vec<ResolvedAddress>,
     /// How TLS is spoken: [`crate::Trust::config`] makes one.
     pub tls: Arc<ClientConfig>,
     /// The body that requests send.
@@ -62,7 +64,7 @@ pub struct Fetched {
 /// If no certificate can have a server's name, or the system has no files left for an event loop.
 pub fn fetch(
     clock: &Clock,
-    errand: Errand,
+    errand: FetchList,
     config: FetcherConfig,
     reach: &Reach,
     stop: &Stop,
@@ -75,16 +77,17 @@ pub fn fetch(
         let found = look_up(&servers, &reach.places, (clock, until, stop)).await?;
         let route = route(&tls, found.as_deref().unwrap_or_default(), protocol, reach.limit);
         let limits = Limits { handshake: HANDSHAKE, ..Limits::UNLIMITED };
-        let (saving, crowd) = (Saving::new(fetcher, reach.folder.clone()), Crowd::new(limits, Records::Kept));
-        let mut host = Host::new(clock, saving, Some(&route), None, crowd)?;
-        host.bodies = Rc::new(Payload(reach.payload.clone()));
+        let (saving, connections) =
+            (Saving::new(fetcher, reach.folder.clone()), ConnectionTable::new(limits, RecordKeeping::Kept));
+        let mut host = HostLoop::new(clock, saving, Some(&route), Vec::new(), connections)?;
+        host.bodies = Rc::new(UploadedBytes(reach.payload.clone()));
         if let Some(found) = found {
             host.program.start(&found.iter().map(|addresses| addresses.len() as u32).collect::<Vec<_>>());
-            host.act(clock.now());
+            host.act(clock.now())?;
             host.run(until, stop, |host| host.program.is_over()).await?;
         }
         let (over, cpu) = (clock.now(), cpu_time().saturating_sub(cpu));
-        let (saving, Dispersed { records, .. }) = host.finish();
+        let (saving, ClosedTable { records, .. }) = host.finish();
         let why = if stop.is_stopped() { Unanswered::Interrupted } else { Unanswered::TimedOut };
         let Saved { transfers, uses, digests, unwritten } = saving.finish(why);
         let used = |record: Connected| {
@@ -97,8 +100,8 @@ pub fn fetch(
 }
 
 /// Each server's TLS; none for plain TCP.
-fn tls_of(errand: &Errand, reach: &Reach) -> Result<Vec<Option<ClientTls>>, Error> {
-    let tls = |server: &Server| match server.scheme {
+fn tls_of(errand: &FetchList, reach: &Reach) -> Result<Vec<Option<ClientTls>>, Error> {
+    let tls = |server: &ServerAddress| match server.scheme {
         Scheme::Http => Ok(None),
         Scheme::Https => ClientTls::named(reach.tls.clone(), &server.host).map(Some),
     };
@@ -106,17 +109,22 @@ fn tls_of(errand: &Errand, reach: &Reach) -> Result<Vec<Option<ClientTls>>, Erro
 }
 
 /// How to get to where the servers were found.
-fn route(tls: &[Option<ClientTls>], found: &[Vec<SocketAddr>], protocol: Option<Protocol>, limit: Duration) -> Route {
+fn route(
+    tls: &[Option<ClientTls>],
+    found: &[Vec<SocketAddr>],
+    protocol: Option<Protocol>,
+    limit: Duration,
+) -> Destinations {
     let places = tls.iter().zip(found).flat_map(|(tls, found)| found.iter().map(move |address| (tls, *address)));
     let targets = places.map(|(tls, address)| Target { address, tls: tls.clone() }).collect();
-    Route { targets, protocol: protocol.unwrap_or(Protocol::Http1), notsent_lowat: NOTSENT_LOWAT, limit }
+    Destinations { targets, protocol: protocol.unwrap_or(Protocol::Http1), notsent_lowat: NOTSENT_LOWAT, limit }
 }
 
 /// The one body that all requests send.
 #[derive(Debug)]
-struct Payload(Bytes);
+struct UploadedBytes(Bytes);
 
-impl Bodies for Payload {
+impl Bodies for UploadedBytes {
     fn append(&self, _: BodyId, offset: u64, len: u64, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.0[offset as usize..(offset + len) as usize]);
     }

@@ -1,21 +1,21 @@
 //! Hosts a program on sockets: the loop of one runtime, which owns the program and all its
 //! connections.
 //!
-//! A turn of it: of each connection that has rung, hear what it has to say and then read the clock once,
+//! A turn of it: of each connection that is ready, read what it has and then read the clock once,
 //! so that nothing is seen before it happened; hand both to the program, do what that wants done, let
 //! the connection send what there is room for. When no socket has anything more to say, it sleeps until
 //! one has, until its patience with a peer is over, or until the program's deadline.
 
-use crate::alarm::Alarm;
+use crate::acceptor::{Acceptor, is_want_of_room};
 use crate::channel::Channel;
-use crate::connection::Connection;
-use crate::crowd::{Crowd, Dispersed};
-use crate::door::{Door, is_want_of_room};
+use crate::connection::SocketConnection;
+use crate::connection_table::{ClosedTable, ConnectionTable};
+use crate::sleep::Sleep;
 use crate::socket::Socket;
-use crate::{Bodies, Clock, Connected, Error, Pattern, Route, Stop};
-use loadstone_http::Chunk;
+use crate::{Bodies, Clock, Connected, Destinations, Error, Pattern, Stop};
+use loadstone_http::{Chunk, TransportStream};
 use loadstone_load::page::HostId;
-use loadstone_load::{Action, ConnId, Peer};
+use loadstone_load::{Action, ConnId, Program, Tag};
 use loadstone_units::Time;
 use std::future::{Future, poll_fn};
 use std::ops::ControlFlow;
@@ -30,19 +30,19 @@ const READ: usize = 64 * 1024;
 /// The most connections accepted in a turn, so that a flood of them keeps nobody from being heard.
 const ACCEPTS: u32 = 256;
 
-pub(crate) struct Host<'a, P> {
+pub(crate) struct HostLoop<'a, P> {
     clock: &'a Clock,
     pub(crate) program: P,
     /// Where connections are opened to, if this program opens any.
-    route: Option<&'a Route>,
+    route: Option<&'a Destinations>,
     /// Where connections are accepted, if any are.
-    door: Option<Door>,
-    /// Somebody waits until a connection has ended: at the door, or because it is shut.
+    acceptors: Vec<Acceptor>,
+    /// Somebody waits until a connection has ended: at the acceptor, or because it is shut.
     is_crowded: bool,
     /// What the bodies consist of that are sent on connections opened from here.
     pub(crate) bodies: Rc<dyn Bodies>,
-    crowd: Crowd,
-    alarm: Alarm,
+    connections: ConnectionTable,
+    alarm: Sleep,
     buffer: Box<[u8]>,
     pub(crate) turns: u64,
 }
@@ -50,22 +50,33 @@ pub(crate) struct Host<'a, P> {
 /// Runs `task` on a runtime of this thread alone.
 pub(crate) fn block_on<T>(task: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().map_err(Error::Runtime)?;
-    // A turn looks at every connection that has rung, and then yields by itself.
+    // A turn looks at every connection that is ready, and then yields by itself.
     runtime.block_on(unconstrained(task))
 }
 
-impl<'a, P: Peer> Host<'a, P> {
+impl<'a, P: Program> HostLoop<'a, P> {
     /// Inside of [`block_on`].
     pub(crate) fn new(
         clock: &'a Clock,
         program: P,
-        route: Option<&'a Route>,
-        door: Option<Door>,
-        crowd: Crowd,
+        route: Option<&'a Destinations>,
+        acceptors: Vec<Acceptor>,
+        connections: ConnectionTable,
     ) -> Result<Self, Error> {
-        let (alarm, buffer) = (Alarm::new().map_err(Error::Runtime)?, vec![0; READ].into());
+        let (alarm, buffer) = (Sleep::new().map_err(Error::Runtime)?, vec![0; READ].into());
         let bodies = Rc::new(Pattern);
-        Ok(Host { clock, program, route, door, is_crowded: false, bodies, crowd, alarm, buffer, turns: 0 })
+        Ok(HostLoop {
+            clock,
+            program,
+            route,
+            acceptors,
+            is_crowded: false,
+            bodies,
+            connections,
+            alarm,
+            buffer,
+            turns: 0,
+        })
     }
 
     /// Goes on until `is_over` says so, the clock shows `until`, or it is told to stop.
@@ -89,32 +100,33 @@ impl<'a, P: Peer> Host<'a, P> {
     }
 
     /// Accepts nobody any more: who comes is refused by the kernel.
-    pub(crate) fn shut_door(&mut self) {
-        (self.door, self.is_crowded) = (None, true);
+    pub(crate) fn shut_doors(&mut self) {
+        self.acceptors.clear();
+        self.is_crowded = true;
     }
 
     /// Whether it has no connection.
     pub(crate) fn is_deserted(&self) -> bool {
-        self.crowd.is_empty()
+        self.connections.is_empty()
     }
 
     fn turn(&mut self, cx: &mut Context<'_>) -> Result<(), Error> {
         self.turns += 1;
         self.answer(cx)?;
-        for conn in self.crowd.rung(cx.waker()) {
-            self.attend(conn);
+        for conn in self.connections.take_ready(cx.waker()) {
+            self.handle_ready(conn)?;
         }
-        if self.crowd.deadline() != Time::NEVER {
+        if self.connections.deadline() != Time::NEVER {
             let now = self.clock.now();
-            while let Some(conn) = self.crowd.expire(now) {
-                self.attend(conn);
+            while let Some(conn) = self.connections.expire(now) {
+                self.handle_ready(conn)?;
             }
         }
         if let Some(deadline) = self.program.poll_timeout() {
             let now = self.clock.now();
             if deadline <= now {
                 self.program.handle_timeout(now);
-                self.act(now);
+                self.act(now)?;
             }
         }
         Ok(())
@@ -122,105 +134,131 @@ impl<'a, P: Peer> Host<'a, P> {
 
     /// Accepts those who have come, as long as there is room for them.
     fn answer(&mut self, cx: &mut Context<'_>) -> Result<(), Error> {
-        let Some(door) = &self.door else { return Ok(()) };
-        self.is_crowded = false;
-        for _ in 0..ACCEPTS {
-            if self.crowd.is_full() {
-                self.is_crowded = true;
-                return Ok(());
-            }
-            let conn = self.crowd.next()?;
-            match door.poll_accept(self.clock, conn, cx) {
-                Poll::Pending => return Ok(()),
-                Poll::Ready(Ok(connection)) => {
-                    self.crowd.add(conn, connection);
-                    self.crowd.ring(conn);
-                }
-                Poll::Ready(Err(error)) if is_want_of_room(&error) && !self.crowd.is_empty() => {
+        if !self.acceptors.is_empty() {
+            self.is_crowded = false;
+        }
+        for acceptor in 0..self.acceptors.len() {
+            for turn in 0.. {
+                if self.connections.is_full() {
                     self.is_crowded = true;
                     return Ok(());
                 }
-                Poll::Ready(Err(error)) => return Err(Error::Accept(error)),
+                if turn == ACCEPTS {
+                    // There may be more, in the next turn.
+                    cx.waker().wake_by_ref();
+                    break;
+                }
+                let conn = self.connections.next()?;
+                match self.acceptors[acceptor].poll_accept(self.clock, conn, cx) {
+                    Poll::Pending => break,
+                    Poll::Ready(Ok(connection)) => {
+                        self.connections.add(conn, connection);
+                        self.connections.mark_ready(conn);
+                    }
+                    Poll::Ready(Err(error)) if is_want_of_room(&error) && !self.connections.is_empty() => {
+                        self.is_crowded = true;
+                        return Ok(());
+                    }
+                    Poll::Ready(Err(error)) => return Err(Error::Accept(error)),
+                }
             }
         }
-        // There may be more, in the next turn.
-        cx.waker().wake_by_ref();
         Ok(())
     }
 
     /// Tells the program what a connection has to say, and lets it send.
-    fn attend(&mut self, conn: ConnId) {
-        let Some(connection) = self.crowd.touch(conn) else { return };
-        let heard = connection.hear(self.clock, &mut self.buffer);
+    fn handle_ready(&mut self, conn: ConnId) -> Result<(), Error> {
+        let Some(connection) = self.connections.touch(conn) else { return Ok(()) };
+        let heard = connection.poll_read(self.clock, &mut self.buffer);
         let now = heard.at;
-        if let Some(protocol) = heard.opened {
-            self.program.handle_open(now, conn, protocol);
-            self.act(now);
+        if let Some(opened) = heard.opened {
+            self.program.handle_open(now, conn, opened);
+            self.act(now)?;
         }
         if !heard.input.is_empty() {
-            self.program.handle_input(now, conn, &[Chunk::Bytes(heard.input)]);
-            self.act(now);
+            self.program.handle_input(now, conn, TransportStream::TCP, &[Chunk::Bytes(heard.input)]);
+            self.act(now)?;
         }
-        self.speak(now, conn, |_| {});
+        self.write(now, conn, |_| {});
+        // What has gone out here may be what another connection waited for.
+        self.act(now)?;
         if let Some(how) = heard.ended {
             self.program.handle_close(now, conn, how);
-            self.act(now);
+            self.act(now)?;
         }
+        Ok(())
     }
 
     /// Does what the program wants done.
-    pub(crate) fn act(&mut self, now: Time) {
+    ///
+    /// # Errors
+    /// If there is no number left for a connection.
+    pub(crate) fn act(&mut self, now: Time) -> Result<(), Error> {
         while let Some(action) = self.program.poll_action() {
             match action {
-                Action::Open { conn, to } => self.open(now, conn, to),
-                Action::Transmit { conn } => self.speak(now, conn, Connection::rouse),
-                Action::Close { conn } => self.speak(now, conn, |connection| connection.close(now)),
+                Action::Open { to, tag } => self.open(now, to, tag)?,
+                Action::Transmit { conn } => self.write(now, conn, SocketConnection::mark_writable),
+                Action::Receive { conn, limit, .. } => self.receive(conn, limit),
+                Action::Abort { conn } => self.connections.touch(conn).into_iter().for_each(SocketConnection::abort),
+                Action::Close { conn } => self.write(now, conn, |connection| connection.close(now)),
             }
         }
+        Ok(())
     }
 
     /// Lets a connection send, after `first` was done with it. What it does with one that is gone
     /// concerns nobody.
-    fn speak(&mut self, now: Time, conn: ConnId, first: impl FnOnce(&mut Connection)) {
-        if let Some(connection) = self.crowd.touch(conn) {
+    fn write(&mut self, now: Time, conn: ConnId, first: impl FnOnce(&mut SocketConnection)) {
+        if let Some(connection) = self.connections.touch(conn) {
             first(connection);
-            connection.speak(now, conn, &mut self.program);
+            connection.poll_write(now, conn, &mut self.program);
         }
     }
 
-    fn open(&mut self, now: Time, conn: ConnId, to: HostId) {
+    /// The program takes more of what comes on a connection: there may be some that nobody has read.
+    fn receive(&mut self, conn: ConnId, limit: u64) {
+        if let Some(connection) = self.connections.touch(conn) {
+            connection.set_limit(limit);
+            self.connections.mark_ready(conn);
+        }
+    }
+
+    fn open(&mut self, now: Time, to: HostId, tag: Tag) -> Result<(), Error> {
+        let conn = self.connections.next()?;
         let route = self.route.expect("only a program with a route opens connections");
         let target = &route.targets[to.0 as usize];
         let socket = Socket::connect(target.address, route.notsent_lowat);
-        let port = socket.as_ref().ok().and_then(Socket::local_port);
+        let client = socket.as_ref().ok().and_then(Socket::local_address);
         let channel = Channel::new(target.tls.as_ref().map(|tls| tls.connect()), self.bodies.clone());
-        let record = Connected::new(conn, to, target.address, port, now);
-        self.crowd.add(conn, Connection::opening(socket, channel, route.protocol, record));
+        let record = Connected::new(conn, to, target.address, client, now);
+        self.connections.add(conn, SocketConnection::opening(socket, channel, route.protocol, record));
+        self.program.handle_opening(now, conn, tag);
+        Ok(())
     }
 
     /// Whether there is something to do now; if not, the task is woken when there is.
     fn poll_ready(&mut self, until: Time, cx: &mut Context<'_>) -> Poll<()> {
         // Everything that may have changed is asked, so that everything can wake the task; new connections
         // have been asked for.
-        let gone = self.crowd.settle(self.clock);
-        let deadline = self.program.poll_timeout().unwrap_or(Time::NEVER).min(until).min(self.crowd.deadline());
+        let gone = self.connections.settle(self.clock);
+        let deadline = self.program.poll_timeout().unwrap_or(Time::NEVER).min(until).min(self.connections.deadline());
         let is_due = self.alarm.poll(self.clock, deadline, cx).is_ready();
         let has_room = self.is_crowded && gone > 0;
-        if is_due || has_room || self.crowd.is_calling() { Poll::Ready(()) } else { Poll::Pending }
+        if is_due || has_room || self.connections.is_calling() { Poll::Ready(()) } else { Poll::Pending }
     }
 
     /// The program, and what is known of its connections.
-    pub(crate) fn finish(self) -> (P, Dispersed) {
-        (self.program, self.crowd.disperse(self.clock))
+    pub(crate) fn finish(self) -> (P, ClosedTable) {
+        (self.program, self.connections.disperse(self.clock))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Limits, NOTSENT_LOWAT, Records, Stopper, listen};
+    use crate::{Limits, NOTSENT_LOWAT, RecordKeeping, Stopper, listen};
     use loadstone_http::{BodyId, Protocol, Wire};
-    use loadstone_load::Closed;
+    use loadstone_load::{Closed, Opened};
     use std::io::{Read, Write};
     use std::net::TcpStream;
 
@@ -235,14 +273,14 @@ mod tests {
         heard: bool,
     }
 
-    impl Peer for Tireless {
-        fn handle_open(&mut self, _: Time, conn: ConnId, _: Protocol) {
+    impl Program for Tireless {
+        fn handle_open(&mut self, _: Time, conn: ConnId, _: Opened) {
             if conn == ConnId(0) {
                 self.actions.push(Action::Transmit { conn });
             }
         }
 
-        fn handle_input(&mut self, _: Time, conn: ConnId, _: &[Chunk]) {
+        fn handle_input(&mut self, _: Time, conn: ConnId, _: TransportStream, _: &[Chunk]) {
             assert_eq!(conn, ConnId(1));
             self.heard = true;
         }
@@ -255,7 +293,7 @@ mod tests {
             self.actions.pop()
         }
 
-        fn poll_transmit(&mut self, _: Time, _: ConnId, room: usize, out: &mut Wire) {
+        fn poll_transmit(&mut self, _: Time, _: ConnId, _: TransportStream, room: usize, out: &mut Wire) {
             while matches!(self.first.read(&mut [0; READ]), Ok(1..)) {}
             self.polls += 1;
             if self.polls == 100 {
@@ -278,9 +316,9 @@ mod tests {
         let (clock, (_stopper, stop)) = (Clock::start(), Stopper::new());
         let program = Tireless { first, second, actions: Vec::new(), polls: 0, heard: false };
         let (program, _) = block_on(async {
-            let door = Door::new(HostId(0), listener, None, protocol, notsent_lowat)?;
-            let crowd = Crowd::new(Limits::UNLIMITED, Records::Kept);
-            let mut host = Host::new(&clock, program, None, Some(door), crowd)?;
+            let acceptor = Acceptor::new(HostId(0), listener, None, protocol, notsent_lowat)?;
+            let connections = ConnectionTable::new(Limits::UNLIMITED, RecordKeeping::Kept);
+            let mut host = HostLoop::new(&clock, program, None, vec![acceptor], connections)?;
             host.run(Time::NEVER, &stop, |host| host.program.heard || host.program.polls > 10_000).await?;
             Ok(host.finish())
         })

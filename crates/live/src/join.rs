@@ -5,6 +5,7 @@ use loadstone_http::Protocol;
 use loadstone_load::page::HostId;
 use loadstone_load::{ConnId, Marks, Service};
 use loadstone_units::Time;
+use std::net::SocketAddr;
 
 /// What both ends know of a connection.
 #[derive(Clone, PartialEq, Debug)]
@@ -13,8 +14,8 @@ pub struct Joined {
     pub conn: ConnId,
     /// The server.
     pub host: HostId,
-    /// The port at the browser's end, if it had one.
-    pub client_port: Option<u16>,
+    /// The address and port of the browser's end, if it had one.
+    pub client: Option<SocketAddr>,
     /// Its SYN was sent.
     pub opened: Time,
     /// The browser could use it.
@@ -34,7 +35,7 @@ pub struct Joined {
 }
 
 /// Joins what the servers tell to what the browser noted: its marks with the servers' added, and the
-/// connections with their names at the browser.
+/// connections with their names at the browser. What servers tell of the connections of others is left out.
 pub fn join(loaded: Loaded, served: &[Served]) -> (Marks, Vec<Joined>) {
     let Loaded { mut marks, connections, .. } = loaded;
     let mut joined: Vec<Joined> = connections.iter().map(Joined::of).collect();
@@ -60,7 +61,7 @@ pub fn join(loaded: Loaded, served: &[Served]) -> (Marks, Vec<Joined>) {
 /// it is the one opened last before this was accepted.
 fn name_of(end: &Connected, connections: &[Connected]) -> Option<ConnId> {
     let is_other_end = |connection: &&Connected| {
-        connection.host == end.host && connection.client_port == end.client_port && connection.opened <= end.opened
+        connection.host == end.host && connection.client == end.client && connection.opened <= end.opened
     };
     connections.iter().rfind(is_other_end).map(|connection| connection.conn)
 }
@@ -71,7 +72,7 @@ impl Joined {
         Joined {
             conn: end.conn,
             host: end.host,
-            client_port: end.client_port,
+            client: end.client,
             opened: end.opened,
             established: end.established,
             protocol: end.protocol,
@@ -102,9 +103,10 @@ mod tests {
         Time::ZERO + Duration::from_millis(ms)
     }
 
+    /// An end of a connection of the browser's.
     fn end(conn: u32, host: u32, port: u16, opened: Time, content: u64) -> Connected {
-        let peer = (Ipv4Addr::LOCALHOST, port).into();
-        Connected { content, ..Connected::new(ConnId(conn), HostId(host), peer, Some(port), opened) }
+        let client = (Ipv4Addr::LOCALHOST, port).into();
+        Connected { content, ..Connected::new(ConnId(conn), HostId(host), client, Some(client), opened) }
     }
 
     #[test]
@@ -135,10 +137,12 @@ mod tests {
             left: 0,
             wakes: 0,
         };
+        let other = Some((Ipv4Addr::new(198, 18, 0, 2), 7).into());
         let second = Served {
             host: HostId(1),
-            services: vec![service(0, 2, 14)],
-            connections: vec![end(0, 1, 7, at(6), 300)],
+            // Another browser has the same port.
+            services: vec![service(0, 2, 14), service(1, 2, 15)],
+            connections: vec![end(0, 1, 7, at(6), 300), Connected { client: other, ..end(1, 1, 7, at(7), 900) }],
             lost: 0,
             most: 3,
             left: 0,

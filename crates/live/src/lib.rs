@@ -1,4 +1,4 @@
-//! Programs on real sockets: hosts a [`Peer`](loadstone_load::Peer) over the kernel's TCP, plain or
+//! Programs on real sockets: hosts a [`Program`](loadstone_load::Program) over the kernel's TCP, plain or
 //! with real TLS.
 //!
 //! Read first: [`load`] and [`serve`], which host a browser and an origin; [`Clock`]. The programs are
@@ -7,15 +7,15 @@
 //! Bodies are made here: byte `i` of every body is (131 i + 7 floor(i / 256) + 13) mod 256.
 //!
 //! ```
-//! use loadstone_live::{Clock, Limits, Records, Route, Site, Stopper, Target, join, listen, load, serve};
-//! use loadstone_http::{Multiplexing, Protocol, Sessions};
+//! use loadstone_live::{Clock, Limits, Destinations, Listener, RecordKeeping, Stopper, Target, join, listen, load, serve};
+//! use loadstone_http::{Multiplexing, Protocol, SessionFactory};
 //! use loadstone_load::page::{HostId, PageFile};
 //! use loadstone_load::{Browser, BrowserConfig, Catalogue, Foresight, Graph, Hints, Joining, Origin};
 //! use std::{sync::Arc, thread, time::Duration};
 //!
 //! let page = br#"{"objects": [{"url": "http://a.test/", "bytes": 12800}]}"#;
 //! let page = Arc::new(PageFile::from_json(page).unwrap().build().unwrap());
-//! let sessions = Arc::new(Sessions::new(Multiplexing::default()));
+//! let sessions = Arc::new(SessionFactory::new(Multiplexing::default()));
 //! let (protocol, notsent_lowat) = (Protocol::H2, loadstone_live::NOTSENT_LOWAT);
 //!
 //! let listener = listen("127.0.0.1:0".parse().unwrap()).unwrap();
@@ -24,15 +24,15 @@
 //! let (loaded, served) = thread::scope(|scope| {
 //!     let server = scope.spawn(|| {
 //!         let origin = Origin::new(Arc::new(Catalogue::all(&page, Foresight::default()).remove(0)), sessions.clone());
-//!         let (limits, records) = (Limits::UNLIMITED, Records::Kept);
-//!         let site = Site { host: HostId(0), listener, tls: None, protocol, notsent_lowat, limits, records };
+//!         let (limits, records) = (Limits::UNLIMITED, RecordKeeping::Kept);
+//!         let site = Listener { host: HostId(0), listener, tls: None, protocol, notsent_lowat, limits, records };
 //!         serve(&clock, origin, site, &stop)
 //!     });
 //!     let (joining, hints) = (Joining::Together, Hints::Ignore);
 //!     let config = BrowserConfig { connections: 6, protocol, joining, sessions: sessions.clone(), hints };
 //!     let browser = Browser::new(page.clone(), Arc::new(Graph::new(&page)), config);
 //!     let targets = vec![Target { address, tls: None }];
-//!     let route = Route { targets, protocol, notsent_lowat, limit: Duration::from_secs(10) };
+//!     let route = Destinations { targets, protocol, notsent_lowat, limit: Duration::from_secs(10) };
 //!     let loaded = load(&clock, browser, &route, &stop, || {}).unwrap();
 //!     stopper.stop();
 //!     (loaded, server.join().unwrap().unwrap())
@@ -44,53 +44,55 @@
 //!
 //! Elsewhere: what is loaded and how (crate `load`), the same in virtual time (crate `sim`).
 
+mod acceptor;
 mod access_log;
-mod alarm;
 mod authority;
-mod bells;
 mod channel;
 mod clock;
 mod connection;
+mod connection_log;
+mod connection_table;
 mod content;
-mod crowd;
-mod door;
 mod error;
 mod fetch;
 mod host;
 mod identity;
 mod join;
-mod ledger;
 mod limits;
 mod load;
-mod offer;
 mod pattern;
+mod ready_set;
 mod record;
+mod relay;
+mod resolver;
 mod save;
 mod serve;
+mod served;
 mod server;
+mod sleep;
 mod socket;
 mod stop;
 mod trust;
-mod whereabouts;
 
 pub use access_log::LogError;
 pub use authority::{Authority, Chain, ClientTls};
 pub use clock::Clock;
+pub use connection_log::RecordKeeping;
 pub use content::{Bodies, Pattern};
 pub use error::Error;
 pub use fetch::{Fetched, Reach, fetch};
 pub use identity::Identity;
 pub use join::{Joined, join};
-pub use ledger::Records;
 pub use limits::Limits;
-pub use load::{Loaded, Route, Target, load};
+pub use load::{Destinations, Loaded, Target, load};
 pub use loadstone_net::tls::Tls;
-pub use offer::{Manifest, ManifestError, Telling};
 pub use record::{Connected, Failure};
+pub use relay::{Relayed, relay};
+pub use resolver::ResolvedAddress;
 pub use save::{Digest, Folder};
-pub use serve::{Served, Site, serve};
+pub use serve::{Listener, Served, serve};
+pub use served::{Manifest, ManifestError, PushOrHint};
 pub use server::{Finished, Server, ServerError, Setting};
 pub use socket::{Lowat, NOTSENT_LOWAT, listen};
 pub use stop::{Stop, Stopper};
 pub use trust::Trust;
-pub use whereabouts::Place;

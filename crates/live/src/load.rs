@@ -1,10 +1,10 @@
 //! Loads a page: a browser on sockets.
 
-use crate::crowd::Crowd;
-use crate::host::{Host, block_on};
-use crate::{ClientTls, Clock, Connected, Error, Limits, Lowat, Records, Stop};
+use crate::connection_table::ConnectionTable;
+use crate::host::{HostLoop, block_on};
+use crate::{ClientTls, Clock, Connected, Error, Limits, Lowat, RecordKeeping, Stop};
 use loadstone_http::Protocol;
-use loadstone_load::{Browser, End, Marks};
+use loadstone_load::{Browser, LoadEnd, Marks};
 use loadstone_units::Time;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -20,7 +20,7 @@ pub struct Target {
 
 /// How a browser gets to the servers of its page.
 #[derive(Clone, Debug)]
-pub struct Route {
+pub struct Destinations {
     /// Where each host of the page is found, in the page's order.
     pub targets: Vec<Target>,
     /// What connections speak on which TLS agrees on nothing.
@@ -35,7 +35,7 @@ pub struct Route {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Loaded {
     /// How the load ended; `None` if it was stopped or reached its limit.
-    pub end: Option<End>,
+    pub end: Option<LoadEnd>,
     /// What happened when, without what only servers know: [`crate::join`] adds that.
     pub marks: Marks,
     /// When it began.
@@ -57,22 +57,22 @@ pub struct Loaded {
 pub fn load(
     clock: &Clock,
     browser: Browser,
-    route: &Route,
+    route: &Destinations,
     stop: &Stop,
     at_end: impl FnOnce(),
 ) -> Result<Loaded, Error> {
     block_on(async {
         // How long is waited for a server is the browser's to say, and the load's.
-        let crowd = Crowd::new(Limits::UNLIMITED, Records::Kept);
-        let mut host = Host::new(clock, browser, Some(route), None, crowd)?;
+        let connections = ConnectionTable::new(Limits::UNLIMITED, RecordKeeping::Kept);
+        let mut host = HostLoop::new(clock, browser, Some(route), Vec::new(), connections)?;
         let began = clock.now();
         host.program.start(began);
-        host.act(began);
+        host.act(began)?;
         host.run(began + route.limit, stop, |host| host.program.end().is_some()).await?;
         let (over, wakes) = (clock.now(), host.turns);
         at_end();
-        let (browser, crowd) = host.finish();
-        let (end, marks, connections) = (browser.end(), browser.into_marks(), crowd.records);
+        let (browser, connections) = host.finish();
+        let (end, marks, connections) = (browser.end(), browser.into_marks(), connections.records);
         Ok(Loaded { end, marks, began, over, connections, wakes })
     })
 }

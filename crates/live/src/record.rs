@@ -18,9 +18,9 @@ pub struct Connected {
     pub host: HostId,
     /// The other end's address and port.
     pub peer: SocketAddr,
-    /// The port at the client's end, by which the two ends find one another; none if there was not
+    /// The address and port of the client's end, by which the two ends find one another; none if there was not
     /// even a socket.
-    pub client_port: Option<u16>,
+    pub client: Option<SocketAddr>,
     /// The SYN was sent, or the connection was accepted.
     pub opened: Time,
     /// The program could use it: TCP's and TLS's handshakes were over.
@@ -84,14 +84,14 @@ impl Connected {
         conn: ConnId,
         host: HostId,
         peer: SocketAddr,
-        client_port: Option<u16>,
+        client: Option<SocketAddr>,
         opened: Time,
     ) -> Connected {
         Connected {
             conn,
             host,
             peer,
-            client_port,
+            client,
             opened,
             established: None,
             tls: None,

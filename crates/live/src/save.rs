@@ -1,7 +1,9 @@
 //! A fetcher whose bodies are hashed as they come and, if wanted, written to files.
 
-use loadstone_http::{Chunk, Protocol, Wire};
-use loadstone_load::{Action, Closed, ConnId, Content, Fetcher, Peer, Transfer, TransferId, Unanswered, Use};
+use loadstone_http::{Chunk, TransportStream, Wire};
+use loadstone_load::{
+    Action, BodyPiece, Closed, ConnId, Fetcher, Opened, Program, Tag, Transfer, TransferId, Unanswered, Use,
+};
 use loadstone_units::Time;
 use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;
@@ -47,7 +49,7 @@ pub(crate) struct Saving {
     fetcher: Fetcher,
     folder: Option<Folder>,
     /// Bodies under way.
-    bodies: BTreeMap<TransferId, Body>,
+    bodies: BTreeMap<TransferId, SavedBody>,
     digests: Vec<Option<Digest>>,
     unwritten: BTreeMap<TransferId, io::Error>,
 }
@@ -63,7 +65,7 @@ pub(crate) struct Saved {
 
 /// A body under way.
 #[derive(Debug)]
-struct Body {
+struct SavedBody {
     hash: Sha256,
     /// None if it is not to be written, or could not be.
     file: Option<File>,
@@ -96,17 +98,17 @@ impl Saving {
     fn save(&mut self) {
         while let Some(content) = self.fetcher.poll_content() {
             match content {
-                Content::Piece { transfer, chunk: Chunk::Bytes(bytes) } => self.write(transfer, &bytes),
+                BodyPiece::Piece { transfer, chunk: Chunk::Bytes(bytes) } => self.write(transfer, &bytes),
                 // Who sends on sockets sends bytes.
-                Content::Piece { chunk: Chunk::Run { .. }, .. } => {}
-                Content::End { transfer } => {
+                BodyPiece::Piece { chunk: Chunk::Run { .. }, .. } => {}
+                BodyPiece::End { transfer } => {
                     // A body of no bytes is one, too.
                     self.write(transfer, &[]);
                     let at = transfer.0 as usize;
                     self.digests.resize(self.digests.len().max(at + 1), None);
                     self.digests[at] = self.bodies.remove(&transfer).map(|body| body.hash.finalize().into());
                 }
-                Content::Cut { transfer } => drop(self.bodies.remove(&transfer)),
+                BodyPiece::Cut { transfer } => drop(self.bodies.remove(&transfer)),
             }
         }
     }
@@ -120,7 +122,7 @@ impl Saving {
                 unwritten.insert(transfer, error);
                 None
             });
-            Body { hash: Sha256::new(), file }
+            SavedBody { hash: Sha256::new(), file }
         });
         body.hash.update(bytes);
         if let Some(Err(error)) = body.file.as_mut().map(|file| file.write_all(bytes)) {
@@ -130,14 +132,18 @@ impl Saving {
     }
 }
 
-impl Peer for Saving {
-    fn handle_open(&mut self, now: Time, conn: ConnId, protocol: Protocol) {
-        self.fetcher.handle_open(now, conn, protocol);
+impl Program for Saving {
+    fn handle_opening(&mut self, now: Time, conn: ConnId, tag: Tag) {
+        self.fetcher.handle_opening(now, conn, tag);
+    }
+
+    fn handle_open(&mut self, now: Time, conn: ConnId, opened: Opened) {
+        self.fetcher.handle_open(now, conn, opened);
         self.save();
     }
 
-    fn handle_input(&mut self, now: Time, conn: ConnId, input: &[Chunk]) {
-        self.fetcher.handle_input(now, conn, input);
+    fn handle_input(&mut self, now: Time, conn: ConnId, on: TransportStream, input: &[Chunk]) {
+        self.fetcher.handle_input(now, conn, on, input);
         self.save();
     }
 
@@ -155,8 +161,8 @@ impl Peer for Saving {
         self.fetcher.poll_action()
     }
 
-    fn poll_transmit(&mut self, now: Time, conn: ConnId, room: usize, out: &mut Wire) {
-        self.fetcher.poll_transmit(now, conn, room, out);
+    fn poll_transmit(&mut self, now: Time, conn: ConnId, on: TransportStream, room: usize, out: &mut Wire) {
+        self.fetcher.poll_transmit(now, conn, on, room, out);
     }
 
     fn poll_timeout(&self) -> Option<Time> {

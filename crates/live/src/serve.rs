@@ -1,9 +1,9 @@
 //! Serves a host of a page: an origin on sockets.
 
-use crate::crowd::{Crowd, Dispersed};
-use crate::door::Door;
-use crate::host::{Host, block_on};
-use crate::{Clock, Connected, Error, Limits, Lowat, Records, Stop};
+use crate::acceptor::Acceptor;
+use crate::connection_table::{ClosedTable, ConnectionTable};
+use crate::host::{HostLoop, block_on};
+use crate::{Clock, Connected, Error, Limits, Lowat, RecordKeeping, Stop};
 use loadstone_http::Protocol;
 use loadstone_load::page::HostId;
 use loadstone_load::{Origin, Service};
@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 /// Where and how a server is to be found.
 #[derive(Debug)]
-pub struct Site {
+pub struct Listener {
     /// Which host of the page it is.
     pub host: HostId,
     /// Where it listens: [`crate::listen`] makes one.
@@ -28,7 +28,7 @@ pub struct Site {
     /// How long it waits for its clients, and how many it has at a time.
     pub limits: Limits,
     /// What becomes of the records of its connections.
-    pub records: Records,
+    pub records: RecordKeeping,
 }
 
 /// What a server did. Its times are the clock's.
@@ -38,7 +38,7 @@ pub struct Served {
     pub host: HostId,
     /// When requests arrived and were answered; connections have the names that they have here.
     pub services: Vec<Service>,
-    /// The server's ends of its connections, by their names; none where [`Records::Kept`] was not asked
+    /// The server's ends of its connections, by their names; none where [`RecordKeeping::Kept`] was not asked
     /// for.
     pub connections: Vec<Connected>,
     /// How many records found no room in the channel of [`Records::Passed`].
@@ -59,14 +59,14 @@ pub struct Served {
 ///
 /// # Errors
 /// If the system has no files left for an event loop, or for a first connection.
-pub fn serve(clock: &Clock, origin: Origin, site: Site, stop: &Stop) -> Result<Served, Error> {
-    let Site { host: id, listener, tls, protocol, notsent_lowat, limits, records } = site;
+pub fn serve(clock: &Clock, origin: Origin, site: Listener, stop: &Stop) -> Result<Served, Error> {
+    let Listener { host: id, listener, tls, protocol, notsent_lowat, limits, records } = site;
     block_on(async {
-        let door = Door::new(id, listener, tls, protocol, notsent_lowat)?;
-        let mut host = Host::new(clock, origin, None, Some(door), Crowd::new(limits, records))?;
+        let acceptor = Acceptor::new(id, listener, tls, protocol, notsent_lowat)?;
+        let mut host = HostLoop::new(clock, origin, None, vec![acceptor], ConnectionTable::new(limits, records))?;
         host.run(Time::NEVER, stop, |_| false).await?;
         let wakes = host.turns;
-        let (origin, Dispersed { records: connections, lost, most, left }) = host.finish();
+        let (origin, ClosedTable { records: connections, lost, most, left }) = host.finish();
         Ok(Served { host: id, services: origin.services().to_vec(), connections, lost, most, left, wakes })
     })
 }

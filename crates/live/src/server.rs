@@ -1,14 +1,14 @@
 //! A server of one's own: what `loadstone serve` is told, and how it goes on until it is told to leave.
 
+use crate::acceptor::Acceptor;
 use crate::access_log::{Log, LogError, LogFile};
-use crate::crowd::{Crowd, Dispersed};
-use crate::door::Door;
-use crate::host::{Host, block_on};
-use crate::offer::{Manifest, Offer, Telling};
-use crate::{Authority, Chain, Clock, Error, Identity, Limits, Lowat, Records, Stop, listen};
-use loadstone_http::{Multiplexing, Protocol, Sessions};
+use crate::connection_table::{ClosedTable, ConnectionTable};
+use crate::host::{HostLoop, block_on};
+use crate::served::{Manifest, PushOrHint, ServedContent};
+use crate::{Authority, Chain, Clock, Error, Identity, Limits, Lowat, RecordKeeping, Stop, listen};
+use loadstone_http::{Multiplexing, Protocol, SessionFactory};
 use loadstone_load::page::{HostId, Page, PageError, PageFile};
-use loadstone_load::{Origin, Patience};
+use loadstone_load::{Origin, Timeouts};
 use loadstone_units::{Bounded, Time};
 use rustls::ServerConfig;
 use serde::Deserialize;
@@ -47,9 +47,9 @@ pub struct Setting {
     #[serde(default)]
     manifest: Manifest,
     #[serde(default)]
-    telling: Telling,
+    telling: PushOrHint,
     #[serde(default)]
-    transport: Transport,
+    transport: TransportSecurity,
     /// A chain and a key in PEM; where there is none one is made.
     #[serde(default)]
     identity: Option<Pem>,
@@ -76,7 +76,7 @@ type Seconds = Bounded<0, 86_400>;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum Transport {
+enum TransportSecurity {
     #[default]
     Tls,
     Plaintext,
@@ -163,8 +163,8 @@ impl Setting {
                     Err(ServerError::Setting { field: "protocol".to_owned(), why })
                 }
             },
-            (None, Transport::Tls) => Ok(PREFERRED.to_vec()),
-            (None, Transport::Plaintext) => Ok(vec![Protocol::Http1]),
+            (None, TransportSecurity::Tls) => Ok(PREFERRED.to_vec()),
+            (None, TransportSecurity::Plaintext) => Ok(vec![Protocol::Http1]),
         }
     }
 }
@@ -243,27 +243,27 @@ impl Server {
         let clock = Clock::start();
         let log = log.map(Log::begin).transpose()?;
         let offer = offer(&setting, page.as_ref())?.with_log(log.as_ref().map(Log::entries));
-        let records = log.as_ref().map_or(Records::Forgotten, Log::records);
-        let shelf = offer.shelf();
+        let records = log.as_ref().map_or(RecordKeeping::Forgotten, Log::records);
+        let bodies = offer.bodies();
         let patience =
-            Patience { idle: Duration::from_secs(setting.idle.get().into()), request: ARRIVING, response: LEAVING };
-        let sessions = Arc::new(Sessions::apart(setting.multiplexing));
+            Timeouts { idle: Duration::from_secs(setting.idle.get().into()), request: ARRIVING, response: LEAVING };
+        let sessions = Arc::new(SessionFactory::isolated(setting.multiplexing));
         let origin = Origin::new(offer, sessions).with_patience(patience);
         // Who names no protocol speaks the only one, or what is older than the naming.
         let unnamed = if let [only] = protocols[..] { only } else { Protocol::Http1 };
         let finished = block_on(async {
-            let door = Door::new(HostId(0), listener, tls, unnamed, setting.notsent_lowat)?;
-            let door = door.with_bodies(Rc::new(shelf));
-            let crowd = Crowd::new(Limits::default(), records);
-            let mut host = Host::new(&clock, origin, None, Some(door), crowd)?;
+            let acceptor = Acceptor::new(HostId(0), listener, tls, unnamed, setting.notsent_lowat)?;
+            let acceptor = acceptor.with_bodies(Rc::new(bodies));
+            let connections = ConnectionTable::new(Limits::default(), records);
+            let mut host = HostLoop::new(&clock, origin, None, vec![acceptor], connections)?;
             host.run(Time::NEVER, leave, |_| false).await?;
-            host.shut_door();
+            host.shut_doors();
             let now = clock.now();
             host.program.shut_down(now);
-            host.act(now);
-            host.run(now + span(setting.grace), end, Host::is_deserted).await?;
+            host.act(now)?;
+            host.run(now + span(setting.grace), end, HostLoop::is_deserted).await?;
             host.program.give_up(clock.now());
-            let (_, Dispersed { most, left, .. }) = host.finish();
+            let (_, ClosedTable { most, left, .. }) = host.finish();
             Ok(Finished { most, left })
         })?;
         log.map_or(Ok(()), Log::finish)?;
@@ -287,8 +287,8 @@ fn bind(address: &str) -> io::Result<TcpListener> {
 }
 
 /// What the server has to offer, without a log.
-fn offer(setting: &Setting, page: Option<&Page>) -> Result<Offer, ServerError> {
-    let mut offer = Offer::new().with_manifest(setting.manifest.clone(), setting.telling);
+fn offer(setting: &Setting, page: Option<&Page>) -> Result<ServedContent, ServerError> {
+    let mut offer = ServedContent::new().with_manifest(setting.manifest.clone(), setting.telling);
     if setting.patterns {
         offer = offer.with_patterns();
     }
@@ -308,7 +308,7 @@ fn offer(setting: &Setting, page: Option<&Page>) -> Result<Offer, ServerError> {
 
 /// How the server speaks TLS.
 fn secure(setting: &Setting, protocols: &[Protocol], page: Option<&Page>) -> Result<Security, ServerError> {
-    if setting.transport == Transport::Plaintext {
+    if setting.transport == TransportSecurity::Plaintext {
         return Ok(Security::default());
     }
     if let Some(Pem { chain, key }) = &setting.identity {

@@ -72,9 +72,9 @@ impl Socket {
         Ok(Socket { stream, lowat: u64::from(lowat.get()) })
     }
 
-    /// The port at this end.
-    pub(crate) fn local_port(&self) -> Option<u16> {
-        self.stream.local_addr().ok().map(|address| address.port())
+    /// The address and port of this end.
+    pub(crate) fn local_address(&self) -> Option<SocketAddr> {
+        self.stream.local_addr().ok()
     }
 
     /// Whether the connection is established: [`ErrorKind::WouldBlock`] if not yet.

@@ -54,7 +54,7 @@ impl Trust {
         let builder = ClientConfig::builder_with_provider(provider.clone()).with_protocol_versions(versions);
         let builder = builder.expect("the suites fit the versions").dangerous();
         let verifier: Arc<dyn ServerCertVerifier> = match self {
-            Trust::Anyone => Arc::new(Credulous(provider)),
+            Trust::Anyone => Arc::new(NoVerifier(provider)),
             Trust::System => by_roots(roots_of_the_system()?, provider),
             Trust::Only(pem) => by_roots(roots_in(pem)?, provider),
         };
@@ -97,9 +97,9 @@ fn roots_in(pem: &[u8]) -> Result<RootCertStore, Error> {
 /// Believes every certificate. Signatures are held against it all the same: else the handshake would not
 /// be one.
 #[derive(Debug)]
-struct Credulous(Arc<CryptoProvider>);
+struct NoVerifier(Arc<CryptoProvider>);
 
-impl ServerCertVerifier for Credulous {
+impl ServerCertVerifier for NoVerifier {
     fn verify_server_cert(
         &self,
         _: &CertificateDer<'_>,

@@ -1,7 +1,9 @@
 //! A server in a process that has no files left. Alone in its process, whose limit it lowers.
 
-use loadstone_http::{Multiplexing, Protocol, Sessions};
-use loadstone_live::{Clock, Error, Limits, NOTSENT_LOWAT, Records, Served, Site, Stop, Stopper, listen, serve};
+use loadstone_http::{Multiplexing, Protocol, SessionFactory};
+use loadstone_live::{
+    Clock, Error, Limits, Listener, NOTSENT_LOWAT, RecordKeeping, Served, Stop, Stopper, listen, serve,
+};
 use loadstone_load::page::{HostId, PageFile};
 use loadstone_load::{Catalogue, Foresight, Origin};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
@@ -23,11 +25,11 @@ fn serve_at(listener: TcpListener, stop: &Stop) -> Result<Served, Error> {
     let page = Arc::new(PageFile::from_json(page).unwrap().build().unwrap());
     let origin = Origin::new(
         Arc::new(Catalogue::all(&page, Foresight::default()).remove(0)),
-        Arc::new(Sessions::new(Multiplexing::default())),
+        Arc::new(SessionFactory::new(Multiplexing::default())),
     );
     let (protocol, notsent_lowat) = (Protocol::Http1, NOTSENT_LOWAT);
-    let (limits, records) = (Limits::default(), Records::Kept);
-    let site = Site { host: HostId(0), listener, tls: None, protocol, notsent_lowat, limits, records };
+    let (limits, records) = (Limits::default(), RecordKeeping::Kept);
+    let site = Listener { host: HostId(0), listener, tls: None, protocol, notsent_lowat, limits, records };
     serve(&Clock::start(), origin, site, stop)
 }
 

@@ -8,7 +8,9 @@
 
 use crate::page::{ActivityId, Page, Task};
 use crate::{Cause, Marks, Row};
+use loadstone_http::TransportStream;
 use loadstone_units::Time;
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::time::Duration;
 
@@ -105,11 +107,26 @@ pub struct ConnectionRecord {
     /// The browser was told that it may be used.
     pub established: Option<Time>,
     /// What a packet takes at least from the server to the browser.
-    pub way_down: Duration,
-    /// When data on the way to the server was lost and missing: ascending, not touching.
-    pub stalls_up: Vec<Range<Time>>,
-    /// The same towards the browser.
-    pub stalls_down: Vec<Range<Time>>,
+    pub min_owd: Duration,
+    /// When data was lost and missing, of each stream: what is lost of one makes no other wait. Handshakes count to
+    /// the first, as they do in TCP.
+    pub stalls: BTreeMap<TransportStream, StreamStalls>,
+}
+
+/// When data of a stream was lost on its way and missing: ascending, not touching.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct StreamStalls {
+    /// On the way to the server.
+    pub up: Vec<Range<Time>>,
+    /// On the way to the browser.
+    pub down: Vec<Range<Time>>,
+}
+
+impl ConnectionRecord {
+    /// The stalls of a stream, up and down.
+    fn stalls(&self, on: TransportStream) -> [&[Range<Time>]; 2] {
+        self.stalls.get(&on).map_or([&[], &[]], |stalls| [&stalls.up, &stalls.down])
+    }
 }
 
 /// The critical path of a load from its start, time zero, to the last byte that the page needed. The
@@ -118,12 +135,12 @@ pub struct ConnectionRecord {
 pub fn critical_path(page: &Page, marks: &Marks, connections: &[ConnectionRecord]) -> Vec<Span> {
     let load = Load { page, marks, connections };
     let Some((last, finish)) = load.finish() else { return Vec::new() };
-    let mut pen = Pen { path: Vec::new(), activity: last, at: Time::ZERO, left: Time::ZERO };
+    let mut pen = PathBuilder { path: Vec::new(), activity: last, at: Time::ZERO, left: Time::ZERO };
     for leg in load.legs(last, finish).into_iter().rev() {
         (pen.activity, pen.left) = (leg.activity, leg.left);
         match load.page.activities[leg.activity.0 as usize].task {
             Task::Compute(_) => pen.go_on(Some(leg.left), Part::Computing, &[]),
-            Task::Fetch(_) => load.draw_object(load.row(&leg), &mut pen),
+            Task::Fetch(_) => load.add_object(load.row(&leg), &mut pen),
         }
     }
     debug_assert!(pen.path.first().is_none_or(|first| first.from == Time::ZERO), "{load:?}");
@@ -142,7 +159,7 @@ struct Load<'a> {
 }
 
 /// An activity on the critical path, and the moment for which the next one had waited.
-struct Leg {
+struct PathStep {
     activity: ActivityId,
     left: Time,
 }
@@ -160,12 +177,12 @@ impl Load<'_> {
 
     /// The way back from `last`, which was complete at `finish`, to an activity that waited for
     /// nothing.
-    fn legs(&self, last: ActivityId, finish: Time) -> Vec<Leg> {
-        let mut leg = Leg { activity: last, left: finish };
+    fn legs(&self, last: ActivityId, finish: Time) -> Vec<PathStep> {
+        let mut leg = PathStep { activity: last, left: finish };
         let mut legs = Vec::new();
         // No page waits in a circle, so this comes to an end.
         while let Some(cause) = self.cause(leg.activity) {
-            let before = Leg { activity: cause.on, left: cause.at.min(leg.left) };
+            let before = PathStep { activity: cause.on, left: cause.at.min(leg.left) };
             legs.push(std::mem::replace(&mut leg, before));
         }
         legs.push(leg);
@@ -177,7 +194,7 @@ impl Load<'_> {
     }
 
     /// The marks of the attempt during which an object was left.
-    fn row(&self, leg: &Leg) -> Row {
+    fn row(&self, leg: &PathStep) -> Row {
         let former = self.marks.failed.iter().filter(|attempt| attempt.object == leg.activity);
         let attempts = former.map(|attempt| attempt.row).chain(self.marks.rows.get(leg.activity.0 as usize).copied());
         let mut begun = attempts.filter(|row| row.retried.is_none_or(|again| again < leg.left));
@@ -185,26 +202,30 @@ impl Load<'_> {
     }
 
     /// Draws an object, from the moment at which its cause was left.
-    fn draw_object(&self, row: Row, pen: &mut Pen) {
+    fn add_object(&self, row: Row, pen: &mut PathBuilder) {
         let nothing = ConnectionRecord::default();
         let conn = row.connection.and_then(|conn| self.connections.get(conn as usize)).unwrap_or(&nothing);
-        let (up, down) = (&conn.stalls_up[..], &conn.stalls_down[..]);
         pen.go_on(row.found, Part::Computing, &[]);
         pen.go_on(row.retried, Part::LossRecovery, &[]);
 
         // A mark that is missing leaves its time to what comes next.
         let sent = row.sent.unwrap_or(pen.left);
         pen.go_on(Some(conn.opened.min(sent)), Part::WaitingForConnection, &[]);
-        pen.go_on(conn.established.map(|established| established.min(sent)), Part::Handshakes, &[up, down]);
+        pen.go_on(
+            conn.established.map(|established| established.min(sent)),
+            Part::Handshakes,
+            &conn.stalls(TransportStream::TCP),
+        );
         pen.go_on(Some(sent), Part::WaitingForConnection, &[]);
+        let [up, down] = conn.stalls(row.on);
 
         let arrived = row.arrived.or(row.answered).or(row.first_byte);
         pen.go_on(arrived, Part::RequestRoundTrips, &[up]);
         pen.go_on(row.answered, Part::Server, &[]);
 
         // The last stretch before the head of the response is the way down, which cannot be shorter.
-        let way_down = conn.way_down.as_nanos() as u64;
-        let off = row.first_byte.map(|first| Time::from_nanos(first.as_nanos().saturating_sub(way_down)));
+        let min_owd = conn.min_owd.as_nanos() as u64;
+        let off = row.first_byte.map(|first| Time::from_nanos(first.as_nanos().saturating_sub(min_owd)));
         pen.go_on(off, Part::Transfer, &[down]);
         pen.go_on(row.first_byte, Part::RequestRoundTrips, &[down]);
         pen.go_on(Some(pen.left), Part::Transfer, &[down]);
@@ -212,7 +233,7 @@ impl Load<'_> {
 }
 
 /// Draws a path from left to right.
-struct Pen {
+struct PathBuilder {
     path: Vec<Span>,
     /// Whose spans are being drawn.
     activity: ActivityId,
@@ -222,7 +243,7 @@ struct Pen {
     left: Time,
 }
 
-impl Pen {
+impl PathBuilder {
     /// Goes on to `mark`, if it is there and lies ahead, but not beyond the moment at which the
     /// activity was left. Where one of the stalls lies that is loss recovery, elsewhere `part`.
     fn go_on(&mut self, mark: Option<Time>, part: Part, stalls: &[&[Range<Time>]]) {

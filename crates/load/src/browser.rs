@@ -10,9 +10,11 @@ pub use graph::Graph;
 
 use crate::hint::hinted;
 use crate::page::{ActivityId, HostId, Page, Task};
-use crate::{Action, Attempt, Closed, ConnId, FoundBy, Marks, Peer, Row};
+use crate::{Action, Attempt, Closed, ConnId, FoundBy, Marks, Opened, Program, Row, Tag};
 use graph::Progress;
-use loadstone_http::{Chunk, ClientSession, Event, Protocol, ResponseHead, Sessions, StreamId, Wire};
+use loadstone_http::{
+    Chunk, ClientSession, Event, Protocol, ResponseHead, SessionFactory, StreamId, TransportStream, Wire,
+};
 use loadstone_units::Time;
 use pool::Pool;
 use serde::{Deserialize, Serialize};
@@ -20,7 +22,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How often an object is asked for anew after its connection failed.
+/// How often an object is asked for again after its connection failed.
 const RETRIES: u32 = 3;
 /// How long nothing may come on a connection that owes a response before it is given up: Firefox's
 /// `network.http.response.timeout`. A server that has given up leaves no other sign.
@@ -36,7 +38,7 @@ pub struct Config {
     /// How requests come to the one connection of a protocol with many streams.
     pub joining: Joining,
     /// Where their sessions come from.
-    pub sessions: Arc<Sessions>,
+    pub sessions: Arc<SessionFactory>,
     /// What it does with what servers tell ahead.
     pub hints: Hints,
 }
@@ -83,7 +85,7 @@ pub struct Browser {
     pools: Vec<Pool>,
     /// Hosts for which something changed that may let a request go out, in the order of the changes.
     stirred: VecDeque<HostId>,
-    connections: Vec<Connection>,
+    connections: Vec<BrowserConnection>,
     /// One for each object.
     waterfall: Vec<Row>,
     /// Attempts at objects whose connections failed, in that order.
@@ -91,15 +93,15 @@ pub struct Browser {
     attempts: Vec<u32>,
     /// Needed objects that are not complete.
     missing: u32,
-    end: Option<End>,
+    end: Option<LoadEnd>,
     actions: VecDeque<Action>,
     /// When to look for connections on which nothing has come for too long.
-    impatient_at: Time,
+    next_expiry: Time,
 }
 
 /// How a load ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct End {
+pub struct LoadEnd {
     /// When.
     pub at: Time,
     /// Whether everything that the page needs was there; else the browser gave up.
@@ -107,9 +109,9 @@ pub struct End {
 }
 
 #[derive(Debug)]
-struct Connection {
+struct BrowserConnection {
     host: HostId,
-    stage: Stage,
+    stage: BrowserStage,
     /// The objects asked for, by the numbers of their streams; none where the stream was reset.
     streams: Vec<Option<ActivityId>>,
     /// The objects that are being pushed.
@@ -123,18 +125,18 @@ struct Connection {
 }
 
 #[derive(Debug)]
-enum Stage {
+enum BrowserStage {
     Connecting,
     Established(Box<dyn ClientSession>),
     Ended,
 }
 
-impl Connection {
+impl BrowserConnection {
     /// A connection that is being opened.
-    fn to(host: HostId, now: Time) -> Connection {
-        Connection {
+    fn to(host: HostId, now: Time) -> BrowserConnection {
+        BrowserConnection {
             host,
-            stage: Stage::Connecting,
+            stage: BrowserStage::Connecting,
             streams: Vec::new(),
             pushes: BTreeMap::new(),
             is_retired: false,
@@ -165,13 +167,14 @@ impl Connection {
     /// Whether the server leaves, and has taken some of what it was asked for: what it has refused it might have
     /// taken, too, had it come earlier.
     fn leaves_after_work(&self) -> bool {
-        matches!(&self.stage, Stage::Established(session) if session.is_closing()) && self.objects().next().is_some()
+        matches!(&self.stage, BrowserStage::Established(session) if session.is_closing())
+            && self.objects().next().is_some()
     }
 
     fn session(&mut self) -> Option<&mut dyn ClientSession> {
         match &mut self.stage {
-            Stage::Established(session) => Some(session.as_mut()),
-            Stage::Connecting | Stage::Ended => None,
+            BrowserStage::Established(session) => Some(session.as_mut()),
+            BrowserStage::Connecting | BrowserStage::Ended => None,
         }
     }
 }
@@ -197,7 +200,7 @@ impl Browser {
             missing: needed as u32,
             end: None,
             actions: VecDeque::new(),
-            impatient_at: Time::NEVER,
+            next_expiry: Time::NEVER,
             page,
         }
     }
@@ -209,7 +212,7 @@ impl Browser {
     }
 
     /// How the load ended, once it has.
-    pub fn end(&self) -> Option<End> {
+    pub fn end(&self) -> Option<LoadEnd> {
         self.end
     }
 
@@ -261,7 +264,7 @@ impl Browser {
         let pool_protocol = self.protocol_to(host);
         let pool = &mut self.pools[host.0 as usize];
         while let Some(conn) = pool.next_free() {
-            let Connection { stage: Stage::Established(session), streams, heard, .. } =
+            let BrowserConnection { stage: BrowserStage::Established(session), streams, heard, .. } =
                 &mut self.connections[conn.0 as usize]
             else {
                 unreachable!("a free connection is established")
@@ -274,18 +277,19 @@ impl Browser {
                 && let Some(object) = pool.take()
             {
                 let fetch = self.page.fetch(object);
-                session.request(fetch.request.clone(), fetch.upload, fetch.priority);
+                let id = session.request(fetch.request.clone(), fetch.upload.into(), fetch.priority);
                 streams.push(Some(object));
-                self.waterfall[object.0 as usize].connection = Some(conn.0);
+                let row = &mut self.waterfall[object.0 as usize];
+                (row.connection, row.on) = (Some(conn.0), session.carrier(id));
             }
             *heard = now;
-            self.impatient_at = self.impatient_at.min(now + PATIENCE);
+            self.next_expiry = self.next_expiry.min(now + PATIENCE);
             self.actions.push_back(Action::Transmit { conn });
         }
         for _ in 0..pool.openings(pool_protocol) {
-            let conn = ConnId(self.connections.len() as u32);
-            self.connections.push(Connection::to(host, now));
-            self.actions.push_back(Action::Open { conn, to: host });
+            let tag = Tag(self.connections.len() as u32);
+            self.connections.push(BrowserConnection::to(host, now));
+            self.actions.push_back(Action::Open { to: host, tag });
         }
     }
 
@@ -322,13 +326,14 @@ impl Browser {
                     self.connections[conn.0 as usize].let_go(id);
                     refused.push(object);
                 }
+                Event::Trailers { .. } => {}
                 Event::Request { .. } | Event::Answered { .. } | Event::Promised { .. } | Event::Pong => {
                     unreachable!("a client's session is asked nothing")
                 }
             }
         }
         if self.missing == 0 && self.end.is_none() {
-            self.end = Some(End { at: now, completed: true });
+            self.end = Some(LoadEnd { at: now, completed: true });
         }
         let freed = ended || !reset.is_empty() || !refused.is_empty();
         if !refused.is_empty() && !self.connections[conn.0 as usize].leaves_after_work() {
@@ -372,8 +377,9 @@ impl Browser {
         });
         if let Some((_, object)) = pushed.filter(|_| is_wanted) {
             connection.pushes.insert(id, object);
+            let on = connection.session().map_or(TransportStream::TCP, |session| session.carrier(id));
             let row = &mut self.waterfall[object.0 as usize];
-            (row.connection, row.found_by) = (Some(conn.0), FoundBy::Push);
+            (row.connection, row.on, row.found_by) = (Some(conn.0), on, FoundBy::Push);
             row.found.get_or_insert(now);
         } else if let Some(session) = connection.session() {
             session.cancel(id);
@@ -393,10 +399,10 @@ impl Browser {
     /// Lets go of a connection whose session takes no more requests: of itself when nothing is under way, and
     /// of its place then too, or at once if it has many streams. The limit of HTTP/1.1 is on connections that
     /// carry something, so a response that is the last one keeps its place to its end.
-    fn retire(&mut self, now: Time, conn: ConnId) {
+    fn drain(&mut self, now: Time, conn: ConnId) {
         let connection = &mut self.connections[conn.0 as usize];
         let host = connection.host;
-        let Stage::Established(session) = &connection.stage else { return };
+        let BrowserStage::Established(session) = &connection.stage else { return };
         if !session.is_closing() {
             return;
         }
@@ -405,7 +411,7 @@ impl Browser {
             return;
         }
         if !std::mem::replace(&mut connection.is_retired, true) {
-            self.pools[host.0 as usize].retire(conn);
+            self.pools[host.0 as usize].drain(conn);
             self.stir(host);
         }
         if is_over {
@@ -425,19 +431,19 @@ impl Browser {
     }
 
     /// Gives up connections on which nothing has come for too long, and sets the time to look again.
-    fn lose_patience(&mut self, now: Time) {
+    fn expire(&mut self, now: Time) {
         let waterfall = &self.waterfall;
-        let owes = |connection: &Connection| match connection.stage {
-            Stage::Established(_) => {
+        let owes = |connection: &BrowserConnection| match connection.stage {
+            BrowserStage::Established(_) => {
                 connection.objects().any(|object| waterfall[object.0 as usize].last_byte.is_none())
             }
             // Before that it is the transport's to give up.
-            Stage::Connecting | Stage::Ended => false,
+            BrowserStage::Connecting | BrowserStage::Ended => false,
         };
         let owing = self.connections.iter().enumerate().filter(|(_, connection)| owes(connection));
         let owing: Vec<(ConnId, Time)> =
             owing.map(|(at, connection)| (ConnId(at as u32), connection.heard + PATIENCE)).collect();
-        self.impatient_at =
+        self.next_expiry =
             owing.iter().map(|(_, until)| *until).filter(|until| *until > now).min().unwrap_or(Time::NEVER);
         for (conn, _) in owing.into_iter().filter(|(_, until)| *until <= now) {
             self.actions.push_back(Action::Close { conn });
@@ -445,14 +451,14 @@ impl Browser {
         }
     }
 
-    /// A connection has ended: what it still owed is asked for anew, a bounded number of times.
+    /// A connection has ended: what it still owed is asked for again, a bounded number of times.
     fn lose(&mut self, now: Time, conn: ConnId) {
         let connection = &mut self.connections[conn.0 as usize];
         let host = connection.host;
-        let established = match std::mem::replace(&mut connection.stage, Stage::Ended) {
-            Stage::Connecting => false,
-            Stage::Established(_) => true,
-            Stage::Ended => return,
+        let established = match std::mem::replace(&mut connection.stage, BrowserStage::Ended) {
+            BrowserStage::Connecting => false,
+            BrowserStage::Established(_) => true,
+            BrowserStage::Ended => return,
         };
         let is_owed = |object: &ActivityId| self.waterfall[object.0 as usize].last_byte.is_none();
         let owed: Vec<ActivityId> = connection.objects().filter(is_owed).collect();
@@ -475,7 +481,7 @@ impl Browser {
         self.advance(now);
     }
 
-    /// An object's response did not come: it is asked for anew, unless that has been tried too often.
+    /// An object's response did not come: it is asked for again, unless that has been tried too often.
     fn ask_again(&mut self, now: Time, object: ActivityId) {
         if self.attempts[object.0 as usize] > RETRIES {
             return self.abandon(now, object);
@@ -490,16 +496,21 @@ impl Browser {
     /// An object cannot be had. If the page needs it, the load is over.
     fn abandon(&mut self, now: Time, object: ActivityId) {
         if self.page.activities[object.0 as usize].needed && self.end.is_none() {
-            self.end = Some(End { at: now, completed: false });
+            self.end = Some(LoadEnd { at: now, completed: false });
         }
     }
 }
 
-impl Peer for Browser {
-    fn handle_open(&mut self, now: Time, conn: ConnId, protocol: Protocol) {
+impl Program for Browser {
+    fn handle_opening(&mut self, _: Time, conn: ConnId, tag: Tag) {
+        // It accepts none, so the driver numbers them in the order in which they were asked for.
+        assert_eq!(conn.0, tag.0, "a browser's connections are those that it opens");
+    }
+
+    fn handle_open(&mut self, now: Time, conn: ConnId, Opened { protocol, .. }: Opened) {
         let host = self.connections[conn.0 as usize].host;
         let protocol = if protocol == self.config.protocol { self.protocol_to(host) } else { protocol };
-        self.connections[conn.0 as usize].stage = Stage::Established(self.config.sessions.client(protocol));
+        self.connections[conn.0 as usize].stage = BrowserStage::Established(self.config.sessions.client(protocol));
         if !self.pools[host.0 as usize].established(conn) {
             self.actions.push_back(Action::Close { conn });
             return self.lose(now, conn);
@@ -508,16 +519,16 @@ impl Peer for Browser {
         self.advance(now);
     }
 
-    fn handle_input(&mut self, now: Time, conn: ConnId, input: &[Chunk]) {
-        let Connection { stage: Stage::Established(session), heard, farewell, .. } =
+    fn handle_input(&mut self, now: Time, conn: ConnId, on: TransportStream, input: &[Chunk]) {
+        let BrowserConnection { stage: BrowserStage::Established(session), heard, farewell, .. } =
             &mut self.connections[conn.0 as usize]
         else {
             return;
         };
         *heard = now;
-        let result = session.handle_input(now, input);
+        let result = session.handle_input(now, on, input);
         if result.is_err() {
-            session.poll_transmit(now, usize::MAX, farewell);
+            session.poll_transmit(now, on, usize::MAX, farewell);
         }
         if session.has_output() || !farewell.is_empty() {
             // Answers of the session's own: to settings, or room in a window.
@@ -527,7 +538,7 @@ impl Peer for Browser {
             self.offer(conn);
         }
         if result.is_ok() {
-            self.retire(now, conn);
+            self.drain(now, conn);
             self.advance(now);
         } else {
             self.actions.push_back(Action::Close { conn });
@@ -537,8 +548,8 @@ impl Peer for Browser {
 
     fn handle_close(&mut self, now: Time, conn: ConnId, how: Closed) {
         if let (Some(session), Closed::Finished) = (self.connections[conn.0 as usize].session(), how) {
-            // A message cut short is asked for anew below, like everything that is outstanding.
-            let _truncated = session.handle_close(now);
+            // A message cut short is asked for again below, like everything that is outstanding.
+            let _truncated = session.handle_fin(now, TransportStream::TCP);
             self.drain_events(now, conn);
         }
         self.actions.push_back(Action::Close { conn });
@@ -546,8 +557,8 @@ impl Peer for Browser {
     }
 
     fn handle_timeout(&mut self, now: Time) {
-        if self.impatient_at <= now {
-            self.lose_patience(now);
+        if self.next_expiry <= now {
+            self.expire(now);
         }
         self.advance(now);
     }
@@ -556,10 +567,10 @@ impl Peer for Browser {
         self.actions.pop_front()
     }
 
-    fn poll_transmit(&mut self, now: Time, conn: ConnId, room: usize, out: &mut Wire) {
-        let Connection { stage, heard, farewell, .. } = &mut self.connections[conn.0 as usize];
-        if let Stage::Established(session) = stage {
-            session.poll_transmit(now, room, out);
+    fn poll_transmit(&mut self, now: Time, conn: ConnId, on: TransportStream, room: usize, out: &mut Wire) {
+        let BrowserConnection { stage, heard, farewell, .. } = &mut self.connections[conn.0 as usize];
+        if let BrowserStage::Established(session) = stage {
+            session.poll_transmit(now, on, room, out);
             *heard = now;
             self.drain_events(now, conn);
         } else {
@@ -568,7 +579,7 @@ impl Peer for Browser {
     }
 
     fn poll_timeout(&self) -> Option<Time> {
-        let next = self.progress.next_timer().min(self.impatient_at);
+        let next = self.progress.next_timer().min(self.next_expiry);
         (next < Time::NEVER).then_some(next)
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::foresight::{Foreseen, Foresight};
 use crate::page::{ActivityId, HostId, Page};
-use crate::site::{Answer, Exchange, Pushed, Site};
+use crate::site::{Answer, Exchange, Pushed, Site, Ticket};
 use loadstone_http::{Body, Chunk, Fields, RequestHead, ResponseHead};
 use std::sync::Arc;
 use std::time::Duration;
@@ -53,13 +53,13 @@ impl Site for Arc<Catalogue> {
 
     fn take(&mut self, _: &mut Option<ActivityId>, _: Chunk) {}
 
-    fn answer(&mut self, asked: Option<ActivityId>) -> Answer {
+    fn answer(&mut self, asked: Option<ActivityId>, _: Ticket) -> Option<Answer> {
         let Some(object) = asked else {
             let head = ResponseHead::new(404, Fields::from_pairs([("content-length", "0")]));
-            return Answer::new(Arc::new(head), Body::EMPTY);
+            return Some(Answer::new(Arc::new(head), Body::EMPTY));
         };
         let pushes = self.foreseen.pushes(object).iter().map(|pushed| self.pushed(*pushed)).collect();
-        Answer { hint: self.foreseen.hint(object).cloned(), pushes, ..self.object(object) }
+        Some(Answer { hint: self.foreseen.hint(object).cloned(), pushes, ..self.object(object) })
     }
 
     fn done(&mut self, _: &Exchange) {}

@@ -3,19 +3,20 @@
 //! `errand` is what is asked for, `transfer` what came of it, `queue` what waits for a server and for
 //! how long there is hope; this file joins them with the sessions.
 
-mod errand;
+mod fetch_list;
 mod queue;
 #[cfg(test)]
 mod tests;
 mod transfer;
 
-pub use errand::{Errand, ErrandError, Request, Server, Template};
-pub use transfer::{Content, Transfer, TransferId, Unanswered};
+pub use fetch_list::{FetchList, FetchListError, Request, RequestTemplate, ServerAddress};
+pub use transfer::{BodyPiece, Transfer, TransferId, Unanswered};
 
 use crate::page::HostId;
-use crate::{Action, Closed, ConnId, Peer};
+use crate::{Action, Closed, ConnId, Opened, Program, Tag};
 use loadstone_http::{
-    Chunk, ClientSession, Error, Event, Fields, Protocol, RequestHead, ResponseHead, Sessions, StreamId, Wire,
+    Chunk, ClientSession, Error, Event, Fields, Protocol, RequestHead, ResponseHead, SessionFactory, StreamId,
+    TransportStream, Wire,
 };
 use loadstone_units::Time;
 use queue::Queue;
@@ -41,7 +42,7 @@ pub struct Config {
     /// Whether connections are measured.
     pub ping: Ping,
     /// Where sessions come from; they say whether servers may push.
-    pub sessions: Arc<Sessions>,
+    pub sessions: Arc<SessionFactory>,
 }
 
 /// Whether a connection's round trip is measured, where the protocol has the means.
@@ -57,7 +58,7 @@ pub enum Ping {
 /// What the fetcher knows of a connection afterwards.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Use {
-    /// Its server's place in [`Errand::servers`].
+    /// Its server's place in [`FetchList::servers`].
     pub server: usize,
     /// From a PING to its answer.
     pub round_trip: Option<Duration>,
@@ -65,7 +66,7 @@ pub struct Use {
     pub fault: Option<Error>,
 }
 
-/// A program that fetches what an [`Errand`] names, with as few connections as the protocol allows.
+/// A program that fetches what a [`FetchList`] names, with as few connections as the protocol allows.
 ///
 /// What is asked for again: what a server refused (RFC 9113, section 8.7), when it has answered something else on
 /// that connection, or else on another one, and what was unanswered on a connection that closed, if it may be done
@@ -73,10 +74,10 @@ pub struct Use {
 #[derive(Debug)]
 pub struct Fetcher {
     config: Config,
-    errand: Errand,
+    errand: FetchList,
     /// One for each server.
     queues: Vec<Queue>,
-    connections: Vec<Connection>,
+    connections: Vec<FetcherConnection>,
     transfers: Vec<Transfer>,
     /// For each request the head that came last: most often the next one is the same.
     latest: Vec<Option<Arc<ResponseHead>>>,
@@ -85,15 +86,15 @@ pub struct Fetcher {
     pushes: usize,
     /// PINGs that are not answered.
     pings: usize,
-    contents: VecDeque<Content>,
+    contents: VecDeque<BodyPiece>,
     actions: VecDeque<Action>,
 }
 
 #[derive(Debug)]
-struct Connection {
+struct FetcherConnection {
     server: usize,
     to: HostId,
-    stage: Stage,
+    stage: FetcherStage,
     /// What is under way.
     streams: BTreeMap<StreamId, TransferId>,
     /// How much of that was asked for from here.
@@ -109,7 +110,7 @@ struct Connection {
 }
 
 #[derive(Debug)]
-enum Stage {
+enum FetcherStage {
     Opening,
     Open(Box<dyn ClientSession>),
     Ended,
@@ -127,7 +128,7 @@ enum Measure {
 
 impl Fetcher {
     /// A fetcher that has not begun.
-    pub fn new(errand: Errand, config: Config) -> Fetcher {
+    pub fn new(errand: FetchList, config: Config) -> Fetcher {
         let queue = |_| Queue::new(config.protocol, config.connections.get());
         let mut queues: Vec<_> = errand.servers().iter().map(queue).collect();
         let requests = errand.requests();
@@ -185,7 +186,7 @@ impl Fetcher {
     }
 
     /// What has come of bodies, in order, until `None`.
-    pub fn poll_content(&mut self) -> Option<Content> {
+    pub fn poll_content(&mut self) -> Option<BodyPiece> {
         self.contents.pop_front()
     }
 
@@ -196,15 +197,15 @@ impl Fetcher {
         for transfer in transfers.iter_mut().filter(|transfer| !transfer.is_settled()) {
             transfer.failure = Some(else_why);
         }
-        (transfers, self.connections.iter().map(Connection::used).collect())
+        (transfers, self.connections.iter().map(FetcherConnection::used).collect())
     }
 
     /// Opens the connections to a server that are called for.
     fn open(&mut self, server: usize) {
         while let Some(to) = self.queues[server].open() {
-            let conn = ConnId(self.connections.len() as u32);
-            self.connections.push(Connection::new(server, to));
-            self.actions.push_back(Action::Open { conn, to });
+            let tag = Tag(self.connections.len() as u32);
+            self.connections.push(FetcherConnection::new(server, to));
+            self.actions.push_back(Action::Open { to, tag });
         }
     }
 
@@ -222,7 +223,7 @@ impl Fetcher {
 
     /// Gives a connection as many requests as it takes.
     fn fill(&mut self, now: Time, conn: ConnId) {
-        let Connection { server, stage: Stage::Open(session), streams, asked, is_refusing, .. } =
+        let FetcherConnection { server, stage: FetcherStage::Open(session), streams, asked, is_refusing, .. } =
             &mut self.connections[conn.0 as usize]
         else {
             return;
@@ -235,7 +236,7 @@ impl Fetcher {
             && let Some(id) = self.queues[*server].take()
         {
             let request = &requests[id.0 as usize % requests.len()];
-            streams.insert(session.request(request.head.clone(), request.body, request.priority), id);
+            streams.insert(session.request(request.head.clone(), request.body.into(), request.priority), id);
             *asked += 1;
             let transfer = &mut self.transfers[id.0 as usize];
             (transfer.connection, transfer.asked) = (Some(conn), Some(now));
@@ -270,11 +271,11 @@ impl Fetcher {
                 }
                 Event::Data { content: chunk, .. } => {
                     transfer.bytes += chunk.len();
-                    self.contents.push_back(Content::Piece { transfer: id, chunk });
+                    self.contents.push_back(BodyPiece::Piece { transfer: id, chunk });
                 }
                 Event::End { .. } => {
                     transfer.last_byte = Some(now);
-                    self.contents.push_back(Content::End { transfer: id });
+                    self.contents.push_back(BodyPiece::End { transfer: id });
                     self.unsettled -= 1;
                     connection.settle(stream);
                 }
@@ -287,7 +288,7 @@ impl Fetcher {
                     connection.settle(stream);
                     self.fail(id, Unanswered::Reset);
                 }
-                Event::Interim { .. } | Event::Promised { .. } | Event::Pong => {}
+                Event::Trailers { .. } | Event::Interim { .. } | Event::Promised { .. } | Event::Pong => {}
                 Event::Request { .. } | Event::Answered { .. } => unreachable!("a client's session is asked nothing"),
             }
         }
@@ -324,10 +325,10 @@ impl Fetcher {
     fn fail(&mut self, id: TransferId, why: Unanswered) {
         self.transfers[id.0 as usize].failure = Some(why);
         self.unsettled -= 1;
-        self.contents.push_back(Content::Cut { transfer: id });
+        self.contents.push_back(BodyPiece::Cut { transfer: id });
     }
 
-    /// What waits for this server waits in vain; `conn` showed it.
+    /// Nothing that waits for this server will be answered; `conn` showed it.
     fn give_up(&mut self, server: usize, conn: Option<ConnId>, why: Unanswered) {
         while let Some(id) = self.queues[server].take() {
             self.transfers[id.0 as usize].connection = conn;
@@ -339,16 +340,16 @@ impl Fetcher {
     fn end(&mut self, now: Time, conn: ConnId, why: Unanswered) {
         let connection = &mut self.connections[conn.0 as usize];
         let server = connection.server;
-        let has_hope = match std::mem::replace(&mut connection.stage, Stage::Ended) {
-            Stage::Ended => return,
-            Stage::Opening => self.queues[server].missed(connection.to),
-            Stage::Open(mut session) => {
-                session.poll_transmit(now, usize::MAX, &mut connection.farewell);
+        let has_hope = match std::mem::replace(&mut connection.stage, FetcherStage::Ended) {
+            FetcherStage::Ended => return,
+            FetcherStage::Opening => self.queues[server].missed(connection.to),
+            FetcherStage::Open(mut session) => {
+                session.poll_transmit(now, TransportStream::TCP, usize::MAX, &mut connection.farewell);
                 self.pings -= usize::from(connection.is_measuring());
                 let lost = std::mem::take(&mut connection.streams);
                 self.queues[server].lost(connection.asked);
                 let is_repeatable = |id: &TransferId| self.transfers[id.0 as usize].is_repeatable();
-                let is_fault = matches!(why, Unanswered::Offence(_));
+                let is_fault = matches!(why, Unanswered::ProtocolError(_));
                 let (again, failed): (Vec<_>, Vec<_>) =
                     lost.into_values().partition(|id| !is_fault && is_repeatable(id));
                 connection.settled += failed.len() as u64;
@@ -415,12 +416,12 @@ fn kept(head: Arc<ResponseHead>, latest: &mut [Option<Arc<ResponseHead>>], id: T
     }
 }
 
-impl Connection {
-    fn new(server: usize, to: HostId) -> Connection {
-        Connection {
+impl FetcherConnection {
+    fn new(server: usize, to: HostId) -> FetcherConnection {
+        FetcherConnection {
             server,
             to,
-            stage: Stage::Opening,
+            stage: FetcherStage::Opening,
             streams: BTreeMap::new(),
             asked: 0,
             settled: 0,
@@ -433,8 +434,8 @@ impl Connection {
 
     fn session(&mut self) -> Option<&mut dyn ClientSession> {
         match &mut self.stage {
-            Stage::Open(session) => Some(session.as_mut()),
-            Stage::Opening | Stage::Ended => None,
+            FetcherStage::Open(session) => Some(session.as_mut()),
+            FetcherStage::Opening | FetcherStage::Ended => None,
         }
     }
 
@@ -469,8 +470,13 @@ impl Connection {
     }
 }
 
-impl Peer for Fetcher {
-    fn handle_open(&mut self, now: Time, conn: ConnId, protocol: Protocol) {
+impl Program for Fetcher {
+    fn handle_opening(&mut self, _: Time, conn: ConnId, tag: Tag) {
+        // It accepts none, so the driver numbers them in the order in which they were asked for.
+        assert_eq!(conn.0, tag.0, "a fetcher's connections are those that it opens");
+    }
+
+    fn handle_open(&mut self, now: Time, conn: ConnId, Opened { protocol, .. }: Opened) {
         let connection = &mut self.connections[conn.0 as usize];
         let queue = &mut self.queues[connection.server];
         let protocol = queue.spoken_on(protocol);
@@ -481,17 +487,17 @@ impl Peer for Fetcher {
             connection.ping = Measure::Due;
             self.pings += 1;
         }
-        connection.stage = Stage::Open(session);
+        connection.stage = FetcherStage::Open(session);
         self.go_on(now, conn);
     }
 
-    fn handle_input(&mut self, now: Time, conn: ConnId, input: &[Chunk]) {
+    fn handle_input(&mut self, now: Time, conn: ConnId, on: TransportStream, input: &[Chunk]) {
         let Some(session) = self.connections[conn.0 as usize].session() else { return };
-        let result = session.handle_input(now, input);
+        let result = session.handle_input(now, on, input);
         self.drain_events(now, conn);
         if let Err(error) = result {
             self.connections[conn.0 as usize].fault = Some(error);
-            self.end(now, conn, Unanswered::Offence(error));
+            self.end(now, conn, Unanswered::ProtocolError(error));
         }
         self.go_on(now, conn);
     }
@@ -499,7 +505,7 @@ impl Peer for Fetcher {
     fn handle_close(&mut self, now: Time, conn: ConnId, how: Closed) {
         if let (Some(session), Closed::Finished) = (self.connections[conn.0 as usize].session(), how) {
             // What is cut short is seen from what is under way.
-            let _truncated = session.handle_close(now);
+            let _truncated = session.handle_fin(now, TransportStream::TCP);
             self.drain_events(now, conn);
         }
         let is_open = self.connections[conn.0 as usize].session().is_some();
@@ -513,12 +519,12 @@ impl Peer for Fetcher {
         self.actions.pop_front()
     }
 
-    fn poll_transmit(&mut self, now: Time, conn: ConnId, room: usize, out: &mut Wire) {
-        let Connection { stage, farewell, ping, .. } = &mut self.connections[conn.0 as usize];
-        let Stage::Open(session) = stage else {
+    fn poll_transmit(&mut self, now: Time, conn: ConnId, on: TransportStream, room: usize, out: &mut Wire) {
+        let FetcherConnection { stage, farewell, ping, .. } = &mut self.connections[conn.0 as usize];
+        let FetcherStage::Open(session) = stage else {
             return farewell.move_to(farewell.len().min(room as u64), out);
         };
-        session.poll_transmit(now, room, out);
+        session.poll_transmit(now, on, room, out);
         if *ping == Measure::Due {
             *ping = Measure::Since(now);
         }

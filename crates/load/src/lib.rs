@@ -1,6 +1,6 @@
 //! Pages as graphs, the browser that loads them and the origin that serves them.
 //!
-//! Read first: [`page::Page`] (what is to be fetched and what waits for what), the trait [`Peer`]
+//! Read first: [`page::Page`] (what is to be fetched and what waits for what), the trait [`Program`]
 //! (the seam between programs and transports), [`Browser`]. Programs are machines: they never read
 //! a clock or open a socket.
 //!
@@ -26,22 +26,24 @@ mod foresight;
 mod hint;
 mod origin;
 pub mod page;
-mod peer;
+mod program;
+mod relay;
 mod site;
 mod waterfall;
 mod work;
 
-pub use account::{Account, ConnectionRecord, Part, Span, critical_path};
-pub use browser::{Browser, Config as BrowserConfig, End, Graph, Hints, Joining};
+pub use account::{Account, ConnectionRecord, Part, Span, StreamStalls, critical_path};
+pub use browser::{Browser, Config as BrowserConfig, Graph, Hints, Joining, LoadEnd};
 pub use catalogue::Catalogue;
 pub use fetcher::{
-    Config as FetcherConfig, Content, Errand, ErrandError, Fetcher, Ping, Request, Server, Template, Transfer,
-    TransferId, Unanswered, Use,
+    BodyPiece, Config as FetcherConfig, FetchList, FetchListError, Fetcher, Ping, Request, RequestTemplate,
+    ServerAddress, Transfer, TransferId, Unanswered, Use,
 };
 pub use foresight::{Foresight, HintBy, Scope};
 pub use hint::Hint;
-pub use origin::{Closing, Origin, Patience};
-pub use peer::{Action, Closed, ConnId, Peer};
-pub use site::{Answer, Ending, Exchange, Pushed, Site};
+pub use origin::{Closing, Origin, Timeouts};
+pub use program::{Action, Closed, ConnId, Opened, Opener, Program, Tag};
+pub use relay::Relay;
+pub use site::{Answer, Ending, Exchange, Pushed, Site, Ticket};
 pub use waterfall::{Attempt, Cause, FoundBy, Marks, Row, Service};
 pub use work::Work;

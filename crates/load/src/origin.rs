@@ -1,10 +1,11 @@
 //! A server: answers each request with what its site has for it.
 
 use crate::catalogue::Catalogue;
-use crate::site::{Answer, Ending, Exchange, Pushed, Site};
-use crate::{Action, Closed, ConnId, Peer, Service, Work};
+use crate::site::{Answer, Ending, Exchange, Pushed, Site, Ticket};
+use crate::{Action, Closed, ConnId, Opened, Program, Service, Work};
 use loadstone_http::{
-    Body, Chunk, Event, Fields, Protocol, RequestHead, ResponseHead, ServerSession, Sessions, StreamId, Wire,
+    Body, Chunk, Event, Fields, Protocol, RequestHead, ResponseHead, ServerSession, SessionFactory, StreamId,
+    TransportStream, Wire,
 };
 use loadstone_units::Time;
 use serde::{Deserialize, Serialize};
@@ -17,31 +18,31 @@ use std::time::Duration;
 #[derive(Debug)]
 pub struct Origin<S: Site = Arc<Catalogue>> {
     site: S,
-    maker: Arc<Sessions>,
-    patience: Patience,
+    maker: Arc<SessionFactory>,
+    timeouts: Timeouts,
     /// The most requests that it answers on a connection.
     requests: u32,
     closing: Closing,
     work: Work,
     /// Until when its processor has something to do.
     busy: Time,
-    sessions: BTreeMap<ConnId, Session<S::Asked>>,
+    sessions: BTreeMap<ConnId, OriginSession<S::Asked>>,
     thinking: BinaryHeap<Reverse<Thought>>,
     actions: VecDeque<Action>,
     /// Requests for a page's objects, in the order in which they were complete.
     services: Vec<Service>,
     /// When to look for connections that have gone on for too long.
-    impatient_at: Time,
+    next_expiry: Time,
     /// Sessions that may have come to their end while they sent.
     ending: Vec<ConnId>,
     /// When it last heard of anything.
     heard: Time,
-    is_leaving: bool,
+    is_draining: bool,
 }
 
-/// For how long a server goes on with connections on which nothing good happens.
+/// How long a server waits before it gives a connection up.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Patience {
+pub struct Timeouts {
     /// Without a request, before it leaves.
     pub idle: Duration,
     /// With a request that does not get complete, before it gives the connection up.
@@ -71,13 +72,13 @@ impl Closing {
 /// How long a server does not look for connections after it has looked.
 const BETWEEN_LOOKS: Duration = Duration::from_secs(1);
 
-impl Patience {
+impl Timeouts {
     /// It never loses it, as in the simulator.
-    pub const ENDLESS: Patience = Patience { idle: Duration::MAX, request: Duration::MAX, response: Duration::MAX };
+    pub const ENDLESS: Timeouts = Timeouts { idle: Duration::MAX, request: Duration::MAX, response: Duration::MAX };
 }
 
 #[derive(Debug)]
-struct Session<A> {
+struct OriginSession<A> {
     engine: Box<dyn ServerSession>,
     protocol: Protocol,
     /// Requests so far.
@@ -88,8 +89,8 @@ struct Session<A> {
     /// Since when there is a response, and room, and the client lets nothing of it out.
     shut: Option<Time>,
     /// The client has been told that nothing new is taken.
-    is_left: bool,
-    /// Nothing more is heard; it may have a last word to say.
+    is_drained: bool,
+    /// Its input is no longer read; what is still to be sent goes out first.
     is_closing: bool,
 }
 
@@ -124,11 +125,11 @@ struct Thought {
 
 impl<S: Site> Origin<S> {
     /// A server that nobody has asked anything; it takes its sessions from `maker`.
-    pub fn new(site: S, maker: Arc<Sessions>) -> Origin<S> {
+    pub fn new(site: S, maker: Arc<SessionFactory>) -> Origin<S> {
         Origin {
             site,
             maker,
-            patience: Patience::ENDLESS,
+            timeouts: Timeouts::ENDLESS,
             requests: u32::MAX,
             closing: Closing::default(),
             work: Work::default(),
@@ -137,17 +138,17 @@ impl<S: Site> Origin<S> {
             thinking: BinaryHeap::new(),
             actions: VecDeque::new(),
             services: Vec::new(),
-            impatient_at: Time::NEVER,
+            next_expiry: Time::NEVER,
             ending: Vec::new(),
             heard: Time::ZERO,
-            is_leaving: false,
+            is_draining: false,
         }
     }
 
     /// The same server with this patience.
     #[must_use]
-    pub fn with_patience(self, patience: Patience) -> Origin<S> {
-        Origin { patience, ..self }
+    pub fn with_patience(self, patience: Timeouts) -> Origin<S> {
+        Origin { timeouts: patience, ..self }
     }
 
     /// The same server, which answers so many requests on a connection and then leaves it: with one request
@@ -175,9 +176,9 @@ impl<S: Site> Origin<S> {
     }
 
     /// Begins to leave: what is under way goes on to its end, and no connection is used for more. Drain
-    /// [`Peer::poll_action`] after it, as after a `handle_*`.
+    /// [`Program::poll_action`] after it, as after a `handle_*`.
     pub fn shut_down(&mut self, _: Time) {
-        self.is_leaving = true;
+        self.is_draining = true;
         let conns: Vec<ConnId> = self.sessions.keys().copied().collect();
         conns.into_iter().for_each(|conn| self.leave(conn));
     }
@@ -192,7 +193,7 @@ impl<S: Site> Origin<S> {
 
     fn leave(&mut self, conn: ConnId) {
         let session = self.session(conn);
-        session.is_left = true;
+        session.is_drained = true;
         session.engine.shut_down();
         self.transmit_if_any(conn);
         self.close_if_over(conn);
@@ -217,7 +218,7 @@ impl<S: Site> Origin<S> {
             Event::End { id } => self.answer(now, conn, id),
             Event::Answered { id } => self.finish(now, conn, id, Ending::Complete),
             Event::Reset { id } => self.finish(now, conn, id, Ending::CutShort),
-            Event::Pong => {}
+            Event::Trailers { .. } | Event::Pong => {}
             Event::Sent { .. }
             | Event::Interim { .. }
             | Event::Promised { .. }
@@ -228,7 +229,7 @@ impl<S: Site> Origin<S> {
         }
     }
 
-    fn session(&mut self, conn: ConnId) -> &mut Session<S::Asked> {
+    fn session(&mut self, conn: ConnId) -> &mut OriginSession<S::Asked> {
         self.sessions.get_mut(&conn).expect("whoever names it has it")
     }
 
@@ -247,23 +248,29 @@ impl<S: Site> Origin<S> {
         // RFC 9110, section 10.1.1: the client holds its content back until it hears this, or loses patience.
         let is_waiting = request.fields.get(b"expect").is_some_and(|it| it.eq_ignore_ascii_case(b"100-continue"));
         if is_waiting {
-            session.engine.inform(stream, Arc::new(ResponseHead::new(100, Fields::default())));
+            session.engine.send_interim(stream, Arc::new(ResponseHead::new(100, Fields::default())));
         }
         session.exchanges.push(UnderWay::new(stream, request, now, asked));
-        self.be_impatient(now, self.patience.request);
+        self.be_impatient(now, self.timeouts.request);
         if is_last {
             self.leave(conn);
         }
     }
 
-    /// A request is complete: tells ahead what there is to tell, thinks, or responds.
+    /// A request is complete.
     fn answer(&mut self, now: Time, conn: ConnId, stream: StreamId) {
         let Some(exchange) = self.session(conn).exchange(stream) else { return };
         let asked = exchange.asked.take().expect("a request ends once");
-        let mut answer = self.site.answer(asked);
+        if let Some(answer) = self.site.answer(asked, Ticket { conn, stream }) {
+            self.give(now, conn, stream, answer);
+        }
+    }
+
+    /// Gives a request its answer: tells ahead what there is to tell, thinks, or responds.
+    fn give(&mut self, now: Time, conn: ConnId, stream: StreamId, mut answer: Answer) {
         let pushes = std::mem::take(&mut answer.pushes);
         if let Some(hint) = answer.hint.take() {
-            self.session(conn).engine.inform(stream, hint);
+            self.session(conn).engine.send_interim(stream, hint);
             self.transmit(conn);
         }
         for pushed in pushes {
@@ -279,10 +286,12 @@ impl<S: Site> Origin<S> {
         let Pushed { request, priority } = pushed;
         let Some(stream) = self.session(conn).engine.push(parent, request.clone(), priority) else { return false };
         let asked = self.site.ask(&request);
-        let answer = self.site.answer(asked);
+        let answer = self.site.answer(asked, Ticket { conn, stream });
         self.session(conn).exchanges.push(UnderWay::new(stream, request, now, None));
         self.transmit(conn);
-        self.think(now, conn, stream, answer);
+        if let Some(answer) = answer {
+            self.think(now, conn, stream, answer);
+        }
         true
     }
 
@@ -327,7 +336,7 @@ impl<S: Site> Origin<S> {
         if let Some(service) = exchange.service {
             self.services[service].answered = Some(now);
         }
-        session.engine.respond(stream, head, body);
+        session.engine.respond(stream, head, body.into());
         self.transmit(conn);
     }
 
@@ -340,7 +349,7 @@ impl<S: Site> Origin<S> {
             let UnderWay { request, began, response, .. } = session.exchanges.swap_remove(at);
             self.site.done(&Exchange { conn, protocol, request, response, began, ended: now, end });
         }
-        self.be_impatient(now, self.patience.idle);
+        self.be_impatient(now, self.timeouts.idle);
     }
 
     fn transmit(&mut self, conn: ConnId) {
@@ -359,11 +368,11 @@ impl<S: Site> Origin<S> {
     /// Closes a connection on which nothing is under way any more, once all has been said.
     fn close_if_over(&mut self, conn: ConnId) {
         let is_left =
-            |session: &Session<S::Asked>| self.closing == Closing::Client && !session.protocol.is_multiplexed();
+            |session: &OriginSession<S::Asked>| self.closing == Closing::Client && !session.protocol.is_multiplexed();
         if self.sessions.get(&conn).is_some_and(is_left) {
             return;
         }
-        let is_over = |session: &Session<S::Asked>| session.engine.is_over() && !session.engine.has_output();
+        let is_over = |session: &OriginSession<S::Asked>| session.engine.is_over() && !session.engine.has_output();
         if self.sessions.get(&conn).is_some_and(is_over) {
             self.drop_session(conn);
         }
@@ -392,14 +401,14 @@ impl<S: Site> Origin<S> {
     /// Looks again when this much patience is over.
     fn be_impatient(&mut self, now: Time, patience: Duration) {
         if patience != Duration::MAX {
-            self.impatient_at = self.impatient_at.min(now + patience);
+            self.next_expiry = self.next_expiry.min(now + patience);
         }
     }
 
     /// Leaves connections that are idle, gives up those whose requests do not get complete, and sets the
     /// time to look again.
-    fn lose_patience(&mut self, now: Time) {
-        let Patience { idle, request, response } = self.patience;
+    fn expire_idle(&mut self, now: Time) {
+        let Timeouts { idle, request, response } = self.timeouts;
         let mut due: Vec<(ConnId, Time, Stalled)> = Vec::new();
         for (conn, session) in self.sessions.iter().filter(|(_, session)| !session.is_closing) {
             let arriving = session.exchanges.iter().filter(|exchange| exchange.asked.is_some());
@@ -412,11 +421,11 @@ impl<S: Site> Origin<S> {
         }
         let next = due.iter().map(|(_, at, _)| *at).filter(|at| *at > now).min();
         // Not at every connection's own moment, or ten thousand would be looked through ten thousand times.
-        self.impatient_at = next.map_or(Time::NEVER, |at| at.max(now + BETWEEN_LOOKS));
+        self.next_expiry = next.map_or(Time::NEVER, |at| at.max(now + BETWEEN_LOOKS));
         for (conn, _, stalled) in due.into_iter().filter(|(_, at, _)| *at <= now) {
             let session = self.session(conn);
             // Who has been left and is still there has not listened.
-            if stalled == Stalled::Halfway || session.is_left {
+            if stalled == Stalled::Halfway || session.is_drained {
                 self.drop_session(conn);
             } else {
                 session.stirred = now;
@@ -435,7 +444,7 @@ enum Stalled {
     Idle,
 }
 
-impl<A> Session<A> {
+impl<A> OriginSession<A> {
     /// Whether the client lets nothing out, although there is something: asked for when there was room.
     fn note_shut(&mut self, now: Time) {
         let is_shut = !self.engine.has_output() && self.exchanges.iter().any(|exchange| exchange.response.is_some());
@@ -448,32 +457,32 @@ impl<A> Session<A> {
     }
 }
 
-impl<S: Site> Peer for Origin<S> {
-    fn handle_open(&mut self, now: Time, conn: ConnId, protocol: Protocol) {
+impl<S: Site> Program for Origin<S> {
+    fn handle_open(&mut self, now: Time, conn: ConnId, Opened { protocol, .. }: Opened) {
         self.heard = now;
         let engine = self.maker.server(protocol);
-        let session = Session {
+        let session = OriginSession {
             engine,
             protocol,
             asked: 0,
             exchanges: Vec::new(),
             stirred: now,
             shut: None,
-            is_left: false,
+            is_drained: false,
             is_closing: false,
         };
         self.sessions.insert(conn, session);
         self.transmit_if_any(conn);
-        self.be_impatient(now, self.patience.idle);
-        if self.is_leaving {
+        self.be_impatient(now, self.timeouts.idle);
+        if self.is_draining {
             self.leave(conn);
         }
     }
 
-    fn handle_input(&mut self, now: Time, conn: ConnId, input: &[Chunk]) {
+    fn handle_input(&mut self, now: Time, conn: ConnId, on: TransportStream, input: &[Chunk]) {
         self.heard = now;
         let Some(session) = self.sessions.get_mut(&conn).filter(|session| !session.is_closing) else { return };
-        let result = session.engine.handle_input(now, input);
+        let result = session.engine.handle_input(now, on, input);
         self.drain_events(now, conn);
         if result.is_err() {
             self.drop_session(conn);
@@ -488,7 +497,7 @@ impl<S: Site> Peer for Origin<S> {
         // Who has asked and says no more may still be listening.
         let session = self.sessions.get_mut(&conn).filter(|session| how == Closed::Finished && !session.is_closing);
         if let Some(session) = session
-            && session.engine.handle_close(now).is_ok()
+            && session.engine.handle_fin(now, TransportStream::TCP).is_ok()
         {
             self.drain_events(now, conn);
             if !self.session(conn).exchanges.is_empty() {
@@ -507,11 +516,17 @@ impl<S: Site> Peer for Origin<S> {
                 self.remember(now, thought);
             }
         }
+        while let Some((Ticket { conn, stream }, answer)) = self.site.poll_answer(now) {
+            // The client may have lost interest.
+            if self.sessions.get_mut(&conn).is_some_and(|session| session.exchange(stream).is_some()) {
+                self.give(now, conn, stream, answer);
+            }
+        }
         while let Some(conn) = self.ending.pop() {
             self.close_if_over(conn);
         }
-        if self.impatient_at <= now {
-            self.lose_patience(now);
+        if self.next_expiry <= now {
+            self.expire_idle(now);
         }
     }
 
@@ -523,21 +538,21 @@ impl<S: Site> Peer for Origin<S> {
         action
     }
 
-    fn poll_transmit(&mut self, now: Time, conn: ConnId, room: usize, out: &mut Wire) {
+    fn poll_transmit(&mut self, now: Time, conn: ConnId, on: TransportStream, room: usize, out: &mut Wire) {
         if let Some(session) = self.sessions.get_mut(&conn) {
             let before = out.len();
-            session.engine.poll_transmit(now, room, out);
+            session.engine.poll_transmit(now, on, room, out);
             if session.engine.is_over() && !session.is_closing {
                 self.ending.push(conn);
             }
-            let patience = self.patience.response;
+            let patience = self.timeouts.response;
             if patience != Duration::MAX {
                 // As long as something goes out, the client lets it.
                 if out.len() > before {
                     session.shut = None;
                 }
                 session.note_shut(now);
-                self.impatient_at = self.impatient_at.min(session.shut.map_or(Time::NEVER, |since| since + patience));
+                self.next_expiry = self.next_expiry.min(session.shut.map_or(Time::NEVER, |since| since + patience));
             }
             if let Some(event) = session.engine.poll_event() {
                 self.handle_event(now, conn, event);
@@ -551,7 +566,8 @@ impl<S: Site> Peer for Origin<S> {
             return Some(Time::ZERO);
         }
         let ready = self.thinking.peek().map_or(Time::NEVER, |Reverse(thought)| thought.ready);
-        Some(ready.min(self.impatient_at)).filter(|deadline| *deadline != Time::NEVER)
+        let later = self.site.poll_timeout().unwrap_or(Time::NEVER);
+        Some(ready.min(self.next_expiry).min(later)).filter(|deadline| *deadline != Time::NEVER)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::ConnId;
 use crate::page::ActivityId;
-use loadstone_http::{Body, Chunk, Priority, Protocol, RequestHead, ResponseHead};
+use loadstone_http::{Body, Chunk, Priority, Protocol, RequestHead, ResponseHead, StreamId};
 use loadstone_units::Time;
 use std::fmt;
 use std::sync::Arc;
@@ -19,11 +19,30 @@ pub trait Site {
     /// Content of the request has come.
     fn take(&mut self, asked: &mut Self::Asked, content: Chunk);
 
-    /// The request is complete.
-    fn answer(&mut self, asked: Self::Asked) -> Answer;
+    /// The request is complete. What is said to it; or nothing yet, and [`Site::poll_answer`] says it later.
+    fn answer(&mut self, asked: Self::Asked, ticket: Ticket) -> Option<Answer>;
+
+    /// An answer that has come later, until `None`. One to a request that is over by then goes nowhere.
+    fn poll_answer(&mut self, _now: Time) -> Option<(Ticket, Answer)> {
+        None
+    }
+
+    /// When [`Site::poll_answer`] is to be asked next, if at all.
+    fn poll_timeout(&self) -> Option<Time> {
+        None
+    }
 
     /// An exchange is over: what was kept for it may go.
     fn done(&mut self, exchange: &Exchange);
+}
+
+/// A request that may be answered later.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Ticket {
+    /// The connection it came on.
+    pub conn: ConnId,
+    /// Its stream.
+    pub stream: StreamId,
 }
 
 /// What is said to a request.

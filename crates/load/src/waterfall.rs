@@ -2,20 +2,23 @@
 
 use crate::ConnId;
 use crate::page::ActivityId;
+use loadstone_http::TransportStream;
 use loadstone_units::Time;
 
 /// The marks of one object's load; what has not happened is `None`.
 ///
-/// Of an object that had to be asked for anew these are the marks of the last attempt, and `found`.
+/// Of an object that had to be asked for again these are the marks of the last attempt, and `found`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Row {
     /// The connection it was asked for on: counts from 0 in the order of opening.
     pub connection: Option<u32>,
+    /// The stream of that connection's transport.
+    pub on: TransportStream,
     /// The browser knew that it has to fetch it, or that it is being pushed.
     pub found: Option<Time>,
     /// How it knew.
     pub found_by: FoundBy,
-    /// It was asked for anew, because the connection of the attempt before had failed.
+    /// It was asked for again, because the connection of the attempt before had failed.
     pub retried: Option<Time>,
     /// The first byte of its request was handed to the transport.
     pub sent: Option<Time>,
@@ -76,7 +79,7 @@ pub struct Attempt {
 pub struct Marks {
     /// One row for each object, in page order.
     pub rows: Vec<Row>,
-    /// The attempts that failed, so that their objects had to be asked for anew, in that order.
+    /// The attempts that failed, so that their objects had to be asked for again, in that order.
     pub failed: Vec<Attempt>,
     /// For each activity, objects first, what it began with: `None` if it waited for nothing. Of one
     /// that has not begun it is what is known so far.
@@ -102,6 +105,7 @@ impl Row {
         let mark = |mark: Option<Time>| mark.map(|time| time.counted_from(origin));
         Row {
             connection: self.connection,
+            on: self.on,
             found: mark(self.found),
             found_by: self.found_by,
             retried: mark(self.retried),

@@ -25,19 +25,24 @@
 //! Elsewhere: whose bytes they are (crate `http`), who drives the machines (crate `sim`).
 
 mod assembler;
-mod detour;
+mod delay_line;
 mod device;
+mod fabric;
 mod link;
 mod network;
+mod packet_log;
+mod path;
 mod stall;
 pub mod tcp;
 pub mod tls;
 mod trace;
 
 pub use assembler::Assembler;
-pub use detour::Detour;
 pub use device::{Device, Packet};
+pub use fabric::{Circle, Fabric, LinkId, NamedLink, NodeId, Route};
 pub use link::{Link, LinkCounts};
 pub use network::{Direction, Network, NetworkError, QueueLimit};
+pub use packet_log::{Fate, Logged, PacketLog};
+pub use path::{Carried, Due, LostPacket, Path, Transit};
 pub use stall::Stalls;
 pub use trace::{OPPORTUNITY, Trace, TraceError};

@@ -2,10 +2,13 @@
 
 mod pace;
 
-use crate::{Device, Direction, Packet, QueueLimit};
-use loadstone_units::{Probability, Stream, Time};
+use crate::{Device, Direction, Fate, Packet, QueueLimit};
+use loadstone_units::{Probability, RandomStream, Time};
 use pace::Pace;
 use std::collections::VecDeque;
+
+/// The packets that room is made for beforehand: what an initial window and a bit more take.
+const EXPECTED: usize = 32;
 
 /// One direction of a link.
 ///
@@ -19,7 +22,7 @@ pub struct Link<P> {
     propagation: u64,
     queue: QueueLimit,
     loss: Probability,
-    draws: Stream,
+    draws: RandomStream,
     /// When the last accepted packet has left the serialiser.
     busy_until: Time,
     /// The packets whose serialisation has not begun: when it begins, and their bytes.
@@ -29,8 +32,8 @@ pub struct Link<P> {
     inside: VecDeque<(Time, P)>,
     /// When the first of those comes out; [`Time::NEVER`] if there is none.
     next_out: Time,
-    /// Packets lost and dropped of which nobody has asked yet: when each would have come out.
-    lost: VecDeque<(Time, P)>,
+    /// Packets lost and dropped of which nobody has asked yet: when each would have come out, and which of the two.
+    lost: VecDeque<(Time, Fate, P)>,
     counts: LinkCounts,
 }
 
@@ -49,7 +52,7 @@ pub struct LinkCounts {
 
 impl<P> Link<P> {
     /// An idle link that takes its loss draws from `draws`.
-    pub fn new(direction: &Direction, draws: Stream) -> Link<P> {
+    pub fn new(direction: &Direction, draws: RandomStream) -> Link<P> {
         Link {
             pace: Pace::new(direction.rate, direction.trace.clone()),
             propagation: direction.propagation.as_nanos() as u64,
@@ -57,9 +60,9 @@ impl<P> Link<P> {
             loss: direction.loss,
             draws,
             busy_until: Time::ZERO,
-            waiting: VecDeque::new(),
+            waiting: VecDeque::with_capacity(EXPECTED),
             waiting_bytes: 0,
-            inside: VecDeque::new(),
+            inside: VecDeque::with_capacity(EXPECTED),
             next_out: Time::NEVER,
             lost: VecDeque::new(),
             counts: LinkCounts::default(),
@@ -69,6 +72,12 @@ impl<P> Link<P> {
     /// What has been met so far.
     pub fn counts(&self) -> LinkCounts {
         self.counts
+    }
+
+    /// When the next packet comes out; [`Time::NEVER`] if none is inside.
+    #[inline]
+    pub(crate) fn next_out(&self) -> Time {
+        self.next_out
     }
 
     /// When the packet that was accepted last comes out, if it has not yet.
@@ -82,9 +91,9 @@ impl<P> Link<P> {
         !self.lost.is_empty()
     }
 
-    /// The next packet that was lost or dropped, in order, and when it would have come out had it been
-    /// accepted. Whoever does not ask pays for keeping them.
-    pub fn poll_lost(&mut self) -> Option<(Time, P)> {
+    /// The next packet that was lost or dropped, in order: when it would have come out had it been accepted, and
+    /// which of the two. They are kept until they are asked for.
+    pub fn poll_lost(&mut self) -> Option<(Time, Fate, P)> {
         self.lost.pop_front()
     }
 
@@ -108,9 +117,9 @@ impl<P> Link<P> {
 impl<P: Packet> Link<P> {
     /// Keeps a packet that is not accepted, for [`Link::poll_lost`].
     #[cold]
-    fn lose(&mut self, now: Time, packet: P) {
+    fn lose(&mut self, now: Time, fate: Fate, packet: P) {
         let left = self.pace.would_leave(now, self.busy_until, packet.len());
-        self.lost.push_back((left.plus_nanos(self.propagation), packet));
+        self.lost.push_back((left.plus_nanos(self.propagation), fate, packet));
     }
 }
 
@@ -121,14 +130,14 @@ impl<P: Packet> Device<P> for Link<P> {
         self.counts.bytes += u64::from(len);
         if self.loss > Probability::ZERO && self.loss.draw(&mut self.draws) {
             self.counts.lost += 1;
-            return self.lose(now, packet);
+            return self.lose(now, Fate::Lost, packet);
         }
         let start = self.pace.start(now, self.busy_until);
         if start > now {
             self.start_serialising(now);
             if !self.has_room(len) {
                 self.counts.dropped += 1;
-                return self.lose(now, packet);
+                return self.lose(now, Fate::Dropped, packet);
             }
             self.waiting.push_back((start, len));
             self.waiting_bytes += u64::from(len);

@@ -25,13 +25,13 @@ pub struct Network {
     loss_down: Probability,
     loss_up: Probability,
     queue: QueueText,
-    trace_down: Option<Recording>,
-    trace_up: Option<Recording>,
+    trace_down: Option<LinkTrace>,
+    trace_up: Option<LinkTrace>,
 }
 
 /// A trace as it is named, and itself once it is known.
 #[derive(Clone, PartialEq, Debug)]
-struct Recording {
+struct LinkTrace {
     name: String,
     trace: Option<Arc<Trace>>,
 }
@@ -133,19 +133,24 @@ impl Network {
         self.direction(self.up, self.loss_up, self.trace_up.as_ref())
     }
 
+    /// What a packet takes in each direction besides waiting and serialisation: half of the round trip.
+    pub fn propagation(&self) -> Duration {
+        self.rtt / 2
+    }
+
     /// Whether chance has a part in it.
     pub fn is_random(&self) -> bool {
         self.loss_down > Probability::ZERO || self.loss_up > Probability::ZERO
     }
 
-    fn direction(&self, rate: Rate, loss: Probability, recording: Option<&Recording>) -> Direction {
+    fn direction(&self, rate: Rate, loss: Probability, recording: Option<&LinkTrace>) -> Direction {
         let queue = match self.queue {
             QueueText::Packets(count) => QueueLimit::Packets(count),
             QueueText::Bytes(bytes) => QueueLimit::Bytes(bytes),
             QueueText::Time(span) => QueueLimit::Bytes(self.down.bytes_in(span).max(MTU)),
         };
-        let known = |recording: &Recording| recording.trace.clone().expect("the traces were given");
-        Direction { rate, trace: recording.map(known), propagation: self.rtt / 2, queue, loss }
+        let known = |recording: &LinkTrace| recording.trace.clone().expect("the traces were given");
+        Direction { rate, trace: recording.map(known), propagation: self.propagation(), queue, loss }
     }
 }
 
@@ -210,11 +215,11 @@ fn parse_loss(text: &str) -> Result<(Probability, Probability), String> {
     }
 }
 
-fn parse_trace(name: &str) -> Result<Recording, String> {
+fn parse_trace(name: &str) -> Result<LinkTrace, String> {
     if name.is_empty() {
         return Err("trace= names no file: write for instance trace=cell.down".to_owned());
     }
-    Ok(Recording { name: name.to_owned(), trace: None })
+    Ok(LinkTrace { name: name.to_owned(), trace: None })
 }
 
 fn parse_queue(text: &str) -> Result<QueueText, String> {

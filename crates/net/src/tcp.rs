@@ -30,10 +30,9 @@ mod sender;
 mod state;
 mod timer;
 
-pub use config::{Config, Congestion, InitialWindow, Mechanisms, Profile};
+pub use config::{AckCounting, Config, Congestion, IdleRestart, InitialWindow, Mechanisms, Profile};
 pub use endpoint::Endpoint;
 pub use metrics::Metrics;
-pub use reduction::Bound;
-pub use rules::{Counting, Restart};
+pub use reduction::PrrBound;
 pub use segment::{Flags, Sacks, Segment};
 pub use state::State;

@@ -60,6 +60,18 @@ impl Tls {
     }
 }
 
+impl Tls {
+    /// How many bytes of the transport to read for `room` bytes of content: a record at least, since nothing of
+    /// one is content before it is whole.
+    #[inline]
+    pub fn transport_room(self, room: u64) -> u64 {
+        match self {
+            Tls::None => room,
+            _ => room.max(MAX_RECORD + self.overhead()),
+        }
+    }
+}
+
 /// Which end of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Role {
@@ -135,11 +147,11 @@ impl Handshake {
 #[derive(Debug)]
 pub struct Records {
     tls: Tls,
-    under_way: VecDeque<Record>,
+    under_way: VecDeque<TlsRecord>,
 }
 
 #[derive(Debug)]
-struct Record {
+struct TlsRecord {
     /// Bytes that have not arrived.
     missing: u64,
     content: u64,
@@ -160,7 +172,7 @@ impl Records {
         while left > 0 {
             let content = left.min(MAX_RECORD);
             let missing = content + self.tls.overhead();
-            self.under_way.push_back(Record { missing, content });
+            self.under_way.push_back(TlsRecord { missing, content });
             left -= content;
             total += missing;
         }

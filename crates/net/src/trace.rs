@@ -13,7 +13,7 @@ const MOST: usize = 300_000_000;
 /// The delivery opportunities of a link, in the format of Mahimahi's `mm-link`: one line for each,
 /// with its time in whole milliseconds since the start, not descending. Each carries
 /// [`OPPORTUNITY`] bytes, of one packet or of several, or is wasted. After the last one the recording
-/// begins anew, its time zero at the time of the last line.
+/// begins again, its time zero at the time of the last line.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Trace {
     /// In ms, not descending, the last above zero.

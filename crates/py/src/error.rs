@@ -1,10 +1,10 @@
 //! Errors of the engine as one Python exception.
 
-use loadstone_bed::{BedError, Host, RunError};
+use loadstone_bed::{BedError, BedHost, RunError};
 use loadstone_http::UnknownProtocol;
 use loadstone_http::decode::DecodeError;
 use loadstone_live::ServerError;
-use loadstone_load::ErrandError;
+use loadstone_load::FetchListError;
 use loadstone_load::page::PageError;
 use loadstone_load::page::har::HarError;
 use loadstone_load::page::synthetic::SyntheticError;
@@ -63,7 +63,7 @@ without_a_field!(
     DecodeError,
     rayon::ThreadPoolBuildError,
     loadstone_live::Error,
-    ErrandError,
+    FetchListError,
     serde_json::Error
 );
 
@@ -73,8 +73,8 @@ impl From<RunError> for Failure {
             return error.into();
         }
         let field = match &error {
-            RunError::Bed(BedError::Congestion { host: Host::Client, .. }) => "variant.client_tcp.cc",
-            RunError::Bed(BedError::Congestion { host: Host::Server(_), .. }) => "variant.tcp.cc",
+            RunError::Bed(BedError::Congestion { host: BedHost::CLIENT, .. }) => "variant.client_tcp.cc",
+            RunError::Bed(BedError::Congestion { .. }) => "variant.tcp.cc",
             _ => "",
         };
         Failure { why: error.to_string(), field: field.to_owned() }

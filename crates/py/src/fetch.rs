@@ -2,9 +2,11 @@
 
 use crate::error::Failure;
 use crate::run::Stopper;
-use loadstone_http::{Body, BodyId, Fields, Multiplexing, Priority, Protocol, Push, Sessions};
-use loadstone_live::{Clock, Connected, Fetched, Folder, Place, Reach, Tls, Trust};
-use loadstone_load::{Errand, FetcherConfig, Ping, Server, Template, Transfer, TransferId, Unanswered, Use};
+use loadstone_http::{Body, BodyId, Fields, Multiplexing, Priority, Protocol, Push, SessionFactory};
+use loadstone_live::{Clock, Connected, Fetched, Folder, Reach, ResolvedAddress, Tls, Trust};
+use loadstone_load::{
+    FetchList, FetcherConfig, Ping, RequestTemplate, ServerAddress, Transfer, TransferId, Unanswered, Use,
+};
 use loadstone_units::Time;
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -85,7 +87,7 @@ struct Response {
 #[pyclass(frozen, module = "loadstone._native")]
 pub(crate) struct Fetch {
     wanted: Wanted,
-    servers: Vec<Server>,
+    servers: Vec<ServerAddress>,
     fetched: Fetched,
 }
 
@@ -141,13 +143,13 @@ pub(crate) fn fetch(
 }
 
 impl Wanted {
-    fn errand(&self, upload: Option<usize>) -> Result<Errand, Failure> {
+    fn errand(&self, upload: Option<usize>) -> Result<FetchList, Failure> {
         let requests = self.urls.len() as u64 * u64::from(self.repeat.get());
         if requests > MAX_REQUESTS {
             return Err(Failure::new(format!("{requests} requests are too many: ask for {MAX_REQUESTS} at most")));
         }
         let body = upload.map(|len| Body { id: BodyId(0), len: len as u64 });
-        let mut errand = Errand::new(Template::new(&self.method, &self.headers, body)?);
+        let mut errand = FetchList::new(RequestTemplate::new(&self.method, &self.headers, body)?);
         for (url, urgency, incremental) in &self.urls {
             let priority = if *incremental { Priority::incremental_at } else { Priority::at }(*urgency);
             errand.add(url, priority)?;
@@ -167,7 +169,7 @@ impl Wanted {
             concurrency: self.concurrency,
             repeat: self.repeat,
             ping: if self.ping { Ping::Once } else { Ping::Never },
-            sessions: Arc::new(Sessions::apart(Multiplexing { push, ..Multiplexing::default() })),
+            sessions: Arc::new(SessionFactory::isolated(Multiplexing { push, ..Multiplexing::default() })),
         })
     }
 
@@ -188,7 +190,7 @@ impl Wanted {
         let offers = self.protocol()?.map_or_else(|| vec![Protocol::H2, Protocol::Http1], |only| vec![only]);
         let place = |(host, port, address): &(String, u16, IpAddr)| {
             let host = host.to_ascii_lowercase();
-            Place { host, port: *port, address: *address }
+            ResolvedAddress { host, port: *port, address: *address }
         };
         let folder = |path: &String| {
             let unmade = |error| Failure::new(format!("--output: {path} cannot be made: {error}"));
@@ -254,7 +256,7 @@ impl Fetch {
     }
 }
 
-fn of_connection(servers: &[Server], began: Time, (connected, used): &(Connected, Use)) -> Connection {
+fn of_connection(servers: &[ServerAddress], began: Time, (connected, used): &(Connected, Use)) -> Connection {
     let failure = connected.failure.as_ref().map(ToString::to_string);
     Connection {
         conn: connected.conn.0,

@@ -5,7 +5,7 @@ use loadstone_bed::{BackOff, Stop};
 use loadstone_http::Protocol;
 use loadstone_load::page::Page;
 use loadstone_net::Network;
-use loadstone_scenario::{ConnectionOutcome, Part, Plan, Span};
+use loadstone_scenario::{ConnectionOutcome, HostRole, Part, Plan, Span};
 use loadstone_units::{Seed, Time};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -60,7 +60,7 @@ impl Scenario {
     /// Whether chance has a part in it, so that seeds differ.
     #[getter]
     fn is_random(&self) -> bool {
-        self.scenario.network.is_random()
+        self.plan.fabric().links().iter().any(|link| link.network.is_random())
     }
 }
 
@@ -69,6 +69,18 @@ impl Scenario {
 pub(crate) struct Outcome {
     outcome: loadstone_scenario::Outcome,
     page: Arc<Page>,
+    /// What the run's other browsers gave: name, page load time in ms, whether it was completed.
+    others: Vec<(String, f64, bool)>,
+}
+
+impl Outcome {
+    /// What the browsers of a run gave, of which the first is told of in full.
+    fn of(plan: &Plan, outcomes: Vec<loadstone_scenario::Outcome>) -> Outcome {
+        let mut named = plan.hosts().iter().zip(outcomes);
+        let (_, outcome) = named.next().expect("a plan has a browser");
+        let others = named.map(|(host, other)| (host.name.clone(), other.plt.as_ms(), other.completed));
+        Outcome { outcome, page: Arc::clone(first_page(plan)), others: others.collect() }
+    }
 }
 
 #[pymethods]
@@ -116,6 +128,13 @@ impl Outcome {
     #[getter]
     fn connections(&self) -> u32 {
         self.outcome.connections
+    }
+
+    /// What the other browsers of the run gave, where its topology has several: name, page load time in ms, whether
+    /// it was completed.
+    #[getter]
+    fn others(&self) -> Vec<(String, f64, bool)> {
+        self.others.clone()
     }
 
     /// The marks of every object as columns, in page order; `None` where something did not happen.
@@ -185,7 +204,7 @@ impl Outcome {
     /// those; `None` for any other run.
     fn capture(&self, py: Python<'_>) -> Option<(String, u64)> {
         let capture = self.outcome.capture.as_ref()?;
-        Some((py.detach(|| capture.csv(&self.page)), capture.left_out))
+        Some((py.detach(|| capture.csv()), capture.left_out))
     }
 
     /// What each connection was used for as columns, in the order of opening.
@@ -259,12 +278,17 @@ pub(crate) fn run_live(
     let nobody = Stopper::new();
     let (plan, seed, stop) = (&scenario.plan, Seed(seed), &stopper.unwrap_or(&nobody).stop);
     let back_off = if machine_wide_beta { BackOff::MachineWide } else { BackOff::Own };
-    let run = || match packets {
-        None => loadstone_bed::run(plan, seed, back_off, stop),
-        Some(limit) => loadstone_bed::run_captured(plan, seed, back_off, stop, limit),
-    };
-    let outcome = py.detach(|| run().map_err(Failure::from))?;
-    Ok(Outcome { outcome, page: Arc::clone(plan.page()) })
+    let run = || loadstone_bed::run_all(plan, seed, back_off, stop, packets);
+    let outcomes = py.detach(|| run().map_err(Failure::from))?;
+    Ok(Outcome::of(plan, outcomes))
+}
+
+/// The page that the first browser loads.
+fn first_page(plan: &Plan) -> &Arc<Page> {
+    match plan.hosts()[0].role {
+        HostRole::Browser { page } => plan.page_at(page),
+        HostRole::Relay | HostRole::Origin { .. } => unreachable!("browsers come first"),
+    }
 }
 
 /// Spans in ms, as the rest of an outcome.
@@ -287,13 +311,9 @@ pub(crate) fn run_many(
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0)).build()?;
         let run = |(scenario, seed): &(Py<Scenario>, u64)| {
             let (plan, seed) = (&scenario.get().plan, Seed(*seed));
-            let outcome = match packets {
-                None => loadstone_sim::run(plan, seed),
-                Some(limit) => loadstone_sim::run_captured(plan, seed, limit),
-            };
-            Ok(Outcome { outcome: outcome?, page: Arc::clone(plan.page()) })
+            Outcome::of(plan, loadstone_sim::run_all(plan, seed, packets))
         };
-        pool.install(|| jobs.par_iter().map(run).collect::<Result<_, Failure>>())
+        Ok::<_, Failure>(pool.install(|| jobs.par_iter().map(run).collect()))
     })?;
     Ok(outcomes)
 }

@@ -1,33 +1,38 @@
 //! The packets of one run, one by one, alike in both worlds.
 
-use loadstone_load::page::{HostId, Page};
+use crate::Plan;
+use loadstone_net::{Fate, LinkId};
 use loadstone_units::Time;
 use std::fmt::{self, Write};
 use std::ops::Range;
 
-/// The packets of a run in the order in which they came to the access link.
+/// The packets of a run in the order in which they came to its links.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Capture {
+    /// The names of the run's links.
+    pub links: Vec<String>,
+    /// The names of the run's hosts.
+    pub hosts: Vec<String>,
     /// The first ones, as many as were asked for.
     pub packets: Vec<Captured>,
     /// How many came after them.
     pub left_out: u64,
 }
 
-/// A packet as it came to the access link. Sequence numbers are counted from the SYN's 0, so the first byte
+/// A packet as it came to a link. Sequence numbers are counted from the SYN's 0, so the first byte
 /// is 1.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Captured {
     /// When it came to the link, since the first SYN did.
     pub entered: Time,
-    /// Where it goes.
-    pub way: Way,
+    /// To which link, in which direction.
+    pub link: LinkId,
     /// Its connection, by the order of opening.
     pub connection: u32,
-    /// The server of that connection.
-    pub host: HostId,
+    /// To which host the connection was opened: its place in [`Capture::hosts`].
+    pub host: u32,
     /// SYN, FIN, RST, ACK.
-    pub flags: Flags,
+    pub flags: CapturedFlags,
     /// The number of its first byte of data, or of the SYN.
     pub seq: u64,
     /// Bytes of data.
@@ -44,18 +49,9 @@ pub struct Captured {
     pub fate: Fate,
 }
 
-/// Where a packet goes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Way {
-    /// To the client.
-    Down,
-    /// To a server.
-    Up,
-}
-
 /// The flags of a segment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Flags {
+pub struct CapturedFlags {
     /// It opens a connection.
     pub syn: bool,
     /// Its sender sends nothing after it.
@@ -66,45 +62,45 @@ pub struct Flags {
     pub ack: bool,
 }
 
-/// What became of a packet.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Fate {
-    /// It was there at this time, by the link's arithmetic.
-    Delivered(Time),
-    /// Chance took it.
-    Lost,
-    /// The queue was full.
-    Dropped,
-    /// The run was over before it was there.
-    Underway,
-}
-
 impl Capture {
-    /// A table in CSV, times in ms, the same for the same packets to the last byte.
-    pub fn csv(&self, page: &Page) -> String {
-        let mut table = "time_ms,way,connection,host,flags,seq,len,ack,sacks,bytes,fate,due_ms\n".to_owned();
+    /// No packets yet of a plan's run.
+    pub fn new(plan: &Plan) -> Capture {
+        let links = plan.fabric().links().iter().map(|link| link.name.clone()).collect();
+        let hosts = plan.hosts().iter().map(|host| host.name.clone()).collect();
+        Capture { links, hosts, packets: Vec::new(), left_out: 0 }
+    }
+
+    /// A table in CSV, times in ms, the same for the same packets to the last byte. Where links have names, a
+    /// column says which one it was.
+    pub fn csv(&self) -> String {
+        let has_names = self.links.iter().any(|name| !name.is_empty());
+        let link = if has_names { "link," } else { "" };
+        let mut table = format!("time_ms,{link}way,connection,host,flags,seq,len,ack,sacks,bytes,fate,due_ms\n");
         for packet in &self.packets {
-            let host = quoted(&page.hosts[packet.host.0 as usize].name);
-            writeln!(table, "{}", Line { packet, host: &host }).expect("a text takes what is written");
+            let host = quoted(&self.hosts[packet.host as usize]);
+            let link = has_names.then(|| quoted(&self.links[packet.link.link()]));
+            writeln!(table, "{}", CsvLine { packet, host: &host, link }).expect("a text takes what is written");
         }
         table
     }
 }
 
 /// A packet as a line of the table, less its end.
-struct Line<'a> {
+struct CsvLine<'a> {
     packet: &'a Captured,
     host: &'a str,
+    link: Option<String>,
 }
 
-impl fmt::Display for Line<'_> {
+impl fmt::Display for CsvLine<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Line { packet, host } = self;
-        let way = match packet.way {
-            Way::Down => "down",
-            Way::Up => "up",
-        };
-        write!(f, "{},{way},{},{host},", Ms(packet.entered), packet.connection)?;
+        let CsvLine { packet, host, link } = self;
+        let way = if packet.link.is_down() { "down" } else { "up" };
+        write!(f, "{},", Ms(packet.entered))?;
+        if let Some(link) = link {
+            write!(f, "{link},")?;
+        }
+        write!(f, "{way},{},{host},", packet.connection)?;
         write!(f, "{},{},{},", packet.flags, packet.seq, packet.len)?;
         if packet.flags.ack {
             write!(f, "{}", packet.ack)?;
@@ -137,7 +133,7 @@ impl Captured {
     }
 }
 
-impl fmt::Display for Flags {
+impl fmt::Display for CapturedFlags {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let flags = [(self.syn, 'S'), (self.fin, 'F'), (self.rst, 'R'), (self.ack, 'A')];
         flags.into_iter().filter(|(is_set, _)| *is_set).try_for_each(|(_, letter)| f.write_char(letter))
@@ -162,19 +158,16 @@ fn quoted(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use loadstone_load::page::PageFile;
 
     #[test]
     fn a_packet_is_a_line() {
-        let page = br#"{"objects": [{"url": "http://a.test/", "bytes": 1}, {"url": "http://b,c.test/", "bytes": 1}]}"#;
-        let page = PageFile::from_json(page).unwrap().build().unwrap();
         let at = Time::from_nanos;
-        let ack = Flags { ack: true, ..Flags::default() };
+        let ack = CapturedFlags { ack: true, ..CapturedFlags::default() };
         let data = Captured {
             entered: at(100_600_000),
-            way: Way::Down,
+            link: LinkId(0),
             connection: 0,
-            host: HostId(0),
+            host: 0,
             flags: ack,
             seq: 1449,
             len: 1448,
@@ -186,18 +179,18 @@ mod tests {
         };
         let syn = Captured {
             entered: Time::ZERO,
-            way: Way::Up,
-            flags: Flags { syn: true, ..Flags::default() },
+            link: LinkId(1),
+            flags: CapturedFlags { syn: true, ..CapturedFlags::default() },
             bytes: 60,
             fate: Fate::Lost,
             ..Captured { seq: 0, len: 0, ack: 0, ..data.clone() }
         };
         let sacks = vec![2897..4345, 7241..8689];
-        let sack =
-            Captured { way: Way::Up, host: HostId(1), connection: 3, len: 0, sacks, duplicate: 1449, ..data.clone() };
-        let fin = Captured { flags: Flags { fin: true, ..ack }, fate: Fate::Dropped, ..data.clone() };
+        let sack = Captured { link: LinkId(1), host: 1, connection: 3, len: 0, sacks, duplicate: 1449, ..data.clone() };
+        let fin = Captured { flags: CapturedFlags { fin: true, ..ack }, fate: Fate::Dropped, ..data.clone() };
         let late = Captured { fate: Fate::Underway, ..data.clone() };
-        let capture = Capture { packets: vec![syn, data, sack, fin, late], left_out: 0 };
+        let (links, hosts) = (vec![String::new()], ["a.test", "b,c.test"].map(str::to_owned).to_vec());
+        let capture = Capture { links, hosts, packets: vec![syn, data, sack, fin, late], left_out: 0 };
         let lines = [
             "time_ms,way,connection,host,flags,seq,len,ack,sacks,bytes,fate,due_ms",
             "0.000000,up,0,a.test,S,0,0,,,60,loss,",
@@ -206,6 +199,10 @@ mod tests {
             "100.600000,down,0,a.test,FA,1449,1448,79,,1500,queue,",
             "100.600000,down,0,a.test,A,1449,1448,79,,1500,underway,",
         ];
-        assert_eq!(capture.csv(&page), lines.map(|line| format!("{line}\n")).concat());
+        assert_eq!(capture.csv(), lines.map(|line| format!("{line}\n")).concat());
+        let named = Capture { links: vec!["access".to_owned()], ..capture };
+        assert!(
+            named.csv().starts_with("time_ms,link,way,") && named.csv().contains("\n0.000000,access,up,0,a.test,S,")
+        );
     }
 }

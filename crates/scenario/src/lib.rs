@@ -16,12 +16,17 @@
 //! Elsewhere: how a run is carried out (crate `sim`), how two runs compare (Python).
 
 mod capture;
+mod hosts;
 mod outcome;
 mod plan;
 mod scenario;
+mod topology;
 
-pub use capture::{Capture, Captured, Fate, Flags, Way};
+pub use capture::{Capture, Captured, CapturedFlags};
+pub use hosts::{HostRole, MOST_HOSTS, PlannedHost, Way, address};
 pub use loadstone_load::{Account, Part, Row, Span};
+pub use loadstone_net::Fate;
 pub use outcome::{Conditions, ConnectionOutcome, Outcome};
 pub use plan::Plan;
 pub use scenario::{Connections, EarlierLoads, Requests, Scenario, ScenarioError, Servers, Variant};
+pub use topology::{ProgramKind, Topology, TopologyHost, TopologyLink};

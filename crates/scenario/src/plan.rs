@@ -1,62 +1,111 @@
 //! A scenario made ready to be run, in whichever world.
 
+use crate::hosts::{HostRole, Hosts, PageHosts, PlannedHost};
 use crate::{Requests, Scenario, ScenarioError, Variant};
-use loadstone_http::{Multiplexing, Push, Sessions};
-use loadstone_load::page::{HostId, Page};
-use loadstone_load::{Browser, BrowserConfig, Catalogue, Graph, Hints, Origin, Scope};
+use loadstone_http::{Multiplexing, Protocol, Push, SessionFactory};
+use loadstone_load::page::{HostId, Page, PageFile};
+use loadstone_load::{Browser, BrowserConfig, Catalogue, Graph, Hints, Origin, Relay, Scope};
 use loadstone_net::tls::Tls;
-use loadstone_net::{Network, tcp};
-use loadstone_units::Seed;
+use loadstone_net::{Fabric, LinkId};
+use loadstone_units::{Bounded, Seed};
 use std::sync::Arc;
 
 /// A scenario made ready to be run, any number of times: what all runs share, in virtual time and
 /// over the kernel alike.
 #[derive(Debug)]
 pub struct Plan {
+    /// The scenario's page, then those of single browsers.
+    pages: Vec<PlannedPage>,
+    hosts: Hosts,
+    variant: Variant,
+    sessions: Arc<SessionFactory>,
+    seed: Seed,
+}
+
+/// A page and what is made of it once for all runs.
+#[derive(Debug)]
+struct PlannedPage {
     page: Arc<Page>,
     graph: Arc<Graph>,
     /// One for each host.
     catalogues: Vec<Arc<Catalogue>>,
-    network: Network,
-    variant: Variant,
-    /// The servers' TCP, one for each host.
-    tcps: Vec<tcp::Config>,
-    sessions: Arc<Sessions>,
-    seed: Seed,
 }
 
 impl Plan {
-    /// Checks the page and makes everything that all runs share.
+    /// Checks pages and topology and makes everything that all runs share.
     ///
     /// # Errors
-    /// If the page cannot be loaded, a trace of the network is missing, or the page has no such host.
+    /// If a page cannot be loaded, a trace of a network is missing, a page has no such host, or hosts and links do
+    /// not fit together.
     pub fn new(scenario: &Scenario) -> Result<Plan, ScenarioError> {
-        let page = match scenario.variant.servers {
-            Some(servers) => scenario.page.dealt(servers.get()).build(),
-            None => scenario.page.build(),
-        };
-        let page = Arc::new(page.map_err(|error| ScenarioError::new("page", error))?);
-        let network = scenario.network.clone().with_traces(&scenario.traces);
+        let variant = &scenario.variant;
+        let mut files = vec![(&scenario.page, "page".to_owned())];
+        let own = scenario.topology.iter().flat_map(|topology| topology.hosts.iter().enumerate());
+        let mut loaded = Vec::new();
+        for (at, page) in own.map(|(at, host)| (at, host.page.as_ref().unwrap_or(&scenario.page))) {
+            // Who loads the same has the same servers.
+            let known = files.iter().position(|(file, _)| *file == page);
+            loaded.push(known.unwrap_or(files.len()));
+            if known.is_none() {
+                files.push((page, format!("topology.hosts[{at}].page")));
+            }
+        }
+        let pages = files.iter().map(|(file, field)| planned(file, variant, field));
+        let pages = pages.collect::<Result<Vec<PlannedPage>, ScenarioError>>()?;
+        check_tcp_of(variant, &pages)?;
+        let of_pages: Vec<PageHosts> = pages.iter().map(|page| hosts_of(variant, &page.page)).collect();
+        let hosts = Hosts::new(scenario, &of_pages, &loaded)?;
         Ok(Plan {
-            graph: Arc::new(Graph::new(&page)),
-            catalogues: Catalogue::all(&page, scenario.variant.foresight).into_iter().map(Arc::new).collect(),
-            network: network.map_err(|error| ScenarioError::new("network", error))?,
-            variant: scenario.variant.clone(),
-            tcps: tcps(&scenario.variant, &page)?,
-            sessions: Arc::new(Sessions::new(multiplexing(&scenario.variant))),
+            hosts,
+            variant: variant.clone(),
+            sessions: Arc::new(SessionFactory::new(multiplexing(variant))),
             seed: Seed(scenario.seed),
-            page,
+            pages,
         })
     }
 
     /// The page as it is loaded: dealt over servers where the scenario says so.
     pub fn page(&self) -> &Arc<Page> {
-        &self.page
+        &self.pages[0].page
     }
 
-    /// The access link.
-    pub fn network(&self) -> &Network {
-        &self.network
+    /// The page that a browser loads, or of whose hosts an origin is one.
+    ///
+    /// # Panics
+    /// If there is no such page.
+    pub fn page_at(&self, at: usize) -> &Arc<Page> {
+        &self.pages[at].page
+    }
+
+    /// The hosts of a run: browsers, then relays, then origins.
+    pub fn hosts(&self) -> &[PlannedHost] {
+        &self.hosts.all
+    }
+
+    /// How many of the hosts are browsers; they come first.
+    pub fn browsers(&self) -> usize {
+        self.hosts.access.len()
+    }
+
+    /// The links and delays between hosts.
+    pub fn fabric(&self) -> &Arc<Fabric> {
+        &self.hosts.fabric
+    }
+
+    /// The link nearest to a browser, in the direction towards it.
+    ///
+    /// # Panics
+    /// If there is no such browser.
+    pub fn access_link(&self, browser: usize) -> LinkId {
+        self.hosts.access[browser]
+    }
+
+    /// What the connections speak that a host opens.
+    pub fn protocol(&self, host: usize) -> Protocol {
+        match self.hosts.all[host].role {
+            HostRole::Relay => Protocol::Http1,
+            HostRole::Browser { .. } | HostRole::Origin { .. } => self.variant.protocol,
+        }
     }
 
     /// Protocol and settings.
@@ -69,8 +118,11 @@ impl Plan {
         self.seed
     }
 
-    /// The browser of a run.
-    pub fn browser(&self) -> Browser {
+    /// A browser of a run, which loads the page of this place.
+    ///
+    /// # Panics
+    /// If there is no such page.
+    pub fn browser(&self, page: usize) -> Browser {
         let config = BrowserConfig {
             connections: self.variant.connections.get(),
             protocol: self.variant.protocol,
@@ -78,30 +130,54 @@ impl Plan {
             sessions: self.sessions.clone(),
             hints: if self.variant.foresight.hint == Scope::Nothing { Hints::Ignore } else { Hints::Follow },
         };
-        Browser::new(self.page.clone(), self.graph.clone(), config)
+        let PlannedPage { page, graph, .. } = &self.pages[page];
+        Browser::new(page.clone(), graph.clone(), config)
     }
 
-    /// The servers of a run, one for each host of the page.
-    pub fn origins(&self) -> impl Iterator<Item = Origin> + '_ {
+    /// The server of a page's host.
+    ///
+    /// # Panics
+    /// If there is no such page or host.
+    pub fn origin(&self, page: usize, host: HostId) -> Origin {
         let requests = self.variant.requests_per_connection.map_or(u32::MAX, Requests::get);
-        self.catalogues.iter().map(move |catalogue| {
-            Origin::new(catalogue.clone(), self.sessions.clone())
-                .with_requests_per_connection(requests)
-                .with_closing(self.variant.closing)
-                .with_work(self.variant.work)
-        })
+        Origin::new(self.pages[page].catalogues[host.0 as usize].clone(), self.sessions.clone())
+            .with_requests_per_connection(requests)
+            .with_closing(self.variant.closing)
+            .with_work(self.variant.work)
     }
 
-    /// The TCP of the server `host`.
-    pub fn tcp(&self, host: HostId) -> &tcp::Config {
-        &self.tcps[host.0 as usize]
+    /// A relay of a run, to all servers.
+    pub fn relay(&self) -> Relay {
+        let servers = self.origin_names().zip(0..).map(|(name, at)| (name.to_owned(), HostId(at)));
+        // Of what clients upload it grants no more than it would hold of a response.
+        let (stream_window, session_window) = (Bounded::known(128 * 1024), Bounded::known(256 * 1024));
+        let multiplexing = Multiplexing { stream_window, session_window, ..self.variant.multiplexing };
+        Relay::new(servers.collect(), Arc::new(SessionFactory::new(multiplexing)))
     }
 
-    /// The TLS of the connections to `host`.
-    pub fn tls(&self, host: HostId) -> Tls {
-        let by_scheme = if self.page.hosts[host.0 as usize].secure { Tls::V1_3 } else { Tls::None };
-        self.variant.tls.unwrap_or(by_scheme)
+    /// The names of all servers, in their order.
+    pub fn origin_names(&self) -> impl Iterator<Item = &str> {
+        let origins = self.hosts.all.iter().filter(|host| matches!(host.role, HostRole::Origin { .. }));
+        origins.map(|host| host.name.as_str())
     }
+}
+
+fn planned(file: &PageFile, variant: &Variant, field: &str) -> Result<PlannedPage, ScenarioError> {
+    let page = match variant.servers {
+        Some(servers) => file.dealt(servers.get()).build(),
+        None => file.build(),
+    };
+    let page = Arc::new(page.map_err(|error| ScenarioError::new(field, error))?);
+    let catalogues = Catalogue::all(&page, variant.foresight).into_iter().map(Arc::new).collect();
+    Ok(PlannedPage { graph: Arc::new(Graph::new(&page)), catalogues, page })
+}
+
+/// The hosts of a page, with the TCP and the TLS of each.
+fn hosts_of<'a>(variant: &Variant, page: &'a Page) -> PageHosts<'a> {
+    let tcps = page.hosts.iter().map(|host| *variant.tcp_of.get(&host.name).unwrap_or(&variant.tcp)).collect();
+    let by_scheme = |secure| if secure { Tls::V1_3 } else { Tls::None };
+    let tls = page.hosts.iter().map(|host| variant.tls.unwrap_or(by_scheme(host.secure))).collect();
+    PageHosts { page, tcps, tls }
 }
 
 /// How sessions behave: a browser takes pushes where servers push.
@@ -110,16 +186,16 @@ fn multiplexing(variant: &Variant) -> Multiplexing {
     Multiplexing { push, ..variant.multiplexing }
 }
 
-/// The servers' TCP, one for each host of the page.
-fn tcps(variant: &Variant, page: &Page) -> Result<Vec<tcp::Config>, ScenarioError> {
-    let names = || page.hosts.iter().map(|host| host.name.as_str());
-    if let Some(unknown) = variant.tcp_of.keys().find(|known| !names().any(|name| name == known.as_str())) {
-        let mut known: Vec<&str> = names().collect();
-        known.dedup();
-        let why = format!("the page has no host '{unknown}': it has {}", known.join(", "));
-        return Err(ScenarioError::new("variant.tcp_of", why));
-    }
-    Ok(names().map(|name| *variant.tcp_of.get(name).unwrap_or(&variant.tcp)).collect())
+/// Refuses a TCP of a host that no page has.
+fn check_tcp_of(variant: &Variant, pages: &[PlannedPage]) -> Result<(), ScenarioError> {
+    let names = || pages.iter().flat_map(|page| &page.page.hosts).map(|host| host.name.as_str());
+    let Some(unknown) = variant.tcp_of.keys().find(|known| !names().any(|name| name == known.as_str())) else {
+        return Ok(());
+    };
+    let mut known: Vec<&str> = names().collect();
+    known.dedup();
+    let why = format!("the page has no host '{unknown}': it has {}", known.join(", "));
+    Err(ScenarioError::new("variant.tcp_of", why))
 }
 
 #[cfg(test)]
@@ -133,10 +209,10 @@ mod tests {
 
     #[test]
     fn single_servers_have_a_tcp_of_their_own() {
-        use tcp::Congestion::{Bbr, Cubic, Reno};
+        use loadstone_net::tcp::Congestion::{Bbr, Cubic, Reno};
         let controls = |variant| {
             let plan = plan(variant).unwrap();
-            (0..plan.page().hosts.len()).map(|at| plan.tcp(HostId(at as u32)).congestion()).collect::<Vec<_>>()
+            plan.hosts()[1..].iter().map(|host| host.tcp.congestion()).collect::<Vec<_>>()
         };
         assert_eq!(controls(r#"{"tcp": {"cc": "reno"}}"#), [Reno, Reno]);
         assert_eq!(controls(r#"{"tcp": {"cc": "reno"}, "tcp_of": {"b.test": {"cc": "bbr"}}}"#), [Reno, Bbr]);

@@ -1,5 +1,6 @@
 //! What one run is.
 
+use crate::Topology;
 use loadstone_http::{Multiplexing, Protocol};
 use loadstone_load::{Closing, Foresight, Joining, Work, page::PageFile};
 use loadstone_net::{Network, Trace, tcp, tls::Tls};
@@ -25,6 +26,9 @@ pub struct Scenario {
     /// By which protocol and with which settings.
     #[serde(default)]
     pub variant: Variant,
+    /// Who takes part and over which links, where it is not one browser behind one access link.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub topology: Option<Topology>,
     /// From which every random decision of the run draws.
     #[serde(default = "first_seed")]
     pub seed: u64,
@@ -201,7 +205,7 @@ impl Scenario {
     /// A load of `page` with everything else as it is by default.
     pub fn of(page: PageFile) -> Scenario {
         let (network, variant) = (Network::default(), Variant::default());
-        Scenario { page, network, traces: BTreeMap::new(), variant, seed: first_seed() }
+        Scenario { page, network, traces: BTreeMap::new(), variant, topology: None, seed: first_seed() }
     }
 
     /// Reads a scenario.
@@ -217,7 +221,9 @@ impl Scenario {
         })?;
         json.end().map_err(|error| ScenarioError { field: String::new(), why: error.to_string() })?;
         let Variant { tcp, tcp_of, client_tcp, .. } = &mut scenario.variant;
-        for config in [tcp, client_tcp].into_iter().chain(tcp_of.values_mut()) {
+        let own = scenario.topology.iter_mut().flat_map(|topology| &mut topology.hosts);
+        let own = own.filter_map(|host| host.tcp.as_mut());
+        for config in [tcp, client_tcp].into_iter().chain(tcp_of.values_mut()).chain(own) {
             *config = config.stated();
         }
         Ok(scenario)

@@ -14,9 +14,27 @@ pub(crate) type Key = u32;
 /// that moved later costs nothing now and one early wake-up, which machines ignore, later.
 #[derive(Debug, Default)]
 pub(crate) struct Alarms {
-    heap: BinaryHeap<Reverse<(Time, Key)>>,
+    heap: BinaryHeap<Reverse<ArmedAlarm>>,
     /// For each machine its earliest entry in the heap.
     armed: Vec<Time>,
+}
+
+/// A time, and of machines of one time the number: in one integer, since comparing is most of what a heap does.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct ArmedAlarm(u128);
+
+impl ArmedAlarm {
+    fn new(at: Time, key: Key) -> ArmedAlarm {
+        ArmedAlarm(u128::from(at.as_nanos()) << Key::BITS | u128::from(key))
+    }
+
+    fn at(self) -> Time {
+        Time::from_nanos((self.0 >> Key::BITS) as u64)
+    }
+
+    fn key(self) -> Key {
+        self.0 as Key
+    }
 }
 
 impl Alarms {
@@ -31,23 +49,24 @@ impl Alarms {
         let armed = &mut self.armed[key as usize];
         if deadline < *armed {
             *armed = deadline;
-            self.heap.push(Reverse((deadline, key)));
+            self.heap.push(Reverse(ArmedAlarm::new(deadline, key)));
         }
     }
 
     /// When the next machine is to be woken; [`Time::NEVER`] if none.
     pub(crate) fn next(&self) -> Time {
-        self.heap.peek().map_or(Time::NEVER, |Reverse((at, _))| *at)
+        self.heap.peek().map_or(Time::NEVER, |Reverse(alarm)| alarm.at())
     }
 
     /// The next machine to be woken by `now`. It is no longer armed.
     pub(crate) fn pop(&mut self, now: Time) -> Option<Key> {
         while self.next() <= now {
-            let Reverse((at, key)) = self.heap.pop()?;
-            // An entry that an earlier one has replaced says nothing.
-            if self.armed[key as usize] == at {
-                self.armed[key as usize] = Time::NEVER;
-                return Some(key);
+            let Reverse(alarm) = self.heap.pop()?;
+            // One that an earlier one has replaced says nothing.
+            let armed = &mut self.armed[alarm.key() as usize];
+            if *armed == alarm.at() {
+                *armed = Time::NEVER;
+                return Some(alarm.key());
             }
         }
         None

@@ -1,43 +1,40 @@
-//! A simulated connection: two endpoints, and the bytes on their way between the programs.
+//! A connection: two ends of a transport, and the content on its way between the programs, by streams.
 
 use crate::alarms::Key;
-use loadstone_http::{Chunk, Wire};
+use crate::host::Side;
+use crate::transport::Transport;
+use loadstone_http::{Chunk, TransportStream, Wire};
 use loadstone_load::page::HostId;
-use loadstone_load::{ConnId, ConnectionRecord, Peer};
-use loadstone_net::Stalls;
-use loadstone_net::tcp::{self, Endpoint, Segment};
-use loadstone_net::tls::{Handshake, Records, Role, Tls};
+use loadstone_load::{ConnId, ConnectionRecord, Program, StreamStalls};
+use loadstone_net::{Route, Stalls};
 use loadstone_scenario::ConnectionOutcome;
 use loadstone_units::Time;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// Both ends of a connection.
 #[derive(Debug)]
-pub(crate) struct Connection {
+pub(crate) struct Connection<T> {
     /// The client's end, the server's end.
-    pub(crate) ends: [End; 2],
-    /// The origin at the server's end.
-    pub(crate) origin: u32,
-    /// What a packet takes between the access link and the server.
-    pub(crate) one_way: Duration,
+    pub(crate) ends: [ConnectionEnd<T>; 2],
+    /// The host that it was opened to, of the page of the client or of all pages.
+    pub(crate) to: HostId,
     opened: Time,
-    /// The browser has been told that it is open.
+    /// The client has been told that it is open.
     pub(crate) established: Option<Time>,
 }
 
-/// One end: TCP, TLS, and the bytes that it has sent and the other end has not read.
+/// One end: its transport, and its streams.
 #[derive(Debug)]
-pub(crate) struct End {
-    pub(crate) tcp: Endpoint,
-    handshake: Handshake,
-    tls: Tls,
-    /// Content written here and not yet read at the other end.
-    outbound: Wire,
-    /// How much content has been written here.
-    written: u64,
-    records: Records,
-    /// When something on the way to this end was lost and missing here.
-    stalls: Stalls,
+pub(crate) struct ConnectionEnd<T> {
+    pub(crate) transport: T,
+    streams: StreamEnds,
+    /// The place of its host.
+    pub(crate) host: u32,
+    /// The number of the connection there.
+    pub(crate) conn: ConnId,
+    /// By which its packets go.
+    pub(crate) route: Route,
     /// The program has been told that the connection is open.
     pub(crate) announced: bool,
     /// The program has been told that the connection has ended.
@@ -47,132 +44,198 @@ pub(crate) struct End {
     pub(crate) alarm: Key,
 }
 
-/// An end's place in a connection.
-pub(crate) const CLIENT: usize = 0;
-pub(crate) const SERVER: usize = 1;
-
-impl Connection {
-    /// A connection whose SYN is due. The configurations and alarms are the client's, the server's; `metrics` is
-    /// what the server remembers.
-    pub(crate) fn new(
-        opened: Time,
-        origin: u32,
-        one_way: Duration,
-        tls: Tls,
-        tcp: [&tcp::Config; 2],
-        metrics: tcp::Metrics,
-        alarms: [Key; 2],
-    ) -> Self {
-        let end = |tcp, role, alarm| End {
-            tcp,
-            handshake: Handshake::new(tls, role),
-            tls,
-            outbound: Wire::default(),
-            written: 0,
-            records: Records::new(tls),
-            stalls: Stalls::default(),
-            announced: false,
-            ended: false,
-            eager: false,
-            alarm,
-        };
-        let client = end(Endpoint::connect(tcp[CLIENT]), Role::Client, alarms[CLIENT]);
-        let server = end(Endpoint::listen(tcp[SERVER]).recalling(metrics), Role::Server, alarms[SERVER]);
-        Connection { ends: [client, server], origin, one_way, opened, established: None }
-    }
-
-    /// A segment on its way to `side` was lost; it would have arrived at `due`.
-    pub(crate) fn lose(&mut self, side: usize, segment: &Segment, due: Time) {
-        let end = &mut self.ends[side];
-        end.stalls.handle_lost(segment.seq..segment.end(), due, end.tcp.expected());
-    }
-
-    /// Takes what has newly arrived at `side`: content in order goes to `out`.
-    pub(crate) fn read(&mut self, side: usize, out: &mut Vec<Chunk>) {
-        let [client, server] = &mut self.ends;
-        let (here, there) = if side == CLIENT { (client, server) } else { (server, client) };
-        let arrived = here.handshake.handle_input(here.tcp.read());
-        let readable = there.records.handle_input(arrived);
-        if readable > 0 {
-            there.outbound.take(readable, out);
-        }
-    }
+/// The streams of an end, as far as they have been spoken of.
+#[derive(Debug, Default)]
+struct StreamEnds {
+    /// TCP's, kept apart because it is there in any case.
+    first: StreamEnd,
+    others: BTreeMap<TransportStream, StreamEnd>,
 }
 
-impl Connection {
-    /// What an account needs to know of it at `now`, the end of the run. A packet takes at least
-    /// `propagation` through the access link.
-    pub(crate) fn into_record(self, now: Time, propagation: Duration) -> ConnectionRecord {
-        let [client, server] = self.ends;
-        ConnectionRecord {
-            opened: self.opened,
-            established: self.established,
-            way_down: propagation + self.one_way,
-            stalls_up: server.stalls.until(now),
-            stalls_down: client.stalls.until(now),
+/// A stream at one end.
+#[derive(Debug)]
+struct StreamEnd {
+    /// Content written here and not yet read at the other end.
+    outbound: Wire,
+    /// How much content has been written here, and handed on to the program.
+    written: u64,
+    received: u64,
+    /// Up to where the program takes content.
+    limit: u64,
+    /// When something on the way to this end was lost and missing here.
+    stalls: Stalls,
+}
+
+/// Where an end belongs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct EndConfig {
+    /// The place of its host.
+    pub(crate) host: u32,
+    /// The number of the connection there.
+    pub(crate) conn: ConnId,
+    /// By which its packets go.
+    pub(crate) route: Route,
+    pub(crate) alarm: Key,
+}
+
+impl<T: Transport> Connection<T> {
+    /// A connection whose first packet is due.
+    pub(crate) fn new(opened: Time, to: HostId, [client, server]: [(T, EndConfig); 2]) -> Connection<T> {
+        Connection { ends: [ConnectionEnd::new(client), ConnectionEnd::new(server)], to, opened, established: None }
+    }
+
+    #[inline]
+    pub(crate) fn end(&mut self, side: Side) -> &mut ConnectionEnd<T> {
+        &mut self.ends[side as usize]
+    }
+
+    /// A packet on its way to `side` was lost; it would have arrived at `due`.
+    pub(crate) fn lose(&mut self, side: Side, packet: &T::Packet, due: Time) {
+        let ConnectionEnd { transport, streams, .. } = self.end(side);
+        for (on, numbers) in T::numbers(packet) {
+            streams.get(on).stalls.handle_lost(numbers, due, transport.expected(on));
         }
+    }
+
+    /// Takes what has newly arrived at `side`, of one stream at a time, as far as its program takes it: content in order
+    /// goes to `out`. `None` when there is no such stream.
+    #[inline]
+    pub(crate) fn read(&mut self, side: Side, out: &mut Vec<Chunk>) -> Option<TransportStream> {
+        let on = self.end(side).transport.poll_arrived()?;
+        self.read_stream(side, on, out);
+        Some(on)
+    }
+
+    /// Takes what has newly arrived of a stream at `side`, as far as its program takes it.
+    #[inline]
+    pub(crate) fn read_stream(&mut self, side: Side, on: TransportStream, out: &mut Vec<Chunk>) {
+        let [client, server] = &mut self.ends;
+        let (here, there) = if side == Side::Client { (client, server) } else { (server, client) };
+        let stream = here.streams.get(on);
+        let content = here.transport.read(on, stream.most(), &mut there.transport);
+        if content > 0 {
+            stream.received += content;
+            there.streams.get(on).outbound.take(content, out);
+        }
+    }
+
+    /// What an account needs to know of it at `now`, the end of the run. A packet takes at least
+    /// `min_owd` from the server to the client.
+    pub(crate) fn into_record(self, now: Time, min_owd: Duration) -> ConnectionRecord {
+        let Connection { ends: [client, server], opened, established, .. } = self;
+        let mut stalls: BTreeMap<TransportStream, StreamStalls> = BTreeMap::new();
+        for (on, stream) in server.streams.into_all() {
+            stalls.entry(on).or_default().up = stream.stalls.until(now);
+        }
+        for (on, stream) in client.streams.into_all() {
+            stalls.entry(on).or_default().down = stream.stalls.until(now);
+        }
+        ConnectionRecord { opened, established, min_owd, stalls }
     }
 
     /// What it carried.
     pub(crate) fn outcome(&self) -> ConnectionOutcome {
+        let [client, server] = &self.ends;
         ConnectionOutcome {
-            host: HostId(self.origin),
+            host: self.to,
             opened: self.opened,
             established: self.established,
-            content_up: self.ends[CLIENT].written,
-            content_down: self.ends[SERVER].written,
-            retransmissions: self.ends.iter().map(|end| end.tcp.retransmissions()).sum(),
+            content_up: client.streams.written(),
+            content_down: server.streams.written(),
+            retransmissions: self.ends.iter().map(|end| end.transport.retransmissions()).sum(),
         }
     }
 }
 
-impl End {
-    /// A segment has arrived.
-    pub(crate) fn handle_segment(&mut self, now: Time, segment: &Segment) {
-        self.tcp.handle_segment(now, segment);
-        if !self.stalls.is_idle() {
-            self.stalls.handle_expected(now, self.tcp.expected());
-        }
+impl<T: Transport> ConnectionEnd<T> {
+    fn new((transport, place): (T, EndConfig)) -> ConnectionEnd<T> {
+        let EndConfig { host, conn, route, alarm } = place;
+        let streams = StreamEnds::default();
+        ConnectionEnd { transport, streams, host, conn, route, announced: false, ended: false, eager: false, alarm }
     }
 
-    /// Goes on with the handshake; whether the program may be told that the connection is open.
+    /// A packet has arrived.
+    #[inline]
+    pub(crate) fn handle_packet(&mut self, now: Time, packet: &T::Packet) {
+        self.transport.handle_packet(now, packet);
+        self.streams.handle_expected(now, &self.transport);
+    }
+
+    /// The program takes content of a stream up to here.
+    pub(crate) fn set_limit(&mut self, on: TransportStream, limit: u64) {
+        self.streams.get(on).limit = limit;
+    }
+
+    /// Goes on with the handshakes; whether the program may be told that the connection is open.
     pub(crate) fn shake_hands(&mut self) -> bool {
-        if self.announced || !self.tcp.may_write() {
-            return false;
-        }
-        while let Some(flight) = self.handshake.poll_transmit() {
-            self.tcp.write(flight);
-        }
-        self.handshake.may_send()
+        !self.announced && self.transport.shake_hands()
     }
 
-    /// How much content the program may write now.
-    pub(crate) fn room(&self) -> u64 {
-        if self.eager && self.announced { self.tls.content_room(self.tcp.room()) } else { 0 }
+    /// The stream on which the program sends next, if it has something to send and there is room, and how much.
+    #[inline]
+    pub(crate) fn next_stream(&self, program: &dyn Program) -> Option<(TransportStream, u64)> {
+        if self.eager && self.announced { self.transport.next_stream(program, self.conn) } else { None }
     }
 
     /// Asks the program for bytes as long as there is room and it has any.
-    pub(crate) fn fill(&mut self, program: &mut dyn Peer, now: Time, conn: ConnId) {
-        loop {
-            let room = self.room();
-            if room == 0 {
-                return;
-            }
-            let before = self.outbound.len();
-            program.poll_transmit(now, conn, room as usize, &mut self.outbound);
-            let content = self.outbound.len() - before;
+    pub(crate) fn fill(&mut self, program: &mut dyn Program, now: Time) {
+        while let Some((on, room)) = self.next_stream(program) {
+            let stream = self.streams.get(on);
+            let before = stream.outbound.len();
+            program.poll_transmit(now, self.conn, on, room as usize, &mut stream.outbound);
+            let content = stream.outbound.len() - before;
             if content == 0 {
                 self.eager = false;
                 return;
             }
             assert!(content <= room, "a program put more on the wire than there was room for");
-            self.written += content;
-            self.tcp.write(self.records.write(content));
+            stream.written += content;
+            self.transport.write(on, content);
+        }
+    }
+}
+
+impl StreamEnds {
+    #[inline]
+    fn get(&mut self, on: TransportStream) -> &mut StreamEnd {
+        if on == TransportStream::TCP { &mut self.first } else { self.others.entry(on).or_default() }
+    }
+
+    /// Something may have arrived.
+    #[inline]
+    fn handle_expected<T: Transport>(&mut self, now: Time, transport: &T) {
+        if !self.first.stalls.is_idle() {
+            self.first.stalls.handle_expected(now, transport.expected(TransportStream::TCP));
+        }
+        if !self.others.is_empty() {
+            for (on, stream) in self.others.iter_mut().filter(|(_, stream)| !stream.stalls.is_idle()) {
+                stream.stalls.handle_expected(now, transport.expected(*on));
+            }
         }
     }
 
-    /// When the endpoint wants to be woken.
-    pub(crate) fn deadline(&self) -> Time {
-        self.tcp.poll_timeout()
+    fn written(&self) -> u64 {
+        self.first.written + self.others.values().map(|stream| stream.written).sum::<u64>()
+    }
+
+    fn into_all(self) -> impl Iterator<Item = (TransportStream, StreamEnd)> {
+        [(TransportStream::TCP, self.first)].into_iter().chain(self.others)
     }
 }
+
+impl StreamEnd {
+    /// How much content the program takes now.
+    #[inline]
+    fn most(&self) -> u64 {
+        if self.limit == u64::MAX { u64::MAX } else { self.limit - self.received.min(self.limit) }
+    }
+}
+
+impl Default for StreamEnd {
+    fn default() -> StreamEnd {
+        StreamEnd { outbound: Wire::default(), written: 0, received: 0, limit: u64::MAX, stalls: Stalls::default() }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -9,7 +9,7 @@
 //! let scenario = Scenario::from_json(
 //!     br#"{"page": {"objects": [{"url": "http://a.test/", "bytes": 1000}]}, "network": "1000mbit,100ms"}"#,
 //! ).unwrap();
-//! let outcome = loadstone_sim::run(&Plan::new(&scenario).unwrap(), Seed(1)).unwrap();
+//! let outcome = loadstone_sim::run(&Plan::new(&scenario).unwrap(), Seed(1));
 //! // One round trip for the handshake, one for the request, 0.2 ms of the browser's and of the server's; a
 //! // packet takes next to nothing.
 //! assert!((200.4..200.5).contains(&outcome.plt.as_ms()));
@@ -19,26 +19,37 @@
 //! protocol, queue or browser rule stands here; this crate only passes bytes, packets and time
 //! between machines.
 
-mod access;
 mod alarms;
 mod connection;
+mod host;
+mod outcome;
+mod parcel;
+mod tcp;
+mod transport;
 mod world;
 
-use loadstone_scenario::{Outcome, Plan, ScenarioError};
+use loadstone_scenario::{Outcome, Plan};
 use loadstone_units::Seed;
 
-/// Carries out a scenario in virtual time, with `seed` instead of the one that it names.
-///
-/// # Errors
-/// If the scenario asks for what the simulator has no model of. At present there is no such thing.
-pub fn run(plan: &Plan, seed: Seed) -> Result<Outcome, ScenarioError> {
-    Ok(world::World::new(plan, seed, None).run(seed))
+/// Carries out a scenario in virtual time, with `seed` instead of the one that it names: what its browser gave, or
+/// the first of them.
+pub fn run(plan: &Plan, seed: Seed) -> Outcome {
+    first(run_all(plan, seed, None))
 }
 
-/// Carries out a scenario like [`run`], and gives the first packets of it as well, `limit` at most.
-///
-/// # Errors
-/// As for [`run`].
-pub fn run_captured(plan: &Plan, seed: Seed, limit: usize) -> Result<Outcome, ScenarioError> {
-    Ok(world::World::new(plan, seed, Some(limit)).run(seed))
+/// Carries out a scenario like [`run`], and gives its first packets as well, `limit` at most.
+pub fn run_captured(plan: &Plan, seed: Seed, limit: usize) -> Outcome {
+    first(run_all(plan, seed, Some(limit)))
+}
+
+/// Carries out a scenario until all its browsers have ended: what each of them gave, in their order. The first has
+/// the first packets of the run, `noted` of them, if that is wanted.
+pub fn run_all(plan: &Plan, seed: Seed, noted: Option<usize>) -> Vec<Outcome> {
+    let mut world = world::World::new(plan, seed, noted);
+    world.load();
+    outcome::outcomes(world, seed)
+}
+
+fn first(outcomes: Vec<Outcome>) -> Outcome {
+    outcomes.into_iter().next().expect("a plan has a browser")
 }

@@ -1,158 +1,135 @@
-//! The world of one run: a browser, origins, connections, two directions of a link, and time.
+//! The world of one run: the event loop.
 //!
-//! One turn of the loop: find the earliest thing that happens, set the time to it, hand it to its
-//! machine, and pass on what the machines then want until they want nothing more. Things of one
-//! time go in a fixed order: packets towards the client, packets towards the servers, packets
-//! beyond the access link, alarms by number.
+//! One turn of it: find the earliest thing that happens, set the time to it, hand it to its machine, and pass on
+//! what the machines then want until they want nothing more. Of one time, what the path does comes before alarms,
+//! and those go by number: the hosts' programs first, then the ends of connections.
 
-use crate::access::{Access, Parcel};
 use crate::alarms::{Alarms, Key};
-use crate::connection::{CLIENT, Connection, SERVER};
-use loadstone_http::Chunk;
+use crate::connection::{self, EndConfig};
+use crate::host::{EndId, Runs, Side, SimHost};
+use crate::parcel::Parcel;
+use crate::tcp::TcpTls;
+use crate::transport::Transport;
+use loadstone_http::{Chunk, TransportStream};
 use loadstone_load::page::HostId;
-use loadstone_load::{Action, Browser, Closed, ConnId, ConnectionRecord, Origin, Peer, critical_path};
-use loadstone_net::tcp::{Metrics, State};
-use loadstone_net::{Detour, Device, Link};
-use loadstone_scenario::{Outcome, Plan};
+use loadstone_load::{Action, Closed, ConnId, Opened, Opener, Tag};
+use loadstone_net::tcp::{Endpoint, Metrics};
+use loadstone_net::tls::Role;
+use loadstone_net::{Path, Transit};
+use loadstone_scenario::{Plan, Way, address};
 use loadstone_units::{Seed, Time};
-use std::collections::VecDeque;
-use std::time::Duration;
+use std::collections::{BTreeMap, VecDeque};
+
+/// The connections that room is made for beforehand: what a browser opens to one host. They are large, so to move
+/// them takes long.
+const EXPECTED_CONNECTIONS: usize = 6;
+
+/// A connection of a run.
+pub(crate) type Connection = connection::Connection<TcpTls>;
+
+type End = connection::ConnectionEnd<TcpTls>;
+
+/// What the hosts remember of connections that are over.
+type Memories = Vec<BTreeMap<usize, Metrics>>;
 
 pub(crate) struct World<'a> {
-    plan: &'a Plan,
-    now: Time,
-    browser: Browser,
-    origins: Vec<Origin>,
-    connections: Vec<Connection>,
-    /// Alarms of the browser (number 0), the origins (1 and up), then of the connections' ends.
+    pub(crate) plan: &'a Plan,
+    pub(crate) now: Time,
+    /// Browsers come first.
+    pub(crate) hosts: Vec<SimHost<'a>>,
+    pub(crate) connections: Vec<Connection>,
+    pub(crate) path: Path<Parcel>,
+    /// Alarms of the programs, then of the connections' ends.
     alarms: Alarms,
-    /// Which end of which connection an alarm belongs to, less those of the programs.
-    alarmed: Vec<(ConnId, usize)>,
-    /// What each origin's host remembers of connections that are over.
-    metrics: Vec<Metrics>,
-    access: Access,
-    /// Beyond the access link, with the side it goes to.
-    beyond: Detour<(usize, Parcel)>,
-    /// What programs want done and have not come to: the browser's, then the origins'.
-    intents: Vec<Intent>,
+    /// What the program that has its say wants done; empty between turns.
+    actions: VecDeque<Action>,
     /// Storage that is used again and again.
     input: Vec<Chunk>,
-}
-
-/// What a program wants done, and when it comes to it: a process is woken a moment after the kernel has
-/// done its own part.
-#[derive(Debug)]
-struct Intent {
-    /// How long that takes.
-    reaction: Duration,
-    /// When it comes to it; [`Time::NEVER`] if there is nothing to do.
-    due: Time,
-    actions: VecDeque<Action>,
-}
-
-impl Intent {
-    fn new(reaction: Duration) -> Intent {
-        Intent { reaction, due: Time::NEVER, actions: VecDeque::new() }
-    }
-}
-
-/// What origins' hosts remember before anyone has loaded the page.
-fn nothing_known(plan: &Plan) -> Vec<Metrics> {
-    vec![Metrics::default(); plan.page().hosts.len()]
-}
-
-/// The alarm of the program at `side`: the browser's is the first, then come the origins'.
-fn alarm_of(side: usize, origin: u32) -> Key {
-    if side == CLIENT { 0 } else { origin + 1 }
 }
 
 impl<'a> World<'a> {
     /// The world of a run of which the first packets are noted: `noted` of them, if that is wanted.
     pub(crate) fn new(plan: &'a Plan, seed: Seed, noted: Option<usize>) -> World<'a> {
-        let metrics = (0..plan.variant().earlier_loads.get()).fold(nothing_known(plan), |known, load| {
+        let nothing = vec![BTreeMap::new(); plan.hosts().len()];
+        let memories = (0..plan.variant().earlier_loads.get()).fold(nothing, |memories, load| {
             let seed = Seed(seed.stream(&format!("earlier.{load}")).next_u64());
-            World::knowing(plan, seed, None, known).rehearse()
+            World::remembering(plan, seed, None, memories).warm_up()
         });
-        World::knowing(plan, seed, noted, metrics)
+        World::remembering(plan, seed, noted, memories)
     }
 
-    fn knowing(plan: &'a Plan, seed: Seed, noted: Option<usize>, metrics: Vec<Metrics>) -> World<'a> {
+    fn remembering(plan: &'a Plan, seed: Seed, noted: Option<usize>, memories: Memories) -> World<'a> {
         let mut alarms = Alarms::default();
-        for _ in 0..=plan.page().hosts.len() {
+        let hosts = plan.hosts().iter().zip(memories).map(|(host, metrics)| {
             alarms.add();
-        }
+            SimHost::new(plan, host, metrics)
+        });
+        let hosts = hosts.collect();
+        let path = Path::new(plan.fabric(), seed, noted);
         World {
             plan,
             now: Time::ZERO,
-            browser: plan.browser(),
-            origins: plan.origins().collect(),
-            connections: Vec::new(),
+            hosts,
+            connections: Vec::with_capacity(EXPECTED_CONNECTIONS),
+            path,
             alarms,
-            alarmed: Vec::new(),
-            metrics,
-            access: Access::new(plan.network(), seed, noted),
-            beyond: Detour::new(),
-            intents: {
-                let variant = plan.variant();
-                let hosts = (0..plan.page().hosts.len()).map(|at| HostId(at as u32));
-                let origins = hosts.map(|host| Intent::new(plan.tcp(host).reaction()));
-                std::iter::once(Intent::new(variant.client_tcp.reaction())).chain(origins).collect()
-            },
+            actions: VecDeque::new(),
             input: Vec::new(),
         }
     }
 
-    pub(crate) fn run(mut self, seed: Seed) -> Outcome {
-        self.load();
-        self.outcome(seed)
-    }
-
-    /// An earlier load; what the origins' hosts remember when its connections have been cut off.
-    fn rehearse(mut self) -> Vec<Metrics> {
+    /// An earlier load; what the servers' hosts remember when its connections have been cut off.
+    fn warm_up(mut self) -> Memories {
         self.load();
         for connection in &self.connections {
-            let server = &connection.ends[SERVER].tcp;
-            if !server.state().is_over() {
-                server.teach(&mut self.metrics[connection.origin as usize]);
+            let [client, server] = &connection.ends;
+            if !server.transport.is_over() {
+                server
+                    .transport
+                    .save_metrics(self.hosts[server.host as usize].metrics.entry(client.host as usize).or_default());
             }
         }
-        self.metrics
+        self.hosts.into_iter().map(|host| host.metrics).collect()
     }
 
-    fn load(&mut self) {
-        self.browser.start(self.now);
-        // The load counts from the first SYN, so this once the program does not make it wait.
-        while let Some(action) = self.browser.poll_action() {
-            self.perform_all(CLIENT, [action].into());
+    /// Lets all browsers load their pages.
+    pub(crate) fn load(&mut self) {
+        let browsers = self.plan.browsers();
+        for host in 0..browsers {
+            self.start(host);
         }
-        self.act(CLIENT, 0);
         self.note_losses();
-        while self.browser.end().is_none() && self.turn() {}
+        for host in 0..browsers {
+            while self.hosts[host].is_loading() && self.turn() {}
+        }
+    }
+
+    fn start(&mut self, host: usize) {
+        let now = self.now;
+        if let Runs::Browser(browser) = &mut self.hosts[host].runs {
+            browser.start(now);
+        }
+        // The load counts from the first SYN, so this once the program does not make it wait.
+        while let Some(action) = self.hosts[host].program().poll_action() {
+            self.actions.push_back(action);
+            self.perform_all(host);
+        }
+        self.act(host);
     }
 
     /// Lets the earliest thing happen; whether there was any.
     fn turn(&mut self) -> bool {
-        let time = |link: &Link<Parcel>| link.poll_timeout().unwrap_or(Time::NEVER);
-        let (down, up, alarms) = (time(&self.access.down), time(&self.access.up), self.alarms.next());
-        let beyond = self.beyond.next();
-        let next = down.min(up).min(beyond).min(alarms);
+        let (due, alarms) = (self.path.next(), self.alarms.next());
+        let next = due.at.min(alarms);
         if next == Time::NEVER {
             return false;
         }
-        self.now = next;
-        if self.now == down {
-            if let Some(parcel) = self.access.down.poll_packet(self.now) {
-                self.deliver(CLIENT, &parcel);
-            }
-        } else if self.now == up {
-            if let Some(parcel) = self.access.up.poll_packet(self.now) {
-                self.leave_access_link(parcel);
-            }
-        } else if self.now == beyond {
-            match self.beyond.pop(self.now) {
-                Some((CLIENT, parcel)) => self.access.handle_packet(self.now, CLIENT, parcel),
-                Some((_, parcel)) => self.deliver(SERVER, &parcel),
-                None => {}
+        // Whoever wants to be woken at once names a time that is over.
+        self.now = self.now.max(next);
+        if next == due.at {
+            // By reference: so it is not moved on its way.
+            if let Some(arrived) = &self.path.advance(due) {
+                self.deliver(&arrived.packet);
             }
         } else if let Some(key) = self.alarms.pop(self.now) {
             self.wake(key);
@@ -161,267 +138,265 @@ impl<'a> World<'a> {
         true
     }
 
-    /// Tells connections what the links have lost in this turn.
+    /// Tells connections what the path has lost in this turn.
     #[inline(always)]
     fn note_losses(&mut self) {
-        if self.access.up.has_lost() | self.access.down.has_lost() {
+        if self.path.has_lost() {
             self.note_these_losses();
         }
     }
 
     #[cold]
     fn note_these_losses(&mut self) {
-        while let Some((out, parcel)) = self.access.up.poll_lost() {
-            let connection = &mut self.connections[parcel.conn.0 as usize];
-            let due = out + connection.one_way;
-            connection.lose(SERVER, &parcel.segment, due);
-        }
-        while let Some((due, parcel)) = self.access.down.poll_lost() {
-            self.connections[parcel.conn.0 as usize].lose(CLIENT, &parcel.segment, due);
+        while let Some(lost) = self.path.poll_lost() {
+            let Parcel { to, segment } = lost.packet;
+            self.connections[to.connection()].lose(to.side(), &segment, lost.due);
         }
     }
 
-    /// A packet from the client has passed the access link.
-    fn leave_access_link(&mut self, parcel: Parcel) {
-        let delay = self.connections[parcel.conn.0 as usize].one_way;
-        if delay.is_zero() {
-            self.deliver(SERVER, &parcel);
-        } else {
-            self.beyond.handle_packet(self.now, delay, (SERVER, parcel));
-        }
+    #[inline]
+    fn end(&mut self, id: EndId) -> &mut End {
+        self.connections[id.connection()].end(id.side())
     }
 
     fn wake(&mut self, key: Key) {
-        let programs = self.origins.len() + 1;
-        if let Some((conn, side)) = (key as usize).checked_sub(programs).map(|at| self.alarmed[at]) {
-            let end = &mut self.connections[conn.0 as usize].ends[side];
-            if end.deadline() > self.now {
-                // It has moved later since the alarm was armed.
-                return self.alarms.arm(key, end.deadline());
-            }
-            end.tcp.handle_timeout(self.now);
-            self.service(conn, side);
-            self.tell_of_end(conn, side);
-            return;
+        if let Some(number) = (key as usize).checked_sub(self.hosts.len()) {
+            return self.wake_end(EndId::numbered(number));
         }
-        let (side, origin) = if key == 0 { (CLIENT, 0) } else { (SERVER, key - 1) };
-        let intent = &mut self.intents[key as usize];
-        if intent.due <= self.now {
-            intent.due = Time::NEVER;
-            let actions = std::mem::take(&mut intent.actions);
-            self.perform_all(side, actions);
+        let (at, now) = (key as usize, self.now);
+        let host = &mut self.hosts[at];
+        if host.due <= now {
+            host.due = Time::NEVER;
+            std::mem::swap(&mut host.pending, &mut self.actions);
+            self.perform_all(at);
         }
-        let now = self.now;
-        self.peer(side, origin).handle_timeout(now);
-        self.act(side, origin);
+        self.hosts[at].program().handle_timeout(now);
+        self.act(at);
     }
 
-    /// A packet arrives at the end `side` of its connection.
-    fn deliver(&mut self, side: usize, parcel: &Parcel) {
-        let conn = parcel.conn;
-        self.handle_segment(parcel, side);
+    fn wake_end(&mut self, id: EndId) {
+        let end = self.connections[id.connection()].end(id.side());
+        if end.transport.poll_timeout() > self.now {
+            // It has moved later since the alarm was armed.
+            return self.alarms.arm(end.alarm, end.transport.poll_timeout());
+        }
+        end.transport.handle_timeout(self.now);
+        self.service(id);
+        self.tell_of_end(id);
+    }
+
+    /// A packet arrives at an end of its connection.
+    #[inline(never)]
+    fn deliver(&mut self, parcel: &Parcel) {
+        let id = parcel.to;
+        self.handle_segment(parcel);
         // Acknowledgements that are due leave before the program has its say.
-        self.service(conn, side);
-        let connection = &mut self.connections[conn.0 as usize];
-        connection.read(side, &mut self.input);
-        if !connection.ends[side].announced {
-            self.shake_hands(conn, side);
+        self.service(id);
+        while let Some(on) = self.read(id) {
+            if !self.end(id).announced {
+                self.shake_hands(id);
+            }
+            self.hand_on(id, on);
         }
-        if !self.input.is_empty() {
-            let mut input = std::mem::take(&mut self.input);
-            let (origin, now) = (self.connections[conn.0 as usize].origin, self.now);
-            self.peer(side, origin).handle_input(now, conn, &input);
-            input.clear();
-            self.input = input;
-            self.act(side, origin);
+        self.tell_of_end(id);
+    }
+
+    /// Reads what has arrived of a stream.
+    #[inline]
+    fn read(&mut self, id: EndId) -> Option<TransportStream> {
+        self.connections[id.connection()].read(id.side(), &mut self.input)
+    }
+
+    /// A program takes more of what has arrived of a stream.
+    fn receive(&mut self, id: EndId, on: TransportStream) {
+        self.connections[id.connection()].read_stream(id.side(), on, &mut self.input);
+        // The window may have opened.
+        self.service(id);
+        self.hand_on(id, on);
+        self.tell_of_end(id);
+    }
+
+    /// Gives the program what has been read for it of a stream.
+    #[inline]
+    fn hand_on(&mut self, id: EndId, on: TransportStream) {
+        if self.input.is_empty() {
+            return;
         }
-        self.tell_of_end(conn, side);
+        let &mut End { host, conn, .. } = self.end(id);
+        let mut input = std::mem::take(&mut self.input);
+        let now = self.now;
+        self.hosts[host as usize].program().handle_input(now, conn, on, &input);
+        input.clear();
+        self.input = input;
+        self.act(host as usize);
     }
 
     /// A segment arrives at a kernel; what is over at a server is remembered.
-    fn handle_segment(&mut self, parcel: &Parcel, side: usize) {
-        let connection = &mut self.connections[parcel.conn.0 as usize];
-        let end = &mut connection.ends[side];
-        let was_over = end.tcp.state().is_over();
-        end.handle_segment(self.now, &parcel.segment);
-        if side == SERVER && !was_over && end.tcp.state().is_over() {
-            end.tcp.teach(&mut self.metrics[connection.origin as usize]);
+    fn handle_segment(&mut self, parcel: &Parcel) {
+        let (connection, side) = (&mut self.connections[parcel.to.connection()], parcel.to.side());
+        let end = connection.end(side);
+        let was_over = end.transport.is_over();
+        end.handle_packet(self.now, &parcel.segment);
+        if side == Side::Server && !was_over && end.transport.is_over() {
+            let [client, server] = &connection.ends;
+            server
+                .transport
+                .save_metrics(self.hosts[server.host as usize].metrics.entry(client.host as usize).or_default());
         }
     }
 
     /// Goes on with the handshake; tells the program when the connection is open.
-    fn shake_hands(&mut self, conn: ConnId, side: usize) {
-        let connection = &mut self.connections[conn.0 as usize];
-        let (end, origin) = (&mut connection.ends[side], connection.origin);
+    fn shake_hands(&mut self, id: EndId) {
+        let peer = self.end(id.other()).host as usize;
+        let connection = &mut self.connections[id.connection()];
+        let end = connection.end(id.side());
+        let (host, conn) = (end.host as usize, end.conn);
         if end.shake_hands() {
             end.announced = true;
-            if side == CLIENT {
+            if id.side() == Side::Client {
                 connection.established = Some(self.now);
             }
-            let (now, protocol) = (self.now, self.plan.variant().protocol);
-            self.peer(side, origin).handle_open(now, conn, protocol);
-            self.act(side, origin);
+            let by = if id.side() == Side::Client { Opener::Us } else { Opener::Peer };
+            let opened = Opened { by, peer: address(peer), protocol: self.plan.protocol(self.opener(id)) };
+            self.hosts[host].program().handle_open(self.now, conn, opened);
+            self.act(host);
         }
-        self.service(conn, side);
+        self.service(id);
     }
 
-    /// Tells the program at `side` when its connection has ended.
+    /// The place of the host that opened a connection.
+    fn opener(&mut self, id: EndId) -> usize {
+        self.connections[id.connection()].end(Side::Client).host as usize
+    }
+
+    /// Tells the program at an end when its connection has ended.
     #[inline]
-    fn tell_of_end(&mut self, conn: ConnId, side: usize) {
-        if self.connections[conn.0 as usize].ends[side].tcp.state() != State::Established {
-            self.tell_of_end_unless_told(conn, side);
+    fn tell_of_end(&mut self, id: EndId) {
+        if let Some(how) = self.end(id).transport.closed() {
+            self.tell_of_end_unless_told(id, how);
         }
     }
 
-    fn tell_of_end_unless_told(&mut self, conn: ConnId, side: usize) {
-        let connection = &mut self.connections[conn.0 as usize];
-        let end = &mut connection.ends[side];
-        let how = match end.tcp.state() {
-            State::TimedOut => Closed::Failed,
-            _ if end.tcp.is_finished() => Closed::Finished,
-            _ => return,
-        };
+    fn tell_of_end_unless_told(&mut self, id: EndId, how: Closed) {
+        let end = self.end(id);
         if std::mem::replace(&mut end.ended, true) {
             return;
         }
-        let (origin, now) = (connection.origin, self.now);
-        self.peer(side, origin).handle_close(now, conn, how);
-        self.act(side, origin);
-    }
-
-    /// The program at this side of a connection.
-    fn peer(&mut self, side: usize, origin: u32) -> &mut dyn Peer {
-        if side == CLIENT { &mut self.browser } else { &mut self.origins[origin as usize] }
+        let (host, conn) = (end.host as usize, end.conn);
+        self.hosts[host].program().handle_close(self.now, conn, how);
+        self.act(host);
     }
 
     /// Takes what a program wants done: it comes to it when it has been woken.
-    fn act(&mut self, side: usize, origin: u32) {
-        let key = alarm_of(side, origin);
-        while let Some(action) = self.peer(side, origin).poll_action() {
-            let intent = &mut self.intents[key as usize];
-            if intent.reaction.is_zero() {
-                self.perform_all(side, [action].into());
+    fn act(&mut self, at: usize) {
+        while let Some(action) = self.hosts[at].program().poll_action() {
+            let host = &mut self.hosts[at];
+            if host.wakeup_latency.is_zero() {
+                self.actions.push_back(action);
+                self.perform_all(at);
             } else {
-                intent.due = intent.due.min(self.now + intent.reaction);
-                intent.actions.push_back(action);
+                host.due = host.due.min(self.now + host.wakeup_latency);
+                host.pending.push_back(action);
             }
         }
-        self.arm(side, origin);
+        self.arm(at);
     }
 
-    /// Sets the alarm of the program at `side`.
-    fn arm(&mut self, side: usize, origin: u32) {
-        let key = alarm_of(side, origin);
-        let deadline = self.peer(side, origin).poll_timeout().unwrap_or(Time::NEVER);
-        self.alarms.arm(key, deadline.min(self.intents[key as usize].due));
+    /// Sets the alarm of a program.
+    fn arm(&mut self, at: usize) {
+        let deadline = self.hosts[at].deadline();
+        self.alarms.arm(at as Key, deadline);
     }
 
     /// Does what a program wants done, each connection in its turn: what its socket takes at a time, then the
     /// others.
-    fn perform_all(&mut self, side: usize, mut actions: VecDeque<Action>) {
-        while let Some(action) = actions.pop_front() {
-            actions.extend(self.perform(side, action));
+    fn perform_all(&mut self, at: usize) {
+        while let Some(action) = self.actions.pop_front() {
+            let rest = self.perform(at, action);
+            self.actions.extend(rest);
         }
     }
 
     /// Does what a program wants done; what is left of it, if the socket has room again.
-    fn perform(&mut self, side: usize, action: Action) -> Option<Action> {
+    fn perform(&mut self, at: usize, action: Action) -> Option<Action> {
         match action {
-            Action::Open { conn, to } => self.open(conn, to),
+            Action::Open { to, tag } => self.open(at, to, tag),
             Action::Transmit { conn } => {
-                self.connections[conn.0 as usize].ends[side].eager = true;
-                return self.write(conn, side).then_some(action);
+                let id = self.hosts[at].ends[conn.0 as usize];
+                self.end(id).eager = true;
+                return self.write(id).then_some(action);
+            }
+            Action::Receive { conn, on, limit } => {
+                let id = self.hosts[at].ends[conn.0 as usize];
+                self.end(id).set_limit(on, limit);
+                self.receive(id, on);
+            }
+            Action::Abort { conn } => {
+                let id = self.hosts[at].ends[conn.0 as usize];
+                let end = self.end(id);
+                end.ended = true;
+                end.transport.abort();
+                self.service(id);
             }
             Action::Close { conn } => {
-                self.connections[conn.0 as usize].ends[side].tcp.close();
-                self.service(conn, side);
+                let id = self.hosts[at].ends[conn.0 as usize];
+                self.end(id).transport.close();
+                self.service(id);
             }
         }
         None
     }
 
-    fn open(&mut self, conn: ConnId, to: HostId) {
-        assert_eq!(conn.0 as usize, self.connections.len(), "connections are numbered in the order of opening");
-        let alarms = [self.alarms.add(), self.alarms.add()];
-        self.alarmed.extend([(conn, CLIENT), (conn, SERVER)]);
-        let variant = self.plan.variant();
-        let one_way = self.plan.page().hosts[to.0 as usize].extra_rtt / 2;
-        let tcp = [&variant.client_tcp, self.plan.tcp(to)];
-        let (tls, metrics) = (self.plan.tls(to), self.metrics[to.0 as usize]);
-        self.connections.push(Connection::new(self.now, to.0, one_way, tls, tcp, metrics, alarms));
-        self.service(conn, CLIENT);
+    fn open(&mut self, from: usize, to: HostId, tag: Tag) {
+        let Way { to: server, there, back, tls } = self.hosts[from].ways[to.0 as usize];
+        let connection = self.connections.len();
+        let mut place = |host: usize, side, route| {
+            let conn = ConnId(self.hosts[host].ends.len() as u32);
+            self.hosts[host].ends.push(EndId::new(connection, side));
+            EndConfig { host: host as u32, conn, route, alarm: self.alarms.add() }
+        };
+        let (client, server) = (place(from, Side::Client, there), place(server, Side::Server, back));
+        let metrics = self.hosts[server.host as usize].metrics.get(&from).copied().unwrap_or_default();
+        let connect = Endpoint::connect(self.hosts[from].tcp);
+        let listen = Endpoint::listen(self.hosts[server.host as usize].tcp).with_cached_metrics(metrics);
+        let ends =
+            [(TcpTls::new(connect, tls, Role::Client), client), (TcpTls::new(listen, tls, Role::Server), server)];
+        self.connections.push(Connection::new(self.now, to, ends));
+        let now = self.now;
+        self.hosts[from].program().handle_opening(now, client.conn, tag);
+        self.service(EndId::new(connection, Side::Client));
     }
 
     /// Lets an end send what it may.
-    fn service(&mut self, conn: ConnId, side: usize) {
-        while self.write(conn, side) {}
+    fn service(&mut self, id: EndId) {
+        while self.write(id) {}
     }
 
     /// Lets an end send what it may: fills its room from the program, once, and polls its segments. Whether there
     /// is room again then.
-    fn write(&mut self, conn: ConnId, side: usize) -> bool {
+    fn write(&mut self, id: EndId) -> bool {
         let now = self.now;
-        let connection = &mut self.connections[conn.0 as usize];
-        let (origin, one_way) = (connection.origin, connection.one_way);
-        let end = &mut connection.ends[side];
+        let end = self.connections[id.connection()].end(id.side());
+        let host = end.host as usize;
         let mut filled = false;
         let has_room = loop {
-            if end.room() > 0 {
+            if end.next_stream(self.hosts[host].program()).is_some() {
                 if std::mem::replace(&mut filled, true) {
                     break true;
                 }
-                let peer: &mut dyn Peer =
-                    if side == CLIENT { &mut self.browser } else { &mut self.origins[origin as usize] };
-                end.fill(peer, now, conn);
+                end.fill(self.hosts[host].program(), now);
             }
-            let Some(segment) = end.tcp.poll_segment(now) else {
-                self.alarms.arm(end.alarm, end.deadline());
+            let Some(segment) = end.transport.poll_packet(now) else {
+                self.alarms.arm(end.alarm, end.transport.poll_timeout());
                 // What could be sent has been, which may have made room for more.
-                break end.room() > 0;
+                break end.next_stream(self.hosts[host].program()).is_some();
             };
-            let parcel = Parcel { conn, segment };
-            if side == CLIENT {
-                self.access.handle_packet(now, SERVER, parcel);
-            } else if one_way.is_zero() {
-                self.access.handle_packet(now, CLIENT, parcel);
-            } else {
-                self.beyond.handle_packet(now, one_way, (CLIENT, parcel));
-            }
+            self.path.handle_packet(now, Transit::new(end.route, Parcel { to: id.other(), segment }));
         };
         if filled {
-            // What it has put on the wire may have been the last.
-            self.arm(side, origin);
+            // What it has put on the wire may have been the last, or what another connection waited for.
+            self.act(host);
         }
         has_room
-    }
-
-    fn outcome(self, seed: Seed) -> Outcome {
-        let end = self.browser.end();
-        let (down, up) = (self.access.down.counts(), self.access.up.counts());
-        let connections = self.browser.opened();
-        let per_connection: Vec<_> = self.connections.iter().map(Connection::outcome).collect();
-        let mut marks = self.browser.into_marks();
-        self.origins.iter().for_each(|origin| marks.note(origin.services()));
-        let propagation = self.plan.network().down().propagation;
-        let now = self.now;
-        let capture = self.access.into_capture(now, &self.connections);
-        let record = |connection: Connection| connection.into_record(now, propagation);
-        let records: Vec<ConnectionRecord> = self.connections.into_iter().map(record).collect();
-        Outcome {
-            seed: seed.0,
-            completed: end.is_some_and(|end| end.completed),
-            plt: end.map_or(now, |end| end.at),
-            packets_down: down.packets,
-            packets_up: up.packets,
-            bytes_down: down.bytes,
-            bytes_up: up.bytes,
-            retransmissions: per_connection.iter().map(|connection| connection.retransmissions).sum(),
-            connections,
-            path: critical_path(self.plan.page(), &marks, &records),
-            waterfall: marks.rows,
-            per_connection,
-            conditions: None,
-            capture,
-        }
     }
 }

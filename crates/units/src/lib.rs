@@ -28,5 +28,5 @@ pub use bounded::{Bounded, OutOfRange};
 pub use parse::UnitError;
 pub use probability::Probability;
 pub use rate::Rate;
-pub use seed::{Seed, Stream};
+pub use seed::{RandomStream, Seed};
 pub use time::Time;

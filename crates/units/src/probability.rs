@@ -1,6 +1,6 @@
 //! The probability of an independent event, such as a packet's loss.
 
-use crate::seed::Stream;
+use crate::seed::RandomStream;
 
 /// A number from 0 to 1, both included.
 #[derive(Clone, Copy, PartialEq, PartialOrd, Debug, Default)]
@@ -22,7 +22,7 @@ impl Probability {
 
     /// Whether it happens this time: one draw from `stream`, also when the answer is certain, so
     /// that a sequence of draws does not shift when the probability changes.
-    pub fn draw(self, stream: &mut Stream) -> bool {
+    pub fn draw(self, stream: &mut RandomStream) -> bool {
         stream.next_f64() < self.0
     }
 }

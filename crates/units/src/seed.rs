@@ -1,6 +1,6 @@
 //! Randomness: one generator per concern, each named, all from one seed.
 
-/// The seed of a run. Every random decision of the run draws from a [`Stream`] that this names.
+/// The seed of a run. Every random decision of the run draws from a [`RandomStream`] that this names.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Seed(pub u64);
 
@@ -9,13 +9,13 @@ impl Seed {
     ///
     /// Streams of different names are independent of one another, so adding a component shifts no
     /// other component's numbers, and two variants run under one seed draw the same sequences.
-    pub fn stream(self, name: &str) -> Stream {
+    pub fn stream(self, name: &str) -> RandomStream {
         // FNV-1a of the name, then SplitMix64 to fill the state (as its authors recommend).
         let hash = name
             .bytes()
             .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
         let mut mixer = self.0 ^ hash;
-        Stream { state: std::array::from_fn(|_| split_mix(&mut mixer)) }
+        RandomStream { state: std::array::from_fn(|_| split_mix(&mut mixer)) }
     }
 }
 
@@ -33,11 +33,11 @@ fn split_mix(state: &mut u64) -> u64 {
 /// The algorithm is part of what a result means and does not change: a seed gives the same numbers
 /// on every machine and in every release.
 #[derive(Clone, Debug)]
-pub struct Stream {
+pub struct RandomStream {
     state: [u64; 4],
 }
 
-impl Stream {
+impl RandomStream {
     /// The next 64 bits.
     pub fn next_u64(&mut self) -> u64 {
         let s = &mut self.state;
@@ -66,7 +66,7 @@ mod tests {
     fn the_generator_gives_the_reference_sequence_of_its_authors() {
         // The state 1, 2, 3, 4 and its first outputs are the reference vector of rand_xoshiro's
         // test for the authors' C code.
-        let mut stream = Stream { state: [1, 2, 3, 4] };
+        let mut stream = RandomStream { state: [1, 2, 3, 4] };
         let first: Vec<u64> = (0..4).map(|_| stream.next_u64()).collect();
         assert_eq!(first, [41943041, 58720359, 3588806011781223, 3591011842654386]);
     }

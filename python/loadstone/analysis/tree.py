@@ -7,7 +7,7 @@ tree is grown over the factors, and a leaf is marked where one label is likely e
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -22,9 +22,6 @@ from loadstone.analysis.question import Level, Question
 from loadstone.analysis.rules import UNDECIDED, Rule, branch, rule
 from loadstone.analysis.words import listed
 from loadstone.files import InputError
-
-if TYPE_CHECKING:
-    from loadstone.analysis.plots.canvas import Plot
 
 LEAST_CONDITIONS = 12
 """Of fewer conditions no rule is drawn: half of them would be two or three times two."""
@@ -146,16 +143,6 @@ class Tree:
             f"({known.folds} folds, standard error {known.error:.1%}), the commonest label of each rule "
             f"about {known.commonest:.1%}."
         )
-
-    def plot(self) -> "Plot":
-        """Draw it."""
-        from loadstone.analysis.plots import rules
-
-        return rules.draw(self)
-
-    def svg(self) -> str:
-        """Give the drawing alone."""
-        return self.plot().svg
 
     def document(self) -> dict[str, Any]:
         """Give it as JSON."""

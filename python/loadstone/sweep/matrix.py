@@ -5,13 +5,16 @@ stands in braces in the text of one: `network = "{rate}mbit,{rtt}ms,loss={loss}%
 """
 
 import itertools
+import keyword
+import math
+import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from loadstone import files
+from loadstone import experiment, files
 from loadstone.analysis.levels import spelled
 from loadstone.analysis.question import Level, Question
 from loadstone.experiment import DEFAULT_SEED, RUNS_OF_RANDOM
@@ -20,12 +23,23 @@ from loadstone.files import InputError
 from loadstone.pages import SYNTHETIC
 from loadstone.stats import Until
 from loadstone.sweep import form
-from loadstone.sweep.form import FIELDS, IN_BRACES, VARIANT, is_field, normal_name
+from loadstone.sweep.form import FIELDS, IN_BRACES, VARIANT, is_field, nearest, normal_name
 
 Levels = dict[str, Level]
 """One level of each factor: what names a cell within its matrix."""
 Settings = dict[str, Any]
 """What a cell sets, by the names of fields."""
+MOST_CELLS = 1_000_000
+MOST_RUNS = 100_000_000
+"""More are refused: a slip of the hand makes them, and they would not fit into memory."""
+
+_NAME = re.compile(r"[a-z][a-z0-9_]*")
+_TAKEN = {
+    *("cell", "seed", "completed", "is_random", "packets_down", "packets_up", "bytes_down", "bytes_up"),
+    *("retransmissions", "connections_opened"),
+    *("gain", "low", "high", "pairs", "runs", "why", "by", "conditions", "max", "mean", "min"),
+}
+"""Columns of a store, or of what analyses make of it, beside the factors."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +77,7 @@ class Matrix:
         said = form.normal({key: getattr(self, key) for key in form.KEYS}, self.place)
         for key, value in said.items():
             object.__setattr__(self, key, value)
-        form.check(self)
+        _check(self)
 
     @classmethod
     def read(cls, path: str) -> "Matrix":
@@ -79,7 +93,7 @@ class Matrix:
         """Make a matrix of what a file says, or `document` said."""
         for key in document:
             if key not in form.KEYS:
-                raise InputError(f"{place}: {key}: there is no such key{form.nearest(key, form.KEYS)}")
+                raise InputError(f"{place}: {key}: there is no such key{nearest(key, form.KEYS)}")
         return cls(**document, folder=folder, place=place)
 
     def document(self) -> dict[str, Any]:
@@ -187,3 +201,111 @@ def _filled(value: Any, levels: Levels) -> Any:
 def page_name(matrix: Matrix, named: str) -> str:
     """Give the PAGE argument for a page that the matrix names: files are found beside the matrix."""
     return named if named.startswith(SYNTHETIC) else str(matrix.folder / named)
+
+
+# --- what is refused ---
+
+
+def _check(matrix: Matrix) -> None:
+    """Refuse what has a form and makes no sense."""
+    _check_factors(matrix)
+    _check_settings(matrix)
+    _check_analysis(matrix)
+    cells = math.prod(len(axis) for axis in matrix.axes())
+    if cells > MOST_CELLS:
+        place = matrix.place
+        raise InputError(f"{place}: {cells:,} combinations: give fewer levels, {MOST_CELLS:,} are the most")
+    _check_runs(matrix, cells)
+    matrix.condition()
+
+
+def _check_factors(matrix: Matrix) -> None:
+    place, found = matrix.place, set[str]()
+    groups = [("factors", matrix.factors), *(("linked", group) for group in matrix.linked)]
+    groups += [("variants", {VARIANT: ()})] if matrix.variants else []
+    for key, group in groups:
+        for name, levels in group.items():
+            if name in found:
+                raise InputError(f"{place}: {key}.{name}: this factor is given twice: leave one out")
+            _check_name(f"{place}: {key}.{name}", name)
+            if key == "factors" and len(set(levels)) < len(levels):
+                raise InputError(f"{place}: {key}.{name}: a level is given twice: leave one out")
+            found.add(name)
+    if not found:
+        raise InputError(f"{place}: there are no factors: give some under [factors], or [variants.NAME]")
+    for group in matrix.linked:
+        _check_linked(place, group)
+
+
+def _check_name(place: str, name: str) -> None:
+    if "." in name and is_field(name):
+        return
+    if _NAME.fullmatch(name) is None:
+        raise InputError(f"{place}: a factor's name is small letters, digits and _: give it another")
+    if name in _TAKEN or name.endswith("_ms"):
+        raise InputError(f"{place}: stores and analyses have a column of this name: give it another")
+    if keyword.iskeyword(name):
+        raise InputError(f"{place}: conditions cannot speak of a factor of this name: give it another")
+
+
+def _check_linked(place: str, group: Mapping[str, Sequence[Level]]) -> None:
+    if len({len(levels) for levels in group.values()}) != 1:
+        lengths = ", ".join(f"{name} has {len(levels)}" for name, levels in group.items())
+        raise InputError(f"{place}: linked: linked factors need levels in equal number: {lengths or 'none'}")
+    rows = list(zip(*group.values(), strict=True))
+    if len(set(rows)) < len(rows):
+        raise InputError(f"{place}: linked: the same levels go together twice: leave one out")
+
+
+def _check_settings(matrix: Matrix) -> None:
+    place, levels = matrix.place, matrix.levels
+    said = {"common": matrix.common, **{f"variants.{name}": it for name, it in matrix.variants.items()}}
+    used: set[str] = set()
+    for key, settings in said.items():
+        for name, value in settings.items():
+            if not is_field(name):
+                raise InputError(f"{place}: {key}.{name}: there is no such field{nearest(name, [*FIELDS])}")
+            if name in levels:
+                raise InputError(f"{place}: {key}.{name}: this is a factor as well: leave one out")
+            if isinstance(value, str):
+                used.update(map(normal_name, IN_BRACES.findall(value)))
+    for name in sorted(used - set(levels)):
+        raise InputError(f"{place}: {{{name}}}: there is no such factor{nearest(name, [*levels])}")
+    for name in levels:
+        if name != VARIANT and not is_field(name) and name not in used:
+            raise InputError(
+                f"{place}: {name}: this factor changes nothing, it is neither a field nor in braces in the "
+                f"text of one{nearest(name, [*FIELDS])}"
+            )
+    if "page" not in levels and "page" not in matrix.common:
+        missing = [name for name, settings in matrix.variants.items() if "page" not in settings]
+        if missing or not matrix.variants:
+            raise InputError(f'{place}: there is no page: give common.page = "shop.har", or factors.page')
+
+
+def _check_analysis(matrix: Matrix) -> None:
+    place, levels, asked = matrix.place, matrix.levels, matrix.analysis
+    tables = {key: asked.get(key, {}) for key in ("around", "high")}
+    compared = asked.get("compare", matrix.usually_compared())
+    for name in (compared, *tables["around"], *tables["high"]):
+        if not isinstance(name, str) or name not in levels:
+            raise InputError(f"{place}: analysis: {name} is no factor{nearest(name, [*levels])}")
+    for name, limit in tables["high"].items():
+        if isinstance(limit, bool) or not isinstance(limit, int | float):
+            raise InputError(f"{place}: analysis.high.{name}: this is no number: give one")
+    around = {compared: asked.get("baseline", levels[compared][0]), **tables["around"]}
+    for name, level in around.items():
+        if not isinstance(level, str | int | float) or level not in levels[name]:
+            known = ", ".join(str(one) for one in levels[name])
+            raise InputError(f"{place}: analysis: {name} has no level {level!r}: use {known}")
+
+
+def _check_runs(matrix: Matrix, cells: int) -> None:
+    place, runs = matrix.place, matrix.most_runs if matrix.runs is None else matrix.runs
+    if runs < 1 or runs > 100_000:
+        raise InputError(f"{place}: runs: {runs} is out of range: give 1 to 100000")
+    if matrix.seed < 0:
+        raise InputError(f"{place}: seed: {matrix.seed} is below 0: give 0 or more")
+    experiment.check_seeds(matrix.seed, runs, f"{place}: seed")
+    if cells * runs > MOST_RUNS:
+        raise InputError(f"{place}: {cells * runs:,} runs: give fewer, {MOST_RUNS:,} are the most")

@@ -1,64 +1,55 @@
 //! The packets of a load as both worlds tell of them: sequence numbers counted from each end's SYN,
 //! connections by the order of opening.
 
-use crate::Host;
-use crate::packet::Sacks;
-use crate::report::{Cause, Connection, Event, Fate, LinkReport};
-use loadstone_load::page::HostId;
-use loadstone_scenario::{self as told, Capture, Captured, Way};
+use crate::packet::SackBlocks;
+use crate::{BedHost, LinkReport, LoggedPacket};
+use loadstone_net::Fate;
+use loadstone_scenario::{Capture, Captured, Plan};
 use loadstone_units::Time;
-use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// What the links have kept of a load.
-pub(super) fn of(report: &LinkReport) -> Capture {
-    let numbered = report.connections.iter().zip(0..);
-    let numbers = numbered.map(|(report, number)| (report.connection, Numbers { connection: number, syns: [0; 2] }));
-    let mut numbers: BTreeMap<Connection, Numbers> = numbers.collect();
-    let origin = report.first_syn.unwrap_or(Time::ZERO);
-    let captured = |event: &Event| Some(numbers.get_mut(&event.connection)?.captured(event, origin));
-    let packets: Vec<Captured> = report.trace.iter().filter_map(captured).collect();
-    let entered = report.down.counts.packets + report.up.counts.packets;
-    Capture { left_out: entered - packets.len() as u64, packets }
-}
-
-/// What the numbers of a connection are counted from.
-struct Numbers {
-    /// Its place in the order of opening.
-    connection: u32,
-    /// The numbers of the client's SYN and of the server's.
-    syns: [u32; 2],
-}
-
-impl Numbers {
-    fn captured(&mut self, event: &Event, origin: Time) -> Captured {
-        let Event { packet, .. } = event;
-        let (way, from) = if event.to == Host::Client { (Way::Down, 1) } else { (Way::Up, 0) };
-        if packet.flags.syn {
-            self.syns[from] = packet.sequence;
-        }
-        let (own, other) = (self.syns[from], self.syns[1 - from]);
-        let (sacks, duplicate) = blocks(&event.sacks, packet.acknowledgement, other);
-        Captured {
-            entered: event.entered.counted_from(origin),
-            way,
-            connection: self.connection,
-            host: HostId(event.connection.server as u32),
-            flags: packet.flags,
-            seq: counted(packet.sequence, own),
-            len: packet.payload,
-            ack: if packet.flags.ack { counted(packet.acknowledgement, other) } else { 0 },
-            sacks,
-            duplicate,
-            bytes: packet.len,
-            fate: match event.fate {
-                Fate::Underway => told::Fate::Underway,
-                Fate::Lost(Cause::Loss) => told::Fate::Lost,
-                Fate::Lost(Cause::Queue) => told::Fate::Dropped,
-                Fate::Delivered { due, .. } => told::Fate::Delivered(due.counted_from(origin)),
-            },
+/// What the links have kept of a run, counted from the first browser's SYN.
+pub(super) fn of(plan: &Plan, report: &LinkReport) -> Capture {
+    let origin = report.first_syn(BedHost::CLIENT).unwrap_or(Time::ZERO);
+    let mut syns = vec![[0; 2]; report.connections.len()];
+    let mut packets = Vec::new();
+    for event in &report.trace {
+        // What is not TCP has no place in such a table.
+        if let Some(at) = event.packet.connection {
+            packets.extend(captured(report, event, &mut syns[at], origin));
         }
     }
+    let left_out = report.left_out + (report.trace.len() - packets.len()) as u64;
+    Capture { left_out, packets, ..Capture::new(plan) }
+}
+
+/// A packet of a connection; `syns` are the numbers of the client's SYN and of the server's.
+fn captured(report: &LinkReport, event: &LoggedPacket, syns: &mut [u32; 2], origin: Time) -> Option<Captured> {
+    let (at, packet) = (event.packet.connection?, event.packet.segment?);
+    let connection = report.connections[at].connection;
+    let from = usize::from(event.packet.from != connection.client);
+    if packet.flags.syn {
+        syns[from] = packet.sequence;
+    }
+    let (own, other) = (syns[from], syns[1 - from]);
+    let (sacks, duplicate) = blocks(&event.packet.sacks, packet.acknowledgement, other);
+    Some(Captured {
+        entered: event.entered.counted_from(origin),
+        link: event.link,
+        connection: at as u32,
+        host: connection.server.0 as u32,
+        flags: packet.flags,
+        seq: counted(packet.sequence, own),
+        len: packet.payload,
+        ack: if packet.flags.ack { counted(packet.acknowledgement, other) } else { 0 },
+        sacks,
+        duplicate,
+        bytes: packet.len,
+        fate: match event.fate {
+            Fate::Delivered(due) => Fate::Delivered(due.counted_from(origin)),
+            fate => fate,
+        },
+    })
 }
 
 /// A number counted from the SYN's. They wrap after 4 GiB, which no capture reaches.
@@ -68,7 +59,7 @@ fn counted(number: u32, syn: u32) -> u64 {
 
 /// The SACK blocks of a packet, and the end of the first if it tells of a duplicate: then it lies before the
 /// acknowledgement, or within the second.
-fn blocks(sacks: &Sacks, acknowledgement: u32, syn: u32) -> (Vec<Range<u64>>, u64) {
+fn blocks(sacks: &SackBlocks, acknowledgement: u32, syn: u32) -> (Vec<Range<u64>>, u64) {
     let there = sacks.iter().filter(|(start, end)| start != end);
     let mut blocks: Vec<_> = there.map(|(start, end)| counted(*start, syn)..counted(*end, syn)).collect();
     let mut duplicate = 0;
@@ -91,7 +82,7 @@ mod tests {
         let syn = u32::MAX - 99;
         let number = |offset: u32| syn.wrapping_add(offset);
         let told = |given: [(u32, u32); 2]| {
-            let mut sacks = Sacks::default();
+            let mut sacks = SackBlocks::default();
             for (place, (start, end)) in sacks.iter_mut().zip(given) {
                 *place = (number(start), number(end));
             }

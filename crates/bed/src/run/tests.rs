@@ -1,7 +1,8 @@
 //! What the links have seen of a load against what the kernel itself says.
 
 use super::*;
-use crate::access;
+use crate::{BedHost, ConnectionReport, access};
+use loadstone_live::join;
 use loadstone_scenario::Scenario;
 use std::io::Write;
 
@@ -27,9 +28,9 @@ fn lossy() -> Plan {
     Plan::new(&scenario.unwrap()).unwrap()
 }
 
-fn seen(plan: &Plan, seed: Seed) -> Seen {
+fn seen(plan: &Plan, seed: Seed) -> RunRecord {
     let (_stopper, stop) = Stopper::new();
-    carry_out(plan, seed, BackOff::Own, &stop, 0).unwrap()
+    carry_out(plan, seed, BackOff::Own, &stop, None).unwrap()
 }
 
 #[test]
@@ -40,12 +41,14 @@ fn the_links_see_what_the_kernels_say_they_sent_again() {
     let plan = lossy();
     let mut total = [0, 0];
     for seed in 1..=4 {
-        let Seen { loaded, served, links } = seen(&plan, Seed(seed));
+        let RunRecord { mut loaded, served, links } = seen(&plan, Seed(seed));
+        let loaded = loaded.remove(0);
         assert!(loaded.end.is_some_and(|end| end.completed));
         let (_, joined) = join(loaded, &served);
         assert!(joined.len() >= 3);
         for conn in &joined {
-            let ConnectionReport { up, down, .. } = on_links(conn, &links.connections).unwrap();
+            let report = outcome::on_links(BedHost::CLIENT, &plan.hosts()[0], conn, &links.connections);
+            let ConnectionReport { up, down, .. } = report.unwrap();
             let again = [up, down].map(|end| end.retransmissions + end.syn_retransmissions);
             assert_eq!(again, [conn.retransmissions_up, conn.retransmissions_down], "seed {seed}: {conn:?}");
             total = [total[0] + again[0], total[1] + again[1]];
@@ -62,8 +65,8 @@ fn a_seed_loses_the_packets_that_it_loses_in_the_simulator() {
     }
     let plan = lossy();
     for seed in [Seed(1), Seed(1), Seed(2)] {
-        let LinkReport { down, up, .. } = seen(&plan, seed).links;
-        for (passage, stream) in [(down, "down.loss"), (up, "up.loss")] {
+        let links = seen(&plan, seed).links;
+        for (passage, stream) in [(links.down(), "down.loss"), (links.up(), "up.loss")] {
             let mut draws = seed.stream(stream);
             let expected: Vec<u64> = (0..passage.counts.packets).filter(|_| draws.next_f64() < 0.02).collect();
             assert_eq!(passage.lost.iter().map(|lost| lost.number).collect::<Vec<_>>(), expected);
@@ -84,6 +87,6 @@ fn what_a_kernel_cannot_be_told_is_refused_by_name() {
         let page = r#"{"objects": [{"url": "http://a.test/", "bytes": 1}]}"#;
         let text = format!(r#"{{"page": {page}, "variant": {variant}}}"#);
         let plan = Plan::new(&Scenario::from_json(text.as_bytes()).unwrap()).unwrap();
-        assert_eq!(settings(&plan, BackOff::Own).unwrap_err().field, field);
+        assert_eq!(kernels::tcps(&plan, BackOff::Own).unwrap_err().field, field);
     }
 }

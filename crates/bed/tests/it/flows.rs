@@ -17,7 +17,7 @@ fn like(flows: u32, cc: Congestion) -> Tcp {
 /// Whether this kernel takes congestion controls by BPF; if not it is said.
 fn takes_bpf() -> bool {
     let settings = Settings { server: like(2, Congestion::Cubic), ..Settings::default() };
-    match Bed::new(1).unwrap().configure(&settings) {
+    match Bed::new(2).unwrap().configure(&settings) {
         Err(why @ BedError::TcpPlus { .. }) => {
             leave_out(&why.to_string());
             false
@@ -43,7 +43,7 @@ fn what_is_made_for_several_flows_goes_with_the_bed() {
         return;
     }
     let before = made_here();
-    let bed = Bed::new(1).unwrap();
+    let bed = Bed::new(2).unwrap();
     let settings =
         Settings { client: like(3, Congestion::Reno), server: like(4, Congestion::Cubic), ..Settings::default() };
     bed.configure(&settings).unwrap();
@@ -74,7 +74,7 @@ fn several_flows_in_one_lose_as_much_less_as_they_do_in_the_simulator() {
             let (_stopper, stop) = Stopper::new();
             // A machine that is busy with other things is late now and then.
             let live = median((0..3).map(|_| run(&plan, Seed(2), BackOff::Own, &stop).unwrap().plt.as_ms()).collect());
-            let simulated = loadstone_sim::run(&plan, Seed(2)).unwrap().plt.as_ms();
+            let simulated = loadstone_sim::run(&plan, Seed(2)).plt.as_ms();
             assert!((live / simulated - 1.0).abs() < 0.05, "{cc}, {flows}: {live} ms, simulated {simulated}");
             took.push(live);
         }
@@ -86,7 +86,7 @@ fn several_flows_in_one_lose_as_much_less_as_they_do_in_the_simulator() {
 fn the_machine_s_beta_is_put_back_by_whoever_is_left() {
     let Some(_turn) = turn() else { return };
     let before = beta();
-    let bed = Bed::new(1).unwrap();
+    let bed = Bed::new(2).unwrap();
     let settings =
         Settings { server: like(4, Congestion::Cubic), back_off: BackOff::MachineWide, ..Settings::default() };
     match bed.configure(&settings) {

@@ -1,7 +1,7 @@
 //! Whether the kernels do what they are told.
 
 use crate::{MSS, PATIENCE, bed, begin, data, fetch, initial_window, ip, turn};
-use loadstone_bed::{AfterIdle, Bed, Host, LinkReport, Settings, Tcp};
+use loadstone_bed::{AfterIdle, Bed, BedHost, LinkReport, Settings, Tcp};
 use loadstone_net::tcp::Congestion;
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
@@ -16,7 +16,7 @@ fn first_flight(report: &LinkReport, half_round_trip: Duration) -> usize {
 #[test]
 fn the_first_flight_is_the_initial_window() {
     let Some(_turn) = turn() else { return };
-    let bed = Bed::new(1).unwrap();
+    let bed = Bed::new(2).unwrap();
     for window in [1, 3, 10, 32, 44, 45, 100] {
         bed.configure(&initial_window(window)).unwrap();
         let run = begin(&bed, "100mbit,60ms,queue=1000p", 1);
@@ -35,7 +35,7 @@ fn a_burst_of_a_thousand_packets_loses_none() {
     assert_eq!(first_flight(&report, Duration::from_millis(100)), 1000);
     assert_eq!(report.connections[0].down.retransmissions, 0);
     // Sent: bytes, packets, errors, dropped; the same is said of what was received before.
-    let devices = bed.on(Host::Server(0), || std::fs::read_to_string("/proc/thread-self/net/dev")).unwrap();
+    let devices = bed.on(BedHost::server(0), || std::fs::read_to_string("/proc/thread-self/net/dev")).unwrap();
     let line = devices.lines().find(|line| line.trim().starts_with("tun0:")).unwrap();
     let fields: Vec<u64> = line.split_whitespace().skip(1).map(|field| field.parse().unwrap()).collect();
     assert_eq!((fields[3], fields[10], fields[11]), (0, 0, 0), "{line}");
@@ -45,14 +45,14 @@ fn a_burst_of_a_thousand_packets_loses_none() {
 #[test]
 fn each_end_has_the_congestion_control_that_was_asked_for() {
     let Some(_turn) = turn() else { return };
-    let bed = Bed::new(1).unwrap();
+    let bed = Bed::new(2).unwrap();
     for (client, server) in [(Congestion::Reno, Congestion::Cubic), (Congestion::Cubic, Congestion::Reno)] {
         let tcp = |cc| Tcp { cc, ..Tcp::default() };
         bed.configure(&Settings { client: tcp(client), server: tcp(server), ..Settings::default() }).unwrap();
-        let to = (bed.address(0), 80);
-        let listener = bed.on(Host::Server(0), || TcpListener::bind(to)).unwrap();
+        let to = (bed.address(BedHost::server(0)), 80);
+        let listener = bed.on(BedHost::server(0), || TcpListener::bind(to)).unwrap();
         let run = begin(&bed, "100mbit,10ms", 1);
-        let connected = bed.on(Host::Client, || TcpStream::connect_timeout(&to.into(), PATIENCE)).unwrap();
+        let connected = bed.on(BedHost::CLIENT, || TcpStream::connect_timeout(&to.into(), PATIENCE)).unwrap();
         let accepted = listener.accept().unwrap().0;
         let name = |cc| if cc == Congestion::Reno { "reno" } else { "cubic" };
         assert_eq!([congestion(&connected), congestion(&accepted)], [name(client), name(server)]);
@@ -73,7 +73,7 @@ fn congestion(stream: &TcpStream) -> String {
     name[..len as usize].iter().take_while(|byte| **byte != 0).map(|byte| char::from(*byte)).collect()
 }
 
-fn setting(bed: &Bed, host: Host, name: &str) -> String {
+fn setting(bed: &Bed, host: BedHost, name: &str) -> String {
     let text = bed.on(host, || std::fs::read_to_string(format!("/proc/sys/net/ipv4/{name}"))).unwrap();
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -86,12 +86,13 @@ fn settings_hold_in_the_bed_and_nowhere_else() {
     let before = outside();
     let bed = bed(2, &initial_window(100));
     let inside = |host| names.map(|name| setting(&bed, host, name));
-    assert_eq!(inside(Host::Client), ["1", "292496 292496 292496", "1", "0"]);
-    assert_eq!(inside(Host::Server(1)), ["1", "4096 131072 6291456", "1", "0"]);
-    let client = Tcp { receive_buffer: Some(100_000), ..Tcp::default() };
-    bed.configure(&Settings { client, idle: AfterIdle::Keep, ..Settings::default() }).unwrap();
-    assert_eq!(inside(Host::Client), ["0", "100000 100000 100000", "1", "0"]);
-    assert_eq!(inside(Host::Server(1)), ["0", "4096 131072 6291456", "1", "0"]);
+    assert_eq!(inside(BedHost::CLIENT), ["1", "292496 292496 292496", "1", "0"]);
+    assert_eq!(inside(BedHost::server(1)), ["1", "4096 131072 6291456", "1", "0"]);
+    let server = Tcp { idle: AfterIdle::Keep, ..Tcp::default() };
+    let client = Tcp { receive_buffer: Some(100_000), ..server };
+    bed.configure(&Settings { client, server, ..Settings::default() }).unwrap();
+    assert_eq!(inside(BedHost::CLIENT), ["0", "100000 100000 100000", "1", "0"]);
+    assert_eq!(inside(BedHost::server(1)), ["0", "4096 131072 6291456", "1", "0"]);
     assert_eq!(outside(), before);
 }
 
@@ -110,7 +111,7 @@ fn a_small_receive_buffer_holds_the_sender_back() {
 fn packets_are_single_segments_of_at_most_1500_bytes() {
     let Some(_turn) = turn() else { return };
     let bed = bed(1, &initial_window(32));
-    if let Some(device) = ip(&bed, Host::Server(0), "-details link show tun0") {
+    if let Some(device) = ip(&bed, BedHost::server(0), "-details link show tun0") {
         for said in ["mtu 1500", "qdisc pfifo ", "qlen 10000", "gso_max_segs 1 "] {
             assert!(device.contains(said), "{said}: {device}");
         }
@@ -126,8 +127,8 @@ fn packets_are_single_segments_of_at_most_1500_bytes() {
 #[test]
 fn hosts_have_a_loopback_and_see_nothing_else() {
     let Some(_turn) = turn() else { return };
-    let bed = Bed::new(1).unwrap();
-    bed.on(Host::Client, || {
+    let bed = Bed::new(2).unwrap();
+    bed.on(BedHost::CLIENT, || {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         TcpStream::connect_timeout(&listener.local_addr().unwrap(), PATIENCE).unwrap();
         let devices = std::fs::read_to_string("/proc/thread-self/net/dev").unwrap();

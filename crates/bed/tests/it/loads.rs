@@ -1,7 +1,7 @@
 //! Whole loads: what a run of a scenario over the kernel gives, beside arithmetic and the simulator.
 
 use crate::{PATIENCE, median, turn};
-use loadstone_bed::{BackOff, BedError, Host, RunError, Stopper, run};
+use loadstone_bed::{BackOff, BedError, BedHost, RunError, Stopper, run};
 use loadstone_http::Protocol;
 use loadstone_load::page::{HostSpec, ObjectSpec, PageFile};
 use loadstone_scenario::{Outcome, Part, Plan, Row, Scenario, Variant};
@@ -32,7 +32,7 @@ fn live(scenario: &Scenario, seed: u64) -> Outcome {
 
 /// Loads it in virtual time.
 fn simulated(scenario: &Scenario) -> Outcome {
-    loadstone_sim::run(&Plan::new(scenario).unwrap(), Seed(1)).unwrap()
+    loadstone_sim::run(&Plan::new(scenario).unwrap(), Seed(1))
 }
 
 /// That the parts of a completed outcome agree with one another.
@@ -163,7 +163,7 @@ fn a_link_that_follows_a_recording_delivers_at_its_times() {
 fn a_congestion_control_that_this_kernel_lacks_is_named_with_the_end_that_wants_it() {
     let Some(_turn) = turn() else { return };
     let page = page([object("http://a.test/", 1_000)]);
-    for (end, is_it) in [("client_tcp", Host::Client), ("tcp", Host::Server(0))] {
+    for (end, is_it) in [("client_tcp", BedHost::CLIENT), ("tcp", BedHost::server(0))] {
         let variant = format!(r#"{{"{end}": {{"cc": "bbr"}}}}"#);
         let plan = Plan::new(&scenario(page.clone(), "100mbit,10ms", &variant)).unwrap();
         let (_stopper, stop) = Stopper::new();

@@ -4,19 +4,23 @@
 
 #![cfg(target_os = "linux")]
 
+mod datagrams;
 mod flows;
 mod kernel;
 mod links;
 mod loads;
 mod processes;
+mod relays;
 mod runs;
+mod topologies;
 
-use loadstone_bed::{Bed, Event, Fate, Host, LinkReport, Run, Settings, Tcp, access};
-use loadstone_units::{Seed, Time};
+use loadstone_bed::{Bed, BedHost, LinkReport, LoggedPacket, Run, Settings, Tcp, access, star};
+use loadstone_net::{Fabric, NodeId};
+use loadstone_units::Seed;
 use std::io::{self, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::Command;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// Bytes of data in a full segment.
@@ -41,8 +45,9 @@ fn leave_out(why: &str) {
     let _ = writeln!(io::stderr(), "left out: {why}");
 }
 
+/// A bed with a client and so many servers.
 fn bed(servers: usize, settings: &Settings) -> Bed {
-    let bed = Bed::new(servers).unwrap();
+    let bed = Bed::new(1 + servers).unwrap();
     bed.configure(settings).unwrap();
     bed
 }
@@ -56,20 +61,25 @@ fn initial_window(segments: u32) -> Settings {
 }
 
 fn begin<'a>(bed: &'a Bed, network: &str, seed: u64) -> Run<'a> {
-    let none = vec![Duration::ZERO; bed.servers()];
-    bed.begin_traced(&network.parse().unwrap(), &none, Seed(seed), 200_000).unwrap()
+    let (fabric, nodes) = star_of(bed, network);
+    bed.begin_traced(&fabric, &nodes, Seed(seed), 200_000).unwrap()
+}
+
+/// The star of a bed's hosts, of which no server is further away than others.
+fn star_of(bed: &Bed, network: &str) -> (Arc<Fabric>, Vec<NodeId>) {
+    star(&network.parse().unwrap(), &vec![Duration::ZERO; bed.hosts() - 1])
 }
 
 /// Fetches `bytes` bytes from a server on a connection of its own.
 fn fetch(bed: &Bed, server: usize, bytes: usize) {
-    let to = (bed.address(server), 80);
-    let listener = bed.on(Host::Server(server), || TcpListener::bind(to)).unwrap();
-    let serving = bed.spawn(Host::Server(server), move || -> io::Result<()> {
+    let to = (bed.address(BedHost::server(server)), 80);
+    let listener = bed.on(BedHost::server(server), || TcpListener::bind(to)).unwrap();
+    let serving = bed.spawn(BedHost::server(server), move || -> io::Result<()> {
         let mut stream = patient(listener.accept()?.0);
         stream.read_exact(&mut [0; 100])?;
         stream.write_all(&vec![7; bytes])
     });
-    let received = bed.on(Host::Client, || -> io::Result<usize> {
+    let received = bed.on(BedHost::CLIENT, || -> io::Result<usize> {
         let mut stream = patient(TcpStream::connect_timeout(&to.into(), PATIENCE)?);
         stream.write_all(&[1; 100])?;
         stream.read_to_end(&mut Vec::with_capacity(bytes))
@@ -87,7 +97,7 @@ fn patient(stream: TcpStream) -> TcpStream {
 
 /// From the first SYN to the last data, in milliseconds.
 fn duration(report: &LinkReport) -> f64 {
-    report.down.last_data.unwrap().as_ms() - report.first_syn.unwrap().as_ms()
+    report.arrivals[0].last_data.unwrap().as_ms() - report.first_syn(BedHost::CLIENT).unwrap().as_ms()
 }
 
 fn median(mut figures: Vec<f64>) -> f64 {
@@ -96,17 +106,12 @@ fn median(mut figures: Vec<f64>) -> f64 {
 }
 
 /// The packets with data towards the client, in order.
-fn data(report: &LinkReport) -> impl Iterator<Item = &Event> {
-    report.trace.iter().filter(|event| event.to == Host::Client && event.packet.payload > 0)
-}
-
-/// When a packet was put into its host's namespace.
-fn written(event: &Event) -> Option<Time> {
-    if let Fate::Delivered { written, .. } = event.fate { Some(written) } else { None }
+fn data(report: &LinkReport) -> impl Iterator<Item = &LoggedPacket> {
+    report.trace.iter().filter(|event| event.packet.to == BedHost::CLIENT && event.packet.payload() > 0)
 }
 
 /// What the command `ip` says on a host; nothing where there is none.
-fn ip(bed: &Bed, host: Host, arguments: &str) -> Option<String> {
+fn ip(bed: &Bed, host: BedHost, arguments: &str) -> Option<String> {
     match bed.on(host, || Command::new("ip").args(arguments.split(' ')).output()) {
         Ok(output) => {
             assert!(output.status.success(), "{output:?}");

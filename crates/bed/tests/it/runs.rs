@@ -1,7 +1,7 @@
 //! What a run gives, and what can be done with runs.
 
-use crate::{PATIENCE, bed, begin, data, duration, fetch, initial_window, ip, median, turn, written};
-use loadstone_bed::{Bed, BedError, Host, Priority, Settings};
+use crate::{PATIENCE, bed, begin, data, duration, fetch, initial_window, ip, median, patient, star_of, turn};
+use loadstone_bed::{Bed, BedError, BedHost, Scheduling, Settings, star};
 use loadstone_units::{Seed, Time};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream, UdpSocket};
@@ -54,20 +54,24 @@ fn a_run_says_what_it_met() {
     let before = clock.now();
     let report = run.finish().unwrap();
     assert!(before <= report.end && report.end <= clock.now());
-    assert!(report.down.last_data <= report.down.last && report.down.last <= Some(report.end));
-    assert!(report.first_syn.unwrap() < report.up.last_data.unwrap());
+    let [client, server] = [report.arrivals[0], report.arrivals[1]];
+    assert!(client.last_data <= client.last && client.last <= Some(report.end));
+    assert!(report.first_syn(BedHost::CLIENT).unwrap() < server.last_data.unwrap());
     assert_eq!(report.connections.len(), 1);
-    assert_eq!((report.connections[0].connection.server, report.connections[0].connection.server_port), (0, 80));
-    assert_eq!(Some(report.connections[0].opened), report.first_syn);
-    assert_eq!(report.strays, 0, "the namespaces send nothing by themselves");
-    assert_eq!(data(&report).map(|event| event.packet.payload).sum::<u32>(), 30_000);
-    let delivered: Vec<Time> = report.trace.iter().filter_map(written).collect();
+    assert_eq!(
+        (report.connections[0].connection.server, report.connections[0].connection.server_port),
+        (BedHost::server(0), 80)
+    );
+    assert_eq!(report.connections[0].opened, report.first_syn(BedHost::CLIENT));
+    assert_eq!(report.unmatched, 0, "the namespaces send nothing by themselves");
+    assert_eq!(data(&report).map(|event| event.packet.payload()).sum::<u32>(), 30_000);
+    let delivered: Vec<Time> = report.trace.iter().filter_map(|event| event.written).collect();
     assert_eq!(report.lateness.packets as usize, delivered.len());
     assert!(report.lateness.median <= report.lateness.p90 && report.lateness.p90 <= report.lateness.worst);
     // A pump that waited for its next look at the clock would be 0.12 ms late.
     assert!(report.lateness.median < Duration::from_micros(100), "{:?}", report.lateness);
     assert!(report.longest_pause <= report.paused);
-    assert_eq!(report.priority, Priority::RealTime, "whoever may make namespaces here may hurry");
+    assert_eq!(report.priority, Scheduling::RealTime, "whoever may make namespaces here may hurry");
 }
 
 #[test]
@@ -76,7 +80,8 @@ fn the_round_trip_of_a_distant_server_is_longer_by_its_own() {
     let bed = bed(2, &Settings::default());
     let extra = [Duration::ZERO, Duration::from_millis(60)];
     let time = |server| {
-        let run = bed.begin(&"10/1mbit,40ms".parse().unwrap(), &extra, Seed(1)).unwrap();
+        let (fabric, nodes) = star(&"10/1mbit,40ms".parse().unwrap(), &extra);
+        let run = bed.begin(&fabric, &nodes, Seed(1)).unwrap();
         fetch(&bed, server, 1000);
         duration(&run.finish().unwrap())
     };
@@ -94,10 +99,13 @@ fn connections_of_two_servers_are_told_apart() {
         fetch(&bed, server, 10_000 * (server + 1));
     }
     let report = run.finish().unwrap();
-    assert_eq!(report.connections.iter().map(|one| one.connection.server).collect::<Vec<_>>(), [2, 0, 1]);
+    assert_eq!(
+        report.connections.iter().map(|one| one.connection.server).collect::<Vec<_>>(),
+        [2, 0, 1].map(BedHost::server)
+    );
     for server in 0..3 {
-        let of_this = data(&report).filter(|event| event.connection.server == server);
-        assert_eq!(of_this.map(|event| event.packet.payload).sum::<u32>(), 10_000 * (server as u32 + 1));
+        let of_this = data(&report).filter(|event| event.packet.from == BedHost::server(server));
+        assert_eq!(of_this.map(|event| event.packet.payload()).sum::<u32>(), 10_000 * (server as u32 + 1));
     }
 }
 
@@ -105,36 +113,44 @@ fn connections_of_two_servers_are_told_apart() {
 fn what_is_older_than_the_run_passes_it_by() {
     let Some(_turn) = turn() else { return };
     let bed = bed(1, &Settings::default());
-    let to = (bed.address(0), 80);
-    let listener = bed.on(Host::Server(0), || TcpListener::bind(to)).unwrap();
-    let mut client = bed.on(Host::Client, || TcpStream::connect_timeout(&to.into(), PATIENCE)).unwrap();
-    let mut served = listener.accept().unwrap().0;
-    served.set_read_timeout(Some(PATIENCE)).unwrap();
-    // Anyone who waited for this network would wait for an hour.
-    let run = begin(&bed, "1mbit,3600s", 1);
-    client.write_all(&[5]).unwrap();
-    served.read_exact(&mut [0]).unwrap();
-    let report = run.finish().unwrap();
-    assert!(report.strays > 0);
-    assert_eq!((report.up.counts.packets, report.down.counts.packets, report.first_syn), (0, 0, None));
+    let to = (bed.address(BedHost::server(0)), 80);
+    let listener = bed.on(BedHost::server(0), || TcpListener::bind(to)).unwrap();
+    let open = || {
+        let client = bed.on(BedHost::CLIENT, || TcpStream::connect_timeout(&to.into(), PATIENCE)).unwrap();
+        (patient(client), patient(listener.accept().unwrap().0))
+    };
+    let between_runs = open();
+    let earlier = begin(&bed, "100mbit,10ms", 1);
+    let in_an_earlier_run = open();
+    assert_eq!(earlier.finish().unwrap().connections.len(), 1);
+    for (mut client, mut served) in [between_runs, in_an_earlier_run] {
+        // Anyone who waited for this network would wait for an hour.
+        let run = begin(&bed, "1mbit,3600s", 1);
+        client.write_all(&[5]).unwrap();
+        served.read_exact(&mut [0]).unwrap();
+        let report = run.finish().unwrap();
+        let packets = (report.up().counts.packets, report.down().counts.packets);
+        assert!(report.unmatched > 0 && report.connections.is_empty(), "{report:?}");
+        assert_eq!((packets, report.first_syn(BedHost::CLIENT)), ((0, 0), None));
+    }
 }
 
 #[test]
 fn what_is_under_way_at_the_end_arrives_at_once() {
     let Some(_turn) = turn() else { return };
     let bed = bed(1, &Settings::default());
-    let to = (bed.address(0), 80);
-    let listener = bed.on(Host::Server(0), || TcpListener::bind(to)).unwrap();
+    let to = (bed.address(BedHost::server(0)), 80);
+    let listener = bed.on(BedHost::server(0), || TcpListener::bind(to)).unwrap();
     let run = begin(&bed, "1mbit,3600s", 1);
-    let client = bed.spawn(Host::Client, move || TcpStream::connect_timeout(&to.into(), PATIENCE));
+    let client = bed.spawn(BedHost::CLIENT, move || TcpStream::connect_timeout(&to.into(), PATIENCE));
     let said_by_client =
-        |name| bed.on(Host::Client, || std::fs::read_to_string(format!("/proc/thread-self/net/{name}"))).unwrap();
+        |name| bed.on(BedHost::CLIENT, || std::fs::read_to_string(format!("/proc/thread-self/net/{name}"))).unwrap();
     // The SYN has entered when the clients' socket waits; then the run ends before it arrives.
     while !said_by_client("tcp").contains(" 02 ") {}
     let report = run.finish().unwrap();
     listener.accept().unwrap();
     let _connected = client.join().unwrap();
-    assert_eq!((report.up.counts.packets, report.up.last), (1, None));
+    assert_eq!((report.up().counts.packets, report.arrivals[1].last), (1, None));
     let counts = said_by_client("snmp");
     let mut tcp = counts.lines().filter(|line| line.starts_with("Tcp:")).map(str::split_whitespace);
     let mut named = tcp.next().unwrap().zip(tcp.next().unwrap());
@@ -142,16 +158,16 @@ fn what_is_under_way_at_the_end_arrives_at_once() {
 }
 
 #[test]
-fn what_is_no_tcp_is_a_stray() {
+fn what_goes_to_no_host_of_the_bed_is_a_stray() {
     let Some(_turn) = turn() else { return };
     let bed = bed(1, &Settings::default());
     let run = begin(&bed, "100mbit,10ms", 1);
-    let from = (bed.client_address(), 0);
-    let to = (bed.address(0), 9);
-    bed.on(Host::Client, || UdpSocket::bind(from).unwrap().send_to(b"x", to)).unwrap();
+    let from = (bed.address(BedHost::CLIENT), 0);
+    let nobody = (BedHost::server(1).address(), 9);
+    bed.on(BedHost::CLIENT, || UdpSocket::bind(from).unwrap().send_to(b"x", nobody)).unwrap();
     // The pump takes packets in order, so it has seen that one when this is through.
     fetch(&bed, 0, 1000);
-    assert_eq!(run.finish().unwrap().strays, 1);
+    assert_eq!(run.finish().unwrap().unmatched, 1);
 }
 
 #[test]
@@ -159,19 +175,17 @@ fn runs_follow_one_another_but_do_not_overlap() {
     let Some(_turn) = turn() else { return };
     let bed = bed(2, &Settings::default());
     let first = begin(&bed, "100mbit,10ms", 1);
-    let network = "100mbit,10ms".parse().unwrap();
-    assert!(matches!(bed.begin(&network, &[Duration::ZERO; 2], Seed(1)), Err(BedError::Busy)));
+    let (fabric, nodes) = star_of(&bed, "100mbit,10ms");
+    assert!(matches!(bed.begin(&fabric, &nodes, Seed(1)), Err(BedError::Busy)));
     drop(first);
-    assert!(matches!(
-        bed.begin(&network, &[Duration::ZERO; 3], Seed(1)),
-        Err(BedError::ExtraRtts { servers: 2, given: 3 })
-    ));
+    let too_few = bed.begin(&fabric, &nodes[..2], Seed(1));
+    assert!(matches!(too_few, Err(BedError::Nodes { hosts: 3, given: 2 })));
     for bytes in [1000, 2000] {
         let run = begin(&bed, "100mbit,10ms", 1);
         fetch(&bed, 1, bytes);
-        assert_eq!(data(&run.finish().unwrap()).map(|event| event.packet.payload).sum::<u32>(), bytes as u32);
+        assert_eq!(data(&run.finish().unwrap()).map(|event| event.packet.payload()).sum::<u32>(), bytes as u32);
     }
-    assert!(matches!(Bed::new(0), Err(BedError::Servers(0))));
+    assert!(matches!(Bed::new(1), Err(BedError::Hosts(1))));
 }
 
 #[test]
@@ -187,7 +201,10 @@ fn a_bed_may_have_many_servers() {
     });
     let report = run.finish().unwrap();
     assert_eq!(report.connections.len(), 30);
-    assert_eq!(report.down.counts.packets, report.trace.iter().filter(|event| event.to == Host::Client).count() as u64);
+    assert_eq!(
+        report.down().counts.packets,
+        report.trace.iter().filter(|event| event.packet.to == BedHost::CLIENT).count() as u64
+    );
 }
 
 #[test]
@@ -195,12 +212,13 @@ fn a_pump_that_fails_says_so_and_nothing_hangs() {
     let Some(_turn) = turn() else { return };
     let bed = bed(1, &Settings::default());
     let run = begin(&bed, "100mbit,10ms", 1);
-    if ip(&bed, Host::Server(0), "link set tun0 down").is_none() {
+    if ip(&bed, BedHost::server(0), "link set tun0 down").is_none() {
         return;
     }
-    let to = (bed.address(0), 80);
-    let connected = bed.on(Host::Client, || TcpStream::connect_timeout(&to.into(), Duration::from_secs(1)));
+    let to = (bed.address(BedHost::server(0)), 80);
+    let connected = bed.on(BedHost::CLIENT, || TcpStream::connect_timeout(&to.into(), Duration::from_secs(1)));
     assert!(connected.is_err());
     assert!(matches!(run.finish(), Err(BedError::Pump(_))));
-    assert!(matches!(bed.begin(&"1mbit,1ms".parse().unwrap(), &[Duration::ZERO], Seed(1)), Err(BedError::Pump(_))));
+    let (fabric, nodes) = star_of(&bed, "1mbit,1ms");
+    assert!(matches!(bed.begin(&fabric, &nodes, Seed(1)), Err(BedError::Pump(_))));
 }

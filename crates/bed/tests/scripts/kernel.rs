@@ -5,7 +5,7 @@
 use crate::play::{Failure, World, play};
 use crate::script::{Action, Form, Script};
 use crate::wire::Wire;
-use loadstone_bed::{AfterIdle, Lone, Tcp};
+use loadstone_bed::{SingleHost, Tcp};
 use loadstone_net::tcp::Segment;
 use loadstone_units::Time;
 use socket2::{Domain, Socket, Type};
@@ -35,7 +35,7 @@ pub(crate) fn holds(script: &Script) -> Result<(), Failure> {
             Err(failure) if !pause.is_zero() && attempt == ATTEMPTS => {
                 let every =
                     format!("The machine was paused in each of {ATTEMPTS} attempts, here for {pause:?}: try later.");
-                return Err(failure.noting(&every));
+                return Err(Failure(failure.0 + &every));
             }
             Err(_) if !pause.is_zero() => attempt += 1,
             result => return result,
@@ -45,7 +45,7 @@ pub(crate) fn holds(script: &Script) -> Result<(), Failure> {
 
 /// Plays a script once; with the longest pause of the machine meanwhile.
 fn attempted(script: &Script) -> (Result<(), Failure>, Duration) {
-    let lone = Lone::new(&Tcp::from(&script.config), AfterIdle::Restart).unwrap();
+    let lone = SingleHost::new(&Tcp::from(&script.config)).unwrap();
     lone.on(|| {
         let mut world = Kernel::new(&lone);
         (play(script, &mut world), world.longest_pause)
@@ -53,7 +53,7 @@ fn attempted(script: &Script) -> (Result<(), Failure>, Duration) {
 }
 
 struct Kernel<'a> {
-    lone: &'a Lone,
+    lone: &'a SingleHost,
     wire: Wire,
     start: Instant,
     /// When it last looked at the clock.
@@ -65,7 +65,7 @@ struct Kernel<'a> {
 }
 
 impl<'a> Kernel<'a> {
-    fn new(lone: &'a Lone) -> Kernel<'a> {
+    fn new(lone: &'a SingleHost) -> Kernel<'a> {
         let start = Instant::now();
         Kernel {
             lone,

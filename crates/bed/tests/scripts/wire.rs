@@ -1,7 +1,7 @@
 //! Segments as IP packets, and back: what the kernel's world speaks.
 
 use crate::script::{Form, WINDOW_SCALE};
-use loadstone_bed::packet::Packet;
+use loadstone_bed::packet::TcpPacket;
 use loadstone_net::tcp::{Flags, Sacks, Segment};
 use loadstone_units::Time;
 use std::net::Ipv4Addr;
@@ -78,7 +78,7 @@ impl Wire {
 
     /// The segment in a packet of the tested end; in words, if it is none of the connection.
     pub(crate) fn read(&mut self, bytes: &[u8]) -> Result<Segment, String> {
-        let packet = Packet::read(bytes).ok_or("there came a packet that is not TCP")?;
+        let packet = TcpPacket::read(bytes).ok_or("there came a packet that is not TCP")?;
         if (packet.destination, packet.destination_port) != self.script {
             return Err(format!("there came a packet to {}:{}", packet.destination, packet.destination_port));
         }
@@ -109,7 +109,7 @@ impl Wire {
             ack,
             len: packet.payload,
             window: u32::from(packet.window) << if packet.flags.syn { 0 } else { self.scale },
-            flags: Flags { syn: packet.flags.syn, ack: packet.flags.ack, fin: packet.flags.fin },
+            flags: Flags { syn: packet.flags.syn, ack: packet.flags.ack, fin: packet.flags.fin, rst: packet.flags.rst },
             timestamp: Time::from_nanos(u64::from(options.timestamp) * NANOS_PER_MS),
             echo: Time::NEVER,
             sacks,

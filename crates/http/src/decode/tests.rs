@@ -1,5 +1,8 @@
 use super::*;
-use crate::{Body, BodyId, Chunk, Fields, Multiplexing, Priority, RequestHead, ResponseHead, Sessions, StreamId, Wire};
+use crate::{
+    Body, BodyId, Chunk, Fields, Multiplexing, Priority, RequestHead, ResponseHead, SessionFactory, StreamId,
+    TransportStream, Wire,
+};
 use loadstone_units::Time;
 
 const NOW: Time = Time::ZERO;
@@ -35,21 +38,21 @@ fn bytes(wire: &mut Wire) -> Vec<u8> {
 
 /// Both directions of two exchanges.
 fn talk(protocol: Protocol) -> [Vec<u8>; 2] {
-    let sessions = Sessions::new(Multiplexing::default());
+    let sessions = SessionFactory::new(Multiplexing::default());
     let (mut client, mut server) = (sessions.client(protocol), sessions.server(protocol));
     let fields = Fields::from_pairs([("accept", &b"a"[..]), ("accept", b"b"), ("x", b"\xe9")]);
     for path in ["/1", "/2"] {
         let head = RequestHead::get("a.test", path, fields.clone());
-        client.request(head.into(), Body::EMPTY, Priority::at(7));
+        client.request(head.into(), Body::EMPTY.into(), Priority::at(7));
     }
     let (mut up, mut down) = (Wire::default(), Wire::default());
-    client.poll_transmit(NOW, usize::MAX, &mut up);
-    server.handle_input(NOW, &up.clone().take_all()).unwrap();
+    client.poll_transmit(NOW, TransportStream::TCP, usize::MAX, &mut up);
+    server.handle_input(NOW, TransportStream::TCP, &up.clone().take_all()).unwrap();
     for id in [0, 1] {
         let head = ResponseHead::new(404, Fields::from_pairs([("server", "x")]));
-        server.respond(StreamId(id), head.into(), Body { id: BodyId(id), len: 20_000 });
+        server.respond(StreamId(id), head.into(), Body { id: BodyId(id), len: 20_000 }.into());
     }
-    server.poll_transmit(NOW, usize::MAX, &mut down);
+    server.poll_transmit(NOW, TransportStream::TCP, usize::MAX, &mut down);
     [bytes(&mut up), bytes(&mut down)]
 }
 

@@ -6,14 +6,14 @@ use crate::{Chunk, PeerFault};
 /// Where in a chunked body the reader stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Chunked {
-    stage: Stage,
-    /// Bytes of extensions and trailers so far: nobody here needs them, and a peer may send no more of
-    /// them than of a head.
+    stage: ChunkedStage,
+    /// Bytes of extensions, which nobody here needs, and trailers so far: a peer may send no more of them than of
+    /// a head.
     spare: usize,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Stage {
+enum ChunkedStage {
     /// The size in hexadecimal digits.
     Size {
         size: u64,
@@ -43,54 +43,63 @@ enum Stage {
 pub(super) enum Piece {
     Framing,
     Content(Chunk),
+    /// A byte of the trailers.
+    Trailer(u8),
     End,
 }
 
 impl Chunked {
     /// The beginning of a body.
-    pub(super) const BEGIN: Chunked = Chunked { stage: Stage::Size { size: 0, digits: 0 }, spare: 0 };
+    pub(super) const BEGIN: Chunked = Chunked { stage: ChunkedStage::Size { size: 0, digits: 0 }, spare: 0 };
 
     /// Takes a piece off the input.
     pub(super) fn take(&mut self, input: &mut Chunk) -> Result<Piece, PeerFault> {
-        if let Stage::Content { left } = self.stage {
+        if let ChunkedStage::Content { left } = self.stage {
             let content = input.split_to(left.min(input.len()));
             let left = left - content.len();
-            self.stage = if left == 0 { Stage::ContentCr } else { Stage::Content { left } };
+            self.stage = if left == 0 { ChunkedStage::ContentCr } else { ChunkedStage::Content { left } };
             return Ok(Piece::Content(content));
         }
         let Chunk::Bytes(bytes) = input else { return Err(PeerFault::BodyInsteadOfHead) };
         let byte = bytes.split_to(1)[0];
-        if self.stage == Stage::LastLf && byte == b'\n' {
+        if self.stage == ChunkedStage::LastLf && byte == b'\n' {
             return Ok(Piece::End);
         }
-        self.stage = self.after(byte)?;
-        Ok(Piece::Framing)
+        let (before, after) = (self.stage, self.after(byte)?);
+        self.stage = after;
+        let is_trailer =
+            before == ChunkedStage::TrailerLf || matches!(after, ChunkedStage::Trailer | ChunkedStage::TrailerLf);
+        Ok(if is_trailer { Piece::Trailer(byte) } else { Piece::Framing })
     }
 
     /// The stage after a byte of the framing. Lines end in CR LF, with no leniency: what one reader
     /// takes for a line's end and another does not lets a message hide in another.
-    fn after(&mut self, byte: u8) -> Result<Stage, PeerFault> {
+    fn after(&mut self, byte: u8) -> Result<ChunkedStage, PeerFault> {
         let digit = char::from(byte).to_digit(16).map(u64::from);
         Ok(match (self.stage, byte, digit) {
-            (Stage::Size { size, digits }, _, Some(digit)) if digits < u64::BITS / 4 => {
-                Stage::Size { size: size << 4 | digit, digits: digits + 1 }
+            (ChunkedStage::Size { size, digits }, _, Some(digit)) if digits < u64::BITS / 4 => {
+                ChunkedStage::Size { size: size << 4 | digit, digits: digits + 1 }
             }
-            (Stage::Size { size, digits: 1.. } | Stage::Extension { size }, b'\r', _) => Stage::SizeLf { size },
-            (Stage::Size { size, digits: 1.. }, b';' | b' ' | b'\t', _) => self.spend(Stage::Extension { size })?,
-            (Stage::Extension { size }, ..) if byte != b'\n' => self.spend(Stage::Extension { size })?,
-            (Stage::SizeLf { size: 0 }, b'\n', _) => Stage::Line,
-            (Stage::SizeLf { size }, b'\n', _) => Stage::Content { left: size },
-            (Stage::ContentCr, b'\r', _) => Stage::ContentLf,
-            (Stage::ContentLf, b'\n', _) => Stage::Size { size: 0, digits: 0 },
-            (Stage::Line, b'\r', _) => Stage::LastLf,
-            (Stage::Trailer, b'\r', _) => Stage::TrailerLf,
-            (Stage::TrailerLf, b'\n', _) => Stage::Line,
-            (Stage::Line | Stage::Trailer, ..) if byte != b'\n' => self.spend(Stage::Trailer)?,
+            (ChunkedStage::Size { size, digits: 1.. } | ChunkedStage::Extension { size }, b'\r', _) => {
+                ChunkedStage::SizeLf { size }
+            }
+            (ChunkedStage::Size { size, digits: 1.. }, b';' | b' ' | b'\t', _) => {
+                self.spend(ChunkedStage::Extension { size })?
+            }
+            (ChunkedStage::Extension { size }, ..) if byte != b'\n' => self.spend(ChunkedStage::Extension { size })?,
+            (ChunkedStage::SizeLf { size: 0 }, b'\n', _) => ChunkedStage::Line,
+            (ChunkedStage::SizeLf { size }, b'\n', _) => ChunkedStage::Content { left: size },
+            (ChunkedStage::ContentCr, b'\r', _) => ChunkedStage::ContentLf,
+            (ChunkedStage::ContentLf, b'\n', _) => ChunkedStage::Size { size: 0, digits: 0 },
+            (ChunkedStage::Line, b'\r', _) => ChunkedStage::LastLf,
+            (ChunkedStage::Trailer, b'\r', _) => ChunkedStage::TrailerLf,
+            (ChunkedStage::TrailerLf, b'\n', _) => ChunkedStage::Line,
+            (ChunkedStage::Line | ChunkedStage::Trailer, ..) if byte != b'\n' => self.spend(ChunkedStage::Trailer)?,
             _ => return Err(PeerFault::InvalidLength),
         })
     }
 
-    fn spend(&mut self, stage: Stage) -> Result<Stage, PeerFault> {
+    fn spend(&mut self, stage: ChunkedStage) -> Result<ChunkedStage, PeerFault> {
         self.spare += 1;
         if self.spare > MAX_HEAD { Err(PeerFault::HeadTooLarge) } else { Ok(stage) }
     }
@@ -102,13 +111,18 @@ mod tests {
 
     /// The bytes of content of a body, and what is left behind it.
     fn read(text: &str) -> Result<Option<(u64, usize)>, PeerFault> {
-        let (mut body, mut content) = (Chunked::BEGIN, 0);
+        read_with_trailers(text).map(|read| read.map(|(content, left, _)| (content, left)))
+    }
+
+    fn read_with_trailers(text: &str) -> Result<Option<(u64, usize, String)>, PeerFault> {
+        let (mut body, mut content, mut trailers) = (Chunked::BEGIN, 0, String::new());
         let mut input = Chunk::Bytes(text.to_owned().into());
         while !input.is_empty() {
             match body.take(&mut input)? {
                 Piece::Framing => {}
                 Piece::Content(piece) => content += piece.len(),
-                Piece::End => return Ok(Some((content, input.len() as usize))),
+                Piece::Trailer(byte) => trailers.push(byte.into()),
+                Piece::End => return Ok(Some((content, input.len() as usize, trailers))),
             }
         }
         Ok(None)
@@ -126,6 +140,13 @@ mod tests {
         ] {
             assert_eq!(read(text), Ok(expected), "{text:?}");
         }
+    }
+
+    #[test]
+    fn trailers_are_what_stands_behind_the_last_chunk_and_before_the_empty_line_rfc9112_7_1_2() {
+        let trailers = |text| read_with_trailers(text).unwrap().unwrap().2;
+        assert_eq!(trailers("1;x\r\n0\r\n0\r\nX: y\r\nZ: \r\n\r\n!"), "X: y\r\nZ: \r\n");
+        assert_eq!(trailers("0\r\n\r\n"), "");
     }
 
     #[test]

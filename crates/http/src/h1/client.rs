@@ -2,10 +2,14 @@
 
 use super::head::{After, Length, parse_response};
 use super::known::Known;
+use super::open::{Framing, Open};
 use super::outbox::Outbox;
 use super::reader::{Messages, Reader};
+use crate::held::{Bound, Held};
+use crate::pending::{Method, Outgoing, Pending};
 use crate::{
-    Body, Chunk, ClientSession, Error, Event, Kept, PeerFault, Priority, RequestHead, Session, StreamId, Wire,
+    Chunk, ClientSession, Content, Error, Event, Fields, PeerFault, PersistedSettings, Priority, RequestHead, Session,
+    StreamId, TransportStream, Wire,
 };
 use bytes::Bytes;
 use loadstone_units::Time;
@@ -17,7 +21,7 @@ use std::sync::Arc;
 pub struct Client {
     pipelining: bool,
     next: u32,
-    waiting: VecDeque<(StreamId, Arc<RequestHead>, Body)>,
+    waiting: VecDeque<(StreamId, Arc<RequestHead>, Outgoing)>,
     outbox: Outbox,
     reader: Reader,
     answers: Answers,
@@ -51,10 +55,40 @@ impl Client {
             answers: Answers::default(),
         }
     }
+
+    fn begin_open(
+        &mut self,
+        id: StreamId,
+        head: &RequestHead,
+        pending: Box<Pending>,
+        room: u64,
+        out: &mut Wire,
+    ) -> u64 {
+        let framing = if pending.is_counted() { Framing::Counted } else { Framing::Chunked };
+        self.outbox.begin_open(id, head.http1_framed(framing.line()), Open::new(framing, pending), room, out)
+    }
+
+    /// What was appended to an open request.
+    fn pending(&mut self, id: StreamId) -> Option<&mut Pending> {
+        if self.outbox.is_open(id) {
+            return self.outbox.pending(id);
+        }
+        self.waiting.iter_mut().find(|(waiting, ..)| *waiting == id)?.2.pending()
+    }
+
+    /// What would be sent is not what its head says.
+    fn give_up(&mut self, id: StreamId) {
+        self.cancel(id);
+        self.answers.events.push_back(Event::Reset { id });
+    }
 }
 
 impl Session for Client {
-    fn handle_input(&mut self, _: Time, input: &[Chunk]) -> Result<(), Error> {
+    fn handle_input(&mut self, _: Time, on: TransportStream, input: &[Chunk]) -> Result<(), Error> {
+        debug_assert_eq!(on, TransportStream::TCP);
+        if let Some(held) = &mut self.answers.held {
+            held.handle_input(input);
+        }
         let result = self.reader.read(input, &mut self.answers);
         if result.is_err() || self.answers.is_last && self.answers.outstanding.is_empty() {
             // There is nothing more to say on this connection.
@@ -64,20 +98,25 @@ impl Session for Client {
         Ok(result?)
     }
 
-    fn handle_close(&mut self, _: Time) -> Result<(), Error> {
+    fn handle_fin(&mut self, _: Time, on: TransportStream) -> Result<(), Error> {
+        debug_assert_eq!(on, TransportStream::TCP);
         self.reader.close(&mut self.answers)?;
         if self.answers.outstanding.is_empty() { Ok(()) } else { Err(PeerFault::Truncated.into()) }
     }
 
     fn handle_timeout(&mut self, _: Time) {}
 
-    fn poll_transmit(&mut self, _: Time, room: usize, out: &mut Wire) {
+    fn poll_transmit(&mut self, _: Time, on: TransportStream, room: usize, out: &mut Wire) {
+        debug_assert_eq!(on, TransportStream::TCP);
         let mut room = self.outbox.resume(room, out);
         while room > 0
-            && let Some((id, head, body)) = self.waiting.pop_front()
+            && let Some((id, head, content)) = self.waiting.pop_front()
         {
-            room = self.outbox.begin(head.http1(), body, room, out);
-            self.answers.outstanding.push_back(Asked { id, is_head: &head.method[..] == b"HEAD" });
+            room = match content {
+                Outgoing::Whole(body) => self.outbox.begin(head.http1(), body, room, out),
+                Outgoing::Open(pending) => self.begin_open(id, &head, pending, room, out),
+            };
+            self.answers.outstanding.push_back(Asked { id, method: Method::of(&head) });
             self.answers.events.push_back(Event::Sent { id });
         }
     }
@@ -91,13 +130,54 @@ impl Session for Client {
     }
 
     fn has_output(&self) -> bool {
-        self.outbox.is_begun() || !self.waiting.is_empty()
+        self.outbox.has_output() || (!self.outbox.is_begun() && !self.waiting.is_empty())
     }
 
     fn ping(&mut self) {}
 
+    fn append(&mut self, id: StreamId, chunk: Chunk) {
+        if self.pending(id).is_some_and(|pending| pending.append(chunk).is_err()) {
+            self.give_up(id);
+        }
+    }
+
+    fn finish(&mut self, id: StreamId, trailers: Fields) {
+        if self.pending(id).is_some_and(|pending| pending.finish(&trailers).is_err()) {
+            self.give_up(id);
+        }
+        self.outbox.settle();
+    }
+
+    fn unsent(&self, id: StreamId) -> u64 {
+        let waiting = self.waiting.iter().find(|(waiting, ..)| *waiting == id);
+        waiting.map_or(0, |(.., content)| content.appended()) + self.outbox.appended(id)
+    }
+
+    fn hold(&mut self) {
+        self.answers.held = Some(Box::new(Held::new(Bound::Transport)));
+    }
+
+    fn release(&mut self, id: StreamId, bytes: u64) {
+        if let Some(held) = &mut self.answers.held {
+            held.release(id, bytes);
+        }
+    }
+
+    fn poll_used(&mut self, _: TransportStream) -> u64 {
+        self.answers.held.as_mut().map_or(0, |held| held.poll_used())
+    }
+
     fn cancel(&mut self, id: StreamId) {
+        if let Some(held) = &mut self.answers.held {
+            held.forget(id);
+        }
         self.waiting.retain(|(waiting, ..)| *waiting != id);
+        if self.outbox.is_open(id) {
+            // What is left of it would be taken for the next request.
+            self.outbox = Outbox::default();
+            self.answers.outstanding.clear();
+            self.answers.after = After::Closes;
+        }
         if self.answers.outstanding.iter().any(|asked| asked.id == id) {
             // What is under way cannot be told from what is wanted but by its end.
             self.answers.outstanding.clear();
@@ -118,7 +198,8 @@ impl Session for Client {
 
 impl ClientSession for Client {
     fn capacity(&self) -> usize {
-        match (self.answers.outstanding.is_empty() && !self.is_closing(), self.pipelining) {
+        let is_idle = self.answers.outstanding.is_empty() && !self.outbox.is_begun_open();
+        match (is_idle && !self.is_closing(), self.pipelining) {
             (false, _) => 0,
             // RFC 9112, section 9.3.2: not behind what cannot be repeated if the connection fails.
             (true, true) if self.waiting.back().is_some_and(|(_, head, _)| !is_idempotent(head)) => 0,
@@ -127,19 +208,20 @@ impl ClientSession for Client {
         }
     }
 
-    fn kept(&self) -> Kept {
-        Kept::default()
+    fn persisted(&self) -> PersistedSettings {
+        PersistedSettings::default()
     }
 
     fn is_closing(&self) -> bool {
         self.answers.after == After::Closes
     }
 
-    fn request(&mut self, head: Arc<RequestHead>, body: Body, _: Priority) -> StreamId {
+    fn request(&mut self, head: Arc<RequestHead>, content: Content, _: Priority) -> StreamId {
         assert!(self.capacity() > 0, "a request beyond the session's capacity");
         let id = StreamId(self.next);
         self.next += 1;
-        self.waiting.push_back((id, head, body));
+        let content = Outgoing::of_request(&head, content);
+        self.waiting.push_back((id, head, content));
         id
     }
 }
@@ -154,7 +236,7 @@ fn is_idempotent(head: &RequestHead) -> bool {
 #[derive(Debug)]
 struct Asked {
     id: StreamId,
-    is_head: bool,
+    method: Method,
 }
 
 /// What the reader reports, matched with the requests in their order.
@@ -163,6 +245,8 @@ struct Answers {
     known: Arc<Known>,
     outstanding: VecDeque<Asked>,
     events: VecDeque<Event>,
+    /// What the program has not used, if it says when it has.
+    held: Option<Box<Held>>,
     /// The head just read was an interim one (RFC 9110, section 15.2): its end ends nothing.
     interim: bool,
     /// What the server has said of the connection.
@@ -186,7 +270,7 @@ impl Messages for Answers {
             self.is_last = true;
         }
         // RFC 9112, section 6.3, rule 1: these never have a body, whatever their fields say.
-        let bodiless = asked.is_head || status == 204 || status == 304;
+        let bodiless = asked.method == Method::Head || status == 204 || status == 304;
         let length = if bodiless { Length::Known(0) } else { parsed.body.unwrap_or(Length::UntilClose) };
         self.events.push_back(Event::Response { id: asked.id, head: parsed.head });
         Ok(Some((parsed.len, length)))
@@ -194,7 +278,16 @@ impl Messages for Answers {
 
     fn data(&mut self, content: Chunk) {
         if let Some(asked) = self.outstanding.front() {
+            if let Some(held) = &mut self.held {
+                held.take(asked.id, content.len());
+            }
             self.events.push_back(Event::Data { id: asked.id, content });
+        }
+    }
+
+    fn trailers(&mut self, fields: Fields) {
+        if let Some(asked) = self.outstanding.front().filter(|_| !fields.is_empty()) {
+            self.events.push_back(Event::Trailers { id: asked.id, fields: fields.into() });
         }
     }
 

@@ -1,7 +1,8 @@
 //! Heads as HTTP/1.1 writes them: reading, by `httparse`.
 
+use crate::trailers::trailers;
 use crate::{Fields, PeerFault, RequestHead, ResponseHead};
-use bytes::Bytes;
+use bytes::{BufMut, Bytes, BytesMut};
 use std::mem::MaybeUninit;
 use std::sync::Arc;
 
@@ -107,6 +108,20 @@ pub(super) fn parse_response(text: &Bytes) -> Result<Option<Parsed<ResponseHead>
     let head = ResponseHead::new(response.code.unwrap_or_default(), found.fields);
     let version = if is_old { Version::Old } else { Version::Usual };
     Ok(Some(Parsed { head: Arc::new(head), len, body, after, version }))
+}
+
+/// Reads the lines behind the last chunk (RFC 9112, section 7.1.2), without the empty one that ends them. What may
+/// not stand there is left out.
+pub(super) fn parse_trailers(mut text: BytesMut) -> Result<Fields, PeerFault> {
+    text.put_slice(b"\r\n");
+    let text = text.freeze();
+    let mut slots = [httparse::EMPTY_HEADER; MAX_FIELDS];
+    let httparse::Status::Complete((_, lines)) = httparse::parse_headers(&text, &mut slots).map_err(fault)? else {
+        return Err(PeerFault::MalformedHead);
+    };
+    let mut fields = Fields::within(&text, lines.len());
+    lines.iter().for_each(|line| fields.add_within(line.name.as_bytes(), line.value));
+    Ok(trailers(&fields))
 }
 
 /// What a head's fields say of the message itself, and the rest of them.

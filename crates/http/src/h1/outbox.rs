@@ -1,18 +1,32 @@
 //! Puts messages on the wire, as far as there is room; keeps the rest of the one that was begun.
 
-use crate::{Body, Chunk, Wire};
+use super::open::Open;
+use crate::pending::Pending;
+use crate::{Body, Chunk, StreamId, Wire};
 use bytes::Bytes;
 
-/// The part of a message that has been begun and did not fit into the room.
+/// The part of a message that has been begun and did not fit into the room, or has not been appended.
 #[derive(Debug, Default)]
 pub(super) struct Outbox {
     unsent: Wire,
+    /// The content of the message, if it comes by and by.
+    open: Option<(StreamId, Open)>,
 }
 
 impl Outbox {
     /// Whether a message that was begun has a rest.
     pub(super) fn is_begun(&self) -> bool {
-        !self.unsent.is_empty()
+        !self.unsent.is_empty() || self.open.is_some()
+    }
+
+    /// Whether its content comes by and by.
+    pub(super) fn is_begun_open(&self) -> bool {
+        self.open.is_some()
+    }
+
+    /// Whether something of it can go.
+    pub(super) fn has_output(&self) -> bool {
+        !self.unsent.is_empty() || self.open.as_ref().is_some_and(|(_, open)| open.has_output())
     }
 
     /// Goes on with the message that was begun; what is then left of `room` is for new ones.
@@ -20,7 +34,7 @@ impl Outbox {
         let room = room as u64;
         let count = room.min(self.unsent.len());
         self.unsent.move_to(count, out);
-        room - count
+        if self.open.is_some() { self.go_on(room - count, out) } else { room - count }
     }
 
     /// Begins a message; returns what is left of `room`, which is nothing if the message did not fit.
@@ -37,5 +51,39 @@ impl Outbox {
             }
         }
         left
+    }
+
+    /// Begins a message whose content comes by and by; nothing is left of `room` until it is complete.
+    pub(super) fn begin_open(&mut self, id: StreamId, head: Bytes, open: Open, room: u64, out: &mut Wire) -> u64 {
+        let left = self.begin(head, Body::EMPTY, room, out);
+        self.open = Some((id, open));
+        self.go_on(left, out)
+    }
+
+    fn go_on(&mut self, room: u64, out: &mut Wire) -> u64 {
+        let Some((_, open)) = &mut self.open else { return room };
+        let left = open.put(room, out, &mut self.unsent);
+        self.settle();
+        if self.open.is_some() { 0 } else { left }
+    }
+
+    /// What was appended to the message that was begun, if it is this one.
+    pub(super) fn pending(&mut self, id: StreamId) -> Option<&mut Pending> {
+        self.open.as_mut().filter(|(open, _)| *open == id).map(|(_, open)| &mut *open.pending)
+    }
+
+    /// Whether the message that was begun is this one, and its content comes by and by.
+    pub(super) fn is_open(&self, id: StreamId) -> bool {
+        self.open.as_ref().is_some_and(|(open, _)| *open == id)
+    }
+
+    /// Bytes that were appended to this message and have not gone out.
+    pub(super) fn appended(&self, id: StreamId) -> u64 {
+        self.open.as_ref().filter(|(open, _)| *open == id).map_or(0, |(_, open)| open.pending.len())
+    }
+
+    /// Lets go of the message if it is complete.
+    pub(super) fn settle(&mut self) {
+        self.open.take_if(|(_, open)| open.is_over());
     }
 }

@@ -1,20 +1,20 @@
 //! Cuts one direction of a connection into heads and bodies, however the bytes arrive.
 
 use super::chunked::{Chunked, Piece};
-use super::head::{Length, MAX_HEAD};
-use crate::{Chunk, PeerFault};
-use bytes::{Bytes, BytesMut};
+use super::head::{Length, MAX_HEAD, parse_trailers};
+use crate::{Chunk, Fields, PeerFault};
+use bytes::{BufMut, Bytes, BytesMut};
 
 /// Where in the stream of messages the reader stands.
 #[derive(Debug)]
 pub(super) struct Reader {
-    state: State,
-    /// The beginning of a head whose rest has not arrived.
+    state: ReaderState,
+    /// The beginning of a head, or of trailers, whose rest has not arrived.
     partial: BytesMut,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum State {
+enum ReaderState {
     Head,
     Body { left: u64 },
     Chunked(Chunked),
@@ -28,19 +28,21 @@ pub(super) trait Messages {
     fn head(&mut self, text: &Bytes) -> Result<Option<(usize, Length)>, PeerFault>;
     /// Bytes of the body.
     fn data(&mut self, content: Chunk);
+    /// Fields behind the content.
+    fn trailers(&mut self, fields: Fields);
     /// The message is complete.
     fn end(&mut self);
 }
 
 impl Reader {
     pub(super) fn new() -> Reader {
-        Reader { state: State::Head, partial: BytesMut::new() }
+        Reader { state: ReaderState::Head, partial: BytesMut::new() }
     }
 
     /// Takes what has arrived and reports what it means.
     pub(super) fn read(&mut self, input: &[Chunk], messages: &mut impl Messages) -> Result<(), PeerFault> {
         for chunk in input {
-            if let (State::Body { left }, Chunk::Run { len, .. }) = (self.state, chunk)
+            if let (ReaderState::Body { left }, Chunk::Run { len, .. }) = (self.state, chunk)
                 && (1..=left).contains(len)
             {
                 // Nearly all that comes: a piece of the body and nothing else.
@@ -51,18 +53,18 @@ impl Reader {
             let mut chunk = chunk.clone();
             while !chunk.is_empty() {
                 match self.state {
-                    State::Head => {
+                    ReaderState::Head => {
                         let Chunk::Bytes(bytes) = chunk else { return Err(PeerFault::BodyInsteadOfHead) };
                         chunk = Chunk::Bytes(self.read_head(bytes, messages)?);
                     }
-                    State::Body { left } => {
+                    ReaderState::Body { left } => {
                         let content = chunk.split_to(left.min(chunk.len()));
                         let left = left - content.len();
                         messages.data(content);
                         self.begin_body(Length::Known(left), messages);
                     }
-                    State::Chunked(body) => self.read_chunk(body, &mut chunk, messages)?,
-                    State::UntilClose => {
+                    ReaderState::Chunked(body) => self.read_chunk(body, &mut chunk, messages)?,
+                    ReaderState::UntilClose => {
                         messages.data(chunk);
                         break;
                     }
@@ -75,13 +77,13 @@ impl Reader {
     /// The other end sends no more.
     pub(super) fn close(&mut self, messages: &mut impl Messages) -> Result<(), PeerFault> {
         match self.state {
-            State::Head if self.partial.is_empty() => Ok(()),
-            State::UntilClose => {
-                self.state = State::Head;
+            ReaderState::Head if self.partial.is_empty() => Ok(()),
+            ReaderState::UntilClose => {
+                self.state = ReaderState::Head;
                 messages.end();
                 Ok(())
             }
-            State::Head | State::Body { .. } | State::Chunked(_) => Err(PeerFault::Truncated),
+            ReaderState::Head | ReaderState::Body { .. } | ReaderState::Chunked(_) => Err(PeerFault::Truncated),
         }
     }
 
@@ -90,7 +92,7 @@ impl Reader {
         let text = if self.partial.is_empty() {
             bytes
         } else {
-            // A head is parsed anew only when its end may have come, or bytes that come one by
+            // A head is parsed again only when its end may have come, or bytes that come one by
             // one would cost the square of their number.
             let from = self.partial.len().saturating_sub(3);
             self.partial.extend_from_slice(&bytes);
@@ -122,24 +124,33 @@ impl Reader {
         messages: &mut impl Messages,
     ) -> Result<(), PeerFault> {
         match body.take(chunk)? {
-            Piece::Framing => self.state = State::Chunked(body),
+            Piece::Framing => self.state = ReaderState::Chunked(body),
             Piece::Content(content) => {
-                self.state = State::Chunked(body);
+                self.state = ReaderState::Chunked(body);
                 messages.data(content);
             }
-            Piece::End => self.begin_body(Length::Known(0), messages),
+            Piece::Trailer(byte) => {
+                self.state = ReaderState::Chunked(body);
+                self.partial.put_u8(byte);
+            }
+            Piece::End => {
+                if !self.partial.is_empty() {
+                    messages.trailers(parse_trailers(self.partial.split())?);
+                }
+                self.begin_body(Length::Known(0), messages);
+            }
         }
         Ok(())
     }
 
     fn begin_body(&mut self, length: Length, messages: &mut impl Messages) {
         self.state = match length {
-            Length::UntilClose => State::UntilClose,
-            Length::Chunked => State::Chunked(Chunked::BEGIN),
-            Length::Known(0) => State::Head,
-            Length::Known(left) => State::Body { left },
+            Length::UntilClose => ReaderState::UntilClose,
+            Length::Chunked => ReaderState::Chunked(Chunked::BEGIN),
+            Length::Known(0) => ReaderState::Head,
+            Length::Known(left) => ReaderState::Body { left },
         };
-        if self.state == State::Head {
+        if self.state == ReaderState::Head {
             messages.end();
         }
     }

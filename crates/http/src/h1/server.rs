@@ -2,9 +2,15 @@
 
 use super::head::{After, Length, Version, parse_request};
 use super::known::Known;
+use super::open::{Framing, Open};
 use super::outbox::Outbox;
 use super::reader::{Messages, Reader};
-use crate::{Body, Chunk, Error, Event, Kept, PeerFault, Priority, RequestHead, ResponseHead, ServerSession, Session};
+use crate::held::{Bound, Held};
+use crate::pending::{Method, Outgoing, Pending};
+use crate::{
+    Body, Chunk, Content, Error, Event, Fields, PeerFault, PersistedSettings, Priority, RequestHead, ResponseHead,
+    ServerSession, Session, TransportStream,
+};
 use crate::{StreamId, Wire};
 use bytes::{BufMut, Bytes, BytesMut};
 use loadstone_units::Time;
@@ -44,9 +50,39 @@ impl Server {
         }
     }
 
+    /// How the first response of the queue is framed if its content comes by and by, and its head.
+    fn frame(&mut self, head: &ResponseHead, pending: &Pending) -> (Framing, Bytes) {
+        let version = self.requests.queue.front().map_or(Version::Usual, |front| front.version);
+        let framing = match version {
+            _ if pending.is_counted() => Framing::Counted,
+            Version::Usual => Framing::Chunked,
+            // RFC 9112, section 7: HTTP/1.0 knows no chunks.
+            Version::Old => Framing::UntilClose,
+        };
+        if framing == Framing::UntilClose {
+            self.requests.give_up_from(1);
+        }
+        (framing, head.http1_framed(framing.line()))
+    }
+
+    /// What was appended to an open response.
+    fn pending(&mut self, id: StreamId) -> Option<&mut Pending> {
+        if self.outbox.is_open(id) {
+            return self.outbox.pending(id);
+        }
+        let at = id.0.checked_sub(self.requests.first)?;
+        let (_, content) = self.requests.queue.get_mut(at as usize)?.answer.as_mut()?;
+        content.pending()
+    }
+
+    /// What would be sent is not what its head says.
+    fn give_up(&mut self, id: StreamId) {
+        self.cancel(id);
+        self.requests.events.push_back(Event::Reset { id });
+    }
+
     /// A head as it is written; the last one says that the connection closes.
-    fn written(&self, head: &ResponseHead) -> Bytes {
-        let text = head.http1();
+    fn written(&self, text: Bytes) -> Bytes {
         if !self.requests.ends_with_first() {
             return text;
         }
@@ -63,7 +99,11 @@ impl Default for Server {
 }
 
 impl Session for Server {
-    fn handle_input(&mut self, _: Time, input: &[Chunk]) -> Result<(), Error> {
+    fn handle_input(&mut self, _: Time, on: TransportStream, input: &[Chunk]) -> Result<(), Error> {
+        debug_assert_eq!(on, TransportStream::TCP);
+        if let Some(held) = &mut self.requests.held {
+            held.handle_input(input);
+        }
         let result = self.reader.read(input, &mut self.requests);
         if result.is_err() {
             // There is nothing more to say on this connection.
@@ -73,7 +113,8 @@ impl Session for Server {
         Ok(result?)
     }
 
-    fn handle_close(&mut self, _: Time) -> Result<(), Error> {
+    fn handle_fin(&mut self, _: Time, on: TransportStream) -> Result<(), Error> {
+        debug_assert_eq!(on, TransportStream::TCP);
         self.reader.close(&mut self.requests)?;
         self.requests.after = After::Closes;
         Ok(())
@@ -81,7 +122,8 @@ impl Session for Server {
 
     fn handle_timeout(&mut self, _: Time) {}
 
-    fn poll_transmit(&mut self, _: Time, room: usize, out: &mut Wire) {
+    fn poll_transmit(&mut self, _: Time, on: TransportStream, room: usize, out: &mut Wire) {
+        debug_assert_eq!(on, TransportStream::TCP);
         let mut room = self.outbox.resume(room, out);
         self.note_sent();
         while room > 0
@@ -89,12 +131,19 @@ impl Session for Server {
         {
             if let Some(head) = front.interim.take() {
                 room = self.outbox.begin(head.http1(), Body::EMPTY, room, out);
-            } else if let Some((head, body)) = front.answer.take() {
-                let head = self.written(&head);
-                self.sending = Some(StreamId(self.requests.first));
+            } else if let Some((head, content)) = front.answer.take() {
+                let (framing, head) = match &content {
+                    Outgoing::Whole(_) => (Framing::Counted, head.http1()),
+                    Outgoing::Open(pending) => self.frame(&head, pending),
+                };
+                let (id, head) = (StreamId(self.requests.first), self.written(head));
+                self.sending = Some(id);
                 self.requests.first += 1;
                 self.requests.queue.pop_front();
-                room = self.outbox.begin(head, body, room, out);
+                room = match content {
+                    Outgoing::Whole(body) => self.outbox.begin(head, body, room, out),
+                    Outgoing::Open(pending) => self.outbox.begin_open(id, head, Open::new(framing, pending), room, out),
+                };
                 self.note_sent();
             } else {
                 break;
@@ -111,16 +160,53 @@ impl Session for Server {
     }
 
     fn has_output(&self) -> bool {
-        self.outbox.is_begun() || self.requests.queue.front().is_some_and(Waiting::is_ready)
+        let may_begin = !self.outbox.is_begun() && self.requests.queue.front().is_some_and(Waiting::is_ready);
+        self.outbox.has_output() || may_begin
     }
 
     fn ping(&mut self) {}
 
+    fn append(&mut self, id: StreamId, chunk: Chunk) {
+        if self.pending(id).is_some_and(|pending| pending.append(chunk).is_err()) {
+            self.give_up(id);
+        }
+    }
+
+    fn finish(&mut self, id: StreamId, trailers: Fields) {
+        if self.pending(id).is_some_and(|pending| pending.finish(&trailers).is_err()) {
+            self.give_up(id);
+        }
+        self.outbox.settle();
+        self.note_sent();
+    }
+
+    fn unsent(&self, id: StreamId) -> u64 {
+        let waiting = id.0.checked_sub(self.requests.first).and_then(|at| self.requests.queue.get(at as usize));
+        let answer = waiting.and_then(|waiting| waiting.answer.as_ref());
+        answer.map_or(0, |(_, content)| content.appended()) + self.outbox.appended(id)
+    }
+
+    fn hold(&mut self) {
+        self.requests.held = Some(Box::new(Held::new(Bound::Transport)));
+    }
+
+    fn release(&mut self, id: StreamId, bytes: u64) {
+        if let Some(held) = &mut self.requests.held {
+            held.release(id, bytes);
+        }
+    }
+
+    fn poll_used(&mut self, _: TransportStream) -> u64 {
+        self.requests.held.as_mut().map_or(0, |held| held.poll_used())
+    }
+
     fn cancel(&mut self, id: StreamId) {
+        if let Some(held) = &mut self.requests.held {
+            held.forget(id);
+        }
         if id.0 >= self.requests.first || self.sending == Some(id) {
             // What the client waits for has no other end.
-            self.requests.after = After::Closes;
-            self.requests.queue.truncate(id.0.saturating_sub(self.requests.first) as usize);
+            self.requests.give_up_from(id.0.saturating_sub(self.requests.first) as usize);
         }
         if self.sending == Some(id) {
             self.outbox = Outbox::default();
@@ -138,20 +224,21 @@ impl Session for Server {
 }
 
 impl ServerSession for Server {
-    fn respond(&mut self, id: StreamId, head: Arc<ResponseHead>, body: Body) {
+    fn respond(&mut self, id: StreamId, head: Arc<ResponseHead>, content: Content) {
         if let Some(waiting) = self.requests.waiting(id) {
             assert!(waiting.answer.is_none(), "a second response to one request");
-            waiting.answer = Some((head, body));
+            let content = Outgoing::of_response(&head, waiting.method, content);
+            waiting.answer = Some((head, content));
         }
     }
 
-    fn keep(&mut self, _: &Kept) {}
+    fn persist(&mut self, _: &PersistedSettings) {}
 
-    fn returned(&self) -> Kept {
-        Kept::default()
+    fn persisted(&self) -> PersistedSettings {
+        PersistedSettings::default()
     }
 
-    fn inform(&mut self, id: StreamId, head: Arc<ResponseHead>) {
+    fn send_interim(&mut self, id: StreamId, head: Arc<ResponseHead>) {
         if let Some(waiting) = self.requests.waiting(id).filter(|waiting| waiting.may_be_informed()) {
             waiting.interim = Some(head);
         }
@@ -166,9 +253,10 @@ impl ServerSession for Server {
 #[derive(Default, Debug)]
 struct Waiting {
     version: Version,
+    method: Method,
     /// The latest interim response that has not gone out.
     interim: Option<Arc<ResponseHead>>,
-    answer: Option<(Arc<ResponseHead>, Body)>,
+    answer: Option<(Arc<ResponseHead>, Outgoing)>,
 }
 
 impl Waiting {
@@ -190,6 +278,8 @@ struct Requests {
     /// The number of the first request in the queue.
     first: u32,
     events: VecDeque<Event>,
+    /// What the program has not used, if it says when it has.
+    held: Option<Box<Held>>,
     /// The message that is being read is not heard, since it came after the last one.
     is_deaf: bool,
     /// Whether the last request of the queue is the last of all.
@@ -209,6 +299,14 @@ impl Requests {
         let waiting = self.queue.get_mut(at as usize);
         assert!(waiting.is_some() || is_closing, "a response to a request that does not wait for one");
         waiting
+    }
+
+    /// What stands from here on in the queue is not answered, and what comes of it is not heard.
+    fn give_up_from(&mut self, at: usize) {
+        self.after = After::Closes;
+        // What is being read is the last one, or, once that has been answered, the one before the queue.
+        self.is_deaf |= at <= self.queue.len().saturating_sub(1);
+        self.queue.truncate(at);
     }
 
     /// Whether the first response of the queue is the last one of the connection.
@@ -231,14 +329,28 @@ impl Messages for Requests {
             return Err(PeerFault::Flood);
         }
         self.after = parsed.after;
-        self.queue.push_back(Waiting { version: parsed.version, ..Waiting::default() });
+        self.queue.push_back(Waiting {
+            version: parsed.version,
+            method: Method::of(&parsed.head),
+            ..Waiting::default()
+        });
         self.events.push_back(Event::Request { id: self.current(), head: parsed.head });
         Ok(Some((parsed.len, length)))
     }
 
     fn data(&mut self, content: Chunk) {
         if !self.is_deaf {
-            self.events.push_back(Event::Data { id: self.current(), content });
+            let id = self.current();
+            if let Some(held) = &mut self.held {
+                held.take(id, content.len());
+            }
+            self.events.push_back(Event::Data { id, content });
+        }
+    }
+
+    fn trailers(&mut self, fields: Fields) {
+        if !self.is_deaf && !fields.is_empty() {
+            self.events.push_back(Event::Trailers { id: self.current(), fields: fields.into() });
         }
     }
 

@@ -6,7 +6,7 @@ use super::frames::{Control, Kind, Lead};
 use super::hpack::Decoder;
 use super::joiner::Joiner;
 use crate::PeerFault;
-use crate::decode::{Dissect, EntryLine, FrameLine, Payload, latin1};
+use crate::decode::{Dissect, EntryLine, FrameLine, FramePayload, latin1};
 use crate::streams::Framing;
 use bytes::Bytes;
 
@@ -41,11 +41,11 @@ impl Dissect for Dissector {
         Lead::LEN
     }
 
-    fn payload(&self, head: &[u8]) -> Payload {
+    fn payload(&self, head: &[u8]) -> FramePayload {
         let lead = Lead::read(head);
         match lead.kind() {
-            Some(Kind::Data) | None => Payload::Skipped(lead.len),
-            Some(_) => Payload::Read(lead.len),
+            Some(Kind::Data) | None => FramePayload::Skipped(lead.len),
+            Some(_) => FramePayload::Read(lead.len),
         }
     }
 

@@ -1,7 +1,7 @@
 //! Frames as they are written, apart from what they mean to a session (RFC 9113, section 6).
 
 use crate::PeerFault;
-use crate::streams::Dependency;
+use crate::streams::StreamDependency;
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 
 pub(super) const STREAM_BITS: u32 = 0x7fff_ffff;
@@ -109,11 +109,11 @@ pub(super) enum Control {
     /// A header block or its beginning, and what the stream depends on (RFC 7540, section 6.2).
     Headers {
         fragment: Bytes,
-        dependency: Option<Dependency>,
+        dependency: Option<StreamDependency>,
     },
     /// What the stream depends on, if the frame has the length of its kind.
     Priority {
-        dependency: Option<Dependency>,
+        dependency: Option<StreamDependency>,
     },
     /// A value of the field `priority` for a stream.
     PriorityUpdate {
@@ -210,6 +210,6 @@ impl Control {
 }
 
 /// The fields of a priority as they are written (RFC 7540, section 6.3).
-fn dependency(on: u32, weight: u8) -> Dependency {
-    Dependency { on: on & STREAM_BITS, exclusive: on & !STREAM_BITS != 0, weight: u16::from(weight) + 1 }
+fn dependency(on: u32, weight: u8) -> StreamDependency {
+    StreamDependency { on: on & STREAM_BITS, exclusive: on & !STREAM_BITS != 0, weight: u16::from(weight) + 1 }
 }

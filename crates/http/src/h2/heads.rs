@@ -2,7 +2,7 @@
 
 use super::hpack::{Decoder, Encoder};
 use crate::memory::Codec;
-use crate::streams::{Decoded, Head, Names, Place, Spared, assemble, digits, is_of_connection, sendable};
+use crate::streams::{Decoded, MessageHead, Names, Place, Spared, assemble, digits, is_of_connection, sendable};
 use crate::{Fields, PeerFault, Priority};
 use bytes::{Bytes, BytesMut};
 
@@ -51,18 +51,18 @@ impl Packer {
 
 impl Codec for Packer {
     type Start = ();
-    type Input = Head;
+    type Input = MessageHead;
     type Output = Bytes;
 
     fn fresh((): ()) -> Packer {
         Packer { encoder: Encoder::new() }
     }
 
-    fn step(&mut self, head: &Head) -> Result<Bytes, PeerFault> {
+    fn step(&mut self, head: &MessageHead) -> Result<Bytes, PeerFault> {
         let mut out = Vec::with_capacity(256);
         self.encoder.begin(&mut out);
         match head {
-            Head::Request(head, priority) => {
+            MessageHead::Request(head, priority) => {
                 self.encoder.encode(NAMES.method, &head.method, &mut out);
                 self.encoder.encode(NAMES.scheme, head.scheme.name().as_bytes(), &mut out);
                 self.encoder.encode(NAMES.authority, &head.authority, &mut out);
@@ -72,20 +72,21 @@ impl Codec for Packer {
                     self.encoder.encode(b"priority", priority.to_string().as_bytes(), &mut out);
                 }
             }
-            Head::Pushed(..) => unreachable!("HTTP/2 announces a push by its request alone"),
-            Head::Response(head) => {
+            MessageHead::Pushed(..) => unreachable!("HTTP/2 announces a push by its request alone"),
+            MessageHead::Response(head) => {
                 self.encoder.encode(NAMES.status, &digits(head.status), &mut out);
                 self.fields(&head.fields, &mut out);
             }
+            MessageHead::Trailers(fields) => self.fields(fields, &mut out),
         }
         Ok(out.into())
     }
 
-    fn is_same(one: &Head, other: &Head) -> bool {
+    fn is_same(one: &MessageHead, other: &MessageHead) -> bool {
         one.is_same(other)
     }
 
-    fn weight(head: &Head, compressed: &Bytes) -> usize {
+    fn weight(head: &MessageHead, compressed: &Bytes) -> usize {
         head.weight() + compressed.len()
     }
 }

@@ -4,28 +4,28 @@
 use super::version::{Blocks, EmptyValues};
 use crate::Fields;
 use crate::h1::MAX_FIELDS;
-use crate::streams::{Decoded, Head, Spared, assemble, digits, is_of_connection, sendable};
+use crate::streams::{Decoded, MessageHead, Spared, assemble, digits, is_of_connection, sendable};
 use bytes::Bytes;
 
 const HTTP: &[u8] = b"HTTP/1.1";
 
 /// Writes the block of a head.
-pub(super) fn write(blocks: &Blocks, head: &Head, out: &mut Vec<u8>) {
+pub(super) fn write(blocks: &Blocks, head: &MessageHead, out: &mut Vec<u8>) {
     let names = &blocks.names;
     let version = names.version.map(|name| (name, HTTP));
     let (status, url);
     let no_fields = Fields::default();
     let (line, fields): (Vec<(&[u8], &[u8])>, _) = match head {
-        Head::Request(head, _) => {
+        MessageHead::Request(head, _) => {
             let parts = [Some((names.method, &head.method[..])), Some((names.path, &head.path)), version];
             let origin = [(names.authority, &head.authority[..]), (names.scheme, head.scheme.name().as_bytes())];
             (parts.into_iter().flatten().chain(origin).collect(), &head.fields)
         }
-        Head::Response(head) => {
+        MessageHead::Response(head) => {
             status = digits(head.status);
             ([Some((names.status, &status[..])), version].into_iter().flatten().collect(), &head.fields)
         }
-        Head::Pushed(request, response) => {
+        MessageHead::Pushed(request, response) => {
             // Draft 2, "Server Implementation": the url is absolute.
             url = match names.spared {
                 Spared::Origin => {
@@ -43,6 +43,7 @@ pub(super) fn write(blocks: &Blocks, head: &Head, out: &mut Vec<u8>) {
             }
             (line, response.as_ref().map_or(&no_fields, |response| &response.fields))
         }
+        MessageHead::Trailers(fields) => (Vec::new(), &**fields),
     };
     // A name stands once; the values of a name that comes several times are joined by NUL.
     let mut named: Vec<(Vec<u8>, Vec<u8>)> = line.into_iter().map(|(n, v)| (n.to_vec(), v.to_vec())).collect();

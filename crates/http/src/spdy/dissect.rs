@@ -5,7 +5,7 @@ use super::frames::{Control, Kind, Lead};
 use super::version::Version;
 use super::zlib::Inflater;
 use crate::PeerFault;
-use crate::decode::{Dissect, EntryLine, FrameLine, Payload, latin1};
+use crate::decode::{Dissect, EntryLine, FrameLine, FramePayload, latin1};
 use crate::memory::Codec;
 use bytes::Bytes;
 
@@ -40,10 +40,10 @@ impl Dissect for Dissector {
         8
     }
 
-    fn payload(&self, head: &[u8]) -> Payload {
+    fn payload(&self, head: &[u8]) -> FramePayload {
         match Lead::read(head) {
-            Lead::Control { kind, len, .. } if Kind::of(kind).is_some() => Payload::Read(len as usize),
-            Lead::Data { len, .. } | Lead::Control { len, .. } => Payload::Skipped(len as usize),
+            Lead::Control { kind, len, .. } if Kind::of(kind).is_some() => FramePayload::Read(len as usize),
+            Lead::Data { len, .. } | Lead::Control { len, .. } => FramePayload::Skipped(len as usize),
         }
     }
 

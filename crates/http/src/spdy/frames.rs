@@ -92,7 +92,7 @@ pub(super) enum Control {
         status: u32,
     },
     Settings {
-        entries: Vec<Entry>,
+        entries: Vec<SettingsEntry>,
     },
     Noop,
     Ping {
@@ -118,7 +118,7 @@ pub(super) enum Control {
 
 /// One of the settings. Flags say whether it is to be kept (1), or was (2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Entry {
+pub(super) struct SettingsEntry {
     pub(super) id: u32,
     pub(super) flags: u8,
     pub(super) value: u32,
@@ -171,7 +171,7 @@ impl Control {
     }
 }
 
-fn read_settings(version: &Version, mut payload: &[u8]) -> Result<Vec<Entry>, PeerFault> {
+fn read_settings(version: &Version, mut payload: &[u8]) -> Result<Vec<SettingsEntry>, PeerFault> {
     let count = payload.try_get_u32().map_err(|_| PeerFault::MalformedFrame)?;
     if payload.len() as u64 != u64::from(count) * 8 {
         return Err(PeerFault::MalformedFrame);
@@ -185,7 +185,7 @@ fn read_settings(version: &Version, mut payload: &[u8]) -> Result<Vec<Entry>, Pe
                 (name.get_uint(3) as u32, flags)
             }
         };
-        Entry { id, flags, value: value.get_u32() }
+        SettingsEntry { id, flags, value: value.get_u32() }
     };
     Ok(payload.chunks_exact(8).map(entry).collect())
 }
@@ -208,10 +208,10 @@ pub(super) fn control(version: &Version, kind: Kind, flags: u8, len: usize) -> B
 }
 
 /// SETTINGS with these entries, ascending.
-pub(super) fn settings(version: &Version, entries: &[Entry]) -> BytesMut {
+pub(super) fn settings(version: &Version, entries: &[SettingsEntry]) -> BytesMut {
     let mut frame = control(version, Kind::Settings, 0, 4 + 8 * entries.len());
     frame.put_u32(entries.len() as u32);
-    for Entry { id, flags, value } in entries {
+    for SettingsEntry { id, flags, value } in entries {
         match version.number {
             2 => {
                 frame.put_uint_le((*id).into(), 3);

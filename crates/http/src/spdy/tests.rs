@@ -1,26 +1,29 @@
 //! The bytes of each version, written out by hand or by another implementation (zlib itself, called from
 //! Python with its full window of 2^15 bytes).
 
-use crate::{Body, Chunk, Event, Fields, Kept, Multiplexing, Priority, Protocol, RequestHead, ResponseHead};
-use crate::{Session, Sessions, StreamId, Wire};
+use crate::{
+    Body, Chunk, Content, Event, Fields, Multiplexing, PersistedSettings, Priority, Protocol, RequestHead,
+    ResponseHead, TransportStream,
+};
+use crate::{Session, SessionFactory, StreamId, Wire};
 use bytes::{Buf, Bytes};
 use loadstone_units::Time;
 
 const NOW: Time = Time::ZERO;
 const ALL: [Protocol; 3] = [Protocol::Spdy2, Protocol::Spdy3, Protocol::Spdy31];
 
-fn sessions() -> Sessions {
-    Sessions::new(Multiplexing::default())
+fn sessions() -> SessionFactory {
+    SessionFactory::new(Multiplexing::default())
 }
 
 fn feed(session: &mut dyn Session, text: &'static [u8]) {
-    session.handle_input(NOW, &[Chunk::Bytes(Bytes::from_static(text))]).unwrap();
+    session.handle_input(NOW, TransportStream::TCP, &[Chunk::Bytes(Bytes::from_static(text))]).unwrap();
 }
 
 /// All that it sends, bodies left out.
 fn sent(session: &mut dyn Session) -> Vec<u8> {
     let mut wire = Wire::default();
-    session.poll_transmit(NOW, usize::MAX, &mut wire);
+    session.poll_transmit(NOW, TransportStream::TCP, usize::MAX, &mut wire);
     wire.take_all()
         .iter()
         .flat_map(|chunk| if let Chunk::Bytes(bytes) = chunk { bytes.to_vec() } else { vec![] })
@@ -37,6 +40,22 @@ fn others(protocol: Protocol) -> (&'static [u8], &'static [u8]) {
     if protocol == Protocol::Spdy2 { (REQUEST_2, RESPONSE_2) } else { (REQUEST_3, RESPONSE_3) }
 }
 
+/// Draft 3, section 2.6.7; HEADERS of draft 2 has no flags.
+#[test]
+fn trailers_end_the_stream_by_a_flag_or_where_there_is_none_by_an_empty_frame() {
+    for protocol in ALL {
+        let mut server = sessions().server(protocol);
+        feed(server.as_mut(), others(protocol).0);
+        server.respond(StreamId(0), ResponseHead::new(200, Fields::default()).into(), Content::Open);
+        sent(server.as_mut());
+        server.finish(StreamId(0), Fields::from_pairs([("x", "y")]));
+        let said = sent(server.as_mut());
+        let (is_2, end) = (protocol == Protocol::Spdy2, b"\0\0\0\x01\x01\0\0\0");
+        assert_eq!((said[3], said[4]), (8, u8::from(!is_2)), "{protocol}");
+        assert_eq!(said.ends_with(end), is_2, "{protocol}");
+    }
+}
+
 #[test]
 fn what_another_implementation_writes_is_read() {
     for protocol in ALL {
@@ -49,7 +68,11 @@ fn what_another_implementation_writes_is_read() {
         assert_eq!(head.fields, Fields::from_pairs([("accept", "a"), ("accept", "b")]));
 
         let mut client = sessions().client(protocol);
-        client.request(RequestHead::get("a.test", "/", Fields::default()).into(), Body::EMPTY, Priority::default());
+        client.request(
+            RequestHead::get("a.test", "/", Fields::default()).into(),
+            Body::EMPTY.into(),
+            Priority::default(),
+        );
         sent(client.as_mut());
         assert_eq!(client.poll_event(), Some(Event::Sent { id }));
         feed(client.as_mut(), response);
@@ -85,7 +108,7 @@ fn what_is_written_is_as_the_drafts_say_2_6() {
         (Protocol::Spdy31, 3, 5 << 5, 0, super::dictionary::three(), 4),
     ] {
         let mut client = sessions().client(protocol);
-        client.request(RequestHead::get("a.test", "/p", fields.clone()).into(), Body::EMPTY, Priority::at(5));
+        client.request(RequestHead::get("a.test", "/p", fields.clone()).into(), Body::EMPTY.into(), Priority::at(5));
         let all = sent(client.as_mut());
         let frame = &all[all.windows(6).position(|six| six == [0x80, version, 0, 1, 1, 0]).unwrap()..];
         assert_eq!(frame[7] as usize, frame.len() - 8);
@@ -107,7 +130,7 @@ fn what_is_written_is_as_the_drafts_say_2_6() {
         let mut server = sessions().server(protocol);
         feed(server.as_mut(), others(protocol).0);
         sent(server.as_mut());
-        server.respond(StreamId(0), ResponseHead::new(404, Fields::default()).into(), Body::EMPTY);
+        server.respond(StreamId(0), ResponseHead::new(404, Fields::default()).into(), Body::EMPTY.into());
         let frame = sent(server.as_mut());
         assert_eq!(frame[..6], [0x80, version, 0, 2, 1, 0]);
         assert_eq!(frame[8..12 + unused], [&[0, 0, 0, 1][..], &vec![0; unused]].concat());
@@ -161,12 +184,14 @@ fn windows_are_those_of_the_version_2_6_8() {
         server.respond(
             StreamId(0),
             ResponseHead::new(200, Fields::default()).into(),
-            Body { id: crate::BodyId(0), len: 200_000 },
+            Body { id: crate::BodyId(0), len: 200_000 }.into(),
         );
         assert_eq!(content(server.as_mut()), expected[0], "{protocol}");
         if protocol != Protocol::Spdy2 {
             for (update, expected) in [(&stream[..], expected[1]), (session, expected[2])] {
-                server.handle_input(NOW, &[Chunk::Bytes(Bytes::copy_from_slice(update))]).unwrap();
+                server
+                    .handle_input(NOW, TransportStream::TCP, &[Chunk::Bytes(Bytes::copy_from_slice(update))])
+                    .unwrap();
                 assert_eq!(content(server.as_mut()), expected, "{protocol}");
             }
         }
@@ -176,7 +201,7 @@ fn windows_are_those_of_the_version_2_6_8() {
 /// The bytes of bodies that it sends.
 fn content(session: &mut dyn Session) -> u64 {
     let mut wire = Wire::default();
-    session.poll_transmit(NOW, usize::MAX, &mut wire);
+    session.poll_transmit(NOW, TransportStream::TCP, usize::MAX, &mut wire);
     wire.take_all().iter().map(|chunk| if let Chunk::Run { len, .. } = chunk { *len } else { 0 }).sum()
 }
 
@@ -186,7 +211,7 @@ fn settings_of_a_window_mean_nothing_in_spdy2() {
     feed(server.as_mut(), b"\x80\x02\0\x04\0\0\0\x0c\0\0\0\x01\x07\0\0\0\0\0\0\x05");
     feed(server.as_mut(), REQUEST_2);
     let body = Body { id: crate::BodyId(0), len: 200_000 };
-    server.respond(StreamId(0), ResponseHead::new(200, Fields::default()).into(), body);
+    server.respond(StreamId(0), ResponseHead::new(200, Fields::default()).into(), body.into());
     assert_eq!(content(server.as_mut()), 200_000);
 }
 
@@ -194,13 +219,13 @@ fn settings_of_a_window_mean_nothing_in_spdy2() {
 fn fields_that_spdy2_would_take_for_parts_of_the_line_stay_away() {
     let mut client = sessions().client(Protocol::Spdy2);
     let fields = Fields::from_pairs([("version", "9"), ("url", "/x"), ("status", "9"), ("x", "y")]);
-    client.request(RequestHead::get("a.test", "/", fields.clone()).into(), Body::EMPTY, Priority::default());
+    client.request(RequestHead::get("a.test", "/", fields.clone()).into(), Body::EMPTY.into(), Priority::default());
     let mut server = sessions().server(Protocol::Spdy2);
-    server.handle_input(NOW, &[Chunk::Bytes(sent(client.as_mut()).into())]).unwrap();
+    server.handle_input(NOW, TransportStream::TCP, &[Chunk::Bytes(sent(client.as_mut()).into())]).unwrap();
     let Some(Event::Request { id, head }) = server.poll_event() else { panic!("a request") };
     assert_eq!(head.fields, Fields::from_pairs([("x", "y")]));
-    server.respond(id, ResponseHead::new(200, fields).into(), Body::EMPTY);
-    client.handle_input(NOW, &[Chunk::Bytes(sent(server.as_mut()).into())]).unwrap();
+    server.respond(id, ResponseHead::new(200, fields).into(), Body::EMPTY.into());
+    client.handle_input(NOW, TransportStream::TCP, &[Chunk::Bytes(sent(server.as_mut()).into())]).unwrap();
     assert_eq!(client.poll_event(), Some(Event::Sent { id }));
     let Some(Event::Response { head, .. }) = client.poll_event() else { panic!("a response") };
     assert_eq!((head.status, &head.fields), (200, &Fields::from_pairs([("x", "y")])));
@@ -208,28 +233,28 @@ fn fields_that_spdy2_would_take_for_parts_of_the_line_stay_away() {
 
 #[test]
 fn what_a_server_asks_to_be_kept_is_returned_in_the_next_session_draft3_2_6_4() {
-    let sessions = Sessions::new(Multiplexing::default());
+    let sessions = SessionFactory::new(Multiplexing::default());
     let carry = |from: &mut dyn Session, to: &mut dyn Session| {
         let mut wire = Wire::default();
-        from.poll_transmit(Time::ZERO, usize::MAX, &mut wire);
-        to.handle_input(Time::ZERO, &wire.take_all()).unwrap();
+        from.poll_transmit(Time::ZERO, TransportStream::TCP, usize::MAX, &mut wire);
+        to.handle_input(Time::ZERO, TransportStream::TCP, &wire.take_all()).unwrap();
     };
     for protocol in [Protocol::Spdy2, Protocol::Spdy3, Protocol::Spdy31] {
         let (mut client, mut server) = (sessions.client(protocol), sessions.server(protocol));
         // The congestion window is the client's to return; a limit of streams would be taken for its own.
-        let asked = Kept::from_pairs([(4, 7), (5, 37)]);
-        server.keep(&asked);
+        let asked = PersistedSettings::from_pairs([(4, 7), (5, 37)]);
+        server.persist(&asked);
         carry(server.as_mut(), client.as_mut());
-        assert_eq!((client.kept(), client.capacity()), (asked.clone(), 7), "{protocol}");
-        let mut next = sessions.client_that_kept(protocol, &client.kept());
+        assert_eq!((client.persisted(), client.capacity()), (asked.clone(), 7), "{protocol}");
+        let mut next = sessions.client_with_settings(protocol, &client.persisted());
         let mut server = sessions.server(protocol);
         carry(next.as_mut(), server.as_mut());
-        assert_eq!(server.returned(), Kept::from_pairs([(5, 37)]), "{protocol}");
-        assert_eq!(next.kept(), asked, "what the new session says nothing of is kept on");
+        assert_eq!(server.persisted(), PersistedSettings::from_pairs([(5, 37)]), "{protocol}");
+        assert_eq!(next.persisted(), asked, "what the new session says nothing of is kept on");
         // A server may have all of it forgotten: SETTINGS with the flag CLEAR_SETTINGS.
         let version = if protocol == Protocol::Spdy2 { 2 } else { 3 };
         let clear = vec![0x80, version, 0, 4, 1, 0, 0, 4, 0, 0, 0, 0];
-        next.handle_input(Time::ZERO, &[Chunk::Bytes(clear.into())]).unwrap();
-        assert_eq!(next.kept(), Kept::default(), "{protocol}");
+        next.handle_input(Time::ZERO, TransportStream::TCP, &[Chunk::Bytes(clear.into())]).unwrap();
+        assert_eq!(next.persisted(), PersistedSettings::default(), "{protocol}");
     }
 }

@@ -5,7 +5,7 @@ use super::block;
 use super::version::Blocks;
 use crate::PeerFault;
 use crate::memory::Codec;
-use crate::streams::{Decoded, Head};
+use crate::streams::{Decoded, MessageHead};
 use bytes::Bytes;
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
 
@@ -26,7 +26,7 @@ pub(crate) struct Deflater {
 
 impl Codec for Deflater {
     type Start = &'static Blocks;
-    type Input = Head;
+    type Input = MessageHead;
     type Output = Bytes;
 
     fn fresh(blocks: &'static Blocks) -> Deflater {
@@ -35,7 +35,7 @@ impl Codec for Deflater {
         Deflater { blocks, zlib, block: Vec::new() }
     }
 
-    fn step(&mut self, head: &Head) -> Result<Bytes, PeerFault> {
+    fn step(&mut self, head: &MessageHead) -> Result<Bytes, PeerFault> {
         self.block.clear();
         block::write(self.blocks, head, &mut self.block);
         let mut out = Vec::with_capacity(self.block.len() / 2 + 64);
@@ -53,11 +53,11 @@ impl Codec for Deflater {
         Ok(out.into())
     }
 
-    fn is_same(one: &Head, other: &Head) -> bool {
+    fn is_same(one: &MessageHead, other: &MessageHead) -> bool {
         one.is_same(other)
     }
 
-    fn weight(head: &Head, compressed: &Bytes) -> usize {
+    fn weight(head: &MessageHead, compressed: &Bytes) -> usize {
         head.weight() + compressed.len()
     }
 }

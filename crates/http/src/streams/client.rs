@@ -1,8 +1,12 @@
 //! The end that asks.
 
 use super::push::LAST_STREAM;
-use super::{Framing, Multiplexing, Role, Streams};
-use crate::{Body, Chunk, ClientSession, Error, Event, Kept, Priority, RequestHead, Session, StreamId, Wire};
+use super::{Framing, Multiplexing, Perspective, Streams};
+use crate::pending::{Method, Outgoing, Pending};
+use crate::{
+    Chunk, ClientSession, Content, Error, Event, Fields, PersistedSettings, Priority, RequestHead, Session, StreamId,
+    TransportStream, Wire,
+};
 use loadstone_units::Time;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,22 +17,22 @@ pub(crate) struct Client<F> {
     streams: Streams<F>,
     /// Requests that are not on the wire, the most urgent and of those the earliest first. Their
     /// heads are compressed when they go, since compression goes by the order on the wire.
-    waiting: BTreeMap<(u8, StreamId), Request>,
+    waiting: BTreeMap<(u8, StreamId), OpenRequest>,
     next_id: u32,
     next_stream: u32,
 }
 
 #[derive(Debug)]
-struct Request {
+struct OpenRequest {
     head: Arc<RequestHead>,
-    body: Body,
+    content: Outgoing,
     priority: Priority,
 }
 
 impl<F: Framing> Client<F> {
     /// The client's end of a new connection.
     pub(crate) fn new(framing: F, config: &Multiplexing) -> Client<F> {
-        let streams = Streams::new(framing, Role::Client, config);
+        let streams = Streams::new(framing, Perspective::Client, config);
         Client { streams, waiting: BTreeMap::new(), next_id: 0, next_stream: 1 }
     }
 
@@ -38,6 +42,17 @@ impl<F: Framing> Client<F> {
         self.streams.open.len() - self.streams.pushes < self.streams.peer_limit
     }
 
+    /// What was appended to an open request that is not on the wire.
+    fn pending(&mut self, id: StreamId) -> Option<&mut Pending> {
+        self.waiting.iter_mut().find(|((_, waiting), _)| *waiting == id)?.1.content.pending()
+    }
+
+    /// What would be asked is not what its head says.
+    fn give_up_waiting(&mut self, id: StreamId) {
+        self.cancel(id);
+        self.streams.events.push_back(Event::Reset { id });
+    }
+
     /// What has not been asked for is asked for elsewhere.
     fn refuse_waiting(&mut self) {
         let refused = std::mem::take(&mut self.waiting).into_keys();
@@ -45,20 +60,19 @@ impl<F: Framing> Client<F> {
     }
 
     /// Sends a request's head; returns what is left of `room`.
-    fn ask(&mut self, id: StreamId, request: Request, room: u64, out: &mut Wire) -> u64 {
-        let Request { head, body, priority } = request;
+    fn ask(&mut self, id: StreamId, request: OpenRequest, room: u64, out: &mut Wire) -> u64 {
+        let OpenRequest { head, content, priority } = request;
         let stream = self.next_stream;
         self.next_stream += 2;
-        let end = body.len == 0;
+        let end = content.is_nothing();
         self.streams.last_ours = stream;
-        self.streams.open(stream, id, priority);
+        self.streams.open(stream, id, Method::of(&head), priority);
         let state = self.streams.open.get_mut(&stream).expect("it has just been opened");
-        state.is_bodiless = head.method == "HEAD";
         state.asked = Some(head.clone());
         let frame = self.streams.framing.request(stream, &head, priority, end);
         self.streams.note_sent(stream, end);
         if !end {
-            self.streams.lanes.send(stream, None, body);
+            self.streams.scheduler.send(stream, None, content);
         }
         self.streams.events.push_back(Event::Sent { id });
         self.streams.put(frame, room, out)
@@ -66,7 +80,8 @@ impl<F: Framing> Client<F> {
 }
 
 impl<F: Framing> Session for Client<F> {
-    fn handle_input(&mut self, _: Time, input: &[Chunk]) -> Result<(), Error> {
+    fn handle_input(&mut self, _: Time, on: TransportStream, input: &[Chunk]) -> Result<(), Error> {
+        debug_assert_eq!(on, TransportStream::TCP);
         let result = self.streams.handle_input(input);
         if self.streams.is_closing() {
             self.refuse_waiting();
@@ -74,15 +89,17 @@ impl<F: Framing> Session for Client<F> {
         result
     }
 
-    fn handle_close(&mut self, _: Time) -> Result<(), Error> {
-        let result = self.streams.handle_close();
+    fn handle_fin(&mut self, _: Time, on: TransportStream) -> Result<(), Error> {
+        debug_assert_eq!(on, TransportStream::TCP);
+        let result = self.streams.handle_fin();
         self.refuse_waiting();
         result
     }
 
     fn handle_timeout(&mut self, _: Time) {}
 
-    fn poll_transmit(&mut self, _: Time, room: usize, out: &mut Wire) {
+    fn poll_transmit(&mut self, _: Time, on: TransportStream, room: usize, out: &mut Wire) {
+        debug_assert_eq!(on, TransportStream::TCP);
         let mut room = self.streams.flush(room, out);
         while room > 0
             && self.may_ask()
@@ -109,11 +126,41 @@ impl<F: Framing> Session for Client<F> {
         self.streams.ping();
     }
 
+    fn append(&mut self, id: StreamId, chunk: Chunk) {
+        let Some(pending) = self.pending(id) else { return self.streams.append(id, chunk) };
+        if pending.append(chunk).is_err() {
+            self.give_up_waiting(id);
+        }
+    }
+
+    fn finish(&mut self, id: StreamId, trailers: Fields) {
+        let trailers = self.streams.fitting(trailers);
+        let Some(pending) = self.pending(id) else { return self.streams.finish(id, &trailers) };
+        if pending.finish(&trailers).is_err() {
+            self.give_up_waiting(id);
+        }
+    }
+
+    fn unsent(&self, id: StreamId) -> u64 {
+        let waiting = self.waiting.iter().find(|((_, waiting), _)| *waiting == id);
+        waiting.map_or_else(|| self.streams.unsent(id), |(_, request)| request.content.appended())
+    }
+
+    fn hold(&mut self) {
+        self.streams.hold();
+    }
+
+    fn release(&mut self, id: StreamId, bytes: u64) {
+        self.streams.release(id, bytes);
+    }
+
+    fn poll_used(&mut self, _: TransportStream) -> u64 {
+        self.streams.held.as_mut().map_or(0, |held| held.poll_used())
+    }
+
     fn cancel(&mut self, id: StreamId) {
         self.waiting.retain(|(_, waiting), _| *waiting != id);
-        if let Some(stream) = self.streams.open.iter().find(|(_, state)| state.id == id).map(|(stream, _)| *stream) {
-            self.streams.cancel(stream);
-        }
+        self.streams.cancel(id);
     }
 
     fn shut_down(&mut self) {
@@ -135,7 +182,7 @@ impl<F: Framing> ClientSession for Client<F> {
         self.streams.peer_limit.saturating_sub(taken)
     }
 
-    fn kept(&self) -> Kept {
+    fn persisted(&self) -> PersistedSettings {
         self.streams.framing.kept()
     }
 
@@ -144,7 +191,7 @@ impl<F: Framing> ClientSession for Client<F> {
         self.streams.is_closing() || self.next_id >= LAST_STREAM / 2
     }
 
-    fn request(&mut self, head: Arc<RequestHead>, body: Body, priority: Priority) -> StreamId {
+    fn request(&mut self, head: Arc<RequestHead>, content: Content, priority: Priority) -> StreamId {
         assert!(self.capacity() > 0, "a request beyond the session's capacity");
         let id = StreamId(self.next_id);
         self.next_id += 1;
@@ -152,7 +199,8 @@ impl<F: Framing> ClientSession for Client<F> {
             self.streams.events.push_back(Event::Reset { id });
             return id;
         }
-        self.waiting.insert((priority.urgency(), id), Request { head, body, priority });
+        let content = Outgoing::of_request(&head, content);
+        self.waiting.insert((priority.urgency(), id), OpenRequest { head, content, priority });
         id
     }
 }

@@ -2,9 +2,9 @@
 
 use super::config::{Policy, Push};
 use super::heads::Decoded;
-use super::offence::{Offence, Reaction};
-use super::tree::Dependency;
-use crate::{Kept, PeerFault, Priority, RequestHead, ResponseHead, Wire};
+use super::tree::StreamDependency;
+use super::violation::{ErrorAction, StreamViolation};
+use crate::{Fields, PeerFault, PersistedSettings, Priority, RequestHead, ResponseHead, Wire};
 use bytes::Bytes;
 use std::fmt;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ pub(crate) trait Framing: fmt::Debug {
     fn windows(&self) -> Windows;
 
     /// What this end sends first: for a client the preface, then SETTINGS and the session's window.
-    fn opening(&mut self, limits: &Limits) -> Bytes;
+    fn opening(&mut self, limits: &LocalSettings) -> Bytes;
 
     /// What a frame's head says.
     fn head(&self, head: &[u8]) -> Result<FrameHead, PeerFault>;
@@ -46,6 +46,9 @@ pub(crate) trait Framing: fmt::Debug {
 
     /// The frames of a response's head; the server has opened even streams itself.
     fn response(&mut self, stream: u32, head: &Arc<ResponseHead>, end: bool) -> Bytes;
+
+    /// The frames of the fields behind the content, which end the message.
+    fn trailers(&mut self, stream: u32, fields: &Arc<Fields>) -> Bytes;
 
     /// The frames of an interim response, where the protocol has them.
     fn interim(&mut self, stream: u32, head: &Arc<ResponseHead>) -> Bytes;
@@ -71,16 +74,16 @@ pub(crate) trait Framing: fmt::Debug {
 
     /// What was kept of an earlier session: at a client what the server asked to be kept, at a server what
     /// the client returned.
-    fn kept(&self) -> Kept;
+    fn kept(&self) -> PersistedSettings;
 
     /// The frame that asks a client to keep these settings, where the protocol has it.
-    fn keep(&self, settings: &Kept) -> Bytes;
+    fn keep(&self, settings: &PersistedSettings) -> Bytes;
 
     /// When a server that leaves says so.
-    fn farewell(&self) -> Farewell;
+    fn farewell(&self) -> GoAwayMode;
 
-    /// What is to be done about an offence.
-    fn reaction(&self, offence: Offence) -> Reaction;
+    /// What is to be done about a violation.
+    fn error_action(&self, violation: StreamViolation) -> ErrorAction;
 }
 
 /// The flow-control windows of each stream and of the session, in bytes; none where the protocol lets
@@ -93,7 +96,7 @@ pub(crate) struct Windows {
 
 /// Which end of a session.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Role {
+pub(crate) enum Perspective {
     Client,
     Server,
 }
@@ -110,7 +113,7 @@ pub(crate) struct Promise {
 
 /// When a server that leaves says so.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Farewell {
+pub(crate) enum GoAwayMode {
     /// At once, and a round trip later which requests it still took (RFC 9113, section 6.8).
     Twice,
     /// At once.
@@ -121,7 +124,7 @@ pub(crate) enum Farewell {
 
 /// What an end announces at the beginning.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Limits {
+pub(crate) struct LocalSettings {
     pub(crate) stream_window: u32,
     pub(crate) session_window: u32,
     /// How many streams the other end may have open.
@@ -164,18 +167,18 @@ pub(crate) enum Frame {
     Headers {
         stream: u32,
         head: Decoded,
-        dependency: Option<Dependency>,
+        dependency: Option<StreamDependency>,
         end: bool,
     },
     /// A frame that is wrong whatever its stream's standing.
     Faulty {
         stream: u32,
-        offence: Offence,
+        violation: StreamViolation,
     },
     /// HTTP/2: a stream's place among the others, whatever its standing.
     Depend {
         stream: u32,
-        dependency: Dependency,
+        dependency: StreamDependency,
     },
     /// HTTP/2: the client wants a stream sooner or later than it said, or is about to ask.
     Prioritise {
@@ -184,7 +187,7 @@ pub(crate) enum Frame {
     },
     Reset {
         stream: u32,
-        cause: Cause,
+        cause: ResetCause,
     },
     /// Room in a window; stream 0 is the session.
     Window {
@@ -207,7 +210,7 @@ pub(crate) enum Frame {
 
 /// Why the peer resets a stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Cause {
+pub(crate) enum ResetCause {
     /// It has done nothing with the request (RFC 9113, section 8.7; draft 3, section 2.6.3).
     Refused,
     /// SPDY: it wants neither the stream nor what is pushed beside it (draft 3, section 3.3.2).

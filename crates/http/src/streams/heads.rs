@@ -1,5 +1,6 @@
 //! Heads in a form that header compression takes and gives, whatever the protocol calls their parts.
 
+use crate::trailers::trailers;
 use crate::{Fields, Priority, RequestHead, ResponseHead, Scheme};
 use bytes::Bytes;
 use std::sync::Arc;
@@ -7,20 +8,25 @@ use std::sync::Arc;
 /// A head to be compressed. Heads are compared by what they are, not by what they say: whoever
 /// sends one twice shares it.
 #[derive(Clone, Debug)]
-pub(crate) enum Head {
+pub(crate) enum MessageHead {
     Request(Arc<RequestHead>, Priority),
     Response(Arc<ResponseHead>),
     /// What SPDY says when it opens a stream for a push: a request's line and, if it is known, the whole
     /// head of the response.
     Pushed(Arc<RequestHead>, Option<Arc<ResponseHead>>),
+    /// The fields behind the content.
+    Trailers(Arc<Fields>),
 }
 
-impl Head {
-    pub(crate) fn is_same(&self, other: &Head) -> bool {
+impl MessageHead {
+    pub(crate) fn is_same(&self, other: &MessageHead) -> bool {
         match (self, other) {
-            (Head::Request(one, first), Head::Request(two, second)) => Arc::ptr_eq(one, two) && first == second,
-            (Head::Response(one), Head::Response(two)) => Arc::ptr_eq(one, two),
-            (Head::Pushed(one, first), Head::Pushed(two, second)) => {
+            (MessageHead::Request(one, first), MessageHead::Request(two, second)) => {
+                Arc::ptr_eq(one, two) && first == second
+            }
+            (MessageHead::Response(one), MessageHead::Response(two)) => Arc::ptr_eq(one, two),
+            (MessageHead::Trailers(one), MessageHead::Trailers(two)) => Arc::ptr_eq(one, two),
+            (MessageHead::Pushed(one, first), MessageHead::Pushed(two, second)) => {
                 Arc::ptr_eq(one, two) && first.as_ref().map(Arc::as_ptr) == second.as_ref().map(Arc::as_ptr)
             }
             _ => false,
@@ -30,9 +36,10 @@ impl Head {
     /// About how many bytes it takes.
     pub(crate) fn weight(&self) -> usize {
         match self {
-            Head::Request(head, _) => head.http1_len(),
-            Head::Response(head) => head.http1_len(),
-            Head::Pushed(request, response) => pushed_weight(request, response.as_deref()),
+            MessageHead::Request(head, _) => head.http1_len(),
+            MessageHead::Response(head) => head.http1_len(),
+            MessageHead::Pushed(request, response) => pushed_weight(request, response.as_deref()),
+            MessageHead::Trailers(fields) => fields.http1_len(),
         }
     }
 }
@@ -45,7 +52,7 @@ pub(crate) enum Decoded {
     /// SPDY: the line of a request, a GET if it says nothing else, and perhaps the head of its answer.
     Pushed(Arc<RequestHead>, Option<Arc<ResponseHead>>),
     /// No names of the request or status line at all.
-    Trailers,
+    Trailers(Arc<Fields>),
     /// A request that lacks a part of its line, or has one that nobody can make sense of.
     Incomplete,
     /// It breaks the rules of HTTP.
@@ -59,7 +66,8 @@ impl Decoded {
             Decoded::Request(head, _) => head.http1_len(),
             Decoded::Response(head) => head.http1_len(),
             Decoded::Pushed(request, response) => pushed_weight(request, response.as_deref()),
-            Decoded::Trailers | Decoded::Incomplete | Decoded::Malformed => 0,
+            Decoded::Trailers(fields) => fields.http1_len(),
+            Decoded::Incomplete | Decoded::Malformed => 0,
         }
     }
 }
@@ -168,7 +176,7 @@ impl<'a> Line<'a> {
                 request.or_else(pushed).unwrap_or(Decoded::Incomplete)
             }
             None if self.version.is_some() => Decoded::Incomplete,
-            None => Decoded::Trailers,
+            None => Decoded::Trailers(Arc::new(trailers(&fields))),
         }
     }
 

@@ -1,14 +1,14 @@
 //! Which stream goes next, of those that have something to send and a window for it.
 
 use super::config::Policy;
-use super::line::Line;
-use super::tree::{Dependency, Tree};
+use super::fair_queue::FairQueue;
+use super::tree::{StreamDependency, Tree};
 use crate::Priority;
 
 /// The order of sending, as the policy has it.
 #[derive(Debug)]
 pub(super) enum Order {
-    Line(Line),
+    Line(FairQueue),
     Tree(Tree),
 }
 
@@ -17,7 +17,7 @@ impl Order {
     pub(super) fn new(policy: Policy) -> Order {
         match policy {
             Policy::Tree => Order::Tree(Tree::new()),
-            policy => Order::Line(Line::new(policy)),
+            policy => Order::Line(FairQueue::new(policy)),
         }
     }
 
@@ -37,18 +37,18 @@ impl Order {
     }
 
     /// The stream has something to send and a window for it.
-    pub(super) fn wake(&mut self, stream: u32) {
+    pub(super) fn unblock(&mut self, stream: u32) {
         match self {
-            Order::Line(line) => line.wake(stream),
-            Order::Tree(tree) => tree.wake(stream),
+            Order::Line(line) => line.unblock(stream),
+            Order::Tree(tree) => tree.unblock(stream),
         }
     }
 
     /// The stream waits for content or for a window.
-    pub(super) fn rest(&mut self, stream: u32) {
+    pub(super) fn block(&mut self, stream: u32) {
         match self {
-            Order::Line(line) => line.rest(stream),
-            Order::Tree(tree) => tree.rest(stream),
+            Order::Line(line) => line.block(stream),
+            Order::Tree(tree) => tree.block(stream),
         }
     }
 
@@ -92,18 +92,9 @@ impl Order {
     }
 
     /// The client says what a stream depends on (RFC 7540, section 5.3).
-    pub(super) fn depend(&mut self, stream: u32, dependency: Dependency) {
+    pub(super) fn depend(&mut self, stream: u32, dependency: StreamDependency) {
         if let Order::Tree(tree) = self {
             tree.depend(stream, dependency);
         }
     }
-}
-
-/// The largest weight (RFC 7540, section 5.3.2).
-const MAX_WEIGHT: u64 = 256;
-
-/// What sending `len` bytes costs a stream of this weight, 1 to 256, in virtual time: what is divided away is
-/// less than a thousandth of a byte.
-pub(super) fn cost(len: u64, weight: u16) -> u64 {
-    len.saturating_mul(MAX_WEIGHT << 12) / u64::from(weight)
 }

@@ -1,18 +1,18 @@
 //! What a client says of streams after it has opened them, or before: PRIORITY_UPDATE (RFC 9218, section 7.1)
 //! and dependencies (RFC 7540, section 5.3).
 
-use super::standing::Standing;
-use super::{Dependency, Framing, Role, Streams};
+use super::stream_state::StreamState;
+use super::{Framing, Perspective, StreamDependency, Streams};
 use crate::{PeerFault, Priority};
 use std::collections::BTreeMap;
 
 /// The priorities of streams that nobody has opened yet.
 #[derive(Debug, Default)]
-pub(super) struct Foretold {
+pub(super) struct PendingPriorities {
     priorities: BTreeMap<u32, Priority>,
 }
 
-impl Foretold {
+impl PendingPriorities {
     /// What was said of a stream that is being opened. Those below it will not be.
     pub(super) fn take(&mut self, stream: u32) -> Option<Priority> {
         let later = self.priorities.split_off(&(stream + 1));
@@ -23,15 +23,15 @@ impl Foretold {
 impl<F: Framing> Streams<F> {
     /// The client wants a stream sooner or later than it said, or is about to ask for something.
     pub(super) fn handle_priority(&mut self, stream: u32, priority: Priority) -> Result<(), PeerFault> {
-        self.tolerance.note_empty();
-        match self.standing(stream) {
-            Standing::Open(_) => self.lanes.prioritise(stream, priority),
-            Standing::Over(_) | Standing::Passed => {}
+        self.abuse.note_empty();
+        match self.state(stream) {
+            StreamState::Open(_) => self.scheduler.prioritise(stream, priority),
+            StreamState::Over(_) | StreamState::Passed => {}
             // Nothing was promised there.
-            Standing::Idle if stream.is_multiple_of(2) => return Err(PeerFault::UnexpectedFrame),
-            Standing::Idle => {
-                self.foretold.priorities.insert(stream, priority);
-                if self.foretold.priorities.len() + self.open.len() - self.pushes > self.limit {
+            StreamState::Idle if stream.is_multiple_of(2) => return Err(PeerFault::UnexpectedFrame),
+            StreamState::Idle => {
+                self.pending_priorities.priorities.insert(stream, priority);
+                if self.pending_priorities.priorities.len() + self.open.len() - self.pushes > self.limit {
                     return Err(PeerFault::UnexpectedFrame);
                 }
             }
@@ -40,9 +40,9 @@ impl<F: Framing> Streams<F> {
     }
 
     /// What a stream of the client's depends on, if it says so. A client has nothing to go by it.
-    pub(super) fn handle_dependency(&mut self, stream: u32, dependency: Option<Dependency>) {
-        if let Some(dependency) = dependency.filter(|_| self.role == Role::Server) {
-            self.lanes.depend(stream, dependency);
+    pub(super) fn handle_dependency(&mut self, stream: u32, dependency: Option<StreamDependency>) {
+        if let Some(dependency) = dependency.filter(|_| self.role == Perspective::Server) {
+            self.scheduler.depend(stream, dependency);
         }
     }
 }
@@ -53,7 +53,7 @@ mod tests {
 
     #[test]
     fn what_was_said_of_a_stream_counts_when_it_opens_and_of_those_below_no_more() {
-        let mut foretold = Foretold::default();
+        let mut foretold = PendingPriorities::default();
         for stream in [1, 3, 5, 7] {
             foretold.priorities.insert(stream, Priority::at(stream as u8));
         }

@@ -2,9 +2,10 @@
 //! section 8.4; draft 2, "Server Push Transactions"; draft 3, section 3.3), and interim responses: what goes
 //! ahead of an answer.
 
-use super::offence::{Offence, Reaction};
-use super::standing::{Ending, Incoming, Standing};
-use super::{Answer, Decoded, Dependency, Framing, Promise, Push, Role, Streams};
+use super::stream_state::{CloseReason, Incoming, StreamState};
+use super::violation::{ErrorAction, StreamViolation};
+use super::{AnswerState, Decoded, Framing, Perspective, Promise, Push, StreamDependency, Streams};
+use crate::pending::Method;
 use crate::{Event, PeerFault, Priority, RequestHead, ResponseHead, StreamId, Wire};
 use std::sync::Arc;
 
@@ -36,7 +37,7 @@ impl<F: Framing> Streams<F> {
     /// A stream that this end, a server, opens beside `parent`, if it may.
     pub(super) fn promise(&mut self, parent: StreamId, head: Arc<RequestHead>, priority: Priority) -> Option<StreamId> {
         let parent = stream_of(parent);
-        let has_parent = self.open.get(&parent).is_some_and(|state| !state.is_sent && state.answer != Answer::Own);
+        let has_parent = self.open.get(&parent).is_some_and(|state| !state.is_sent && state.answer != AnswerState::Own);
         let may_push = self.peer_push == Push::Accept && !self.is_closing();
         // A client that sets no bound of its own is not kept any amount of answers.
         let has_room = self.pushes < self.peer_limit.min(self.limit) && self.last_ours < LAST_STREAM - 2;
@@ -47,11 +48,10 @@ impl<F: Framing> Streams<F> {
         let stream = self.last_ours + 2;
         let id = id_of(stream);
         self.last_ours = stream;
-        self.open(stream, id, priority);
-        self.lanes.depend(stream, Dependency::usual(parent));
+        self.open(stream, id, Method::of(&head), priority);
+        self.scheduler.depend(stream, StreamDependency::usual(parent));
         let state = self.open.get_mut(&stream).expect("it has just been opened");
-        state.incoming = Incoming::Complete;
-        state.parent = parent;
+        (state.incoming, state.parent) = (Incoming::Complete, parent);
         self.early.push_back(Early::Promise(Promise { stream, parent, head, priority }));
         Some(id)
     }
@@ -59,7 +59,7 @@ impl<F: Framing> Streams<F> {
     /// An interim response, unless the answer has been given.
     pub(super) fn inform(&mut self, id: StreamId, head: Arc<ResponseHead>) {
         let stream = stream_of(id);
-        if self.open.get(&stream).is_some_and(|state| state.answer == Answer::Awaited) {
+        if self.open.get(&stream).is_some_and(|state| state.answer == AnswerState::Awaited) {
             self.early.push_back(Early::Interim { stream, head });
         }
     }
@@ -76,7 +76,7 @@ impl<F: Framing> Streams<F> {
                     continue;
                 }
                 Early::Promise(promise) => {
-                    let head = F::PUSHES_HEADS.then(|| self.lanes.take_head(promise.stream)).flatten();
+                    let head = F::PUSHES_HEADS.then(|| self.scheduler.take_head(promise.stream)).flatten();
                     let end = head.as_ref().is_some_and(|(_, end)| *end);
                     let frame = self.framing.promise(&promise, head);
                     self.note_sent(promise.stream, end);
@@ -94,27 +94,27 @@ impl<F: Framing> Streams<F> {
     pub(super) fn accept_push(&mut self, stream: u32, parent: u32, head: Decoded, end: bool) -> Result<(), PeerFault> {
         let is_next = stream.is_multiple_of(2) && stream > self.last_theirs;
         if stream > 0 && stream == self.last_theirs {
-            return self.offend(stream, Offence::Repromised);
+            return self.offend(stream, StreamViolation::Repromised);
         }
-        if self.role == Role::Server || !is_next {
+        if self.role == Perspective::Server || !is_next {
             return Err(PeerFault::StreamOutOfOrder);
         }
         self.last_theirs = stream;
         let is_ours = parent % 2 == 1;
-        match self.standing(parent) {
-            Standing::Idle => return self.offend(stream, Offence::OrphanPush),
-            _ if !is_ours => return self.offend(stream, Offence::OrphanPush),
-            Standing::Open(Incoming::Head | Incoming::Body) if self.push == Push::Accept => {}
+        match self.state(parent) {
+            StreamState::Idle => return self.offend(stream, StreamViolation::OrphanPush),
+            _ if !is_ours => return self.offend(stream, StreamViolation::OrphanPush),
+            StreamState::Open(Incoming::Head | Incoming::Body) if self.push == Push::Accept => {}
             // It was under way when this end lost interest, or is not wanted anyway.
-            _ => return self.decline(stream, Offence::UnwantedPush),
+            _ => return self.decline(stream, StreamViolation::UnwantedPush),
         }
         if self.pushes >= self.limit || self.is_closing() {
-            return self.decline(stream, Offence::TooMany);
+            return self.decline(stream, StreamViolation::TooMany);
         }
         let (request, response) = match head {
             Decoded::Request(request, _) => (request, None),
             Decoded::Pushed(request, response) => (request, response),
-            _ => return self.offend(stream, Offence::UnfitPush),
+            _ => return self.offend(stream, StreamViolation::UnfitPush),
         };
         let beside = &self.open[&parent];
         let (beside, asked) = (beside.id, beside.asked.as_ref());
@@ -123,36 +123,36 @@ impl<F: Framing> Streams<F> {
         // RFC 9113, section 8.4: safe, cacheable, without content.
         let is_fit = matches!(&request.method[..], b"GET" | b"HEAD") && is_same_origin;
         if !is_fit {
-            return self.offend(stream, Offence::UnfitPush);
+            return self.offend(stream, StreamViolation::UnfitPush);
         }
         let id = id_of(stream);
-        self.open(stream, id, Priority::default());
+        self.open(stream, id, Method::of(&request), Priority::default());
         let state = self.open.get_mut(&stream).expect("it has just been opened");
-        (state.is_sent, state.is_bodiless, state.parent) = (true, request.method == "HEAD", parent);
-        self.tolerance.note_content();
+        (state.is_sent, state.parent) = (true, parent);
+        self.abuse.note_content();
         self.events.push_back(Event::Promised { id, parent: beside, head: request });
         match response {
             Some(response) => self.handle_reply(stream, Decoded::Response(response), end),
-            None if end => self.offend(stream, Offence::Malformed),
+            None if end => self.offend(stream, StreamViolation::Malformed),
             None => Ok(()),
         }
     }
 
     /// Says no to a push that is no fault of the server's: it cannot know how many are wanted.
-    fn decline(&mut self, stream: u32, offence: Offence) -> Result<(), PeerFault> {
-        match self.framing.reaction(offence) {
-            Reaction::Reset(status) => {
+    fn decline(&mut self, stream: u32, violation: StreamViolation) -> Result<(), PeerFault> {
+        match self.framing.error_action(violation) {
+            ErrorAction::Reset(status) => {
                 let frame = self.framing.reset(stream, status);
                 self.say(frame);
-                self.endings.note(stream, Ending::FromHere);
+                self.endings.note(stream, CloseReason::FromHere);
                 Ok(())
             }
-            _ => self.offend(stream, offence),
+            _ => self.offend(stream, violation),
         }
     }
 
     /// Nobody wants a stream, nor what is pushed beside it; this is how those streams end.
-    pub(super) fn drop_pushes_beside(&mut self, parent: u32, ending: Ending) {
+    pub(super) fn drop_pushes_beside(&mut self, parent: u32, ending: CloseReason) {
         let beside = self.open.iter().filter(|(stream, state)| *stream % 2 == 0 && state.parent == parent);
         let beside: Vec<u32> = beside.map(|(stream, _)| *stream).collect();
         for stream in beside {

@@ -24,7 +24,7 @@ pub(super) trait Frames {
 pub(crate) enum FrameHead {
     /// DATA: content of a stream.
     Data { stream: u32, len: u32, end: bool, padded: bool },
-    /// Any other frame, to be had as a whole.
+    /// Any other frame, given when it is whole.
     Control { len: u32 },
 }
 
@@ -36,13 +36,13 @@ const MAX_HEAD: usize = 9;
 pub(super) struct Reader {
     /// What the peer has to send before the first frame and has not sent.
     preface: &'static [u8],
-    state: State,
+    state: FrameReaderState,
     /// The beginning of a head, or of a control frame's payload, whose rest has not arrived.
     partial: BytesMut,
 }
 
 #[derive(Clone, Copy, Default, Debug)]
-enum State {
+enum FrameReaderState {
     #[default]
     Head,
     Control {
@@ -77,27 +77,27 @@ impl Reader {
             let mut chunk = chunk.clone();
             while !chunk.is_empty() {
                 match (self.state, &mut chunk) {
-                    (State::Data { .. }, chunk) => self.read_data(chunk, frames)?,
+                    (FrameReaderState::Data { .. }, chunk) => self.read_data(chunk, frames)?,
                     (_, Chunk::Run { .. }) => return Err(PeerFault::BodyInsteadOfHead),
-                    (State::Head, Chunk::Bytes(bytes)) => {
+                    (FrameReaderState::Head, Chunk::Bytes(bytes)) => {
                         if !self.preface.is_empty() {
                             self.read_preface(bytes)?;
                         } else if let Some(head) = self.gather(frames.head_len(), bytes) {
                             self.begin(&head, frames)?;
                         }
                     }
-                    (State::Control { head, len }, Chunk::Bytes(bytes)) => {
+                    (FrameReaderState::Control { head, len }, Chunk::Bytes(bytes)) => {
                         if let Some(payload) = self.gather(len, bytes) {
-                            self.state = State::Head;
+                            self.state = FrameReaderState::Head;
                             frames.control(&head[..frames.head_len()], payload)?;
                         }
                     }
-                    (State::Padding { stream, len, end }, Chunk::Bytes(bytes)) => {
+                    (FrameReaderState::Padding { stream, len, end }, Chunk::Bytes(bytes)) => {
                         let padding = u32::from(bytes.split_to(1)[0]);
                         // RFC 9113, section 6.1: padding that does not fit is an error of the connection.
                         let content = (len - 1).checked_sub(padding).ok_or(PeerFault::MalformedFrame)?;
                         let (left, padding) = (u64::from(content), u64::from(padding));
-                        self.state = State::Data { stream, len, left, padding, end };
+                        self.state = FrameReaderState::Data { stream, len, left, padding, end };
                         self.end_data_if_complete(frames)?;
                     }
                 }
@@ -132,7 +132,7 @@ impl Reader {
             FrameHead::Control { len } => {
                 let mut kept = [0; MAX_HEAD];
                 kept[..head.len()].copy_from_slice(head);
-                self.state = State::Control { head: kept, len: len as usize };
+                self.state = FrameReaderState::Control { head: kept, len: len as usize };
             }
             FrameHead::Data { stream, len, end, padded } => {
                 frames.data_begins(stream, len)?;
@@ -140,8 +140,8 @@ impl Reader {
                     return Err(PeerFault::MalformedFrame);
                 }
                 self.state = match padded {
-                    true => State::Padding { stream, len, end },
-                    false => State::Data { stream, len, left: u64::from(len), padding: 0, end },
+                    true => FrameReaderState::Padding { stream, len, end },
+                    false => FrameReaderState::Data { stream, len, left: u64::from(len), padding: 0, end },
                 };
                 self.end_data_if_complete(frames)?;
             }
@@ -150,7 +150,7 @@ impl Reader {
     }
 
     fn read_data(&mut self, chunk: &mut Chunk, frames: &mut impl Frames) -> Result<(), PeerFault> {
-        let State::Data { stream, left, padding, .. } = &mut self.state else { return Ok(()) };
+        let FrameReaderState::Data { stream, left, padding, .. } = &mut self.state else { return Ok(()) };
         if *left > 0 {
             let content = chunk.split_to(chunk.len().min(*left));
             *left -= content.len();
@@ -164,8 +164,8 @@ impl Reader {
 
     fn end_data_if_complete(&mut self, frames: &mut impl Frames) -> Result<(), PeerFault> {
         match self.state {
-            State::Data { stream, len, left: 0, padding: 0, end } => {
-                self.state = State::Head;
+            FrameReaderState::Data { stream, len, left: 0, padding: 0, end } => {
+                self.state = FrameReaderState::Head;
                 frames.data_ends(stream, len, end)
             }
             _ => Ok(()),

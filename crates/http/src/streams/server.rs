@@ -1,10 +1,11 @@
 //! The end that answers.
 
 use super::push::stream_of;
-use super::{Answer, Framing, Multiplexing, Role, Streams};
+use super::{AnswerState, Framing, Multiplexing, Perspective, Streams};
+use crate::pending::Outgoing;
 use crate::{
-    Body, Chunk, Error, Event, Fields, Kept, Priority, RequestHead, ResponseHead, ServerSession, Session, StreamId,
-    Wire,
+    Body, Chunk, Content, Error, Event, Fields, PersistedSettings, Priority, RequestHead, ResponseHead, ServerSession,
+    Session, StreamId, TransportStream, Wire,
 };
 use loadstone_units::Time;
 use std::sync::Arc;
@@ -18,22 +19,25 @@ pub(crate) struct Server<F> {
 impl<F: Framing> Server<F> {
     /// The server's end of a new connection.
     pub(crate) fn new(framing: F, config: &Multiplexing) -> Server<F> {
-        Server { streams: Streams::new(framing, Role::Server, config) }
+        Server { streams: Streams::new(framing, Perspective::Server, config) }
     }
 }
 
 impl<F: Framing> Session for Server<F> {
-    fn handle_input(&mut self, _: Time, input: &[Chunk]) -> Result<(), Error> {
+    fn handle_input(&mut self, _: Time, on: TransportStream, input: &[Chunk]) -> Result<(), Error> {
+        debug_assert_eq!(on, TransportStream::TCP);
         self.streams.handle_input(input)
     }
 
-    fn handle_close(&mut self, _: Time) -> Result<(), Error> {
-        self.streams.handle_close()
+    fn handle_fin(&mut self, _: Time, on: TransportStream) -> Result<(), Error> {
+        debug_assert_eq!(on, TransportStream::TCP);
+        self.streams.handle_fin()
     }
 
     fn handle_timeout(&mut self, _: Time) {}
 
-    fn poll_transmit(&mut self, _: Time, room: usize, out: &mut Wire) {
+    fn poll_transmit(&mut self, _: Time, on: TransportStream, room: usize, out: &mut Wire) {
+        debug_assert_eq!(on, TransportStream::TCP);
         let room = self.streams.flush(room, out);
         self.streams.transmit(room, out);
     }
@@ -54,8 +58,33 @@ impl<F: Framing> Session for Server<F> {
         self.streams.ping();
     }
 
+    fn append(&mut self, id: StreamId, chunk: Chunk) {
+        self.streams.append(id, chunk);
+    }
+
+    fn finish(&mut self, id: StreamId, trailers: Fields) {
+        let trailers = self.streams.fitting(trailers);
+        self.streams.finish(id, &trailers);
+    }
+
+    fn unsent(&self, id: StreamId) -> u64 {
+        self.streams.unsent(id)
+    }
+
+    fn hold(&mut self) {
+        self.streams.hold();
+    }
+
+    fn release(&mut self, id: StreamId, bytes: u64) {
+        self.streams.release(id, bytes);
+    }
+
+    fn poll_used(&mut self, _: TransportStream) -> u64 {
+        self.streams.held.as_mut().map_or(0, |held| held.poll_used())
+    }
+
     fn cancel(&mut self, id: StreamId) {
-        self.streams.cancel(stream_of(id));
+        self.streams.cancel(id);
     }
 
     fn shut_down(&mut self) {
@@ -69,34 +98,36 @@ impl<F: Framing> Session for Server<F> {
 
 impl<F: Framing> ServerSession for Server<F> {
     /// A head that is too long for the protocol becomes a status of 500.
-    fn respond(&mut self, id: StreamId, head: Arc<ResponseHead>, body: Body) {
+    fn respond(&mut self, id: StreamId, head: Arc<ResponseHead>, content: Content) {
         let stream = stream_of(id);
         let last = if id.is_pushed() { self.streams.last_ours } else { self.streams.last_theirs };
         assert!(stream <= last, "a response to a request that never came");
         // It may have been reset meanwhile, or have been answered for being no good.
-        let Some(state) = self.streams.open.get_mut(&stream).filter(|state| state.answer != Answer::Own) else {
+        let Some(state) = self.streams.open.get_mut(&stream).filter(|state| state.answer != AnswerState::Own) else {
             return;
         };
-        assert!(state.answer == Answer::Awaited, "a second response to one request");
-        state.answer = Answer::Given;
-        let (head, body) = if head.http1_len() <= self.streams.framing.most_head() {
-            (head, body)
+        assert!(state.answer == AnswerState::Awaited, "a second response to one request");
+        state.answer = AnswerState::Given;
+        let (head, content) = if head.http1_len() <= self.streams.framing.most_head() {
+            let content = Outgoing::of_response(&head, state.method, content);
+            (head, content)
         } else {
-            (Arc::new(ResponseHead::new(500, Fields::from_pairs([("content-length", "0")]))), Body::EMPTY)
+            let head = ResponseHead::new(500, Fields::from_pairs([("content-length", "0")]));
+            (Arc::new(head), Outgoing::Whole(Body::EMPTY))
         };
-        self.streams.lanes.send(stream, Some(head), body);
+        self.streams.scheduler.send(stream, Some(head), content);
     }
 
-    fn keep(&mut self, settings: &Kept) {
+    fn persist(&mut self, settings: &PersistedSettings) {
         let frame = self.streams.framing.keep(settings);
         self.streams.answers.push(Chunk::Bytes(frame));
     }
 
-    fn returned(&self) -> Kept {
+    fn persisted(&self) -> PersistedSettings {
         self.streams.framing.kept()
     }
 
-    fn inform(&mut self, id: StreamId, head: Arc<ResponseHead>) {
+    fn send_interim(&mut self, id: StreamId, head: Arc<ResponseHead>) {
         self.streams.inform(id, head);
     }
 

@@ -2,8 +2,11 @@
 //! it likes; and peers that break the rules, byte by byte.
 
 use crate::session::tests::{counted, drain_events as events};
-use crate::{Body, BodyId, Chunk, ClientSession, Error, Event, Fields, Multiplexing, PeerFault, Policy, Priority};
-use crate::{Protocol, RequestHead, ResponseHead, ServerSession, Session, Sessions, StreamId, Wire};
+use crate::{
+    Body, BodyId, Chunk, ClientSession, Content, Error, Event, Fields, Multiplexing, PeerFault, Policy, Priority,
+    TransportStream,
+};
+use crate::{Protocol, RequestHead, ResponseHead, ServerSession, Session, SessionFactory, StreamId, Wire};
 use bytes::Bytes;
 use loadstone_units::{Bounded, Time};
 use proptest::prelude::*;
@@ -12,16 +15,16 @@ use std::sync::Arc;
 mod damage;
 mod floods;
 mod hand;
-mod leaving;
-mod offences;
 mod priorities;
 mod pushes;
+mod shutdown;
+mod violations;
 
 const NOW: Time = Time::ZERO;
 const ALL: [Protocol; 4] = [Protocol::Spdy2, Protocol::Spdy3, Protocol::Spdy31, Protocol::H2];
 
-fn sessions(multiplexing: Multiplexing) -> Sessions {
-    Sessions::new(multiplexing)
+fn sessions(multiplexing: Multiplexing) -> SessionFactory {
+    SessionFactory::new(multiplexing)
 }
 
 fn get(path: &str) -> Arc<RequestHead> {
@@ -44,7 +47,7 @@ fn carry(from: &mut dyn Session, to: &mut dyn Session, room: usize, piece: u64) 
     let mut total = 0;
     loop {
         let mut wire = Wire::default();
-        from.poll_transmit(NOW, room, &mut wire);
+        from.poll_transmit(NOW, TransportStream::TCP, room, &mut wire);
         if wire.is_empty() {
             assert!(room < 10 || !from.has_output(), "it has output and gives none");
             return Ok(total);
@@ -54,7 +57,7 @@ fn carry(from: &mut dyn Session, to: &mut dyn Session, room: usize, piece: u64) 
         while !wire.is_empty() {
             let mut input = Vec::new();
             wire.take(piece.min(wire.len()), &mut input);
-            to.handle_input(NOW, &input)?;
+            to.handle_input(NOW, TransportStream::TCP, &input)?;
         }
     }
 }
@@ -75,7 +78,7 @@ fn order_of_data(server: &mut dyn Session, room: usize) -> Vec<u32> {
     let mut order = Vec::new();
     loop {
         let mut wire = Wire::default();
-        server.poll_transmit(NOW, room, &mut wire);
+        server.poll_transmit(NOW, TransportStream::TCP, room, &mut wire);
         if wire.is_empty() {
             return order;
         }
@@ -94,7 +97,7 @@ fn a_request_arrives_as_it_was_sent_less_the_case_of_its_names() {
     for protocol in ALL {
         let (mut client, mut server) = pair(protocol, Multiplexing::default());
         let head = get("/x?y=1");
-        let id = client.request(head.clone(), Body::EMPTY, Priority::at(1));
+        let id = client.request(head.clone(), Body::EMPTY.into(), Priority::at(1));
         carry(client.as_mut(), server.as_mut(), 10_000, 1).unwrap();
         assert_eq!(events(client.as_mut()), [Event::Sent { id }]);
         let events = events(server.as_mut());
@@ -111,8 +114,8 @@ fn a_request_arrives_as_it_was_sent_less_the_case_of_its_names() {
 fn a_more_urgent_response_overtakes_one_that_is_under_way() {
     for protocol in ALL {
         let (mut client, mut server) = pair(protocol, Multiplexing::default());
-        let slow = client.request(get("/image"), Body::EMPTY, Priority::at(5));
-        let urgent = client.request(get("/style"), Body::EMPTY, Priority::at(0));
+        let slow = client.request(get("/image"), Body::EMPTY.into(), Priority::at(5));
+        let urgent = client.request(get("/style"), Body::EMPTY.into(), Priority::at(0));
         carry(client.as_mut(), server.as_mut(), 10_000, 10_000).unwrap();
         let ids: Vec<StreamId> = events(server.as_mut())
             .into_iter()
@@ -120,9 +123,9 @@ fn a_more_urgent_response_overtakes_one_that_is_under_way() {
             .collect();
         // The urgent request was asked for last and left first.
         assert_eq!(events(client.as_mut()), [Event::Sent { id: urgent }, Event::Sent { id: slow }]);
-        server.respond(ids[1], ok(30_000), body(1, 30_000));
-        server.poll_transmit(NOW, 5_000, &mut Wire::default());
-        server.respond(ids[0], ok(9_000), body(0, 9_000));
+        server.respond(ids[1], ok(30_000), body(1, 30_000).into());
+        server.poll_transmit(NOW, TransportStream::TCP, 5_000, &mut Wire::default());
+        server.respond(ids[0], ok(9_000), body(0, 9_000).into());
         assert_eq!(order_of_data(server.as_mut(), 5_000), [0, 1]);
     }
 }
@@ -134,11 +137,11 @@ fn policies_decide_the_order_of_frames() {
             let config = Multiplexing { policy, frame_bytes: Bounded::known(1000), ..Multiplexing::default() };
             let (mut client, mut server) = pair(protocol, config);
             for urgency in [5, 0] {
-                client.request(get("/"), Body::EMPTY, Priority::at(urgency));
+                client.request(get("/"), Body::EMPTY.into(), Priority::at(urgency));
             }
             carry(client.as_mut(), server.as_mut(), 10_000, 10_000).unwrap();
             // The stream of the more urgent request is 0, and its answer is ready last.
-            [1, 0].into_iter().for_each(|id| server.respond(StreamId(id), ok(2_000), body(id, 2_000)));
+            [1, 0].into_iter().for_each(|id| server.respond(StreamId(id), ok(2_000), body(id, 2_000).into()));
             order_of_data(server.as_mut(), 100_000)
         };
         assert_eq!(order(Policy::Priority), [0, 1]);
@@ -156,18 +159,18 @@ fn no_more_leaves_than_the_windows_let_and_the_rest_when_they_open() {
     };
     for (protocol, window) in [(Protocol::Spdy31, 65_536), (Protocol::H2, 65_535)] {
         let (mut client, mut server) = pair(protocol, config);
-        let id = client.request(get("/"), Body::EMPTY, Priority::default());
+        let id = client.request(get("/"), Body::EMPTY.into(), Priority::default());
         carry(client.as_mut(), server.as_mut(), 10_000, 10_000).unwrap();
-        server.respond(id, ok(200_000), body(0, 200_000));
+        server.respond(id, ok(200_000), body(0, 200_000).into());
         let mut wire = Wire::default();
-        server.poll_transmit(NOW, usize::MAX, &mut wire);
+        server.poll_transmit(NOW, TransportStream::TCP, usize::MAX, &mut wire);
         let input = wire.take_all();
         let runs = |chunk: &Chunk| if let Chunk::Run { len, .. } = chunk { *len } else { 0 };
         // HTTP/2's client had to say that its window is one byte larger than the usual one.
         let window = if protocol == Protocol::H2 { window + 1 } else { window };
         assert_eq!(input.iter().map(runs).sum::<u64>(), window, "{protocol}");
         assert!(!server.has_output());
-        client.handle_input(NOW, &input).unwrap();
+        client.handle_input(NOW, TransportStream::TCP, &input).unwrap();
         for _ in 0..20 {
             carry(client.as_mut(), server.as_mut(), 10_000, 10_000).unwrap();
             carry(server.as_mut(), client.as_mut(), 10_000, 10_000).unwrap();
@@ -183,12 +186,12 @@ fn a_client_asks_for_no_more_at_a_time_than_the_server_lets_it() {
         let (mut client, mut server) = pair(protocol, Multiplexing::default());
         let mut asked = 0;
         while client.capacity() > 0 {
-            client.request(get("/"), Body::EMPTY, Priority::default());
+            client.request(get("/"), Body::EMPTY.into(), Priority::default());
             asked += 1;
         }
         assert_eq!(asked, 100);
         carry(client.as_mut(), server.as_mut(), 100_000, 100_000).unwrap();
-        server.respond(StreamId(7), ok(0), Body::EMPTY);
+        server.respond(StreamId(7), ok(0), Body::EMPTY.into());
         carry(server.as_mut(), client.as_mut(), 100_000, 100_000).unwrap();
         assert_eq!(client.capacity(), 1);
     }
@@ -204,7 +207,7 @@ fn a_server_holds_its_clients_to_the_streams_that_it_announces() {
         let sessions = sessions(config);
         let (mut client, mut server) = (sessions.client(protocol), sessions.server(protocol));
         for _ in 0..5 {
-            client.request(get("/"), Body::EMPTY, Priority::default());
+            client.request(get("/"), Body::EMPTY.into(), Priority::default());
         }
         carry(client.as_mut(), server.as_mut(), 100_000, 100_000).unwrap();
         let asked = events(server.as_mut()).into_iter().filter(|event| matches!(event, Event::Request { .. }));
@@ -218,14 +221,17 @@ fn a_server_holds_its_clients_to_the_streams_that_it_announces() {
 #[test]
 fn a_client_keeps_to_a_limit_that_comes_after_its_requests_were_taken_rfc9113_5_1_2() {
     let mut client = sessions(Multiplexing::default()).client(Protocol::H2);
-    let ids: Vec<StreamId> = (0..3).map(|_| client.request(get("/"), Body::EMPTY, Priority::default())).collect();
+    let ids: Vec<StreamId> =
+        (0..3).map(|_| client.request(get("/"), Body::EMPTY.into(), Priority::default())).collect();
     let one_stream = b"\0\0\x06\x04\0\0\0\0\0\0\x03\0\0\0\x01";
-    client.handle_input(NOW, &[Chunk::Bytes(Bytes::from_static(one_stream))]).unwrap();
-    client.poll_transmit(NOW, usize::MAX, &mut Wire::default());
+    client.handle_input(NOW, TransportStream::TCP, &[Chunk::Bytes(Bytes::from_static(one_stream))]).unwrap();
+    client.poll_transmit(NOW, TransportStream::TCP, usize::MAX, &mut Wire::default());
     assert_eq!(events(client.as_mut()), [Event::Sent { id: ids[0] }]);
     assert!(!client.has_output() && client.capacity() == 0);
-    client.handle_input(NOW, &[Chunk::Bytes(Bytes::from_static(b"\0\0\x01\x01\x05\0\0\0\x01\x88"))]).unwrap();
-    client.poll_transmit(NOW, usize::MAX, &mut Wire::default());
+    client
+        .handle_input(NOW, TransportStream::TCP, &[Chunk::Bytes(Bytes::from_static(b"\0\0\x01\x01\x05\0\0\0\x01\x88"))])
+        .unwrap();
+    client.poll_transmit(NOW, TransportStream::TCP, usize::MAX, &mut Wire::default());
     assert!(events(client.as_mut()).contains(&Event::Sent { id: ids[1] }));
 }
 
@@ -237,7 +243,7 @@ fn cookies_of_any_number_of_parts_arrive() {
         for protocol in ALL {
             let (mut client, mut server) = pair(protocol, Multiplexing::default());
             let head = RequestHead::get("a.test", "/", cookies.clone());
-            client.request(head.into(), Body::EMPTY, Priority::default());
+            client.request(head.into(), Body::EMPTY.into(), Priority::default());
             carry(client.as_mut(), server.as_mut(), 100_000, 100_000).unwrap();
             assert!(matches!(events(server.as_mut())[0], Event::Request { .. }), "{protocol}, {fields} of {parts}");
         }
@@ -252,7 +258,7 @@ fn a_session_whose_compression_broke_is_over_and_teaches_the_others_nothing() {
     let refers: &[u8] = b"\0\0\x07\x01\x05\0\0\0\x03\x82\x87\x84\x41\x01a\xbf";
     let (result, mut server) = after(shared.server(Protocol::H2), &broken);
     assert_eq!(result, Err(PeerFault::Compression.into()));
-    let again = server.handle_input(NOW, &[Chunk::Bytes(Bytes::from_static(refers))]);
+    let again = server.handle_input(NOW, TransportStream::TCP, &[Chunk::Bytes(Bytes::from_static(refers))]);
     assert_eq!((again, server.poll_event()), (Err(PeerFault::Compression.into()), None));
     let alone = after(shared.server(Protocol::H2), &[MAGIC, refers]).0;
     assert_eq!(alone, Err(PeerFault::Compression.into()), "its table is empty");
@@ -263,13 +269,13 @@ fn a_session_that_follows_another_sends_the_same_bytes_as_one_that_is_alone() {
     for protocol in ALL {
         let shared = sessions(Multiplexing::default());
         let heads: Vec<_> = (0..20).map(|at| get(&format!("/{at}"))).collect();
-        let talk = |sessions: &Sessions, order: &[usize]| {
+        let talk = |sessions: &SessionFactory, order: &[usize]| {
             let mut client = sessions.client(protocol);
             for at in order {
-                client.request(heads[*at].clone(), Body::EMPTY, Priority::default());
+                client.request(heads[*at].clone(), Body::EMPTY.into(), Priority::default());
             }
             let mut wire = Wire::default();
-            client.poll_transmit(NOW, usize::MAX, &mut wire);
+            client.poll_transmit(NOW, TransportStream::TCP, usize::MAX, &mut wire);
             wire.take_all()
         };
         for order in [vec![0, 1, 2, 3, 4], vec![0, 1, 2, 5, 6, 3], vec![0, 1, 2, 3, 4], vec![3, 0]] {
@@ -278,11 +284,35 @@ fn a_session_that_follows_another_sends_the_same_bytes_as_one_that_is_alone() {
     }
 }
 
+#[test]
+fn a_session_with_trailers_says_the_same_bytes_beside_others_as_alone() {
+    for protocol in ALL {
+        let shared = sessions(Multiplexing::default());
+        let heads: Vec<_> = (0..4).map(|at| get(&format!("/{at}"))).collect();
+        let talk = |sessions: &SessionFactory, trailers: &[(&str, &str)]| {
+            let (mut client, mut server) = (sessions.client(protocol), sessions.server(protocol));
+            let mut said = Vec::new();
+            for head in &heads {
+                let id = client.request(head.clone(), Content::Open, Priority::default());
+                client.finish(id, Fields::from_pairs(trailers.iter().copied()));
+                let mut wire = Wire::default();
+                client.poll_transmit(NOW, TransportStream::TCP, usize::MAX, &mut wire);
+                server.handle_input(NOW, TransportStream::TCP, &wire.clone().take_all()).unwrap();
+                said.extend(wire.take_all());
+            }
+            (said, events(server.as_mut()))
+        };
+        for trailers in [&[][..], &[("x", "1")], &[("x", "1")], &[("x", "2"), ("y", "")], &[]] {
+            assert_eq!(talk(&shared, trailers), talk(&sessions(Multiplexing::default()), trailers), "{protocol}");
+        }
+    }
+}
+
 /// What a session's end says to these bytes of the other end, after the usual beginning.
 fn after(mut session: Box<dyn Session>, text: &[&[u8]]) -> (Result<(), Error>, Box<dyn Session>) {
-    session.poll_transmit(NOW, usize::MAX, &mut Wire::default());
+    session.poll_transmit(NOW, TransportStream::TCP, usize::MAX, &mut Wire::default());
     let input = [Chunk::Bytes(Bytes::from(text.concat()))];
-    (session.handle_input(NOW, &input), session)
+    (session.handle_input(NOW, TransportStream::TCP, &input), session)
 }
 
 fn server_after(protocol: Protocol, text: &[&[u8]]) -> Result<(), Error> {
@@ -364,11 +394,13 @@ fn settings_and_pings_are_answered_and_settings_apply_rfc9113_6_5_3() {
     let settings = b"\0\0\x06\x04\0\0\0\0\0\0\x03\0\0\0\x05";
     let ping = b"\0\0\x08\x06\0\0\0\0\x0012345678";
     let mut client = sessions(Multiplexing::default()).client(Protocol::H2);
-    client.poll_transmit(NOW, usize::MAX, &mut Wire::default());
-    client.handle_input(NOW, &[Chunk::Bytes(Bytes::from([&settings[..], ping].concat()))]).unwrap();
+    client.poll_transmit(NOW, TransportStream::TCP, usize::MAX, &mut Wire::default());
+    client
+        .handle_input(NOW, TransportStream::TCP, &[Chunk::Bytes(Bytes::from([&settings[..], ping].concat()))])
+        .unwrap();
     assert_eq!(client.capacity(), 5);
     let mut wire = Wire::default();
-    client.poll_transmit(NOW, usize::MAX, &mut wire);
+    client.poll_transmit(NOW, TransportStream::TCP, usize::MAX, &mut wire);
     let answers =
         [Bytes::from_static(b"\0\0\0\x04\x01\0\0\0\0"), Bytes::from_static(b"\0\0\x08\x06\x01\0\0\0\x0012345678")];
     assert_eq!(wire.take_all(), answers.map(Chunk::Bytes));
@@ -400,7 +432,7 @@ fn a_frame_of_spdy_that_is_too_large_resets_its_stream_and_ends_the_session_draf
     let said = |protocol, text: &[u8]| {
         let (result, mut server) = after(sessions(Multiplexing::default()).server(protocol), &[text]);
         let mut wire = Wire::default();
-        server.poll_transmit(NOW, usize::MAX, &mut wire);
+        server.poll_transmit(NOW, TransportStream::TCP, usize::MAX, &mut wire);
         (
             result.err(),
             wire.take_all().iter().fold(Vec::new(), |all, chunk| match chunk {
@@ -436,7 +468,7 @@ fn a_ping_is_answered_if_it_is_the_peers_draft3_2_6_5() {
         let (result, mut server) = after(sessions(Multiplexing::default()).server(Protocol::Spdy31), &[&ping]);
         assert_eq!(result, Ok(()));
         let mut wire = Wire::default();
-        server.poll_transmit(NOW, usize::MAX, &mut wire);
+        server.poll_transmit(NOW, TransportStream::TCP, usize::MAX, &mut wire);
         assert_eq!(wire.take_all(), vec![Chunk::Bytes(ping.into()); answers]);
     }
 }
@@ -451,12 +483,13 @@ fn a_stream_that_the_peer_resets_is_over_and_the_others_go_on() {
     ];
     for (protocol, reset) in frames {
         let (mut client, mut server) = pair(protocol, Multiplexing::default());
-        let ids: Vec<StreamId> = (0..2).map(|_| client.request(get("/"), Body::EMPTY, Priority::default())).collect();
+        let ids: Vec<StreamId> =
+            (0..2).map(|_| client.request(get("/"), Body::EMPTY.into(), Priority::default())).collect();
         carry(client.as_mut(), server.as_mut(), 10_000, 10_000).unwrap();
         events(client.as_mut());
-        client.handle_input(NOW, &[Chunk::Bytes(Bytes::from_static(reset))]).unwrap();
+        client.handle_input(NOW, TransportStream::TCP, &[Chunk::Bytes(Bytes::from_static(reset))]).unwrap();
         // The server answers both: it has not heard.
-        ids.iter().for_each(|id| server.respond(*id, ok(10), body(id.0, 10)));
+        ids.iter().for_each(|id| server.respond(*id, ok(10), body(id.0, 10).into()));
         carry(server.as_mut(), client.as_mut(), 10_000, 10_000).unwrap();
         let all = events(client.as_mut());
         assert_eq!(all[0], Event::Reset { id: ids[0] });
@@ -476,13 +509,14 @@ fn what_a_peer_that_goes_away_has_not_taken_is_given_back() {
     ];
     for (protocol, goaway) in frames {
         let (mut client, _) = pair(protocol, Multiplexing::default());
-        let ids: Vec<StreamId> = (0..3).map(|_| client.request(get("/"), Body::EMPTY, Priority::default())).collect();
+        let ids: Vec<StreamId> =
+            (0..3).map(|_| client.request(get("/"), Body::EMPTY.into(), Priority::default())).collect();
         let mut wire = Wire::default();
         // Room for the heads of two.
         while !events(client.as_mut()).contains(&Event::Sent { id: ids[1] }) {
-            client.poll_transmit(NOW, 1, &mut wire);
+            client.poll_transmit(NOW, TransportStream::TCP, 1, &mut wire);
         }
-        client.handle_input(NOW, &[Chunk::Bytes(Bytes::from_static(goaway))]).unwrap();
+        client.handle_input(NOW, TransportStream::TCP, &[Chunk::Bytes(Bytes::from_static(goaway))]).unwrap();
         assert_eq!(events(client.as_mut()), [Event::Refused { id: ids[1] }, Event::Refused { id: ids[2] }]);
         assert_eq!(client.capacity(), 0);
     }
@@ -504,7 +538,7 @@ fn a_head_that_is_no_request_ends_its_stream_alone() {
     assert_eq!(result, Ok(()));
     assert!(matches!(&events(server.as_mut())[..], [Event::Request { id: StreamId(1), .. }, Event::End { .. }]));
     let mut wire = Wire::default();
-    server.poll_transmit(NOW, usize::MAX, &mut wire);
+    server.poll_transmit(NOW, TransportStream::TCP, usize::MAX, &mut wire);
     assert_eq!(wire.take_all()[1], Chunk::Bytes(Bytes::from_static(b"\0\0\x04\x03\0\0\0\0\x01\0\0\0\x01")));
 }
 
@@ -526,7 +560,7 @@ proptest! {
         let mut asked = Vec::new();
         for (at, (upload, _, urgency)) in exchanges.iter().enumerate() {
             let body = if *upload == 0 { Body::EMPTY } else { body(1000 + at as u32, *upload) };
-            let id = client.request(get(&format!("/{at}")), body, Priority::at(*urgency));
+            let id = client.request(get(&format!("/{at}")), body.into(), Priority::at(*urgency));
             prop_assert_eq!(id, StreamId(at as u32));
         }
         for turn in 0..10_000 {
@@ -545,7 +579,7 @@ proptest! {
                     Event::End { id } => {
                         let at = asked.iter().find(|(asked, _)| *asked == id).unwrap().1;
                         uploads[at].1 = true;
-                        server.respond(id, ok(exchanges[at].1), body(at as u32, exchanges[at].1));
+                        server.respond(id, ok(exchanges[at].1), body(at as u32, exchanges[at].1).into());
                     }
                     Event::Answered { .. } => answered += 1,
                     _ => prop_assert!(false),
@@ -569,7 +603,7 @@ proptest! {
         let expected: Vec<_> = exchanges.iter().map(|(up, _, _)| (*up, true)).collect();
         prop_assert_eq!(uploads, expected);
         prop_assert_eq!(answered, exchanges.len());
-        prop_assert_eq!((client.handle_close(NOW), server.handle_close(NOW)), (Ok(()), Ok(())));
+        prop_assert_eq!((client.handle_fin(NOW, TransportStream::TCP), server.handle_fin(NOW, TransportStream::TCP)), (Ok(()), Ok(())));
         prop_assert!(!client.has_output() && !server.has_output());
     }
 
@@ -581,18 +615,18 @@ proptest! {
     ) {
         let sessions = sessions(Multiplexing::default());
         let (mut client, mut server) = (sessions.client(protocol), sessions.server(protocol));
-        client.request(get("/"), Body::EMPTY, Priority::default());
+        client.request(get("/"), Body::EMPTY.into(), Priority::default());
         let mut wire = Wire::default();
-        client.poll_transmit(NOW, usize::MAX, &mut wire);
-        server.handle_input(NOW, &wire.take_all()).unwrap();
+        client.poll_transmit(NOW, TransportStream::TCP, usize::MAX, &mut wire);
+        server.handle_input(NOW, TransportStream::TCP, &wire.take_all()).unwrap();
         for (head, payload) in frames {
             let mut input = vec![Chunk::Bytes(Bytes::copy_from_slice(&head)), Chunk::Bytes(payload.into())];
             if with_run {
                 input.push(Chunk::Run { body: BodyId(0), offset: 0, len: 10 });
             }
             for session in [client.as_mut() as &mut dyn Session, server.as_mut()] {
-                let _any = session.handle_input(NOW, &input);
-                session.poll_transmit(NOW, 1000, &mut Wire::default());
+                let _any = session.handle_input(NOW, TransportStream::TCP, &input);
+                session.poll_transmit(NOW, TransportStream::TCP, 1000, &mut Wire::default());
             }
         }
     }

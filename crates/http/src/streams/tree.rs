@@ -4,7 +4,7 @@
 //! A stream that is over stays a while, since others may be said to depend on it (section 5.3.4), and one that
 //! nobody has opened may group others (section 5.3.3): so many of both are kept, the latest.
 
-use super::order::cost;
+use super::weight::cost;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// The stream on which all depend in the end.
@@ -16,7 +16,7 @@ const MAX_KEPT: usize = 100;
 
 /// What the client says of a stream (RFC 7540, section 6.3).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Dependency {
+pub(crate) struct StreamDependency {
     /// The stream on which it depends.
     pub(crate) on: u32,
     /// Whether it comes between that one and all that depend on it.
@@ -25,45 +25,45 @@ pub(crate) struct Dependency {
     pub(crate) weight: u16,
 }
 
-impl Dependency {
+impl StreamDependency {
     /// Of a stream of which nothing is said, and of one that is pushed beside `on` (section 5.3.5).
-    pub(crate) const fn usual(on: u32) -> Dependency {
-        Dependency { on, exclusive: false, weight: DEFAULT_WEIGHT }
+    pub(crate) const fn usual(on: u32) -> StreamDependency {
+        StreamDependency { on, exclusive: false, weight: DEFAULT_WEIGHT }
     }
 }
 
 /// All streams of which something is known.
 #[derive(Debug)]
 pub(super) struct Tree {
-    nodes: BTreeMap<u32, Node>,
+    nodes: BTreeMap<u32, TreeNode>,
     /// Those that are not open, the oldest first.
     kept: VecDeque<u32>,
 }
 
 #[derive(Debug)]
-struct Node {
+struct TreeNode {
     parent: u32,
     children: BTreeSet<u32>,
     weight: u16,
     is_ready: bool,
     /// How many streams of its subtree are ready, itself included.
     active: usize,
-    /// What its subtree has had for its weight, in the virtual time of its parent (`order::cost`).
+    /// What its subtree has had for its weight, in the virtual time of its parent (`weight::cost`).
     time: u64,
     /// The virtual time of its children: the one of who went last.
     now: u64,
 }
 
-impl Node {
-    fn new(parent: u32, weight: u16) -> Node {
-        Node { parent, children: BTreeSet::new(), weight, is_ready: false, active: 0, time: 0, now: 0 }
+impl TreeNode {
+    fn new(parent: u32, weight: u16) -> TreeNode {
+        TreeNode { parent, children: BTreeSet::new(), weight, is_ready: false, active: 0, time: 0, now: 0 }
     }
 }
 
 impl Tree {
     /// The root alone.
     pub(super) fn new() -> Tree {
-        Tree { nodes: BTreeMap::from([(ROOT, Node::new(ROOT, DEFAULT_WEIGHT))]), kept: VecDeque::new() }
+        Tree { nodes: BTreeMap::from([(ROOT, TreeNode::new(ROOT, DEFAULT_WEIGHT))]), kept: VecDeque::new() }
     }
 
     /// A stream begins; what was said of it before counts.
@@ -77,7 +77,7 @@ impl Tree {
 
     /// The stream is over; its place is kept for a while.
     pub(super) fn close(&mut self, stream: u32) {
-        self.rest(stream);
+        self.block(stream);
         if self.nodes.contains_key(&stream) && !self.kept.contains(&stream) {
             self.keep(stream);
         }
@@ -85,7 +85,7 @@ impl Tree {
 
     /// What the client says of a stream, whether it is open, over or to come. What a stream that is not known
     /// is said to depend on is the root (section 5.3.1).
-    pub(super) fn depend(&mut self, stream: u32, dependency: Dependency) {
+    pub(super) fn depend(&mut self, stream: u32, dependency: StreamDependency) {
         if stream == ROOT || stream == dependency.on {
             return;
         }
@@ -95,7 +95,8 @@ impl Tree {
         }
         // Keeping it may have cost the other one its place.
         let is_known = self.nodes.contains_key(&dependency.on);
-        let Dependency { on, exclusive, weight } = if is_known { dependency } else { Dependency::usual(ROOT) };
+        let StreamDependency { on, exclusive, weight } =
+            if is_known { dependency } else { StreamDependency::usual(ROOT) };
         // Section 5.3.3: who is to depend on one of its own comes to where that one was.
         if self.depends(on, stream) {
             self.shift(on, self.nodes[&stream].parent);
@@ -109,7 +110,7 @@ impl Tree {
     }
 
     /// The stream has something to send.
-    pub(super) fn wake(&mut self, stream: u32) {
+    pub(super) fn unblock(&mut self, stream: u32) {
         if let Some(node) = self.nodes.get_mut(&stream).filter(|node| !node.is_ready) {
             node.is_ready = true;
             self.add_active(stream, 1);
@@ -117,7 +118,7 @@ impl Tree {
     }
 
     /// The stream has nothing to send, or no window for it.
-    pub(super) fn rest(&mut self, stream: u32) {
+    pub(super) fn block(&mut self, stream: u32) {
         if let Some(node) = self.nodes.get_mut(&stream).filter(|node| node.is_ready) {
             node.is_ready = false;
             self.take_active(stream, 1);
@@ -152,13 +153,13 @@ impl Tree {
         }
     }
 
-    fn node(&mut self, stream: u32) -> &mut Node {
+    fn node(&mut self, stream: u32) -> &mut TreeNode {
         self.nodes.get_mut(&stream).expect("it is in the tree")
     }
 
     /// Adds a stream where it is if nothing is said of it.
     fn insert(&mut self, stream: u32) {
-        self.nodes.insert(stream, Node::new(ROOT, DEFAULT_WEIGHT));
+        self.nodes.insert(stream, TreeNode::new(ROOT, DEFAULT_WEIGHT));
         self.node(ROOT).children.insert(stream);
     }
 
@@ -229,7 +230,7 @@ impl Tree {
 
     /// What depends on it depends on its parent from now on, its weight dealt among them (section 5.3.4).
     fn forget(&mut self, stream: u32) {
-        let Node { parent, weight, ref children, .. } = self.nodes[&stream];
+        let TreeNode { parent, weight, ref children, .. } = self.nodes[&stream];
         let children: Vec<u32> = children.iter().copied().collect();
         let sum: u32 = children.iter().map(|child| u32::from(self.nodes[child].weight)).sum();
         for child in children {
@@ -247,12 +248,12 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const fn on(on: u32, weight: u16) -> Dependency {
-        Dependency { on, exclusive: false, weight }
+    const fn on(on: u32, weight: u16) -> StreamDependency {
+        StreamDependency { on, exclusive: false, weight }
     }
 
-    const fn between(on: u32) -> Dependency {
-        Dependency { on, exclusive: true, weight: 16 }
+    const fn between(on: u32) -> StreamDependency {
+        StreamDependency { on, exclusive: true, weight: 16 }
     }
 
     /// The tree with its streams' numbers as letters, 1 as A: children stand in brackets.
@@ -281,7 +282,7 @@ mod tests {
     const E: u32 = 5;
     const F: u32 = 6;
 
-    fn tree(dependencies: &[(u32, Dependency)]) -> Tree {
+    fn tree(dependencies: &[(u32, StreamDependency)]) -> Tree {
         let mut tree = Tree::new();
         for (stream, dependency) in dependencies {
             tree.open(*stream);
@@ -354,11 +355,11 @@ mod tests {
     #[test]
     fn a_stream_goes_before_those_that_depend_on_it_and_they_when_it_cannot_rfc7540_5_3_1() {
         let mut tree = tree(&[(A, on(ROOT, 16)), (B, on(A, 16))]);
-        [A, B].into_iter().for_each(|stream| tree.wake(stream));
+        [A, B].into_iter().for_each(|stream| tree.unblock(stream));
         assert_eq!(turns(&mut tree, 3), [A, A, A]);
-        tree.rest(A);
+        tree.block(A);
         assert_eq!(turns(&mut tree, 2), [B, B]);
-        tree.wake(A);
+        tree.unblock(A);
         assert_eq!(turns(&mut tree, 1), [A]);
         [A, B].into_iter().for_each(|stream| tree.close(stream));
         assert_eq!(tree.next(), None);
@@ -368,7 +369,7 @@ mod tests {
     fn siblings_share_by_their_weights_and_a_subtree_by_that_of_its_stream_rfc7540_5_3_2() {
         // The RFC's example: weights 4 and 12 make a third; C and D share what A has.
         let mut tree = tree(&[(A, on(ROOT, 12)), (B, on(ROOT, 4)), (C, on(A, 1)), (D, on(A, 2))]);
-        [B, C, D].into_iter().for_each(|stream| tree.wake(stream));
+        [B, C, D].into_iter().for_each(|stream| tree.unblock(stream));
         let sent = turns(&mut tree, 160);
         let count = |stream| sent.iter().filter(|sent| **sent == stream).count();
         assert_eq!([B, C, D].map(count), [40, 40, 80]);
@@ -384,17 +385,17 @@ mod tests {
             let mut open = BTreeSet::new();
             for (step, stream, other, exclusive, weight) in steps {
                 match step {
-                    0 | 1 => tree.depend(stream, Dependency { on: other, exclusive, weight }),
+                    0 | 1 => tree.depend(stream, StreamDependency { on: other, exclusive, weight }),
                     2 => {
                         tree.open(stream);
                         open.insert(stream);
                     }
                     3 if open.contains(&stream) => {
-                        tree.wake(stream);
+                        tree.unblock(stream);
                         ready.insert(stream);
                     }
                     4 => {
-                        tree.rest(stream);
+                        tree.block(stream);
                         ready.remove(&stream);
                     }
                     _ => {
@@ -420,7 +421,7 @@ mod tests {
             while let Some(next) = tree.next() {
                 prop_assert!(ready.remove(&next));
                 tree.sent(next, 1000);
-                tree.rest(next);
+                tree.block(next);
             }
             prop_assert!(ready.is_empty());
         }

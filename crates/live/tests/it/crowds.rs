@@ -3,7 +3,7 @@
 
 use crate::{Setting, object, page, port};
 use loadstone_http::Protocol;
-use loadstone_live::{Clock, Connected, Failure, Limits, Records, Served, Stopper, Tls};
+use loadstone_live::{Clock, Connected, Failure, Limits, RecordKeeping, Served, Stopper, Tls};
 use loadstone_units::Seed;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use rustls::{ClientConnection, StreamOwned};
@@ -27,7 +27,7 @@ const A_WHILE: Duration = Duration::from_millis(300);
 fn server(tls: Tls, limits: Limits) -> (Setting, Receiver<Connected>) {
     let file = page([object("http://a.test/small", SMALL), object("http://a.test/big", BIG)]);
     let (sender, records) = sync_channel(10_000);
-    (Setting { limits, records: Records::Passed(sender), ..Setting::new(&file, Protocol::Http1, tls) }, records)
+    (Setting { limits, records: RecordKeeping::Passed(sender), ..Setting::new(&file, Protocol::Http1, tls) }, records)
 }
 
 trait Stream: Read + Write {}
@@ -295,7 +295,7 @@ fn a_log_hears_who_comes_and_who_goes() {
 fn a_log_that_does_not_listen_keeps_nobody_waiting() {
     let (sender, _nobody_reads) = sync_channel(1);
     let (setting, _) = server(Tls::None, Limits::default());
-    let setting = Setting { records: Records::Passed(sender), ..setting };
+    let setting = Setting { records: RecordKeeping::Passed(sender), ..setting };
     let (_, served) = setting.with_servers(&Clock::start(), |addresses, _| {
         for _ in 0..3 {
             visit(&setting, addresses[0], &Stranger::Polite);
@@ -307,7 +307,7 @@ fn a_log_that_does_not_listen_keeps_nobody_waiting() {
 
 #[test]
 fn a_server_that_forgets_keeps_no_records() {
-    let setting = Setting { records: Records::Forgotten, ..server(Tls::None, Limits::default()).0 };
+    let setting = Setting { records: RecordKeeping::Forgotten, ..server(Tls::None, Limits::default()).0 };
     let (_, served) = setting.with_servers(&Clock::start(), |addresses, _| {
         visit(&setting, addresses[0], &Stranger::Polite);
     });

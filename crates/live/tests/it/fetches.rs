@@ -1,10 +1,12 @@
 //! Fetches: every protocol with each TLS, what is sent up, what is hashed and written, and who fails.
 
 use crate::{EVERY_TLS, Setting, object, page, port};
-use loadstone_http::{Body, BodyId, Multiplexing, Priority, Protocol, Sessions};
-use loadstone_live::{Authority, Chain, Clock, Fetched, Folder, Place, Reach, Stop, Stopper, Tls, Trust, fetch};
+use loadstone_http::{Body, BodyId, Multiplexing, Priority, Protocol, SessionFactory};
+use loadstone_live::{
+    Authority, Chain, Clock, Fetched, Folder, Reach, ResolvedAddress, Stop, Stopper, Tls, Trust, fetch,
+};
 use loadstone_load::page::{ObjectSpec, PageFile};
-use loadstone_load::{Errand, FetcherConfig, Ping, Template, Unanswered};
+use loadstone_load::{FetchList, FetcherConfig, Ping, RequestTemplate, Unanswered};
 use sha2::{Digest, Sha256};
 use std::io::{Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener};
@@ -16,12 +18,12 @@ use std::time::Duration;
 const ONE: NonZeroU32 = NonZeroU32::MIN;
 
 fn fetching(protocol: Option<Protocol>) -> FetcherConfig {
-    let sessions = Arc::new(Sessions::new(Multiplexing::default()));
+    let sessions = Arc::new(SessionFactory::new(Multiplexing::default()));
     FetcherConfig { protocol, connections: ONE, concurrency: None, repeat: ONE, ping: Ping::Never, sessions }
 }
 
-fn errand(urls: impl IntoIterator<Item = String>) -> Errand {
-    let mut errand = Errand::new(Template::new("GET", &[], None).unwrap());
+fn errand(urls: impl IntoIterator<Item = String>) -> FetchList {
+    let mut errand = FetchList::new(RequestTemplate::new("GET", &[], None).unwrap());
     urls.into_iter().for_each(|url| errand.add(&url, Priority::default()).unwrap());
     errand
 }
@@ -33,7 +35,7 @@ fn reach(tls: Option<Tls>, protocols: &[Protocol]) -> Reach {
 }
 
 /// Fetches with nobody to stop it.
-fn fetched(errand: Errand, config: FetcherConfig, reach: &Reach) -> Fetched {
+fn fetched(errand: FetchList, config: FetcherConfig, reach: &Reach) -> Fetched {
     let (_stopper, stop) = Stopper::new();
     fetch(&Clock::start(), errand, config, reach, &stop).unwrap()
 }
@@ -54,8 +56,8 @@ fn urls(file: &PageFile, tls: Tls, address: SocketAddr) -> Vec<String> {
     file.objects.iter().map(|object| format!("{scheme}://a.test:{}/{}", address.port(), path(object))).collect()
 }
 
-fn at(address: SocketAddr) -> Vec<Place> {
-    vec![Place { host: "a.test".to_owned(), port: address.port(), address: address.ip() }]
+fn at(address: SocketAddr) -> Vec<ResolvedAddress> {
+    vec![ResolvedAddress { host: "a.test".to_owned(), port: address.port(), address: address.ip() }]
 }
 
 #[test]
@@ -111,8 +113,8 @@ fn a_body_goes_up_as_it_is() {
     let (listener, address) = port();
     listener.set_nonblocking(false).unwrap();
     let payload: Vec<u8> = (0..300_000_u32).map(|at| (at.wrapping_mul(at) >> 3) as u8).collect();
-    let template = Template::new("POST", &[], Some(Body { id: BodyId(0), len: payload.len() as u64 })).unwrap();
-    let mut errand = Errand::new(template);
+    let template = RequestTemplate::new("POST", &[], Some(Body { id: BodyId(0), len: payload.len() as u64 })).unwrap();
+    let mut errand = FetchList::new(template);
     errand.add(&format!("http://{address}/up"), Priority::default()).unwrap();
     let reach = Reach { payload: payload.clone().into(), ..reach(None, &[]) };
     thread::scope(|scope| {
@@ -165,7 +167,7 @@ fn a_server_is_looked_for_at_one_address_after_the_other() {
     let file = of_one_host();
     let setting = Setting::new(&file, Protocol::Http1, Tls::None);
     let (fetched, _) = setting.with_servers(&Clock::start(), |addresses, _| {
-        let closed = Place { address: IpAddr::from([127, 0, 0, 2]), ..at(addresses[0]).remove(0) };
+        let closed = ResolvedAddress { address: IpAddr::from([127, 0, 0, 2]), ..at(addresses[0]).remove(0) };
         let reach = Reach { places: [vec![closed], at(addresses[0])].concat(), ..reach(None, &[]) };
         fetched(errand(urls(&file, Tls::None, addresses[0])), fetching(None), &reach)
     });

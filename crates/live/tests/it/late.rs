@@ -1,7 +1,7 @@
 //! How late it is decided what goes next: something urgent overtakes what has not been sent.
 
 use crate::{EVERY_TLS, Setting, object, page};
-use loadstone_http::{Chunk, ClientSession, Event, Priority, Protocol, StreamId, Wire};
+use loadstone_http::{Chunk, ClientSession, Event, Priority, Protocol, StreamId, TransportStream, Wire};
 use loadstone_live::{Clock, Lowat, Tls};
 use loadstone_load::page::ActivityId;
 use loadstone_units::Time;
@@ -41,14 +41,14 @@ impl Client {
 
     fn ask(&mut self, setting: &Setting, object: u32, priority: Priority) -> StreamId {
         let fetch = setting.page.fetch(ActivityId(object));
-        let id = self.session.request(fetch.request.clone(), fetch.upload, priority);
+        let id = self.session.request(fetch.request.clone(), fetch.upload.into(), priority);
         self.send();
         id
     }
 
     fn send(&mut self) {
         let mut wire = Wire::default();
-        self.session.poll_transmit(Time::ZERO, usize::MAX, &mut wire);
+        self.session.poll_transmit(Time::ZERO, TransportStream::TCP, usize::MAX, &mut wire);
         for chunk in wire.take_all() {
             let Chunk::Bytes(bytes) = chunk else { panic!("nothing is uploaded") };
             self.stream.write_all(&bytes).unwrap();
@@ -62,7 +62,7 @@ impl Client {
         let count = self.stream.read(&mut buffer).unwrap();
         assert!(count > 0, "the server has closed");
         let input = Chunk::Bytes(buffer[..count].to_vec().into());
-        self.session.handle_input(Time::ZERO, &[input]).unwrap();
+        self.session.handle_input(Time::ZERO, TransportStream::TCP, &[input]).unwrap();
         let mut ended = Vec::new();
         while let Some(event) = self.session.poll_event() {
             match event {

@@ -6,15 +6,16 @@ mod fetches;
 mod hostile;
 mod late;
 mod loads;
+mod relays;
 mod serving;
 mod simulated;
 mod talk;
 mod wakes;
 
-use loadstone_http::{Multiplexing, Protocol, Sessions};
+use loadstone_http::{Multiplexing, Protocol, SessionFactory};
 use loadstone_live::{
-    Authority, Chain, Clock, Joined, Limits, Loaded, Lowat, NOTSENT_LOWAT, Records, Route, Served, Site, Stop, Stopper,
-    Target, Tls, join, listen, load, serve,
+    Authority, Chain, Clock, Destinations, Joined, Limits, Listener, Loaded, Lowat, NOTSENT_LOWAT, RecordKeeping,
+    Served, Stop, Stopper, Target, Tls, join, listen, load, serve,
 };
 use loadstone_load::page::{HostId, ObjectSpec, Page, PageFile};
 use loadstone_load::{Browser, BrowserConfig, Catalogue, Foresight, Graph, Hints, Joining, Marks, Origin};
@@ -49,8 +50,8 @@ struct Setting {
     connections: u32,
     limit: Duration,
     limits: Limits,
-    records: Records,
-    sessions: Arc<Sessions>,
+    records: RecordKeeping,
+    sessions: Arc<SessionFactory>,
     authority: Authority,
 }
 
@@ -73,23 +74,23 @@ impl Setting {
             // Nothing here takes a tenth of it.
             limit: Duration::from_secs(60),
             limits: Limits::UNLIMITED,
-            records: Records::Kept,
-            sessions: Arc::new(Sessions::new(Multiplexing::default())),
+            records: RecordKeeping::Kept,
+            sessions: Arc::new(SessionFactory::new(Multiplexing::default())),
             authority: Authority::new(Chain::Usual),
         }
     }
 
     /// How to get to the page's hosts, which are at these addresses.
-    fn route(&self, addresses: &[SocketAddr]) -> Route {
+    fn route(&self, addresses: &[SocketAddr]) -> Destinations {
         let target = |(host, address): (&loadstone_load::page::Host, &SocketAddr)| Target {
             address: *address,
             tls: self.authority.client(&host.name, self.tls, self.protocol).unwrap(),
         };
         let targets = self.page.hosts.iter().zip(addresses).map(target).collect();
-        Route { targets, protocol: self.protocol, notsent_lowat: self.lowat, limit: self.limit }
+        Destinations { targets, protocol: self.protocol, notsent_lowat: self.lowat, limit: self.limit }
     }
 
-    fn load(&self, clock: &Clock, route: &Route, stop: &Stop) -> Loaded {
+    fn load(&self, clock: &Clock, route: &Destinations, stop: &Stop) -> Loaded {
         let (connections, protocol, sessions) = (self.connections, self.protocol, self.sessions.clone());
         let config =
             BrowserConfig { connections, protocol, joining: Joining::Together, sessions, hints: Hints::Ignore };
@@ -100,10 +101,10 @@ impl Setting {
     fn serve(&self, clock: &Clock, host: usize, listener: TcpListener, stop: &Stop) -> Served {
         let origin =
             Origin::new(Arc::new(Catalogue::all(&self.page, Foresight::default()).remove(host)), self.sessions.clone());
-        let tls = self.authority.server(&self.page.hosts[host].name, self.tls, self.protocol).unwrap();
+        let tls = self.authority.server(&[&self.page.hosts[host].name], self.tls, self.protocol).unwrap();
         let (host, protocol, notsent_lowat) = (HostId(host as u32), self.protocol, self.lowat);
         let (limits, records) = (self.limits, self.records.clone());
-        let site = Site { host, listener, tls, protocol, notsent_lowat, limits, records };
+        let site = Listener { host, listener, tls, protocol, notsent_lowat, limits, records };
         serve(clock, origin, site, stop).unwrap()
     }
 

@@ -2,7 +2,7 @@
 //! events.
 
 use crate::{EVERY_TLS, Run, Setting, object, page};
-use loadstone_http::{Multiplexing, Protocol, Sessions};
+use loadstone_http::{Multiplexing, Protocol, SessionFactory};
 use loadstone_live::{Lowat, Tls};
 use loadstone_load::page::{ComputeSpec, Need, ObjectSpec, On, PageFile};
 use loadstone_scenario::{Outcome, Plan, Row, Scenario};
@@ -24,7 +24,7 @@ fn simulated(file: &PageFile, protocol: Protocol, tls: Tls, multiplexing: Multip
     let page = serde_json::to_string(file).unwrap();
     let text = format!(r#"{{"page": {page}, "network": "1gbit,1ms", "variant": {variant}}}"#);
     let plan = Plan::new(&Scenario::from_json(text.as_bytes()).unwrap()).unwrap();
-    loadstone_sim::run(&plan, plan.seed()).unwrap()
+    loadstone_sim::run(&plan, plan.seed())
 }
 
 /// Over loopback, with one connection to each host.
@@ -80,7 +80,7 @@ fn a_chain_of_objects_takes_the_same_content_to_the_byte() {
     for protocol in Protocol::ALL {
         for tls in EVERY_TLS {
             let there = simulated(&file, protocol, tls, multiplexing, ALL).per_connection;
-            let sessions = Arc::new(Sessions::new(multiplexing));
+            let sessions = Arc::new(SessionFactory::new(multiplexing));
             let setting = Setting::new(&file, protocol, tls);
             let run = Setting { connections: 1, lowat: Lowat::known(ALL), sessions, ..setting }.run();
             assert!(run.is_complete(), "{protocol} {tls:?}");

@@ -2,7 +2,7 @@
 
 use loadstone_http::{
     Body, BodyId, Chunk, ClientSession, Event, Fields, Multiplexing, Priority, Protocol, Push, RequestHead,
-    ResponseHead, Sessions, StreamId, Wire,
+    ResponseHead, SessionFactory, StreamId, TransportStream, Wire,
 };
 use loadstone_units::Time;
 use rustls::pki_types::{CertificateDer, ServerName};
@@ -78,7 +78,7 @@ pub(crate) struct Talk {
 impl Talk {
     pub(crate) fn new(stream: Box<dyn Stream>, protocol: Protocol) -> Talk {
         let config = Multiplexing { push: Push::Accept, ..Multiplexing::default() };
-        let session = Sessions::new(config).client(protocol);
+        let session = SessionFactory::new(config).client(protocol);
         Talk { stream, session, bodies: Vec::new(), got: BTreeMap::new(), is_over: false }
     }
 
@@ -90,9 +90,16 @@ impl Talk {
         let id = BodyId(self.bodies.len() as u32);
         self.bodies.push(body.to_vec());
         let body = if body.is_empty() { Body::EMPTY } else { Body { id, len: body.len() as u64 } };
-        let stream = self.session.request(head.into(), body, Priority::default());
+        let stream = self.session.request(head.into(), body.into(), Priority::default());
         self.got.insert(stream, Got { path: path.to_owned(), ..Got::default() });
         stream
+    }
+
+    /// Wants nothing more of a request.
+    pub(crate) fn cancel(&mut self, stream: StreamId) {
+        self.session.cancel(stream);
+        self.got.remove(&stream);
+        self.send();
     }
 
     /// Sends what there is to send and hears once what there is to hear.
@@ -102,14 +109,14 @@ impl Talk {
         match self.stream.read(&mut buffer) {
             Ok(count @ 1..) => {
                 let input = Chunk::Bytes(buffer[..count].to_vec().into());
-                self.is_over |= self.session.handle_input(Time::ZERO, &[input]).is_err();
+                self.is_over |= self.session.handle_input(Time::ZERO, TransportStream::TCP, &[input]).is_err();
             }
             Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {
                 panic!("waited in vain: {:?}", self.got)
             }
             Ok(0) | Err(_) => {
                 self.is_over = true;
-                let _whole = self.session.handle_close(Time::ZERO);
+                let _whole = self.session.handle_fin(Time::ZERO, TransportStream::TCP);
             }
         }
         self.note();
@@ -117,7 +124,7 @@ impl Talk {
 
     fn send(&mut self) {
         let (mut wire, mut out) = (Wire::default(), Vec::new());
-        self.session.poll_transmit(Time::ZERO, 1 << 20, &mut wire);
+        self.session.poll_transmit(Time::ZERO, TransportStream::TCP, 1 << 20, &mut wire);
         for chunk in wire.take_all() {
             match chunk {
                 Chunk::Bytes(bytes) => out.extend_from_slice(&bytes),

@@ -29,6 +29,7 @@ fn row(marks: [u64; 6]) -> Row {
     let [found, sent, arrived, answered, first_byte, last_byte] = marks.map(|mark| Some(at(mark)));
     Row {
         connection: Some(0),
+        on: TransportStream::TCP,
         found,
         found_by: FoundBy::Page,
         retried: None,
@@ -45,13 +46,19 @@ fn connection(opened: u64, established: u64) -> ConnectionRecord {
     ConnectionRecord {
         opened: at(opened),
         established: Some(at(established)),
-        way_down: Duration::from_nanos(50),
+        min_owd: Duration::from_nanos(50),
         ..ConnectionRecord::default()
     }
 }
 
 fn stalls(stalls: &[(u64, u64)]) -> Vec<Range<Time>> {
     stalls.iter().map(|(from, to)| at(*from)..at(*to)).collect()
+}
+
+/// A connection that was ready at 100, and whose first stream stalled.
+fn stalling(up: &[(u64, u64)], down: &[(u64, u64)]) -> ConnectionRecord {
+    let of_first = StreamStalls { up: stalls(up), down: stalls(down) };
+    ConnectionRecord { stalls: BTreeMap::from([(TransportStream::TCP, of_first)]), ..connection(0, 100) }
 }
 
 fn cause(on: u32, moment: u64) -> Option<Cause> {
@@ -135,10 +142,7 @@ fn what_a_server_does_not_tell_is_a_request_s_round_trip() {
 #[test]
 fn stalls_take_precedence_each_in_its_direction() {
     let marks = row([0, 100, 200, 230, 330, 400]);
-    let up = ConnectionRecord {
-        stalls_up: stalls(&[(10, 20), (120, 180), (210, 220), (240, 250), (350, 360)]),
-        ..connection(0, 100)
-    };
+    let up = stalling(&[(10, 20), (120, 180), (210, 220), (240, 250), (350, 360)], &[]);
     let expected = [
         (Handshakes, 10),
         (LossRecovery, 20),
@@ -153,10 +157,7 @@ fn stalls_take_precedence_each_in_its_direction() {
     ];
     assert_eq!(of_one(marks, up), expected, "up: in the handshake and while the request is on its way");
 
-    let down = ConnectionRecord {
-        stalls_down: stalls(&[(15, 25), (120, 180), (210, 240), (270, 290), (320, 350), (395, 500)]),
-        ..connection(0, 100)
-    };
+    let down = stalling(&[], &[(15, 25), (120, 180), (210, 240), (270, 290), (320, 350), (395, 500)]);
     let expected = [
         (Handshakes, 15),
         (LossRecovery, 25),
@@ -175,12 +176,23 @@ fn stalls_take_precedence_each_in_its_direction() {
 }
 
 #[test]
-fn stalls_of_both_directions_may_overlap_in_a_handshake() {
-    let both = ConnectionRecord {
-        stalls_up: stalls(&[(10, 30)]),
-        stalls_down: stalls(&[(20, 40), (40, 50)]),
-        ..connection(0, 100)
+fn a_stall_of_a_stream_delays_nothing_on_another() {
+    let other = TransportStream(4);
+    let of_other = StreamStalls { up: stalls(&[(110, 120)]), down: stalls(&[(10, 20), (350, 360)]) };
+    let mut connection = stalling(&[(130, 140)], &[(30, 40), (370, 380)]);
+    connection.stalls.insert(other, of_other);
+    let recovery = |on| {
+        let path = of_one(Row { on, ..row([0, 100, 200, 230, 330, 400]) }, connection.clone());
+        path.into_iter().filter(|(part, _)| *part == LossRecovery).map(|(_, to)| to).collect::<Vec<_>>()
     };
+    assert_eq!(recovery(TransportStream::TCP), [40, 140, 380]);
+    // The handshakes' are everybody's.
+    assert_eq!(recovery(other), [40, 120, 360]);
+}
+
+#[test]
+fn stalls_of_both_directions_may_overlap_in_a_handshake() {
+    let both = stalling(&[(10, 30)], &[(20, 40), (40, 50)]);
     let path = of_one(row([0, 100, 150, 150, 200, 200]), both);
     assert_eq!(path[..3], [(Handshakes, 10), (LossRecovery, 50), (Handshakes, 100)]);
 }
@@ -270,7 +282,18 @@ fn any_row() -> impl Strategy<Value = Row> {
     (prop::option::of(0_u32..3), marks, 0_u64..100).prop_map(|(connection, marks, finish)| {
         let (found, retried, sent, arrived, answered, first_byte, last_byte) = marks;
         let last_byte = last_byte.or(Some(at(finish)));
-        Row { connection, found, found_by: FoundBy::Page, retried, sent, arrived, answered, first_byte, last_byte }
+        Row {
+            connection,
+            on: TransportStream::TCP,
+            found,
+            found_by: FoundBy::Page,
+            retried,
+            sent,
+            arrived,
+            answered,
+            first_byte,
+            last_byte,
+        }
     })
 }
 
@@ -290,9 +313,8 @@ fn any_connection() -> impl Strategy<Value = ConnectionRecord> {
             ConnectionRecord {
                 opened: at(opened),
                 established: established.map(at),
-                way_down: Duration::from_nanos(way_down),
-                stalls_up: laid(up),
-                stalls_down: laid(down),
+                min_owd: Duration::from_nanos(way_down),
+                stalls: BTreeMap::from([(TransportStream::TCP, StreamStalls { up: laid(up), down: laid(down) })]),
             }
         },
     )

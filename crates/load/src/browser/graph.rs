@@ -12,24 +12,24 @@ use std::time::Duration;
 /// of a page.
 #[derive(Debug)]
 pub struct Graph {
-    nodes: Vec<Node>,
+    nodes: Vec<GraphNode>,
 }
 
 #[derive(Debug, Default)]
-struct Node {
+struct GraphNode {
     /// How many dependencies it has.
     needs: u32,
     /// How long it takes, if it is a compute node.
     computing: Option<Duration>,
-    on_start: Vec<Edge>,
+    on_start: Vec<GraphEdge>,
     /// Ascending by the number of bytes.
-    on_bytes: Vec<(u64, Edge)>,
-    on_end: Vec<Edge>,
+    on_bytes: Vec<(u64, GraphEdge)>,
+    on_end: Vec<GraphEdge>,
 }
 
 /// Who waits, and how long after the moment it begins.
 #[derive(Clone, Copy, Debug)]
-struct Edge {
+struct GraphEdge {
     to: ActivityId,
     delay: Duration,
 }
@@ -37,15 +37,15 @@ struct Edge {
 impl Graph {
     /// The graph of `page`.
     pub fn new(page: &Page) -> Graph {
-        let mut nodes: Vec<Node> = Vec::new();
-        nodes.resize_with(page.activities.len(), Node::default);
+        let mut nodes: Vec<GraphNode> = Vec::new();
+        nodes.resize_with(page.activities.len(), GraphNode::default);
         for (at, activity) in page.activities.iter().enumerate() {
             nodes[at].needs = activity.needs.len() as u32;
             if let Task::Compute(span) = activity.task {
                 nodes[at].computing = Some(span);
             }
             for need in &activity.needs {
-                let edge = Edge { to: ActivityId(at as u32), delay: need.delay };
+                let edge = GraphEdge { to: ActivityId(at as u32), delay: need.delay };
                 let node = &mut nodes[need.on.0 as usize];
                 match need.trigger {
                     Trigger::Start => node.on_start.push(edge),
@@ -65,14 +65,14 @@ impl Graph {
 #[derive(Debug)]
 pub(super) struct Progress {
     graph: Arc<Graph>,
-    states: Vec<State>,
+    states: Vec<GraphState>,
     /// Activities that may begin at once, in page order as far as they became ready together.
     ready: VecDeque<ActivityId>,
-    timers: BinaryHeap<Reverse<(Time, ActivityId, Due)>>,
+    timers: BinaryHeap<Reverse<(Time, ActivityId, DueNode)>>,
 }
 
 #[derive(Clone, Debug)]
-struct State {
+struct GraphState {
     /// Dependencies that have not come true.
     missing: u32,
     /// When it may begin, as far as is known.
@@ -97,14 +97,14 @@ enum Ahead {
 
 /// What a timer of an activity means.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-enum Due {
+enum DueNode {
     Begin,
     End,
 }
 
 impl Progress {
     pub(super) fn new(graph: Arc<Graph>) -> Progress {
-        let state = |node: &Node| State {
+        let state = |node: &GraphNode| GraphState {
             missing: node.needs,
             begin: Time::ZERO,
             cause: None,
@@ -138,8 +138,8 @@ impl Progress {
             }
             self.timers.pop();
             match due {
-                Due::Begin => self.ready.push_back(activity),
-                Due::End => self.handle_end(now, activity),
+                DueNode::Begin => self.ready.push_back(activity),
+                DueNode::End => self.handle_end(now, activity),
             }
         }
     }
@@ -163,7 +163,7 @@ impl Progress {
         let node = &graph.nodes[activity.0 as usize];
         node.on_start.iter().for_each(|edge| self.satisfy(now, activity, *edge));
         if let Some(span) = node.computing {
-            self.timers.push(Reverse((now + span, activity, Due::End)));
+            self.timers.push(Reverse((now + span, activity, DueNode::End)));
         }
         if ahead != Ahead::No {
             let arrived = self.states[activity.0 as usize].bytes;
@@ -208,13 +208,13 @@ impl Progress {
         graph.nodes[activity.0 as usize].on_end.iter().for_each(|edge| self.satisfy(now, activity, *edge));
     }
 
-    /// An object is asked for anew: its bytes count from the beginning.
+    /// An object is asked for again: its bytes count from the beginning.
     pub(super) fn restart(&mut self, object: ActivityId) {
         self.states[object.0 as usize].bytes = 0;
     }
 
     /// A dependency on `on` has come true.
-    fn satisfy(&mut self, now: Time, on: ActivityId, edge: Edge) {
+    fn satisfy(&mut self, now: Time, on: ActivityId, edge: GraphEdge) {
         let state = &mut self.states[edge.to.0 as usize];
         let begin = now + edge.delay;
         if begin >= state.begin {
@@ -230,7 +230,7 @@ impl Progress {
         if state.begin <= now {
             self.ready.push_back(edge.to);
         } else {
-            self.timers.push(Reverse((state.begin, edge.to, Due::Begin)));
+            self.timers.push(Reverse((state.begin, edge.to, DueNode::Begin)));
         }
     }
 

@@ -27,7 +27,7 @@ pub(super) struct Pool {
     /// The most that were being opened at once meanwhile.
     abreast: u32,
     /// Where each request opens a connection of its own until there is one that carries them all.
-    joining: Option<Joined>,
+    joining: Option<JoinedHost>,
     /// Whether the browser is to look here.
     pub(super) stirred: bool,
     /// Whether no connection has closed in the middle of a pipeline.
@@ -36,7 +36,7 @@ pub(super) struct Pool {
 
 /// How far requests have joined the connection that carries them all.
 #[derive(Default, Debug)]
-struct Joined {
+struct JoinedHost {
     carrier: Option<ConnId>,
     /// How many of those that wait may be asked for there.
     admitted: u32,
@@ -46,7 +46,7 @@ impl Pool {
     /// No connections, of which at most `limit` may be open.
     pub(super) fn new(limit: u32, joining: Joining) -> Pool {
         Pool {
-            joining: (joining == Joining::OneByOne).then(Joined::default),
+            joining: (joining == Joining::OneByOne).then(JoinedHost::default),
             limit,
             waiting: VecDeque::new(),
             free: VecDeque::new(),
@@ -122,16 +122,16 @@ impl Pool {
         *joined.carrier.get_or_insert(conn) == conn
     }
 
-    /// The connection carries no more: if it was the one that carried all, they begin anew.
+    /// The connection carries no more: if it was the one that carried all, they begin again.
     fn part(&mut self, conn: ConnId) {
         if let Some(joined) = self.joining.as_mut().filter(|joined| joined.carrier == Some(conn)) {
-            *joined = Joined::default();
+            *joined = JoinedHost::default();
         }
     }
 
     /// A connection takes no more requests: another one may be opened in its place while it goes on with
     /// what it has.
-    pub(super) fn retire(&mut self, conn: ConnId) {
+    pub(super) fn drain(&mut self, conn: ConnId) {
         self.open -= 1;
         self.busy(conn);
         self.part(conn);
@@ -147,7 +147,7 @@ impl Pool {
         self.part(conn);
     }
 
-    /// How often in a row all connections failed before one was established. What fails is opened anew at
+    /// How often in a row all connections failed before one was established. What fails is opened again at
     /// once, so they need not do so at the same time.
     pub(super) fn failed_rounds(&self) -> u32 {
         self.failed / self.abreast.max(1)

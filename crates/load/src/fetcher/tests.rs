@@ -1,7 +1,8 @@
 //! What a fetcher does when servers do not simply answer.
 
 use super::*;
-use loadstone_http::{Body, Multiplexing, Priority, Push};
+use crate::Opener;
+use loadstone_http::{Body, Multiplexing, Priority, Push, TransportStream};
 
 const NOW: Time = Time::ZERO;
 const ONE: NonZeroU32 = NonZeroU32::MIN;
@@ -13,23 +14,23 @@ struct World {
     closed: Vec<ConnId>,
     /// What it has sent on each connection, in bytes.
     sent: Vec<Vec<u8>>,
-    contents: Vec<Content>,
+    contents: Vec<BodyPiece>,
 }
 
 fn config(protocol: Protocol) -> Config {
     let multiplexing = Multiplexing { push: Push::Accept, ..Multiplexing::default() };
-    let sessions = Arc::new(Sessions::new(multiplexing));
+    let sessions = Arc::new(SessionFactory::new(multiplexing));
     Config { protocol: Some(protocol), connections: ONE, concurrency: None, repeat: ONE, ping: Ping::Never, sessions }
 }
 
-fn errand(method: &str, count: usize) -> Errand {
-    let mut errand = Errand::new(Template::new(method, &[], None).unwrap());
+fn errand(method: &str, count: usize) -> FetchList {
+    let mut errand = FetchList::new(RequestTemplate::new(method, &[], None).unwrap());
     (0..count).for_each(|at| errand.add(&format!("http://a.test/{at}"), Priority::default()).unwrap());
     errand
 }
 
 impl World {
-    fn new(errand: Errand, config: Config) -> World {
+    fn new(errand: FetchList, config: Config) -> World {
         let (opened, closed, sent, contents) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let mut world = World { fetcher: Fetcher::new(errand, config), opened, closed, sent, contents };
         world.fetcher.start(&[1]);
@@ -40,14 +41,17 @@ impl World {
     fn drain(&mut self) {
         while let Some(action) = self.fetcher.poll_action() {
             match action {
-                Action::Open { conn, .. } => {
+                Action::Open { tag, .. } => {
+                    let conn = ConnId(self.opened.len() as u32);
+                    self.fetcher.handle_opening(NOW, conn, tag);
                     self.opened.push(conn);
                     self.sent.push(Vec::new());
                 }
                 Action::Close { conn } => self.closed.push(conn),
+                Action::Receive { .. } | Action::Abort { .. } => panic!("a fetcher does nothing of the kind"),
                 Action::Transmit { conn } => {
                     let mut wire = Wire::default();
-                    self.fetcher.poll_transmit(NOW, conn, usize::MAX, &mut wire);
+                    self.fetcher.poll_transmit(NOW, conn, TransportStream::TCP, usize::MAX, &mut wire);
                     for chunk in wire.take_all() {
                         let Chunk::Bytes(bytes) = chunk else { continue };
                         self.sent[conn.0 as usize].extend_from_slice(&bytes);
@@ -63,13 +67,13 @@ impl World {
     /// The latest connection is established.
     fn accept(&mut self, protocol: Protocol) -> ConnId {
         let conn = *self.opened.last().unwrap();
-        self.fetcher.handle_open(NOW, conn, protocol);
+        self.fetcher.handle_open(NOW, conn, Opened::by(Opener::Us, protocol));
         self.drain();
         conn
     }
 
     fn answer(&mut self, conn: ConnId, bytes: &[u8]) {
-        self.fetcher.handle_input(NOW, conn, &[Chunk::Bytes(bytes.to_vec().into())]);
+        self.fetcher.handle_input(NOW, conn, TransportStream::TCP, &[Chunk::Bytes(bytes.to_vec().into())]);
         self.drain();
     }
 
@@ -144,8 +148,8 @@ fn a_response_that_is_cut_short_has_failed_with_what_has_come_of_it() {
     world.answer(conn, b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nabc");
     world.close(conn, Closed::Finished);
     assert!(world.fetcher.is_over());
-    let piece = Content::Piece { transfer: TransferId(0), chunk: Chunk::Bytes(b"abc".as_slice().into()) };
-    assert_eq!(world.contents, [piece, Content::Cut { transfer: TransferId(0) }]);
+    let piece = BodyPiece::Piece { transfer: TransferId(0), chunk: Chunk::Bytes(b"abc".as_slice().into()) };
+    assert_eq!(world.contents, [piece, BodyPiece::Cut { transfer: TransferId(0) }]);
     let (transfers, _) = world.fetcher.finish(Unanswered::TimedOut);
     assert_eq!((transfers[0].failure, transfers[0].bytes), (Some(Unanswered::Closed), 3));
 }
@@ -267,7 +271,7 @@ fn a_server_that_breaks_the_protocol_fails_what_it_had_begun_and_is_told() {
     assert!(world.fetcher.is_over());
     assert!(world.sent[0].len() > asked, "it is told why");
     let (transfers, uses) = world.fetcher.finish(Unanswered::TimedOut);
-    assert!(matches!(transfers[0].failure, Some(Unanswered::Offence(_))), "{:?}", transfers[0].failure);
+    assert!(matches!(transfers[0].failure, Some(Unanswered::ProtocolError(_))), "{:?}", transfers[0].failure);
     assert!(uses[0].fault.is_some());
 }
 
@@ -286,17 +290,17 @@ fn what_is_pushed_follows_with_its_parent() {
         let mut server = config.sessions.server(protocol);
         let mut world = World::new(errand("GET", 1), config);
         let conn = world.accept(protocol);
-        server.handle_input(NOW, &[Chunk::Bytes(world.sent[0].clone().into())]).unwrap();
+        server.handle_input(NOW, TransportStream::TCP, &[Chunk::Bytes(world.sent[0].clone().into())]).unwrap();
         let Some(Event::Request { id, head }) = server.poll_event() else { panic!("{protocol}") };
         let fields = loadstone_http::Fields::default;
         let pushed = RequestHead::new(head.method.clone(), head.authority.clone(), "/pushed".into(), fields());
         let promised = server.push(id, pushed.over(head.scheme).into(), Priority::default()).unwrap();
         for (stream, status) in [(promised, 200), (id, 404)] {
-            server.respond(stream, ResponseHead::new(status, fields()).into(), Body::EMPTY);
+            server.respond(stream, ResponseHead::new(status, fields()).into(), Body::EMPTY.into());
         }
         let mut wire = Wire::default();
-        server.poll_transmit(NOW, usize::MAX, &mut wire);
-        world.fetcher.handle_input(NOW, conn, &wire.take_all());
+        server.poll_transmit(NOW, TransportStream::TCP, usize::MAX, &mut wire);
+        world.fetcher.handle_input(NOW, conn, TransportStream::TCP, &wire.take_all());
         world.drain();
         assert!(world.fetcher.is_over(), "{protocol}");
         let (transfers, _) = world.fetcher.finish(Unanswered::TimedOut);

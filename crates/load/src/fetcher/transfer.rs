@@ -15,7 +15,7 @@ pub struct TransferId(pub u32);
 pub struct Transfer {
     /// The request, or what a server promised.
     pub request: Arc<RequestHead>,
-    /// Its server's place in [`crate::Errand::servers`].
+    /// Its server's place in [`crate::FetchList::servers`].
     pub server: usize,
     /// The transfer beside which a server pushed this one.
     pub parent: Option<TransferId>,
@@ -92,7 +92,7 @@ pub enum Unanswered {
     Closed,
     /// The connection was given up for what the server did.
     #[error("{0}")]
-    Offence(Error),
+    ProtocolError(Error),
     /// There was no time left.
     #[error("the response was not complete in time: allow more with --timeout")]
     TimedOut,
@@ -103,7 +103,7 @@ pub enum Unanswered {
 
 /// What has come of bodies. It is handed on, not kept.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Content {
+pub enum BodyPiece {
     /// The next bytes of a body.
     Piece {
         /// Whose.

@@ -2,7 +2,8 @@
 //! when it loses patience.
 
 use super::*;
-use loadstone_http::{BodyId, ClientSession, Multiplexing, Priority, Push};
+use crate::Opener;
+use loadstone_http::{BodyId, ClientSession, Multiplexing, Priority, Push, TransportStream};
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -16,6 +17,9 @@ type Done = (String, Option<u16>, Ending);
 #[derive(Debug, Default)]
 struct Echo {
     think: Duration,
+    /// When it answers what was asked before, the last first; at once if there is no such time.
+    later: Option<Time>,
+    waiting: Vec<(Ticket, u64)>,
     done: Rc<RefCell<Vec<Done>>>,
 }
 
@@ -30,9 +34,23 @@ impl Site for Echo {
         *asked += content.len();
     }
 
-    fn answer(&mut self, asked: u64) -> Answer {
+    fn answer(&mut self, asked: u64, ticket: Ticket) -> Option<Answer> {
+        if self.later.is_some() {
+            self.waiting.push((ticket, asked));
+            return None;
+        }
         let head = ResponseHead::new(200, Fields::from_pairs([("content-length", asked.to_string())]));
-        Answer { think: self.think, ..Answer::new(head.into(), Body { id: BodyId(1), len: asked }) }
+        Some(Answer { think: self.think, ..Answer::new(head.into(), Body { id: BodyId(1), len: asked }) })
+    }
+
+    fn poll_answer(&mut self, now: Time) -> Option<(Ticket, Answer)> {
+        self.later.take_if(|later| *later <= now);
+        let (ticket, asked) = self.waiting.pop_if(|_| self.later.is_none())?;
+        self.answer(asked, ticket).map(|answer| (ticket, answer))
+    }
+
+    fn poll_timeout(&self) -> Option<Time> {
+        self.later
     }
 
     fn done(&mut self, exchange: &Exchange) {
@@ -55,16 +73,16 @@ fn at(seconds: u64) -> Time {
 
 impl Talk {
     fn new(protocol: Protocol, think: Duration) -> Talk {
-        let sessions = Arc::new(Sessions::new(Multiplexing { push: Push::Accept, ..Multiplexing::default() }));
+        let sessions = Arc::new(SessionFactory::new(Multiplexing { push: Push::Accept, ..Multiplexing::default() }));
         let done = Rc::default();
-        let site = Echo { think, done: Rc::clone(&done) };
-        let patience = Patience {
+        let site = Echo { think, done: Rc::clone(&done), ..Echo::default() };
+        let patience = Timeouts {
             idle: Duration::from_secs(60),
             request: Duration::from_secs(30),
             response: Duration::from_secs(20),
         };
         let mut origin = Origin::new(site, sessions.clone()).with_patience(patience);
-        origin.handle_open(Time::ZERO, CONN, protocol);
+        origin.handle_open(Time::ZERO, CONN, Opened::by(Opener::Peer, protocol));
         let mut talk = Talk { origin, client: sessions.client(protocol), done, is_closed: false };
         talk.exchange(Time::ZERO);
         talk
@@ -73,16 +91,16 @@ impl Talk {
     fn ask(&mut self, path: &str, upload: u64) -> StreamId {
         let fields = Fields::from_pairs([("content-length", upload.to_string())]);
         let head = RequestHead::new("PUT".into(), "a.test".into(), path.to_owned().into(), fields);
-        self.client.request(head.into(), Body { id: BodyId(0), len: upload }, Priority::default())
+        self.client.request(head.into(), Body { id: BodyId(0), len: upload }.into(), Priority::default())
     }
 
     /// Lets both ends say what they have to say.
     fn exchange(&mut self, now: Time) {
         loop {
             let mut wire = Wire::default();
-            self.client.poll_transmit(now, 10_000, &mut wire);
+            self.client.poll_transmit(now, TransportStream::TCP, 10_000, &mut wire);
             if !wire.is_empty() && !self.is_closed {
-                self.origin.handle_input(now, CONN, &wire.take_all());
+                self.origin.handle_input(now, CONN, TransportStream::TCP, &wire.take_all());
             }
             let heard = self.listen(now);
             if heard == 0 && !self.client.has_output() {
@@ -103,15 +121,17 @@ impl Talk {
                     let mut len = u64::MAX;
                     while wire.len() != len {
                         len = wire.len();
-                        self.origin.poll_transmit(now, conn, usize::MAX, &mut wire);
+                        self.origin.poll_transmit(now, conn, TransportStream::TCP, usize::MAX, &mut wire);
                     }
                 }
                 Action::Close { .. } => self.is_closed = true,
-                Action::Open { .. } => panic!("a server opens no connections"),
+                Action::Open { .. } | Action::Receive { .. } | Action::Abort { .. } => {
+                    panic!("a server does nothing of the kind: {action:?}")
+                }
             }
         }
         let len = wire.len();
-        self.client.handle_input(now, &wire.take_all()).unwrap();
+        self.client.handle_input(now, TransportStream::TCP, &wire.take_all()).unwrap();
         len
     }
 
@@ -185,8 +205,8 @@ fn a_request_that_does_not_get_complete_ends_its_connection() {
         let mut talk = Talk::new(protocol, Duration::ZERO);
         talk.ask("/slow", 500_000);
         let mut wire = Wire::default();
-        talk.client.poll_transmit(at(1), 1_000, &mut wire);
-        talk.origin.handle_input(at(1), CONN, &wire.take_all());
+        talk.client.poll_transmit(at(1), TransportStream::TCP, 1_000, &mut wire);
+        talk.origin.handle_input(at(1), CONN, TransportStream::TCP, &wire.take_all());
         talk.listen(at(30));
         assert!(!talk.is_closed, "{protocol}");
         talk.listen(at(31));
@@ -204,7 +224,7 @@ fn a_client_that_lets_nothing_of_a_response_out_is_given_up() {
             Protocol::H2 => b"\0\0\x06\x04\0\0\0\0\0\0\x04\0\0\0\0",
             _ => b"\x80\x03\0\x04\0\0\0\x0c\0\0\0\x01\0\0\0\x07\0\0\0\0",
         };
-        talk.origin.handle_input(at(0), CONN, &[Chunk::Bytes(bytes::Bytes::from_static(shut))]);
+        talk.origin.handle_input(at(0), CONN, TransportStream::TCP, &[Chunk::Bytes(bytes::Bytes::from_static(shut))]);
         talk.ask("/a", 5);
         talk.exchange(at(1));
         talk.exchange(at(20));
@@ -220,13 +240,18 @@ fn a_client_that_lets_a_little_out_at_a_time_is_not_given_up() {
     let mut talk = Talk::new(Protocol::H2, Duration::ZERO);
     // SETTINGS that leave every stream a window of one byte.
     let narrow = b"\0\0\x06\x04\0\0\0\0\0\0\x04\0\0\0\x01";
-    talk.origin.handle_input(at(0), CONN, &[Chunk::Bytes(bytes::Bytes::from_static(narrow))]);
+    talk.origin.handle_input(at(0), CONN, TransportStream::TCP, &[Chunk::Bytes(bytes::Bytes::from_static(narrow))]);
     talk.ask("/a", 10);
     for second in 0..9 {
         talk.exchange(at(15 * second));
         assert!(!talk.is_closed, "after {second}");
         let wider = b"\0\0\x04\x08\0\0\0\0\x01\0\0\0\x01";
-        talk.origin.handle_input(at(15 * second), CONN, &[Chunk::Bytes(bytes::Bytes::from_static(wider))]);
+        talk.origin.handle_input(
+            at(15 * second),
+            CONN,
+            TransportStream::TCP,
+            &[Chunk::Bytes(bytes::Bytes::from_static(wider))],
+        );
     }
     talk.exchange(at(135));
     assert_eq!(talk.done(), [("/a".to_owned(), Some(200), Ending::Complete)]);
@@ -249,8 +274,8 @@ fn who_has_asked_and_says_no_more_is_still_answered() {
         let mut talk = Talk::new(protocol, Duration::ZERO);
         talk.ask("/b", 500_000);
         let mut wire = Wire::default();
-        talk.client.poll_transmit(at(1), 1_000, &mut wire);
-        talk.origin.handle_input(at(1), CONN, &wire.take_all());
+        talk.client.poll_transmit(at(1), TransportStream::TCP, 1_000, &mut wire);
+        talk.origin.handle_input(at(1), CONN, TransportStream::TCP, &wire.take_all());
         talk.origin.handle_close(at(1), CONN, Closed::Finished);
         talk.listen(at(1));
         assert!(talk.is_closed, "{protocol}");
@@ -282,7 +307,7 @@ fn a_server_that_leaves_finishes_what_is_under_way_and_takes_no_new_connection()
         talk.exchange(at(5));
         assert_eq!(talk.done(), [("/a".to_owned(), Some(200), Ending::Complete)], "{protocol}");
         assert!(talk.is_closed && talk.origin.sessions.is_empty(), "{protocol}");
-        talk.origin.handle_open(at(6), ConnId(8), Protocol::Http1);
+        talk.origin.handle_open(at(6), ConnId(8), Opened::by(Opener::Peer, Protocol::Http1));
         assert_eq!(talk.origin.poll_action(), Some(Action::Close { conn: ConnId(8) }));
     }
 }
@@ -293,7 +318,7 @@ fn a_server_of_one_request_a_connection_says_that_it_closes_and_does_rfc9112_9_6
         let mut talk = Talk::new(Protocol::Http1, Duration::ZERO);
         talk.origin = std::mem::replace(
             &mut talk.origin,
-            Origin::new(Echo::default(), Arc::new(Sessions::new(Multiplexing::default()))),
+            Origin::new(Echo::default(), Arc::new(SessionFactory::new(Multiplexing::default()))),
         )
         .with_requests_per_connection(1)
         .with_closing(closing);
@@ -305,4 +330,31 @@ fn a_server_of_one_request_a_connection_says_that_it_closes_and_does_rfc9112_9_6
     };
     assert!(close(Closing::Server));
     assert!(!close(Closing::Client), "it waits for the client's FIN");
+}
+
+#[test]
+fn a_site_may_answer_later() {
+    for protocol in EVERY {
+        let mut talk = Talk::new(protocol, Duration::ZERO);
+        talk.origin.site.later = Some(at(5));
+        let asked: Vec<StreamId> = (0..if protocol.is_multiplexed() { 3 } else { 1 })
+            .map(|number| talk.ask(&format!("/{number}"), 10))
+            .collect();
+        talk.exchange(at(1));
+        assert_eq!((talk.done(), talk.origin.poll_timeout().is_some_and(|next| next <= at(5))), (vec![], true));
+        if protocol.is_multiplexed() {
+            // What it says to this one goes nowhere.
+            talk.client.cancel(asked[1]);
+            talk.exchange(at(2));
+        }
+        talk.exchange(at(4));
+        assert!(talk.done().iter().all(|(_, status, _)| status.is_none()), "{protocol}: nothing before its time");
+        talk.exchange(at(5));
+        let done: Vec<String> = talk.done().into_iter().map(|(path, ..)| path).collect();
+        let expected: &[&str] = if protocol.is_multiplexed() { &["/2", "/0"] } else { &["/0"] };
+        let mut sorted = done.clone();
+        sorted.sort();
+        assert_eq!(sorted.len(), expected.len(), "{protocol}: {done:?}");
+        assert!(expected.iter().all(|path| done.iter().any(|other| other == path)), "{protocol}: {done:?}");
+    }
 }

@@ -76,8 +76,8 @@ impl PageFile {
                 return Err(PageError::TooMany { what, found, limit: MAX_OBJECTS });
             }
         }
-        let names = Names::of(self)?;
-        let mut hosts = Hosts::of(self)?;
+        let names = NodeNames::of(self)?;
+        let mut hosts = HostsByName::of(self)?;
         if self.objects[0].needs.as_ref().is_some_and(|needs| !needs.is_empty()) {
             return Err(PageError::RootWaits);
         }
@@ -107,12 +107,12 @@ impl ObjectSpec {
 }
 
 /// The activities' names.
-struct Names<'a> {
+struct NodeNames<'a> {
     places: BTreeMap<&'a str, ActivityId>,
 }
 
-impl<'a> Names<'a> {
-    fn of(file: &'a PageFile) -> Result<Names<'a>, PageError> {
+impl<'a> NodeNames<'a> {
+    fn of(file: &'a PageFile) -> Result<NodeNames<'a>, PageError> {
         let names = file.objects.iter().map(ObjectSpec::node).chain(file.compute.iter().map(ComputeSpec::node));
         let mut places = BTreeMap::new();
         for (at, name) in names.enumerate() {
@@ -120,7 +120,7 @@ impl<'a> Names<'a> {
                 return Err(PageError::Duplicate(name.to_owned()));
             }
         }
-        Ok(Names { places })
+        Ok(NodeNames { places })
     }
 
     /// The dependencies of `node`. Without any stated, all but the root wait for the root's end.
@@ -151,7 +151,7 @@ impl ComputeSpec {
 }
 
 /// The hosts in the order in which they are first named. One name under `http` and `https` is two.
-struct Hosts<'a> {
+struct HostsByName<'a> {
     list: Vec<Host>,
     places: BTreeMap<(String, bool), HostId>,
     /// How many objects have each path of each host.
@@ -159,14 +159,14 @@ struct Hosts<'a> {
     specs: &'a BTreeMap<String, HostSpec>,
 }
 
-impl<'a> Hosts<'a> {
-    fn of(file: &'a PageFile) -> Result<Hosts<'a>, PageError> {
+impl<'a> HostsByName<'a> {
+    fn of(file: &'a PageFile) -> Result<HostsByName<'a>, PageError> {
         for (name, spec) in &file.hosts {
             let place = || format!("host '{name}'");
             milliseconds(place, "rtt_ms", spec.rtt_ms)?;
             thinking(place, spec.think_ms)?;
         }
-        Ok(Hosts { list: Vec::new(), places: BTreeMap::new(), targets: BTreeMap::new(), specs: &file.hosts })
+        Ok(HostsByName { list: Vec::new(), places: BTreeMap::new(), targets: BTreeMap::new(), specs: &file.hosts })
     }
 
     fn id(&mut self, url: &Url<'_>) -> HostId {
@@ -196,7 +196,7 @@ impl<'a> Hosts<'a> {
     }
 }
 
-fn fetch(index: usize, object: &ObjectSpec, hosts: &mut Hosts<'_>) -> Result<Fetch, PageError> {
+fn fetch(index: usize, object: &ObjectSpec, hosts: &mut HostsByName<'_>) -> Result<Fetch, PageError> {
     let place = || format!("object {index} ('{}')", shorten(&object.url));
     let value = |field, value: String, remedy| PageError::Value { place: place(), field, value, remedy };
     let url = Url::split(&object.url).ok_or_else(|| PageError::Url { index, url: shorten(&object.url) })?;

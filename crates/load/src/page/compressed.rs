@@ -1,7 +1,7 @@
 //! How small header compression makes a page's heads: counted on what real sessions put out.
 
 use super::{Fetch, Page};
-use loadstone_http::{Body, Event, Multiplexing, Protocol, Session, Sessions, Wire};
+use loadstone_http::{Body, Event, Multiplexing, Protocol, Session, SessionFactory, TransportStream, Wire};
 use loadstone_units::Time;
 use serde::Serialize;
 
@@ -38,7 +38,7 @@ fn count<'a>(fetches: impl Iterator<Item = &'a Fetch>, protocol: Protocol) -> He
         }
         return total;
     }
-    let sessions = Sessions::new(Multiplexing::default());
+    let sessions = SessionFactory::new(Multiplexing::default());
     let (mut client, mut server) = (sessions.client(protocol), sessions.server(protocol));
     // What both say at the beginning, and their answers to it.
     for _ in 0..2 {
@@ -46,11 +46,11 @@ fn count<'a>(fetches: impl Iterator<Item = &'a Fetch>, protocol: Protocol) -> He
         carry(server.as_mut(), client.as_mut());
     }
     for fetch in fetches {
-        client.request(fetch.request.clone(), Body::EMPTY, fetch.priority);
+        client.request(fetch.request.clone(), Body::EMPTY.into(), fetch.priority);
         total.requests += carry(client.as_mut(), server.as_mut());
         while let Some(event) = server.poll_event() {
             if let Event::Request { id, .. } = event {
-                server.respond(id, fetch.response.clone(), Body::EMPTY);
+                server.respond(id, fetch.response.clone(), Body::EMPTY.into());
             }
         }
         total.responses += carry(server.as_mut(), client.as_mut());
@@ -62,9 +62,9 @@ fn count<'a>(fetches: impl Iterator<Item = &'a Fetch>, protocol: Protocol) -> He
 /// Moves everything from one session to the other; returns how many bytes.
 fn carry(from: &mut dyn Session, to: &mut dyn Session) -> u64 {
     let mut wire = Wire::default();
-    from.poll_transmit(Time::ZERO, usize::MAX, &mut wire);
+    from.poll_transmit(Time::ZERO, TransportStream::TCP, usize::MAX, &mut wire);
     let len = wire.len();
-    to.handle_input(Time::ZERO, &wire.take_all()).expect("our sessions keep the protocol");
+    to.handle_input(Time::ZERO, TransportStream::TCP, &wire.take_all()).expect("our sessions keep the protocol");
     len
 }
 

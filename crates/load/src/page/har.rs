@@ -2,7 +2,7 @@
 //!
 //! HAR files are written by many programs, each with its own idea of the format, so everything in
 //! them is read leniently (`loose`, `model`), and rules decide what is meant; `docs/pages.md`
-//! states them. `fetched` judges each entry by itself, `sizes` its bytes and its server, and
+//! states them. `fetched` judges each entry by itself, `sizes` its bytes, `waits` its server, and
 //! `needs` what it waited for.
 
 mod fetched;
@@ -13,14 +13,16 @@ mod needs;
 mod sizes;
 mod url;
 mod views;
+mod waits;
 
 use super::file::{Need, ObjectSpec, PageFile};
 use super::heads;
-use fetched::{Fetched, Kind};
+use fetched::{EntryKind, HarFetch};
 use loose::Maybe;
 use needs::Graph;
 use serde::Serialize;
 use std::collections::BTreeMap;
+use waits::Waits;
 
 /// The most objects of a page, as in a page file.
 const MAX_OBJECTS: usize = 20_000;
@@ -175,7 +177,7 @@ fn page_of(view: views::View<'_>) -> Result<Har, HarError> {
     let root = root(&entries).ok_or(nothing)?;
     let names = names(&entries);
     let graph = Graph::new(&entries, root);
-    let waits = sizes::Waits::of(&entries);
+    let waits = Waits::of(&entries);
     let others = (0..entries.len()).filter(|at| *at != root && entries[*at].skip.is_none());
     let object = |at: usize| {
         let fetched = &entries[at];
@@ -198,7 +200,7 @@ fn page_of(view: views::View<'_>) -> Result<Har, HarError> {
 }
 
 /// The document that was navigated to: the first object, unless it checks a certificate.
-fn root(entries: &[Fetched<'_>]) -> Option<usize> {
+fn root(entries: &[HarFetch<'_>]) -> Option<usize> {
     let objects = || (0..entries.len()).filter(|at| entries[*at].skip.is_none());
     let checks = |at: &usize| {
         let content = entries[*at].response.content.0.as_ref();
@@ -208,9 +210,9 @@ fn root(entries: &[Fetched<'_>]) -> Option<usize> {
 }
 
 /// Names for the second and later objects of one URL.
-fn names(entries: &[Fetched<'_>]) -> Vec<Option<String>> {
+fn names(entries: &[HarFetch<'_>]) -> Vec<Option<String>> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    let mut name = |fetched: &Fetched<'_>, url| {
+    let mut name = |fetched: &HarFetch<'_>, url| {
         if fetched.skip.is_some() {
             return None;
         }
@@ -223,13 +225,13 @@ fn names(entries: &[Fetched<'_>]) -> Vec<Option<String>> {
 }
 
 /// What a page file says of an entry apart from the others.
-fn described(fetched: &Fetched<'_>, notes: &mut Notes) -> ObjectSpec {
-    let method = fetched.method();
+fn described(fetched: &HarFetch<'_>, notes: &mut Notes) -> ObjectSpec {
+    let method = fetched.request.method_name();
     let usable = (1..=32).contains(&method.len()) && method.bytes().all(|byte| byte.is_ascii_uppercase());
     notes.odd_methods += usize::from(!usable);
     notes.cut_urls += usize::from(fetched.cut);
     let method = if usable { method } else { "GET".to_owned() };
-    let status = Some(fetched.status()).filter(|status| (200..600).contains(status)).unwrap_or(200);
+    let status = Some(fetched.response.status_code()).filter(|status| (200..600).contains(status)).unwrap_or(200);
     let upload = sizes::upload(&fetched.request);
     let request_fields = sizes::fields(&fetched.request.headers);
     let response_fields = sizes::fields(&fetched.response.headers);
@@ -248,7 +250,7 @@ fn described(fetched: &Fetched<'_>, notes: &mut Notes) -> ObjectSpec {
     ObjectSpec {
         url: fetched.url.clone(),
         bytes: fetched.bytes,
-        kind: (fetched.kind != Kind::Other).then(|| fetched.kind.name().to_owned()),
+        kind: (fetched.kind != EntryKind::Other).then(|| fetched.kind.name().to_owned()),
         method: (method != "GET").then_some(method),
         status: (status != 200).then_some(status),
         upload_bytes: (upload > 0).then_some(upload),

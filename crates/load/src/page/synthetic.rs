@@ -71,7 +71,7 @@ pub fn page(description: &str) -> Result<PageFile, SyntheticError> {
             parts.extend(images("synthetic.C", cubic(10, 298_000.0, 310_000.0, CUBIC_C)));
             Ok(laid_out("https", &parts))
         }
-        settings if settings.contains('=') => Settings::parse(settings).map(|settings| settings.page()),
+        settings if settings.contains('=') => SyntheticSettings::parse(settings).map(|settings| settings.page()),
         other => Err(SyntheticError::UnknownPage(other.to_owned())),
     }
 }
@@ -133,7 +133,7 @@ fn laid_out(scheme: &str, parts: &[(&str, u64)]) -> PageFile {
 
 /// The settings of a page of equal objects.
 #[derive(Default)]
-struct Settings {
+struct SyntheticSettings {
     objects: Option<usize>,
     size: Option<u64>,
     root: Option<u64>,
@@ -148,9 +148,9 @@ enum Needs {
     Nothing,
 }
 
-impl Settings {
-    fn parse(text: &str) -> Result<Settings, SyntheticError> {
-        let mut settings = Settings::default();
+impl SyntheticSettings {
+    fn parse(text: &str) -> Result<SyntheticSettings, SyntheticError> {
+        let mut settings = SyntheticSettings::default();
         for setting in text.split(',') {
             let (key, value) = setting.split_once('=').unwrap_or((setting, ""));
             settings.set(key.trim(), value.trim())?;

@@ -18,13 +18,13 @@ pub(super) enum Pace {
     Traced {
         trace: Arc<Trace>,
         /// The opportunity that the last packet ended with, and what is left of it.
-        reached: Place,
+        reached: TracePlace,
     },
 }
 
 /// A place in a trace: an opportunity, and the bytes of it that are left.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(super) struct TracePlace {
     opportunity: u64,
     left: u32,
 }
@@ -33,7 +33,7 @@ impl Pace {
     pub(super) fn new(rate: Rate, trace: Option<Arc<Trace>>) -> Pace {
         match trace {
             None => Pace::Even { rate, last: (0, 0) },
-            Some(trace) => Pace::Traced { trace, reached: Place { opportunity: 0, left: OPPORTUNITY } },
+            Some(trace) => Pace::Traced { trace, reached: TracePlace { opportunity: 0, left: OPPORTUNITY } },
         }
     }
 
@@ -50,7 +50,7 @@ impl Pace {
     /// When a packet of `len` bytes has left that comes `now` and whose serialisation begins at
     /// `start`, and the place in the trace, if there is one.
     #[inline]
-    fn leave(&mut self, now: Time, start: Time, len: u32) -> (Time, Option<Place>) {
+    fn leave(&mut self, now: Time, start: Time, len: u32) -> (Time, Option<TracePlace>) {
         match self {
             Pace::Even { rate, last } => {
                 if last.0 != len {
@@ -82,10 +82,10 @@ impl Pace {
     }
 }
 
-impl Place {
+impl TracePlace {
     /// Where a packet begins that comes `now`: what an earlier opportunity had left is wasted.
-    fn next(self, trace: &Trace, now: Time) -> Place {
-        let whole = |opportunity| Place { opportunity, left: OPPORTUNITY };
+    fn next(self, trace: &Trace, now: Time) -> TracePlace {
+        let whole = |opportunity| TracePlace { opportunity, left: OPPORTUNITY };
         if trace.time(self.opportunity) < now {
             whole(trace.first_from(now))
         } else if self.left == 0 {
@@ -96,12 +96,12 @@ impl Place {
     }
 
     /// Where a packet of `len` bytes ends that begins here.
-    fn after(self, len: u32) -> Place {
+    fn after(self, len: u32) -> TracePlace {
         if len <= self.left {
-            return Place { left: self.left - len, ..self };
+            return TracePlace { left: self.left - len, ..self };
         }
         let beyond = len - self.left;
         let more = beyond.div_ceil(OPPORTUNITY);
-        Place { opportunity: self.opportunity + u64::from(more), left: more * OPPORTUNITY - beyond }
+        TracePlace { opportunity: self.opportunity + u64::from(more), left: more * OPPORTUNITY - beyond }
     }
 }

@@ -55,6 +55,16 @@ fn the_queue_counts_what_waits_not_what_is_being_sent() {
 }
 
 #[test]
+fn a_queue_of_bytes_takes_packets_until_it_is_full_to_the_byte() {
+    for (last, dropped) in [(1000, 0), (1001, 1)] {
+        let mut link = down("10mbit,100ms,queue=4KB");
+        // The first is being sent, and the next two wait.
+        [1500, 1500, 1500, last].into_iter().for_each(|len| link.handle_packet(ms(0.0), len));
+        assert_eq!(link.counts().dropped, dropped, "{last} bytes more");
+    }
+}
+
+#[test]
 fn a_queue_in_ms_is_the_bytes_of_the_down_rate_in_both_directions() {
     let network: Network = "10/1mbit,100ms,queue=100ms".parse().unwrap();
     assert_eq!(network.down().queue, QueueLimit::Bytes(125_000));
@@ -80,14 +90,15 @@ fn a_packet_that_is_not_accepted_is_told_of_with_the_time_at_which_it_would_have
     (0..4).for_each(|_| link.handle_packet(ms(0.0), 1500));
     link.handle_packet(ms(1.0), 750);
     // One is sent until 1.2 ms, one until 2.4 ms; each of the others would have been the next.
-    let told: Vec<(Time, u32)> = std::iter::from_fn(|| link.poll_lost()).collect();
-    assert_eq!(told, [(ms(53.6), 1500), (ms(53.6), 1500), (ms(53.0), 750)]);
+    let told: Vec<(Time, Fate, u32)> = std::iter::from_fn(|| link.poll_lost()).collect();
+    let dropped = |at, len| (ms(at), Fate::Dropped, len);
+    assert_eq!(told, [dropped(53.6, 1500), dropped(53.6, 1500), dropped(53.0, 750)]);
     assert_eq!(link.poll_lost(), None);
 
     let lossy: Network = "10mbit,100ms,99.9999%".parse().unwrap();
     let mut link = Link::new(&lossy.down(), Seed(1).stream("down.loss"));
     link.handle_packet(ms(7.0), 1500);
-    assert_eq!((link.poll_lost(), link.counts().lost), (Some((ms(58.2), 1500)), 1), "the link was idle");
+    assert_eq!((link.poll_lost(), link.counts().lost), (Some((ms(58.2), Fate::Lost, 1500)), 1), "the link was idle");
 }
 
 proptest! {
@@ -116,7 +127,7 @@ proptest! {
                 prop_assert_eq!(link.poll_lost(), None);
                 latest = link.inside.back().unwrap().0;
             } else {
-                let (would_arrive, lost) = link.poll_lost().unwrap();
+                let (would_arrive, _, lost) = link.poll_lost().unwrap();
                 prop_assert_eq!((lost, link.poll_lost()), (*len, None));
                 // Had it been accepted it would have been the last of all, and at the rate behind the others.
                 let serialised = Rate::from_bits_per_second(3_000_000).transmission(*len);
@@ -177,7 +188,7 @@ fn on_a_traced_link_a_packet_waits_for_its_opportunity_in_the_queue() {
     link.handle_packet(ms(1.0), 1500);
     link.handle_packet(ms(2.0), 1500);
     assert_eq!(link.counts().dropped, 1);
-    assert_eq!(link.poll_lost(), Some((ms(20.0), 1500)), "had it been accepted");
+    assert_eq!(link.poll_lost(), Some((ms(20.0), Fate::Dropped, 1500)), "had it been accepted");
     link.handle_packet(ms(10.0), 1500);
     assert_eq!(drain(&mut link), [(ms(10.0), 1500), (ms(20.0), 1500)]);
 }

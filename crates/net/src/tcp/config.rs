@@ -1,10 +1,8 @@
 //! How one end of a connection behaves.
 
-use super::reduction::Bound;
-use super::rules::{Counting, Restart, Rules};
+use super::reduction::PrrBound;
 use loadstone_units::{Bounded, OutOfRange};
 use serde::{Deserialize, Serialize};
-use std::time::Duration;
 
 /// How one end of a connection behaves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -48,11 +46,11 @@ pub struct Mechanisms {
     /// A reduction of the window that proves needless is taken back (RFC 4015).
     pub undo: Option<bool>,
     /// How the window shrinks while losses are repaired.
-    pub reduction: Option<Bound>,
+    pub reduction: Option<PrrBound>,
     /// What acknowledgements count for in slow start.
-    pub counting: Option<Counting>,
+    pub counting: Option<AckCounting>,
     /// What a pause does to the window.
-    pub idle_restart: Option<Restart>,
+    pub idle_restart: Option<IdleRestart>,
     /// A window that is not used for a timeout shrinks (`tcp_cwnd_application_limited`).
     pub unused_window_shrinks: Option<bool>,
     /// The first segments, and those that make the receive window grow, are acknowledged at once.
@@ -77,6 +75,34 @@ impl Mechanisms {
     fn is_default(&self) -> bool {
         *self == Mechanisms::default()
     }
+}
+
+/// What an acknowledgement is worth to the window.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AckCounting {
+    /// One segment, whatever it acknowledges (Linux before 3.13, `tcp_abc` = 0).
+    Acks,
+    /// Its bytes, in slow start at most one segment of them (RFC 3465 with L = 1, `tcp_abc` = 1).
+    #[serde(rename = "bytes-1")]
+    Bytes1,
+    /// Its bytes, in slow start at most two segments of them (RFC 3465 with L = 2, `tcp_abc` = 2).
+    #[serde(rename = "bytes-2")]
+    Bytes2,
+    /// Its segments, or those that it SACKs (Linux since 3.13).
+    Segments,
+}
+
+/// What a pause longer than the retransmission timeout does to the window.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum IdleRestart {
+    /// It is the initial one again (RFC 5681, section 4.1).
+    Initial,
+    /// It is halved for each timeout, down to the initial one (`tcp_cwnd_restart`).
+    Halving,
+    /// Nothing.
+    Never,
 }
 
 /// An initial window in segments.
@@ -164,11 +190,6 @@ pub enum Profile {
 }
 
 impl Config {
-    /// What it stands for.
-    pub(super) fn rules(&self) -> Rules {
-        Rules::of(self)
-    }
-
     /// The initial window: the one that is chosen or the profile's, as often as there are flows in one.
     pub fn initial_window(&self) -> InitialWindow {
         let (window, _) = self.profile.defaults();
@@ -180,12 +201,6 @@ impl Config {
     pub fn congestion(&self) -> Congestion {
         let (_, congestion) = self.profile.defaults();
         self.cc.unwrap_or(congestion)
-    }
-
-    /// How long it takes until a program on such a system does something about what has come: to be woken,
-    /// to be told, to call the system.
-    pub fn reaction(&self) -> Duration {
-        self.rules().constants.reaction
     }
 
     /// The same with the profile's initial window and congestion control where none is chosen.

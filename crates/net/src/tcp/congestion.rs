@@ -1,30 +1,39 @@
 //! Congestion control: told of facts, it moves the window.
 
-pub(super) mod bbr;
+mod bbr;
 mod cubic;
 mod kernel_cubic;
-mod paced;
 mod reno;
 
 use super::config::Congestion;
+use super::flight::{AckSummary, Stamp};
+use super::pacer::Pacer;
+use super::reduction::{PrrBound, Reduction};
+use super::rtt::Rtt;
 use super::rules::Rules;
 use loadstone_units::Time;
-pub(super) use paced::Paced;
 use std::fmt;
 
-/// How many segments may be on their way.
+/// How many segments may be on their way, and when the next may leave: what a sender asks of its congestion
+/// control. The answers stand here and not behind a call, because they are asked for with every segment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Window {
+pub(super) struct CongestionWindow {
     pub(super) cwnd: u32,
     /// Below it is slow start.
     pub(super) ssthresh: u32,
     /// What has been acknowledged towards the next segment of growth.
     pub(super) count: u32,
+    /// How it shrinks while losses are repaired.
+    pub(super) reduction: Reduction,
+    /// Lets everything go at once unless the congestion control tells it of what leaves.
+    pub(super) pacer: Pacer,
 }
 
-impl Window {
-    pub(super) fn new(initial: u32) -> Window {
-        Window { cwnd: initial, ssthresh: u32::MAX, count: 0 }
+impl CongestionWindow {
+    pub(super) fn new(initial: u32) -> CongestionWindow {
+        // None is under way: whoever begins one says which.
+        let reduction = Reduction::new(PrrBound::SlowStart, initial);
+        CongestionWindow { cwnd: initial, ssthresh: u32::MAX, count: 0, reduction, pacer: Pacer::default() }
     }
 
     pub(super) fn in_slow_start(&self) -> bool {
@@ -57,29 +66,139 @@ impl Window {
     }
 }
 
-/// A congestion control that goes by losses. It knows nothing of numbers and lists; windows are in segments.
+/// A congestion control: all that a sender knows of it. It is told what happens, in the order in which it
+/// happens, and moves the [`Window`]. It knows nothing of numbers and lists; windows are in segments.
+///
+/// What is written out here is what goes by losses: the window grows until something is lost, and shrinks by
+/// proportional rate reduction while that is repaired. What goes by something else says so method by method.
 pub(super) trait Controller: fmt::Debug + Send {
-    /// What the threshold is after a loss, with `flight` segments outstanding.
-    fn ssthresh(&mut self, window: &Window, flight: u32) -> u32;
+    /// The connection is established, and has measured this of its round trip.
+    fn on_established(&mut self, _window: &mut CongestionWindow, _now: Time, _rtt: &Rtt) {}
 
-    /// Segments have been acknowledged, outside of a reduction, and the window was in use.
-    fn on_ack(&mut self, window: &mut Window, ack: Acked);
+    /// Whether it goes by the rate of delivery: then it is told of shortages and of each departure. The others have
+    /// no use for that, and it would come with every segment.
+    fn is_model_based(&self) -> bool {
+        false
+    }
 
-    /// A round trip was measured on something that was sent only once.
-    fn on_sample(&mut self, window: &mut Window, sample: Sample);
-
-    /// The retransmission timer has expired.
-    fn on_timeout(&mut self, sample: Sample);
+    /// The program had too little to write, with `in_flight` segments on their way.
+    fn on_shortage(&mut self, _in_flight: u32) {}
 
     /// There was nothing to send for `nanos` ns until now.
-    fn on_pause(&mut self, now: Time, nanos: u64);
+    fn on_pause(&mut self, _now: Time, _nanos: u64) {}
+
+    /// A segment is about to leave. Gives what it shall remember until it is delivered.
+    fn on_sent(&mut self, _window: &mut CongestionWindow, _departure: &Departure) -> Stamp {
+        Stamp::default()
+    }
+
+    /// A round trip was measured on something that was sent only once.
+    fn on_sample(&mut self, _window: &mut CongestionWindow, _sample: Sample) {}
+
+    /// An acknowledgement, whatever it brings (`tcp_cong_control` of Linux).
+    fn on_ack(&mut self, window: &mut CongestionWindow, ack: &Acked) {
+        if ack.phase == CongestionState::Recovery {
+            if ack.news.delivered > 0 {
+                self.shrink(window, ack.news.delivered, ack.in_flight, ack.smooth);
+            }
+        } else if ack.growth > 0 {
+            self.grow(window, Growth { now: ack.now, segments: ack.growth, rtt: ack.rtt.smoothed() });
+        }
+    }
+
+    /// The window may grow.
+    fn grow(&mut self, _window: &mut CongestionWindow, _growth: Growth) {}
+
+    /// Losses are being repaired and `delivered` segments have arrived, so that `in_flight` are on their way.
+    /// `smooth` if that goes on in order and nothing more is lost.
+    fn shrink(&mut self, window: &mut CongestionWindow, delivered: u32, in_flight: u32, smooth: bool) {
+        window.cwnd = window.reduction.window(delivered, in_flight, window.ssthresh, smooth);
+    }
+
+    /// Something is lost, with `flight` segments outstanding: what the threshold shall be.
+    fn ssthresh(&mut self, window: &CongestionWindow, flight: u32) -> u32;
+
+    /// What was lost is repaired.
+    fn on_repaired(&mut self, window: &mut CongestionWindow) {
+        window.cwnd = window.ssthresh;
+    }
+
+    /// Nothing was lost after all, and the window was `prior` before (RFC 4015).
+    fn on_undo(&mut self, window: &mut CongestionWindow, prior: u32) {
+        window.cwnd = window.cwnd.max(prior);
+    }
+
+    /// The retransmission timer has expired.
+    fn on_timeout(&mut self, _sample: Sample) {}
+
+    /// How many windows the send buffer has room for (`sndbuf_expand` of Linux).
+    fn windows_in_buffer(&self) -> u64 {
+        2
+    }
 }
 
-/// An acknowledgement of new data.
+/// The congestion control of this name.
+pub(super) fn controller(cc: Congestion, rules: &Rules, iw: u32) -> Box<dyn Controller> {
+    match cc {
+        Congestion::Reno => Box::new(reno::Reno::new(rules.halves_the_flight)),
+        Congestion::Cubic if rules.kernel_cubic => Box::new(kernel_cubic::Cubic::new(rules.hystart)),
+        Congestion::Cubic => Box::new(cubic::Cubic::new(iw)),
+        Congestion::Bbr => Box::new(bbr::Bbr::new(rules.constants.mss)),
+    }
+}
+
+/// Where the repair of losses stands (the states of Linux's `tcp_ca_state`).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum CongestionState {
+    /// Nothing is missing or reordered.
+    Open,
+    /// Something is SACKed, nothing counts as lost.
+    Disorder,
+    /// Losses are being repaired, the window shrinks.
+    Recovery,
+    /// The retransmission timer has expired.
+    Loss,
+}
+
+/// A segment that is about to leave.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Acked {
+pub(super) struct Departure {
     pub(super) now: Time,
-    /// Segments that it acknowledges.
+    /// Of data.
+    pub(super) bytes: u64,
+    /// Segments outstanding, and on their way, without it.
+    pub(super) outstanding: u32,
+    pub(super) in_flight: u32,
+}
+
+/// What an acknowledgement says, and where the sender stands after it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Acked<'a> {
+    pub(super) now: Time,
+    /// What it brings.
+    pub(super) news: &'a AckSummary,
+    pub(super) phase: CongestionState,
+    /// Segments by which the window may grow: none if it was not in use, or while losses are repaired.
+    pub(super) growth: u32,
+    /// It goes on in order and finds nothing lost.
+    pub(super) smooth: bool,
+    /// Segments on their way, before and after it.
+    pub(super) prior_in_flight: u32,
+    pub(super) in_flight: u32,
+    /// Transmissions that count as lost since the last one, and that ever did.
+    pub(super) losses: u32,
+    pub(super) lost: u64,
+    /// The round trip of the last segment that it acknowledges, in ns, if that says anything.
+    pub(super) sample: Option<u64>,
+    /// What is known of the round trip.
+    pub(super) rtt: &'a Rtt,
+}
+
+/// What lets the window grow.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Growth {
+    pub(super) now: Time,
+    /// Segments that are acknowledged.
     pub(super) segments: u32,
     /// The smoothed round trip in nanoseconds.
     pub(super) rtt: u64,
@@ -97,82 +216,5 @@ pub(super) struct Sample {
     pub(super) nxt: u64,
 }
 
-/// What moves the window.
-#[derive(Debug)]
-pub(super) enum Control {
-    /// It goes by losses; how fast the window shrinks is the sender's affair.
-    ByLosses(Box<dyn Controller>),
-    /// It goes by a model of the path, and sets the window itself.
-    ByModel(Box<Paced>),
-}
-
-impl Control {
-    /// The congestion control of this name.
-    pub(super) fn new(cc: Congestion, rules: &Rules, iw: u32) -> Control {
-        Control::ByLosses(match cc {
-            Congestion::Reno => Box::new(reno::Reno::new(rules.halves_the_flight)),
-            Congestion::Cubic if rules.kernel_cubic => Box::new(kernel_cubic::Cubic::new(rules.hystart)),
-            Congestion::Cubic => Box::new(cubic::Cubic::new(iw)),
-            Congestion::Bbr => return Control::ByModel(Box::new(Paced::new(rules.constants.mss))),
-        })
-    }
-
-    /// The one that goes by a model, if it is one.
-    #[inline]
-    pub(super) fn paced(&mut self) -> Option<&mut Paced> {
-        match self {
-            Control::ByLosses(_) => None,
-            Control::ByModel(paced) => Some(paced),
-        }
-    }
-
-    /// Whether it sets the window itself.
-    #[inline]
-    pub(super) fn is_by_model(&self) -> bool {
-        matches!(self, Control::ByModel(_))
-    }
-
-    /// When the next segment may leave that waits for nothing else; [`Time::NEVER`] if none does.
-    #[inline]
-    pub(super) fn release(&self) -> Time {
-        match self {
-            Control::ByLosses(_) => Time::NEVER,
-            Control::ByModel(paced) => paced.pacer.deadline(),
-        }
-    }
-
-    pub(super) fn ssthresh(&mut self, window: &Window, flight: u32) -> u32 {
-        match self {
-            Control::ByLosses(controller) => controller.ssthresh(window, flight),
-            Control::ByModel(paced) => {
-                paced.bbr.save(window);
-                window.ssthresh
-            }
-        }
-    }
-
-    pub(super) fn on_ack(&mut self, window: &mut Window, ack: Acked) {
-        if let Control::ByLosses(controller) = self {
-            controller.on_ack(window, ack);
-        }
-    }
-
-    pub(super) fn on_sample(&mut self, window: &mut Window, sample: Sample) {
-        if let Control::ByLosses(controller) = self {
-            controller.on_sample(window, sample);
-        }
-    }
-
-    pub(super) fn on_timeout(&mut self, sample: Sample) {
-        match self {
-            Control::ByLosses(controller) => controller.on_timeout(sample),
-            Control::ByModel(paced) => paced.bbr.on_timeout(),
-        }
-    }
-
-    pub(super) fn on_pause(&mut self, now: Time, nanos: u64) {
-        if let Control::ByLosses(controller) = self {
-            controller.on_pause(now, nanos);
-        }
-    }
-}
+#[cfg(test)]
+mod tests;

@@ -5,7 +5,7 @@
 //! came in between and how long that took is a sample: at least the time it took to send, so that
 //! acknowledgements that were held up and come all at once do not look like a fast network.
 
-use super::flight::{News, Sent, Stamp};
+use super::flight::{AckSummary, Sent, Stamp};
 use loadstone_units::Time;
 
 /// What has been delivered.
@@ -80,7 +80,7 @@ impl Delivery {
 
     /// An acknowledgement (`tcp_rate_skb_delivered`, `tcp_rate_gen`); `least` is the smallest round trip in
     /// ns. Gives the sample of the segment last sent among those newly delivered.
-    pub(super) fn sample(&mut self, now: Time, news: &News, least: u64) -> Option<RateSample> {
+    pub(super) fn sample(&mut self, now: Time, news: &AckSummary, least: u64) -> Option<RateSample> {
         self.delivered += u64::from(news.delivered);
         if self.limited.is_some_and(|until| self.delivered > until) {
             self.limited = None;
@@ -118,8 +118,8 @@ mod tests {
         Sent { start, end, fin, at: at(ms), sacked, lost, again, repeated, stamp }
     }
 
-    fn news(delivered: u32, latest: Sent) -> News {
-        News { delivered, latest: [Some(latest), None], ..News::default() }
+    fn news(delivered: u32, latest: Sent) -> AckSummary {
+        AckSummary { delivered, latest: [Some(latest), None], ..AckSummary::default() }
     }
 
     /// Ten segments sent at 100 ms with nothing before, the last of them as `Sent`.

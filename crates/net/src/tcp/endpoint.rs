@@ -28,7 +28,22 @@ pub struct Endpoint {
     timers: Timers,
     /// A SYN, or a SYN and ACK, is to be sent.
     handshake_due: bool,
+    /// A RST is to be sent.
+    reset_due: bool,
+    probing: Probing,
     handshakes_sent: u32,
+}
+
+/// How the other end's window is asked for, which is too small to send anything.
+#[derive(Clone, Copy, Debug, Default)]
+struct Probing {
+    /// What was written did not fit into the window: it is to be seen whether that is too small.
+    is_suspected: bool,
+    /// A probe is to be sent.
+    is_due: bool,
+    /// Probes since the window became too small, and since the other end was last heard of.
+    sent: u32,
+    unanswered: u32,
 }
 
 impl Endpoint {
@@ -44,15 +59,15 @@ impl Endpoint {
 
     /// The same end, which begins with what is remembered of the other one's host.
     #[must_use]
-    pub fn recalling(mut self, metrics: Metrics) -> Endpoint {
-        self.sender.recall(metrics);
+    pub fn with_cached_metrics(mut self, metrics: Metrics) -> Endpoint {
+        self.sender.load_metrics(metrics);
         self
     }
 
     /// The connection is over: adds to what is remembered of the other end's host.
-    pub fn teach(&self, metrics: &mut Metrics) {
+    pub fn save_metrics(&self, metrics: &mut Metrics) {
         if self.state.is_synchronised() {
-            self.sender.teach(metrics);
+            self.sender.save_metrics(metrics);
         }
     }
 
@@ -65,14 +80,24 @@ impl Endpoint {
             receiver: Receiver::new(rules),
             timers: Timers::new(),
             handshake_due: false,
+            reset_due: false,
+            probing: Probing::default(),
             handshakes_sent: 0,
         }
     }
 
     /// A segment has arrived.
     pub fn handle_segment(&mut self, now: Time, segment: &Segment) {
+        if segment.flags.rst {
+            return self.handle_reset();
+        }
         match self.state {
             State::TimedOut => return,
+            // It may not have heard of it.
+            State::Reset => {
+                self.reset_due = true;
+                return;
+            }
             // Closed before anything was exchanged: there is nothing to repeat.
             State::Closed if !self.receiver.has_begun() => return,
             State::Listen if segment.flags.syn => {
@@ -104,6 +129,20 @@ impl Endpoint {
         self.handle_synchronised(now, segment);
     }
 
+    fn handle_reset(&mut self) {
+        self.state.on_reset();
+        self.timers = Timers::new();
+        self.sender.stop();
+    }
+
+    /// Breaks the connection off: the other end gets a RST.
+    pub fn abort(&mut self) {
+        if !self.state.is_over() {
+            self.handle_reset();
+            self.reset_due = true;
+        }
+    }
+
     fn establish(&mut self, now: Time, segment: &Segment) {
         self.state.on_handshake();
         self.timers.stop(Timer::Handshake);
@@ -117,6 +156,9 @@ impl Endpoint {
     fn handle_synchronised(&mut self, now: Time, segment: &Segment) {
         if segment.flags.ack {
             self.sender.handle_ack(now, segment);
+            if segment.window < self.rules.constants.mss || self.timers.is_set(Timer::Persist) {
+                self.look_at_small_window(now);
+            }
             if self.sender.is_fin_acked() {
                 self.state.on_fin_acked();
             }
@@ -148,8 +190,11 @@ impl Endpoint {
         if self.timers.take_expired(Timer::DelayedAck, now) {
             self.receiver.handle_delay();
         }
+        if self.timers.take_expired(Timer::Persist, now) {
+            self.probe_window(now);
+        }
         if self.sender.deadline() <= now {
-            if self.sender.backoffs() < self.rules.constants.retries {
+            if self.sender.backoffs() < self.rules.constants.retries2 {
                 self.sender.handle_timeout(now);
             } else {
                 self.give_up();
@@ -158,7 +203,8 @@ impl Endpoint {
         if self.timers.take_expired(Timer::Handshake, now) {
             if self.sender.backoffs() < self.rules.constants.syn_retries {
                 // Those that come at equal distances are no retries (`tcp_write_timeout`).
-                let is_even = self.state == State::SynSent && self.handshakes_sent <= self.rules.constants.even_syns;
+                let is_even =
+                    self.state == State::SynSent && self.handshakes_sent <= self.rules.constants.syn_linear_timeouts;
                 if !is_even {
                     self.sender.back_off();
                 }
@@ -167,6 +213,48 @@ impl Endpoint {
                 self.give_up();
             }
         }
+    }
+
+    /// The other end takes next to nothing. What opens its window again may be lost, so it is asked.
+    ///
+    /// RFC 9293, section 3.8.6.1:
+    /// > The transmitting TCP peer must regularly transmit at least one octet of new data (if available), or
+    /// > retransmit to the receiving TCP peer even if the send window is zero, in order to "probe" the window.
+    ///
+    /// Linux sends a segment without data and with a number that is acknowledged already (`tcp_xmit_probe_skb`).
+    #[cold]
+    fn look_at_small_window(&mut self, now: Time) {
+        self.probing.unanswered = 0;
+        if !self.sender.is_shut_out() {
+            self.timers.stop(Timer::Persist);
+            self.probing = Probing::default();
+        } else if !self.timers.is_set(Timer::Persist) {
+            self.set_persist_timer(now);
+        }
+    }
+
+    /// It was silent for as long as the timer runs. Who answers keeps the connection alive; who does not for as many
+    /// probes as data would be sent again is given up (`tcp_probe_timer`).
+    #[cold]
+    fn probe_window(&mut self, now: Time) {
+        if self.probing.unanswered >= self.rules.constants.retries2 {
+            return self.give_up();
+        }
+        if self.sender.is_shut_out() {
+            let Probing { sent, unanswered, .. } = self.probing;
+            self.probing = Probing { is_due: true, sent: sent + 1, unanswered: unanswered + 1, ..self.probing };
+            self.set_persist_timer(now);
+        }
+    }
+
+    /// RFC 9293, section 3.8.6.1:
+    /// > The transmitting host SHOULD send the first zero-window probe when a zero window has existed for the
+    /// > retransmission timeout period (SHLD-29) (Section 3.8.1), and SHOULD increase exponentially the interval
+    /// > between successive probes (SHLD-30).
+    fn set_persist_timer(&mut self, now: Time) {
+        let most = self.rules.constants.rto_max.as_nanos() as u64;
+        let wait = (self.sender.timeout() << self.probing.sent.min(16)).min(most);
+        self.timers.set(Timer::Persist, now.plus_nanos(self.rules.timer(wait)));
     }
 
     fn give_up(&mut self) {
@@ -180,8 +268,8 @@ impl Endpoint {
         if !self.state.is_synchronised() {
             return self.poll_handshake(now);
         }
-        if self.state == State::TimedOut {
-            return None;
+        if self.state == State::TimedOut || self.state == State::Reset {
+            return self.poll_reset(now);
         }
         if let Some(next) = self.sender.poll(now, self.receiver.sack_bytes()) {
             self.receiver.note_reply(now);
@@ -194,11 +282,26 @@ impl Endpoint {
             segment.drop_sacks_beyond(self.rules.constants.mss);
             return Some(segment);
         }
+        if (self.probing.is_suspected || self.probing.is_due)
+            && let Some(probe) = self.poll_window_probe(now)
+        {
+            return Some(probe);
+        }
         if self.receiver.owed() != Ack::Now {
             return None;
         }
         self.sender.note_bare(now);
         Some(self.segment(now, self.sender.next()))
+    }
+
+    #[cold]
+    fn poll_window_probe(&mut self, now: Time) -> Option<Segment> {
+        let suspected = std::mem::take(&mut self.probing.is_suspected);
+        if suspected && self.sender.is_shut_out() && !self.timers.is_set(Timer::Persist) {
+            // The window was too small before there was anything to send.
+            self.set_persist_timer(now);
+        }
+        std::mem::take(&mut self.probing.is_due).then(|| self.segment(now, self.sender.next() - 1))
     }
 
     /// An acknowledging segment without data; whatever leaves makes a separate one needless.
@@ -220,6 +323,14 @@ impl Endpoint {
         segment
     }
 
+    fn poll_reset(&mut self, now: Time) -> Option<Segment> {
+        std::mem::take(&mut self.reset_due).then(|| {
+            let mut segment = self.segment(now, self.sender.next());
+            segment.flags.rst = true;
+            segment
+        })
+    }
+
     fn poll_handshake(&mut self, now: Time) -> Option<Segment> {
         if !std::mem::take(&mut self.handshake_due) {
             return None;
@@ -227,7 +338,7 @@ impl Endpoint {
         self.handshakes_sent += 1;
         self.timers.set(Timer::Handshake, now.plus_nanos(self.rules.timer(self.sender.timeout())));
         let mut segment = self.segment(now, 0);
-        segment.flags = Flags { syn: true, ack: self.state == State::SynReceived, fin: false };
+        segment.flags = Flags { syn: true, ack: self.state == State::SynReceived, ..Flags::default() };
         // The window of a SYN is not scaled (RFC 7323, section 2.2).
         segment.window = segment.window.min(u16::MAX.into());
         Some(segment)
@@ -242,6 +353,7 @@ impl Endpoint {
     /// [`Endpoint::may_write`].
     pub fn write(&mut self, bytes: u64) {
         self.sender.write(bytes);
+        self.probing.is_suspected |= self.sender.is_shut_out();
     }
 
     /// Sends no more than what is written.
@@ -260,8 +372,9 @@ impl Endpoint {
     /// after all has been sent that may be, so that the last segment of a write is often a short one.
     pub fn room(&self) -> u64 {
         let (unsent, mark) = (self.sender.ahead(), self.rules.constants.notsent_lowat);
-        let is_busy = self.rules.sends_at_once && self.sender.may_send_new();
-        if !self.may_write() || unsent >= mark / 2 || is_busy || !self.sender.has_space() {
+        // What takes longer to tell is asked last.
+        let is_busy = || self.rules.sends_at_once && self.sender.may_send_new();
+        if !self.may_write() || unsent >= mark / 2 || is_busy() || !self.sender.has_space() {
             return 0;
         }
         mark - unsent
@@ -272,9 +385,11 @@ impl Endpoint {
         matches!(self.state, State::Established | State::CloseWait)
     }
 
-    /// Takes the bytes that have arrived in order: how many there are. That may call for an acknowledgement.
-    pub fn read(&mut self) -> u64 {
-        self.receiver.read()
+    /// Takes the bytes that have arrived in order, `most` of them: how many there are. What is left there takes of
+    /// the receive window. That may call for an acknowledgement, which a call of [`Endpoint::poll_segment`] gives.
+    #[inline]
+    pub fn read(&mut self, most: u64) -> u64 {
+        self.receiver.read(most)
     }
 
     /// Where the connection stands.
@@ -288,9 +403,9 @@ impl Endpoint {
         self.receiver.expected()
     }
 
-    /// Whether the other end sends no more, all of it having arrived.
+    /// Whether the other end sends no more, all of it having arrived and been read.
     pub fn is_finished(&self) -> bool {
-        self.receiver.is_finished()
+        self.receiver.is_finished() && self.receiver.is_read()
     }
 
     /// Segments with data, or a FIN, that were sent again.

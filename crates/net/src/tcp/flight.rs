@@ -5,6 +5,9 @@ use loadstone_units::Time;
 use std::collections::VecDeque;
 use std::ops::Range;
 
+/// The segments that room is made for beforehand, at most.
+const MOST_EXPECTED: u32 = 32;
+
 /// A segment that has been sent and is not acknowledged in order.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sent {
@@ -41,7 +44,7 @@ pub(super) struct Stamp {
 
 /// What an acknowledgement has brought.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct News {
+pub(super) struct AckSummary {
     /// Segments that are known to be delivered, and were not before.
     pub(super) delivered: u32,
     /// Bytes that it acknowledges in order, or by SACK, and that were not before.
@@ -79,7 +82,7 @@ impl Sent {
     }
 }
 
-impl News {
+impl AckSummary {
     fn deliver(&mut self, sent: Sent) {
         self.delivered += 1;
         self.bytes += sent.end - sent.start;
@@ -98,7 +101,7 @@ pub(super) struct Flight {
     /// SACKed segments whose neighbour before them is SACKed and as long.
     merged: u32,
     lost: u32,
-    again: u32,
+    retrans_out: u32,
     /// Transmissions that ever counted as lost.
     losses: u64,
     /// The number after the highest that was ever SACKed, and that one's first.
@@ -113,6 +116,11 @@ pub(super) struct Flight {
 }
 
 impl Flight {
+    /// Nothing is outstanding, and there is room for `window` segments: so many are expected at first.
+    pub(super) fn new(window: u32) -> Flight {
+        Flight { sent: VecDeque::with_capacity(window.min(MOST_EXPECTED) as usize), ..Flight::default() }
+    }
+
     /// Segments outstanding.
     pub(super) fn len(&self) -> u32 {
         self.sent.len() as u32
@@ -125,8 +133,8 @@ impl Flight {
     /// Segments on their way: those outstanding that are neither delivered nor lost, and
     /// retransmissions.
     #[inline]
-    pub(super) fn on_their_way(&self) -> u32 {
-        self.len() - self.sacked - self.lost + self.again
+    pub(super) fn in_flight(&self) -> u32 {
+        self.len() - self.sacked - self.lost + self.retrans_out
     }
 
     pub(super) fn sacked(&self) -> u32 {
@@ -149,8 +157,8 @@ impl Flight {
     }
 
     /// Retransmissions on their way.
-    pub(super) fn again(&self) -> u32 {
-        self.again
+    pub(super) fn retrans_out(&self) -> u32 {
+        self.retrans_out
     }
 
     /// The number after the highest that was SACKed.
@@ -178,7 +186,7 @@ impl Flight {
     /// The segment at `place` is sent again.
     pub(super) fn resend(&mut self, place: usize, now: Time, stamp: Stamp) -> Sent {
         let sent = &mut self.sent[place];
-        self.again += u32::from(!sent.again);
+        self.retrans_out += u32::from(!sent.again);
         sent.again = true;
         self.probe(place, now, stamp)
     }
@@ -225,7 +233,7 @@ impl Flight {
             self.losses += 1;
             return false;
         }
-        self.again -= u32::from(sent.again);
+        self.retrans_out -= u32::from(sent.again);
         self.losses += u64::from(sent.again);
         std::mem::take(&mut sent.again)
     }
@@ -274,27 +282,26 @@ impl Flight {
     /// Whether something outstanding was sent again, as far as the first segment and those under way
     /// tell.
     pub(super) fn has_repeated(&self) -> bool {
-        self.again > 0 || self.first().is_some_and(|sent| sent.repeated)
+        self.retrans_out > 0 || self.first().is_some_and(|sent| sent.repeated)
     }
 
-    /// Nothing counts as lost any longer, until it is judged anew.
-    pub(super) fn forgive(&mut self) {
+    /// Nothing counts as lost any longer, until it is judged again.
+    pub(super) fn clear_loss_marks(&mut self) {
         self.sent.iter_mut().for_each(|sent| sent.lost = false);
         (self.lost, self.judged) = (0, 0);
     }
 
-    /// Takes note of what `segment` acknowledges. `high` is the number up to which things were sent
-    /// before the last loss.
-    pub(super) fn handle_ack(&mut self, segment: &Segment, high: u64) -> News {
-        let mut news = News::default();
+    /// Takes note of what `segment` acknowledges, and puts it into `news`, which is large: so it is not moved.
+    /// `high` is the number up to which things were sent before the last loss.
+    pub(super) fn handle_ack(&mut self, segment: &Segment, high: u64, news: &mut AckSummary) {
         let una = self.first().map_or(segment.ack, |sent| sent.start);
         let overtaken = if self.sacked > 0 { self.top } else { una };
-        self.note_sacks(segment, high, &mut news);
+        self.note_sacks(segment, high, news);
         while let Some(sent) = self.sent.front().copied().filter(|sent| sent.end <= segment.ack) {
             self.sent.pop_front();
             self.hint = self.hint.saturating_sub(1);
             self.merged -= u32::from(self.first().is_some_and(|next| sent.merges_with(next)));
-            self.retire(sent, high, &mut news);
+            self.retire(sent, high, news);
             // A hole is filled by what was sent once: it was late.
             if !sent.sacked && !sent.repeated && sent.start < overtaken {
                 news.reordered_from = Some(news.reordered_from.map_or(sent.start, |from| from.min(sent.start)));
@@ -302,12 +309,11 @@ impl Flight {
         }
         news.advanced = segment.ack > una;
         news.forward = if self.sacked > 0 { self.top } else { segment.ack };
-        news
     }
 
     /// A segment has been acknowledged in order.
-    fn retire(&mut self, sent: Sent, high: u64, news: &mut News) {
-        self.again -= u32::from(sent.again);
+    fn retire(&mut self, sent: Sent, high: u64, news: &mut AckSummary) {
+        self.retrans_out -= u32::from(sent.again);
         self.lost -= u32::from(sent.lost);
         self.sacked -= u32::from(sent.sacked);
         if sent.repeated {
@@ -322,7 +328,7 @@ impl Flight {
     }
 
     /// Marks what the SACK blocks report. Blocks that the acknowledgement before had as well are known.
-    fn note_sacks(&mut self, segment: &Segment, high: u64, news: &mut News) {
+    fn note_sacks(&mut self, segment: &Segment, high: u64, news: &mut AckSummary) {
         if segment.sacks.is_empty() {
             return;
         }
@@ -345,7 +351,7 @@ impl Flight {
         self.known = blocks;
     }
 
-    fn mark(&mut self, block: Range<u64>, high: u64, news: &mut News) {
+    fn mark(&mut self, block: Range<u64>, high: u64, news: &mut AckSummary) {
         let begin = self.sent.partition_point(|sent| sent.start < block.start);
         let highest = self.highest;
         for place in begin..self.sent.len() {
@@ -358,7 +364,7 @@ impl Flight {
             }
             if sent.lost {
                 self.lost -= 1;
-                self.again -= u32::from(sent.again);
+                self.retrans_out -= u32::from(sent.again);
                 (sent.lost, sent.again) = (false, false);
             }
             if !sent.repeated {
@@ -396,7 +402,7 @@ impl Flight {
     pub(super) fn audit(&self) {
         let count = |is: fn(&Sent) -> bool| self.sent.iter().filter(|sent| is(sent)).count() as u32;
         let counted = (count(|sent| sent.sacked), count(|sent| sent.lost), count(|sent| sent.again));
-        assert_eq!(counted, (self.sacked, self.lost, self.again), "{self:?}");
+        assert_eq!(counted, (self.sacked, self.lost, self.retrans_out), "{self:?}");
         let merged = self.sent.iter().zip(self.sent.iter().skip(1)).filter(|(one, next)| one.merges_with(next)).count();
         assert_eq!(merged as u32, self.merged, "{self:?}");
         assert_eq!(count(|sent| sent.sacked && sent.lost), 0, "{self:?}");
@@ -433,23 +439,26 @@ mod tests {
         for judge in [Flight::lose_below, Flight::lose_far_below] {
             let mut flight = half_sacked();
             judge(&mut flight, 3);
-            assert_eq!((flight.lost(), flight.on_their_way()), (4, 0));
-            flight.forgive();
+            assert_eq!((flight.lost(), flight.in_flight()), (4, 0));
+            flight.clear_loss_marks();
             assert_eq!(flight.lost(), 0);
             judge(&mut flight, 3);
-            assert_eq!((flight.lost(), flight.on_their_way()), (4, 0));
+            assert_eq!((flight.lost(), flight.in_flight()), (4, 0));
             flight.audit();
         }
     }
 
     /// What an acknowledgement of `1` with these SACK blocks brings.
-    fn sacked(flight: &mut Flight, blocks: &[Range<u64>]) -> News {
+    fn sacked(flight: &mut Flight, blocks: &[Range<u64>]) -> AckSummary {
         let mut sacks = Sacks::default();
         blocks.iter().for_each(|block| sacks.push(1, block.clone()));
         let flags = Flags { ack: true, ..Flags::default() };
         let (timestamp, echo) = (Time::ZERO, Time::ZERO);
         let (seq, ack, len, window, duplicate) = (1, 1, 0, 65_535, 0);
-        flight.handle_ack(&Segment { seq, ack, len, window, flags, timestamp, echo, sacks, duplicate }, 81)
+        let segment = Segment { seq, ack, len, window, flags, timestamp, echo, sacks, duplicate };
+        let mut news = AckSummary::default();
+        flight.handle_ack(&segment, 81, &mut news);
+        news
     }
 
     #[test]
@@ -481,9 +490,23 @@ mod tests {
             assert_eq!(flight.next_lost(), Some(place));
             flight.resend(place, Time::ZERO, Stamp::default());
         }
-        assert_eq!(flight.next_lost(), None);
+        assert_eq!((flight.next_lost(), flight.losses()), (None, 4));
         assert!(flight.lose(2));
-        assert_eq!(flight.next_lost(), Some(2));
+        assert_eq!((flight.next_lost(), flight.losses()), (Some(2), 5));
+        // What is lost and was not sent again cannot be lost once more, and what has arrived not at all.
+        assert!(!flight.lose(2) && !flight.lose(5));
+        assert_eq!((flight.lost(), flight.losses()), (4, 5));
         flight.audit();
+    }
+
+    #[test]
+    fn what_may_be_missing_is_looked_for_from_a_number_on_to_another_rfc6675_4() {
+        // Of 1 to 80 in tens, 41 to 80 are SACKed; the first is sent again.
+        let mut flight = half_sacked();
+        flight.lose(0);
+        flight.resend(0, Time::ZERO, Stamp::default());
+        let found = [(1, 80), (1, 20), (1, 21), (11, 80), (12, 80), (31, 40), (31, 41), (41, 81)]
+            .map(|(from, end)| flight.next_missing(from, end));
+        assert_eq!(found, [Some(1), None, Some(1), Some(1), Some(2), None, Some(3), None]);
     }
 }

@@ -3,9 +3,9 @@
 //! threshold since 5.6 only if `tcp_no_ssthresh_metrics_save` is 0.
 //!
 //! Of what is kept the threshold of slow start is modelled: it alone decides how a new connection grows. The
-//! round trip is measured anew by each handshake, and the window that is kept is not used.
+//! round trip is measured again by each handshake, and the window that is kept is not used.
 
-use super::congestion::Window;
+use super::congestion::CongestionWindow;
 
 /// What is remembered of the connections to a host. Nothing, at first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -20,8 +20,8 @@ impl Metrics {
         self.threshold.unwrap_or(u32::MAX)
     }
 
-    /// A connection ends with this window, and with nothing amiss if it is `calm`.
-    pub(super) fn learn(&mut self, window: &Window, calm: bool) {
+    /// A connection ends with this window, and nothing was missing if it is `calm`.
+    pub(super) fn update(&mut self, window: &CongestionWindow, calm: bool) {
         let half = window.cwnd / 2;
         if window.ssthresh == u32::MAX {
             // It never left slow start: half of what it reached is safe.
@@ -41,7 +41,7 @@ mod tests {
 
     fn after(known: Option<u32>, cwnd: u32, ssthresh: u32, calm: bool) -> Option<u32> {
         let mut metrics = Metrics { threshold: known };
-        metrics.learn(&Window { cwnd, ssthresh, count: 0 }, calm);
+        metrics.update(&CongestionWindow { ssthresh, ..CongestionWindow::new(cwnd) }, calm);
         metrics.threshold
     }
 

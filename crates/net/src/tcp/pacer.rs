@@ -7,7 +7,7 @@ use loadstone_units::Time;
 const UNPACED: u32 = 10;
 
 /// When the next segment may leave.
-#[derive(Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Pacer {
     next: Time,
     /// Segments with data sent so far, up to where they are paced.

@@ -1,8 +1,8 @@
 //! The systems whose TCP is modelled: constants and mechanisms of each.
 
-use super::config::{Congestion, InitialWindow, Profile};
-use super::reduction::Bound;
-use super::rules::{Constants, Counting, Detection, Restart, Rules, TICK};
+use super::config::{AckCounting, Congestion, IdleRestart, InitialWindow, Profile};
+use super::reduction::PrrBound;
+use super::rules::{Constants, LossDetection, Rules, TICK};
 use std::time::Duration;
 
 impl Profile {
@@ -43,22 +43,22 @@ const TEXTBOOK: Rules = Rules {
         // RFC 9293, section 3.8.6.3, allows up to 500 ms; systems use 40 ms or more.
         delayed_ack: Duration::from_millis(40),
         receive_window: 6 * 1024 * 1024,
-        first_window: 6 * 1024 * 1024,
-        first_buffer: 6 * 1024 * 1024,
-        most_buffer: 6 * 1024 * 1024,
-        worth: [1024; 2],
-        reaction: Duration::ZERO,
+        initial_rcv_wnd: 6 * 1024 * 1024,
+        rmem_default: 6 * 1024 * 1024,
+        rmem_max: 6 * 1024 * 1024,
+        scaling_ratio: [1024; 2],
+        wakeup_latency: Duration::ZERO,
         flows: 1,
         notsent_lowat: 16 * 1024,
         // Linux's tcp_syn_retries and tcp_retries2: the RFCs give times only.
-        even_syns: 0,
+        syn_linear_timeouts: 0,
         syn_retries: 6,
-        retries: 15,
+        retries2: 15,
     },
-    detection: Detection::Count,
-    bound: Bound::Conservative,
-    counting: Counting::Bytes2,
-    restart: Restart::Initial,
+    detection: LossDetection::DupThresh,
+    bound: PrrBound::Conservative,
+    counting: AckCounting::Bytes2,
+    restart: IdleRestart::Initial,
     probes: false,
     frto: false,
     undo: false,
@@ -88,22 +88,22 @@ const LINUX_6: Rules = Rules {
         // TCP_DELACK_MIN.
         delayed_ack: Duration::from_millis(40),
         // As much as the buffer is worth.
-        first_window: u64::MAX,
-        first_buffer: 131_072,
-        most_buffer: 6_291_456,
+        initial_rcv_wnd: u64::MAX,
+        rmem_default: 131_072,
+        rmem_max: 6_291_456,
         // A full segment of 1,448 bytes takes 2,304 of it: 160 parts of 256 (`scaling_ratio`).
-        worth: [512, 640],
+        scaling_ratio: [512, 640],
         // Measured over the kernel, on an otherwise idle virtual machine: 0.14-0.21 ms for a browser's
         // request, 0.28-0.36 ms for a server's response.
-        reaction: Duration::from_micros(200),
+        wakeup_latency: Duration::from_micros(200),
         // Since 6.5.
-        even_syns: 4,
+        syn_linear_timeouts: 4,
         ..TEXTBOOK.constants
     },
-    detection: Detection::Time,
-    bound: Bound::SlowStart,
-    counting: Counting::Segments,
-    restart: Restart::Halving,
+    detection: LossDetection::Rack,
+    bound: PrrBound::SlowStart,
+    counting: AckCounting::Segments,
+    restart: IdleRestart::Halving,
     probes: true,
     frto: true,
     undo: true,
@@ -127,15 +127,15 @@ const LINUX_6: Rules = Rules {
 const LINUX_3_7: Rules = Rules {
     constants: Constants {
         // TCP_DEFAULT_INIT_RCVWND: 10 segments of 1460 bytes.
-        first_window: 14_600,
-        first_buffer: 87_380,
+        initial_rcv_wnd: 14_600,
+        rmem_default: 87_380,
         // tcp_adv_win_scale 1: half of the buffer.
-        worth: [512; 2],
-        even_syns: 0,
+        scaling_ratio: [512; 2],
+        syn_linear_timeouts: 0,
         ..LINUX_6.constants
     },
-    detection: Detection::Forward,
-    counting: Counting::Acks,
+    detection: LossDetection::Fack,
+    counting: AckCounting::Acks,
     probes: false,
     // Came with 4.18.
     sack_compression: false,
@@ -148,14 +148,14 @@ const LINUX_2_6: Rules = Rules {
         // TCP_TIMEOUT_INIT before RFC 6298.
         rto_initial: Duration::from_secs(3),
         // 4 segments of 1460 bytes.
-        first_window: 5_840,
+        initial_rcv_wnd: 5_840,
         // tcp_adv_win_scale 2: three quarters of the buffer.
-        worth: [768; 2],
+        scaling_ratio: [768; 2],
         // tcp_syn_retries was 5 then.
         syn_retries: 5,
         ..LINUX_3_7.constants
     },
-    bound: Bound::Halving,
+    bound: PrrBound::Halving,
     ..LINUX_3_7
 };
 
@@ -168,13 +168,13 @@ const WINDOWS_7: Rules = Rules {
         rto_initial: Duration::from_secs(3),
         rto_min: Duration::from_millis(300),
         delayed_ack: Duration::from_millis(200),
-        first_window: 65_536,
-        first_buffer: 131_072,
+        initial_rcv_wnd: 65_536,
+        rmem_default: 131_072,
         // A window of 16 MiB.
-        most_buffer: 32 * 1024 * 1024,
-        worth: [512; 2],
+        rmem_max: 32 * 1024 * 1024,
+        scaling_ratio: [512; 2],
         syn_retries: 2,
-        retries: 5,
+        retries2: 5,
         ..TEXTBOOK.constants
     },
     window_tuning: true,
@@ -194,15 +194,15 @@ const MAC_OS_X_10_5: Rules = Rules {
         // TCPTV_DELACK.
         delayed_ack: Duration::from_millis(100),
         // `recvspace`, and what a scale of 3 (`win_scale_factor`) lets it become.
-        first_window: 65_535,
-        first_buffer: 131_072,
-        most_buffer: 2 * (65_535 << 3),
-        worth: [512; 2],
+        initial_rcv_wnd: 65_535,
+        rmem_default: 131_072,
+        rmem_max: 2 * (65_535 << 3),
+        scaling_ratio: [512; 2],
         // `tcp_syn_backoff`: five times the same, and then doubled until 75 s are over.
-        even_syns: 4,
+        syn_linear_timeouts: 4,
         syn_retries: 3,
         // TCP_MAXRXTSHIFT.
-        retries: 12,
+        retries2: 12,
         ..TEXTBOOK.constants
     },
     // `delayed_ack` 3.

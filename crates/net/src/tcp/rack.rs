@@ -4,7 +4,7 @@
 //! nothing at all as long as the network has not been seen to change the order of packets and three
 //! segments are SACKed or a recovery is under way; else a quarter of the smallest round trip.
 
-use super::flight::{Flight, News, Sent};
+use super::flight::{AckSummary, Flight, Sent};
 use super::rtt::Rtt;
 use super::segment::Segment;
 use loadstone_units::Time;
@@ -35,7 +35,7 @@ impl Rack {
     }
 
     /// RFC 8985, section 6.2, steps 1 to 3.
-    pub(super) fn handle_news(&mut self, now: Time, news: &News, rtt: &Rtt, ack: &Segment, mss: u32) {
+    pub(super) fn handle_news(&mut self, now: Time, news: &AckSummary, rtt: &Rtt, ack: &Segment, mss: u32) {
         if let Some(from) = news.reordered_from {
             let by = news.forward.saturating_sub(from).div_ceil(u64::from(mss)) as u32;
             self.reordering = self.reordering.max(by.min(MOST_REORDERING));
@@ -95,21 +95,25 @@ impl Rack {
     pub(super) fn mark(&mut self, now: Time, flight: &mut Flight, recovering: bool, rtt: &Rtt) -> (bool, Option<u64>) {
         let window = self.window(flight, recovering, rtt);
         let (mut again, mut wait) = (false, None);
-        for place in 0..flight.len() as usize {
-            let sent = flight.get(place);
+        let mut lost = Vec::new();
+        for (place, sent) in flight.iter().enumerate() {
+            // Asked first, since it holds for nearly all that are looked at.
+            if sent.sacked || (sent.lost && !sent.again) {
+                continue;
+            }
             if (sent.at, sent.end) >= self.latest {
                 // What comes after one that was sent once was sent later still.
                 if sent.repeated { continue } else { break }
             }
-            if sent.sacked || (sent.lost && !sent.again) {
-                continue;
-            }
             let waited = now.nanos_since(sent.at);
             if waited >= self.rtt + window {
-                again |= flight.lose(place);
+                lost.push(place);
             } else {
                 wait = wait.max(Some(self.rtt + window - waited));
             }
+        }
+        for place in lost {
+            again |= flight.lose(place);
         }
         (again, wait)
     }

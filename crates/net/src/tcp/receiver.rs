@@ -2,15 +2,15 @@
 
 mod buffer;
 mod compression;
-mod patience;
+mod delayed_ack;
 
 use super::rules::Rules;
 use super::segment::{Sacks, Segment};
 use crate::Assembler;
 use buffer::Buffer;
-use compression::Compression;
+use compression::SackCompression;
+use delayed_ack::DelayedAck;
 use loadstone_units::Time;
-use patience::Patience;
 
 /// The receiving half of an endpoint.
 #[derive(Debug)]
@@ -23,8 +23,8 @@ pub(super) struct Receiver {
     /// The number of the other end's FIN, once it has come.
     fin: Option<u64>,
     ack: Ack,
-    patience: Patience,
-    compression: Compression,
+    delayed_ack: DelayedAck,
+    compression: SackCompression,
     buffer: Buffer,
     /// The last acknowledged number, and the timestamp to echo (RFC 7323, section 4.3).
     last_ack: u64,
@@ -56,8 +56,8 @@ impl Receiver {
             unread: 0,
             fin: None,
             ack: Ack::None,
-            patience: Patience::new(&rules),
-            compression: Compression::new(rules.sack_compression),
+            delayed_ack: DelayedAck::new(&rules),
+            compression: SackCompression::new(rules.sack_compression),
             buffer: Buffer::new(&rules),
             last_ack: 0,
             echo: Time::NEVER,
@@ -89,9 +89,13 @@ impl Receiver {
             // > then SEG.TSval is copied to TS.Recent
             self.echo = if self.echo == Time::NEVER { segment.timestamp } else { self.echo.max(segment.timestamp) };
         }
-        self.buffer.handle_segment(now, segment, self.patience.full());
+        self.buffer.handle_segment(now, segment, self.delayed_ack.full());
         let end = segment.end();
         if end == segment.seq {
+            // RFC 9293, section 3.10.7.4: what cannot be accepted is answered. So the window is asked for.
+            if segment.seq < self.next {
+                self.ack = Ack::Now;
+            }
             return;
         }
         if segment.flags.fin {
@@ -106,14 +110,14 @@ impl Receiver {
             }
             self.beyond.insert(segment.seq..end);
             let grew = self.buffer.handle_beyond(segment.len, self.reach());
-            let at_once = self.patience.handle_beyond(grew) || !self.compression.holds_back(self.next);
+            let at_once = self.delayed_ack.handle_beyond(grew) || !self.compression.holds_back(self.next);
             self.ack = self.ack.max(if at_once { Ack::Now } else { Ack::Compressed });
         } else if end <= self.next {
             // A segment that was here already: its acknowledgement may have been lost.
             if self.reports_duplicates {
                 self.duplicate = end;
             }
-            self.patience.handle_duplicate();
+            self.delayed_ack.handle_duplicate();
             self.ack = Ack::Now;
         } else {
             self.accept(now, segment, rtt);
@@ -136,7 +140,7 @@ impl Receiver {
         self.next = reached;
         let grew = self.buffer.handle_data(now, segment, content, self.reach());
         let at_once =
-            self.patience.handle_data(now, segment.len, content, grew, self.buffer.announced(self.last_ack), rtt);
+            self.delayed_ack.handle_data(now, segment.len, content, grew, self.buffer.announced(self.last_ack), rtt);
         // RFC 5681, section 4.2: at once when a segment fills in all or part of a gap.
         let at_once = at_once || filled_a_hole || fin;
         self.ack = self.ack.max(if at_once { Ack::Now } else { Ack::Delayed });
@@ -149,12 +153,12 @@ impl Receiver {
 
     /// How long an acknowledgement may wait, in ns, where the round trip is `rtt` ns.
     pub(super) fn delay(&self, rtt: u64) -> u64 {
-        self.patience.delay(rtt)
+        self.delayed_ack.delay(rtt)
     }
 
     /// How long acknowledgements that tell of one hole may wait, in ns, where the round trip is `rtt` ns.
     pub(super) fn compression_delay(&self, rtt: u64) -> u64 {
-        Compression::delay(self.buffer.round_trip().map_or(rtt, |seen| if rtt > 0 { seen.min(rtt) } else { seen }))
+        SackCompression::delay(self.buffer.round_trip().map_or(rtt, |seen| if rtt > 0 { seen.min(rtt) } else { seen }))
     }
 
     /// They have waited long enough.
@@ -166,7 +170,7 @@ impl Receiver {
 
     /// A delayed acknowledgement has waited long enough.
     pub(super) fn handle_delay(&mut self) {
-        self.patience.handle_delay();
+        self.delayed_ack.handle_delay();
         self.ack = Ack::Now;
     }
 
@@ -177,7 +181,7 @@ impl Receiver {
 
     /// Data goes out, perhaps in reply to what has come.
     pub(super) fn note_reply(&mut self, now: Time) {
-        self.patience.handle_reply(now);
+        self.delayed_ack.handle_reply(now);
     }
 
     /// Whether all that the other end ever sends has come.
@@ -185,12 +189,32 @@ impl Receiver {
         self.fin.is_some_and(|fin| self.next > fin)
     }
 
-    /// Takes the bytes that are there in order.
-    pub(super) fn read(&mut self) -> u64 {
-        if self.unread > 0 && self.ack == Ack::Delayed && self.patience.handle_read() {
+    /// Whether the program has taken all that has come in order.
+    pub(super) fn is_read(&self) -> bool {
+        self.unread == 0
+    }
+
+    /// Takes the bytes that are there in order, `most` of them.
+    #[inline]
+    pub(super) fn read(&mut self, most: u64) -> u64 {
+        if self.unread > most || self.buffer.is_lagging() {
+            return self.read_some(most);
+        }
+        if self.unread > 0 && self.ack == Ack::Delayed && self.delayed_ack.handle_read() {
             self.ack = Ack::Now;
         }
         std::mem::take(&mut self.unread)
+    }
+
+    /// The program reads more slowly than data comes.
+    #[cold]
+    fn read_some(&mut self, most: u64) -> u64 {
+        let taken = self.unread.min(most);
+        self.unread -= taken;
+        if self.buffer.handle_slow_read(self.next, taken, self.unread) && taken > 0 {
+            self.ack = Ack::Now;
+        }
+        taken
     }
 
     /// Bytes that the SACK blocks of the next segment will take.
@@ -210,7 +234,7 @@ impl Receiver {
             segment.sacks.push(self.next, block);
         }
         self.last_ack = self.next;
-        self.patience.handle_answer(self.ack != Ack::None);
+        self.delayed_ack.handle_answer(self.ack != Ack::None);
         self.compression.handle_answer();
         self.ack = Ack::None;
     }

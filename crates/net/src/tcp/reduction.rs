@@ -4,8 +4,9 @@ use serde::{Deserialize, Serialize};
 
 /// Proportional rate reduction (RFC 6937, RFC 9937): the flight shrinks to the new window in step
 /// with what is delivered, instead of pausing and then bursting. In segments.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Reduction {
+    bound: PrrBound,
     /// The window before (RecoverFS, as Linux has it).
     prior: u32,
     /// Delivered during the reduction (prr_delivered).
@@ -17,7 +18,7 @@ pub(super) struct Reduction {
 /// How many segments a reduction sends where the flight has fallen below the new window.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Bound {
+pub enum PrrBound {
     /// As many as are delivered: the conservative reduction bound (RFC 6937).
     Conservative,
     /// One more for each acknowledgement that goes on in order and finds nothing lost: the slow start
@@ -30,16 +31,16 @@ pub enum Bound {
 
 impl Reduction {
     /// A reduction of the window `prior` begins.
-    pub(super) fn new(prior: u32) -> Reduction {
-        Reduction { prior: prior.max(1), delivered: 0, out: 0 }
+    pub(super) fn new(bound: PrrBound, prior: u32) -> Reduction {
+        Reduction { bound, prior: prior.max(1), delivered: 0, out: 0 }
     }
 
     /// The window after an acknowledgement that delivered `delivered` segments: `flight` are on their
     /// way, and `ssthresh` shall be. `smooth` if it goes on in order and finds nothing lost.
-    pub(super) fn window(&mut self, bound: Bound, delivered: u32, flight: u32, ssthresh: u32, smooth: bool) -> u32 {
+    pub(super) fn window(&mut self, delivered: u32, flight: u32, ssthresh: u32, smooth: bool) -> u32 {
         self.delivered += delivered;
-        let due = match bound {
-            Bound::Halving => {
+        let due = match self.bound {
+            PrrBound::Halving => {
                 let halved = self.prior.saturating_sub(self.delivered / 2).max(ssthresh);
                 return halved.min(flight + 1);
             }
@@ -48,11 +49,11 @@ impl Reduction {
                 let share = u64::from(self.delivered) * u64::from(ssthresh);
                 (share.div_ceil(u64::from(self.prior)) as u32).saturating_sub(self.out)
             }
-            Bound::Conservative => {
+            PrrBound::Conservative => {
                 // > limit = prr_delivered - prr_out
                 (ssthresh - flight).min(self.delivered.saturating_sub(self.out))
             }
-            Bound::SlowStart => {
+            PrrBound::SlowStart => {
                 // > limit = MAX(prr_delivered - prr_out, DeliveredData) + MSS
                 let limit = self.delivered.saturating_sub(self.out).max(delivered) + u32::from(smooth);
                 (ssthresh - flight).min(limit)
@@ -74,11 +75,11 @@ mod tests {
 
     #[test]
     fn with_nothing_on_its_way_one_segment_may_go() {
-        for bound in [Bound::Conservative, Bound::SlowStart, Bound::Halving] {
-            let mut reduction = Reduction::new(10);
+        for bound in [PrrBound::Conservative, PrrBound::SlowStart, PrrBound::Halving] {
+            let mut reduction = Reduction::new(bound, 10);
             (0..5).for_each(|_| reduction.handle_sent());
             // Five were sent and one is delivered: the other four are lost.
-            assert_eq!(reduction.window(bound, 1, 0, 5, false), 1, "{bound:?}");
+            assert_eq!(reduction.window(1, 0, 5, false), 1, "{bound:?}");
         }
     }
 }

@@ -1,8 +1,7 @@
 //! What a profile stands for: its constants, and which mechanisms it has.
 
-use super::config::{Config, Congestion, Mechanisms};
-use super::reduction::Bound;
-use serde::{Deserialize, Serialize};
+use super::config::{AckCounting, Config, Congestion, IdleRestart, Mechanisms};
+use super::reduction::PrrBound;
 use std::time::Duration;
 
 /// What a profile stands for.
@@ -10,13 +9,13 @@ use std::time::Duration;
 pub(super) struct Rules {
     pub(super) constants: Constants,
     /// How losses are noticed.
-    pub(super) detection: Detection,
+    pub(super) detection: LossDetection,
     /// How the window shrinks.
-    pub(super) bound: Bound,
+    pub(super) bound: PrrBound,
     /// What an acknowledgement is worth to the window.
-    pub(super) counting: Counting,
+    pub(super) counting: AckCounting,
     /// What a pause does to the window.
-    pub(super) restart: Restart,
+    pub(super) restart: IdleRestart,
     /// Tail loss probes (RFC 8985, section 7).
     pub(super) probes: bool,
     /// Forward RTO recovery (RFC 5682).
@@ -53,42 +52,14 @@ pub(super) struct Rules {
 
 /// How losses are noticed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Detection {
+pub(super) enum LossDetection {
     /// By three SACKed segments above (RFC 6675).
-    Count,
+    DupThresh,
     /// By the highest SACKed segment being three further on, whether those between have arrived or not
     /// (forward acknowledgements, `tcp_fack`).
-    Forward,
+    Fack,
     /// By time (RFC 8985).
-    Time,
-}
-
-/// What an acknowledgement is worth to the window.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Counting {
-    /// One segment, whatever it acknowledges (Linux before 3.13, `tcp_abc` = 0).
-    Acks,
-    /// Its bytes, in slow start at most one segment of them (RFC 3465 with L = 1, `tcp_abc` = 1).
-    #[serde(rename = "bytes-1")]
-    Bytes1,
-    /// Its bytes, in slow start at most two segments of them (RFC 3465 with L = 2, `tcp_abc` = 2).
-    #[serde(rename = "bytes-2")]
-    Bytes2,
-    /// Its segments, or those that it SACKs (Linux since 3.13).
-    Segments,
-}
-
-/// What a pause longer than the retransmission timeout does to the window.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Restart {
-    /// It is the initial one again (RFC 5681, section 4.1).
-    Initial,
-    /// It is halved for each timeout, down to the initial one (`tcp_cwnd_restart`).
-    Halving,
-    /// Nothing.
-    Never,
+    Rack,
 }
 
 /// The constants of a profile.
@@ -109,29 +80,42 @@ pub(super) struct Constants {
     /// The receive window in bytes, where it does not grow.
     pub(super) receive_window: u64,
     /// The largest receive window of the handshake in bytes, where it grows.
-    pub(super) first_window: u64,
+    pub(super) initial_rcv_wnd: u64,
     /// The receive buffer at the beginning in bytes, and at most, where the window grows (the last two
     /// values of `tcp_rmem`).
-    pub(super) first_buffer: u64,
-    pub(super) most_buffer: u64,
+    pub(super) rmem_default: u64,
+    pub(super) rmem_max: u64,
     /// What 1,024 bytes of the buffer are worth as a window, before a full segment has come and after.
-    pub(super) worth: [u64; 2],
+    pub(super) scaling_ratio: [u64; 2],
     /// How long it takes until a program does something about what has come.
-    pub(super) reaction: Duration,
+    pub(super) wakeup_latency: Duration,
     /// So many connections in one (TCP+).
     pub(super) flows: u32,
     /// What may be written beyond what has been sent, in bytes.
     pub(super) notsent_lowat: u64,
     /// How often a SYN is sent again before its timeout begins to double (`tcp_syn_linear_timeouts`).
-    pub(super) even_syns: u32,
+    pub(super) syn_linear_timeouts: u32,
     /// How often a SYN is sent again after that before the connection is given up.
     pub(super) syn_retries: u32,
     /// How often in a row the timer may expire before the connection is given up.
-    pub(super) retries: u32,
+    pub(super) retries2: u32,
+}
+
+impl Config {
+    /// What it stands for.
+    pub(super) fn rules(&self) -> Rules {
+        Rules::of(self)
+    }
+
+    /// How long it takes until a program on such a system does something about what has come: to be woken,
+    /// to be told, to call the system.
+    pub fn wakeup_latency(&self) -> Duration {
+        self.rules().constants.wakeup_latency
+    }
 }
 
 impl Rules {
-    pub(super) fn of(config: &Config) -> Rules {
+    fn of(config: &Config) -> Rules {
         let mut rules = config.profile.rules();
         let constants = &mut rules.constants;
         if let Some(bytes) = config.notsent_lowat {
@@ -140,27 +124,27 @@ impl Rules {
         if let Some(bytes) = config.receive_window {
             constants.receive_window = bytes.get().into();
             // Linux offers half of a buffer at first.
-            constants.first_buffer = 2 * constants.receive_window;
-            constants.most_buffer = constants.first_buffer;
+            constants.rmem_default = 2 * constants.receive_window;
+            constants.rmem_max = constants.rmem_default;
         }
         if let Some(flows) = config.flows {
             constants.flows = flows.get();
             constants.receive_window *= u64::from(constants.flows);
-            constants.first_window = constants.first_window.saturating_mul(constants.flows.into());
-            constants.first_buffer *= u64::from(constants.flows);
-            constants.most_buffer *= u64::from(constants.flows);
+            constants.initial_rcv_wnd = constants.initial_rcv_wnd.saturating_mul(constants.flows.into());
+            constants.rmem_default *= u64::from(constants.flows);
+            constants.rmem_max *= u64::from(constants.flows);
         }
         rules = rules.switch(&config.mechanisms);
         if config.congestion() == Congestion::Bbr {
             // Who goes by a model of the path knows what a pause is worth.
-            (rules.restart, rules.shrinks_unused) = (Restart::Never, false);
+            (rules.restart, rules.shrinks_unused) = (IdleRestart::Never, false);
         }
         rules
     }
 
     /// The rules with single mechanisms switched.
     fn switch(self, with: &Mechanisms) -> Rules {
-        let by_time = with.rack.map(|by_time| if by_time { Detection::Time } else { Detection::Count });
+        let by_time = with.rack.map(|by_time| if by_time { LossDetection::Rack } else { LossDetection::DupThresh });
         let ticks = with.coarse_timers.map(|coarse| coarse.then_some(TICK));
         Rules {
             detection: by_time.unwrap_or(self.detection),

@@ -38,6 +38,8 @@ pub struct Flags {
     pub ack: bool,
     /// The sender sends no more.
     pub fin: bool,
+    /// It breaks the connection off.
+    pub rst: bool,
 }
 
 /// Up to three SACK blocks, which is what fits beside the timestamps. They are kept relative to the

@@ -5,18 +5,19 @@ mod acks;
 mod alarms;
 #[cfg(test)]
 mod audit;
-mod paced;
+mod facts;
 mod space;
+#[cfg(test)]
+mod tests;
 mod undo;
 
-use super::config::Config;
-use super::congestion::{Control, Window};
+use super::config::{Config, IdleRestart};
+use super::congestion::{self, CongestionState, CongestionWindow, Controller};
 use super::flight::{Flight, Sent};
 use super::metrics::Metrics;
 use super::rack::Rack;
-use super::reduction::Reduction;
 use super::rtt::{Reached, Rtt};
-use super::rules::{Detection, Restart, Rules};
+use super::rules::{LossDetection, Rules};
 use super::segment::Segment;
 use alarms::{Alarm, Probe};
 use loadstone_units::Time;
@@ -35,27 +36,28 @@ pub(super) struct Sender {
     /// The next number to send for the first time (SND.NXT).
     nxt: u64,
     /// The number after the last byte that the program has written, and that the send buffer has taken.
-    given: u64,
+    write_seq: u64,
     written: u64,
     /// Whether the program writes no more, so that a FIN follows the last byte.
     closing: bool,
     /// The first number that the other end does not take (SND.UNA + SND.WND).
-    edge: u64,
+    snd_wnd_end: u64,
     /// The number after the last segment that was not full.
-    partial: u64,
+    snd_sml: u64,
     flight: Flight,
-    window: Window,
+    window: CongestionWindow,
     space: Option<Space>,
     /// The initial window in segments.
     initial: u32,
-    controller: Control,
+    controller: Box<dyn Controller>,
+    /// What [`Controller::is_model_based`] says.
+    is_model_based: bool,
     usage: Usage,
     /// Bytes acknowledged that have not yet made a segment for the congestion control.
-    credit: u64,
-    phase: Phase,
+    bytes_acked: u64,
+    state: CongestionState,
     /// The next number to send when the phase began; what is below it belongs to the last loss.
-    high: u64,
-    reduction: Reduction,
+    high_seq: u64,
     undo: Undo,
     rack: Rack,
     rtt: Rtt,
@@ -74,19 +76,6 @@ pub(super) struct Sender {
     timeouts: u32,
     last_sent: Time,
     retransmissions: u64,
-}
-
-/// Where the repair of losses stands (the states of Linux's `tcp_ca_state`).
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-enum Phase {
-    /// Nothing is amiss.
-    Open,
-    /// Something is SACKed, nothing counts as lost.
-    Disorder,
-    /// Losses are being repaired, the window shrinks.
-    Recovery,
-    /// The retransmission timer has expired.
-    Loss,
 }
 
 /// What is to be sent whatever the window says.
@@ -126,25 +115,26 @@ pub(super) struct Transmission {
 impl Sender {
     pub(super) fn new(config: &Config, rules: Rules) -> Sender {
         let initial = config.initial_window().segments();
+        let controller = congestion::controller(config.congestion(), &rules, initial);
         Sender {
             limit: rules.constants.mss,
             una: 1,
             nxt: 1,
-            given: 1,
+            write_seq: 1,
             written: 1,
             closing: false,
-            edge: 1,
-            partial: 1,
-            flight: Flight::default(),
-            window: Window::new(initial),
-            space: rules.send_buffer.then(|| Space::new(initial, config.congestion())),
+            snd_wnd_end: 1,
+            snd_sml: 1,
+            flight: Flight::new(initial),
+            window: CongestionWindow::new(initial),
+            space: rules.send_buffer.then(|| Space::new(initial, controller.windows_in_buffer())),
             initial,
-            controller: Control::new(config.congestion(), &rules, initial),
+            is_model_based: controller.is_model_based(),
+            controller,
             usage: Usage::default(),
-            credit: 0,
-            phase: Phase::Open,
-            high: 1,
-            reduction: Reduction::default(),
+            bytes_acked: 0,
+            state: CongestionState::Open,
+            high_seq: 1,
             undo: Undo::default(),
             rack: Rack::new(),
             rtt: Rtt::new(&rules.constants),
@@ -169,23 +159,23 @@ impl Sender {
     }
 
     /// Begins with what is known of the other end's host.
-    pub(super) fn recall(&mut self, metrics: Metrics) {
+    pub(super) fn load_metrics(&mut self, metrics: Metrics) {
         if self.rules.metrics {
             self.window.ssthresh = metrics.threshold();
         }
     }
 
     /// The connection is over: adds to what is known of the other end's host.
-    pub(super) fn teach(&self, metrics: &mut Metrics) {
+    pub(super) fn save_metrics(&self, metrics: &mut Metrics) {
         if self.rules.metrics {
-            metrics.learn(&self.window, self.phase == Phase::Open);
+            metrics.update(&self.window, self.state == CongestionState::Open);
         }
     }
 
     pub(super) fn write(&mut self, bytes: u64) {
         debug_assert!(!self.closing, "nothing is written after close");
         self.note_shortage();
-        self.given += bytes;
+        self.write_seq += bytes;
         self.take();
     }
 
@@ -197,7 +187,7 @@ impl Sender {
     pub(super) fn stop(&mut self) {
         self.alarm.1 = Time::NEVER;
         self.due = None;
-        self.stop_pacing();
+        self.window.pacer.stop();
     }
 
     /// Bytes in the send buffer that were never sent.
@@ -207,12 +197,25 @@ impl Sender {
 
     /// Bytes that the program has written and that were never sent.
     pub(super) fn ahead(&self) -> u64 {
-        self.given.saturating_sub(self.nxt)
+        self.write_seq.saturating_sub(self.nxt)
     }
 
     /// Whether a FIN follows the last byte in the send buffer.
     fn is_ending(&self) -> bool {
-        self.closing && self.written == self.given
+        self.closing && self.written == self.write_seq
+    }
+
+    /// Whether only the other end's window keeps what is written from being sent.
+    #[inline]
+    pub(super) fn is_shut_out(&self) -> bool {
+        // Asked after every burst: most often there is room for a whole segment, and that settles it.
+        self.nxt + u64::from(self.rules.constants.mss) > self.snd_wnd_end && self.has_too_small_a_window()
+    }
+
+    #[cold]
+    fn has_too_small_a_window(&self) -> bool {
+        let segment = u64::from(self.rules.constants.mss).min(self.unsent());
+        self.flight.is_empty() && segment > 0 && self.nxt + segment > self.snd_wnd_end
     }
 
     /// Whether the FIN is acknowledged.
@@ -224,7 +227,7 @@ impl Sender {
     pub(super) fn may_send_new(&self) -> bool {
         let next = self.written.min(self.nxt + u64::from(self.limit));
         let is_held = self.release() < Time::NEVER;
-        let fits = next <= self.edge && self.flight.on_their_way() < self.window.cwnd;
+        let fits = next <= self.snd_wnd_end && self.flight.in_flight() < self.window.cwnd;
         self.unsent() > 0 && fits && !is_held && !self.waits_to_be_full(next)
     }
 
@@ -232,7 +235,7 @@ impl Sender {
     /// to be acknowledged (RFC 896, Minshall's rule; a FIN does not wait).
     fn waits_to_be_full(&self, end: u64) -> bool {
         let is_partial = end - self.nxt < u64::from(self.limit);
-        self.rules.nagle && is_partial && self.partial > self.una && !(self.is_ending() && end == self.written)
+        self.rules.nagle && is_partial && self.snd_sml > self.una && !(self.is_ending() && end == self.written)
     }
 
     /// The number that a segment without data bears.
@@ -275,16 +278,16 @@ impl Sender {
             let took = now.nanos_since(segment.echo);
             self.rtt.on_sample(took, Reached { una: self.una, nxt: self.nxt });
         }
-        self.edge = self.edge.max(segment.ack + u64::from(segment.window));
+        self.snd_wnd_end = self.snd_wnd_end.max(segment.ack + u64::from(segment.window));
         self.usage.full = now;
-        self.begin_pacing(now);
+        self.controller.on_established(&mut self.window, now, &self.rtt);
     }
 
     /// What to send at this moment, if anything, in a segment that also bears `sacks` bytes of SACK
     /// blocks.
     pub(super) fn poll(&mut self, now: Time, sacks: u32) -> Option<Transmission> {
         self.limit = self.rules.constants.mss - sacks;
-        if self.given > self.written && self.has_space() {
+        if self.write_seq > self.written && self.has_space() {
             self.take();
         }
         let next = match self.due.take() {
@@ -309,7 +312,7 @@ impl Sender {
     }
 
     fn send_allowed(&mut self, now: Time) -> Option<Transmission> {
-        if self.is_held(now) || self.flight.on_their_way() >= self.window.cwnd {
+        if self.is_held(now) || self.flight.in_flight() >= self.window.cwnd {
             return None;
         }
         if self.new_first {
@@ -318,18 +321,20 @@ impl Sender {
             }
             // Nothing new is left to find out with (RFC 5682, section 3.1, step 2.b).
             self.new_first = false;
-            self.frto &= self.nxt > self.high;
+            self.frto &= self.nxt > self.high_seq;
             if self.frto {
                 return None;
             }
         }
-        if self.phase >= Phase::Recovery
+        if self.state >= CongestionState::Recovery
             && let Some(place) = self.flight.next_lost()
         {
             return Some(self.resend(now, place));
         }
         match self.send_new(now) {
-            None if self.phase == Phase::Recovery && self.rules.detection == Detection::Count => self.send_unsure(now),
+            None if self.state == CongestionState::Recovery && self.rules.detection == LossDetection::DupThresh => {
+                self.send_unsure(now)
+            }
             new => new,
         }
     }
@@ -358,8 +363,8 @@ impl Sender {
         let stamp = self.stamp(now, again.end - again.start - u64::from(again.fin));
         let sent = self.flight.resend(place, now, stamp);
         self.high_rxt = self.high_rxt.max(sent.end);
-        if self.phase == Phase::Recovery {
-            self.reduction.handle_sent();
+        if self.state == CongestionState::Recovery {
+            self.window.reduction.handle_sent();
         }
         self.last_sent = now;
         self.usage.sent = true;
@@ -370,18 +375,23 @@ impl Sender {
     }
 
     /// Sends data, or a FIN, that has never been sent, if there is any and the other end takes it.
+    #[inline]
     fn send_new(&mut self, now: Time) -> Option<Transmission> {
-        if self.nxt >= self.written + u64::from(self.is_ending()) {
-            return None;
-        }
+        // Asked after every segment that comes, and most often the answer is no.
+        if self.nxt < self.written + u64::from(self.is_ending()) { self.send_next(now) } else { None }
+    }
+
+    /// There is something of that kind.
+    #[inline(never)]
+    fn send_next(&mut self, now: Time) -> Option<Transmission> {
         let data_end = self.written.min(self.nxt + u64::from(self.limit));
         let fin = self.is_ending() && data_end == self.written;
         let range = self.nxt..data_end + u64::from(fin);
-        if data_end > self.edge || self.waits_to_be_full(data_end) {
+        if data_end > self.snd_wnd_end || self.waits_to_be_full(data_end) {
             return None;
         }
         if data_end - self.nxt < u64::from(self.limit) {
-            self.partial = data_end;
+            self.snd_sml = data_end;
         }
         if self.flight.is_empty() && self.nxt > 1 {
             self.note_pause(now);
@@ -394,8 +404,8 @@ impl Sender {
         self.nxt = end;
         self.last_sent = now;
         self.usage.sent = true;
-        if self.phase == Phase::Recovery {
-            self.reduction.handle_sent();
+        if self.state == CongestionState::Recovery {
+            self.window.reduction.handle_sent();
         }
         if self.flight.len() == 1 || self.alarm.0 == Alarm::Probe {
             self.rearm(now);
@@ -409,9 +419,9 @@ impl Sender {
         let timeout = self.timeout();
         let window = &mut self.window;
         match self.rules.restart {
-            // RFC 5681, section 4.1: after idleness for more than a timeout the window starts anew.
-            Restart::Initial if pause > timeout => window.cwnd = window.cwnd.min(self.initial),
-            Restart::Halving if pause > timeout => {
+            // RFC 5681, section 4.1: after idleness for more than a timeout the window starts again.
+            IdleRestart::Initial if pause > timeout => window.cwnd = window.cwnd.min(self.initial),
+            IdleRestart::Halving if pause > timeout => {
                 window.ssthresh = window.remembered();
                 let floor = self.initial.min(window.cwnd);
                 let halvings = ((pause - 1) / timeout).min(31);
@@ -426,7 +436,7 @@ impl Sender {
     /// All that may be sent at this moment has been sent.
     fn end_burst(&mut self, now: Time) {
         self.usage.sent = false;
-        let full = self.flight.on_their_way() >= self.window.cwnd;
+        let full = self.flight.in_flight() >= self.window.cwnd;
         let usage = &mut self.usage;
         let outstanding = self.flight.len();
         if self.una >= usage.until || full || (!usage.limited && outstanding > usage.most) {
@@ -454,7 +464,7 @@ impl Sender {
 
     /// The window was larger than needed for a timeout (`tcp_cwnd_application_limited`).
     fn shrink_unused(&mut self, now: Time) {
-        if self.phase == Phase::Open {
+        if self.state == CongestionState::Open {
             let used = self.usage.used.max(self.initial);
             if used < self.window.cwnd {
                 self.window.ssthresh = self.window.remembered();

@@ -35,6 +35,8 @@ pub enum State {
     Closed,
     /// Given up: too many timeouts in a row.
     TimedOut,
+    /// Broken off with a RST, from here or from there.
+    Reset,
 }
 
 impl State {
@@ -45,13 +47,20 @@ impl State {
 
     /// Whether nothing happens any more.
     pub fn is_over(self) -> bool {
-        matches!(self, State::Closed | State::TimedOut)
+        matches!(self, State::Closed | State::TimedOut | State::Reset)
     }
 
     /// The handshake is complete.
     pub(super) fn on_handshake(&mut self) {
         if !self.is_synchronised() {
             *self = State::Established;
+        }
+    }
+
+    /// The other end has broken it off (RFC 9293, section 3.10.7.4), or this one does.
+    pub(super) fn on_reset(&mut self) {
+        if !self.is_over() {
+            *self = State::Reset;
         }
     }
 

@@ -11,18 +11,20 @@ pub(super) enum Timer {
     DelayedAck,
     /// Acknowledgements that tell of one hole and are being held back.
     CompressedAck,
+    /// The other end's window is to be asked for (RFC 9293, section 3.8.6.1).
+    Persist,
 }
 
 /// When each timer expires.
 #[derive(Debug)]
 pub(super) struct Timers {
-    deadlines: [Time; 3],
+    deadlines: [Time; 4],
 }
 
 impl Timers {
     /// No timer set.
     pub(super) fn new() -> Timers {
-        Timers { deadlines: [Time::NEVER; 3] }
+        Timers { deadlines: [Time::NEVER; 4] }
     }
 
     pub(super) fn set(&mut self, timer: Timer, deadline: Time) {
@@ -39,7 +41,8 @@ impl Timers {
 
     /// The next deadline; [`Time::NEVER`] if no timer is set.
     pub(super) fn next(&self) -> Time {
-        self.deadlines[0].min(self.deadlines[1]).min(self.deadlines[2])
+        let [one, two, three, four] = self.deadlines;
+        one.min(two).min(three.min(four))
     }
 
     /// Whether the timer has expired by `now`; it is then no longer set.

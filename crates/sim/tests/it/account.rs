@@ -241,7 +241,7 @@ fn a_failed_attempt_is_loss_recovery() {
     let network = "1000gbit,100ms,loss=0%/70%,queue=1000000p".parse().unwrap();
     let scenario = Scenario { network, variant: textbook(), ..Scenario::of(page([object("/", 1000)])) };
     let plan = Plan::new(&scenario).unwrap();
-    let again = |seed| run(&plan, Seed(seed)).unwrap();
+    let again = |seed| run(&plan, Seed(seed));
     let retried = |outcome: &Outcome| outcome.completed && outcome.waterfall[0].retried.is_some();
     let outcome = (0..200).map(again).find(retried).unwrap();
     let row = outcome.waterfall[0];

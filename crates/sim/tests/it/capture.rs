@@ -2,14 +2,20 @@
 
 use crate::{MSS, load, object, page, textbook};
 use loadstone_load::page::HostSpec;
-use loadstone_scenario::{Capture, Captured, Fate, Outcome, Plan, Scenario, Way};
+use loadstone_net::LinkId;
+use loadstone_scenario::{Capture, Captured, Fate, Outcome, Plan, Scenario};
 use loadstone_sim::run_captured;
 use loadstone_units::{Seed, Time};
 use std::time::Duration;
 
+/// The access link towards the client.
+const DOWN: LinkId = LinkId(0);
+/// The same towards the servers.
+const UP: LinkId = LinkId(1);
+
 fn captured(scenario: &Scenario, limit: usize) -> (Outcome, Capture) {
     let plan = Plan::new(scenario).unwrap();
-    let mut outcome = run_captured(&plan, Seed(scenario.seed), limit).unwrap();
+    let mut outcome = run_captured(&plan, Seed(scenario.seed), limit);
     let capture = outcome.capture.take().unwrap();
     (outcome, capture)
 }
@@ -26,17 +32,17 @@ fn lossy() -> Scenario {
 #[test]
 fn a_capture_changes_nothing_and_is_not_made_unasked() {
     let scenario = lossy();
-    let plain = loadstone_sim::run(&Plan::new(&scenario).unwrap(), Seed(3)).unwrap();
+    let plain = loadstone_sim::run(&Plan::new(&scenario).unwrap(), Seed(3));
     assert_eq!((captured(&scenario, 100_000).0, plain.capture.as_ref()), (plain.clone(), None));
 }
 
 #[test]
 fn every_packet_is_there_with_its_fate() {
-    let (outcome, Capture { packets, left_out }) = captured(&lossy(), 100_000);
+    let (outcome, Capture { packets, hosts, left_out, .. }) = captured(&lossy(), 100_000);
     let count = |is: &dyn Fn(&&Captured) -> bool| packets.iter().filter(is).count() as u64;
     assert_eq!(left_out, 0);
-    assert_eq!(count(&|packet| packet.way == Way::Down), outcome.packets_down);
-    assert_eq!(count(&|packet| packet.way == Way::Up), outcome.packets_up);
+    assert_eq!(count(&|packet| packet.link.is_down()), outcome.packets_down);
+    assert_eq!(count(&|packet| !packet.link.is_down()), outcome.packets_up);
     let bytes = packets.iter().map(|packet| u64::from(packet.bytes)).sum::<u64>();
     assert_eq!(bytes, outcome.bytes_down + outcome.bytes_up);
     assert!(packets.is_sorted_by_key(|packet| packet.entered));
@@ -45,10 +51,11 @@ fn every_packet_is_there_with_its_fate() {
     }
     assert!(packets.iter().any(|packet| !packet.sacks.is_empty()));
     for packet in &packets {
-        assert_eq!(packet.host, outcome.per_connection[packet.connection as usize].host);
+        let host = outcome.per_connection[packet.connection as usize].host;
+        assert_eq!(hosts[packet.host as usize], ["a.test", "far.test"][host.0 as usize]);
         if let Fate::Delivered(due) = packet.fate {
             // The way to the far host is 15 ms longer, and behind the link's end only upwards.
-            let far = packet.host.0 == 1 && packet.way == Way::Up;
+            let far = host.0 == 1 && !packet.link.is_down();
             let least = Duration::from_millis(if far { 40 } else { 25 });
             assert!(due > packet.entered + least && due <= outcome.plt, "{packet:?}");
         }
@@ -61,11 +68,11 @@ fn the_packets_of_a_handshake_come_when_they_should() {
     let scenario = Scenario { network: "10/1mbit,100ms".parse().unwrap(), ..Scenario::of(page([object("/", 1)])) };
     let (_, capture) = captured(&Scenario { variant: textbook(), ..scenario }, 3);
     let us = |us: u64| Time::from_nanos(us * 1000);
-    let seen = |packet: &Captured| (packet.entered, packet.way, packet.flags.to_string(), packet.seq, packet.fate);
+    let seen = |packet: &Captured| (packet.entered, packet.link, packet.flags.to_string(), packet.seq, packet.fate);
     let expected = [
-        (us(0), Way::Up, "S".to_owned(), 0, Fate::Delivered(us(50_480))),
-        (us(50_480), Way::Down, "SA".to_owned(), 0, Fate::Delivered(us(100_528))),
-        (us(100_528), Way::Up, "A".to_owned(), 1, Fate::Delivered(us(150_944))),
+        (us(0), UP, "S".to_owned(), 0, Fate::Delivered(us(50_480))),
+        (us(50_480), DOWN, "SA".to_owned(), 0, Fate::Delivered(us(100_528))),
+        (us(100_528), UP, "A".to_owned(), 1, Fate::Delivered(us(150_944))),
     ];
     assert_eq!(capture.packets.iter().map(seen).collect::<Vec<_>>(), expected);
     let all = load(page([object("/", 1)]), "10/1mbit,100ms", textbook());
@@ -78,5 +85,5 @@ fn what_is_not_there_at_the_end_is_under_way() {
     let scenario = Scenario { variant: textbook(), ..Scenario::of(page([object("/", 2 * MSS - 250)])) };
     let (outcome, capture) = captured(&scenario, 100);
     let last = capture.packets.last().unwrap();
-    assert_eq!((last.entered, last.way, last.fate), (outcome.plt, Way::Up, Fate::Underway));
+    assert_eq!((last.entered, last.link, last.fate), (outcome.plt, UP, Fate::Underway));
 }

@@ -7,7 +7,9 @@ mod determinism;
 mod foresight;
 mod habits;
 mod laws;
+mod relays;
 mod streams;
+mod topologies;
 mod worlds;
 
 use loadstone_load::page::{ObjectSpec, PageFile};
@@ -33,7 +35,7 @@ fn load(page: PageFile, network: &str, variant: Variant) -> Outcome {
 }
 
 fn run_once(plan: &Plan) -> Outcome {
-    run(plan, plan.seed()).unwrap()
+    run(plan, plan.seed())
 }
 
 /// A variant from its JSON, TCP as in textbooks where it says nothing else.

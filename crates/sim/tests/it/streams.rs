@@ -2,7 +2,7 @@
 //! what goes next.
 
 use crate::{FAST, load, object, page, variant};
-use loadstone_http::{Event, Multiplexing, Protocol, Session, Sessions, Wire};
+use loadstone_http::{Event, Multiplexing, Protocol, Session, SessionFactory, TransportStream, Wire};
 use loadstone_load::page::{Need, ObjectSpec, On, Page, PageFile};
 use loadstone_scenario::Outcome;
 use loadstone_units::Time;
@@ -123,7 +123,7 @@ fn a_session_window_limits_the_rate_of_a_distant_host() {
 /// Puts the page through two sessions joined by a wire without length, one object after the other
 /// or all at once, as the protocol lets it; gives the bytes that each end put out.
 fn joined(page: &Page, protocol: Protocol) -> [u64; 2] {
-    let sessions = Sessions::new(Multiplexing::default());
+    let sessions = SessionFactory::new(Multiplexing::default());
     let (mut client, mut server) = (sessions.client(protocol), sessions.server(protocol));
     let mut fetches = page.fetches().map(|(_, fetch)| fetch);
     let mut bytes = [0, 0];
@@ -132,13 +132,13 @@ fn joined(page: &Page, protocol: Protocol) -> [u64; 2] {
     loop {
         let count = client.capacity().min(waiting.len());
         for fetch in waiting.drain(..count) {
-            client.request(fetch.request.clone(), fetch.upload, fetch.priority);
+            client.request(fetch.request.clone(), fetch.upload.into(), fetch.priority);
         }
         let up = carry(client.as_mut(), server.as_mut());
         while let Some(event) = server.poll_event() {
             if let Event::Request { id, head } = event {
                 let (_, fetch) = page.fetches().find(|(_, fetch)| fetch.request.path == head.path).unwrap();
-                server.respond(id, fetch.response.clone(), fetch.body);
+                server.respond(id, fetch.response.clone(), fetch.body.into());
             }
         }
         let down = carry(server.as_mut(), client.as_mut());
@@ -156,9 +156,9 @@ fn joined(page: &Page, protocol: Protocol) -> [u64; 2] {
 
 fn carry(from: &mut dyn Session, to: &mut dyn Session) -> u64 {
     let mut wire = Wire::default();
-    from.poll_transmit(Time::ZERO, usize::MAX, &mut wire);
+    from.poll_transmit(Time::ZERO, TransportStream::TCP, usize::MAX, &mut wire);
     let len = wire.len();
-    to.handle_input(Time::ZERO, &wire.take_all()).unwrap();
+    to.handle_input(Time::ZERO, TransportStream::TCP, &wire.take_all()).unwrap();
     len
 }
 

@@ -2,7 +2,7 @@
 
 use crate::{FAST, MSS, load, object, page, run_once, textbook, variant};
 use loadstone_load::page::{ComputeSpec, HostSpec, Need, ObjectSpec, On, PageFile};
-use loadstone_scenario::{Outcome, Plan, Scenario, Way};
+use loadstone_scenario::{Outcome, Plan, Scenario};
 use std::sync::Arc;
 
 fn root_and(count: u64) -> PageFile {
@@ -236,8 +236,8 @@ fn a_server_turns_to_another_connection_when_a_socket_has_taken_what_it_takes_at
     let network = FAST.parse().unwrap();
     let page = page([object("/", 1000)].into_iter().chain(opening).chain(asked));
     let plan = Plan::new(&Scenario { network, variant, ..Scenario::of(page) }).unwrap();
-    let capture = loadstone_sim::run_captured(&plan, plan.seed(), 10_000).unwrap().capture.unwrap();
-    let data: Vec<_> = capture.packets.iter().filter(|packet| packet.way == Way::Down && packet.len > 0).collect();
+    let capture = loadstone_sim::run_captured(&plan, plan.seed(), 10_000).capture.unwrap();
+    let data: Vec<_> = capture.packets.iter().filter(|packet| packet.link.is_down() && packet.len > 0).collect();
     // The first full segment begins the long response.
     let begin = data.iter().position(|packet| u64::from(packet.len) == MSS).unwrap();
     let other = data[begin..].iter().position(|packet| packet.connection != data[begin].connection);

@@ -27,6 +27,8 @@ def run(runner: Runner) -> Results:
 
 def study(runner: Runner, matrix: Matrix, pages: int) -> Results:
     """Run it with this matrix of synthetic pages, and so many of the pages of objects."""
+    from loadstone.analysis.plots.rules import draw
+
     claims = Claims("nsdi")
     swept = synthetic.run(runner, matrix)
     setting.judge(swept, pages, claims)
@@ -53,7 +55,7 @@ def study(runner: Runner, matrix: Matrix, pages: int) -> Results:
     if runner.pages:
         tables += _of_recorded(runner, recorded.read(runner.pages))
     explained = passages(swept, whole, assumed.table(runner, matrix.runs or 1))
-    return Results(swept.published(), tables, claims.judged(), explained, [tree.plot()])
+    return Results(swept.published(), tables, claims.judged(), explained, [draw(tree)])
 
 
 def _of_recorded(runner: Runner, found: dict[str, corpus.Page]) -> list[Table]:

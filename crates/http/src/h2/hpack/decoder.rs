@@ -2,7 +2,7 @@
 
 use super::huffman;
 use super::integer;
-use super::table::{Field, Table};
+use super::table::{Table, TableField};
 use super::{Form, TABLE_BYTES};
 use crate::PeerFault;
 use bytes::Bytes;
@@ -32,7 +32,7 @@ impl Decoder {
     }
 
     /// The fields of a block, in order.
-    pub(crate) fn decode(&mut self, block: &[u8]) -> Result<Vec<Field>, PeerFault> {
+    pub(crate) fn decode(&mut self, block: &[u8]) -> Result<Vec<TableField>, PeerFault> {
         let mut input = block;
         let (mut fields, mut bytes) = (Vec::new(), 0);
         while let Some(first) = input.first() {

@@ -8,12 +8,12 @@ use std::collections::VecDeque;
 const ENTRY_BYTES: usize = 32;
 
 /// A name and a value.
-pub(super) type Field = (Bytes, Bytes);
+pub(super) type TableField = (Bytes, Bytes);
 
 /// The fields that have a number: the static ones, then the dynamic ones, newest first.
 #[derive(Debug)]
 pub(super) struct Table {
-    dynamic: VecDeque<Field>,
+    dynamic: VecDeque<TableField>,
     bytes: usize,
     max_bytes: usize,
 }
@@ -24,7 +24,7 @@ impl Table {
     }
 
     /// The field of this number, which counts from 1.
-    pub(super) fn get(&self, index: usize) -> Option<Field> {
+    pub(super) fn get(&self, index: usize) -> Option<TableField> {
         let index = index.checked_sub(1)?;
         if let Some((name, value)) = STATIC.get(index) {
             return Some((Bytes::from_static(name.as_bytes()), Bytes::from_static(value.as_bytes())));
@@ -50,7 +50,7 @@ impl Table {
 
     /// Adds a field, which becomes the newest; the oldest leave until it fits. One that is larger
     /// than the table empties it (RFC 7541, section 4.4).
-    pub(super) fn add(&mut self, field: Field) {
+    pub(super) fn add(&mut self, field: TableField) {
         let bytes = field.0.len() + field.1.len() + ENTRY_BYTES;
         self.evict_until(self.max_bytes.saturating_sub(bytes));
         if bytes <= self.max_bytes {

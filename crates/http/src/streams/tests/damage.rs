@@ -21,7 +21,7 @@ fn talk_over(protocol: Protocol, damages: &[Damage], exchanges: u32) -> Result<u
     for turn in 0..10_000 {
         if asked < exchanges && client.capacity() > 0 {
             let upload = if asked % 3 == 0 { body(asked, 3_000) } else { Body::EMPTY };
-            client.request(get(&format!("/{asked}")), upload, Priority::at(asked as u8 % 8));
+            client.request(get(&format!("/{asked}")), upload.into(), Priority::at(asked as u8 % 8));
             client.ping();
             asked += 1;
         }
@@ -38,9 +38,9 @@ fn talk_over(protocol: Protocol, damages: &[Damage], exchanges: u32) -> Result<u
                 server.ping();
                 let is_third = id.0 % 3 == 0;
                 let pushed = is_third.then(|| server.push(id, get("/pushed"), Priority::default())).flatten();
-                server.inform(id, Arc::new(ResponseHead::new(103, Fields::from_pairs([("link", "</x>")]))));
-                server.respond(id, ok(20_000), body(id.0, 20_000));
-                pushed.into_iter().for_each(|id| server.respond(id, ok(500), body(0, 500)));
+                server.send_interim(id, Arc::new(ResponseHead::new(103, Fields::from_pairs([("link", "</x>")]))));
+                server.respond(id, ok(20_000), body(id.0, 20_000).into());
+                pushed.into_iter().for_each(|id| server.respond(id, ok(500), body(0, 500).into()));
             }
         }
         let down = carry_damaged(server.as_mut(), client.as_mut(), damages, &mut carried);
@@ -53,7 +53,7 @@ fn talk_over(protocol: Protocol, damages: &[Damage], exchanges: u32) -> Result<u
             // A session that is over says nothing more once it has said why.
             _ => {
                 for session in [client.as_mut() as &mut dyn Session, server.as_mut()] {
-                    session.poll_transmit(NOW, usize::MAX, &mut Wire::default());
+                    session.poll_transmit(NOW, TransportStream::TCP, usize::MAX, &mut Wire::default());
                 }
                 return Ok(ended);
             }
@@ -65,7 +65,7 @@ fn talk_over(protocol: Protocol, damages: &[Damage], exchanges: u32) -> Result<u
 /// Carries what one has to say to the other; how many bytes, or nothing if that one has had enough.
 fn carry_damaged(from: &mut dyn Session, to: &mut dyn Session, damages: &[Damage], carried: &mut u32) -> Option<u64> {
     let mut wire = Wire::default();
-    from.poll_transmit(NOW, 1 << 20, &mut wire);
+    from.poll_transmit(NOW, TransportStream::TCP, 1 << 20, &mut wire);
     let len = wire.len();
     for chunk in wire.take_all() {
         let chunk = match chunk {
@@ -82,7 +82,7 @@ fn carry_damaged(from: &mut dyn Session, to: &mut dyn Session, damages: &[Damage
             // Content that is taken for a frame has to be real.
             Chunk::Run { len, .. } => Chunk::Bytes(vec![b'x'; len as usize].into()),
         };
-        to.handle_input(NOW, &[chunk]).ok()?;
+        to.handle_input(NOW, TransportStream::TCP, &[chunk]).ok()?;
     }
     Some(len)
 }

@@ -2,24 +2,24 @@
 
 use super::hand::Hand;
 use super::*;
-use crate::streams::tolerance::{MAX_EMPTY, MAX_RESETS, MAX_UNREAD};
+use crate::streams::abuse_limits::{MAX_EMPTY, MAX_RESETS, MAX_UNREAD};
 
 /// How many of these frames a server takes, of which it reads nothing or all as it goes.
 fn taken(protocol: Protocol, reads: bool, mut frame: impl FnMut(&mut Hand, u32) -> Vec<u8>) -> Option<u32> {
     let mut server = sessions(Multiplexing::default()).server(protocol);
     let mut hand = Hand::new(protocol);
     let greeting = if protocol == Protocol::H2 { MAGIC } else { b"" };
-    server.handle_input(NOW, &[Chunk::Bytes(Bytes::from_static(greeting))]).unwrap();
-    server.poll_transmit(NOW, usize::MAX, &mut Wire::default());
+    server.handle_input(NOW, TransportStream::TCP, &[Chunk::Bytes(Bytes::from_static(greeting))]).unwrap();
+    server.poll_transmit(NOW, TransportStream::TCP, usize::MAX, &mut Wire::default());
     for at in 0..20_000 {
         let input = [Chunk::Bytes(frame(&mut hand, at).into())];
-        if let Err(error) = server.handle_input(NOW, &input) {
+        if let Err(error) = server.handle_input(NOW, TransportStream::TCP, &input) {
             assert_eq!(error, PeerFault::Flood.into());
             return Some(at);
         }
         events(server.as_mut());
         if reads {
-            server.poll_transmit(NOW, usize::MAX, &mut Wire::default());
+            server.poll_transmit(NOW, TransportStream::TCP, usize::MAX, &mut Wire::default());
         }
     }
     None
@@ -67,13 +67,13 @@ fn empty_frames_are_taken_up_to_a_number() {
 fn interim_responses_are_taken_up_to_a_number() {
     for protocol in ALL {
         let (mut client, _) = pair(protocol, Multiplexing::default());
-        client.request(get("/"), Body::EMPTY, Priority::default());
-        client.poll_transmit(NOW, usize::MAX, &mut Wire::default());
+        client.request(get("/"), Body::EMPTY.into(), Priority::default());
+        client.poll_transmit(NOW, TransportStream::TCP, usize::MAX, &mut Wire::default());
         let mut hand = Hand::new(protocol);
         let mut feed = || {
             let mut pairs = hand.ok(&[]);
             pairs[0].1 = "103";
-            client.handle_input(NOW, &[Chunk::Bytes(hand.reply(1, &pairs, false).into())])
+            client.handle_input(NOW, TransportStream::TCP, &[Chunk::Bytes(hand.reply(1, &pairs, false).into())])
         };
         assert!((0..MAX_EMPTY).all(|_| feed().is_ok()), "{protocol}");
         assert_eq!(feed(), Err(PeerFault::Flood.into()), "{protocol}");
@@ -100,7 +100,7 @@ fn streams_are_opened_and_reset_up_to_a_number() {
             [open, hand.reset(2 * at + 1, 8)].concat()
         };
         assert_eq!(taken(protocol, true, both), Some(MAX_RESETS), "{protocol}");
-        // The same by offences, which this end has to reset.
+        // The same by violations, which this end has to reset.
         let wrong = |hand: &mut Hand, at: u32| {
             let pairs = hand.get(&[("X", "y")]);
             hand.open(2 * at + 1, &pairs, true)
@@ -115,16 +115,18 @@ fn streams_that_come_to_a_good_end_excuse_those_that_are_reset() {
         let (mut client, mut server) = pair(protocol, Multiplexing::default());
         let hand = Hand::new(protocol);
         for at in 0..2 * MAX_RESETS + 100 {
-            client.request(get("/"), Body::EMPTY, Priority::default());
+            client.request(get("/"), Body::EMPTY.into(), Priority::default());
             carry(client.as_mut(), server.as_mut(), 10_000, 10_000).unwrap();
             if at % 2 == 0 {
-                server.respond(StreamId(at), ok(0), Body::EMPTY);
+                server.respond(StreamId(at), ok(0), Body::EMPTY.into());
                 carry(server.as_mut(), client.as_mut(), 10_000, 10_000).unwrap();
             } else {
                 let reset = Chunk::Bytes(hand.reset(2 * at + 1, 5).into());
-                assert_eq!(server.handle_input(NOW, &[reset]), Ok(()), "{protocol}, {at}");
+                assert_eq!(server.handle_input(NOW, TransportStream::TCP, &[reset]), Ok(()), "{protocol}, {at}");
                 // The client hears it from the server.
-                client.handle_input(NOW, &[Chunk::Bytes(hand.reset(2 * at + 1, 5).into())]).unwrap();
+                client
+                    .handle_input(NOW, TransportStream::TCP, &[Chunk::Bytes(hand.reset(2 * at + 1, 5).into())])
+                    .unwrap();
             }
             events(client.as_mut());
             events(server.as_mut());
@@ -140,13 +142,17 @@ fn a_large_head_that_waits_is_no_flood() {
         let value =
             |at: u32| (0..50_000).map(|n| char::from(33 + ((n + at) * 7_919 % 5_003 % 90) as u8)).collect::<String>();
         let fields = Fields::from_pairs([("x", value(1)), ("y", value(2)), ("z", value(3)), ("w", value(4))]);
-        client.request(get("/"), Body::EMPTY, Priority::default());
+        client.request(get("/"), Body::EMPTY.into(), Priority::default());
         carry(client.as_mut(), server.as_mut(), 10_000, 10_000).unwrap();
-        server.respond(StreamId(0), ResponseHead::new(200, fields).into(), Body::EMPTY);
-        server.poll_transmit(NOW, 1, &mut Wire::default());
+        server.respond(StreamId(0), ResponseHead::new(200, fields).into(), Body::EMPTY.into());
+        server.poll_transmit(NOW, TransportStream::TCP, 1, &mut Wire::default());
         let mut hand = Hand::new(protocol);
         for _ in 0..MAX_UNREAD / 2 {
-            assert_eq!(server.handle_input(NOW, &[Chunk::Bytes(ping(&mut hand, 0).into())]), Ok(()), "{protocol}");
+            assert_eq!(
+                server.handle_input(NOW, TransportStream::TCP, &[Chunk::Bytes(ping(&mut hand, 0).into())]),
+                Ok(()),
+                "{protocol}"
+            );
         }
     }
 }

@@ -190,7 +190,7 @@ impl Hand {
     }
 }
 
-/// What a session says to an offence.
+/// What a session says to a violation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Said {
     /// RST_STREAM of this stream with this status.

@@ -7,12 +7,12 @@ use super::*;
 fn server(policy: Policy) -> (Box<dyn ServerSession>, Hand) {
     let config = Multiplexing { policy, frame_bytes: Bounded::known(1000), ..Multiplexing::default() };
     let mut server = sessions(config).server(Protocol::H2);
-    server.handle_input(NOW, &[Chunk::Bytes(Bytes::from_static(MAGIC))]).unwrap();
+    server.handle_input(NOW, TransportStream::TCP, &[Chunk::Bytes(Bytes::from_static(MAGIC))]).unwrap();
     (server, Hand::new(Protocol::H2))
 }
 
 fn feed(server: &mut dyn ServerSession, frame: Vec<u8>) -> Result<(), Error> {
-    server.handle_input(NOW, &[Chunk::Bytes(frame.into())])
+    server.handle_input(NOW, TransportStream::TCP, &[Chunk::Bytes(frame.into())])
 }
 
 /// GET on a stream, with these fields of RFC 7540's priority.
@@ -32,9 +32,9 @@ fn update(hand: &Hand, stream: u32, field: &str) -> Vec<u8> {
 
 /// Answers with two frames' worth each; the streams, frame by frame.
 fn order(server: &mut dyn ServerSession, ids: &[u32]) -> Vec<u32> {
-    ids.iter().for_each(|id| server.respond(StreamId(*id), ok(2_000), body(*id, 2_000)));
+    ids.iter().for_each(|id| server.respond(StreamId(*id), ok(2_000), body(*id, 2_000).into()));
     let mut wire = Wire::default();
-    server.poll_transmit(NOW, usize::MAX, &mut wire);
+    server.poll_transmit(NOW, TransportStream::TCP, usize::MAX, &mut wire);
     let stream = |chunk: Chunk| if let Chunk::Run { body, .. } = chunk { Some(body.0) } else { None };
     wire.take_all().into_iter().filter_map(stream).collect()
 }
@@ -89,7 +89,7 @@ fn priority_updates_that_break_the_rules_end_the_session_rfc9218_7_1() {
 fn a_server_says_that_it_does_not_go_by_dependencies_unless_it_does_rfc9218_2_1() {
     let says = |policy| {
         let mut wire = Wire::default();
-        server(policy).0.poll_transmit(NOW, usize::MAX, &mut wire);
+        server(policy).0.poll_transmit(NOW, TransportStream::TCP, usize::MAX, &mut wire);
         let Chunk::Bytes(settings) = &wire.take_all()[0] else { panic!("no body yet") };
         settings[9..9 + usize::from(settings[2])].chunks(6).any(|entry| entry == b"\0\x09\0\0\0\x01")
     };
@@ -130,10 +130,10 @@ fn spdy_has_no_dependencies_and_goes_by_weights_instead() {
         let config = Multiplexing { policy, frame_bytes: Bounded::known(1000), ..Multiplexing::default() };
         let (mut client, mut server) = pair(Protocol::Spdy31, config);
         for urgency in [7, 0, 3] {
-            client.request(get("/"), Body::EMPTY, Priority::at(urgency));
+            client.request(get("/"), Body::EMPTY.into(), Priority::at(urgency));
         }
         carry(client.as_mut(), server.as_mut(), 10_000, 10_000).unwrap();
-        (0..3).for_each(|id| server.respond(StreamId(id), ok(9_000), body(id, 9_000)));
+        (0..3).for_each(|id| server.respond(StreamId(id), ok(9_000), body(id, 9_000).into()));
         order_of_data(server.as_mut(), 100_000)
     };
     assert_eq!(order(Policy::Tree), order(Policy::Weighted));

@@ -18,7 +18,7 @@ const DEFAULT: Multiplexing = Multiplexing {
 /// A client that has asked for `/`, and a server that has heard of it.
 fn asked(config: Multiplexing, protocol: Protocol) -> (Box<dyn ClientSession>, Box<dyn ServerSession>, StreamId) {
     let (mut client, mut server) = pair(protocol, config);
-    let id = client.request(get("/"), Body::EMPTY, Priority::default());
+    let id = client.request(get("/"), Body::EMPTY.into(), Priority::default());
     exchange(client.as_mut(), server.as_mut());
     events(client.as_mut());
     events(server.as_mut());
@@ -36,8 +36,8 @@ fn a_push_arrives_before_its_parent_with_its_request_and_its_answer() {
         let (mut client, mut server, id) = asked(ACCEPT, protocol);
         let pushed = server.push(id, get("/style.css?x"), Priority::at(1)).unwrap();
         assert!(pushed.is_pushed() && !id.is_pushed());
-        server.respond(id, ok(70_000), body(0, 70_000));
-        server.respond(pushed, ok(30_000), body(1, 30_000));
+        server.respond(id, ok(70_000), body(0, 70_000).into());
+        server.respond(pushed, ok(30_000), body(1, 30_000).into());
         exchange(client.as_mut(), server.as_mut());
         let told = events(client.as_mut());
         let Event::Promised { id: promised, parent, head } = &told[0] else { panic!("{protocol}: {told:?}") };
@@ -71,9 +71,9 @@ fn an_answer_that_is_late_follows_its_announcement() {
         exchange(client.as_mut(), server.as_mut());
         assert!(matches!(&events(client.as_mut())[..], [Event::Promised { .. }]), "{protocol}");
         // Its parent may be over before.
-        server.respond(id, ok(0), Body::EMPTY);
+        server.respond(id, ok(0), Body::EMPTY.into());
         exchange(client.as_mut(), server.as_mut());
-        server.respond(pushed, ok(5), body(1, 5));
+        server.respond(pushed, ok(5), body(1, 5).into());
         exchange(client.as_mut(), server.as_mut());
         let told = events(client.as_mut());
         let [.., Event::Response { head, .. }, Event::Data { content, .. }, Event::End { id }] = &told[..] else {
@@ -94,17 +94,23 @@ fn nobody_is_pushed_what_he_does_not_take() {
         exchange(client.as_mut(), server.as_mut());
         if let Some(pushed) = pushed {
             assert_eq!(events(server.as_mut()), [Event::Reset { id: pushed }], "{protocol}");
-            server.respond(pushed, ok(10), body(1, 10));
+            server.respond(pushed, ok(10), body(1, 10).into());
         }
         assert_eq!(events(client.as_mut()), []);
         // After its answer a request has nothing beside it any more.
         let (mut client, mut server, id) = asked(ACCEPT, protocol);
-        server.respond(id, ok(0), Body::EMPTY);
+        server.respond(id, ok(0), Body::EMPTY.into());
         exchange(client.as_mut(), server.as_mut());
         assert_eq!(server.push(id, get("/a"), Priority::default()), None, "{protocol}");
     }
     let mut server = crate::h1::Server::new();
-    server.handle_input(NOW, &[Chunk::Bytes(Bytes::from_static(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n"))]).unwrap();
+    server
+        .handle_input(
+            NOW,
+            TransportStream::TCP,
+            &[Chunk::Bytes(Bytes::from_static(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n"))],
+        )
+        .unwrap();
     assert_eq!(server.push(StreamId(0), get("/a"), Priority::default()), None);
 }
 
@@ -115,7 +121,7 @@ fn as_many_pushes_are_open_as_the_client_lets_be() {
         let pushes: Vec<_> = (0..101).map(|at| server.push(id, get(&format!("/{at}")), Priority::default())).collect();
         assert!(pushes[..100].iter().all(Option::is_some) && pushes[100].is_none(), "{protocol}");
         for pushed in pushes.into_iter().flatten() {
-            server.respond(pushed, ok(10), body(1, 10));
+            server.respond(pushed, ok(10), body(1, 10).into());
         }
         exchange(client.as_mut(), server.as_mut());
         let ended = events(client.as_mut()).into_iter().filter(|event| matches!(event, Event::End { .. })).count();
@@ -159,7 +165,7 @@ fn a_server_keeps_no_more_answers_than_it_would_take_requests_whatever_the_clien
             Protocol::Spdy2 => b"\x80\x02\0\x04\0\0\0\x0c\0\0\0\x01\x04\0\0\0\x7f\xff\xff\xff",
             _ => b"\x80\x03\0\x04\0\0\0\x0c\0\0\0\x01\0\0\0\x04\x7f\xff\xff\xff",
         };
-        server.handle_input(NOW, &[Chunk::Bytes(Bytes::from_static(many))]).unwrap();
+        server.handle_input(NOW, TransportStream::TCP, &[Chunk::Bytes(Bytes::from_static(many))]).unwrap();
         let pushed = (0..200).filter_map(|_| server.push(id, get("/x"), Priority::default())).count();
         assert_eq!(pushed, 100, "{protocol}");
         exchange(client.as_mut(), server.as_mut());
@@ -171,14 +177,14 @@ fn declining_any_number_of_pushes_is_no_quarrel() {
     for protocol in [Protocol::Spdy2, Protocol::Spdy3, Protocol::Spdy31] {
         let (mut client, mut server) = pair(protocol, Multiplexing { push: Push::Forbid, ..DEFAULT });
         for turn in 0..30 {
-            client.request(get("/"), Body::EMPTY, Priority::default());
+            client.request(get("/"), Body::EMPTY.into(), Priority::default());
             exchange(client.as_mut(), server.as_mut());
             let id = StreamId(turn);
             for _ in 0..100 {
                 server.push(id, get("/x"), Priority::default());
             }
             exchange(client.as_mut(), server.as_mut());
-            server.respond(id, ok(0), Body::EMPTY);
+            server.respond(id, ok(0), Body::EMPTY.into());
             exchange(client.as_mut(), server.as_mut());
             events(server.as_mut());
         }
@@ -192,10 +198,10 @@ fn nothing_is_promised_after_a_client_has_heard_that_it_forbade_it_rfc9113_6_5_2
     let (_, mut server, id) = asked(ACCEPT, Protocol::H2);
     let pushed = server.push(id, get("/x"), Priority::default()).unwrap();
     let forbid = b"\0\0\x06\x04\0\0\0\0\0\0\x02\0\0\0\0";
-    server.handle_input(NOW, &[Chunk::Bytes(Bytes::from_static(forbid))]).unwrap();
+    server.handle_input(NOW, TransportStream::TCP, &[Chunk::Bytes(Bytes::from_static(forbid))]).unwrap();
     assert_eq!(events(server.as_mut()), [Event::Reset { id: pushed }]);
     let mut wire = Wire::default();
-    server.poll_transmit(NOW, usize::MAX, &mut wire);
+    server.poll_transmit(NOW, TransportStream::TCP, usize::MAX, &mut wire);
     assert_eq!(wire.take_all(), [Chunk::Bytes(Bytes::from_static(b"\0\0\0\x04\x01\0\0\0\0"))], "SETTINGS ACK alone");
 }
 
@@ -210,7 +216,7 @@ fn who_cancels_a_request_of_spdy_hears_that_what_was_pushed_beside_it_does_not_c
         assert_eq!(events(client.as_mut()), [Event::Reset { id: StreamId::PUSHED }], "{protocol}");
         exchange(client.as_mut(), server.as_mut());
         client.shut_down();
-        assert!(client.is_over() && client.handle_close(NOW).is_ok(), "{protocol}");
+        assert!(client.is_over() && client.handle_fin(NOW, TransportStream::TCP).is_ok(), "{protocol}");
     }
 }
 
@@ -220,7 +226,7 @@ fn of_a_push_that_nobody_has_heard_of_nobody_hears() {
         let (mut client, mut server, id) = asked(ACCEPT, protocol);
         let pushed = server.push(id, get("/x"), Priority::default()).unwrap();
         server.cancel(pushed);
-        server.respond(id, ok(0), Body::EMPTY);
+        server.respond(id, ok(0), Body::EMPTY.into());
         exchange(client.as_mut(), server.as_mut());
         assert!(matches!(&events(client.as_mut())[..], [Event::Response { .. }, Event::End { .. }]), "{protocol}");
     }
@@ -236,14 +242,14 @@ fn heads_that_a_protocol_cannot_write_go_nowhere() {
         let there = RequestHead::get(&long, "/x", Fields::default());
         assert_eq!(server.push(id, there.into(), Priority::default()).is_some(), fits, "{protocol}");
         let fields = Fields::from_pairs([("x-long", &long[..40_000]), ("x-long", &long[..30_000])]);
-        server.respond(id, ResponseHead::new(200, fields).into(), Body::EMPTY);
+        server.respond(id, ResponseHead::new(200, fields).into(), Body::EMPTY.into());
         let mut wire = Wire::default();
-        server.poll_transmit(NOW, usize::MAX, &mut wire);
+        server.poll_transmit(NOW, TransportStream::TCP, usize::MAX, &mut wire);
         if !fits {
-            client.handle_input(NOW, &wire.take_all()).unwrap();
+            client.handle_input(NOW, TransportStream::TCP, &wire.take_all()).unwrap();
             let told = events(client.as_mut());
             assert!(matches!(&told[0], Event::Response { head, .. } if head.status == 500), "{told:?}");
-            let id = client.request(get(&format!("/{long}")), Body::EMPTY, Priority::default());
+            let id = client.request(get(&format!("/{long}")), Body::EMPTY.into(), Priority::default());
             assert_eq!((events(client.as_mut()), client.has_output()), (vec![Event::Reset { id }], false));
         }
     }
@@ -254,13 +260,13 @@ fn in_spdy2_headers_do_not_end_a_stream_and_data_does_draft2_headers() {
     let (mut client, mut server, id) = asked(ACCEPT, Protocol::Spdy2);
     let pushed = server.push(id, get("/x"), Priority::default()).unwrap();
     exchange(client.as_mut(), server.as_mut());
-    server.respond(pushed, ok(0), Body::EMPTY);
+    server.respond(pushed, ok(0), Body::EMPTY.into());
     let mut wire = Wire::default();
-    server.poll_transmit(NOW, usize::MAX, &mut wire);
+    server.poll_transmit(NOW, TransportStream::TCP, usize::MAX, &mut wire);
     let [Chunk::Bytes(frames)] = &wire.take_all()[..] else { panic!("there is no content") };
     assert_eq!((&frames[..5], frames[4]), (&b"\x80\x02\0\x08\0"[..], 0));
     assert!(frames.ends_with(b"\0\0\0\x02\x01\0\0\0"));
-    client.handle_input(NOW, &[Chunk::Bytes(frames.clone())]).unwrap();
+    client.handle_input(NOW, TransportStream::TCP, &[Chunk::Bytes(frames.clone())]).unwrap();
     assert!(events(client.as_mut()).contains(&Event::End { id: StreamId::PUSHED }));
 }
 
@@ -269,7 +275,7 @@ fn an_interim_response_goes_ahead_of_the_answer_rfc8297() {
     let hint = || Arc::new(ResponseHead::new(103, Fields::from_pairs([("link", "</a>; rel=preload")])));
     for protocol in ALL.into_iter().chain([Protocol::Http1]) {
         let (mut client, mut server, id) = asked(DEFAULT, protocol);
-        server.inform(id, hint());
+        server.send_interim(id, hint());
         exchange(client.as_mut(), server.as_mut());
         let told = events(client.as_mut());
         match protocol {
@@ -279,8 +285,8 @@ fn an_interim_response_goes_ahead_of_the_answer_rfc8297() {
             }
             _ => assert_eq!(told, [], "SPDY has none"),
         }
-        server.respond(id, ok(3), body(0, 3));
-        server.inform(id, hint());
+        server.respond(id, ok(3), body(0, 3).into());
+        server.send_interim(id, hint());
         exchange(client.as_mut(), server.as_mut());
         let told = events(client.as_mut());
         assert!(matches!(&told[..], [Event::Response { .. }, Event::Data { .. }, Event::End { .. }]), "{told:?}");
@@ -353,15 +359,15 @@ fn what_a_server_pushes_is_held_against_its_parent() {
     for (what, frames, expected) in CASES {
         for (protocol, expected) in ALL.into_iter().zip([expected[0], expected[1], expected[1], expected[2]]) {
             let mut client = sessions(ACCEPT).client(protocol);
-            client.request(get("/"), Body::EMPTY, Priority::default());
-            client.poll_transmit(NOW, usize::MAX, &mut Wire::default());
+            client.request(get("/"), Body::EMPTY.into(), Priority::default());
+            client.poll_transmit(NOW, TransportStream::TCP, usize::MAX, &mut Wire::default());
             events(client.as_mut());
             let mut hand = Hand::new(protocol);
             let mut input = if protocol == Protocol::H2 { MAGIC[24..].to_vec() } else { Vec::new() };
             input.extend(frames(&mut hand).concat());
-            let result = client.handle_input(NOW, &[Chunk::Bytes(input.into())]);
+            let result = client.handle_input(NOW, TransportStream::TCP, &[Chunk::Bytes(input.into())]);
             let mut wire = Wire::default();
-            client.poll_transmit(NOW, usize::MAX, &mut wire);
+            client.poll_transmit(NOW, TransportStream::TCP, usize::MAX, &mut wire);
             let mut sent = Vec::new();
             for chunk in wire.take_all() {
                 let Chunk::Bytes(bytes) = chunk else { panic!("nothing is uploaded") };

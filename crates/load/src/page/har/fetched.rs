@@ -10,7 +10,7 @@ const MAX_MS: f64 = 3_600_000.0;
 
 /// An entry with its own rules applied; how entries hang together comes later.
 #[derive(Debug)]
-pub(super) struct Fetched<'a> {
+pub(super) struct HarFetch<'a> {
     pub(super) entry: Entry<'a>,
     pub(super) request: Request<'a>,
     pub(super) response: Response<'a>,
@@ -21,7 +21,7 @@ pub(super) struct Fetched<'a> {
     pub(super) cut: bool,
     /// Why it is no object.
     pub(super) skip: Option<Skip>,
-    pub(super) kind: Kind,
+    pub(super) kind: EntryKind,
     /// When the browser had found it, in ms since 1970.
     pub(super) began: f64,
     /// When its last byte was in.
@@ -32,7 +32,7 @@ pub(super) struct Fetched<'a> {
 
 /// What sort of thing an entry is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Kind {
+pub(super) enum EntryKind {
     Html,
     Css,
     Js,
@@ -44,9 +44,9 @@ pub(super) enum Kind {
     Other,
 }
 
-impl<'a> Fetched<'a> {
+impl<'a> HarFetch<'a> {
     /// Applies the rules to an entry that follows one which began at `previous`.
-    pub(super) fn new(mut entry: Entry<'a>, previous: f64) -> Fetched<'a> {
+    pub(super) fn new(mut entry: Entry<'a>, previous: f64) -> HarFetch<'a> {
         let request = std::mem::take(&mut entry.request).unwrap_or_default();
         let response = std::mem::take(&mut entry.response).unwrap_or_default();
         let timings = std::mem::take(&mut entry.timings).unwrap_or_default();
@@ -54,11 +54,11 @@ impl<'a> Fetched<'a> {
         let (url, cut) = url::cleaned(found).unwrap_or_default();
         let started = moment_of(&entry).unwrap_or(previous);
         let began = began(&entry, &timings, started);
-        let mut fetched = Fetched {
+        let mut fetched = HarFetch {
             kind: kind(&entry, &response, &url),
             skip: None,
             ended: started + span(&entry, &timings),
-            bytes: 0,
+            bytes: sizes::body(&entry, &request, &response),
             entry,
             request,
             response,
@@ -68,18 +68,7 @@ impl<'a> Fetched<'a> {
             began,
         };
         fetched.skip = fetched.why_no_object();
-        fetched.bytes = sizes::body(&fetched);
         fetched
-    }
-
-    /// The response's status; 0 where there is none.
-    pub(super) fn status(&self) -> u16 {
-        self.response.status.number().filter(|status| (0.0..1e4).contains(status)).map_or(0, |status| status as u16)
-    }
-
-    /// The method in capital letters.
-    pub(super) fn method(&self) -> String {
-        self.request.method.text().unwrap_or("GET").trim().to_ascii_uppercase()
     }
 
     /// How urgent Chromium took it to be, where it says so: its five classes, the most urgent first.
@@ -91,7 +80,7 @@ impl<'a> Fetched<'a> {
 
     /// Whether the response sends the browser elsewhere, and where to.
     pub(super) fn redirect(&self) -> Option<String> {
-        if !(300..400).contains(&self.status()) {
+        if !(300..400).contains(&self.response.status_code()) {
             return None;
         }
         let stated = self.response.redirect_url.filled().or_else(|| sizes::field(&self.response.headers, "location"));
@@ -101,7 +90,7 @@ impl<'a> Fetched<'a> {
     fn why_no_object(&self) -> Option<Skip> {
         let scheme = self.request.url.text().unwrap_or_default().trim().split(':').next().unwrap_or_default();
         let is = |name: &str| scheme.eq_ignore_ascii_case(name);
-        if is("ws") || is("wss") || self.status() == 101 {
+        if is("ws") || is("wss") || self.response.status_code() == 101 {
             return Some(Skip::WebSocket);
         }
         if self.url.is_empty() {
@@ -110,11 +99,11 @@ impl<'a> Fetched<'a> {
         if self.is_cached() {
             return Some(Skip::FromCache);
         }
-        if self.status() < 200 {
+        if self.response.status_code() < 200 {
             return Some(Skip::Failed);
         }
         // Chrome writes the upgrades of HSTS and the verdicts of its extensions as redirects.
-        if self.status() == 307 && self.is_without_transfer() {
+        if self.response.status_code() == 307 && self.is_without_transfer() {
             return Some(Skip::AnsweredByBrowser);
         }
         None
@@ -172,68 +161,71 @@ fn span(entry: &Entry<'_>, timings: &Timings<'_>) -> f64 {
 
 /// The sort of an entry: what the browser fetched it as, else the type of the answer, else the
 /// ending of its path.
-fn kind(entry: &Entry<'_>, response: &Response<'_>, url: &str) -> Kind {
+fn kind(entry: &Entry<'_>, response: &Response<'_>, url: &str) -> EntryKind {
     let stated = entry.resource_type.filled().or_else(|| entry.request_type.filled()).unwrap_or_default();
     let mime = response.content.0.as_ref().and_then(|content| content.mime_type.text()).unwrap_or_default();
     let path = url.split('?').next().unwrap_or_default();
     let file = path.rsplit('/').next().unwrap_or_default();
     let ending = file.rsplit_once('.').map(|(_, ending)| ending).unwrap_or_default();
-    by_use(stated).or_else(|| by_mime(&mime.to_ascii_lowercase())).or_else(|| by_ending(ending)).unwrap_or(Kind::Other)
+    by_use(stated)
+        .or_else(|| by_mime(&mime.to_ascii_lowercase()))
+        .or_else(|| by_ending(ending))
+        .unwrap_or(EntryKind::Other)
 }
 
-fn by_use(stated: &str) -> Option<Kind> {
+fn by_use(stated: &str) -> Option<EntryKind> {
     Some(match stated.to_ascii_lowercase().as_str() {
-        "document" => Kind::Html,
-        "stylesheet" => Kind::Css,
-        "script" => Kind::Js,
-        "image" => Kind::Image,
-        "font" => Kind::Font,
-        "xhr" | "fetch" => Kind::Xhr,
-        "media" => Kind::Media,
+        "document" => EntryKind::Html,
+        "stylesheet" => EntryKind::Css,
+        "script" => EntryKind::Js,
+        "image" => EntryKind::Image,
+        "font" => EntryKind::Font,
+        "xhr" | "fetch" => EntryKind::Xhr,
+        "media" => EntryKind::Media,
         _ => return None,
     })
 }
 
-fn by_mime(mime: &str) -> Option<Kind> {
+fn by_mime(mime: &str) -> Option<EntryKind> {
     let has = |part: &str| mime.contains(part);
     Some(match () {
-        () if has("html") => Kind::Html,
-        () if has("text/css") => Kind::Css,
-        () if has("javascript") || has("ecmascript") => Kind::Js,
-        () if mime.starts_with("image/") => Kind::Image,
-        () if has("font") => Kind::Font,
-        () if has("json") => Kind::Json,
-        () if mime.starts_with("video/") || mime.starts_with("audio/") => Kind::Media,
+        () if has("html") => EntryKind::Html,
+        () if has("text/css") => EntryKind::Css,
+        () if has("javascript") || has("ecmascript") => EntryKind::Js,
+        () if mime.starts_with("image/") => EntryKind::Image,
+        () if has("font") => EntryKind::Font,
+        () if has("json") => EntryKind::Json,
+        () if mime.starts_with("video/") || mime.starts_with("audio/") => EntryKind::Media,
         () => return None,
     })
 }
 
-fn by_ending(ending: &str) -> Option<Kind> {
+fn by_ending(ending: &str) -> Option<EntryKind> {
     Some(match ending.to_ascii_lowercase().as_str() {
-        "html" | "htm" => Kind::Html,
-        "css" => Kind::Css,
-        "js" | "mjs" => Kind::Js,
-        "png" | "jpg" | "jpeg" | "gif" | "webp" | "avif" | "svg" | "ico" => Kind::Image,
-        "woff" | "woff2" | "ttf" | "otf" => Kind::Font,
-        "json" => Kind::Json,
-        "mp4" | "webm" | "mp3" | "m4a" | "ts" => Kind::Media,
+        "html" | "htm" => EntryKind::Html,
+        "css" => EntryKind::Css,
+        "js" | "mjs" => EntryKind::Js,
+        "png" | "jpg" | "jpeg" | "gif" | "webp" | "avif" | "svg" | "ico" => EntryKind::Image,
+        "woff" | "woff2" | "ttf" | "otf" => EntryKind::Font,
+        "json" => EntryKind::Json,
+        "mp4" | "webm" | "mp3" | "m4a" | "ts" => EntryKind::Media,
         _ => return None,
     })
 }
 
-impl Kind {
+impl EntryKind {
     /// The name in page files.
     pub(super) fn name(self) -> &'static str {
         match self {
-            Kind::Html => "html",
-            Kind::Css => "css",
-            Kind::Js => "js",
-            Kind::Image => "image",
-            Kind::Font => "font",
-            Kind::Json => "json",
-            Kind::Xhr => "xhr",
-            Kind::Media => "media",
-            Kind::Other => "other",
+            EntryKind::Html => "html",
+            EntryKind::Css => "css",
+            EntryKind::Js => "js",
+            EntryKind::Image => "image",
+            EntryKind::Font => "font",
+            EntryKind::Json => "json",
+            EntryKind::Xhr => "xhr",
+            EntryKind::Media => "media",
+            EntryKind::Other => "other",
         }
     }
 }

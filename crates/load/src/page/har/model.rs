@@ -178,6 +178,20 @@ impl<'de> Deserialize<'de> for Initiator<'de> {
     }
 }
 
+impl Request<'_> {
+    /// The method in capital letters.
+    pub(super) fn method_name(&self) -> String {
+        self.method.text().unwrap_or("GET").trim().to_ascii_uppercase()
+    }
+}
+
+impl Response<'_> {
+    /// The status; 0 where there is none.
+    pub(super) fn status_code(&self) -> u16 {
+        self.status.number().filter(|status| (0.0..1e4).contains(status)).map_or(0, |status| status as u16)
+    }
+}
+
 impl Cause<'_> {
     /// The URLs that may have caused the fetch, the likeliest first.
     pub(super) fn urls(&self) -> Vec<&str> {

@@ -1,7 +1,7 @@
 //! What an entry waited for: redirects, initiators, and where the file names none, a guess by
 //! times and kinds.
 
-use super::fetched::{Fetched, Kind};
+use super::fetched::{EntryKind, HarFetch};
 use super::model::Cause;
 use super::{loose::Maybe, sizes, url};
 use crate::page::file::On;
@@ -26,7 +26,7 @@ pub(super) struct Hold {
 /// How the entries of a page hang together. All entries are in order of their beginning, and each
 /// waits for an earlier one, so there is no cycle.
 pub(super) struct Graph<'e, 'a> {
-    entries: &'e [Fetched<'a>],
+    entries: &'e [HarFetch<'a>],
     root: usize,
     /// Which entry each waits for, before those that are no objects are passed over.
     parents: Vec<Option<usize>>,
@@ -34,7 +34,7 @@ pub(super) struct Graph<'e, 'a> {
 
 impl<'e, 'a> Graph<'e, 'a> {
     /// Finds what each entry of a page waited for.
-    pub(super) fn new(entries: &'e [Fetched<'a>], root: usize) -> Graph<'e, 'a> {
+    pub(super) fn new(entries: &'e [HarFetch<'a>], root: usize) -> Graph<'e, 'a> {
         let mut places = Places::new();
         for (at, fetched) in entries.iter().enumerate() {
             places.entry(url::key(&fetched.url)).or_default().push(at);
@@ -69,8 +69,8 @@ impl<'e, 'a> Graph<'e, 'a> {
 
 /// By which moment of `parent` the `child` was found: while it was still arriving by that share of
 /// its bytes, after its end by the time since.
-fn hold(parent: &Fetched<'_>, child: &Fetched<'_>, on: usize) -> Hold {
-    let redirected = (300..400).contains(&parent.status());
+fn hold(parent: &HarFetch<'_>, child: &HarFetch<'_>, on: usize) -> Hold {
+    let redirected = (300..400).contains(&parent.response.status_code());
     if child.began >= parent.ended || parent.bytes == 0 || redirected {
         let gap = child.began - parent.ended;
         return Hold { on, moment: On::End, bytes: None, ms: microseconds(gap.clamp(0.0, MAX_MS)) };
@@ -87,7 +87,7 @@ fn microseconds(ms: f64) -> f64 {
 }
 
 /// The redirect that led to each entry: to the first later entry of the URL it names.
-fn redirects(entries: &[Fetched<'_>], places: &Places<'_>) -> Vec<Option<usize>> {
+fn redirects(entries: &[HarFetch<'_>], places: &Places<'_>) -> Vec<Option<usize>> {
     let mut redirects = vec![None; entries.len()];
     for (at, fetched) in entries.iter().enumerate() {
         let Some(target) = fetched.redirect().and_then(|target| url::cleaned(&target)) else { continue };
@@ -114,14 +114,14 @@ fn documents(redirects: &[Option<usize>], root: usize) -> Vec<usize> {
 
 /// The last entry of the URL `found` that began before the entry `at`. An entry's own URL is no
 /// cause: that is a preflight request, or one sent again.
-fn earlier(places: &Places<'_>, entries: &[Fetched<'_>], at: usize, found: &str) -> Option<usize> {
+fn earlier(places: &Places<'_>, entries: &[HarFetch<'_>], at: usize, found: &str) -> Option<usize> {
     let (clean, _) = url::cleaned(found)?;
     let places = places.get(url::key(&clean)).filter(|_| url::key(&clean) != url::key(&entries[at].url))?;
     places[..places.partition_point(|place| *place < at)].last().copied()
 }
 
 /// The entry that the file names as the cause of the entry `at`.
-fn initiator(entries: &[Fetched<'_>], places: &Places<'_>, at: usize) -> Option<usize> {
+fn initiator(entries: &[HarFetch<'_>], places: &Places<'_>, at: usize) -> Option<usize> {
     let earlier = |found: &str| earlier(places, entries, at, found);
     let entry = &entries[at].entry;
     let stated = entry.initiator.object.urls().into_iter().chain(entry.initiator.plain.filled()).find_map(earlier);
@@ -133,7 +133,7 @@ fn initiator(entries: &[Fetched<'_>], places: &Places<'_>, at: usize) -> Option<
 
 /// What is likely where the file names no initiator.
 struct Guesses<'g, 'a> {
-    entries: &'g [Fetched<'a>],
+    entries: &'g [HarFetch<'a>],
     places: &'g Places<'g>,
     documents: Vec<usize>,
     /// Style sheets and scripts, in order of their ends.
@@ -141,8 +141,9 @@ struct Guesses<'g, 'a> {
 }
 
 impl<'g, 'a> Guesses<'g, 'a> {
-    fn new(entries: &'g [Fetched<'a>], places: &'g Places<'g>, documents: Vec<usize>) -> Guesses<'g, 'a> {
-        let is_cause = |at: &usize| entries[*at].skip.is_none() && matches!(entries[*at].kind, Kind::Css | Kind::Js);
+    fn new(entries: &'g [HarFetch<'a>], places: &'g Places<'g>, documents: Vec<usize>) -> Guesses<'g, 'a> {
+        let is_cause =
+            |at: &usize| entries[*at].skip.is_none() && matches!(entries[*at].kind, EntryKind::Css | EntryKind::Js);
         let mut causes: Vec<usize> = (0..entries.len()).filter(is_cause).collect();
         causes.sort_by(|a, b| entries[*a].ended.total_cmp(&entries[*b].ended));
         Guesses { entries, places, documents, causes }
@@ -153,12 +154,12 @@ impl<'g, 'a> Guesses<'g, 'a> {
         let referer = sizes::field(&child.request.headers, "referer");
         let referer = referer.and_then(|referer| earlier(self.places, self.entries, at, referer));
         let document = match referer.map(|referer| (referer, self.entries[referer].kind)) {
-            Some((sheet, Kind::Css)) => return Some(sheet),
-            Some((frame, Kind::Html)) if self.entries[frame].redirect().is_none() => frame,
+            Some((sheet, EntryKind::Css)) => return Some(sheet),
+            Some((frame, EntryKind::Html)) if self.entries[frame].redirect().is_none() => frame,
             _ => self.documents.iter().rev().find(|document| **document < at).copied()?,
         };
         // Only a style sheet asks for fonts, whether or not the document is still arriving.
-        if child.began < self.entries[document].ended && child.kind != Kind::Font {
+        if child.began < self.entries[document].ended && child.kind != EntryKind::Font {
             return Some(document);
         }
         let ended = self.causes.partition_point(|cause| self.entries[*cause].ended <= child.began);
@@ -169,10 +170,10 @@ impl<'g, 'a> Guesses<'g, 'a> {
 }
 
 /// Whether a thing of one kind makes a browser ask for a thing of the other.
-fn can_cause(parent: Kind, child: Kind) -> bool {
+fn can_cause(parent: EntryKind, child: EntryKind) -> bool {
     match child {
-        Kind::Font => parent == Kind::Css,
-        Kind::Image => matches!(parent, Kind::Css | Kind::Js),
-        _ => parent == Kind::Js,
+        EntryKind::Font => parent == EntryKind::Css,
+        EntryKind::Image => matches!(parent, EntryKind::Css | EntryKind::Js),
+        _ => parent == EntryKind::Js,
     }
 }

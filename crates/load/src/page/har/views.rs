@@ -1,6 +1,6 @@
 //! The pages of a HAR file: runs, first and repeat views; and the one that is taken.
 
-use super::fetched::{Fetched, Kind, moment_of};
+use super::fetched::{EntryKind, HarFetch, moment_of};
 use super::loose::Scalar;
 use super::model::{Entry, Log, PageRecord};
 use super::{HarError, Notes, Skip, moment, url};
@@ -12,7 +12,7 @@ const HANDOVER_MS: f64 = 5.0;
 
 /// The entries of one page, in the order in which they began.
 pub(super) struct View<'a> {
-    pub(super) entries: Vec<Fetched<'a>>,
+    pub(super) entries: Vec<HarFetch<'a>>,
     pub(super) notes: Notes,
     /// When the page was loaded, in ms since 1970.
     pub(super) loaded: Option<f64>,
@@ -63,15 +63,15 @@ fn pages(listed: &[Option<PageRecord<'_>>], entries: &[Entry<'_>]) -> (Vec<usize
 
 /// Judges each entry and puts them in the order in which they began. An entry without a date takes
 /// the one before it in the file.
-fn ordered<'a>(entries: Vec<Entry<'a>>, record: Option<&PageRecord<'a>>) -> Vec<Fetched<'a>> {
+fn ordered<'a>(entries: Vec<Entry<'a>>, record: Option<&PageRecord<'a>>) -> Vec<HarFetch<'a>> {
     let page_start = record.and_then(|record| date(&record.started));
     let mut previous = page_start.or_else(|| entries.iter().find_map(moment_of)).unwrap_or(0.0);
     let judge = |entry| {
-        let fetched = Fetched::new(entry, previous);
+        let fetched = HarFetch::new(entry, previous);
         previous = fetched.began;
         fetched
     };
-    let mut entries: Vec<Fetched<'a>> = entries.into_iter().map(judge).collect();
+    let mut entries: Vec<HarFetch<'a>> = entries.into_iter().map(judge).collect();
     entries.sort_by(|a, b| a.began.total_cmp(&b.began));
     undo_queueing(&mut entries);
     mark_memory_cache(&mut entries);
@@ -92,7 +92,7 @@ fn loaded(record: &PageRecord<'_>, first: f64) -> Option<f64> {
 /// a connection of HTTP/1 just when the connection's previous response has ended did wait. When it
 /// was found nobody knows; browsers find things in the order in which they ask for them, so it
 /// takes the moment of the last one before it that did not wait.
-fn undo_queueing(entries: &mut [Fetched<'_>]) {
+fn undo_queueing(entries: &mut [HarFetch<'_>]) {
     let mut busy_until: BTreeMap<String, f64> = BTreeMap::new();
     let mut found = None;
     for fetched in entries {
@@ -101,7 +101,7 @@ fn undo_queueing(entries: &mut [Fetched<'_>]) {
         let multiplexed = entry.http2_stream.positive().is_some();
         let socket = entry.socket.key().filter(|_| old && !multiplexed);
         // After a document the connection was free for what the document asks for.
-        let until = if fetched.kind == Kind::Html { f64::NEG_INFINITY } else { fetched.ended };
+        let until = if fetched.kind == EntryKind::Html { f64::NEG_INFINITY } else { fetched.ended };
         let before = socket.and_then(|socket| busy_until.insert(socket.into_owned(), until));
         let waited = before.is_some_and(|before| (0.0..=HANDOVER_MS).contains(&(fetched.began - before)));
         match found.filter(|_| waited) {
@@ -113,7 +113,7 @@ fn undo_queueing(entries: &mut [Fetched<'_>]) {
 
 /// Old DevTools files do not mark what came from the memory cache: no transfer, no connection, and
 /// the same URL fetched before.
-fn mark_memory_cache(entries: &mut [Fetched<'_>]) {
+fn mark_memory_cache(entries: &mut [HarFetch<'_>]) {
     let mut fetched_before = BTreeSet::new();
     for fetched in entries.iter_mut().filter(|fetched| fetched.skip.is_none()) {
         if fetched.is_without_transfer() && fetched_before.contains(url::key(&fetched.url)) {

@@ -18,11 +18,12 @@
 
 mod aggregation;
 mod bandwidth;
+mod facts;
 mod policer;
 mod window;
 
-use super::Window;
-use crate::tcp::delivery::{RateSample, between};
+use super::{CongestionState, CongestionWindow};
+use crate::tcp::delivery::{Delivery, RateSample, between};
 use aggregation::Aggregation;
 use bandwidth::{Bandwidth, Largest, UNIT};
 use loadstone_units::Time;
@@ -52,7 +53,7 @@ const NOMINAL_RTT: u64 = 1_000_000;
 
 /// A model of the path, and the rate and the window that follow from it.
 #[derive(Debug)]
-pub(in crate::tcp) struct Bbr {
+pub(super) struct Bbr {
     /// Bytes of data in a full segment.
     mss: u32,
     mode: Mode,
@@ -61,20 +62,21 @@ pub(in crate::tcp) struct Bbr {
     /// The smallest round trip in µs, if there is one, and when it was measured.
     least_rtt: Option<u64>,
     least_at: Time,
-    pipe: Pipe,
+    pipe: PipeState,
     pacing_gain: u64,
-    /// In bytes a second.
+    /// The rate at which segments are to leave, in bytes a second.
     rate: u64,
     /// The window before losses or `ProbeRtt` made it smaller.
     prior: u32,
     /// Where the repair of losses stood at the last acknowledgement.
-    repair: Repair,
+    repair: CongestionState,
     /// For a round after a loss only as much is sent as is delivered.
     conserving: bool,
     /// There was nothing to send, and nothing sent since then is acknowledged.
     restarting: bool,
     aggregation: Aggregation,
     policer: Policer,
+    delivery: Delivery,
 }
 
 /// What it is about (section 4.3).
@@ -103,49 +105,38 @@ struct Round {
 
 /// Whether the pipe is full (section 4.3.2.2).
 #[derive(Debug, Default)]
-struct Pipe {
+struct PipeState {
     bandwidth: Bandwidth,
     /// Rounds since that was reached.
     rounds: u32,
     full: bool,
 }
 
-/// Where the repair of losses stands.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(in crate::tcp) enum Repair {
-    /// Nothing is being repaired.
-    None,
-    /// Losses are being repaired.
-    Recovery,
-    /// The retransmission timer has expired.
-    Loss,
-}
-
-/// What an acknowledgement says.
+/// What an acknowledgement says of the path.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::tcp) struct Ack {
-    pub(in crate::tcp) now: Time,
+struct Reading {
+    now: Time,
     /// The rate of delivery, if it delivers anything.
-    pub(in crate::tcp) rate: Option<RateSample>,
+    rate: Option<RateSample>,
     /// The round trip of what it acknowledges, in µs, and whether it may have been delayed.
-    pub(in crate::tcp) rtt: Option<u64>,
-    pub(in crate::tcp) delayed: bool,
+    rtt: Option<u64>,
+    delayed: bool,
     /// Segments that it delivers, and that count as lost with it.
-    pub(in crate::tcp) acked: u32,
-    pub(in crate::tcp) losses: u32,
+    acked: u32,
+    losses: u32,
     /// Segments delivered and lost in all, and when the last was delivered.
-    pub(in crate::tcp) delivered: u64,
-    pub(in crate::tcp) lost: u64,
-    pub(in crate::tcp) delivered_at: Time,
+    delivered: u64,
+    lost: u64,
+    delivered_at: Time,
     /// Segments on their way, before and after it.
-    pub(in crate::tcp) prior_in_flight: u32,
-    pub(in crate::tcp) in_flight: u32,
+    prior_in_flight: u32,
+    in_flight: u32,
     /// When the next segment may leave.
-    pub(in crate::tcp) next_send: Time,
-    pub(in crate::tcp) repair: Repair,
+    next_send: Time,
+    repair: CongestionState,
 }
 
-impl Ack {
+impl Reading {
     /// The rate, if it is believed.
     fn sample(&self) -> Option<RateSample> {
         self.rate.filter(|rate| rate.micros > 0)
@@ -153,7 +144,7 @@ impl Ack {
 }
 
 impl Bbr {
-    pub(in crate::tcp) fn new(mss: u32) -> Bbr {
+    pub(super) fn new(mss: u32) -> Bbr {
         Bbr {
             mss,
             mode: Mode::Startup,
@@ -161,41 +152,37 @@ impl Bbr {
             round: Round::default(),
             least_rtt: None,
             least_at: Time::ZERO,
-            pipe: Pipe::default(),
+            pipe: PipeState::default(),
             pacing_gain: HIGH,
             rate: 0,
             prior: 0,
-            repair: Repair::None,
+            repair: CongestionState::Open,
             conserving: false,
             restarting: false,
             aggregation: Aggregation::default(),
             policer: Policer::default(),
+            delivery: Delivery::new(),
         }
     }
 
-    /// The connection is established, `delivered` segments having been delivered. Round trips in ns: the
-    /// smoothed one, 0 if there is none, and the smallest (section 4.3.1, `bbr_init`).
-    pub(in crate::tcp) fn begin(&mut self, now: Time, window: &Window, smoothed: u64, least: u64, delivered: u64) {
+    /// The connection is established. Round trips in ns: the smoothed one, 0 if there is none, and the
+    /// smallest (section 4.3.1, `bbr_init`).
+    fn begin(&mut self, now: Time, window: &CongestionWindow, smoothed: u64, least: u64) {
         let rtt = if smoothed == 0 { NOMINAL_RTT } else { smoothed };
         self.rate = Bandwidth::new(window.cwnd.into(), (rtt / 1000).max(1)).rate(self.mss, HIGH);
         self.least_rtt = (least < u64::MAX).then_some(least / 1000);
         self.least_at = now;
-        self.round.until = delivered;
+        self.round.until = self.delivery.delivered();
         self.aggregation.restart(now);
     }
 
-    /// The rate at which segments are to leave, in bytes a second.
-    pub(in crate::tcp) fn rate(&self) -> u64 {
-        self.rate
-    }
-
     /// Whether it sends next to nothing, so that what is delivered says nothing of the bandwidth.
-    pub(in crate::tcp) fn is_probing_rtt(&self) -> bool {
+    fn is_probing_rtt(&self) -> bool {
         matches!(self.mode, Mode::ProbeRtt { .. })
     }
 
     /// Something is sent where nothing was on its way, since there was nothing to send (section 4.3.4.4).
-    pub(in crate::tcp) fn on_start(&mut self, now: Time, window: &mut Window, delivered_at: Time) {
+    fn restart(&mut self, now: Time, window: &mut CongestionWindow, delivered_at: Time) {
         self.restarting = true;
         self.aggregation.restart(now);
         match self.mode {
@@ -206,21 +193,8 @@ impl Bbr {
         }
     }
 
-    /// The retransmission timer has expired: that is the end of a round (`bbr_set_state`).
-    pub(in crate::tcp) fn on_timeout(&mut self) {
-        self.repair = Repair::Loss;
-        self.pipe.bandwidth = Bandwidth::default();
-        self.round.begun = true;
-    }
-
-    /// A loss was none (`bbr_undo_cwnd`).
-    pub(in crate::tcp) fn on_undo(&mut self) {
-        (self.pipe.bandwidth, self.pipe.rounds) = (Bandwidth::default(), 0);
-        self.policer.reset();
-    }
-
     /// An acknowledgement (section 3.5.2, `bbr_main`).
-    pub(in crate::tcp) fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
+    fn follow(&mut self, window: &mut CongestionWindow, ack: &Reading) {
         self.update_bandwidth(ack);
         if ack.acked > 0 && ack.sample().is_some() {
             let bandwidth = self.bandwidth();
@@ -244,7 +218,7 @@ impl Bbr {
     }
 
     /// Section 4.1.1.5.
-    fn update_bandwidth(&mut self, ack: &Ack) {
+    fn update_bandwidth(&mut self, ack: &Reading) {
         self.round.begun = false;
         let Some(sample) = ack.sample() else { return };
         if sample.prior >= self.round.until {
@@ -259,7 +233,7 @@ impl Bbr {
         }
     }
 
-    fn look_for_a_policer(&mut self, ack: &Ack) {
+    fn look_for_a_policer(&mut self, ack: &Reading) {
         if self.policer.bandwidth().is_none() {
             self.policer.update(ack, self.round.begun, self.mss);
             if self.policer.bandwidth().is_some() {
@@ -274,7 +248,7 @@ impl Bbr {
     }
 
     /// Section 4.3.4.3.
-    fn is_phase_over(&self, ack: &Ack) -> bool {
+    fn is_phase_over(&self, ack: &Reading) -> bool {
         let Mode::ProbeBw { since, .. } = self.mode else { return false };
         let is_long = self.least_rtt.is_some_and(|least| between(since, ack.delivered_at) > least);
         if self.pacing_gain == UNIT {
@@ -299,14 +273,14 @@ impl Bbr {
     }
 
     /// Section 4.3.2.2.
-    fn check_pipe(&mut self, ack: &Ack) {
+    fn check_pipe(&mut self, ack: &Reading) {
         let app_limited = ack.rate.is_some_and(|rate| rate.app_limited);
         if self.pipe.full || !self.round.begun || app_limited {
             return;
         }
         let bandwidth = self.bandwidth.get();
         if bandwidth >= self.pipe.bandwidth.by(GROWTH) {
-            self.pipe = Pipe { bandwidth, ..Pipe::default() };
+            self.pipe = PipeState { bandwidth, ..PipeState::default() };
         } else {
             self.pipe.rounds += 1;
             self.pipe.full = self.pipe.rounds >= ROUNDS_WITHOUT_GROWTH;
@@ -314,7 +288,7 @@ impl Bbr {
     }
 
     /// Section 4.3.3.
-    fn check_drain(&mut self, window: &mut Window, ack: &Ack) {
+    fn check_drain(&mut self, window: &mut CongestionWindow, ack: &Reading) {
         if self.mode == Mode::Startup && self.pipe.full {
             self.mode = Mode::Drain;
             window.ssthresh = self.in_flight_by(UNIT);
@@ -325,7 +299,7 @@ impl Bbr {
     }
 
     /// Sections 4.1.2.3 and 4.3.5.
-    fn update_least_rtt(&mut self, window: &mut Window, ack: &Ack) {
+    fn update_least_rtt(&mut self, window: &mut CongestionWindow, ack: &Reading) {
         let expired = ack.now.nanos_since(self.least_at) > BELIEVED;
         if let Some(rtt) = ack.rtt
             && (self.least_rtt.is_none_or(|least| rtt < least) || (expired && !ack.delayed))
@@ -342,7 +316,7 @@ impl Bbr {
         }
     }
 
-    fn probe_rtt(&mut self, window: &mut Window, ack: &Ack) {
+    fn probe_rtt(&mut self, window: &mut CongestionWindow, ack: &Reading) {
         let Mode::ProbeRtt { until, round_over } = &mut self.mode else { return };
         if until.is_some() {
             *round_over |= self.round.begun;
@@ -357,7 +331,7 @@ impl Bbr {
     }
 
     /// Ends `ProbeRtt` if its time is over (`bbr_check_probe_rtt_done`).
-    fn end_probing(&mut self, now: Time, until: Option<Time>, window: &mut Window, delivered_at: Time) {
+    fn end_probing(&mut self, now: Time, until: Option<Time>, window: &mut CongestionWindow, delivered_at: Time) {
         if until.is_none_or(|until| now <= until) {
             return;
         }

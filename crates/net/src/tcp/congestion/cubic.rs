@@ -4,7 +4,7 @@
 //! defines to the last bit; the cube root is an integer one. So a run gives the same bits on every
 //! machine.
 
-use super::{Acked, Controller, Sample, Window};
+use super::{CongestionWindow, Controller, Growth, Sample};
 use loadstone_units::Time;
 
 /// RFC 9438, section 5: the aggressiveness in segments per cubic second.
@@ -77,7 +77,7 @@ impl Cubic {
 
 impl Controller for Cubic {
     /// Section 4.6, multiplicative decrease, and 4.7, fast convergence.
-    fn ssthresh(&mut self, window: &Window, flight: u32) -> u32 {
+    fn ssthresh(&mut self, window: &CongestionWindow, flight: u32) -> u32 {
         self.follow(window);
         let converging = self.cwnd < self.w_max;
         self.cwnd_prior = self.cwnd;
@@ -86,20 +86,18 @@ impl Controller for Cubic {
         ((f64::from(flight) * BETA) as u32).max(2)
     }
 
-    fn on_ack(&mut self, window: &mut Window, ack: Acked) {
-        let mut acked = ack.segments;
+    fn grow(&mut self, window: &mut CongestionWindow, growth: Growth) {
+        let mut acked = growth.segments;
         if window.in_slow_start() {
             acked = window.slow_start(acked);
         }
         self.follow(window);
         if acked > 0 {
-            self.cwnd = self.avoid(f64::from(acked), ack.now, ack.rtt);
+            self.cwnd = self.avoid(f64::from(acked), growth.now, growth.rtt);
             // Up to a millionth of a segment below a whole number is that number.
             window.cwnd = (self.cwnd + 1e-6) as u32;
         }
     }
-
-    fn on_sample(&mut self, _: &mut Window, _: Sample) {}
 
     fn on_timeout(&mut self, _: Sample) {
         self.epoch = None;
@@ -119,7 +117,7 @@ impl Controller for Cubic {
 
 impl Cubic {
     /// The window may have been moved by others.
-    fn follow(&mut self, window: &Window) {
+    fn follow(&mut self, window: &CongestionWindow) {
         if (self.cwnd + 1e-6) as u32 != window.cwnd {
             self.cwnd = f64::from(window.cwnd);
         }
@@ -145,23 +143,23 @@ mod tests {
     const RTT: u64 = 100_000_000;
 
     /// A controller whose window is `cwnd`.
-    fn cubic(cwnd: u32) -> (Cubic, Window) {
-        (Cubic::new(cwnd), Window::new(cwnd))
+    fn cubic(cwnd: u32) -> (Cubic, CongestionWindow) {
+        (Cubic::new(cwnd), CongestionWindow::new(cwnd))
     }
 
     /// A loss, the flight having filled the window.
-    fn lose(cubic: &mut Cubic, window: &mut Window) {
+    fn lose(cubic: &mut Cubic, window: &mut CongestionWindow) {
         window.ssthresh = cubic.ssthresh(window, window.cwnd);
         window.cwnd = window.ssthresh;
     }
 
     /// The window in segments at the end of each round, all of it being acknowledged each round.
-    fn rounds(cubic: &mut Cubic, window: &mut Window, from: Time, count: usize) -> Vec<u32> {
+    fn rounds(cubic: &mut Cubic, window: &mut CongestionWindow, from: Time, count: usize) -> Vec<u32> {
         let mut now = from;
         let mut round = || {
             now = now.plus_nanos(RTT);
             for _ in 0..window.cwnd {
-                cubic.on_ack(window, Acked { now, segments: 1, rtt: RTT });
+                cubic.grow(window, Growth { now, segments: 1, rtt: RTT });
             }
             window.cwnd
         };
@@ -223,7 +221,7 @@ mod tests {
         while window.in_slow_start() {
             now = now.plus_nanos(RTT);
             let segments = window.cwnd;
-            cubic.on_ack(&mut window, Acked { now, segments, rtt: RTT });
+            cubic.grow(&mut window, Growth { now, segments, rtt: RTT });
         }
         // With W_max = 700 and K = 0 the curve is flat at its beginning, not steep towards 1000:
         // 0.4 * 0.6^3 = 0.1 segments in six rounds; the Reno-friendly window adds half a segment each.

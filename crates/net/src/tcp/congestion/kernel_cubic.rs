@@ -4,7 +4,7 @@
 //! smoothed one, and with at most one segment of growth for two that are acknowledged.
 
 use super::cubic::cube_root;
-use super::{Acked, Controller, Sample, Window};
+use super::{CongestionWindow, Controller, Growth, Sample};
 use crate::tcp::rules::TICK;
 use loadstone_units::Time;
 
@@ -146,7 +146,7 @@ impl Cubic {
 }
 
 impl Controller for Cubic {
-    fn ssthresh(&mut self, window: &Window, _: u32) -> u32 {
+    fn ssthresh(&mut self, window: &CongestionWindow, _: u32) -> u32 {
         let cwnd = u64::from(window.cwnd);
         self.epoch = None;
         // Fast convergence (RFC 9438, section 4.7).
@@ -155,19 +155,19 @@ impl Controller for Cubic {
         ((cwnd * BETA / 1024) as u32).max(2)
     }
 
-    fn on_ack(&mut self, window: &mut Window, ack: Acked) {
-        let mut acked = ack.segments;
+    fn grow(&mut self, window: &mut CongestionWindow, growth: Growth) {
+        let mut acked = growth.segments;
         if window.in_slow_start() {
             acked = window.slow_start(acked);
             if acked == 0 {
                 return;
             }
         }
-        self.update(window.cwnd, acked, ack.now);
+        self.update(window.cwnd, acked, growth.now);
         window.avoid(self.per, acked);
     }
 
-    fn on_sample(&mut self, window: &mut Window, sample: Sample) {
+    fn on_sample(&mut self, window: &mut CongestionWindow, sample: Sample) {
         if self.epoch.is_some_and(|epoch| sample.now.nanos_since(epoch.at) < AFTER_LOSS) {
             return;
         }
@@ -199,7 +199,7 @@ impl HyStart {
         HyStart { found: false, began: now, last: now, until: nxt, least: u64::MAX, samples: 0 }
     }
 
-    fn update(&mut self, window: &mut Window, sample: Sample, least: u64) {
+    fn update(&mut self, window: &mut CongestionWindow, sample: Sample, least: u64) {
         let Sample { now, rtt, una, nxt } = sample;
         if una > self.until {
             *self = HyStart { samples: 0, ..HyStart::new(now, nxt) };
@@ -221,7 +221,7 @@ impl HyStart {
         }
     }
 
-    fn leave(&mut self, window: &mut Window) {
+    fn leave(&mut self, window: &mut CongestionWindow) {
         self.found = true;
         window.ssthresh = window.cwnd;
     }
@@ -246,15 +246,15 @@ mod tests {
     }
 
     /// Acknowledgements of 100 segments at these times, in ms.
-    fn grow(cubic: &mut Cubic, window: &mut Window, times: impl IntoIterator<Item = u64>) {
+    fn grow(cubic: &mut Cubic, window: &mut CongestionWindow, times: impl IntoIterator<Item = u64>) {
         for time in times {
-            cubic.on_ack(window, Acked { now: at(time), segments: 100, rtt: 100_000_000 });
+            cubic.grow(window, Growth { now: at(time), segments: 100, rtt: 100_000_000 });
         }
     }
 
     /// The window was 1000 segments.
-    fn after_a_loss() -> (Cubic, Window) {
-        let (mut cubic, mut window) = (Cubic::new(false), Window::new(1000));
+    fn after_a_loss() -> (Cubic, CongestionWindow) {
+        let (mut cubic, mut window) = (Cubic::new(false), CongestionWindow::new(1000));
         window.ssthresh = cubic.ssthresh(&window, 1000);
         window.cwnd = window.ssthresh;
         (cubic, window)

@@ -1,7 +1,6 @@
 //! NewReno's window (RFC 5681).
 
-use super::{Acked, Controller, Sample, Window};
-use loadstone_units::Time;
+use super::{CongestionWindow, Controller, Growth};
 
 #[derive(Debug)]
 pub(super) struct Reno {
@@ -16,63 +15,58 @@ impl Reno {
 }
 
 impl Controller for Reno {
-    fn ssthresh(&mut self, window: &Window, flight: u32) -> u32 {
+    fn ssthresh(&mut self, window: &CongestionWindow, flight: u32) -> u32 {
         // RFC 5681, equation (4): ssthresh = max (FlightSize / 2, 2*SMSS)
         let whole = if self.halves_the_flight { flight } else { window.cwnd };
         (whole / 2).max(2)
     }
 
-    fn on_ack(&mut self, window: &mut Window, ack: Acked) {
-        let left = if window.in_slow_start() { window.slow_start(ack.segments) } else { ack.segments };
+    fn grow(&mut self, window: &mut CongestionWindow, growth: Growth) {
+        let left = if window.in_slow_start() { window.slow_start(growth.segments) } else { growth.segments };
         if left > 0 {
             window.avoid(window.cwnd, left);
         }
     }
-
-    fn on_sample(&mut self, _: &mut Window, _: Sample) {}
-
-    fn on_timeout(&mut self, _: Sample) {}
-
-    fn on_pause(&mut self, _: Time, _: u64) {}
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use loadstone_units::Time;
 
-    fn acked(segments: u32) -> Acked {
-        Acked { now: Time::ZERO, segments, rtt: 100_000_000 }
+    fn acked(segments: u32) -> Growth {
+        Growth { now: Time::ZERO, segments, rtt: 100_000_000 }
     }
 
     #[test]
     fn slow_start_grows_by_what_is_acknowledged() {
-        let (mut reno, mut window) = (Reno::new(true), Window::new(10));
-        reno.on_ack(&mut window, acked(2));
-        reno.on_ack(&mut window, acked(1));
+        let (mut reno, mut window) = (Reno::new(true), CongestionWindow::new(10));
+        reno.grow(&mut window, acked(2));
+        reno.grow(&mut window, acked(1));
         assert_eq!(window.cwnd, 13);
     }
 
     #[test]
     fn congestion_avoidance_adds_a_segment_a_window_rfc5681_3_1() {
-        let (mut reno, mut window) = (Reno::new(true), Window::new(10));
+        let (mut reno, mut window) = (Reno::new(true), CongestionWindow::new(10));
         window.ssthresh = reno.ssthresh(&window, 20);
         assert_eq!(window.ssthresh, 10);
-        (0..9).for_each(|_| reno.on_ack(&mut window, acked(1)));
+        (0..9).for_each(|_| reno.grow(&mut window, acked(1)));
         assert_eq!(window.cwnd, 10);
-        reno.on_ack(&mut window, acked(1));
+        reno.grow(&mut window, acked(1));
         assert_eq!(window.cwnd, 11);
     }
 
     #[test]
     fn what_exceeds_the_threshold_counts_for_congestion_avoidance() {
-        let (mut reno, mut window) = (Reno::new(false), Window { cwnd: 9, ssthresh: 10, count: 0 });
-        reno.on_ack(&mut window, acked(11));
+        let (mut reno, mut window) = (Reno::new(false), CongestionWindow { ssthresh: 10, ..CongestionWindow::new(9) });
+        reno.grow(&mut window, acked(11));
         assert_eq!((window.cwnd, window.count), (11, 0));
     }
 
     #[test]
     fn the_threshold_is_never_below_two_segments() {
-        assert_eq!(Reno::new(true).ssthresh(&Window::new(1), 1), 2);
-        assert_eq!(Reno::new(false).ssthresh(&Window::new(30), 7), 15);
+        assert_eq!(Reno::new(true).ssthresh(&CongestionWindow::new(1), 1), 2);
+        assert_eq!(Reno::new(false).ssthresh(&CongestionWindow::new(30), 7), 15);
     }
 }

@@ -2,6 +2,7 @@
 
 mod laws;
 mod paced;
+mod slow;
 
 use super::*;
 use crate::Packet;
@@ -24,6 +25,8 @@ struct Pair<'f> {
     wire: Vec<(Time, usize, usize, Segment)>,
     /// When, by whom, what.
     sent: Vec<(Time, usize, Segment)>,
+    /// How many bytes the programs take when something has come, and have taken.
+    takes: [u64; 2],
     read: [u64; 2],
     /// The ranges of data that have arrived at each side: the judge of what it may read.
     arrived: [Vec<(u64, u64)>; 2],
@@ -56,6 +59,7 @@ impl<'f> Pair<'f> {
             fate,
             wire: Vec::new(),
             sent: Vec::new(),
+            takes: [u64::MAX; 2],
             read: [0; 2],
             arrived: [const { Vec::new() }; 2],
         };
@@ -91,16 +95,22 @@ impl<'f> Pair<'f> {
             if segment.len > 0 {
                 self.arrived[side].push((segment.seq, segment.seq + u64::from(segment.len)));
             }
-            let read = self.ends[side].read();
-            self.read[side] += read;
-            if read > 0 {
-                assert_eq!(self.read[side], prefix(&mut self.arrived[side]), "read what is there without a hole");
-            }
+            self.take(side, self.takes[side]);
         } else {
             self.ends.iter_mut().for_each(|end| end.handle_timeout(next));
         }
         self.flush();
         true
+    }
+
+    /// The program at one side reads, `most` bytes.
+    fn take(&mut self, side: usize, most: u64) {
+        let read = self.ends[side].read(most);
+        self.read[side] += read;
+        if read > 0 {
+            let there = prefix(&mut self.arrived[side]);
+            assert_eq!(self.read[side], if read < most { there } else { there.min(self.read[side]) }, "without a hole");
+        }
     }
 
     fn run_until(&mut self, end: Time) -> &mut Self {

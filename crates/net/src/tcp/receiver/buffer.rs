@@ -21,6 +21,8 @@ pub(super) struct Buffer {
     edge: u64,
     /// The window that was announced last (`rcv_wnd`).
     last: u64,
+    /// Something was left unread by a program that reads slowly.
+    lagging: bool,
     tuning: Option<Tuning>,
 }
 
@@ -42,6 +44,8 @@ struct Tuning {
     round: u64,
     copied: u64,
     began: Time,
+    /// Bytes that a program which reads slowly has read since the last segment came.
+    read: u64,
     /// The round trip that timestamps tell, in ns (`rcv_rtt_est`), and the last of them, in ms.
     rtt: u64,
     echo: u64,
@@ -51,31 +55,42 @@ impl Buffer {
     pub(super) fn new(rules: &Rules) -> Buffer {
         let constants = &rules.constants;
         if !rules.window_tuning {
-            return Buffer { window: constants.receive_window, edge: 0, last: 0, tuning: None };
+            return Buffer { window: constants.receive_window, edge: 0, last: 0, lagging: false, tuning: None };
         }
-        let (mss, buffer, [worth, worth_of_full]) = (u64::from(constants.mss), constants.first_buffer, constants.worth);
+        let (mss, buffer, [worth, worth_of_full]) =
+            (u64::from(constants.mss), constants.rmem_default, constants.scaling_ratio);
         let tuning = Tuning {
             mss,
             worth,
             worth_of_full,
             buffer,
-            most: constants.most_buffer,
+            most: constants.rmem_max,
             clamp: (buffer * worth / 1024).saturating_sub(mss).max(2 * mss),
             held: 0,
             round: FIRST_ROUND,
             copied: 0,
             began: Time::ZERO,
+            read: 0,
             rtt: 0,
             echo: u64::MAX,
         };
         // It is offered in segments of 1,460 bytes.
         let offered = buffer * worth / 1024 / OFFERED * OFFERED;
-        Buffer { window: offered.min(constants.first_window), edge: 0, last: 0, tuning: Some(tuning) }
+        Buffer {
+            window: offered.min(constants.initial_rcv_wnd),
+            edge: 0,
+            last: 0,
+            lagging: false,
+            tuning: Some(tuning),
+        }
     }
 
     /// What is announced in bytes, where `next` is expected and `unread` bytes before that have not been
     /// read (`__tcp_select_window`).
     pub(super) fn announce(&mut self, next: u64, unread: u64) -> u32 {
+        if self.lagging {
+            return self.announce_slow(next, unread);
+        }
         let free = self.tuning.as_ref().map_or(u64::MAX, |tuning| {
             let free = tuning.free(tuning.memory_of(unread));
             // Where the window would be less than before, it is acknowledged when the program has read
@@ -85,6 +100,46 @@ impl Buffer {
         let window = self.window.min(free).max(self.edge.saturating_sub(next));
         (self.edge, self.last) = (next + window, window);
         u32::try_from(window).unwrap_or(u32::MAX)
+    }
+
+    /// What is announced by an end whose program reads slowly: what is free, in whole segments, or nothing (RFC 9293,
+    /// section 3.8.6.2.2).
+    #[cold]
+    fn announce_slow(&mut self, next: u64, unread: u64) -> u32 {
+        let window = self.free_window(unread).max(self.edge.saturating_sub(next));
+        (self.edge, self.last) = (next + window, window);
+        u32::try_from(window).unwrap_or(u32::MAX)
+    }
+
+    /// The window that is free behind `unread` bytes, in whole segments.
+    fn free_window(&self, unread: u64) -> u64 {
+        let (free, mss) = match &self.tuning {
+            // A segment keeps its memory until its last byte is read.
+            Some(tuning) => {
+                (tuning.free(tuning.memory_of(unread.next_multiple_of(tuning.mss))).min(self.window), tuning.mss)
+            }
+            None => (self.window.saturating_sub(unread), OFFERED),
+        };
+        free / mss * mss
+    }
+
+    /// Whether something was left unread.
+    #[inline]
+    pub(super) fn is_lagging(&self) -> bool {
+        self.lagging
+    }
+
+    /// The program has read `taken` bytes and left `unread` before `next`. Gives whether the window has opened so far
+    /// that the other end is to hear of it (`tcp_cleanup_rbuf`).
+    pub(super) fn handle_slow_read(&mut self, next: u64, taken: u64, unread: u64) -> bool {
+        if let Some(tuning) = self.tuning.as_mut().filter(|_| self.lagging) {
+            tuning.read += taken;
+        }
+        let announced = self.edge.saturating_sub(next);
+        let window = self.free_window(unread);
+        // All is read and the other end knows: it is as fast as ever.
+        self.lagging = unread > 0 || announced < self.window / 2;
+        window >= (2 * announced).max(1)
     }
 
     /// The window that was announced last, with the number `next`.
@@ -113,7 +168,9 @@ impl Buffer {
         if let Some(tuning) = &mut self.tuning {
             let released = content.saturating_sub(segment.len.into());
             tuning.held = if reach == 0 { 0 } else { tuning.held.saturating_sub(tuning.memory_of(released)) };
-            tuning.measure(now, content, reach);
+            // Only what is read makes the buffer grow.
+            let read = if self.lagging { std::mem::take(&mut tuning.read) } else { content };
+            tuning.measure(now, read, reach);
         }
         grew
     }

@@ -13,7 +13,7 @@ const SLACK: u64 = 100_000;
 
 /// Which of them are held back.
 #[derive(Debug)]
-pub(super) struct Compression {
+pub(super) struct SackCompression {
     is_on: bool,
     /// The hole that was told of last, and how often.
     hole: u64,
@@ -22,9 +22,9 @@ pub(super) struct Compression {
     held: u32,
 }
 
-impl Compression {
-    pub(super) fn new(is_on: bool) -> Compression {
-        Compression { is_on, hole: 0, told: 0, held: 0 }
+impl SackCompression {
+    pub(super) fn new(is_on: bool) -> SackCompression {
+        SackCompression { is_on, hole: 0, told: 0, held: 0 }
     }
 
     /// Something has come beyond the hole at `hole`: whether its acknowledgement is held back.
@@ -65,7 +65,7 @@ mod tests {
 
     #[test]
     fn three_tell_of_a_hole_and_44_wait() {
-        let mut compression = Compression::new(true);
+        let mut compression = SackCompression::new(true);
         let held: Vec<bool> = (0..50).map(|_| compression.holds_back(1)).collect();
         let expected: Vec<bool> = (0..50).map(|n| (3..47).contains(&n)).collect();
         assert_eq!(held, expected);
@@ -77,6 +77,6 @@ mod tests {
     #[test]
     fn they_wait_for_a_twentieth_of_a_round_trip_or_a_millisecond() {
         let ms = 1_000_000;
-        assert_eq!([0, 10 * ms, 100 * ms].map(Compression::delay), [100_000, 600_000, 1_100_000]);
+        assert_eq!([0, 10 * ms, 100 * ms].map(SackCompression::delay), [100_000, 600_000, 1_100_000]);
     }
 }

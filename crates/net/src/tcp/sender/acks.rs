@@ -11,13 +11,13 @@
 //! ```
 
 use super::alarms::SLACK;
-use super::{Alarm, Phase, Sender};
-use crate::tcp::congestion::{Acked, Sample};
-use crate::tcp::flight::News;
+use super::{Alarm, Sender};
+use crate::tcp::congestion::{CongestionState, Sample};
+use crate::tcp::flight::AckSummary;
 use crate::tcp::rack::DUP_THRESH;
-use crate::tcp::reduction::{Bound, Reduction};
+use crate::tcp::reduction::{PrrBound, Reduction};
 use crate::tcp::rtt::Reached;
-use crate::tcp::rules::{Counting, Detection};
+use crate::tcp::rules::LossDetection;
 use crate::tcp::segment::Segment;
 use loadstone_units::Time;
 
@@ -33,8 +33,9 @@ impl Sender {
             space.note_segment();
         }
         let edge = segment.ack + u64::from(segment.window);
-        let is_pure = segment.len == 0 && edge <= self.edge && segment.ack == self.una && segment.sacks.is_empty();
-        self.edge = self.edge.max(edge);
+        let is_pure =
+            segment.len == 0 && edge <= self.snd_wnd_end && segment.ack == self.una && segment.sacks.is_empty();
+        self.snd_wnd_end = self.snd_wnd_end.max(edge);
         if segment.ack == self.una && segment.sacks.is_empty() && segment.duplicate == 0 {
             // Data that came the other way, or a window: it says nothing about what is sent here.
             if self.probe.is_some() {
@@ -42,9 +43,9 @@ impl Sender {
             }
             return;
         }
-        let lost_before = self.flight.lost();
         let before = self.before();
-        let mut news = self.flight.handle_ack(segment, self.high);
+        let mut news = AckSummary::default();
+        self.flight.handle_ack(segment, self.high_seq, &mut news);
         self.una = segment.ack;
         if news.advanced {
             self.timeouts = 0;
@@ -58,25 +59,18 @@ impl Sender {
         if self.settle_probe(segment.ack, segment.duplicate, is_pure) {
             self.reduce_for_a_probe();
         }
-        let is_dubious = self.phase != Phase::Open || news.sacked || segment.duplicate > 0 || !news.advanced;
+        let is_dubious = self.state != CongestionState::Open || news.sacked || segment.duplicate > 0 || !news.advanced;
         if is_dubious {
             self.judge(now, segment, &mut news);
         }
         if (news.advanced || self.is_overtaken(&news)) && !news.waits {
             self.restart_timer(now);
         }
-        let lost = self.flight.lost() > lost_before;
-        if self.controller.is_by_model() {
-            self.follow_the_model(now, &news, rtt, before);
-        } else if self.phase == Phase::Recovery {
-            self.shrink(news.delivered, news.advanced && !lost);
-        } else if news.advanced || (self.rack.is_reordering() && news.delivered > 0) {
-            self.grow(now, &news);
-        }
+        self.tell_acked(now, &news, rtt, before);
     }
 
     /// What it says of the round trip: of that of the last segment, in ns, if it says anything.
-    fn sample(&mut self, now: Time, segment: &Segment, news: &News) -> Option<u64> {
+    fn sample(&mut self, now: Time, segment: &Segment, news: &AckSummary) -> Option<u64> {
         let reached = Reached { una: self.una, nxt: self.nxt };
         // With something that was sent again the rest may have waited for that.
         let acked = news.acked.filter(|_| !news.again);
@@ -100,9 +94,9 @@ impl Sender {
     /// Whether what is newly SACKed was sent before the first segment was last sent: as long as such
     /// acknowledgements come the network is not silent, and that one may still wait behind a queue
     /// (`tcp_clean_rtx_queue` of Linux).
-    fn is_overtaken(&self, news: &News) -> bool {
+    fn is_overtaken(&self, news: &AckSummary) -> bool {
         let sacked = news.sacked_times.map(|(first, _)| first);
-        self.rules.detection == Detection::Time
+        self.rules.detection == LossDetection::Rack
             && self.flight.first().zip(sacked).is_some_and(|(first, sacked)| sacked < first.at)
     }
 
@@ -115,31 +109,31 @@ impl Sender {
     }
 
     /// Where the repair of losses stands after it.
-    fn judge(&mut self, now: Time, segment: &Segment, news: &mut News) {
-        if self.phase == Phase::Open {
+    fn judge(&mut self, now: Time, segment: &Segment, news: &mut AckSummary) {
+        if self.state == CongestionState::Open {
             self.undo.forget_retransmissions();
-        } else if self.phase == Phase::Recovery && self.una >= self.high {
+        } else if self.state == CongestionState::Recovery && self.una >= self.high_seq {
             self.leave_recovery(segment);
         }
-        match self.phase {
-            Phase::Recovery => {
+        match self.state {
+            CongestionState::Recovery => {
                 if news.advanced {
                     self.undo_partially(segment);
                 }
                 self.undo_by_duplicates();
                 self.detect(now, news);
-                if self.phase == Phase::Recovery {
+                if self.state == CongestionState::Recovery {
                     return;
                 }
             }
-            Phase::Loss => {
+            CongestionState::Loss => {
                 self.handle_loss(segment, news);
                 self.detect(now, news);
-                if self.phase != Phase::Open && !news.lost_again {
+                if self.state != CongestionState::Open && !news.lost_again {
                     return;
                 }
             }
-            Phase::Open | Phase::Disorder => {
+            CongestionState::Open | CongestionState::Disorder => {
                 self.undo_by_duplicates();
                 self.detect(now, news);
             }
@@ -152,12 +146,12 @@ impl Sender {
     }
 
     /// Marks what counts as lost.
-    fn detect(&mut self, now: Time, news: &mut News) {
+    fn detect(&mut self, now: Time, news: &mut AckSummary) {
         match self.rules.detection {
-            Detection::Count => self.flight.lose_below(DUP_THRESH),
-            Detection::Forward => self.flight.lose_far_below(DUP_THRESH),
-            Detection::Time => {
-                let recovering = self.phase >= Phase::Recovery;
+            LossDetection::DupThresh => self.flight.lose_below(DUP_THRESH),
+            LossDetection::Fack => self.flight.lose_far_below(DUP_THRESH),
+            LossDetection::Rack => {
+                let recovering = self.state >= CongestionState::Recovery;
                 let (again, wait) = self.rack.detect(now, &mut self.flight, recovering, &self.rtt);
                 news.lost_again |= again;
                 if let Some(wait) = wait {
@@ -173,9 +167,9 @@ impl Sender {
         if !self.flight.has_repeated() {
             self.undo.forget_retransmissions();
         }
-        let phase = if self.flight.is_clean() { Phase::Open } else { Phase::Disorder };
-        if phase != self.phase {
-            (self.phase, self.high) = (phase, self.nxt);
+        let phase = if self.flight.is_clean() { CongestionState::Open } else { CongestionState::Disorder };
+        if phase != self.state {
+            (self.state, self.high_seq) = (phase, self.nxt);
         }
     }
 
@@ -184,8 +178,8 @@ impl Sender {
     /// > When [RFC3042] is in use, additional data sent in limited transmit MUST NOT be included in
     /// > this calculation. (RFC 5681, section 3.2)
     pub(super) fn flight_size(&self) -> u32 {
-        match self.phase {
-            Phase::Disorder => self.flight.iter().take_while(|sent| sent.end <= self.high).count() as u32,
+        match self.state {
+            CongestionState::Disorder => self.flight.iter().take_while(|sent| sent.end <= self.high_seq).count() as u32,
             _ => self.flight.len(),
         }
     }
@@ -194,17 +188,17 @@ impl Sender {
     pub(super) fn enter_recovery(&mut self) {
         self.undo.begin(self.una, self.repeats(), &self.window);
         self.begin_reduction();
-        self.phase = Phase::Recovery;
+        self.state = CongestionState::Recovery;
         (self.high_rxt, self.rescued) = (self.una, false);
     }
 
     fn begin_reduction(&mut self) {
         let flight = self.flight_size();
-        let prior = if self.rules.bound == Bound::Conservative { self.flight.len() } else { self.window.cwnd };
+        let prior = if self.rules.bound == PrrBound::Conservative { self.flight.len() } else { self.window.cwnd };
         self.window.ssthresh = self.reduced(flight);
         self.window.count = 0;
-        self.reduction = Reduction::new(prior);
-        self.high = self.nxt;
+        self.window.reduction = Reduction::new(self.rules.bound, prior);
+        self.high_seq = self.nxt;
         self.probe = None;
     }
 
@@ -219,80 +213,29 @@ impl Sender {
     /// A probe has repaired a loss of the tail: the window is reduced as if it had been noticed.
     fn reduce_for_a_probe(&mut self) {
         self.begin_reduction();
-        self.end_reduction();
+        self.controller.on_repaired(&mut self.window);
         self.try_to_open();
-    }
-
-    /// The window is reduced.
-    fn end_reduction(&mut self) {
-        if !self.controller.is_by_model() {
-            self.window.cwnd = self.window.ssthresh;
-        }
-    }
-
-    /// The window during a reduction.
-    pub(super) fn shrink(&mut self, delivered: u32, smooth: bool) {
-        if delivered > 0 && !self.controller.is_by_model() {
-            let (flight, ssthresh) = (self.flight.on_their_way(), self.window.ssthresh);
-            self.window.cwnd = self.reduction.window(self.rules.bound, delivered, flight, ssthresh, smooth);
-        }
-    }
-
-    /// Lets the window grow by what has been delivered.
-    fn grow(&mut self, now: Time, news: &News) {
-        // Whether or not it grows, it is not unused as long as something is acknowledged (`tcp_cong_avoid`).
-        self.usage.full = now;
-        if !self.is_limited() {
-            return;
-        }
-        let segments = match self.rules.counting {
-            Counting::Segments => news.delivered,
-            Counting::Acks => 1,
-            Counting::Bytes1 => self.count_bytes(news.bytes, 1),
-            Counting::Bytes2 => self.count_bytes(news.bytes, 2),
-        };
-        if segments > 0 {
-            let rtt = self.rtt.smoothed();
-            self.controller.on_ack(&mut self.window, Acked { now, segments, rtt });
-        }
-    }
-
-    /// RFC 3465, sections 2.2 and 2.3: in slow start `limit` segments an acknowledgement at most, and one
-    /// after a timeout.
-    fn count_bytes(&mut self, bytes: u64, limit: u64) -> u32 {
-        let mss = u64::from(self.rules.constants.mss);
-        let most = match self.phase {
-            _ if !self.window.in_slow_start() => u64::MAX,
-            Phase::Loss => mss,
-            _ => limit * mss,
-        };
-        self.credit += bytes.min(most);
-        let segments = self.credit / mss;
-        self.credit %= mss;
-        segments as u32
     }
 
     /// Everything sent before the recovery began is acknowledged.
     fn leave_recovery(&mut self, segment: &Segment) {
         if self.rules.undo && self.undo.may_undo(segment) {
             self.take_back(false);
-        } else if self.phase == Phase::Recovery && self.undo.has_marker() {
-            self.end_reduction();
+        } else if self.state == CongestionState::Recovery && self.undo.has_marker() {
+            self.controller.on_repaired(&mut self.window);
         }
-        self.phase = Phase::Open;
+        self.state = CongestionState::Open;
         self.try_to_open();
     }
 
     /// The window was reduced for nothing.
     fn take_back(&mut self, forgive: bool) {
         if forgive {
-            self.flight.forgive();
+            self.flight.clear_loss_marks();
         }
-        let cwnd = self.window.cwnd;
-        self.undo.undo(&mut self.window);
-        if let Some(paced) = self.controller.paced() {
-            paced.bbr.on_undo();
-            self.window.cwnd = cwnd;
+        if let Some((cwnd, ssthresh)) = self.undo.end() {
+            self.window.ssthresh = self.window.ssthresh.max(ssthresh);
+            self.controller.on_undo(&mut self.window, cwnd);
         }
         self.rack.look_again();
     }
@@ -300,9 +243,9 @@ impl Sender {
     /// A hole was filled by what was late, not by a retransmission.
     fn undo_partially(&mut self, segment: &Segment) {
         let late = self.undo.has_marker() && self.undo.was_delayed(segment);
-        if self.rules.undo && late && self.flight.again() == 0 {
+        if self.rules.undo && late && self.flight.retrans_out() == 0 {
             self.take_back(true);
-            self.phase = Phase::Open;
+            self.state = CongestionState::Open;
             self.try_to_open();
         }
     }
@@ -311,8 +254,8 @@ impl Sender {
     fn undo_by_duplicates(&mut self) {
         if self.rules.undo && self.undo.was_all_needless() {
             self.take_back(false);
-            if self.phase == Phase::Recovery {
-                self.phase = Phase::Open;
+            if self.state == CongestionState::Recovery {
+                self.state = CongestionState::Open;
                 self.try_to_open();
             }
         }
@@ -320,8 +263,8 @@ impl Sender {
 
     /// After a timeout: finds out whether it was spurious (RFC 5682, section 3.1, with SACK), and ends
     /// the repair when all is acknowledged.
-    fn handle_loss(&mut self, segment: &Segment, news: &News) {
-        let recovered = self.una >= self.high;
+    fn handle_loss(&mut self, segment: &Segment, news: &AckSummary) {
+        let recovered = self.una >= self.high_seq;
         // New data goes first only where this acknowledgement asks for it (`REXMIT_NEW`).
         self.new_first = false;
         if self.rules.undo && news.advanced && self.undo.may_undo(segment) {
@@ -332,13 +275,13 @@ impl Sender {
             if news.original {
                 return self.end_spurious_loss();
             }
-            if self.nxt > self.high {
+            if self.nxt > self.high_seq {
                 // Step 3.a: the loss was real.
                 self.frto &= !news.sacked && news.advanced;
             } else if news.advanced && !recovered {
                 // Step 2.b: new data, if there is any and the other end takes it.
-                self.high = self.nxt;
-                self.new_first = self.written > self.nxt && self.edge > self.nxt;
+                self.high_seq = self.nxt;
+                self.new_first = self.written > self.nxt && self.snd_wnd_end > self.nxt;
                 self.frto = self.new_first;
                 return;
             }
@@ -352,7 +295,7 @@ impl Sender {
     fn end_spurious_loss(&mut self) {
         self.frto = false;
         self.take_back(true);
-        self.phase = Phase::Open;
+        self.state = CongestionState::Open;
         self.try_to_open();
     }
 }

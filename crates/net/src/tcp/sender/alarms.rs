@@ -1,9 +1,9 @@
 //! What happens when no acknowledgement comes: tail loss probes, the reordering timer, the
 //! retransmission timeout. One timer serves all three.
 
-use super::{Due, Phase, Sender, Transmission};
-use crate::tcp::congestion::Sample;
-use crate::tcp::rules::Detection;
+use super::{Due, Sender, Transmission};
+use crate::tcp::congestion::{CongestionState, Sample};
+use crate::tcp::rules::LossDetection;
 use loadstone_units::Time;
 
 /// What a probe waits beyond two round trips at least, and the reordering timer beyond its window, in ns
@@ -76,20 +76,20 @@ impl Sender {
 
     /// Whether a probe can be of use: nothing is being repaired and no probe is on its way.
     pub(super) fn probe_may_be_set(&self) -> bool {
-        self.rules.probes && !self.flight.is_empty() && self.phase == Phase::Open
+        self.rules.probes && !self.flight.is_empty() && self.state == CongestionState::Open
     }
 
     /// RFC 8985, section 7.2: two round trips after the last transmission, more where a delayed
-    /// acknowledgement may keep the only segment waiting. `anew` if the retransmission timer begins
-    /// anew as well.
-    pub(super) fn set_probe_alarm(&mut self, now: Time, anew: bool) {
+    /// acknowledgement may keep the only segment waiting. `restart` if the retransmission timer begins
+    /// again as well.
+    pub(super) fn set_probe_alarm(&mut self, now: Time, restart: bool) {
         let smoothed = self.rtt.smoothed();
         let wait = match smoothed {
             0 => self.timeout(),
             _ if self.flight.len() == 1 => 2 * smoothed + self.rules.constants.rto_min.as_nanos() as u64,
             _ => 2 * smoothed + SLACK,
         };
-        let left = if anew { self.timeout() } else { self.time_left(now) };
+        let left = if restart { self.timeout() } else { self.time_left(now) };
         self.set_alarm(Alarm::Probe, now, wait.min(left));
     }
 
@@ -100,7 +100,7 @@ impl Sender {
         let again = new.is_none();
         let sent = new.unwrap_or_else(|| self.repeat(now, last));
         self.probe = Some(Probe { end: self.nxt, again });
-        // The retransmission timer takes over, and begins anew.
+        // The retransmission timer takes over, and begins again.
         self.set_alarm(Alarm::Retransmit, now, self.timeout());
         self.usage.sent = false;
         Some(sent)
@@ -119,7 +119,7 @@ impl Sender {
 
     /// Segments on their way that were there already, a probe among them (`tcp_init_undo`).
     pub(super) fn repeats(&self) -> u32 {
-        self.flight.again() + u32::from(self.probe.is_some_and(|probe| probe.again))
+        self.flight.retrans_out() + u32::from(self.probe.is_some_and(|probe| probe.again))
     }
 
     /// RFC 8985, section 7.4.2: what an acknowledgement says of the probe. Gives whether the window is
@@ -138,11 +138,11 @@ impl Sender {
     }
 
     fn handle_reordering_timeout(&mut self, now: Time) {
-        let before = self.flight.on_their_way();
-        self.rack.mark(now, &mut self.flight, self.phase >= Phase::Recovery, &self.rtt);
-        if self.flight.on_their_way() < before && self.phase != Phase::Recovery {
+        let before = self.flight.in_flight();
+        self.rack.mark(now, &mut self.flight, self.state >= CongestionState::Recovery, &self.rtt);
+        if self.flight.in_flight() < before && self.state != CongestionState::Recovery {
             self.enter_recovery();
-            self.shrink(1, false);
+            self.controller.shrink(&mut self.window, 1, self.flight.in_flight(), false);
         }
         // Whatever is still to be found out waits for an acknowledgement (`tcp_rack_reo_timeout`).
         self.set_alarm(Alarm::Retransmit, now, self.time_left(now));
@@ -150,25 +150,29 @@ impl Sender {
 
     /// RFC 6298, section 5; what counts as lost then: RFC 6675, section 5.1, or RFC 8985, section 6.3.
     fn handle_retransmission_timeout(&mut self, now: Time) {
-        let was_repairing = self.phase >= Phase::Recovery;
+        let was_repairing = self.state >= CongestionState::Recovery;
         for place in 0..self.flight.len() as usize {
-            let recent = self.rules.detection == Detection::Time && self.rack.is_recent(now, self.flight.get(place));
+            let recent =
+                self.rules.detection == LossDetection::Rack && self.rack.is_recent(now, self.flight.get(place));
             if place == 0 || !recent {
                 self.flight.lose(place);
             }
         }
         // RFC 5681, section 3.1: once for each loss of data.
-        if self.phase <= Phase::Disorder || self.una >= self.high || (self.phase == Phase::Loss && self.timeouts == 0) {
+        if self.state <= CongestionState::Disorder
+            || self.una >= self.high_seq
+            || (self.state == CongestionState::Loss && self.timeouts == 0)
+        {
             self.undo.begin(self.una, self.repeats(), &self.window);
             self.window.ssthresh = self.reduced(self.flight_size().min(self.window.cwnd));
         }
         let (una, nxt) = (self.una, self.nxt);
         self.controller.on_timeout(Sample { now, rtt: 0, una, nxt });
-        self.window.cwnd = self.flight.on_their_way() + 1;
+        self.window.cwnd = self.flight.in_flight() + 1;
         self.window.count = 0;
         self.usage.full = now;
-        self.phase = Phase::Loss;
-        (self.high, self.high_rxt) = (self.nxt, self.una);
+        self.state = CongestionState::Loss;
+        (self.high_seq, self.high_rxt) = (self.nxt, self.una);
         self.frto = self.rules.frto && (!was_repairing || self.timeouts > 0);
         self.new_first = false;
         self.probe = None;
@@ -183,7 +187,7 @@ impl Sender {
 mod tests {
     use super::*;
     use crate::tcp::config::{Config, Mechanisms};
-    use crate::tcp::flight::News;
+    use crate::tcp::flight::AckSummary;
     use crate::tcp::segment::{Flags, Sacks, Segment};
 
     const MSS: u64 = 1448;
@@ -210,15 +214,15 @@ mod tests {
 
     #[test]
     fn when_nothing_may_be_late_any_more_the_timeout_counts_from_what_was_sent_first() {
-        // After the reordering timer has expired in vain, and after an acknowledgement that does without it.
+        // After the reordering timer has expired and nothing was lost, and after an acknowledgement that does without it.
         for expires in [true, false] {
             let config = Config::default();
             let mut sender = Sender::new(&config, config.rules());
-            sender.edge = 1_000_000;
+            sender.snd_wnd_end = 1_000_000;
             sender.write(10 * MSS);
             while sender.poll(at(100), 0).is_some() {}
-            sender.phase = Phase::Recovery;
-            sender.high = sender.nxt;
+            sender.state = CongestionState::Recovery;
+            sender.high_seq = sender.nxt;
             sender.set_alarm(Alarm::Reorder, at(140), 10_000_000);
             if expires {
                 let deadline = sender.deadline();
@@ -234,14 +238,34 @@ mod tests {
     }
 
     #[test]
+    fn a_timeout_does_not_count_as_lost_what_was_sent_within_the_last_round_trip_rfc8985_6_3() {
+        let config = Config::default();
+        let mut sender = Sender::new(&config, config.rules());
+        sender.snd_wnd_end = 1_000_000;
+        sender.write(100 * MSS);
+        while sender.poll(at(100), 0).is_some() {}
+        // The round trip is 40 ms; what this acknowledgement lets out is 20 ms old at the timeout.
+        acknowledge(&mut sender, at(140), 1 + MSS, 0..0, at(100));
+        let recent = sender.flight.iter().filter(|sent| sent.at == at(140)).count() as u32;
+        sender.set_alarm(Alarm::Retransmit, at(140), 20_000_000);
+        sender.handle_timeout(at(160));
+        assert!(recent > 0 && sender.state == CongestionState::Loss);
+        assert_eq!((sender.flight.lost(), sender.flight.in_flight()), (9, recent));
+        // A round trip later it counts.
+        sender.set_alarm(Alarm::Retransmit, at(160), 20_000_000);
+        sender.handle_timeout(at(180));
+        assert_eq!(sender.flight.in_flight(), 0);
+    }
+
+    #[test]
     fn a_retransmission_that_is_lost_after_a_timeout_makes_for_a_recovery_also_when_a_timer_tells() {
         let mechanisms = Mechanisms { tail_loss_probes: Some(false), ..Mechanisms::default() };
         let config = Config { mechanisms, ..Config::default() };
         let mut sender = Sender::new(&config, config.rules());
-        sender.edge = 1_000_000;
+        sender.snd_wnd_end = 1_000_000;
         sender.write(10 * MSS);
         while sender.poll(at(100), 0).is_some() {}
-        while sender.phase != Phase::Loss {
+        while sender.state != CongestionState::Loss {
             let deadline = sender.deadline();
             sender.handle_timeout(deadline);
             while sender.poll(deadline, 0).is_some() {}
@@ -251,14 +275,14 @@ mod tests {
         let first = sender.last_sent;
         let next = first.plus_nanos(100_000_000);
         acknowledge(&mut sender, next, 1 + MSS, 0..0, first);
-        assert_eq!((sender.phase, sender.last_sent), (Phase::Loss, next));
-        let news = News { reordered_from: Some(1), forward: 1 + 4 * MSS, ..News::default() };
+        assert_eq!((sender.state, sender.last_sent), (CongestionState::Loss, next));
+        let news = AckSummary { reordered_from: Some(1), forward: 1 + 4 * MSS, ..AckSummary::default() };
         sender.rack.handle_news(next, &news, &sender.rtt, &acknowledgement(next, 1, 0..0, first), MSS as u32);
         let then = next.plus_nanos(100_000_000);
         acknowledge(&mut sender, then, 1 + MSS, 1 + 2 * MSS..1 + 3 * MSS, next);
-        assert_eq!((sender.phase, sender.alarm.0), (Phase::Loss, Alarm::Reorder));
+        assert_eq!((sender.state, sender.alarm.0), (CongestionState::Loss, Alarm::Reorder));
         let deadline = sender.deadline();
         sender.handle_timeout(deadline);
-        assert_eq!(sender.phase, Phase::Recovery);
+        assert_eq!(sender.state, CongestionState::Recovery);
     }
 }

@@ -1,7 +1,6 @@
 //! The send buffer: how much a program may have written and not acknowledged.
 
 use super::Sender;
-use crate::tcp::config::Congestion;
 use crate::tcp::memory;
 use crate::tcp::segment::Segment;
 
@@ -25,9 +24,8 @@ pub(super) struct Space {
 }
 
 impl Space {
-    pub(super) fn new(window: u32, cc: Congestion) -> Space {
-        // BBR's window may be full for a round trip longer, until losses are repaired (`bbr_sndbuf_expand`).
-        let times = if cc == Congestion::Bbr { 3 } else { 2 };
+    /// Room for `times` windows, of which the first has `window` segments.
+    pub(super) fn new(window: u32, times: u64) -> Space {
         let for_a_segment = times * SEGMENT;
         Space { for_a_segment, size: for_a_segment * LEAST.max(window.into()), heard: false }
     }
@@ -59,13 +57,13 @@ impl Sender {
             let mss = u64::from(self.rules.constants.mss);
             space.size.saturating_sub(self.queued()).div_ceil(memory::sent(mss, 1)) * mss
         });
-        self.written += (self.given - self.written).min(room);
+        self.written += (self.write_seq - self.written).min(room);
     }
 
     /// Whether a segment is one that the kernel foresaw, and takes no further notice of: data, and nothing
     /// new besides (header prediction in `tcp_rcv_established`); unless memory has to be found for it.
     pub(super) fn is_foreseen(&self, segment: &Segment) -> bool {
-        let is_old = segment.ack == self.una && segment.ack + u64::from(segment.window) == self.edge;
+        let is_old = segment.ack == self.una && segment.ack + u64::from(segment.window) == self.snd_wnd_end;
         let is_plain = segment.sacks.is_empty() && segment.duplicate == 0 && !segment.flags.fin;
         // What is seldom asked for last.
         is_old && segment.len > 0 && is_plain && memory::received(segment.len) <= memory::at_hand(self.queued())
@@ -74,9 +72,12 @@ impl Sender {
     /// Nothing more can be sent at this moment: makes the buffer fit the window if the program waits for
     /// room (`tcp_check_space`).
     pub(super) fn look_after_space(&mut self) {
+        // Asked first: an end that only receives hears nothing new, and is spared the rest.
+        if !self.space.as_mut().is_some_and(|space| std::mem::take(&mut space.heard)) {
+            return;
+        }
         let is_waited_for = self.unsent() >= self.rules.constants.notsent_lowat / 2 || !self.has_space();
-        let Some(space) = &mut self.space else { return };
-        if std::mem::take(&mut space.heard) && is_waited_for {
+        if let Some(space) = self.space.as_mut().filter(|_| is_waited_for) {
             let wanted = space.for_a_segment * LEAST.max(self.window.cwnd.into());
             space.size = space.size.max(wanted.min(MOST));
         }
@@ -86,16 +87,20 @@ impl Sender {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tcp::config::{Config, Congestion};
 
     #[test]
     fn the_buffer_has_two_segments_for_each_of_the_window_and_three_with_bbr() {
         for (cc, window, segments) in [
-            (Congestion::Reno, 100, 200),
+            (Congestion::Reno, 100_i64, 200),
             (Congestion::Cubic, 100, 200),
             (Congestion::Bbr, 100, 300),
             (Congestion::Bbr, 3, 30),
         ] {
-            assert_eq!(Space::new(window, cc).size, segments * 2304, "{cc:?}");
+            let iw = Some(window.try_into().unwrap());
+            let config = Config { cc: Some(cc), iw, ..Config::default() };
+            let sender = Sender::new(&config, config.rules());
+            assert_eq!(sender.space.unwrap().size, segments * 2304, "{cc:?}");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What is needed to take a reduction of the window back that proves to have been needless.
 
-use crate::tcp::congestion::Window;
+use crate::tcp::congestion::CongestionWindow;
 use crate::tcp::segment::Segment;
 use loadstone_units::Time;
 
@@ -20,7 +20,7 @@ pub(super) struct Undo {
 
 impl Undo {
     /// A reduction of `window` begins, with `again` retransmissions on their way.
-    pub(super) fn begin(&mut self, una: u64, again: u32, window: &Window) {
+    pub(super) fn begin(&mut self, una: u64, again: u32, window: &CongestionWindow) {
         self.marker = Some(una);
         self.again = (again > 0).then_some(again);
         self.prior = Some((window.cwnd, window.remembered()));
@@ -62,12 +62,9 @@ impl Undo {
         self.first_again.is_none_or(|first| segment.answers_before(first))
     }
 
-    /// Takes the reduction back.
-    pub(super) fn undo(&mut self, window: &mut Window) {
-        if let Some((cwnd, ssthresh)) = self.prior {
-            window.cwnd = window.cwnd.max(cwnd);
-            window.ssthresh = window.ssthresh.max(ssthresh);
-        }
+    /// The reduction is taken back: window and threshold before it.
+    pub(super) fn end(&mut self) -> Option<(u32, u32)> {
         self.marker = None;
+        self.prior
     }
 }

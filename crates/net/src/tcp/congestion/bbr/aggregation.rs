@@ -2,7 +2,7 @@
 //! (`bbr_update_ack_aggregation`; not in the draft). So much more may be on its way, or the sender would
 //! wait between the bunches.
 
-use super::Ack;
+use super::Reading;
 use super::bandwidth::Bandwidth;
 use crate::tcp::delivery::between;
 use loadstone_units::Time;
@@ -25,13 +25,13 @@ pub(super) struct Aggregation {
 }
 
 impl Aggregation {
-    /// Counting begins anew.
+    /// Counting begins again.
     pub(super) fn restart(&mut self, now: Time) {
         (self.since, self.acked) = (now, 0);
     }
 
     /// An acknowledgement with a sample of the rate; `begun` if with it a round begins.
-    pub(super) fn update(&mut self, ack: &Ack, bandwidth: Bandwidth, window: u32, begun: bool) {
+    pub(super) fn update(&mut self, ack: &Reading, bandwidth: Bandwidth, window: u32, begun: bool) {
         if begun {
             self.rounds += 1;
             if self.rounds >= ROUNDS {

@@ -2,7 +2,7 @@
 //! draft): where two spans of time that each end with many losses have the same rate of delivery, that is
 //! what is allowed, and for a while not more is tried.
 
-use super::Ack;
+use super::Reading;
 use super::bandwidth::{Bandwidth, UNIT};
 use loadstone_units::Time;
 
@@ -58,7 +58,7 @@ impl Policer {
     }
 
     /// An acknowledgement, or a timeout; `begun` if with it a round begins. `mss` in bytes.
-    pub(super) fn update(&mut self, ack: &Ack, begun: bool, mss: u32) {
+    pub(super) fn update(&mut self, ack: &Reading, begun: bool, mss: u32) {
         if !self.sampling {
             // The first loss says that what had been saved up is used up.
             if ack.losses == 0 {
@@ -84,12 +84,12 @@ impl Policer {
         }
     }
 
-    fn begin(&mut self, ack: &Ack) {
+    fn begin(&mut self, ack: &Reading) {
         self.began = Began { delivered: ack.delivered, lost: ack.lost, at: ack.delivered_at };
         self.rounds = 0;
     }
 
-    fn end_span(&mut self, bandwidth: Bandwidth, ack: &Ack, mss: u32) {
+    fn end_span(&mut self, bandwidth: Bandwidth, ack: &Reading, mss: u32) {
         if let Some(before) = self.bandwidth {
             let off = bandwidth.off(before);
             if off <= before.by(RATIO) || off.rate(mss, UNIT) <= DIFFERENCE {

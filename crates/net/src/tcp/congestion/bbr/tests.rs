@@ -1,27 +1,28 @@
 //! The model fed by hand: rounds of 100 ms, each acknowledged as a whole unless a test says otherwise.
 
 use super::*;
+use crate::tcp::congestion::{Controller, Sample};
 
 const MSS: u32 = 1448;
 const RTT: u64 = 100_000_000;
 
 struct Path {
     bbr: Bbr,
-    window: Window,
+    window: CongestionWindow,
     now: Time,
     delivered: u64,
     lost: u64,
     /// What the next acknowledgements say beside what is delivered.
     losses: u32,
-    repair: Repair,
+    repair: CongestionState,
     app_limited: bool,
     in_flight: u32,
 }
 
 impl Path {
     fn new(window: u32) -> Path {
-        let (mut bbr, window, now) = (Bbr::new(MSS), Window::new(window), Time::from_nanos(RTT));
-        bbr.begin(now, &window, RTT, RTT, 1);
+        let (mut bbr, window, now) = (Bbr::new(MSS), CongestionWindow::new(window), Time::from_nanos(RTT));
+        bbr.begin(now, &window, RTT, RTT);
         Path {
             bbr,
             window,
@@ -29,7 +30,7 @@ impl Path {
             delivered: 1,
             lost: 0,
             losses: 0,
-            repair: Repair::None,
+            repair: CongestionState::Open,
             app_limited: false,
             in_flight: 0,
         }
@@ -48,7 +49,7 @@ impl Path {
     fn acknowledge(&mut self, acked: u32, rate: RateSample, rtt: u64) {
         self.delivered += u64::from(acked);
         self.lost += u64::from(self.losses);
-        let ack = Ack {
+        let ack = Reading {
             now: self.now,
             rate: Some(rate),
             rtt: Some(rtt / 1000),
@@ -63,7 +64,7 @@ impl Path {
             next_send: self.now,
             repair: self.repair,
         };
-        self.bbr.on_ack(&mut self.window, &ack);
+        self.bbr.follow(&mut self.window, &ack);
     }
 
     /// The last of a flight of `flight` segments is acknowledged, which took a round trip.
@@ -275,7 +276,7 @@ fn after_idleness_it_neither_hurries_nor_probes_for_the_round_trip_4_3_4_4() {
     (0..3).for_each(|_| _ = path.round(100));
     path.assert_rate(125.0);
     path.now = path.now.plus_nanos(2 * BELIEVED);
-    path.bbr.on_start(path.now, &mut path.window, path.now);
+    path.bbr.restart(path.now, &mut path.window, path.now);
     path.assert_rate(100.0);
     path.round(10);
     assert!(!path.bbr.is_probing_rtt(), "the idle time emptied the queue");
@@ -287,7 +288,7 @@ fn a_loss_conserves_packets_for_a_round_and_then_the_window_comes_back_4_2_3_4()
     let window = path.round(100).window.cwnd;
     // The sender asks for the threshold when it begins to repair.
     path.bbr.save(&path.window);
-    (path.repair, path.losses, path.in_flight) = (Repair::Recovery, 3, 60);
+    (path.repair, path.losses, path.in_flight) = (CongestionState::Recovery, 3, 60);
     path.now = path.now.plus_nanos(10_000_000);
     path.ack(1, RTT, RTT);
     assert_eq!(path.window.cwnd, 60 + 1);
@@ -301,7 +302,7 @@ fn a_loss_conserves_packets_for_a_round_and_then_the_window_comes_back_4_2_3_4()
     path.bbr.round.until = until;
     path.round(40);
     assert_eq!(path.window.cwnd, 61 + 40, "after a round it does");
-    path.repair = Repair::None;
+    path.repair = CongestionState::Open;
     path.round(1);
     assert!(path.window.cwnd >= window, "{} of {window}", path.window.cwnd);
 }
@@ -311,12 +312,12 @@ fn a_timeout_ends_with_the_window_that_was_before() {
     let mut path = Path::probing();
     let window = path.window.cwnd;
     path.bbr.save(&path.window);
-    path.bbr.on_timeout();
+    path.bbr.on_timeout(Sample { now: path.now, rtt: 0, una: 1, nxt: 1 });
     path.window.cwnd = 1;
-    path.repair = Repair::Loss;
+    path.repair = CongestionState::Loss;
     path.round(1);
     assert_eq!(path.window.cwnd, LEAST_WINDOW);
-    path.repair = Repair::None;
+    path.repair = CongestionState::Open;
     path.round(4);
     assert_eq!(path.window.cwnd, window);
 }
@@ -355,7 +356,7 @@ fn a_loss_that_was_none_lets_it_look_for_more_bandwidth() {
     for acked in [10, 20, 40, 80, 100, 100, 100] {
         path.round(acked);
     }
-    path.bbr.on_undo();
+    path.bbr.on_undo(&mut path.window, 0);
     (0..3).for_each(|_| _ = path.round(100));
     assert_eq!(path.bbr.mode, Mode::Startup, "the first sets the mark, then there were two rounds");
     path.round(100);

@@ -1,8 +1,8 @@
 //! How many segments BBR allows on their way (section 4.2.3).
 
 use super::bandwidth::UNIT;
-use super::{Ack, Bbr, LEAST_WINDOW, Mode, Repair};
-use crate::tcp::congestion::Window;
+use super::{Bbr, LEAST_WINDOW, Mode, Reading};
+use crate::tcp::congestion::{CongestionState, CongestionWindow};
 use crate::tcp::delivery::between;
 
 /// The window before a round trip is known, and what is delivered before the target counts, in segments
@@ -17,13 +17,13 @@ const FAST: u64 = 150_000;
 
 impl Bbr {
     /// The window will shrink, by losses or `ProbeRtt`: what it was is worth remembering (section 4.2.3.4).
-    pub(in crate::tcp) fn save(&mut self, window: &Window) {
-        let is_good = self.repair < Repair::Recovery && !self.is_probing_rtt();
+    pub(super) fn save(&mut self, window: &CongestionWindow) {
+        let is_good = self.repair < CongestionState::Recovery && !self.is_probing_rtt();
         self.prior = if is_good { window.cwnd } else { self.prior.max(window.cwnd) };
     }
 
     /// Section 4.2.3.6.
-    pub(super) fn set_window(&mut self, window: &mut Window, ack: &Ack, room: u64) {
+    pub(super) fn set_window(&mut self, window: &mut CongestionWindow, ack: &Reading, room: u64) {
         if ack.acked > 0 && !self.modulate(window, ack) {
             let target = self.product(room) + self.allowance();
             let target = self.quantised(target);
@@ -42,15 +42,15 @@ impl Bbr {
 
     /// What losses and the end of their repair do to the window (section 4.2.3.4). Gives whether it is
     /// settled with that: in the first round as much is sent as is delivered.
-    fn modulate(&mut self, window: &mut Window, ack: &Ack) -> bool {
+    fn modulate(&mut self, window: &mut CongestionWindow, ack: &Reading) -> bool {
         let before = std::mem::replace(&mut self.repair, ack.repair);
         let conserved = ack.in_flight + ack.acked;
         window.cwnd = window.cwnd.saturating_sub(ack.losses).max(1);
-        if ack.repair == Repair::Recovery && before != Repair::Recovery {
+        if ack.repair == CongestionState::Recovery && before != CongestionState::Recovery {
             self.conserving = true;
             self.round.until = ack.delivered;
             window.cwnd = conserved;
-        } else if before >= Repair::Recovery && ack.repair < Repair::Recovery {
+        } else if before >= CongestionState::Recovery && ack.repair < CongestionState::Recovery {
             window.cwnd = window.cwnd.max(self.prior);
             self.conserving = false;
         }
@@ -92,7 +92,7 @@ impl Bbr {
     }
 
     /// Segments that will be in the network when the next may leave (`bbr_packets_in_net_at_edt`).
-    pub(super) fn in_net(&self, in_flight: u32, ack: &Ack) -> u32 {
+    pub(super) fn in_net(&self, in_flight: u32, ack: &Reading) -> u32 {
         let delivered = self.bandwidth().segments_in(between(ack.now, ack.next_send));
         let more = if self.pacing_gain > UNIT { self.quantum() } else { 0 };
         (in_flight + more).saturating_sub(segments(delivered))

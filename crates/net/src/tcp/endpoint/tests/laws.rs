@@ -1,10 +1,10 @@
 //! What holds whatever the systems, the network and the programs do.
 
 use super::*;
-use crate::tcp::{Bound, Counting, Mechanisms, Restart};
+use crate::tcp::{AckCounting, IdleRestart, Mechanisms, PrrBound};
 use std::collections::BTreeMap;
 
-/// What a network does to packets, drawn anew for each.
+/// What a network does to packets, drawn again for each.
 #[derive(Clone, Copy, Debug)]
 struct Weather {
     /// In percent.
@@ -28,7 +28,7 @@ struct World {
     now: Time,
     ends: [Endpoint; 2],
     weather: Weather,
-    draws: loadstone_units::Stream,
+    draws: loadstone_units::RandomStream,
     wire: BTreeMap<(Time, u64), (usize, Segment)>,
     packets: u64,
     /// Data segments and bytes of each side, the last number that it was allowed to send, and the last that
@@ -126,7 +126,7 @@ impl World {
             if segment.len > 0 {
                 self.arrived[side].push((segment.seq, segment.seq + u64::from(segment.len)));
             }
-            let read = self.ends[side].read();
+            let read = self.ends[side].read(u64::MAX);
             self.read[side] += read;
             if read > 0 {
                 assert_eq!(self.read[side], prefix(&mut self.arrived[side]));
@@ -172,9 +172,9 @@ impl World {
 
 fn mechanisms() -> impl Strategy<Value = Mechanisms> {
     let switch = || prop::option::of(any::<bool>());
-    let bounds = vec![Bound::Conservative, Bound::SlowStart, Bound::Halving];
-    let countings = vec![Counting::Acks, Counting::Bytes1, Counting::Bytes2, Counting::Segments];
-    let restarts = vec![Restart::Initial, Restart::Halving, Restart::Never];
+    let bounds = vec![PrrBound::Conservative, PrrBound::SlowStart, PrrBound::Halving];
+    let countings = vec![AckCounting::Acks, AckCounting::Bytes1, AckCounting::Bytes2, AckCounting::Segments];
+    let restarts = vec![IdleRestart::Initial, IdleRestart::Halving, IdleRestart::Never];
     let chosen = (
         prop::option::of(prop::sample::select(bounds)),
         prop::option::of(prop::sample::select(countings)),

@@ -76,7 +76,7 @@ fn retransmissions_are_paced_like_everything_else() {
     assert_eq!((pair.read[A], pair.ends[B].retransmissions() >= 20), (60 * MSS, true));
     let times = times(&pair, B);
     let together = times[10..].chunk_by(|a, b| a == b).map(<[u64]>::len).max();
-    // The one that the loss lets go whatever the window says is not waited for.
+    // The one that is sent at the loss, whatever the window says, is not waited for.
     assert!(together <= Some(2), "{together:?} at once");
 }
 

@@ -1,5 +1,5 @@
 use super::*;
-use crate::tcp::{Counting, Mechanisms, Restart};
+use crate::tcp::{AckCounting, IdleRestart, Mechanisms};
 
 fn system(profile: Profile) -> Config {
     Config { profile, ..Config::default() }
@@ -50,7 +50,7 @@ fn the_first_receive_window_of_linux_2_6_holds_4_segments() {
 fn slow_start_counts_acknowledgements_bytes_or_segments_as_chosen() {
     // Every second segment is acknowledged: ten segments make five acknowledgements.
     for (counting, second) in
-        [(Counting::Acks, 15), (Counting::Bytes1, 15), (Counting::Bytes2, 20), (Counting::Segments, 20)]
+        [(AckCounting::Acks, 15), (AckCounting::Bytes1, 15), (AckCounting::Bytes2, 20), (AckCounting::Segments, 20)]
     {
         let chosen = Mechanisms { counting: Some(counting), ..Mechanisms::default() };
         let mut pair = Pair::new(Config { mechanisms: chosen, ..config(10, Congestion::Reno) }, |_, _, _| false);
@@ -162,7 +162,7 @@ fn a_spurious_timeout_is_taken_back_rfc5682() {
 
 #[test]
 fn after_idleness_linux_halves_the_window_for_each_timeout_down_to_the_initial_one() {
-    let window_after = |idle: u64, restart: Option<Restart>| {
+    let window_after = |idle: u64, restart: Option<IdleRestart>| {
         let chosen = Mechanisms { idle_restart: restart, ..Mechanisms::default() };
         let mut pair = Pair::new(linux_6(chosen), |_, _, _| false);
         pair.serve(100 * MSS);
@@ -176,7 +176,7 @@ fn after_idleness_linux_halves_the_window_for_each_timeout_down_to_the_initial_o
     let (busy, one, two, long) =
         (window_after(150, None), window_after(450, None), window_after(800, None), window_after(5000, None));
     assert!(busy > 60 && one * 2 <= busy + 1 && two < one && long == 10, "{busy} {one} {two} {long}");
-    assert_eq!(window_after(5000, Some(Restart::Never)), busy);
+    assert_eq!(window_after(5000, Some(IdleRestart::Never)), busy);
 }
 
 #[test]

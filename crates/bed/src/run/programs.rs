@@ -1,0 +1,179 @@
+//! The programs of a run, each on its host: browsers, and the servers that they find.
+
+use super::RunError;
+use super::curtain::CurtainEnding;
+use crate::{Bed, BedHost};
+use loadstone_http::Protocol;
+use loadstone_live::{
+    Authority, Chain, Clock, Destinations, Error, Limits, Listener, Loaded, NOTSENT_LOWAT, RecordKeeping, Relayed,
+    Served, Stop, Target, Tls, listen, load, relay, serve,
+};
+use loadstone_load::page::HostId;
+use loadstone_scenario::{HostRole, Plan, PlannedHost, ScenarioError, Way};
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
+use std::time::Duration;
+
+/// For how long a load may go on, by the clock of its links: longer than any browser waits.
+const LIMIT: Duration = Duration::from_secs(3600);
+
+/// The programs of a run, ready to begin.
+pub(super) struct Programs {
+    /// In the order of the plan.
+    pub(super) browsers: Vec<LiveBrowser>,
+    /// In the order of the plan; they listen already.
+    pub(super) relays: Vec<LiveRelay>,
+    /// The same.
+    pub(super) servers: Vec<LiveServer>,
+}
+
+/// A browser, and how it gets to the servers of its page.
+pub(super) struct LiveBrowser {
+    at: BedHost,
+    page: usize,
+    route: Destinations,
+}
+
+/// The server of a page's host, and where it is found.
+pub(super) struct LiveServer {
+    at: BedHost,
+    page: usize,
+    site: Listener,
+}
+
+/// A relay, where it is found, and how it gets to the servers.
+pub(super) struct LiveRelay {
+    at: BedHost,
+    sites: Vec<Listener>,
+    route: Destinations,
+}
+
+/// Refuses what no program here can do: to tell by a plain connection which of two protocols it speaks.
+pub(super) fn check(plan: &Plan) -> Result<(), ScenarioError> {
+    for (at, host) in plan.hosts().iter().enumerate() {
+        let visits = plan.hosts().iter().enumerate().flat_map(|(from, visitor)| {
+            let to_here = visitor.ways.iter().filter(move |way| way.to == at && way.tls == Tls::None);
+            to_here.map(move |_| plan.protocol(from))
+        });
+        let protocols: BTreeSet<Protocol> = visits.collect();
+        if protocols.len() > 1 {
+            let why = format!("without TLS '{}' cannot be spoken to in two protocols: use TLS, or simulate", host.name);
+            return Err(ScenarioError::new("topology.hosts", why));
+        }
+    }
+    Ok(())
+}
+
+/// The programs of a plan on the hosts of a bed.
+pub(super) fn programs(plan: &Plan, bed: &Bed) -> Result<Programs, RunError> {
+    let uses_tls = plan.hosts().iter().flat_map(|host| &host.ways).any(|way| way.tls != Tls::None);
+    let authority = uses_tls.then(|| Authority::new(Chain::Usual));
+    let mut programs = Programs { browsers: Vec::new(), relays: Vec::new(), servers: Vec::new() };
+    for (at, host) in plan.hosts().iter().enumerate() {
+        let at = BedHost(at);
+        match host.role {
+            HostRole::Browser { page } => {
+                let names = plan.page_at(page).hosts.iter().map(|host| host.name.as_str());
+                let route = route(plan, bed, (at, host), names, authority.as_ref())?;
+                programs.browsers.push(LiveBrowser { at, page, route });
+            }
+            HostRole::Origin { page, host: id } => {
+                let tls = visits(plan, at).next().map_or(Tls::None, |way| way.tls);
+                let site = site(plan, bed, (at, host), (id, tls, &[&host.name]), authority.as_ref())?;
+                programs.servers.push(LiveServer { at, page, site });
+            }
+            HostRole::Relay => {
+                let route = route(plan, bed, (at, host), plan.origin_names(), authority.as_ref())?;
+                let names: Vec<&str> = plan.origin_names().collect();
+                // By their ports: one of each is enough.
+                let spoken: BTreeMap<u16, Tls> = visits(plan, at).map(|way| (port(way.tls), way.tls)).collect();
+                let site = |tls| site(plan, bed, (at, host), (HostId(0), tls, &names), authority.as_ref());
+                let sites = spoken.into_values().map(site).collect::<Result<Vec<_>, _>>()?;
+                programs.relays.push(LiveRelay { at, sites, route });
+            }
+        }
+    }
+    Ok(programs)
+}
+
+/// How a browser or a relay gets to the servers of these names.
+fn route<'n>(
+    plan: &Plan,
+    bed: &Bed,
+    (at, host): (BedHost, &PlannedHost),
+    names: impl Iterator<Item = &'n str>,
+    authority: Option<&Authority>,
+) -> Result<Destinations, RunError> {
+    let protocol = plan.protocol(at.0);
+    let mut targets = Vec::new();
+    for (way, name) in host.ways.iter().zip(names) {
+        let address = SocketAddr::new(bed.address(BedHost(way.to)), port(way.tls));
+        let tls = authority.map_or(Ok(None), |authority| authority.client(name, way.tls, protocol))?;
+        targets.push(Target { address, tls });
+    }
+    let notsent_lowat = host.tcp.notsent_lowat.unwrap_or(NOTSENT_LOWAT);
+    Ok(Destinations { targets, protocol, notsent_lowat, limit: LIMIT })
+}
+
+/// Where the server of a page's host, or a relay in its place, is found, with these names in its certificate.
+fn site(
+    plan: &Plan,
+    bed: &Bed,
+    (at, host): (BedHost, &PlannedHost),
+    (id, tls, names): (HostId, Tls, &[&str]),
+    authority: Option<&Authority>,
+) -> Result<Listener, RunError> {
+    let protocol = spoken_with(plan, at);
+    let address = SocketAddr::new(bed.address(at), port(tls));
+    let listener = bed.on(at, || listen(address)).map_err(RunError::Listen)?;
+    let tls = authority.map_or(Ok(None), |authority| authority.server(names, tls, protocol))?;
+    let notsent_lowat = host.tcp.notsent_lowat.unwrap_or(NOTSENT_LOWAT);
+    let (limits, records) = (Limits::UNLIMITED, RecordKeeping::Kept);
+    Ok(Listener { host: id, listener, tls, protocol, notsent_lowat, limits, records })
+}
+
+/// The ways that lead to a host.
+fn visits(plan: &Plan, host: BedHost) -> impl Iterator<Item = &Way> {
+    plan.hosts().iter().flat_map(|visitor| &visitor.ways).filter(move |way| way.to == host.0)
+}
+
+/// What a host's visitors speak: all the same, or what TLS tells apart.
+fn spoken_with(plan: &Plan, host: BedHost) -> Protocol {
+    let visitor = plan.hosts().iter().position(|visitor| visitor.ways.iter().any(|way| way.to == host.0));
+    visitor.map_or(Protocol::Http1, |visitor| plan.protocol(visitor))
+}
+
+/// Where a server listens.
+fn port(tls: Tls) -> u16 {
+    if tls == Tls::None { 80 } else { 443 }
+}
+
+impl LiveBrowser {
+    /// Loads its page; its connections are closed when all browsers have ended.
+    pub(super) fn load(
+        &self,
+        bed: &Bed,
+        plan: &Plan,
+        clock: &Clock,
+        stop: &Stop,
+        ending: CurtainEnding,
+    ) -> Result<Loaded, Error> {
+        bed.on(self.at, || load(clock, plan.browser(self.page), &self.route, stop, || ending.wait()))
+    }
+}
+
+impl LiveRelay {
+    /// Relays until it is told to stop.
+    pub(super) fn relay(self, bed: &Bed, plan: &Plan, clock: &Clock, stop: &Stop) -> Result<Relayed, Error> {
+        let LiveRelay { at, sites, route } = self;
+        bed.on(at, || relay(clock, plan.relay(), sites, &route, stop))
+    }
+}
+
+impl LiveServer {
+    /// Serves until it is told to stop.
+    pub(super) fn serve(self, bed: &Bed, plan: &Plan, clock: &Clock, stop: &Stop) -> Result<Served, Error> {
+        let LiveServer { at, page, site } = self;
+        bed.on(at, || serve(clock, plan.origin(page, site.host), site, stop))
+    }
+}

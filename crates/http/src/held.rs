@@ -1,0 +1,72 @@
+//! Content that has come and that the program has not used yet.
+
+use crate::{Chunk, StreamId};
+use std::collections::BTreeMap;
+
+/// What keeps a peer from sending more while content is held.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Bound {
+    /// The protocol's own windows: what comes on the transport is used at once.
+    Windows,
+    /// The transport: what is not used is not read from it.
+    Transport,
+}
+
+/// Whether what has come is used at once, or when the program says so; and what it has not used.
+#[derive(Debug)]
+pub(crate) struct Held {
+    bound: Bound,
+    streams: BTreeMap<StreamId, u64>,
+    /// Bytes of the transport since somebody asked.
+    used: u64,
+    /// Content of the frame that is coming.
+    in_frame: u64,
+}
+
+impl Held {
+    pub(crate) fn new(bound: Bound) -> Held {
+        Held { bound, streams: BTreeMap::new(), used: 0, in_frame: 0 }
+    }
+
+    /// All of this is used, but for what [`Held::take`] says is content.
+    pub(crate) fn handle_input(&mut self, input: &[Chunk]) {
+        self.used += input.iter().map(Chunk::len).sum::<u64>();
+    }
+
+    /// The program gets content.
+    pub(crate) fn take(&mut self, id: StreamId, len: u64) {
+        *self.streams.entry(id).or_insert(0) += len;
+        self.in_frame += len;
+        if self.bound == Bound::Transport {
+            self.used -= len;
+        }
+    }
+
+    /// The program has used content; how much of it was held.
+    pub(crate) fn release(&mut self, id: StreamId, bytes: u64) -> u64 {
+        let Some(held) = self.streams.get_mut(&id) else { return 0 };
+        let released = bytes.min(*held);
+        *held -= released;
+        if *held == 0 {
+            self.streams.remove(&id);
+        }
+        if self.bound == Bound::Transport {
+            self.used += released;
+        }
+        released
+    }
+
+    /// The program wants no more of a stream; how much of it was held.
+    pub(crate) fn forget(&mut self, id: StreamId) -> u64 {
+        self.release(id, u64::MAX)
+    }
+
+    pub(crate) fn poll_used(&mut self) -> u64 {
+        std::mem::take(&mut self.used)
+    }
+
+    /// The frame is complete; how much of it the program got.
+    pub(crate) fn end_frame(&mut self) -> u64 {
+        std::mem::take(&mut self.in_frame)
+    }
+}

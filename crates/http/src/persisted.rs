@@ -1,0 +1,36 @@
+//! Settings that a SPDY server asks its clients to keep for the next session (draft 2, "SETTINGS"; draft 3,
+//! section 2.6.4).
+
+use std::collections::BTreeMap;
+
+/// The most settings that are kept: there are eight.
+const MAX_KEPT: usize = 16;
+
+/// Settings by their ids: 5 is the congestion window, for instance, in segments.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct PersistedSettings(BTreeMap<u32, u32>);
+
+impl PersistedSettings {
+    /// Settings from pairs of id and value.
+    pub fn from_pairs(pairs: impl IntoIterator<Item = (u32, u32)>) -> PersistedSettings {
+        let mut kept = PersistedSettings::default();
+        pairs.into_iter().for_each(|(id, value)| kept.keep(id, value));
+        kept
+    }
+
+    /// Ids and values, ascending.
+    pub fn iter(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
+        self.0.iter().map(|(id, value)| (*id, *value))
+    }
+
+    /// Keeps a setting, instead of what was kept of its id.
+    pub(crate) fn keep(&mut self, id: u32, value: u32) {
+        if self.0.len() < MAX_KEPT || self.0.contains_key(&id) {
+            self.0.insert(id, value);
+        }
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.0.clear();
+    }
+}

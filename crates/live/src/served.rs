@@ -1,0 +1,192 @@
+//! What a server of one's own has to offer: files or a recorded page, patterns, and what it tells of
+//! beside them.
+
+mod body_store;
+mod files;
+mod manifest;
+mod patterns;
+mod recording;
+mod reply;
+
+pub(crate) use body_store::BodyStore;
+pub use manifest::{Manifest, ManifestError};
+
+use crate::access_log::Entries;
+use files::Files;
+use loadstone_http::{Chunk, Fields, RequestHead, ResponseHead};
+use loadstone_load::page::Page;
+use loadstone_load::{Answer, Exchange, Site, Ticket};
+use patterns::{Echo, Patterns};
+use recording::ReplayStore;
+use serde::Deserialize;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+/// How clients are told what a manifest lists.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PushOrHint {
+    /// It is pushed, where the protocol can.
+    #[default]
+    Push,
+    /// They are told where it is: by 103 (RFC 8297); by `X-Subresource` if they ask for that, as clients
+    /// of SPDY did.
+    Hint,
+}
+
+/// What a server offers, looked up in this order: patterns, then files or a recording.
+#[derive(Debug)]
+pub(crate) struct ServedContent {
+    patterns: Option<Patterns>,
+    source: Source,
+    manifest: Manifest,
+    telling: PushOrHint,
+    bodies: BodyStore,
+    log: Option<Entries>,
+}
+
+#[derive(Debug)]
+enum Source {
+    Nothing,
+    Files(Files),
+    Recording(ReplayStore),
+}
+
+/// A request that is arriving.
+#[derive(Debug)]
+pub(crate) struct AskedFor {
+    request: Arc<RequestHead>,
+    /// Its body, if it is going to be sent back.
+    echo: Option<Echo>,
+}
+
+impl ServedContent {
+    /// Nothing: every answer is 404.
+    pub(crate) fn new() -> ServedContent {
+        ServedContent {
+            patterns: None,
+            source: Source::Nothing,
+            manifest: Manifest::default(),
+            telling: PushOrHint::Push,
+            bodies: BodyStore::default(),
+            log: None,
+        }
+    }
+
+    /// The same with patterns.
+    pub(crate) fn with_patterns(self) -> ServedContent {
+        ServedContent { patterns: Some(Patterns::new(self.bodies.clone())), ..self }
+    }
+
+    /// The same with the files of a directory.
+    ///
+    /// # Errors
+    /// If there is no such directory, or it cannot be read.
+    pub(crate) fn with_files(self, root: &Path) -> io::Result<ServedContent> {
+        Ok(ServedContent { source: Source::Files(Files::new(root, self.bodies.clone())?), ..self })
+    }
+
+    /// The same with the objects of a page.
+    pub(crate) fn with_recording(self, page: Page) -> ServedContent {
+        ServedContent { source: Source::Recording(ReplayStore::new(page)), ..self }
+    }
+
+    /// The same, telling of more than is asked for.
+    pub(crate) fn with_manifest(self, manifest: Manifest, telling: PushOrHint) -> ServedContent {
+        ServedContent { manifest, telling, ..self }
+    }
+
+    /// The first that the manifest lists and that is not there.
+    pub(crate) fn missing(&self) -> Option<String> {
+        let is_missing = |request: &RequestHead| self.look_up(request, None).head.status != 200;
+        let missing = self.manifest.listed().find(is_missing)?;
+        Some(String::from_utf8_lossy(&missing.path).into_owned())
+    }
+
+    /// The same, noting what has been answered.
+    pub(crate) fn with_log(self, log: Option<Entries>) -> ServedContent {
+        ServedContent { log, ..self }
+    }
+
+    /// Where the bytes of its bodies are.
+    pub(crate) fn bodies(&self) -> BodyStore {
+        self.bodies.clone()
+    }
+
+    fn look_up(&self, request: &RequestHead, echo: Option<Echo>) -> Answer {
+        if let Some(patterns) = &self.patterns {
+            let pattern = match echo {
+                Some(echo) => Some(patterns.answer_echo(request, echo)),
+                None => patterns.answer(request),
+            };
+            if let Some(answer) = pattern {
+                return answer;
+            }
+        }
+        match &self.source {
+            Source::Nothing => reply::bare(404, &[]),
+            Source::Files(files) => files.answer(request),
+            Source::Recording(recording) => recording.answer(request),
+        }
+    }
+
+    /// Adds what the manifest has beside an answer.
+    fn tell(&self, request: &RequestHead, answer: Answer) -> Answer {
+        if answer.head.status != 200 || request.method != b"GET"[..] {
+            return answer;
+        }
+        match self.telling {
+            PushOrHint::Push => {
+                let pushes = self.manifest.pushes(request);
+                if pushes.is_empty() { answer } else { Answer { pushes, ..answer } }
+            }
+            PushOrHint::Hint if asks_for_subresources(request) => match self.manifest.subresources(request) {
+                Some(subresources) => with_field(answer, "x-subresource", &subresources),
+                None => answer,
+            },
+            PushOrHint::Hint => Answer { hint: self.manifest.hint(request), ..answer },
+        }
+    }
+}
+
+impl Site for ServedContent {
+    type Asked = AskedFor;
+
+    fn ask(&mut self, head: &Arc<RequestHead>) -> AskedFor {
+        AskedFor { request: head.clone(), echo: self.patterns.as_ref().and_then(|patterns| patterns.echo(head)) }
+    }
+
+    fn take(&mut self, asked: &mut AskedFor, content: Chunk) {
+        if let Some(echo) = &mut asked.echo {
+            echo.take(&content);
+        }
+    }
+
+    fn answer(&mut self, asked: AskedFor, _: Ticket) -> Option<Answer> {
+        let AskedFor { request, echo } = asked;
+        let answer = self.look_up(&request, echo);
+        Some(self.tell(&request, answer))
+    }
+
+    fn done(&mut self, exchange: &Exchange) {
+        if let Some((_, body)) = exchange.response {
+            self.bodies.finish(body.id);
+        }
+        if let Some(log) = &self.log {
+            log.note_exchange(exchange);
+        }
+    }
+}
+
+/// What clients of SPDY said who wanted to be told.
+fn asks_for_subresources(request: &RequestHead) -> bool {
+    request.fields.get(b"x-subresource").is_some_and(|value| value.eq_ignore_ascii_case(b"enabled"))
+}
+
+fn with_field(answer: Answer, name: &str, value: &str) -> Answer {
+    let head = &answer.head;
+    let fields = head.fields.iter().chain([(name.as_bytes(), value.as_bytes())]);
+    let head = ResponseHead::new(head.status, Fields::from_pairs(fields));
+    Answer { head: Arc::new(head), ..answer }
+}

@@ -1,0 +1,282 @@
+//! The files of a directory.
+
+use super::body_store::{self, BodyStore, StoredBody};
+use super::reply;
+use crate::Clock;
+use loadstone_http::{Body, RequestHead, ResponseHead};
+use loadstone_load::Answer;
+use loadstone_units::Time;
+use nix::errno::Errno;
+use nix::fcntl::{OFlag, OpenHow, ResolveFlag, openat2};
+use percent_encoding::percent_decode;
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fs::{File, Metadata};
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+use time::OffsetDateTime;
+use time::format_description::BorrowedFormatItem;
+use time::macros::format_description;
+
+/// RFC 9110, section 5.6.7.
+const HTTP_DATE: &[BorrowedFormatItem<'_>] =
+    format_description!("[weekday repr:short], [day] [month repr:short] [year] [hour]:[minute]:[second] GMT");
+
+/// What stands for a directory.
+const INDEX: &str = "index.html";
+
+/// How often a path is looked up that others move while it is looked up (EAGAIN of openat2).
+const TRIES: u32 = 8;
+
+/// How long a file is taken to be as it was: what is asked for again and again is looked up once.
+const FRESH: Duration = Duration::from_secs(1);
+
+/// How many files are known at a time. Each is open, or in memory.
+const MOST_KNOWN: usize = 100;
+
+/// The longest file that is kept in memory as long as it is known, in bytes: so it is read once.
+const MOST_KEPT: u64 = 1024 * 1024;
+
+/// Bytes of all that is kept, with what answers under way hold that is not known any more.
+const MOST_KEPT_IN_ALL: u64 = 64 * 1024 * 1024;
+
+/// Gives the files of a directory, and nothing beyond it.
+#[derive(Debug)]
+pub(super) struct Files {
+    root: File,
+    bodies: BodyStore,
+    clock: Clock,
+    /// Files that were found lately, by the path that was asked for.
+    known: RefCell<BTreeMap<Vec<u8>, KnownFile>>,
+    /// Bytes of files that are kept in memory.
+    kept: Rc<Cell<u64>>,
+}
+
+/// A file and how it is given.
+#[derive(Clone, Debug)]
+struct KnownFile {
+    source: Source,
+    len: u64,
+    head: Arc<ResponseHead>,
+    /// When to look for it again.
+    until: Time,
+}
+
+/// Where the bytes of a file come from.
+#[derive(Clone, Debug)]
+enum Source {
+    File(Rc<File>),
+    Memory(Rc<Kept>),
+}
+
+/// A file in memory.
+#[derive(Debug)]
+struct Kept {
+    bytes: Vec<u8>,
+    /// What is kept in all.
+    all: Rc<Cell<u64>>,
+}
+
+impl AsRef<[u8]> for Kept {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        self.all.set(self.all.get() - self.bytes.len() as u64);
+    }
+}
+
+/// What answers hold of a file in memory.
+struct HeldFile(Rc<Kept>);
+
+impl AsRef<[u8]> for HeldFile {
+    fn as_ref(&self) -> &[u8] {
+        self.0.as_ref().as_ref()
+    }
+}
+
+impl Source {
+    /// A short file is read at once, unless it is another by then; its reader then finds out.
+    fn of(file: File, len: u64, all: &Rc<Cell<u64>>) -> Source {
+        let mut bytes = Vec::new();
+        if len <= MOST_KEPT && all.get() + len <= MOST_KEPT_IN_ALL {
+            body_store::read(&file, 0, len as usize, &mut bytes);
+        }
+        if bytes.len() as u64 != len {
+            return Source::File(Rc::new(file));
+        }
+        all.set(all.get() + len);
+        Source::Memory(Rc::new(Kept { bytes, all: all.clone() }))
+    }
+
+    fn content(&self) -> StoredBody {
+        match self {
+            Source::File(file) => StoredBody::File(file.clone()),
+            Source::Memory(kept) => StoredBody::Memory(Box::new(HeldFile(kept.clone()))),
+        }
+    }
+}
+
+/// What a path leads to.
+enum FoundFile {
+    File(File, Metadata),
+    Directory,
+}
+
+impl Files {
+    /// # Errors
+    /// If `root` is no directory that can be read.
+    pub(super) fn new(root: &Path, bodies: BodyStore) -> io::Result<Files> {
+        let root = File::options().read(true).open(root)?;
+        if !root.metadata()?.is_dir() {
+            return Err(Errno::ENOTDIR.into());
+        }
+        Ok(Files { root, bodies, clock: Clock::start(), known: RefCell::default(), kept: Rc::default() })
+    }
+
+    /// The answer to a request: a file, or why there is none.
+    pub(super) fn answer(&self, request: &RequestHead) -> Answer {
+        if !reply::is_to_get(request) {
+            return reply::not_allowed();
+        }
+        let path = reply::path(request);
+        let now = self.clock.now();
+        if let Some(known) = self.known.borrow().get(path).filter(|known| known.until > now) {
+            return self.give(request, known);
+        }
+        let Some(relative) = relative(path) else { return reply::bare(404, &[]) };
+        match self.find(path, &relative, now) {
+            Ok(Some(known)) => {
+                let answer = self.give(request, &known);
+                self.remember(path, known);
+                answer
+            }
+            Ok(None) => moved(path),
+            Err(why) => refused(why),
+        }
+    }
+
+    fn give(&self, request: &RequestHead, known: &KnownFile) -> Answer {
+        let body = if reply::is_head(request) || known.len == 0 {
+            Body::EMPTY
+        } else {
+            Body { id: self.bodies.put(known.source.content()), len: known.len }
+        };
+        Answer::new(known.head.clone(), body)
+    }
+
+    fn remember(&self, path: &[u8], known: KnownFile) {
+        let mut all = self.known.borrow_mut();
+        if all.len() >= MOST_KNOWN {
+            all.clear();
+        }
+        all.insert(path.to_vec(), known);
+    }
+
+    /// The file that `path` names, which leads there by `relative`; none for a directory that was asked
+    /// for like a file.
+    fn find(&self, path: &[u8], relative: &Path, now: Time) -> Result<Option<KnownFile>, Errno> {
+        let is_directory = path.ends_with(b"/");
+        match self.open(relative)? {
+            FoundFile::File(..) if is_directory => Err(Errno::ENOTDIR),
+            FoundFile::File(file, metadata) => Ok(Some(self.known(relative, file, &metadata, now))),
+            FoundFile::Directory if !is_directory => Ok(None),
+            FoundFile::Directory => {
+                let index = relative.join(INDEX);
+                match self.open(&index)? {
+                    FoundFile::File(file, metadata) => Ok(Some(self.known(&index, file, &metadata, now))),
+                    FoundFile::Directory => Err(Errno::EISDIR),
+                }
+            }
+        }
+    }
+
+    fn known(&self, path: &Path, file: File, metadata: &Metadata, now: Time) -> KnownFile {
+        let modified = metadata.modified().map(http_date).unwrap_or_default();
+        let more = [("last-modified", &modified[..])];
+        let more = if modified.is_empty() { &[] } else { &more[..] };
+        let len = metadata.len();
+        KnownFile {
+            source: Source::of(file, len, &self.kept),
+            len,
+            head: Arc::new(reply::head(&kind(path), len, more)),
+            until: now + FRESH,
+        }
+    }
+
+    /// Opens what is there, if the way to it does not leave the directory, not even by a link.
+    fn open(&self, path: &Path) -> Result<FoundFile, Errno> {
+        // Without O_NONBLOCK a pipe would be waited for.
+        let flags = OFlag::O_RDONLY | OFlag::O_CLOEXEC | OFlag::O_NOCTTY | OFlag::O_NONBLOCK;
+        let how =
+            OpenHow::new().flags(flags).resolve(ResolveFlag::RESOLVE_BENEATH | ResolveFlag::RESOLVE_NO_MAGICLINKS);
+        let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+        let mut tries = 0;
+        let file = loop {
+            tries += 1;
+            match openat2(&self.root, path, how) {
+                Err(Errno::EAGAIN | Errno::EINTR) if tries < TRIES => {}
+                opened => break File::from(opened?),
+            }
+        };
+        let metadata = file.metadata().map_err(|_| Errno::EIO)?;
+        match metadata.file_type() {
+            kind if kind.is_file() => Ok(FoundFile::File(file, metadata)),
+            kind if kind.is_dir() => Ok(FoundFile::Directory),
+            _ => Err(Errno::ENOENT),
+        }
+    }
+}
+
+/// The file that a path names, from the directory on; none if it can be no file's.
+fn relative(path: &[u8]) -> Option<PathBuf> {
+    let mut relative = PathBuf::new();
+    for segment in path.strip_prefix(b"/")?.split(|byte| *byte == b'/').filter(|segment| !segment.is_empty()) {
+        let name = percent_decode(segment).collect::<Vec<u8>>();
+        if matches!(&name[..], b"." | b"..") || name.contains(&b'/') || name.contains(&0) {
+            return None;
+        }
+        relative.push(OsStr::from_bytes(&name));
+    }
+    Some(relative)
+}
+
+/// A directory that was asked for like a file: what it refers to would be looked for beside it.
+fn moved(path: &[u8]) -> Answer {
+    let segments = path.split(|byte| *byte == b'/').filter(|segment| !segment.is_empty());
+    // A path that began with two slashes would name a host.
+    let location = segments.flat_map(|segment| [b"/", segment]).collect::<Vec<_>>().concat();
+    reply::bare(301, &[("location", &format!("{}/", String::from_utf8_lossy(&location)))])
+}
+
+/// What to say where nothing can be opened.
+fn refused(why: Errno) -> Answer {
+    match why {
+        Errno::EACCES | Errno::EPERM => reply::bare(403, &[]),
+        Errno::EMFILE | Errno::ENFILE | Errno::ENOMEM => reply::bare(503, &[("retry-after", "1")]),
+        Errno::EIO | Errno::EAGAIN | Errno::EINTR => reply::bare(500, &[]),
+        _ => reply::bare(404, &[]),
+    }
+}
+
+/// The content type of a file, by its ending.
+fn kind(path: &Path) -> String {
+    let kind = mime_guess::from_path(path).first_or_octet_stream();
+    let is_text = kind.type_() == "text" && kind.get_param("charset").is_none();
+    if is_text { format!("{kind}; charset=utf-8") } else { kind.to_string() }
+}
+
+fn http_date(at: SystemTime) -> String {
+    OffsetDateTime::from(at).format(HTTP_DATE).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,203 @@
+use super::*;
+use crate::Bodies;
+use loadstone_http::Fields;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::time::Duration;
+
+/// A directory of its own, with a secret beside it.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let path = std::env::temp_dir().join(format!("loadstone-files-{}-{name}", std::process::id()));
+        let root = path.join("site");
+        fs::create_dir_all(root.join("sub/deep")).unwrap();
+        fs::create_dir_all(root.join("empty")).unwrap();
+        for (name, text) in [
+            ("index.html", "<p>root</p>"),
+            ("sub/index.html", "<p>sub</p>"),
+            ("sub/a.css", "p {}"),
+            ("a b\u{e9}.txt", "named"),
+            ("nothing.js", ""),
+            ("none", "no ending"),
+        ] {
+            fs::write(root.join(name), text).unwrap();
+        }
+        fs::write(path.join("secret"), "secret").unwrap();
+        Folder(path)
+    }
+
+    fn root(&self) -> PathBuf {
+        self.0.join("site")
+    }
+
+    fn files(&self) -> Files {
+        Files::new(&self.root(), BodyStore::default()).unwrap()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        fs::remove_dir_all(&self.0).unwrap();
+    }
+}
+
+fn get(files: &Files, path: &str) -> (u16, String) {
+    let answer = files.answer(&RequestHead::get("a.test", path, Fields::default()));
+    let mut content = Vec::new();
+    files.bodies.append(answer.body.id, 0, answer.body.len, &mut content);
+    (answer.head.status, String::from_utf8(content).unwrap())
+}
+
+fn field(answer: &Answer, name: &str) -> String {
+    String::from_utf8(answer.head.fields.get(name.as_bytes()).unwrap_or(b"none").to_vec()).unwrap()
+}
+
+#[test]
+fn a_path_names_a_file_and_a_directory_its_index() {
+    let folder = Folder::new("names");
+    let files = folder.files();
+    for (path, status, content) in [
+        ("/", 200, "<p>root</p>"),
+        ("/?query=/sub/", 200, "<p>root</p>"),
+        ("/sub/", 200, "<p>sub</p>"),
+        ("//sub//a.css", 200, "p {}"),
+        ("/a%20b%C3%A9.txt", 200, "named"),
+        ("/nothing.js", 200, ""),
+        ("/none", 200, "no ending"),
+        ("/none/", 404, ""),
+        ("/empty/", 404, ""),
+        ("/missing", 404, ""),
+        ("/sub/a.css/more", 404, ""),
+    ] {
+        assert_eq!(get(&files, path), (status, content.to_owned()), "{path}");
+    }
+}
+
+#[test]
+fn heads_say_the_type_the_length_and_the_date() {
+    let folder = Folder::new("heads");
+    let at = SystemTime::UNIX_EPOCH + Duration::from_secs(784_111_777);
+    File::options().write(true).open(folder.root().join("sub/a.css")).unwrap().set_modified(at).unwrap();
+    let files = folder.files();
+    let request = RequestHead::get("a.test", "/sub/a.css", Fields::default());
+    let answer = files.answer(&request);
+    // The example of RFC 9110, section 5.6.7.
+    assert_eq!(field(&answer, "last-modified"), "Sun, 06 Nov 1994 08:49:37 GMT");
+    assert_eq!(
+        (field(&answer, "content-type"), field(&answer, "content-length")),
+        ("text/css; charset=utf-8".into(), "4".into())
+    );
+    let head = files.answer(&reply::request("HEAD", "a.test", "/sub/a.css"));
+    assert_eq!((head.body.len, field(&head, "content-length")), (0, "4".into()));
+    let none = files.answer(&RequestHead::get("a.test", "/none", Fields::default()));
+    assert_eq!(field(&none, "content-type"), "application/octet-stream");
+}
+
+#[test]
+fn a_directory_that_is_asked_for_like_a_file_is_elsewhere() {
+    let folder = Folder::new("moved");
+    let files = folder.files();
+    for (path, location) in [("/sub", "/sub/"), ("//sub", "/sub/"), ("/sub//deep?x", "/sub/deep/")] {
+        let answer = files.answer(&RequestHead::get("a.test", path, Fields::default()));
+        assert_eq!((answer.head.status, field(&answer, "location")), (301, location.to_owned()), "{path}");
+    }
+}
+
+#[test]
+fn nothing_leads_out_of_the_directory() {
+    let folder = Folder::new("beneath");
+    symlink("../secret", folder.root().join("relative")).unwrap();
+    symlink(folder.0.join("secret"), folder.root().join("absolute")).unwrap();
+    symlink("..", folder.root().join("up")).unwrap();
+    symlink("a.css", folder.root().join("sub/within.css")).unwrap();
+    let files = folder.files();
+    for path in [
+        "/../secret",
+        "/%2e%2e/secret",
+        "/sub/../../secret",
+        "/..%2fsecret",
+        "/sub/..",
+        "/.",
+        "/relative",
+        "/absolute",
+        "/up/secret",
+        "/up/site/none",
+        "/none%00.html",
+        "/%00",
+        "/%2fetc/passwd",
+        "secret",
+        "*",
+        "",
+    ] {
+        assert_eq!(get(&files, path), (404, String::new()), "{path}");
+    }
+    assert_eq!(get(&files, "/sub/within.css"), (200, "p {}".to_owned()));
+    assert_eq!(get(&files, "/%zz").0, 404);
+    assert_eq!(get(&files, &format!("/{}", "x".repeat(10_000))).0, 404);
+}
+
+#[test]
+fn what_is_no_file_is_not_given_and_not_waited_for() {
+    let folder = Folder::new("kinds");
+    let pipe = folder.root().join("pipe");
+    nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
+    let files = folder.files();
+    assert_eq!(get(&files, "/pipe").0, 404);
+    let post = reply::request("POST", "a.test", "/");
+    let answer = files.answer(&post);
+    assert_eq!((answer.head.status, field(&answer, "allow")), (405, "GET, HEAD".into()));
+}
+
+#[test]
+#[allow(clippy::disallowed_methods, reason = "a second from now")]
+fn a_file_that_was_found_is_looked_for_again_after_a_second() {
+    let folder = Folder::new("fresh");
+    let files = folder.files();
+    assert_eq!(get(&files, "/none"), (200, "no ending".into()));
+    fs::remove_file(folder.root().join("none")).unwrap();
+    assert_eq!(get(&files, "/none"), (200, "no ending".into()));
+    files.clock.at(std::time::Instant::now() + FRESH);
+    assert_eq!(get(&files, "/none").0, 404);
+}
+
+#[test]
+fn no_more_files_are_known_than_may_be_open() {
+    let folder = Folder::new("known");
+    let files = folder.files();
+    for at in 0..3 * MOST_KNOWN {
+        fs::write(folder.root().join(format!("{at}.txt")), at.to_string()).unwrap();
+        assert_eq!(get(&files, &format!("/{at}.txt")), (200, at.to_string()));
+        assert!(files.known.borrow().len() <= MOST_KNOWN);
+    }
+}
+
+#[test]
+fn a_root_that_is_no_directory_is_refused() {
+    let folder = Folder::new("roots");
+    assert!(Files::new(&folder.root().join("none"), BodyStore::default()).is_err());
+    assert!(Files::new(&folder.root().join("missing"), BodyStore::default()).is_err());
+}
+
+#[test]
+fn what_is_kept_in_memory_is_bounded_whatever_is_held_and_goes_when_nobody_holds_it() {
+    let folder = Folder::new("kept");
+    fs::write(folder.root().join("big"), vec![b'x'; MOST_KEPT as usize]).unwrap();
+    let files = folder.files();
+    let answers: Vec<Answer> = (0..200)
+        .map(|slashes| {
+            let path = format!("{}big", "/".repeat(slashes + 1));
+            files.answer(&RequestHead::get("a.test", &path, Fields::default()))
+        })
+        .collect();
+    assert_eq!(files.kept.get(), MOST_KEPT_IN_ALL);
+    // Those beyond are read where they are.
+    let mut content = Vec::new();
+    files.bodies.append(answers[199].body.id, 5, 10, &mut content);
+    assert_eq!(content, [b'x'; 10]);
+    answers.iter().for_each(|answer| files.bodies.finish(answer.body.id));
+    files.bodies.clear();
+    files.known.borrow_mut().clear();
+    assert_eq!(files.kept.get(), 0);
+}

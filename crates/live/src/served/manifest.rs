@@ -1,0 +1,302 @@
+//! What a server tells of beside its answers: a list of resources for each, written by people.
+
+use super::recording::name_of;
+use bytes::Bytes;
+use loadstone_http::{Fields, Priority, RequestHead, ResponseHead, Scheme};
+use loadstone_load::{Hint, Pushed};
+use loadstone_units::Bounded;
+use mime_guess::mime;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The most resources beside one answer.
+const MOST_BESIDE: usize = 100;
+
+/// Resources by that beside which they are told of: a path, or `https://host/path` where there are
+/// several hosts. In JSON `{"/": ["/a.css", {"path": "/b.js", "urgency": 1}]}`.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(try_from = "BTreeMap<String, Vec<ManifestEntry>>")]
+pub struct Manifest(BTreeMap<(Option<String>, String), Vec<Mention>>);
+
+/// How a manifest is written.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum ManifestEntry {
+    Path(String),
+    WithUrgency(Urgent),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Urgent {
+    path: String,
+    urgency: Option<Bounded<0, 7>>,
+}
+
+/// Where a resource is.
+#[derive(Clone, PartialEq, Debug)]
+struct ManifestPlace {
+    /// None: on whichever host is asked.
+    origin: Option<(Scheme, String)>,
+    path: String,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+struct Mention {
+    place: ManifestPlace,
+    priority: Priority,
+}
+
+/// Why a manifest cannot be used.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum ManifestError {
+    /// Something that is no place.
+    #[error("'{0}' is neither a path nor a URL: write /path or https://host/path")]
+    Place(String),
+    /// More than clients take.
+    #[error("{count} resources stand beside '{beside}': give at most {MOST_BESIDE}")]
+    TooMany {
+        /// Beside what.
+        beside: String,
+        /// How many.
+        count: usize,
+    },
+}
+
+impl TryFrom<BTreeMap<String, Vec<ManifestEntry>>> for Manifest {
+    type Error = ManifestError;
+
+    fn try_from(written: BTreeMap<String, Vec<ManifestEntry>>) -> Result<Manifest, ManifestError> {
+        let mut mentions = BTreeMap::new();
+        for (beside, entries) in written {
+            if entries.len() > MOST_BESIDE {
+                return Err(ManifestError::TooMany { beside, count: entries.len() });
+            }
+            let entries = entries.into_iter().map(Mention::try_from).collect::<Result<_, _>>()?;
+            // HTTP/1.1 does not say which scheme is meant, so it makes no difference here.
+            let ManifestPlace { origin, path } = ManifestPlace::parse(&beside)?;
+            mentions.insert((origin.map(|(_, host)| host), path), entries);
+        }
+        Ok(Manifest(mentions))
+    }
+}
+
+impl TryFrom<ManifestEntry> for Mention {
+    type Error = ManifestError;
+
+    fn try_from(entry: ManifestEntry) -> Result<Mention, ManifestError> {
+        let (path, urgency) = match entry {
+            ManifestEntry::Path(path) => (path, None),
+            ManifestEntry::WithUrgency(Urgent { path, urgency }) => (path, urgency),
+        };
+        let priority = urgency.map_or_else(Priority::default, |urgency| Priority::at(urgency.get() as u8));
+        Ok(Mention { place: ManifestPlace::parse(&path)?, priority })
+    }
+}
+
+impl ManifestPlace {
+    fn parse(text: &str) -> Result<ManifestPlace, ManifestError> {
+        let wrong = || ManifestError::Place(text.to_owned());
+        // It goes into heads, and into the quotes of a Link field.
+        if text.bytes().any(|byte| !(b'!'..=b'~').contains(&byte) || b"<>\"".contains(&byte)) {
+            return Err(wrong());
+        }
+        if text.starts_with('/') && !text.starts_with("//") {
+            return Ok(ManifestPlace { origin: None, path: text.to_owned() });
+        }
+        let (scheme, rest) = text.split_once("://").ok_or_else(wrong)?;
+        let scheme = [Scheme::Http, Scheme::Https].into_iter().find(|it| it.name() == scheme).ok_or_else(wrong)?;
+        let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+        if host.is_empty() || host.contains(['?', '#', '@']) {
+            return Err(wrong());
+        }
+        let path = if path.is_empty() { "/" } else { path };
+        Ok(ManifestPlace { origin: Some((scheme, host.to_ascii_lowercase())), path: path.to_owned() })
+    }
+}
+
+impl Manifest {
+    /// What stands beside the answer to `request`.
+    fn beside(&self, request: &RequestHead) -> &[Mention] {
+        if self.0.is_empty() {
+            return &[];
+        }
+        let Ok(path) = std::str::from_utf8(&request.path) else { return &[] };
+        let authority = String::from_utf8_lossy(&request.authority).to_ascii_lowercase();
+        let at = |host: Option<&str>| self.0.get(&(host.map(str::to_owned), path.to_owned()));
+        // A server of another port stands for the recorded one.
+        let hosts = [Some(&authority[..]), Some(name_of(&authority)), None];
+        hosts.into_iter().find_map(at).map_or(&[], Vec::as_slice)
+    }
+
+    /// All that is listed, as it would be asked for.
+    pub(super) fn listed(&self) -> impl Iterator<Item = RequestHead> {
+        let of_host = |(host, mentions): (&Option<String>, &Vec<Mention>)| {
+            let host = host.clone().unwrap_or_default();
+            mentions
+                .iter()
+                .map(|mention| mention.request(&RequestHead::get(&host, "/", Fields::default())))
+                .collect::<Vec<_>>()
+        };
+        self.0.iter().flat_map(move |((host, _), mentions)| of_host((host, mentions)))
+    }
+
+    /// The pushes beside the answer to `request`.
+    pub(super) fn pushes(&self, request: &RequestHead) -> Vec<Pushed> {
+        let pushed =
+            |mention: &Mention| Pushed { request: Arc::new(mention.request(request)), priority: mention.priority };
+        self.beside(request).iter().map(pushed).collect()
+    }
+
+    /// The same as an interim response (RFC 8297).
+    pub(super) fn hint(&self, request: &RequestHead) -> Option<Arc<ResponseHead>> {
+        let hints = self.hints(request);
+        (!hints.is_empty()).then(|| Arc::new(Hint::early(&hints)))
+    }
+
+    /// The same as the value of `X-Subresource`, which clients of SPDY ask for.
+    pub(super) fn subresources(&self, request: &RequestHead) -> Option<String> {
+        let hints = self.hints(request);
+        (!hints.is_empty()).then(|| Hint::subresources(&hints))
+    }
+
+    fn hints(&self, request: &RequestHead) -> Vec<Hint> {
+        let hint = |mention: &Mention| Hint {
+            url: mention.place.url(request),
+            destination: purpose(&mention.place.path),
+            media_type: mime_guess::from_path(mention.place.file()).first_or_octet_stream().essence_str().to_owned(),
+        };
+        self.beside(request).iter().map(hint).collect()
+    }
+}
+
+impl Mention {
+    /// The request for it that is made in the client's place beside `parent`.
+    fn request(&self, parent: &RequestHead) -> RequestHead {
+        let (scheme, authority) = self.place.origin(parent);
+        let path = Bytes::copy_from_slice(self.place.path.as_bytes());
+        RequestHead::new(Bytes::from_static(b"GET"), authority, path, Fields::default()).over(scheme)
+    }
+}
+
+impl ManifestPlace {
+    /// Where it is asked for beside `request`: at the port of that, if it is the same host.
+    fn origin(&self, request: &RequestHead) -> (Scheme, Bytes) {
+        match &self.origin {
+            Some((scheme, host)) if !is_same_name(host, &request.authority) => {
+                (*scheme, host.clone().into_bytes().into())
+            }
+            _ => (request.scheme, request.authority.clone()),
+        }
+    }
+
+    /// How a field refers to it.
+    fn url(&self, request: &RequestHead) -> String {
+        match &self.origin {
+            Some((scheme, host)) if !is_same_name(host, &request.authority) => {
+                format!("{}://{host}{}", scheme.name(), self.path)
+            }
+            _ => self.path.clone(),
+        }
+    }
+
+    /// The path without its query.
+    fn file(&self) -> &str {
+        self.path.split('?').next().unwrap_or_default()
+    }
+}
+
+fn is_same_name(host: &str, authority: &[u8]) -> bool {
+    let authority = String::from_utf8_lossy(authority).to_ascii_lowercase();
+    name_of(host) == name_of(&authority)
+}
+
+/// What a preloaded resource is for (HTML, `as` of `link`), by its ending; a browser leaves out one
+/// whose purpose it does not know.
+fn purpose(path: &str) -> Option<&'static str> {
+    let kind = mime_guess::from_path(path.split('?').next().unwrap_or_default()).first()?;
+    match (kind.type_(), kind.subtype()) {
+        (mime::TEXT, mime::CSS) => Some("style"),
+        (_, mime::JAVASCRIPT) => Some("script"),
+        (mime::IMAGE, _) => Some("image"),
+        (mime::FONT, _) => Some("font"),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn manifest(json: &str) -> Manifest {
+        serde_json::from_str(json).unwrap()
+    }
+
+    fn get(authority: &str, path: &str) -> RequestHead {
+        RequestHead::get(authority, path, Fields::default())
+    }
+
+    fn pushed(manifest: &Manifest, request: &RequestHead) -> Vec<String> {
+        let text = |part: &[u8]| String::from_utf8(part.to_vec()).unwrap();
+        let line = |pushed: Pushed| format!("{}{}", text(&pushed.request.authority), text(&pushed.request.path));
+        manifest.pushes(request).into_iter().map(line).collect()
+    }
+
+    #[test]
+    fn what_stands_beside_a_path_is_pushed_from_the_host_that_was_asked() {
+        let manifest = manifest(r#"{"/": ["/a.css", {"path": "/b.js", "urgency": 1}], "/other": []}"#);
+        assert_eq!(pushed(&manifest, &get("localhost:4433", "/")), ["localhost:4433/a.css", "localhost:4433/b.js"]);
+        let urgencies = manifest.pushes(&get("a.test", "/")).into_iter().map(|pushed| pushed.priority.urgency());
+        assert_eq!(urgencies.collect::<Vec<_>>(), [3, 1]);
+        assert!(pushed(&manifest, &get("a.test", "/other")).is_empty());
+        assert!(pushed(&manifest, &get("a.test", "/a.css")).is_empty());
+    }
+
+    #[test]
+    fn with_several_hosts_each_has_its_own_list_whatever_port_the_server_has() {
+        let manifest = manifest(
+            r#"{"https://www.a.test/": ["https://www.a.test/a.css", "https://cdn.test/1.png"], "/": ["/x.js"]}"#,
+        );
+        let expected = ["www.a.test:4433/a.css", "cdn.test/1.png"];
+        assert_eq!(pushed(&manifest, &get("www.a.test:4433", "/")), expected);
+        assert_eq!(pushed(&manifest, &get("b.test", "/")), ["b.test/x.js"]);
+    }
+
+    #[test]
+    fn hints_say_where_and_what_for_rfc8297() {
+        let manifest = manifest(r#"{"/": ["/a.css", "/b.js?1", "/c.bin", "https://cdn.test/d.woff2"]}"#);
+        let hint = manifest.hint(&get("a.test", "/")).unwrap();
+        assert_eq!(hint.status, 103);
+        let link = String::from_utf8(hint.fields.get(b"link").unwrap().to_vec()).unwrap();
+        let expected = "</a.css>; rel=preload; as=style, </b.js?1>; rel=preload; as=script, </c.bin>; rel=preload, \
+                        <https://cdn.test/d.woff2>; rel=preload; as=font";
+        assert_eq!(link, expected);
+        let subresources = manifest.subresources(&get("a.test", "/")).unwrap();
+        assert!(subresources.starts_with("text/css; /a.css; "), "{subresources}");
+        assert!(subresources.ends_with("; font/woff2; https://cdn.test/d.woff2"), "{subresources}");
+        assert!(manifest.hint(&get("a.test", "/a.css")).is_none());
+    }
+
+    #[test]
+    fn what_is_no_manifest_is_refused_with_the_remedy() {
+        for (json, remedy) in [
+            (r#"{"": ["/a"]}"#, "write /path or https://host/path"),
+            (r#"{"/": ["a.css"]}"#, "'a.css' is neither"),
+            (r#"{"/": ["//a.test/"]}"#, "neither"),
+            (r#"{"/": ["/a>b"]}"#, "neither"),
+            (r#"{"/": ["/a\nb"]}"#, "neither"),
+            (r#"{"/": ["ftp://a.test/"]}"#, "neither"),
+            (r#"{"/": ["https://a@b/"]}"#, "neither"),
+            (r#"{"/": [{"path": "/a", "urgency": 8}]}"#, ""),
+            (r#"{"/": [{"path": "/a", "urgent": 1}]}"#, ""),
+            (r#"["/"]"#, ""),
+        ] {
+            let error = serde_json::from_str::<Manifest>(json).unwrap_err().to_string();
+            assert!(error.contains(remedy), "{json}: {error}");
+        }
+        let many: Vec<String> = (0..101).map(|at| format!("/{at}")).collect();
+        let error = serde_json::from_value::<Manifest>(serde_json::json!({"/": many})).unwrap_err();
+        assert!(error.to_string().contains("at most 100"), "{error}");
+    }
+}

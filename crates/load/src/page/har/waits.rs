@@ -1,0 +1,71 @@
+//! How long a server thought: what was waited for a response, less the way there and back.
+
+use super::fetched::HarFetch;
+use super::url;
+use crate::page::build::MAX_THINK_MS;
+use std::collections::BTreeMap;
+
+/// What is known of the way to the servers and their speed.
+pub(super) struct Waits {
+    hosts: BTreeMap<String, Least>,
+    connect: Option<f64>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Least {
+    connect: Option<f64>,
+    wait: Option<f64>,
+}
+
+impl Waits {
+    /// The smallest times of each host.
+    pub(super) fn of(entries: &[HarFetch<'_>]) -> Waits {
+        let mut hosts: BTreeMap<String, Least> = BTreeMap::new();
+        for fetched in entries.iter().filter(|fetched| fetched.skip.is_none()) {
+            let least = hosts.entry(host(fetched)).or_default();
+            least.connect = smaller(least.connect, connect(fetched));
+            least.wait = smaller(least.wait, wait(fetched));
+        }
+        let connect = hosts.values().fold(None, |least, host| smaller(least, host.connect));
+        Waits { hosts, connect }
+    }
+
+    /// How long the server thought about a response, in ms: the wait less a round trip.
+    pub(super) fn think(&self, fetched: &HarFetch<'_>) -> f64 {
+        let least = self.hosts.get(&host(fetched)).copied().unwrap_or_default();
+        let round_trip = least.connect.or(self.connect).or(least.wait).unwrap_or(0.0);
+        (wait(fetched).unwrap_or(0.0) - round_trip).clamp(0.0, MAX_THINK_MS)
+    }
+}
+
+fn host(fetched: &HarFetch<'_>) -> String {
+    url::parts(&fetched.url).0
+}
+
+fn wait(fetched: &HarFetch<'_>) -> Option<f64> {
+    fetched.timings.wait.number().filter(|wait| *wait >= 0.0)
+}
+
+/// The TCP handshake alone: `ssl` lies inside `connect`. Where both are equal the exporter did not
+/// see the former. QUIC has none: its handshake is TLS's too, and what is left of it is nothing.
+fn connect(fetched: &HarFetch<'_>) -> Option<f64> {
+    let protocols = [&fetched.response.http_version, &fetched.entry.protocol];
+    if protocols.into_iter().filter_map(|protocol| protocol.text()).any(is_quic) {
+        return None;
+    }
+    let tls = fetched.timings.ssl.positive().unwrap_or(0.0);
+    fetched.timings.connect.positive().map(|connect| connect - tls).filter(|tcp| *tcp > 0.0)
+}
+
+/// Whether this names HTTP/3 or what came before it: `h3`, `h3-Q050`, `HTTP/3.0`, `http/2+quic/46`.
+fn is_quic(protocol: &str) -> bool {
+    let protocol = protocol.to_ascii_lowercase();
+    ["h3", "http/3", "quic"].iter().any(|name| protocol.contains(name))
+}
+
+fn smaller(a: Option<f64>, b: Option<f64>) -> Option<f64> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (a, b) => a.or(b),
+    }
+}

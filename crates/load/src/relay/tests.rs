@@ -1,0 +1,327 @@
+//! A relay between a client's session and servers' sessions whose bytes a test carries, cut as it likes.
+
+use super::link::WINDOW;
+use super::*;
+use loadstone_http::{
+    Body, BodyId, ClientSession, Fields, Multiplexing, Priority, RequestHead, ResponseHead, ServerSession,
+};
+
+const NOW: Time = Time::ZERO;
+const FRONT: ConnId = ConnId(0);
+const SERVER: HostId = HostId(7);
+const EVERY: [Protocol; 5] = [Protocol::Http1, Protocol::Spdy2, Protocol::Spdy3, Protocol::Spdy31, Protocol::H2];
+
+/// A connection behind, from the server's side.
+struct Behind {
+    session: Box<dyn ServerSession>,
+    /// What the server has sent and the relay has not read, how much it has read, and may.
+    sent: Wire,
+    read: u64,
+    limit: u64,
+    requests: Vec<(StreamId, Arc<RequestHead>)>,
+    events: Vec<Event>,
+    is_aborted: bool,
+}
+
+struct World {
+    relay: Relay,
+    client: Box<dyn ClientSession>,
+    events: Vec<Event>,
+    sessions: Arc<SessionFactory>,
+    behind: BTreeMap<ConnId, Behind>,
+    /// How many bytes the client reads at a time, and all in all.
+    pace: usize,
+    read: u64,
+    next: u32,
+}
+
+impl World {
+    fn new(protocol: Protocol) -> World {
+        let sessions = Arc::new(SessionFactory::new(Multiplexing::default()));
+        let relay = Relay::new([("a.test".to_owned(), SERVER)].into(), sessions.clone());
+        let client = sessions.client(protocol);
+        let (events, behind) = (Vec::new(), BTreeMap::new());
+        let mut world = World { relay, client, events, sessions, behind, pace: 5_000, read: 0, next: 1 };
+        world.relay.handle_open(NOW, FRONT, Opened::by(Opener::Peer, protocol));
+        world
+    }
+
+    fn get(&mut self, path: &str) -> StreamId {
+        let head = RequestHead::get("a.test", path, Fields::default());
+        self.client.request(head.into(), Body::EMPTY.into(), Priority::default())
+    }
+
+    /// Lets everything move until nothing does.
+    fn settle(&mut self) {
+        while self.turn() {}
+    }
+
+    /// Everybody has a say, once; whether anything moved.
+    fn turn(&mut self) -> bool {
+        let mut moved = false;
+        let mut wire = Wire::default();
+        self.client.poll_transmit(NOW, TransportStream::TCP, 700, &mut wire);
+        if !wire.is_empty() {
+            self.relay.handle_input(NOW, FRONT, TransportStream::TCP, &wire.take_all());
+            moved = true;
+        }
+        while let Some(action) = self.relay.poll_action() {
+            moved |= self.perform(action);
+        }
+        let conns: Vec<ConnId> = self.behind.keys().copied().collect();
+        for conn in conns {
+            moved |= self.serve(conn);
+        }
+        // Whether or not it was asked to: the client reads at its own pace.
+        moved | self.listen()
+    }
+
+    fn listen(&mut self) -> bool {
+        let mut wire = Wire::default();
+        self.relay.poll_transmit(NOW, FRONT, TransportStream::TCP, self.pace, &mut wire);
+        let came = wire.take_all();
+        self.read += came.iter().map(Chunk::len).sum::<u64>();
+        if !came.is_empty() {
+            self.client.handle_input(NOW, TransportStream::TCP, &came).unwrap();
+        }
+        self.events.extend(std::iter::from_fn(|| self.client.poll_event()));
+        !came.is_empty() || self.client.has_output()
+    }
+
+    fn perform(&mut self, action: Action) -> bool {
+        match action {
+            Action::Open { to, tag } => {
+                assert_eq!(to, SERVER);
+                let conn = ConnId(self.next);
+                self.next += 1;
+                self.relay.handle_opening(NOW, conn, tag);
+                let session = self.sessions.server(Protocol::Http1);
+                let (sent, requests, events) = (Wire::default(), Vec::new(), Vec::new());
+                let behind = Behind { session, sent, read: 0, limit: 0, requests, events, is_aborted: false };
+                self.behind.insert(conn, behind);
+                self.relay.handle_open(NOW, conn, Opened::by(Opener::Us, Protocol::Http1));
+            }
+            Action::Receive { conn, limit, .. } => {
+                self.behind.entry(conn).and_modify(|behind| {
+                    assert!(limit > behind.limit, "a limit only grows");
+                    behind.limit = limit;
+                });
+            }
+            Action::Abort { conn } => self.behind.get_mut(&conn).unwrap().is_aborted = true,
+            Action::Transmit { conn } if conn != FRONT => return self.hear(conn),
+            Action::Transmit { .. } | Action::Close { .. } => return false,
+        }
+        true
+    }
+
+    /// The server hears what the relay sends behind.
+    fn hear(&mut self, conn: ConnId) -> bool {
+        let mut wire = Wire::default();
+        self.relay.poll_transmit(NOW, conn, TransportStream::TCP, 3_000, &mut wire);
+        let (Some(behind), false) = (self.behind.get_mut(&conn), wire.is_empty()) else { return false };
+        behind.session.handle_input(NOW, TransportStream::TCP, &wire.take_all()).unwrap();
+        while let Some(event) = behind.session.poll_event() {
+            match event {
+                Event::Request { id, head } => behind.requests.push((id, head)),
+                event => behind.events.push(event),
+            }
+        }
+        true
+    }
+
+    /// The server sends, and the relay reads as far as it may.
+    fn serve(&mut self, conn: ConnId) -> bool {
+        self.hear(conn);
+        let behind = self.behind.get_mut(&conn).unwrap();
+        if behind.is_aborted {
+            return false;
+        }
+        // As much as a socket's buffers would take.
+        if behind.sent.len() < 100_000 {
+            behind.session.poll_transmit(NOW, TransportStream::TCP, 20_000, &mut behind.sent);
+        }
+        let count = behind.sent.len().min(behind.limit - behind.read).min(1 + u64::from(conn.0) * 997 % 4_000);
+        let mut input = Vec::new();
+        behind.sent.take(count, &mut input);
+        behind.read += count;
+        if count > 0 {
+            self.relay.handle_input(NOW, conn, TransportStream::TCP, &input);
+        }
+        count > 0
+    }
+
+    /// The requests that came, with the connection of each.
+    fn requests(&mut self) -> Vec<(ConnId, StreamId, Arc<RequestHead>)> {
+        let all = self.behind.iter_mut();
+        all.flat_map(|(conn, behind)| behind.requests.drain(..).map(|(id, head)| (*conn, id, head))).collect()
+    }
+
+    fn respond(&mut self, conn: ConnId, id: StreamId, body: Body) {
+        let head = ResponseHead::new(200, Fields::from_pairs([("content-length", body.len.to_string())]));
+        self.behind.get_mut(&conn).unwrap().session.respond(id, head.into(), body.into());
+    }
+
+    /// What has come of a stream's content, and whether it is all: the pieces of one body, in order.
+    fn content(&self, stream: StreamId) -> (Option<BodyId>, u64, bool) {
+        let (mut name, mut len, mut ended) = (None, 0, false);
+        for event in self.events.iter().filter(|event| event.stream() == Some(stream)) {
+            match event {
+                Event::Data { content: Chunk::Run { body, offset, len: more }, .. } => {
+                    assert!(*name.get_or_insert(*body) == *body && *offset == len, "a piece is out of order");
+                    len += more;
+                }
+                Event::End { .. } => ended = true,
+                _ => {}
+            }
+        }
+        (name, len, ended)
+    }
+
+    fn status(&self, stream: StreamId) -> Option<u16> {
+        let heads = self.events.iter().filter_map(|event| match event {
+            Event::Response { id, head } if *id == stream => Some(head.status),
+            _ => None,
+        });
+        heads.last()
+    }
+}
+
+#[test]
+fn a_thousand_objects_come_whole_and_in_order_whatever_is_spoken_in_front() {
+    for protocol in EVERY {
+        let mut world = World::new(protocol);
+        let len = |number: u32| u64::from(number * 7919 % 12_000);
+        let (mut asked, mut streams) = (0, Vec::new());
+        while world.events.iter().filter(|event| matches!(event, Event::End { .. })).count() < 1_000 {
+            while asked < 1_000 && world.client.capacity() > 0 {
+                streams.push(world.get(&format!("/{asked}")));
+                asked += 1;
+            }
+            assert!(world.turn(), "{protocol}: it stands still");
+            for (conn, id, head) in world.requests() {
+                let number: u32 = std::str::from_utf8(&head.path[1..]).unwrap().parse().unwrap();
+                world.respond(conn, id, Body { id: BodyId(number), len: len(number) });
+            }
+        }
+        for (number, stream) in (0..).zip(streams) {
+            let body = (len(number) > 0).then_some(BodyId(number));
+            assert_eq!(world.content(stream), (body, len(number), true), "{protocol} {number}");
+        }
+        assert!(world.behind.len() <= 101, "{protocol}: connections behind are used again");
+    }
+}
+
+#[test]
+fn a_slow_client_makes_the_server_wait_and_the_relay_hold_no_more_than_a_window() {
+    for protocol in EVERY {
+        let mut world = World::new(protocol);
+        world.pace = 100;
+        let stream = world.get("/");
+        let len = 2_000_000;
+        while !world.content(stream).2 {
+            assert!(world.turn(), "{protocol}: it stands still");
+            for (conn, id, _) in world.requests() {
+                world.respond(conn, id, Body { id: BodyId(1), len });
+            }
+            let brought: u64 = world.behind.values().map(|behind| behind.read).sum();
+            assert!(brought <= world.read + WINDOW + 1_000, "{protocol}: {brought} {}", world.read);
+        }
+        assert_eq!(world.content(stream), (Some(BodyId(1)), len, true));
+        assert!((WINDOW / 2..=WINDOW).contains(&world.relay.most_held()), "{protocol}: {}", world.relay.most_held());
+    }
+}
+
+#[test]
+fn what_is_cancelled_in_front_is_cancelled_behind() {
+    for protocol in EVERY {
+        let mut world = World::new(protocol);
+        let stream = world.get("/");
+        world.settle();
+        let (conn, id, _) = world.requests().remove(0);
+        world.respond(conn, id, Body { id: BodyId(1), len: 10_000_000 });
+        (0..50).for_each(|_| _ = world.turn());
+        if protocol == Protocol::Http1 {
+            world.relay.handle_close(NOW, FRONT, Closed::Failed);
+        } else {
+            world.client.cancel(stream);
+        }
+        world.settle();
+        assert!(world.behind[&conn].is_aborted, "{protocol}");
+        assert!(world.behind[&conn].read < 1_000_000, "{protocol}");
+        if protocol.is_multiplexed() {
+            // The others go on.
+            let other = world.get("/other");
+            world.settle();
+            let (conn, id, _) = world.requests().remove(0);
+            world.respond(conn, id, Body { id: BodyId(2), len: 5 });
+            world.settle();
+            assert_eq!(world.content(other), (Some(BodyId(2)), 5, true), "{protocol}");
+        }
+    }
+}
+
+#[test]
+fn a_server_that_fails_is_a_bad_gateway_before_its_response_and_a_reset_within_rfc9110_15_6_3() {
+    for protocol in EVERY {
+        let mut world = World::new(protocol);
+        let stream = world.get("/");
+        world.settle();
+        let (conn, ..) = world.requests().remove(0);
+        world.relay.handle_close(NOW, conn, Closed::Failed);
+        world.settle();
+        assert_eq!((world.status(stream), world.content(stream)), (Some(502), (None, 0, true)), "{protocol}");
+
+        let stream = world.get("/again");
+        world.settle();
+        let (conn, id, _) = world.requests().remove(0);
+        world.respond(conn, id, Body { id: BodyId(1), len: 1_000_000 });
+        (0..100).for_each(|_| _ = world.turn());
+        world.relay.handle_close(NOW, conn, Closed::Finished);
+        while world.turn() && world.content(stream).1 < 1_000_000 {}
+        assert_eq!(world.status(stream), Some(200), "{protocol}");
+        assert!(!world.content(stream).2, "{protocol}: it must not look complete");
+    }
+}
+
+#[test]
+fn content_of_unknown_length_passes_both_ways_with_its_trailers() {
+    for protocol in EVERY {
+        let mut world = World::new(protocol);
+        let fields = Fields::from_pairs([("te", "trailers")]);
+        let head = RequestHead::new("POST".into(), "a.test".into(), "/".into(), fields);
+        let stream = world.client.request(head.into(), Content::Open, Priority::default());
+        let run = |offset, len| Chunk::Run { body: BodyId(5), offset, len };
+        world.client.append(stream, run(0, 30_000));
+        world.settle();
+        let (conn, id, head) = world.requests().remove(0);
+        assert!(head.fields.get(b"te").is_none() && head.fields.get(b"via").is_some(), "{protocol}");
+        world.client.append(stream, run(30_000, 200_000));
+        world.client.finish(stream, Fields::from_pairs([("checked", "yes")]));
+        world.settle();
+        let heard = &world.behind[&conn].events;
+        let sum = |event: &Event| if let Event::Data { content, .. } = event { content.len() } else { 0 };
+        assert_eq!(heard.iter().map(sum).sum::<u64>(), 230_000, "{protocol}");
+        let [.., Event::Trailers { fields, .. }, Event::End { .. }] = &heard[..] else {
+            panic!("{protocol}: {heard:?}")
+        };
+        assert_eq!(fields.get(b"checked"), Some(&b"yes"[..]), "{protocol}");
+
+        let server = &mut world.behind.get_mut(&conn).unwrap().session;
+        server.respond(id, Arc::new(ResponseHead::new(200, Fields::default())), Content::Open);
+        server.append(id, run(0, 100_000));
+        server.finish(id, Fields::from_pairs([("sum", "1")]));
+        world.settle();
+        assert_eq!(world.content(stream), (Some(BodyId(5)), 100_000, true), "{protocol}");
+        let trailers = world.events.iter().any(|event| matches!(event, Event::Trailers { .. }));
+        assert!(trailers, "{protocol}");
+    }
+}
+
+#[test]
+fn a_request_for_another_server_is_misdirected_rfc9110_15_5_20() {
+    let mut world = World::new(Protocol::H2);
+    let head = RequestHead::get("b.test", "/", Fields::default());
+    let stream = world.client.request(head.into(), Body::EMPTY.into(), Priority::default());
+    world.settle();
+    assert_eq!((world.status(stream), world.behind.len()), (Some(421), 0));
+}

@@ -1,0 +1,287 @@
+//! Who is joined to whom: hosts and junctions as the nodes of a tree, links and delays as its edges.
+
+use crate::Network;
+use std::fmt;
+use std::time::Duration;
+
+/// A node of a fabric: a host, or a junction where links meet.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct NodeId(pub u32);
+
+/// One direction of a link, by its place in the fabric: of the first link towards its first end, towards its
+/// second end, of the next link, and so on.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct LinkId(pub u32);
+
+impl LinkId {
+    /// The place of the link among all links.
+    pub fn link(self) -> usize {
+        self.0 as usize / 2
+    }
+
+    /// The other direction of the same link.
+    #[must_use]
+    pub fn reversed(self) -> LinkId {
+        LinkId(self.0 ^ 1)
+    }
+
+    /// Whether packets go towards the link's first end here.
+    pub fn is_down(self) -> bool {
+        self.0.is_multiple_of(2)
+    }
+}
+
+/// A way from one node to another: where its hops begin in the fabric's list.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Route(pub(crate) u32);
+
+/// The next thing that a packet meets on its route.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Hop {
+    /// A direction of a link.
+    Link(LinkId),
+    /// A delay in nanoseconds.
+    Delay(u64),
+    /// The host that it goes to.
+    Host,
+}
+
+/// Nodes, what joins them, and the routes that packets take. Its nodes form a tree, so there is one way between
+/// any two.
+#[derive(Clone, Debug, Default)]
+pub struct Fabric {
+    /// For each node its edges.
+    nodes: Vec<Vec<usize>>,
+    edges: Vec<FabricEdge>,
+    links: Vec<NamedLink>,
+    /// The hops of all routes, one route after the other; each ends with [`Hop::Host`].
+    hops: Vec<Hop>,
+    /// For each hop what a packet takes from there on at least, in nanoseconds: delays and propagation.
+    rests: Vec<u64>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct FabricEdge {
+    ends: [NodeId; 2],
+    by: By,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum By {
+    /// The link of this place.
+    Link(u32),
+    /// Nanoseconds in each direction.
+    Delay(u64),
+}
+
+/// A link between two nodes.
+#[derive(Clone, Debug)]
+pub struct NamedLink {
+    /// Its name, which its random streams and its packets in a log have; empty for the only one of a star.
+    pub name: String,
+    /// What it does to packets: down is towards its first end.
+    pub network: Network,
+}
+
+/// Two nodes that are joined already, by others or directly: a second way between them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Circle;
+
+impl fmt::Display for Circle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the two ends are joined already: leave one of the links out")
+    }
+}
+
+impl Fabric {
+    /// No nodes.
+    pub fn new() -> Fabric {
+        Fabric::default()
+    }
+
+    /// Another node, which nothing joins to the others yet.
+    pub fn add_node(&mut self) -> NodeId {
+        self.nodes.push(Vec::new());
+        NodeId(self.nodes.len() as u32 - 1)
+    }
+
+    /// Joins two nodes by a link.
+    ///
+    /// # Errors
+    /// If there is a way between them already.
+    pub fn add_link(&mut self, ends: [NodeId; 2], link: NamedLink) -> Result<(), Circle> {
+        self.join(ends, By::Link(self.links.len() as u32))?;
+        self.links.push(link);
+        Ok(())
+    }
+
+    /// Joins two nodes by a delay in each direction, without rate and queue.
+    ///
+    /// # Errors
+    /// If there is a way between them already.
+    pub fn add_delay(&mut self, ends: [NodeId; 2], delay: Duration) -> Result<(), Circle> {
+        self.join(ends, By::Delay(delay.as_nanos() as u64))
+    }
+
+    fn join(&mut self, ends: [NodeId; 2], by: By) -> Result<(), Circle> {
+        if ends[0] == ends[1] || self.edges_between(ends[0], ends[1]).is_some() {
+            return Err(Circle);
+        }
+        for end in ends {
+            self.nodes[end.0 as usize].push(self.edges.len());
+        }
+        self.edges.push(FabricEdge { ends, by });
+        Ok(())
+    }
+
+    /// The way from one node to another; `None` if nothing joins them. Each call makes another route.
+    pub fn add_route(&mut self, from: NodeId, to: NodeId) -> Option<Route> {
+        let way = self.edges_between(from, to)?;
+        let route = Route(self.hops.len() as u32);
+        let hops: Vec<Hop> = way.into_iter().filter_map(|(edge, towards)| self.hop(edge, towards)).collect();
+        self.hops.extend(hops);
+        if self.hops.len() == route.0 as usize {
+            // A packet is never there at the moment at which it is sent.
+            self.hops.push(Hop::Delay(0));
+        }
+        self.hops.push(Hop::Host);
+        let mut rest = 0;
+        let mut rests = Vec::new();
+        for hop in self.hops[route.0 as usize..].iter().rev() {
+            rest += self.least(*hop);
+            rests.push(rest);
+        }
+        self.rests.extend(rests.into_iter().rev());
+        Some(route)
+    }
+
+    /// All links, in the order in which they were added.
+    pub fn links(&self) -> &[NamedLink] {
+        &self.links
+    }
+
+    /// The first link that a route goes through, and in which direction.
+    pub fn first_link(&self, route: Route) -> Option<LinkId> {
+        let hops = self.hops[route.0 as usize..].iter().take_while(|hop| **hop != Hop::Host);
+        let mut links = hops.filter_map(|hop| if let Hop::Link(link) = hop { Some(*link) } else { None });
+        links.next()
+    }
+
+    /// What a packet takes at least on a route: delays and propagation.
+    pub fn least_delay(&self, route: Route) -> Duration {
+        Duration::from_nanos(self.rests[route.0 as usize])
+    }
+
+    #[inline]
+    pub(crate) fn hop_at(&self, at: u32) -> Hop {
+        self.hops[at as usize]
+    }
+
+    /// What a packet takes at least from a hop on, in nanoseconds.
+    pub(crate) fn rest_at(&self, at: u32) -> u64 {
+        self.rests[at as usize]
+    }
+
+    /// What a packet takes at least from a hop to the next link or to its host, in nanoseconds.
+    pub(crate) fn delay_at(&self, at: u32) -> u64 {
+        let hops = self.hops[at as usize..].iter();
+        hops.map_while(|hop| if let Hop::Delay(nanos) = hop { Some(*nanos) } else { None }).sum()
+    }
+
+    /// What a packet takes at least at a hop, in nanoseconds.
+    fn least(&self, hop: Hop) -> u64 {
+        match hop {
+            Hop::Link(id) => self.links[id.link()].network.propagation().as_nanos() as u64,
+            Hop::Delay(nanos) => nanos,
+            Hop::Host => 0,
+        }
+    }
+
+    /// What an edge is to a packet that goes to the end `towards`; nothing if it takes no time.
+    fn hop(&self, edge: usize, towards: NodeId) -> Option<Hop> {
+        let FabricEdge { ends, by } = self.edges[edge];
+        match by {
+            By::Link(place) => Some(Hop::Link(LinkId(2 * place + u32::from(ends[0] != towards)))),
+            By::Delay(0) => None,
+            By::Delay(nanos) => Some(Hop::Delay(nanos)),
+        }
+    }
+
+    /// The edges from one node to another, each with the end that it is passed towards.
+    fn edges_between(&self, from: NodeId, to: NodeId) -> Option<Vec<(usize, NodeId)>> {
+        // For each node that was reached: from which one, by which edge.
+        let mut before: Vec<Option<(NodeId, usize)>> = vec![None; self.nodes.len()];
+        let mut reached = vec![from];
+        while let Some(node) = reached.pop() {
+            if node == to {
+                return Some(walk(&before, from, to));
+            }
+            for at in self.nodes[node.0 as usize].iter().copied() {
+                let [one, other] = self.edges[at].ends;
+                let next = if one == node { other } else { one };
+                if next != from && before[next.0 as usize].is_none() {
+                    before[next.0 as usize] = Some((node, at));
+                    reached.push(next);
+                }
+            }
+        }
+        None
+    }
+}
+
+/// The way to `to`, by what comes before each node on the way from `from`.
+fn walk(before: &[Option<(NodeId, usize)>], from: NodeId, to: NodeId) -> Vec<(usize, NodeId)> {
+    let (mut way, mut node) = (Vec::new(), to);
+    while node != from {
+        let (last, edge) = before[node.0 as usize].expect("it was reached from another");
+        way.push((edge, node));
+        node = last;
+    }
+    way.reverse();
+    way
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn link(name: &str, network: &str) -> NamedLink {
+        NamedLink { name: name.to_owned(), network: network.parse().unwrap() }
+    }
+
+    fn hops(fabric: &Fabric, route: Route) -> Vec<Hop> {
+        let from = &fabric.hops[route.0 as usize..];
+        from.iter().copied().take_while(|hop| *hop != Hop::Host).collect()
+    }
+
+    #[test]
+    fn a_route_meets_the_links_and_delays_between_its_ends_in_their_order() {
+        let mut fabric = Fabric::new();
+        let [client, edge, hub, near, far] = [(); 5].map(|()| fabric.add_node());
+        fabric.add_link([client, edge], link("access", "10/1mbit,100ms")).unwrap();
+        fabric.add_link([edge, hub], link("backhaul", "1gbit,20ms")).unwrap();
+        fabric.add_delay([hub, near], Duration::ZERO).unwrap();
+        fabric.add_delay([hub, far], Duration::from_millis(7)).unwrap();
+        let up = fabric.add_route(client, far).unwrap();
+        assert_eq!(hops(&fabric, up), [Hop::Link(LinkId(1)), Hop::Link(LinkId(3)), Hop::Delay(7_000_000)]);
+        assert_eq!(fabric.least_delay(up), Duration::from_millis(50 + 10 + 7));
+        let down = fabric.add_route(near, client).unwrap();
+        assert_eq!(hops(&fabric, down), [Hop::Link(LinkId(2)), Hop::Link(LinkId(0))]);
+        assert_eq!((fabric.first_link(up), fabric.first_link(down)), (Some(LinkId(1)), Some(LinkId(2))));
+        assert!(LinkId(2).is_down() && !LinkId(3).is_down() && LinkId(3).link() == 1);
+        let beside = fabric.add_route(near, far).unwrap();
+        assert_eq!((hops(&fabric, beside), fabric.first_link(beside)), (vec![Hop::Delay(7_000_000)], None));
+    }
+
+    #[test]
+    fn what_nothing_joins_has_no_route_and_what_is_joined_is_not_joined_again() {
+        let mut fabric = Fabric::new();
+        let [one, other, third] = [(); 3].map(|()| fabric.add_node());
+        fabric.add_delay([one, other], Duration::ZERO).unwrap();
+        assert!(fabric.add_route(one, third).is_none());
+        assert_eq!(fabric.add_link([other, one], link("", "dsl")), Err(Circle));
+        assert_eq!(fabric.add_delay([third, third], Duration::ZERO), Err(Circle));
+        let nowhere = fabric.add_route(one, other).unwrap();
+        assert_eq!(hops(&fabric, nowhere), [Hop::Delay(0)], "a packet takes a turn at least");
+    }
+}

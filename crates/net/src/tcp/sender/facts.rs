@@ -1,0 +1,151 @@
+//! What the sender tells its congestion control, and how its pacer holds segments back.
+
+use super::Sender;
+use crate::tcp::config::AckCounting;
+use crate::tcp::congestion::{Acked, CongestionState, Departure};
+use crate::tcp::flight::{AckSummary, Stamp};
+use loadstone_units::Time;
+
+/// What there was before an acknowledgement.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Before {
+    in_flight: u32,
+    /// Segments that count as lost, and transmissions that ever did.
+    lost: u32,
+    losses: u64,
+}
+
+impl Sender {
+    /// When something may be sent that only the pacer holds back; [`Time::NEVER`] if it holds nothing.
+    #[inline]
+    pub(in crate::tcp) fn release(&self) -> Time {
+        self.window.pacer.deadline()
+    }
+
+    /// Whether the pacer lets nothing go yet.
+    #[inline]
+    pub(super) fn is_held(&mut self, now: Time) -> bool {
+        if self.window.pacer.next() <= now {
+            self.window.pacer.stop();
+            return false;
+        }
+        let pending = self.flight.lost() > 0 || self.nxt < self.written + u64::from(self.is_ending());
+        self.window.pacer.holds(now, pending)
+    }
+
+    /// A segment without data leaves.
+    #[inline]
+    pub(in crate::tcp) fn note_bare(&mut self, now: Time) {
+        self.window.pacer.note_bare(now);
+    }
+
+    /// The program is about to write: had it nothing for too long? (`tcp_rate_check_app_limited`)
+    pub(super) fn note_shortage(&mut self) {
+        if !self.is_model_based {
+            return;
+        }
+        let in_flight = self.flight.in_flight();
+        let is_short = self.unsent() < u64::from(self.rules.constants.mss) && in_flight < self.window.cwnd;
+        if is_short && self.flight.lost() <= self.flight.retrans_out() {
+            self.controller.on_shortage(in_flight);
+        }
+    }
+
+    /// A segment with `bytes` of data is about to be sent: what it shall remember.
+    #[inline]
+    pub(super) fn stamp(&mut self, now: Time, bytes: u64) -> Stamp {
+        if !self.is_model_based {
+            return Stamp::default();
+        }
+        let (outstanding, in_flight) = (self.flight.len(), self.flight.in_flight());
+        self.controller.on_sent(&mut self.window, &Departure { now, bytes, outstanding, in_flight })
+    }
+
+    pub(super) fn before(&self) -> Before {
+        let flight = &self.flight;
+        Before { in_flight: flight.in_flight(), lost: flight.lost(), losses: flight.losses() }
+    }
+
+    /// An acknowledgement that brought `news`, and a round trip of `sample` ns.
+    pub(super) fn tell_acked(&mut self, now: Time, news: &AckSummary, sample: Option<u64>, before: Before) {
+        let growth = if self.state == CongestionState::Recovery { 0 } else { self.growth(now, news) };
+        let flight = &self.flight;
+        let ack = Acked {
+            now,
+            news,
+            phase: self.state,
+            growth,
+            smooth: news.advanced && flight.lost() <= before.lost,
+            prior_in_flight: before.in_flight,
+            in_flight: flight.in_flight(),
+            losses: (flight.losses() - before.losses) as u32,
+            lost: flight.losses(),
+            sample,
+            rtt: &self.rtt,
+        };
+        self.controller.on_ack(&mut self.window, &ack);
+    }
+
+    /// Segments by which what is delivered lets the window grow.
+    fn growth(&mut self, now: Time, news: &AckSummary) -> u32 {
+        let counts = news.advanced || (self.rack.is_reordering() && news.delivered > 0);
+        if !counts {
+            return 0;
+        }
+        // Whether or not it grows, it is not unused as long as something is acknowledged (`tcp_cong_avoid`).
+        self.usage.full = now;
+        if !self.is_limited() {
+            return 0;
+        }
+        match self.rules.counting {
+            AckCounting::Segments => news.delivered,
+            AckCounting::Acks => 1,
+            AckCounting::Bytes1 => self.count_bytes(news.bytes, 1),
+            AckCounting::Bytes2 => self.count_bytes(news.bytes, 2),
+        }
+    }
+
+    /// RFC 3465, sections 2.2 and 2.3: in slow start `limit` segments an acknowledgement at most, and one
+    /// after a timeout.
+    fn count_bytes(&mut self, bytes: u64, limit: u64) -> u32 {
+        let mss = u64::from(self.rules.constants.mss);
+        let most = match self.state {
+            _ if !self.window.in_slow_start() => u64::MAX,
+            CongestionState::Loss => mss,
+            _ => limit * mss,
+        };
+        self.bytes_acked += bytes.min(most);
+        let segments = self.bytes_acked / mss;
+        self.bytes_acked %= mss;
+        segments as u32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tcp::config::Config;
+
+    const MSS: u64 = 1448;
+
+    #[test]
+    fn bytes_that_are_counted_are_limited_in_slow_start_and_to_one_segment_after_a_timeout_rfc3465_2_3() {
+        let config = Config::default();
+        for (phase, ssthresh, segments) in
+            [(CongestionState::Open, 100, 2), (CongestionState::Loss, 100, 1), (CongestionState::Open, 5, 4)]
+        {
+            let mut sender = Sender::new(&config, config.rules());
+            (sender.state, sender.window.cwnd, sender.window.ssthresh) = (phase, 10, ssthresh);
+            assert_eq!(sender.count_bytes(4 * MSS, 2), segments, "{phase:?}, threshold {ssthresh}");
+        }
+    }
+
+    #[test]
+    fn bytes_that_are_less_than_a_segment_are_kept_rfc3465_2_1() {
+        let config = Config::default();
+        let mut sender = Sender::new(&config, config.rules());
+        (sender.window.cwnd, sender.window.ssthresh) = (10, 5);
+        let counted = [MSS - 1, 1, MSS - 1, MSS + 2].map(|bytes| sender.count_bytes(bytes, 2));
+        assert_eq!(counted, [0, 1, 0, 2]);
+    }
+}

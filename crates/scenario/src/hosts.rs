@@ -1,0 +1,440 @@
+//! The hosts of a run as both worlds set them up: a star, or what a topology says.
+
+use crate::topology::{ProgramKind, Topology, TopologyHost};
+use crate::{Scenario, ScenarioError};
+use core::net::{IpAddr, Ipv4Addr};
+use loadstone_load::page::{HostId, Page};
+use loadstone_net::tls::Tls;
+use loadstone_net::{Circle, Fabric, LinkId, NamedLink, Network, NodeId, Route, tcp};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// The first address of the hosts of a run: the range that RFC 2544 sets aside for measuring.
+const FIRST_ADDRESS: Ipv4Addr = Ipv4Addr::new(198, 18, 0, 1);
+/// There are addresses for so many hosts.
+pub const MOST_HOSTS: usize = 131_070;
+
+/// A host of a run. Browsers come first, then relays, then origins in the order of their pages.
+#[derive(Clone, Debug)]
+pub struct PlannedHost {
+    /// Its name: the topology's, or that of the page's host.
+    pub name: String,
+    /// What it does.
+    pub role: HostRole,
+    /// Its place in the fabric.
+    pub node: NodeId,
+    /// How its TCP behaves.
+    pub tcp: tcp::Config,
+    /// For each host of its page, or of all pages if it is a relay: where a connection to it goes.
+    pub ways: Vec<Way>,
+}
+
+/// What a host of a run does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum HostRole {
+    /// It loads the page of this place.
+    Browser {
+        /// Which of the plan's pages.
+        page: usize,
+    },
+    /// It passes requests on.
+    Relay,
+    /// It is the server of one host of a page.
+    Origin {
+        /// Which of the plan's pages.
+        page: usize,
+        /// Which of its hosts.
+        host: HostId,
+    },
+}
+
+/// Where a connection goes, and by which routes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Way {
+    /// The place of the host that accepts it.
+    pub to: usize,
+    /// The route of what its opener sends.
+    pub there: Route,
+    /// The route of what comes back.
+    pub back: Route,
+    /// What it goes through.
+    pub tls: Tls,
+}
+
+/// The address of the host of this place, alike in both worlds.
+///
+/// # Panics
+/// If there are no addresses left, which no plan lets happen.
+pub fn address(host: usize) -> IpAddr {
+    assert!(host < MOST_HOSTS, "there is no address for host {host}");
+    Ipv4Addr::from(u32::from(FIRST_ADDRESS) + host as u32).into()
+}
+
+/// The hosts of a run, and what joins them.
+#[derive(Clone, Debug)]
+pub(crate) struct Hosts {
+    pub(crate) fabric: Arc<Fabric>,
+    pub(crate) all: Vec<PlannedHost>,
+    /// For each browser its access link: the one nearest to it on its way to the first host of its page.
+    pub(crate) access: Vec<LinkId>,
+}
+
+/// The pages of a run: for each its hosts, with the TCP and the TLS of each.
+pub(crate) struct PageHosts<'a> {
+    pub(crate) page: &'a Page,
+    pub(crate) tcps: Vec<tcp::Config>,
+    pub(crate) tls: Vec<Tls>,
+}
+
+/// Where each thing stands while hosts are being laid out.
+struct Builder<'a> {
+    scenario: &'a Scenario,
+    pages: &'a [PageHosts<'a>],
+    /// For each host of the topology the place of the page that it would load.
+    loaded: &'a [usize],
+    fabric: Fabric,
+    all: Vec<PlannedHost>,
+}
+
+fn refuse(field: &str, why: impl ToString) -> ScenarioError {
+    ScenarioError::new(&format!("topology{field}"), why)
+}
+
+impl Hosts {
+    /// The hosts of a scenario's star, or of its topology. `pages` has the scenario's page first, then others that
+    /// browsers load; `loaded` says for each host of the topology which it is.
+    pub(crate) fn new(scenario: &Scenario, pages: &[PageHosts], loaded: &[usize]) -> Result<Hosts, ScenarioError> {
+        let builder = Builder { scenario, pages, loaded, fabric: Fabric::new(), all: Vec::new() };
+        match &scenario.topology {
+            None => builder.star(),
+            Some(topology) => builder.laid_out(topology),
+        }
+    }
+}
+
+impl Builder<'_> {
+    fn network(&self, network: &Network) -> Result<Network, ScenarioError> {
+        network.clone().with_traces(&self.scenario.traces).map_err(|error| ScenarioError::new("network", error))
+    }
+
+    fn add(&mut self, name: &str, role: HostRole, tcp: tcp::Config, node: NodeId) {
+        self.all.push(PlannedHost { name: name.to_owned(), role, node, tcp, ways: Vec::new() });
+    }
+
+    /// One browser, one access link, and behind it each host of the page with its own delay.
+    fn star(mut self) -> Result<Hosts, ScenarioError> {
+        let (client, hub) = (self.fabric.add_node(), self.fabric.add_node());
+        let network = self.network(&self.scenario.network)?;
+        let access = NamedLink { name: String::new(), network };
+        self.fabric.add_link([client, hub], access).map_err(|circle| refuse("", circle))?;
+        self.add("client", HostRole::Browser { page: 0 }, self.scenario.variant.client_tcp, client);
+        self.add_origins(0, |_| Ok(hub))?;
+        self.finish(|_| None)
+    }
+
+    /// The servers of a page's hosts: `place` says behind which node each stands.
+    fn add_origins(
+        &mut self,
+        page: usize,
+        place: impl Fn(&str) -> Result<NodeId, ScenarioError>,
+    ) -> Result<(), ScenarioError> {
+        let PageHosts { page: hosts, tcps, .. } = &self.pages[page];
+        for (at, host) in hosts.hosts.iter().enumerate() {
+            let node = self.fabric.add_node();
+            let joined = self.fabric.add_delay([place(&host.name)?, node], host.extra_rtt / 2);
+            joined.map_err(|circle| refuse("", circle))?;
+            self.add(&host.name, HostRole::Origin { page, host: HostId(at as u32) }, tcps[at], node);
+        }
+        Ok(())
+    }
+
+    fn laid_out(mut self, topology: &Topology) -> Result<Hosts, ScenarioError> {
+        check_names(topology)?;
+        self.check_servers(topology)?;
+        let nodes: Vec<NodeId> = topology.hosts.iter().map(|_| self.fabric.add_node()).collect();
+        let node_of = |name: &str| topology.hosts.iter().position(|host| host.name == name).map(|at| nodes[at]);
+        for (at, link) in topology.links.iter().enumerate() {
+            let field = format!(".links[{at}]");
+            let end = |name: &String| node_of(name).ok_or_else(|| unknown(&format!("{field}.between"), name, topology));
+            let ends = [end(&link.between[0])?, end(&link.between[1])?];
+            let network = self.network(link.network.as_ref().unwrap_or(&self.scenario.network))?;
+            let link = NamedLink { name: link.name.clone(), network };
+            self.fabric.add_link(ends, link).map_err(|Circle| refuse(&format!("{field}.between"), Circle))?;
+        }
+        let browsers = topology.hosts.iter().zip(self.loaded).zip(&nodes);
+        for ((host, page), node) in browsers.filter(|((host, _), _)| host.runs == ProgramKind::Browser) {
+            let tcp = host.tcp.unwrap_or(self.scenario.variant.client_tcp);
+            self.add(&host.name, HostRole::Browser { page: *page }, tcp, *node);
+        }
+        for (host, node) in topology.hosts.iter().zip(&nodes).filter(|(host, _)| host.runs == ProgramKind::Relay) {
+            self.add(&host.name, HostRole::Relay, host.tcp.unwrap_or(self.scenario.variant.tcp), *node);
+        }
+        for page in 0..self.pages.len() {
+            self.add_origins(page, |name| place_of(topology, name).map(|at| nodes[at]))?;
+        }
+        self.finish(|name| topology.find(name).and_then(|host| host.via.as_deref()))
+    }
+
+    /// Refuses servers that no page has, and such as a relay could not tell apart.
+    fn check_servers(&self, topology: &Topology) -> Result<(), ScenarioError> {
+        let mut names = BTreeSet::new();
+        let hosts = self.pages.iter().flat_map(|page| &page.page.hosts);
+        let doubled: Vec<&str> = hosts.filter(|host| !names.insert(&host.name)).map(|host| &*host.name).collect();
+        let has_relay = topology.hosts.iter().any(|host| host.runs == ProgramKind::Relay);
+        if let Some(name) = doubled.first().filter(|_| has_relay) {
+            let why = format!("a relay cannot tell two servers apart that are called '{name}': rename one");
+            return Err(refuse(".hosts", why));
+        }
+        for (at, host) in topology.hosts.iter().enumerate() {
+            if let Some(unknown) = host.serves.iter().flatten().find(|name| !names.contains(name)) {
+                let why = format!("no page has a host '{unknown}': correct it, or leave it out");
+                return Err(refuse(&format!(".hosts[{at}].serves"), why));
+            }
+        }
+        Ok(())
+    }
+
+    /// Lays out where connections go; `via` says over which relay those of a host do.
+    fn finish<'t>(mut self, via: impl Fn(&str) -> Option<&'t str>) -> Result<Hosts, ScenarioError> {
+        if self.all.len() > MOST_HOSTS {
+            return Err(refuse("", format!("there are addresses for {MOST_HOSTS} hosts: leave some out")));
+        }
+        for from in 0..self.all.len() {
+            let (targets, own) = match self.all[from].role {
+                HostRole::Origin { .. } => continue,
+                HostRole::Browser { page } => (self.origins_of(Some(page)), Some(page)),
+                HostRole::Relay => (self.origins_of(None), None),
+            };
+            let relay = via(&self.all[from].name);
+            let relay = relay
+                .and_then(|name| self.all.iter().position(|host| host.role == HostRole::Relay && host.name == name));
+            for (place, origin) in targets.into_iter().enumerate() {
+                let way = self.way(from, relay.unwrap_or(origin), self.tls_of(own, place))?;
+                self.all[from].ways.push(way);
+            }
+        }
+        let browsers = self.all.iter().filter(|host| matches!(host.role, HostRole::Browser { .. }));
+        let access: Option<Vec<LinkId>> = browsers.map(|host| self.access_of(host)).collect();
+        let access =
+            access.ok_or_else(|| refuse(".links", "a browser has no link to the hosts of its page: join them"))?;
+        Ok(Hosts { fabric: Arc::new(self.fabric), all: self.all, access })
+    }
+
+    /// The places of the origins of a page, or of all.
+    fn origins_of(&self, page: Option<usize>) -> Vec<usize> {
+        let is_one = |host: &PlannedHost| match host.role {
+            HostRole::Origin { page: own, .. } => page.is_none_or(|page| page == own),
+            _ => false,
+        };
+        (0..self.all.len()).filter(|at| is_one(&self.all[*at])).collect()
+    }
+
+    /// The TLS of the host of this place, among those of a page or of all.
+    fn tls_of(&self, page: Option<usize>, place: usize) -> Tls {
+        match page {
+            Some(page) => self.pages[page].tls[place],
+            None => self.pages.iter().flat_map(|page| &page.tls).copied().nth(place).unwrap_or(Tls::None),
+        }
+    }
+
+    fn way(&mut self, from: usize, to: usize, tls: Tls) -> Result<Way, ScenarioError> {
+        let ends = (self.all[from].node, self.all[to].node);
+        let routes = self.fabric.add_route(ends.0, ends.1).zip(self.fabric.add_route(ends.1, ends.0));
+        let Some((there, back)) = routes else {
+            let why = format!("no links lead from {} to {}: join them", self.all[from].name, self.all[to].name);
+            return Err(refuse(".links", why));
+        };
+        Ok(Way { to, there, back, tls })
+    }
+
+    /// The link nearest to a browser, by which its packets are counted: of it the direction towards the browser.
+    fn access_of(&self, host: &PlannedHost) -> Option<LinkId> {
+        host.ways.first().and_then(|way| self.fabric.first_link(way.there)).map(LinkId::reversed)
+    }
+}
+
+fn unknown(field: &str, name: &str, topology: &Topology) -> ScenarioError {
+    let names: Vec<&str> = topology.hosts.iter().map(|host| host.name.as_str()).collect();
+    refuse(field, format!("there is no host '{name}': it has {}", names.join(", ")))
+}
+
+/// The place of the origins at which a page's host stands.
+fn place_of(topology: &Topology, name: &str) -> Result<usize, ScenarioError> {
+    let origins = || topology.hosts.iter().enumerate().filter(|(_, host)| host.runs == ProgramKind::Origins);
+    let serves = |host: &TopologyHost| host.serves.as_ref().is_some_and(|names| names.iter().any(|own| own == name));
+    let named = origins().find(|(_, host)| serves(host));
+    let found = named.or_else(|| origins().find(|(_, host)| host.serves.is_none()));
+    let why = || format!("nothing serves the page's host '{name}': add a host that runs origins, or to 'serves'");
+    found.map(|(at, _)| at).ok_or_else(|| refuse(".hosts", why()))
+}
+
+/// Refuses names that are used twice or lead nowhere, and what a host cannot have.
+fn check_names(topology: &Topology) -> Result<(), ScenarioError> {
+    let mut names = BTreeSet::new();
+    for (at, host) in topology.hosts.iter().enumerate() {
+        let field = |name: &str| format!(".hosts[{at}].{name}");
+        if !names.insert(&host.name) {
+            return Err(refuse(
+                &field("name"),
+                format!("'{}' is the name of another host: choose one that is free", host.name),
+            ));
+        }
+        check_host(topology, host).map_err(|(name, why)| refuse(&field(name), why))?;
+    }
+    if !topology.hosts.iter().any(|host| host.runs == ProgramKind::Browser) {
+        return Err(refuse(".hosts", "no host runs a browser: add one"));
+    }
+    let mut links = BTreeSet::new();
+    for (at, link) in topology.links.iter().enumerate() {
+        if link.name.is_empty() || !links.insert(&link.name) {
+            let why = format!("'{}' is empty or the name of another link: choose one that is free", link.name);
+            return Err(refuse(&format!(".links[{at}].name"), why));
+        }
+    }
+    Ok(())
+}
+
+fn check_host(topology: &Topology, host: &TopologyHost) -> Result<(), (&'static str, String)> {
+    let has = |what: bool, name: &'static str, runs: &str| match what {
+        true => Err((name, format!("only {runs} can have it: leave it out"))),
+        false => Ok(()),
+    };
+    has(host.page.is_some() && host.runs != ProgramKind::Browser, "page", "a browser")?;
+    has(host.serves.is_some() && host.runs != ProgramKind::Origins, "serves", "a host that runs origins")?;
+    has(
+        host.via.is_some() && !matches!(host.runs, ProgramKind::Browser | ProgramKind::Relay),
+        "via",
+        "a browser or a relay",
+    )?;
+    has(
+        host.tcp.is_some() && matches!(host.runs, ProgramKind::Junction | ProgramKind::Origins),
+        "tcp",
+        "a browser or a relay",
+    )?;
+    let mut seen = vec![host.name.as_str()];
+    let mut next = host.via.as_deref();
+    while let Some(name) = next {
+        let Some(relay) = topology.find(name).filter(|relay| relay.runs == ProgramKind::Relay) else {
+            return Err(("via", format!("no host '{name}' runs a relay: name one that does")));
+        };
+        if seen.contains(&name) {
+            return Err(("via", format!("by '{name}' requests go in a circle: leave it out there")));
+        }
+        seen.push(name);
+        next = relay.via.as_deref();
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Plan;
+
+    const PAGE: &str =
+        r#"{"objects": [{"url": "https://a.test/", "bytes": 1}, {"url": "http://b.test/", "bytes": 1}]}"#;
+
+    fn planned(topology: &str) -> Result<Plan, ScenarioError> {
+        let text = format!(r#"{{"page": {PAGE}, "network": "2mbit,10ms", "topology": {topology}}}"#);
+        Plan::new(&Scenario::from_json(text.as_bytes())?)
+    }
+
+    fn chain(hosts: &str, links: &str) -> Result<Plan, ScenarioError> {
+        planned(&format!(r#"{{"hosts": [{hosts}], "links": [{links}]}}"#))
+    }
+
+    const BROWSER: &str = r#"{"name": "me", "runs": "browser"}"#;
+    const ORIGINS: &str = r#"{"name": "far", "runs": "origins"}"#;
+    const LINK: &str = r#"{"name": "access", "between": ["me", "far"]}"#;
+
+    #[test]
+    fn without_a_topology_a_scenario_is_a_star() {
+        let text = format!(r#"{{"page": {PAGE}}}"#);
+        let plan = Plan::new(&Scenario::from_json(text.as_bytes()).unwrap()).unwrap();
+        let names: Vec<_> = plan.hosts().iter().map(|host| host.name.as_str()).collect();
+        assert_eq!(names, ["client", "a.test", "b.test"]);
+        let ways: Vec<_> = plan.hosts()[0].ways.iter().map(|way| (way.to, way.tls)).collect();
+        assert_eq!(ways, [(1, Tls::V1_3), (2, Tls::None)]);
+        assert_eq!((plan.browsers(), plan.access_link(0)), (1, LinkId(0)));
+        assert_eq!(plan.fabric().links()[0].name, "", "its streams have the names that they always had");
+    }
+
+    #[test]
+    fn what_goes_by_a_relay_is_opened_to_it_and_by_it_to_the_servers() {
+        let hosts = format!(
+            r#"{ORIGINS}, {{"name": "edge", "runs": "relay"}}, {{"name": "me", "runs": "browser", "via": "edge"}}"#
+        );
+        let links =
+            r#"{"name": "x", "between": ["me", "edge"]}, {"name": "y", "between": ["edge", "far"], "network": "dsl"}"#;
+        let plan = chain(&hosts, links).unwrap();
+        let roles: Vec<HostRole> = plan.hosts().iter().map(|host| host.role).collect();
+        let origin = |host| HostRole::Origin { page: 0, host: HostId(host) };
+        assert_eq!(roles, [HostRole::Browser { page: 0 }, HostRole::Relay, origin(0), origin(1)]);
+        let to = |host: usize| plan.hosts()[host].ways.iter().map(|way| way.to).collect::<Vec<_>>();
+        assert_eq!((to(0), to(1), to(2)), (vec![1, 1], vec![2, 3], vec![]));
+        // A link without a network of its own has the scenario's.
+        let networks: Vec<_> = plan.fabric().links().iter().map(|link| link.network.to_string()).collect();
+        assert_eq!(networks, ["2mbit,10ms", "10/1mbit,100ms"]);
+    }
+
+    #[test]
+    fn packets_to_a_browser_are_counted_whichever_end_of_its_link_it_is() {
+        for (ends, down) in [(r#"["me", "far"]"#, LinkId(0)), (r#"["far", "me"]"#, LinkId(1))] {
+            let plan =
+                chain(&format!("{BROWSER}, {ORIGINS}"), &format!(r#"{{"name": "x", "between": {ends}}}"#)).unwrap();
+            assert_eq!(plan.access_link(0), down);
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_together_is_named_with_its_place_and_a_remedy() {
+        let both = format!("{BROWSER}, {ORIGINS}");
+        for (hosts, links, field, why) in [
+            (&*both, "", "topology.links", "no links lead from me to a.test"),
+            (
+                &both,
+                r#"{"name": "x", "between": ["me", "fra"]}"#,
+                "topology.links[0].between",
+                "no host 'fra': it has me, far",
+            ),
+            (
+                &both,
+                &format!(r#"{LINK}, {{"name": "y", "between": ["far", "me"]}}"#),
+                "topology.links[1].between",
+                "leave one of the links out",
+            ),
+            (&both, &format!("{LINK}, {LINK}"), "topology.links[1].name", "choose one that is free"),
+            (&format!("{BROWSER}, {BROWSER}"), "", "topology.hosts[1].name", "the name of another host"),
+            (ORIGINS, "", "topology.hosts", "no host runs a browser"),
+            (BROWSER, "", "topology.hosts", "nothing serves the page's host 'a.test'"),
+            (
+                r#"{"name": "me", "runs": "browser", "via": "far"}, {"name": "far", "runs": "origins"}"#,
+                LINK,
+                "topology.hosts[0].via",
+                "no host 'far' runs a relay",
+            ),
+            (
+                r#"{"name": "far", "runs": "origins", "serves": ["c.test"]}, {"name": "me", "runs": "browser"}"#,
+                "",
+                "topology.hosts[0].serves",
+                "no page has a host 'c.test'",
+            ),
+            (
+                r#"{"name": "me", "runs": "junction", "serves": []}"#,
+                "",
+                "topology.hosts[0].serves",
+                "only a host that runs origins",
+            ),
+            (
+                r#"{"name": "a", "runs": "relay", "via": "b"}, {"name": "b", "runs": "relay", "via": "a"}"#,
+                "",
+                "topology.hosts[0].via",
+                "in a circle",
+            ),
+        ] {
+            let error = chain(hosts, links).unwrap_err();
+            assert_eq!(error.field, field, "{error}");
+            assert!(error.why.contains(why), "{error}");
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! Who takes part in a run and over which links, where that is not one browser behind one access link.
+
+use loadstone_load::page::PageFile;
+use loadstone_net::{Network, tcp};
+use serde::{Deserialize, Serialize};
+
+/// The hosts of a run, each with its program, and the links between them. They form a tree.
+///
+/// Without one a scenario is a star: one browser, one access link, and behind it each host of the page.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Topology {
+    /// Hosts, and junctions where links meet.
+    pub hosts: Vec<TopologyHost>,
+    /// What joins them.
+    pub links: Vec<TopologyLink>,
+}
+
+/// A host of a topology.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TopologyHost {
+    /// Its name, which links and other hosts know it by.
+    pub name: String,
+    /// What it does.
+    pub runs: ProgramKind,
+    /// A browser or a relay: the relay to which all its connections go, instead of the page's hosts themselves.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub via: Option<String>,
+    /// A browser: what it loads, if it is not the scenario's page.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub page: Option<PageFile>,
+    /// Origins: the names of the pages' hosts that stand here; all that stand nowhere else if it is left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub serves: Option<Vec<String>>,
+    /// Its TCP; that of the variant's client for a browser and of the variant's servers for others if it is left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tcp: Option<tcp::Config>,
+}
+
+/// What a host of a topology does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ProgramKind {
+    /// It loads a page.
+    Browser,
+    /// It passes requests on, over HTTP/1.1, and responses back.
+    Relay,
+    /// The servers of pages' hosts, each a host of its own, which stand at this place.
+    Origins,
+    /// Nothing: links meet here.
+    Junction,
+}
+
+/// A link of a topology.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TopologyLink {
+    /// Its name, which its random streams have.
+    pub name: String,
+    /// The names of the hosts that it joins: down is towards the first.
+    pub between: [String; 2],
+    /// Rates, round trip, loss, queue and traces; the scenario's network if it is left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network: Option<Network>,
+}
+
+impl Topology {
+    /// The host of this name.
+    pub(crate) fn find(&self, name: &str) -> Option<&TopologyHost> {
+        self.hosts.iter().find(|host| host.name == name)
+    }
+}

@@ -1,0 +1,53 @@
+//! A segment on its way.
+
+use crate::host::EndId;
+use loadstone_net::tcp::Segment;
+use loadstone_net::{Carried, Logged, Packet, PacketLog};
+use loadstone_scenario::{Capture, Captured, CapturedFlags, Plan};
+
+/// A segment on its way, and the end to which it goes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Parcel {
+    pub(crate) to: EndId,
+    pub(crate) segment: Segment,
+}
+
+impl Packet for Parcel {
+    #[inline]
+    fn len(&self) -> u32 {
+        Packet::len(&self.segment)
+    }
+}
+
+impl Carried for Parcel {
+    type Head = Parcel;
+
+    fn head(&self) -> Parcel {
+        *self
+    }
+}
+
+/// A log in the form that both worlds share; `server_of` says of a connection's place to which host it was opened.
+pub(crate) fn capture(plan: &Plan, log: PacketLog<Parcel>, server_of: impl Fn(usize) -> u32) -> Capture {
+    let captured = |Logged { entered, link, head: Parcel { to, segment }, fate }| Captured {
+        entered,
+        link,
+        connection: to.connection() as u32,
+        host: server_of(to.connection()),
+        flags: CapturedFlags {
+            syn: segment.flags.syn,
+            fin: segment.flags.fin,
+            rst: segment.flags.rst,
+            ack: segment.flags.ack,
+        },
+        seq: segment.seq,
+        len: segment.len,
+        ack: segment.ack,
+        sacks: segment.sacks.iter(segment.ack).collect(),
+        duplicate: segment.duplicate,
+        bytes: Packet::len(&segment),
+        fate,
+    };
+    let packets = log.packets.into_iter().map(captured).collect();
+    Capture { packets, left_out: log.left_out, ..Capture::new(plan) }
+}
