@@ -1,15 +1,32 @@
 //! Rates, queues and losses, with the kernel's TCP on both sides.
 
-use crate::{MSS, bed, begin, data, fetch, initial_window, turn, written};
-use loadstone_bed::{Cause, Event, Fate, Host, LinkReport};
+use crate::{MSS, bed, begin, data, fetch, initial_window, turn};
+use loadstone_bed::{BedHost, LinkReport, LoggedPacket};
+use loadstone_net::Fate;
 use loadstone_units::Seed;
+use std::time::Duration;
 
-/// The rate at which full packets arrive, against that of the link: 1 if they are equal.
+/// One way, of a round trip of 10 ms.
+const DELAY: Duration = Duration::from_millis(5);
+
+/// The rate at which full packets arrive, against that of the link: 1 if they are equal. It counts while the link is
+/// full: from each packet to the next that was there before the first had left. A sender that pauses leaves it empty.
 fn rate(report: &LinkReport, mbit: f64) -> f64 {
-    let full: Vec<&Event> = data(report).filter(|event| event.packet.payload == MSS as u32).collect();
-    let (first, last) = (written(full[0]).unwrap(), written(full[full.len() - 1]).unwrap());
-    let bytes: u64 = full[1..].iter().map(|event| u64::from(event.packet.len)).sum();
-    bytes as f64 * 8.0 / (last.nanos_since(first) as f64 / 1e9) / (mbit * 1e6)
+    let full: Vec<&LoggedPacket> = data(report).filter(|event| event.packet.payload() == MSS as u32).collect();
+    let due = |event: &LoggedPacket| match event.fate {
+        Fate::Delivered(due) => due,
+        other => panic!("{other:?} on a link that loses nothing"),
+    };
+    let waited: Vec<_> = full.windows(2).filter(|pair| pair[1].entered + DELAY <= due(pair[0])).collect();
+    assert!(
+        waited.len() * 10 >= full.len() * 9,
+        "the link was empty before {} of {}",
+        full.len() - waited.len(),
+        full.len()
+    );
+    let nanos: u64 = waited.iter().map(|pair| pair[1].written.unwrap().nanos_since(pair[0].written.unwrap())).sum();
+    let bytes: u64 = waited.iter().map(|pair| u64::from(pair[1].packet.len)).sum();
+    bytes as f64 * 8.0 / (nanos as f64 / 1e9) / (mbit * 1e6)
 }
 
 #[test]
@@ -49,14 +66,14 @@ fn a_seed_loses_the_same_packets_and_the_kernel_repairs_it() {
         let run = begin(&bed, "20/10mbit,20ms,4%/2%,queue=1000p", seed);
         fetch(&bed, 0, 300_000);
         let report = run.finish().unwrap();
-        for (passage, name, loss) in [(&report.down, "down.loss", 0.04), (&report.up, "up.loss", 0.02)] {
+        for (passage, name, loss) in [(report.down(), "down.loss", 0.04), (report.up(), "up.loss", 0.02)] {
             let mut draws = Seed(seed).stream(name);
             let expected: Vec<u64> = (0..passage.counts.packets).filter(|_| draws.next_f64() < loss).collect();
             assert_eq!(passage.lost.iter().map(|lost| lost.number).collect::<Vec<_>>(), expected);
             assert_eq!((passage.counts.lost, passage.counts.dropped), (expected.len() as u64, 0));
-            assert!(passage.lost.iter().all(|lost| lost.cause == Cause::Loss && lost.due > lost.entered));
+            assert!(passage.lost.iter().all(|lost| lost.fate == Fate::Lost));
         }
-        let lost_data = report.down.lost.iter().filter(|lost| lost.numbers > 0).count() as u64;
+        let lost_data = report.down().lost.iter().filter(|lost| lost.packet.numbers() > 0).count() as u64;
         assert!(lost_data > 0);
         // Each is sent again at least once, but for those that nobody waits for at the end.
         let again = report.connections[0].down;
@@ -73,15 +90,19 @@ fn every_packet_is_delivered_lost_or_dropped() {
     fetch(&bed, 0, 200_000);
     let report = run.finish().unwrap();
     let mut delivered = 0;
-    for (passage, is_down) in [(&report.down, true), (&report.up, false)] {
-        let there: Vec<Fate> =
-            report.trace.iter().filter(|event| (event.to == Host::Client) == is_down).map(|event| event.fate).collect();
+    for (passage, is_down) in [(report.down(), true), (report.up(), false)] {
+        let there: Vec<Fate> = report
+            .trace
+            .iter()
+            .filter(|event| (event.packet.to == BedHost::CLIENT) == is_down)
+            .map(|event| event.fate)
+            .collect();
         let count = |is: fn(&Fate) -> bool| there.iter().filter(|fate| is(fate)).count() as u64;
         assert_eq!(there.len() as u64, passage.counts.packets);
-        assert_eq!(count(|fate| *fate == Fate::Lost(Cause::Loss)), passage.counts.lost);
-        assert_eq!(count(|fate| *fate == Fate::Lost(Cause::Queue)), passage.counts.dropped);
+        assert_eq!(count(|fate| *fate == Fate::Lost), passage.counts.lost);
+        assert_eq!(count(|fate| *fate == Fate::Dropped), passage.counts.dropped);
         assert_eq!(passage.lost.len() as u64, passage.counts.lost + passage.counts.dropped);
-        delivered += count(|fate| matches!(fate, Fate::Delivered { .. }));
+        delivered += count(|fate| matches!(fate, Fate::Delivered(_)));
     }
     assert_eq!(delivered, report.lateness.packets);
 }
@@ -94,7 +115,7 @@ fn a_short_queue_drops_the_tail_of_a_flight() {
     fetch(&bed, 0, MSS * 32);
     let report = run.finish().unwrap();
     // One is being sent and five wait; the others come within the 1.2 ms of the first, but for a few perhaps.
-    let dropped: Vec<_> = report.down.lost.iter().filter(|lost| lost.cause == Cause::Queue).collect();
+    let dropped: Vec<_> = report.down().lost.iter().filter(|lost| lost.fate == Fate::Dropped).collect();
     let of_the_flight = dropped.iter().filter(|lost| lost.number <= 34).count();
     assert!((20..=26).contains(&of_the_flight), "{dropped:?}");
     assert!(report.connections[0].down.retransmissions >= dropped.len() as u64);
