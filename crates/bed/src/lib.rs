@@ -2,8 +2,8 @@
 //! the simulator. Linux only.
 //!
 //! Any number of hosts have a namespace each, with a TUN device. A thread, the *pump*, takes what the kernel
-//! sends there, passes it along a [`Path`] of links, and puts it into the other namespace when it is due. Nothing of it has a name outside of the process, so nothing is
-//! left when the process ends, however it ends.
+//! sends there, passes it along a [`Path`] of links, and puts it into the other namespace when it is due. Nothing of it
+//! has a name outside of the process, so nothing is left when the process ends, however it ends.
 //!
 //! [`run`] carries out a scenario there, with the programs and sessions of the simulator on real sockets.
 //! [`SingleHost`] is a single such host, whose packets are in the caller's hands.
@@ -12,12 +12,12 @@
 //! here, and if not what to do.
 //!
 //! ```no_run
-//! use loadstone_bed::{Bed, Host, Settings, star};
+//! use loadstone_bed::{Bed, BedHost, Settings, star};
 //! use loadstone_units::Seed;
 //! use std::io::{Read, Write};
 //! use std::net::{TcpListener, TcpStream};
 //!
-//! let (client, server) = (Host::CLIENT, Host::server(0));
+//! let (client, server) = (BedHost::CLIENT, BedHost::server(0));
 //! let bed = Bed::new(2)?;
 //! bed.configure(&Settings::default())?;
 //! let to = (bed.address(server), 80);
