@@ -96,7 +96,7 @@ pub use self::{
     lateness::Lateness,
     parcel::PacketHead,
     report::{Arrivals, ConnectionKey, ConnectionReport, LinkReport, LinkStats, LoggedPacket, Resent, Scheduling},
-    run::{RunError, run, run_all, run_captured},
+    run::{RunError, Unsupported, run, run_all, run_captured},
     settings::{AfterIdle, BackOff, Settings, Tcp},
     single_host::SingleHost,
     star::star,

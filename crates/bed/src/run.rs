@@ -12,7 +12,7 @@ use crate::{Bed, BedError, LinkReport};
 use curtain::Curtain;
 use loadstone_live::{Loaded, Served, Stop, Stopper};
 use loadstone_net::NodeId;
-use loadstone_scenario::{Outcome, Plan, ScenarioError};
+use loadstone_scenario::{Outcome, Plan};
 use loadstone_units::Seed;
 use programs::{LiveBrowser, LiveRelay, LiveServer};
 use std::io;
@@ -21,9 +21,14 @@ use std::thread::{self, ScopedJoinHandle};
 /// Why a scenario cannot be carried out over the kernel.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// It asks for what this kernel's TCP cannot be told to do.
-    #[error(transparent)]
-    Scenario(#[from] ScenarioError),
+    /// It asks for what is only simulated.
+    #[error("scenario.{field}: {what}")]
+    Unsupported {
+        /// The path of the field, for instance `variant.tls`.
+        field: String,
+        /// What it asks for.
+        what: Unsupported,
+    },
     /// There is no bed for it.
     #[error(transparent)]
     Bed(#[from] BedError),
@@ -39,6 +44,35 @@ pub enum RunError {
     /// It was told to stop before the load was over.
     #[error("the load was stopped before it was over: run it again")]
     Stopped,
+}
+
+/// What a scenario may ask of the simulator only.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Unsupported {
+    /// TLS 1.0.
+    #[error("over the kernel only 1.2 and 1.3 are spoken: choose one of them, or simulate")]
+    OldTls,
+    /// Cached metrics of TCP.
+    #[error("a new host of the kernel remembers nothing: leave it out, or simulate")]
+    EarlierLoads,
+    /// Single servers with another TCP, while beta is the whole machine's.
+    #[error("the machine has one beta for all servers: give them one TCP, or leave --machine-wide-beta out")]
+    OneBeta,
+    /// The TCP of another system.
+    #[error("over the kernel TCP is this kernel's own: leave the profile out, or simulate")]
+    Profile,
+    /// Mechanisms of TCP that a kernel cannot switch.
+    #[error("a kernel can only be told idle_restart, halving or never: leave the others out, or simulate")]
+    Mechanisms,
+    /// Without TLS and ALPN nothing tells which protocol a client speaks.
+    #[error("without TLS '{0}' cannot be spoken to in two protocols: use TLS, or simulate")]
+    TwoProtocols(String),
+}
+
+impl RunError {
+    fn unsupported(field: &str, what: Unsupported) -> RunError {
+        RunError::Unsupported { field: field.to_owned(), what }
+    }
 }
 
 /// Carries out a scenario over the real kernel, with `seed` instead of the one that it names: what its browser gave,

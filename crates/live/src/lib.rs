@@ -92,7 +92,7 @@ pub use resolver::ResolvedAddress;
 pub use save::{Digest, Folder};
 pub use serve::{Listener, Served, serve};
 pub use served::{Manifest, ManifestError, PushOrHint};
-pub use server::{Finished, Server, ServerError, Setting};
+pub use server::{Finished, Server, ServerError, Setting, SettingProblem};
 pub use socket::{Lowat, NOTSENT_LOWAT, listen};
 pub use stop::{Stop, Stopper};
 pub use trust::Trust;

@@ -9,7 +9,8 @@ use crate::{Authority, Chain, Clock, Error, Identity, Limits, Lowat, RecordKeepi
 use loadstone_http::{Multiplexing, Protocol, SessionFactory};
 use loadstone_load::page::{HostId, Page, PageError, PageFile};
 use loadstone_load::{Origin, Timeouts};
-use loadstone_units::{Bounded, Time};
+use loadstone_units::json::Mismatch;
+use loadstone_units::{Bounded, JsonError, Time, json};
 use rustls::ServerConfig;
 use serde::Deserialize;
 use std::io;
@@ -104,13 +105,13 @@ fn grace() -> Seconds {
 /// Why a server cannot be set up, or could not go on.
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
-    /// What it was told is not of the right form.
-    #[error("{why}")]
+    /// A setting cannot be used.
+    #[error("{problem}")]
     Setting {
-        /// The path of the field that is at fault, or nothing.
+        /// The path of the field that is at fault; empty for the whole.
         field: String,
         /// What is wrong with it.
-        why: String,
+        problem: SettingProblem,
     },
     /// The recorded page is none.
     #[error(transparent)]
@@ -142,15 +143,35 @@ pub enum ServerError {
     Hosting(#[from] Error),
 }
 
+/// Why a setting cannot be used.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum SettingProblem {
+    /// It is not JSON.
+    #[error(transparent)]
+    Json(JsonError),
+    /// A field is unknown or missing, or its value is not one of its own.
+    #[error(transparent)]
+    Value(Mismatch),
+    /// A protocol that no server speaks.
+    #[error("unknown protocol '{0}': use {names}", names = PREFERRED.map(Protocol::name).join(", "))]
+    UnknownProtocol(String),
+    /// Two things to serve.
+    #[error("either files are served or a page: leave one out")]
+    FilesAndPage,
+}
+
 impl Setting {
     /// Reads what is told as JSON; the fields are the options of `loadstone serve`.
     ///
     /// # Errors
     /// If a field is unknown, or not in its range.
     pub fn from_json(text: &[u8]) -> Result<Setting, ServerError> {
-        let mut json = serde_json::Deserializer::from_slice(text);
-        serde_path_to_error::deserialize(&mut json)
-            .map_err(|error| ServerError::Setting { field: error.path().to_string(), why: error.inner().to_string() })
+        json::from_slice(text).map_err(|error| match error {
+            JsonError::Mismatch { path, mismatch } => {
+                ServerError::Setting { field: path, problem: SettingProblem::Value(mismatch) }
+            }
+            other => ServerError::Setting { field: String::new(), problem: SettingProblem::Json(other) },
+        })
     }
 
     /// What is spoken, the best first.
@@ -159,8 +180,8 @@ impl Setting {
             (Some(name), _) => match PREFERRED.into_iter().find(|protocol| protocol.name() == name) {
                 Some(protocol) => Ok(vec![protocol]),
                 None => {
-                    let why = format!("unknown protocol '{name}': use {}", PREFERRED.map(Protocol::name).join(", "));
-                    Err(ServerError::Setting { field: "protocol".to_owned(), why })
+                    let problem = SettingProblem::UnknownProtocol(name.clone());
+                    Err(ServerError::Setting { field: "protocol".to_owned(), problem })
                 }
             },
             (None, TransportSecurity::Tls) => Ok(PREFERRED.to_vec()),
@@ -300,8 +321,7 @@ fn offer(setting: &Setting, page: Option<&Page>) -> Result<ServedContent, Server
         (None, Some(page)) => Ok(offer.with_recording(page.clone())),
         (None, None) => Ok(offer),
         (Some(_), Some(_)) => {
-            let why = "either files are served or a page: leave one out".to_owned();
-            Err(ServerError::Setting { field: "page".to_owned(), why })
+            Err(ServerError::Setting { field: "page".to_owned(), problem: SettingProblem::FilesAndPage })
         }
     }
 }

@@ -1,7 +1,6 @@
 //! Who is joined to whom: hosts and junctions as the nodes of a tree, links and delays as its edges.
 
 use crate::Network;
-use std::fmt;
 use std::time::Duration;
 
 /// A node of a fabric: a host, or a junction where links meet.
@@ -84,14 +83,9 @@ pub struct NamedLink {
 }
 
 /// Two nodes that are joined already, by others or directly: a second way between them.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Circle;
-
-impl fmt::Display for Circle {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the two ends are joined already: leave one of the links out")
-    }
-}
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("the two ends are joined already: leave one of the links out")]
+pub struct Cycle;
 
 impl Fabric {
     /// No nodes.
@@ -109,7 +103,7 @@ impl Fabric {
     ///
     /// # Errors
     /// If there is a way between them already.
-    pub fn add_link(&mut self, ends: [NodeId; 2], link: NamedLink) -> Result<(), Circle> {
+    pub fn add_link(&mut self, ends: [NodeId; 2], link: NamedLink) -> Result<(), Cycle> {
         self.join(ends, By::Link(self.links.len() as u32))?;
         self.links.push(link);
         Ok(())
@@ -119,13 +113,13 @@ impl Fabric {
     ///
     /// # Errors
     /// If there is a way between them already.
-    pub fn add_delay(&mut self, ends: [NodeId; 2], delay: Duration) -> Result<(), Circle> {
+    pub fn add_delay(&mut self, ends: [NodeId; 2], delay: Duration) -> Result<(), Cycle> {
         self.join(ends, By::Delay(delay.as_nanos() as u64))
     }
 
-    fn join(&mut self, ends: [NodeId; 2], by: By) -> Result<(), Circle> {
+    fn join(&mut self, ends: [NodeId; 2], by: By) -> Result<(), Cycle> {
         if ends[0] == ends[1] || self.edges_between(ends[0], ends[1]).is_some() {
-            return Err(Circle);
+            return Err(Cycle);
         }
         for end in ends {
             self.nodes[end.0 as usize].push(self.edges.len());
@@ -279,8 +273,8 @@ mod tests {
         let [one, other, third] = [(); 3].map(|()| fabric.add_node());
         fabric.add_delay([one, other], Duration::ZERO).unwrap();
         assert!(fabric.add_route(one, third).is_none());
-        assert_eq!(fabric.add_link([other, one], link("", "dsl")), Err(Circle));
-        assert_eq!(fabric.add_delay([third, third], Duration::ZERO), Err(Circle));
+        assert_eq!(fabric.add_link([other, one], link("", "dsl")), Err(Cycle));
+        assert_eq!(fabric.add_delay([third, third], Duration::ZERO), Err(Cycle));
         let nowhere = fabric.add_route(one, other).unwrap();
         assert_eq!(hops(&fabric, nowhere), [Hop::Delay(0)], "a packet takes a turn at least");
     }

@@ -39,7 +39,7 @@ mod trace;
 
 pub use assembler::Assembler;
 pub use device::{Device, Packet};
-pub use fabric::{Circle, Fabric, LinkId, NamedLink, NodeId, Route};
+pub use fabric::{Cycle, Fabric, LinkId, NamedLink, NodeId, Route};
 pub use link::{Link, LinkCounts};
 pub use network::{Direction, Network, NetworkError, QueueLimit};
 pub use packet_log::{Fate, Logged, PacketLog};

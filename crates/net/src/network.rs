@@ -81,12 +81,37 @@ const PRESETS: [(&str, &str); 4] = [
     ("3g", "1.6mbit/768kbit,300ms"),
 ];
 
-/// A text that is no network.
+/// A text that is no network, or a network whose trace is missing.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("network '{network}': {why}")]
+#[error("network '{network}': {problem}")]
 pub struct NetworkError {
     network: String,
-    why: String,
+    problem: NetworkProblem,
+}
+
+/// What is wrong with a network.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+enum NetworkProblem {
+    #[error("write rate and round trip, for instance 10/1mbit,100ms, or one of {}", preset_names())]
+    Incomplete,
+    #[error(transparent)]
+    Unit(#[from] UnitError),
+    #[error("'{0}' is unknown: after rate and round trip come loss=1%, queue=100ms, trace=FILE")]
+    UnknownPart(String),
+    #[error("with a loss of {0} nothing ever arrives: give less than 100%")]
+    NothingArrives(String),
+    #[error("'{0}' is no queue: write for instance 1000p, 64KB or 100ms")]
+    Queue(String),
+    #[error("a queue of {0} holds no packet of {MTU} bytes: give more")]
+    QueueTooSmall(String),
+    #[error("trace= names no file: write for instance trace=cell.down")]
+    UnnamedTrace,
+    #[error("the trace '{0}' is not among the scenario's traces: put its text there")]
+    MissingTrace(String),
+}
+
+fn preset_names() -> String {
+    PRESETS.map(|(name, _)| name).join(", ")
 }
 
 impl Network {
@@ -97,7 +122,7 @@ impl Network {
 
     /// The names of the traces that it follows.
     pub fn traces(&self) -> impl Iterator<Item = &str> {
-        self.trace_down.iter().chain(&self.trace_up).map(|recording| recording.name.as_str())
+        self.trace_down.iter().chain(&self.trace_up).map(|trace| trace.name.as_str())
     }
 
     /// The same network with its traces, by name.
@@ -106,13 +131,12 @@ impl Network {
     /// If one is missing.
     pub fn with_traces(mut self, traces: &BTreeMap<String, Arc<Trace>>) -> Result<Network, NetworkError> {
         let network = self.to_string();
-        for recording in self.trace_down.iter_mut().chain(&mut self.trace_up) {
-            let Some(trace) = traces.get(&recording.name) else {
-                let why =
-                    format!("the trace '{}' is not among the scenario's traces: put its text there", recording.name);
-                return Err(NetworkError { network, why });
+        for link_trace in self.trace_down.iter_mut().chain(&mut self.trace_up) {
+            let Some(trace) = traces.get(&link_trace.name) else {
+                let problem = NetworkProblem::MissingTrace(link_trace.name.clone());
+                return Err(NetworkError { network, problem });
             };
-            recording.trace = Some(trace.clone());
+            link_trace.trace = Some(trace.clone());
         }
         Ok(self)
     }
@@ -143,14 +167,14 @@ impl Network {
         self.loss_down > Probability::ZERO || self.loss_up > Probability::ZERO
     }
 
-    fn direction(&self, rate: Rate, loss: Probability, recording: Option<&LinkTrace>) -> Direction {
+    fn direction(&self, rate: Rate, loss: Probability, link_trace: Option<&LinkTrace>) -> Direction {
         let queue = match self.queue {
             QueueText::Packets(count) => QueueLimit::Packets(count),
             QueueText::Bytes(bytes) => QueueLimit::Bytes(bytes),
             QueueText::Time(span) => QueueLimit::Bytes(self.down.bytes_in(span).max(MTU)),
         };
-        let known = |recording: &LinkTrace| recording.trace.clone().expect("the traces were given");
-        Direction { rate, trace: recording.map(known), propagation: self.propagation(), queue, loss }
+        let known = |link_trace: &LinkTrace| link_trace.trace.clone().expect("the traces were given");
+        Direction { rate, trace: link_trace.map(known), propagation: self.propagation(), queue, loss }
     }
 }
 
@@ -166,20 +190,16 @@ impl FromStr for Network {
 
     fn from_str(text: &str) -> Result<Network, NetworkError> {
         let written = PRESETS.iter().find(|(name, _)| *name == text).map_or(text, |(_, written)| written);
-        parse_network(written).map_err(|why| NetworkError { network: text.to_owned(), why })
+        parse_network(written).map_err(|problem| NetworkError { network: text.to_owned(), problem })
     }
 }
 
-fn parse_network(text: &str) -> Result<Network, String> {
-    let unit = |error: UnitError| error.to_string();
+fn parse_network(text: &str) -> Result<Network, NetworkProblem> {
     let mut parts = text.split(',').map(str::trim);
     let rates = parts.next().unwrap_or_default();
-    let Some(rtt) = parts.next() else {
-        let names: Vec<&str> = PRESETS.iter().map(|(name, _)| *name).collect();
-        return Err(format!("write rate and round trip, for instance 10/1mbit,100ms, or one of {}", names.join(", ")));
-    };
-    let (down, up) = parse::rate_pair(rates).map_err(unit)?;
-    let rtt = parse::duration(rtt).map_err(unit)?;
+    let rtt = parts.next().ok_or(NetworkProblem::Incomplete)?;
+    let (down, up) = parse::rate_pair(rates)?;
+    let rtt = parse::duration(rtt)?;
     let none = Probability::ZERO;
     let (loss_down, loss_up, queue) = (none, none, DEFAULT_QUEUE);
     let mut network = Network { down, up, rtt, loss_down, loss_up, queue, trace_down: None, trace_up: None };
@@ -190,24 +210,16 @@ fn parse_network(text: &str) -> Result<Network, String> {
             Some(("queue", queue)) => network.queue = parse_queue(queue)?,
             Some(("trace", name)) => network.trace_down = Some(parse_trace(name)?),
             Some(("trace-up", name)) => network.trace_up = Some(parse_trace(name)?),
-            _ => {
-                return Err(format!(
-                    "'{part}' is unknown: after rate and round trip come loss=1%, queue=100ms, trace=FILE"
-                ));
-            }
+            _ => return Err(NetworkProblem::UnknownPart(part.to_owned())),
         }
     }
     Ok(network)
 }
 
-fn parse_loss(text: &str) -> Result<(Probability, Probability), String> {
-    let one = |text: &str| {
-        let loss = parse::percentage(text).map_err(|error| error.to_string())?;
-        if loss.value() < 1.0 {
-            Ok(loss)
-        } else {
-            Err(format!("with a loss of {text} nothing ever arrives: give less than 100%"))
-        }
+fn parse_loss(text: &str) -> Result<(Probability, Probability), NetworkProblem> {
+    let one = |text: &str| match parse::percentage(text)? {
+        loss if loss.value() < 1.0 => Ok(loss),
+        _ => Err(NetworkProblem::NothingArrives(text.to_owned())),
     };
     match text.split_once('/') {
         Some((down, up)) => Ok((one(down)?, one(up)?)),
@@ -215,29 +227,26 @@ fn parse_loss(text: &str) -> Result<(Probability, Probability), String> {
     }
 }
 
-fn parse_trace(name: &str) -> Result<LinkTrace, String> {
+fn parse_trace(name: &str) -> Result<LinkTrace, NetworkProblem> {
     if name.is_empty() {
-        return Err("trace= names no file: write for instance trace=cell.down".to_owned());
+        return Err(NetworkProblem::UnnamedTrace);
     }
     Ok(LinkTrace { name: name.to_owned(), trace: None })
 }
 
-fn parse_queue(text: &str) -> Result<QueueText, String> {
-    let too_small = || format!("a queue of {text} holds no packet of {MTU} bytes: give more");
-    if let Some(count) = text.strip_suffix('p') {
-        return match count.parse() {
-            Ok(0) => Err(too_small()),
-            Ok(count) => Ok(QueueText::Packets(count)),
-            Err(_) => Err(format!("'{text}' is no queue: write for instance 1000p, 64KB or 100ms")),
-        };
-    }
-    if let Ok(span) = parse::duration(text) {
+fn parse_queue(text: &str) -> Result<QueueText, NetworkProblem> {
+    let no_queue = || NetworkProblem::Queue(text.to_owned());
+    let (is_too_small, queue) = if let Some(count) = text.strip_suffix('p') {
+        let count = count.parse().map_err(|_| no_queue())?;
+        (count == 0, QueueText::Packets(count))
+    } else if let Ok(span) = parse::duration(text) {
         // A whole packet may always wait: see Network::direction.
-        return if span.is_zero() { Err(too_small()) } else { Ok(QueueText::Time(span)) };
-    }
-    let bytes = parse::bytes(text);
-    let bytes = bytes.map_err(|_| format!("'{text}' is no queue: write for instance 1000p, 64KB or 100ms"))?;
-    if bytes < MTU { Err(too_small()) } else { Ok(QueueText::Bytes(bytes)) }
+        (span.is_zero(), QueueText::Time(span))
+    } else {
+        let bytes = parse::bytes(text).map_err(|_| no_queue())?;
+        (bytes < MTU, QueueText::Bytes(bytes))
+    };
+    if is_too_small { Err(NetworkProblem::QueueTooSmall(text.to_owned())) } else { Ok(queue) }
 }
 
 impl fmt::Display for Network {
@@ -266,9 +275,9 @@ impl fmt::Display for Network {
             QueueText::Bytes(bytes) => write!(f, ",queue={bytes}B")?,
             QueueText::Packets(count) => write!(f, ",queue={count}p")?,
         }
-        for (key, recording) in [("trace", &self.trace_down), ("trace-up", &self.trace_up)] {
-            if let Some(recording) = recording {
-                write!(f, ",{key}={}", recording.name)?;
+        for (key, link_trace) in [("trace", &self.trace_down), ("trace-up", &self.trace_up)] {
+            if let Some(link_trace) = link_trace {
+                write!(f, ",{key}={}", link_trace.name)?;
             }
         }
         Ok(())

@@ -9,6 +9,7 @@ use loadstone_load::page::PageError;
 use loadstone_load::page::har::HarError;
 use loadstone_load::page::synthetic::SyntheticError;
 use loadstone_scenario::ScenarioError;
+use loadstone_units::JsonError;
 use pyo3::PyErr;
 use pyo3::exceptions::PyException;
 
@@ -41,7 +42,7 @@ impl From<Failure> for PyErr {
 
 impl From<ScenarioError> for Failure {
     fn from(error: ScenarioError) -> Failure {
-        Failure { why: error.why, field: error.field }
+        Failure { why: error.problem.to_string(), field: error.field }
     }
 }
 
@@ -64,15 +65,14 @@ without_a_field!(
     rayon::ThreadPoolBuildError,
     loadstone_live::Error,
     FetchListError,
+    JsonError,
     serde_json::Error
 );
 
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Failure {
-        if let RunError::Scenario(error) = error {
-            return error.into();
-        }
         let field = match &error {
+            RunError::Unsupported { field, what } => return Failure { why: what.to_string(), field: field.clone() },
             RunError::Bed(BedError::Congestion { host: BedHost::CLIENT, .. }) => "variant.client_tcp.cc",
             RunError::Bed(BedError::Congestion { .. }) => "variant.tcp.cc",
             _ => "",
@@ -84,7 +84,7 @@ impl From<RunError> for Failure {
 impl From<ServerError> for Failure {
     fn from(error: ServerError) -> Failure {
         match error {
-            ServerError::Setting { field, why } => Failure { why, field },
+            ServerError::Setting { field, problem } => Failure { why: problem.to_string(), field },
             error => Failure { why: error.to_string(), field: String::new() },
         }
     }

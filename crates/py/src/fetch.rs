@@ -7,7 +7,7 @@ use loadstone_live::{Clock, Connected, Fetched, Folder, Reach, ResolvedAddress, 
 use loadstone_load::{
     FetchList, FetcherConfig, Ping, RequestTemplate, ServerAddress, Transfer, TransferId, Unanswered, Use,
 };
-use loadstone_units::Time;
+use loadstone_units::{Time, json};
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
@@ -132,7 +132,7 @@ pub(crate) fn fetch(
     cacert: Option<Vec<u8>>,
 ) -> PyResult<Fetch> {
     let fetch = py.detach(|| {
-        let wanted: Wanted = serde_json::from_str(wanted)?;
+        let wanted: Wanted = json::from_slice(wanted.as_bytes())?;
         let errand = wanted.errand(data.as_ref().map(Vec::len))?;
         let (config, reach) = (wanted.config()?, wanted.reach(data, cacert)?);
         let servers = errand.servers().to_vec();

@@ -1,11 +1,12 @@
 //! The hosts of a run as both worlds set them up: a star, or what a topology says.
 
+use crate::Scenario;
+use crate::error::{ScenarioError, TopologyError};
 use crate::topology::{ProgramKind, Topology, TopologyHost};
-use crate::{Scenario, ScenarioError};
 use core::net::{IpAddr, Ipv4Addr};
 use loadstone_load::page::{HostId, Page};
 use loadstone_net::tls::Tls;
-use loadstone_net::{Circle, Fabric, LinkId, NamedLink, Network, NodeId, Route, tcp};
+use loadstone_net::{Fabric, LinkId, NamedLink, Network, NodeId, Route, tcp};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -96,8 +97,8 @@ struct Builder<'a> {
     all: Vec<PlannedHost>,
 }
 
-fn refuse(field: &str, why: impl ToString) -> ScenarioError {
-    ScenarioError::new(&format!("topology{field}"), why)
+fn refuse(field: &str, error: impl Into<TopologyError>) -> ScenarioError {
+    ScenarioError::new(&format!("topology{field}"), error.into())
 }
 
 impl Hosts {
@@ -126,7 +127,7 @@ impl Builder<'_> {
         let (client, hub) = (self.fabric.add_node(), self.fabric.add_node());
         let network = self.network(&self.scenario.network)?;
         let access = NamedLink { name: String::new(), network };
-        self.fabric.add_link([client, hub], access).map_err(|circle| refuse("", circle))?;
+        self.fabric.add_link([client, hub], access).map_err(|cycle| refuse("", cycle))?;
         self.add("client", HostRole::Browser { page: 0 }, self.scenario.variant.client_tcp, client);
         self.add_origins(0, |_| Ok(hub))?;
         self.finish(|_| None)
@@ -142,7 +143,7 @@ impl Builder<'_> {
         for (at, host) in hosts.hosts.iter().enumerate() {
             let node = self.fabric.add_node();
             let joined = self.fabric.add_delay([place(&host.name)?, node], host.extra_rtt / 2);
-            joined.map_err(|circle| refuse("", circle))?;
+            joined.map_err(|cycle| refuse("", cycle))?;
             self.add(&host.name, HostRole::Origin { page, host: HostId(at as u32) }, tcps[at], node);
         }
         Ok(())
@@ -159,7 +160,7 @@ impl Builder<'_> {
             let ends = [end(&link.between[0])?, end(&link.between[1])?];
             let network = self.network(link.network.as_ref().unwrap_or(&self.scenario.network))?;
             let link = NamedLink { name: link.name.clone(), network };
-            self.fabric.add_link(ends, link).map_err(|Circle| refuse(&format!("{field}.between"), Circle))?;
+            self.fabric.add_link(ends, link).map_err(|cycle| refuse(&format!("{field}.between"), cycle))?;
         }
         let browsers = topology.hosts.iter().zip(self.loaded).zip(&nodes);
         for ((host, page), node) in browsers.filter(|((host, _), _)| host.runs == ProgramKind::Browser) {
@@ -182,13 +183,11 @@ impl Builder<'_> {
         let doubled: Vec<&str> = hosts.filter(|host| !names.insert(&host.name)).map(|host| &*host.name).collect();
         let has_relay = topology.hosts.iter().any(|host| host.runs == ProgramKind::Relay);
         if let Some(name) = doubled.first().filter(|_| has_relay) {
-            let why = format!("a relay cannot tell two servers apart that are called '{name}': rename one");
-            return Err(refuse(".hosts", why));
+            return Err(refuse(".hosts", TopologyError::ServerName((*name).to_owned())));
         }
         for (at, host) in topology.hosts.iter().enumerate() {
             if let Some(unknown) = host.serves.iter().flatten().find(|name| !names.contains(name)) {
-                let why = format!("no page has a host '{unknown}': correct it, or leave it out");
-                return Err(refuse(&format!(".hosts[{at}].serves"), why));
+                return Err(refuse(&format!(".hosts[{at}].serves"), TopologyError::UnknownServer(unknown.clone())));
             }
         }
         Ok(())
@@ -197,7 +196,7 @@ impl Builder<'_> {
     /// Lays out where connections go; `via` says over which relay those of a host do.
     fn finish<'t>(mut self, via: impl Fn(&str) -> Option<&'t str>) -> Result<Hosts, ScenarioError> {
         if self.all.len() > MOST_HOSTS {
-            return Err(refuse("", format!("there are addresses for {MOST_HOSTS} hosts: leave some out")));
+            return Err(refuse("", TopologyError::TooManyHosts(MOST_HOSTS)));
         }
         for from in 0..self.all.len() {
             let (targets, own) = match self.all[from].role {
@@ -215,8 +214,7 @@ impl Builder<'_> {
         }
         let browsers = self.all.iter().filter(|host| matches!(host.role, HostRole::Browser { .. }));
         let access: Option<Vec<LinkId>> = browsers.map(|host| self.access_of(host)).collect();
-        let access =
-            access.ok_or_else(|| refuse(".links", "a browser has no link to the hosts of its page: join them"))?;
+        let access = access.ok_or_else(|| refuse(".links", TopologyError::NoAccessLink))?;
         Ok(Hosts { fabric: Arc::new(self.fabric), all: self.all, access })
     }
 
@@ -241,8 +239,8 @@ impl Builder<'_> {
         let ends = (self.all[from].node, self.all[to].node);
         let routes = self.fabric.add_route(ends.0, ends.1).zip(self.fabric.add_route(ends.1, ends.0));
         let Some((there, back)) = routes else {
-            let why = format!("no links lead from {} to {}: join them", self.all[from].name, self.all[to].name);
-            return Err(refuse(".links", why));
+            let [from, to] = [from, to].map(|at| self.all[at].name.clone());
+            return Err(refuse(".links", TopologyError::NoRoute { from, to }));
         };
         Ok(Way { to, there, back, tls })
     }
@@ -254,8 +252,8 @@ impl Builder<'_> {
 }
 
 fn unknown(field: &str, name: &str, topology: &Topology) -> ScenarioError {
-    let names: Vec<&str> = topology.hosts.iter().map(|host| host.name.as_str()).collect();
-    refuse(field, format!("there is no host '{name}': it has {}", names.join(", ")))
+    let known = topology.hosts.iter().map(|host| host.name.clone()).collect();
+    refuse(field, TopologyError::UnknownHost { name: name.to_owned(), known })
 }
 
 /// The place of the origins at which a page's host stands.
@@ -264,8 +262,7 @@ fn place_of(topology: &Topology, name: &str) -> Result<usize, ScenarioError> {
     let serves = |host: &TopologyHost| host.serves.as_ref().is_some_and(|names| names.iter().any(|own| own == name));
     let named = origins().find(|(_, host)| serves(host));
     let found = named.or_else(|| origins().find(|(_, host)| host.serves.is_none()));
-    let why = || format!("nothing serves the page's host '{name}': add a host that runs origins, or to 'serves'");
-    found.map(|(at, _)| at).ok_or_else(|| refuse(".hosts", why()))
+    found.map(|(at, _)| at).ok_or_else(|| refuse(".hosts", TopologyError::Unserved(name.to_owned())))
 }
 
 /// Refuses names that are used twice or lead nowhere, and what a host cannot have.
@@ -274,29 +271,25 @@ fn check_names(topology: &Topology) -> Result<(), ScenarioError> {
     for (at, host) in topology.hosts.iter().enumerate() {
         let field = |name: &str| format!(".hosts[{at}].{name}");
         if !names.insert(&host.name) {
-            return Err(refuse(
-                &field("name"),
-                format!("'{}' is the name of another host: choose one that is free", host.name),
-            ));
+            return Err(refuse(&field("name"), TopologyError::HostName(host.name.clone())));
         }
-        check_host(topology, host).map_err(|(name, why)| refuse(&field(name), why))?;
+        check_host(topology, host).map_err(|(name, error)| refuse(&field(name), error))?;
     }
     if !topology.hosts.iter().any(|host| host.runs == ProgramKind::Browser) {
-        return Err(refuse(".hosts", "no host runs a browser: add one"));
+        return Err(refuse(".hosts", TopologyError::NoBrowser));
     }
     let mut links = BTreeSet::new();
     for (at, link) in topology.links.iter().enumerate() {
         if link.name.is_empty() || !links.insert(&link.name) {
-            let why = format!("'{}' is empty or the name of another link: choose one that is free", link.name);
-            return Err(refuse(&format!(".links[{at}].name"), why));
+            return Err(refuse(&format!(".links[{at}].name"), TopologyError::LinkName(link.name.clone())));
         }
     }
     Ok(())
 }
 
-fn check_host(topology: &Topology, host: &TopologyHost) -> Result<(), (&'static str, String)> {
-    let has = |what: bool, name: &'static str, runs: &str| match what {
-        true => Err((name, format!("only {runs} can have it: leave it out"))),
+fn check_host(topology: &Topology, host: &TopologyHost) -> Result<(), (&'static str, TopologyError)> {
+    let has = |what: bool, name: &'static str, runs: &'static str| match what {
+        true => Err((name, TopologyError::NotForThis(runs))),
         false => Ok(()),
     };
     has(host.page.is_some() && host.runs != ProgramKind::Browser, "page", "a browser")?;
@@ -315,10 +308,10 @@ fn check_host(topology: &Topology, host: &TopologyHost) -> Result<(), (&'static 
     let mut next = host.via.as_deref();
     while let Some(name) = next {
         let Some(relay) = topology.find(name).filter(|relay| relay.runs == ProgramKind::Relay) else {
-            return Err(("via", format!("no host '{name}' runs a relay: name one that does")));
+            return Err(("via", TopologyError::NoRelay(name.to_owned())));
         };
         if seen.contains(&name) {
-            return Err(("via", format!("by '{name}' requests go in a circle: leave it out there")));
+            return Err(("via", TopologyError::RelayCycle(name.to_owned())));
         }
         seen.push(name);
         next = relay.via.as_deref();
@@ -434,7 +427,7 @@ mod tests {
         ] {
             let error = chain(hosts, links).unwrap_err();
             assert_eq!(error.field, field, "{error}");
-            assert!(error.why.contains(why), "{error}");
+            assert!(error.problem.to_string().contains(why), "{error}");
         }
     }
 }

@@ -16,6 +16,7 @@
 //! Elsewhere: how a run is carried out (crate `sim`), how two runs compare (Python).
 
 mod capture;
+mod error;
 mod hosts;
 mod outcome;
 mod plan;
@@ -23,10 +24,11 @@ mod scenario;
 mod topology;
 
 pub use capture::{Capture, Captured, CapturedFlags};
+pub use error::{ScenarioError, ScenarioProblem, TopologyError};
 pub use hosts::{HostRole, MOST_HOSTS, PlannedHost, Way, address};
 pub use loadstone_load::{Account, Part, Row, Span};
 pub use loadstone_net::Fate;
 pub use outcome::{Conditions, ConnectionOutcome, Outcome};
 pub use plan::Plan;
-pub use scenario::{Connections, EarlierLoads, Requests, Scenario, ScenarioError, Servers, Variant};
+pub use scenario::{Connections, EarlierLoads, Requests, Scenario, Servers, Variant};
 pub use topology::{ProgramKind, Topology, TopologyHost, TopologyLink};

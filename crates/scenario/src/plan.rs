@@ -1,7 +1,7 @@
 //! A scenario made ready to be run, in whichever world.
 
 use crate::hosts::{HostRole, Hosts, PageHosts, PlannedHost};
-use crate::{Requests, Scenario, ScenarioError, Variant};
+use crate::{Requests, Scenario, ScenarioError, ScenarioProblem, Variant};
 use loadstone_http::{Multiplexing, Protocol, Push, SessionFactory};
 use loadstone_load::page::{HostId, Page, PageFile};
 use loadstone_load::{Browser, BrowserConfig, Catalogue, Graph, Hints, Origin, Relay, Scope};
@@ -192,10 +192,9 @@ fn check_tcp_of(variant: &Variant, pages: &[PlannedPage]) -> Result<(), Scenario
     let Some(unknown) = variant.tcp_of.keys().find(|known| !names().any(|name| name == known.as_str())) else {
         return Ok(());
     };
-    let mut known: Vec<&str> = names().collect();
+    let mut known: Vec<String> = names().map(str::to_owned).collect();
     known.dedup();
-    let why = format!("the page has no host '{unknown}': it has {}", known.join(", "));
-    Err(ScenarioError::new("variant.tcp_of", why))
+    Err(ScenarioError::new("variant.tcp_of", ScenarioProblem::UnknownServer { name: unknown.clone(), known }))
 }
 
 #[cfg(test)]
@@ -229,7 +228,7 @@ mod tests {
         ] {
             let error = plan(variant).unwrap_err();
             assert_eq!(error.field, "variant.tcp_of");
-            assert!(error.why.contains(why), "{error}");
+            assert!(error.problem.to_string().contains(why), "{error}");
         }
     }
 }

@@ -1,10 +1,10 @@
 //! What one run is.
 
-use crate::Topology;
+use crate::{ScenarioError, Topology};
 use loadstone_http::{Multiplexing, Protocol};
 use loadstone_load::{Closing, Foresight, Joining, Work, page::PageFile};
 use loadstone_net::{Network, Trace, tcp, tls::Tls};
-use loadstone_units::{Bounded, OutOfRange};
+use loadstone_units::{Bounded, OutOfRange, json};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -183,24 +183,6 @@ mod protocol_name {
     }
 }
 
-/// Why a text is no scenario, or why a runner cannot carry one out: the field, and what is wrong with
-/// it.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("scenario{}{field}: {why}", if field.is_empty() { "" } else { "." })]
-pub struct ScenarioError {
-    /// The path of the field, for instance `variant.tcp.iw`; empty for the whole.
-    pub field: String,
-    /// What is wrong with it.
-    pub why: String,
-}
-
-impl ScenarioError {
-    /// An error at `field`.
-    pub fn new(field: &str, why: impl ToString) -> ScenarioError {
-        ScenarioError { field: field.to_owned(), why: why.to_string() }
-    }
-}
-
 impl Scenario {
     /// A load of `page` with everything else as it is by default.
     pub fn of(page: PageFile) -> Scenario {
@@ -213,13 +195,7 @@ impl Scenario {
     /// # Errors
     /// If `text` is not JSON, or a field is unknown, missing or out of its range.
     pub fn from_json(text: &[u8]) -> Result<Scenario, ScenarioError> {
-        let mut json = serde_json::Deserializer::from_slice(text);
-        let mut scenario: Scenario = serde_path_to_error::deserialize(&mut json).map_err(|error| {
-            let path = error.path().to_string();
-            let field = if path == "." { String::new() } else { path };
-            ScenarioError { field, why: error.inner().to_string() }
-        })?;
-        json.end().map_err(|error| ScenarioError { field: String::new(), why: error.to_string() })?;
+        let mut scenario: Scenario = json::from_slice(text)?;
         let Variant { tcp, tcp_of, client_tcp, .. } = &mut scenario.variant;
         let own = scenario.topology.iter_mut().flat_map(|topology| &mut topology.hosts);
         let own = own.filter_map(|host| host.tcp.as_mut());
@@ -259,7 +235,7 @@ mod tests {
     fn errors_name_the_field_and_the_remedy() {
         for (rest, field, why) in [
             (r#", "variant": {"tcp": {"iw": 0}}"#, "variant.tcp.iw", "give 1 to 1000"),
-            (r#", "variant": {"tcp": {"iww": 3}}"#, "variant.tcp.iww", "unknown field"),
+            (r#", "variant": {"tcp": {"iww": 3}}"#, "variant.tcp.iww", "there is no field 'iww'"),
             (r#", "variant": {"tcp_of": {"a.test": {"iw": 0}}}"#, "variant.tcp_of.a.test.iw", "give 1 to 1000"),
             (r#", "variant": {"tcp": {"profile": "plan9"}}"#, "variant.tcp.profile", "textbook"),
             (r#", "variant": {"protocol": "gopher"}"#, "variant.protocol", "use http/1.1"),
@@ -268,7 +244,7 @@ mod tests {
             (r#", "network": "10mbit,100ms,120%""#, "network", "percentage"),
             (r#", "seed": -1"#, "seed", "-1"),
             (r#", "traces": {"t": "5\n4"}"#, "traces", "t: line 2"),
-            ("} x", "", "trailing"),
+            ("} x", "", "not JSON from line 1, column"),
         ] {
             let error = with(rest).unwrap_err();
             assert_eq!(error.field, field, "{error}");

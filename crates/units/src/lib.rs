@@ -1,5 +1,6 @@
 //! The quantities everything else is written in: [`Time`] of a run, [`Rate`] of a link,
-//! [`Probability`] of a loss, and [`Seed`], from which every random decision draws by name.
+//! [`Probability`] of a loss, and [`Seed`], from which every random decision draws by name; and how they are read,
+//! from words ([`parse`]) and from JSON ([`json`]).
 //!
 //! Read first: [`Time`], [`Rate`], [`Seed`]. Elsewhere: what the quantities describe (crate `net`).
 //!
@@ -18,6 +19,7 @@
 //! ```
 
 mod bounded;
+pub mod json;
 pub mod parse;
 mod probability;
 mod rate;
@@ -25,6 +27,7 @@ mod seed;
 mod time;
 
 pub use bounded::{Bounded, OutOfRange};
+pub use json::JsonError;
 pub use parse::UnitError;
 pub use probability::Probability;
 pub use rate::Rate;

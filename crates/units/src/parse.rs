@@ -5,14 +5,19 @@ use std::time::Duration;
 
 /// A text that is no quantity of the kind asked for.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("'{text}' is no {kind}: {remedy}")]
-pub struct UnitError {
-    /// What was given.
-    pub text: String,
-    /// What was expected there.
-    pub kind: &'static str,
-    /// What to write instead.
-    pub remedy: &'static str,
+pub enum UnitError {
+    /// No span of time.
+    #[error("'{0}' is no time: write for instance 100ms or 1.5s, not negative and at most one hour")]
+    Duration(String),
+    /// No rate.
+    #[error("'{0}' is no rate: write for instance 10mbit or 768kbit, above zero and at most 1000gbit")]
+    Rate(String),
+    /// No size.
+    #[error("'{0}' is no size: write for instance 500B, 10KB (1,000 bytes each), 64KiB or 1.4MB")]
+    Size(String),
+    /// No percentage.
+    #[error("'{0}' is no percentage: write a number from 0 to 100, for instance 1%")]
+    Percentage(String),
 }
 
 /// Splits `12.5ms` into 12.5 and `ms`; only plain decimal numbers that are finite and not negative.
@@ -25,11 +30,7 @@ fn split(text: &str) -> Option<(f64, &str)> {
 
 /// A span: `100ms`, `1.5s`, `250us`. At most one hour.
 pub fn duration(text: &str) -> Result<Duration, UnitError> {
-    let error = || UnitError {
-        text: text.to_owned(),
-        kind: "time",
-        remedy: "write for instance 100ms or 1.5s, not negative and at most one hour",
-    };
+    let error = || UnitError::Duration(text.to_owned());
     let (number, unit) = split(text).ok_or_else(error)?;
     let nanos = match unit {
         "us" => number * 1e3,
@@ -52,11 +53,7 @@ fn rate_unit(unit: &str) -> Option<f64> {
 }
 
 fn rate_error(text: &str) -> UnitError {
-    UnitError {
-        text: text.to_owned(),
-        kind: "rate",
-        remedy: "write for instance 10mbit or 768kbit, above zero and at most 1000gbit",
-    }
+    UnitError::Rate(text.to_owned())
 }
 
 /// A rate: `10mbit`, `768kbit`, `1gbit`.
@@ -94,11 +91,7 @@ pub fn rate_pair(text: &str) -> Result<(Rate, Rate), UnitError> {
 
 /// A size in bytes: `46B`, `10KB` (1,000 bytes), `64KiB` (1,024), `1.4MB`. At most 1 TB.
 pub fn bytes(text: &str) -> Result<u64, UnitError> {
-    let error = || UnitError {
-        text: text.to_owned(),
-        kind: "size",
-        remedy: "write for instance 500B, 10KB (1,000 bytes each), 64KiB or 1.4MB",
-    };
+    let error = || UnitError::Size(text.to_owned());
     let (number, unit) = split(text).ok_or_else(error)?;
     let scale = match unit {
         "" | "B" => 1.0,
@@ -115,11 +108,7 @@ pub fn bytes(text: &str) -> Result<u64, UnitError> {
 
 /// A probability as a percentage: `1%`, `0.5%`; the sign may be left out.
 pub fn percentage(text: &str) -> Result<Probability, UnitError> {
-    let error = || UnitError {
-        text: text.to_owned(),
-        kind: "percentage",
-        remedy: "write a number from 0 to 100, for instance 1%",
-    };
+    let error = || UnitError::Percentage(text.to_owned());
     let (number, unit) = split(text).ok_or_else(error)?;
     if !matches!(unit, "" | "%") {
         return Err(error());

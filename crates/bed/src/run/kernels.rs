@@ -1,15 +1,16 @@
 //! What the kernels of a run are told: how TCP is to behave at each host.
 
+use super::{RunError, Unsupported};
 use crate::settings::{BackOff, Tcp};
 use loadstone_live::Tls;
 use loadstone_net::tcp;
-use loadstone_scenario::{Plan, ScenarioError};
+use loadstone_scenario::Plan;
 
 /// The TCP of each host.
 ///
 /// # Errors
 /// If the scenario asks for what a kernel cannot be told.
-pub(super) fn tcps(plan: &Plan, back_off: BackOff) -> Result<Vec<Tcp>, ScenarioError> {
+pub(super) fn tcps(plan: &Plan, back_off: BackOff) -> Result<Vec<Tcp>, RunError> {
     let variant = plan.variant();
     for (side, tcp) in [("variant.tcp", &variant.tcp), ("variant.client_tcp", &variant.client_tcp)] {
         can_be_told(side, tcp)?;
@@ -22,31 +23,27 @@ pub(super) fn tcps(plan: &Plan, back_off: BackOff) -> Result<Vec<Tcp>, ScenarioE
         can_be_told(&format!("topology.hosts.{}.tcp", host.name), &host.tcp)?;
     }
     if variant.tls == Some(Tls::V1_0) {
-        let why = "over the kernel only 1.2 and 1.3 are spoken: choose one of them, or simulate";
-        return Err(ScenarioError::new("variant.tls", why));
+        return Err(RunError::unsupported("variant.tls", Unsupported::OldTls));
     }
     if variant.earlier_loads.get() > 0 {
-        let why = "a new host of the kernel remembers nothing: leave it out, or simulate";
-        return Err(ScenarioError::new("variant.earlier_loads", why));
+        return Err(RunError::unsupported("variant.earlier_loads", Unsupported::EarlierLoads));
     }
     if back_off == BackOff::MachineWide && !variant.tcp_of.is_empty() {
-        let why = "the machine has one beta for all servers: give them one TCP, or leave --machine-wide-beta out";
-        return Err(ScenarioError::new("variant.tcp_of", why));
+        return Err(RunError::unsupported("variant.tcp_of", Unsupported::OneBeta));
     }
     Ok(plan.hosts().iter().map(|host| Tcp::from(&host.tcp)).collect())
 }
 
 /// Refuses what a kernel cannot be told to do.
-fn can_be_told(side: &str, tcp: &tcp::Config) -> Result<(), ScenarioError> {
-    let refuse = |field: &str, why: &str| Err(ScenarioError::new(&format!("{side}.{field}"), why));
+fn can_be_told(side: &str, tcp: &tcp::Config) -> Result<(), RunError> {
+    let refuse = |field: &str, what: Unsupported| Err(RunError::unsupported(&format!("{side}.{field}"), what));
     if tcp.profile != tcp::Profile::default() {
-        return refuse("profile", "over the kernel TCP is this kernel's own: leave the profile out, or simulate");
+        return refuse("profile", Unsupported::Profile);
     }
     let idle_restart = tcp.mechanisms.idle_restart;
     let told = matches!(idle_restart, None | Some(tcp::IdleRestart::Halving | tcp::IdleRestart::Never));
     if !told || tcp.mechanisms != (tcp::Mechanisms { idle_restart, ..tcp::Mechanisms::default() }) {
-        let why = "a kernel can only be told idle_restart, halving or never: leave the others out, or simulate";
-        return refuse("mechanisms", why);
+        return refuse("mechanisms", Unsupported::Mechanisms);
     }
     Ok(())
 }

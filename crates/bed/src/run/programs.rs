@@ -1,7 +1,7 @@
 //! The programs of a run, each on its host: browsers, and the servers that they find.
 
-use super::RunError;
 use super::curtain::CurtainEnding;
+use super::{RunError, Unsupported};
 use crate::{Bed, BedHost};
 use loadstone_http::Protocol;
 use loadstone_live::{
@@ -9,7 +9,7 @@ use loadstone_live::{
     Served, Stop, Target, Tls, listen, load, relay, serve,
 };
 use loadstone_load::page::HostId;
-use loadstone_scenario::{HostRole, Plan, PlannedHost, ScenarioError, Way};
+use loadstone_scenario::{HostRole, Plan, PlannedHost, Way};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -49,7 +49,7 @@ pub(super) struct LiveRelay {
 }
 
 /// Refuses what no program here can do: to tell by a plain connection which of two protocols it speaks.
-pub(super) fn check(plan: &Plan) -> Result<(), ScenarioError> {
+pub(super) fn check(plan: &Plan) -> Result<(), RunError> {
     for (at, host) in plan.hosts().iter().enumerate() {
         let visits = plan.hosts().iter().enumerate().flat_map(|(from, visitor)| {
             let to_here = visitor.ways.iter().filter(move |way| way.to == at && way.tls == Tls::None);
@@ -57,8 +57,7 @@ pub(super) fn check(plan: &Plan) -> Result<(), ScenarioError> {
         });
         let protocols: BTreeSet<Protocol> = visits.collect();
         if protocols.len() > 1 {
-            let why = format!("without TLS '{}' cannot be spoken to in two protocols: use TLS, or simulate", host.name);
-            return Err(ScenarioError::new("topology.hosts", why));
+            return Err(RunError::unsupported("topology.hosts", Unsupported::TwoProtocols(host.name.clone())));
         }
     }
     Ok(())

@@ -380,7 +380,7 @@ fn a_setting_that_cannot_be_is_refused_with_the_remedy() {
             json!({"page": {"objects": [{"url": "http://a.test/", "bytes": 1}]}, "directory": folder.path()}),
             "leave one out",
         ),
-        (json!({"colour": "red"}), "unknown field"),
+        (json!({"colour": "red"}), "there is no field 'colour'"),
     ] {
         let error = open(setting.clone()).unwrap_err().to_string();
         assert!(error.contains(expected), "{setting}: {error}");

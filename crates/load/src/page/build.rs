@@ -4,6 +4,7 @@ use super::file::{ComputeSpec, HostSpec, Need, ObjectSpec, On, PageError, PageFi
 use super::heads::{self, TooSmall};
 use super::{Activity, ActivityId, Dependency, Fetch, Host, HostId, Page, Task, Trigger};
 use loadstone_http::{Body, BodyId, Priority, Scheme};
+use loadstone_units::json;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -60,7 +61,7 @@ impl PageFile {
     /// # Errors
     /// If `text` is not JSON or has fields that a page file does not know.
     pub fn from_json(text: &[u8]) -> Result<PageFile, PageError> {
-        serde_json::from_slice(text).map_err(|error| PageError::Json(error.to_string()))
+        Ok(json::from_slice(text)?)
     }
 
     /// Checks the page and makes it ready to be loaded.

@@ -1,6 +1,6 @@
 //! Pages as they are written down: the page file (`.page.json`).
 
-use loadstone_units::Bounded;
+use loadstone_units::{Bounded, JsonError};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -131,11 +131,11 @@ pub enum On {
 }
 
 /// Why a page cannot be used. The message says what and where; the caller adds the file.
-#[derive(Clone, PartialEq, Debug, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum PageError {
     /// Not JSON, or not of this form.
     #[error("not a page file: {0}")]
-    Json(String),
+    Json(#[from] JsonError),
     /// No object at all.
     #[error("the page has no objects: give at least one with url and bytes")]
     Empty,

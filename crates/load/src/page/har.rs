@@ -73,10 +73,8 @@ pub enum Skip {
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum HarError {
     /// Not JSON.
-    #[error("not a HAR file: {what} at line {line}, column {column}; export the page as HAR again")]
+    #[error("not a HAR file: no JSON from line {line}, column {column} on; export the page as HAR again")]
     NotJson {
-        /// What is wrong.
-        what: String,
         /// Where, from 1.
         line: usize,
         /// Where in the line, from 1.
@@ -156,9 +154,7 @@ fn parse(text: &[u8]) -> Result<model::Log<'_>, HarError> {
         if error.is_eof() {
             return HarError::Truncated { line, column };
         }
-        let what = error.to_string();
-        let what = what.split(" at line ").next().unwrap_or_default().to_owned();
-        HarError::NotJson { what, line, column }
+        HarError::NotJson { line, column }
     })?;
     file.unwrap_or_default().log.0.ok_or(HarError::NoLog)
 }
