@@ -16,6 +16,7 @@ mod congestion;
 mod delivery;
 mod endpoint;
 mod flight;
+mod mechanisms;
 mod memory;
 mod metrics;
 mod pacer;
@@ -30,8 +31,9 @@ mod sender;
 mod state;
 mod timer;
 
-pub use config::{AckCounting, Config, Congestion, IdleRestart, InitialWindow, Mechanisms, Profile};
+pub use config::{Config, Congestion, InitialWindow, Profile};
 pub use endpoint::Endpoint;
+pub use mechanisms::{AckCounting, IdleRestart, Mechanisms};
 pub use metrics::Metrics;
 pub use reduction::PrrBound;
 pub use segment::{Flags, Sacks, Segment};

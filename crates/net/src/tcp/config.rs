@@ -1,6 +1,6 @@
 //! How one end of a connection behaves.
 
-use super::reduction::PrrBound;
+use super::mechanisms::Mechanisms;
 use loadstone_units::{Bounded, OutOfRange};
 use serde::{Deserialize, Serialize};
 
@@ -28,81 +28,6 @@ pub struct Config {
     /// Mechanisms that are to be otherwise than the profile has them.
     #[serde(skip_serializing_if = "Mechanisms::is_default")]
     pub mechanisms: Mechanisms,
-}
-
-/// Mechanisms of TCP, each switched on or off by itself; what is left out is the profile's. To find out
-/// what one of them is worth.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Mechanisms {
-    /// CUBIC leaves slow start before the queue overflows (HyStart, `tcp_cubic.c`).
-    pub hystart: Option<bool>,
-    /// Losses are judged by time (RFC 8985) instead of by three SACKed segments (RFC 6675).
-    pub rack: Option<bool>,
-    /// A lost tail is probed for after two round trips (RFC 8985, section 7).
-    pub tail_loss_probes: Option<bool>,
-    /// A timeout that proves spurious ends at once (RFC 5682).
-    pub frto: Option<bool>,
-    /// A reduction of the window that proves needless is taken back (RFC 4015).
-    pub undo: Option<bool>,
-    /// How the window shrinks while losses are repaired.
-    pub reduction: Option<PrrBound>,
-    /// What acknowledgements count for in slow start.
-    pub counting: Option<AckCounting>,
-    /// What a pause does to the window.
-    pub idle_restart: Option<IdleRestart>,
-    /// A window that is not used for a timeout shrinks (`tcp_cwnd_application_limited`).
-    pub unused_window_shrinks: Option<bool>,
-    /// The first segments, and those that make the receive window grow, are acknowledged at once.
-    pub quick_acks: Option<bool>,
-    /// Acknowledgements that tell of the same hole are held back for up to 1.1 ms (`tcp_comp_sack_delay_ns`).
-    pub sack_compression: Option<bool>,
-    /// The receive window begins small and grows with what is read.
-    pub window_tuning: Option<bool>,
-    /// The send buffer begins small and follows the window, while the program waits for room.
-    pub send_buffer: Option<bool>,
-    /// A connection begins with the threshold that earlier ones to the same host have left behind
-    /// (`tcp_no_metrics_save` = 0), as with Linux before 5.6 (`tcp_no_ssthresh_metrics_save`).
-    pub metrics: Option<bool>,
-    /// What does not fill a segment waits until the last such segment is acknowledged (RFC 896, as Minshall
-    /// mends it and Linux has it): for programs that do not set TCP_NODELAY.
-    pub nagle: Option<bool>,
-    /// Timers go by ticks of 4 ms.
-    pub coarse_timers: Option<bool>,
-}
-
-impl Mechanisms {
-    fn is_default(&self) -> bool {
-        *self == Mechanisms::default()
-    }
-}
-
-/// What an acknowledgement is worth to the window.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum AckCounting {
-    /// One segment, whatever it acknowledges (Linux before 3.13, `tcp_abc` = 0).
-    Acks,
-    /// Its bytes, in slow start at most one segment of them (RFC 3465 with L = 1, `tcp_abc` = 1).
-    #[serde(rename = "bytes-1")]
-    Bytes1,
-    /// Its bytes, in slow start at most two segments of them (RFC 3465 with L = 2, `tcp_abc` = 2).
-    #[serde(rename = "bytes-2")]
-    Bytes2,
-    /// Its segments, or those that it SACKs (Linux since 3.13).
-    Segments,
-}
-
-/// What a pause longer than the retransmission timeout does to the window.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum IdleRestart {
-    /// It is the initial one again (RFC 5681, section 4.1).
-    Initial,
-    /// It is halved for each timeout, down to the initial one (`tcp_cwnd_restart`).
-    Halving,
-    /// Nothing.
-    Never,
 }
 
 /// An initial window in segments.

@@ -141,7 +141,7 @@ pub(super) trait Controller: fmt::Debug + Send {
 pub(super) fn controller(cc: Congestion, rules: &Rules, iw: u32) -> Box<dyn Controller> {
     match cc {
         Congestion::Reno => Box::new(reno::Reno::new(rules.halves_the_flight)),
-        Congestion::Cubic if rules.kernel_cubic => Box::new(kernel_cubic::Cubic::new(rules.hystart)),
+        Congestion::Cubic if rules.kernel_cubic => Box::new(kernel_cubic::Cubic::new(rules.mechanisms.hystart)),
         Congestion::Cubic => Box::new(cubic::Cubic::new(iw)),
         Congestion::Bbr => Box::new(bbr::Bbr::new(rules.constants.mss)),
     }

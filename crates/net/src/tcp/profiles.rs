@@ -1,8 +1,9 @@
 //! The systems whose TCP is modelled: constants and mechanisms of each.
 
-use super::config::{AckCounting, Congestion, IdleRestart, InitialWindow, Profile};
+use super::config::{Congestion, InitialWindow, Profile};
+use super::mechanisms::{AckCounting, IdleRestart, ProfileMechanisms};
 use super::reduction::PrrBound;
-use super::rules::{Constants, LossDetection, Rules, TICK};
+use super::rules::{Constants, Rules};
 use std::time::Duration;
 
 impl Profile {
@@ -55,28 +56,31 @@ const TEXTBOOK: Rules = Rules {
         syn_retries: 6,
         retries2: 15,
     },
-    detection: LossDetection::DupThresh,
-    bound: PrrBound::Conservative,
-    counting: AckCounting::Bytes2,
-    restart: IdleRestart::Initial,
-    probes: false,
-    frto: false,
-    undo: false,
-    hystart: false,
-    shrinks_unused: false,
+    mechanisms: ProfileMechanisms {
+        rack: false,
+        reduction: PrrBound::Conservative,
+        counting: AckCounting::Bytes2,
+        idle_restart: IdleRestart::Initial,
+        tail_loss_probes: false,
+        frto: false,
+        undo: false,
+        hystart: false,
+        unused_window_shrinks: false,
+        coarse_timers: false,
+        send_buffer: false,
+        quick_acks: false,
+        sack_compression: false,
+        window_tuning: false,
+        // Linux remembered until 5.6 (tcp_no_ssthresh_metrics_save), but a first load has nothing to remember.
+        metrics: false,
+        // Programs that answer requests set TCP_NODELAY.
+        nagle: false,
+    },
+    fack: false,
     halves_the_flight: true,
-    timer_tick: None,
     kernel_cubic: false,
     sends_at_once: false,
-    send_buffer: false,
-    quick_acks: false,
     answers_push: false,
-    sack_compression: false,
-    window_tuning: false,
-    // Linux remembered until 5.6 (tcp_no_ssthresh_metrics_save), but a first load has nothing to remember.
-    metrics: false,
-    // Programs that answer requests set TCP_NODELAY.
-    nagle: false,
 };
 
 const LINUX_6: Rules = Rules {
@@ -100,26 +104,29 @@ const LINUX_6: Rules = Rules {
         syn_linear_timeouts: 4,
         ..TEXTBOOK.constants
     },
-    detection: LossDetection::Rack,
-    bound: PrrBound::SlowStart,
-    counting: AckCounting::Segments,
-    restart: IdleRestart::Halving,
-    probes: true,
-    frto: true,
-    undo: true,
-    hystart: true,
-    shrinks_unused: true,
+    mechanisms: ProfileMechanisms {
+        rack: true,
+        reduction: PrrBound::SlowStart,
+        counting: AckCounting::Segments,
+        idle_restart: IdleRestart::Halving,
+        tail_loss_probes: true,
+        frto: true,
+        undo: true,
+        hystart: true,
+        unused_window_shrinks: true,
+        coarse_timers: true,
+        send_buffer: true,
+        quick_acks: true,
+        sack_compression: true,
+        window_tuning: true,
+        metrics: false,
+        nagle: false,
+    },
+    fack: false,
     halves_the_flight: false,
-    timer_tick: Some(TICK),
     kernel_cubic: true,
     sends_at_once: true,
-    send_buffer: true,
-    quick_acks: true,
     answers_push: false,
-    sack_compression: true,
-    window_tuning: true,
-    metrics: false,
-    nagle: false,
 };
 
 /// Linux 3.7. What differs from 6.x and is left as there: its acknowledgements (16 quick ones, then every
@@ -134,11 +141,15 @@ const LINUX_3_7: Rules = Rules {
         syn_linear_timeouts: 0,
         ..LINUX_6.constants
     },
-    detection: LossDetection::Fack,
-    counting: AckCounting::Acks,
-    probes: false,
-    // Came with 4.18.
-    sack_compression: false,
+    mechanisms: ProfileMechanisms {
+        rack: false,
+        counting: AckCounting::Acks,
+        tail_loss_probes: false,
+        // Came with 4.18.
+        sack_compression: false,
+        ..LINUX_6.mechanisms
+    },
+    fack: true,
     ..LINUX_6
 };
 
@@ -155,7 +166,7 @@ const LINUX_2_6: Rules = Rules {
         syn_retries: 5,
         ..LINUX_3_7.constants
     },
-    bound: PrrBound::Halving,
+    mechanisms: ProfileMechanisms { reduction: PrrBound::Halving, ..LINUX_3_7.mechanisms },
     ..LINUX_3_7
 };
 
@@ -177,7 +188,7 @@ const WINDOWS_7: Rules = Rules {
         retries2: 5,
         ..TEXTBOOK.constants
     },
-    window_tuning: true,
+    mechanisms: ProfileMechanisms { window_tuning: true, ..TEXTBOOK.mechanisms },
     ..TEXTBOOK
 };
 
@@ -205,8 +216,8 @@ const MAC_OS_X_10_5: Rules = Rules {
         retries2: 12,
         ..TEXTBOOK.constants
     },
+    mechanisms: ProfileMechanisms { window_tuning: true, ..TEXTBOOK.mechanisms },
     // `delayed_ack` 3.
     answers_push: true,
-    window_tuning: true,
     ..TEXTBOOK
 };

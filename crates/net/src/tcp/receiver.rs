@@ -57,12 +57,12 @@ impl Receiver {
             fin: None,
             ack: Ack::None,
             delayed_ack: DelayedAck::new(&rules),
-            compression: SackCompression::new(rules.sack_compression),
+            compression: SackCompression::new(rules.mechanisms.sack_compression),
             buffer: Buffer::new(&rules),
             last_ack: 0,
             echo: Time::NEVER,
             duplicate: 0,
-            reports_duplicates: rules.undo,
+            reports_duplicates: rules.mechanisms.undo,
         }
     }
 

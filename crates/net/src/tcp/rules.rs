@@ -1,53 +1,24 @@
 //! What a profile stands for: its constants, and which mechanisms it has.
 
-use super::config::{AckCounting, Config, Congestion, IdleRestart, Mechanisms};
-use super::reduction::PrrBound;
+use super::config::{Config, Congestion};
+use super::mechanisms::{IdleRestart, ProfileMechanisms};
 use std::time::Duration;
 
 /// What a profile stands for.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rules {
     pub(super) constants: Constants,
-    /// How losses are noticed.
-    pub(super) detection: LossDetection,
-    /// How the window shrinks.
-    pub(super) bound: PrrBound,
-    /// What an acknowledgement is worth to the window.
-    pub(super) counting: AckCounting,
-    /// What a pause does to the window.
-    pub(super) restart: IdleRestart,
-    /// Tail loss probes (RFC 8985, section 7).
-    pub(super) probes: bool,
-    /// Forward RTO recovery (RFC 5682).
-    pub(super) frto: bool,
-    /// A reduction is taken back that proves needless (RFC 4015, by timestamps and D-SACK).
-    pub(super) undo: bool,
-    /// CUBIC leaves slow start early.
-    pub(super) hystart: bool,
-    /// A window that is not used shrinks (RFC 7661's forerunner, `tcp_cwnd_application_limited`).
-    pub(super) shrinks_unused: bool,
+    pub(super) mechanisms: ProfileMechanisms,
+    /// Without RACK losses are noticed by forward acknowledgements (`tcp_fack`).
+    pub(super) fack: bool,
     /// A loss halves what is outstanding, not the window.
     pub(super) halves_the_flight: bool,
-    /// The clock of timers, in ns to a tick; `None`: exact time.
-    pub(super) timer_tick: Option<u64>,
     /// CUBIC in whole numbers on a clock of ticks, as kernels have it.
     pub(super) kernel_cubic: bool,
     /// What is written is sent as far as it may be before the program can write more.
     pub(super) sends_at_once: bool,
-    /// Acknowledgements at once while the receive window grows, and for the first segments.
-    pub(super) quick_acks: bool,
     /// What is not full ends what was written, so it has PSH, and is acknowledged at once.
     pub(super) answers_push: bool,
-    /// Acknowledgements that tell of the same hole wait for one another.
-    pub(super) sack_compression: bool,
-    /// The send buffer grows with the window, while the program waits for room.
-    pub(super) send_buffer: bool,
-    /// The receive window grows with what is read.
-    pub(super) window_tuning: bool,
-    /// The threshold of earlier connections is remembered.
-    pub(super) metrics: bool,
-    /// Segments that are not full wait for one another.
-    pub(super) nagle: bool,
 }
 
 /// How losses are noticed.
@@ -134,50 +105,40 @@ impl Rules {
             constants.rmem_default *= u64::from(constants.flows);
             constants.rmem_max *= u64::from(constants.flows);
         }
-        rules = rules.switch(&config.mechanisms);
+        let switched = &config.mechanisms;
+        rules.mechanisms = rules.mechanisms.switched(switched);
+        // Who chooses has RACK or RFC 6675.
+        rules.fack &= switched.rack.is_none();
         if config.congestion() == Congestion::Bbr {
             // Who goes by a model of the path knows what a pause is worth.
-            (rules.restart, rules.shrinks_unused) = (IdleRestart::Never, false);
+            let own = &mut rules.mechanisms;
+            (own.idle_restart, own.unused_window_shrinks) = (IdleRestart::Never, false);
         }
         rules
     }
 
-    /// The rules with single mechanisms switched.
-    fn switch(self, with: &Mechanisms) -> Rules {
-        let by_time = with.rack.map(|by_time| if by_time { LossDetection::Rack } else { LossDetection::DupThresh });
-        let ticks = with.coarse_timers.map(|coarse| coarse.then_some(TICK));
-        Rules {
-            detection: by_time.unwrap_or(self.detection),
-            bound: with.reduction.unwrap_or(self.bound),
-            counting: with.counting.unwrap_or(self.counting),
-            restart: with.idle_restart.unwrap_or(self.restart),
-            probes: with.tail_loss_probes.unwrap_or(self.probes),
-            frto: with.frto.unwrap_or(self.frto),
-            undo: with.undo.unwrap_or(self.undo),
-            hystart: with.hystart.unwrap_or(self.hystart),
-            shrinks_unused: with.unused_window_shrinks.unwrap_or(self.shrinks_unused),
-            timer_tick: ticks.unwrap_or(self.timer_tick),
-            quick_acks: with.quick_acks.unwrap_or(self.quick_acks),
-            sack_compression: with.sack_compression.unwrap_or(self.sack_compression),
-            window_tuning: with.window_tuning.unwrap_or(self.window_tuning),
-            send_buffer: with.send_buffer.unwrap_or(self.send_buffer),
-            metrics: with.metrics.unwrap_or(self.metrics),
-            nagle: with.nagle.unwrap_or(self.nagle),
-            ..self
+    /// How losses are noticed.
+    pub(super) fn detection(&self) -> LossDetection {
+        match self {
+            Rules { mechanisms: ProfileMechanisms { rack: true, .. }, .. } => LossDetection::Rack,
+            Rules { fack: true, .. } => LossDetection::Fack,
+            _ => LossDetection::DupThresh,
         }
     }
 
     /// How long a timer takes that is set for `wait` ns: in ticks, and on average half as much longer
     /// as its place in the kernel's timer wheel is coarse.
     pub(super) fn timer(&self, wait: u64) -> u64 {
-        let Some(tick) = self.timer_tick else { return wait };
-        let ticks = wait.div_ceil(tick);
+        if !self.mechanisms.coarse_timers {
+            return wait;
+        }
+        let ticks = wait.div_ceil(TICK);
         let coarse = match ticks {
             0..63 => 1,
             63..504 => 8,
             _ => 64,
         };
-        ticks * tick + coarse * tick / 2
+        ticks * TICK + coarse * TICK / 2
     }
 }
 

@@ -11,9 +11,10 @@ mod space;
 mod tests;
 mod undo;
 
-use super::config::{Config, IdleRestart};
+use super::config::Config;
 use super::congestion::{self, CongestionState, CongestionWindow, Controller};
 use super::flight::{Flight, Sent};
+use super::mechanisms::IdleRestart;
 use super::metrics::Metrics;
 use super::rack::Rack;
 use super::rtt::{Reached, Rtt};
@@ -127,7 +128,7 @@ impl Sender {
             snd_sml: 1,
             flight: Flight::new(initial),
             window: CongestionWindow::new(initial),
-            space: rules.send_buffer.then(|| Space::new(initial, controller.windows_in_buffer())),
+            space: rules.mechanisms.send_buffer.then(|| Space::new(initial, controller.windows_in_buffer())),
             initial,
             is_model_based: controller.is_model_based(),
             controller,
@@ -160,14 +161,14 @@ impl Sender {
 
     /// Begins with what is known of the other end's host.
     pub(super) fn load_metrics(&mut self, metrics: Metrics) {
-        if self.rules.metrics {
+        if self.rules.mechanisms.metrics {
             self.window.ssthresh = metrics.threshold();
         }
     }
 
     /// The connection is over: adds to what is known of the other end's host.
     pub(super) fn save_metrics(&self, metrics: &mut Metrics) {
-        if self.rules.metrics {
+        if self.rules.mechanisms.metrics {
             metrics.update(&self.window, self.state == CongestionState::Open);
         }
     }
@@ -235,7 +236,10 @@ impl Sender {
     /// to be acknowledged (RFC 896, Minshall's rule; a FIN does not wait).
     fn waits_to_be_full(&self, end: u64) -> bool {
         let is_partial = end - self.nxt < u64::from(self.limit);
-        self.rules.nagle && is_partial && self.snd_sml > self.una && !(self.is_ending() && end == self.written)
+        self.rules.mechanisms.nagle
+            && is_partial
+            && self.snd_sml > self.una
+            && !(self.is_ending() && end == self.written)
     }
 
     /// The number that a segment without data bears.
@@ -332,7 +336,7 @@ impl Sender {
             return Some(self.resend(now, place));
         }
         match self.send_new(now) {
-            None if self.state == CongestionState::Recovery && self.rules.detection == LossDetection::DupThresh => {
+            None if self.state == CongestionState::Recovery && self.rules.detection() == LossDetection::DupThresh => {
                 self.send_unsure(now)
             }
             new => new,
@@ -418,7 +422,7 @@ impl Sender {
         let pause = now.nanos_since(self.last_sent);
         let timeout = self.timeout();
         let window = &mut self.window;
-        match self.rules.restart {
+        match self.rules.mechanisms.idle_restart {
             // RFC 5681, section 4.1: after idleness for more than a timeout the window starts again.
             IdleRestart::Initial if pause > timeout => window.cwnd = window.cwnd.min(self.initial),
             IdleRestart::Halving if pause > timeout => {
@@ -446,7 +450,7 @@ impl Sender {
             (self.usage.used, self.usage.full) = (0, now);
         } else {
             self.usage.used = self.usage.used.max(outstanding);
-            if self.rules.shrinks_unused && now.nanos_since(self.usage.full) >= self.timeout() {
+            if self.rules.mechanisms.unused_window_shrinks && now.nanos_since(self.usage.full) >= self.timeout() {
                 self.shrink_unused(now);
             }
         }

@@ -54,7 +54,7 @@ struct Tuning {
 impl Buffer {
     pub(super) fn new(rules: &Rules) -> Buffer {
         let constants = &rules.constants;
-        if !rules.window_tuning {
+        if !rules.mechanisms.window_tuning {
             return Buffer { window: constants.receive_window, edge: 0, last: 0, lagging: false, tuning: None };
         }
         let (mss, buffer, [worth, worth_of_full]) =

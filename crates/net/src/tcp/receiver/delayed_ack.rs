@@ -38,14 +38,14 @@ impl DelayedAck {
     pub(super) fn new(rules: &Rules) -> DelayedAck {
         let least = rules.constants.delayed_ack.as_nanos() as u64;
         DelayedAck {
-            quickack: rules.quick_acks,
+            quickack: rules.mechanisms.quick_acks,
             answers_push: rules.answers_push,
             unanswered: 0,
             segments: 0,
             quick: 0,
             short: 0,
             pingpong: false,
-            mss: if rules.quick_acks { FIRST_MSS } else { rules.constants.mss },
+            mss: if rules.mechanisms.quick_acks { FIRST_MSS } else { rules.constants.mss },
             last: None,
             delay: least,
             least,

@@ -96,7 +96,7 @@ impl Sender {
     /// (`tcp_clean_rtx_queue` of Linux).
     fn is_overtaken(&self, news: &AckSummary) -> bool {
         let sacked = news.sacked_times.map(|(first, _)| first);
-        self.rules.detection == LossDetection::Rack
+        self.rules.detection() == LossDetection::Rack
             && self.flight.first().zip(sacked).is_some_and(|(first, sacked)| sacked < first.at)
     }
 
@@ -147,7 +147,7 @@ impl Sender {
 
     /// Marks what counts as lost.
     fn detect(&mut self, now: Time, news: &mut AckSummary) {
-        match self.rules.detection {
+        match self.rules.detection() {
             LossDetection::DupThresh => self.flight.lose_below(DUP_THRESH),
             LossDetection::Fack => self.flight.lose_far_below(DUP_THRESH),
             LossDetection::Rack => {
@@ -194,10 +194,14 @@ impl Sender {
 
     fn begin_reduction(&mut self) {
         let flight = self.flight_size();
-        let prior = if self.rules.bound == PrrBound::Conservative { self.flight.len() } else { self.window.cwnd };
+        let prior = if self.rules.mechanisms.reduction == PrrBound::Conservative {
+            self.flight.len()
+        } else {
+            self.window.cwnd
+        };
         self.window.ssthresh = self.reduced(flight);
         self.window.count = 0;
-        self.window.reduction = Reduction::new(self.rules.bound, prior);
+        self.window.reduction = Reduction::new(self.rules.mechanisms.reduction, prior);
         self.high_seq = self.nxt;
         self.probe = None;
     }
@@ -219,7 +223,7 @@ impl Sender {
 
     /// Everything sent before the recovery began is acknowledged.
     fn leave_recovery(&mut self, segment: &Segment) {
-        if self.rules.undo && self.undo.may_undo(segment) {
+        if self.rules.mechanisms.undo && self.undo.may_undo(segment) {
             self.take_back(false);
         } else if self.state == CongestionState::Recovery && self.undo.has_marker() {
             self.controller.on_repaired(&mut self.window);
@@ -243,7 +247,7 @@ impl Sender {
     /// A hole was filled by what was late, not by a retransmission.
     fn undo_partially(&mut self, segment: &Segment) {
         let late = self.undo.has_marker() && self.undo.was_delayed(segment);
-        if self.rules.undo && late && self.flight.retrans_out() == 0 {
+        if self.rules.mechanisms.undo && late && self.flight.retrans_out() == 0 {
             self.take_back(true);
             self.state = CongestionState::Open;
             self.try_to_open();
@@ -252,7 +256,7 @@ impl Sender {
 
     /// D-SACKs say that nothing was lost.
     fn undo_by_duplicates(&mut self) {
-        if self.rules.undo && self.undo.was_all_needless() {
+        if self.rules.mechanisms.undo && self.undo.was_all_needless() {
             self.take_back(false);
             if self.state == CongestionState::Recovery {
                 self.state = CongestionState::Open;
@@ -267,7 +271,7 @@ impl Sender {
         let recovered = self.una >= self.high_seq;
         // New data goes first only where this acknowledgement asks for it (`REXMIT_NEW`).
         self.new_first = false;
-        if self.rules.undo && news.advanced && self.undo.may_undo(segment) {
+        if self.rules.mechanisms.undo && news.advanced && self.undo.may_undo(segment) {
             return self.end_spurious_loss();
         }
         if self.frto {

@@ -76,7 +76,7 @@ impl Sender {
 
     /// Whether a probe can be of use: nothing is being repaired and no probe is on its way.
     pub(super) fn probe_may_be_set(&self) -> bool {
-        self.rules.probes && !self.flight.is_empty() && self.state == CongestionState::Open
+        self.rules.mechanisms.tail_loss_probes && !self.flight.is_empty() && self.state == CongestionState::Open
     }
 
     /// RFC 8985, section 7.2: two round trips after the last transmission, more where a delayed
@@ -153,7 +153,7 @@ impl Sender {
         let was_repairing = self.state >= CongestionState::Recovery;
         for place in 0..self.flight.len() as usize {
             let recent =
-                self.rules.detection == LossDetection::Rack && self.rack.is_recent(now, self.flight.get(place));
+                self.rules.detection() == LossDetection::Rack && self.rack.is_recent(now, self.flight.get(place));
             if place == 0 || !recent {
                 self.flight.lose(place);
             }
@@ -173,7 +173,7 @@ impl Sender {
         self.usage.full = now;
         self.state = CongestionState::Loss;
         (self.high_seq, self.high_rxt) = (self.nxt, self.una);
-        self.frto = self.rules.frto && (!was_repairing || self.timeouts > 0);
+        self.frto = self.rules.mechanisms.frto && (!was_repairing || self.timeouts > 0);
         self.new_first = false;
         self.probe = None;
         self.timeouts += 1;
@@ -186,8 +186,9 @@ impl Sender {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tcp::config::{Config, Mechanisms};
+    use crate::tcp::config::Config;
     use crate::tcp::flight::AckSummary;
+    use crate::tcp::mechanisms::Mechanisms;
     use crate::tcp::segment::{Flags, Sacks, Segment};
 
     const MSS: u64 = 1448;

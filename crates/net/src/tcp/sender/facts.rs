@@ -1,9 +1,9 @@
 //! What the sender tells its congestion control, and how its pacer holds segments back.
 
 use super::Sender;
-use crate::tcp::config::AckCounting;
 use crate::tcp::congestion::{Acked, CongestionState, Departure};
 use crate::tcp::flight::{AckSummary, Stamp};
+use crate::tcp::mechanisms::AckCounting;
 use loadstone_units::Time;
 
 /// What there was before an acknowledgement.
@@ -97,7 +97,7 @@ impl Sender {
         if !self.is_limited() {
             return 0;
         }
-        match self.rules.counting {
+        match self.rules.mechanisms.counting {
             AckCounting::Segments => news.delivered,
             AckCounting::Acks => 1,
             AckCounting::Bytes1 => self.count_bytes(news.bytes, 1),

@@ -1,5 +1,6 @@
 use super::*;
-use crate::tcp::config::{Config, Mechanisms};
+use crate::tcp::config::Config;
+use crate::tcp::mechanisms::Mechanisms;
 
 /// A sender whose window is `cwnd` segments, with an initial one of ten.
 fn sender(cwnd: u32, restart: IdleRestart) -> Sender {
