@@ -7,7 +7,7 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use loadstone_http::{Multiplexing, Protocol, SessionFactory};
 use loadstone_live::{Clock, Limits, Listener, NOTSENT_LOWAT, RecordKeeping, Stopper, listen, serve};
 use loadstone_load::page::{HostId, PageFile};
-use loadstone_load::{Catalogue, Foresight, Origin};
+use loadstone_load::{Catalogue, Foresight, Origin, OriginConfig};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
@@ -23,7 +23,7 @@ fn origin() -> Origin {
     let page = Arc::new(PageFile::from_json(page).expect("a page file").build().expect("a page"));
     Origin::new(
         Arc::new(Catalogue::all(&page, Foresight::default()).remove(0)),
-        Arc::new(SessionFactory::new(Multiplexing::default())),
+        OriginConfig::new(Arc::new(SessionFactory::new(Multiplexing::default()))),
     )
 }
 

@@ -10,7 +10,7 @@
 //! use loadstone_live::{Clock, Limits, Destinations, Listener, RecordKeeping, Stopper, Target, join, listen, load, serve};
 //! use loadstone_http::{Multiplexing, Protocol, SessionFactory};
 //! use loadstone_load::page::{HostId, PageFile};
-//! use loadstone_load::{Browser, BrowserConfig, Catalogue, Foresight, Graph, Hints, Joining, Origin};
+//! use loadstone_load::{Browser, BrowserConfig, Catalogue, Foresight, Graph, Hints, Joining, Origin, OriginConfig};
 //! use std::{sync::Arc, thread, time::Duration};
 //!
 //! let page = br#"{"objects": [{"url": "http://a.test/", "bytes": 12800}]}"#;
@@ -23,7 +23,8 @@
 //! let (clock, (stopper, stop)) = (Clock::start(), Stopper::new());
 //! let (loaded, served) = thread::scope(|scope| {
 //!     let server = scope.spawn(|| {
-//!         let origin = Origin::new(Arc::new(Catalogue::all(&page, Foresight::default()).remove(0)), sessions.clone());
+//!         let catalogue = Catalogue::all(&page, Foresight::default()).remove(0);
+//!         let origin = Origin::new(Arc::new(catalogue), OriginConfig::new(sessions.clone()));
 //!         let (limits, records) = (Limits::UNLIMITED, RecordKeeping::Kept);
 //!         let site = Listener { host: HostId(0), listener, tls: None, protocol, notsent_lowat, limits, records };
 //!         serve(&clock, origin, site, &stop)

@@ -8,7 +8,7 @@ use crate::served::{Manifest, PushOrHint, ServedContent};
 use crate::{Authority, Chain, Clock, Error, Identity, Limits, Lowat, RecordKeeping, Stop, listen};
 use loadstone_http::{Multiplexing, Protocol, SessionFactory};
 use loadstone_load::page::{HostId, Page, PageError, PageFile};
-use loadstone_load::{Origin, Timeouts};
+use loadstone_load::{Origin, OriginConfig, Timeouts};
 use loadstone_units::json::Mismatch;
 use loadstone_units::{Bounded, JsonError, Time, json};
 use rustls::ServerConfig;
@@ -266,10 +266,10 @@ impl Server {
         let offer = offer(&setting, page.as_ref())?.with_log(log.as_ref().map(Log::entries));
         let records = log.as_ref().map_or(RecordKeeping::Forgotten, Log::records);
         let bodies = offer.bodies();
-        let patience =
+        let timeouts =
             Timeouts { idle: Duration::from_secs(setting.idle.get().into()), request: ARRIVING, response: LEAVING };
         let sessions = Arc::new(SessionFactory::isolated(setting.multiplexing));
-        let origin = Origin::new(offer, sessions).with_patience(patience);
+        let origin = Origin::new(offer, OriginConfig { timeouts, ..OriginConfig::new(sessions) });
         // Who names no protocol speaks the only one, or what is older than the naming.
         let unnamed = if let [only] = protocols[..] { only } else { Protocol::Http1 };
         let finished = block_on(async {

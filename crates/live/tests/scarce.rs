@@ -5,7 +5,7 @@ use loadstone_live::{
     Clock, Error, Limits, Listener, NOTSENT_LOWAT, RecordKeeping, Served, Stop, Stopper, listen, serve,
 };
 use loadstone_load::page::{HostId, PageFile};
-use loadstone_load::{Catalogue, Foresight, Origin};
+use loadstone_load::{Catalogue, Foresight, Origin, OriginConfig};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -25,7 +25,7 @@ fn serve_at(listener: TcpListener, stop: &Stop) -> Result<Served, Error> {
     let page = Arc::new(PageFile::from_json(page).unwrap().build().unwrap());
     let origin = Origin::new(
         Arc::new(Catalogue::all(&page, Foresight::default()).remove(0)),
-        Arc::new(SessionFactory::new(Multiplexing::default())),
+        OriginConfig::new(Arc::new(SessionFactory::new(Multiplexing::default()))),
     );
     let (protocol, notsent_lowat) = (Protocol::Http1, NOTSENT_LOWAT);
     let (limits, records) = (Limits::default(), RecordKeeping::Kept);

@@ -18,12 +18,7 @@ use std::time::Duration;
 #[derive(Debug)]
 pub struct Origin<S: Site = Arc<Catalogue>> {
     site: S,
-    maker: Arc<SessionFactory>,
-    timeouts: Timeouts,
-    /// The most requests that it answers on a connection.
-    requests: u32,
-    closing: Closing,
-    work: Work,
+    config: Config,
     /// Until when its processor has something to do.
     busy: Time,
     sessions: BTreeMap<ConnId, OriginSession<S::Asked>>,
@@ -38,6 +33,30 @@ pub struct Origin<S: Site = Arc<Catalogue>> {
     /// When it last heard of anything.
     heard: Time,
     is_draining: bool,
+}
+
+/// How a server behaves.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Where its sessions come from.
+    pub sessions: Arc<SessionFactory>,
+    /// How long it waits for a client.
+    pub timeouts: Timeouts,
+    /// The most requests that it answers on a connection before it leaves it (`Connection: close`, GOAWAY): with 1
+    /// it keeps no connection alive.
+    pub requests_per_connection: u32,
+    /// Who closes a connection that carries no more requests.
+    pub closing: Closing,
+    /// What its one processor needs for each response.
+    pub work: Work,
+}
+
+impl Config {
+    /// A server that waits without end, answers any number of requests on a connection, and needs no time.
+    pub fn new(sessions: Arc<SessionFactory>) -> Config {
+        let (timeouts, requests_per_connection) = (Timeouts::ENDLESS, u32::MAX);
+        Config { sessions, timeouts, requests_per_connection, closing: Closing::default(), work: Work::default() }
+    }
 }
 
 /// How long a server waits before it gives a connection up.
@@ -124,15 +143,11 @@ struct Thought {
 }
 
 impl<S: Site> Origin<S> {
-    /// A server that nobody has asked anything; it takes its sessions from `maker`.
-    pub fn new(site: S, maker: Arc<SessionFactory>) -> Origin<S> {
+    /// A server of `site` that has had no connections yet.
+    pub fn new(site: S, config: Config) -> Origin<S> {
         Origin {
             site,
-            maker,
-            timeouts: Timeouts::ENDLESS,
-            requests: u32::MAX,
-            closing: Closing::default(),
-            work: Work::default(),
+            config,
             busy: Time::ZERO,
             sessions: BTreeMap::new(),
             thinking: BinaryHeap::new(),
@@ -143,31 +158,6 @@ impl<S: Site> Origin<S> {
             heard: Time::ZERO,
             is_draining: false,
         }
-    }
-
-    /// The same server with this patience.
-    #[must_use]
-    pub fn with_patience(self, patience: Timeouts) -> Origin<S> {
-        Origin { timeouts: patience, ..self }
-    }
-
-    /// The same server, which answers so many requests on a connection and then leaves it: with one request
-    /// it keeps no connection alive (`Connection: close`; GOAWAY).
-    #[must_use]
-    pub fn with_requests_per_connection(self, requests: u32) -> Origin<S> {
-        Origin { requests, ..self }
-    }
-
-    /// The same server, with connections closed by this end.
-    #[must_use]
-    pub fn with_closing(self, closing: Closing) -> Origin<S> {
-        Origin { closing, ..self }
-    }
-
-    /// The same server, whose one processor needs this time.
-    #[must_use]
-    pub fn with_work(self, work: Work) -> Origin<S> {
-        Origin { work, ..self }
     }
 
     /// When the requests for its objects arrived and were answered, in the order of their arrival.
@@ -234,24 +224,24 @@ impl<S: Site> Origin<S> {
     }
 
     fn begin(&mut self, now: Time, conn: ConnId, stream: StreamId, request: Arc<RequestHead>) {
-        let most = self.requests;
+        let requests = self.config.requests_per_connection;
         let session = self.session(conn);
         session.stirred = now;
-        if session.asked == most && !session.protocol.is_multiplexed() {
+        if session.asked == requests && !session.protocol.is_multiplexed() {
             // It came in one packet with the last one (RFC 9112, section 9.6: it is not answered).
             return session.engine.cancel(stream);
         }
         session.asked += 1;
-        let is_last = session.asked == most;
+        let is_last = session.asked == requests;
         let asked = Some(self.site.ask(&request));
         let session = self.session(conn);
-        // RFC 9110, section 10.1.1: the client holds its content back until it hears this, or loses patience.
+        // RFC 9110, section 10.1.1: the client holds its content back until it hears this, or for a time of its own.
         let is_waiting = request.fields.get(b"expect").is_some_and(|it| it.eq_ignore_ascii_case(b"100-continue"));
         if is_waiting {
             session.engine.send_interim(stream, Arc::new(ResponseHead::new(100, Fields::default())));
         }
         session.exchanges.push(UnderWay::new(stream, request, now, asked));
-        self.be_impatient(now, self.timeouts.request);
+        self.expire_in(now, self.config.timeouts.request);
         if is_last {
             self.leave(conn);
         }
@@ -296,7 +286,7 @@ impl<S: Site> Origin<S> {
     }
 
     fn think(&mut self, now: Time, conn: ConnId, stream: StreamId, answer: Answer) {
-        let done = self.occupy(now, self.work.of_response(answer.body.len));
+        let done = self.occupy(now, self.config.work.of_response(answer.body.len));
         let ready = done + answer.think;
         let service = answer.object.map(|object| {
             self.services.push(Service { conn, object, arrived: now, answered: None });
@@ -349,7 +339,7 @@ impl<S: Site> Origin<S> {
             let UnderWay { request, began, response, .. } = session.exchanges.swap_remove(at);
             self.site.done(&Exchange { conn, protocol, request, response, began, ended: now, end });
         }
-        self.be_impatient(now, self.timeouts.idle);
+        self.expire_in(now, self.config.timeouts.idle);
     }
 
     fn transmit(&mut self, conn: ConnId) {
@@ -367,8 +357,9 @@ impl<S: Site> Origin<S> {
 
     /// Closes a connection on which nothing is under way any more, once all has been said.
     fn close_if_over(&mut self, conn: ConnId) {
-        let is_left =
-            |session: &OriginSession<S::Asked>| self.closing == Closing::Client && !session.protocol.is_multiplexed();
+        let is_left = |session: &OriginSession<S::Asked>| {
+            self.config.closing == Closing::Client && !session.protocol.is_multiplexed()
+        };
         if self.sessions.get(&conn).is_some_and(is_left) {
             return;
         }
@@ -398,17 +389,17 @@ impl<S: Site> Origin<S> {
         !session.is_closing
     }
 
-    /// Looks again when this much patience is over.
-    fn be_impatient(&mut self, now: Time, patience: Duration) {
-        if patience != Duration::MAX {
-            self.next_expiry = self.next_expiry.min(now + patience);
+    /// Looks at the timeouts again after this time, or earlier.
+    fn expire_in(&mut self, now: Time, timeout: Duration) {
+        if timeout != Duration::MAX {
+            self.next_expiry = self.next_expiry.min(now + timeout);
         }
     }
 
     /// Leaves connections that are idle, gives up those whose requests do not get complete, and sets the
     /// time to look again.
     fn expire_idle(&mut self, now: Time) {
-        let Timeouts { idle, request, response } = self.timeouts;
+        let Timeouts { idle, request, response } = self.config.timeouts;
         let mut due: Vec<(ConnId, Time, Stalled)> = Vec::new();
         for (conn, session) in self.sessions.iter().filter(|(_, session)| !session.is_closing) {
             let arriving = session.exchanges.iter().filter(|exchange| exchange.asked.is_some());
@@ -429,7 +420,7 @@ impl<S: Site> Origin<S> {
                 self.drop_session(conn);
             } else {
                 session.stirred = now;
-                self.be_impatient(now, idle);
+                self.expire_in(now, idle);
                 self.leave(conn);
             }
         }
@@ -460,7 +451,7 @@ impl<A> OriginSession<A> {
 impl<S: Site> Program for Origin<S> {
     fn handle_open(&mut self, now: Time, conn: ConnId, Opened { protocol, .. }: Opened) {
         self.heard = now;
-        let engine = self.maker.server(protocol);
+        let engine = self.config.sessions.server(protocol);
         let session = OriginSession {
             engine,
             protocol,
@@ -473,7 +464,7 @@ impl<S: Site> Program for Origin<S> {
         };
         self.sessions.insert(conn, session);
         self.transmit_if_any(conn);
-        self.be_impatient(now, self.timeouts.idle);
+        self.expire_in(now, self.config.timeouts.idle);
         if self.is_draining {
             self.leave(conn);
         }
@@ -545,14 +536,14 @@ impl<S: Site> Program for Origin<S> {
             if session.engine.is_over() && !session.is_closing {
                 self.ending.push(conn);
             }
-            let patience = self.timeouts.response;
-            if patience != Duration::MAX {
+            let timeout = self.config.timeouts.response;
+            if timeout != Duration::MAX {
                 // As long as something goes out, the client lets it.
                 if out.len() > before {
                     session.shut = None;
                 }
                 session.note_shut(now);
-                self.next_expiry = self.next_expiry.min(session.shut.map_or(Time::NEVER, |since| since + patience));
+                self.next_expiry = self.next_expiry.min(session.shut.map_or(Time::NEVER, |since| since + timeout));
             }
             if let Some(event) = session.engine.poll_event() {
                 self.handle_event(now, conn, event);

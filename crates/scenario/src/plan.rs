@@ -4,7 +4,7 @@ use crate::hosts::{HostRole, Hosts, PageHosts, PlannedHost};
 use crate::{Requests, Scenario, ScenarioError, ScenarioProblem, Variant};
 use loadstone_http::{Multiplexing, Protocol, Push, SessionFactory};
 use loadstone_load::page::{HostId, Page, PageFile};
-use loadstone_load::{Browser, BrowserConfig, Catalogue, Graph, Hints, Origin, Relay, Scope};
+use loadstone_load::{Browser, BrowserConfig, Catalogue, Graph, Hints, Origin, OriginConfig, Relay, Scope};
 use loadstone_net::tls::Tls;
 use loadstone_net::{Fabric, LinkId};
 use loadstone_units::{Bounded, Seed};
@@ -139,11 +139,14 @@ impl Plan {
     /// # Panics
     /// If there is no such page or host.
     pub fn origin(&self, page: usize, host: HostId) -> Origin {
-        let requests = self.variant.requests_per_connection.map_or(u32::MAX, Requests::get);
-        Origin::new(self.pages[page].catalogues[host.0 as usize].clone(), self.sessions.clone())
-            .with_requests_per_connection(requests)
-            .with_closing(self.variant.closing)
-            .with_work(self.variant.work)
+        let Variant { closing, work, requests_per_connection, .. } = self.variant;
+        let config = OriginConfig {
+            requests_per_connection: requests_per_connection.map_or(u32::MAX, Requests::get),
+            closing,
+            work,
+            ..OriginConfig::new(self.sessions.clone())
+        };
+        Origin::new(self.pages[page].catalogues[host.0 as usize].clone(), config)
     }
 
     /// A relay of a run, to all servers.

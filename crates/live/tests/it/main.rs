@@ -18,7 +18,9 @@ use loadstone_live::{
     Served, Stop, Stopper, Target, Tls, join, listen, load, serve,
 };
 use loadstone_load::page::{HostId, ObjectSpec, Page, PageFile};
-use loadstone_load::{Browser, BrowserConfig, Catalogue, Foresight, Graph, Hints, Joining, Marks, Origin};
+use loadstone_load::{
+    Browser, BrowserConfig, Catalogue, Foresight, Graph, Hints, Joining, Marks, Origin, OriginConfig,
+};
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::thread;
@@ -99,8 +101,8 @@ impl Setting {
     }
 
     fn serve(&self, clock: &Clock, host: usize, listener: TcpListener, stop: &Stop) -> Served {
-        let origin =
-            Origin::new(Arc::new(Catalogue::all(&self.page, Foresight::default()).remove(host)), self.sessions.clone());
+        let catalogue = Catalogue::all(&self.page, Foresight::default()).remove(host);
+        let origin = Origin::new(Arc::new(catalogue), OriginConfig::new(self.sessions.clone()));
         let tls = self.authority.server(&[&self.page.hosts[host].name], self.tls, self.protocol).unwrap();
         let (host, protocol, notsent_lowat) = (HostId(host as u32), self.protocol, self.lowat);
         let (limits, records) = (self.limits, self.records.clone());

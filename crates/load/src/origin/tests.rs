@@ -1,5 +1,5 @@
 //! A server whose connections are in a test's hands: what it notes of each exchange, what it tells ahead, and
-//! when it loses patience.
+//! when its timeouts expire.
 
 use super::*;
 use crate::Opener;
@@ -76,12 +76,12 @@ impl Talk {
         let sessions = Arc::new(SessionFactory::new(Multiplexing { push: Push::Accept, ..Multiplexing::default() }));
         let done = Rc::default();
         let site = Echo { think, done: Rc::clone(&done), ..Echo::default() };
-        let patience = Timeouts {
+        let timeouts = Timeouts {
             idle: Duration::from_secs(60),
             request: Duration::from_secs(30),
             response: Duration::from_secs(20),
         };
-        let mut origin = Origin::new(site, sessions.clone()).with_patience(patience);
+        let mut origin = Origin::new(site, Config { timeouts, ..Config::new(sessions.clone()) });
         origin.handle_open(Time::ZERO, CONN, Opened::by(Opener::Peer, protocol));
         let mut talk = Talk { origin, client: sessions.client(protocol), done, is_closed: false };
         talk.exchange(Time::ZERO);
@@ -170,7 +170,7 @@ fn what_a_client_or_a_connection_gives_up_was_cut_short() {
 }
 
 #[test]
-fn idle_connections_are_left_when_patience_is_over_and_not_before() {
+fn idle_connections_are_left_when_the_timeout_is_over_and_not_before() {
     for protocol in EVERY {
         let mut talk = Talk::new(protocol, Duration::ZERO);
         talk.exchange(at(50));
@@ -316,12 +316,7 @@ fn a_server_that_leaves_finishes_what_is_under_way_and_takes_no_new_connection()
 fn a_server_of_one_request_a_connection_says_that_it_closes_and_does_rfc9112_9_6() {
     let close = |closing: Closing| {
         let mut talk = Talk::new(Protocol::Http1, Duration::ZERO);
-        talk.origin = std::mem::replace(
-            &mut talk.origin,
-            Origin::new(Echo::default(), Arc::new(SessionFactory::new(Multiplexing::default()))),
-        )
-        .with_requests_per_connection(1)
-        .with_closing(closing);
+        talk.origin.config = Config { requests_per_connection: 1, closing, ..talk.origin.config };
         talk.ask("/a", 10);
         talk.exchange(at(1));
         assert_eq!(talk.done(), [("/a".to_owned(), Some(200), Ending::Complete)]);
