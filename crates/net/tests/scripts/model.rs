@@ -13,21 +13,30 @@ pub(crate) struct Model {
     /// Nothing before its program opens a connection.
     end: Option<Endpoint>,
     sent: VecDeque<(Time, Segment)>,
+    /// Its program takes at once what has come, unless a script says otherwise.
+    is_reading: bool,
 }
 
 impl Model {
     pub(crate) fn new(config: &Config) -> Model {
         // There is room for all that a script writes at once, as on the kernel.
         let mechanisms = Mechanisms { send_buffer: Some(false), ..config.mechanisms };
-        Model { now: Time::ZERO, config: Config { mechanisms, ..*config }, end: None, sent: VecDeque::new() }
+        Model {
+            now: Time::ZERO,
+            config: Config { mechanisms, ..*config },
+            end: None,
+            sent: VecDeque::new(),
+            is_reading: true,
+        }
     }
 
     /// Does something to the end, and takes what it sends then.
     fn with(&mut self, work: impl FnOnce(&mut Endpoint, Time)) -> Result<(), String> {
         let end = self.end.as_mut().ok_or("there is no connection yet: connect or listen first")?;
         work(end, self.now);
-        // Its program takes at once what has come.
-        end.read(u64::MAX);
+        if self.is_reading {
+            end.read(u64::MAX);
+        }
         while let Some(segment) = end.poll_segment(self.now) {
             self.sent.push_back((self.now, segment));
         }
@@ -46,8 +55,8 @@ impl World for Model {
             Action::Listen => self.end = Some(Endpoint::listen(&self.config)),
             Action::Write(bytes) => return self.with(|end, _| end.write(bytes)),
             Action::Close => return self.with(|end, _| end.close()),
-            Action::Read => {}
-            Action::StopReading => return Err("programs of the model read at once what comes".to_owned()),
+            Action::Read => self.is_reading = true,
+            Action::StopReading => self.is_reading = false,
         }
         self.with(|_, _| ())
     }
