@@ -57,6 +57,11 @@ impl Scenario {
         self.scenario.to_json()
     }
 
+    /// The scenario without its page and its traces, as JSON.
+    fn settings_json(&self) -> String {
+        self.scenario.settings_json()
+    }
+
     /// Whether chance has a part in it, so that seeds differ.
     #[getter]
     fn is_random(&self) -> bool {

@@ -209,6 +209,21 @@ impl Scenario {
     pub fn to_json(&self) -> String {
         serde_json::to_string(self).expect("a scenario has only keys that are text")
     }
+
+    /// Writes the scenario without what can be large: its page and its traces.
+    pub fn settings_json(&self) -> String {
+        #[derive(Serialize)]
+        struct Settings<'a> {
+            network: &'a Network,
+            variant: &'a Variant,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            topology: &'a Option<Topology>,
+            seed: u64,
+        }
+        let Scenario { network, variant, topology, seed, .. } = self;
+        let settings = Settings { network, variant, topology, seed: *seed };
+        serde_json::to_string(&settings).expect("settings have only keys that are text")
+    }
 }
 
 #[cfg(test)]
@@ -229,6 +244,15 @@ mod tests {
         )
         .unwrap();
         assert_eq!(Scenario::from_json(scenario.to_json().as_bytes()), Ok(scenario));
+    }
+
+    #[test]
+    fn settings_are_what_is_left_without_the_page() {
+        let scenario = with(r#", "network": "dsl-lossy", "variant": {"tcp": {"iw": 3}}, "seed": 7"#).unwrap();
+        let read = |text: String| serde_json::from_str::<serde_json::Value>(&text).unwrap();
+        let mut whole = read(scenario.to_json());
+        whole.as_object_mut().unwrap().remove("page").unwrap();
+        assert_eq!(read(scenario.settings_json()), whole);
     }
 
     #[test]
