@@ -8,7 +8,7 @@ from loadstone._native import Outcome, Scenario
 from loadstone.account import Account
 from loadstone.experiment import Cell, Chosen
 from loadstone.pages import Page
-from loadstone.stats import CONFIDENCE, Summary, Until, words
+from loadstone.stats import CONFIDENCE, Summary, Until, effect_size
 
 NETWORKS = ("cable", "dsl", "dsl-lossy", "3g")
 
@@ -275,7 +275,7 @@ def _effect(
     """Rank a variant's loads beside the baseline's, and say what it is worth."""
     firsts, seconds, _ = _paired(baseline, variant)
     ranks = stats.rank_test(firsts, seconds) if cell.scenario.is_random else None
-    return ranks, words.sentence(gain, Summary.of(firsts), Summary.of(seconds), ranks)
+    return ranks, effect_size.sentence(gain, Summary.of(firsts), Summary.of(seconds), ranks)
 
 
 def _paired(baseline: list[Outcome], variant: list[Outcome]) -> tuple[list[float], list[float], list[int]]:

@@ -23,7 +23,7 @@ from loadstone.analysis.question import Question
 from loadstone.analysis.summary import summary
 from loadstone.files import InputError
 from loadstone.pages import Page
-from loadstone.stats.gains import resampled
+from loadstone.stats.effect_size import resampled
 from matrices import CABLELABS, Levels
 
 FACTORS = {"page": ("A", "B"), "loss": (0, 1), "protocol": ("http/1.1", "h2", "spdy")}
@@ -320,7 +320,7 @@ def test_conditions_with_different_numbers_of_pairs_still_share_their_seeds() ->
 
 
 def test_incomplete_pairs_leave_the_draws_of_the_others_as_they_are() -> None:
-    from loadstone.stats.resampling import Resampled
+    from loadstone.stats.bootstrap import Resampled
 
     draw = random.Random(1)
     times = [draw.lognormvariate(7, 0.3) for _ in range(21)]

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from loadstone import stats
-from loadstone.stats.resampling import Array, Resampled
+from loadstone.stats.bootstrap import Array, Resampled
 
 TIMES = st.lists(st.floats(1.0, 1e6), min_size=stats.LEAST_PAIRS, max_size=30)
 

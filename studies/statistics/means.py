@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from questions import QUESTIONS, Times
 
-from loadstone.stats.resampling import Resampled
+from loadstone.stats.bootstrap import Resampled
 
 EXPERIMENTS = 200
 RUNS = 42

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from questions import Times
 from scipy import special, stats
 
-from loadstone.stats.resampling import Resampled
+from loadstone.stats.bootstrap import Resampled
 
 RESAMPLES = 2_000
 SEED = 1

@@ -2,7 +2,7 @@
 
     .venv/bin/python studies/statistics/narrowing.py > studies/statistics/narrowing.md     # 3 minutes
 
-It says what `_NARROWING` of loadstone/stats/resampling.py would have to be for intervals that hold the
+It says what `_NARROWING` of loadstone/stats/bootstrap.py would have to be for intervals that hold the
 truth in just 95 %.
 """
 
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from loadstone.stats.resampling import Resampled
+from loadstone.stats.bootstrap import Resampled
 
 EXPERIMENTS = 2_000
 RESAMPLES = 2_000

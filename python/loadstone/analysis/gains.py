@@ -11,7 +11,7 @@ from loadstone.analysis.question import Level, Question
 from loadstone.analysis.resampling import Draws
 from loadstone.files import InputError
 from loadstone.stats import CONFIDENCE, Gain
-from loadstone.stats.gains import resampled
+from loadstone.stats.effect_size import resampled
 
 _BASELINE, _VARIANT = "baseline_ms", "variant_ms"
 _PLACE = "_place"

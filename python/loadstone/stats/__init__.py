@@ -3,10 +3,18 @@
 docs/statistics.md says what is computed and why, and how often the intervals hold the truth.
 """
 
-from loadstone.stats.gains import CONFIDENCE, LEAST_PAIRS, RESAMPLES, Gain, gain
-from loadstone.stats.ranks import Ranks, rank_test
+from loadstone.stats.effect_size import (
+    CONFIDENCE,
+    LEAST_PAIRS,
+    RESAMPLES,
+    Gain,
+    Ranks,
+    Summary,
+    gain,
+    median,
+    rank_test,
+)
 from loadstone.stats.sequential import Until
-from loadstone.stats.summary import Summary, median
 
 __all__ = [
     "CONFIDENCE",

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from loadstone.files import InputError
-from loadstone.stats.gains import CONFIDENCE, Gain
+from loadstone.stats.effect_size import CONFIDENCE, Gain
 
 FIRST_LOOK = 21
 """Runs after which one looks first: as many as there are where nothing is said."""

@@ -6,11 +6,11 @@ import pytest
 from scipy import stats as scipy_stats
 
 from loadstone import stats
-from loadstone.stats import words
+from loadstone.stats import effect_size
 
 
 def said(baseline: list[float], variant: list[float], *, random: bool = True, paired: bool = True) -> str:
-    return words.sentence(
+    return effect_size.sentence(
         stats.gain(baseline, variant, 1, random=random, paired=paired),
         stats.Summary.of(baseline),
         stats.Summary.of(variant),
@@ -44,8 +44,8 @@ def test_no_difference_says_what_may_have_gone_unseen() -> None:
     gain = stats.Gain(1.0, 0.98, 1.01)
     summary = stats.Summary.of(SPREAD)
     # 1 / 0.98 is 1.0204: rounded up, since it is a bound.
-    assert words.sentence(gain, summary, summary).endswith("; at most 3 % either way")
-    assert words.sentence(stats.Gain(1.0, 0.999, 1.0042), summary, summary).endswith(
+    assert effect_size.sentence(gain, summary, summary).endswith("; at most 3 % either way")
+    assert effect_size.sentence(stats.Gain(1.0, 0.999, 1.0042), summary, summary).endswith(
         "; at most 0.5 % either way"
     )
 
@@ -61,7 +61,9 @@ def test_without_chance_there_is_no_interval_to_tell_of() -> None:
 
 def test_few_runs_and_no_runs_claim_nothing() -> None:
     assert "say nothing of chance: that takes 6" in said([300.0] * 3, [200.0] * 3)
-    assert words.sentence(None, None, None) == "no load was completed by both, so nothing can be compared"
+    assert (
+        effect_size.sentence(None, None, None) == "no load was completed by both, so nothing can be compared"
+    )
 
 
 def test_ranks_count_pairs_and_ask_the_signed_rank_test() -> None:
