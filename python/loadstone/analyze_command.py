@@ -74,11 +74,12 @@ def analyze(
     """
     # Heavy, so only where it is asked for.
     from loadstone import text
-    from loadstone.analysis import findings, report, selection
+    from loadstone.analysis import analysis_report, findings
+    from loadstone.analysis.question import part_of
 
     runs, question, state = _opened(store)
     question = findings.asked(runs, question, compare, baseline)
-    chosen = selection.where(runs, question, where)
+    chosen = part_of(runs, question, where)
     if where is not None:
         state += f", only where {where}"
     with _report_folder(output) as write:
@@ -88,11 +89,11 @@ def analyze(
         given["--depth"] = None if depth is None else f"{depth}"
         write(found, state, _command(store, given), trees)
     if as_json:
-        document = report.document(found, state)
+        document = analysis_report.document(found, state)
         document |= {"trees": [each.document() for each in trees]} if tree else {}
         click.echo(json.dumps(document))
     else:
-        click.echo(report.in_words(found, state, text.width(), trees if tree else ()))
+        click.echo(analysis_report.in_words(found, state, text.width(), trees if tree else ()))
 
 
 def _opened(path: str) -> "tuple[pl.DataFrame, Question, str]":
@@ -113,9 +114,9 @@ def _trees(found: "Findings", depth: int | None) -> "list[Tree]":
 def _report_folder(path: str | None) -> Any:
     if path is None:
         return nullcontext(lambda *given: None)
-    from loadstone.analysis import folder
+    from loadstone.analysis import report_folder
 
-    return folder.folder(path)
+    return report_folder.folder(path)
 
 
 def _command(store: str, given: dict[str, str | None]) -> str:

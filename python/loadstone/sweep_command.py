@@ -91,7 +91,7 @@ def _client(address: str | None) -> Any:
 
 def _planned(matrix: Any, plan: Any) -> str:
     from loadstone import text
-    from loadstone.analysis.levels import spelled
+    from loadstone.analysis.question import spelled
 
     factors = [["factor", "levels"]]
     factors += [

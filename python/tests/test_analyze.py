@@ -17,7 +17,7 @@ import pytest
 import matrices
 from conftest import Command
 from loadstone import analyze_command, pages
-from loadstone.analysis import findings, gains, report, sections
+from loadstone.analysis import analysis_report, findings, gains, sections
 from loadstone.analysis.question import Question
 from loadstone.files import InputError
 from loadstone.html.document import embedded
@@ -115,10 +115,10 @@ def test_one_condition_is_said_in_one_sentence(
 def test_every_heading_is_a_question(small_matrix: Made) -> None:
     for by in (None, "objects,rtt", "rtt", "objects,rtt,loss"):
         found = findings.find(*small_matrix, by)
-        shown = [*report.first(found), *report.last(found)]
+        shown = [*analysis_report.first(found), *analysis_report.last(found)]
         shown += [section for each in found.each for section in sections.of_challenger(found, each)]
         assert all(section.title.endswith("?") for section in shown)
-        assert report.title(found).endswith("?")
+        assert analysis_report.title(found).endswith("?")
         for section in shown:
             assert len({len(row) for row in section.rows}) == 1
 
@@ -436,11 +436,11 @@ def test_the_number_of_threads_changes_nothing(tmp_path: Path) -> None:
     # Enough runs that polars shares them out among its threads.
     code = (
         "import json, matrices\n"
-        "from loadstone.analysis import findings, report\n"
+        "from loadstone.analysis import analysis_report, findings\n"
         "factors = {'page': range(60), 'loss': range(40), 'protocol': ('http/1.1', 'h2')}\n"
         "def plt_ms(levels, seed): return 1000 / (7 + (levels['page'] * 41 + levels['loss'] + seed) % 97)\n"
         "made = matrices.synthetic(factors, 'protocol', plt_ms, 9)\n"
-        "print(json.dumps(report.document(findings.find(*made), 'complete')))"
+        "print(json.dumps(analysis_report.document(findings.find(*made), 'complete')))"
     )
     said = [
         subprocess.run(

@@ -15,12 +15,9 @@ from hypothesis import strategies as st
 
 import matrices
 from loadstone import pages, stats
-from loadstone.analysis import gains, resampling
-from loadstone.analysis.accounts import accounts
-from loadstone.analysis.cube import Cube, Figures, cube, overall
-from loadstone.analysis.influence import ranking
+from loadstone.analysis import gains
+from loadstone.analysis.gain_tables import Cube, Figures, accounts, cube, overall, ranking, summary
 from loadstone.analysis.question import Question
-from loadstone.analysis.summary import summary
 from loadstone.files import InputError
 from loadstone.pages import Page
 from loadstone.stats.effect_size import resampled
@@ -265,7 +262,7 @@ def test_the_interval_of_a_mean_knows_that_one_seed_is_bad_luck_everywhere() -> 
         return 100.0 if levels["protocol"] == "http/1.1" else 80.0 + seed * 37 % 41
 
     own = gains.measure(*matrices.synthetic(FACTORS, "protocol", unlucky, seeds=21)).of("h2")
-    (low, *_), (high, *_) = resampling.interval(own.draws[:1])
+    (low, *_), (high, *_) = gains.interval(own.draws[:1])
     figures = overall(own)
     assert (figures.low, figures.high) == pytest.approx((low, high))
     assert figures.low < figures.geometric_mean < figures.high

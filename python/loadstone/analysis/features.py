@@ -7,8 +7,7 @@ from enum import Enum
 
 import polars as pl
 
-from loadstone.analysis.levels import spelled
-from loadstone.analysis.question import Level, Question
+from loadstone.analysis.question import Level, Question, spelled
 from loadstone.files import InputError
 
 _UNITS = {

@@ -2,16 +2,62 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-from loadstone.analysis import resampling
+from loadstone import stats
 from loadstone.analysis.question import Level, Question
-from loadstone.analysis.resampling import Draws
 from loadstone.files import InputError
 from loadstone.stats import CONFIDENCE, Gain
 from loadstone.stats.effect_size import resampled
+
+Ends: TypeAlias = NDArray[np.float64]
+Draws: TypeAlias = NDArray[np.float32]
+"""ln of resampled gains: a row for each gain, `RESAMPLES` columns."""
+
+RESAMPLES = 1_999
+"""Draws that are kept, of those that single intervals are made of."""
+
+
+def interval(drawn: NDArray[np.float64] | Draws) -> tuple[Ends, Ends]:
+    """Give the ends of the 95 % interval of each row of draws, as gains; NaN where there are none."""
+    tail = (1 - stats.CONFIDENCE) / 2
+    low, high = np.exp(np.quantile(drawn, [tail, 1 - tail], axis=-1))
+    return low, high
+
+
+# --- What the gain of a condition comes to: clearly faster, clearly slower, alike, or undecided ---
+
+FASTER, SLOWER, ALIKE, EQUAL, UNDECIDED = "faster", "slower", "alike", "equal", "undecided"
+
+LEAST_EFFECT = 0.01
+"""A gain that is known exactly and nearer to 1 counts as alike: nobody acts on less."""
+
+
+def verdicts(gains: pl.DataFrame) -> pl.Series:
+    """Say of each gain what it comes to.
+
+    Where chance has a part, the interval has to leave 1 out, and too few loads for one leave it undecided.
+    Without chance the gain is known, and has to differ by the least effect of interest.
+    """
+    gain, low, high = pl.col("gain"), pl.col("low"), pl.col("high")
+    by_interval = (
+        pl.when(low > 1).then(pl.lit(FASTER))
+        .when(high < 1).then(pl.lit(SLOWER))
+        .when((low == 1) & (high == 1)).then(pl.lit(EQUAL))
+        .otherwise(pl.lit(UNDECIDED))
+    )  # fmt: skip
+    known = (
+        pl.when(gain == 1).then(pl.lit(EQUAL))
+        .when(gain >= 1 + LEAST_EFFECT).then(pl.lit(FASTER))
+        .when(gain <= 1 / (1 + LEAST_EFFECT)).then(pl.lit(SLOWER))
+        .otherwise(pl.lit(ALIKE))
+    )  # fmt: skip
+    return gains.select(verdict=pl.when("is_random").then(by_interval).otherwise(known)).to_series()
+
 
 _BASELINE, _VARIANT = "baseline_ms", "variant_ms"
 _PLACE = "_place"
@@ -196,7 +242,7 @@ def _gains(sides: pl.DataFrame, question: Question, seed: int) -> tuple[pl.DataF
     """Give the gains with their intervals, and the draws of them; `seed` is the first of the runs."""
     places = pl.col("seed").list.eval((pl.element() - seed) % 2**32).cast(pl.List(pl.Int64))
     columns = sides.select(_BASELINE, _VARIANT, places, "is_random", "baseline_runs", "variant_runs")
-    draws = np.full((len(sides), resampling.RESAMPLES), np.nan, np.float32)
+    draws = np.full((len(sides), RESAMPLES), np.nan, np.float32)
     found: list[Gain] = []
     for at, (baseline, variant, seeds, is_random, *runs) in enumerate(columns.iter_rows()):
         until = question.until
@@ -212,7 +258,7 @@ def _gains(sides: pl.DataFrame, question: Question, seed: int) -> tuple[pl.DataF
             places=None if question.live else seeds,
         )
         if drawn is not None:
-            draws[at] = drawn.ln_gains(resampling.RESAMPLES)
+            draws[at] = drawn.ln_gains(RESAMPLES)
         elif gain.is_exact:
             draws[at] = np.log(gain.ratio)
         found.append(gain)

@@ -1,16 +1,115 @@
-"""What is shown of findings, as sections: a question, and the table that answers it."""
+"""What is shown of findings: words for gains and conditions, and a table under each question."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from loadstone import text
 from loadstone.account import PARTS
-from loadstone.analysis import words
-from loadstone.analysis.cube import Cube, Figures
 from loadstone.analysis.findings import Finding, Findings
-from loadstone.analysis.levels import named
-from loadstone.analysis.question import Level
-from loadstone.analysis.words import gain, interval, shown
+from loadstone.analysis.gain_tables import ALL, Cube, Figures, Summary
+from loadstone.analysis.gains import LEAST_EFFECT, TOO_FEW
+from loadstone.analysis.question import Level, Question, named, spelled
+
+_ROOM = 32
+ALIKE = f"alike within {100 * LEAST_EFFECT:g} %"
+"""How gains are called that are known, and nearer to 1 than anyone cares."""
+
+
+def shown(level: Level | None) -> str:
+    """Write a level so that it fits into a table, as paths of pages do not; of a margin `all`."""
+    return ALL if level is None else text.shorten(spelled(level), _ROOM)
+
+
+def challenger(question: Question, level: Level) -> str:
+    """Name a level of the compared factor, so that it fits into a table."""
+    return text.shorten(named(question.compared, level), _ROOM)
+
+
+def listed(words: Sequence[str], joint: str = "and") -> str:
+    """Write `a`, `a and b`, `a, b and c`."""
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} {joint} {words[-1]}"
+
+
+def condition(levels: Mapping[str, Level]) -> str:
+    """Write the levels that make a condition."""
+    return ", ".join(f"{text.harmless(factor)} {shown(level)}" for factor, level in levels.items())
+
+
+def gain(value: float | None) -> str:
+    """Write a gain: two decimals, but four where two would say 1 of what is not."""
+    if value is None:
+        return "-"
+    return f"{value:.4f}" if value != 1 and f"{value:.2f}" == "1.00" else f"{value:,.2f}"
+
+
+def interval(low: float | None, high: float | None) -> str:
+    """Write an interval; nothing if there is none."""
+    return "" if low is None or high is None else f"{gain(low)} - {gain(high)}"
+
+
+def share(part: float) -> str:
+    """Write a share as a percentage."""
+    return f"{100 * part:.0f} %"
+
+
+def of_all(count: int, whole: int) -> str:
+    """Write how many of all: `40 of 72 (56 %)`."""
+    return f"{count:,} of {whole:,} ({share(count / whole)})"
+
+
+def headline(question: Question, found: Summary) -> str:
+    """Say in words what came out for a challenger."""
+    who, base = (challenger(question, level) for level in (found.challenger, question.baseline))
+    whole = found.overall
+    if whole.conditions == 1:
+        said = f"{who} is {gain(found.best.gain)} times as fast as {base}{_certainty(found)}."
+    else:
+        known = interval(whole.low, whole.high)
+        certainty = f" (95 %: {known})" if known else ""
+        said = (
+            f"{who} is {gain(whole.geometric_mean)} times as fast as {base}{certainty} in the geometric mean "
+            f"over {text.count(whole.conditions, 'condition')}: "
+            f"from {gain(found.worst.gain)} with {condition(found.worst.condition)} "
+            f"to {gain(found.best.gain)} with {condition(found.best.condition)}. {_counts(found)}"
+        )
+    return " ".join([said, *_loads(found)])
+
+
+def _loads(found: Summary) -> Iterator[str]:
+    """Say whether gains hide loads that were not completed."""
+    often = [
+        f"{word} often in {count:,}"
+        for word, count in (("less", found.less_often), ("more", found.more_often))
+        if count
+    ]
+    if often:
+        yield f"Its loads were completed {listed(often)}."
+    if found.too_few:
+        more, verb = text.count(found.too_few, "more condition"), "is" if found.too_few == 1 else "are"
+        yield f"{more} {verb} left out, since {TOO_FEW}."
+
+
+def _certainty(found: Summary) -> str:
+    """Say how sure the gain of the only condition is."""
+    known = interval(found.best.low, found.best.high)
+    said = f" (95 %: {known})" if known else ""
+    return f"{said}, which chance alone may explain" if found.undecided else said
+
+
+def _counts(found: Summary) -> str:
+    whole = found.overall.conditions
+    kinds = {
+        "clearly faster": found.faster,
+        "clearly slower": found.slower,
+        ALIKE: found.alike,
+        "exactly as fast": found.equal,
+        "undecided": found.undecided,
+    }
+    said = [f"{kind} in {count:,}" for kind, count in kinds.items() if count]
+    return f"It is {listed(said)} of {whole:,}."
+
+
+# --- What is shown of findings, as sections: a question, and the table that answers it ---
 
 _MOST_COLUMNS = 5
 _MOST_ROWS = 40
@@ -35,12 +134,12 @@ class Section:
 def overview(findings: Findings) -> Section:
     """Answer what came out, in the manner of table 11 of `cablelabs`: a column for each challenger."""
     question = findings.question
-    rows = [["", *(words.challenger(question, finding.challenger) for finding in findings.each)]]
+    rows = [["", *(challenger(question, finding.challenger) for finding in findings.each)]]
     columns = [_summary(finding) for finding in findings.each]
     for name in columns[0]:
         values = [column[name] for column in columns]
         rows += [[name, *values]] if any(value != "-" for value in values) else []
-    baseline = words.challenger(question, question.baseline)
+    baseline = challenger(question, question.baseline)
     return Section(f"How much faster than {baseline} is it, and how often?", rows)
 
 
@@ -55,16 +154,16 @@ def _summary(finding: Finding) -> dict[str, str]:
         "mean gain": gain(whole.mean),
         "worst gain": gain(found.worst.gain),
         "conditions": f"{count:,}",
-        "gain of 1 or more": words.of_all(found.at_least_1, count),
-        "gain of 2 or more": words.of_all(found.at_least_2, count),
-        "clearly faster": words.of_all(found.faster, count),
-        "clearly slower": words.of_all(found.slower, count),
-        words.ALIKE: words.of_all(found.alike, count) if found.alike else "-",
-        "exactly as fast": words.of_all(found.equal, count),
-        "undecided": words.of_all(found.undecided, count),
-        "loads completed": words.of_all(completed, runs) if completed < runs else "-",
-        "completed less often in": words.of_all(found.less_often, len(measured)) if found.less_often else "-",
-        "completed more often in": words.of_all(found.more_often, len(measured)) if found.more_often else "-",
+        "gain of 1 or more": of_all(found.at_least_1, count),
+        "gain of 2 or more": of_all(found.at_least_2, count),
+        "clearly faster": of_all(found.faster, count),
+        "clearly slower": of_all(found.slower, count),
+        ALIKE: of_all(found.alike, count) if found.alike else "-",
+        "exactly as fast": of_all(found.equal, count),
+        "undecided": of_all(found.undecided, count),
+        "loads completed": of_all(completed, runs) if completed < runs else "-",
+        "completed less often in": of_all(found.less_often, len(measured)) if found.less_often else "-",
+        "completed more often in": of_all(found.more_often, len(measured)) if found.more_often else "-",
         "left out, too few completed": f"{found.too_few:,}" if found.too_few else "-",
     }
 
@@ -72,14 +171,14 @@ def _summary(finding: Finding) -> dict[str, str]:
 def of_challenger(findings: Findings, finding: Finding) -> Iterator[Section]:
     """Give the sections of one challenger."""
     question = findings.question
-    who, base = (words.challenger(question, level) for level in (finding.challenger, question.baseline))
+    who, base = (challenger(question, level) for level in (finding.challenger, question.baseline))
     if finding.ranking:
         is_first = finding is findings.each[0]
         yield replace(_dependence(who, base, finding), note=_DEPENDENCE if is_first else "")
     if finding.accounts is not None:
         yield _why(who, base, finding)
     for cube in finding.cubes:
-        title = f"How much faster is {who} than {base}, by {words.listed(cube.by)}?"
+        title = f"How much faster is {who} than {base}, by {listed(cube.by)}?"
         yield _grid(title, cube) if len(cube.by) == 2 and _fits(cube) else _list(title, cube)
 
 
@@ -94,7 +193,7 @@ def _dependence(who: str, base: str, finding: Finding) -> Section:
     rows = [["factor", "explains", "by luck", "mean gain from", "to"]]
     for each in finding.ranking:
         ends = [f"{gain(mean)} ({shown(level)})" for level, mean in (each.lowest, each.highest)]
-        rows.append([each.factor, words.share(each.explained), words.share(each.by_luck), *ends])
+        rows.append([each.factor, share(each.explained), share(each.by_luck), *ends])
     return Section(f"What does it depend on how much faster {who} is than {base}?", rows)
 
 

@@ -13,14 +13,11 @@ import numpy as np
 import polars as pl
 
 from loadstone import text
-from loadstone.analysis import branches, crossvalidation, labels
-from loadstone.analysis.branches import Node
-from loadstone.analysis.crossvalidation import Accuracy
-from loadstone.analysis.labels import EQUAL, Bars, Only, Sample
-from loadstone.analysis.levels import named, spelled
-from loadstone.analysis.question import Level, Question
-from loadstone.analysis.rules import UNDECIDED, Rule, branch, rule
-from loadstone.analysis.words import listed
+from loadstone.analysis import decision_rules, training_set
+from loadstone.analysis.decision_rules import UNDECIDED, Node, Rule, branch, rule
+from loadstone.analysis.question import Level, Question, named, spelled
+from loadstone.analysis.sections import listed
+from loadstone.analysis.training_set import EQUAL, Accuracy, Bars, Only, Sample
 from loadstone.files import InputError
 
 LEAST_CONDITIONS = 12
@@ -74,7 +71,7 @@ class Tree:
     @property
     def importance(self) -> list[tuple[str, float]]:
         """Say what share of what the rules tell apart is each factor's; the greatest first."""
-        return branches.importance(self.root, self.sample.factors)
+        return decision_rules.importance(self.root, self.sample.factors)
 
     def text(self) -> str:
         """Write it for people."""
@@ -195,17 +192,17 @@ def grow(
     if depth is not None and not 0 <= depth <= DEEPEST:
         raise InputError(f"--depth: {depth} is not from 0 to {DEEPEST}: give for instance 4, or leave it out")
     challengers = _challengers(question, challenger)
-    chosen = labels.restricted(gains, question, only or {})
-    sample = labels.sample(chosen, question, challengers, bars)
+    chosen = training_set.restricted(gains, question, only or {})
+    sample = training_set.sample(chosen, question, challengers, bars)
     note = _why_not(sample, question)
     if note:
         return Tree(
-            question, challengers, only or {}, bars, sample, branches.only_leaf(sample), 0, None, note
+            question, challengers, only or {}, bars, sample, decision_rules.only_leaf(sample), 0, None, note
         )
-    depth = crossvalidation.choose_depth(sample, bars) if depth is None else depth
-    fitted = crossvalidation.fit(sample, np.arange(len(sample)), depth)
-    root = branches.read(fitted, sample, bars)
-    accuracy = crossvalidation.accuracy(sample, depth, bars)
+    depth = training_set.choose_depth(sample, bars) if depth is None else depth
+    fitted = training_set.fit(sample, np.arange(len(sample)), depth)
+    root = decision_rules.read(fitted, sample, bars)
+    accuracy = training_set.accuracy(sample, depth, bars)
     unlearned = "" if root.branches else "No factor tells the labels apart well enough for a rule."
     return Tree(question, challengers, only or {}, bars, sample, root, depth, accuracy, unlearned)
 

@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from loadstone import experiment, files
-from loadstone.analysis.levels import spelled
-from loadstone.analysis.question import Level, Question
+from loadstone.analysis.question import Level, Question, spelled
 from loadstone.experiment import DEFAULT_SEED, RUNS_OF_RANDOM
 from loadstone.expression import Condition
 from loadstone.files import InputError

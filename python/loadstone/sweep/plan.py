@@ -14,8 +14,7 @@ from typing import Any
 
 from loadstone import experiment, pages
 from loadstone._native import LoadstoneError, Scenario, traces_of
-from loadstone.analysis.levels import spelled
-from loadstone.analysis.question import Level, Question
+from loadstone.analysis.question import Level, Question, spelled
 from loadstone.engine import engine
 from loadstone.files import InputError
 from loadstone.pages import Page

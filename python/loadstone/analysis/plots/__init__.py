@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from loadstone.analysis.plots import distribution, heat, rules, trends
+from loadstone.analysis.plots import distribution, heat, tree_diagram, trends
 from loadstone.analysis.plots.canvas import Plot
 from loadstone.analysis.question import Question
 
@@ -21,7 +21,7 @@ def draw(
         *heat.draw(gains, question),
         *distribution.draw(gains, question),
         *trends.draw(runs, gains, question),
-        *map(rules.draw, trees),
+        *map(tree_diagram.draw, trees),
     ]
 
 

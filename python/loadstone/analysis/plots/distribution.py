@@ -8,7 +8,6 @@ import polars as pl
 from matplotlib.axes import Axes
 
 from loadstone.analysis.features import factors, present, rows_at
-from loadstone.analysis.levels import named, spelled
 from loadstone.analysis.plots.canvas import (
     WIDTH,
     Canvas,
@@ -20,7 +19,7 @@ from loadstone.analysis.plots.canvas import (
     plotting,
     stroke,
 )  # fmt: skip
-from loadstone.analysis.question import Question
+from loadstone.analysis.question import Question, named, spelled
 from loadstone.html import palette
 
 PAGE = "page"

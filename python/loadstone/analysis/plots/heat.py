@@ -10,13 +10,12 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
 from loadstone import text
-from loadstone.analysis import influence
+from loadstone.analysis import gain_tables
 from loadstone.analysis.features import Factor, factors, places, rows_at
-from loadstone.analysis.labels import Bars
-from loadstone.analysis.levels import named, spelled
+from loadstone.analysis.gains import FASTER, SLOWER, verdicts
 from loadstone.analysis.plots.canvas import SIZE, SMALL, WIDTH, Canvas, Plot, label, labels, plotting, room
-from loadstone.analysis.question import Level, Question
-from loadstone.analysis.verdicts import FASTER, SLOWER, verdicts
+from loadstone.analysis.question import Level, Question, named, spelled
+from loadstone.analysis.training_set import Bars
 from loadstone.files import InputError
 from loadstone.html import palette
 
@@ -73,7 +72,7 @@ def draw(gains: pl.DataFrame, question: Question, by: tuple[str, str] | None = N
 
 def explained(rows: pl.DataFrame, factor: Factor) -> float:
     """Say what share of the variance of the gain's logarithm a factor explains by itself."""
-    return influence.explained(
+    return gain_tables.explained(
         rows["gain"].log().to_numpy(), np.array([at for (at,) in places(rows, [factor])], np.int64)
     )
 

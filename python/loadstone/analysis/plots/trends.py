@@ -10,7 +10,6 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from loadstone.analysis.features import Factor, Kind, factors, number, places, rows_at
-from loadstone.analysis.levels import named, spelled
 from loadstone.analysis.plots.canvas import (
     WIDTH,
     Canvas,
@@ -24,7 +23,7 @@ from loadstone.analysis.plots.canvas import (
     room,
     stroke,
 )  # fmt: skip
-from loadstone.analysis.question import Level, Question
+from loadstone.analysis.question import Level, Question, named, spelled
 from loadstone.html import palette
 
 MOST_LEVELS = 16

@@ -1,7 +1,7 @@
 """Whether chance might turn a verdict: judged is only what is larger than that.
 
 A `Sample` is a figure with what the seeds might have made of it: first what came out, then what came of each
-draw of the bootstrap. One seed has the same weight in all conditions of a draw (`analysis.resampling`), so
+draw of the bootstrap. One seed has the same weight in all conditions of a draw (`analysis.gains`), so
 differences, products and counts of samples are made element by element and keep what they share.
 """
 

@@ -2,10 +2,9 @@
 
 from collections.abc import Callable, Iterator
 
-from loadstone.analysis.cube import Figures, cube
+from loadstone.analysis.gain_tables import Case, Figures, cube, summary
 from loadstone.analysis.gains import Gains
 from loadstone.analysis.question import Level
-from loadstone.analysis.summary import Case, summary
 from loadstone.reproduce.cablelabs.laboratory import KINDS, Laboratory
 from loadstone.reproduce.results import Table
 

@@ -7,9 +7,9 @@ import numpy as np
 import polars as pl
 
 from loadstone import pages
+from loadstone.analysis.gain_tables import summary
 from loadstone.analysis.gains import Gains
 from loadstone.analysis.question import Level
-from loadstone.analysis.summary import summary
 from loadstone.reproduce.cablelabs import chance, files_claims
 from loadstone.reproduce.cablelabs.chance import Sample
 from loadstone.reproduce.cablelabs.connections import Counts

@@ -6,8 +6,7 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from loadstone.analysis.levels import spelled
-from loadstone.analysis.question import Level
+from loadstone.analysis.question import Level, spelled
 from loadstone.reproduce.nsdi.loads import HTTP, SPDY, TCP_PLUS, beside, medians, sweep
 from loadstone.reproduce.nsdi.trends import retransmitted
 from loadstone.reproduce.results import Table

@@ -3,7 +3,7 @@
 import numpy as np
 import polars as pl
 
-from loadstone.analysis.levels import spelled
+from loadstone.analysis.question import spelled
 from loadstone.reproduce.nsdi.loads import HTTP, SPDY
 from loadstone.reproduce.nsdi.synthetic import Synthetic
 from loadstone.reproduce.results import Passage, Table

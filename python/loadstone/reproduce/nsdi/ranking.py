@@ -6,9 +6,9 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from loadstone.analysis import crossvalidation, labels
-from loadstone.analysis.influence import ranking
-from loadstone.analysis.labels import Bars
+from loadstone.analysis import training_set
+from loadstone.analysis.gain_tables import ranking
+from loadstone.analysis.training_set import Bars
 from loadstone.reproduce.claims import Claims
 from loadstone.reproduce.nsdi.loads import SPDY, TCP_PLUS
 from loadstone.reproduce.nsdi.synthetic import FACTORS, Synthetic
@@ -45,10 +45,10 @@ def importance(swept: Synthetic, challenger: str, *, as_they_are: tuple[str, ...
     """
     question = swept.of(challenger)
     high = {name: value for name, value in question.high.items() if name not in as_they_are}
-    sample = labels.sample(
+    sample = training_set.sample(
         swept.gains.of(challenger).frame, replace(question, high=high), [challenger], Bars()
     )
-    grown = crossvalidation.fit(sample, np.arange(len(sample)), crossvalidation.MOST_DEPTH)
+    grown = training_set.fit(sample, np.arange(len(sample)), training_set.MOST_DEPTH)
     shares = {
         one.factor.name: float(share)
         for one, share in zip(sample.features, grown.feature_importances_, strict=True)

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from loadstone.analysis import tree
-from loadstone.analysis.labels import Bars
+from loadstone.analysis.training_set import Bars
 from loadstone.analysis.tree import Tree
 from loadstone.reproduce.claims import Claims
 from loadstone.reproduce.nsdi.loads import HTTP, SPDY, TCP_PLUS

@@ -4,8 +4,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from loadstone.analysis.levels import spelled
-from loadstone.analysis.question import Level
+from loadstone.analysis.question import Level, spelled
 from loadstone.reproduce.claims import Claims
 from loadstone.reproduce.nsdi.loads import HTTP, SPDY, TCP_PLUS
 from loadstone.reproduce.nsdi.synthetic import FACTORS, HALF, Synthetic

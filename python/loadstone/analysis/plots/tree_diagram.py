@@ -7,8 +7,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 
 from loadstone import text
-from loadstone.analysis.branches import Node
-from loadstone.analysis.levels import named, spelled
+from loadstone.analysis.decision_rules import Node, branch, rule
 from loadstone.analysis.plots.canvas import (
     SIZE,
     SMALL,
@@ -21,11 +20,12 @@ from loadstone.analysis.plots.canvas import (
     room,
     stroke,
 )
-from loadstone.analysis.rules import branch, rule
+from loadstone.analysis.question import named, spelled
 from loadstone.html import palette
 
 if TYPE_CHECKING:
     from loadstone.analysis.tree import Tree
+
 
 _ROW = 46.0
 _HEAD = 30.0

@@ -14,7 +14,7 @@ import pytest
 
 import conditions
 from loadstone.analysis import plots, tree
-from loadstone.analysis.plots import canvas, distribution, heat, rules, trends
+from loadstone.analysis.plots import canvas, distribution, heat, tree_diagram, trends
 from loadstone.analysis.plots.canvas import Plot
 from loadstone.analysis.question import Level, Question
 from loadstone.files import InputError
@@ -73,7 +73,7 @@ def test_the_same_frames_give_the_same_bytes(drawn: list[Plot]) -> None:
 
 def test_another_process_gives_the_same_bytes(drawn: list[Plot]) -> None:
     code = (
-        "import conditions, hashlib, test_analysis_plots as t\n"
+        "import conditions, hashlib, test_plots as t\n"
         "from loadstone.analysis import plots\n"
         "drawn = plots.draw(conditions.runs(t.ASKED, t.law), conditions.gains(t.ASKED, t.law), t.ASKED)\n"
         "print(hashlib.sha256(''.join(plot.svg for plot in drawn).encode()).hexdigest(), end='')\n"
@@ -289,7 +289,7 @@ def test_holes_in_a_map_are_empty_and_said() -> None:
 
 def test_a_drawn_tree_has_the_words_of_its_rules(drawn: list[Plot]) -> None:
     grown = tree.grow(conditions.gains(ASKED, law), ASKED, "h2")
-    words = texts(rules.draw(grown))
+    words = texts(tree_diagram.draw(grown))
     for rule in grown.rules:
         assert f"{rule.likelihood:.0%} of {rule.support}, gain {rule.gain:.2f}" in words
     assert "loss below 1%" in words

@@ -5,14 +5,12 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from loadstone import __version__, text
-from loadstone.analysis import sections, words
-from loadstone.analysis.cube import Cube
+from loadstone.analysis import sections
 from loadstone.analysis.findings import Finding, Findings
-from loadstone.analysis.gains import ENOUGH_PERCENT
+from loadstone.analysis.gain_tables import Case, Cube
+from loadstone.analysis.gains import ENOUGH_PERCENT, LEAST_EFFECT
 from loadstone.analysis.question import Level, Question
 from loadstone.analysis.sections import Section
-from loadstone.analysis.summary import Case
-from loadstone.analysis.verdicts import LEAST_EFFECT
 
 if TYPE_CHECKING:
     from loadstone.analysis.tree import Tree
@@ -39,8 +37,8 @@ def said(findings: Findings, state: str) -> list[str]:
 def title(findings: Findings) -> str:
     """Give the question of the matrix: its author's, or the one that can always be asked."""
     question = findings.question
-    others = words.listed([words.challenger(question, level) for level in question.challengers], "or")
-    usual = f"How much faster than {words.challenger(question, question.baseline)} is {others}?"
+    others = sections.listed([sections.challenger(question, level) for level in question.challengers], "or")
+    usual = f"How much faster than {sections.challenger(question, question.baseline)} is {others}?"
     return text.harmless(question.title) or usual
 
 
@@ -48,7 +46,7 @@ def headlines(findings: Findings) -> list[str]:
     """Say in words what came out, a sentence or two for each challenger."""
     if not findings.each:
         return ["No condition has enough loads of both sides that were completed, so there is no gain."]
-    return [words.headline(findings.question, finding.summary) for finding in findings.each]
+    return [sections.headline(findings.question, finding.summary) for finding in findings.each]
 
 
 def first(findings: Findings) -> Iterator[Section]:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import conditions
 from loadstone.analysis import tree
-from loadstone.analysis.plots import rules as drawn
+from loadstone.analysis.plots import tree_diagram as drawn
 from loadstone.analysis.question import Level, Question
 from loadstone.analysis.tree import Tree
 from loadstone.files import InputError

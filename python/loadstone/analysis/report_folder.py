@@ -12,10 +12,10 @@ from pathlib import Path
 from markupsafe import Markup
 
 from loadstone import __version__, files, text
-from loadstone.analysis import plots, report, sections, words
-from loadstone.analysis.cube import ALL
+from loadstone.analysis import analysis_report, plots, sections
 from loadstone.analysis.findings import Findings
-from loadstone.analysis.levels import spelled
+from loadstone.analysis.gain_tables import ALL
+from loadstone.analysis.question import spelled
 from loadstone.analysis.tree import Tree
 from loadstone.files import InputError
 from loadstone.html.document import embedded, environment
@@ -48,26 +48,26 @@ def folder(path: str) -> Iterator[Callable[[Findings, str, str, Sequence[Tree]],
 def html(findings: Findings, state: str, command: str, trees: Sequence[Tree]) -> str:
     """Write the report as one page that needs nothing else; `command` repeats it."""
     question = findings.question
-    baseline = words.challenger(question, question.baseline)
+    baseline = sections.challenger(question, question.baseline)
     drawn = plots.draw(findings.runs, findings.gains.frame, question, trees) if findings.each else []
     template = environment({"plain": _plain}).get_template("analysis.html")
     return template.render(
-        title=report.title(findings),
-        said=report.said(findings, state),
-        headlines=report.headlines(findings),
-        methods=report.methods(question),
+        title=analysis_report.title(findings),
+        said=analysis_report.said(findings, state),
+        headlines=analysis_report.headlines(findings),
+        methods=analysis_report.methods(question),
         live=question.live,
-        first=list(report.first(findings)),
+        first=list(analysis_report.first(findings)),
         challengers=[
             (
-                f"{words.challenger(question, each.challenger)} against {baseline}",
+                f"{sections.challenger(question, each.challenger)} against {baseline}",
                 list(sections.of_challenger(findings, each)),
             )
             for each in findings.each
         ],
         plots=[(plot.title, Markup(plot.svg), plot.caption) for plot in drawn],
         trees=[(tree.title, tree.body().split("\n")) for tree in trees],
-        last=list(report.last(findings)),
+        last=list(analysis_report.last(findings)),
         command=command,
         version=__version__,
         styles=[embedded("report.css"), embedded("analysis.css")],
