@@ -13,12 +13,9 @@ from hypothesis import strategies as st
 from loadstone import __version__, comparison, report
 from loadstone.engine import engine
 from loadstone.files import InputError
-from loadstone.gate.assertion import Assertion
-from loadstone.gate.earlier import Earlier
-from loadstone.gate.figures import FIGURES, FUNCTIONS
-from loadstone.gate.findings import COUNTS, Findings
+from loadstone.gate.assertion import FIGURES, FUNCTIONS, Assertion
+from loadstone.gate.comparison_document import COUNTS, Earlier, Findings, Terms
 from loadstone.gate.judgement import Check, judge
-from loadstone.gate.terms import Terms
 from loadstone.pages import Page
 
 VARIANTS = ("a 1", "a 2", "b 1", "b 2", "c")
