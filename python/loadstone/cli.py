@@ -329,7 +329,7 @@ def validate(
     simulated. A measure that is stopped goes on where it was.
     """
     from loadstone import progress
-    from loadstone.validation import accuracy, grid, measure, report, score
+    from loadstone.validation import accuracy, grid, measure, score, validation_report
 
     if kept:
         _refuse_beside_kept({"--full": full, "--at-once": at_once, "--minutes": minutes})
@@ -349,7 +349,7 @@ def validate(
                 )
         with progress.bar("simulated loads") as show:
             validation = score.score(measured, cells, show)
-        _print(report.document(validation) if as_json else report.words(validation))
+        _print(validation_report.document(validation) if as_json else validation_report.words(validation))
         write(validation)
     if is_held:
         _hold(accuracy.of(validation), accept=accept)

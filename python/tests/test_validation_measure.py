@@ -13,9 +13,8 @@ from loadstone import Scenario, __version__
 from loadstone.files import InputError
 from loadstone.validation import measurements
 from loadstone.validation.grid import OBJECT, Cell, Grid
-from loadstone.validation.measure import Measure, _ctrl_c
+from loadstone.validation.measure import Measure, Pace, _ctrl_c
 from loadstone.validation.measurements import Measured
-from loadstone.validation.pace import Pace
 
 
 def cell(name: str = "1KB", cc: str = "cubic", loss: str = "") -> Cell:

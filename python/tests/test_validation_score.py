@@ -12,9 +12,9 @@ from scipy import stats
 from live import FakeKernel, exactly
 from loadstone import LoadstoneError, Outcome, Scenario
 from loadstone.files import InputError
-from loadstone.validation import accuracy, agreement, judgement, score
+from loadstone.validation import accuracy, agreement, score
+from loadstone.validation.accuracy import GROUPS, Goal, Row
 from loadstone.validation.grid import OBJECT, PAGE, Cell
-from loadstone.validation.judgement import GROUPS, Goal, Row
 from loadstone.validation.measurements import Conditions, Load, Measured, Measurement, Source
 from loadstone.validation.score import Score, Validation
 
@@ -122,8 +122,8 @@ def test_spreads_are_compared_from_tenth_to_ninetieth_percentile() -> None:
 
 
 def rows(scores: Sequence[Score]) -> dict[str, dict[str, Row]]:
-    groups = judgement.grouped(scores).items()
-    return {group.name: {row.key: row for row in judgement.rows(group, members)} for group, members in groups}
+    groups = accuracy.grouped(scores).items()
+    return {group.name: {row.key: row for row in accuracy.rows(group, members)} for group, members in groups}
 
 
 @pytest.mark.parametrize(
@@ -194,7 +194,7 @@ def test_the_worst_cells_are_those_that_scatter_does_not_explain() -> None:
     # With loss, the interval of the median: of 1, 2, ..., 30 the 10th to the 21st.
     chance = scored(LOSSY, [float(at) for at in range(1, 31)], [21.4] * 30)
     lossy = scored(replace(LOSSY, iw=3), [float(at) for at in range(1, 31)], [23.0] * 30)
-    assert judgement.worst([wide, off, chance, lossy], 2) == [lossy, off]
+    assert accuracy.worst([wide, off, chance, lossy], 2) == [lossy, off]
     assert (wide.miss, chance.miss) == (0.0, 0.0)
     assert lossy.miss == pytest.approx(1.5 / 15.5)
 

@@ -1,20 +1,73 @@
 """Takes a measure: the grid's runs over the live kernel, several at once, each kept as soon as it is done."""
 
 import signal
+import statistics
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
+from typing import Any, cast
 
-from loadstone import experiment, text
-from loadstone._native import LoadstoneError
+from loadstone import _native, experiment, text
+from loadstone._native import LoadstoneError, Scenario
 from loadstone.files import InputError
-from loadstone.validation import live, measurements
+from loadstone.validation import measurements
 from loadstone.validation.grid import Cell, Grid
-from loadstone.validation.live import Run
 from loadstone.validation.measurements import Journal, LiveOutcome, Measured, Measurement, kernel_of
-from loadstone.validation.pace import MOST, Pace
+
+Run = Callable[[Scenario, int], LiveOutcome]
+"""Runs a scenario with a seed; blocks until it is over, and lets other threads run meanwhile."""
+
+_INSTEAD = "'loadstone validate --kept' scores the measurements that are kept"
+
+
+def runner() -> Run:
+    """Give the live runner."""
+    engine: Any = _native
+    if not hasattr(engine, "run_live"):
+        raise InputError(f"this build has no live runner: {_INSTEAD}")
+    why_not = engine.live_access()
+    if why_not is not None:
+        raise InputError(f"{why_not} ({_INSTEAD})")
+    return cast(Run, engine.run_live)
+
+
+# --- How many loads run at once: as many as the machine serves in time ---
+
+MOST = 8
+"""More loads at once are not tried."""
+
+_READINGS = 40
+_TOO_LONG = 3.0
+_SHORT_ENOUGH = 1.0
+
+
+class Pace:
+    """Goes by the share of the last 40 loads' time for which they were paused, of which nine in ten count.
+
+    Not by lateness: a link that comes more than 0.5 ms late to a packet takes that for a pause of the
+    machine. It begins with three quarters of the most. Above 3 % it allows one load less, below 1 % one
+    more. After a change it waits for 40 loads again, since those before tell of another number.
+    """
+
+    def __init__(self, most: int = MOST) -> None:
+        self._most = most
+        self._paused: deque[float] = deque(maxlen=_READINGS)
+        self.at_once = most - most // 4
+
+    def note(self, paused: float) -> None:
+        """Learn for which share of its time a load was paused, in %."""
+        self._paused.append(paused)
+        if len(self._paused) < _READINGS:
+            return
+        paused = statistics.quantiles(self._paused, n=10, method="inclusive")[-1]
+        step = (paused < _SHORT_ENOUGH) - (paused > _TOO_LONG)
+        at_once = min(max(self.at_once + step, 1), self._most)
+        if at_once != self.at_once:
+            self.at_once = at_once
+            self._paused.clear()
+
 
 _FAILURES = 5
 """So many failures in a row are not the scenarios' fault."""
@@ -30,7 +83,7 @@ def measure(
     grid: Grid, path: str, at_once: int | None, minutes: float | None, progress: Progress, say: Say
 ) -> Measured:
     """Run what the file at `path` lacks of the grid, and give all that is then in it."""
-    run = live.runner()
+    run = runner()
     with measurements.journal(path) as journal:
         measure = Measure(grid, journal, run)
         if not measure.remaining:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from loadstone import text
-from loadstone.validation import agreement, judgement
-from loadstone.validation.judgement import Row
+from loadstone.validation import accuracy, agreement
+from loadstone.validation.accuracy import Row
 from loadstone.validation.measurements import Load, Measurement
 from loadstone.validation.score import Score, Validation
 
@@ -18,7 +18,7 @@ WORST = 20
 def document(validation: Validation) -> dict[str, Any]:
     """Give the document of `--json`: figures in %, times in ms."""
     source = validation.measured.source
-    groups = judgement.grouped(validation.scores)
+    groups = accuracy.grouped(validation.scores)
     return {
         "kernel": source.kernel,
         "measured_by": source.loadstone,
@@ -28,7 +28,7 @@ def document(validation: Validation) -> dict[str, Any]:
                 "group": group.name,
                 "title": group.title,
                 "cells": len(scores),
-                "rows": [_row_document(row) for row in judgement.rows(group, scores)],
+                "rows": [_row_document(row) for row in accuracy.rows(group, scores)],
             }
             for group, scores in groups.items()
         ],
@@ -117,24 +117,24 @@ def words(validation: Validation) -> str:
 
 def _judged(validation: Validation) -> str:
     table = [["", "cells", "figure", "goal", ""]]
-    for group, scores in judgement.grouped(validation.scores).items():
+    for group, scores in accuracy.grouped(validation.scores).items():
         table.append([group.title, f"{len(scores)}", "", "", ""])
-        table += [["  " + row.what, "", *figure(row)] for row in judgement.rows(group, scores)]
+        table += [["  " + row.what, "", *figure(row)] for row in accuracy.rows(group, scores)]
     return text.table(table) if len(table) > 1 else "No cell could be scored."
 
 
 def figure(row: Row) -> list[str]:
     """Write a row's figure, its goal and whether it is met."""
-    sign = "+" if row.goal is judgement.Goal.WITHIN else ""
+    sign = "+" if row.goal is accuracy.Goal.WITHIN else ""
     shown = f"{row.figure:{sign}.2f} %"
     if row.goal is None:
         return [shown, "-", ""]
-    space = "" if row.goal is judgement.Goal.WITHIN else " "
+    space = "" if row.goal is accuracy.Goal.WITHIN else " "
     return [shown, f"{row.goal.value}{space}{row.limit:g} %", "met" if row.is_met else "not met"]
 
 
 def _worst(validation: Validation) -> list[str]:
-    cells = judgement.worst(validation.scores, WORST)
+    cells = accuracy.worst(validation.scores, WORST)
     if not cells:
         return []
     table = [["The worst cells", "kernel", "simulated", "off by"]]
