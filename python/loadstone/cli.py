@@ -233,7 +233,7 @@ def compare(
     enough = runs if until is None else stats.Until.parse(until)
     if html is not None:
         # Heavy, so only where it is asked for; and before the runs, after which nobody wants to wait.
-        from loadstone.html import page
+        from loadstone.html import report_page
     read = [pages.read(name) for name in names]
     networks = networks or comparison.NETWORKS
     planned = comparison.plan(read, networks, experiment.chosen(given))
@@ -246,7 +246,7 @@ def compare(
         try:
             if html is not None:
                 with progress.bar("charts") as show:
-                    write(page.render(results, read, _command(context), show))
+                    write(report_page.render(results, read, _command(context), show))
         finally:
             shown = report.compare_document(results) if as_json else report.compare_text(results)
             _print(judgement.add_to(shown))

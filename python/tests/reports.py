@@ -8,7 +8,7 @@ from typing import Any
 
 from loadstone import comparison, pages, report
 from loadstone.comparison import PageResult
-from loadstone.html import page
+from loadstone.html import report_page
 
 
 @dataclass
@@ -28,7 +28,7 @@ def write(folder: Path, names: Sequence[str], networks: Sequence[str], runs: int
     """Compare, and write the report into the folder."""
     read = [pages.read(name) for name in names]
     results = comparison.compare(read, networks, {}, runs, None, lambda done, total: None)
-    html = page.render(results, read, "loadstone compare", lambda done, total: None)
+    html = report_page.render(results, read, "loadstone compare", lambda done, total: None)
     path = folder / "report.html"
     path.write_text(html, encoding="utf-8")
     return Report(path, html, results)

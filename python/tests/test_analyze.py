@@ -20,7 +20,7 @@ from loadstone import analyze_command, pages
 from loadstone.analysis import analysis_report, findings, gains, sections
 from loadstone.analysis.question import Question
 from loadstone.files import InputError
-from loadstone.html.document import embedded
+from loadstone.html.templates import embedded
 from loadstone.pages import Page
 from matrices import Levels
 from test_html import Reader

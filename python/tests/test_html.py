@@ -19,8 +19,8 @@ import reports
 from conftest import EXAMPLES, Command
 from loadstone import comparison, experiment, text
 from loadstone.account import PARTS
-from loadstone.html import charts, hatching, page, svg, waterfalls
-from loadstone.html.hatching import HATCHES
+from loadstone.html import charts, palette, report_page, svg, waterfalls
+from loadstone.html.palette import HATCHES
 from loadstone.html.waterfalls import Scale
 from reports import Report
 
@@ -209,7 +209,7 @@ def test_every_part_has_a_pattern_of_its_own() -> None:
     assert list(HATCHES) == list(PARTS)
     drawn = [tuple(HATCHES[part].strokes((0, 0, 40, 20))) for part in PARTS]
     assert len(set(drawn)) == len(PARTS)
-    assert isinstance(HATCHES["server"], hatching.Hatch)
+    assert isinstance(HATCHES["server"], palette.Hatch)
 
 
 @given(st.lists(st.floats(0, 500), min_size=1, max_size=60))
@@ -241,14 +241,14 @@ def test_the_headline_says_who_is_fastest_where_and_how_sure_that_is() -> None:
         )
 
     cable, dsl = network("cable", "h2"), network("dsl", "h2")
-    assert page._headline([cable, dsl]) == "h2 is fastest on every network."
-    assert page._headline([cable]) == "h2 is fastest on cable."
+    assert report_page._headline([cable, dsl]) == "h2 is fastest on every network."
+    assert report_page._headline([cable]) == "h2 is fastest on cable."
     lossy, slow = network("lossy", "h2", doubt=True), network("3g", "h1")
-    assert page._headline([slow, cable, lossy]) == (
+    assert report_page._headline([slow, cable, lossy]) == (
         "h2 is fastest on cable and lossy (not clearly); h1 on 3g."
     )
-    assert page._headline([network("cable", None)]) == "No run was completed."
-    assert page._headline([cable, network("dsl", None)]) == "h2 is fastest on cable."
+    assert report_page._headline([network("cable", None)]) == "No run was completed."
+    assert report_page._headline([cable, network("dsl", None)]) == "h2 is fastest on cable."
 
 
 # --- the option ---

@@ -18,7 +18,7 @@ from loadstone.analysis.gain_tables import ALL
 from loadstone.analysis.question import spelled
 from loadstone.analysis.tree import Tree
 from loadstone.files import InputError
-from loadstone.html.document import embedded, environment
+from loadstone.html.templates import embedded, environment
 
 _TITLED = ("report.html", "gains.csv", "tables.csv")
 

@@ -20,7 +20,7 @@ from matplotlib.ticker import MaxNLocator
 from loadstone import text
 from loadstone.account import PARTS
 from loadstone.html import palette, svg
-from loadstone.html.hatching import HATCHES, Stroke
+from loadstone.html.palette import HATCHES, Stroke
 
 MOST_DOTS = 200
 """More runs are shown as a hundred dots, each of which stands for a hundredth of them."""

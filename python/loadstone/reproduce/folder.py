@@ -9,7 +9,7 @@ from markupsafe import Markup
 from loadstone import __version__, files, text
 from loadstone.analysis.sections import Section
 from loadstone.files import InputError
-from loadstone.html.document import embedded, environment
+from loadstone.html.templates import embedded, environment
 from loadstone.reproduce import report
 from loadstone.reproduce.results import Results, Table
 from loadstone.reproduce.study import Study

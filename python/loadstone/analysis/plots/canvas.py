@@ -23,7 +23,7 @@ from matplotlib.patches import Rectangle
 from loadstone import text
 from loadstone.html import palette, svg
 from loadstone.html.charts import NOTHING, drawing
-from loadstone.html.hatching import Box, Hatch
+from loadstone.html.palette import Box, Hatch
 
 WIDTH = 920.0
 SIZE = 12.5

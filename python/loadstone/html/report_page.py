@@ -13,8 +13,8 @@ from loadstone import __version__, report, text
 from loadstone.account import PARTS
 from loadstone.comparison import BASELINE, NetworkResult, PageResult, VariantResult
 from loadstone.html import charts
-from loadstone.html.document import embedded, environment
-from loadstone.html.hatching import HATCHES
+from loadstone.html.palette import HATCHES
+from loadstone.html.templates import embedded, environment
 from loadstone.html.waterfalls import CRITICAL, Objects, Scale, Waterfall, table
 from loadstone.pages import Page
 
