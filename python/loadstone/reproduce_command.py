@@ -30,7 +30,7 @@ def reproduce(study: str, output: str | None, pages: str | None, threads: int | 
     """
     # Heavy, so only where a study is run.
     from loadstone import progress
-    from loadstone.reproduce import report
+    from loadstone.reproduce import study_report
     from loadstone.reproduce.study import STUDIES_BY_NAME, Runner
 
     chosen = STUDIES_BY_NAME[study]
@@ -38,12 +38,16 @@ def reproduce(study: str, output: str | None, pages: str | None, threads: int | 
         with progress.bar("runs") as show:
             results = chosen.run(Runner(threads, show, Path(pages) if pages else None))
         write(chosen, results)
-    click.echo(json.dumps(report.document(chosen, results)) if as_json else report.in_words(chosen, results))
+    click.echo(
+        json.dumps(study_report.document(chosen, results))
+        if as_json
+        else study_report.in_words(chosen, results)
+    )
 
 
 def _folder(path: str | None) -> Any:
     if path is None:
         return nullcontext(lambda study, results: None)
-    from loadstone.reproduce import folder
+    from loadstone.reproduce import study_report
 
-    return folder.folder(path)
+    return study_report.folder(path)

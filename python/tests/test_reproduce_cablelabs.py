@@ -13,16 +13,8 @@ from numpy.typing import NDArray
 import matrices
 from conftest import ROOT, Command, verdicts_said
 from loadstone.files import InputError
-from loadstone.reproduce import cablelabs, report
-from loadstone.reproduce.cablelabs import (
-    chance,
-    connections,
-    laboratory,
-    page_c,
-    scores,
-    slow_start,
-    variations,
-)
+from loadstone.reproduce import cablelabs, study_report
+from loadstone.reproduce.cablelabs import claims, explanations, laboratory, slow_start, tables
 from loadstone.reproduce.cablelabs.laboratory import (
     BASE,
     BOTH,
@@ -34,8 +26,7 @@ from loadstone.reproduce.cablelabs.laboratory import (
     Laboratory,
 )
 from loadstone.reproduce.claims import Verdict
-from loadstone.reproduce.results import Results
-from loadstone.reproduce.study import Runner
+from loadstone.reproduce.study import Results, Runner
 
 
 @pytest.fixture(scope="module")
@@ -75,23 +66,23 @@ def test_a_claim_is_judged_only_where_chance_cannot_turn_it() -> None:
         return np.arange(2_000) < share * 2_000
 
     shares = (1.0, 0.98, 0.97, 0.5, 0.03, 0.02, 0.0)
-    said = [chance.holds([part(share)]) for share in shares]
+    said = [claims.holds([part(share)]) for share in shares]
     assert said == [True, True, None, None, None, False, False]
-    assert chance.holds([part(1.0), part(0.5)]) is None, "one of its parts is open"
-    assert chance.holds([part(0.5), part(0.0)]) is False, "one does not hold, whatever the other does"
-    assert chance.holds([part(1.0)] * 3 + [part(0.02)]) is None, "of four parts one is so rather often"
+    assert claims.holds([part(1.0), part(0.5)]) is None, "one of its parts is open"
+    assert claims.holds([part(0.5), part(0.0)]) is False, "one does not hold, whatever the other does"
+    assert claims.holds([part(1.0)] * 3 + [part(0.02)]) is None, "of four parts one is so rather often"
 
 
 def test_without_chance_the_direction_is_what_came_out(found: Laboratory) -> None:
-    lossless = chance.mean(found.ours.of(SPDY), pl.col("loss_pct") == 0)
+    lossless = claims.mean_gain(found.ours.of(SPDY), pl.col("loss_pct") == 0)
     assert lossless.std() < 1e-9
-    assert chance.holds([lossless > lossless[0] - 0.001]) is True
-    assert chance.holds([lossless > lossless[0] + 0.001]) is False
+    assert claims.holds([lossless > lossless[0] - 0.001]) is True
+    assert claims.holds([lossless > lossless[0] + 0.001]) is False
 
 
 def test_draws_spread_about_what_came_out_as_seeds_do(found: Laboratory) -> None:
     """Over 30 other sets of 20 seeds the mean gain of SPDY with loss differed by 0.05."""
-    lossy = chance.mean(found.ours.of(SPDY), pl.col("loss_pct") == 1)
+    lossy = claims.mean_gain(found.ours.of(SPDY), pl.col("loss_pct") == 1)
     gains = found.ours.of(SPDY).frame.filter(pl.col("loss_pct") == 1)["gain"]
     assert lossy[0] == pytest.approx(gains.mean())
     assert lossy[1:].mean() == pytest.approx(lossy[0])
@@ -112,7 +103,7 @@ def test_claims_of_the_model_are_judged_by_the_calculation_and_of_loads_by_the_s
 
 
 def test_the_browser_has_as_many_connections_as_it_may_and_one_session(runner: Runner) -> None:
-    one, *_ = connections.measure(runner)
+    one, *_ = explanations.measure_connections(runner)
     assert (one.page, one.servers) == ("A", 1)
     assert one.at_a_time == (6, 1)
     assert one.in_all == (102, 1), "over HTTPS none is kept alive: one for each object"
@@ -121,12 +112,12 @@ def test_the_browser_has_as_many_connections_as_it_may_and_one_session(runner: R
 def test_a_change_of_the_laboratory_that_changes_nothing_is_refused(runner: Runner) -> None:
     matrix = runner.matrix("cablelabs", "matrix.toml")
     with pytest.raises(InputError, match="there is no '50p,' in"):
-        variations.with_network(matrix, "50p,", "100p,")
+        laboratory.with_network(matrix, "50p,", "100p,")
     with pytest.raises(InputError, match="tls_version is not set"):
-        variations.without(matrix, {"tls_version": None}, {})
+        laboratory.without(matrix, {"tls_version": None}, {})
     with pytest.raises(InputError, match=r"variant\.work\.us is not set"):
-        variations.without(matrix, {}, {"variant.work.us": None})
-    assert "variant.work.response_us" not in variations.without(matrix, {}, variations.NO_WORK).variants[SPDY]
+        laboratory.without(matrix, {}, {"variant.work.us": None})
+    assert "variant.work.response_us" not in laboratory.without(matrix, {}, laboratory.NO_WORK).variants[SPDY]
 
 
 def test_the_list_of_claims_is_the_studys_own() -> None:
@@ -140,7 +131,7 @@ def test_the_list_of_claims_is_the_studys_own() -> None:
 
 
 def test_there_is_a_line_for_each_published_time(results: Results) -> None:
-    lines = list(csv.DictReader(io.StringIO(report.cells_csv(results))))
+    lines = list(csv.DictReader(io.StringIO(study_report.cells_csv(results))))
     assert len(lines) == 72 * 4 + 36 * 2 + 9 * 2
     columns = "page servers down_mbps rtt_ms loss_pct client variant published ours unit sound"
     assert list(lines[0]) == columns.split()
@@ -155,29 +146,29 @@ def test_tables_1_and_5_to_11_and_figure_3_are_there(results: Results) -> None:
 
 
 def test_load_times_are_the_studys_within_a_quarter_at_the_median(found: Laboratory) -> None:
-    assert scores.of_times(found.sound(WIN7)) <= scores.TIME_ERROR
-    assert scores.of_times(found.sound(WINXP)) <= scores.TIME_ERROR
+    assert tables.of_times(found.sound(WIN7)) <= tables.TIME_ERROR
+    assert tables.of_times(found.sound(WINXP)) <= tables.TIME_ERROR
 
 
 @pytest.mark.parametrize(("option", "page"), [(SPDY, "A"), (SPDY, "C"), (WINDOW, "C"), (BOTH, "C")])
 def test_four_of_nine_kinds_of_gains_are_near_the_studys(found: Laboratory, option: str, page: str) -> None:
     """Under each of 30 other sets of 20 seeds too; of page A those of both are in 7 of 10."""
-    score = scores.score(scores.pairs_of(found, page, option), option)
+    score = tables.score(tables.pairs_of(found, page, option), option)
     assert score.is_near, score
 
 
 @pytest.mark.parametrize("page", ["A", "C"])
 def test_spdys_gains_are_nearer_than_no_gain_at_all(found: Laboratory, page: str) -> None:
-    pairs = scores.pairs_of(found, page, SPDY)
-    ones = scores.Score.of([pair.gains(SPDY)[0] for pair in pairs], [1.0] * len(pairs))
-    assert scores.score(pairs, SPDY).error < ones.error / 2
+    pairs = tables.pairs_of(found, page, SPDY)
+    ones = tables.Score.of([pair.gains(SPDY)[0] for pair in pairs], [1.0] * len(pairs))
+    assert tables.score(pairs, SPDY).error < ones.error / 2
 
 
 def test_a_score_knows_error_and_order() -> None:
-    score = scores.Score.of([1.0, 2.0, 4.0], [2.0, 2.0, 8.0])
+    score = tables.Score.of([1.0, 2.0, 4.0], [2.0, 2.0, 8.0])
     assert score.error == pytest.approx(0.693, abs=0.001)
     assert score.rank == pytest.approx(0.866, abs=0.001)
-    assert scores.Score.of([1.0, 2.0], [1.0, 1.0]).rank is None
+    assert tables.Score.of([1.0, 2.0], [1.0, 1.0]).rank is None
 
 
 def test_the_server_kept_no_connection_alive(runner: Runner) -> None:
@@ -195,7 +186,7 @@ def test_page_c_waits_for_the_processor_only_where_the_link_does_not_send(
     found: Laboratory, runner: Runner
 ) -> None:
     """Its work of 1.5 s overlaps what is sent: a load without it is quicker by a fifth of it at most."""
-    loads = page_c.measure(found, runner)
+    loads = explanations.measure_page_c(found, runner)
     assert len(loads) == 8
     one = {place[1:]: load for place, load in loads.items() if place[0] == 1}
     for load in one.values():
@@ -210,7 +201,7 @@ def test_page_c_waits_for_the_processor_only_where_the_link_does_not_send(
 def test_from_two_servers_page_c_is_slow_because_slow_start_ends_early(
     found: Laboratory, runner: Runner
 ) -> None:
-    for (servers, _, rtt), load in page_c.measure(found, runner).items():
+    for (servers, _, rtt), load in explanations.measure_page_c(found, runner).items():
         if (servers, rtt) == (2, 100):
             assert load.by_start > load.slower[1] / 2
 

@@ -10,10 +10,9 @@ import matrices
 from conftest import verdicts_said
 from loadstone import pages
 from loadstone.reproduce.claims import STUDIES, Verdict, rows
-from loadstone.reproduce.ece540 import labs
-from loadstone.reproduce.ece540 import pages as described
-from loadstone.reproduce.results import Results
-from loadstone.reproduce.study import STUDIES_BY_NAME, Runner
+from loadstone.reproduce.ece540 import laboratory
+from loadstone.reproduce.ece540 import laboratory as described
+from loadstone.reproduce.study import STUDIES_BY_NAME, Results, Runner
 
 
 @pytest.fixture(scope="module")
@@ -27,12 +26,12 @@ def results(runner: Runner) -> Results:
 
 
 @pytest.fixture(scope="module")
-def measured(runner: Runner) -> dict[str, labs.Lab]:
-    return labs.measure(runner)
+def measured(runner: Runner) -> dict[str, laboratory.Lab]:
+    return laboratory.measure(runner)
 
 
 def test_spdy_is_faster_with_fewer_connections_and_uses_more_of_the_link_in_both_laboratories(
-    measured: dict[str, labs.Lab],
+    measured: dict[str, laboratory.Lab],
 ) -> None:
     for lab in measured.values():
         assert lab.reduction("time_s") > 0
@@ -41,15 +40,15 @@ def test_spdy_is_faster_with_fewer_connections_and_uses_more_of_the_link_in_both
 
 
 def test_the_stated_pages_and_links_are_consistent_with_all_times_and_bytes(
-    measured: dict[str, labs.Lab],
+    measured: dict[str, laboratory.Lab],
 ) -> None:
     for lab in measured.values():
-        for protocol in labs.PROTOCOLS:
+        for protocol in laboratory.PROTOCOLS:
             for quantity in ("time_s", "bytes"):
                 assert lab.ours[protocol][quantity] == pytest.approx(lab.theirs[protocol][quantity], rel=0.25)
 
 
-def test_the_study_s_means_are_recomputed_from_its_repetitions(measured: dict[str, labs.Lab]) -> None:
+def test_the_study_s_means_are_recomputed_from_its_repetitions(measured: dict[str, laboratory.Lab]) -> None:
     # Its own average of the virtual laboratory, 9.590, is not what its bytes and times give.
     assert measured["virtual"].theirs["spdy"]["mbps"] == pytest.approx(14.976, abs=0.001)
 
@@ -57,10 +56,10 @@ def test_the_study_s_means_are_recomputed_from_its_repetitions(measured: dict[st
 @pytest.mark.parametrize(
     ("name", "made"),
     [
-        ("ec2", described.own("ec2")),
-        ("virtual", described.own("virtual")),
-        ("cold", described.shop("cold")),
-        ("warm", described.shop("warm")),
+        ("ec2", described.own_page("ec2")),
+        ("virtual", described.own_page("virtual")),
+        ("cold", described.shop_page("cold")),
+        ("warm", described.shop_page("warm")),
     ],
 )
 def test_the_page_files_are_the_pages_that_are_described(name: str, made: dict[str, Any]) -> None:
@@ -81,7 +80,7 @@ def test_the_claims_are_all_that_a_laboratory_can_test() -> None:
 def test_the_kept_repetitions_are_the_published_ones() -> None:
     kept = [list(row.values())[1:] for row in rows(STUDIES / "ece540" / "repetitions.csv")]
     columns = ("protocol", "repetition", "packets", "time_s", "bytes", "tcp_connections")
-    published = [row for lab in labs.LABS for row in matrices.published(f"ece540-{lab}")]
+    published = [row for lab in laboratory.LABS for row in matrices.published(f"ece540-{lab}")]
     assert kept == [[row[name] for name in columns] for row in published]
 
 

@@ -12,10 +12,9 @@ from conftest import ROOT
 from loadstone.analysis.question import Level
 from loadstone.reproduce import nsdi
 from loadstone.reproduce.claims import Claims, Verdict, rows
-from loadstone.reproduce.nsdi import assumed, corpus, pages, ranking, recorded
-from loadstone.reproduce.nsdi.loads import HTTP, SPDY, Plan, load, median, spdy_over_http, sweep
-from loadstone.reproduce.results import Results
-from loadstone.reproduce.study import Runner
+from loadstone.reproduce.nsdi import deciding_factors, page_corpus, sensitivity
+from loadstone.reproduce.nsdi.laboratory import HTTP, SPDY, Plan, load, median, spdy_over_http, sweep
+from loadstone.reproduce.study import Results, Runner
 
 STUDY = ROOT / "studies" / "nsdi"
 HARS = ROOT.parent / "shared" / "data" / "har"
@@ -32,7 +31,7 @@ RUNNER = Runner(None, lambda done, total: None)
 def results() -> Iterator[Results]:
     """Run a small part: networks and pages are few, all judgements are made."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(assumed, "_PART", {"iw": [3, 10, 32], "size": ["10KB"], "objects": [8, 64]})
+        patch.setattr(sensitivity, "_PART", {"iw": [3, 10, 32], "size": ["10KB"], "objects": [8, 64]})
         yield nsdi.study(RUNNER, replace(sweep(), factors={**sweep().factors, **CHEAP}, runs=3), pages=8)
 
 
@@ -83,7 +82,7 @@ def test_every_gain_of_the_sweep_is_a_cell_and_one_of_them_was_published(results
 
 
 def test_the_pages_have_the_published_medians() -> None:
-    sizes = [[one["bytes"] for one in page["objects"]] for _, page in corpus.corpus()]
+    sizes = [[one["bytes"] for one in page["objects"]] for _, page in page_corpus.corpus()]
     assert len(sizes) == 200
     assert statistics.median(map(len, sizes)) == pytest.approx(30, rel=0.05)
     for ours, published in (
@@ -98,14 +97,14 @@ def test_the_pages_have_the_published_medians() -> None:
 
 
 def test_changing_a_page_keeps_what_it_says_it_keeps() -> None:
-    page = dict(corpus.corpus(1))["p000"]
+    page = dict(page_corpus.corpus(1))["p000"]
     total = sum(one["bytes"] for one in page["objects"])
-    equal = pages.of_equal_sizes(page)["objects"]
+    equal = page_corpus.of_equal_sizes(page)["objects"]
     assert sum(one["bytes"] for one in equal) == total and len(equal) == len(page["objects"])
     assert max(one["bytes"] for one in equal) - min(one["bytes"] for one in equal) <= 1
-    assert {one["url"].split("/")[2] for one in pages.on_one_host(page)["objects"]} == {"server.test"}
-    assert page == dict(corpus.corpus(1))["p000"], "a change works on a copy"
-    faster = pages.with_computing(0.5)(page)
+    assert {one["url"].split("/")[2] for one in page_corpus.on_one_host(page)["objects"]} == {"server.test"}
+    assert page == dict(page_corpus.corpus(1))["p000"], "a change works on a copy"
+    faster = page_corpus.with_computing(0.5)(page)
     assert [node["ms"] for node in faster["compute"]] == [node["ms"] / 2 for node in page["compute"]]
 
 
@@ -118,7 +117,7 @@ def test_an_object_for_which_more_wait_is_more_urgent() -> None:
             {"url": "http://a.test/late", "bytes": 1, "needs": [{"node": "http://a.test/script"}]},
         ]
     }
-    urgencies = [one["urgency"] for one in pages.prioritised_by_dependency(page)["objects"]]
+    urgencies = [one["urgency"] for one in page_corpus.prioritised_by_dependency(page)["objects"]]
     assert urgencies == [0, 1, 2, 2]
 
 
@@ -127,24 +126,28 @@ def test_an_object_for_which_more_wait_is_more_urgent() -> None:
     [("a.b.site.test", "site.test"), ("site.test", "site.test"), ("www.shop.co.uk", "shop.co.uk")],
 )
 def test_hosts_of_one_registrable_domain_become_one(host: str, domain: str) -> None:
-    assert pages.registrable(host) == domain
+    assert page_corpus.registrable(host) == domain
 
 
 def test_a_factor_that_decides_alone_has_all_of_the_effect() -> None:
     ratios = pl.DataFrame(
         {"size": [1, 1, 2, 2], "loss": [0, 1, 0, 1], "ratio": [0.5, 0.5, 2.0, 2.0]},
     )
-    assert ranking.total_effects(ratios, ("size", "loss")) == pytest.approx({"size": 1.0, "loss": 0.0})
+    assert deciding_factors.total_effects(ratios, ("size", "loss")) == pytest.approx(
+        {"size": 1.0, "loss": 0.0}
+    )
     crossed = ratios.with_columns(ratio=pl.Series([0.5, 2.0, 2.0, 0.5]))
-    assert ranking.total_effects(crossed, ("size", "loss")) == pytest.approx({"size": 1.0, "loss": 1.0})
+    assert deciding_factors.total_effects(crossed, ("size", "loss")) == pytest.approx(
+        {"size": 1.0, "loss": 1.0}
+    )
 
 
 def test_recorded_pages_can_be_loaded_beside_those_that_are_made() -> None:
     if not HARS.is_dir():
         pytest.skip("no recorded pages here: they are not part of the repository")
-    found = recorded.read(HARS / "pagexray")
+    found = page_corpus.recorded(HARS / "pagexray")
     plain = {name: sweep().variants[name] for name in (HTTP, SPDY)}
-    forms = {"graph": pages.on_one_host, "set": pages.objects_alone}
+    forms = {"graph": page_corpus.on_one_host, "set": page_corpus.objects_alone}
     cells = load(RUNNER, found, Plan(forms, {"rtt": [100], "rate": [10], "loss": [0]}, plain))
     assert len(cells) == 4 * len(found) and len(found) >= 3
     assert median(spdy_over_http(cells)) > 0

@@ -14,9 +14,8 @@ from conftest import verdicts_said
 from loadstone import pages
 from loadstone._native import run_many
 from loadstone.reproduce.claims import STUDIES, Verdict, rows
-from loadstone.reproduce.results import Results
-from loadstone.reproduce.study import STUDIES_BY_NAME, Runner
-from loadstone.reproduce.yahoo import fairness, page, pipelining, table1
+from loadstone.reproduce.study import STUDIES_BY_NAME, Results, Runner
+from loadstone.reproduce.yahoo import fairness, initial_window, laboratory, slow_start
 
 
 @pytest.fixture(scope="module")
@@ -30,39 +29,39 @@ def results(runner: Runner) -> Results:
 
 
 @pytest.fixture(scope="module")
-def table_1(runner: Runner) -> list[table1.Row]:
+def table_1(runner: Runner) -> list[initial_window.Row]:
     clean = runner.runs(runner.matrix("yahoo", "rtt.toml")).filter(pl.col("rtt") == 100)
-    return table1.rows_of(runner.runs(runner.matrix("yahoo", "table1.toml")), clean)
+    return initial_window.rows_of(runner.runs(runner.matrix("yahoo", "table1.toml")), clean)
 
 
 def test_the_13_figures_of_table_1_that_nothing_was_set_by_lie_within_a_quarter(
-    table_1: list[table1.Row],
+    table_1: list[initial_window.Row],
 ) -> None:
-    right, worst = table1.near(table_1)
+    right, worst = initial_window.near(table_1)
     assert right == 13, f"the worst is {worst:.0%} off"
 
 
 def test_the_best_window_is_32_without_loss_and_5_to_10_with_the_loss_that_goes_with_it(
-    table_1: list[table1.Row],
+    table_1: list[initial_window.Row],
 ) -> None:
-    clean, lossy = table1.best(table_1)
+    clean, lossy = initial_window.best(table_1)
     assert clean == 32
     assert 5 <= lossy <= 10
 
 
 def test_the_free_number_follows_from_window_3_without_loss_alone() -> None:
-    assert page.fitted(page.front, 2000, 1.87) == page.BROWSER_MS
+    assert laboratory.fitted(laboratory.front, 2000, 1.87) == laboratory.BROWSER_MS
 
 
-@pytest.mark.parametrize(("name", "made"), [("front", page.front()), ("listed", page.listed())])
+@pytest.mark.parametrize(("name", "made"), [("front", laboratory.front()), ("listed", laboratory.listed())])
 def test_the_page_files_are_the_pages_that_are_described(name: str, made: dict[str, Any]) -> None:
     kept = pages.read(str(STUDIES / "yahoo" / f"{name}.page.json"))
     assert json.loads(kept.json) == made
 
 
 def test_the_page_has_what_is_known_of_it() -> None:
-    objects = page.front()["objects"]
-    large = [one["bytes"] for one in objects if page.LARGE in one["url"]]
+    objects = laboratory.front()["objects"]
+    large = [one["bytes"] for one in objects if laboratory.LARGE in one["url"]]
     assert (len(objects), len(large)) == (30, 14)
     assert sum(large) == pytest.approx(445_000, abs=14)
 
@@ -74,17 +73,17 @@ def test_the_fairness_test_says_of_what_the_loss_is(runner: Runner) -> None:
 
 def test_pipelining_with_a_window_of_300_takes_four_round_trips_over_two_connections(runner: Runner) -> None:
     runs = runner.runs(runner.matrix("yahoo", "pipelining.toml"))
-    assert pipelining.round_trips(runs, 300) == pytest.approx(4, abs=0.01)
-    assert pipelining.connections(runs) == 2
+    assert slow_start.round_trips(runs, 300) == pytest.approx(4, abs=0.01)
+    assert slow_start.connections(runs) == 2
 
 
 def test_the_load_ends_with_the_acknowledgement_of_the_last_object_as_the_study_measures() -> None:
-    front = page.front()
+    front = laboratory.front()
     # The packets of a load are known up to its end, so something has to come after the page.
     last = {"url": "http://later.test/", "bytes": 1}
     needs = [{"node": one["url"], "on": "end", "ms": 500} for one in front["objects"]]
-    (alone,) = run_many([(page.scenario(front, 3), 1)])
-    longer = page.scenario({"objects": [*front["objects"], {**last, "needs": needs}]}, 3)
+    (alone,) = run_many([(laboratory.scenario(front, 3), 1)])
+    longer = laboratory.scenario({"objects": [*front["objects"], {**last, "needs": needs}]}, 3)
     (outcome,) = run_many([(longer, 1)], None, 100_000)
     text, _ = outcome.capture() or ("", 0)
     packets = [row for row in csv.DictReader(io.StringIO(text)) if row["host"] != "later.test"]

@@ -7,9 +7,17 @@ from dataclasses import replace
 
 import click
 
-from loadstone.reproduce.cablelabs import laboratory, scores
-from loadstone.reproduce.cablelabs.laboratory import KINDS, STUDY, WIN7, WINXP, Pair
-from loadstone.reproduce.cablelabs.variations import NO_WORK, with_network, without
+from loadstone.reproduce.cablelabs import laboratory, tables
+from loadstone.reproduce.cablelabs.laboratory import (
+    KINDS,
+    NO_WORK,
+    STUDY,
+    WIN7,
+    WINXP,
+    Pair,
+    with_network,
+    without,
+)
 from loadstone.reproduce.claims import STUDIES, rows
 from loadstone.reproduce.study import Runner
 from loadstone.sweep.matrix import Matrix, Settings
@@ -62,17 +70,17 @@ def line(name: str, pairs: list[Pair]) -> str:
     """Write the scores of a variation."""
     cells = []
     for option in KINDS:
-        for page in scores.PAGES:
+        for page in tables.PAGES:
             asked = [pair for pair in pairs if pair.condition.page == page and option in pair.theirs]
-            cells.append(str(scores.score(asked, option)))
-    return f"| {name} | {' | '.join(cells)} | {scores.of_times(pairs):.2f} |"
+            cells.append(str(tables.score(asked, option)))
+    return f"| {name} | {' | '.join(cells)} | {tables.of_times(pairs):.2f} |"
 
 
 def main() -> None:
     """Print the table."""
     runner = Runner(None, lambda done, total: None)
     matrix = runner.matrix(STUDY, "matrix.toml")
-    head = [f"{kind}, {page}" for kind in KINDS.values() for page in scores.PAGES]
+    head = [f"{kind}, {page}" for kind in KINDS.values() for page in tables.PAGES]
     click.echo(f"| | {' | '.join(head)} | times |\n|{'---|' * (len(head) + 2)}")
     for name, each in variations(matrix).items():
         click.echo(line(name, pairs_of(runner, each)))

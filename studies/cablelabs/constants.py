@@ -13,8 +13,7 @@ from dataclasses import astuple, dataclass, replace
 import click
 
 from loadstone.reproduce.cablelabs import laboratory
-from loadstone.reproduce.cablelabs.laboratory import BASE, STUDY, WINDOW, Pair
-from loadstone.reproduce.cablelabs.variations import with_network
+from loadstone.reproduce.cablelabs.laboratory import BASE, STUDY, WINDOW, Pair, with_network
 from loadstone.reproduce.study import Runner
 from loadstone.sweep.matrix import Matrix, Settings
 

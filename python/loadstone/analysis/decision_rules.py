@@ -139,7 +139,7 @@ def _say_the_same(parts: list[Node], bars: Bars) -> bool:
     return len(marks) == 1 and not any(part.branches for part in parts)
 
 
-# --- The rules of a tree in words: each leaf is one, and every condition falls under exactly one ---
+# --- rules in words ---
 
 ALWAYS = "always"
 UNDECIDED = "undecided"

@@ -167,7 +167,7 @@ def _figures(conditions: int, *figures: float) -> Figures:
     return Figures(conditions, *known, *(None if np.isnan(end) else end for end in (low, high)))
 
 
-# --- The summary of a matrix: best, mean and worst gain of each challenger, and how often it is faster ---
+# --- summary: best, mean and worst gain of each challenger ---
 
 
 @dataclass(frozen=True)
@@ -237,7 +237,7 @@ def _case(gains: Gains, place: int | None) -> Case:
     return Case(condition, row["gain"], row["low"], row["high"])
 
 
-# --- What the gain depends on: how much of its variance each factor explains by itself ---
+# --- what the gain depends on ---
 
 
 @dataclass(frozen=True)
@@ -289,7 +289,7 @@ def _varies(logs: NDArray[np.float64]) -> bool:
     return float(((logs - logs.mean()) ** 2).sum()) > 1e-20 * len(logs)
 
 
-# --- Why a challenger is faster or slower: the accounts of both sides, on average over all conditions ---
+# --- accounts: where the time of both sides went ---
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,8 @@
-"""Gains of a matrix: in each condition, how much faster each challenger is than the baseline."""
+"""Gains of a matrix: in each condition, how much faster each challenger is than the baseline.
+
+The runs of one seed are drawn together in all conditions, because they are not independent: one seed loses
+the same packets in all of them. So the mean of the draws over conditions varies as much as their mean gain.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -29,7 +33,7 @@ def interval(drawn: NDArray[np.float64] | Draws) -> tuple[Ends, Ends]:
     return low, high
 
 
-# --- What the gain of a condition comes to: clearly faster, clearly slower, alike, or undecided ---
+# --- what the gain of a condition comes to ---
 
 FASTER, SLOWER, ALIKE, EQUAL, UNDECIDED = "faster", "slower", "alike", "equal", "undecided"
 

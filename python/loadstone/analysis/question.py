@@ -48,7 +48,7 @@ class Question:
         return [level for level in self.factors[self.compared] if level != self.baseline]
 
 
-# --- Levels of factors in words ---
+# --- levels in words ---
 
 
 def spelled(level: Level | None) -> str:
@@ -66,7 +66,7 @@ def named(factor: str, level: Level) -> str:
     return f"{text.harmless(factor)} {spelled(level)}" if says_little else spelled(level)
 
 
-# --- A part of a matrix, by an expression over its factors: `loss > 0 and page != "news"` ---
+# --- a part of a matrix ---
 
 
 def part_of(runs: pl.DataFrame, question: Question, expression: str | None) -> pl.DataFrame:

@@ -109,7 +109,7 @@ def _counts(found: Summary) -> str:
     return f"It is {listed(said)} of {whole:,}."
 
 
-# --- What is shown of findings, as sections: a question, and the table that answers it ---
+# --- tables ---
 
 _MOST_COLUMNS = 5
 _MOST_ROWS = 40

@@ -144,7 +144,7 @@ def _label(ratios: Any, bars: Bars) -> int:
     return count if best > bars.slower else count + 1
 
 
-# --- How far to trust a tree: grown on some conditions, asked about the others ---
+# --- cross-validation ---
 
 FOLDS = 10
 MOST_DEPTH = 6

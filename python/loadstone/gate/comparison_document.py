@@ -129,7 +129,7 @@ class _Absent:
     """Stands for a field that is not there."""
 
 
-# --- Terms: what figures depend on besides page and engine, so that it has to be what it was ---
+# --- terms: what figures depend on besides page and engine ---
 
 REMEDY = "write it again with 'loadstone compare ... --json'"
 """What to do about a document that cannot be held against what is now."""
@@ -209,7 +209,7 @@ def _written(setting: Any) -> str:
     return shorten(json.dumps(setting), 60)
 
 
-# --- Findings that were kept, to be held against new ones: by the same engine, on the same terms ---
+# --- what was kept ---
 
 
 @dataclass(frozen=True)

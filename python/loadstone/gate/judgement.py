@@ -88,7 +88,7 @@ def with_names(said: str, spellings: Mapping[str, Call], meant: Mapping[Call, st
     return re.sub(figures, lambda found: names[found[0]], said)
 
 
-# --- Whether assertions hold: of each page on each network a check, with the figures that decided it ---
+# --- checks ---
 
 
 @dataclass(frozen=True)

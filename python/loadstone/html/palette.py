@@ -1,4 +1,8 @@
-"""Colours and patterns as the charts draw them: of parts of an account, series and meanings."""
+"""Colours and patterns as the charts draw them: of parts of an account, series and meanings.
+
+Matplotlib writes a colour into every mark; light and dark want two. So it is given colours that nobody
+would choose, and `paint` puts in their place what the style sheet defines for both.
+"""
 
 import re
 from collections.abc import Iterator
@@ -57,7 +61,7 @@ def paint(value: str) -> str:
     return _PLACEHOLDER.sub(lambda found: _MEANINGS[found[0]], value)
 
 
-# --- Patterns that tell the parts of an account apart without colour, as lines to be drawn ---
+# --- patterns, which tell the parts of an account apart without colour ---
 #
 # The browser has patterns of its own, but prints each use of one as a picture: a megabyte a chart.
 

@@ -1,21 +1,79 @@
-"""Studies by name, and how their loads are run."""
+"""Studies by name, how their loads are run, and what a study that was run again gives."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from loadstone import experiment
 from loadstone._native import Outcome, Scenario
-from loadstone.reproduce.claims import STUDIES
-from loadstone.reproduce.results import Results
+from loadstone.analysis.question import Level
+from loadstone.reproduce.claims import STUDIES, Judged
 from loadstone.sweep.matrix import Matrix
 
 if TYPE_CHECKING:
     import polars as pl
 
     from loadstone._native import Outcome, Scenario
+    from loadstone.analysis.plots import Plot
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One published figure and ours."""
+
+    factors: dict[str, Level]
+    """The condition: page, servers, rtt, ...; the same names in all cells of a study, in one order."""
+    variant: str
+    """What was compared there: `HTTPS IW 3`."""
+    published: float | None
+    """`None` where the study printed none."""
+    ours: float | None
+    """`None` where none can be had."""
+    unit: str
+    is_sound: bool = True
+    """Whether the published figure is credible; what is not is shown and counts for nothing."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table, ours beside the study's."""
+
+    name: str
+    """What it is called among others: `table-5`."""
+    title: str
+    """The question that it answers."""
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    left: int = 1
+    """How many columns are words."""
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Passage:
+    """Something explained: an assumption, a cause, what it is worth."""
+
+    title: str
+    text: str
+    """Paragraphs, parted by empty lines."""
+    tables: Sequence[Table] = ()
+
+
+@dataclass(frozen=True)
+class Results:
+    """All that a study gave."""
+
+    cells: Sequence[Cell]
+    tables: Sequence[Table]
+    judged: Sequence[Judged]
+    """Every claim that a laboratory can test, in the order of the study's list."""
+    passages: Sequence[Passage] = ()
+    plots: "Sequence[Plot]" = field(default=())
+
+
+# --- studies by name, and how their loads are run ---
 
 Progress = Callable[[int, int], None]
 

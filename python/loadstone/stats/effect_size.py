@@ -58,7 +58,7 @@ def median(values: Sequence[float]) -> float | None:
     return statistics.median(values) if values else None
 
 
-# --- Gains: how much faster one variant is than another ---
+# --- gains ---
 
 CONFIDENCE = 0.95
 RESAMPLES = 10_000
@@ -146,7 +146,7 @@ def resampled(
     return Gain(ratio, min(math.exp(low), ratio), max(math.exp(high), ratio), saved=saved), drawn
 
 
-# --- Which of two variants is faster, load by load: the effect as a share of loads, and a rank test of it ---
+# --- ranks ---
 
 
 @dataclass(frozen=True)
@@ -191,7 +191,7 @@ def rank_test(baseline: Sequence[float], variant: Sequence[float], *, paired: bo
     return Ranks(len(first) * len(second), False, faster, slower, float(p_value))
 
 
-# --- Effects in words that an engineer can use, instead of bare p-values ---
+# --- effects in words, instead of bare p-values ---
 
 
 def sentence(

@@ -206,7 +206,7 @@ def worst(scores: Scores, count: int) -> list[Score]:
     return sorted(scores, key=lambda score: (-abs(score.miss), repr(score.cell)))[:count]
 
 
-# --- The accuracy that was accepted: percentiles in a file beside the kept measurements, not to get worse ---
+# --- the accuracy that was accepted, not to get worse ---
 
 FOLDER = Path(__file__).parents[3] / "studies" / "validation"
 """Where a checkout keeps measurements and the accuracy that was accepted."""

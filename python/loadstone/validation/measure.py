@@ -33,7 +33,7 @@ def runner() -> Run:
     return cast(Run, engine.run_live)
 
 
-# --- How many loads run at once: as many as the machine serves in time ---
+# --- how many loads run at once ---
 
 MOST = 8
 """More loads at once are not tried."""

@@ -1,4 +1,7 @@
-"""The report of a validation as files: `validation.md` and its plot, `validation.svg`."""
+"""The report of a validation as files: `validation.md` and its plot, `validation.svg`.
+
+Nothing in them is of the moment, so the same measurements and engine give the same bytes.
+"""
 
 import io
 import math
@@ -47,7 +50,7 @@ def _levels(factor: str, scores: Sequence[Score]) -> dict[str, list[Score]]:
     return {level: members for level, members in levels.items() if members}
 
 
-# --- The plot of a validation: every cell's error beside its page load time, and its spread by factor ---
+# --- the plot: every cell's error beside its page load time, and its spread by factor ---
 #
 # Drawn like the charts of the report: by matplotlib's own settings, with nothing in it of the moment or the
 # machine, so that the same measurements give the same bytes.

@@ -1,9 +1,8 @@
 """The study `cablelabs` run again: what SPDY and an initial window of ten segments gain over HTTPS."""
 
-from loadstone.reproduce.cablelabs import connections, explanations, scores, slow_start, tables, verdicts
+from loadstone.reproduce.cablelabs import claims, explanations, slow_start, tables
 from loadstone.reproduce.cablelabs.laboratory import measure
-from loadstone.reproduce.results import Results
-from loadstone.reproduce.study import Runner
+from loadstone.reproduce.study import Results, Runner
 
 
 def run(runner: Runner) -> Results:
@@ -11,12 +10,12 @@ def run(runner: Runner) -> Results:
     found = measure(runner)
     curve = slow_start.measure(runner)
     made = (
-        scores.table(found),
-        scores.halves(found),
+        tables.table(found),
+        tables.halves(found),
         *tables.gain_tables(found),
         tables.summary_table(found),
         slow_start.table(),
         slow_start.figure(curve),
     )
-    judged = verdicts.judge(found, curve, list(connections.measure(runner)))
+    judged = claims.judge(found, curve, list(explanations.measure_connections(runner)))
     return Results(found.cells(), made, judged, explanations.passages(found, runner))

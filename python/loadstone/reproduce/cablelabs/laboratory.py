@@ -10,10 +10,10 @@ import polars as pl
 from loadstone.analysis import gains
 from loadstone.analysis.gains import Gains
 from loadstone.analysis.question import Level, Question
+from loadstone.files import InputError
 from loadstone.reproduce.claims import STUDIES, rows
-from loadstone.reproduce.results import Cell
-from loadstone.reproduce.study import Runner
-from loadstone.sweep.matrix import Matrix
+from loadstone.reproduce.study import Cell, Runner
+from loadstone.sweep.matrix import Matrix, Settings
 
 STUDY = "cablelabs"
 BROWSER_MS = 1000
@@ -190,3 +190,38 @@ def _as_runs(pairs: list[Pair], like: pl.DataFrame) -> pl.DataFrame:
     ]
     columns = ("seed", "completed", "is_random", "cell", "plt_ms")
     return pl.DataFrame(made, schema_overrides={name: like.schema[name] for name in columns})
+
+
+# --- with something otherwise, and never silently the same ---
+
+NO_WORK = {"variant.work.response_us": None, "variant.work.megabyte_us": None}
+"""Servers whose processor costs nothing."""
+
+
+def without(matrix: Matrix, common: Settings, own: Settings) -> Matrix:
+    """Change settings that all options have, and settings of single ones; `None` takes a setting out.
+
+    Raises `InputError` where there is no such setting to change.
+    """
+    _check(matrix, common, matrix.common)
+    _check(matrix, own, {name for settings in matrix.variants.values() for name in settings})
+    variants = {option: _changed(settings, own) for option, settings in matrix.variants.items()}
+    return replace(matrix, common=_changed(matrix.common, common), variants=variants)
+
+
+def with_network(matrix: Matrix, old: str, new: str) -> Matrix:
+    """Put `new` in the place of `old` in the network; raises `InputError` where `old` is not in it."""
+    network = str(matrix.common["network"])
+    if old not in network:
+        raise InputError(f"{matrix.place}: network: there is no '{old}' in '{network}': change what there is")
+    return replace(matrix, common={**matrix.common, "network": network.replace(old, new)})
+
+
+def _check(matrix: Matrix, changes: Settings, known: Mapping[str, object] | set[str]) -> None:
+    if missing := [name for name in changes if name not in known]:
+        raise InputError(f"{matrix.place}: {missing[0]} is not set: change what is")
+
+
+def _changed(settings: Mapping[str, object], changes: Settings) -> Settings:
+    changed = {name: changes.get(name, value) for name, value in settings.items()}
+    return {name: value for name, value in changed.items() if value is not None}

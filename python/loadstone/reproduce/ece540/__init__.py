@@ -1,16 +1,23 @@
 """The study `ece540` run again: SPDY and HTTP for one page, of which only the shape can be compared."""
 
-from loadstone.reproduce.ece540 import labs, shop, unknown, verdicts
-from loadstone.reproduce.results import Passage, Results
-from loadstone.reproduce.study import Runner
+from loadstone.reproduce.ece540 import claims, laboratory, sensitivity
+from loadstone.reproduce.study import Passage, Results, Runner
 
 
 def run(runner: Runner) -> Results:
     """Run both laboratories, and a site with cold and warm cache."""
-    found, gains, site = labs.measure(runner), unknown.measure(runner), shop.measure(runner)
-    tables = (*(labs.table(lab, found[lab]) for lab in found), unknown.table(gains), shop.table(site))
-    cells = (*labs.cells(found), *shop.cells(site))
-    return Results(cells, tables, verdicts.judge(found, gains, site), [_why()])
+    found, gains, site = (
+        laboratory.measure(runner),
+        sensitivity.measure(runner),
+        laboratory.measure_shop(runner),
+    )
+    tables = (
+        *(laboratory.table(lab, found[lab]) for lab in found),
+        sensitivity.table(gains),
+        laboratory.shop_table(site),
+    )
+    cells = (*laboratory.cells(found), *laboratory.shop_cells(site))
+    return Results(cells, tables, claims.judge(found, gains, site), [_why()])
 
 
 def _why() -> Passage:

@@ -2,27 +2,22 @@
 
 from loadstone.reproduce.claims import Claims
 from loadstone.reproduce.nsdi import (
-    assumed,
-    corpus,
-    graphs,
-    ranking,
-    recorded,
-    rules,
-    sets,
-    setting,
+    deciding_factors,
+    independent_objects,
+    page_corpus,
+    sensitivity,
     synthetic,
-    trends,
+    whole_pages,
 )
-from loadstone.reproduce.nsdi.explained import passages
-from loadstone.reproduce.nsdi.loads import sweep
-from loadstone.reproduce.results import Results, Table
-from loadstone.reproduce.study import Runner
+from loadstone.reproduce.nsdi.explanations import passages
+from loadstone.reproduce.nsdi.laboratory import sweep
+from loadstone.reproduce.study import Results, Runner, Table
 from loadstone.sweep.matrix import Matrix
 
 
 def run(runner: Runner) -> Results:
     """Run the study again."""
-    return study(runner, sweep(), corpus.PAGES)
+    return study(runner, sweep(), page_corpus.PAGES)
 
 
 def study(runner: Runner, matrix: Matrix, pages: int) -> Results:
@@ -31,35 +26,49 @@ def study(runner: Runner, matrix: Matrix, pages: int) -> Results:
 
     claims = Claims("nsdi")
     swept = synthetic.run(runner, matrix)
-    setting.judge(swept, pages, claims)
-    followed = rules.judge(swept, claims)
-    supplemental, tree = rules.supplemental(swept, claims)
-    tables = [followed, *ranking.judge(swept, claims), supplemental, *trends.judge(swept, claims)]
-    trends.judge_retransmissions(swept, claims)
+    sensitivity.judge_setup(swept, pages, claims)
+    followed = deciding_factors.judge_rules(swept, claims)
+    supplemental, tree = deciding_factors.supplemental(swept, claims)
+    tables = [
+        followed,
+        *deciding_factors.judge_ranking(swept, claims),
+        supplemental,
+        *synthetic.judge_trends(swept, claims),
+    ]
+    synthetic.judge_retransmissions(swept, claims)
 
-    made = dict(corpus.corpus(pages))
-    sets.judge_sizes(made, claims)
-    alone = sets.sets(runner, made)
-    sets.judge(alone, swept.cells, claims)
-    sets.judge_equal(runner, made, claims)
-    sets.judge_one_connection(runner, made, claims)
-    tables.append(sets.table(alone, "sets", "How do the objects of whole pages fare, without dependencies?"))
+    made = dict(page_corpus.corpus(pages))
+    independent_objects.judge_sizes(made, claims)
+    alone = independent_objects.load_sets(runner, made)
+    independent_objects.judge(alone, swept.cells, claims)
+    independent_objects.judge_equal(runner, made, claims)
+    independent_objects.judge_one_connection(runner, made, claims)
+    tables.append(
+        independent_objects.table(
+            alone, "sets", "How do the objects of whole pages fare, without dependencies?"
+        )
+    )
 
-    whole = graphs.graphs(runner, made)
-    graphs.judge(whole, claims)
-    graphs.judge_inside(runner, made, claims)
-    for judge in (graphs.judge_computing, graphs.judge_priorities, graphs.judge_pushes, graphs.judge_hosts):
+    whole = whole_pages.load_pages(runner, made)
+    whole_pages.judge(whole, claims)
+    whole_pages.judge_inside(runner, made, claims)
+    for judge in (
+        whole_pages.judge_computing,
+        whole_pages.judge_priorities,
+        whole_pages.judge_pushes,
+        whole_pages.judge_hosts,
+    ):
         judge(runner, made, claims)
-    graphs.judge_mobile(whole, claims)
-    tables.append(graphs.table(whole, "pages", "What do dependencies and computing change?"))
+    whole_pages.judge_mobile(whole, claims)
+    tables.append(whole_pages.table(whole, "pages", "What do dependencies and computing change?"))
     if runner.pages:
-        tables += _of_recorded(runner, recorded.read(runner.pages))
-    explained = passages(swept, whole, assumed.table(runner, matrix.runs or 1))
+        tables += _of_recorded(runner, page_corpus.recorded(runner.pages))
+    explained = passages(swept, whole, sensitivity.table(runner, matrix.runs or 1))
     return Results(swept.published(), tables, claims.judged(), explained, [draw(tree)])
 
 
-def _of_recorded(runner: Runner, found: dict[str, corpus.Page]) -> list[Table]:
+def _of_recorded(runner: Runner, found: dict[str, page_corpus.Page]) -> list[Table]:
     title = f"How do the objects of {len(found)} recorded pages fare, without dependencies?"
-    alone = sets.table(sets.sets(runner, found), "recorded-sets", title)
-    whole = graphs.graphs(runner, found)
-    return [alone, graphs.table(whole, "recorded-pages", "And with their dependencies and computing?")]
+    alone = independent_objects.table(independent_objects.load_sets(runner, found), "recorded-sets", title)
+    whole = whole_pages.load_pages(runner, found)
+    return [alone, whole_pages.table(whole, "recorded-pages", "And with their dependencies and computing?")]

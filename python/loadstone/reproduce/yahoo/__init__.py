@@ -1,38 +1,28 @@
 """The study `yahoo` run again: which initial window for whom."""
 
-from loadstone.reproduce.results import Results
-from loadstone.reproduce.study import Runner
-from loadstone.reproduce.yahoo import (
-    assumptions,
-    explanations,
-    fairness,
-    pipelining,
-    slowstart,
-    table1,
-    verdicts,
-    windows,
-)
-from loadstone.reproduce.yahoo.findings import measure
+from loadstone.reproduce.study import Results, Runner
+from loadstone.reproduce.yahoo import claims, explanations, fairness, initial_window, sensitivity, slow_start
+from loadstone.reproduce.yahoo.claims import measure
 
 
 def run(runner: Runner) -> Results:
     """Run all of its laboratory."""
     found = measure(runner)
     tables = (
-        table1.table(found.rows),
-        windows.rtt_table(found.rtt),
-        windows.loss_table(found.loss),
+        initial_window.table_1(found.rows),
+        initial_window.rtt_table(found.rtt),
+        initial_window.loss_table(found.loss),
         fairness.table(found.rates),
-        windows.abc_table(found.abc),
-        pipelining.table(found.pipelining),
-        slowstart.table(found.pauses),
-        assumptions.table(found.assumed),
+        initial_window.abc_table(found.abc),
+        slow_start.pipelining_table(found.pipelining),
+        slow_start.table(found.pauses),
+        sensitivity.table(found.assumed),
     )
     cells = (
-        *table1.cells(found.rows),
+        *initial_window.table_1_cells(found.rows),
         *fairness.cells(found.rates),
-        *pipelining.cells(found.pipelining),
-        *windows.cells(found.rtt, found.loss, found.abc),
-        *slowstart.cells(found.pauses),
+        *slow_start.pipelining_cells(found.pipelining),
+        *initial_window.figure_cells(found.rtt, found.loss, found.abc),
+        *slow_start.cells(found.pauses),
     )
-    return Results(cells, tables, verdicts.judge(found), explanations.passages(found))
+    return Results(cells, tables, claims.judge(found), explanations.passages(found))

@@ -3,10 +3,10 @@
 from typing import TYPE_CHECKING
 
 from loadstone.account import PARTS
-from loadstone.reproduce.results import Passage, Table
-from loadstone.reproduce.yahoo.findings import Findings
-from loadstone.reproduce.yahoo.page import BROWSER_MS
-from loadstone.reproduce.yahoo.windows import LOSSES, WINDOWS
+from loadstone.reproduce.study import Passage, Table
+from loadstone.reproduce.yahoo.claims import Findings
+from loadstone.reproduce.yahoo.initial_window import LOSSES, WINDOWS
+from loadstone.reproduce.yahoo.laboratory import BROWSER_MS
 
 if TYPE_CHECKING:
     import polars as pl

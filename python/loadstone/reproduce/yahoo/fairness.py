@@ -11,10 +11,9 @@ from dataclasses import dataclass
 
 from loadstone import experiment
 from loadstone._native import Outcome
-from loadstone.reproduce.results import Cell, Table
-from loadstone.reproduce.study import Runner
-from loadstone.reproduce.yahoo.page import CLIENT, LINK, SERVER
-from loadstone.reproduce.yahoo.table1 import condition, each_way
+from loadstone.reproduce.study import Cell, Runner, Table
+from loadstone.reproduce.yahoo.initial_window import condition, each_way
+from loadstone.reproduce.yahoo.laboratory import CLIENT, LINK, SERVER
 
 LOSS = 25
 SHORT_BYTES = 48_000

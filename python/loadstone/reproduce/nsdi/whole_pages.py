@@ -7,25 +7,24 @@ import numpy as np
 import polars as pl
 
 from loadstone.reproduce.claims import Claims
-from loadstone.reproduce.nsdi import pages
-from loadstone.reproduce.nsdi.corpus import Page
-from loadstone.reproduce.nsdi.inside import look
-from loadstone.reproduce.nsdi.loads import (
+from loadstone.reproduce.nsdi import page_corpus
+from loadstone.reproduce.nsdi.deciding_factors import total_effects
+from loadstone.reproduce.nsdi.laboratory import (
     FLOWS,
     HTTP,
     SPDY,
     Plan,
     beside,
     load,
+    look_inside,
     median,
     share_faster,
     spdy_over_http,
     sweep,
 )
-from loadstone.reproduce.nsdi.ranking import total_effects
-from loadstone.reproduce.nsdi.trends import retransmitted
-from loadstone.reproduce.results import Table
-from loadstone.reproduce.study import Runner
+from loadstone.reproduce.nsdi.page_corpus import Page
+from loadstone.reproduce.nsdi.synthetic import retransmitted
+from loadstone.reproduce.study import Runner, Table
 from loadstone.sweep.matrix import Settings
 
 Corpus = Mapping[str, Page]
@@ -37,9 +36,9 @@ _LITTLE = 0.03
 _PUSHES = {"pushing nothing": "nothing", "embedded": "embedded", "dependencies": "dependencies", "all": "all"}
 
 
-def graphs(runner: Runner, corpus: Corpus) -> pl.DataFrame:
+def load_pages(runner: Runner, corpus: Corpus) -> pl.DataFrame:
     """Load the pages with and without their dependencies and computing."""
-    forms = {"graph": pages.on_one_host, "set": pages.objects_alone}
+    forms = {"graph": page_corpus.on_one_host, "set": page_corpus.objects_alone}
     plain = {name: sweep().variants[name] for name in (HTTP, SPDY)}
     return load(runner, corpus, Plan(forms, _NETWORKS, plain))
 
@@ -117,7 +116,9 @@ def judge_inside(runner: Runner, corpus: Corpus, claims: Claims) -> None:
     variants = {name: dict(sweep().variants[name]) for name in (HTTP, SPDY)}
     lossy, clean = (200, 10, 2.0), (100, 10, 0.0)
     idle = {
-        name: statistics.mean(one.idle for one in look(runner, corpus, pages.objects_alone, settings, lossy))
+        name: statistics.mean(
+            one.idle for one in look_inside(runner, corpus, page_corpus.objects_alone, settings, lossy)
+        )
         for name, settings in variants.items()
     }
     claims.finding(
@@ -128,8 +129,8 @@ def judge_inside(runner: Runner, corpus: Corpus, claims: Claims) -> None:
     )
     claims.same("NS67", "2 %")
     graph, alone = (
-        look(runner, corpus, change, variants[SPDY], clean)
-        for change in (pages.on_one_host, pages.objects_alone)
+        look_inside(runner, corpus, change, variants[SPDY], clean)
+        for change in (page_corpus.on_one_host, page_corpus.objects_alone)
     )
     under_way = [statistics.median(one.under_way for one in each) for each in (graph, alone)]
     computing = statistics.median(one.computing for one in graph)
@@ -144,7 +145,7 @@ def judge_inside(runner: Runner, corpus: Corpus, claims: Claims) -> None:
 
 def judge_computing(runner: Runner, corpus: Corpus, claims: Claims) -> None:
     """Judge what the speed of computing changes."""
-    forms = {f"x{factor:g}": pages.with_computing(factor) for factor in (0, 0.5, 1, 2, 10)}
+    forms = {f"x{factor:g}": page_corpus.with_computing(factor) for factor in (0, 0.5, 1, 2, 10)}
     plain = {name: sweep().variants[name] for name in (HTTP, SPDY)}
     cells = load(runner, corpus, Plan(forms, {"rtt": [200], "rate": [10], "loss": [0]}, plain))
     ratios = spdy_over_http(cells)
@@ -162,9 +163,9 @@ def judge_computing(runner: Runner, corpus: Corpus, claims: Claims) -> None:
 def judge_priorities(runner: Runner, corpus: Corpus, claims: Claims) -> None:
     """Judge what priorities are worth."""
     forms = {
-        "none": pages.without_priorities,
-        "kind": pages.prioritised_by_kind,
-        "dependency": pages.prioritised_by_dependency,
+        "none": page_corpus.without_priorities,
+        "kind": page_corpus.prioritised_by_kind,
+        "dependency": page_corpus.prioritised_by_dependency,
     }
     alone = {SPDY: {**sweep().variants[SPDY], "policy": "priority"}}
     networks = {"rtt": [20, 200], "rate": [1, 10], "loss": [0, 2]}
@@ -196,7 +197,9 @@ def judge_pushes(runner: Runner, corpus: Corpus, claims: Claims) -> None:
     spdy = sweep().variants[SPDY]
     variants: dict[str, Settings] = {name: {**spdy, "push": push} for name, push in _PUSHES.items()}
     variants["TCP+ and dependencies"] = {**variants["dependencies"], "flows": FLOWS}
-    plan = Plan({"graph": pages.on_one_host}, {"rtt": [20, 100, 200], "rate": [10], "loss": [0]}, variants)
+    plan = Plan(
+        {"graph": page_corpus.on_one_host}, {"rtt": [20, 100, 200], "rate": [10], "loss": [0]}, variants
+    )
     cells = load(runner, corpus, plan)
     ratios = {
         name: beside(cells, {"variant": name}, {"variant": "pushing nothing"})
@@ -219,7 +222,8 @@ def judge_pushes(runner: Runner, corpus: Corpus, claims: Claims) -> None:
     claims.finding("NS76", max(slower.values()) > 0, f"of pages and networks, slower: {said}")
     pushed = {
         name: sum(
-            one.pushed for one in look(runner, corpus, pages.on_one_host, variants[name], (200, 10, 0.0))
+            one.pushed
+            for one in look_inside(runner, corpus, page_corpus.on_one_host, variants[name], (200, 10, 0.0))
         )
         for name in ("embedded", "dependencies")
     }
@@ -234,8 +238,8 @@ def judge_pushes(runner: Runner, corpus: Corpus, claims: Claims) -> None:
 def judge_hosts(runner: Runner, corpus: Corpus, claims: Claims) -> None:
     """Judge sharding and TLS."""
     forms = {
-        "one": pages.on_one_host,
-        "registrable": pages.by_registrable_domain,
+        "one": page_corpus.on_one_host,
+        "registrable": page_corpus.by_registrable_domain,
         "full": lambda page: page,
     }
     plain = {name: sweep().variants[name] for name in (HTTP, SPDY)}
@@ -256,7 +260,7 @@ def judge_hosts(runner: Runner, corpus: Corpus, claims: Claims) -> None:
         f"{median(registrable, pl.col('loss') == 2):.2f} with 2 %",
     )
     secured = {f"{name}, TLS": {**settings, "tls": "1.2"} for name, settings in plain.items()}
-    plan = Plan({"graph": pages.on_one_host}, _NETWORKS, {**plain, **secured})
+    plan = Plan({"graph": page_corpus.on_one_host}, _NETWORKS, {**plain, **secured})
     cells = load(runner, corpus, plan)
     bare = median(spdy_over_http(cells))
     tls = median(beside(cells, {"variant": f"{SPDY}, TLS"}, {"variant": f"{HTTP}, TLS"}))

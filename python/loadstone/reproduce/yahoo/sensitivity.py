@@ -4,12 +4,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from loadstone.reproduce.results import Table
-from loadstone.reproduce.study import Runner
-from loadstone.reproduce.yahoo import page, table1
+from loadstone.reproduce.study import Runner, Table
+from loadstone.reproduce.yahoo import initial_window, laboratory
 from loadstone.reproduce.yahoo.fairness import READINGS
-from loadstone.reproduce.yahoo.page import Build
-from loadstone.reproduce.yahoo.table1 import Row
+from loadstone.reproduce.yahoo.initial_window import Row
+from loadstone.reproduce.yahoo.laboratory import Build
 
 SEEDS = 100
 _MOST_MS = 2000
@@ -21,7 +20,7 @@ class Assumption:
     """One thing otherwise; the free number is set anew, from the same figure."""
 
     says: str
-    build: Build = page.front
+    build: Build = laboratory.front
     most: int = _MOST_MS
     """The most that the free number may be."""
     reading: str = "round trips"
@@ -29,7 +28,7 @@ class Assumption:
 
 
 def _front(**sizes: int) -> Build:
-    return lambda browser_ms: page.front(browser_ms, **sizes)
+    return lambda browser_ms: laboratory.front(browser_ms, **sizes)
 
 
 ASSUMPTIONS = (
@@ -43,27 +42,27 @@ ASSUMPTIONS = (
     Assumption("HTML of 60 KB", _front(html=60_000)),
     Assumption("other domain's objects of 3 KB", _front(small=3_000)),
     Assumption("other domain's objects of 25 KB", _front(small=25_000)),
-    Assumption("objects found while the HTML comes", page.found_on_the_way),
-    Assumption("no time in the browser: one size for HTML and other domain", page.of_size, _MOST_BYTES),
-    Assumption("the same, all else behind a script", page.behind_a_script, _MOST_BYTES),
+    Assumption("objects found while the HTML comes", laboratory.found_on_the_way),
+    Assumption("no time in the browser: one size for HTML and other domain", laboratory.of_size, _MOST_BYTES),
+    Assumption("the same, all else behind a script", laboratory.behind_a_script, _MOST_BYTES),
 )
 
 
 def measure(runner: Runner) -> Iterator[tuple[Assumption, int, list[Row]]]:
     """Give table 1 by each assumption, and the free number."""
-    target = next(clean for iw, _, _, clean in table1.published() if iw == table1.FITTED)
+    target = next(clean for iw, _, _, clean in initial_window.published() if iw == initial_window.FITTED)
     for assumption in ASSUMPTIONS:
-        number = page.fitted(assumption.build, assumption.most, target, **assumption.variant)
+        number = laboratory.fitted(assumption.build, assumption.most, target, **assumption.variant)
         yield assumption, number, _rows(runner, assumption, assumption.build(number))
 
 
-def _rows(runner: Runner, assumption: Assumption, built: page.Page) -> list[Row]:
+def _rows(runner: Runner, assumption: Assumption, built: laboratory.Page) -> list[Row]:
     loss: Callable[[float], str] = READINGS[assumption.reading]
-    published = table1.published()
+    published = initial_window.published()
     jobs = []
     for iw, lost, _, _ in published:
-        lossy = page.scenario(built, iw, loss(lost), **assumption.variant)
-        jobs += [(page.scenario(built, iw, **assumption.variant), 1)]
+        lossy = laboratory.scenario(built, iw, loss(lost), **assumption.variant)
+        jobs += [(laboratory.scenario(built, iw, **assumption.variant), 1)]
         jobs += [(lossy, seed) for seed in range(1, SEEDS + 1)]
     outcomes = iter(runner.outcomes(jobs))
     made = []
@@ -78,8 +77,8 @@ def table(measured: list[tuple[Assumption, int, list[Row]]]) -> Table:
     """Show what comes of each."""
     lines = []
     for assumption, number, rows in measured:
-        right, worst = table1.near(rows)
-        clean, lossy = table1.best(rows)
+        right, worst = initial_window.near(rows)
+        clean, lossy = initial_window.best(rows)
         unit = "ms" if assumption.most == _MOST_MS else "bytes"
         lines.append(
             [assumption.says, f"{number:,} {unit}", f"{right} of 13", f"{worst:.0%}", str(clean), str(lossy)]

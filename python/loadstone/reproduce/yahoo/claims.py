@@ -1,11 +1,75 @@
-"""What becomes of each claim of the study `yahoo`."""
+"""All that is measured for the study `yahoo`, and what becomes of each claim."""
 
 import statistics
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from loadstone.reproduce.claims import Claims, Judged
-from loadstone.reproduce.yahoo import fairness, pipelining, table1, windows
-from loadstone.reproduce.yahoo.findings import Findings
-from loadstone.reproduce.yahoo.page import BROWSER_MS
+from loadstone.reproduce.study import Runner
+from loadstone.reproduce.yahoo import fairness, initial_window, laboratory, sensitivity, slow_start
+from loadstone.reproduce.yahoo.fairness import Rates
+from loadstone.reproduce.yahoo.initial_window import ByLoss, Row
+from loadstone.reproduce.yahoo.laboratory import BROWSER_MS
+from loadstone.reproduce.yahoo.sensitivity import Assumption
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+@dataclass(frozen=True)
+class Findings:
+    """All that is measured."""
+
+    rows: list[Row]
+    """Table 1."""
+    lossy: "pl.DataFrame"
+    """The runs of table 1 with loss."""
+    rtt: "pl.DataFrame"
+    loss: ByLoss
+    abc: "pl.DataFrame"
+    pipelining: "pl.DataFrame"
+    rates: dict[str, Rates]
+    growth: tuple[float, float]
+    """By which factor the window grows in a round trip: with delayed acknowledgements, and without."""
+    pauses: dict[tuple[int, str], float]
+    by_turn: tuple[float, float]
+    """By which share window 16 shortens transfers: of first requests, of all."""
+    far_away: float
+    """Geometric mean of the seconds of a load at an RTT of 400 ms with the loss of window 3."""
+    single: float
+    """Round trips of one small object over a connection of its own."""
+    assumed: list[tuple[Assumption, int, list[Row]]]
+
+
+def measure(runner: Runner) -> Findings:
+    """Run everything."""
+    import polars as pl
+
+    def runs(name: str) -> "pl.DataFrame":
+        return runner.runs(runner.matrix("yahoo", f"{name}.toml"))
+
+    lossy, rtt = runs("table1"), runs("rtt")
+    return Findings(
+        rows=initial_window.rows_of(lossy, rtt.filter(pl.col("rtt") == 100)),
+        lossy=lossy,
+        rtt=rtt,
+        loss=initial_window.by_loss(runs("loss")),
+        abc=runs("abc"),
+        pipelining=runs("pipelining"),
+        rates={reading: fairness.measure(runner, reading) for reading in fairness.READINGS},
+        growth=(
+            slow_start.growth(runner, laboratory.CLIENT),
+            slow_start.growth(runner, {"profile": "linux-6"}),
+        ),
+        pauses=slow_start.after_pauses(runner),
+        by_turn=slow_start.by_turn(runner),
+        far_away=statistics.geometric_mean(initial_window.seconds(runs("far"), rtt=400)),
+        single=slow_start.single(runner),
+        assumed=list(sensitivity.measure(runner)),
+    )
+
+
+# --- verdicts ---
 
 MARGINAL = 0.1
 """What changes a load by less on average is marginal."""
@@ -43,7 +107,7 @@ def _setups(claims: Claims) -> None:
 
 def _table_1(claims: Claims, found: Findings) -> None:
     by_window = {row.iw: row for row in found.rows}
-    clean, lossy = table1.best(found.rows)
+    clean, lossy = initial_window.best(found.rows)
     seven, largest = by_window[7], by_window[32]
     claims.finding("YA48", lossy in _BEST, f"{lossy} segments", f"5 to 10 cannot be told apart: {_CHANCE}")
     claims.number("YA49", 100 * (largest.ours / seven.ours - 1), _CHANCE, digits=0)
@@ -61,23 +125,25 @@ def _table_1(claims: Claims, found: Findings) -> None:
         f"-{beyond:.0%} from 16 to 32",
         "the study's own table has -27 %",
     )
-    pipelined = pipelining.round_trips(found.pipelining, pipelining.LARGEST) * pipelining.RTT_MS / 1000
+    pipelined = (
+        slow_start.round_trips(found.pipelining, slow_start.LARGEST) * slow_start.PIPELINING_RTT_MS / 1000
+    )
     claims.number("YA02", 100 * (1 - pipelined / by_window[3].clean), digits=0)
     claims.finding(
         "YA71",
-        pipelining.round_trips(found.pipelining, 300) < pipelining.round_trips(found.pipelining, 100)
+        slow_start.round_trips(found.pipelining, 300) < slow_start.round_trips(found.pipelining, 100)
         and lossy in _BEST,
-        f"{pipelining.round_trips(found.pipelining, 100):.0f} RTT with 100 segments, "
-        f"{pipelining.round_trips(found.pipelining, 300):.0f} with 300; best with loss {lossy}",
+        f"{slow_start.round_trips(found.pipelining, 100):.0f} RTT with 100 segments, "
+        f"{slow_start.round_trips(found.pipelining, 300):.0f} with 300; best with loss {lossy}",
     )
 
 
 def _windows(claims: Claims, found: Findings) -> None:
-    reductions = [100 * windows.reduction(found.rtt, rtt) for rtt in windows.RTTS]
+    reductions = [100 * initial_window.reduction(found.rtt, rtt) for rtt in initial_window.RTTS]
     over = ", ".join(
-        f"{share:.0f} % at {rtt} ms" for rtt, share in zip(windows.RTTS, reductions, strict=True)
+        f"{share:.0f} % at {rtt} ms" for rtt, share in zip(initial_window.RTTS, reductions, strict=True)
     )
-    of_the_lab = 100 * windows.reduction(found.rtt, 100)
+    of_the_lab = 100 * initial_window.reduction(found.rtt, 100)
     claims.number("YA44", of_the_lab, f"at 100 ms; {over}", digits=0)
     claims.number("YA03", max(reductions), over, digits=0)
     rise = 100 * (found.loss.mean(3, 10) / found.loss.mean(3, 5) - 1)
@@ -85,7 +151,7 @@ def _windows(claims: Claims, found: Findings) -> None:
     three = ", ".join(f"{found.loss.mean(3, loss):.1f} s at {loss}%" for loss in (0, 10, 20))
     claims.finding("YA46", found.loss.is_convex, three)
     claims.number("YA23", found.far_away, "ICW 3, RTT 400 ms, loss 18 %", digits=1)
-    effects = [windows.abc_effect(found.abc, iw) for iw in windows.WINDOWS]
+    effects = [initial_window.abc_effect(found.abc, iw) for iw in initial_window.WINDOWS]
     claims.finding(
         "YA59",
         abs(statistics.mean(effects)) < MARGINAL,
@@ -110,16 +176,16 @@ def _flows(claims: Claims, found: Findings) -> None:
 
 
 def _pipelining(claims: Claims, found: Findings) -> None:
-    trips = pipelining.round_trips(found.pipelining, pipelining.LARGEST)
-    opened = pipelining.connections(found.pipelining)
+    trips = slow_start.round_trips(found.pipelining, slow_start.LARGEST)
+    opened = slow_start.connections(found.pipelining)
     claims.finding(
         "YA67",
-        int(trips) == pipelining.ROUND_TRIPS,
+        int(trips) == slow_start.ROUND_TRIPS,
         f"{trips:.2f} RTT, {opened} connections",
         "but for sending",
     )
     largest = next(row for row in found.rows if row.iw == 32)
-    least = (largest.clean - BROWSER_MS / 1000) * 1000 / pipelining.RTT_MS
+    least = (largest.clean - BROWSER_MS / 1000) * 1000 / slow_start.PIPELINING_RTT_MS
     claims.number(
         "YA68",
         least,

@@ -1,9 +1,8 @@
 """What becomes of each claim of the study `ece540`."""
 
 from loadstone.reproduce.claims import Claims, Judged
-from loadstone.reproduce.ece540.labs import Lab
-from loadstone.reproduce.ece540.shop import Shop
-from loadstone.reproduce.ece540.unknown import Setting
+from loadstone.reproduce.ece540.laboratory import Lab, Shop
+from loadstone.reproduce.ece540.sensitivity import Setting
 
 _FITTED = "its rates and page are not known; ours were chosen to be consistent with its times"
 _TWO_BROWSERS = "two browsers at a production site, whose servers need not have spoken SPDY"

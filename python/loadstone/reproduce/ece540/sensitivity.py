@@ -4,10 +4,8 @@ import json
 
 from loadstone import experiment
 from loadstone._native import Scenario
-from loadstone.reproduce.ece540.labs import PROTOCOLS
-from loadstone.reproduce.ece540.pages import PICTURE_BYTES, PICTURES, own
-from loadstone.reproduce.results import Table
-from loadstone.reproduce.study import Runner
+from loadstone.reproduce.ece540.laboratory import PICTURE_BYTES, PICTURES, PROTOCOLS, own_page
+from loadstone.reproduce.study import Runner, Table
 
 COUNTS = (25, 100, 400, 800)
 RTTS = (10, 50, 100, 200)
@@ -38,7 +36,7 @@ def measure(runner: Runner) -> dict[Setting, float]:
 def _scenario(setting: Setting, protocol: str) -> Scenario:
     count, rtt, rate = setting
     variant = {"protocol": protocol, "tls": "1.2", "tcp": SYSTEM, "client_tcp": SYSTEM}
-    page = json.dumps(own("virtual", count, _TOTAL // count))
+    page = json.dumps(own_page("virtual", count, _TOTAL // count))
     return experiment.scenario(page, {"network": f"{rate}mbit,{rtt}ms", "variant": variant})
 
 

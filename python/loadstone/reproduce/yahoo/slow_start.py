@@ -1,4 +1,4 @@
-"""Slow start: how the window grows, what is left of it after a pause, and which requests it delays."""
+"""Slow start: how the window grows, what a pause leaves of it, and what pipelining needs of it."""
 
 import csv
 import io
@@ -6,14 +6,17 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 from statistics import mean
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from loadstone import experiment
 from loadstone._native import Outcome, Scenario
-from loadstone.reproduce.results import Cell, Table
-from loadstone.reproduce.study import Runner
-from loadstone.reproduce.yahoo.page import CLIENT, LINK, SERVER, front, scenario
-from loadstone.reproduce.yahoo.table1 import condition
+from loadstone.reproduce.study import Cell, Runner, Table
+from loadstone.reproduce.yahoo.initial_window import condition
+from loadstone.reproduce.yahoo.laboratory import CLIENT, LINK, SERVER, front, scenario
+
+if TYPE_CHECKING:
+    import polars as pl
+
 
 ROUNDS = 6
 PAUSES_MS = (100, 500, 2000, 10_000)
@@ -124,4 +127,52 @@ def cells(found: dict[tuple[int, str], float]) -> list[Cell]:
     return [
         Cell(factors, f"pause {pause} ms, restart {restart}", None, ours, "ms")
         for (pause, restart), ours in found.items()
+    ]
+
+
+# --- pipelining: windows that hold all that a domain has ---
+
+PIPELINING_RTT_MS = 100
+PIPELINING_WINDOWS = (3, 16, 32, 100, 300)
+LARGEST = 300
+ROUND_TRIPS = 4
+"""Connect, HTML, connect to the other domain, all objects."""
+
+
+def round_trips(runs: "pl.DataFrame", iw: int) -> float:
+    """Give the load time in round trips, over a link that needs no time to send."""
+    import polars as pl
+
+    return float(runs.filter(pl.col("iw") == iw)["plt_ms"][0]) / PIPELINING_RTT_MS
+
+
+def connections(runs: "pl.DataFrame") -> int:
+    """Count the connections that were opened."""
+    return int(runs["connections_opened"][0])
+
+
+def pipelining_table(runs: "pl.DataFrame") -> Table:
+    """Show round trips by window."""
+    rows = [[f"ICW {iw}", f"{round_trips(runs, iw):.2f}"] for iw in PIPELINING_WINDOWS]
+    note = (
+        f"Over a link of 10 Gbit/s, with {connections(runs)} connections opened. What is above a whole "
+        "number is sending and programs' time. The study has 4 with ICW 300."
+    )
+    return Table(
+        "pipelining", "How many round trips does a pipelining client need?", ["", "RTT"], rows, 1, note
+    )
+
+
+def pipelining_cells(runs: "pl.DataFrame") -> list[Cell]:
+    """Give round trips as cells."""
+    factors = condition("pipelining")
+    return [
+        Cell(
+            factors,
+            f"ICW {iw}",
+            float(ROUND_TRIPS) if iw == LARGEST else None,
+            round_trips(runs, iw),
+            "RTT",
+        )
+        for iw in PIPELINING_WINDOWS
     ]

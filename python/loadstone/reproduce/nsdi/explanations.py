@@ -4,9 +4,9 @@ import numpy as np
 import polars as pl
 
 from loadstone.analysis.question import spelled
-from loadstone.reproduce.nsdi.loads import HTTP, SPDY
+from loadstone.reproduce.nsdi.laboratory import HTTP, SPDY
 from loadstone.reproduce.nsdi.synthetic import Synthetic
-from loadstone.reproduce.results import Passage, Table
+from loadstone.reproduce.study import Passage, Table
 from loadstone.sweep.rows import ACCOUNT
 
 _ASSUMED = """The study says nothing of the queue, of the directions of loss, and of what its own

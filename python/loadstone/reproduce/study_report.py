@@ -1,15 +1,21 @@
-"""What a study gave as text, Markdown, CSV and JSON."""
+"""What a study gave: as text, Markdown, CSV and JSON, and as a folder of files."""
 
 import csv
 import io
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import Any
 
-from loadstone import __version__, text
+from markupsafe import Markup
+
+from loadstone import __version__, files, text
+from loadstone.analysis.sections import Section
+from loadstone.files import InputError
+from loadstone.html.templates import embedded, environment
 from loadstone.reproduce.claims import Judged, Verdict
-from loadstone.reproduce.results import Results, Table
-from loadstone.reproduce.study import Study
+from loadstone.reproduce.study import Results, Study, Table
 
 
 def counts(results: Results) -> str:
@@ -151,3 +157,54 @@ def _grid(table: Table) -> str:
 
     rule = "|" + "|".join("---" if at < table.left else "---:" for at in range(len(table.head))) + "|"
     return "\n".join([line(table.head), rule, *map(line, table.rows)])
+
+
+# --- as a folder of files ---
+
+_NAMES = ("report.html", "report.md", "cells.csv", "claims.csv")
+
+
+@contextmanager
+def folder(path: str) -> Iterator[Callable[[Study, Results], None]]:
+    """Give a function that writes results into a folder; one that cannot be written is refused at once."""
+    try:
+        Path(path).mkdir(exist_ok=True)
+    except OSError as error:
+        raise InputError(f"-o {path}: cannot be made ({(error.strerror or str(error)).lower()})") from None
+    with ExitStack() as stack:
+        writers = [stack.enter_context(files.replacement(str(Path(path) / name))) for name in _NAMES]
+
+        def write(study: Study, results: Results) -> None:
+            contents = (
+                html(study, results),
+                markdown(study, results),
+                cells_csv(results),
+                claims_csv(results),
+            )
+            for writer, content in zip(writers, contents, strict=True):
+                writer(content)
+
+        yield write
+
+
+def html(study: Study, results: Results) -> str:
+    """Write it as one page that needs nothing else."""
+    template = environment({"plain": text.harmless}).get_template("study.html")
+    return template.render(
+        study=study,
+        counts=counts(results),
+        sections=[_section(table) for table in results.tables],
+        plots=[(plot.title, Markup(plot.svg), plot.caption) for plot in results.plots],
+        passages=[
+            (passage.title, passage.text.split("\n\n"), [_section(table) for table in passage.tables])
+            for passage in results.passages
+        ],
+        claims=_section(claims_table(results)),
+        command=f"loadstone reproduce {study.name}",
+        version=__version__,
+        styles=[embedded("report.css"), embedded("analysis.css")],
+    )
+
+
+def _section(table: Table) -> Section:
+    return Section(table.title, [[*table.head], *([*row] for row in table.rows)], table.left, table.note)

@@ -8,9 +8,8 @@ import polars as pl
 
 from loadstone.analysis.question import Level
 from loadstone.reproduce.claims import Claims
-from loadstone.reproduce.nsdi import pages
-from loadstone.reproduce.nsdi.corpus import SMALL, Page
-from loadstone.reproduce.nsdi.loads import (
+from loadstone.reproduce.nsdi import page_corpus
+from loadstone.reproduce.nsdi.laboratory import (
     HTTP,
     SPDY,
     TCP_PLUS,
@@ -21,9 +20,9 @@ from loadstone.reproduce.nsdi.loads import (
     share_faster,
     spdy_over_http,
 )
-from loadstone.reproduce.nsdi.trends import retransmitted
-from loadstone.reproduce.results import Table
-from loadstone.reproduce.study import Runner
+from loadstone.reproduce.nsdi.page_corpus import SMALL, Page
+from loadstone.reproduce.nsdi.synthetic import retransmitted
+from loadstone.reproduce.study import Runner, Table
 
 _MADE = "the pages of 2013 are not at hand; those made here were made to have it"
 _AS_PUBLISHED: Mapping[str, Sequence[Level]] = {
@@ -34,9 +33,9 @@ _AS_PUBLISHED: Mapping[str, Sequence[Level]] = {
 FAST, LOSSLESS = pl.col("rate") == 10, pl.col("loss") == 0
 
 
-def sets(runner: Runner, corpus: Mapping[str, Page]) -> pl.DataFrame:
+def load_sets(runner: Runner, corpus: Mapping[str, Page]) -> pl.DataFrame:
     """Load the objects of all pages over all networks."""
-    return load(runner, corpus, Plan({"set": pages.objects_alone}, _AS_PUBLISHED))
+    return load(runner, corpus, Plan({"set": page_corpus.objects_alone}, _AS_PUBLISHED))
 
 
 def judge(cells: pl.DataFrame, synthetic: pl.DataFrame, claims: Claims) -> None:
@@ -121,7 +120,7 @@ def judge_sizes(corpus: Mapping[str, Page], claims: Claims) -> None:
 
 def judge_equal(runner: Runner, corpus: Mapping[str, Page], claims: Claims) -> None:
     """Judge what equal sizes change."""
-    forms = {"set": pages.objects_alone, "equal": pages.of_equal_sizes}
+    forms = {"set": page_corpus.objects_alone, "equal": page_corpus.of_equal_sizes}
     cells = load(runner, corpus, Plan(forms, {"rtt": [20, 200], "rate": [10], "loss": [0, 1]}))
     found = beside(cells.filter(variant=HTTP), {"form": "equal"}, {"form": "set"})
     ratio = median(found)
@@ -132,7 +131,9 @@ def judge_one_connection(runner: Runner, corpus: Mapping[str, Page], claims: Cla
     """Judge where the gain comes from: pipelining on one connection has no other part of SPDY."""
     piped = {"one connection": {"protocol": "http/1.1+pipelining", "connections": 1}}
     variants = {**Plan({}, {}).variants, **piped}
-    plan = Plan({"set": pages.objects_alone}, {"rtt": [20, 100, 200], "rate": [1, 10], "loss": [0]}, variants)
+    plan = Plan(
+        {"set": page_corpus.objects_alone}, {"rtt": [20, 100, 200], "rate": [1, 10], "loss": [0]}, variants
+    )
     cells = load(runner, corpus, plan)
     spdy = median(spdy_over_http(cells))
     alone = median(beside(cells, {"variant": "one connection"}, {"variant": HTTP}))
