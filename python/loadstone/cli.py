@@ -70,7 +70,7 @@ def page(names: tuple[str, ...], as_json: bool, is_survey: bool) -> None:
     With --survey any number of pages: requests, bytes, load times, the shares of the busiest servers and
     their round trips, as far as a HAR has recorded them.
     """
-    from loadstone import pages, report, survey
+    from loadstone import pages, survey, verb_output
 
     if is_survey:
         surveyed = survey.survey(names)
@@ -79,7 +79,7 @@ def page(names: tuple[str, ...], as_json: bool, is_survey: bool) -> None:
     if len(names) > 1:
         raise click.UsageError(f"one page at a time, but {len(names)} are given: add --survey")
     read = pages.read(names[0])
-    _print(report.page_document(read) if as_json else report.page_text(read))
+    _print(verb_output.page_document(read) if as_json else verb_output.page_text(read))
 
 
 @loadstone.command(
@@ -133,7 +133,7 @@ def load(
     **given: Any,
 ) -> None:
     """Load PAGE on one network under one variant."""
-    from loadstone import experiment, files, pages, progress, report
+    from loadstone import experiment, files, pages, progress, verb_output
     from loadstone import packets as capture
 
     if scenario is not None:
@@ -160,13 +160,13 @@ def load(
         _say(f"{packets}: {lacks}")
     name = page or scenario or ""
     if as_json:
-        _print(report.load_document(name, cell, outcomes, with_waterfall=waterfall))
+        _print(verb_output.load_document(name, cell, outcomes, with_waterfall=waterfall))
         if not all(outcome.completed for outcome in outcomes):
-            _say(f"{report.incomplete(outcomes)}; the median is of the others")
+            _say(f"{verb_output.incomplete(outcomes)}; the median is of the others")
         return
-    _print(report.load_text(name, cell, outcomes))
+    _print(verb_output.load_text(name, cell, outcomes))
     if waterfall:
-        _print("\n" + report.waterfall_text(outcomes[0], text.width()))
+        _print("\n" + verb_output.waterfall_text(outcomes[0], text.width()))
 
 
 def _refuse_beside_scenario(page: str | None, given: dict[str, Any]) -> None:
@@ -219,7 +219,7 @@ def compare(
 
     Gain is the baseline's median page load time over the variant's: above 1 is faster.
     """
-    from loadstone import comparison, experiment, files, pages, progress, report, stats
+    from loadstone import comparison, experiment, files, pages, progress, stats, verb_output
     from loadstone.gate import comparison_document, gate
     from loadstone.gate.comparison_document import Earlier
 
@@ -248,7 +248,7 @@ def compare(
                 with progress.bar("charts") as show:
                     write(report_page.render(results, read, _command(context), show))
         finally:
-            shown = report.compare_document(results) if as_json else report.compare_text(results)
+            shown = verb_output.compare_document(results) if as_json else verb_output.compare_text(results)
             _print(judgement.add_to(shown))
         gating.publish(judgement)
     if not judgement.holds:

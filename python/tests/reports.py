@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from loadstone import comparison, pages, report
+from loadstone import comparison, pages, verb_output
 from loadstone.comparison import PageResult
 from loadstone.html import report_page
 
@@ -21,7 +21,7 @@ class Report:
 
     @property
     def document(self) -> Any:
-        return json.loads(json.dumps(report.compare_document(self.results)))
+        return json.loads(json.dumps(verb_output.compare_document(self.results)))
 
 
 def write(folder: Path, names: Sequence[str], networks: Sequence[str], runs: int = 7) -> Report:

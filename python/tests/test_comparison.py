@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from loadstone import comparison, experiment, report
+from loadstone import comparison, experiment, verb_output
 from loadstone.pages import Page
 from loadstone.stats import Until
 
@@ -59,7 +59,7 @@ def test_the_fastest_is_best_and_the_gain_is_over_the_baseline(monkeypatch: pyte
         0.75,
         1.2,
     ]
-    said = report.compare_text([comparison.PageResult("made.up", [result])])
+    said = verb_output.compare_text([comparison.PageResult("made.up", [result])])
     effect = "1.50 times as fast (95 %: 1.50 to 1.50): 105 ms of 315 ms saved; faster under 9 of 9 seeds"
     assert f"Best: {LARGER}, against {BASE} {effect}." in said
 
@@ -89,7 +89,7 @@ def test_what_chance_may_explain_is_no_win(monkeypatch: pytest.MonkeyPatch) -> N
     times = {BASE: steady(300), LARGER: erratic, OTHER: steady(500), BOTH: steady(600)}
     result = compare(monkeypatch, "dsl-lossy", 9, times)
     assert (result.best.name, result.rivals) == (LARGER, [BASE])
-    assert "No clear winner" in report.compare_text([comparison.PageResult("made.up", [result])])
+    assert "No clear winner" in verb_output.compare_text([comparison.PageResult("made.up", [result])])
 
 
 def chancy(ms: float, share: float) -> object:
@@ -110,7 +110,7 @@ def test_runs_go_on_until_every_gain_is_known_well_enough(monkeypatch: pytest.Mo
     for variant in fine.variants[1:]:
         assert variant.gain.half_width <= 0.02
         assert [outcome.seed for outcome in variant.outcomes] == list(range(1, runs + 1))
-    assert report.runs_text(fine) == (
+    assert verb_output.runs_text(fine) == (
         f"{runs:,} runs per variant, seeds 1-{runs}; every gain is known within 2 %"
     )
 
@@ -119,7 +119,7 @@ def test_the_most_runs_end_it_and_that_is_said(monkeypatch: pytest.MonkeyPatch) 
     times = {BASE: chancy(300, 0.5), LARGER: chancy(200, 0.5)}
     result = compare(monkeypatch, "dsl-lossy", Until(0.001, 42), times)
     assert (len(result.variants[0].outcomes), result.is_known) == (42, False)
-    assert report.runs_text(result) == (
+    assert verb_output.runs_text(result) == (
         "42 runs per variant, seeds 1-42, the most; not every gain is known within 0.1 %"
     )
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from loadstone import __version__, comparison, report
+from loadstone import __version__, comparison, verb_output
 from loadstone.engine import engine
 from loadstone.files import InputError
 from loadstone.gate.assertion import FIGURES, FUNCTIONS, Assertion
@@ -389,7 +389,7 @@ NETWORKS = st.tuples(RATES, DELAYS, LOSSES).map(lambda parts: f"{parts[0]},{part
 
 def found(page: Page, network: str, seed: int, threads: int) -> dict[str, Any]:
     results = comparison.compare([page], [network], {"seed": seed}, 6, threads, lambda done, total: None)
-    return report.compare_document(results)
+    return verb_output.compare_document(results)
 
 
 @settings(max_examples=12, deadline=None)

@@ -9,7 +9,7 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from loadstone import __version__, report, text
+from loadstone import __version__, text, verb_output
 from loadstone.account import PARTS
 from loadstone.comparison import BASELINE, NetworkResult, PageResult, VariantResult
 from loadstone.html import charts
@@ -59,12 +59,12 @@ class NetworkView:
     @property
     def runs(self) -> str:
         """Say how often each variant was run."""
-        return report.runs_text(self.result)
+        return verb_output.runs_text(self.result)
 
     @property
     def verdict(self) -> str:
         """Say which variant is best."""
-        return report.verdict(self.result)
+        return verb_output.verdict(self.result)
 
     @property
     def is_complete(self) -> bool:
@@ -132,7 +132,7 @@ def render(results: Sequence[PageResult], pages: Sequence[Page], command: str, p
 
     `command` repeats the comparison; `progress` is told how many charts are drawn and how many there are.
     """
-    document = report.compare_document(results)
+    document = verb_output.compare_document(results)
     total = sum(2 * len(charts.FORMS) * len(result.networks) for result in results)
     done = iter(range(1, total + 1))
     with charts.drawing():

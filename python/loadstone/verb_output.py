@@ -1,4 +1,4 @@
-"""What the verbs print: documents for machines, text for people."""
+"""What `load`, `compare` and `page` print: documents for machines, text for people."""
 
 import statistics
 import textwrap
