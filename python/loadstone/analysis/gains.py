@@ -63,6 +63,9 @@ def verdicts(gains: pl.DataFrame) -> pl.Series:
     return gains.select(verdict=pl.when("is_random").then(by_interval).otherwise(known)).to_series()
 
 
+# --- gains of a matrix ---
+
+
 _BASELINE, _VARIANT = "baseline_ms", "variant_ms"
 _PLACE = "_place"
 """Where a condition comes in the order of the runs."""

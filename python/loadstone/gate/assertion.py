@@ -76,6 +76,9 @@ FUNCTIONS = (*FIGURES, BEFORE)
 """The functions of assertions."""
 
 
+# --- assertions ---
+
+
 PLACE = "--assert"
 _SHOWN = 60
 """The most characters that an error shows of a name."""

@@ -69,6 +69,9 @@ class Pace:
             self._paused.clear()
 
 
+# --- measuring ---
+
+
 _FAILURES = 5
 """So many failures in a row are not the scenarios' fault."""
 
