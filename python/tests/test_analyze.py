@@ -16,9 +16,10 @@ import pytest
 
 import matrices
 from conftest import Command
-from loadstone import analyze_command, pages
+from loadstone import pages
 from loadstone.analysis import analysis_report, findings, gains, sections
 from loadstone.analysis.question import Question
+from loadstone.cli import sweeps
 from loadstone.files import InputError
 from loadstone.html.templates import embedded
 from loadstone.pages import Page
@@ -36,7 +37,7 @@ def stored(monkeypatch: pytest.MonkeyPatch) -> Stored:
     """Put runs in the place of a store's."""
 
     def put(made: Made) -> None:
-        monkeypatch.setattr(analyze_command, "_opened", lambda path: (*made, "complete"))
+        monkeypatch.setattr(sweeps, "_opened", lambda path: (*made, "complete"))
 
     return put
 

@@ -1,27 +1,106 @@
-"""The verb `fetch` of the command line."""
+"""The verbs `serve` and `fetch`: a server of one's own, and what real servers answer."""
+
+import sys
+from typing import Any
 
 import click
 
-from loadstone import options
+from loadstone import options, text
 from loadstone._native import protocols
-
-_FAILED = 1
-_INTERRUPTED = 130
-
-_EPILOG = "\b\nExamples:\n" + "\n".join(
-    f"  loadstone fetch {example}"
-    for example in (
-        "https://a.test/ https://a.test/logo.png --protocol h2 --push",
-        "http://127.0.0.1:8080/10k --protocol spdy/3.1 --repeat 100000 --concurrency 100",
-        "--urls list.txt --resolve a.test:443:127.0.0.1 --insecure --json",
-        "https://a.test/form --data answers.json --header 'content-type: application/json'",
-    )
-)
+from loadstone.cli.console import FAILED, INTERRUPTED, examples, say
 
 _COUNT = click.IntRange(1, 10_000_000)
 
 
-@click.command(epilog=_EPILOG)
+@click.command(
+    epilog=examples(
+        "serve site --listen localhost:8443 --save-ca ca.pem",
+        "serve shop.har --listen 0.0.0.0:443 --access-log -",
+        "serve --patterns --plaintext --protocol h2 --listen 127.0.0.1:8080",
+        "serve site --push-manifest push.json --protocol spdy/3.1",
+    )
+)
+@click.argument("source", metavar="[DIR|RECORDING]", required=False)
+@click.option(
+    "--listen",
+    metavar="HOST:PORT",
+    default=options.LISTEN,
+    show_default=True,
+    help="Where it listens; port 0 is one that is free.",
+)
+@click.option(
+    "--patterns",
+    is_flag=True,
+    help="Answer /bytes/N, /echo, /push/N and /pushed/I as well (docs/serving.md).",
+)
+@click.option(
+    "--push-manifest",
+    metavar="FILE",
+    help='What is pushed beside which answers: {"/": ["/a.css", {"path": "/b.js", "urgency": 1}]}.',
+)
+@click.option(
+    "--hints",
+    is_flag=True,
+    help="Tell of what the manifest lists instead of pushing it: by 103, in SPDY by X-Subresource.",
+)
+@click.option("--protocol", metavar="PROTOCOL", help="Speak this one alone.  [default: all, by ALPN]")
+@click.option("--plaintext", is_flag=True, help="No TLS: http/1.1, or the --protocol that clients know of.")
+@click.option("--cert", metavar="FILE", help="Chain of certificates in PEM.  [default: one is made]")
+@click.option("--key", metavar="FILE", help="The certificate's key in PEM.")
+@click.option("--save-ca", metavar="FILE", help="Write the certificate that clients have to trust, in PEM.")
+@options.serving
+def serve(
+    source: str | None,
+    listen: str,
+    patterns: bool,
+    push_manifest: str | None,
+    hints: bool,
+    plaintext: bool,
+    cert: str | None,
+    key: str | None,
+    save_ca: str | None,
+    **given: Any,
+) -> None:
+    """Serve files or a recorded page by HTTP/1.1, SPDY and HTTP/2, on one port.
+
+    DIR is a directory; RECORDING is a PAGE, whose objects have the recorded heads and lengths. It serves
+    until Ctrl-C, then leaves: a second one ends it.
+    """
+    from loadstone import files, serving
+
+    if source is None and not patterns:
+        raise click.UsageError("Missing argument '[DIR|RECORDING]': give one, or --patterns.")
+    if plaintext and (cert or key or save_ca):
+        raise click.UsageError("--cert, --key and --save-ca are for TLS: leave out --plaintext.")
+    fields = {
+        "patterns": patterns,
+        "manifest": serving.manifest(push_manifest),
+        "telling": "hint" if hints else "push",
+        "transport": "plaintext" if plaintext else "tls",
+        "identity": serving.identity(cert, key),
+        **options.of_serving(given),
+    }
+    made = serving.setting(source, listen, fields)
+    server = serving.open_server(made)
+    if save_ca is not None:
+        with files.replacement(save_ca) as write:
+            write(serving.authority(server))
+    # Standard output is the access log's, if that is where it goes.
+    for line in serving.ways(server, made):
+        click.echo(line, err=given["access_log"] == "-")
+    sys.stdout.flush()
+    if cut := serving.run(server):
+        say(f"{text.count(cut, 'connection')} cut off: give clients more time with --grace")
+
+
+@click.command(
+    epilog=examples(
+        "fetch https://a.test/ https://a.test/logo.png --protocol h2 --push",
+        "fetch http://127.0.0.1:8080/10k --protocol spdy/3.1 --repeat 100000 --concurrency 100",
+        "fetch --urls list.txt --resolve a.test:443:127.0.0.1 --insecure --json",
+        "fetch https://a.test/form --data answers.json --header 'content-type: application/json'",
+    )
+)
 @click.argument("urls", metavar="[URL]...", nargs=-1)
 @click.option(
     "--protocol",
@@ -137,6 +216,6 @@ def fetch(
     fetched = fetching.fetch(wanted, body, None if cacert is None else fetching.content(cacert))
     click.echo(fetched.came.to_json() if as_json else fetching.table(fetched.came))
     if fetched.interrupted:
-        raise click.exceptions.Exit(_INTERRUPTED)
+        raise click.exceptions.Exit(INTERRUPTED)
     if fetched.came.failed:
-        raise click.exceptions.Exit(_FAILED)
+        raise click.exceptions.Exit(FAILED)

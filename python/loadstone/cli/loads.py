@@ -1,0 +1,229 @@
+"""The verbs `page`, `load` and `compare`: what a page is, and how long it loads."""
+
+import shlex
+from functools import partial
+from typing import Any
+
+import click
+from click.core import ParameterSource
+
+from loadstone import options, text
+from loadstone.cli.console import FAILED, emit, examples, say
+
+_OF_THE_OUTPUT = {"as_json", "html", "threads", "asserted", "against", "junit", "markdown"}
+"""Options that change no figure."""
+
+_PAGES = click.argument("names", metavar="PAGE...", nargs=-1, required=True)
+
+
+@click.command(
+    epilog=examples(
+        "page shop.har", "page shop.har#2 --json", "page synthetic:A", "page --survey shop.har news.har"
+    )
+)
+@_PAGES
+@click.option("--survey", "is_survey", is_flag=True, help="Hold pages side by side, with their averages.")
+@options.JSON
+def page(names: tuple[str, ...], as_json: bool, is_survey: bool) -> None:
+    """Show what PAGE is: objects, bytes, hosts, depth, kinds.
+
+    With --survey any number of pages: requests, bytes, load times, the shares of the busiest servers and
+    their round trips, as far as a HAR has recorded them.
+    """
+    from loadstone import pages, survey, verb_output
+
+    if is_survey:
+        surveyed = survey.survey(names)
+        emit(survey.document(surveyed) if as_json else survey.in_words(surveyed))
+        return
+    if len(names) > 1:
+        raise click.UsageError(f"one page at a time, but {len(names)} are given: add --survey")
+    read = pages.read(names[0])
+    emit(verb_output.page_document(read) if as_json else verb_output.page_text(read))
+
+
+@click.command(
+    epilog=examples(
+        "load shop.har",
+        "load shop.har --network 10/1mbit,100ms,1% --runs 50 --json",
+        "load synthetic:B --protocol h2 --iw 3 --waterfall",
+        "load synthetic:B --cc bbr --live",
+        "load shop.har --network cable --packets packets.csv",
+        "load --scenario first.toml",
+    )
+)
+@click.argument("page", metavar="PAGE", required=False)
+@options.NETWORK
+@options.PROTOCOL
+@options.IW
+@options.TLS
+@options.shared
+@click.option("--waterfall", is_flag=True, help="Show when each object was found, asked for and received.")
+@click.option(
+    "--live",
+    is_flag=True,
+    help="Load over this machine's own TCP, in real time, instead of simulating. Linux only.",
+)
+@click.option(
+    "--machine-wide-beta",
+    is_flag=True,
+    help="With --live and --flows, where BPF is not allowed: change CUBIC's beta for the whole machine.",
+)
+@click.option(
+    "--packets",
+    metavar="FILE",
+    help="Write the packets of the load to this file, as they come to the access link: CSV, alike in both "
+    "worlds.",
+)
+@click.option(
+    "--scenario",
+    metavar="FILE",
+    help="Take page, network and variant from this scenario file (JSON, or TOML if it ends in .toml).",
+)
+def load(
+    page: str | None,
+    runs: int | None,
+    threads: int | None,
+    as_json: bool,
+    waterfall: bool,
+    live: bool,
+    machine_wide_beta: bool,
+    packets: str | None,
+    scenario: str | None,
+    **given: Any,
+) -> None:
+    """Load PAGE on one network under one variant."""
+    from loadstone import experiment, files, pages, progress, verb_output
+    from loadstone import packets as capture
+
+    if scenario is not None:
+        _refuse_beside_scenario(page, given)
+        cell = experiment.read_scenario(scenario)
+    elif page is not None:
+        cell = experiment.cell(pages.read(page), experiment.chosen(given))
+    else:
+        raise click.UsageError("Missing argument 'PAGE': give a page or --scenario FILE.")
+    jobs = cell.jobs(cell.runs(runs), cell.seed if given["seed"] is None else given["seed"])
+    execute: Any = experiment.execute
+    if live:
+        execute = partial(experiment.execute_live, machine_wide_beta=machine_wide_beta)
+    elif machine_wide_beta:
+        raise click.UsageError("--machine-wide-beta is about this machine's TCP: give it with --live.")
+    if packets is not None and len(jobs) > 1:
+        raise click.UsageError(f"--packets is of one load, and these are {len(jobs)}: add --runs 1.")
+    with files.replacement(packets) as write, progress.bar("runs") as show:
+        limit = None if packets is None else capture.LIMIT
+        outcomes = execute(jobs, threads, lambda done: show(done, len(jobs)), packets=limit)
+        table, lacks = capture.table(outcomes[0])
+        write(table)
+    if lacks:
+        say(f"{packets}: {lacks}")
+    name = page or scenario or ""
+    if as_json:
+        emit(verb_output.load_document(name, cell, outcomes, with_waterfall=waterfall))
+        if not all(outcome.completed for outcome in outcomes):
+            say(f"{verb_output.incomplete(outcomes)}; the median is of the others")
+        return
+    emit(verb_output.load_text(name, cell, outcomes))
+    if waterfall:
+        emit("\n" + verb_output.waterfall_text(outcomes[0], text.width()))
+
+
+def _refuse_beside_scenario(page: str | None, given: dict[str, Any]) -> None:
+    if page is not None:
+        raise click.UsageError("The page is in the scenario file: give either PAGE or --scenario.")
+    for name, value in given.items():
+        if value is not None and name != "seed":
+            raise click.UsageError(
+                f"--{name.replace('_', '-')} stands in the scenario file: change it there."
+            )
+
+
+@click.command(
+    epilog=examples(
+        "compare shop.har",
+        "compare shop.har news.page.json --network dsl-lossy --runs 101",
+        "compare synthetic:B --network 5/1mbit,60ms --tls none --json",
+        "compare shop.har --network dsl-lossy --until 1%",
+        "compare shop.har --html report.html",
+        "compare shop.har --assert 'plt(h2) <= 1.05 * plt(baseline)' --junit gate.xml",
+    )
+)
+@_PAGES
+@options.NETWORKS
+@options.TLS_OF_ALL
+@options.UNTIL
+@options.shared
+@click.option(
+    "--html", metavar="FILE", help="Write a report to this file as well: one page, ready to be sent."
+)
+@options.gate
+@click.pass_context
+def compare(
+    context: click.Context,
+    /,
+    names: tuple[str, ...],
+    networks: tuple[str, ...],
+    until: str | None,
+    runs: int | None,
+    threads: int | None,
+    as_json: bool,
+    html: str | None,
+    asserted: tuple[str, ...],
+    against: str | None,
+    junit: str | None,
+    markdown: str | None,
+    **given: Any,
+) -> None:
+    """Compare protocols and initial windows for each PAGE on several networks.
+
+    Gain is the baseline's median page load time over the variant's: above 1 is faster.
+    """
+    from loadstone import comparison, experiment, files, pages, progress, stats, verb_output
+    from loadstone.gate import comparison_document, gate
+    from loadstone.gate.comparison_document import Earlier
+
+    if until is not None and runs is not None:
+        raise click.UsageError("--until says when there are enough runs: leave out --runs, or --until.")
+    if until is not None and against is not None:
+        raise click.UsageError("--against compares the same runs: give --runs instead of --until.")
+    gate.refuse_one_file_for_two(
+        {"--against": against, "--html": html, "--junit": junit, "--markdown": markdown}
+    )
+    enough = runs if until is None else stats.Until.parse(until)
+    if html is not None:
+        # Heavy, so only where it is asked for; and before the runs, after which nobody wants to wait.
+        from loadstone.html import report_page
+    read = [pages.read(name) for name in names]
+    networks = networks or comparison.NETWORKS
+    planned = comparison.plan(read, networks, experiment.chosen(given))
+    earlier = None if against is None else Earlier.read(against, comparison_document.of_plans(planned, runs))
+    opened = gate.gate(asserted, list(comparison.VARIANTS), earlier, junit, markdown)
+    with opened as gating, files.replacement(html) as write:
+        with progress.bar("runs") as show:
+            results = comparison.carry_out(planned, enough, threads, show)
+        judgement = gating.judge(results)
+        try:
+            if html is not None:
+                with progress.bar("charts") as show:
+                    write(report_page.render(results, read, _command(context), show))
+        finally:
+            shown = verb_output.compare_document(results) if as_json else verb_output.compare_text(results)
+            emit(judgement.add_to(shown))
+        gating.publish(judgement)
+    if not judgement.holds:
+        say(judgement.headline)
+        raise click.exceptions.Exit(FAILED)
+
+
+def _command(context: click.Context) -> str:
+    """Write the command that gives the same figures again."""
+    words = ["loadstone", context.command.name or ""]
+    for parameter in context.command.params:
+        name = parameter.name or ""
+        if name in _OF_THE_OUTPUT or context.get_parameter_source(name) is ParameterSource.DEFAULT:
+            continue
+        value = context.params[name]
+        for one in value if isinstance(value, tuple) else [value]:
+            words += [str(one)] if isinstance(parameter, click.Argument) else [parameter.opts[0], str(one)]
+    return shlex.join(words)

@@ -1,0 +1,256 @@
+"""The verbs `sweep`, `analyze` and `reproduce`: many loads, what they show, and studies run again."""
+
+import json
+import shlex
+from contextlib import nullcontext
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from loadstone import options
+from loadstone.cli.console import examples
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from loadstone.analysis.findings import Findings
+    from loadstone.analysis.question import Question
+    from loadstone.analysis.tree import Tree
+
+_STUDIES = ("cablelabs", "yahoo", "nsdi", "ece540")
+
+
+@click.command(
+    epilog=examples(
+        "sweep shop.toml -o shop",
+        "sweep shop.toml -o shop --extend",
+        "sweep shop.toml --plan",
+        "sweep shop.toml -o shop --dask scheduler:8786",
+    )
+)
+@click.argument("matrix", metavar="MATRIX")
+@click.option("-o", "folder", metavar="DIR", help="The store that the runs are written to, or gone on with.")
+@options.THREADS
+@click.option(
+    "--dask",
+    metavar="HOST:PORT",
+    help="Spread the runs over the Dask cluster of this scheduler.  [default: the cores of this machine]",
+)
+@options.UNTIL
+@click.option("--extend", is_flag=True, help="Add what is new in MATRIX to a store of another matrix.")
+@click.option("--plan", "only_plan", is_flag=True, help="Run nothing: say what would be run.")
+@options.JSON
+def sweep(
+    matrix: str,
+    folder: str | None,
+    threads: int | None,
+    dask: str | None,
+    until: str | None,
+    extend: bool,
+    only_plan: bool,
+    as_json: bool,
+) -> None:
+    """Run every cell of MATRIX, a TOML file (docs/sweeps.md), into a store of Parquet files.
+
+    What is in the store already is not run again: a sweep that was stopped goes on where it was.
+    """
+    if dask is not None and threads is not None:
+        raise click.UsageError("--threads is for this machine: the cluster's workers have their own.")
+    if folder is None and not only_plan:
+        raise click.UsageError("Missing option '-o': give the folder of the store, or --plan.")
+    # Heavy, so only where a sweep is asked for.
+    from loadstone import progress
+    from loadstone.sweep import Matrix
+    from loadstone.sweep.plan import Plan
+    from loadstone.sweep.sweep import sweep as run
+
+    read = Matrix.read(matrix)
+    read = read if until is None else replace(read, until=until)
+    if only_plan:
+        plan = Plan.of(read)
+        said = {"cells": len(plan.cells), "runs": plan.runs, "seconds_of_a_core": round(plan.seconds, 1)}
+        click.echo(json.dumps(said) if as_json else _planned(read, plan))
+        return
+    with _client(dask) as client, progress.bar("runs") as show:
+        swept = run(read, folder or "", threads=threads, client=client, extend=extend, progress=show)
+    if as_json:
+        done = {"folder": folder, "cells": swept.cells, "runs": swept.runs, "chunks": swept.chunks}
+        click.echo(json.dumps({**done, "runs_now": swept.ran}))
+        return
+    before = "" if swept.ran == swept.runs else f", {swept.runs - swept.ran:,} of them there before"
+    click.echo(
+        f"{folder}: {swept.runs:,} runs of {swept.cells:,} cells{before}\n"
+        f"Look at them: loadstone analyze {folder}"
+    )
+
+
+def _client(address: str | None) -> Any:
+    if address is None:
+        return nullcontext()
+    from loadstone.files import InputError
+
+    try:
+        from loadstone.sweep import cluster
+    except ImportError:
+        raise InputError("--dask: Dask is not installed: pip install distributed") from None
+    return cluster.connected(address)
+
+
+def _planned(matrix: Any, plan: Any) -> str:
+    from loadstone import text
+    from loadstone.analysis.question import spelled
+
+    factors = [["factor", "levels"]]
+    factors += [
+        [name, text.shorten(", ".join(map(spelled, levels)), text.width() - 20)]
+        for name, levels in matrix.levels.items()
+    ]
+    most = "at most " if matrix.until else ""
+    takes = "one load at a time, in real time" if matrix.live else f"about {plan.seconds:,.0f} s of a core"
+    counts = f"{text.count(len(plan.cells), 'cell')}, {most}{text.count(plan.runs, 'run')}, {takes}"
+    return f"{text.table(factors, left=2)}\n\n{counts}"
+
+
+@click.command(
+    epilog=examples(
+        "analyze results",
+        "analyze results --by page,loss --where 'rtt >= 100'",
+        "analyze results --compare iw --baseline 3 --json",
+        "analyze results --tree -o report",
+    )
+)
+@click.argument("store", metavar="DIR")
+@click.option(
+    "--compare", metavar="FACTOR", help="Hold its levels against each other.  [default: the matrix's]"
+)
+@click.option(
+    "--baseline", metavar="LEVEL", help="The level that the others are held against.  [default: the matrix's]"
+)
+@click.option(
+    "--by",
+    metavar="FACTOR,...",
+    help="One table by these factors.  [default: by those of pages, by those of channels, by each other]",
+)
+@click.option(
+    "--where", metavar="EXPRESSION", help="Only cells that are so, by their factors: 'loss > 0 and iw == 10'."
+)
+@click.option("--tree", is_flag=True, help="Show by which rules a challenger is faster or slower.")
+@click.option(
+    "--depth",
+    type=int,
+    metavar="N",
+    help="Let rules ask at most so many questions in a row.  [default: by cross-validation]",
+)
+@click.option(
+    "-o",
+    "output",
+    metavar="DIR",
+    help="Write report.html (with plots), gains.csv and tables.csv there as well.",
+)
+@options.JSON
+def analyze(
+    store: str,
+    compare: str | None,
+    baseline: str | None,
+    by: str | None,
+    where: str | None,
+    tree: bool,
+    depth: int | None,
+    output: str | None,
+    as_json: bool,
+) -> None:
+    """Say what the runs of a sweep in DIR show: gains in every condition, tables, what they depend on.
+
+    Gain is the baseline's median page load time over the challenger's: above 1 is faster.
+    """
+    # Heavy, so only where it is asked for.
+    from loadstone import text
+    from loadstone.analysis import analysis_report, findings
+    from loadstone.analysis.question import part_of
+
+    runs, question, state = _opened(store)
+    question = findings.asked(runs, question, compare, baseline)
+    chosen = part_of(runs, question, where)
+    if where is not None:
+        state += f", only where {where}"
+    with _analysis_folder(output) as write:
+        found = findings.find(chosen, question, by)
+        trees = _trees(found, depth) if tree or output else []
+        given = {"--compare": compare, "--baseline": baseline, "--by": by, "--where": where}
+        given["--depth"] = None if depth is None else f"{depth}"
+        write(found, state, _repeated(store, given), trees)
+    if as_json:
+        document = analysis_report.document(found, state)
+        document |= {"trees": [each.document() for each in trees]} if tree else {}
+        click.echo(json.dumps(document))
+    else:
+        click.echo(analysis_report.in_words(found, state, text.width(), trees if tree else ()))
+
+
+def _opened(path: str) -> "tuple[pl.DataFrame, Question, str]":
+    """Give the runs of a store, what is asked of them, and how much of it is there."""
+    from loadstone.sweep import Store
+
+    opened = Store.open(path)
+    return opened.runs(), opened.question(), opened.state()
+
+
+def _trees(found: "Findings", depth: int | None) -> "list[Tree]":
+    # Heavier still.
+    from loadstone.analysis import tree
+
+    return tree.grow_all(found.gains.frame, found.question, depth=depth) if found.each else []
+
+
+def _analysis_folder(path: str | None) -> Any:
+    if path is None:
+        return nullcontext(lambda *given: None)
+    from loadstone.analysis import report_folder
+
+    return report_folder.folder(path)
+
+
+def _repeated(store: str, given: dict[str, str | None]) -> str:
+    """Write the command that gives the same figures again."""
+    chosen = [word for option, value in given.items() if value is not None for word in (option, value)]
+    return shlex.join(["loadstone", "analyze", store, *chosen])
+
+
+@click.command(epilog=examples("reproduce cablelabs", "reproduce nsdi -o nsdi", "reproduce yahoo --json"))
+@click.argument("study", type=click.Choice(_STUDIES), metavar="|".join(_STUDIES))
+@click.option(
+    "-o", "output", metavar="DIR", help="Write report.html, report.md, cells.csv and claims.csv there."
+)
+@click.option("--pages", metavar="DIR", help="nsdi: load the recorded pages (HARs) of this folder, too.")
+@options.THREADS
+@options.JSON
+def reproduce(study: str, output: str | None, pages: str | None, threads: int | None, as_json: bool) -> None:
+    """Run a published study again: its numbers beside ours, and what becomes of every claim.
+
+    Needs a checkout, which has the studies' figures.
+    """
+    # Heavy, so only where a study is run.
+    from loadstone import progress
+    from loadstone.reproduce import study_report
+    from loadstone.reproduce.study import STUDIES_BY_NAME, Runner
+
+    chosen = STUDIES_BY_NAME[study]
+    with _study_folder(output) as write:
+        with progress.bar("runs") as show:
+            results = chosen.run(Runner(threads, show, Path(pages) if pages else None))
+        write(chosen, results)
+    click.echo(
+        json.dumps(study_report.document(chosen, results))
+        if as_json
+        else study_report.in_words(chosen, results)
+    )
+
+
+def _study_folder(path: str | None) -> Any:
+    if path is None:
+        return nullcontext(lambda study, results: None)
+    from loadstone.reproduce import study_report
+
+    return study_report.folder(path)
