@@ -46,7 +46,7 @@ def table(outcome: Outcome) -> tuple[str, str | None]:
 
 
 @dataclass(frozen=True)
-class Parting:
+class Divergence:
     """The first packet that two loads do not have alike: the `number`-th of its flow, from 1.
 
     `one` and `other` are its place in either file, `None` where there is no such packet.
@@ -67,32 +67,36 @@ class Comparison:
     rows: tuple[list[Row], list[Row]]
     tolerance_ms: float
     alike: int
-    """Packets that came before the parting, in the first file."""
-    parting: Parting | None
+    """Packets that came before the divergence, in the first file."""
+    divergence: Divergence | None
 
     def document(self) -> dict[str, Any]:
         """Give it for programs."""
         fields: dict[str, Any] = {"alike": self.alike, "tolerance_ms": self.tolerance_ms, "parting": None}
-        if self.parting:
-            (connection, way), places = self.parting.flow, (self.parting.one, self.parting.other)
+        if self.divergence:
+            (connection, way), places = self.divergence.flow, (self.divergence.one, self.divergence.other)
             found = [_packet(rows, at) for rows, at in zip(self.rows, places, strict=True)]
             fields["parting"] = {
                 "connection": int(connection),
                 "way": way,
-                "number": self.parting.number,
-                "because": self.parting.because,
+                "number": self.divergence.number,
+                "because": self.divergence.because,
                 "packets": found,
             }
         return fields
 
     def text(self, around: int) -> str:
-        """Tell of it, with `around` packets of its connection before and after the parting."""
+        """Tell of it, with `around` packets of its connection before and after the divergence."""
         alike = f"{self.alike:,} packets are alike, with {self.tolerance_ms:g} ms for their times"
-        if self.parting is None:
+        if self.divergence is None:
             return f"{alike}: there is no other."
-        (connection, way), number = self.parting.flow, self.parting.number
-        said = [f"{alike}; then packet {number:,} of connection {connection}, {way}, {self.parting.because}."]
-        for path, rows, at in zip(self.paths, self.rows, (self.parting.one, self.parting.other), strict=True):
+        (connection, way), number = self.divergence.flow, self.divergence.number
+        said = [
+            f"{alike}; then packet {number:,} of connection {connection}, {way}, {self.divergence.because}."
+        ]
+        for path, rows, at in zip(
+            self.paths, self.rows, (self.divergence.one, self.divergence.other), strict=True
+        ):
             said += ["", path, *_excerpt(rows, connection, at, around)]
         return "\n".join(said)
 
@@ -104,8 +108,8 @@ def compare(one: str, other: str, tolerance_ms: float) -> Comparison:
     connections lie between one another hangs on microseconds.
     """
     rows = read(one), read(other)
-    partings = list(_partings(rows, tolerance_ms))
-    first = min(partings, key=lambda parting: _when(rows, parting), default=None)
+    divergences = list(_divergences(rows, tolerance_ms))
+    first = min(divergences, key=lambda divergence: _when(rows, divergence), default=None)
     if first is None:
         return Comparison((one, other), rows, tolerance_ms, len(rows[0]), None)
     when = _when(rows, first)
@@ -133,12 +137,12 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _when(rows: tuple[list[Row], list[Row]], parting: Parting) -> float:
-    places = zip(rows, (parting.one, parting.other), strict=True)
+def _when(rows: tuple[list[Row], list[Row]], divergence: Divergence) -> float:
+    places = zip(rows, (divergence.one, divergence.other), strict=True)
     return min(float(of[at]["time_ms"]) for of, at in places if at is not None)
 
 
-def _partings(rows: tuple[list[Row], list[Row]], tolerance_ms: float) -> Iterator[Parting]:
+def _divergences(rows: tuple[list[Row], list[Row]], tolerance_ms: float) -> Iterator[Divergence]:
     """Give the first packet of each flow that is not alike."""
     one, other = map(_flows, rows)
     for flow in one | other:
@@ -146,7 +150,7 @@ def _partings(rows: tuple[list[Row], list[Row]], tolerance_ms: float) -> Iterato
         for number, (here, there) in enumerate(pairs, start=1):
             packets = _packet(rows[0], here), _packet(rows[1], there)
             if because := _difference(*packets, tolerance_ms):
-                yield Parting(flow, number, here, there, because)
+                yield Divergence(flow, number, here, there, because)
                 break
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
-_PATIENCE = 1.0
+_SHOWN_AFTER_SECONDS = 1.0
 """Seconds without a bar."""
 
 
@@ -21,7 +21,7 @@ class _Bar:
 
     def update(self, done: int, total: int) -> None:
         if self._shown is None:
-            if time.monotonic() - self._begun < _PATIENCE or done == total:
+            if time.monotonic() - self._begun < _SHOWN_AFTER_SECONDS or done == total:
                 return
             self._shown = self._show(total)
         progress, task = self._shown

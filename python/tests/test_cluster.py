@@ -74,7 +74,7 @@ def test_the_command_goes_to_a_scheduler(tmp_path: Path, processes: LocalCluster
 
 
 def test_a_scheduler_without_workers_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cluster, "_WORKERS_PATIENCE", 0.3)
+    monkeypatch.setattr(cluster, "_WORKERS_SECONDS", 0.3)
     matrix = Matrix(factors={"iw": [3]}, common={"page": "synthetic:A", "network": "dsl"})
     with (
         LocalCluster(
@@ -105,7 +105,7 @@ def _another() -> str:
 def test_no_scheduler_is_one_line(
     tmp_path: Path, loadstone: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cluster, "_PATIENCE", 0.5)
+    monkeypatch.setattr(cluster, "_CONNECT_SECONDS", 0.5)
     (tmp_path / "m.toml").write_text('factors.iw = [3]\ncommon = { page = "synthetic:A", network = "dsl" }\n')
     for address, said in [("127.0.0.1:1", "no scheduler answers"), ("127.0.0.1", "is no address")]:
         result = loadstone("sweep", tmp_path / "m.toml", "-o", tmp_path / "s", "--dask", address)

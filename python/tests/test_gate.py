@@ -14,7 +14,7 @@ from loadstone import __version__, comparison, verb_output
 from loadstone.engine import engine
 from loadstone.files import InputError
 from loadstone.gate.assertion import FIGURES, FUNCTIONS, Assertion
-from loadstone.gate.comparison_document import COUNTS, Earlier, Findings, Terms
+from loadstone.gate.comparison_document import COUNTS, Findings, KeptFindings, Terms
 from loadstone.gate.judgement import Check, judge
 from loadstone.pages import Page
 
@@ -61,7 +61,7 @@ def document(*networks: dict[str, Any], page: str = "shop.har") -> dict[str, Any
 
 def check(assertion: str, now: dict[str, Any], before: dict[str, Any] | None = None) -> Check:
     """Judge one assertion of one page on one network."""
-    earlier = None if before is None else Earlier("before.json", Findings.of(before))
+    earlier = None if before is None else KeptFindings("before.json", Findings.of(before))
     (made,) = judge([Assertion.read(assertion, VARIANTS)], Findings.of(now), earlier)
     return made
 
@@ -348,7 +348,7 @@ def test_what_cannot_be_compared_with_before_is_refused(tmp_path: Path, change: 
     path = tmp_path / "before.json"
     path.write_text(json.dumps(changed(change)))
     with pytest.raises(InputError) as refused:
-        Earlier.read(str(path), terms(document(network("dsl"), network("3g"))))
+        KeptFindings.read(str(path), terms(document(network("dsl"), network("3g"))))
     assert str(refused.value).startswith(f"{path}: ") and why in str(refused.value)
 
 
@@ -375,7 +375,7 @@ def test_a_file_that_is_no_document_of_a_comparison_is_refused(tmp_path: Path, h
     path = tmp_path / "before.json"
     path.write_text(damaged()[how])
     with pytest.raises(InputError, match="no document of 'loadstone compare --json': write it again"):
-        Earlier.read(str(path), terms(document()))
+        KeptFindings.read(str(path), terms(document()))
 
 
 # --- a page that did not change ---
@@ -406,7 +406,7 @@ def test_an_unchanged_page_never_turns_red(
     ] + ["plt(h2) <= before(plt(h2))"]
     assertions = [Assertion.read(text, list(comparison.VARIANTS)) for text in asserted]
     now = Findings.of(found(page, network, seed, threads_now))
-    checks = judge(assertions, now, Earlier("before.json", kept))
+    checks = judge(assertions, now, KeptFindings("before.json", kept))
     assert [check.failures for check in checks if not check.holds] == []
 
 

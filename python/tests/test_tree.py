@@ -178,7 +178,7 @@ def test_every_condition_falls_under_exactly_one_rule(seed: int, depth: int | No
         assert rule.mark == "equal" or rule.likelihood > 0.75
     for node in found.root.inner():
         leaves = [branch for branch in node.branches if not branch.branches]
-        said = {(leaf.mark(found.bars), leaf.is_decided(found.bars)) for leaf in leaves}
+        said = {(leaf.mark(found.thresholds), leaf.is_decided(found.thresholds)) for leaf in leaves}
         assert len(said) == 2 or len(leaves) < 2
 
 
@@ -228,9 +228,9 @@ def test_the_depth_is_chosen_by_the_marks_that_rules_have() -> None:
     asked = conditions.question({"rtt": [*range(200)], "protocol": ["http/1.1", "h2"]})
     dealt = [1.5 if draw.random() < (0.72 if at < 100 else 0.1) else 1.0 for at in range(200)]
     sample = tree.grow(conditions.gains(asked, lambda at, _: dealt[at["rtt"]]), asked, depth=1).sample
-    bars = tree.Bars()
-    depth = tree.crossvalidation.choose_depth(sample, bars)
-    marks = [tree.crossvalidation.accuracy(sample, at, bars) for at in (0, depth)]
+    thresholds = tree.Thresholds()
+    depth = tree.training_set.choose_depth(sample, thresholds)
+    marks = [tree.training_set.accuracy(sample, at, thresholds) for at in (0, depth)]
     assert marks[1].marks >= marks[0].marks - marks[0].error
 
 

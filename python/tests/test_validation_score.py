@@ -60,8 +60,8 @@ def test_kolmogorov_and_smirnov_of_samples_that_are_apart() -> None:
     # Of all C(2n, n) orders of two samples of n, only two keep them fully apart.
     for count in (4, 5, 8):
         low, high = [float(at) for at in range(count)], [100.0 + at for at in range(count)]
-        assert agreement.same_distribution(low, high, 0.0) == pytest.approx(2 / math.comb(2 * count, count))
-        assert agreement.same_distribution(high, low, 0.0) == pytest.approx(2 / math.comb(2 * count, count))
+        assert agreement.ks_p_value(low, high, 0.0) == pytest.approx(2 / math.comb(2 * count, count))
+        assert agreement.ks_p_value(high, low, 0.0) == pytest.approx(2 / math.comb(2 * count, count))
 
 
 def test_kolmogorov_and_smirnov_by_counting_all_orders() -> None:
@@ -76,7 +76,7 @@ def test_kolmogorov_and_smirnov_by_counting_all_orders() -> None:
     observed = distance([0, 1, 2, 5, 7])
     one_sided = sum(distance(order) >= observed for order in orders) / len(orders)
     assert observed == 3
-    assert agreement.same_distribution(first, second, 0.0) == pytest.approx(2 * one_sided)
+    assert agreement.ks_p_value(first, second, 0.0) == pytest.approx(2 * one_sided)
 
 
 def test_a_test_that_forgives_nothing_is_the_ordinary_one() -> None:
@@ -86,7 +86,7 @@ def test_a_test_that_forgives_nothing_is_the_ordinary_one() -> None:
         second = [draw.gauss(shift, 1) for _ in range(30)]
         ordinary = stats.ks_2samp(first, second, method="exact").pvalue
         # Twice a one-sided p-value counts orders that are far apart on both sides twice: rare ones.
-        assert ordinary * 0.999 <= agreement.same_distribution(first, second, 0.0) <= ordinary * 1.05
+        assert ordinary * 0.999 <= agreement.ks_p_value(first, second, 0.0) <= ordinary * 1.05
 
 
 @pytest.mark.parametrize(

@@ -62,7 +62,7 @@ def pairs_of(runner: Runner, matrix: Matrix) -> list[Pair]:
     """Run the conditions of Windows 7 and Windows XP whose published times are credible."""
     clients = laboratory.clients(matrix)
     chosen = {WIN7: replace(clients[WIN7], where=credible()), WINXP: clients[WINXP]}
-    runs = {client: laboratory.in_terms(runner.runs(each)) for client, each in chosen.items()}
+    runs = {client: laboratory.in_study_terms(runner.runs(each)) for client, each in chosen.items()}
     return [pair for pair in laboratory.pairs(runs) if pair.is_sound]
 
 

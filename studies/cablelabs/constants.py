@@ -60,7 +60,7 @@ def pairs_of(runner: Runner, matrix: Matrix) -> list[Pair]:
     clients = {
         client: each for client, each in laboratory.clients(matrix).items() if client != laboratory.UBUNTU
     }
-    runs = {client: laboratory.in_terms(runner.runs(each)) for client, each in clients.items()}
+    runs = {client: laboratory.in_study_terms(runner.runs(each)) for client, each in clients.items()}
     return list(laboratory.pairs(runs))
 
 

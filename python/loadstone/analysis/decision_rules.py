@@ -10,7 +10,7 @@ import numpy as np
 from loadstone import text
 from loadstone.analysis.features import Factor, Kind
 from loadstone.analysis.question import spelled
-from loadstone.analysis.training_set import Bars, Sample
+from loadstone.analysis.training_set import Sample, Thresholds
 
 Kept = tuple[frozenset[int], ...]
 """The steps of each factor at which a node's conditions are."""
@@ -45,13 +45,13 @@ class Node:
         """Give the share of them that has it."""
         return max(self.counts) / self.support if self.support else 0.0
 
-    def is_decided(self, bars: Bars) -> bool:
+    def is_decided(self, thresholds: Thresholds) -> bool:
         """Say whether the commonest label is common enough."""
-        return self.likelihood > bars.likelihood
+        return self.likelihood > thresholds.likelihood
 
-    def mark(self, bars: Bars) -> int:
+    def mark(self, thresholds: Thresholds) -> int:
         """Give the label by which the leaf is marked: the last, which is equal, if none is common enough."""
-        return self.commonest if self.is_decided(bars) else len(self.counts) - 1
+        return self.commonest if self.is_decided(thresholds) else len(self.counts) - 1
 
     def leaves(self) -> Iterator["Node"]:
         """Give the leaves, from the top down."""
@@ -72,10 +72,10 @@ class Node:
         return self.support - sum(count**2 for count in self.counts) / self.support
 
 
-def read(fitted: Any, sample: Sample, bars: Bars) -> Node:
+def read(fitted: Any, sample: Sample, thresholds: Thresholds) -> Node:
     """Read the tree that scikit-learn has fitted to the sample; leaves that say the same become one."""
     whole = tuple(frozenset(range(len(factor.steps))) for factor in sample.factors)
-    return _read(fitted.tree_, 0, sample, np.arange(len(sample)), whole, bars)
+    return _read(fitted.tree_, 0, sample, np.arange(len(sample)), whole, thresholds)
 
 
 def only_leaf(sample: Sample) -> Node:
@@ -95,7 +95,7 @@ def importance(root: Node, factors: list[Factor]) -> list[tuple[str, float]]:
     return sorted(shares, key=lambda share: -share[1])
 
 
-def _read(tree: Any, at: int, sample: Sample, rows: Any, kept: Kept, bars: Bars) -> Node:
+def _read(tree: Any, at: int, sample: Sample, rows: Any, kept: Kept, thresholds: Thresholds) -> Node:
     counts = tuple(np.bincount(sample.labels[rows], minlength=len(sample.classes)).tolist())
     leaf = Node(kept, tuple(rows.tolist()), counts)
     if tree.children_left[at] < 0:
@@ -111,10 +111,10 @@ def _read(tree: Any, at: int, sample: Sample, rows: Any, kept: Kept, bars: Bars)
         narrowed = (*kept[:factor], steps, *kept[factor + 1 :])
         is_first = is_below != is_turned
         child = (tree.children_left if is_first else tree.children_right)[at]
-        parts.append(_read(tree, child, sample, rows[is_left == is_first], narrowed, bars))
+        parts.append(_read(tree, child, sample, rows[is_left == is_first], narrowed, thresholds))
     if feature.only is not None:
         parts.reverse()
-    return leaf if _say_the_same(parts, bars) else Node(kept, leaf.rows, counts, factor, tuple(parts))
+    return leaf if _say_the_same(parts, thresholds) else Node(kept, leaf.rows, counts, factor, tuple(parts))
 
 
 def _first_alike(sample: Sample, rows: Any, is_left: Any, tree: Any, at: int) -> tuple[int, float, bool]:
@@ -133,9 +133,9 @@ def _first_alike(sample: Sample, rows: Any, is_left: Any, tree: Any, at: int) ->
     return int(tree.feature[at]), float(tree.threshold[at]), False
 
 
-def _say_the_same(parts: list[Node], bars: Bars) -> bool:
+def _say_the_same(parts: list[Node], thresholds: Thresholds) -> bool:
     """Say whether all are leaves with one mark for one reason. The leaf made of them has it as well."""
-    marks = {(part.mark(bars), part.is_decided(bars)) for part in parts}
+    marks = {(part.mark(thresholds), part.is_decided(thresholds)) for part in parts}
     return len(marks) == 1 and not any(part.branches for part in parts)
 
 
@@ -199,7 +199,7 @@ class Rule:
         }
 
 
-def rule(leaf: Node, sample: Sample, bars: Bars) -> Rule:
+def rule(leaf: Node, sample: Sample, thresholds: Thresholds) -> Rule:
     """Say in words what a leaf says."""
     parts = [
         (factor, kept)
@@ -207,14 +207,14 @@ def rule(leaf: Node, sample: Sample, bars: Bars) -> Rule:
         if len(kept) < len(factor.steps)
     ]
     counts = sorted(zip(sample.classes, leaf.counts, strict=True), key=lambda pair: -pair[1])
-    mark = leaf.mark(bars)
+    mark = leaf.mark(thresholds)
     gains = sample.gains[list(leaf.rows)]
     shown = gains[:, mark] if mark < gains.shape[1] else gains.max(axis=1)
     return Rule(
         words=" and ".join(factor.words(kept) for factor, kept in parts) or ALWAYS,
         mark=sample.classes[mark],
         shares={label: count / leaf.support for label, count in counts if count},
-        is_decided=leaf.is_decided(bars),
+        is_decided=leaf.is_decided(thresholds),
         support=leaf.support,
         gain=float(statistics.median(shown)),
         levels={

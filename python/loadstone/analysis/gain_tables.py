@@ -270,11 +270,11 @@ def ranking(gains: Gains) -> list[Influence]:
         means = np.bincount(codes, logs) / np.bincount(codes)
         ends = [(levels[at], math.exp(means[at])) for at in (int(means.argmin()), int(means.argmax()))]
         by_luck = (len(levels) - 1) / (len(logs) - 1)
-        found.append(Influence(factor, explained(logs, codes), by_luck, ends[0], ends[1]))
+        found.append(Influence(factor, explained_variance(logs, codes), by_luck, ends[0], ends[1]))
     return sorted(found, key=lambda influence: -influence.explained)
 
 
-def explained(logs: NDArray[np.float64], codes: NDArray[np.int64]) -> float:
+def explained_variance(logs: NDArray[np.float64], codes: NDArray[np.int64]) -> float:
     """Give the share of the variance of `logs` that means of groups explain; `codes` numbers the groups."""
     if not _varies(logs):
         return 0.0

@@ -120,7 +120,7 @@ def measure(runs: pl.DataFrame, question: Question) -> Gains:
         raise InputError(f"runs: there is no factor {missing[0]}: give the runs of the same matrix")
     medians = _medians(runs, question)
     numbered = _numbered(medians, question)
-    sides = _apart(runs, question) if question.live else _pairs(runs, question)
+    sides = _unpaired(runs, question) if question.live else _pairs(runs, question)
     sides = _in_order(_with_loads(sides, numbered, question), question)
     # As in a comparison, the first seed is also that of the draws.
     measured, draws = _gains(sides, question, int(runs.select(pl.col("seed").min()).item() or 0))
@@ -201,7 +201,7 @@ def _pairs(runs: pl.DataFrame, question: Question) -> pl.DataFrame:
     )
 
 
-def _apart(runs: pl.DataFrame, question: Question) -> pl.DataFrame:
+def _unpaired(runs: pl.DataFrame, question: Question) -> pl.DataFrame:
     """Give both sides of every gain as lists of all their completed loads, which are no pairs."""
     compared, keys = question.compared, [_PLACE, *question.others, question.compared]
     loads = (

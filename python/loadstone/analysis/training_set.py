@@ -21,7 +21,7 @@ Only = Mapping[str, Level | Sequence[Level]]
 
 
 @dataclass(frozen=True)
-class Bars:
+class Thresholds:
     """When a level counts as better, and a leaf as decided; the defaults are those of the NSDI study."""
 
     faster: float = 0.9
@@ -33,8 +33,8 @@ class Bars:
 
     def __post_init__(self) -> None:
         if not 0 < self.faster <= 1 <= self.slower:
-            bars = f"{self.faster:g} and {self.slower:g}"
-            raise InputError(f"bars: {bars} are not below and above 1: give for instance 0.9 and 1.1")
+            thresholds = f"{self.faster:g} and {self.slower:g}"
+            raise InputError(f"bars: {thresholds} are not below and above 1: give for instance 0.9 and 1.1")
         if not 0 <= self.likelihood < 1:
             raise InputError(f"likelihood: {self.likelihood:g} is no share below 1: give for instance 0.75")
 
@@ -79,7 +79,9 @@ def restricted(gains: pl.DataFrame, question: Question, only: Only) -> pl.DataFr
     return gains
 
 
-def sample(gains: pl.DataFrame, question: Question, challengers: Sequence[Level], bars: Bars) -> Sample:
+def sample(
+    gains: pl.DataFrame, question: Question, challengers: Sequence[Level], thresholds: Thresholds
+) -> Sample:
     """Label the conditions in which all these challengers were held against the baseline."""
     wide = _wide(gains, question, challengers)
     ratios, gained = (
@@ -99,7 +101,7 @@ def sample(gains: pl.DataFrame, question: Question, challengers: Sequence[Level]
         classes=[*(named(question.compared, level) for level in (*challengers, question.baseline)), EQUAL],
         places=places,
         matrix=matrix,
-        labels=np.array([_label(row, bars) for row in ratios], dtype=np.int64),
+        labels=np.array([_label(row, thresholds) for row in ratios], dtype=np.int64),
         gains=gained,
     )
 
@@ -129,7 +131,7 @@ def _wide(gains: pl.DataFrame, question: Question, challengers: Sequence[Level])
     )
 
 
-def _label(ratios: Any, bars: Bars) -> int:
+def _label(ratios: Any, thresholds: Thresholds) -> int:
     """Say which is better by the challengers' times over the baseline's.
 
     It is a challenger if one is faster by the bar: of those within that bar of the fastest the first in the
@@ -137,11 +139,13 @@ def _label(ratios: Any, bars: Bars) -> int:
     """
     count = len(ratios)
     best = ratios.min()
-    if best < bars.faster:
+    if best < thresholds.faster:
         return next(
-            at for at in range(count) if ratios[at] < bars.faster and ratios[at] * bars.faster <= best
+            at
+            for at in range(count)
+            if ratios[at] < thresholds.faster and ratios[at] * thresholds.faster <= best
         )
-    return count if best > bars.slower else count + 1
+    return count if best > thresholds.slower else count + 1
 
 
 # --- cross-validation ---
@@ -184,43 +188,45 @@ def fit(sample: Sample, rows: Any, depth: int) -> Any:
     return tree.fit(sample.matrix[rows], sample.labels[rows])
 
 
-def choose_depth(sample: Sample, bars: Bars) -> int:
+def choose_depth(sample: Sample, thresholds: Thresholds) -> int:
     """Give the least depth whose marks are no worse than the best, but for one standard error of the best."""
     # Dealt otherwise than for the accuracy: what was chosen for a score looks better by it than it is.
     folds = _folds(sample, _SEED + 1)
-    scores = [_shares(_right(sample, folds, depth, bars)[0], folds) for depth in range(MOST_DEPTH + 1)]
+    scores = [
+        _shares(_out_of_fold(sample, folds, depth, thresholds)[0], folds) for depth in range(MOST_DEPTH + 1)
+    ]
     means = [float(np.mean(row)) for row in scores]
     best = means.index(max(means))
-    return next(at for at, mean in enumerate(means) if mean >= means[best] - _error(scores[best]))
+    return next(at for at, mean in enumerate(means) if mean >= means[best] - _standard_error(scores[best]))
 
 
-def accuracy(sample: Sample, depth: int, bars: Bars) -> Accuracy:
+def accuracy(sample: Sample, depth: int, thresholds: Thresholds) -> Accuracy:
     """Ask trees of this depth about the conditions that they were not grown on."""
     folds = _folds(sample, _SEED)
-    marks, commonest = _right(sample, folds, depth, bars)
+    marks, commonest = _out_of_fold(sample, folds, depth, thresholds)
     shares = _shares(marks, folds)
     return Accuracy(
         folds=len(shares),
         marks=float(marks.mean()),
-        error=_error(shares),
+        error=_standard_error(shares),
         commonest=float(commonest.mean()),
         trivial=max(sample.counts) / len(sample),
         levels={
-            factor.name: float(_right(sample, _by_level(sample, at), depth, bars)[0].mean())
+            factor.name: float(_out_of_fold(sample, _by_level(sample, at), depth, thresholds)[0].mean())
             for at, factor in enumerate(sample.factors)
         },
     )
 
 
-def _right(sample: Sample, folds: Any, depth: int, bars: Bars) -> tuple[Any, Any]:
+def _out_of_fold(sample: Sample, folds: Any, depth: int, thresholds: Thresholds) -> tuple[Any, Any]:
     """Say of each condition whether the tree of the other folds is right: by its marks, by its leaves."""
     by_mark = np.zeros(len(sample), dtype=bool)
     by_leaf = np.zeros(len(sample), dtype=bool)
     for k in range(folds.max() + 1):
         asked = folds == k
         tree = fit(sample, ~asked, depth)
-        said, truth = _said(tree, sample, asked), sample.labels[asked]
-        is_decided = tree.predict_proba(sample.matrix[asked]).max(axis=1) > bars.likelihood
+        said, truth = _predicted(tree, sample, asked), sample.labels[asked]
+        is_decided = tree.predict_proba(sample.matrix[asked]).max(axis=1) > thresholds.likelihood
         by_leaf[asked] = said == truth
         by_mark[asked] = np.where(is_decided, said, len(sample.classes) - 1) == truth
     return by_mark, by_leaf
@@ -231,7 +237,7 @@ def _shares(is_right: Any, folds: Any) -> list[float]:
     return [float(is_right[folds == k].mean()) for k in range(folds.max() + 1)]
 
 
-def _said(tree: Any, sample: Sample, rows: Any) -> Any:
+def _predicted(tree: Any, sample: Sample, rows: Any) -> Any:
     return tree.predict(sample.matrix[rows])
 
 
@@ -252,5 +258,5 @@ def _by_level(sample: Sample, factor: int) -> Any:
     return np.array([place[factor] for place in sample.places]) % _MOST_LEVELS
 
 
-def _error(scores: list[float]) -> float:
+def _standard_error(scores: list[float]) -> float:
     return float(np.std(scores, ddof=1) / math.sqrt(len(scores))) if len(scores) > 1 else 0.0

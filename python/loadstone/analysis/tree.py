@@ -17,7 +17,7 @@ from loadstone.analysis import decision_rules, training_set
 from loadstone.analysis.decision_rules import UNDECIDED, Node, Rule, branch, rule
 from loadstone.analysis.question import Level, Question, named, spelled
 from loadstone.analysis.sections import listed
-from loadstone.analysis.training_set import EQUAL, Accuracy, Bars, Only, Sample
+from loadstone.analysis.training_set import EQUAL, Accuracy, Only, Sample, Thresholds
 from loadstone.files import InputError
 
 LEAST_CONDITIONS = 12
@@ -34,7 +34,7 @@ class Tree:
     """Held against the baseline: one, or all for the question which is best."""
     only: Only
     """To which conditions it was restricted."""
-    bars: Bars
+    thresholds: Thresholds
     sample: Sample
     root: Node
     depth: int
@@ -65,7 +65,7 @@ class Tree:
         """
         if not len(self.sample):
             return []
-        found = [rule(leaf, self.sample, self.bars) for leaf in self.root.leaves()]
+        found = [rule(leaf, self.sample, self.thresholds) for leaf in self.root.leaves()]
         return sorted(found, key=lambda one: (self.sample.classes.index(one.mark), -one.support))
 
     @property
@@ -85,7 +85,7 @@ class Tree:
         if self.root.branches:
             about = (
                 "Rules, each with the share of its conditions that have its label. Where no label has more "
-                f"than {self.bars.likelihood:g}, it is {UNDECIDED}, which counts as {EQUAL}:"
+                f"than {self.thresholds.likelihood:g}, it is {UNDECIDED}, which counts as {EQUAL}:"
             )
             blocks.append("\n".join([_filled(about), *(f"  {one}" for one in self.rules)]))
             blocks.append("\n".join(["The same as a tree", *self._lines(self.root, 1)]))
@@ -106,18 +106,18 @@ class Tree:
         best = (
             ""
             if is_one
-            else f" Of those within {1 / self.bars.faster - 1:.0%} of the fastest the first counts."
+            else f" Of those within {1 / self.thresholds.faster - 1:.0%} of the fastest the first counts."
         )
         return (
-            f"{who} is better where it takes less than {self.bars.faster:g} of the time of {base}, {base} "
-            f"where it takes more than {self.bars.slower:g} of it; else they are {EQUAL}.{best} "
+            f"{who} is better where it takes less than {self.thresholds.faster:g} of the time of {base}, "
+            f"{base} where it takes more than {self.thresholds.slower:g} of it; else they are {EQUAL}.{best} "
             f"{text.count(len(self.sample), 'condition')}{': ' if counts else ''}{', '.join(counts)}."
         )
 
     def _lines(self, node: Node, indent: int) -> Iterator[str]:
         for child in node.branches:
             words = branch(node, child, self.sample)
-            end = "" if child.branches else f": {rule(child, self.sample, self.bars).verdict}"
+            end = "" if child.branches else f": {rule(child, self.sample, self.thresholds).verdict}"
             yield f"{'  ' * indent}{words}{end}"
             yield from self._lines(child, indent + 1)
 
@@ -151,9 +151,9 @@ class Tree:
             "baseline": spelled(self.question.baseline),
             "challengers": [spelled(level) for level in self.challengers],
             "only": {name: _levels(wanted) for name, wanted in self.only.items()},
-            "faster": self.bars.faster,
-            "slower": self.bars.slower,
-            "likelihood": self.bars.likelihood,
+            "faster": self.thresholds.faster,
+            "slower": self.thresholds.slower,
+            "likelihood": self.thresholds.likelihood,
             "conditions": len(self.sample),
             "labels": dict(zip(self.sample.classes, self.sample.counts, strict=True)),
             "depth": self.depth,
@@ -178,9 +178,9 @@ def grow(
     challenger: Level | None = None,
     *,
     depth: int | None = None,
-    faster: float = Bars.faster,
-    slower: float = Bars.slower,
-    likelihood: float = Bars.likelihood,
+    faster: float = Thresholds.faster,
+    slower: float = Thresholds.slower,
+    likelihood: float = Thresholds.likelihood,
     only: Only | None = None,
 ) -> Tree:
     """Grow the tree for a challenger; without one, of several, the tree that says which is best.
@@ -188,23 +188,31 @@ def grow(
     `gains` has a row for each condition and challenger. The depth is chosen by cross-validation: the least
     that is within a standard error of the best. `only` restricts it to conditions at some levels.
     """
-    bars = Bars(faster, slower, likelihood)
+    thresholds = Thresholds(faster, slower, likelihood)
     if depth is not None and not 0 <= depth <= DEEPEST:
         raise InputError(f"--depth: {depth} is not from 0 to {DEEPEST}: give for instance 4, or leave it out")
     challengers = _challengers(question, challenger)
     chosen = training_set.restricted(gains, question, only or {})
-    sample = training_set.sample(chosen, question, challengers, bars)
+    sample = training_set.sample(chosen, question, challengers, thresholds)
     note = _why_not(sample, question)
     if note:
         return Tree(
-            question, challengers, only or {}, bars, sample, decision_rules.only_leaf(sample), 0, None, note
+            question,
+            challengers,
+            only or {},
+            thresholds,
+            sample,
+            decision_rules.only_leaf(sample),
+            0,
+            None,
+            note,
         )
-    depth = training_set.choose_depth(sample, bars) if depth is None else depth
+    depth = training_set.choose_depth(sample, thresholds) if depth is None else depth
     fitted = training_set.fit(sample, np.arange(len(sample)), depth)
-    root = decision_rules.read(fitted, sample, bars)
-    accuracy = training_set.accuracy(sample, depth, bars)
+    root = decision_rules.read(fitted, sample, thresholds)
+    accuracy = training_set.accuracy(sample, depth, thresholds)
     unlearned = "" if root.branches else "No factor tells the labels apart well enough for a rule."
-    return Tree(question, challengers, only or {}, bars, sample, root, depth, accuracy, unlearned)
+    return Tree(question, challengers, only or {}, thresholds, sample, root, depth, accuracy, unlearned)
 
 
 def grow_all(gains: pl.DataFrame, question: Question, **how: Any) -> list[Tree]:

@@ -181,7 +181,7 @@ def compare(
     """
     from loadstone import comparison, experiment, files, pages, progress, stats, verb_output
     from loadstone.gate import comparison_document, gate
-    from loadstone.gate.comparison_document import Earlier
+    from loadstone.gate.comparison_document import KeptFindings
 
     if until is not None and runs is not None:
         raise click.UsageError("--until says when there are enough runs: leave out --runs, or --until.")
@@ -197,7 +197,9 @@ def compare(
     read = [pages.read(name) for name in names]
     networks = networks or comparison.NETWORKS
     planned = comparison.plan(read, networks, experiment.chosen(given))
-    earlier = None if against is None else Earlier.read(against, comparison_document.of_plans(planned, runs))
+    earlier = (
+        None if against is None else KeptFindings.read(against, comparison_document.of_plans(planned, runs))
+    )
     opened = gate.gate(asserted, list(comparison.VARIANTS), earlier, junit, markdown)
     with opened as gating, files.replacement(html) as write:
         with progress.bar("runs") as show:

@@ -213,14 +213,14 @@ def _written(setting: Any) -> str:
 
 
 @dataclass(frozen=True)
-class Earlier:
+class KeptFindings:
     """What an earlier comparison found."""
 
     path: str
     findings: Findings
 
     @classmethod
-    def read(cls, path: str, now: Mapping[str, Mapping[str, Terms]]) -> "Earlier":
+    def read(cls, path: str, now: Mapping[str, Mapping[str, Terms]]) -> "KeptFindings":
         """Read a document that `compare --json` wrote; `now` is what will be held against it.
 
         Raises `InputError` if that cannot be: nothing has to be run to know.

@@ -12,7 +12,7 @@ from loadstone import files, text, verb_output
 from loadstone.comparison import PageResult
 from loadstone.files import InputError
 from loadstone.gate.assertion import Assertion
-from loadstone.gate.comparison_document import Earlier, Findings
+from loadstone.gate.comparison_document import Findings, KeptFindings
 from loadstone.gate.judgement import Case, Check, judge, number
 
 
@@ -46,7 +46,7 @@ class Gate:
     """Assertions that a comparison has to meet."""
 
     assertions: list[Assertion]
-    earlier: Earlier | None
+    earlier: KeptFindings | None
     write_junit: Callable[[str], None]
     write_markdown: Callable[[str], None]
 
@@ -69,7 +69,7 @@ class Gate:
 def gate(
     asserted: Sequence[str],
     variants: Sequence[str],
-    against: Earlier | None,
+    against: KeptFindings | None,
     junit: str | None,
     markdown: str | None,
 ) -> Iterator[Gate]:

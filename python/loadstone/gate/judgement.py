@@ -9,7 +9,7 @@ from loadstone import text
 from loadstone.expression import Call, Comparison
 from loadstone.files import InputError
 from loadstone.gate.assertion import BEST, FIGURES, PLACE, Asked, Assertion, Meaning
-from loadstone.gate.comparison_document import Earlier, Findings, NetworkFindings
+from loadstone.gate.comparison_document import Findings, KeptFindings, NetworkFindings
 from loadstone.stats import LEAST_PAIRS
 
 
@@ -62,10 +62,10 @@ class Check:
         return not self.failures
 
 
-def judge(assertions: Sequence[Assertion], now: Findings, earlier: Earlier | None) -> list[Check]:
+def judge(assertions: Sequence[Assertion], now: Findings, earlier: KeptFindings | None) -> list[Check]:
     """Check each assertion for each page on each network, in this order."""
     places = [
-        (page, network, _then(earlier, now, page, network))
+        (page, network, _kept(earlier, now, page, network))
         for page, networks in now.pages.items()
         for network in networks.values()
     ]
@@ -81,7 +81,9 @@ def judge(assertions: Sequence[Assertion], now: Findings, earlier: Earlier | Non
     ]
 
 
-def _then(earlier: Earlier | None, now: Findings, page: str, network: NetworkFindings) -> NetworkFindings:
+def _kept(
+    earlier: KeptFindings | None, now: Findings, page: str, network: NetworkFindings
+) -> NetworkFindings:
     """Give what was found there before; without such findings no assertion asks for it."""
     if earlier is None:
         return network
@@ -151,7 +153,7 @@ def _relation(one: Comparison) -> str:
     left, right = one.left_value, one.right_value
     if not (_is_number(left) and _is_number(right)):
         return f"{_with(one.left, left)} {sign} {one.right}"
-    of_left, of_right = _apart(left, right)
+    of_left, of_right = _distinguishable(left, right)
     by = "" if left == right else f" (by {_distance(left, right)})"
     return f"{_with(one.left, left, of_left)} {sign} {_with(one.right, right, of_right)}{by}"
 
@@ -167,7 +169,7 @@ def _with(piece: str, value: Any, written: str | None = None) -> str:
     return f"{piece} = {written or number(value)}"
 
 
-def _apart(left: float, right: float) -> tuple[str, str]:
+def _distinguishable(left: float, right: float) -> tuple[str, str]:
     """Write two numbers with as many places as tell them apart."""
     for places in (None, 3, 6):
         one, other = number(left, places), number(right, places)

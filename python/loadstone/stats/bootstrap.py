@@ -21,7 +21,7 @@ Places = Sequence[int] | NDArray[np.intp]
 """Which of all seeds runs are of, counted from the first seed."""
 
 _WEIGHED = 255
-"""Of more runs it is known well enough without gaps where the median lies among them: see `_from_afar`."""
+"""Of more runs the normal approximation says well enough where the median lies among them."""
 
 _MOST_WEIGHTS = 2_048
 """Runs that lie so many places apart share a weight, so that a table of weights has an end."""
@@ -84,7 +84,7 @@ class Resampled:
         ln_gains = (self.baseline - self.variant)[:draws]
         order = np.argsort(ln_gains, kind="stable")
         deviations = _deviations(len(order))
-        shares = special.ndtr(deviations / self._too_wide())
+        shares = special.ndtr(deviations / self._inflation())
         ln_gains[order] = np.interp(shares * (len(order) - 1), np.arange(len(order)), ln_gains[order])
         return ln_gains
 
@@ -101,13 +101,13 @@ class Resampled:
         of it has to be made up for, and the more alike they spread the less. By how much depends on little
         but the number of runs: studies/statistics/narrowing.py finds it for distributions of known medians.
         """
-        return np.asarray(special.ndtr(special.ndtri(shares) / self._too_wide()))
+        return np.asarray(special.ndtr(special.ndtri(shares) / self._inflation()))
 
     @cached_property
     def _variances(self) -> tuple[float, float]:
         return float(self.baseline.var()), float(self.variant.var())
 
-    def _too_wide(self) -> float:
+    def _inflation(self) -> float:
         """Say how many times too widely the draws spread."""
         return float(np.sqrt(1.0 + _NARROWING * self.balance() / np.sqrt(self.runs)))
 
@@ -129,8 +129,8 @@ def _medians(values: Array, places: Places | None, resamples: int, seed: int, st
     weights = _weights(known, resamples, seed, stream)
     order = np.argsort(values, kind="stable")
     if len(values) > _WEIGHED:
-        return _from_afar(values[order], 1 + at[order], weights)
-    return _crossings(values[order], 1 + at[order], weights)
+        return _normal_approximation(values[order], 1 + at[order], weights)
+    return _weighted_medians(values[order], 1 + at[order], weights)
 
 
 @lru_cache(maxsize=4)
@@ -150,7 +150,7 @@ def _deviations(draws: int) -> Array:
     return np.asarray(special.ndtri((np.arange(draws) + 0.5) / draws))
 
 
-def _from_afar(ordered: Array, rows: NDArray[np.intp], weights: Weights) -> Array:
+def _normal_approximation(ordered: Array, rows: NDArray[np.intp], weights: Weights) -> Array:
     """Draw the median of many runs, given in order.
 
     By how much more weight lies in the upper half than in the lower one it is known how many places away
@@ -168,7 +168,7 @@ def _from_afar(ordered: Array, rows: NDArray[np.intp], weights: Weights) -> Arra
     return np.asarray(np.interp(away, np.arange(count), ordered))
 
 
-def _crossings(ordered: Array, rows: NDArray[np.intp], weights: Weights) -> Array:
+def _weighted_medians(ordered: Array, rows: NDArray[np.intp], weights: Weights) -> Array:
     """Give where half of the weight lies below, draw by draw; `rows` are those of the weights, in order.
 
     A run's weight is that of the gap above it in every other draw, and the weight that is left that of the

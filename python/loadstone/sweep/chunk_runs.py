@@ -35,7 +35,7 @@ class Stop:
         self._asked.set()
         self.loads.stop()
 
-    def heed(self, _: int) -> None:
+    def raise_if_set(self, _: int) -> None:
         """Raise `InterruptedError` if they are to end."""
         if self._asked.is_set():
             raise InterruptedError
@@ -128,13 +128,13 @@ def _sides(
 
 
 def _simulated(jobs: Sequence[Job], stop: Stop) -> list[Outcome]:
-    return experiment.execute(jobs, 1, stop.heed)
+    return experiment.execute(jobs, 1, stop.raise_if_set)
 
 
 def _live(jobs: Sequence[Job], stop: Stop) -> list[Outcome]:
     outcomes: list[Outcome] = []
     for scenario, seed in jobs:
-        stop.heed(len(outcomes))
+        stop.raise_if_set(len(outcomes))
         try:
             outcomes.append(run_live(scenario, seed, stop.loads))
         except LoadstoneError as error:

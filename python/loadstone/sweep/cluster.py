@@ -18,9 +18,9 @@ from loadstone.files import InputError
 from loadstone.sweep.chunk_runs import run_chunk
 from loadstone.sweep.plan import Chunk
 
-_PATIENCE = 10.0
+_CONNECT_SECONDS = 10.0
 """Seconds for a scheduler to answer."""
-_WORKERS_PATIENCE = 60.0
+_WORKERS_SECONDS = 60.0
 """Seconds for workers to come, at first and when all have gone."""
 
 _ADDRESS = re.compile(r"([a-z]+://)?([^:/ ]+|\[[0-9a-f:.]+\]):[0-9]+")
@@ -34,7 +34,7 @@ def connected(address: str) -> Iterator[Client]:
     # What it has to say is said once, in a line of ours.
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     try:
-        client = Client(address, timeout=_PATIENCE, set_as_default=False)
+        client = Client(address, timeout=_CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError) as error:
         raise InputError(f"--dask: {address}: no scheduler answers there ({error}): start one") from None
     with client:
@@ -63,14 +63,14 @@ class _Cluster:
             return
         now = time.monotonic()
         self._alone_since = self._alone_since or now
-        if now - self._alone_since > _WORKERS_PATIENCE:
+        if now - self._alone_since > _WORKERS_SECONDS:
             raise InputError("--dask: all workers are gone: finished chunks are kept, start some and go on")
 
 
 @contextmanager
 def workers(client: Client) -> Iterator[_Cluster]:
     """Give the workers behind a client; what is under way when it is left is cancelled."""
-    _welcome(client)
+    _check_workers(client)
     executor = client.get_executor(pure=False)
     try:
         yield _Cluster(client, executor)
@@ -87,10 +87,10 @@ def workers(client: Client) -> Iterator[_Cluster]:
         executor.shutdown(wait=False)
 
 
-def _welcome(client: Client) -> None:
+def _check_workers(client: Client) -> None:
     """Wait for the first worker; refuse those that have no loadstone, or another."""
     try:
-        client.wait_for_workers(1, timeout=_WORKERS_PATIENCE)
+        client.wait_for_workers(1, timeout=_WORKERS_SECONDS)
     except TimeoutError:
         raise InputError("--dask: no worker has come to this scheduler: start some") from None
     for worker, theirs in client.run(engine, on_error="return").items():

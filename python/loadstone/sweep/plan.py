@@ -133,8 +133,8 @@ class Runs:
         """Give the seeds under which a cell was run; refuse if something else was run under its name."""
         if self.digests.get(cell.name, cell.digest) != cell.digest:
             raise InputError(
-                f"what the store has as {_spoken(cell.levels)} was run with other settings, or another page: "
-                "give another folder"
+                f"what the store has as {_in_words(cell.levels)} was run with other settings, or another "
+                "page: give another folder"
             )
         return self.seeds.get(cell.name, set())
 
@@ -252,10 +252,10 @@ def refused(levels: Levels, error: LoadstoneError, settings: Settings | None = N
     named = {path: name for name, path in FIELDS.items()}.get(field, field)
     value = f" = {json.dumps(settings[named])}" if settings and named in settings else ""
     place = f"{named}{value}: " if named else ""
-    return InputError(f"{place}{experiment.without_place(why)} (in the cell {_spoken(levels)})")
+    return InputError(f"{place}{experiment.without_place(why)} (in the cell {_in_words(levels)})")
 
 
-def _spoken(levels: Levels) -> str:
+def _in_words(levels: Levels) -> str:
     return ", ".join(f"{name} = {spelled(level)}" for name, level in levels.items())
 
 

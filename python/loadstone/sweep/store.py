@@ -182,7 +182,7 @@ class Store:
             (folder / _RUNS).mkdir(parents=True, exist_ok=True)
             with _locked(folder):
                 for each in (folder, folder / _RUNS):
-                    _sweep_away(each)
+                    _remove_leftovers(each)
                 before = _before(folder, plan, extend=extend)
                 there = _there(folder, [*plan.matrix.levels])
                 missing = _missing(plan, there)
@@ -190,7 +190,7 @@ class Store:
                     raise InputError(f"{path}: cannot be written: give another folder, or the right to do so")
                 manifest = Manifest.of(plan, before, there, sum(chunk.runs for chunk in missing))
                 if manifest != before:
-                    _put(folder / _MATRIX, manifest.text())
+                    _write_atomically(folder / _MATRIX, manifest.text())
         except OSError as error:
             raise InputError(f"{path}: cannot be written ({_why(error)})") from None
         return cls(folder, manifest), missing, there.count
@@ -207,7 +207,7 @@ class Store:
                     raise InputError(
                         f"{self.folder}: this store was extended meanwhile: sweep the matrix that it has now"
                     )
-                _put(path, file.getvalue().to_pybytes())
+                _write_atomically(path, file.getvalue().to_pybytes())
         except OSError as error:
             raise InputError(
                 f"{path}: cannot be written ({_why(error)}): the finished chunks are kept, make room and run "
@@ -401,7 +401,7 @@ def _digest(table: pa.Table) -> str:
     return hashlib.sha256(sink.getvalue()).hexdigest()
 
 
-def _put(path: Path, content: bytes) -> None:
+def _write_atomically(path: Path, content: bytes) -> None:
     """Make this a file's content, all of it at once. Raises `OSError` if it cannot be written."""
     beside = path.with_name(f".loadstone-{secrets.token_hex(6)}.part")
     try:
@@ -410,12 +410,12 @@ def _put(path: Path, content: bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
         beside.replace(path)
-        _settle(path.parent)
+        _sync_folder(path.parent)
     finally:
         beside.unlink(missing_ok=True)
 
 
-def _settle(folder: Path) -> None:
+def _sync_folder(folder: Path) -> None:
     """Bring a folder's list of names to the disk."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
@@ -435,7 +435,7 @@ def _locked(folder: Path) -> Iterator[None]:
         yield
 
 
-def _sweep_away(folder: Path) -> None:
+def _remove_leftovers(folder: Path) -> None:
     """Remove what writers left that were killed; whoever calls it has locked the folder, so none is at it."""
     for path in folder.iterdir():
         if _PART.fullmatch(path.name):

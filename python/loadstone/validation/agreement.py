@@ -26,9 +26,7 @@ def beyond_range(simulated_ms: float, measured_ms: Sequence[float]) -> float:
     return (simulated_ms - nearest) / statistics.median(measured_ms)
 
 
-def same_distribution(
-    simulated_ms: Sequence[float], measured_ms: Sequence[float], allowed_ms: float
-) -> float:
+def ks_p_value(simulated_ms: Sequence[float], measured_ms: Sequence[float], allowed_ms: float) -> float:
     """Give the p-value of a two-sample Kolmogorov-Smirnov test that forgives `allowed_ms`.
 
     Both one-sided tests (exact) are asked after the simulated times have been moved by `allowed_ms` to the

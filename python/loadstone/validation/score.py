@@ -58,7 +58,7 @@ class Score:
 
     def same_distribution(self, allowed_ms: float = agreement.ALLOWED_MS) -> float:
         """Give the p-value of the Kolmogorov-Smirnov test, for a cell with loss."""
-        return agreement.same_distribution(self.simulated_ms, self.measured_ms, allowed_ms)
+        return agreement.ks_p_value(self.simulated_ms, self.measured_ms, allowed_ms)
 
     @cached_property
     def is_rejected(self) -> bool:

@@ -15,14 +15,14 @@ from loadstone.analysis.features import Factor, factors, places, rows_at
 from loadstone.analysis.gains import FASTER, SLOWER, verdicts
 from loadstone.analysis.plots.canvas import SIZE, SMALL, WIDTH, Canvas, Plot, label, labels, plotting, room
 from loadstone.analysis.question import Level, Question, named, spelled
-from loadstone.analysis.training_set import Bars
+from loadstone.analysis.training_set import Thresholds
 from loadstone.files import InputError
 from loadstone.html import palette
 
 MOST_FIELDS = 24
 """Factors with more levels have no room."""
 UP, DOWN, UNCLEAR = "\N{BLACK UP-POINTING TRIANGLE}", "\N{BLACK DOWN-POINTING TRIANGLE}", "~"
-_SHARE = Bars.likelihood
+_SHARE = Thresholds.likelihood
 _ROW, _HEAD, _FOOT, _NARROWEST, _WIDEST = 34.0, 44.0, 8.0, 66.0, 130.0
 _DEEPEST = math.log(2)
 """A gain of 2, or of a half, has the full colour."""
@@ -35,7 +35,7 @@ class Field:
     gains: list[float]
     directions: list[int]
     """Of each condition: 1 if it is clearly faster, -1 if it is clearly slower, else 0; without an interval
-    by the bars of rules."""
+    by the thresholds of rules."""
 
     @property
     def mean(self) -> float:
@@ -72,7 +72,7 @@ def draw(gains: pl.DataFrame, question: Question, by: tuple[str, str] | None = N
 
 def explained(rows: pl.DataFrame, factor: Factor) -> float:
     """Say what share of the variance of the gain's logarithm a factor explains by itself."""
-    return gain_tables.explained(
+    return gain_tables.explained_variance(
         rows["gain"].log().to_numpy(), np.array([at for (at,) in places(rows, [factor])], np.int64)
     )
 
@@ -125,11 +125,11 @@ def _fields(rows: pl.DataFrame, down: Factor, across: Factor) -> Fields:
 
 
 def _directions(rows: pl.DataFrame) -> pl.Series:
-    """Say where it is clearly faster, 1, or slower, -1; with too few loads to say so, beyond the bars."""
+    """Say where it is clearly faster, 1, or slower, -1; after too few loads, by the thresholds."""
     gain, verdict = pl.col("gain"), pl.col("verdict")
     is_unknown = pl.col("is_random") & (pl.col("low").is_null() | pl.col("high").is_null())
-    up = pl.when(is_unknown).then(gain * Bars.faster > 1).otherwise(verdict == FASTER)
-    down = pl.when(is_unknown).then(gain * Bars.slower < 1).otherwise(verdict == SLOWER)
+    up = pl.when(is_unknown).then(gain * Thresholds.faster > 1).otherwise(verdict == FASTER)
+    down = pl.when(is_unknown).then(gain * Thresholds.slower < 1).otherwise(verdict == SLOWER)
     found = rows.with_columns(verdict=verdicts(rows))
     return found.select(up.cast(pl.Int64) - down.cast(pl.Int64)).to_series()
 

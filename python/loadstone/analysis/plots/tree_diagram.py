@@ -52,7 +52,11 @@ class _Drawing:
         self.leaves = list(tree.root.leaves())
         self.widths: list[float] = []
         self._measure(tree.root, 0)
-        words = [rule(leaf, tree.sample, tree.bars).word for leaf in self.leaves] if len(tree.sample) else []
+        words = (
+            [rule(leaf, tree.sample, tree.thresholds).word for leaf in self.leaves]
+            if len(tree.sample)
+            else []
+        )
         self.verdict = room([label(word) for word in words], SIZE) + 14
         self.begin = 8 + sum(self.widths)
         legend = sum(room([label(name)]) + 44 for name in tree.sample.classes)
@@ -105,7 +109,7 @@ class _Drawing:
         return middle, row
 
     def _leaf(self, leaf: Node, y: float) -> None:
-        found = rule(leaf, self.tree.sample, self.tree.bars)
+        found = rule(leaf, self.tree.sample, self.tree.thresholds)
         colour = palette.INK if found.is_decided else palette.MUTED
         self._write(self.begin + 6, y + 4, label(found.word), SIZE, colour, 700 if found.is_decided else 400)
         left = self.begin + self.verdict

@@ -207,7 +207,7 @@ def measure_page_c(found: Laboratory, runner: Runner) -> dict[Place, Load]:
 
 
 def _times(runner: Runner, matrix: Matrix) -> dict[Place, float]:
-    runs = laboratory.in_terms(runner.runs(matrix)).filter(pl.col("option") == SPDY)
+    runs = laboratory.in_study_terms(runner.runs(matrix)).filter(pl.col("option") == SPDY)
     rows = runs.select("servers", "down_mbps", "rtt_ms", "plt_ms").iter_rows()
     return {(servers, rate, rtt): plt_ms for servers, rate, rtt, plt_ms in rows}
 

@@ -117,7 +117,7 @@ def _cells(pair: Pair) -> Iterator[Cell]:
 def measure(runner: Runner) -> Laboratory:
     """Run all of it."""
     matrix = runner.matrix(STUDY, "matrix.toml")
-    by_client = {client: in_terms(runner.runs(each)) for client, each in clients(matrix).items()}
+    by_client = {client: in_study_terms(runner.runs(each)) for client, each in clients(matrix).items()}
     runs = by_client[WIN7]
     levels = {name: tuple(runs[name].unique(maintain_order=True)) for name in FACTORS}
     question = Question({**levels, "option": tuple(COLUMNS)}, "option", BASE)
@@ -151,7 +151,7 @@ def clients(matrix: Matrix) -> dict[str, Matrix]:
 _KEEP = ("cell", "seed", "completed", "is_random", "bytes_down", "bytes_up", "packets_down", "packets_up")
 
 
-def in_terms(runs: pl.DataFrame) -> pl.DataFrame:
+def in_study_terms(runs: pl.DataFrame) -> pl.DataFrame:
     """Name factors as the study does, and add its browser's time to each load's."""
     own = [name for name in runs.columns if name.endswith("_ms") and name != "plt_ms"]
     return runs.select(

@@ -8,7 +8,7 @@ import polars as pl
 
 from loadstone.analysis import training_set, tree
 from loadstone.analysis.gain_tables import ranking
-from loadstone.analysis.training_set import Bars
+from loadstone.analysis.training_set import Thresholds
 from loadstone.analysis.tree import Tree
 from loadstone.reproduce.claims import Claims
 from loadstone.reproduce.nsdi.laboratory import HTTP, SPDY, TCP_PLUS
@@ -46,7 +46,7 @@ _BESIDE = (
 
 @dataclass(frozen=True)
 class _Shares:
-    """Of the conditions of a rule, how many have which label by the study's bars."""
+    """Of the conditions of a rule, how many have which label by the study's thresholds."""
 
     conditions: int
     spdy: float
@@ -69,12 +69,12 @@ class _Shares:
 
 def judge_rules(swept: Synthetic, claims: Claims) -> Table:
     """Judge the rules: each leads to a protocol that is better by 10 % more often than the other is."""
-    bars = Bars()
+    thresholds = Thresholds()
     rows = []
     for rule in _RULES:
-        shares, plus = (_shares(swept, name, rule.where, bars) for name in (SPDY, TCP_PLUS))
+        shares, plus = (_shares(swept, name, rule.where, thresholds) for name in (SPDY, TCP_PLUS))
         greatest = max(shares.spdy, shares.http)
-        marked = greatest if greatest > bars.likelihood else None
+        marked = greatest if greatest > thresholds.likelihood else None
         why = (
             "its label has more than the study's 0.75"
             if marked
@@ -83,12 +83,16 @@ def judge_rules(swept: Synthetic, claims: Claims) -> Table:
         claims.finding(rule.claim, shares.leads_to(rule.leads_to), shares.words(), why)
         rows.append([f"{rule.words}: {rule.leads_to}", *_row(shares), plus.words()])
     rows += [
-        [words, *_row(_shares(swept, SPDY, where, bars)), _shares(swept, TCP_PLUS, where, bars).words()]
+        [
+            words,
+            *_row(_shares(swept, SPDY, where, thresholds)),
+            _shares(swept, TCP_PLUS, where, thresholds).words(),
+        ]
         for words, where in _BESIDE
     ]
-    claims.same("NS29", f"{bars.faster}")
-    claims.same("NS30", f"{bars.slower}")
-    claims.same("NS31", f"{bars.likelihood}")
+    claims.same("NS29", f"{thresholds.faster}")
+    claims.same("NS30", f"{thresholds.slower}")
+    claims.same("NS31", f"{thresholds.likelihood}")
     head = ["rule", "conditions", "SPDY better", "HTTP better", "equal", "median ratio", "with TCP+"]
     return Table("rules", "Do the rules of the study's tree hold?", head, rows)
 
@@ -127,12 +131,12 @@ def _tree_row(name: str, one: Tree) -> list[str]:
     return [name, str(one.depth), *right, decides]
 
 
-def _shares(swept: Synthetic, challenger: str, where: pl.Expr, bars: Bars) -> _Shares:
+def _shares(swept: Synthetic, challenger: str, where: pl.Expr, thresholds: Thresholds) -> _Shares:
     ratios = swept.ratios(challenger).filter(where)["ratio"].to_numpy()
     return _Shares(
         len(ratios),
-        float(np.mean(ratios < bars.faster)),
-        float(np.mean(ratios > bars.slower)),
+        float(np.mean(ratios < thresholds.faster)),
+        float(np.mean(ratios > thresholds.slower)),
         float(np.median(ratios)),
     )
 
@@ -180,7 +184,7 @@ def importance(swept: Synthetic, challenger: str, *, as_they_are: tuple[str, ...
     question = swept.of(challenger)
     high = {name: value for name, value in question.high.items() if name not in as_they_are}
     sample = training_set.sample(
-        swept.gains.of(challenger).frame, replace(question, high=high), [challenger], Bars()
+        swept.gains.of(challenger).frame, replace(question, high=high), [challenger], Thresholds()
     )
     grown = training_set.fit(sample, np.arange(len(sample)), training_set.MOST_DEPTH)
     shares = {

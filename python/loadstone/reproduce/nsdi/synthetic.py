@@ -105,11 +105,11 @@ def judge_trends(swept: Synthetic, claims: Claims) -> list[Table]:
     )
     claims.finding(
         "NS40",
-        _goes(objects) < 0,
+        _direction(objects) < 0,
         _words(objects),
         "two objects fit into the first windows of two connections, and not into that of one",
     )
-    claims.finding("NS41", _goes(sizes) > 0, _words(sizes))
+    claims.finding("NS41", _direction(sizes) > 0, _words(sizes))
     _judge_losses(swept, claims)
     _judge_packets(swept, claims)
     each = [
@@ -129,7 +129,7 @@ def judge_trends(swept: Synthetic, claims: Claims) -> list[Table]:
     return [*each, _retransmissions(swept)]
 
 
-def _goes(along: list[tuple[Level, float]]) -> int:
+def _direction(along: list[tuple[Level, float]]) -> int:
     """Say whether it rises more often than it falls, over all pairs of levels: Kendall's sign."""
     ratios = [ratio for _, ratio in along]
     signs = [
