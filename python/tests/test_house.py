@@ -42,6 +42,8 @@ TEST_MODULES = {"toy", "overtaking", "bundle", "pair", "holding", "stories"}
 LONGEST_SUBJECT = 72
 # From where on subjects have been held to it.
 FIRST_SHORT_SUBJECTS = "276b17c"
+# What a study's folder calls as the others do, since it has the same part in each.
+PARTS_OF_STUDIES = {"claims", "explanations", "laboratory", "sensitivity", "slow_start"}
 BANNED_NAMES = {"util", "utils", "common", "helper", "helpers", "misc", "core", "manager"}
 
 
@@ -211,6 +213,16 @@ def test_names_say_what_is_inside() -> None:
     ]
     assert not [short(path) for path in modules if path.stem in BANNED_NAMES]
     assert not list(CRATES.glob("**/mod.rs"))
+
+
+def test_a_module_of_the_package_has_a_name_of_its_own() -> None:
+    """Two files of one name are the same part of two studies; `claims` is also what all studies share."""
+    stems: dict[str, list[str]] = {}
+    for path in sorted((ROOT / "python/loadstone").glob("**/*.py")):
+        stems.setdefault(path.stem, []).append(short(path))
+    doubled = {stem: paths for stem, paths in stems.items() if len(paths) > 1 and stem != "__init__"}
+    assert {stem: paths for stem, paths in doubled.items() if stem not in PARTS_OF_STUDIES} == {}
+    assert all("/reproduce/" in path for paths in doubled.values() for path in paths)
 
 
 def test_a_type_has_one_name_and_a_name_one_type() -> None:
