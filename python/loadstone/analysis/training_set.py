@@ -189,7 +189,7 @@ def fit(sample: Sample, rows: Any, depth: int) -> Any:
 
 
 def choose_depth(sample: Sample, thresholds: Thresholds) -> int:
-    """Give the least depth whose marks are no worse than the best, but for one standard error of the best."""
+    """Give the least depth whose accuracy is within one standard error of the best."""
     # Dealt otherwise than for the accuracy: what was chosen for a score looks better by it than it is.
     folds = _folds(sample, _SEED + 1)
     scores = [

@@ -73,7 +73,7 @@ class Claims:
     def number(
         self, id: str, ours: float | None, why: str = "", *, digits: int = 2, near: float = NEAR
     ) -> None:
-        """Judge a number by its relation; `None` is a number that is not to be had.
+        """Judge a number by its relation; `None` is a number that could not be measured.
 
         `near` is 0 for what follows by arithmetic, which comes out or does not.
         """

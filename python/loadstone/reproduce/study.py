@@ -57,7 +57,7 @@ class Passage:
 
     title: str
     text: str
-    """Paragraphs, parted by empty lines."""
+    """Paragraphs, separated by empty lines."""
     tables: Sequence[Table] = ()
 
 

@@ -426,7 +426,7 @@ def _sync_folder(folder: Path) -> None:
 
 @contextlib.contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """Let nobody else change what a store is of, or add to it, for a moment."""
+    """Hold the store's lock: no one else changes its manifest or adds to it meanwhile."""
     with contextlib.ExitStack() as stack:
         # A folder that cannot be written can still be read, and some disks have no locks.
         with contextlib.suppress(OSError):
@@ -436,7 +436,7 @@ def _locked(folder: Path) -> Iterator[None]:
 
 
 def _remove_leftovers(folder: Path) -> None:
-    """Remove what writers left that were killed; whoever calls it has locked the folder, so none is at it."""
+    """Remove what killed writers left. The caller holds the folder's lock, so no writer is at work."""
     for path in folder.iterdir():
         if _PART.fullmatch(path.name):
             path.unlink(missing_ok=True)

@@ -27,7 +27,7 @@ def beyond_range(simulated_ms: float, measured_ms: Sequence[float]) -> float:
 
 
 def ks_p_value(simulated_ms: Sequence[float], measured_ms: Sequence[float], allowed_ms: float) -> float:
-    """Give the p-value of a two-sample Kolmogorov-Smirnov test that forgives `allowed_ms`.
+    """Give the p-value of a two-sample Kolmogorov-Smirnov test with a tolerance of `allowed_ms`.
 
     Both one-sided tests (exact) are asked after the simulated times have been moved by `allowed_ms` to the
     kernel's advantage. Without that a cell in which hardly anything gets lost would be rejected for a tenth
@@ -45,7 +45,7 @@ def ks_p_value(simulated_ms: Sequence[float], measured_ms: Sequence[float], allo
 def spread_deviation(simulated_ms: Sequence[float], measured_ms: Sequence[float]) -> float:
     """Give how much wider (+) or narrower (-) the simulated times spread from 10 to 90 %.
 
-    Relative to the kernel's spread; a difference of `ALLOWED_MS` is forgiven.
+    Relative to the kernel's spread; a difference of `ALLOWED_MS` is tolerated.
     """
     simulated, measured = _spread(simulated_ms), _spread(measured_ms)
     difference = simulated - measured

@@ -17,7 +17,7 @@ _MOST_BYTES = 440_000
 
 @dataclass(frozen=True)
 class Assumption:
-    """One thing otherwise; the free number is set anew, from the same figure."""
+    """One assumption changed; the free number is fitted again, to the same figure."""
 
     says: str
     build: Build = laboratory.front
