@@ -97,7 +97,7 @@ class Cell:
     @classmethod
     def of(cls, scenario: Scenario) -> "Cell":
         """Read back what the engine understood, every field stated."""
-        fields = json.loads(scenario.to_json())
+        fields = json.loads(scenario.settings_json())
         return cls(scenario, _networks(fields), fields["variant"], fields["seed"])
 
     def runs(self, asked: int | None) -> int:
@@ -147,8 +147,8 @@ def cell(page: Page, chosen: Chosen) -> Cell:
     except LoadstoneError as error:
         why, field = error.args
         if field == "traces":
-            raise InputError(without_place(why)) from None
-        raise InputError(f"{OPTIONS.get(field, page.name)}: {without_place(why)}") from None
+            raise InputError(why) from None
+        raise InputError(f"{OPTIONS.get(field, page.name)}: {why}") from None
 
 
 def text_of(path: str) -> str:
@@ -165,7 +165,6 @@ def read_scenario(path: str) -> Cell:
         return Cell.of(Scenario(text))
     except LoadstoneError as error:
         why, field = error.args
-        why = without_place(why) if is_toml else why
         raise InputError(f"{path}: scenario{'.' if field else ''}{field}: {why}") from None
     except (UnicodeDecodeError, tomllib.TOMLDecodeError, TypeError) as error:
         raise InputError(f"{path}: not a scenario file in JSON or TOML: {error}") from None
@@ -175,11 +174,6 @@ def refusal(error: LoadstoneError) -> InputError:
     """Say what a scenario asks for that cannot be carried out."""
     why, field = error.args
     return InputError(f"{OPTIONS.get(field, field)}: {why}" if field else why)
-
-
-def without_place(why: str) -> str:
-    """Drop the line and column of a text that the user has not written."""
-    return why.rsplit(" at line ", 1)[0]
 
 
 def execute_live(

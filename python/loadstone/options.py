@@ -20,7 +20,7 @@ _THREADS = click.IntRange(1, 1024)
 def _engine_defaults() -> dict[str, Any]:
     """Ask the engine what it takes where nothing is said."""
     smallest = Scenario('{"page": {"objects": [{"url": "http://a.test/", "bytes": 0}]}}')
-    fields: dict[str, Any] = json.loads(smallest.to_json())
+    fields: dict[str, Any] = json.loads(smallest.settings_json())
     return fields
 
 

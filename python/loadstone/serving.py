@@ -13,7 +13,6 @@ from typing import Any
 
 from loadstone import files, options, pages
 from loadstone._native import LoadstoneError, Server, Stopper
-from loadstone.experiment import without_place
 from loadstone.files import InputError
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
@@ -68,7 +67,7 @@ def open_server(made: dict[str, Any]) -> Server:
         return Server(json.dumps(made))
     except LoadstoneError as error:
         why, field = error.args
-        raise InputError(f"{options.serving_option(field)}: {without_place(why)}" if field else why) from None
+        raise InputError(f"{options.serving_option(field)}: {why}" if field else why) from None
 
 
 def authority(server: Server) -> str:

@@ -252,7 +252,7 @@ def refused(levels: Levels, error: LoadstoneError, settings: Settings | None = N
     named = {path: name for name, path in FIELDS.items()}.get(field, field)
     value = f" = {json.dumps(settings[named])}" if settings and named in settings else ""
     place = f"{named}{value}: " if named else ""
-    return InputError(f"{place}{experiment.without_place(why)} (in the cell {_in_words(levels)})")
+    return InputError(f"{place}{why} (in the cell {_in_words(levels)})")
 
 
 def _in_words(levels: Levels) -> str:

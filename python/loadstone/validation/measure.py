@@ -9,7 +9,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from typing import Any, cast
 
-from loadstone import _native, experiment, text
+from loadstone import _native, text
 from loadstone._native import LoadstoneError, Scenario
 from loadstone.files import InputError
 from loadstone.validation import measurements
@@ -189,7 +189,7 @@ class Measure:
 
     def _refuse(self, cell: Cell, error: LoadstoneError) -> None:
         """Leave this run out, and what else there is of its cell."""
-        why = experiment.without_place(error.args[0])
+        why = error.args[0]
         self._refused[cell] = why
         self.left_out[why] += 1
 

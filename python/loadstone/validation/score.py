@@ -122,7 +122,7 @@ def score(measured: Measured, cells: Iterable[Cell], progress: Callable[[int, in
 
 def _profile(cell: Cell) -> str:
     """Ask the engine whose TCP it simulates where none is named."""
-    return str(json.loads(cell.scenario().to_json())["variant"]["tcp"]["profile"])
+    return str(json.loads(cell.scenario().settings_json())["variant"]["tcp"]["profile"])
 
 
 def _is_finished(cell: Cell, runs: Sequence[Measurement]) -> bool:
