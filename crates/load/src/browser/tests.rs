@@ -1,5 +1,7 @@
 //! A browser whose connections are in a test's hands: what it does when a server leaves.
 
+mod scenes;
+
 use super::*;
 use crate::Opener;
 use crate::page::PageFile;
