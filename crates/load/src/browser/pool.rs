@@ -233,4 +233,70 @@ mod tests {
         let order: Vec<u32> = std::iter::from_fn(|| pool.take()).map(|object| object.0).collect();
         assert_eq!(order, [1, 3, 5, 9]);
     }
+
+    #[test]
+    fn a_free_connection_is_offered_while_something_waits_and_once() {
+        let mut pool = pool_with(0);
+        [1, 0, 1].into_iter().for_each(|at| pool.free(ConnId(at)));
+        assert_eq!(pool.next_free(), None, "nothing waits");
+        pool.want(ActivityId(3));
+        assert_eq!(pool.next_free(), Some(ConnId(1)), "the one that has been free for longer");
+        pool.busy(ConnId(1));
+        assert_eq!(pool.next_free(), Some(ConnId(0)));
+        pool.busy(ConnId(0));
+        assert_eq!(pool.next_free(), None, "none is free twice");
+    }
+
+    #[test]
+    fn what_is_pushed_waits_no_longer() {
+        let mut pool = pool_with(3);
+        assert_eq!(
+            (pool.remove(ActivityId(1)), pool.remove(ActivityId(1)), pool.remove(ActivityId(7))),
+            (true, false, false)
+        );
+        assert_eq!((pool.take(), pool.take(), pool.take()), (Some(ActivityId(0)), Some(ActivityId(2)), None));
+    }
+
+    #[test]
+    fn a_connection_that_is_drained_leaves_its_place_to_another() {
+        let mut pool = pool_with(1);
+        assert_eq!(pool.openings(Protocol::H2), 1);
+        assert!(pool.established(ConnId(0)));
+        pool.free(ConnId(0));
+        pool.drain(ConnId(0));
+        assert_eq!((pool.next_free(), pool.openings(Protocol::H2)), (None, 1));
+    }
+
+    #[test]
+    fn one_connection_is_lost_among_several_that_are_being_opened() {
+        let mut pool = pool_with(2);
+        assert_eq!(pool.openings(Protocol::Http1), 2);
+        pool.established(ConnId(0));
+        pool.lose(ConnId(0), true);
+        // The other one is still being opened, and one place is free.
+        assert_eq!(pool.openings(Protocol::Http1), 1);
+    }
+
+    #[test]
+    fn who_races_is_admitted_to_the_first_connection_one_by_one() {
+        let mut pool = Pool::new(6, Joining::OneByOne);
+        (0..3).for_each(|at| pool.want(ActivityId(at)));
+        assert_eq!((pool.openings(Protocol::H2), pool.openings(Protocol::H2)), (3, 0), "one for each");
+        assert!(pool.established(ConnId(1)), "the first stays");
+        pool.free(ConnId(1));
+        assert_eq!((pool.take(), pool.take()), (Some(ActivityId(0)), None));
+        assert_eq!(pool.next_free(), None, "two wait for their own connections");
+        // What comes later may go there at once.
+        pool.want(ActivityId(9));
+        assert_eq!((pool.next_free(), pool.take(), pool.take()), (Some(ConnId(1)), Some(ActivityId(1)), None));
+        assert!(!pool.established(ConnId(0)), "of no use any more");
+        pool.lose(ConnId(0), true);
+        assert_eq!((pool.take(), pool.take()), (Some(ActivityId(2)), None));
+        assert_eq!(pool.openings(Protocol::H2), 0, "the third one is still being opened");
+        // Without the one that carries all they race again.
+        pool.lose(ConnId(1), true);
+        assert_eq!((pool.take(), pool.openings(Protocol::H2)), (None, 0), "for the third one");
+        pool.want(ActivityId(11));
+        assert_eq!(pool.openings(Protocol::H2), 1);
+    }
 }
