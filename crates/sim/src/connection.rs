@@ -1,6 +1,6 @@
 //! A connection: two ends of a transport, and the content on its way between the programs, by streams.
 
-use crate::alarms::Key;
+use crate::deadline_queue::TimerId;
 use crate::host::Side;
 use crate::transport::Transport;
 use loadstone_http::{Chunk, TransportStream, Wire};
@@ -29,25 +29,25 @@ pub(crate) struct Connection<T> {
 pub(crate) struct ConnectionEnd<T> {
     pub(crate) transport: T,
     streams: StreamEnds,
-    /// The place of its host.
+    /// The index of its host.
     pub(crate) host: u32,
-    /// The number of the connection there.
+    /// The id of the connection there.
     pub(crate) conn: ConnId,
-    /// By which its packets go.
+    /// The route of its packets.
     pub(crate) route: Route,
     /// The program has been told that the connection is open.
-    pub(crate) announced: bool,
+    pub(crate) open_reported: bool,
     /// The program has been told that the connection has ended.
-    pub(crate) ended: bool,
+    pub(crate) close_reported: bool,
     /// The program has something to send.
-    pub(crate) eager: bool,
-    pub(crate) alarm: Key,
+    pub(crate) wants_write: bool,
+    pub(crate) timer: TimerId,
 }
 
-/// The streams of an end, as far as they have been spoken of.
+/// The streams of an end that have been used so far.
 #[derive(Debug, Default)]
 struct StreamEnds {
-    /// TCP's, kept apart because it is there in any case.
+    /// TCP's, which there is in any case.
     first: StreamEnd,
     others: BTreeMap<TransportStream, StreamEnd>,
 }
@@ -57,30 +57,31 @@ struct StreamEnds {
 struct StreamEnd {
     /// Content written here and not yet read at the other end.
     outbound: Wire,
-    /// How much content has been written here, and handed on to the program.
+    /// How much content has been written here.
     written: u64,
+    /// How much content has been handed on to the program.
     received: u64,
-    /// Up to where the program takes content.
-    limit: u64,
-    /// When something on the way to this end was lost and missing here.
+    /// The offset up to which the program takes content.
+    max_data: u64,
+    /// When something lost on the way to this end was missing here.
     stalls: Stalls,
 }
 
-/// Where an end belongs.
+/// The host of an end, and the ids of the end there.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct EndConfig {
-    /// The place of its host.
+pub(crate) struct EndPlace {
+    /// The index of its host.
     pub(crate) host: u32,
-    /// The number of the connection there.
+    /// The id of the connection there.
     pub(crate) conn: ConnId,
-    /// By which its packets go.
+    /// The route of its packets.
     pub(crate) route: Route,
-    pub(crate) alarm: Key,
+    pub(crate) timer: TimerId,
 }
 
 impl<T: Transport> Connection<T> {
     /// A connection whose first packet is due.
-    pub(crate) fn new(opened: Time, to: HostId, [client, server]: [(T, EndConfig); 2]) -> Connection<T> {
+    pub(crate) fn new(opened: Time, to: HostId, [client, server]: [(T, EndPlace); 2]) -> Connection<T> {
         Connection { ends: [ConnectionEnd::new(client), ConnectionEnd::new(server)], to, opened, established: None }
     }
 
@@ -90,7 +91,7 @@ impl<T: Transport> Connection<T> {
     }
 
     /// A packet on its way to `side` was lost; it would have arrived at `due`.
-    pub(crate) fn lose(&mut self, side: Side, packet: &T::Packet, due: Time) {
+    pub(crate) fn handle_dropped(&mut self, side: Side, packet: &T::Packet, due: Time) {
         let ConnectionEnd { transport, streams, .. } = self.end(side);
         for (on, numbers) in T::numbers(packet) {
             streams.get(on).stalls.handle_lost(numbers, due, transport.expected(on));
@@ -112,14 +113,14 @@ impl<T: Transport> Connection<T> {
         let [client, server] = &mut self.ends;
         let (here, there) = if side == Side::Client { (client, server) } else { (server, client) };
         let stream = here.streams.get(on);
-        let content = here.transport.read(on, stream.most(), &mut there.transport);
+        let content = here.transport.read(on, stream.receive_credit(), &mut there.transport);
         if content > 0 {
             stream.received += content;
             there.streams.get(on).outbound.take(content, out);
         }
     }
 
-    /// What an account needs to know of it at `now`, the end of the run. A packet takes at least
+    /// What an account needs of it at `now`, the end of the run. A packet takes at least
     /// `min_owd` from the server to the client.
     pub(crate) fn into_record(self, now: Time, min_owd: Duration) -> ConnectionRecord {
         let Connection { ends: [client, server], opened, established, .. } = self;
@@ -148,10 +149,20 @@ impl<T: Transport> Connection<T> {
 }
 
 impl<T: Transport> ConnectionEnd<T> {
-    fn new((transport, place): (T, EndConfig)) -> ConnectionEnd<T> {
-        let EndConfig { host, conn, route, alarm } = place;
+    fn new((transport, place): (T, EndPlace)) -> ConnectionEnd<T> {
+        let EndPlace { host, conn, route, timer } = place;
         let streams = StreamEnds::default();
-        ConnectionEnd { transport, streams, host, conn, route, announced: false, ended: false, eager: false, alarm }
+        ConnectionEnd {
+            transport,
+            streams,
+            host,
+            conn,
+            route,
+            open_reported: false,
+            close_reported: false,
+            wants_write: false,
+            timer,
+        }
     }
 
     /// A packet has arrived.
@@ -162,19 +173,19 @@ impl<T: Transport> ConnectionEnd<T> {
     }
 
     /// The program takes content of a stream up to here.
-    pub(crate) fn set_limit(&mut self, on: TransportStream, limit: u64) {
-        self.streams.get(on).limit = limit;
+    pub(crate) fn set_max_data(&mut self, on: TransportStream, max_data: u64) {
+        self.streams.get(on).max_data = max_data;
     }
 
-    /// Goes on with the handshakes; whether the program may be told that the connection is open.
-    pub(crate) fn shake_hands(&mut self) -> bool {
-        !self.announced && self.transport.shake_hands()
+    /// Advances the handshakes; returns whether the program may be told that the connection is open.
+    pub(crate) fn drive_handshake(&mut self) -> bool {
+        !self.open_reported && self.transport.drive_handshake()
     }
 
     /// The stream on which the program sends next, if it has something to send and there is room, and how much.
     #[inline]
     pub(crate) fn next_stream(&self, program: &dyn Program) -> Option<(TransportStream, u64)> {
-        if self.eager && self.announced { self.transport.next_stream(program, self.conn) } else { None }
+        if self.wants_write && self.open_reported { self.transport.next_stream(program, self.conn) } else { None }
     }
 
     /// Asks the program for bytes as long as there is room and it has any.
@@ -185,7 +196,7 @@ impl<T: Transport> ConnectionEnd<T> {
             program.poll_transmit(now, self.conn, on, room as usize, &mut stream.outbound);
             let content = stream.outbound.len() - before;
             if content == 0 {
-                self.eager = false;
+                self.wants_write = false;
                 return;
             }
             assert!(content <= room, "a program put more on the wire than there was room for");
@@ -224,16 +235,16 @@ impl StreamEnds {
 }
 
 impl StreamEnd {
-    /// How much content the program takes now.
+    /// How much more content the program takes now.
     #[inline]
-    fn most(&self) -> u64 {
-        if self.limit == u64::MAX { u64::MAX } else { self.limit - self.received.min(self.limit) }
+    fn receive_credit(&self) -> u64 {
+        if self.max_data == u64::MAX { u64::MAX } else { self.max_data - self.received.min(self.max_data) }
     }
 }
 
 impl Default for StreamEnd {
     fn default() -> StreamEnd {
-        StreamEnd { outbound: Wire::default(), written: 0, received: 0, limit: u64::MAX, stalls: Stalls::default() }
+        StreamEnd { outbound: Wire::default(), written: 0, received: 0, max_data: u64::MAX, stalls: Stalls::default() }
     }
 }
 

@@ -1,5 +1,5 @@
-//! One host of a run: its program, when that comes to what it wants done, its connections by their numbers here,
-//! and what its TCP remembers.
+//! One host of a run: its program, the time at which its queued actions run (wake-up latency), its connections by
+//! [`ConnId`](loadstone_load::ConnId), and its TCP metrics cache.
 
 use loadstone_load::{Action, Browser, Origin, Program, Relay};
 use loadstone_net::tcp::{self, Metrics};
@@ -11,20 +11,20 @@ use std::time::Duration;
 /// A host of a run.
 #[derive(Debug)]
 pub(crate) struct SimHost<'a> {
-    pub(crate) runs: Runs,
+    pub(crate) hosted: HostedProgram,
     pub(crate) tcp: &'a tcp::Config,
     pub(crate) ways: &'a [Way],
-    /// Its ends of connections, by the numbers that they have here.
+    /// Its ends of connections, by `ConnId`.
     pub(crate) ends: Vec<EndId>,
-    /// What it remembers of connections that are over, by the place of the other host.
+    /// TCP metrics of closed connections, by the index of the other host.
     pub(crate) metrics: BTreeMap<usize, Metrics>,
-    /// How long the program takes to come to what it wants done: a process is woken a moment after the kernel has
-    /// done its own part.
+    /// How long after an event the program's actions run: a process is woken a moment after the kernel has done its
+    /// own part.
     pub(crate) wakeup_latency: Duration,
-    /// When it comes to it; [`Time::NEVER`] if there is nothing to do.
-    pub(crate) due: Time,
-    /// What it wants done and has not come to.
-    pub(crate) pending: VecDeque<Action>,
+    /// When the pending actions run; [`Time::NEVER`] if there are none.
+    pub(crate) actions_due: Time,
+    /// Actions that wait for the wake-up latency.
+    pub(crate) pending_actions: VecDeque<Action>,
 }
 
 /// An end of a connection, in as few bytes as there can be: each packet has it. The ends of all connections are
@@ -33,7 +33,7 @@ pub(crate) struct SimHost<'a> {
 pub(crate) struct EndId(u32);
 
 impl EndId {
-    /// An end of the connection at this place of the world's list.
+    /// An end of the connection at this index of the world's list.
     #[inline]
     pub(crate) fn new(connection: usize, side: Side) -> EndId {
         EndId(2 * connection as u32 + side as u32)
@@ -44,7 +44,7 @@ impl EndId {
         EndId(number as u32)
     }
 
-    /// The place of its connection in the world's list.
+    /// The index of its connection in the world's list.
     #[inline]
     pub(crate) fn connection(self) -> usize {
         self.0 as usize / 2
@@ -74,51 +74,51 @@ pub(crate) enum Side {
 
 /// The program of a host.
 #[derive(Debug)]
-pub(crate) enum Runs {
+pub(crate) enum HostedProgram {
     Browser(Browser),
     Relay(Relay),
     Origin(Origin),
 }
 
 impl<'a> SimHost<'a> {
-    /// A host whose program has not begun, and what it remembers.
+    /// A host whose program has not started, with its metrics cache.
     pub(crate) fn new(plan: &Plan, host: &'a PlannedHost, metrics: BTreeMap<usize, Metrics>) -> SimHost<'a> {
-        let runs = match host.role {
-            HostRole::Browser { page } => Runs::Browser(plan.browser(page)),
-            HostRole::Relay => Runs::Relay(plan.relay()),
-            HostRole::Origin { page, host } => Runs::Origin(plan.origin(page, host)),
+        let hosted = match host.role {
+            HostRole::Browser { page } => HostedProgram::Browser(plan.browser(page)),
+            HostRole::Relay => HostedProgram::Relay(plan.relay()),
+            HostRole::Origin { page, host } => HostedProgram::Origin(plan.origin(page, host)),
         };
         SimHost {
-            runs,
+            hosted,
             tcp: &host.tcp,
             ways: &host.ways,
             ends: Vec::new(),
             metrics,
             wakeup_latency: host.tcp.wakeup_latency(),
-            due: Time::NEVER,
-            pending: VecDeque::new(),
+            actions_due: Time::NEVER,
+            pending_actions: VecDeque::new(),
         }
     }
 
     #[inline]
     pub(crate) fn program(&mut self) -> &mut dyn Program {
-        match &mut self.runs {
-            Runs::Browser(browser) => browser,
-            Runs::Relay(relay) => relay,
-            Runs::Origin(origin) => origin,
+        match &mut self.hosted {
+            HostedProgram::Browser(browser) => browser,
+            HostedProgram::Relay(relay) => relay,
+            HostedProgram::Origin(origin) => origin,
         }
     }
 
     /// Whether it is a browser that has not ended.
     #[inline]
     pub(crate) fn is_loading(&self) -> bool {
-        matches!(&self.runs, Runs::Browser(browser) if browser.end().is_none())
+        matches!(&self.hosted, HostedProgram::Browser(browser) if browser.end().is_none())
     }
 
-    /// When its program wants to be woken, or comes to what it wants done.
+    /// When its program is to be woken: at its own deadline, or when its pending actions run.
     #[inline]
     pub(crate) fn deadline(&mut self) -> Time {
-        let due = self.due;
+        let due = self.actions_due;
         self.program().poll_timeout().unwrap_or(Time::NEVER).min(due)
     }
 }

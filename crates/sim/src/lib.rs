@@ -1,4 +1,4 @@
-//! Page loads in virtual time: [`run`] carries out a scenario's [`Plan`] and gives an [`Outcome`].
+//! Page loads in virtual time: [`run`] carries out a scenario's [`Plan`] and returns an [`Outcome`].
 //!
 //! The same scenario and seed give the same outcome, bit for bit, on every machine.
 //!
@@ -19,11 +19,11 @@
 //! protocol, queue or browser rule stands here; this crate only passes bytes, packets and time
 //! between machines.
 
-mod alarms;
 mod connection;
+mod deadline_queue;
 mod host;
 mod outcome;
-mod parcel;
+mod packet;
 mod tcp;
 mod transport;
 mod world;
@@ -31,21 +31,21 @@ mod world;
 use loadstone_scenario::{Outcome, Plan};
 use loadstone_units::Seed;
 
-/// Carries out a scenario in virtual time, with `seed` instead of the one that it names: what its browser gave, or
-/// the first of them.
+/// Carries out a scenario in virtual time, with `seed` instead of the one that it names. Returns the outcome of its
+/// first browser.
 pub fn run(plan: &Plan, seed: Seed) -> Outcome {
     first(run_all(plan, seed, None))
 }
 
-/// Carries out a scenario like [`run`], and gives its first packets as well, `limit` at most.
-pub fn run_captured(plan: &Plan, seed: Seed, limit: usize) -> Outcome {
-    first(run_all(plan, seed, Some(limit)))
+/// Carries out a scenario like [`run`], and captures its first packets, at most `capture_limit`.
+pub fn run_captured(plan: &Plan, seed: Seed, capture_limit: usize) -> Outcome {
+    first(run_all(plan, seed, Some(capture_limit)))
 }
 
-/// Carries out a scenario until all its browsers have ended: what each of them gave, in their order. The first has
-/// the first packets of the run, `noted` of them, if that is wanted.
-pub fn run_all(plan: &Plan, seed: Seed, noted: Option<usize>) -> Vec<Outcome> {
-    let mut world = world::World::new(plan, seed, noted);
+/// Carries out a scenario until all its browsers have ended. Returns the outcome of each, in their order; with
+/// `capture_limit` the first has the first packets of the run, at most that many.
+pub fn run_all(plan: &Plan, seed: Seed, capture_limit: Option<usize>) -> Vec<Outcome> {
+    let mut world = world::World::new(plan, seed, capture_limit);
     world.load();
     outcome::outcomes(world, seed)
 }

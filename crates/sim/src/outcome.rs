@@ -1,17 +1,17 @@
-//! What a world that has come to its end gave.
+//! The outcomes of a world that has ended.
 
-use crate::host::{Runs, Side, SimHost};
-use crate::parcel::capture;
+use crate::host::{HostedProgram, Side, SimHost};
+use crate::packet::capture;
 use crate::world::{Connection, World};
 use loadstone_load::{ConnectionRecord, Service, critical_path};
 use loadstone_net::LinkCounts;
 use loadstone_scenario::{ConnectionOutcome, HostRole, Outcome, Plan};
 use loadstone_units::{Seed, Time};
 
-/// What is known of a browser's load besides what it noted itself.
+/// Per browser: what the world knows of its load and the browser does not.
 #[derive(Default)]
-struct Seen {
-    /// What servers tell of its requests, with its own numbers of connections.
+struct BrowserTotals {
+    /// What servers report of its requests, with its own `ConnId`s.
     services: Vec<Service>,
     /// The connections that it opened, in their order.
     connections: Vec<ConnectionOutcome>,
@@ -20,10 +20,10 @@ struct Seen {
     up: LinkCounts,
 }
 
-/// The outcome of each browser, in their order. The first has the run's packets, if they were noted.
+/// The outcome of each browser, in their order. The first has the run's packets, if they were captured.
 pub(crate) fn outcomes(world: World, seed: Seed) -> Vec<Outcome> {
     let World { plan, now, hosts, connections, path, .. } = world;
-    let mut seen: Vec<Seen> = (0..plan.browsers()).map(|_| Seen::default()).collect();
+    let mut seen: Vec<BrowserTotals> = (0..plan.browsers()).map(|_| BrowserTotals::default()).collect();
     for (at, seen) in seen.iter_mut().enumerate() {
         let link = plan.access_link(at);
         (seen.down, seen.up) = (path.counts(link), path.counts(link.reversed()));
@@ -41,10 +41,11 @@ pub(crate) fn outcomes(world: World, seed: Seed) -> Vec<Outcome> {
     outcomes
 }
 
-/// What servers tell of requests goes to the browsers that made them. A relay's requests are nobody's.
-fn note_services(seen: &mut [Seen], hosts: &[SimHost], connections: &[Connection]) {
+/// Adds what servers report of requests to the browsers that made them. Requests from a relay belong to no browser
+/// and are dropped.
+fn note_services(seen: &mut [BrowserTotals], hosts: &[SimHost], connections: &[Connection]) {
     for host in hosts {
-        let Runs::Origin(origin) = &host.runs else { continue };
+        let HostedProgram::Origin(origin) = &host.hosted else { continue };
         for service in origin.services() {
             let end = host.ends[service.conn.0 as usize];
             let client = &connections[end.connection()].ends[Side::Client as usize];
@@ -56,7 +57,7 @@ fn note_services(seen: &mut [Seen], hosts: &[SimHost], connections: &[Connection
 }
 
 /// The connections of each browser, in the order in which it opened them.
-fn note_connections(seen: &mut [Seen], plan: &Plan, connections: Vec<Connection>, now: Time) {
+fn note_connections(seen: &mut [BrowserTotals], plan: &Plan, connections: Vec<Connection>, now: Time) {
     for connection in connections {
         let client = connection.ends[Side::Client as usize].host as usize;
         if let Some(seen) = seen.get_mut(client) {
@@ -67,9 +68,9 @@ fn note_connections(seen: &mut [Seen], plan: &Plan, connections: Vec<Connection>
     }
 }
 
-fn outcome(plan: &Plan, (seed, now): (Seed, Time), (at, host): (usize, SimHost), seen: Seen) -> Outcome {
-    let Seen { services, connections, records, down, up } = seen;
-    let (Runs::Browser(browser), HostRole::Browser { page }) = (host.runs, plan.hosts()[at].role) else {
+fn outcome(plan: &Plan, (seed, now): (Seed, Time), (at, host): (usize, SimHost), seen: BrowserTotals) -> Outcome {
+    let BrowserTotals { services, connections, records, down, up } = seen;
+    let (HostedProgram::Browser(browser), HostRole::Browser { page }) = (host.hosted, plan.hosts()[at].role) else {
         unreachable!("browsers come first");
     };
     let (end, opened) = (browser.end(), browser.opened());

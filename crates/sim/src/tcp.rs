@@ -30,7 +30,7 @@ impl TcpTls {
 impl Transport for TcpTls {
     type Packet = Segment;
 
-    fn shake_hands(&mut self) -> bool {
+    fn drive_handshake(&mut self) -> bool {
         if !self.endpoint.may_write() {
             return false;
         }
@@ -155,15 +155,15 @@ mod tests {
             exchange(now, &mut ends);
             let [client, server] = &mut ends;
             assert_eq!((client.read(ON, u64::MAX, server), server.read(ON, u64::MAX, client)), (0, 0));
-            ends.iter_mut().for_each(|end| _ = end.shake_hands());
+            ends.iter_mut().for_each(|end| _ = end.drive_handshake());
         }
-        assert!(ends.iter_mut().all(TcpTls::shake_hands));
+        assert!(ends.iter_mut().all(TcpTls::drive_handshake));
         exchange(now, &mut ends);
         ends
     }
 
     #[test]
-    fn a_record_that_was_begun_is_read_whole_and_none_is_begun_that_nobody_wants() {
+    fn a_record_that_was_begun_is_read_whole_and_none_is_begun_without_demand() {
         let mut ends = open();
         ends[1].write(ON, 2 * 16_384);
         exchange(Time::ZERO, &mut ends);
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn it_has_ended_when_all_that_came_was_read_or_when_it_was_reset() {
+    fn it_is_closed_when_all_that_came_was_read_or_when_it_was_reset() {
         let mut ends = open();
         ends[1].write(ON, 100);
         ends[1].close();

@@ -15,8 +15,8 @@ pub(crate) trait Transport: Debug {
     /// What goes to the other end.
     type Packet;
 
-    /// Goes on with the handshakes; whether content may be written.
-    fn shake_hands(&mut self) -> bool;
+    /// Advances the handshakes; returns whether content may be written.
+    fn drive_handshake(&mut self) -> bool;
 
     /// The stream on which `program` sends next, of those that have room, and how much content may be written there.
     fn next_stream(&self, program: &dyn Program, conn: ConnId) -> Option<(TransportStream, u64)>;
@@ -27,8 +27,8 @@ pub(crate) trait Transport: Debug {
     /// The next stream of which something may have arrived since it was read, until `None`.
     fn poll_arrived(&mut self) -> Option<TransportStream>;
 
-    /// Takes what has newly arrived of a stream, as far as `most` bytes of content are wanted: how much content that
-    /// was. `writer` is the other end, which knows how its content was cut.
+    /// Takes what has newly arrived of a stream, as far as `most` bytes of content are wanted; returns how much content
+    /// that was. `writer` is the peer's transport, whose TLS record sizes are needed.
     fn read(&mut self, on: TransportStream, most: u64, writer: &mut Self) -> u64;
 
     /// A packet has arrived.
@@ -37,16 +37,16 @@ pub(crate) trait Transport: Debug {
     /// The next packet that may be sent now, until `None`.
     fn poll_packet(&mut self, now: Time) -> Option<Self::Packet>;
 
-    /// The deadline that [`Transport::poll_timeout`] named has come.
+    /// The deadline that [`Transport::poll_timeout`] returned has come.
     fn handle_timeout(&mut self, now: Time);
 
     /// When [`Transport::handle_timeout`] is to be called; [`Time::NEVER`] if not at all.
     fn poll_timeout(&self) -> Time;
 
-    /// What a packet has of each stream, in the numbers in which [`Transport::expected`] counts.
+    /// The bytes of each stream in a packet, as sequence numbers like those of [`Transport::expected`].
     fn numbers(packet: &Self::Packet) -> impl Iterator<Item = (TransportStream, Range<u64>)>;
 
-    /// The first number of a stream that has not arrived here.
+    /// The first sequence number of a stream that has not arrived here.
     fn expected(&self, on: TransportStream) -> u64;
 
     /// Sends no more than what has been written.
@@ -61,9 +61,9 @@ pub(crate) trait Transport: Debug {
     /// Whether nothing more can happen on it.
     fn is_over(&self) -> bool;
 
-    /// Teaches its host what was learnt of the path.
+    /// Saves what was learnt of the path in the host's metrics cache.
     fn save_metrics(&self, metrics: &mut Metrics);
 
-    /// How often data was sent again.
+    /// The number of retransmissions.
     fn retransmissions(&self) -> u64;
 }

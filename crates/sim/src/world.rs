@@ -1,13 +1,13 @@
 //! The world of one run: the event loop.
 //!
-//! One turn of it: find the earliest thing that happens, set the time to it, hand it to its machine, and pass on
-//! what the machines then want until they want nothing more. Of one time, what the path does comes before alarms,
-//! and those go by number: the hosts' programs first, then the ends of connections.
+//! One step of it: find the earliest event, set the time to it, hand it to its machine, and pass on what the machines
+//! then want until they want nothing more. At one time, the path's events come before timers, and timers go by id: the
+//! hosts' programs first, then the ends of connections.
 
-use crate::alarms::{Alarms, Key};
-use crate::connection::{self, EndConfig};
-use crate::host::{EndId, Runs, Side, SimHost};
-use crate::parcel::Parcel;
+use crate::connection::{self, EndPlace};
+use crate::deadline_queue::{DeadlineQueue, TimerId};
+use crate::host::{EndId, HostedProgram, Side, SimHost};
+use crate::packet::SimPacket;
 use crate::tcp::TcpTls;
 use crate::transport::Transport;
 use loadstone_http::{Chunk, TransportStream};
@@ -20,8 +20,7 @@ use loadstone_scenario::{Plan, Way, address};
 use loadstone_units::{Seed, Time};
 use std::collections::{BTreeMap, VecDeque};
 
-/// The connections that room is made for beforehand: what a browser opens to one host. They are large, so to move
-/// them takes long.
+/// Initial capacity: what a browser opens to one host. Connections are large, so moving them is slow.
 const EXPECTED_CONNECTIONS: usize = 6;
 
 /// A connection of a run.
@@ -29,8 +28,8 @@ pub(crate) type Connection = connection::Connection<TcpTls>;
 
 type End = connection::ConnectionEnd<TcpTls>;
 
-/// What the hosts remember of connections that are over.
-type Memories = Vec<BTreeMap<usize, Metrics>>;
+/// Of each host its TCP metrics cache, by the index of the other host.
+type MetricsCaches = Vec<BTreeMap<usize, Metrics>>;
 
 pub(crate) struct World<'a> {
     pub(crate) plan: &'a Plan,
@@ -38,48 +37,48 @@ pub(crate) struct World<'a> {
     /// Browsers come first.
     pub(crate) hosts: Vec<SimHost<'a>>,
     pub(crate) connections: Vec<Connection>,
-    pub(crate) path: Path<Parcel>,
-    /// Alarms of the programs, then of the connections' ends.
-    alarms: Alarms,
-    /// What the program that has its say wants done; empty between turns.
+    pub(crate) path: Path<SimPacket>,
+    /// Of the programs, then of the connections' ends.
+    deadlines: DeadlineQueue,
+    /// Actions of the program that runs now; empty between steps.
     actions: VecDeque<Action>,
     /// Storage that is used again and again.
     input: Vec<Chunk>,
 }
 
 impl<'a> World<'a> {
-    /// The world of a run of which the first packets are noted: `noted` of them, if that is wanted.
-    pub(crate) fn new(plan: &'a Plan, seed: Seed, noted: Option<usize>) -> World<'a> {
+    /// The world of a run; with `capture_limit` its first packets are captured, that many.
+    pub(crate) fn new(plan: &'a Plan, seed: Seed, capture_limit: Option<usize>) -> World<'a> {
         let nothing = vec![BTreeMap::new(); plan.hosts().len()];
-        let memories = (0..plan.variant().earlier_loads.get()).fold(nothing, |memories, load| {
+        let caches = (0..plan.variant().earlier_loads.get()).fold(nothing, |caches, load| {
             let seed = Seed(seed.stream(&format!("earlier.{load}")).next_u64());
-            World::remembering(plan, seed, None, memories).warm_up()
+            World::with_metrics(plan, seed, None, caches).warm_up()
         });
-        World::remembering(plan, seed, noted, memories)
+        World::with_metrics(plan, seed, capture_limit, caches)
     }
 
-    fn remembering(plan: &'a Plan, seed: Seed, noted: Option<usize>, memories: Memories) -> World<'a> {
-        let mut alarms = Alarms::default();
-        let hosts = plan.hosts().iter().zip(memories).map(|(host, metrics)| {
-            alarms.add();
+    fn with_metrics(plan: &'a Plan, seed: Seed, capture_limit: Option<usize>, caches: MetricsCaches) -> World<'a> {
+        let mut deadlines = DeadlineQueue::default();
+        let hosts = plan.hosts().iter().zip(caches).map(|(host, metrics)| {
+            deadlines.add();
             SimHost::new(plan, host, metrics)
         });
         let hosts = hosts.collect();
-        let path = Path::new(plan.fabric(), seed, noted);
+        let path = Path::new(plan.fabric(), seed, capture_limit);
         World {
             plan,
             now: Time::ZERO,
             hosts,
             connections: Vec::with_capacity(EXPECTED_CONNECTIONS),
             path,
-            alarms,
+            deadlines,
             actions: VecDeque::new(),
             input: Vec::new(),
         }
     }
 
-    /// An earlier load; what the servers' hosts remember when its connections have been cut off.
-    fn warm_up(mut self) -> Memories {
+    /// Runs an earlier load, cuts off its connections, and returns the hosts' metrics caches.
+    fn warm_up(mut self) -> MetricsCaches {
         self.load();
         for connection in &self.connections {
             let [client, server] = &connection.ends;
@@ -100,45 +99,45 @@ impl<'a> World<'a> {
         }
         self.note_losses();
         for host in 0..browsers {
-            while self.hosts[host].is_loading() && self.turn() {}
+            while self.hosts[host].is_loading() && self.step() {}
         }
     }
 
     fn start(&mut self, host: usize) {
         let now = self.now;
-        if let Runs::Browser(browser) = &mut self.hosts[host].runs {
+        if let HostedProgram::Browser(browser) = &mut self.hosts[host].hosted {
             browser.start(now);
         }
-        // The load counts from the first SYN, so this once the program does not make it wait.
+        // The load counts from the first SYN, so the first actions run without wake-up latency.
         while let Some(action) = self.hosts[host].program().poll_action() {
             self.actions.push_back(action);
-            self.perform_all(host);
+            self.run_actions(host);
         }
-        self.act(host);
+        self.queue_actions(host);
     }
 
-    /// Lets the earliest thing happen; whether there was any.
-    fn turn(&mut self) -> bool {
-        let (due, alarms) = (self.path.next(), self.alarms.next());
-        let next = due.at.min(alarms);
+    /// Handles the earliest event; returns whether there was one.
+    fn step(&mut self) -> bool {
+        let (due, deadline) = (self.path.next(), self.deadlines.next());
+        let next = due.at.min(deadline);
         if next == Time::NEVER {
             return false;
         }
-        // Whoever wants to be woken at once names a time that is over.
+        // A deadline in the past means now.
         self.now = self.now.max(next);
         if next == due.at {
-            // By reference: so it is not moved on its way.
+            // By reference: large.
             if let Some(arrived) = &self.path.advance(due) {
                 self.deliver(&arrived.packet);
             }
-        } else if let Some(key) = self.alarms.pop(self.now) {
-            self.wake(key);
+        } else if let Some(timer) = self.deadlines.pop(self.now) {
+            self.wake(timer);
         }
         self.note_losses();
         true
     }
 
-    /// Tells connections what the path has lost in this turn.
+    /// Tells connections which packets the path has dropped in this step.
     #[inline(always)]
     fn note_losses(&mut self) {
         if self.path.has_lost() {
@@ -149,8 +148,8 @@ impl<'a> World<'a> {
     #[cold]
     fn note_these_losses(&mut self) {
         while let Some(lost) = self.path.poll_lost() {
-            let Parcel { to, segment } = lost.packet;
-            self.connections[to.connection()].lose(to.side(), &segment, lost.due);
+            let SimPacket { to, segment } = lost.packet;
+            self.connections[to.connection()].handle_dropped(to.side(), &segment, lost.due);
         }
     }
 
@@ -159,46 +158,46 @@ impl<'a> World<'a> {
         self.connections[id.connection()].end(id.side())
     }
 
-    fn wake(&mut self, key: Key) {
-        if let Some(number) = (key as usize).checked_sub(self.hosts.len()) {
+    fn wake(&mut self, timer: TimerId) {
+        if let Some(number) = (timer as usize).checked_sub(self.hosts.len()) {
             return self.wake_end(EndId::numbered(number));
         }
-        let (at, now) = (key as usize, self.now);
-        let host = &mut self.hosts[at];
-        if host.due <= now {
-            host.due = Time::NEVER;
-            std::mem::swap(&mut host.pending, &mut self.actions);
-            self.perform_all(at);
+        let (index, now) = (timer as usize, self.now);
+        let host = &mut self.hosts[index];
+        if host.actions_due <= now {
+            host.actions_due = Time::NEVER;
+            std::mem::swap(&mut host.pending_actions, &mut self.actions);
+            self.run_actions(index);
         }
-        self.hosts[at].program().handle_timeout(now);
-        self.act(at);
+        self.hosts[index].program().handle_timeout(now);
+        self.queue_actions(index);
     }
 
     fn wake_end(&mut self, id: EndId) {
         let end = self.connections[id.connection()].end(id.side());
         if end.transport.poll_timeout() > self.now {
-            // It has moved later since the alarm was armed.
-            return self.alarms.arm(end.alarm, end.transport.poll_timeout());
+            // The deadline has moved later since it was queued.
+            return self.deadlines.arm(end.timer, end.transport.poll_timeout());
         }
         end.transport.handle_timeout(self.now);
-        self.service(id);
-        self.tell_of_end(id);
+        self.flush(id);
+        self.report_close(id);
     }
 
     /// A packet arrives at an end of its connection.
     #[inline(never)]
-    fn deliver(&mut self, parcel: &Parcel) {
-        let id = parcel.to;
-        self.handle_segment(parcel);
-        // Acknowledgements that are due leave before the program has its say.
-        self.service(id);
+    fn deliver(&mut self, packet: &SimPacket) {
+        let id = packet.to;
+        self.handle_segment(packet);
+        // Acknowledgements that are due leave before the program runs.
+        self.flush(id);
         while let Some(on) = self.read(id) {
-            if !self.end(id).announced {
-                self.shake_hands(id);
+            if !self.end(id).open_reported {
+                self.drive_handshake(id);
             }
-            self.hand_on(id, on);
+            self.deliver_input(id, on);
         }
-        self.tell_of_end(id);
+        self.report_close(id);
     }
 
     /// Reads what has arrived of a stream.
@@ -211,14 +210,14 @@ impl<'a> World<'a> {
     fn receive(&mut self, id: EndId, on: TransportStream) {
         self.connections[id.connection()].read_stream(id.side(), on, &mut self.input);
         // The window may have opened.
-        self.service(id);
-        self.hand_on(id, on);
-        self.tell_of_end(id);
+        self.flush(id);
+        self.deliver_input(id, on);
+        self.report_close(id);
     }
 
-    /// Gives the program what has been read for it of a stream.
+    /// Delivers to the program what has been read of a stream.
     #[inline]
-    fn hand_on(&mut self, id: EndId, on: TransportStream) {
+    fn deliver_input(&mut self, id: EndId, on: TransportStream) {
         if self.input.is_empty() {
             return;
         }
@@ -228,15 +227,15 @@ impl<'a> World<'a> {
         self.hosts[host as usize].program().handle_input(now, conn, on, &input);
         input.clear();
         self.input = input;
-        self.act(host as usize);
+        self.queue_actions(host as usize);
     }
 
-    /// A segment arrives at a kernel; what is over at a server is remembered.
-    fn handle_segment(&mut self, parcel: &Parcel) {
-        let (connection, side) = (&mut self.connections[parcel.to.connection()], parcel.to.side());
+    /// A segment arrives at an end. When a server's end closes, its TCP metrics are cached.
+    fn handle_segment(&mut self, packet: &SimPacket) {
+        let (connection, side) = (&mut self.connections[packet.to.connection()], packet.to.side());
         let end = connection.end(side);
         let was_over = end.transport.is_over();
-        end.handle_packet(self.now, &parcel.segment);
+        end.handle_packet(self.now, &packet.segment);
         if side == Side::Server && !was_over && end.transport.is_over() {
             let [client, server] = &connection.ends;
             server
@@ -245,103 +244,103 @@ impl<'a> World<'a> {
         }
     }
 
-    /// Goes on with the handshake; tells the program when the connection is open.
-    fn shake_hands(&mut self, id: EndId) {
+    /// Advances the handshake; tells the program when the connection is open.
+    fn drive_handshake(&mut self, id: EndId) {
         let peer = self.end(id.other()).host as usize;
         let connection = &mut self.connections[id.connection()];
         let end = connection.end(id.side());
         let (host, conn) = (end.host as usize, end.conn);
-        if end.shake_hands() {
-            end.announced = true;
+        if end.drive_handshake() {
+            end.open_reported = true;
             if id.side() == Side::Client {
                 connection.established = Some(self.now);
             }
             let by = if id.side() == Side::Client { Opener::Us } else { Opener::Peer };
             let opened = Opened { by, peer: address(peer), protocol: self.plan.protocol(self.opener(id)) };
             self.hosts[host].program().handle_open(self.now, conn, opened);
-            self.act(host);
+            self.queue_actions(host);
         }
-        self.service(id);
+        self.flush(id);
     }
 
-    /// The place of the host that opened a connection.
+    /// The index of the host that opened a connection.
     fn opener(&mut self, id: EndId) -> usize {
         self.connections[id.connection()].end(Side::Client).host as usize
     }
 
-    /// Tells the program at an end when its connection has ended.
+    /// Tells the program at an end if its connection has closed.
     #[inline]
-    fn tell_of_end(&mut self, id: EndId) {
+    fn report_close(&mut self, id: EndId) {
         if let Some(how) = self.end(id).transport.closed() {
-            self.tell_of_end_unless_told(id, how);
+            self.report_close_once(id, how);
         }
     }
 
-    fn tell_of_end_unless_told(&mut self, id: EndId, how: Closed) {
+    /// Does nothing if the program knows already.
+    fn report_close_once(&mut self, id: EndId, how: Closed) {
         let end = self.end(id);
-        if std::mem::replace(&mut end.ended, true) {
+        if std::mem::replace(&mut end.close_reported, true) {
             return;
         }
         let (host, conn) = (end.host as usize, end.conn);
         self.hosts[host].program().handle_close(self.now, conn, how);
-        self.act(host);
+        self.queue_actions(host);
     }
 
-    /// Takes what a program wants done: it comes to it when it has been woken.
-    fn act(&mut self, at: usize) {
-        while let Some(action) = self.hosts[at].program().poll_action() {
-            let host = &mut self.hosts[at];
+    /// Takes a program's actions: queues them until its wake-up latency has passed, or runs them if it has none.
+    fn queue_actions(&mut self, index: usize) {
+        while let Some(action) = self.hosts[index].program().poll_action() {
+            let host = &mut self.hosts[index];
             if host.wakeup_latency.is_zero() {
                 self.actions.push_back(action);
-                self.perform_all(at);
+                self.run_actions(index);
             } else {
-                host.due = host.due.min(self.now + host.wakeup_latency);
-                host.pending.push_back(action);
+                host.actions_due = host.actions_due.min(self.now + host.wakeup_latency);
+                host.pending_actions.push_back(action);
             }
         }
-        self.arm(at);
+        self.arm(index);
     }
 
-    /// Sets the alarm of a program.
-    fn arm(&mut self, at: usize) {
-        let deadline = self.hosts[at].deadline();
-        self.alarms.arm(at as Key, deadline);
+    /// Arms the timer of a program.
+    fn arm(&mut self, index: usize) {
+        let deadline = self.hosts[index].deadline();
+        self.deadlines.arm(index as TimerId, deadline);
     }
 
-    /// Does what a program wants done, each connection in its turn: what its socket takes at a time, then the
-    /// others.
-    fn perform_all(&mut self, at: usize) {
+    /// Runs the actions in a round: a connection that still has room to send goes to the end of the queue.
+    fn run_actions(&mut self, index: usize) {
         while let Some(action) = self.actions.pop_front() {
-            let rest = self.perform(at, action);
+            let rest = self.run_action(index, action);
             self.actions.extend(rest);
         }
     }
 
-    /// Does what a program wants done; what is left of it, if the socket has room again.
-    fn perform(&mut self, at: usize, action: Action) -> Option<Action> {
+    /// Runs an action; returns it if it goes on: its socket has room again.
+    fn run_action(&mut self, index: usize, action: Action) -> Option<Action> {
         match action {
-            Action::Open { to, tag } => self.open(at, to, tag),
+            Action::Open { to, tag } => self.open(index, to, tag),
             Action::Transmit { conn } => {
-                let id = self.hosts[at].ends[conn.0 as usize];
-                self.end(id).eager = true;
+                let id = self.hosts[index].ends[conn.0 as usize];
+                self.end(id).wants_write = true;
                 return self.write(id).then_some(action);
             }
             Action::Receive { conn, on, limit } => {
-                let id = self.hosts[at].ends[conn.0 as usize];
-                self.end(id).set_limit(on, limit);
+                let id = self.hosts[index].ends[conn.0 as usize];
+                self.end(id).set_max_data(on, limit);
                 self.receive(id, on);
             }
             Action::Abort { conn } => {
-                let id = self.hosts[at].ends[conn.0 as usize];
+                let id = self.hosts[index].ends[conn.0 as usize];
                 let end = self.end(id);
-                end.ended = true;
+                end.close_reported = true;
                 end.transport.abort();
-                self.service(id);
+                self.flush(id);
             }
             Action::Close { conn } => {
-                let id = self.hosts[at].ends[conn.0 as usize];
+                let id = self.hosts[index].ends[conn.0 as usize];
                 self.end(id).transport.close();
-                self.service(id);
+                self.flush(id);
             }
         }
         None
@@ -350,12 +349,12 @@ impl<'a> World<'a> {
     fn open(&mut self, from: usize, to: HostId, tag: Tag) {
         let Way { to: server, there, back, tls } = self.hosts[from].ways[to.0 as usize];
         let connection = self.connections.len();
-        let mut place = |host: usize, side, route| {
+        let mut end = |host: usize, side, route| {
             let conn = ConnId(self.hosts[host].ends.len() as u32);
             self.hosts[host].ends.push(EndId::new(connection, side));
-            EndConfig { host: host as u32, conn, route, alarm: self.alarms.add() }
+            EndPlace { host: host as u32, conn, route, timer: self.deadlines.add() }
         };
-        let (client, server) = (place(from, Side::Client, there), place(server, Side::Server, back));
+        let (client, server) = (end(from, Side::Client, there), end(server, Side::Server, back));
         let metrics = self.hosts[server.host as usize].metrics.get(&from).copied().unwrap_or_default();
         let connect = Endpoint::connect(self.hosts[from].tcp);
         let listen = Endpoint::listen(self.hosts[server.host as usize].tcp).with_cached_metrics(metrics);
@@ -364,16 +363,15 @@ impl<'a> World<'a> {
         self.connections.push(Connection::new(self.now, to, ends));
         let now = self.now;
         self.hosts[from].program().handle_opening(now, client.conn, tag);
-        self.service(EndId::new(connection, Side::Client));
+        self.flush(EndId::new(connection, Side::Client));
     }
 
-    /// Lets an end send what it may.
-    fn service(&mut self, id: EndId) {
+    /// Sends all that an end may send now.
+    fn flush(&mut self, id: EndId) {
         while self.write(id) {}
     }
 
-    /// Lets an end send what it may: fills its room from the program, once, and polls its segments. Whether there
-    /// is room again then.
+    /// Fills an end's room from the program, once, and sends its segments. Returns whether there is room again.
     fn write(&mut self, id: EndId) -> bool {
         let now = self.now;
         let end = self.connections[id.connection()].end(id.side());
@@ -387,15 +385,15 @@ impl<'a> World<'a> {
                 end.fill(self.hosts[host].program(), now);
             }
             let Some(segment) = end.transport.poll_packet(now) else {
-                self.alarms.arm(end.alarm, end.transport.poll_timeout());
-                // What could be sent has been, which may have made room for more.
+                self.deadlines.arm(end.timer, end.transport.poll_timeout());
+                // What has been sent may have made room for more.
                 break end.next_stream(self.hosts[host].program()).is_some();
             };
-            self.path.handle_packet(now, Transit::new(end.route, Parcel { to: id.other(), segment }));
+            self.path.handle_packet(now, Transit::new(end.route, SimPacket { to: id.other(), segment }));
         };
         if filled {
-            // What it has put on the wire may have been the last, or what another connection waited for.
-            self.act(host);
+            // That may have been the end of a response, or what another connection waited for.
+            self.queue_actions(host);
         }
         has_room
     }

@@ -55,7 +55,7 @@ impl Toy {
 impl Transport for Toy {
     type Packet = Piece;
 
-    fn shake_hands(&mut self) -> bool {
+    fn drive_handshake(&mut self) -> bool {
         true
     }
 
@@ -174,11 +174,11 @@ fn sent() -> (Connection<Toy>, Vec<Piece>) {
         fabric.add_link([near, far], link).unwrap();
         fabric.add_route(near, far).unwrap()
     };
-    let place = |host| EndConfig { host, conn: ConnId(0), route, alarm: host };
+    let place = |host| EndPlace { host, conn: ConnId(0), route, timer: host };
     let ends = [(Toy::default(), place(0)), (Toy::default(), place(1))];
     let mut connection = Connection::new(at(0), HostId(0), ends);
     let server = connection.end(Side::Server);
-    (server.announced, server.eager) = (server.shake_hands(), true);
+    (server.open_reported, server.wants_write) = (server.drive_handshake(), true);
     let (mut program, mut packets) = (Sender { left: [3 * PACKET; 2] }, Vec::new());
     while server.next_stream(&program).is_some() {
         server.fill(&mut program, at(0));
@@ -206,12 +206,12 @@ fn what_is_lost_of_a_stream_makes_no_other_wait() {
     let (mut connection, packets) = sent();
     let [one, other] = STREAMS;
     assert_eq!(packets.iter().filter(|piece| piece.on == other).count(), 3);
-    connection.lose(Side::Client, &packets[0], at(10));
+    connection.handle_dropped(Side::Client, &packets[0], at(10));
     assert_eq!(arrive(&mut connection, at(11), &packets[1]), []);
     assert_eq!(arrive(&mut connection, at(12), &packets[3]), [(other, 1, PACKET)]);
     // What has come behind a gap is there at once when that is filled.
     assert_eq!(arrive(&mut connection, at(40), &packets[0]), [(one, 0, 2 * PACKET)]);
-    connection.lose(Side::Client, &packets[4], at(50));
+    connection.handle_dropped(Side::Client, &packets[4], at(50));
     assert_eq!(arrive(&mut connection, at(55), &packets[2]), [(one, 0, PACKET)]);
     assert_eq!(arrive(&mut connection, at(58), &packets[5]), []);
     assert_eq!(arrive(&mut connection, at(60), &packets[4]), [(other, 1, PACKET), (other, 1, PACKET)]);
@@ -227,11 +227,11 @@ fn what_is_lost_of_a_stream_makes_no_other_wait() {
 fn a_program_may_read_one_stream_and_leave_another() {
     let (mut connection, packets) = sent();
     let [one, other] = STREAMS;
-    connection.end(Side::Client).set_limit(other, 300);
+    connection.end(Side::Client).set_max_data(other, 300);
     assert_eq!(arrive(&mut connection, at(1), &packets[3]), [(other, 1, 300)]);
     assert_eq!(arrive(&mut connection, at(1), &packets[0]), [(one, 0, PACKET)]);
     assert_eq!(arrive(&mut connection, at(1), &packets[4]), []);
-    connection.end(Side::Client).set_limit(other, 1_200);
+    connection.end(Side::Client).set_max_data(other, 1_200);
     let mut input = Vec::new();
     connection.read_stream(Side::Client, other, &mut input);
     assert_eq!(input.iter().map(Chunk::len).sum::<u64>(), 900);

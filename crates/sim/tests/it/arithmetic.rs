@@ -62,7 +62,7 @@ fn whole_ms(outcome: &Outcome) -> u64 {
 
 #[test]
 fn the_calculation_agrees_with_what_is_known_of_even_windows() {
-    // 10, 20, 40, 80 segments a round: nobody waits for a delayed acknowledgement.
+    // 10, 20, 40, 80 segments a round: the sender never waits for a delayed acknowledgement.
     for (segments, rounds) in [(1, 1), (10, 1), (11, 2), (30, 2), (31, 3), (70, 3), (71, 4), (150, 4), (151, 5)] {
         assert_eq!(slow_start(segments, 10), RTT * (1 + rounds), "{segments}");
     }

@@ -73,7 +73,7 @@ fn every_protocol_survives_a_server_that_leaves_after_some_requests() {
     }
 }
 
-/// Where the first FIN of a load comes from, of a page whose first object has so many bytes.
+/// Where the first FIN of a load comes from, of a page whose first object has this many bytes.
 fn first_to_close(closing: &str, bytes: u64) -> LinkId {
     let fields = format!(r#"{{"requests_per_connection": 1, "closing": "{closing}"}}"#);
     let objects = page([object("/", bytes), object("/1", 1000)]);
@@ -84,7 +84,7 @@ fn first_to_close(closing: &str, bytes: u64) -> LinkId {
 }
 
 #[test]
-fn who_closes_is_who_was_chosen_also_after_a_response_that_fills_the_socket_many_times() {
+fn the_chosen_end_closes_even_after_a_response_that_fills_the_socket_many_times() {
     for bytes in [1000, 400_000] {
         assert_eq!((first_to_close("server", bytes), first_to_close("client", bytes)), (DOWN, UP), "{bytes}");
     }
@@ -160,7 +160,7 @@ fn what_a_kernel_remembers_of_an_earlier_load_spares_losses() {
 }
 
 #[test]
-fn who_remembers_nothing_is_not_changed_by_earlier_loads() {
+fn without_a_metrics_cache_earlier_loads_change_nothing() {
     let after = |loads: u32| {
         let fields = variant(&format!(r#"{{"earlier_loads": {loads}}}"#));
         load(page([object("/", 3_000_000)]), "10/1mbit,100ms,1%,queue=20p", fields).plt

@@ -129,8 +129,8 @@ proptest! {
     #[test]
     fn every_load_ends_also_at_30_percent_loss_with_a_queue_of_one_packet(page in pages(), variant_json in variants()) {
         let outcome = load(page.clone(), "2mbit,50ms,30%,queue=1p", variant(&variant_json));
-        // A connection may be given up, and its objects are then asked for anew. That so many are
-        // given up that the browser gives up too is possible; in 3,000 pages it did not happen.
+        // A connection may be given up, and its objects are then requested again. Enough may
+        // fail that the browser gives up, too; in 3,000 pages that did not happen.
         if outcome.completed {
             check(&page, &outcome, 2_000_000, 50)?;
         }

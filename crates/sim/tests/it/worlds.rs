@@ -99,11 +99,11 @@ fn objects_that_are_not_needed_are_not_waited_for() {
 }
 
 #[test]
-fn a_host_that_nobody_reaches_is_given_up_after_the_same_time_however_many_objects_wait() {
+fn an_unreachable_host_is_given_up_after_the_same_time_however_many_objects_wait() {
     let gave_up = |count: u64| {
         let at_once = (0..count).map(|at| ObjectSpec { needs: Some(Vec::new()), ..object(&format!("/{at}"), 1000) });
         let outcome = load(page(at_once), "1gbit,3600s", textbook());
-        // What has failed is tried anew while others of the last round are still to fail.
+        // What has failed is tried again while others of the last round are still to fail.
         let connections = u64::from(outcome.connections);
         assert!(!outcome.completed && (4 * count..5 * count).contains(&connections), "{connections}");
         outcome.plt.as_ms()

@@ -7,29 +7,29 @@ use loadstone_scenario::{Capture, Captured, CapturedFlags, Plan};
 
 /// A segment on its way, and the end to which it goes.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Parcel {
+pub(crate) struct SimPacket {
     pub(crate) to: EndId,
     pub(crate) segment: Segment,
 }
 
-impl Packet for Parcel {
+impl Packet for SimPacket {
     #[inline]
     fn len(&self) -> u32 {
         Packet::len(&self.segment)
     }
 }
 
-impl Carried for Parcel {
-    type Head = Parcel;
+impl Carried for SimPacket {
+    type Head = SimPacket;
 
-    fn head(&self) -> Parcel {
+    fn head(&self) -> SimPacket {
         *self
     }
 }
 
-/// A log in the form that both worlds share; `server_of` says of a connection's place to which host it was opened.
-pub(crate) fn capture(plan: &Plan, log: PacketLog<Parcel>, server_of: impl Fn(usize) -> u32) -> Capture {
-    let captured = |Logged { entered, link, head: Parcel { to, segment }, fate }| Captured {
+/// A log in the form that both worlds share; `server_of` tells the host to which the connection at an index was opened.
+pub(crate) fn capture(plan: &Plan, log: PacketLog<SimPacket>, server_of: impl Fn(usize) -> u32) -> Capture {
+    let captured = |Logged { entered, link, head: SimPacket { to, segment }, fate }| Captured {
         entered,
         link,
         connection: to.connection() as u32,
