@@ -49,7 +49,7 @@ fn say() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Settings of a server whose connections behave like so many.
+/// Settings of a server whose connections behave like `flows` flows each.
 fn like(flows: &str, back_off: BackOff) -> Result<Settings, Box<dyn Error>> {
     let server = Tcp { flows: Some(Bounded::new(flows.parse()?)?), ..Tcp::default() };
     Ok(Settings { server, back_off, ..Settings::default() })

@@ -139,7 +139,7 @@ mod linux {
         if threads > 1 {
             return Err(Refusal::Threads(threads));
         }
-        // Before it is too late to say: once inside, the process is nobody to the machine's files.
+        // While it can still be reported: once inside, the process has no rights to the machine's files.
         open_driver()?;
         let (user, group) = kernel::user_and_group();
         let inside = kernel::leave_user().and_then(|()| {

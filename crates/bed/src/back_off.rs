@@ -18,7 +18,7 @@ pub(crate) struct BackOffs {
 impl BackOffs {
     /// Prepares what the hosts ask for: what the kernel calls the congestion control of each.
     pub(crate) fn prepare(&mut self, hosts: &[Tcp], back_off: BackOff) -> Result<Vec<String>, BedError> {
-        // Whoever changes it next waits until it is back.
+        // The next process to change it waits until it is back.
         self.machine_wide = None;
         match back_off {
             BackOff::Own => hosts.iter().map(|tcp| self.own(tcp)).collect(),

@@ -9,7 +9,7 @@ use crate::report::LinkReport;
 use crate::settings::{BackOff, Settings, Tcp};
 use loadstone_live::Clock;
 use loadstone_net::{Fabric, NodeId};
-use loadstone_scenario::MOST_HOSTS;
+use loadstone_scenario::MAX_HOSTS;
 use loadstone_units::Seed;
 use std::io::{self, PipeWriter, Write};
 use std::net::IpAddr;
@@ -37,12 +37,12 @@ pub struct Bed {
 }
 
 impl Bed {
-    /// A bed with so many hosts, two at least, whose kernels have the default settings.
+    /// A bed with `hosts` hosts, two at least, whose kernels have the default settings.
     ///
     /// # Errors
     /// Why this process may not make one ([`access`](crate::access)), or what the kernel refuses.
     pub fn new(hosts: usize) -> Result<Bed, BedError> {
-        if !(2..=MOST_HOSTS).contains(&hosts) {
+        if !(2..=MAX_HOSTS).contains(&hosts) {
             return Err(BedError::Hosts(hosts));
         }
         let made = (0..hosts).map(|number| Namespace::make(BedHost(number)));
@@ -186,10 +186,10 @@ impl Bed {
 
 impl Drop for Bed {
     fn drop(&mut self) {
-        // The pump ends when nobody is left to ring.
+        // The pump ends when the other end of its bell is closed.
         self.bell = None;
         if let Some(pump) = self.pump.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            // Nobody is left to be told of a failure.
+            // Dropping cannot report a failure.
             let _ = pump.join();
         }
     }

@@ -19,8 +19,8 @@ pub(crate) struct Beta {
 }
 
 impl Beta {
-    /// Lets a loss take from every window what it takes from one of `flows` flows. Waits until nobody else
-    /// has changed it.
+    /// Lets a loss take from every window what it takes from one of `flows` flows. Waits until no other
+    /// process has changed it.
     pub(crate) fn of_flows(flows: u32) -> io::Result<Beta> {
         let open = || OpenOptions::new().read(true).write(true).open(BETA);
         let mut file = open()?;
@@ -41,7 +41,7 @@ impl Beta {
 impl Drop for Beta {
     fn drop(&mut self) {
         drop(self.keeper.stdin.take());
-        // Nobody is left to be told of a failure.
+        // Dropping cannot report a failure.
         let _ = self.keeper.wait();
     }
 }

@@ -94,7 +94,7 @@ impl Btf {
 }
 
 /// How many bytes follow the first 12 of a type, by its second word; nothing for a kind that is not known,
-/// since then nobody knows where the next type begins.
+/// since then it is unknown where the next type begins.
 fn tail(info: u32) -> Option<usize> {
     let count = (info & 0xffff) as usize;
     match info >> 24 & 31 {

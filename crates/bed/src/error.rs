@@ -1,7 +1,7 @@
 //! What can go wrong with a bed.
 
 use crate::{BedHost, NoTcpPlus, Refusal};
-use loadstone_scenario::MOST_HOSTS;
+use loadstone_scenario::MAX_HOSTS;
 use std::io;
 
 /// Why a bed cannot be made or used.
@@ -12,7 +12,7 @@ pub enum BedError {
     #[error(transparent)]
     Refused(#[from] Refusal),
     /// More hosts than there are addresses for, or fewer than two.
-    #[error("a bed has 2 to {MOST_HOSTS} hosts, not {0}: ask for that many")]
+    #[error("a bed has 2 to {MAX_HOSTS} hosts, not {0}: ask for that many")]
     Hosts(usize),
     /// The kernel refuses to set up a host.
     #[error("cannot set up a host of the bed ({step}): {why}")]

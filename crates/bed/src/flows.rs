@@ -97,7 +97,7 @@ impl SeenConnection {
     fn new(now: Time, parcel: &Datagram, segment: &TcpPacket) -> SeenConnection {
         let TcpPacket { source_port, destination_port, flags, .. } = *segment;
         let (sender, receiver) = ((parcel.from, source_port), (parcel.to, destination_port));
-        // An answer to a SYN comes from the server; of what is open already it is not known who opened it.
+        // A SYN-ACK comes from the server; of a connection that was open already the opener is not known.
         let (client, server) = if flags.syn && flags.ack { (receiver, sender) } else { (sender, receiver) };
         let ((client, client_port), (server, server_port)) = (client, server);
         let opened = (flags.syn && !flags.ack).then_some(now);

@@ -5,7 +5,7 @@ use crate::access::{TUN, leave_network, open_tun};
 use crate::kernel;
 use crate::netlink::{RouteMetrics, Routing};
 use crate::settings::Tcp;
-use loadstone_scenario::{MOST_HOSTS, address};
+use loadstone_scenario::{MAX_HOSTS, address};
 use std::fs::{self, File};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr};
@@ -52,7 +52,7 @@ impl BedHost {
     /// The one with this address, though there may be fewer hosts.
     pub(crate) fn at(address: Ipv4Addr) -> Option<BedHost> {
         let number = u32::from(address).checked_sub(u32::from(BedHost::CLIENT.address()))? as usize;
-        (number < MOST_HOSTS).then_some(BedHost(number))
+        (number < MAX_HOSTS).then_some(BedHost(number))
     }
 }
 
@@ -129,13 +129,13 @@ impl Namespace {
 
     /// Moves this thread onto the host.
     fn enter(&self) {
-        kernel::enter_network(&self.handle).expect("whoever may make a namespace may enter it");
+        kernel::enter_network(&self.handle).expect("a process that may make a namespace may enter it");
         // Where it is not allowed, things are a little later.
         let _ = kernel::set_realtime(PRIORITY);
     }
 }
 
-/// Keeps the kernel from sending what nobody asked for.
+/// Keeps the kernel from sending packets of its own (IPv6).
 fn silence_ipv6() -> io::Result<()> {
     for scope in ["all", "default"] {
         match fs::write(format!("/proc/sys/net/ipv6/conf/{scope}/disable_ipv6"), "1") {
@@ -153,7 +153,7 @@ mod tests {
 
     #[test]
     fn every_host_has_an_address_of_its_own() {
-        for number in [0, 1, 2, 255, 256, 257, MOST_HOSTS - 1] {
+        for number in [0, 1, 2, 255, 256, 257, MAX_HOSTS - 1] {
             assert_eq!(BedHost::at(BedHost(number).address()), Some(BedHost(number)));
             let (range, prefix) = RANGE;
             let differ = u32::from(BedHost(number).address()) ^ u32::from(range);

@@ -77,14 +77,14 @@ pub(crate) fn device_number(name: &str) -> io::Result<u32> {
 
 /// A socket to the kernel's routing, in this thread's namespace: a message is a write, its answer a read.
 pub(crate) fn routing_socket() -> io::Result<File> {
-    // SAFETY: no memory is involved; the descriptor is new, and nobody else has it.
+    // SAFETY: no memory is involved; the descriptor is new, and has no other owner.
     unsafe {
         let socket = libc::socket(libc::AF_NETLINK, libc::SOCK_RAW | libc::SOCK_CLOEXEC, libc::NETLINK_ROUTE);
         Ok(File::from_raw_fd(check(socket)?))
     }
 }
 
-/// Waits until nobody else has locked the file, and locks it until the last descriptor of it is closed.
+/// Waits until no other process has locked the file, and locks it until the last descriptor of it is closed.
 pub(crate) fn lock(file: &File) -> io::Result<()> {
     // SAFETY: the descriptor is open as long as `file` is borrowed; no memory is involved.
     check(unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX) }).map(drop)
@@ -211,7 +211,7 @@ impl Attributes {
     /// A call that gives a descriptor.
     fn bpf(&self, command: libc::c_int) -> io::Result<File> {
         let descriptor = self.result(command)?;
-        // SAFETY: the descriptor is new, and nobody else has it.
+        // SAFETY: the descriptor is new, and has no other owner.
         Ok(unsafe { File::from_raw_fd(descriptor) })
     }
 

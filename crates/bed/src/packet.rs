@@ -176,7 +176,7 @@ pub(crate) mod tests {
         bytes
     }
 
-    /// So many SACK blocks.
+    /// `count` SACK blocks.
     fn blocks(count: usize) -> SackBlocks {
         std::array::from_fn(|at| if at < count { (at as u32 * 10, at as u32 * 10 + 5) } else { (0, 0) })
     }

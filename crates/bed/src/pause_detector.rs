@@ -1,10 +1,10 @@
-//! The watch over the machine's pauses: its host stops it and tells nobody.
+//! Detects pauses of the machine: the host of a virtual machine stops it without notice.
 
 use loadstone_live::Clock;
 use loadstone_units::Time;
 use std::time::{Duration, Instant};
 
-/// How late the watchman may be without there having been a pause. A thread with real-time priority
+/// How late the detector may be without there having been a pause. A thread with real-time priority
 /// is 0.05 ms late as a rule, and 0.13 ms one time in a hundred.
 const TOLERANCE: Duration = Duration::from_micros(500);
 
@@ -28,9 +28,9 @@ pub(crate) struct PauseDetector {
 
 impl PauseDetector {
     pub(crate) fn new(clock: Clock) -> PauseDetector {
-        let mut watch = PauseDetector { clock, expected: Instant::now(), pauses: Pauses::default() };
-        watch.expect(watch.expected);
-        watch
+        let mut detector = PauseDetector { clock, expected: Instant::now(), pauses: Pauses::default() };
+        detector.expect(detector.expected);
+        detector
     }
 
     /// The time now.
@@ -61,13 +61,13 @@ impl PauseDetector {
 
     fn expect(&mut self, instant: Instant) {
         self.expected = instant;
-        self.clock.believe_until(instant + TOLERANCE);
+        self.clock.set_horizon(instant + TOLERANCE);
     }
 }
 
 impl Drop for PauseDetector {
     fn drop(&mut self) {
-        self.clock.believe_for_ever();
+        self.clock.clear_horizon();
     }
 }
 
@@ -79,24 +79,24 @@ mod tests {
 
     #[test]
     fn what_goes_beyond_the_expected_is_a_pause_unless_it_is_small() {
-        let mut watch = PauseDetector::new(Clock::start());
-        let start = watch.expected;
-        let began = watch.look(start).as_nanos();
-        let look = |watch: &mut PauseDetector, at: Duration| watch.look(start + at).as_nanos() - began;
+        let mut detector = PauseDetector::new(Clock::start());
+        let start = detector.expected;
+        let began = detector.look(start).as_nanos();
+        let look = |detector: &mut PauseDetector, at: Duration| detector.look(start + at).as_nanos() - began;
         // Busy for 0.5 ms, then waiting: late by just the tolerance.
-        assert_eq!(look(&mut watch, MS / 2), 500_000);
-        watch.wait(MS / 4);
-        assert_eq!(look(&mut watch, MS / 2 + MS / 4 + TOLERANCE), 1_250_000);
-        assert_eq!(watch.pauses(), Pauses::default());
+        assert_eq!(look(&mut detector, MS / 2), 500_000);
+        detector.wait(MS / 4);
+        assert_eq!(look(&mut detector, MS / 2 + MS / 4 + TOLERANCE), 1_250_000);
+        assert_eq!(detector.pauses(), Pauses::default());
         // 10 ms in which it should have waited for 1 ms.
-        watch.wait(MS);
-        assert_eq!(look(&mut watch, MS + MS / 4 + 10 * MS), 2_250_000);
+        detector.wait(MS);
+        assert_eq!(look(&mut detector, MS + MS / 4 + 10 * MS), 2_250_000);
         // 3 ms in which it was busy.
-        assert_eq!(look(&mut watch, MS + MS / 4 + 13 * MS), 2_250_000);
-        assert_eq!(watch.pauses(), Pauses { count: 2, total: 12 * MS, longest: 9 * MS });
+        assert_eq!(look(&mut detector, MS + MS / 4 + 13 * MS), 2_250_000);
+        assert_eq!(detector.pauses(), Pauses { count: 2, total: 12 * MS, longest: 9 * MS });
         // It may be woken before its time.
-        watch.wait(MS);
-        assert_eq!(look(&mut watch, MS + MS / 4 + 13 * MS + MS / 2), 2_750_000);
-        assert_eq!(watch.pauses().count, 2);
+        detector.wait(MS);
+        assert_eq!(look(&mut detector, MS + MS / 4 + 13 * MS + MS / 2), 2_750_000);
+        assert_eq!(detector.pauses().count, 2);
     }
 }

@@ -22,7 +22,7 @@ use std::time::Duration;
 const PRIORITY: i32 = 10;
 /// The pump looks at the clock at least this often during a run, so that a pause is told from a wait.
 const TICK: Duration = Duration::from_micros(250);
-/// So many packets are read from one host before the others have their turn.
+/// How many packets are read from one host before the others have their turn.
 const TURN: usize = 64;
 /// Longer than any packet that a device of 1,500 bytes has.
 const BUFFER: usize = 2048;
@@ -32,7 +32,7 @@ const BUFFER: usize = 2048;
 pub(crate) enum Command {
     /// A run begins.
     Begin(Box<Layout>, Clock, SyncSender<Result<(), BedError>>),
-    /// The run ends; nobody may want its report.
+    /// The run ends; its report is wanted or not.
     Finish(Option<SyncSender<LinkReport>>),
 }
 
@@ -104,7 +104,7 @@ impl Pump {
         }
         match self.commands.try_recv() {
             Ok(Command::Begin(layout, clock, answer)) => {
-                // Whoever asked may have gone; then nobody wants to know.
+                // The receiver may be gone; then the answer is not needed.
                 let _ = answer.send(self.begin(*layout, clock));
             }
             Ok(Command::Finish(answer)) => {

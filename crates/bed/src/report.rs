@@ -98,7 +98,7 @@ pub struct Arrivals {
 /// A connection of a run. A client may use one port towards several servers.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct ConnectionKey {
-    /// Who opened it; if nobody saw that, who was seen to send first.
+    /// The host that opened it; if that was not seen, the one that was seen to send first.
     pub client: BedHost,
     /// The client's port.
     pub client_port: u16,

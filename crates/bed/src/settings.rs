@@ -4,8 +4,8 @@ use crate::tcp_plus::Base;
 use loadstone_net::tcp::{Config, Congestion, IdleRestart, InitialWindow};
 use loadstone_units::Bounded;
 
-/// A buffer has at most so many bytes: the kernel counts in signed words.
-const MOST_MEMORY: u64 = i32::MAX as u64;
+/// The most bytes of a buffer: the kernel counts in signed words.
+const MAX_BUFFER: u64 = i32::MAX as u64;
 
 /// How the kernels of a star's hosts behave.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -28,8 +28,8 @@ pub struct Tcp {
     /// A fixed receive buffer in bytes, half of which is offered as a window; if it is left out the kernel
     /// begins with 128 KiB and lets it grow to 6 MiB, or that for each flow.
     pub receive_buffer: Option<u32>,
-    /// A loss takes from a connection's window what it takes from one of so many flows, and its receive
-    /// buffer is so many times as large (TCP+ of `nsdi`); one if it is left out.
+    /// The number of flows of which a connection behaves like the sum (TCP+ of `nsdi`): a loss reduces its window
+    /// as it reduces that of one of them, and its receive buffer is this many times as large. One if it is left out.
     pub flows: Option<Bounded<1, 256>>,
     /// What becomes of a window after idleness.
     pub idle: AfterIdle,
@@ -64,7 +64,7 @@ impl From<&Config> for Tcp {
             cc: config.congestion(),
             receive_buffer: config.receive_window.map(|window| {
                 let flows = config.flows.map_or(1, Bounded::get);
-                (2 * u64::from(window.get()) * u64::from(flows)).min(MOST_MEMORY) as u32
+                (2 * u64::from(window.get()) * u64::from(flows)).min(MAX_BUFFER) as u32
             }),
             flows: config.flows,
             idle: match config.mechanisms.idle_restart {
@@ -109,7 +109,7 @@ impl Tcp {
             return format!("{bytes} {bytes} {bytes}");
         }
         let flows = u64::from(self.flows.map_or(1, Bounded::get));
-        format!("4096 {} {}", 131_072 * flows, (6_291_456 * flows).min(MOST_MEMORY))
+        format!("4096 {} {}", 131_072 * flows, (6_291_456 * flows).min(MAX_BUFFER))
     }
 }
 

@@ -1,4 +1,4 @@
-//! A host by itself: whoever holds it is its network.
+//! A host by itself: its owner is its network.
 
 use crate::BedError;
 use crate::host::{BedHost, Namespace};

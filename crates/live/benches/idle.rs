@@ -1,5 +1,5 @@
 //! What connections that say nothing cost those that do: requests per second on one connection of a server, with
-//! others that idle beside it. `ulimit -n 20000 && cargo bench -p loadstone-live`: both ends of each are files here.
+//! others that idle. `ulimit -n 20000 && cargo bench -p loadstone-live`: both ends of each are files here.
 
 #![allow(missing_docs, reason = "criterion's macro makes a public function")]
 
@@ -15,7 +15,7 @@ use std::thread;
 
 const ONE: usize = 1;
 const MANY: usize = 5_000;
-const MOST: usize = 9_500;
+const MAX: usize = 9_500;
 
 /// An origin that has nothing to offer, so each request is answered at once and leaves nothing behind.
 fn origin() -> Origin {
@@ -48,16 +48,17 @@ fn connect(address: SocketAddr) -> TcpStream {
 fn idle(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("beside idle connections");
     group.throughput(Throughput::Elements(1));
-    for count in [ONE, MANY, MOST] {
+    for count in [ONE, MANY, MAX] {
         let listener = listen("127.0.0.1:0".parse().expect("an address")).expect("a port");
         let address = listener.local_addr().expect("its address");
         let (clock, (stopper, stop)) = (Clock::start(), Stopper::new());
         thread::scope(|scope| {
             scope.spawn(|| {
                 let (protocol, notsent_lowat) = (Protocol::Http1, NOTSENT_LOWAT);
-                let (limits, records) = (Limits::default(), RecordKeeping::Forgotten);
-                let site = Listener { host: HostId(0), listener, tls: None, protocol, notsent_lowat, limits, records };
-                serve(&clock, origin(), site, &stop).expect("a server")
+                let (limits, records) = (Limits::default(), RecordKeeping::Discard);
+                let listener =
+                    Listener { host: HostId(0), listener, tls: None, protocol, notsent_lowat, limits, records };
+                serve(&clock, origin(), listener, &stop).expect("a server")
             });
             let _idle: Vec<TcpStream> = (0..count).map(|_| connect(address)).collect();
             let mut busy = connect(address);

@@ -1,9 +1,9 @@
 //! Where connections come in.
 
-use crate::channel::Channel;
 use crate::connection::SocketConnection;
 use crate::socket::Socket;
-use crate::{Bodies, Clock, Connected, Error, Lowat, Pattern};
+use crate::tls_layer::TlsLayer;
+use crate::{Bodies, Clock, Error, Lowat, Pattern, SocketRecord};
 use loadstone_http::Protocol;
 use loadstone_load::ConnId;
 use loadstone_load::page::HostId;
@@ -61,32 +61,31 @@ impl Acceptor {
                         ServerConnection::new(config).expect("a configuration that was built can be used").into()
                     });
                     let socket = Socket::new(stream, self.notsent_lowat);
-                    let record = Connected::new(conn, self.host, client, Some(client), clock.now());
+                    let record = SocketRecord::new(conn, self.host, client, Some(client), clock.now());
                     return Poll::Ready(Ok(SocketConnection::accepted(
                         socket,
-                        Channel::new(tls, self.bodies.clone()),
+                        TlsLayer::new(tls, self.bodies.clone()),
                         self.protocol,
                         record,
                     )));
                 }
-                Err(error) if is_the_visitors(&error) => {}
+                Err(error) if is_per_connection_error(&error) => {}
                 Err(error) => return Poll::Ready(Err(error)),
             }
         }
     }
 }
 
-/// Whether `error` concerns only the connection that was to be accepted, which is gone (accept(2), of
-/// Linux: what has befallen it is told here). Nobody else needs to know.
-fn is_the_visitors(error: &io::Error) -> bool {
+/// Whether `error` is one that Linux's accept(2) passes on from the new connection: it is skipped, and the next one
+/// is accepted.
+fn is_per_connection_error(error: &io::Error) -> bool {
     use Errno::{ECONNABORTED, EHOSTDOWN, EHOSTUNREACH, EINTR, ENETDOWN, ENETUNREACH, ENONET, ENOPROTOOPT, EOPNOTSUPP};
     matches!(errno(error), Some(ECONNABORTED | EINTR | Errno::EPERM | Errno::EPROTO | ENOPROTOOPT | EOPNOTSUPP))
         || matches!(errno(error), Some(EHOSTDOWN | EHOSTUNREACH | ENETDOWN | ENETUNREACH | ENONET))
 }
 
-/// Whether `error` says that there is no file or no memory for one more connection: there is when
-/// another has ended.
-pub(crate) fn is_want_of_room(error: &io::Error) -> bool {
+/// Whether `error` is want of files or memory for one more connection: there are some when another has closed.
+pub(crate) fn is_resource_exhausted(error: &io::Error) -> bool {
     matches!(errno(error), Some(Errno::EMFILE | Errno::ENFILE | Errno::ENOBUFS | Errno::ENOMEM))
 }
 
@@ -99,8 +98,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_error_is_the_visitors_or_one_of_room_or_ends_the_server() {
-        for (errno, visitors, room) in [
+    fn an_error_is_the_connections_or_one_of_resources_or_ends_the_server() {
+        for (errno, per_connection, resources) in [
             (Errno::ECONNABORTED, true, false),
             (Errno::EHOSTUNREACH, true, false),
             (Errno::EMFILE, false, true),
@@ -110,7 +109,11 @@ mod tests {
             (Errno::EBADF, false, false),
         ] {
             let error = io::Error::from_raw_os_error(errno as i32);
-            assert_eq!((is_the_visitors(&error), is_want_of_room(&error)), (visitors, room), "{errno}");
+            assert_eq!(
+                (is_per_connection_error(&error), is_resource_exhausted(&error)),
+                (per_connection, resources),
+                "{errno}"
+            );
         }
     }
 }

@@ -3,7 +3,7 @@
 //! A thread of its own writes them, so that the server does not wait for a disk. It does wait when
 //! [`WAITING`] lines are not written yet: none is ever lost.
 
-use crate::{Connected, RecordKeeping};
+use crate::{RecordKeeping, SocketRecord};
 use loadstone_http::RequestHead;
 use loadstone_load::{ConnId, Ending, Exchange};
 use loadstone_units::Time;
@@ -19,7 +19,7 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 /// How many lines may wait to be written.
-const WAITING: usize = 4096;
+const QUEUE: usize = 4096;
 
 /// The end of a log at which lines go in.
 #[derive(Clone, Debug)]
@@ -41,13 +41,13 @@ pub(crate) struct LogFile {
 pub(crate) struct Log {
     path: String,
     entries: Entries,
-    connections: SyncSender<Connected>,
-    /// Makes entries of what the driver says of connections.
-    clerk: JoinHandle<()>,
+    connections: SyncSender<SocketRecord>,
+    /// Makes entries of the records of connections.
+    connection_logger: JoinHandle<()>,
     writer: JoinHandle<io::Result<()>>,
 }
 
-/// Why what a server did cannot be written down.
+/// Why the access log cannot be written.
 #[derive(Debug, thiserror::Error)]
 #[error("{path}: cannot be written ({error}): give a file that can be written, or '-'")]
 pub struct LogError {
@@ -107,17 +107,19 @@ impl Log {
         // To the microsecond: the clock of day is not better.
         let zero = now - Duration::from_nanos(u64::from(now.nanosecond() % 1000));
         let begin = || {
-            let (lines, waiting) = sync_channel(WAITING);
+            let (lines, waiting) = sync_channel(QUEUE);
             let writer = thread::Builder::new().name("access log".to_owned()).spawn(move || write(&waiting, file))?;
             let entries = Entries { lines, zero };
-            let (connections, received) = sync_channel::<Connected>(WAITING);
+            let (connections, received) = sync_channel::<SocketRecord>(QUEUE);
             let noted = entries.clone();
             let note = move || received.iter().for_each(|connected| noted.note_connection(&connected));
             let clerk = thread::Builder::new().name("connections".to_owned()).spawn(note)?;
             Ok((entries, connections, clerk, writer))
         };
         match begin() {
-            Ok((entries, connections, clerk, writer)) => Ok(Log { path, entries, connections, clerk, writer }),
+            Ok((entries, connections, clerk, writer)) => {
+                Ok(Log { path, entries, connections, connection_logger: clerk, writer })
+            }
             Err(error) => Err(LogError { path, error }),
         }
     }
@@ -129,7 +131,7 @@ impl Log {
 
     /// Where connections are noted.
     pub(crate) fn records(&self) -> RecordKeeping {
-        RecordKeeping::Passed(self.connections.clone())
+        RecordKeeping::Forward(self.connections.clone())
     }
 
     /// Waits until all is written. Entries and records have to be dropped first.
@@ -137,7 +139,7 @@ impl Log {
     /// # Errors
     /// If something could not be written.
     pub(crate) fn finish(self) -> Result<(), LogError> {
-        let Log { path, entries, connections, clerk, writer } = self;
+        let Log { path, entries, connections, connection_logger: clerk, writer } = self;
         drop((entries, connections));
         let gone = || io::Error::other("a thread that writes it has gone");
         let noted = clerk.join().map_err(|_| gone());
@@ -186,13 +188,13 @@ impl Entries {
     }
 
     /// A connection, when it has come and, if it failed, when it is over.
-    pub(crate) fn note_connection(&self, connected: &Connected) {
-        if connected.over.is_some() && connected.failure.is_none() {
+    pub(crate) fn note_connection(&self, connected: &SocketRecord) {
+        if connected.closed_at.is_some() && connected.failure.is_none() {
             return;
         }
         let ConnId(connection) = connected.conn;
         self.put(&ConnectionLine {
-            time: self.time(connected.over.unwrap_or(connected.opened)),
+            time: self.time(connected.closed_at.unwrap_or(connected.opened)),
             connection,
             peer: connected.peer.to_string(),
             failure: connected.failure.as_ref().map(ToString::to_string),

@@ -49,7 +49,7 @@ pub struct Authority {
     chain: Chain,
     root: CertificateDer<'static>,
     issuer: Issuer<'static, KeyPair>,
-    /// What a server sends besides its own certificate.
+    /// What a server sends after its own certificate.
     intermediate: Option<CertificateDer<'static>>,
 }
 
@@ -77,7 +77,7 @@ impl ClientTls {
 }
 
 impl Authority {
-    /// An authority that nobody else knows.
+    /// A new authority, which no system trusts.
     ///
     /// # Panics
     /// If the system has no random numbers.
@@ -167,7 +167,7 @@ impl Authority {
         chain.extend(self.intermediate.clone());
         let bytes = chain.iter().map(|certificate| certificate.len()).sum();
         if let Some(padding) = self.chain.bytes(tls).and_then(|wanted| wanted.checked_sub(bytes)) {
-            // An extension that nobody knows, under the number set aside for examples (RFC 5612).
+            // An unknown extension, under the number set aside for examples (RFC 5612).
             let number = [1, 3, 6, 1, 4, 1, 32_473, 1];
             params.custom_extensions.push(CustomExtension::from_oid_content(&number, vec![0; padding]));
             chain[0] = sign(&params);
@@ -176,8 +176,8 @@ impl Authority {
     }
 }
 
-/// Names of protocols that nobody speaks, which have this length together: rustls does not pad (RFC
-/// 7685), but servers pass over such names (RFC 8701).
+/// Names of unknown protocols, which have this length together: rustls does not pad (RFC 7685), but servers
+/// ignore such names (RFC 8701).
 fn padding(mut missing: usize) -> Vec<Vec<u8>> {
     let mut names = Vec::new();
     // A name has 1 to 255 bytes, and one more for its length.
@@ -214,7 +214,7 @@ fn name_of(host: &str) -> &str {
 fn version_of(tls: Tls) -> Option<&'static SupportedProtocolVersion> {
     match tls {
         Tls::None => None,
-        // Nobody speaks 1.0 any more.
+        // rustls has no 1.0.
         Tls::V1_0 | Tls::V1_2 => Some(&version::TLS12),
         Tls::V1_3 => Some(&version::TLS13),
     }

@@ -5,52 +5,52 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// How long to wait for a watchman who is late, before looking again.
-const A_MOMENT: Duration = Duration::from_micros(50);
+/// How long to sleep when the pause detector is late, before looking again.
+const DETECTOR_RETRY: Duration = Duration::from_micros(50);
 
 /// Real time since the run began, without pauses. Its clones are the same clock: all threads of a
 /// run share one.
 ///
-/// A machine that is a guest of another is paused now and then and not told. Whoever watches over it
-/// takes the span off with [`Clock::pause`]. A pause is known only afterwards, so the watchman says in
-/// advance when he looks next ([`Clock::believe_until`]), and until he does nobody reads a later time
-/// than that: a thread that wakes first after a pause does not see it. The clock never goes back: what
-/// it has shown before a span was taken off it goes on showing until real time has caught up.
+/// A virtual machine is paused now and then by its host, without notice. A pause detector takes the span
+/// off with [`Clock::pause`]. It learns of a pause only afterwards. So it sets a horizon in advance
+/// ([`Clock::set_horizon`]): until the detector has run, `now` never exceeds the horizon, and a thread that
+/// wakes first after a pause does not see the pause. The clock never goes back: after a span was taken off,
+/// it goes on showing what it has shown until real time has caught up.
 #[derive(Clone, Debug)]
-pub struct Clock(Arc<Hands>);
+pub struct Clock(Arc<ClockInner>);
 
-/// All in nanoseconds of real time since the beginning.
+/// Times are nanoseconds of real time since the beginning.
 #[derive(Debug)]
-struct Hands {
+struct ClockInner {
     began: Instant,
     /// How much of it was paused.
     paused: AtomicU64,
-    /// What is not believed before the watchman has looked.
+    /// The latest time to show before the pause detector has run again.
     horizon: AtomicU64,
     /// The latest that the clock has shown.
-    shown: AtomicU64,
+    last: AtomicU64,
 }
 
 impl Clock {
-    /// A clock that begins now, and that nobody watches.
+    /// A clock that begins now, without a pause detector.
     #[allow(clippy::disallowed_methods, reason = "this is the clock that a driver reads")]
     pub fn start() -> Clock {
-        Clock(Arc::new(Hands {
+        Clock(Arc::new(ClockInner {
             began: Instant::now(),
             paused: AtomicU64::new(0),
             horizon: AtomicU64::new(u64::MAX),
-            shown: AtomicU64::new(0),
+            last: AtomicU64::new(0),
         }))
     }
 
     /// What it shows.
     pub fn now(&self) -> Time {
-        // The horizon first: whoever sees a new one has to see the pause that came with it.
+        // The horizon first: a thread that sees a new one has to see the pause that came with it.
         let horizon = self.0.horizon.load(Ordering::Acquire);
         self.show(self.elapsed().min(horizon))
     }
 
-    /// What it shows at `instant`, which the watchman believes.
+    /// What it shows at `instant`, for the pause detector: the horizon does not apply.
     pub fn at(&self, instant: Instant) -> Time {
         self.show(self.since_beginning(instant))
     }
@@ -65,27 +65,27 @@ impl Clock {
         Duration::from_nanos(self.0.paused.load(Ordering::Acquire))
     }
 
-    /// The watchman looks again by `instant`.
-    pub fn believe_until(&self, instant: Instant) {
+    /// The pause detector runs again by `instant`.
+    pub fn set_horizon(&self, instant: Instant) {
         self.0.horizon.store(self.since_beginning(instant), Ordering::Release);
     }
 
-    /// Nobody watches any more.
-    pub fn believe_for_ever(&self) {
+    /// The pause detector has ended.
+    pub fn clear_horizon(&self) {
         self.0.horizon.store(u64::MAX, Ordering::Release);
     }
 
-    /// How long it is in real time until the clock shows `at`, at least: a pause makes it longer, so
-    /// whoever sleeps for it looks again and sleeps on. Zero if, and only if, it shows `at` already.
-    pub fn until(&self, at: Time) -> Duration {
+    /// How long it is in real time until the clock shows `at`, at least: a pause makes it longer, so the
+    /// caller looks again after sleeping. Zero if, and only if, it shows `at` already.
+    pub fn duration_until(&self, at: Time) -> Duration {
         if self.now() >= at {
             return Duration::ZERO;
         }
         // Where the clock waits for real time to catch up, the wait counts too.
         let due = at.as_nanos().saturating_add(self.0.paused.load(Ordering::Acquire));
         let left = Duration::from_nanos(due.saturating_sub(self.elapsed()));
-        // Time is there and not believed: the watchman is late, and a moment will do.
-        if left.is_zero() { A_MOMENT } else { left }
+        // Real time is past the horizon: the pause detector is late, so look again soon.
+        if left.is_zero() { DETECTOR_RETRY } else { left }
     }
 
     /// Nanoseconds of real time since the beginning.
@@ -101,7 +101,7 @@ impl Clock {
     fn show(&self, elapsed: u64) -> Time {
         let running = elapsed.saturating_sub(self.0.paused.load(Ordering::Acquire));
         // One number that only grows, so every thread sees it grow.
-        Time::from_nanos(self.0.shown.fetch_max(running, Ordering::Relaxed).max(running))
+        Time::from_nanos(self.0.last.fetch_max(running, Ordering::Relaxed).max(running))
     }
 }
 
@@ -125,22 +125,22 @@ mod tests {
         let clock = Clock::start();
         let hour = Duration::from_secs(3600);
         let (at, soon) = (clock.now() + hour, Duration::from_secs(60));
-        assert!((hour - soon..=hour).contains(&clock.until(at)));
+        assert!((hour - soon..=hour).contains(&clock.duration_until(at)));
         clock.pause(hour);
-        assert!((hour + hour - soon..=hour + hour).contains(&clock.until(at)));
-        assert_eq!(clock.until(Time::ZERO), Duration::ZERO);
+        assert!((hour + hour - soon..=hour + hour).contains(&clock.duration_until(at)));
+        assert_eq!(clock.duration_until(Time::ZERO), Duration::ZERO);
     }
 
     #[test]
-    fn nobody_sees_a_pause_before_the_watchman() {
+    fn no_thread_sees_a_pause_before_the_detector() {
         let clock = Clock::start();
         let (ms, began) = (Duration::from_millis(1), clock.0.began);
-        // The machine stops from the beginning for an hour; the watchman had meant to look at 11 ms.
-        clock.believe_until(began - 3600 * 1000 * ms);
+        // The machine stops from the beginning for an hour; the detector was to run at 11 ms.
+        clock.set_horizon(began - 3600 * 1000 * ms);
         assert_eq!(clock.now(), Time::ZERO);
-        assert!(!clock.until(Time::from_nanos(1)).is_zero(), "not shown, however much time has passed");
-        assert_eq!(clock.at(began + 10 * ms), Time::ZERO + 10 * ms, "he himself believes what he sees");
-        clock.believe_for_ever();
+        assert!(!clock.duration_until(Time::from_nanos(1)).is_zero(), "not shown, however much time has passed");
+        assert_eq!(clock.at(began + 10 * ms), Time::ZERO + 10 * ms, "the detector itself is not held by the horizon");
+        clock.clear_horizon();
         clock.pause(5 * ms);
         assert_eq!([12, 15, 16].map(|at| clock.at(began + at * ms).as_ms()), [10.0, 10.0, 11.0], "it never goes back");
     }

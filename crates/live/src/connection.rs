@@ -1,11 +1,11 @@
-//! One end of a connection: its socket, its channel, and how far it has come.
+//! One end of a connection: its socket, its TLS layer, and its state.
 //!
 //! It decides nothing: it passes bytes between a program and a socket as long as the program has any
-//! and the socket has room, and says what it heard.
+//! and the socket has room, and reports events.
 
-use crate::channel::Channel;
 use crate::socket::Socket;
-use crate::{Clock, Connected, Failure, Limits};
+use crate::tls_layer::TlsLayer;
+use crate::{Clock, Failure, Limits, SocketRecord};
 use bytes::Bytes;
 use loadstone_http::{Protocol, TransportStream, Wire};
 use loadstone_load::{Closed, ConnId, Opened, Opener, Program};
@@ -17,100 +17,113 @@ use std::task::{Context, Poll};
 pub(crate) struct SocketConnection {
     /// None when nothing more can happen.
     socket: Option<Socket>,
-    channel: Channel,
+    tls: TlsLayer,
     by: Opener,
     /// What is spoken if the handshake agrees on nothing.
     protocol: Protocol,
-    stage: OpenState,
-    sending: Sending,
+    state: OpenState,
+    write_half: WriteHalf,
     /// The program has something to send.
-    eager: bool,
-    /// Nothing more can be read from the socket.
-    drained: bool,
-    /// How much content was handed on to the program, and up to where it takes any.
+    wants_write: bool,
+    /// EOF has been read from the socket.
+    eof_read: bool,
+    /// How much content was handed on to the program.
     received: u64,
-    limit: u64,
-    ended: Option<Closed>,
-    /// The program has been told that the connection has ended.
-    told: bool,
-    /// How many bytes the socket has taken.
-    taken: u64,
-    /// Since when it has taken nothing of what waits for it; none if nothing waits.
-    waiting: Option<Time>,
+    /// The offset up to which the program takes content.
+    max_data: u64,
+    /// How it has closed, if it has.
+    closed: Option<Closed>,
+    /// The program has been told so.
+    close_reported: bool,
+    /// How many bytes have been written to the socket.
+    bytes_written: u64,
+    /// Since when writes are blocked; `None` if nothing is pending.
+    write_blocked_since: Option<Time>,
     /// When the program closed it.
-    closed: Option<Time>,
+    close_requested_at: Option<Time>,
     /// Storage that is used again and again.
     wire: Wire,
-    record: Connected,
+    record: SocketRecord,
 }
 
-/// How far the connection is open.
+/// Which handshakes are over.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum OpenState {
-    /// TCP's handshake is not over.
+    /// TCP's handshake goes on.
     Connecting,
-    /// TLS's handshake is not over.
+    /// TLS's handshake goes on.
     ShakingHands,
     /// The program has been told that it is open.
     Open,
 }
 
-/// How far sending has come.
+/// The write half of the connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Sending {
-    On,
-    /// What has been polled goes out, then the end.
-    Ending,
-    /// The end has gone out.
-    Over,
+enum WriteHalf {
+    Open,
+    /// What has been polled is sent, then the FIN.
+    ShutdownPending,
+    /// The FIN has been sent.
+    Shutdown,
 }
 
-/// What a connection has to tell the program, in this order.
+/// What a connection reports to the program, in this order.
 #[derive(Debug)]
 pub(crate) struct ReadEvents {
-    /// When it was heard.
+    /// When it was read.
     pub(crate) at: Time,
     /// It is open.
     pub(crate) opened: Option<Opened>,
     /// Content that has arrived.
     pub(crate) input: Bytes,
-    /// It has ended.
-    pub(crate) ended: Option<Closed>,
+    /// It has closed.
+    pub(crate) closed: Option<Closed>,
 }
 
 impl SocketConnection {
     /// A connection that is being opened; one that could not even begin has failed.
-    pub(crate) fn opening(begun: io::Result<Socket>, channel: Channel, protocol: Protocol, record: Connected) -> Self {
+    pub(crate) fn opening(
+        begun: io::Result<Socket>,
+        channel: TlsLayer,
+        protocol: Protocol,
+        record: SocketRecord,
+    ) -> Self {
         SocketConnection::new(begun, channel, Opener::Us, protocol, record)
     }
 
     /// A connection that has been accepted.
     pub(crate) fn accepted(
         socket: io::Result<Socket>,
-        channel: Channel,
+        channel: TlsLayer,
         protocol: Protocol,
-        record: Connected,
+        record: SocketRecord,
     ) -> Self {
         SocketConnection::new(socket, channel, Opener::Peer, protocol, record)
     }
 
-    fn new(socket: io::Result<Socket>, channel: Channel, by: Opener, protocol: Protocol, record: Connected) -> Self {
+    fn new(
+        socket: io::Result<Socket>,
+        channel: TlsLayer,
+        by: Opener,
+        protocol: Protocol,
+        record: SocketRecord,
+    ) -> Self {
         let mut connection = SocketConnection {
             socket: None,
-            channel,
+            tls: channel,
             by,
             protocol,
-            stage: if by == Opener::Us { OpenState::Connecting } else { OpenState::ShakingHands },
-            sending: Sending::On,
-            eager: false,
-            drained: false,
+            state: if by == Opener::Us { OpenState::Connecting } else { OpenState::ShakingHands },
+            write_half: WriteHalf::Open,
+            wants_write: false,
+            eof_read: false,
             received: 0,
-            limit: u64::MAX,
-            ended: None,
-            told: false,
-            taken: 0,
-            waiting: None,
+            max_data: u64::MAX,
             closed: None,
+            close_reported: false,
+            bytes_written: 0,
+            write_blocked_since: None,
+            close_requested_at: None,
             wire: Wire::default(),
             record,
         };
@@ -123,207 +136,208 @@ impl SocketConnection {
 
     /// Whether something may still happen on it.
     pub(crate) fn is_alive(&self) -> bool {
-        self.socket.is_some() || self.has_news()
+        self.socket.is_some() || self.has_unreported_close()
     }
 
-    /// Whether it has ended and the program does not know.
-    fn has_news(&self) -> bool {
-        self.ended.is_some() && !self.told
+    /// Whether it has closed and the program has not been told.
+    fn has_unreported_close(&self) -> bool {
+        self.closed.is_some() && !self.close_reported
     }
 
     /// What is known of it so far.
-    pub(crate) fn record(&self) -> &Connected {
+    pub(crate) fn record(&self) -> &SocketRecord {
         &self.record
     }
 
-    /// Goes on with what the socket has to say.
+    /// Reads once from the socket, and reports what came of it.
     pub(crate) fn poll_read(&mut self, clock: &Clock, buffer: &mut [u8]) -> ReadEvents {
         let read = self.read(buffer);
-        let mut heard = ReadEvents { at: clock.now(), opened: None, input: Bytes::new(), ended: None };
-        match read.and_then(|bytes| self.listen(bytes, &mut heard)) {
+        let mut events = ReadEvents { at: clock.now(), opened: None, input: Bytes::new(), closed: None };
+        match read.and_then(|bytes| self.process_input(bytes, &mut events)) {
             Err(failure) => self.fail(failure),
-            Ok(()) => self.release(),
+            Ok(()) => self.drop_if_done(),
         }
-        if self.has_news() {
-            (heard.ended, self.told) = (self.ended, true);
+        if self.has_unreported_close() {
+            (events.closed, self.close_reported) = (self.closed, true);
         }
-        heard
+        events
     }
 
     /// Takes what the socket has; nothing as long as it connects.
     fn read<'a>(&mut self, buffer: &'a mut [u8]) -> Result<&'a [u8], Failure> {
         let Some(socket) = &self.socket else { return Ok(&[]) };
-        if self.stage == OpenState::Connecting {
+        if self.state == OpenState::Connecting {
             match socket.connected() {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(&[]),
                 result => result.map_err(|error| Failure::Unreachable(error.kind()))?,
             }
-            self.stage = OpenState::ShakingHands;
-            self.channel.begin();
+            self.state = OpenState::ShakingHands;
+            self.tls.start_handshake();
         }
-        if self.drained || !self.takes_input() {
+        if self.eof_read || !self.takes_input() {
             return Ok(&[]);
         }
-        let most = self.channel.transport_room(self.limit - self.received).min(buffer.len() as u64);
+        let most = self.tls.transport_room(self.max_data - self.received).min(buffer.len() as u64);
         match socket.read(&mut buffer[..most as usize]) {
             Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(&[]),
-            Err(error) => Err(Failure::Broken(error.kind())),
+            Err(error) => Err(Failure::Io(error.kind())),
             Ok(count) => {
-                self.drained = count == 0;
+                self.eof_read = count == 0;
                 Ok(&buffer[..count])
             }
         }
     }
 
-    fn listen(&mut self, bytes: &[u8], heard: &mut ReadEvents) -> Result<(), Failure> {
-        if self.socket.is_none() || self.stage == OpenState::Connecting {
+    /// Advances the handshake by `bytes`, or takes the content in them.
+    fn process_input(&mut self, bytes: &[u8], events: &mut ReadEvents) -> Result<(), Failure> {
+        if self.socket.is_none() || self.state == OpenState::Connecting {
             return Ok(());
         }
         if !bytes.is_empty() {
-            heard.input = self.channel.handle_input(bytes)?;
-            self.received += heard.input.len() as u64;
+            events.input = self.tls.handle_input(bytes)?;
+            self.received += events.input.len() as u64;
         }
-        if self.stage == OpenState::ShakingHands && !self.channel.is_shaking_hands() {
-            let protocol = negotiated(self.channel.agreed(), self.protocol)?;
-            self.stage = OpenState::Open;
-            (self.record.established, self.record.protocol) = (Some(heard.at), Some(protocol));
-            self.record.tls = self.channel.tls();
-            heard.opened = Some(Opened { by: self.by, peer: self.record.peer.ip(), protocol });
+        if self.state == OpenState::ShakingHands && !self.tls.is_handshaking() {
+            let protocol = negotiated(self.tls.agreed(), self.protocol)?;
+            self.state = OpenState::Open;
+            (self.record.established, self.record.protocol) = (Some(events.at), Some(protocol));
+            self.record.tls = self.tls.tls();
+            events.opened = Some(Opened { by: self.by, peer: self.record.peer.ip(), protocol });
             // A browser's library sends the end of the handshake itself, before there is a request.
             match self.flush() {
-                Err(error) if error.kind() != ErrorKind::WouldBlock => return Err(Failure::Broken(error.kind())),
+                Err(error) if error.kind() != ErrorKind::WouldBlock => return Err(Failure::Io(error.kind())),
                 _ => {}
             }
         }
-        if self.drained || self.channel.is_closed() {
-            if self.stage != OpenState::Open {
-                return Err(Failure::Unfinished);
+        if self.eof_read || self.tls.peer_has_closed() {
+            if self.state != OpenState::Open {
+                return Err(Failure::ClosedDuringHandshake);
             }
-            self.ended.get_or_insert(Closed::Finished);
+            self.closed.get_or_insert(Closed::Finished);
         }
         Ok(())
     }
 
     /// Whether the program takes content; a handshake goes on in any case.
     fn takes_input(&self) -> bool {
-        self.received < self.limit
+        self.received < self.max_data
     }
 
-    /// The program takes content up to here.
-    pub(crate) fn set_limit(&mut self, limit: u64) {
-        self.limit = limit;
+    /// The program takes content up to this offset.
+    pub(crate) fn set_max_data(&mut self, max_data: u64) {
+        self.max_data = max_data;
     }
 
-    /// The program gives it up: the other end gets a reset, and nobody here is told of it.
+    /// The program gives it up: the other end gets a reset, and the program is not told.
     pub(crate) fn abort(&mut self) {
         if let Some(socket) = &self.socket {
             socket.abort();
         }
-        self.told = true;
+        self.close_reported = true;
         self.drop_socket();
     }
 
     /// The program has something to send.
-    pub(crate) fn mark_writable(&mut self) {
-        self.eager = true;
+    pub(crate) fn want_write(&mut self) {
+        self.wants_write = true;
     }
 
     /// The program sends no more than what has been polled.
     pub(crate) fn close(&mut self, now: Time) {
-        if self.stage == OpenState::Connecting {
+        if self.state == OpenState::Connecting {
             self.socket = None;
         }
-        if self.sending == Sending::On {
-            (self.sending, self.closed) = (Sending::Ending, Some(now));
-            self.channel.close();
+        if self.write_half == WriteHalf::Open {
+            (self.write_half, self.close_requested_at) = (WriteHalf::ShutdownPending, Some(now));
+            self.tls.close();
         }
     }
 
-    /// Asks the program for bytes, if it has any and there is room, and gives the socket what it
-    /// takes. Once: that it takes more at once is heard by looking again, at a later time.
+    /// Asks the program for bytes, if it has any and there is room, and writes once to the socket. If the
+    /// socket still has room, the next iteration writes again, with a later `now`.
     pub(crate) fn poll_write(&mut self, now: Time, conn: ConnId, program: &mut dyn Program) {
-        let before = self.taken;
+        let before = self.bytes_written;
         match self.fill(now, conn, program).and_then(|()| self.flush()) {
-            Err(error) if error.kind() != ErrorKind::WouldBlock => self.fail(Failure::Broken(error.kind())),
-            _ => self.release(),
+            Err(error) if error.kind() != ErrorKind::WouldBlock => self.fail(Failure::Io(error.kind())),
+            _ => self.drop_if_done(),
         }
         if !self.waits_for_room() {
-            self.waiting = None;
-            self.channel.rest();
-        } else if self.waiting.is_none() || self.taken > before {
-            self.waiting = Some(now);
+            self.write_blocked_since = None;
+            self.tls.free_buffers();
+        } else if self.write_blocked_since.is_none() || self.bytes_written > before {
+            self.write_blocked_since = Some(now);
         }
     }
 
     fn fill(&mut self, now: Time, conn: ConnId, program: &mut dyn Program) -> io::Result<()> {
         let Some(socket) = self.socket.as_ref().filter(|_| self.wants_room()) else { return Ok(()) };
-        let before = self.channel.pending().len() as u64;
+        let before = self.tls.pending().len() as u64;
         let mut room = socket.room(before)?;
-        let unsent = socket.mark() - room;
+        let unsent = socket.lowat() - room;
         loop {
-            let content_room = self.channel.content_room(room);
+            let content_room = self.tls.content_room(room);
             if content_room == 0 {
                 return Ok(());
             }
             program.poll_transmit(now, conn, TransportStream::TCP, content_room as usize, &mut self.wire);
             if self.wire.is_empty() {
-                self.eager = false;
+                self.wants_write = false;
                 return Ok(());
             }
             assert!(self.wire.len() <= content_room, "a program put more on the wire than there was room for");
             self.record.content += self.wire.len();
-            self.channel.write(&mut self.wire)?;
-            room = socket.room_beyond(unsent + self.channel.pending().len() as u64 - before);
+            self.tls.write(&mut self.wire)?;
+            room = socket.room_after(unsent + self.tls.pending().len() as u64 - before);
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        let Some(socket) = self.socket.as_ref().filter(|_| self.stage != OpenState::Connecting) else { return Ok(()) };
-        while !self.channel.pending().is_empty() {
-            let count = socket.write(self.channel.pending())?;
-            self.channel.advance(count);
-            self.taken += count as u64;
+        let Some(socket) = self.socket.as_ref().filter(|_| self.state != OpenState::Connecting) else { return Ok(()) };
+        while !self.tls.pending().is_empty() {
+            let count = socket.write(self.tls.pending())?;
+            self.tls.advance(count);
+            self.bytes_written += count as u64;
         }
-        if self.sending == Sending::Ending {
-            self.sending = Sending::Over;
-            socket.shut()?;
+        if self.write_half == WriteHalf::ShutdownPending {
+            self.write_half = WriteHalf::Shutdown;
+            socket.shutdown_write()?;
         }
         Ok(())
     }
 
     fn wants_room(&self) -> bool {
-        self.eager && self.stage == OpenState::Open && self.sending == Sending::On
+        self.wants_write && self.state == OpenState::Open && self.write_half == WriteHalf::Open
     }
 
-    /// Whether there is something for the socket to take, now or when there is room.
+    /// Whether there is something to write, now or when there is room.
     fn waits_for_room(&self) -> bool {
-        self.wants_room() || !self.channel.pending().is_empty()
+        self.wants_room() || !self.tls.pending().is_empty()
     }
 
-    /// Until when to wait for the other end, and what it has failed to do by then.
-    fn patience(&self, limits: &Limits) -> Option<(Time, Failure)> {
+    /// The peer's current deadline, and the failure to record when it passes.
+    fn timeout(&self, limits: &Limits) -> Option<(Time, Failure)> {
         self.socket.as_ref()?;
-        if self.stage != OpenState::Open {
-            return Some((self.record.opened + limits.handshake, Failure::Unshaken));
+        if self.state != OpenState::Open {
+            return Some((self.record.opened + limits.handshake_timeout, Failure::HandshakeTimeout));
         }
-        match self.closed {
-            Some(closed) => Some((closed + limits.closing, Failure::Unclosed)),
-            None => self.waiting.map(|since| (since + limits.stall, Failure::Stalled)),
+        match self.close_requested_at {
+            Some(closed) => Some((closed + limits.close_timeout, Failure::CloseTimeout)),
+            None => self.write_blocked_since.map(|since| (since + limits.write_timeout, Failure::WriteTimeout)),
         }
     }
 
-    /// Until when to wait for the other end; never if it owes nothing.
+    /// The peer's current deadline; never if there is none.
     pub(crate) fn deadline(&self, limits: &Limits) -> Time {
-        self.patience(limits).map_or(Time::NEVER, |(at, _)| at)
+        self.timeout(limits).map_or(Time::NEVER, |(at, _)| at)
     }
 
-    /// Gives it up if the time is up at `now`; whether it was.
+    /// Gives it up if its deadline has passed at `now`; returns whether it has.
     pub(crate) fn expire(&mut self, now: Time, limits: &Limits) -> bool {
-        let Some((_, failure)) = self.patience(limits).filter(|(at, _)| *at <= now) else { return false };
-        if let Some(socket) = self.socket.as_ref().filter(|_| self.sending != Sending::Over) {
+        let Some((_, failure)) = self.timeout(limits).filter(|(at, _)| *at <= now) else { return false };
+        if let Some(socket) = self.socket.as_ref().filter(|_| self.write_half != WriteHalf::Shutdown) {
             socket.abort();
         }
-        // Also where the program has been told of an end before.
+        // Even if a close was reported before.
         self.record.failure.get_or_insert_with(|| failure.clone());
         self.fail(failure);
         true
@@ -331,18 +345,18 @@ impl SocketConnection {
 
     /// The transport has failed.
     fn fail(&mut self, failure: Failure) {
-        // An alert that says why, if there is one. Nobody is told whether it arrives.
+        // An alert that says why, if there is one. Whether it arrives does not matter.
         let _told: io::Result<()> = self.flush();
-        if !self.told {
-            self.ended = Some(Closed::Failed);
+        if !self.close_reported {
+            self.closed = Some(Closed::Failed);
             self.record.failure.get_or_insert(failure);
         }
         self.drop_socket();
     }
 
-    /// Lets go of a socket on which nothing more happens.
-    fn release(&mut self) {
-        if self.drained && self.sending == Sending::Over {
+    /// Drops a socket on which nothing more happens.
+    fn drop_if_done(&mut self) {
+        if self.eof_read && self.write_half == WriteHalf::Shutdown {
             self.drop_socket();
         }
     }
@@ -353,15 +367,15 @@ impl SocketConnection {
         }
     }
 
-    /// Whether there is something to go on with; if not, the task is woken when there is.
+    /// Ready if there is something to do; otherwise the task is woken when there is.
     pub(crate) fn poll_ready(&self, cx: &mut Context<'_>) -> Poll<()> {
-        if self.has_news() {
+        if self.has_unreported_close() {
             return Poll::Ready(());
         }
         let Some(socket) = &self.socket else { return Poll::Pending };
-        let connecting = self.stage == OpenState::Connecting;
+        let connecting = self.state == OpenState::Connecting;
         let (mut reads, mut writes) = (Poll::Pending, Poll::Pending);
-        if !connecting && !self.drained && self.takes_input() {
+        if !connecting && !self.eof_read && self.takes_input() {
             reads = socket.poll_readable(cx);
         }
         if connecting || self.waits_for_room() {
@@ -370,21 +384,21 @@ impl SocketConnection {
         if reads.is_ready() { reads } else { writes }
     }
 
-    /// What is known of it at the end, which is now.
-    pub(crate) fn into_record(mut self, now: Time) -> Connected {
+    /// Its record; it closes now.
+    pub(crate) fn into_record(mut self, now: Time) -> SocketRecord {
         self.drop_socket();
-        self.record.over = Some(now);
+        self.record.closed_at = Some(now);
         self.record
     }
 }
 
-/// What a connection speaks that agreed on `name`, if on anything; else it is `ours`.
+/// The protocol of a connection on which TLS agreed on `name`; without a name it is `ours`.
 fn negotiated(name: Option<&[u8]>, ours: Protocol) -> Result<Protocol, Failure> {
     let Some(name) = name else { return Ok(ours) };
     // Ours first, for pipelining has the name of the plain protocol.
     match [ours].into_iter().chain(Protocol::ALL).find(|it| alpn_name(*it) == name) {
         Some(protocol) => Ok(protocol),
-        None => Err(Failure::Unknown(String::from_utf8_lossy(name).into_owned())),
+        None => Err(Failure::UnknownAlpn(String::from_utf8_lossy(name).into_owned())),
     }
 }
 
@@ -416,16 +430,16 @@ mod tests {
 
     /// Different ones, so that it shows which one rules.
     const LIMITS: Limits = Limits {
-        handshake: Duration::from_secs(3),
-        stall: Duration::from_secs(5),
-        closing: Duration::from_secs(7),
-        connections: 1,
+        handshake_timeout: Duration::from_secs(3),
+        write_timeout: Duration::from_secs(5),
+        close_timeout: Duration::from_secs(7),
+        max_connections: 1,
     };
 
-    /// Has no end of things to send.
-    struct Endless;
+    /// Always has something to send.
+    struct AlwaysWriting;
 
-    impl Program for Endless {
+    impl Program for AlwaysWriting {
         fn handle_open(&mut self, _: Time, _: ConnId, _: Opened) {}
 
         fn handle_input(&mut self, _: Time, _: ConnId, _: TransportStream, _: &[Chunk]) {}
@@ -451,14 +465,15 @@ mod tests {
     fn with_accepted(tls: Tls, test: impl AsyncFnOnce(&mut SocketConnection, TcpStream)) {
         let config = Authority::new(Chain::Usual).server(&["a.test"], tls, Protocol::H2).unwrap();
         let channel =
-            Channel::new(config.map(|config| ServerConnection::new(config).unwrap().into()), Rc::new(Pattern));
+            TlsLayer::new(config.map(|config| ServerConnection::new(config).unwrap().into()), Rc::new(Pattern));
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let far = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        far.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
         let (near, peer) = listener.accept().unwrap();
         near.set_nonblocking(true).unwrap();
         let run = async {
             let socket = Socket::new(tokio::net::TcpStream::from_std(near).unwrap(), NOTSENT_LOWAT);
-            let record = Connected::new(ConnId(0), HostId(0), peer, Some(peer), at(1));
+            let record = SocketRecord::new(ConnId(0), HostId(0), peer, Some(peer), at(1));
             test(&mut SocketConnection::accepted(socket, channel, Protocol::Http1, record), far).await;
             Ok(())
         };
@@ -481,15 +496,15 @@ mod tests {
     fn a_handshake_is_waited_for_from_the_beginning() {
         with_accepted(Tls::V1_3, async |connection, _far| {
             connection.poll_read(&Clock::start(), &mut [0; 100]);
-            is_given_up(connection, at(1 + 3), &Failure::Unshaken);
+            is_given_up(connection, at(1 + 3), &Failure::HandshakeTimeout);
             // The program is told, once.
-            let heard = [(); 2].map(|()| connection.poll_read(&Clock::start(), &mut [0; 100]).ended);
-            assert_eq!((heard, connection.is_alive()), ([Some(Closed::Failed), None], false));
+            let closed = [(); 2].map(|()| connection.poll_read(&Clock::start(), &mut [0; 100]).closed);
+            assert_eq!((closed, connection.is_alive()), ([Some(Closed::Failed), None], false));
         });
     }
 
     #[test]
-    fn who_owes_nothing_is_waited_for_for_ever() {
+    fn a_peer_without_a_deadline_is_waited_for_for_ever() {
         with_accepted(Tls::None, async |connection, _far| {
             connection.poll_read(&Clock::start(), &mut [0; 100]);
             assert_eq!(connection.deadline(&LIMITS), Time::NEVER);
@@ -498,42 +513,42 @@ mod tests {
     }
 
     #[test]
-    fn who_takes_nothing_is_waited_for_since_it_last_took_something() {
+    fn a_peer_that_reads_nothing_is_waited_for_since_the_last_write() {
         with_accepted(Tls::None, async |connection, _far| {
             connection.poll_read(&Clock::start(), &mut [0; 100]);
-            connection.mark_writable();
-            // Each second it is let send, until there is no room: the second before took something.
-            let (mut second, mut taken) = (1, 0);
+            connection.want_write();
+            // Each second it may send, until there is no room: the second before something was written.
+            let (mut second, mut written) = (1, 0);
             poll_fn(|cx| connection.socket.as_ref().unwrap().poll_writable(cx)).await;
             loop {
                 second += 1;
-                connection.poll_write(at(second), ConnId(0), &mut Endless);
-                if connection.taken == taken {
+                connection.poll_write(at(second), ConnId(0), &mut AlwaysWriting);
+                if connection.bytes_written == written {
                     break;
                 }
-                taken = connection.taken;
+                written = connection.bytes_written;
                 assert_eq!(connection.deadline(&LIMITS), at(second + 5));
             }
-            assert!(taken > 0);
-            is_given_up(connection, at(second - 1 + 5), &Failure::Stalled);
+            assert!(written > 0);
+            is_given_up(connection, at(second - 1 + 5), &Failure::WriteTimeout);
         });
     }
 
     #[test]
-    fn who_does_not_close_is_waited_for_since_the_program_did_whatever_it_still_takes() {
+    fn a_peer_that_does_not_close_is_waited_for_since_the_program_did_even_while_it_reads() {
         with_accepted(Tls::None, async |connection, mut far| {
             connection.poll_read(&Clock::start(), &mut [0; 100]);
             connection.close(at(20));
-            connection.poll_write(at(21), ConnId(0), &mut Endless);
-            assert_eq!(connection.sending, Sending::Over);
-            is_given_up(connection, at(20 + 7), &Failure::Unclosed);
+            connection.poll_write(at(21), ConnId(0), &mut AlwaysWriting);
+            assert_eq!(connection.write_half, WriteHalf::Shutdown);
+            is_given_up(connection, at(20 + 7), &Failure::CloseTimeout);
             // All was sent, so it is an orderly end.
             assert_eq!(io::Read::read(&mut far, &mut [0]).unwrap(), 0);
         });
     }
 
     #[test]
-    fn what_tls_agreed_on_is_spoken_else_what_was_meant() {
+    fn the_protocol_is_the_one_of_alpn_else_the_configured_one() {
         use Protocol::{H2, Http1, Http1Pipelining, Spdy31};
         for (name, ours, spoken) in [
             (None, Spdy31, Some(Spdy31)),

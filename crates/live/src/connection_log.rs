@@ -1,58 +1,58 @@
 //! What becomes of the records of connections.
 
-use crate::Connected;
+use crate::SocketRecord;
 use std::sync::mpsc::{SyncSender, TrySendError};
 
 /// What becomes of the records of a server's connections.
 #[derive(Clone, Debug)]
 pub enum RecordKeeping {
-    /// All are kept, for [`crate::Served::connections`]: for measurements, which come to an end.
-    Kept,
-    /// Each is passed on when its connection begins, and again when it is over ([`Connected::over`]):
-    /// for an access log, which finds a peer's address by the connection's name. The server does not
-    /// wait for whoever receives them: what does not fit in the channel is lost, and counted in
-    /// [`crate::Served::lost`].
-    Passed(SyncSender<Connected>),
-    /// They are forgotten.
-    Forgotten,
+    /// All are collected in [`crate::Served::connections`]: for measurements, which end.
+    Collect,
+    /// Each is sent to a channel when its connection begins, and again when it has closed
+    /// ([`SocketRecord::closed_at`]): for an access log, which finds a peer's address by `ConnId`. The server does not
+    /// wait for the receiver: records that do not fit in the channel are dropped, and counted in
+    /// [`crate::Served::records_dropped`].
+    Forward(SyncSender<SocketRecord>),
+    /// They are discarded.
+    Discard,
 }
 
-/// Enters records as [`Records`] says.
+/// Treats records as [`RecordKeeping`] says.
 #[derive(Debug)]
 pub(crate) struct ConnectionLog {
     records: RecordKeeping,
-    kept: Vec<Connected>,
-    lost: u64,
+    kept: Vec<SocketRecord>,
+    dropped: u64,
 }
 
 impl ConnectionLog {
     /// An empty one.
     pub(crate) fn new(records: RecordKeeping) -> ConnectionLog {
-        ConnectionLog { records, kept: Vec::new(), lost: 0 }
+        ConnectionLog { records, kept: Vec::new(), dropped: 0 }
     }
 
     /// A connection has begun.
-    pub(crate) fn begin(&mut self, record: &Connected) {
-        if let RecordKeeping::Passed(to) = &self.records {
-            // Whoever does not receive any more has lost nothing.
-            self.lost += u64::from(matches!(to.try_send(record.clone()), Err(TrySendError::Full(_))));
+    pub(crate) fn begin(&mut self, record: &SocketRecord) {
+        if let RecordKeeping::Forward(to) = &self.records {
+            // A closed receiver is not counted as loss.
+            self.dropped += u64::from(matches!(to.try_send(record.clone()), Err(TrySendError::Full(_))));
         }
     }
 
-    /// A connection is over.
-    pub(crate) fn end(&mut self, record: Connected) {
+    /// A connection has closed.
+    pub(crate) fn end(&mut self, record: SocketRecord) {
         match &self.records {
-            RecordKeeping::Kept => self.kept.push(record),
-            RecordKeeping::Passed(to) => {
-                self.lost += u64::from(matches!(to.try_send(record), Err(TrySendError::Full(_))))
+            RecordKeeping::Collect => self.kept.push(record),
+            RecordKeeping::Forward(to) => {
+                self.dropped += u64::from(matches!(to.try_send(record), Err(TrySendError::Full(_))))
             }
-            RecordKeeping::Forgotten => {}
+            RecordKeeping::Discard => {}
         }
     }
 
-    /// The records that were kept, by their names, and how many were lost.
-    pub(crate) fn finish(mut self) -> (Vec<Connected>, u64) {
+    /// The records that were collected, by `ConnId`, and how many were dropped.
+    pub(crate) fn finish(mut self) -> (Vec<SocketRecord>, u64) {
         self.kept.sort_unstable_by_key(|record| record.conn);
-        (self.kept, self.lost)
+        (self.kept, self.dropped)
     }
 }

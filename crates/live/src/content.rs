@@ -6,8 +6,8 @@ use std::fmt;
 
 /// Knows the bytes of bodies that are counted elsewhere.
 pub trait Bodies: fmt::Debug {
-    /// Appends `len` bytes of `body` from `offset` on to `out`. Fewer, if it has not got so many any
-    /// more: the connection is then cut, for what was promised cannot come.
+    /// Appends `len` bytes of `body` from `offset` on to `out`. Fewer, if the body has become
+    /// shorter: the connection is then cut, since the promised length cannot be sent.
     fn append(&self, body: BodyId, offset: u64, len: u64, out: &mut Vec<u8>);
 }
 

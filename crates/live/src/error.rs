@@ -2,7 +2,7 @@
 
 use std::io;
 
-/// Why a program cannot be hosted. What befalls a single connection is a [`crate::Failure`].
+/// Why a program cannot be hosted. The failure of a single connection is a [`crate::Failure`].
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The system gives no event loop.
@@ -11,9 +11,9 @@ pub enum Error {
     /// The system gives no more connections.
     #[error("cannot accept a connection: {0}; allow more open files (ulimit -n)")]
     Accept(io::Error),
-    /// A server has had as many connections as there are names.
-    #[error("all 2^32 names of connections have been used; start the server anew")]
-    Names,
+    /// A server has had as many connections as there are ids.
+    #[error("all 2^32 connection ids have been used; start the server again")]
+    ConnIdsExhausted,
     /// A host that no certificate can name.
     #[error("'{0}' is no name for a certificate: use letters, digits, hyphens and dots, or an address")]
     Name(String),

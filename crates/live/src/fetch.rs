@@ -5,7 +5,7 @@ use crate::host::{HostLoop, block_on};
 use crate::resolver::{ResolvedAddress, look_up};
 use crate::save::{Digest, Folder, Saved, Saving};
 use crate::{
-    Bodies, ClientTls, Clock, Connected, Destinations, Error, Limits, NOTSENT_LOWAT, RecordKeeping, Stop, Target,
+    Bodies, ClientTls, Clock, Destinations, Error, Limits, NOTSENT_LOWAT, RecordKeeping, SocketRecord, Stop, Target,
 };
 use bytes::Bytes;
 use loadstone_http::{BodyId, Protocol, Scheme};
@@ -35,7 +35,7 @@ pub struct Reach {
     /// Where bodies are written to.
     pub folder: Option<Folder>,
     /// For how long it may go on.
-    pub limit: Duration,
+    pub timeout: Duration,
 }
 
 /// What came of an errand. Times are the clock's.
@@ -47,18 +47,18 @@ pub struct Fetched {
     pub digests: Vec<Option<Digest>>,
     /// Bodies that could not be written, and why.
     pub unwritten: BTreeMap<TransferId, io::Error>,
-    /// The connections, by their names.
-    pub connections: Vec<(Connected, Use)>,
+    /// The connections, by `ConnId`.
+    pub connections: Vec<(SocketRecord, Use)>,
     /// When it began, with names to be looked up.
     pub began: Time,
     /// When it was over.
     pub over: Time,
-    /// What it took of the processor meanwhile.
+    /// The CPU time that it took.
     pub cpu: Duration,
 }
 
-/// Carries out `errand`. Returns when nothing more is to come, the limit is reached, or it is told to stop: what
-/// has come until then is told in any case. It runs on this thread; names are looked up on others.
+/// Carries out `errand`. Returns when nothing more is to come, the timeout is reached, or it is told to stop: what
+/// has come until then is returned in any case. It runs on this thread; names are looked up on others.
 ///
 /// # Errors
 /// If no certificate can have a server's name, or the system has no files left for an event loop.
@@ -73,24 +73,24 @@ pub fn fetch(
         let (servers, tls, protocol) = (errand.servers().to_vec(), tls_of(&errand, reach)?, config.protocol);
         let fetcher = Fetcher::new(errand, config);
         let (began, cpu) = (clock.now(), cpu_time());
-        let until = began + reach.limit;
+        let until = began + reach.timeout;
         let found = look_up(&servers, &reach.places, (clock, until, stop)).await?;
-        let route = route(&tls, found.as_deref().unwrap_or_default(), protocol, reach.limit);
-        let limits = Limits { handshake: HANDSHAKE, ..Limits::UNLIMITED };
+        let destinations = destinations(&tls, found.as_deref().unwrap_or_default(), protocol, reach.timeout);
+        let limits = Limits { handshake_timeout: HANDSHAKE, ..Limits::UNLIMITED };
         let (saving, connections) =
-            (Saving::new(fetcher, reach.folder.clone()), ConnectionTable::new(limits, RecordKeeping::Kept));
-        let mut host = HostLoop::new(clock, saving, Some(&route), Vec::new(), connections)?;
+            (Saving::new(fetcher, reach.folder.clone()), ConnectionTable::new(limits, RecordKeeping::Collect));
+        let mut host = HostLoop::new(clock, saving, Some(&destinations), Vec::new(), connections)?;
         host.bodies = Rc::new(UploadedBytes(reach.payload.clone()));
         if let Some(found) = found {
             host.program.start(&found.iter().map(|addresses| addresses.len() as u32).collect::<Vec<_>>());
-            host.act(clock.now())?;
+            host.run_actions(clock.now())?;
             host.run(until, stop, |host| host.program.is_over()).await?;
         }
         let (over, cpu) = (clock.now(), cpu_time().saturating_sub(cpu));
         let (saving, ClosedTable { records, .. }) = host.finish();
         let why = if stop.is_stopped() { Unanswered::Interrupted } else { Unanswered::TimedOut };
         let Saved { transfers, uses, digests, unwritten } = saving.finish(why);
-        let used = |record: Connected| {
+        let used = |record: SocketRecord| {
             let used = uses[record.conn.0 as usize];
             (record, used)
         };
@@ -109,15 +109,15 @@ fn tls_of(errand: &FetchList, reach: &Reach) -> Result<Vec<Option<ClientTls>>, E
 }
 
 /// How to get to where the servers were found.
-fn route(
+fn destinations(
     tls: &[Option<ClientTls>],
     found: &[Vec<SocketAddr>],
     protocol: Option<Protocol>,
-    limit: Duration,
+    timeout: Duration,
 ) -> Destinations {
     let places = tls.iter().zip(found).flat_map(|(tls, found)| found.iter().map(move |address| (tls, *address)));
     let targets = places.map(|(tls, address)| Target { address, tls: tls.clone() }).collect();
-    Destinations { targets, protocol: protocol.unwrap_or(Protocol::Http1), notsent_lowat: NOTSENT_LOWAT, limit }
+    Destinations { targets, protocol: protocol.unwrap_or(Protocol::Http1), notsent_lowat: NOTSENT_LOWAT, timeout }
 }
 
 /// The one body that all requests send.
@@ -130,7 +130,7 @@ impl Bodies for UploadedBytes {
     }
 }
 
-/// What this thread has taken of the processor so far.
+/// The CPU time of this thread so far.
 fn cpu_time() -> Duration {
     clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).map_or(Duration::ZERO, Duration::from)
 }

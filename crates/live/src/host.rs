@@ -1,18 +1,18 @@
 //! Hosts a program on sockets: the loop of one runtime, which owns the program and all its
 //! connections.
 //!
-//! A turn of it: of each connection that is ready, read what it has and then read the clock once,
-//! so that nothing is seen before it happened; hand both to the program, do what that wants done, let
-//! the connection send what there is room for. When no socket has anything more to say, it sleeps until
-//! one has, until its patience with a peer is over, or until the program's deadline.
+//! One iteration: of each connection that is ready, read what it has and then read the clock once,
+//! so that nothing is seen before it happened; hand both to the program, run its actions, let the
+//! connection send what there is room for. When no socket is ready any more, it sleeps until one is,
+//! until a peer's deadline, or until the program's.
 
-use crate::acceptor::{Acceptor, is_want_of_room};
-use crate::channel::Channel;
+use crate::acceptor::{Acceptor, is_resource_exhausted};
 use crate::connection::SocketConnection;
 use crate::connection_table::{ClosedTable, ConnectionTable};
 use crate::sleep::Sleep;
 use crate::socket::Socket;
-use crate::{Bodies, Clock, Connected, Destinations, Error, Pattern, Stop};
+use crate::tls_layer::TlsLayer;
+use crate::{Bodies, Clock, Destinations, Error, Pattern, SocketRecord, Stop};
 use loadstone_http::{Chunk, TransportStream};
 use loadstone_load::page::HostId;
 use loadstone_load::{Action, ConnId, Program, Tag};
@@ -24,33 +24,33 @@ use std::rc::Rc;
 use std::task::{Context, Poll};
 use tokio::task::{unconstrained, yield_now};
 
-/// The most bytes read from a connection in a turn.
+/// The most bytes read from a connection in an iteration.
 const READ: usize = 64 * 1024;
 
-/// The most connections accepted in a turn, so that a flood of them keeps nobody from being heard.
+/// The most connections accepted in an iteration, so that a flood of them does not starve the others.
 const ACCEPTS: u32 = 256;
 
 pub(crate) struct HostLoop<'a, P> {
     clock: &'a Clock,
     pub(crate) program: P,
     /// Where connections are opened to, if this program opens any.
-    route: Option<&'a Destinations>,
+    destinations: Option<&'a Destinations>,
     /// Where connections are accepted, if any are.
     acceptors: Vec<Acceptor>,
-    /// Somebody waits until a connection has ended: at the acceptor, or because it is shut.
-    is_crowded: bool,
-    /// What the bodies consist of that are sent on connections opened from here.
+    /// A closed connection must end the wait: accepting is paused for want of slots, or the server is draining.
+    accept_paused: bool,
+    /// The contents of bodies sent on connections opened from here.
     pub(crate) bodies: Rc<dyn Bodies>,
     connections: ConnectionTable,
-    alarm: Sleep,
+    timer: Sleep,
     buffer: Box<[u8]>,
-    pub(crate) turns: u64,
+    pub(crate) iterations: u64,
 }
 
 /// Runs `task` on a runtime of this thread alone.
 pub(crate) fn block_on<T>(task: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().map_err(Error::Runtime)?;
-    // A turn looks at every connection that is ready, and then yields by itself.
+    // An iteration looks at every connection that is ready, and then yields by itself.
     runtime.block_on(unconstrained(task))
 }
 
@@ -59,60 +59,59 @@ impl<'a, P: Program> HostLoop<'a, P> {
     pub(crate) fn new(
         clock: &'a Clock,
         program: P,
-        route: Option<&'a Destinations>,
+        destinations: Option<&'a Destinations>,
         acceptors: Vec<Acceptor>,
         connections: ConnectionTable,
     ) -> Result<Self, Error> {
-        let (alarm, buffer) = (Sleep::new().map_err(Error::Runtime)?, vec![0; READ].into());
+        let (timer, buffer) = (Sleep::new().map_err(Error::Runtime)?, vec![0; READ].into());
         let bodies = Rc::new(Pattern);
         Ok(HostLoop {
             clock,
             program,
-            route,
+            destinations,
             acceptors,
-            is_crowded: false,
+            accept_paused: false,
             bodies,
             connections,
-            alarm,
+            timer,
             buffer,
-            turns: 0,
+            iterations: 0,
         })
     }
 
-    /// Goes on until `is_over` says so, the clock shows `until`, or it is told to stop.
+    /// Goes on until `is_over` returns true, the clock shows `until`, or it is told to stop.
     pub(crate) async fn run(&mut self, until: Time, stop: &Stop, is_over: impl Fn(&Self) -> bool) -> Result<(), Error> {
         let mut stopped = pin!(stop.wait());
         loop {
-            let turn = poll_fn(|cx| {
-                self.turn(cx)?;
+            let iteration = poll_fn(|cx| {
+                self.iterate(cx)?;
                 if is_over(self) || self.clock.now() >= until || stopped.as_mut().poll(cx).is_ready() {
                     return Poll::Ready(Ok(ControlFlow::Break(())));
                 }
                 self.poll_ready(until, cx).map(|()| Ok(ControlFlow::Continue(())))
             });
-            if turn.await?.is_break() {
+            if iteration.await?.is_break() {
                 return Ok(());
             }
-            // The runtime has to look at the sockets: one that takes and takes must not keep it from
-            // hearing what others have to say.
+            // The runtime has to look at the sockets: one that always has room must not starve the others.
             yield_now().await;
         }
     }
 
-    /// Accepts nobody any more: who comes is refused by the kernel.
-    pub(crate) fn shut_doors(&mut self) {
+    /// Stops listening, so the kernel refuses new connections.
+    pub(crate) fn stop_accepting(&mut self) {
         self.acceptors.clear();
-        self.is_crowded = true;
+        self.accept_paused = true;
     }
 
     /// Whether it has no connection.
-    pub(crate) fn is_deserted(&self) -> bool {
+    pub(crate) fn has_no_connections(&self) -> bool {
         self.connections.is_empty()
     }
 
-    fn turn(&mut self, cx: &mut Context<'_>) -> Result<(), Error> {
-        self.turns += 1;
-        self.answer(cx)?;
+    fn iterate(&mut self, cx: &mut Context<'_>) -> Result<(), Error> {
+        self.iterations += 1;
+        self.accept_pending(cx)?;
         for conn in self.connections.take_ready(cx.waker()) {
             self.handle_ready(conn)?;
         }
@@ -126,25 +125,25 @@ impl<'a, P: Program> HostLoop<'a, P> {
             let now = self.clock.now();
             if deadline <= now {
                 self.program.handle_timeout(now);
-                self.act(now)?;
+                self.run_actions(now)?;
             }
         }
         Ok(())
     }
 
-    /// Accepts those who have come, as long as there is room for them.
-    fn answer(&mut self, cx: &mut Context<'_>) -> Result<(), Error> {
+    /// Accepts the connections that have come in, as long as there is room for them.
+    fn accept_pending(&mut self, cx: &mut Context<'_>) -> Result<(), Error> {
         if !self.acceptors.is_empty() {
-            self.is_crowded = false;
+            self.accept_paused = false;
         }
         for acceptor in 0..self.acceptors.len() {
-            for turn in 0.. {
+            for accepted in 0.. {
                 if self.connections.is_full() {
-                    self.is_crowded = true;
+                    self.accept_paused = true;
                     return Ok(());
                 }
-                if turn == ACCEPTS {
-                    // There may be more, in the next turn.
+                if accepted == ACCEPTS {
+                    // There may be more, in the next iteration.
                     cx.waker().wake_by_ref();
                     break;
                 }
@@ -153,10 +152,10 @@ impl<'a, P: Program> HostLoop<'a, P> {
                     Poll::Pending => break,
                     Poll::Ready(Ok(connection)) => {
                         self.connections.add(conn, connection);
-                        self.connections.mark_ready(conn);
+                        self.connections.set_ready(conn);
                     }
-                    Poll::Ready(Err(error)) if is_want_of_room(&error) && !self.connections.is_empty() => {
-                        self.is_crowded = true;
+                    Poll::Ready(Err(error)) if is_resource_exhausted(&error) && !self.connections.is_empty() => {
+                        self.accept_paused = true;
                         return Ok(());
                     }
                     Poll::Ready(Err(error)) => return Err(Error::Accept(error)),
@@ -166,90 +165,88 @@ impl<'a, P: Program> HostLoop<'a, P> {
         Ok(())
     }
 
-    /// Tells the program what a connection has to say, and lets it send.
+    /// Tells the program what has happened on a connection, and lets it send.
     fn handle_ready(&mut self, conn: ConnId) -> Result<(), Error> {
-        let Some(connection) = self.connections.touch(conn) else { return Ok(()) };
-        let heard = connection.poll_read(self.clock, &mut self.buffer);
-        let now = heard.at;
-        if let Some(opened) = heard.opened {
+        let Some(connection) = self.connections.get_mut(conn) else { return Ok(()) };
+        let events = connection.poll_read(self.clock, &mut self.buffer);
+        let now = events.at;
+        if let Some(opened) = events.opened {
             self.program.handle_open(now, conn, opened);
-            self.act(now)?;
+            self.run_actions(now)?;
         }
-        if !heard.input.is_empty() {
-            self.program.handle_input(now, conn, TransportStream::TCP, &[Chunk::Bytes(heard.input)]);
-            self.act(now)?;
+        if !events.input.is_empty() {
+            self.program.handle_input(now, conn, TransportStream::TCP, &[Chunk::Bytes(events.input)]);
+            self.run_actions(now)?;
         }
         self.write(now, conn, |_| {});
         // What has gone out here may be what another connection waited for.
-        self.act(now)?;
-        if let Some(how) = heard.ended {
+        self.run_actions(now)?;
+        if let Some(how) = events.closed {
             self.program.handle_close(now, conn, how);
-            self.act(now)?;
+            self.run_actions(now)?;
         }
         Ok(())
     }
 
-    /// Does what the program wants done.
+    /// Runs the program's actions.
     ///
     /// # Errors
-    /// If there is no number left for a connection.
-    pub(crate) fn act(&mut self, now: Time) -> Result<(), Error> {
+    /// If there is no `ConnId` left for a connection.
+    pub(crate) fn run_actions(&mut self, now: Time) -> Result<(), Error> {
         while let Some(action) = self.program.poll_action() {
             match action {
                 Action::Open { to, tag } => self.open(now, to, tag)?,
-                Action::Transmit { conn } => self.write(now, conn, SocketConnection::mark_writable),
+                Action::Transmit { conn } => self.write(now, conn, SocketConnection::want_write),
                 Action::Receive { conn, limit, .. } => self.receive(conn, limit),
-                Action::Abort { conn } => self.connections.touch(conn).into_iter().for_each(SocketConnection::abort),
+                Action::Abort { conn } => self.connections.get_mut(conn).into_iter().for_each(SocketConnection::abort),
                 Action::Close { conn } => self.write(now, conn, |connection| connection.close(now)),
             }
         }
         Ok(())
     }
 
-    /// Lets a connection send, after `first` was done with it. What it does with one that is gone
-    /// concerns nobody.
+    /// Lets a connection send, after `first` was done with it. No-op if the connection is gone.
     fn write(&mut self, now: Time, conn: ConnId, first: impl FnOnce(&mut SocketConnection)) {
-        if let Some(connection) = self.connections.touch(conn) {
+        if let Some(connection) = self.connections.get_mut(conn) {
             first(connection);
             connection.poll_write(now, conn, &mut self.program);
         }
     }
 
-    /// The program takes more of what comes on a connection: there may be some that nobody has read.
+    /// The program takes more of what comes on a connection: there may be unread input.
     fn receive(&mut self, conn: ConnId, limit: u64) {
-        if let Some(connection) = self.connections.touch(conn) {
-            connection.set_limit(limit);
-            self.connections.mark_ready(conn);
+        if let Some(connection) = self.connections.get_mut(conn) {
+            connection.set_max_data(limit);
+            self.connections.set_ready(conn);
         }
     }
 
     fn open(&mut self, now: Time, to: HostId, tag: Tag) -> Result<(), Error> {
         let conn = self.connections.next()?;
-        let route = self.route.expect("only a program with a route opens connections");
-        let target = &route.targets[to.0 as usize];
-        let socket = Socket::connect(target.address, route.notsent_lowat);
+        let destinations = self.destinations.expect("only a program with destinations opens connections");
+        let target = &destinations.targets[to.0 as usize];
+        let socket = Socket::connect(target.address, destinations.notsent_lowat);
         let client = socket.as_ref().ok().and_then(Socket::local_address);
-        let channel = Channel::new(target.tls.as_ref().map(|tls| tls.connect()), self.bodies.clone());
-        let record = Connected::new(conn, to, target.address, client, now);
-        self.connections.add(conn, SocketConnection::opening(socket, channel, route.protocol, record));
+        let tls = TlsLayer::new(target.tls.as_ref().map(|tls| tls.connect()), self.bodies.clone());
+        let record = SocketRecord::new(conn, to, target.address, client, now);
+        self.connections.add(conn, SocketConnection::opening(socket, tls, destinations.protocol, record));
         self.program.handle_opening(now, conn, tag);
         Ok(())
     }
 
-    /// Whether there is something to do now; if not, the task is woken when there is.
+    /// Ready if there is something to do now; otherwise the task is woken when there is.
     fn poll_ready(&mut self, until: Time, cx: &mut Context<'_>) -> Poll<()> {
-        // Everything that may have changed is asked, so that everything can wake the task; new connections
-        // have been asked for.
-        let gone = self.connections.settle(self.clock);
+        // Registers wakers for everything that changed; the acceptors were polled in the iteration already.
+        let closed = self.connections.update_interest(self.clock);
         let deadline = self.program.poll_timeout().unwrap_or(Time::NEVER).min(until).min(self.connections.deadline());
-        let is_due = self.alarm.poll(self.clock, deadline, cx).is_ready();
-        let has_room = self.is_crowded && gone > 0;
-        if is_due || has_room || self.connections.is_calling() { Poll::Ready(()) } else { Poll::Pending }
+        let is_due = self.timer.poll(self.clock, deadline, cx).is_ready();
+        let has_room = self.accept_paused && closed > 0;
+        if is_due || has_room || self.connections.has_ready() { Poll::Ready(()) } else { Poll::Pending }
     }
 
-    /// The program, and what is known of its connections.
+    /// The program, and the records of its connections.
     pub(crate) fn finish(self) -> (P, ClosedTable) {
-        (self.program, self.connections.disperse(self.clock))
+        (self.program, self.connections.close_all(self.clock))
     }
 }
 
@@ -261,9 +258,13 @@ mod tests {
     use loadstone_load::{Closed, Opened};
     use std::io::{Read, Write};
     use std::net::TcpStream;
+    use std::time::Duration;
 
-    /// Has no end of things to send on its first connection, and listens to the second.
-    struct Tireless {
+    /// What takes so long never comes.
+    const LIMIT: Duration = Duration::from_secs(60);
+
+    /// Always has something to send on its first connection, and reads the second.
+    struct AlwaysWriting {
         /// The other end of the first, which it reads itself, so that there always is room.
         first: TcpStream,
         /// The other end of the second.
@@ -273,7 +274,7 @@ mod tests {
         heard: bool,
     }
 
-    impl Program for Tireless {
+    impl Program for AlwaysWriting {
         fn handle_open(&mut self, _: Time, conn: ConnId, _: Opened) {
             if conn == ConnId(0) {
                 self.actions.push(Action::Transmit { conn });
@@ -314,12 +315,12 @@ mod tests {
         first.set_nonblocking(true).unwrap();
         let (protocol, notsent_lowat) = (Protocol::Http1, NOTSENT_LOWAT);
         let (clock, (_stopper, stop)) = (Clock::start(), Stopper::new());
-        let program = Tireless { first, second, actions: Vec::new(), polls: 0, heard: false };
+        let program = AlwaysWriting { first, second, actions: Vec::new(), polls: 0, heard: false };
         let (program, _) = block_on(async {
             let acceptor = Acceptor::new(HostId(0), listener, None, protocol, notsent_lowat)?;
-            let connections = ConnectionTable::new(Limits::UNLIMITED, RecordKeeping::Kept);
+            let connections = ConnectionTable::new(Limits::UNLIMITED, RecordKeeping::Collect);
             let mut host = HostLoop::new(&clock, program, None, vec![acceptor], connections)?;
-            host.run(Time::NEVER, &stop, |host| host.program.heard || host.program.polls > 10_000).await?;
+            host.run(Time::ZERO + LIMIT, &stop, |host| host.program.heard || host.program.polls > 10_000).await?;
             Ok(host.finish())
         })
         .unwrap();

@@ -1,4 +1,4 @@
-//! By what a server proves who it is, and how it speaks TLS with strangers.
+//! A server's certificate chain and key, and its TLS configuration for any client.
 
 use crate::Error;
 use crate::connection::alpn_name;
@@ -35,8 +35,8 @@ impl Identity {
     }
 
     /// The configuration of a server that speaks TLS 1.2 and 1.3 with whatever suites its clients have,
-    /// and lets them choose of `protocols`, which it likes in this order. Who names none of them is
-    /// turned away (RFC 7301, section 3.2); who names nothing is not.
+    /// and selects by ALPN from `protocols`, in this order of preference. A client that offers none of
+    /// them is refused (RFC 7301, section 3.2); one without ALPN is not.
     ///
     /// # Errors
     /// If the key is not the certificate's.

@@ -1,6 +1,6 @@
 //! Joins what a browser and its servers know of a load.
 
-use crate::{Connected, Failure, Loaded, Served};
+use crate::{Failure, Loaded, Served, SocketRecord};
 use loadstone_http::Protocol;
 use loadstone_load::page::HostId;
 use loadstone_load::{ConnId, Marks, Service};
@@ -10,7 +10,7 @@ use std::net::SocketAddr;
 /// What both ends know of a connection.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Joined {
-    /// Its name at the browser.
+    /// Its id at the browser.
     pub conn: ConnId,
     /// The server.
     pub host: HostId,
@@ -26,41 +26,41 @@ pub struct Joined {
     pub content_up: u64,
     /// Bytes that the server wrote.
     pub content_down: u64,
-    /// Segments that the browser's end sent again.
+    /// Segments that the browser's end retransmitted.
     pub retransmissions_up: u64,
-    /// Segments that the server's end sent again.
+    /// Segments that the server's end retransmitted.
     pub retransmissions_down: u64,
     /// Why it failed at the browser's end, if it did.
     pub failure: Option<Failure>,
 }
 
-/// Joins what the servers tell to what the browser noted: its marks with the servers' added, and the
-/// connections with their names at the browser. What servers tell of the connections of others is left out.
+/// Joins what the servers report with what the browser noted: its marks with the servers' added, and the
+/// connections with their ids at the browser. What servers report of the connections of others is left out.
 pub fn join(loaded: Loaded, served: &[Served]) -> (Marks, Vec<Joined>) {
     let Loaded { mut marks, connections, .. } = loaded;
     let mut joined: Vec<Joined> = connections.iter().map(Joined::of).collect();
     for server in served {
-        let names: Vec<Option<ConnId>> = server.connections.iter().map(|end| name_of(end, &connections)).collect();
-        for (end, conn) in server.connections.iter().zip(&names) {
+        let ids: Vec<Option<ConnId>> = server.connections.iter().map(|end| id_of(end, &connections)).collect();
+        for (end, conn) in server.connections.iter().zip(&ids) {
             if let Some(ConnId(conn)) = conn {
                 joined[*conn as usize].add(end);
             }
         }
         // A server that keeps no records has none.
-        let renamed = |service: &Service| {
-            let conn = (*names.get(service.conn.0 as usize)?)?;
+        let with_id = |service: &Service| {
+            let conn = (*ids.get(service.conn.0 as usize)?)?;
             Some(Service { conn, ..*service })
         };
-        let services: Vec<Service> = server.services.iter().filter_map(renamed).collect();
+        let services: Vec<Service> = server.services.iter().filter_map(with_id).collect();
         marks.note(&services);
     }
     (marks, joined)
 }
 
-/// The name at the browser of the connection whose other end is `end`. A port may be used again: then
+/// The id at the browser of the connection whose other end is `end`. A port may be used again: then
 /// it is the one opened last before this was accepted.
-fn name_of(end: &Connected, connections: &[Connected]) -> Option<ConnId> {
-    let is_other_end = |connection: &&Connected| {
+fn id_of(end: &SocketRecord, connections: &[SocketRecord]) -> Option<ConnId> {
+    let is_other_end = |connection: &&SocketRecord| {
         connection.host == end.host && connection.client == end.client && connection.opened <= end.opened
     };
     connections.iter().rfind(is_other_end).map(|connection| connection.conn)
@@ -68,7 +68,7 @@ fn name_of(end: &Connected, connections: &[Connected]) -> Option<ConnId> {
 
 impl Joined {
     /// What the browser alone knows.
-    fn of(end: &Connected) -> Joined {
+    fn of(end: &SocketRecord) -> Joined {
         Joined {
             conn: end.conn,
             host: end.host,
@@ -84,8 +84,8 @@ impl Joined {
         }
     }
 
-    /// What the server knows besides.
-    fn add(&mut self, end: &Connected) {
+    /// Adds what the server knows.
+    fn add(&mut self, end: &SocketRecord) {
         self.content_down = end.content;
         self.retransmissions_down = end.retransmissions;
     }
@@ -104,9 +104,9 @@ mod tests {
     }
 
     /// An end of a connection of the browser's.
-    fn end(conn: u32, host: u32, port: u16, opened: Time, content: u64) -> Connected {
+    fn end(conn: u32, host: u32, port: u16, opened: Time, content: u64) -> SocketRecord {
         let client = (Ipv4Addr::LOCALHOST, port).into();
-        Connected { content, ..Connected::new(ConnId(conn), HostId(host), client, Some(client), opened) }
+        SocketRecord { content, ..SocketRecord::new(ConnId(conn), HostId(host), client, Some(client), opened) }
     }
 
     #[test]
@@ -121,7 +121,7 @@ mod tests {
         ];
         let rows = [0, 1, 2, 3].map(|conn| Row { connection: Some(conn), ..Row::default() });
         let marks = Marks { rows: rows.to_vec(), ..Marks::default() };
-        let loaded = Loaded { end: None, marks, began: at(0), over: at(99), connections, wakes: 0 };
+        let loaded = Loaded { end: None, marks, began: at(0), over: at(99), connections, loop_iterations: 0 };
         let service = |conn, object, ms| Service {
             conn: ConnId(conn),
             object: ActivityId(object),
@@ -132,21 +132,21 @@ mod tests {
             host: HostId(0),
             services: vec![service(0, 1, 11), service(1, 0, 12), service(2, 3, 13)],
             connections: vec![end(0, 0, 8, at(1), 200), end(1, 0, 7, at(2), 100), end(2, 0, 7, at(51), 400)],
-            lost: 0,
-            most: 3,
-            left: 0,
-            wakes: 0,
+            records_dropped: 0,
+            peak_connections: 3,
+            still_open: 0,
+            loop_iterations: 0,
         };
         let other = Some((Ipv4Addr::new(198, 18, 0, 2), 7).into());
         let second = Served {
             host: HostId(1),
             // Another browser has the same port.
             services: vec![service(0, 2, 14), service(1, 2, 15)],
-            connections: vec![end(0, 1, 7, at(6), 300), Connected { client: other, ..end(1, 1, 7, at(7), 900) }],
-            lost: 0,
-            most: 3,
-            left: 0,
-            wakes: 0,
+            connections: vec![end(0, 1, 7, at(6), 300), SocketRecord { client: other, ..end(1, 1, 7, at(7), 900) }],
+            records_dropped: 0,
+            peak_connections: 3,
+            still_open: 0,
+            loop_iterations: 0,
         };
         let (marks, joined) = join(loaded, &[first, second]);
         let content: Vec<_> = joined.iter().map(|it| (it.conn.0, it.content_up, it.content_down)).collect();

@@ -25,16 +25,16 @@
 //!     let server = scope.spawn(|| {
 //!         let catalogue = Catalogue::all(&page, Foresight::default()).remove(0);
 //!         let origin = Origin::new(Arc::new(catalogue), OriginConfig::new(sessions.clone()));
-//!         let (limits, records) = (Limits::UNLIMITED, RecordKeeping::Kept);
-//!         let site = Listener { host: HostId(0), listener, tls: None, protocol, notsent_lowat, limits, records };
-//!         serve(&clock, origin, site, &stop)
+//!         let (limits, records) = (Limits::UNLIMITED, RecordKeeping::Collect);
+//!         let listener = Listener { host: HostId(0), listener, tls: None, protocol, notsent_lowat, limits, records };
+//!         serve(&clock, origin, listener, &stop)
 //!     });
 //!     let (joining, hints) = (Joining::Together, Hints::Ignore);
 //!     let config = BrowserConfig { connections: 6, protocol, joining, sessions: sessions.clone(), hints };
 //!     let browser = Browser::new(page.clone(), Arc::new(Graph::new(&page)), config);
 //!     let targets = vec![Target { address, tls: None }];
-//!     let route = Destinations { targets, protocol, notsent_lowat, limit: Duration::from_secs(10) };
-//!     let loaded = load(&clock, browser, &route, &stop, || {}).unwrap();
+//!     let destinations = Destinations { targets, protocol, notsent_lowat, timeout: Duration::from_secs(10) };
+//!     let loaded = load(&clock, browser, &destinations, &stop, || {}).unwrap();
 //!     stopper.stop();
 //!     (loaded, server.join().unwrap().unwrap())
 //! });
@@ -48,7 +48,6 @@
 mod acceptor;
 mod access_log;
 mod authority;
-mod channel;
 mod clock;
 mod connection;
 mod connection_log;
@@ -73,6 +72,7 @@ mod server;
 mod sleep;
 mod socket;
 mod stop;
+mod tls_layer;
 mod trust;
 
 pub use access_log::LogError;
@@ -87,13 +87,13 @@ pub use join::{Joined, join};
 pub use limits::Limits;
 pub use load::{Destinations, Loaded, Target, load};
 pub use loadstone_net::tls::Tls;
-pub use record::{Connected, Failure};
+pub use record::{Failure, SocketRecord};
 pub use relay::{Relayed, relay};
 pub use resolver::ResolvedAddress;
 pub use save::{Digest, Folder};
 pub use serve::{Listener, Served, serve};
 pub use served::{Manifest, ManifestError, PushOrHint};
-pub use server::{Finished, Server, ServerError, Setting, SettingProblem};
+pub use server::{Finished, Server, ServerError, ServerSettings, SettingProblem};
 pub use socket::{Lowat, NOTSENT_LOWAT, listen};
 pub use stop::{Stop, Stopper};
 pub use trust::Trust;

@@ -2,7 +2,7 @@
 
 use crate::connection_table::ConnectionTable;
 use crate::host::{HostLoop, block_on};
-use crate::{ClientTls, Clock, Connected, Error, Limits, Lowat, RecordKeeping, Stop};
+use crate::{ClientTls, Clock, Error, Limits, Lowat, RecordKeeping, SocketRecord, Stop};
 use loadstone_http::Protocol;
 use loadstone_load::{Browser, LoadEnd, Marks};
 use loadstone_units::Time;
@@ -28,13 +28,13 @@ pub struct Destinations {
     /// How many bytes the browser may write beyond what has been sent.
     pub notsent_lowat: Lowat,
     /// For how long the load may go on, by the clock.
-    pub limit: Duration,
+    pub timeout: Duration,
 }
 
 /// What a load gave. Its times are the clock's.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Loaded {
-    /// How the load ended; `None` if it was stopped or reached its limit.
+    /// How the load ended; `None` if it was stopped or reached its timeout.
     pub end: Option<LoadEnd>,
     /// What happened when, without what only servers know: [`crate::join`] adds that.
     pub marks: Marks,
@@ -42,14 +42,14 @@ pub struct Loaded {
     pub began: Time,
     /// When it was over.
     pub over: Time,
-    /// The client's ends of its connections, by their names.
-    pub connections: Vec<Connected>,
-    /// How often the driver looked what there was to do.
-    pub wakes: u64,
+    /// The client's ends of its connections, by `ConnId`.
+    pub connections: Vec<SocketRecord>,
+    /// How often the event loop ran.
+    pub loop_iterations: u64,
 }
 
 /// Lets `browser`, which has not begun, load its page. Returns when the load has ended, has reached
-/// its limit or is told to stop. Then `at_end` is called, and after that its connections are closed.
+/// its timeout or is told to stop. Then `at_end` is called, and after that its connections are closed.
 /// Call it on a thread in whose network the sockets are to be; it makes no other thread.
 ///
 /// # Errors
@@ -57,22 +57,22 @@ pub struct Loaded {
 pub fn load(
     clock: &Clock,
     browser: Browser,
-    route: &Destinations,
+    destinations: &Destinations,
     stop: &Stop,
     at_end: impl FnOnce(),
 ) -> Result<Loaded, Error> {
     block_on(async {
-        // How long is waited for a server is the browser's to say, and the load's.
-        let connections = ConnectionTable::new(Limits::UNLIMITED, RecordKeeping::Kept);
-        let mut host = HostLoop::new(clock, browser, Some(route), Vec::new(), connections)?;
+        // How long to wait for a server is up to the browser, and to the load's timeout.
+        let connections = ConnectionTable::new(Limits::UNLIMITED, RecordKeeping::Collect);
+        let mut host = HostLoop::new(clock, browser, Some(destinations), Vec::new(), connections)?;
         let began = clock.now();
         host.program.start(began);
-        host.act(began)?;
-        host.run(began + route.limit, stop, |host| host.program.end().is_some()).await?;
-        let (over, wakes) = (clock.now(), host.turns);
+        host.run_actions(began)?;
+        host.run(began + destinations.timeout, stop, |host| host.program.end().is_some()).await?;
+        let (over, loop_iterations) = (clock.now(), host.iterations);
         at_end();
         let (browser, connections) = host.finish();
         let (end, marks, connections) = (browser.end(), browser.into_marks(), connections.records);
-        Ok(Loaded { end, marks, began, over, connections, wakes })
+        Ok(Loaded { end, marks, began, over, connections, loop_iterations })
     })
 }

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-/// After so many bytes the pattern begins again: 131 x 65536 and 7 x 65536 / 256 are multiples of 256.
+/// The period of the pattern in bytes: 131 x 65536 and 7 x 65536 / 256 are multiples of 256.
 const PERIOD: usize = 65_536;
 
 static PATTERN: LazyLock<Vec<u8>> =

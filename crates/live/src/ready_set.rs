@@ -1,4 +1,4 @@
-//! Which connections are ready, so that a turn of the host looks at those and no other.
+//! Which connections are ready, so that an iteration of the host looks at those and no other.
 
 use loadstone_load::ConnId;
 use std::collections::BTreeSet;
@@ -9,7 +9,7 @@ use std::task::{Wake, Waker};
 #[derive(Debug)]
 pub(crate) struct ReadySet(Arc<Mutex<ReadyConns>>);
 
-/// Which became ready since the host last looked. As long as that is any, the host's task is awake, or
+/// Which became ready since the host last looked. Invariant: if `conns` is not empty, the host's task is running or
 /// has been woken.
 #[derive(Debug)]
 struct ReadyConns {
@@ -25,17 +25,17 @@ struct ReadyWaker {
 }
 
 impl ReadySet {
-    /// A set that wakes nobody before [`ReadySet::take`] has said whom.
+    /// A set that wakes no task before [`ReadySet::take`] has named one.
     pub(crate) fn new() -> ReadySet {
         ReadySet(Arc::new(Mutex::new(ReadyConns { conns: BTreeSet::new(), task: Waker::noop().clone() })))
     }
 
-    /// What wakes the host's task and says that it was for `conn`.
+    /// A waker that sets `conn` ready and wakes the host's task.
     pub(crate) fn of(&self, conn: ConnId) -> Waker {
         Waker::from(Arc::new(ReadyWaker { conn, ready: self.0.clone() }))
     }
 
-    /// Adds `conn` while the task is awake.
+    /// Adds `conn` while the task is running.
     pub(crate) fn insert(&self, conn: ConnId) {
         lock(&self.0).conns.insert(conn);
     }
@@ -45,7 +45,7 @@ impl ReadySet {
         lock(&self.0).conns.is_empty()
     }
 
-    /// Those that are ready, ascending and each once. Who becomes ready from now on wakes `task`.
+    /// The ready connections, ascending and each once. A connection that becomes ready from now on wakes `task`.
     pub(crate) fn take(&self, task: &Waker) -> BTreeSet<ConnId> {
         let mut ready = lock(&self.0);
         ready.task.clone_from(task);
@@ -60,7 +60,7 @@ impl Wake for ReadyWaker {
 
     fn wake_by_ref(self: &Arc<Self>) {
         let mut ready = lock(&self.ready);
-        // Waking costs a call to the system, and once is enough.
+        // Waking costs a system call, and once is enough.
         let task = ready.conns.is_empty().then(|| ready.task.clone());
         ready.conns.insert(self.conn);
         drop(ready);
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn who_rings_is_noted_once_and_in_order_and_the_task_is_woken_once_until_it_looks() {
+    fn wakers_add_connections_once_and_in_order_and_wake_the_task_once_until_it_looks() {
         let (ready, task) = (ReadySet::new(), Arc::new(Task(AtomicU32::new(0))));
         let waker = Waker::from(task.clone());
         let woken = || task.0.load(Ordering::Relaxed);
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_that_rings_itself_is_not_woken() {
+    fn inserting_while_the_task_runs_does_not_wake_it() {
         let (ready, task) = (ReadySet::new(), Arc::new(Task(AtomicU32::new(0))));
         let waker = Waker::from(task.clone());
         ready.take(&waker);

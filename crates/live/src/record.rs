@@ -1,4 +1,4 @@
-//! What is known of a connection's end afterwards, and why it failed.
+//! The record of one end of a connection, and why it failed.
 
 use crate::socket::Socket;
 use loadstone_http::Protocol;
@@ -9,10 +9,10 @@ use loadstone_units::Time;
 use std::io::ErrorKind;
 use std::net::SocketAddr;
 
-/// What one end knows of a connection.
+/// The record of one end of a connection.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Connected {
-    /// Its name at this end: counts from 0, in the order of opening or of accepting.
+pub struct SocketRecord {
+    /// Its id at this end: counts from 0, in the order of opening or of accepting.
     pub conn: ConnId,
     /// The server.
     pub host: HostId,
@@ -29,11 +29,11 @@ pub struct Connected {
     pub tls: Option<Tls>,
     /// What it spoke from then on.
     pub protocol: Option<Protocol>,
-    /// Nothing more could happen on it, or its program came to an end; none while it goes on.
-    pub over: Option<Time>,
+    /// Nothing more could happen on it, or its program ended; none while it goes on.
+    pub closed_at: Option<Time>,
     /// Bytes that the program at this end wrote: heads, frames, bodies, without what TLS adds.
     pub content: u64,
-    /// Segments that were sent again from here.
+    /// Segments retransmitted from here.
     pub retransmissions: u64,
     /// Why it failed, if it did.
     pub failure: Option<Failure>,
@@ -47,28 +47,30 @@ pub enum Failure {
     Unreachable(ErrorKind),
     /// TCP gave it up, or the other end reset it.
     #[error("the connection broke: {0}")]
-    Broken(ErrorKind),
+    Io(ErrorKind),
     /// The other end closed it during TLS's handshake.
     #[error("the other end closed during the handshake; see that both ends speak TLS, or neither")]
-    Unfinished,
+    ClosedDuringHandshake,
     /// TLS found something wrong.
     #[error("TLS: {0}{remedy}", remedy = remedy(.0))]
     Tls(#[from] rustls::Error),
     /// TLS agreed on a protocol of this name.
     #[error("'{0}' was agreed on, which is not spoken here: offer one that 'loadstone load --help' lists")]
-    Unknown(String),
+    UnknownAlpn(String),
     /// The handshake was not over in time.
-    #[error("the handshake was not over in time; if the other end is slow and honest, raise the limit 'handshake'")]
-    Unshaken,
-    /// The other end took nothing of what waited for it, for too long.
-    #[error("the other end took nothing for too long; if it is slow and honest, raise the limit 'stall'")]
-    Stalled,
-    /// The program had closed, and the other end did not take the rest and close in time.
-    #[error("the other end did not take the rest and close in time; if it is honest, raise the limit 'closing'")]
-    Unclosed,
+    #[error(
+        "the handshake was not over in time; if the other end is slow and honest, raise the limit 'handshake_timeout'"
+    )]
+    HandshakeTimeout,
+    /// The other end read nothing of what was to be written, for too long.
+    #[error("the other end took nothing for too long; if it is slow and honest, raise the limit 'write_timeout'")]
+    WriteTimeout,
+    /// The program had closed, and the other end did not read the rest and close in time.
+    #[error("the other end did not take the rest and close in time; if it is honest, raise the limit 'close_timeout'")]
+    CloseTimeout,
 }
 
-/// What helps against an error of TLS that people meet.
+/// The remedy for an error of TLS that users meet.
 fn remedy(error: &rustls::Error) -> &'static str {
     match error {
         rustls::Error::InvalidCertificate(_) => {
@@ -78,7 +80,7 @@ fn remedy(error: &rustls::Error) -> &'static str {
     }
 }
 
-impl Connected {
+impl SocketRecord {
     /// A connection that has just been begun.
     pub(crate) fn new(
         conn: ConnId,
@@ -86,8 +88,8 @@ impl Connected {
         peer: SocketAddr,
         client: Option<SocketAddr>,
         opened: Time,
-    ) -> Connected {
-        Connected {
+    ) -> SocketRecord {
+        SocketRecord {
             conn,
             host,
             peer,
@@ -96,14 +98,14 @@ impl Connected {
             established: None,
             tls: None,
             protocol: None,
-            over: None,
+            closed_at: None,
             content: 0,
             retransmissions: 0,
             failure: None,
         }
     }
 
-    /// Notes what TCP tells at the end.
+    /// Adds what TCP_INFO reports at the end.
     pub(crate) fn note(&mut self, socket: &Socket) {
         if let Ok(info) = socket.info() {
             self.retransmissions = info.retransmissions.into();

@@ -1,4 +1,4 @@
-//! Where servers are found: their names looked up, without making anybody wait who has had enough.
+//! Where servers are found: looks their names up, and stops waiting at a deadline.
 
 use crate::sleep::Sleep;
 use crate::{Clock, Error, Stop};
@@ -26,7 +26,7 @@ pub struct ResolvedAddress {
     pub address: IpAddr,
 }
 
-/// Where each server is found, in the order in which to try; nowhere, if nobody knows its name. `None` if the
+/// Where each server is found, in the order in which to try; nowhere, if its name is unknown. `None` if the
 /// clock shows `until` or it is told to stop before all is known.
 pub(crate) async fn look_up(
     servers: &[ServerAddress],
@@ -36,23 +36,23 @@ pub(crate) async fn look_up(
     let mut found: Vec<Option<Vec<SocketAddr>>> = servers.iter().map(|server| known(server, places)).collect();
     let unknown = servers.iter().zip(&found).enumerate().filter(|(_, (_, known))| known.is_none());
     let mut answers = ask(unknown.map(|(at, (server, _))| (at, server.host.clone(), server.port)).collect());
-    let mut alarm = Sleep::new().map_err(Error::Runtime)?;
+    let mut timer = Sleep::new().map_err(Error::Runtime)?;
     let mut stopped = pin!(stop.wait());
     Ok(poll_fn(|cx| {
         while let Poll::Ready(answer) = answers.poll_recv(cx) {
-            // When all have answered, nobody holds the other end.
+            // When all have answered, the senders are gone.
             let Some((at, addresses)) = answer else {
                 return Poll::Ready(Some(found.iter_mut().map(|known| known.take().unwrap_or_default()).collect()));
             };
             found[at] = Some(addresses);
         }
-        let is_late = alarm.poll(clock, until, cx).is_ready() || stopped.as_mut().poll(cx).is_ready();
+        let is_late = timer.poll(clock, until, cx).is_ready() || stopped.as_mut().poll(cx).is_ready();
         if is_late { Poll::Ready(None) } else { Poll::Pending }
     })
     .await)
 }
 
-/// Where a server is found that nobody has to be asked for.
+/// Where a server is found without a look-up.
 fn known(server: &ServerAddress, places: &[ResolvedAddress]) -> Option<Vec<SocketAddr>> {
     let is_it = |place: &&ResolvedAddress| place.host == server.host && place.port == server.port;
     let placed = places.iter().filter(is_it).map(|place| SocketAddr::new(place.address, server.port));
@@ -63,7 +63,7 @@ fn known(server: &ServerAddress, places: &[ResolvedAddress]) -> Option<Vec<Socke
     Some(vec![SocketAddr::new(server.host.parse().ok()?, server.port)])
 }
 
-/// Asks the system for these, on threads that nobody waits for: its answer may take a minute.
+/// Asks the system for these, on threads that are not joined: its answer may take a minute.
 fn ask(unknown: Vec<(usize, String, u16)>) -> mpsc::UnboundedReceiver<(usize, Vec<SocketAddr>)> {
     let (sender, receiver) = mpsc::unbounded_channel();
     let threads = unknown.len().min(AT_ONCE);
@@ -89,6 +89,7 @@ mod tests {
     use crate::Stopper;
     use crate::host::block_on;
     use loadstone_http::Scheme;
+    use std::time::Duration;
 
     fn server(host: &str, port: u16) -> ServerAddress {
         ServerAddress { scheme: Scheme::Http, host: host.to_owned(), port }
@@ -100,17 +101,17 @@ mod tests {
     }
 
     #[test]
-    fn who_is_placed_or_has_an_address_is_found_there_and_localhost_by_its_name() {
+    fn a_server_with_a_place_or_an_address_is_found_there_and_localhost_by_its_name() {
         let places = [ResolvedAddress { host: "a.test".to_owned(), port: 80, address: "192.0.2.1".parse().unwrap() }];
         let servers = [server("a.test", 80), server("::1", 81), server("localhost", 82)];
-        let found = looked_up(&servers, &places, Time::NEVER).unwrap();
+        let found = looked_up(&servers, &places, Time::ZERO + Duration::from_secs(60)).unwrap();
         assert_eq!(found[0], ["192.0.2.1:80".parse().unwrap()]);
         assert_eq!(found[1], ["[::1]:81".parse().unwrap()]);
         assert!(!found[2].is_empty() && found[2].iter().all(|address| address.ip().is_loopback()));
     }
 
     #[test]
-    fn nobody_waits_for_a_name_beyond_the_limit() {
+    fn no_name_is_waited_for_beyond_the_limit() {
         // The limit has passed when it begins; an answer that were there already is none the less one.
         let found = looked_up(&[server("a.test", 80)], &[], Time::ZERO);
         assert!(found.is_none_or(|found| found[0].is_empty()));

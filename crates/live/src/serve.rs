@@ -3,7 +3,7 @@
 use crate::acceptor::Acceptor;
 use crate::connection_table::{ClosedTable, ConnectionTable};
 use crate::host::{HostLoop, block_on};
-use crate::{Clock, Connected, Error, Limits, Lowat, RecordKeeping, Stop};
+use crate::{Clock, Error, Limits, Lowat, RecordKeeping, SocketRecord, Stop};
 use loadstone_http::Protocol;
 use loadstone_load::page::HostId;
 use loadstone_load::{Origin, Service};
@@ -36,37 +36,45 @@ pub struct Listener {
 pub struct Served {
     /// Which host of the page it was.
     pub host: HostId,
-    /// When requests arrived and were answered; connections have the names that they have here.
+    /// When requests arrived and were answered; connections by the server's `ConnId`s.
     pub services: Vec<Service>,
-    /// The server's ends of its connections, by their names; none where [`RecordKeeping::Kept`] was not asked
-    /// for.
-    pub connections: Vec<Connected>,
-    /// How many records found no room in the channel of [`Records::Passed`].
-    pub lost: u64,
+    /// The server's ends of its connections, by `ConnId`; none without [`RecordKeeping::Collect`].
+    pub connections: Vec<SocketRecord>,
+    /// How many records found no room in the channel of [`RecordKeeping::Forward`].
+    pub records_dropped: u64,
     /// The most connections that it had at a time.
-    pub most: usize,
+    pub peak_connections: usize,
     /// How many connections it still had when it was told to stop.
-    pub left: usize,
-    /// How often the driver looked what there was to do.
-    pub wakes: u64,
+    pub still_open: usize,
+    /// How often the event loop ran.
+    pub loop_iterations: u64,
 }
 
 /// Lets `origin` serve until it is told to stop; its connections are then dropped. Call it on a thread
 /// in whose network the listener is; it makes no other thread.
 ///
-/// Want of files or memory for one more connection does not end it: whoever comes waits in the
-/// listener's queue until a connection has ended.
+/// Want of files or memory for one more connection does not end it: new connections wait in the
+/// listener's queue until one has closed.
 ///
 /// # Errors
 /// If the system has no files left for an event loop, or for a first connection.
-pub fn serve(clock: &Clock, origin: Origin, site: Listener, stop: &Stop) -> Result<Served, Error> {
-    let Listener { host: id, listener, tls, protocol, notsent_lowat, limits, records } = site;
+pub fn serve(clock: &Clock, origin: Origin, listener: Listener, stop: &Stop) -> Result<Served, Error> {
+    let Listener { host: id, listener, tls, protocol, notsent_lowat, limits, records } = listener;
     block_on(async {
         let acceptor = Acceptor::new(id, listener, tls, protocol, notsent_lowat)?;
         let mut host = HostLoop::new(clock, origin, None, vec![acceptor], ConnectionTable::new(limits, records))?;
         host.run(Time::NEVER, stop, |_| false).await?;
-        let wakes = host.turns;
-        let (origin, ClosedTable { records: connections, lost, most, left }) = host.finish();
-        Ok(Served { host: id, services: origin.services().to_vec(), connections, lost, most, left, wakes })
+        let loop_iterations = host.iterations;
+        let (origin, ClosedTable { records: connections, records_dropped, peak_connections, still_open }) =
+            host.finish();
+        Ok(Served {
+            host: id,
+            services: origin.services().to_vec(),
+            connections,
+            records_dropped,
+            peak_connections,
+            still_open,
+            loop_iterations,
+        })
     })
 }

@@ -1,5 +1,4 @@
-//! What a server of one's own has to offer: files or a recorded page, patterns, and what it tells of
-//! beside them.
+//! What `loadstone serve` serves: files or a recorded page, patterns, and pushes or hints along with them.
 
 mod body_store;
 mod files;
@@ -41,7 +40,7 @@ pub(crate) struct ServedContent {
     patterns: Option<Patterns>,
     source: Source,
     manifest: Manifest,
-    telling: PushOrHint,
+    announce: PushOrHint,
     bodies: BodyStore,
     log: Option<Entries>,
 }
@@ -68,7 +67,7 @@ impl ServedContent {
             patterns: None,
             source: Source::Nothing,
             manifest: Manifest::default(),
-            telling: PushOrHint::Push,
+            announce: PushOrHint::Push,
             bodies: BodyStore::default(),
             log: None,
         }
@@ -92,9 +91,9 @@ impl ServedContent {
         ServedContent { source: Source::Recording(ReplayStore::new(page)), ..self }
     }
 
-    /// The same, telling of more than is asked for.
-    pub(crate) fn with_manifest(self, manifest: Manifest, telling: PushOrHint) -> ServedContent {
-        ServedContent { manifest, telling, ..self }
+    /// The same, announcing what a manifest lists.
+    pub(crate) fn with_manifest(self, manifest: Manifest, announce: PushOrHint) -> ServedContent {
+        ServedContent { manifest, announce, ..self }
     }
 
     /// The first that the manifest lists and that is not there.
@@ -131,12 +130,12 @@ impl ServedContent {
         }
     }
 
-    /// Adds what the manifest has beside an answer.
-    fn tell(&self, request: &RequestHead, answer: Answer) -> Answer {
+    /// Adds to an answer the pushes or hints that the manifest lists for it.
+    fn announce(&self, request: &RequestHead, answer: Answer) -> Answer {
         if answer.head.status != 200 || request.method != b"GET"[..] {
             return answer;
         }
-        match self.telling {
+        match self.announce {
             PushOrHint::Push => {
                 let pushes = self.manifest.pushes(request);
                 if pushes.is_empty() { answer } else { Answer { pushes, ..answer } }
@@ -166,7 +165,7 @@ impl Site for ServedContent {
     fn answer(&mut self, asked: AskedFor, _: Ticket) -> Option<Answer> {
         let AskedFor { request, echo } = asked;
         let answer = self.look_up(&request, echo);
-        Some(self.tell(&request, answer))
+        Some(self.announce(&request, answer))
     }
 
     fn done(&mut self, exchange: &Exchange) {
@@ -179,7 +178,7 @@ impl Site for ServedContent {
     }
 }
 
-/// What clients of SPDY said who wanted to be told.
+/// The field by which clients of SPDY asked for hints.
 fn asks_for_subresources(request: &RequestHead) -> bool {
     request.fields.get(b"x-subresource").is_some_and(|value| value.eq_ignore_ascii_case(b"enabled"))
 }

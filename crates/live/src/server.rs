@@ -1,4 +1,4 @@
-//! A server of one's own: what `loadstone serve` is told, and how it goes on until it is told to leave.
+//! The server of `loadstone serve`: its settings, and how it serves until it is shut down.
 
 use crate::acceptor::Acceptor;
 use crate::access_log::{Log, LogError, LogFile};
@@ -27,28 +27,28 @@ const PREFERRED: [Protocol; 5] = [Protocol::H2, Protocol::Spdy31, Protocol::Spdy
 const NOTSENT_LOWAT: Lowat = Bounded::known(128 * 1024);
 
 /// How long a request may take to arrive.
-const ARRIVING: Duration = Duration::from_secs(60);
-/// How long a client may let nothing of a response out.
-const LEAVING: Duration = Duration::from_secs(60);
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
+/// How long a client may read nothing of a response.
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// How a server is set up.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Setting {
+pub struct ServerSettings {
     /// Host and port; port 0 is one that is free.
     listen: String,
-    /// Whose files it gives.
+    /// The directory whose files it serves.
     #[serde(default)]
     directory: Option<PathBuf>,
-    /// The recorded page that it gives instead.
+    /// The recorded page that it serves instead.
     #[serde(default)]
     page: Option<PageFile>,
     #[serde(default)]
     patterns: bool,
     #[serde(default)]
     manifest: Manifest,
-    #[serde(default)]
-    telling: PushOrHint,
+    #[serde(default, rename = "telling")]
+    announce: PushOrHint,
     #[serde(default)]
     transport: TransportSecurity,
     /// A chain and a key in PEM; where there is none one is made.
@@ -64,7 +64,7 @@ pub struct Setting {
     /// A file, or `-` for standard output.
     #[serde(default)]
     access_log: Option<String>,
-    /// How long connections are kept on which nobody asks for anything, in seconds.
+    /// How long idle connections are kept, without a request, in seconds.
     #[serde(default = "idle")]
     idle: Bounded<1, 86_400>,
     /// How long what is under way may go on when the server leaves, in seconds.
@@ -132,10 +132,10 @@ pub enum ServerError {
         /// Why not.
         error: io::Error,
     },
-    /// Something is to be told of that the server does not have.
+    /// The manifest lists something that the server does not have.
     #[error("the manifest lists '{0}', which is not there: correct it, or leave it out")]
     Missing(String),
-    /// What it did cannot be written down.
+    /// The access log cannot be written.
     #[error(transparent)]
     Log(#[from] LogError),
     /// It cannot be hosted.
@@ -160,12 +160,12 @@ pub enum SettingProblem {
     FilesAndPage,
 }
 
-impl Setting {
-    /// Reads what is told as JSON; the fields are the options of `loadstone serve`.
+impl ServerSettings {
+    /// Reads settings from JSON; the fields are the options of `loadstone serve`.
     ///
     /// # Errors
     /// If a field is unknown, or not in its range.
-    pub fn from_json(text: &[u8]) -> Result<Setting, ServerError> {
+    pub fn from_json(text: &[u8]) -> Result<ServerSettings, ServerError> {
         json::from_slice(text).map_err(|error| match error {
             JsonError::Mismatch { path, mismatch } => {
                 ServerError::Setting { field: path, problem: SettingProblem::Value(mismatch) }
@@ -193,7 +193,7 @@ impl Setting {
 /// A server that listens, and answers when it is run.
 #[derive(Debug)]
 pub struct Server {
-    setting: Setting,
+    setting: ServerSettings,
     protocols: Vec<Protocol>,
     listener: TcpListener,
     address: SocketAddr,
@@ -214,9 +214,9 @@ struct Security {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Finished {
     /// The most connections that it had at a time.
-    pub most: usize,
+    pub peak_connections: usize,
     /// How many it still had when it ended.
-    pub left: usize,
+    pub still_open: usize,
 }
 
 impl Server {
@@ -224,17 +224,17 @@ impl Server {
     ///
     /// # Errors
     /// If something is not.
-    pub fn open(setting: Setting) -> Result<Server, ServerError> {
+    pub fn open(setting: ServerSettings) -> Result<Server, ServerError> {
         let protocols = setting.protocols()?;
         let page = setting.page.as_ref().map(PageFile::build).transpose()?;
-        if let Some(missing) = offer(&setting, page.as_ref())?.missing() {
+        if let Some(missing) = served_content(&setting, page.as_ref())?.missing() {
             return Err(ServerError::Missing(missing));
         }
         let security = secure(&setting, &protocols, page.as_ref())?;
         let log = setting.access_log.clone().map(LogFile::open).transpose()?;
-        let blame = |error| ServerError::Listen { address: setting.listen.clone(), error };
-        let listener = bind(&setting.listen).map_err(blame)?;
-        let address = listener.local_addr().map_err(blame)?;
+        let cannot_listen = |error| ServerError::Listen { address: setting.listen.clone(), error };
+        let listener = bind(&setting.listen).map_err(cannot_listen)?;
+        let address = listener.local_addr().map_err(cannot_listen)?;
         Ok(Server { setting, protocols, listener, address, page, security, log })
     }
 
@@ -253,39 +253,42 @@ impl Server {
         self.security.root.as_deref()
     }
 
-    /// Serves until `leave` comes: then accepts nobody any more, says so on all connections, and lets what
-    /// is under way go on to its end, until `end` comes or its grace is over.
+    /// Serves until `graceful` comes: then stops listening, announces the shutdown on all connections, and lets what
+    /// is under way finish, until `immediate` comes or its grace is over.
     ///
     /// # Errors
     /// If the system has no files left for an event loop or for a first connection, or if the access log
     /// could not be written.
-    pub fn run(self, leave: &Stop, end: &Stop) -> Result<Finished, ServerError> {
+    pub fn run(self, graceful: &Stop, immediate: &Stop) -> Result<Finished, ServerError> {
         let Server { setting, protocols, listener, page, security: Security { tls, .. }, log, .. } = self;
         let clock = Clock::start();
         let log = log.map(Log::begin).transpose()?;
-        let offer = offer(&setting, page.as_ref())?.with_log(log.as_ref().map(Log::entries));
-        let records = log.as_ref().map_or(RecordKeeping::Forgotten, Log::records);
-        let bodies = offer.bodies();
-        let timeouts =
-            Timeouts { idle: Duration::from_secs(setting.idle.get().into()), request: ARRIVING, response: LEAVING };
+        let content = served_content(&setting, page.as_ref())?.with_log(log.as_ref().map(Log::entries));
+        let records = log.as_ref().map_or(RecordKeeping::Discard, Log::records);
+        let bodies = content.bodies();
+        let timeouts = Timeouts {
+            idle: Duration::from_secs(setting.idle.get().into()),
+            request: REQUEST_TIMEOUT,
+            response: RESPONSE_TIMEOUT,
+        };
         let sessions = Arc::new(SessionFactory::isolated(setting.multiplexing));
-        let origin = Origin::new(offer, OriginConfig { timeouts, ..OriginConfig::new(sessions) });
-        // Who names no protocol speaks the only one, or what is older than the naming.
-        let unnamed = if let [only] = protocols[..] { only } else { Protocol::Http1 };
+        let origin = Origin::new(content, OriginConfig { timeouts, ..OriginConfig::new(sessions) });
+        // Without ALPN: the only configured protocol, else HTTP/1.1.
+        let without_alpn = if let [only] = protocols[..] { only } else { Protocol::Http1 };
         let finished = block_on(async {
-            let acceptor = Acceptor::new(HostId(0), listener, tls, unnamed, setting.notsent_lowat)?;
+            let acceptor = Acceptor::new(HostId(0), listener, tls, without_alpn, setting.notsent_lowat)?;
             let acceptor = acceptor.with_bodies(Rc::new(bodies));
             let connections = ConnectionTable::new(Limits::default(), records);
             let mut host = HostLoop::new(&clock, origin, None, vec![acceptor], connections)?;
-            host.run(Time::NEVER, leave, |_| false).await?;
-            host.shut_doors();
+            host.run(Time::NEVER, graceful, |_| false).await?;
+            host.stop_accepting();
             let now = clock.now();
             host.program.shut_down(now);
-            host.act(now)?;
-            host.run(now + span(setting.grace), end, HostLoop::is_deserted).await?;
+            host.run_actions(now)?;
+            host.run(now + span(setting.grace), immediate, HostLoop::has_no_connections).await?;
             host.program.give_up(clock.now());
-            let (_, ClosedTable { most, left, .. }) = host.finish();
-            Ok(Finished { most, left })
+            let (_, ClosedTable { peak_connections, still_open, .. }) = host.finish();
+            Ok(Finished { peak_connections, still_open })
         })?;
         log.map_or(Ok(()), Log::finish)?;
         Ok(finished)
@@ -307,19 +310,19 @@ fn bind(address: &str) -> io::Result<TcpListener> {
     Err(last)
 }
 
-/// What the server has to offer, without a log.
-fn offer(setting: &Setting, page: Option<&Page>) -> Result<ServedContent, ServerError> {
-    let mut offer = ServedContent::new().with_manifest(setting.manifest.clone(), setting.telling);
+/// What the server serves, without a log.
+fn served_content(setting: &ServerSettings, page: Option<&Page>) -> Result<ServedContent, ServerError> {
+    let mut content = ServedContent::new().with_manifest(setting.manifest.clone(), setting.announce);
     if setting.patterns {
-        offer = offer.with_patterns();
+        content = content.with_patterns();
     }
     match (&setting.directory, page) {
         (Some(path), None) => {
-            let blame = |error| ServerError::Directory { path: path.clone(), error };
-            offer.with_files(path).map_err(blame)
+            let unreadable = |error| ServerError::Directory { path: path.clone(), error };
+            content.with_files(path).map_err(unreadable)
         }
-        (None, Some(page)) => Ok(offer.with_recording(page.clone())),
-        (None, None) => Ok(offer),
+        (None, Some(page)) => Ok(content.with_recording(page.clone())),
+        (None, None) => Ok(content),
         (Some(_), Some(_)) => {
             Err(ServerError::Setting { field: "page".to_owned(), problem: SettingProblem::FilesAndPage })
         }
@@ -327,7 +330,7 @@ fn offer(setting: &Setting, page: Option<&Page>) -> Result<ServedContent, Server
 }
 
 /// How the server speaks TLS.
-fn secure(setting: &Setting, protocols: &[Protocol], page: Option<&Page>) -> Result<Security, ServerError> {
+fn secure(setting: &ServerSettings, protocols: &[Protocol], page: Option<&Page>) -> Result<Security, ServerError> {
     if setting.transport == TransportSecurity::Plaintext {
         return Ok(Security::default());
     }

@@ -1,4 +1,4 @@
-//! An alarm at a time of the clock. It keeps nanoseconds, which a runtime's own timers do not: those
+//! A timer at a time of the clock (timerfd). It keeps nanoseconds, which a runtime's own timers do not: those
 //! round up to whole milliseconds.
 
 use crate::Clock;
@@ -14,35 +14,35 @@ use tokio::net::unix::pipe;
 #[derive(Debug)]
 pub(crate) struct Sleep {
     timer: TimerFd,
-    /// The same timer as the runtime sees it: a timer is read like a pipe, eight bytes when it rings.
-    bell: pipe::Receiver,
-    /// For when the timer is set.
+    /// The timerfd's readiness, by the runtime: it is read like a pipe, eight bytes when it has expired.
+    readiness: pipe::Receiver,
+    /// The time for which the timer is armed.
     set: Time,
 }
 
 impl Sleep {
-    /// An alarm that is not set.
+    /// A timer that is not armed.
     pub(crate) fn new() -> io::Result<Sleep> {
         let timer = TimerFd::new(ClockId::CLOCK_MONOTONIC, TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC)?;
         let bell = pipe::Receiver::from_owned_fd_unchecked(timer.as_fd().try_clone_to_owned()?)?;
-        Ok(Sleep { timer, bell, set: Time::NEVER })
+        Ok(Sleep { timer, readiness: bell, set: Time::NEVER })
     }
 
-    /// Whether the clock shows `at`; if not, the task is woken when it may.
+    /// Ready once the clock has reached `at`; registers the waker otherwise (may wake early).
     pub(crate) fn poll(&mut self, clock: &Clock, at: Time, cx: &mut Context<'_>) -> Poll<()> {
         loop {
-            let left = clock.until(at);
+            let left = clock.duration_until(at);
             if left.is_zero() {
                 return Poll::Ready(());
             }
             if at != self.set {
                 self.set(at, left);
             }
-            if self.bell.poll_read_ready(cx).is_pending() {
+            if self.readiness.poll_read_ready(cx).is_pending() {
                 return Poll::Pending;
             }
-            if self.bell.try_read(&mut [0; 8]).is_ok() {
-                // It has rung. The clock may have been paused meanwhile: look again.
+            if self.readiness.try_read(&mut [0; 8]).is_ok() {
+                // It has expired. The clock may have been paused meanwhile: look again.
                 self.set = Time::NEVER;
             }
         }
@@ -63,7 +63,7 @@ mod tests {
     use std::future::poll_fn;
     use std::task::Waker;
 
-    fn with_alarm(test: impl AsyncFnOnce(&Clock, &mut Sleep)) {
+    fn with_timer(test: impl AsyncFnOnce(&Clock, &mut Sleep)) {
         let run = async {
             test(&Clock::start(), &mut Sleep::new().map_err(Error::Runtime)?).await;
             Ok(())
@@ -72,35 +72,35 @@ mod tests {
     }
 
     #[test]
-    fn it_rings_when_the_clock_shows_the_time_also_after_a_pause() {
-        with_alarm(async |clock, alarm| {
+    fn it_is_ready_when_the_clock_shows_the_time_even_after_a_pause() {
+        with_timer(async |clock, timer| {
             let at = clock.now() + Duration::from_millis(5);
-            let early = alarm.poll(clock, at, &mut Context::from_waker(Waker::noop()));
+            let early = timer.poll(clock, at, &mut Context::from_waker(Waker::noop()));
             assert!(early.is_pending());
-            // The timer is set already, and will ring too early by this.
+            // The timer is armed already, and will expire too early by this.
             clock.pause(Duration::from_millis(20));
-            poll_fn(|cx| alarm.poll(clock, at, cx)).await;
+            poll_fn(|cx| timer.poll(clock, at, cx)).await;
             assert!(clock.now() >= at);
             // A time that never comes, and one that is over.
-            let early = alarm.poll(clock, Time::NEVER, &mut Context::from_waker(Waker::noop()));
+            let early = timer.poll(clock, Time::NEVER, &mut Context::from_waker(Waker::noop()));
             assert!(early.is_pending());
-            poll_fn(|cx| alarm.poll(clock, Time::ZERO, cx)).await;
+            poll_fn(|cx| timer.poll(clock, Time::ZERO, cx)).await;
         });
     }
 
     #[test]
     fn it_does_not_round_up_to_milliseconds() {
-        with_alarm(async |clock, alarm| {
+        with_timer(async |clock, timer| {
             let mut batches = Vec::new();
             for _ in 0..5 {
                 let before = clock.now();
                 for _ in 0..20 {
                     let at = clock.now() + Duration::from_micros(100);
-                    poll_fn(|cx| alarm.poll(clock, at, cx)).await;
+                    poll_fn(|cx| timer.poll(clock, at, cx)).await;
                 }
                 batches.push(clock.now().nanos_since(before));
             }
-            // 20 alarms, 2 ms; in whole milliseconds they would take at least 20 ms. The machine may be
+            // 20 timers, 2 ms; in whole milliseconds they would take at least 20 ms. The machine may be
             // busy, but not all the time.
             assert!(batches.iter().all(|nanos| *nanos >= 2_000_000), "{batches:?}");
             assert!(batches.iter().any(|nanos| *nanos < 10_000_000), "{batches:?}");

@@ -1,4 +1,4 @@
-//! A socket as the driver needs it: never waits, says how much room it has, and what TCP did.
+//! A socket as the driver needs it: never blocks, reports how much room it has, and what TCP did.
 
 use loadstone_units::Bounded;
 use nix::errno::Errno;
@@ -15,13 +15,13 @@ use std::time::Duration;
 use tokio::io::Interest;
 use tokio::net::TcpStream;
 
-/// The longest queue of connections that nobody has accepted yet.
+/// The longest queue of connections that have not been accepted yet.
 const BACKLOG: i32 = 1024;
 
 /// How many bytes a program may write beyond what has been sent (TCP_NOTSENT_LOWAT): 2 KiB to 1 GiB.
 pub type Lowat = Bounded<2048, 0x4000_0000>;
 
-/// What the simulator has where nothing else is said: 16 KiB.
+/// The default, also of the simulator: 16 KiB.
 pub const NOTSENT_LOWAT: Lowat = Bounded::known(16 * 1024);
 
 /// A listener for [`crate::serve`], which may be closed and opened again at once.
@@ -44,12 +44,12 @@ pub(crate) struct Socket {
     lowat: u64,
 }
 
-/// What TCP tells of a connection.
+/// From TCP_INFO.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Info {
     /// Bytes written and not yet sent.
     unsent: u32,
-    /// Segments that were sent again from here.
+    /// Segments retransmitted from here.
     pub(crate) retransmissions: u32,
 }
 
@@ -88,27 +88,27 @@ impl Socket {
         })
     }
 
-    /// How many bytes may be written, besides `pending` that were made and not written yet:
+    /// How many bytes may be written, in addition to `pending` bytes that are not written yet:
     /// [`ErrorKind::WouldBlock`] if there is no room.
     pub(crate) fn room(&self, pending: u64) -> io::Result<u64> {
         self.stream.try_io(Interest::WRITABLE, || {
-            // A socket tells of room only if it was found without: by this look, which the kernel
-            // answers by the same rule. Only then is it right to wait.
+            // The kernel reports writability only after a poll or write found none (SOCK_NOSPACE). This poll
+            // sets that flag, by the same rule, so waiting afterwards is safe.
             let mut look = [PollFd::new(self.stream.as_fd(), PollFlags::POLLOUT)];
             if poll(&mut look, PollTimeout::ZERO)? == 0 {
                 return Err(ErrorKind::WouldBlock.into());
             }
-            Ok(self.room_beyond(u64::from(self.info()?.unsent) + pending))
+            Ok(self.room_after(u64::from(self.info()?.unsent) + pending))
         })
     }
 
-    /// How many bytes may be unsent.
-    pub(crate) fn mark(&self) -> u64 {
+    /// The limit of unsent bytes (TCP_NOTSENT_LOWAT).
+    pub(crate) fn lowat(&self) -> u64 {
         self.lowat
     }
 
-    /// The room when so many bytes are unsent.
-    pub(crate) fn room_beyond(&self, unsent: u64) -> u64 {
+    /// The room when `unsent` bytes are unsent.
+    pub(crate) fn room_after(&self, unsent: u64) -> u64 {
         room(self.lowat, unsent)
     }
 
@@ -117,44 +117,44 @@ impl Socket {
         self.stream.try_read(buffer)
     }
 
-    /// Writes what the socket takes.
+    /// Writes as much as the socket takes.
     pub(crate) fn write(&self, bytes: &[u8]) -> io::Result<usize> {
         self.stream.try_write(bytes)
     }
 
-    /// Sends no more than what was written.
-    pub(crate) fn shut(&self) -> io::Result<()> {
+    /// Sends a FIN after what was written.
+    pub(crate) fn shutdown_write(&self) -> io::Result<()> {
         SockRef::from(&self.stream).shutdown(Shutdown::Write)
     }
 
-    /// Sees to it that the end is a reset: the kernel keeps nothing of what was written, which it would
-    /// go on offering to an end that does not take it.
+    /// Makes closing the socket send a reset: the kernel drops what was written, which it would otherwise go on
+    /// offering to a peer that does not read it.
     pub(crate) fn abort(&self) {
-        // If it cannot be told, the kernel gives up by its own rules, later.
+        // If the option cannot be set, the kernel gives up by its own rules, later.
         let _told: io::Result<()> = SockRef::from(&self.stream).set_linger(Some(Duration::ZERO));
     }
 
-    /// Whether there may be something to read; if not, the task is woken when there is.
+    /// Ready if there may be something to read; otherwise the task is woken when there is.
     pub(crate) fn poll_readable(&self, cx: &mut Context<'_>) -> Poll<()> {
         self.stream.poll_read_ready(cx).map(drop)
     }
 
-    /// Whether there may be room; if not, the task is woken when there is.
+    /// Ready if there may be room; otherwise the task is woken when there is.
     pub(crate) fn poll_writable(&self, cx: &mut Context<'_>) -> Poll<()> {
         self.stream.poll_write_ready(cx).map(drop)
     }
 
-    /// What TCP tells of the connection.
+    /// What TCP_INFO reports of the connection.
     pub(crate) fn info(&self) -> io::Result<Info> {
         let words = getsockopt(&self.stream, TcpInfo)?;
         Ok(Info { unsent: words[NOTSENT_BYTES], retransmissions: words[TOTAL_RETRANS] })
     }
 }
 
-/// The room when so many bytes are unsent. The rule is Linux's, which the simulator has too: there is
-/// some when less than half the mark is unsent, and then up to the mark.
-fn room(mark: u64, unsent: u64) -> u64 {
-    if unsent < mark / 2 { mark - unsent } else { 0 }
+/// The room when `unsent` bytes are unsent. The rule is Linux's, which the simulator has too: there is
+/// some when less than half of `lowat` is unsent, and then up to `lowat`.
+fn room(lowat: u64, unsent: u64) -> u64 {
+    if unsent < lowat / 2 { lowat - unsent } else { 0 }
 }
 
 // The beginning of the kernel's `struct tcp_info`, which only ever grows at its end: eight bytes, then
@@ -169,7 +169,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn there_is_room_below_half_the_mark_and_then_up_to_it() {
+    fn there_is_room_below_half_of_lowat_and_then_up_to_it() {
         assert_eq!(
             [0, 1, 8_191, 8_192, 16_384, 20_000].map(|unsent| room(16_384, unsent)),
             [16_384, 16_383, 8_193, 0, 0, 0]

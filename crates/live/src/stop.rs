@@ -2,17 +2,17 @@
 
 use tokio::sync::watch;
 
-/// What stops those who hold its [`Stop`]: by [`Stopper::stop`], or when it is dropped, so that
-/// nobody goes on after a panic.
+/// Stops the holders of its [`Stop`]: by [`Stopper::stop`], or when it is dropped, so that nothing goes on after a
+/// panic.
 #[derive(Debug)]
 pub struct Stopper(watch::Sender<()>);
 
-/// Held by those who are to stop when its [`Stopper`] says so. They do at once, whatever they wait for.
+/// The other half: its holders stop at once when the [`Stopper`] does, whatever they wait for.
 #[derive(Clone, Debug)]
 pub struct Stop(watch::Receiver<()>);
 
 impl Stopper {
-    /// A pair of those that belong together.
+    /// A pair that belongs together.
     pub fn new() -> (Stopper, Stop) {
         let (sender, receiver) = watch::channel(());
         (Stopper(sender), Stop(receiver))
@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn everybody_stops_when_told_to_and_when_the_stopper_is_gone() {
+    fn all_stop_when_told_to_and_when_the_stopper_is_gone() {
         let (stopper, stop) = Stopper::new();
         let other = stop.clone();
         assert!(!stop.is_stopped() && !other.is_stopped());

@@ -1,4 +1,4 @@
-//! Whom a client believes that meets servers of other people's.
+//! Which certificates a client of foreign servers trusts.
 
 use crate::connection::alpn_name;
 use crate::{ClientTls, Error};
@@ -15,7 +15,7 @@ use rustls::{
 };
 use std::sync::Arc;
 
-/// Whose word it takes that a server is who it says.
+/// Which certificates are accepted as proof of a server's name.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub enum Trust {
     /// The authorities that this machine trusts.
@@ -23,7 +23,7 @@ pub enum Trust {
     System,
     /// These, as certificates in PEM, and no other.
     Only(Vec<u8>),
-    /// Nobody's: who answers is who was meant.
+    /// Any certificate: whatever answers is taken for the server.
     Anyone,
 }
 
@@ -32,7 +32,7 @@ impl Trust {
     /// in any. Handshakes are full ones.
     ///
     /// # Errors
-    /// If nobody is to be trusted, for want of certificates.
+    /// If there are no certificates to trust.
     pub fn config(&self, tls: Option<Tls>, offers: &[Protocol]) -> Result<Arc<ClientConfig>, Error> {
         let provider = Arc::new(ring::default_provider());
         let versions = match tls {
@@ -80,7 +80,7 @@ fn by_roots(roots: RootCertStore, provider: Arc<CryptoProvider>) -> Arc<dyn Serv
 
 fn roots_of_the_system() -> Result<RootCertStore, Error> {
     let mut roots = RootCertStore::empty();
-    // Some of a system's may be of a kind that nobody can read.
+    // Some of a system's may be of a kind that cannot be parsed.
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
     if roots.is_empty() { Err(Error::NoRoots) } else { Ok(roots) }
 }
@@ -94,8 +94,8 @@ fn roots_in(pem: &[u8]) -> Result<RootCertStore, Error> {
     if roots.is_empty() { Err(Error::Roots("there is none in it".to_owned())) } else { Ok(roots) }
 }
 
-/// Believes every certificate. Signatures are held against it all the same: else the handshake would not
-/// be one.
+/// Accepts every certificate. Signatures are verified with it all the same: a server without the key fails the
+/// handshake.
 #[derive(Debug)]
 struct NoVerifier(Arc<CryptoProvider>);
 

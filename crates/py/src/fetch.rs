@@ -3,7 +3,7 @@
 use crate::error::Failure;
 use crate::run::Stopper;
 use loadstone_http::{Body, BodyId, Fields, Multiplexing, Priority, Protocol, Push, SessionFactory};
-use loadstone_live::{Clock, Connected, Fetched, Folder, Reach, ResolvedAddress, Tls, Trust};
+use loadstone_live::{Clock, Fetched, Folder, Reach, ResolvedAddress, SocketRecord, Tls, Trust};
 use loadstone_load::{
     FetchList, FetcherConfig, Ping, RequestTemplate, ServerAddress, Transfer, TransferId, Unanswered, Use,
 };
@@ -111,7 +111,7 @@ impl Fetch {
         self.fetched.transfers.iter().map(|transfer| transfer.bytes).sum()
     }
 
-    /// All of it as JSON; with `most` only so many responses, and so many of those beyond that failed.
+    /// All of it as JSON; with `most` at most that many responses, and of the rest at most that many that failed.
     #[pyo3(signature = (most=None))]
     fn to_json(&self, py: Python<'_>, most: Option<usize>) -> PyResult<String> {
         let text = py.detach(|| serde_json::to_string(&self.document(most.unwrap_or(usize::MAX))));
@@ -177,7 +177,7 @@ impl Wanted {
         let trust = match (self.insecure, cacert) {
             (true, _) => Trust::Anyone,
             (false, Some(pem)) => Trust::Only(pem),
-            // Nobody has to be trusted where nobody is asked for proof.
+            // Without TLS there are no certificates to trust.
             (false, None) if !self.urls.iter().any(|(url, ..)| is_https(url)) => Trust::Anyone,
             (false, None) => Trust::System,
         };
@@ -201,7 +201,7 @@ impl Wanted {
             tls: trust.config(tls, &offers)?,
             payload: data.unwrap_or_default().into(),
             folder: self.output.as_ref().map(folder).transpose()?,
-            limit: Duration::try_from_secs_f64(self.timeout)
+            timeout: Duration::try_from_secs_f64(self.timeout)
                 .map_err(|error| Failure::new(format!("--timeout: {error}: give seconds above zero")))?,
         })
     }
@@ -256,7 +256,7 @@ impl Fetch {
     }
 }
 
-fn of_connection(servers: &[ServerAddress], began: Time, (connected, used): &(Connected, Use)) -> Connection {
+fn of_connection(servers: &[ServerAddress], began: Time, (connected, used): &(SocketRecord, Use)) -> Connection {
     let failure = connected.failure.as_ref().map(ToString::to_string);
     Connection {
         conn: connected.conn.0,

@@ -246,7 +246,7 @@ pub(crate) struct Stopper {
 }
 
 impl Stopper {
-    /// What it stops those by who hold it.
+    /// The signal by which it stops its holders.
     pub(crate) fn signal(&self) -> &Stop {
         &self.stop
     }
@@ -268,8 +268,8 @@ impl Stopper {
 
 /// Runs a scenario with this seed over the kernel, which takes as long as the load does, or until
 /// `stopper` stops it, which is an error. `machine_wide_beta` lets connections behave like several flows
-/// by CUBIC's beta, which changes for the whole machine meanwhile. With `packets` the first so many are
-/// captured.
+/// by CUBIC's beta, which changes for the whole machine meanwhile. With `packets` that many packets
+/// are captured, the first ones.
 #[pyfunction]
 #[pyo3(signature = (scenario, seed, stopper=None, *, machine_wide_beta=false, packets=None))]
 pub(crate) fn run_live(
@@ -280,8 +280,8 @@ pub(crate) fn run_live(
     machine_wide_beta: bool,
     packets: Option<usize>,
 ) -> PyResult<Outcome> {
-    let nobody = Stopper::new();
-    let (plan, seed, stop) = (&scenario.plan, Seed(seed), &stopper.unwrap_or(&nobody).stop);
+    let never = Stopper::new();
+    let (plan, seed, stop) = (&scenario.plan, Seed(seed), &stopper.unwrap_or(&never).stop);
     let back_off = if machine_wide_beta { BackOff::MachineWide } else { BackOff::Own };
     let run = || loadstone_bed::run_all(plan, seed, back_off, stop, packets);
     let outcomes = py.detach(|| run().map_err(Failure::from))?;
@@ -302,8 +302,8 @@ fn ms(span: Duration) -> f64 {
 }
 
 /// Runs each scenario with its seed, on `threads` threads (all cores if it is left out). The
-/// outcomes come in the order of the jobs and do not depend on the number of threads. With `packets` the
-/// first so many of each run are captured.
+/// outcomes come in the order of the jobs and do not depend on the number of threads. With `packets` that
+/// many packets of each run are captured, the first ones.
 #[pyfunction]
 #[pyo3(signature = (jobs, threads=None, packets=None))]
 pub(crate) fn run_many(

@@ -3,7 +3,7 @@
 use crate::error::Failure;
 use crate::run::Stopper;
 use loadstone_http::Protocol;
-use loadstone_live::Setting;
+use loadstone_live::ServerSettings;
 use pyo3::prelude::*;
 use std::sync::{Mutex, PoisonError};
 
@@ -24,7 +24,7 @@ impl Server {
     #[new]
     fn new(py: Python<'_>, json: &str) -> PyResult<Server> {
         let server = py.detach(|| {
-            let setting = Setting::from_json(json.as_bytes())?;
+            let setting = ServerSettings::from_json(json.as_bytes())?;
             loadstone_live::Server::open(setting).map_err(Failure::from)
         })?;
         Ok(Server {
@@ -68,6 +68,6 @@ impl Server {
         };
         let (leave, end) = (leave.signal(), end.signal());
         let finished = py.detach(|| server.run(leave, end).map_err(Failure::from))?;
-        Ok(finished.left)
+        Ok(finished.still_open)
     }
 }

@@ -12,8 +12,8 @@ use std::sync::Arc;
 
 /// The first address of the hosts of a run: the range that RFC 2544 sets aside for measuring.
 const FIRST_ADDRESS: Ipv4Addr = Ipv4Addr::new(198, 18, 0, 1);
-/// There are addresses for so many hosts.
-pub const MOST_HOSTS: usize = 131_070;
+/// The number of hosts for which there are addresses.
+pub const MAX_HOSTS: usize = 131_070;
 
 /// A host of a run. Browsers come first, then relays, then origins in the order of their pages.
 #[derive(Clone, Debug)]
@@ -67,7 +67,7 @@ pub struct Way {
 /// # Panics
 /// If there are no addresses left, which no plan lets happen.
 pub fn address(host: usize) -> IpAddr {
-    assert!(host < MOST_HOSTS, "there is no address for host {host}");
+    assert!(host < MAX_HOSTS, "there is no address for host {host}");
     Ipv4Addr::from(u32::from(FIRST_ADDRESS) + host as u32).into()
 }
 
@@ -195,8 +195,8 @@ impl Builder<'_> {
 
     /// Lays out where connections go; `via` says over which relay those of a host do.
     fn finish<'t>(mut self, via: impl Fn(&str) -> Option<&'t str>) -> Result<Hosts, ScenarioError> {
-        if self.all.len() > MOST_HOSTS {
-            return Err(refuse("", TopologyError::TooManyHosts(MOST_HOSTS)));
+        if self.all.len() > MAX_HOSTS {
+            return Err(refuse("", TopologyError::TooManyHosts(MAX_HOSTS)));
         }
         for from in 0..self.all.len() {
             let (targets, own) = match self.all[from].role {

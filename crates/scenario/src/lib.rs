@@ -25,7 +25,7 @@ mod topology;
 
 pub use capture::{Capture, Captured, CapturedFlags};
 pub use error::{ScenarioError, ScenarioProblem, TopologyError};
-pub use hosts::{HostRole, MOST_HOSTS, PlannedHost, Way, address};
+pub use hosts::{HostRole, MAX_HOSTS, PlannedHost, Way, address};
 pub use loadstone_load::{Account, Part, Row, Span};
 pub use loadstone_net::Fate;
 pub use outcome::{Conditions, ConnectionOutcome, Outcome};

@@ -75,7 +75,7 @@ fn what_was_there_before_a_run_is_older_until_it_begins_anew() {
 }
 
 #[test]
-fn a_connection_whose_beginning_nobody_saw_is_followed_from_there() {
+fn a_connection_whose_beginning_was_not_seen_is_followed_from_there() {
     let (client, server, mut flows) = (BedHost::CLIENT, BedHost::server(0), Flows::default());
     pass(&mut flows, 1, parcel(server, u32::MAX - 50, 100, ACK), Ok(10));
     pass(&mut flows, 2, parcel(server, 49, 100, ACK), Err(12));

@@ -25,7 +25,7 @@ struct CurtainState<'a> {
 pub(super) struct CurtainEnding<'c, 'a>(&'c Curtain<'a>);
 
 impl<'a> Curtain<'a> {
-    /// That of a run with so many browsers.
+    /// That of a run with `browsers` browsers.
     pub(super) fn new(links: Run<'a>, browsers: usize) -> Curtain<'a> {
         let stage = CurtainState { loading: browsers, links: Some(links), report: None };
         Curtain { stage: Mutex::new(stage), fallen: Condvar::new() }

@@ -111,7 +111,7 @@ fn route<'n>(
         targets.push(Target { address, tls });
     }
     let notsent_lowat = host.tcp.notsent_lowat.unwrap_or(NOTSENT_LOWAT);
-    Ok(Destinations { targets, protocol, notsent_lowat, limit: LIMIT })
+    Ok(Destinations { targets, protocol, notsent_lowat, timeout: LIMIT })
 }
 
 /// Where the server of a page's host, or a relay in its place, is found, with these names in its certificate.
@@ -127,7 +127,7 @@ fn site(
     let listener = bed.on(at, || listen(address)).map_err(RunError::Listen)?;
     let tls = authority.map_or(Ok(None), |authority| authority.server(names, tls, protocol))?;
     let notsent_lowat = host.tcp.notsent_lowat.unwrap_or(NOTSENT_LOWAT);
-    let (limits, records) = (Limits::UNLIMITED, RecordKeeping::Kept);
+    let (limits, records) = (Limits::UNLIMITED, RecordKeeping::Collect);
     Ok(Listener { host: id, listener, tls, protocol, notsent_lowat, limits, records })
 }
 

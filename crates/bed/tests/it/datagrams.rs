@@ -11,7 +11,7 @@ use std::net::{SocketAddr, UdpSocket};
 /// The headers of IPv4 and of UDP, or of an ICMP echo: alike.
 const HEADERS: usize = 20 + 8;
 
-/// What a packet of so many bytes of data takes over 10/1mbit,100ms there, and one with as many back, in ms.
+/// How long a packet with `bytes` of data takes over 10/1mbit,100ms there, and one with as many back, in ms.
 fn there_and_back(bytes: usize) -> f64 {
     let bits = ((HEADERS + bytes) * 8) as f64;
     100.0 + bits / 1e6 * 1e3 + bits / 10e6 * 1e3

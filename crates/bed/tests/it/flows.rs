@@ -83,7 +83,7 @@ fn several_flows_in_one_lose_as_much_less_as_they_do_in_the_simulator() {
 }
 
 #[test]
-fn the_machine_s_beta_is_put_back_by_whoever_is_left() {
+fn the_machine_s_beta_is_put_back_by_the_last_one() {
     let Some(_turn) = turn() else { return };
     let before = beta();
     let bed = Bed::new(2).unwrap();
@@ -95,7 +95,7 @@ fn the_machine_s_beta_is_put_back_by_whoever_is_left() {
     }
     assert_eq!(beta(), 1024 - (1024 - before) / 4);
     bed.configure(&Settings::default()).unwrap();
-    assert_eq!(beta(), before, "whoever does not ask for it does not have it");
+    assert_eq!(beta(), before, "without asking for it a bed does not have it");
     bed.configure(&settings).unwrap();
     drop(bed);
     assert_eq!(beta(), before);

@@ -136,7 +136,7 @@ fn hosts_have_a_loopback_and_see_nothing_else() {
             devices.lines().filter_map(|line| line.split_once(':')).map(|(name, _)| name.trim()).collect();
         assert!(names.contains(&"lo") && names.contains(&"tun0") && !names.contains(&"eth0"), "{names:?}");
         let version_6 = std::fs::read_to_string("/proc/thread-self/net/if_inet6").unwrap_or_default();
-        assert_eq!(version_6, "", "IPv6 sends what nobody asked for");
+        assert_eq!(version_6, "", "IPv6 sends packets of its own");
         let elsewhere = TcpStream::connect_timeout(&"192.0.2.1:80".parse().unwrap(), PATIENCE).unwrap_err();
         assert_eq!(elsewhere.kind(), std::io::ErrorKind::NetworkUnreachable);
     });

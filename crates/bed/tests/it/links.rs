@@ -75,7 +75,7 @@ fn a_seed_loses_the_same_packets_and_the_kernel_repairs_it() {
         }
         let lost_data = report.down().lost.iter().filter(|lost| lost.packet.numbers() > 0).count() as u64;
         assert!(lost_data > 0);
-        // Each is sent again at least once, but for those that nobody waits for at the end.
+        // Each is retransmitted at least once, except those that nothing waits for at the end.
         let again = report.connections[0].down;
         assert!(again.retransmissions + again.syn_retransmissions + 1 >= lost_data);
         assert!(again.retransmissions < 2 * lost_data + 10, "{again:?} of {lost_data}");

@@ -1,4 +1,4 @@
-//! Whole loads: what a run of a scenario over the kernel gives, beside arithmetic and the simulator.
+//! Whole loads: what a run of a scenario over the kernel gives, compared with arithmetic and the simulator.
 
 use crate::{PATIENCE, median, turn};
 use loadstone_bed::{BackOff, BedError, BedHost, RunError, Stopper, run};
@@ -184,7 +184,7 @@ fn a_run_that_is_told_to_stop_ends_long_before_its_load() {
     let plan = Plan::new(&scenario(page([object("https://a.test/", 1_000)]), "1mbit,3600s", "{}")).unwrap();
     let (stopper, stop) = Stopper::new();
     let (tell, told) = mpsc::channel();
-    // If nobody waits any more, the test has failed.
+    // If the receiver is gone, the test has failed.
     thread::spawn(move || drop(tell.send(run(&plan, Seed(1), BackOff::Own, &stop))));
     let names = || fs::read_dir("/proc/self/task").unwrap().flatten().map(|task| task.path().join("comm"));
     while !names().any(|name| fs::read_to_string(name).is_ok_and(|name| name == "pump\n")) {

@@ -45,7 +45,7 @@ fn leave_out(why: &str) {
     let _ = writeln!(io::stderr(), "left out: {why}");
 }
 
-/// A bed with a client and so many servers.
+/// A bed with a client and `servers` servers.
 fn bed(servers: usize, settings: &Settings) -> Bed {
     let bed = Bed::new(1 + servers).unwrap();
     bed.configure(settings).unwrap();

@@ -101,7 +101,7 @@ pub(crate) fn await_that(mut condition: impl FnMut() -> bool) {
     }
 }
 
-/// What `transfer` says as somebody without privileges, where /dev/net/tun has this mode. The machine's own
+/// What `transfer` says without privileges, where /dev/net/tun has this mode. The machine's own
 /// device stays as it is: the process has a file system of its own.
 fn as_nobody(tun_mode: &str) -> Output {
     let script = format!(
@@ -112,7 +112,7 @@ fn as_nobody(tun_mode: &str) -> Output {
     Command::new("unshare").args(["--mount", "--propagation", "private", "sh", "-c", &script]).output().unwrap()
 }
 
-/// Whether this process can put a file system of its own somewhere, to be somebody else in it.
+/// Whether this process can put a file system of its own somewhere, to be another user in it.
 fn is_root() -> bool {
     let can = Command::new("unshare").args(["--mount", "mount", "-t", "tmpfs", "none", "/dev/net"]).output();
     let can = can.is_ok_and(|output| output.status.success());
@@ -123,7 +123,7 @@ fn is_root() -> bool {
 }
 
 #[test]
-fn nobody_makes_a_bed_where_the_device_is_open_to_all() {
+fn user_nobody_makes_a_bed_where_the_device_is_open_to_all() {
     let Some(_turn) = turn() else { return };
     if !is_root() {
         return;
@@ -137,7 +137,7 @@ fn nobody_makes_a_bed_where_the_device_is_open_to_all() {
 }
 
 #[test]
-fn nobody_is_told_what_to_do_where_the_device_is_closed() {
+fn user_nobody_is_told_what_to_do_where_the_device_is_closed() {
     let Some(_turn) = turn() else { return };
     if !is_root() {
         return;

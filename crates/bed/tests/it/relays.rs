@@ -11,7 +11,7 @@ use std::io::Write;
 const PROTOCOLS: [&str; 5] = ["http/1.1", "spdy/2", "spdy/3", "spdy/3.1", "h2"];
 
 /// A page by way of an edge. No queue overflows, and no connection waits for about as long as its retransmission timeout,
-/// after which it would begin anew: where such a thing hangs by a fraction of a millisecond, a load has two results.
+/// after which it would begin again: where such a thing hangs by a fraction of a millisecond, a load has two results.
 fn plan(page: &str, variant: &str) -> Plan {
     let page = serde_json::to_string(&synthetic::page(page).unwrap()).unwrap();
     let text = format!(

@@ -71,7 +71,11 @@ fn a_run_says_what_it_met() {
     // A pump that waited for its next look at the clock would be 0.12 ms late.
     assert!(report.lateness.median < Duration::from_micros(100), "{:?}", report.lateness);
     assert!(report.longest_pause <= report.paused);
-    assert_eq!(report.priority, Scheduling::RealTime, "whoever may make namespaces here may hurry");
+    assert_eq!(
+        report.priority,
+        Scheduling::RealTime,
+        "a process that may make namespaces may have real-time priority here"
+    );
 }
 
 #[test]
@@ -163,8 +167,8 @@ fn what_goes_to_no_host_of_the_bed_is_a_stray() {
     let bed = bed(1, &Settings::default());
     let run = begin(&bed, "100mbit,10ms", 1);
     let from = (bed.address(BedHost::CLIENT), 0);
-    let nobody = (BedHost::server(1).address(), 9);
-    bed.on(BedHost::CLIENT, || UdpSocket::bind(from).unwrap().send_to(b"x", nobody)).unwrap();
+    let closed = (BedHost::server(1).address(), 9);
+    bed.on(BedHost::CLIENT, || UdpSocket::bind(from).unwrap().send_to(b"x", closed)).unwrap();
     // The pump takes packets in order, so it has seen that one when this is through.
     fetch(&bed, 0, 1000);
     assert_eq!(run.finish().unwrap().unmatched, 1);

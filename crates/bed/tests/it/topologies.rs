@@ -1,4 +1,4 @@
-//! Runs over several links and with several browsers, beside the simulator and arithmetic.
+//! Runs over several links and with several browsers, compared with the simulator and arithmetic.
 
 use crate::{PATIENCE, median, patient, turn};
 use loadstone_bed::{BackOff, Bed, BedHost, Stopper, run_all, run_captured};

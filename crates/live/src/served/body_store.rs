@@ -1,4 +1,4 @@
-//! Where the bytes of the bodies are that a server gives: the pattern, files, its own memory.
+//! The bytes of the bodies that a server sends: the pattern, files, its own memory.
 
 use crate::{Bodies, pattern};
 use loadstone_http::BodyId;
@@ -14,7 +14,7 @@ pub(super) const PATTERN: BodyId = BodyId(0);
 /// The bodies that are under way. A server puts them there when it answers and takes them away when the
 /// exchange is over; connections read them.
 #[derive(Clone, Default, Debug)]
-pub(crate) struct BodyStore(Rc<RefCell<Bays>>);
+pub(crate) struct BodyStore(Rc<RefCell<BodySlots>>);
 
 /// Something that has the bytes of one body.
 pub(super) enum StoredBody {
@@ -24,12 +24,12 @@ pub(super) enum StoredBody {
 }
 
 #[derive(Default, Debug)]
-struct Bays {
-    /// By their bodies' names, which begin with 1.
-    bays: Vec<Option<StoredBody>>,
+struct BodySlots {
+    /// By [`BodyId`], from 1 on.
+    slots: Vec<Option<StoredBody>>,
     /// Those that are empty.
     free: Vec<BodyId>,
-    /// Those that nobody needs any more.
+    /// Those that are no longer needed.
     finished: Vec<BodyId>,
 }
 
@@ -37,7 +37,7 @@ impl BodyStore {
     /// Puts a body there.
     pub(super) fn put(&self, content: StoredBody) -> BodyId {
         self.clear();
-        let Bays { bays, free, .. } = &mut *self.0.borrow_mut();
+        let BodySlots { slots: bays, free, .. } = &mut *self.0.borrow_mut();
         let id = free.pop().unwrap_or_else(|| {
             bays.push(None);
             BodyId(bays.len() as u32)
@@ -46,10 +46,10 @@ impl BodyStore {
         id
     }
 
-    /// Nobody asks for this body any more, once what is on its way to a socket now has got there: an
-    /// answer is over when its last piece is polled, and only then are its bytes read.
+    /// This body is no longer needed, once what is polled now has been written to a socket: an answer is over
+    /// when its last piece is polled, and only then are its bytes read.
     pub(super) fn finish(&self, id: BodyId) {
-        let Bays { bays, finished, .. } = &mut *self.0.borrow_mut();
+        let BodySlots { slots: bays, finished, .. } = &mut *self.0.borrow_mut();
         if id != PATTERN && (1..=bays.len()).contains(&(id.0 as usize)) {
             finished.push(id);
         }
@@ -57,7 +57,7 @@ impl BodyStore {
 
     /// Takes away what is finished.
     pub(super) fn clear(&self) {
-        let Bays { bays, free, finished } = &mut *self.0.borrow_mut();
+        let BodySlots { slots: bays, free, finished } = &mut *self.0.borrow_mut();
         for id in finished.drain(..) {
             bays[id.0 as usize - 1] = None;
             free.push(id);
@@ -71,7 +71,7 @@ impl Bodies for BodyStore {
             return pattern::append(offset, len, out);
         }
         let bays = self.0.borrow();
-        let content = (body.0 as usize).checked_sub(1).and_then(|at| bays.bays.get(at)?.as_ref());
+        let content = (body.0 as usize).checked_sub(1).and_then(|at| bays.slots.get(at)?.as_ref());
         match content {
             None => {}
             Some(StoredBody::File(file)) => read(file, offset, len as usize, out),

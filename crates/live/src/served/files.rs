@@ -30,22 +30,22 @@ const HTTP_DATE: &[BorrowedFormatItem<'_>] =
 /// What stands for a directory.
 const INDEX: &str = "index.html";
 
-/// How often a path is looked up that others move while it is looked up (EAGAIN of openat2).
+/// How often to try a path that is renamed during the look-up (EAGAIN of openat2).
 const TRIES: u32 = 8;
 
-/// How long a file is taken to be as it was: what is asked for again and again is looked up once.
+/// How long a file is taken to be unchanged, so that frequent requests look it up once.
 const FRESH: Duration = Duration::from_secs(1);
 
 /// How many files are known at a time. Each is open, or in memory.
-const MOST_KNOWN: usize = 100;
+const MAX_KNOWN: usize = 100;
 
 /// The longest file that is kept in memory as long as it is known, in bytes: so it is read once.
-const MOST_KEPT: u64 = 1024 * 1024;
+const MAX_KEPT_FILE: u64 = 1024 * 1024;
 
 /// Bytes of all that is kept, with what answers under way hold that is not known any more.
-const MOST_KEPT_IN_ALL: u64 = 64 * 1024 * 1024;
+const MAX_KEPT_TOTAL: u64 = 64 * 1024 * 1024;
 
-/// Gives the files of a directory, and nothing beyond it.
+/// Serves the files of a directory, and nothing outside it.
 #[derive(Debug)]
 pub(super) struct Files {
     root: File,
@@ -107,7 +107,7 @@ impl Source {
     /// A short file is read at once, unless it is another by then; its reader then finds out.
     fn of(file: File, len: u64, all: &Rc<Cell<u64>>) -> Source {
         let mut bytes = Vec::new();
-        if len <= MOST_KEPT && all.get() + len <= MOST_KEPT_IN_ALL {
+        if len <= MAX_KEPT_FILE && all.get() + len <= MAX_KEPT_TOTAL {
             body_store::read(&file, 0, len as usize, &mut bytes);
         }
         if bytes.len() as u64 != len {
@@ -175,7 +175,7 @@ impl Files {
 
     fn remember(&self, path: &[u8], known: KnownFile) {
         let mut all = self.known.borrow_mut();
-        if all.len() >= MOST_KNOWN {
+        if all.len() >= MAX_KNOWN {
             all.clear();
         }
         all.insert(path.to_vec(), known);
@@ -249,7 +249,7 @@ fn relative(path: &[u8]) -> Option<PathBuf> {
     Some(relative)
 }
 
-/// A directory that was asked for like a file: what it refers to would be looked for beside it.
+/// A directory that was asked for like a file: its relative links would be resolved against the parent.
 fn moved(path: &[u8]) -> Answer {
     let segments = path.split(|byte| *byte == b'/').filter(|segment| !segment.is_empty());
     // A path that began with two slashes would name a host.
@@ -257,7 +257,7 @@ fn moved(path: &[u8]) -> Answer {
     reply::bare(301, &[("location", &format!("{}/", String::from_utf8_lossy(&location)))])
 }
 
-/// What to say where nothing can be opened.
+/// The answer where nothing can be opened.
 fn refused(why: Errno) -> Answer {
     match why {
         Errno::EACCES | Errno::EPERM => reply::bare(403, &[]),

@@ -1,4 +1,4 @@
-//! What a server tells of beside its answers: a list of resources for each, written by people.
+//! What a server pushes or hints with its answers: a list of resources for each, written by hand.
 
 use super::recording::name_of;
 use bytes::Bytes;
@@ -10,10 +10,10 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The most resources beside one answer.
-const MOST_BESIDE: usize = 100;
+/// The most resources for one answer.
+const MAX_LISTED: usize = 100;
 
-/// Resources by that beside which they are told of: a path, or `https://host/path` where there are
+/// Resources, by what they are announced with: a path, or `https://host/path` where there are
 /// several hosts. In JSON `{"/": ["/a.css", {"path": "/b.js", "urgency": 1}]}`.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(try_from = "BTreeMap<String, Vec<ManifestEntry>>")]
@@ -55,7 +55,7 @@ pub enum ManifestError {
     #[error("'{0}' is neither a path nor a URL: write /path or https://host/path")]
     Place(String),
     /// More than clients take.
-    #[error("{count} resources stand beside '{beside}': give at most {MOST_BESIDE}")]
+    #[error("{count} resources stand beside '{beside}': give at most {MAX_LISTED}")]
     TooMany {
         /// Beside what.
         beside: String,
@@ -70,7 +70,7 @@ impl TryFrom<BTreeMap<String, Vec<ManifestEntry>>> for Manifest {
     fn try_from(written: BTreeMap<String, Vec<ManifestEntry>>) -> Result<Manifest, ManifestError> {
         let mut mentions = BTreeMap::new();
         for (beside, entries) in written {
-            if entries.len() > MOST_BESIDE {
+            if entries.len() > MAX_LISTED {
                 return Err(ManifestError::TooMany { beside, count: entries.len() });
             }
             let entries = entries.into_iter().map(Mention::try_from).collect::<Result<_, _>>()?;
@@ -117,7 +117,7 @@ impl ManifestPlace {
 }
 
 impl Manifest {
-    /// What stands beside the answer to `request`.
+    /// What is listed for the answer to `request`.
     fn beside(&self, request: &RequestHead) -> &[Mention] {
         if self.0.is_empty() {
             return &[];
@@ -142,7 +142,7 @@ impl Manifest {
         self.0.iter().flat_map(move |((host, _), mentions)| of_host((host, mentions)))
     }
 
-    /// The pushes beside the answer to `request`.
+    /// The pushes for the answer to `request`.
     pub(super) fn pushes(&self, request: &RequestHead) -> Vec<Pushed> {
         let pushed =
             |mention: &Mention| Pushed { request: Arc::new(mention.request(request)), priority: mention.priority };
@@ -172,7 +172,7 @@ impl Manifest {
 }
 
 impl Mention {
-    /// The request for it that is made in the client's place beside `parent`.
+    /// The request for it that is promised with the answer to `parent`.
     fn request(&self, parent: &RequestHead) -> RequestHead {
         let (scheme, authority) = self.place.origin(parent);
         let path = Bytes::copy_from_slice(self.place.path.as_bytes());
@@ -181,7 +181,7 @@ impl Mention {
 }
 
 impl ManifestPlace {
-    /// Where it is asked for beside `request`: at the port of that, if it is the same host.
+    /// Its origin with the answer to `request`: at the same port, if it is the same host.
     fn origin(&self, request: &RequestHead) -> (Scheme, Bytes) {
         match &self.origin {
             Some((scheme, host)) if !is_same_name(host, &request.authority) => {

@@ -11,17 +11,17 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 /// The longest body of `/bytes/N`: 1 TB.
-const MOST_BYTES: u64 = 1_000_000_000_000;
+const MAX_BYTES: u64 = 1_000_000_000_000;
 /// The most pushes of `/push/N`.
-const MOST_PUSHES: u64 = 100;
+const MAX_PUSHES: u64 = 100;
 /// The length of the answer to `/push/N` itself.
-const BESIDE_PUSHES: u64 = 500;
+const PUSHING_RESPONSE: u64 = 500;
 /// The length of `/pushed/0`; each further one is longer by a byte.
 const FIRST_PUSHED: u64 = 1000;
 /// The longest body that is sent back.
-const MOST_OF_ECHO: usize = 16 * 1024 * 1024;
+const MAX_ECHO: usize = 16 * 1024 * 1024;
 /// The most that is kept at a time of all bodies that are to be sent back.
-const MOST_OF_ECHOES: usize = 256 * 1024 * 1024;
+const MAX_ECHO_TOTAL: usize = 256 * 1024 * 1024;
 
 const KIND: &str = "application/octet-stream";
 
@@ -73,11 +73,11 @@ impl Patterns {
         let answer = |len| Some(reply::content(request, KIND, PATTERN, len));
         match what {
             _ if !reply::is_to_get(request) => Some(reply::not_allowed()),
-            b"bytes" if number <= MOST_BYTES => answer(number),
-            b"pushed" if number < MOST_PUSHES => answer(FIRST_PUSHED + number),
-            b"push" if number <= MOST_PUSHES => {
+            b"bytes" if number <= MAX_BYTES => answer(number),
+            b"pushed" if number < MAX_PUSHES => answer(FIRST_PUSHED + number),
+            b"push" if number <= MAX_PUSHES => {
                 let pushes = (0..number).map(|at| pushed(request, at)).collect();
-                answer(BESIDE_PUSHES).map(|answer| Answer { pushes, ..answer })
+                answer(PUSHING_RESPONSE).map(|answer| Answer { pushes, ..answer })
             }
             _ => Some(reply::bare(404, &[])),
         }
@@ -105,7 +105,7 @@ impl Echo {
     pub(super) fn take(&mut self, content: &Chunk) {
         let len = usize::try_from(content.len()).unwrap_or(usize::MAX);
         let total = self.kept.get().saturating_add(len);
-        if self.is_too_large || self.content.len().saturating_add(len) > MOST_OF_ECHO || total > MOST_OF_ECHOES {
+        if self.is_too_large || self.content.len().saturating_add(len) > MAX_ECHO || total > MAX_ECHO_TOTAL {
             self.is_too_large = true;
             return self.let_go();
         }

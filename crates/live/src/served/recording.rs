@@ -7,7 +7,7 @@ use loadstone_load::Answer;
 use loadstone_load::page::{ActivityId, HostId, Page};
 use std::collections::BTreeMap;
 
-/// Gives a page's objects: heads as they were recorded, as many bytes of content, which are the
+/// Serves a page's objects: heads as they were recorded, as many bytes of content, which are the
 /// pattern, after the thinking that the page has them think.
 #[derive(Debug)]
 pub(super) struct ReplayStore {
@@ -34,8 +34,8 @@ impl ReplayStore {
         Answer { think, ..Answer::new(fetch.response.clone(), body) }
     }
 
-    /// The object that is meant. The port is another than the recorded one, as a rule; and whoever
-    /// knows the server by an address alone means the host with which the page begins.
+    /// The object that is meant. The port is another than the recorded one, as a rule; and a client
+    /// that has only the server's address means the page's first host.
     fn find(&self, request: &RequestHead) -> Option<ActivityId> {
         let authority = String::from_utf8_lossy(&request.authority).to_ascii_lowercase();
         let first = [HostId(0)];

@@ -4,7 +4,7 @@ use loadstone_http::{Body, BodyId, Fields, RequestHead, ResponseHead};
 use loadstone_load::Answer;
 use std::sync::Arc;
 
-/// An answer without content, but what its fields say.
+/// An answer without content, with these fields.
 pub(super) fn bare(status: u16, fields: &[(&str, &str)]) -> Answer {
     let length = [("content-length", "0")];
     let fields = Fields::from_pairs(fields.iter().chain(&length).copied());
@@ -34,7 +34,7 @@ pub(super) fn is_to_get(request: &RequestHead) -> bool {
     is_head(request) || request.method == b"GET"[..]
 }
 
-/// What to say to methods other than GET and HEAD (RFC 9110, section 15.5.6).
+/// The answer to methods other than GET and HEAD (RFC 9110, section 15.5.6).
 pub(super) fn not_allowed() -> Answer {
     bare(405, &[("allow", "GET, HEAD")])
 }

@@ -3,7 +3,7 @@
 
 use crate::{Setting, object, page, port};
 use loadstone_http::Protocol;
-use loadstone_live::{Clock, Connected, Failure, Limits, RecordKeeping, Served, Stopper, Tls};
+use loadstone_live::{Clock, Failure, Limits, RecordKeeping, Served, SocketRecord, Stopper, Tls};
 use loadstone_units::Seed;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use rustls::{ClientConnection, StreamOwned};
@@ -24,10 +24,10 @@ const NEVER: Duration = Duration::from_secs(60);
 const A_WHILE: Duration = Duration::from_millis(300);
 
 /// A server that has something small and something big to offer, and where its records come out.
-fn server(tls: Tls, limits: Limits) -> (Setting, Receiver<Connected>) {
+fn server(tls: Tls, limits: Limits) -> (Setting, Receiver<SocketRecord>) {
     let file = page([object("http://a.test/small", SMALL), object("http://a.test/big", BIG)]);
     let (sender, records) = sync_channel(10_000);
-    (Setting { limits, records: RecordKeeping::Passed(sender), ..Setting::new(&file, Protocol::Http1, tls) }, records)
+    (Setting { limits, records: RecordKeeping::Forward(sender), ..Setting::new(&file, Protocol::Http1, tls) }, records)
 }
 
 trait Stream: Read + Write {}
@@ -67,18 +67,18 @@ fn read(stream: &mut dyn Stream, body: u64) {
 }
 
 /// The next record of a connection that is over.
-fn next_over(records: &Receiver<Connected>) -> Connected {
+fn next_over(records: &Receiver<SocketRecord>) -> SocketRecord {
     loop {
         let record = records.recv_timeout(NEVER).expect("a connection ends");
-        if record.over.is_some() {
+        if record.closed_at.is_some() {
             return record;
         }
     }
 }
 
 /// For how long a connection was there.
-fn span(record: &Connected) -> Duration {
-    Duration::from_nanos(record.over.unwrap().nanos_since(record.opened))
+fn span(record: &SocketRecord) -> Duration {
+    Duration::from_nanos(record.closed_at.unwrap().nanos_since(record.opened))
 }
 
 /// Lets this process have as many files as the system grants it: both ends of connections are some.
@@ -125,7 +125,7 @@ fn visit(setting: &Setting, address: SocketAddr, stranger: &Stranger) -> (u16, B
 fn two_thousand_strangers_come_and_nothing_of_them_stays() {
     const STRANGERS: usize = 2_000;
     allow_files();
-    let limits = Limits { handshake: 5 * A_WHILE, stall: A_WHILE, ..Limits::default() };
+    let limits = Limits { handshake_timeout: 5 * A_WHILE, write_timeout: A_WHILE, ..Limits::default() };
     let (setting, records) = server(Tls::V1_3, limits);
     let mut whim = Seed(7).stream("strangers");
     let ((over, patient), served) = setting.with_servers(&Clock::start(), |addresses, _| {
@@ -143,7 +143,7 @@ fn two_thousand_strangers_come_and_nothing_of_them_stays() {
         }
         // Who is polite leaves; the others stay until they are shown out.
         held.retain(|(_, _, stranger)| !matches!(stranger, Stranger::Polite));
-        let over: Vec<Connected> = (0..STRANGERS).map(|_| next_over(&records)).collect();
+        let over: Vec<SocketRecord> = (0..STRANGERS).map(|_| next_over(&records)).collect();
         let patient: Vec<(u32, Stranger)> = held.into_iter().map(|(name, _, stranger)| (name, stranger)).collect();
         // The server is there for whoever comes.
         visit(&setting, addresses[0], &Stranger::Polite);
@@ -155,10 +155,11 @@ fn two_thousand_strangers_come_and_nothing_of_them_stays() {
         over.into_iter().map(|record| (record.conn.0, record.failure)).collect();
     assert!(failures.len() == STRANGERS && patient.len() > 300);
     for (name, stranger) in patient {
-        let expected = if matches!(stranger, Stranger::Mute) { Failure::Unshaken } else { Failure::Stalled };
+        let expected =
+            if matches!(stranger, Stranger::Mute) { Failure::HandshakeTimeout } else { Failure::WriteTimeout };
         assert_eq!(failures[&name], Some(expected));
     }
-    let Served { left, lost, most, connections, .. } = &served[0];
+    let Served { still_open: left, records_dropped: lost, peak_connections: most, connections, .. } = &served[0];
     assert_eq!((*left, *lost, connections.len()), (0, 0, 0));
     assert!((300..=STRANGERS).contains(most), "{most}");
 }
@@ -166,12 +167,12 @@ fn two_thousand_strangers_come_and_nothing_of_them_stays() {
 #[test]
 fn a_handshake_has_its_time_and_no_more() {
     for tls in [Tls::V1_2, Tls::V1_3] {
-        let (setting, records) = server(tls, Limits { handshake: A_WHILE, ..Limits::UNLIMITED });
+        let (setting, records) = server(tls, Limits { handshake_timeout: A_WHILE, ..Limits::UNLIMITED });
         setting.with_servers(&Clock::start(), |addresses, _| {
             let (_, mut polite) = visit(&setting, addresses[0], &Stranger::Polite);
             let (port, _mute) = visit(&setting, addresses[0], &Stranger::Mute);
             let record = next_over(&records);
-            assert_eq!((record.peer.port(), &record.failure), (port, &Some(Failure::Unshaken)));
+            assert_eq!((record.peer.port(), &record.failure), (port, &Some(Failure::HandshakeTimeout)));
             assert!(span(&record) >= A_WHILE && record.established.is_none());
             // It came earlier, and its handshake was over in time.
             ask(&mut *polite, "small");
@@ -183,7 +184,7 @@ fn a_handshake_has_its_time_and_no_more() {
 #[test]
 fn who_takes_nothing_is_given_up_and_who_takes_little_is_served() {
     for tls in [Tls::None, Tls::V1_3] {
-        let (setting, records) = server(tls, Limits { stall: A_WHILE, ..Limits::UNLIMITED });
+        let (setting, records) = server(tls, Limits { write_timeout: A_WHILE, ..Limits::UNLIMITED });
         setting.with_servers(&Clock::start(), |addresses, _| {
             let (_, mut slow) = visit(&setting, addresses[0], &Stranger::Deaf);
             let (port, mut deaf) = visit(&setting, addresses[0], &Stranger::Deaf);
@@ -191,11 +192,11 @@ fn who_takes_nothing_is_given_up_and_who_takes_little_is_served() {
             let (mut taken, mut buffer) = (0, [0; 40_000]);
             let record = loop {
                 match records.recv_timeout(A_WHILE / 30) {
-                    Ok(record) if record.over.is_some() => break record,
+                    Ok(record) if record.closed_at.is_some() => break record,
                     _ => taken += slow.read(&mut buffer).unwrap() as u64,
                 }
             };
-            assert_eq!((record.peer.port(), &record.failure), (port, &Some(Failure::Stalled)), "{tls:?}");
+            assert_eq!((record.peer.port(), &record.failure), (port, &Some(Failure::WriteTimeout)), "{tls:?}");
             assert!(span(&record) >= A_WHILE);
             // Nothing is kept for it: what it had not read by then ends in a reset.
             let end = std::io::copy(&mut deaf, &mut std::io::sink());
@@ -213,7 +214,7 @@ fn who_takes_nothing_is_given_up_and_who_takes_little_is_served() {
 #[test]
 fn who_does_not_close_after_the_server_has_is_dropped() {
     for tls in [Tls::None, Tls::V1_3] {
-        let (setting, records) = server(tls, Limits { closing: A_WHILE, ..Limits::UNLIMITED });
+        let (setting, records) = server(tls, Limits { close_timeout: A_WHILE, ..Limits::UNLIMITED });
         setting.with_servers(&Clock::start(), |addresses, _| {
             let [mut stays, mut goes] = [(); 2].map(|()| greet(&setting, connect(addresses[0])));
             for stream in [&mut stays, &mut goes] {
@@ -224,7 +225,7 @@ fn who_does_not_close_after_the_server_has_is_dropped() {
             drop(goes);
             let [first, second] = [(); 2].map(|()| next_over(&records));
             assert_eq!((first.conn.0, first.failure), (1, None), "{tls:?}");
-            assert_eq!((second.conn.0, &second.failure), (0, &Some(Failure::Unclosed)), "{tls:?}");
+            assert_eq!((second.conn.0, &second.failure), (0, &Some(Failure::CloseTimeout)), "{tls:?}");
             assert!(span(&second) >= A_WHILE, "{tls:?}");
         });
     }
@@ -232,7 +233,7 @@ fn who_does_not_close_after_the_server_has_is_dropped() {
 
 #[test]
 fn who_finds_no_room_is_let_in_when_somebody_leaves() {
-    let (setting, _records) = server(Tls::None, Limits { connections: 2, ..Limits::UNLIMITED });
+    let (setting, _records) = server(Tls::None, Limits { max_connections: 2, ..Limits::UNLIMITED });
     let (_, served) = setting.with_servers(&Clock::start(), |addresses, _| {
         let [(_, first), (_, mut second)] = [(); 2].map(|()| visit(&setting, addresses[0], &Stranger::Polite));
         let mut third = connect(addresses[0]);
@@ -247,7 +248,7 @@ fn who_finds_no_room_is_let_in_when_somebody_leaves() {
         drop(first);
         read(&mut third, SMALL);
     });
-    assert_eq!(served[0].most, 2);
+    assert_eq!(served[0].peak_connections, 2);
 }
 
 #[test]
@@ -268,7 +269,7 @@ fn a_queue_before_the_door_is_let_in_to_the_last() {
         stopper.stop();
         server.join().unwrap()
     });
-    assert_eq!((served.most, served.left), (QUEUE, QUEUE));
+    assert_eq!((served.peak_connections, served.still_open), (QUEUE, QUEUE));
 }
 
 #[test]
@@ -279,37 +280,37 @@ fn a_log_hears_who_comes_and_who_goes() {
         ask(&mut tcp, "small");
         read(&mut tcp, SMALL);
         let (came, client) = (records.recv_timeout(NEVER).unwrap(), tcp.local_addr().unwrap());
-        assert_eq!((came.peer, came.over, came.content), (client, None, 0));
+        assert_eq!((came.peer, came.closed_at, came.content), (client, None, 0));
         drop(tcp);
         let went = records.recv_timeout(NEVER).unwrap();
         assert_eq!((went.conn, went.peer, went.failure), (came.conn, client, None));
-        assert!(went.over.unwrap() >= went.established.unwrap() && went.content > SMALL);
+        assert!(went.closed_at.unwrap() >= went.established.unwrap() && went.content > SMALL);
         // Who is there at the end goes then.
         visit(&setting, addresses[0], &Stranger::Deaf)
     });
-    let after: Vec<_> = records.try_iter().map(|record| record.over.is_some()).collect();
-    assert_eq!((after, served[0].left), (vec![false, true], 1));
+    let after: Vec<_> = records.try_iter().map(|record| record.closed_at.is_some()).collect();
+    assert_eq!((after, served[0].still_open), (vec![false, true], 1));
 }
 
 #[test]
 fn a_log_that_does_not_listen_keeps_nobody_waiting() {
     let (sender, _nobody_reads) = sync_channel(1);
     let (setting, _) = server(Tls::None, Limits::default());
-    let setting = Setting { records: RecordKeeping::Passed(sender), ..setting };
+    let setting = Setting { records: RecordKeeping::Forward(sender), ..setting };
     let (_, served) = setting.with_servers(&Clock::start(), |addresses, _| {
         for _ in 0..3 {
             visit(&setting, addresses[0], &Stranger::Polite);
         }
     });
     // Each comes and goes, and the first to come has been noted.
-    assert_eq!(served[0].lost, 5);
+    assert_eq!(served[0].records_dropped, 5);
 }
 
 #[test]
 fn a_server_that_forgets_keeps_no_records() {
-    let setting = Setting { records: RecordKeeping::Forgotten, ..server(Tls::None, Limits::default()).0 };
+    let setting = Setting { records: RecordKeeping::Discard, ..server(Tls::None, Limits::default()).0 };
     let (_, served) = setting.with_servers(&Clock::start(), |addresses, _| {
         visit(&setting, addresses[0], &Stranger::Polite);
     });
-    assert_eq!((served[0].connections.len(), served[0].lost, served[0].most), (0, 0, 1));
+    assert_eq!((served[0].connections.len(), served[0].records_dropped, served[0].peak_connections), (0, 0, 1));
 }

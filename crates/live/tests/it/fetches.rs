@@ -31,7 +31,7 @@ fn errand(urls: impl IntoIterator<Item = String>) -> FetchList {
 /// Reached over TLS that believes everybody and offers `protocols`; within a time that nothing here takes.
 fn reach(tls: Option<Tls>, protocols: &[Protocol]) -> Reach {
     let tls = Trust::Anyone.config(tls, protocols).unwrap();
-    Reach { places: Vec::new(), tls, payload: Vec::new().into(), folder: None, limit: Duration::from_secs(60) }
+    Reach { places: Vec::new(), tls, payload: Vec::new().into(), folder: None, timeout: Duration::from_secs(60) }
 }
 
 /// Fetches with nobody to stop it.
@@ -201,7 +201,7 @@ fn held(answer: &[u8], limit: Duration, then: impl FnOnce(Stopper) -> Option<Sto
     let (listener, address): (TcpListener, SocketAddr) = port();
     listener.set_nonblocking(false).unwrap();
     let (stopper, stop) = Stopper::new();
-    let reach = Reach { limit, ..reach(None, &[]) };
+    let reach = Reach { timeout: limit, ..reach(None, &[]) };
     let go = |stop: Stop| {
         fetch(&Clock::start(), errand([format!("http://{address}/")]), fetching(None), &reach, &stop).unwrap()
     };

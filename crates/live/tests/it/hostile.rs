@@ -85,7 +85,7 @@ fn a_response_that_is_cut_short_is_asked_for_anew() {
         assert!(loaded.end.unwrap().completed, "reset: {reset}");
         assert_eq!(loaded.marks.failed.len(), 1);
         assert_eq!(loaded.marks.rows[0].connection, Some(1));
-        let broken = loaded.connections[0].failure == Some(Failure::Broken(ErrorKind::ConnectionReset));
+        let broken = loaded.connections[0].failure == Some(Failure::Io(ErrorKind::ConnectionReset));
         assert_eq!(broken, reset, "{:?}", loaded.connections[0]);
     }
 }
@@ -98,7 +98,7 @@ fn an_end_within_the_handshake_is_named() {
             stream.shutdown(Shutdown::Both).unwrap();
         });
         assert!(!loaded.end.unwrap().completed);
-        assert_eq!(loaded.connections[0].failure, Some(Failure::Unfinished));
+        assert_eq!(loaded.connections[0].failure, Some(Failure::ClosedDuringHandshake));
         assert_eq!(loaded.connections[0].established, None);
     }
 }

@@ -76,7 +76,7 @@ impl Setting {
             // Nothing here takes a tenth of it.
             limit: Duration::from_secs(60),
             limits: Limits::UNLIMITED,
-            records: RecordKeeping::Kept,
+            records: RecordKeeping::Collect,
             sessions: Arc::new(SessionFactory::new(Multiplexing::default())),
             authority: Authority::new(Chain::Usual),
         }
@@ -89,7 +89,7 @@ impl Setting {
             tls: self.authority.client(&host.name, self.tls, self.protocol).unwrap(),
         };
         let targets = self.page.hosts.iter().zip(addresses).map(target).collect();
-        Destinations { targets, protocol: self.protocol, notsent_lowat: self.lowat, limit: self.limit }
+        Destinations { targets, protocol: self.protocol, notsent_lowat: self.lowat, timeout: self.limit }
     }
 
     fn load(&self, clock: &Clock, route: &Destinations, stop: &Stop) -> Loaded {

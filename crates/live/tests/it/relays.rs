@@ -5,8 +5,8 @@ use crate::talk::{Talk, connect};
 use crate::{Setting, object, page, port};
 use loadstone_http::{Multiplexing, Priority, Protocol, SessionFactory};
 use loadstone_live::{
-    Clock, Connected, Destinations, Failure, Limits, Listener, NOTSENT_LOWAT, Reach, RecordKeeping, Relayed,
-    ResolvedAddress, Served, Stop, Stopper, Target, Tls, Trust, fetch, relay,
+    Clock, Destinations, Failure, Limits, Listener, NOTSENT_LOWAT, Reach, RecordKeeping, Relayed, ResolvedAddress,
+    Served, SocketRecord, Stop, Stopper, Target, Tls, Trust, fetch, relay,
 };
 use loadstone_load::page::{HostId, PageFile};
 use loadstone_load::{FetchList, FetcherConfig, Ping, Relay, RequestTemplate};
@@ -42,10 +42,10 @@ impl Edge {
     }
 
     /// The same, and the records of the origin's connections as they end.
-    fn watched(file: &PageFile, protocol: Protocol) -> (Edge, Receiver<Connected>) {
+    fn watched(file: &PageFile, protocol: Protocol) -> (Edge, Receiver<SocketRecord>) {
         let (sender, ended) = sync_channel(10_000);
         let mut edge = Edge::new(file, protocol);
-        edge.setting.records = RecordKeeping::Passed(sender);
+        edge.setting.records = RecordKeeping::Forward(sender);
         (edge, ended)
     }
 
@@ -56,10 +56,10 @@ impl Edge {
         let sessions = Arc::new(SessionFactory::new(Multiplexing::default()));
         let relayed = Relay::new(names.into_iter().map(|name| (name, HostId(0))).collect(), sessions);
         let (host, protocol, notsent_lowat) = (HostId(0), self.protocol, NOTSENT_LOWAT);
-        let (limits, records) = (Limits::UNLIMITED, RecordKeeping::Kept);
+        let (limits, records) = (Limits::UNLIMITED, RecordKeeping::Collect);
         let site = Listener { host, listener, tls: None, protocol, notsent_lowat, limits, records };
         let targets = vec![Target { address: origin, tls: None }];
-        let route = Destinations { targets, protocol: Protocol::Http1, notsent_lowat, limit: LIMIT };
+        let route = Destinations { targets, protocol: Protocol::Http1, notsent_lowat, timeout: LIMIT };
         relay(clock, relayed, vec![site], &route, stop).unwrap()
     }
 
@@ -95,7 +95,7 @@ fn a_thousand_objects_come_whole_by_sha256_whatever_is_spoken_in_front() {
             (0..1_000).for_each(|at| errand.add(&url(at), Priority::default()).unwrap());
             let tls = Trust::Anyone.config(Some(Tls::None), &[protocol]).unwrap();
             let places = vec![ResolvedAddress { host: "a.test".to_owned(), port: front.port(), address: front.ip() }];
-            let reach = Reach { places, tls, payload: Vec::new().into(), folder: None, limit: LIMIT };
+            let reach = Reach { places, tls, payload: Vec::new().into(), folder: None, timeout: LIMIT };
             let sessions = Arc::new(SessionFactory::new(Multiplexing::default()));
             let (one, connections) = (NonZeroU32::MIN, NonZeroU32::new(3).unwrap());
             let (concurrency, ping) = (None, Ping::Never);
@@ -161,11 +161,11 @@ const HUGE: u64 = 100_000_000;
 
 /// The origin's connection has been reset long before all was sent. Gives how much was.
 #[track_caller]
-fn assert_cancelled(ended: &Receiver<Connected>) -> u64 {
+fn assert_cancelled(ended: &Receiver<SocketRecord>) -> u64 {
     let next = || ended.recv_timeout(LIMIT).expect("it goes on though nobody wants it");
     // Connections are told of when they begin, too.
-    let connection = std::iter::repeat_with(next).find(|connection| connection.over.is_some()).unwrap();
-    let reasons = [ErrorKind::ConnectionReset, ErrorKind::BrokenPipe].map(|kind| Some(Failure::Broken(kind)));
+    let connection = std::iter::repeat_with(next).find(|connection| connection.closed_at.is_some()).unwrap();
+    let reasons = [ErrorKind::ConnectionReset, ErrorKind::BrokenPipe].map(|kind| Some(Failure::Io(kind)));
     assert!(reasons.contains(&connection.failure), "{connection:?}");
     // A send buffer and a receive buffer on either side of the relay do not take so much on their own.
     assert!(connection.content < HUGE / 2, "{connection:?}");
@@ -194,7 +194,7 @@ fn assert_waits_for_a_slow_client(protocol: Protocol) {
         }
         let read = talk.got[&stream].content.len() as u64;
         assert!(read > 5_000 * patience().as_secs() && !talk.is_over, "{protocol}: {read}");
-        assert!(ended.try_iter().all(|connection| connection.over.is_none()), "{protocol}: it is still wanted");
+        assert!(ended.try_iter().all(|connection| connection.closed_at.is_none()), "{protocol}: it is still wanted");
         drop(talk);
         (read, assert_cancelled(&ended))
     });

@@ -2,7 +2,7 @@
 
 use crate::talk::{Talk, connect, tls};
 use loadstone_http::Protocol;
-use loadstone_live::{Finished, Server, ServerError, Setting, Stopper};
+use loadstone_live::{Finished, Server, ServerError, ServerSettings, Stopper};
 use serde_json::{Value, json};
 use std::fs;
 use std::io::{self, Read, Write};
@@ -37,7 +37,7 @@ impl Drop for Folder {
 
 fn open(mut setting: Value) -> Result<Server, ServerError> {
     setting["listen"] = json!("127.0.0.1:0");
-    Server::open(Setting::from_json(setting.to_string().as_bytes())?)
+    Server::open(ServerSettings::from_json(setting.to_string().as_bytes())?)
 }
 
 /// How clients get to a server.
@@ -107,7 +107,7 @@ fn every_protocol_is_spoken_on_one_port_by_alpn() {
         }
         leave.stop();
     });
-    assert_eq!(finished.left, 0);
+    assert_eq!(finished.still_open, 0);
 }
 
 #[test]
@@ -243,7 +243,7 @@ fn a_server_that_leaves_finishes_what_is_under_way_and_takes_nothing_new() {
             }
             talk.got.remove(&id).unwrap().content
         });
-        assert_eq!((content.len(), finished.left), (30_000_000, 0), "{protocol}");
+        assert_eq!((content.len(), finished.still_open), (30_000_000, 0), "{protocol}");
     }
 }
 
@@ -259,7 +259,7 @@ fn a_second_stop_ends_a_server_at_once() {
         stream.read_exact(&mut [0; 10]).unwrap();
         leaver.stop();
         ender.stop();
-        assert_eq!(run.join().unwrap().left, 1);
+        assert_eq!(run.join().unwrap().still_open, 1);
     });
 }
 
@@ -387,6 +387,6 @@ fn a_setting_that_cannot_be_is_refused_with_the_remedy() {
     }
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let setting = json!({"listen": taken.local_addr().unwrap().to_string()});
-    let error = Server::open(Setting::from_json(setting.to_string().as_bytes()).unwrap()).unwrap_err();
+    let error = Server::open(ServerSettings::from_json(setting.to_string().as_bytes()).unwrap()).unwrap_err();
     assert!(error.to_string().contains("give HOST:PORT"), "{error}");
 }

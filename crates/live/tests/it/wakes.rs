@@ -19,7 +19,7 @@ fn a_small_mark_neither_stalls_nor_spins() {
             // There is room when less than half the mark is unsent, so each time for more than 1,024
             // bytes; and one more look finds that there is none.
             let most = 2 * BYTES / 1_000 + 100;
-            let wakes = run.served[0].wakes;
+            let wakes = run.served[0].loop_iterations;
             assert!((BYTES / 4_096..most).contains(&wakes), "{protocol} {tls:?}: {wakes} of {most}");
         }
     }
@@ -46,7 +46,7 @@ fn a_slow_reader_is_waited_for_without_spinning() {
             }
         });
         let most = 2 * BYTES as u64 / 1_000 + 100;
-        let wakes = served[0].wakes;
+        let wakes = served[0].loop_iterations;
         assert!(wakes < most, "{lowat}: {wakes} of {most}");
     }
 }
@@ -59,7 +59,7 @@ fn who_has_nothing_to_do_sleeps() {
             let run = Setting::new(&page([slow.clone()]), protocol, tls).run();
             assert!(run.is_complete(), "{protocol} {tls:?}");
             // A handshake's flights, a request, an answer, an alarm: each with a look that finds no more.
-            let wakes = [run.loaded.wakes, run.served[0].wakes];
+            let wakes = [run.loaded.loop_iterations, run.served[0].loop_iterations];
             assert!(wakes.iter().all(|wakes| (2..40).contains(wakes)), "{protocol} {tls:?}: {wakes:?}");
         }
     }

@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::time::Duration;
 
-/// A directory of its own, with a secret beside it.
+/// A directory of its own, with a secret next to it.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -166,10 +166,10 @@ fn a_file_that_was_found_is_looked_for_again_after_a_second() {
 fn no_more_files_are_known_than_may_be_open() {
     let folder = Folder::new("known");
     let files = folder.files();
-    for at in 0..3 * MOST_KNOWN {
+    for at in 0..3 * MAX_KNOWN {
         fs::write(folder.root().join(format!("{at}.txt")), at.to_string()).unwrap();
         assert_eq!(get(&files, &format!("/{at}.txt")), (200, at.to_string()));
-        assert!(files.known.borrow().len() <= MOST_KNOWN);
+        assert!(files.known.borrow().len() <= MAX_KNOWN);
     }
 }
 
@@ -181,9 +181,9 @@ fn a_root_that_is_no_directory_is_refused() {
 }
 
 #[test]
-fn what_is_kept_in_memory_is_bounded_whatever_is_held_and_goes_when_nobody_holds_it() {
+fn what_is_kept_in_memory_is_bounded_and_is_freed_with_its_last_owner() {
     let folder = Folder::new("kept");
-    fs::write(folder.root().join("big"), vec![b'x'; MOST_KEPT as usize]).unwrap();
+    fs::write(folder.root().join("big"), vec![b'x'; MAX_KEPT_FILE as usize]).unwrap();
     let files = folder.files();
     let answers: Vec<Answer> = (0..200)
         .map(|slashes| {
@@ -191,7 +191,7 @@ fn what_is_kept_in_memory_is_bounded_whatever_is_held_and_goes_when_nobody_holds
             files.answer(&RequestHead::get("a.test", &path, Fields::default()))
         })
         .collect();
-    assert_eq!(files.kept.get(), MOST_KEPT_IN_ALL);
+    assert_eq!(files.kept.get(), MAX_KEPT_TOTAL);
     // Those beyond are read where they are.
     let mut content = Vec::new();
     files.bodies.append(answers[199].body.id, 5, 10, &mut content);
