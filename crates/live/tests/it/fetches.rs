@@ -1,6 +1,6 @@
-//! Fetches: every protocol with each TLS, what is sent up, what is hashed and written, and who fails.
+//! Fetches: every protocol with each TLS, what is sent up, what is hashed and written, and which servers fail.
 
-use crate::{EVERY_TLS, Setting, object, page, port};
+use crate::{EVERY_TLS, LIMIT, Setting, accept, joined, object, page, port};
 use loadstone_http::{Body, BodyId, Multiplexing, Priority, Protocol, SessionFactory};
 use loadstone_live::{
     Authority, Chain, Clock, Fetched, Folder, Reach, ResolvedAddress, Stop, Stopper, Tls, Trust, fetch,
@@ -28,13 +28,13 @@ fn errand(urls: impl IntoIterator<Item = String>) -> FetchList {
     errand
 }
 
-/// Reached over TLS that believes everybody and offers `protocols`; within a time that nothing here takes.
+/// Reached over TLS that accepts any certificate and offers `protocols`; within a time that nothing here takes.
 fn reach(tls: Option<Tls>, protocols: &[Protocol]) -> Reach {
     let tls = Trust::Anyone.config(tls, protocols).unwrap();
-    Reach { places: Vec::new(), tls, payload: Vec::new().into(), folder: None, timeout: Duration::from_secs(60) }
+    Reach { places: Vec::new(), tls, payload: Vec::new().into(), folder: None, timeout: LIMIT }
 }
 
-/// Fetches with nobody to stop it.
+/// Fetches without a stop.
 fn fetched(errand: FetchList, config: FetcherConfig, reach: &Reach) -> Fetched {
     let (_stopper, stop) = Stopper::new();
     fetch(&Clock::start(), errand, config, reach, &stop).unwrap()
@@ -111,7 +111,6 @@ fn without_a_protocol_the_one_is_spoken_that_the_server_chose() {
 #[test]
 fn a_body_goes_up_as_it_is() {
     let (listener, address) = port();
-    listener.set_nonblocking(false).unwrap();
     let payload: Vec<u8> = (0..300_000_u32).map(|at| (at.wrapping_mul(at) >> 3) as u8).collect();
     let template = RequestTemplate::new("POST", &[], Some(Body { id: BodyId(0), len: payload.len() as u64 })).unwrap();
     let mut errand = FetchList::new(template);
@@ -119,7 +118,7 @@ fn a_body_goes_up_as_it_is() {
     let reach = Reach { payload: payload.clone().into(), ..reach(None, &[]) };
     thread::scope(|scope| {
         let server = scope.spawn(|| {
-            let (mut stream, _) = listener.accept().unwrap();
+            let mut stream = accept(&listener);
             let head = read_head(&mut stream);
             let mut body = vec![0; payload.len()];
             stream.read_exact(&mut body).unwrap();
@@ -127,7 +126,7 @@ fn a_body_goes_up_as_it_is() {
             (head, body)
         });
         let fetched = fetched(errand, fetching(None), &reach);
-        let (head, body) = server.join().unwrap();
+        let (head, body) = joined(server);
         assert!(head.starts_with("POST /up HTTP/1.1\r\n") && head.contains("content-length: 300000\r\n"), "{head}");
         assert!(body == payload);
         assert_eq!(fetched.transfers[0].response.as_ref().unwrap().status, 201);
@@ -146,7 +145,7 @@ fn read_head(stream: &mut impl Read) -> String {
 }
 
 #[test]
-fn who_cannot_be_reached_or_found_takes_nothing_from_the_others() {
+fn servers_that_cannot_be_reached_or_found_do_not_affect_the_others() {
     let file = of_one_host();
     let setting = Setting::new(&file, Protocol::H2, Tls::None);
     let (_, closed) = port();
@@ -177,7 +176,7 @@ fn a_server_is_looked_for_at_one_address_after_the_other() {
 }
 
 #[test]
-fn who_cannot_prove_its_name_is_not_asked() {
+fn a_server_that_cannot_prove_its_name_gets_no_request() {
     let file = of_one_host();
     let setting = Setting::new(&file, Protocol::H2, Tls::V1_3);
     let trusting = |authority: &Authority| {
@@ -197,28 +196,27 @@ fn who_cannot_prove_its_name_is_not_asked() {
 
 /// Fetches from a server that holds its only connection open after it has read a request and sent `answer`;
 /// then does with the stopper what `then` does.
-fn held(answer: &[u8], limit: Duration, then: impl FnOnce(Stopper) -> Option<Stopper>) -> Fetched {
+fn held(answer: &[u8], timeout: Duration, then: impl FnOnce(Stopper) -> Option<Stopper>) -> Fetched {
     let (listener, address): (TcpListener, SocketAddr) = port();
-    listener.set_nonblocking(false).unwrap();
     let (stopper, stop) = Stopper::new();
-    let reach = Reach { timeout: limit, ..reach(None, &[]) };
+    let reach = Reach { timeout, ..reach(None, &[]) };
     let go = |stop: Stop| {
         fetch(&Clock::start(), errand([format!("http://{address}/")]), fetching(None), &reach, &stop).unwrap()
     };
     thread::scope(|scope| {
         let fetched = scope.spawn(|| go(stop));
-        let (mut stream, _) = listener.accept().unwrap();
+        let mut stream = accept(&listener);
         read_head(&mut stream);
         stream.write_all(answer).unwrap();
         let _kept = then(stopper);
-        fetched.join().unwrap()
+        joined(fetched)
     })
 }
 
 #[test]
-fn who_is_stopped_tells_what_there_is() {
+fn a_fetch_that_is_stopped_returns_what_there_is() {
     let part = b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nabc";
-    let fetched = held(part, Duration::from_secs(60), |stopper| {
+    let fetched = held(part, LIMIT, |stopper| {
         stopper.stop();
         None
     });

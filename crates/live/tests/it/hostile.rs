@@ -1,6 +1,6 @@
-//! Peers that misbehave: each is noticed, named, and harms nobody else.
+//! Peers that misbehave: each is noticed, named, and harms no other.
 
-use crate::{EVERY_TLS, Setting, object, page, port};
+use crate::{EVERY_TLS, Setting, accept, dial, joined, object, page, port, read_to_close};
 use loadstone_http::Protocol;
 use loadstone_live::{Authority, Chain, Clock, Failure, Loaded, Stopper, Tls};
 use loadstone_load::page::ObjectSpec;
@@ -13,12 +13,11 @@ use std::thread;
 /// number.
 fn load_from(setting: &Setting, answer: impl Fn(usize, &mut TcpStream) + Sync) -> Loaded {
     let (listener, address) = port();
-    listener.set_nonblocking(false).unwrap();
     let (_stopper, stop) = Stopper::new();
     thread::scope(|scope| {
         let server = scope.spawn(|| {
             for number in 0.. {
-                let (mut stream, _) = listener.accept().unwrap();
+                let mut stream = accept(&listener);
                 // The test's own connection says that it is over.
                 let mut first = [0];
                 if !matches!(stream.peek(&mut first), Ok(1)) || first == [b'.'] {
@@ -27,9 +26,9 @@ fn load_from(setting: &Setting, answer: impl Fn(usize, &mut TcpStream) + Sync) -
                 answer(number, &mut stream);
             }
         });
-        let loaded = setting.load(&Clock::start(), &setting.route(&[address]), &stop);
-        TcpStream::connect(address).unwrap().write_all(b".").unwrap();
-        server.join().unwrap();
+        let loaded = setting.load(&Clock::start(), &setting.destinations(&[address]), &stop);
+        dial(address).write_all(b".").unwrap();
+        joined(server);
         loaded
     })
 }
@@ -56,7 +55,7 @@ fn a_server_that_talks_nonsense_is_given_up() {
                 // 200 bytes that are a frame, a record and a head of nothing. It may be cut off.
                 let _sent = stream.write_all(&[b'\xe7'; 200]);
                 // Until the browser closes, or resets what it did not read.
-                while matches!(stream.read(&mut [0; 1_000]), Ok(1..)) {}
+                read_to_close(stream);
             });
             assert!(!loaded.end.unwrap().completed, "{protocol} {tls:?}");
             assert_eq!(loaded.connections.len(), 4, "{protocol} {tls:?}");
@@ -68,7 +67,7 @@ fn a_server_that_talks_nonsense_is_given_up() {
 }
 
 #[test]
-fn a_response_that_is_cut_short_is_asked_for_anew() {
+fn a_response_that_is_cut_short_is_requested_again() {
     // By an orderly end, and by a reset: something unread makes one of closing.
     for reset in [false, true] {
         let loaded = load_from(&lone(Protocol::Http1, Tls::None), |number, stream| {
@@ -104,13 +103,13 @@ fn an_end_within_the_handshake_is_named() {
 }
 
 #[test]
-fn a_certificate_of_somebody_else_is_named() {
+fn a_certificate_of_another_authority_is_named() {
     for tls in [Tls::V1_2, Tls::V1_3] {
         let served_by = lone(Protocol::H2, tls);
         let strange = Setting { authority: Authority::new(Chain::Minimal), ..lone(Protocol::H2, tls) };
         let clock = Clock::start();
-        let (loaded, served) =
-            served_by.with_servers(&clock, |addresses, stop| strange.load(&clock, &strange.route(addresses), stop));
+        let (loaded, served) = served_by
+            .with_servers(&clock, |addresses, stop| strange.load(&clock, &strange.destinations(addresses), stop));
         assert!(!loaded.end.unwrap().completed);
         let failure = loaded.connections[0].failure.as_ref().unwrap();
         assert!(matches!(failure, Failure::Tls(Error::InvalidCertificate(_))), "{failure:?}");
@@ -125,9 +124,9 @@ fn ends_that_agree_on_no_protocol_are_named() {
         let clock = Clock::start();
         let (loaded, served) = server.with_servers(&clock, |addresses, stop| {
             // The same authority, and another protocol.
-            let mut route = server.route(addresses);
-            route.targets[0].tls = server.authority.client("a.test", tls, Protocol::H2).unwrap();
-            server.load(&clock, &route, stop)
+            let mut destinations = server.destinations(addresses);
+            destinations.targets[0].tls = server.authority.client("a.test", tls, Protocol::H2).unwrap();
+            server.load(&clock, &destinations, stop)
         });
         assert!(!loaded.end.unwrap().completed);
         let alert = Error::AlertReceived(AlertDescription::NoApplicationProtocol);
@@ -138,21 +137,21 @@ fn ends_that_agree_on_no_protocol_are_named() {
 }
 
 #[test]
-fn a_client_that_talks_nonsense_harms_nobody_else() {
+fn a_client_that_talks_nonsense_harms_no_other() {
     let slow = ObjectSpec { think_ms: Some(20.0), ..object("http://a.test/", 1_000) };
     for protocol in Protocol::ALL {
         for tls in EVERY_TLS {
             let setting = Setting::new(&page([slow.clone()]), protocol, tls);
             let clock = Clock::start();
             let (loaded, served) = setting.with_servers(&clock, |addresses, stop| {
-                let mut nonsense = TcpStream::connect(addresses[0]).unwrap();
+                let mut nonsense = dial(addresses[0]);
                 nonsense.write_all(&[b'\xe7'; 70_000]).unwrap();
-                let mut gone = TcpStream::connect(addresses[0]).unwrap();
+                let mut gone = dial(addresses[0]);
                 gone.write_all(b"GET").unwrap();
                 drop(gone);
-                let loaded = setting.load(&clock, &setting.route(addresses), stop);
+                let loaded = setting.load(&clock, &setting.destinations(addresses), stop);
                 // The server has closed, so this comes to an end.
-                while matches!(nonsense.read(&mut [0; 1_000]), Ok(1..)) {}
+                read_to_close(&mut nonsense);
                 loaded
             });
             assert!(loaded.end.unwrap().completed, "{protocol} {tls:?}");
@@ -172,12 +171,12 @@ fn a_server_says_why_before_it_closes() {
         let setting = lone(protocol, Tls::None);
         let clock = Clock::start();
         let (said, _) = setting.with_servers(&clock, |addresses, stop| {
-            let mut nonsense = TcpStream::connect(addresses[0]).unwrap();
+            let mut nonsense = dial(addresses[0]);
             // As long as a frame's head, so that nothing is left unread.
             nonsense.write_all(&[b'\xe7'; 8]).unwrap();
             let mut said = Vec::new();
             nonsense.read_to_end(&mut said).unwrap();
-            setting.load(&clock, &setting.route(addresses), stop);
+            setting.load(&clock, &setting.destinations(addresses), stop);
             said
         });
         assert!(said.ends_with(farewell), "{protocol}: {said:?}");
@@ -197,7 +196,8 @@ fn a_browser_says_why_before_it_closes() {
             stream.write_all(&[b'\xe7'; 9]).unwrap();
             let mut all = Vec::new();
             // A reset is no reason to forget what was read.
-            let _closed = stream.read_to_end(&mut all);
+            let closed = stream.read_to_end(&mut all);
+            assert!(!closed.is_err_and(|error| error.kind() == ErrorKind::WouldBlock), "the browser does not close");
             said.lock().unwrap().push(all);
         });
         let said = said.into_inner().unwrap();

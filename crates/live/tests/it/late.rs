@@ -1,6 +1,6 @@
 //! How late it is decided what goes next: something urgent overtakes what has not been sent.
 
-use crate::{EVERY_TLS, Setting, object, page};
+use crate::{EVERY_TLS, LIMIT, Setting, limited, object, page};
 use loadstone_http::{Chunk, ClientSession, Event, Priority, Protocol, StreamId, TransportStream, Wire};
 use loadstone_live::{Clock, Lowat, Tls};
 use loadstone_load::page::ActivityId;
@@ -29,8 +29,8 @@ impl Client {
     fn connect(setting: &Setting, address: SocketAddr) -> Client {
         let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
         socket.set_recv_buffer_size(RECEIVE).unwrap();
-        socket.connect(&address.into()).unwrap();
-        let tcp = TcpStream::from(socket);
+        socket.connect_timeout(&address.into(), LIMIT).unwrap();
+        let tcp = limited(TcpStream::from(socket));
         let tls = setting.authority.client("a.test", setting.tls, setting.protocol).unwrap();
         let stream: Box<dyn Stream> = match tls {
             None => Box::new(tcp),

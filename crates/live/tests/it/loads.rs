@@ -1,12 +1,11 @@
 //! Whole loads, each protocol with each TLS.
 
-use crate::{EVERY_TLS, Setting, object, page, port};
+use crate::{EVERY_TLS, Setting, accept, dial, joined, object, page, port};
 use loadstone_http::Protocol;
 use loadstone_live::{ClientTls, Clock, Failure, Stopper, Tls};
 use loadstone_load::page::{ObjectSpec, PageFile};
 use rustls::{ClientConnection, StreamOwned};
 use std::io::{ErrorKind, Read, Write};
-use std::net::TcpStream;
 use std::thread;
 use std::time::Duration;
 
@@ -46,7 +45,7 @@ fn what_arrives_is_the_pattern() {
     let setting = Setting::new(&page([object("http://a.test/", 200_000)]), Protocol::Http1, Tls::None);
     let clock = Clock::start();
     let (response, _) = setting.with_servers(&clock, |addresses, _| {
-        let mut stream = TcpStream::connect(addresses[0]).unwrap();
+        let mut stream = dial(addresses[0]);
         stream.write_all(b"GET / HTTP/1.1\r\nhost: a.test\r\n\r\n").unwrap();
         let mut response = Vec::new();
         while !response.windows(4).any(|end| end == b"\r\n\r\n") {
@@ -104,7 +103,7 @@ fn a_host_that_refuses_ends_the_load_and_says_so() {
     let (listener, address) = port();
     drop(listener);
     let (_stopper, stop) = Stopper::new();
-    let loaded = setting.load(&Clock::start(), &setting.route(&[address]), &stop);
+    let loaded = setting.load(&Clock::start(), &setting.destinations(&[address]), &stop);
     assert!(!loaded.end.unwrap().completed);
     // A first attempt and three more.
     assert_eq!(loaded.connections.len(), 4);
@@ -119,7 +118,7 @@ fn a_connection_that_cannot_even_begin_ends_the_load_and_says_so() {
     let setting = Setting::new(&page([object("http://a.test/", 10)]), Protocol::Http1, Tls::None);
     let (_stopper, stop) = Stopper::new();
     // To a multicast address TCP does not connect, and sends nothing.
-    let loaded = setting.load(&Clock::start(), &setting.route(&["224.0.0.1:9".parse().unwrap()]), &stop);
+    let loaded = setting.load(&Clock::start(), &setting.destinations(&["224.0.0.1:9".parse().unwrap()]), &stop);
     assert!(!loaded.end.unwrap().completed);
     let failure = &loaded.connections[0].failure;
     assert_eq!(*failure, Some(Failure::Unreachable(ErrorKind::NetworkUnreachable)));
@@ -133,7 +132,7 @@ fn a_load_that_never_ends_is_ended_by_its_limit() {
     // It listens, and that is all.
     let (_listener, address) = port();
     let (_stopper, stop) = Stopper::new();
-    let loaded = setting.load(&Clock::start(), &setting.route(&[address]), &stop);
+    let loaded = setting.load(&Clock::start(), &setting.destinations(&[address]), &stop);
     assert_eq!(loaded.end, None);
     assert!(loaded.over >= loaded.began + limit);
     assert!(loaded.marks.rows[0].sent.is_some() && loaded.marks.rows[0].first_byte.is_none());
@@ -144,15 +143,14 @@ fn a_load_stops_when_it_is_told_to() {
     for tls in EVERY_TLS {
         let setting = Setting::new(&page([object("http://a.test/", 10)]), Protocol::Http1, tls);
         let (listener, address) = port();
-        listener.set_nonblocking(false).unwrap();
         let (stopper, stop) = Stopper::new();
         let loaded = thread::scope(|scope| {
-            let load = scope.spawn(|| setting.load(&Clock::start(), &setting.route(&[address]), &stop));
+            let load = scope.spawn(|| setting.load(&Clock::start(), &setting.destinations(&[address]), &stop));
             // It waits for a handshake, or for its response.
-            let (mut stream, _) = listener.accept().unwrap();
+            let mut stream = accept(&listener);
             stream.read_exact(&mut [0; 100]).unwrap();
             stopper.stop();
-            load.join().unwrap()
+            joined(load)
         });
         assert_eq!(loaded.end, None);
         assert!(loaded.over < loaded.began + setting.limit, "it was the limit that stopped it");
@@ -166,7 +164,7 @@ fn tls_says_that_it_ends_before_tcp_does() {
         let setting = Setting::new(&page([object("http://a.test/", 10)]), Protocol::Http1, tls);
         setting.with_servers(&Clock::start(), |addresses, _| {
             let ClientTls { config, name } = setting.authority.client("a.test", tls, Protocol::Http1).unwrap().unwrap();
-            let tcp = TcpStream::connect(addresses[0]).unwrap();
+            let tcp = dial(addresses[0]);
             let mut stream = StreamOwned::new(ClientConnection::new(config, name).unwrap(), tcp);
             stream.write_all(b"nonsense\r\n\r\n").unwrap();
             // An end that was not announced is an error.
@@ -181,10 +179,10 @@ fn a_stopped_server_drops_its_connections() {
     let setting = Setting::new(&page([slow]), Protocol::Http1, Tls::None);
     let clock = Clock::start();
     let (mut stream, served) = setting.with_servers(&clock, |addresses, _| {
-        let mut stream = TcpStream::connect(addresses[0]).unwrap();
+        let mut stream = dial(addresses[0]);
         stream.write_all(b"GET / HTTP/1.1\r\nhost: a.test\r\n\r\nGET").unwrap();
         // What is not there is answered, so the server has read up to here.
-        let mut other = TcpStream::connect(addresses[0]).unwrap();
+        let mut other = dial(addresses[0]);
         other.write_all(b"GET /nothing HTTP/1.1\r\nhost: a.test\r\n\r\n").unwrap();
         other.read_exact(&mut [0; 12]).unwrap();
         stream
@@ -202,14 +200,13 @@ fn a_pause_is_no_part_of_a_limit() {
     let file = page([object("http://a.test/", 10)]);
     let setting = Setting { limit, ..Setting::new(&file, Protocol::Http1, Tls::None) };
     let (listener, address) = port();
-    listener.set_nonblocking(false).unwrap();
     let (_stopper, stop) = Stopper::new();
     let clock = Clock::start();
     let loaded = thread::scope(|scope| {
-        let load = scope.spawn(|| setting.load(&clock, &setting.route(&[address]), &stop));
-        let _held = listener.accept().unwrap();
+        let load = scope.spawn(|| setting.load(&clock, &setting.destinations(&[address]), &stop));
+        let _held = accept(&listener);
         clock.pause(Duration::from_millis(40));
-        load.join().unwrap()
+        joined(load)
     });
     assert!(loaded.end.is_none() && loaded.over >= loaded.began + limit);
     assert_eq!(clock.paused(), Duration::from_millis(40));

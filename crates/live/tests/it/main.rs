@@ -21,10 +21,15 @@ use loadstone_load::page::{HostId, ObjectSpec, Page, PageFile};
 use loadstone_load::{
     Browser, BrowserConfig, Catalogue, Foresight, Graph, Hints, Joining, Marks, Origin, OriginConfig,
 };
-use std::net::{SocketAddr, TcpListener};
+use socket2::SockRef;
+use std::io::{ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
-use std::thread;
+use std::thread::{self, ScopedJoinHandle};
 use std::time::Duration;
+
+/// Nothing here takes a tenth of it: what takes so long never comes.
+const LIMIT: Duration = Duration::from_secs(60);
 
 const EVERY_TLS: [Tls; 3] = [Tls::None, Tls::V1_2, Tls::V1_3];
 
@@ -41,6 +46,52 @@ fn port() -> (TcpListener, SocketAddr) {
     let listener = listen("127.0.0.1:0".parse().unwrap()).unwrap();
     let address = listener.local_addr().unwrap();
     (listener, address)
+}
+
+/// A client's connection, which waits no longer than [`LIMIT`].
+fn dial(address: SocketAddr) -> TcpStream {
+    limited(TcpStream::connect_timeout(&address, LIMIT).unwrap())
+}
+
+/// The next connection to a listener, which has to come within [`LIMIT`], and waits no longer either.
+fn accept(listener: &TcpListener) -> TcpStream {
+    listener.set_nonblocking(false).unwrap();
+    SockRef::from(listener).set_read_timeout(Some(LIMIT)).unwrap();
+    limited(listener.accept().expect("a connection comes").0)
+}
+
+/// The same connection, whose reads and writes fail after [`LIMIT`].
+fn limited(stream: TcpStream) -> TcpStream {
+    stream.set_read_timeout(Some(LIMIT)).unwrap();
+    stream.set_write_timeout(Some(LIMIT)).unwrap();
+    stream
+}
+
+/// Reads until the other end closes or resets, which it has to do within [`LIMIT`].
+fn read_to_close(stream: &mut TcpStream) {
+    loop {
+        match stream.read(&mut [0; 1_000]) {
+            Ok(1..) => {}
+            Err(error) if error.kind() == ErrorKind::WouldBlock => panic!("the other end does not close"),
+            Ok(0) | Err(_) => return,
+        }
+    }
+}
+
+/// What a thread returns that has been told to stop. One that does not stop within [`LIMIT`] would keep its scope
+/// waiting for ever, even after a panic, so the program ends.
+#[expect(clippy::disallowed_methods, reason = "the wait for a thread has a limit")]
+fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
+    for _ in 0..LIMIT.as_millis() {
+        if thread.is_finished() {
+            return thread.join().unwrap();
+        }
+        thread::sleep(Duration::from_millis(1));
+    }
+    // Past the capture of the test's output, which would be lost.
+    let name = thread::current().name().unwrap_or("a test").to_owned();
+    let _shown = writeln!(std::io::stderr(), "{name}: a thread does not stop");
+    std::process::exit(1);
 }
 
 /// How a page is loaded.
@@ -73,8 +124,7 @@ impl Setting {
             tls,
             lowat: NOTSENT_LOWAT,
             connections: 6,
-            // Nothing here takes a tenth of it.
-            limit: Duration::from_secs(60),
+            limit: LIMIT,
             limits: Limits::UNLIMITED,
             records: RecordKeeping::Collect,
             sessions: Arc::new(SessionFactory::new(Multiplexing::default())),
@@ -83,7 +133,7 @@ impl Setting {
     }
 
     /// How to get to the page's hosts, which are at these addresses.
-    fn route(&self, addresses: &[SocketAddr]) -> Destinations {
+    fn destinations(&self, addresses: &[SocketAddr]) -> Destinations {
         let target = |(host, address): (&loadstone_load::page::Host, &SocketAddr)| Target {
             address: *address,
             tls: self.authority.client(&host.name, self.tls, self.protocol).unwrap(),
@@ -92,12 +142,12 @@ impl Setting {
         Destinations { targets, protocol: self.protocol, notsent_lowat: self.lowat, timeout: self.limit }
     }
 
-    fn load(&self, clock: &Clock, route: &Destinations, stop: &Stop) -> Loaded {
+    fn load(&self, clock: &Clock, destinations: &Destinations, stop: &Stop) -> Loaded {
         let (connections, protocol, sessions) = (self.connections, self.protocol, self.sessions.clone());
         let config =
             BrowserConfig { connections, protocol, joining: Joining::Together, sessions, hints: Hints::Ignore };
         let browser = Browser::new(self.page.clone(), Arc::new(Graph::new(&self.page)), config);
-        load(clock, browser, route, stop, || {}).unwrap()
+        load(clock, browser, destinations, stop, || {}).unwrap()
     }
 
     fn serve(&self, clock: &Clock, host: usize, listener: TcpListener, stop: &Stop) -> Served {
@@ -106,8 +156,8 @@ impl Setting {
         let tls = self.authority.server(&[&self.page.hosts[host].name], self.tls, self.protocol).unwrap();
         let (host, protocol, notsent_lowat) = (HostId(host as u32), self.protocol, self.lowat);
         let (limits, records) = (self.limits, self.records.clone());
-        let site = Listener { host, listener, tls, protocol, notsent_lowat, limits, records };
-        serve(clock, origin, site, stop).unwrap()
+        let listener = Listener { host, listener, tls, protocol, notsent_lowat, limits, records };
+        serve(clock, origin, listener, stop).unwrap()
     }
 
     /// Serves the page while `client` does what it does with the addresses of its hosts.
@@ -123,7 +173,7 @@ impl Setting {
             let servers: Vec<_> = listeners.map(serve).collect();
             let result = client(&addresses, &stop);
             stopper.stop();
-            (result, servers.into_iter().map(|server| server.join().unwrap()).collect())
+            (result, servers.into_iter().map(joined).collect())
         })
     }
 
@@ -131,7 +181,7 @@ impl Setting {
     fn run(&self) -> Run {
         let clock = Clock::start();
         let (loaded, served) =
-            self.with_servers(&clock, |addresses, stop| self.load(&clock, &self.route(addresses), stop));
+            self.with_servers(&clock, |addresses, stop| self.load(&clock, &self.destinations(addresses), stop));
         let (marks, connections) = join(loaded.clone(), &served);
         Run { loaded, served, marks, connections }
     }

@@ -1,8 +1,8 @@
-//! A relay on sockets: what comes through it is what was sent, who reads slowly makes the origin wait, and what is
+//! A relay on sockets: what comes through it is what was sent, a slow reader makes the origin wait, and what is
 //! cancelled in front is cancelled behind.
 
 use crate::talk::{Talk, connect};
-use crate::{Setting, object, page, port};
+use crate::{LIMIT, Setting, dial, joined, limited, object, page, port};
 use loadstone_http::{Multiplexing, Priority, Protocol, SessionFactory};
 use loadstone_live::{
     Clock, Destinations, Failure, Limits, Listener, NOTSENT_LOWAT, Reach, RecordKeeping, Relayed, ResolvedAddress,
@@ -21,8 +21,6 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 const EVERY: [Protocol; 5] = [Protocol::Http1, Protocol::Spdy2, Protocol::Spdy3, Protocol::Spdy31, Protocol::H2];
-/// Nothing here takes a tenth of it.
-const LIMIT: Duration = Duration::from_secs(60);
 
 /// An origin, and a relay that speaks `protocol` in front of it.
 struct Edge {
@@ -57,10 +55,10 @@ impl Edge {
         let relayed = Relay::new(names.into_iter().map(|name| (name, HostId(0))).collect(), sessions);
         let (host, protocol, notsent_lowat) = (HostId(0), self.protocol, NOTSENT_LOWAT);
         let (limits, records) = (Limits::UNLIMITED, RecordKeeping::Collect);
-        let site = Listener { host, listener, tls: None, protocol, notsent_lowat, limits, records };
+        let listener = Listener { host, listener, tls: None, protocol, notsent_lowat, limits, records };
         let targets = vec![Target { address: origin, tls: None }];
-        let route = Destinations { targets, protocol: Protocol::Http1, notsent_lowat, timeout: LIMIT };
-        relay(clock, relayed, vec![site], &route, stop).unwrap()
+        let destinations = Destinations { targets, protocol: Protocol::Http1, notsent_lowat, timeout: LIMIT };
+        relay(clock, relayed, vec![listener], &destinations, stop).unwrap()
     }
 
     /// Lets `client` do what it does with the relay's address.
@@ -73,7 +71,7 @@ impl Edge {
                 let relay = scope.spawn(|| self.relay(&clock, addresses[0], listener, &stop));
                 let result = client(Running { front, clock: &clock });
                 stopper.stop();
-                (result, relay.join().unwrap())
+                (result, joined(relay))
             })
         });
         (result, relayed, served.remove(0))
@@ -113,7 +111,7 @@ fn a_thousand_objects_come_whole_by_sha256_whatever_is_spoken_in_front() {
 }
 
 /// For how long the slow client reads: 3 s, or what the environment says.
-#[expect(clippy::disallowed_methods, reason = "how long a test goes on is for who starts it to say")]
+#[expect(clippy::disallowed_methods, reason = "the environment may set how long the test goes on")]
 fn patience() -> Duration {
     let seconds = std::env::var("LOADSTONE_SLOW_SECONDS").ok().and_then(|text| text.parse().ok());
     Duration::from_secs(seconds.unwrap_or(3))
@@ -123,10 +121,8 @@ fn patience() -> Duration {
 fn narrow(address: SocketAddr) -> TcpStream {
     let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
     socket.set_recv_buffer_size(8 * 1024).unwrap();
-    socket.connect(&address.into()).unwrap();
-    let stream = TcpStream::from(socket);
-    stream.set_read_timeout(Some(LIMIT)).unwrap();
-    stream
+    socket.connect_timeout(&address.into(), LIMIT).unwrap();
+    limited(TcpStream::from(socket))
 }
 
 /// A connection of which 1 KB is read every tenth of a second.
@@ -152,17 +148,17 @@ impl Write for Paced {
 }
 
 /// The greatest size that a TCP buffer of the kernel grows to: the last value of `tcp_rmem` or `tcp_wmem`.
-fn most_of_buffer(name: &str) -> u64 {
+fn max_buffer(name: &str) -> u64 {
     let text = std::fs::read_to_string(format!("/proc/sys/net/ipv4/{name}")).unwrap();
     text.split_whitespace().last().unwrap().parse().unwrap()
 }
 
 const HUGE: u64 = 100_000_000;
 
-/// The origin's connection has been reset long before all was sent. Gives how much was.
+/// The origin's connection has been reset long before all was sent. Returns how much was.
 #[track_caller]
 fn assert_cancelled(ended: &Receiver<SocketRecord>) -> u64 {
-    let next = || ended.recv_timeout(LIMIT).expect("it goes on though nobody wants it");
+    let next = || ended.recv_timeout(LIMIT).expect("it goes on though it is cancelled");
     // Connections are told of when they begin, too.
     let connection = std::iter::repeat_with(next).find(|connection| connection.closed_at.is_some()).unwrap();
     let reasons = [ErrorKind::ConnectionReset, ErrorKind::BrokenPipe].map(|kind| Some(Failure::Io(kind)));
@@ -201,7 +197,7 @@ fn assert_waits_for_a_slow_client(protocol: Protocol) {
     assert!((32 * 1024..=256 * 1024).contains(&relayed.most_held), "{protocol}: {}", relayed.most_held);
     // On either side of the relay a send buffer and a receive buffer, in front a narrow one, and what the relay holds. A
     // receive buffer grows with what is read, of which the relay reads little.
-    let buffers = 2 * most_of_buffer("tcp_wmem") + most_of_buffer("tcp_rmem") + 16 * 1024;
+    let buffers = 2 * max_buffer("tcp_wmem") + max_buffer("tcp_rmem") + 16 * 1024;
     assert!(sent <= read + 256 * 1024 + buffers, "{protocol}: {sent} of which {read} were read");
 }
 
@@ -239,8 +235,7 @@ fn a_client_of_http1_that_resets_its_connection_cancels_behind_and_leaves_others
     let file = page([object("http://a.test/huge", HUGE), object("http://a.test/other", 1_000)]);
     let (edge, ended) = Edge::watched(&file, Protocol::Http1);
     edge.with(|Running { front, .. }| {
-        let mut client = TcpStream::connect(front).unwrap();
-        client.set_read_timeout(Some(LIMIT)).unwrap();
+        let mut client = dial(front);
         client.write_all(b"GET /huge HTTP/1.1\r\nhost: a.test\r\n\r\n").unwrap();
         client.read_exact(&mut [0; 100_000]).unwrap();
         let mut other = Talk::new(connect(front, None, &[]).unwrap(), Protocol::Http1);

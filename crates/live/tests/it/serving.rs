@@ -1,12 +1,13 @@
 //! A server of one's own and its clients: every protocol, with TLS and without.
 
 use crate::talk::{Talk, connect, tls};
+use crate::{dial, joined};
 use loadstone_http::Protocol;
 use loadstone_live::{Finished, Server, ServerError, ServerSettings, Stopper};
 use serde_json::{Value, json};
 use std::fs;
 use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::thread;
 
@@ -61,7 +62,7 @@ fn with_server<T>(setting: Value, client: impl FnOnce(&Way, Stopper) -> T) -> (T
     thread::scope(|scope| {
         let run = scope.spawn(move || server.run(&leave, &end).unwrap());
         let result = client(&way, leaver);
-        (result, run.join().unwrap())
+        (result, joined(run))
     })
 }
 
@@ -134,10 +135,7 @@ fn a_client_that_offers_nothing_known_is_turned_away_and_one_that_offers_nothing
             200
         );
         // The server has an opinion of its own of what is best.
-        let mut stream = rustls::StreamOwned::new(
-            tls(root, &["http/1.1", "spdy/2", "spdy/3.1"]),
-            TcpStream::connect(way.address).unwrap(),
-        );
+        let mut stream = rustls::StreamOwned::new(tls(root, &["http/1.1", "spdy/2", "spdy/3.1"]), dial(way.address));
         stream.flush().unwrap();
         stream.conn.complete_io(&mut stream.sock).unwrap();
         assert_eq!(stream.conn.alpn_protocol(), Some(&b"spdy/3.1"[..]));
@@ -254,12 +252,12 @@ fn a_second_stop_ends_a_server_at_once() {
     let ((leaver, leave), (ender, end)) = (Stopper::new(), Stopper::new());
     thread::scope(|scope| {
         let run = scope.spawn(move || server.run(&leave, &end).unwrap());
-        let mut stream = TcpStream::connect(address).unwrap();
+        let mut stream = dial(address);
         stream.write_all(b"GET /bytes/1000000000 HTTP/1.1\r\nhost: a\r\n\r\n").unwrap();
         stream.read_exact(&mut [0; 10]).unwrap();
         leaver.stop();
         ender.stop();
-        assert_eq!(run.join().unwrap().still_open, 1);
+        assert_eq!(joined(run).still_open, 1);
     });
 }
 
@@ -333,7 +331,7 @@ fn the_access_log_has_every_request_and_connection() {
 #[test]
 fn a_client_that_holds_its_content_back_is_told_to_go_on_rfc9110_10_1_1() {
     with_server(plaintext(Protocol::Http1, json!({"patterns": true})), |way, leave| {
-        let mut stream = TcpStream::connect(way.address).unwrap();
+        let mut stream = dial(way.address);
         write!(stream, "POST /echo HTTP/1.1\r\nhost: a\r\nexpect: 100-continue\r\ncontent-length: 4\r\n\r\n").unwrap();
         let mut interim = [0; 17];
         stream.read_exact(&mut interim).unwrap();
@@ -349,7 +347,7 @@ fn a_client_that_holds_its_content_back_is_told_to_go_on_rfc9110_10_1_1() {
 #[test]
 fn an_echo_of_more_than_is_kept_is_refused_rfc9110_15_5_14() {
     with_server(plaintext(Protocol::Http1, json!({"patterns": true})), |way, leave| {
-        let mut stream = TcpStream::connect(way.address).unwrap();
+        let mut stream = dial(way.address);
         let length = (16 << 20) + 1;
         write!(stream, "POST /echo HTTP/1.1\r\nhost: a\r\ncontent-length: {length}\r\n\r\n").unwrap();
         io::copy(&mut io::repeat(b'x').take(length), &mut stream).unwrap();

@@ -1,5 +1,6 @@
 //! A client by hand: one connection of any protocol over a blocking socket.
 
+use crate::dial;
 use loadstone_http::{
     Body, BodyId, Chunk, ClientSession, Event, Fields, Multiplexing, Priority, Protocol, Push, RequestHead,
     ResponseHead, SessionFactory, StreamId, TransportStream, Wire,
@@ -9,12 +10,8 @@ use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
-
-/// Nothing here waits so long unless it waits in vain.
-const VAIN: Duration = Duration::from_secs(30);
 
 pub(crate) trait Stream: Read + Write {}
 
@@ -22,8 +19,7 @@ impl<S: Read + Write> Stream for S {}
 
 /// Opens a connection; with `root` through TLS, offering these protocols.
 pub(crate) fn connect(address: SocketAddr, root: Option<&[u8]>, offered: &[&str]) -> io::Result<Box<dyn Stream>> {
-    let tcp = TcpStream::connect(address)?;
-    tcp.set_read_timeout(Some(VAIN))?;
+    let tcp = dial(address);
     let Some(root) = root else { return Ok(Box::new(tcp)) };
     let mut stream = StreamOwned::new(tls(root, offered), tcp);
     while stream.conn.is_handshaking() {
@@ -102,8 +98,9 @@ impl Talk {
         self.send();
     }
 
-    /// Sends what there is to send and hears once what there is to hear.
+    /// Sends what there is to send and reads once. The server must not have closed: what is waited for cannot come then.
     pub(crate) fn turn(&mut self) {
+        assert!(!self.is_over, "the server has closed, and the test waits for more");
         self.send();
         let mut buffer = [0; 16 * 1024];
         match self.stream.read(&mut buffer) {
@@ -134,7 +131,7 @@ impl Talk {
                 }
             }
         }
-        // Who has closed does not listen.
+        // A server that has closed does not read it.
         let _sent = self.stream.write_all(&out);
     }
 
@@ -160,7 +157,7 @@ impl Talk {
         &self.got
     }
 
-    /// Asks for one thing, and waits for it and all that is pushed beside it.
+    /// Asks for one thing, and waits for it and all that is pushed with it.
     pub(crate) fn get(&mut self, path: &str) -> &Got {
         let id = self.ask("GET", path, &[], b"");
         self.finish();

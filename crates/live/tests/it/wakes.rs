@@ -1,6 +1,6 @@
-//! How often the driver looks: as often as something happens, and not more.
+//! How often the event loop runs: as often as something happens, and not more.
 
-use crate::{EVERY_TLS, Setting, object, page};
+use crate::{EVERY_TLS, LIMIT, Setting, limited, object, page};
 use loadstone_http::Protocol;
 use loadstone_live::{Clock, Lowat, Tls};
 use loadstone_load::page::ObjectSpec;
@@ -9,18 +9,18 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 
 #[test]
-fn a_small_mark_neither_stalls_nor_spins() {
+fn a_small_lowat_neither_blocks_nor_spins() {
     const BYTES: u64 = 1_000_000;
     let file = page([object("http://a.test/", BYTES)]);
     for protocol in Protocol::ALL {
         for tls in EVERY_TLS {
             let run = Setting { lowat: Lowat::known(2_048), ..Setting::new(&file, protocol, tls) }.run();
             assert!(run.is_complete(), "{protocol} {tls:?}");
-            // There is room when less than half the mark is unsent, so each time for more than 1,024
+            // There is room when less than half of it is unsent, so each time for more than 1,024
             // bytes; and one more look finds that there is none.
             let most = 2 * BYTES / 1_000 + 100;
-            let wakes = run.served[0].loop_iterations;
-            assert!((BYTES / 4_096..most).contains(&wakes), "{protocol} {tls:?}: {wakes} of {most}");
+            let iterations = run.served[0].loop_iterations;
+            assert!((BYTES / 4_096..most).contains(&iterations), "{protocol} {tls:?}: {iterations} of {most}");
         }
     }
 }
@@ -34,8 +34,8 @@ fn a_slow_reader_is_waited_for_without_spinning() {
         let (_, served) = setting.with_servers(&Clock::start(), |addresses, _| {
             let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
             socket.set_recv_buffer_size(8_192).unwrap();
-            socket.connect(&addresses[0].into()).unwrap();
-            let mut stream = TcpStream::from(socket);
+            socket.connect_timeout(&addresses[0].into(), LIMIT).unwrap();
+            let mut stream = limited(TcpStream::from(socket));
             stream.write_all(b"GET / HTTP/1.1\r\nhost: a.test\r\n\r\n").unwrap();
             // The head has 250 bytes. What little fits in the client's socket goes out at each read.
             let mut missing = BYTES + 250;
@@ -46,21 +46,24 @@ fn a_slow_reader_is_waited_for_without_spinning() {
             }
         });
         let most = 2 * BYTES as u64 / 1_000 + 100;
-        let wakes = served[0].loop_iterations;
-        assert!(wakes < most, "{lowat}: {wakes} of {most}");
+        let iterations = served[0].loop_iterations;
+        assert!(iterations < most, "{lowat}: {iterations} of {most}");
     }
 }
 
 #[test]
-fn who_has_nothing_to_do_sleeps() {
+fn a_host_that_has_nothing_to_do_sleeps() {
     let slow = ObjectSpec { think_ms: Some(150.0), ..object("http://a.test/", 10) };
     for protocol in Protocol::ALL {
         for tls in EVERY_TLS {
             let run = Setting::new(&page([slow.clone()]), protocol, tls).run();
             assert!(run.is_complete(), "{protocol} {tls:?}");
-            // A handshake's flights, a request, an answer, an alarm: each with a look that finds no more.
-            let wakes = [run.loaded.loop_iterations, run.served[0].loop_iterations];
-            assert!(wakes.iter().all(|wakes| (2..40).contains(wakes)), "{protocol} {tls:?}: {wakes:?}");
+            // A handshake's flights, a request, a response, a timer: each with a look that finds no more.
+            let iterations = [run.loaded.loop_iterations, run.served[0].loop_iterations];
+            assert!(
+                iterations.iter().all(|iterations| (2..40).contains(iterations)),
+                "{protocol} {tls:?}: {iterations:?}"
+            );
         }
     }
 }
