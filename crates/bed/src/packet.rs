@@ -55,7 +55,7 @@ pub struct TcpPacket {
     pub payload: u32,
     /// The number of the first byte of data, or of the SYN.
     pub sequence: u32,
-    /// The number that is expected next; of no meaning without [`Flags::ack`].
+    /// The number that is expected next; of no meaning without [`CapturedFlags::ack`].
     pub acknowledgement: u32,
     /// The window as it stands there, unscaled.
     pub window: u16,
@@ -96,7 +96,7 @@ impl TcpPacket {
         })
     }
 
-    /// Reads the SACK blocks of what [`Packet::read`] has read, which few want to know.
+    /// Reads the SACK blocks of what [`TcpPacket::read`] has read. Apart, since few callers need them.
     pub fn sacks(bytes: &[u8]) -> SackBlocks {
         let header = bytes.first().map_or(0, |first| usize::from(first & 15) * 4);
         let data = bytes.get(header + 12).map_or(0, |word| usize::from(word >> 4) * 4);

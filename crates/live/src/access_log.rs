@@ -1,7 +1,7 @@
 //! What a server did, a line of JSON for each exchange and each connection.
 //!
 //! A thread of its own writes them, so that the server does not wait for a disk. It does wait when
-//! [`WAITING`] lines are not written yet: none is ever lost.
+//! [`QUEUE`] lines are not written yet: none is ever lost.
 
 use crate::{RecordKeeping, SocketRecord};
 use loadstone_http::RequestHead;

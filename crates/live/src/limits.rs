@@ -8,13 +8,13 @@ use std::time::Duration;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
     /// From when TCP has accepted a connection, or begun one, until the program can use it: TLS's
-    /// handshake, for the most part. Beyond it: [`crate::Failure::Unshaken`].
+    /// handshake, for the most part. Beyond it: [`crate::Failure::HandshakeTimeout`].
     pub handshake_timeout: Duration,
     /// For how long a peer may read nothing of what is to be written. It has read something when the
-    /// kernel has room again by the rule of [`crate::Lowat`]. Beyond it: [`crate::Failure::Stalled`].
+    /// kernel has room again by the rule of [`crate::Lowat`]. Beyond it: [`crate::Failure::WriteTimeout`].
     pub write_timeout: Duration,
     /// From when the program sends no more until the peer has read the rest and has closed its side.
-    /// Beyond it: [`crate::Failure::Unclosed`].
+    /// Beyond it: [`crate::Failure::CloseTimeout`].
     pub close_timeout: Duration,
     /// The most connections at a time. Further ones wait in the listener's queue, unanswered, until
     /// one ends.

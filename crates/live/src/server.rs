@@ -28,7 +28,7 @@ const NOTSENT_LOWAT: Lowat = Bounded::known(128 * 1024);
 
 /// How long a request may take to arrive.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
-/// How long a client may read nothing of a response.
+/// How long a client's flow control windows may block a response.
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// How a server is set up.
@@ -193,7 +193,7 @@ impl ServerSettings {
 /// A server that listens, and answers when it is run.
 #[derive(Debug)]
 pub struct Server {
-    setting: ServerSettings,
+    settings: ServerSettings,
     protocols: Vec<Protocol>,
     listener: TcpListener,
     address: SocketAddr,
@@ -224,18 +224,18 @@ impl Server {
     ///
     /// # Errors
     /// If something is not.
-    pub fn open(setting: ServerSettings) -> Result<Server, ServerError> {
-        let protocols = setting.protocols()?;
-        let page = setting.page.as_ref().map(PageFile::build).transpose()?;
-        if let Some(missing) = served_content(&setting, page.as_ref())?.missing() {
+    pub fn open(settings: ServerSettings) -> Result<Server, ServerError> {
+        let protocols = settings.protocols()?;
+        let page = settings.page.as_ref().map(PageFile::build).transpose()?;
+        if let Some(missing) = served_content(&settings, page.as_ref())?.missing() {
             return Err(ServerError::Missing(missing));
         }
-        let security = secure(&setting, &protocols, page.as_ref())?;
-        let log = setting.access_log.clone().map(LogFile::open).transpose()?;
-        let cannot_listen = |error| ServerError::Listen { address: setting.listen.clone(), error };
-        let listener = bind(&setting.listen).map_err(cannot_listen)?;
+        let security = secure(&settings, &protocols, page.as_ref())?;
+        let log = settings.access_log.clone().map(LogFile::open).transpose()?;
+        let cannot_listen = |error| ServerError::Listen { address: settings.listen.clone(), error };
+        let listener = bind(&settings.listen).map_err(cannot_listen)?;
         let address = listener.local_addr().map_err(cannot_listen)?;
-        Ok(Server { setting, protocols, listener, address, page, security, log })
+        Ok(Server { settings, protocols, listener, address, page, security, log })
     }
 
     /// Where it listens.
@@ -260,23 +260,23 @@ impl Server {
     /// If the system has no files left for an event loop or for a first connection, or if the access log
     /// could not be written.
     pub fn run(self, graceful: &Stop, immediate: &Stop) -> Result<Finished, ServerError> {
-        let Server { setting, protocols, listener, page, security: Security { tls, .. }, log, .. } = self;
+        let Server { settings, protocols, listener, page, security: Security { tls, .. }, log, .. } = self;
         let clock = Clock::start();
         let log = log.map(Log::begin).transpose()?;
-        let content = served_content(&setting, page.as_ref())?.with_log(log.as_ref().map(Log::entries));
+        let content = served_content(&settings, page.as_ref())?.with_log(log.as_ref().map(Log::entries));
         let records = log.as_ref().map_or(RecordKeeping::Discard, Log::records);
         let bodies = content.bodies();
         let timeouts = Timeouts {
-            idle: Duration::from_secs(setting.idle.get().into()),
+            idle: Duration::from_secs(settings.idle.get().into()),
             request: REQUEST_TIMEOUT,
             response: RESPONSE_TIMEOUT,
         };
-        let sessions = Arc::new(SessionFactory::isolated(setting.multiplexing));
+        let sessions = Arc::new(SessionFactory::isolated(settings.multiplexing));
         let origin = Origin::new(content, OriginConfig { timeouts, ..OriginConfig::new(sessions) });
         // Without ALPN: the only configured protocol, else HTTP/1.1.
         let without_alpn = if let [only] = protocols[..] { only } else { Protocol::Http1 };
         let finished = block_on(async {
-            let acceptor = Acceptor::new(HostId(0), listener, tls, without_alpn, setting.notsent_lowat)?;
+            let acceptor = Acceptor::new(HostId(0), listener, tls, without_alpn, settings.notsent_lowat)?;
             let acceptor = acceptor.with_bodies(Rc::new(bodies));
             let connections = ConnectionTable::new(Limits::default(), records);
             let mut host = HostLoop::new(&clock, origin, None, vec![acceptor], connections)?;
@@ -285,7 +285,7 @@ impl Server {
             let now = clock.now();
             host.program.shut_down(now);
             host.run_actions(now)?;
-            host.run(now + span(setting.grace), immediate, HostLoop::has_no_connections).await?;
+            host.run(now + span(settings.grace), immediate, HostLoop::has_no_connections).await?;
             host.program.give_up(clock.now());
             let (_, ClosedTable { peak_connections, still_open, .. }) = host.finish();
             Ok(Finished { peak_connections, still_open })
@@ -311,12 +311,12 @@ fn bind(address: &str) -> io::Result<TcpListener> {
 }
 
 /// What the server serves, without a log.
-fn served_content(setting: &ServerSettings, page: Option<&Page>) -> Result<ServedContent, ServerError> {
-    let mut content = ServedContent::new().with_manifest(setting.manifest.clone(), setting.announce);
-    if setting.patterns {
+fn served_content(settings: &ServerSettings, page: Option<&Page>) -> Result<ServedContent, ServerError> {
+    let mut content = ServedContent::new().with_manifest(settings.manifest.clone(), settings.announce);
+    if settings.patterns {
         content = content.with_patterns();
     }
-    match (&setting.directory, page) {
+    match (&settings.directory, page) {
         (Some(path), None) => {
             let unreadable = |error| ServerError::Directory { path: path.clone(), error };
             content.with_files(path).map_err(unreadable)
@@ -330,15 +330,15 @@ fn served_content(setting: &ServerSettings, page: Option<&Page>) -> Result<Serve
 }
 
 /// How the server speaks TLS.
-fn secure(setting: &ServerSettings, protocols: &[Protocol], page: Option<&Page>) -> Result<Security, ServerError> {
-    if setting.transport == TransportSecurity::Plaintext {
+fn secure(settings: &ServerSettings, protocols: &[Protocol], page: Option<&Page>) -> Result<Security, ServerError> {
+    if settings.transport == TransportSecurity::Plaintext {
         return Ok(Security::default());
     }
-    if let Some(Pem { chain, key }) = &setting.identity {
+    if let Some(Pem { chain, key }) = &settings.identity {
         let identity = Identity::from_pem(chain.as_bytes(), key.as_bytes())?;
         return Ok(Security { tls: Some(identity.server(protocols)?), root: None });
     }
-    let mut hosts = vec!["localhost", "127.0.0.1", "::1", &setting.listen];
+    let mut hosts = vec!["localhost", "127.0.0.1", "::1", &settings.listen];
     hosts.extend(page.into_iter().flat_map(|page| &page.hosts).map(|host| &host.name[..]));
     hosts.sort_unstable();
     hosts.dedup();

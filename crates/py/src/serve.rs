@@ -20,12 +20,12 @@ pub(crate) struct Server {
 
 #[pymethods]
 impl Server {
-    /// Listens as the setting says, which is JSON.
+    /// Listens as the settings say, which are JSON.
     #[new]
     fn new(py: Python<'_>, json: &str) -> PyResult<Server> {
         let server = py.detach(|| {
-            let setting = ServerSettings::from_json(json.as_bytes())?;
-            loadstone_live::Server::open(setting).map_err(Failure::from)
+            let settings = ServerSettings::from_json(json.as_bytes())?;
+            loadstone_live::Server::open(settings).map_err(Failure::from)
         })?;
         Ok(Server {
             port: server.address().port(),

@@ -37,7 +37,7 @@ pub struct Captured {
     pub seq: u64,
     /// Bytes of data.
     pub len: u32,
-    /// The next number that its sender expects; of no meaning without [`Flags::ack`].
+    /// The next number that its sender expects; of no meaning without [`CapturedFlags::ack`].
     pub ack: u64,
     /// What its sender has beyond that (RFC 2018).
     pub sacks: Vec<Range<u64>>,
