@@ -35,6 +35,6 @@ pub use config::{Config, Congestion, InitialWindow, Profile};
 pub use endpoint::Endpoint;
 pub use mechanisms::{AckCounting, IdleRestart, Mechanisms};
 pub use metrics::Metrics;
-pub use reduction::PrrBound;
+pub use reduction::CwndReduction;
 pub use segment::{Flags, Sacks, Segment};
 pub use state::State;

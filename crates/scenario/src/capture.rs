@@ -42,7 +42,7 @@ pub struct Captured {
     /// What its sender has beyond that (RFC 2018).
     pub sacks: Vec<Range<u64>>,
     /// The number after a segment that its sender has got twice (RFC 2883); 0 if there is none.
-    pub duplicate: u64,
+    pub dsack_end: u64,
     /// Bytes of the whole packet.
     pub bytes: u32,
     /// What became of it.
@@ -121,8 +121,8 @@ impl Captured {
     /// Writes what has arrived out of order, and the end of what arrived twice as `..END` before it.
     fn write_sacks(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut gap = "";
-        if self.duplicate > 0 {
-            write!(f, "..{}", self.duplicate)?;
+        if self.dsack_end > 0 {
+            write!(f, "..{}", self.dsack_end)?;
             gap = " ";
         }
         for block in &self.sacks {
@@ -173,7 +173,7 @@ mod tests {
             len: 1448,
             ack: 79,
             sacks: Vec::new(),
-            duplicate: 0,
+            dsack_end: 0,
             bytes: 1500,
             fate: Fate::Delivered(at(151_800_001)),
         };
@@ -186,7 +186,7 @@ mod tests {
             ..Captured { seq: 0, len: 0, ack: 0, ..data.clone() }
         };
         let sacks = vec![2897..4345, 7241..8689];
-        let sack = Captured { link: LinkId(1), host: 1, connection: 3, len: 0, sacks, duplicate: 1449, ..data.clone() };
+        let sack = Captured { link: LinkId(1), host: 1, connection: 3, len: 0, sacks, dsack_end: 1449, ..data.clone() };
         let fin = Captured { flags: CapturedFlags { fin: true, ..ack }, fate: Fate::Dropped, ..data.clone() };
         let late = Captured { fate: Fate::Underway, ..data.clone() };
         let (links, hosts) = (vec![String::new()], ["a.test", "b,c.test"].map(str::to_owned).to_vec());

@@ -44,7 +44,7 @@ pub(crate) fn capture(plan: &Plan, log: PacketLog<SimPacket>, server_of: impl Fn
         len: segment.len,
         ack: segment.ack,
         sacks: segment.sacks.iter(segment.ack).collect(),
-        duplicate: segment.duplicate,
+        dsack_end: segment.dsack_end,
         bytes: Packet::len(&segment),
         fate,
     };

@@ -42,7 +42,7 @@ impl Transport for TcpTls {
 
     #[inline]
     fn next_stream(&self, _: &dyn Program, _: ConnId) -> Option<(TransportStream, u64)> {
-        let room = self.tls.content_room(self.endpoint.room());
+        let room = self.tls.content_room(self.endpoint.writable());
         (room > 0).then_some((TransportStream::TCP, room))
     }
 
@@ -87,7 +87,7 @@ impl Transport for TcpTls {
     }
 
     fn expected(&self, _: TransportStream) -> u64 {
-        self.endpoint.expected()
+        self.endpoint.rcv_nxt()
     }
 
     fn close(&mut self) {

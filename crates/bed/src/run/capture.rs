@@ -32,7 +32,7 @@ fn captured(report: &LinkReport, event: &LoggedPacket, syns: &mut [u32; 2], orig
         syns[from] = packet.sequence;
     }
     let (own, other) = (syns[from], syns[1 - from]);
-    let (sacks, duplicate) = blocks(&event.packet.sacks, packet.acknowledgement, other);
+    let (sacks, dsack_end) = blocks(&event.packet.sacks, packet.acknowledgement, other);
     Some(Captured {
         entered: event.entered.counted_from(origin),
         link: event.link,
@@ -43,7 +43,7 @@ fn captured(report: &LinkReport, event: &LoggedPacket, syns: &mut [u32; 2], orig
         len: packet.payload,
         ack: if packet.flags.ack { counted(packet.acknowledgement, other) } else { 0 },
         sacks,
-        duplicate,
+        dsack_end,
         bytes: packet.len,
         fate: match event.fate {
             Fate::Delivered(due) => Fate::Delivered(due.counted_from(origin)),
@@ -62,15 +62,15 @@ fn counted(number: u32, syn: u32) -> u64 {
 fn blocks(sacks: &SackBlocks, acknowledgement: u32, syn: u32) -> (Vec<Range<u64>>, u64) {
     let there = sacks.iter().filter(|(start, end)| start != end);
     let mut blocks: Vec<_> = there.map(|(start, end)| counted(*start, syn)..counted(*end, syn)).collect();
-    let mut duplicate = 0;
+    let mut dsack_end = 0;
     if let [first, rest @ ..] = &blocks[..] {
         let within = |other: &Range<u64>| other.start <= first.start && first.end <= other.end;
         if first.end <= counted(acknowledgement, syn) || rest.first().is_some_and(within) {
-            duplicate = first.end;
+            dsack_end = first.end;
             blocks.remove(0);
         }
     }
-    (blocks, duplicate)
+    (blocks, dsack_end)
 }
 
 #[cfg(test)]

@@ -110,10 +110,10 @@ impl Wire {
             len: packet.payload,
             window: u32::from(packet.window) << if packet.flags.syn { 0 } else { self.scale },
             flags: Flags { syn: packet.flags.syn, ack: packet.flags.ack, fin: packet.flags.fin, rst: packet.flags.rst },
-            timestamp: Time::from_nanos(u64::from(options.timestamp) * NANOS_PER_MS),
-            echo: Time::NEVER,
+            ts_val: Time::from_nanos(u64::from(options.timestamp) * NANOS_PER_MS),
+            ts_ecr: Time::NEVER,
             sacks,
-            duplicate: duplicate.unwrap_or(0),
+            dsack_end: duplicate.unwrap_or(0),
         })
     }
 }

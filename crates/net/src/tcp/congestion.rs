@@ -6,9 +6,9 @@ mod kernel_cubic;
 mod reno;
 
 use super::config::Congestion;
-use super::flight::{AckSummary, Stamp};
+use super::flight::{AckSummary, TxDelivery};
 use super::pacer::Pacer;
-use super::reduction::{PrrBound, Reduction};
+use super::reduction::{CwndReduction, ReductionState};
 use super::rtt::Rtt;
 use super::rules::Rules;
 use loadstone_units::Time;
@@ -22,9 +22,9 @@ pub(super) struct CongestionWindow {
     /// Below it is slow start.
     pub(super) ssthresh: u32,
     /// What has been acknowledged towards the next segment of growth.
-    pub(super) count: u32,
+    pub(super) cwnd_cnt: u32,
     /// How it shrinks while losses are repaired.
-    pub(super) reduction: Reduction,
+    pub(super) reduction: ReductionState,
     /// Lets everything go at once unless the congestion control tells it of what leaves.
     pub(super) pacer: Pacer,
 }
@@ -32,8 +32,8 @@ pub(super) struct CongestionWindow {
 impl CongestionWindow {
     pub(super) fn new(initial: u32) -> CongestionWindow {
         // None is under way: whoever begins one says which.
-        let reduction = Reduction::new(PrrBound::SlowStart, initial);
-        CongestionWindow { cwnd: initial, ssthresh: u32::MAX, count: 0, reduction, pacer: Pacer::default() }
+        let reduction = ReductionState::new(CwndReduction::PrrSsrb, initial);
+        CongestionWindow { cwnd: initial, ssthresh: u32::MAX, cwnd_cnt: 0, reduction, pacer: Pacer::default() }
     }
 
     pub(super) fn in_slow_start(&self) -> bool {
@@ -43,25 +43,25 @@ impl CongestionWindow {
     /// Grows by what is acknowledged, up to the threshold; gives what is left of it (RFC 5681, 3.1).
     fn slow_start(&mut self, acked: u32) -> u32 {
         let grown = self.cwnd.saturating_add(acked).min(self.ssthresh);
-        let left = acked - (grown - self.cwnd);
+        let rest = acked - (grown - self.cwnd);
         self.cwnd = grown;
-        left
+        rest
     }
 
     /// Grows by a segment for every `per` that are acknowledged (`tcp_cong_avoid_ai` of Linux).
-    fn avoid(&mut self, per: u32, acked: u32) {
-        if self.count >= per {
-            self.count = 0;
+    fn cong_avoid_ai(&mut self, per: u32, acked: u32) {
+        if self.cwnd_cnt >= per {
+            self.cwnd_cnt = 0;
             self.cwnd += 1;
         }
-        self.count += acked;
-        self.cwnd += self.count / per;
-        self.count %= per;
+        self.cwnd_cnt += acked;
+        self.cwnd += self.cwnd_cnt / per;
+        self.cwnd_cnt %= per;
     }
 
     /// What the threshold is worth when it is looked at after a pause: three quarters of the window at
     /// least (`tcp_current_ssthresh` of Linux).
-    pub(super) fn remembered(&self) -> u32 {
+    pub(super) fn current_ssthresh(&self) -> u32 {
         self.ssthresh.max(self.cwnd / 2 + self.cwnd / 4)
     }
 }
@@ -82,44 +82,44 @@ pub(super) trait Controller: fmt::Debug + Send {
     }
 
     /// The program had too little to write, with `in_flight` segments on their way.
-    fn on_shortage(&mut self, _in_flight: u32) {}
+    fn on_app_limited(&mut self, _in_flight: u32) {}
 
     /// There was nothing to send for `nanos` ns until now.
-    fn on_pause(&mut self, _now: Time, _nanos: u64) {}
+    fn on_tx_start(&mut self, _now: Time, _nanos: u64) {}
 
     /// A segment is about to leave. Gives what it shall remember until it is delivered.
-    fn on_sent(&mut self, _window: &mut CongestionWindow, _departure: &Departure) -> Stamp {
-        Stamp::default()
+    fn on_sent(&mut self, _window: &mut CongestionWindow, _packet: &SentPacket) -> TxDelivery {
+        TxDelivery::default()
     }
 
     /// A round trip was measured on something that was sent only once.
-    fn on_sample(&mut self, _window: &mut CongestionWindow, _sample: Sample) {}
+    fn on_rtt_sample(&mut self, _window: &mut CongestionWindow, _sample: RttSample) {}
 
     /// An acknowledgement, whatever it brings (`tcp_cong_control` of Linux).
-    fn on_ack(&mut self, window: &mut CongestionWindow, ack: &Acked) {
-        if ack.phase == CongestionState::Recovery {
-            if ack.news.delivered > 0 {
-                self.shrink(window, ack.news.delivered, ack.in_flight, ack.smooth);
+    fn on_ack(&mut self, window: &mut CongestionWindow, ack: &AckSample) {
+        if ack.ca_state == CongestionState::Recovery {
+            if ack.summary.delivered > 0 {
+                self.cwnd_reduction(window, ack.summary.delivered, ack.in_flight, ack.safe_ack);
             }
         } else if ack.growth > 0 {
-            self.grow(window, Growth { now: ack.now, segments: ack.growth, rtt: ack.rtt.smoothed() });
+            self.cong_avoid(window, AckedSegments { now: ack.now, segments: ack.growth, rtt: ack.rtt.srtt() });
         }
     }
 
     /// The window may grow.
-    fn grow(&mut self, _window: &mut CongestionWindow, _growth: Growth) {}
+    fn cong_avoid(&mut self, _window: &mut CongestionWindow, _growth: AckedSegments) {}
 
     /// Losses are being repaired and `delivered` segments have arrived, so that `in_flight` are on their way.
     /// `smooth` if that goes on in order and nothing more is lost.
-    fn shrink(&mut self, window: &mut CongestionWindow, delivered: u32, in_flight: u32, smooth: bool) {
-        window.cwnd = window.reduction.window(delivered, in_flight, window.ssthresh, smooth);
+    fn cwnd_reduction(&mut self, window: &mut CongestionWindow, delivered: u32, in_flight: u32, smooth: bool) {
+        window.cwnd = window.reduction.cwnd(delivered, in_flight, window.ssthresh, smooth);
     }
 
     /// Something is lost, with `flight` segments outstanding: what the threshold shall be.
     fn ssthresh(&mut self, window: &CongestionWindow, flight: u32) -> u32;
 
     /// What was lost is repaired.
-    fn on_repaired(&mut self, window: &mut CongestionWindow) {
+    fn end_cwnd_reduction(&mut self, window: &mut CongestionWindow) {
         window.cwnd = window.ssthresh;
     }
 
@@ -129,10 +129,10 @@ pub(super) trait Controller: fmt::Debug + Send {
     }
 
     /// The retransmission timer has expired.
-    fn on_timeout(&mut self, _sample: Sample) {}
+    fn on_timeout(&mut self, _sample: RttSample) {}
 
     /// How many windows the send buffer has room for (`sndbuf_expand` of Linux).
-    fn windows_in_buffer(&self) -> u64 {
+    fn sndbuf_expand(&self) -> u64 {
         2
     }
 }
@@ -140,7 +140,7 @@ pub(super) trait Controller: fmt::Debug + Send {
 /// The congestion control of this name.
 pub(super) fn controller(cc: Congestion, rules: &Rules, iw: u32) -> Box<dyn Controller> {
     match cc {
-        Congestion::Reno => Box::new(reno::Reno::new(rules.halves_the_flight)),
+        Congestion::Reno => Box::new(reno::Reno::new(rules.ssthresh_from_flight_size)),
         Congestion::Cubic if rules.kernel_cubic => Box::new(kernel_cubic::Cubic::new(rules.mechanisms.hystart)),
         Congestion::Cubic => Box::new(cubic::Cubic::new(iw)),
         Congestion::Bbr => Box::new(bbr::Bbr::new(rules.constants.mss)),
@@ -162,7 +162,7 @@ pub(super) enum CongestionState {
 
 /// A segment that is about to leave.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Departure {
+pub(super) struct SentPacket {
     pub(super) now: Time,
     /// Of data.
     pub(super) bytes: u64,
@@ -173,15 +173,15 @@ pub(super) struct Departure {
 
 /// What an acknowledgement says, and where the sender stands after it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Acked<'a> {
+pub(super) struct AckSample<'a> {
     pub(super) now: Time,
     /// What it brings.
-    pub(super) news: &'a AckSummary,
-    pub(super) phase: CongestionState,
+    pub(super) summary: &'a AckSummary,
+    pub(super) ca_state: CongestionState,
     /// Segments by which the window may grow: none if it was not in use, or while losses are repaired.
     pub(super) growth: u32,
     /// It goes on in order and finds nothing lost.
-    pub(super) smooth: bool,
+    pub(super) safe_ack: bool,
     /// Segments on their way, before and after it.
     pub(super) prior_in_flight: u32,
     pub(super) in_flight: u32,
@@ -189,14 +189,14 @@ pub(super) struct Acked<'a> {
     pub(super) losses: u32,
     pub(super) lost: u64,
     /// The round trip of the last segment that it acknowledges, in ns, if that says anything.
-    pub(super) sample: Option<u64>,
+    pub(super) rtt_sample: Option<u64>,
     /// What is known of the round trip.
     pub(super) rtt: &'a Rtt,
 }
 
 /// What lets the window grow.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Growth {
+pub(super) struct AckedSegments {
     pub(super) now: Time,
     /// Segments that are acknowledged.
     pub(super) segments: u32,
@@ -206,7 +206,7 @@ pub(super) struct Growth {
 
 /// A measured round trip, and where the sender stood.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Sample {
+pub(super) struct RttSample {
     pub(super) now: Time,
     /// In nanoseconds.
     pub(super) rtt: u64,

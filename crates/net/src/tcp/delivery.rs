@@ -5,7 +5,7 @@
 //! came in between and how long that took is a sample: at least the time it took to send, so that
 //! acknowledgements that were held up and come all at once do not look like a fast network.
 
-use super::flight::{AckSummary, Sent, Stamp};
+use super::flight::{AckSummary, Sent, TxDelivery};
 use loadstone_units::Time;
 
 /// What has been delivered.
@@ -14,12 +14,12 @@ pub(super) struct Delivery {
     /// Segments delivered so far.
     delivered: u64,
     /// When the last of them was.
-    at: Time,
+    delivered_time: Time,
     /// When the segment was sent whose delivery was last heard of.
-    first_sent: Time,
+    first_sent_time: Time,
     /// There was less to send than was allowed. Until more segments than these are delivered, samples tell
     /// of the program and not of the network.
-    limited: Option<u64>,
+    app_limited: Option<u64>,
 }
 
 /// The rate of delivery over the flight of a segment.
@@ -28,9 +28,9 @@ pub(super) struct RateSample {
     /// Segments delivered from when it was sent to when that was heard of.
     pub(super) delivered: u64,
     /// Segments that had been delivered when it was sent.
-    pub(super) prior: u64,
+    pub(super) prior_delivered: u64,
     /// How long that took, in µs; 0 if it was too short to be believed.
-    pub(super) micros: u64,
+    pub(super) interval_us: u64,
     /// There was less to send than was allowed.
     pub(super) app_limited: bool,
 }
@@ -39,7 +39,7 @@ impl Delivery {
     /// That of a connection which has been opened: its SYN, or the answer to one, is delivered. Until more
     /// is, there was nothing to send.
     pub(super) fn new() -> Delivery {
-        Delivery { delivered: 1, at: Time::ZERO, first_sent: Time::ZERO, limited: Some(1) }
+        Delivery { delivered: 1, delivered_time: Time::ZERO, first_sent_time: Time::ZERO, app_limited: Some(1) }
     }
 
     /// Segments delivered so far.
@@ -48,54 +48,54 @@ impl Delivery {
     }
 
     /// When the last of them was.
-    pub(super) fn at(&self) -> Time {
-        self.at
+    pub(super) fn delivered_time(&self) -> Time {
+        self.delivered_time
     }
 
     /// Whether there was less to send than was allowed.
-    pub(super) fn is_limited(&self) -> bool {
-        self.limited.is_some()
+    pub(super) fn is_app_limited(&self) -> bool {
+        self.app_limited.is_some()
     }
 
     /// There is less to send than is allowed, with `in_flight` segments on their way
     /// (`tcp_rate_check_app_limited`).
-    pub(super) fn note_limit(&mut self, in_flight: u32) {
-        self.limited = Some(self.delivered + u64::from(in_flight));
+    pub(super) fn set_app_limited(&mut self, in_flight: u32) {
+        self.app_limited = Some(self.delivered + u64::from(in_flight));
     }
 
     /// What a segment remembers that is sent now (`tcp_rate_skb_sent`); `alone` if nothing else is
     /// outstanding.
-    pub(super) fn stamp(&mut self, now: Time, alone: bool) -> Stamp {
+    pub(super) fn tx_delivery(&mut self, now: Time, alone: bool) -> TxDelivery {
         if alone {
             // The network was idle until now, so that is when the measurement begins.
-            (self.first_sent, self.at) = (now, now);
+            (self.first_sent_time, self.delivered_time) = (now, now);
         }
-        Stamp {
+        TxDelivery {
             delivered: self.delivered,
-            delivered_at: self.at,
-            first_sent: self.first_sent,
-            app_limited: self.is_limited(),
+            delivered_time: self.delivered_time,
+            first_sent_time: self.first_sent_time,
+            app_limited: self.is_app_limited(),
         }
     }
 
     /// An acknowledgement (`tcp_rate_skb_delivered`, `tcp_rate_gen`); `least` is the smallest round trip in
     /// ns. Gives the sample of the segment last sent among those newly delivered.
-    pub(super) fn sample(&mut self, now: Time, news: &AckSummary, least: u64) -> Option<RateSample> {
-        self.delivered += u64::from(news.delivered);
-        if self.limited.is_some_and(|until| self.delivered > until) {
-            self.limited = None;
+    pub(super) fn rate_sample(&mut self, now: Time, summary: &AckSummary, min_rtt: u64) -> Option<RateSample> {
+        self.delivered += u64::from(summary.delivered);
+        if self.app_limited.is_some_and(|until| self.delivered > until) {
+            self.app_limited = None;
         }
-        if news.delivered > 0 {
-            self.at = now;
+        if summary.delivered > 0 {
+            self.delivered_time = now;
         }
-        let Sent { at, stamp, .. } = *news.latest.iter().flatten().max_by_key(|sent| (sent.at, sent.end))?;
-        self.first_sent = at;
-        let (sending, hearing) = (between(stamp.first_sent, at), between(stamp.delivered_at, now));
-        let micros = sending.max(hearing);
+        let Sent { at, tx, .. } = *summary.newest_delivered.iter().flatten().max_by_key(|sent| (sent.at, sent.end))?;
+        self.first_sent_time = at;
+        let (send_interval, ack_interval) = (between(tx.first_sent_time, at), between(tx.delivered_time, now));
+        let interval_us = send_interval.max(ack_interval);
         // What seems to have been delivered in less than a round trip was delivered before it was sent again.
-        let micros = if micros < least / 1000 { 0 } else { micros };
-        let delivered = self.delivered - stamp.delivered;
-        Some(RateSample { delivered, prior: stamp.delivered, micros, app_limited: stamp.app_limited })
+        let interval_us = if interval_us < min_rtt / 1000 { 0 } else { interval_us };
+        let delivered = self.delivered - tx.delivered;
+        Some(RateSample { delivered, prior_delivered: tx.delivered, interval_us, app_limited: tx.app_limited })
     }
 }
 
@@ -112,69 +112,69 @@ mod tests {
         Time::from_nanos(ms * 1_000_000)
     }
 
-    fn sent(stamp: Stamp, ms: u64, number: u64) -> Sent {
+    fn sent(tx: TxDelivery, ms: u64, number: u64) -> Sent {
         let (start, end) = (number, number + 1);
-        let (fin, sacked, lost, again, repeated) = (false, false, false, false, false);
-        Sent { start, end, fin, at: at(ms), sacked, lost, again, repeated, stamp }
+        let (fin, sacked, lost, retransmitted, ever_retransmitted) = (false, false, false, false, false);
+        Sent { start, end, fin, at: at(ms), sacked, lost, retransmitted, ever_retransmitted, tx }
     }
 
-    fn news(delivered: u32, latest: Sent) -> AckSummary {
-        AckSummary { delivered, latest: [Some(latest), None], ..AckSummary::default() }
+    fn summary(delivered: u32, latest: Sent) -> AckSummary {
+        AckSummary { delivered, newest_delivered: [Some(latest), None], ..AckSummary::default() }
     }
 
     /// Ten segments sent at 100 ms with nothing before, the last of them as `Sent`.
     fn ten(delivery: &mut Delivery) -> Sent {
-        let stamps: Vec<Stamp> = (0..10).map(|n| delivery.stamp(at(100), n == 0)).collect();
-        sent(stamps[9], 100, 9)
+        let txs: Vec<TxDelivery> = (0..10).map(|n| delivery.tx_delivery(at(100), n == 0)).collect();
+        sent(txs[9], 100, 9)
     }
 
     #[test]
     fn a_flight_that_is_acknowledged_in_a_round_trip_is_its_segments_in_that_time() {
         let mut delivery = Delivery::new();
         let last = ten(&mut delivery);
-        let sample = delivery.sample(at(200), &news(10, last), 100_000_000).unwrap();
-        assert_eq!(sample, RateSample { delivered: 10, prior: 1, micros: 100_000, app_limited: true });
-        assert_eq!((delivery.delivered(), delivery.is_limited()), (11, false));
+        let sample = delivery.rate_sample(at(200), &summary(10, last), 100_000_000).unwrap();
+        assert_eq!(sample, RateSample { delivered: 10, prior_delivered: 1, interval_us: 100_000, app_limited: true });
+        assert_eq!((delivery.delivered(), delivery.is_app_limited()), (11, false));
     }
 
     #[test]
     fn acknowledgements_that_come_all_at_once_do_not_make_the_network_faster() {
         let mut delivery = Delivery::new();
         let first = ten(&mut delivery);
-        delivery.sample(at(200), &news(10, first), 100_000_000);
+        delivery.rate_sample(at(200), &summary(10, first), 100_000_000);
         // One every 20 ms; all are heard of at 350 ms.
-        let stamps: Vec<Stamp> = (0..10).map(|n| delivery.stamp(at(200 + 20 * n), n == 0)).collect();
-        let last = sent(stamps[9], 380, 19);
-        let sample = delivery.sample(at(480), &news(10, last), 100_000_000).unwrap();
-        assert_eq!((sample.delivered, sample.micros), (10, 280_000));
+        let txs: Vec<TxDelivery> = (0..10).map(|n| delivery.tx_delivery(at(200 + 20 * n), n == 0)).collect();
+        let last = sent(txs[9], 380, 19);
+        let sample = delivery.rate_sample(at(480), &summary(10, last), 100_000_000).unwrap();
+        assert_eq!((sample.delivered, sample.interval_us), (10, 280_000));
         // By the time of sending alone: sent from 480 to 900, the first of the next is sent at once.
-        let next = sent(delivery.stamp(at(900), false), 900, 20);
-        let sample = delivery.sample(at(910), &news(1, next), 1_000_000).unwrap();
-        assert_eq!((sample.delivered, sample.micros), (1, 520_000), "from 380, when the last was sent, to 900");
+        let next = sent(delivery.tx_delivery(at(900), false), 900, 20);
+        let sample = delivery.rate_sample(at(910), &summary(1, next), 1_000_000).unwrap();
+        assert_eq!((sample.delivered, sample.interval_us), (1, 520_000), "from 380, when the last was sent, to 900");
     }
 
     #[test]
     fn what_is_delivered_in_less_than_a_round_trip_says_nothing() {
         let mut delivery = Delivery::new();
         let last = ten(&mut delivery);
-        let sample = delivery.sample(at(150), &news(1, last), 50_000_000).unwrap();
-        assert_eq!(sample.micros, 50_000);
-        let next = sent(delivery.stamp(at(151), false), 151, 10);
-        let sample = delivery.sample(at(199), &news(1, next), 50_000_000).unwrap();
-        assert_eq!(sample.micros, 51_000, "the time of sending counts");
-        let next = sent(delivery.stamp(at(199), true), 199, 11);
-        assert_eq!(delivery.sample(at(248), &news(1, next), 50_000_000).unwrap().micros, 0);
+        let sample = delivery.rate_sample(at(150), &summary(1, last), 50_000_000).unwrap();
+        assert_eq!(sample.interval_us, 50_000);
+        let next = sent(delivery.tx_delivery(at(151), false), 151, 10);
+        let sample = delivery.rate_sample(at(199), &summary(1, next), 50_000_000).unwrap();
+        assert_eq!(sample.interval_us, 51_000, "the time of sending counts");
+        let next = sent(delivery.tx_delivery(at(199), true), 199, 11);
+        assert_eq!(delivery.rate_sample(at(248), &summary(1, next), 50_000_000).unwrap().interval_us, 0);
     }
 
     #[test]
     fn a_shortage_of_data_lasts_until_all_that_was_on_its_way_is_delivered_and_one_more() {
         let mut delivery = Delivery::new();
         let last = ten(&mut delivery);
-        delivery.note_limit(10);
-        delivery.sample(at(200), &news(10, last), 0);
-        assert!(delivery.stamp(at(201), true).app_limited, "eleven are delivered, eleven was the limit");
-        let next = sent(delivery.stamp(at(201), true), 201, 10);
-        assert!(delivery.sample(at(301), &news(1, next), 0).unwrap().app_limited);
-        assert!(!delivery.stamp(at(302), true).app_limited);
+        delivery.set_app_limited(10);
+        delivery.rate_sample(at(200), &summary(10, last), 0);
+        assert!(delivery.tx_delivery(at(201), true).app_limited, "eleven are delivered, eleven was the limit");
+        let next = sent(delivery.tx_delivery(at(201), true), 201, 10);
+        assert!(delivery.rate_sample(at(301), &summary(1, next), 0).unwrap().app_limited);
+        assert!(!delivery.tx_delivery(at(302), true).app_limited);
     }
 }

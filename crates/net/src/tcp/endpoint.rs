@@ -2,7 +2,7 @@
 
 use super::config::Config;
 use super::metrics::Metrics;
-use super::receiver::{Ack, Receiver};
+use super::receiver::{AckPending, Receiver};
 use super::rules::Rules;
 use super::segment::{Flags, Sacks, Segment};
 use super::sender::Sender;
@@ -30,20 +30,20 @@ pub struct Endpoint {
     handshake_due: bool,
     /// A RST is to be sent.
     reset_due: bool,
-    probing: Probing,
-    handshakes_sent: u32,
+    window_probe: ZeroWindowProbe,
+    backoff: u32,
 }
 
 /// How the other end's window is asked for, which is too small to send anything.
 #[derive(Clone, Copy, Debug, Default)]
-struct Probing {
+struct ZeroWindowProbe {
     /// What was written did not fit into the window: it is to be seen whether that is too small.
     is_suspected: bool,
     /// A probe is to be sent.
     is_due: bool,
     /// Probes since the window became too small, and since the other end was last heard of.
     sent: u32,
-    unanswered: u32,
+    probes_out: u32,
 }
 
 impl Endpoint {
@@ -81,8 +81,8 @@ impl Endpoint {
             timers: Timers::new(),
             handshake_due: false,
             reset_due: false,
-            probing: Probing::default(),
-            handshakes_sent: 0,
+            window_probe: ZeroWindowProbe::default(),
+            backoff: 0,
         }
     }
 
@@ -113,7 +113,7 @@ impl Endpoint {
             }
             State::SynSent if segment.flags.syn && segment.flags.ack => {
                 self.receiver.handle_syn(segment);
-                self.receiver.answer_now();
+                self.receiver.acknowledge_now();
                 self.establish(now, segment);
                 return;
             }
@@ -121,7 +121,7 @@ impl Endpoint {
             State::SynReceived | State::SynSent => return,
             _ if segment.flags.syn => {
                 // The other end has not heard our acknowledgement of its SYN.
-                self.receiver.answer_now();
+                self.receiver.acknowledge_now();
                 return;
             }
             _ => {}
@@ -147,7 +147,7 @@ impl Endpoint {
         self.state.on_handshake();
         self.timers.stop(Timer::Handshake);
         self.handshake_due = false;
-        if self.handshakes_sent > 2 {
+        if self.backoff > 2 {
             self.sender.restart_from_one_segment();
         }
         self.sender.handle_handshake(now, segment);
@@ -157,24 +157,24 @@ impl Endpoint {
         if segment.flags.ack {
             self.sender.handle_ack(now, segment);
             if segment.window < self.rules.constants.mss || self.timers.is_set(Timer::Persist) {
-                self.look_at_small_window(now);
+                self.ack_probe(now);
             }
             if self.sender.is_fin_acked() {
                 self.state.on_fin_acked();
             }
         }
         let finished = self.receiver.is_finished();
-        let rtt = self.sender.smoothed_rtt();
+        let rtt = self.sender.srtt();
         self.receiver.handle_segment(now, segment, rtt);
         if self.receiver.is_finished() && !finished {
             self.state.on_fin();
         }
-        match self.receiver.owed() {
-            Ack::Delayed if !self.timers.is_set(Timer::DelayedAck) => {
-                let wait = self.rules.timer(self.receiver.delay(rtt));
+        match self.receiver.ack_pending() {
+            AckPending::Delayed if !self.timers.is_set(Timer::DelayedAck) => {
+                let wait = self.rules.timer(self.receiver.ack_delay(rtt));
                 self.timers.set(Timer::DelayedAck, now.plus_nanos(wait));
             }
-            Ack::Compressed if !self.timers.is_set(Timer::CompressedAck) => {
+            AckPending::Compressed if !self.timers.is_set(Timer::CompressedAck) => {
                 let wait = self.receiver.compression_delay(rtt);
                 self.timers.set(Timer::CompressedAck, now.plus_nanos(wait));
             }
@@ -191,26 +191,25 @@ impl Endpoint {
             self.receiver.handle_delay();
         }
         if self.timers.take_expired(Timer::Persist, now) {
-            self.probe_window(now);
+            self.handle_persist_timeout(now);
         }
         if self.sender.deadline() <= now {
             if self.sender.backoffs() < self.rules.constants.retries2 {
                 self.sender.handle_timeout(now);
             } else {
-                self.give_up();
+                self.time_out();
             }
         }
         if self.timers.take_expired(Timer::Handshake, now) {
             if self.sender.backoffs() < self.rules.constants.syn_retries {
                 // Those that come at equal distances are no retries (`tcp_write_timeout`).
-                let is_even =
-                    self.state == State::SynSent && self.handshakes_sent <= self.rules.constants.syn_linear_timeouts;
+                let is_even = self.state == State::SynSent && self.backoff <= self.rules.constants.syn_linear_timeouts;
                 if !is_even {
                     self.sender.back_off();
                 }
                 self.handshake_due = true;
             } else {
-                self.give_up();
+                self.time_out();
             }
         }
     }
@@ -223,11 +222,11 @@ impl Endpoint {
     ///
     /// Linux sends a segment without data and with a number that is acknowledged already (`tcp_xmit_probe_skb`).
     #[cold]
-    fn look_at_small_window(&mut self, now: Time) {
-        self.probing.unanswered = 0;
-        if !self.sender.is_shut_out() {
+    fn ack_probe(&mut self, now: Time) {
+        self.window_probe.probes_out = 0;
+        if !self.sender.is_blocked_by_snd_wnd() {
             self.timers.stop(Timer::Persist);
-            self.probing = Probing::default();
+            self.window_probe = ZeroWindowProbe::default();
         } else if !self.timers.is_set(Timer::Persist) {
             self.set_persist_timer(now);
         }
@@ -236,13 +235,14 @@ impl Endpoint {
     /// It was silent for as long as the timer runs. Who answers keeps the connection alive; who does not for as many
     /// probes as data would be sent again is given up (`tcp_probe_timer`).
     #[cold]
-    fn probe_window(&mut self, now: Time) {
-        if self.probing.unanswered >= self.rules.constants.retries2 {
-            return self.give_up();
+    fn handle_persist_timeout(&mut self, now: Time) {
+        if self.window_probe.probes_out >= self.rules.constants.retries2 {
+            return self.time_out();
         }
-        if self.sender.is_shut_out() {
-            let Probing { sent, unanswered, .. } = self.probing;
-            self.probing = Probing { is_due: true, sent: sent + 1, unanswered: unanswered + 1, ..self.probing };
+        if self.sender.is_blocked_by_snd_wnd() {
+            let ZeroWindowProbe { sent, probes_out: unanswered, .. } = self.window_probe;
+            self.window_probe =
+                ZeroWindowProbe { is_due: true, sent: sent + 1, probes_out: unanswered + 1, ..self.window_probe };
             self.set_persist_timer(now);
         }
     }
@@ -253,11 +253,11 @@ impl Endpoint {
     /// > between successive probes (SHLD-30).
     fn set_persist_timer(&mut self, now: Time) {
         let most = self.rules.constants.rto_max.as_nanos() as u64;
-        let wait = (self.sender.timeout() << self.probing.sent.min(16)).min(most);
+        let wait = (self.sender.rto() << self.window_probe.sent.min(16)).min(most);
         self.timers.set(Timer::Persist, now.plus_nanos(self.rules.timer(wait)));
     }
 
-    fn give_up(&mut self) {
+    fn time_out(&mut self) {
         self.state = State::TimedOut;
         self.timers = Timers::new();
         self.sender.stop();
@@ -272,7 +272,7 @@ impl Endpoint {
             return self.poll_reset(now);
         }
         if let Some(next) = self.sender.poll(now, self.receiver.sack_bytes()) {
-            self.receiver.note_reply(now);
+            self.receiver.note_data_sent(now);
             let data = next.range.end - next.range.start - u64::from(next.fin);
             let mut segment = self.segment(now, next.range.start);
             segment.len = data as u32;
@@ -282,26 +282,26 @@ impl Endpoint {
             segment.drop_sacks_beyond(self.rules.constants.mss);
             return Some(segment);
         }
-        if (self.probing.is_suspected || self.probing.is_due)
+        if (self.window_probe.is_suspected || self.window_probe.is_due)
             && let Some(probe) = self.poll_window_probe(now)
         {
             return Some(probe);
         }
-        if self.receiver.owed() != Ack::Now {
+        if self.receiver.ack_pending() != AckPending::Now {
             return None;
         }
-        self.sender.note_bare(now);
-        Some(self.segment(now, self.sender.next()))
+        self.sender.note_pure_ack(now);
+        Some(self.segment(now, self.sender.snd_nxt()))
     }
 
     #[cold]
     fn poll_window_probe(&mut self, now: Time) -> Option<Segment> {
-        let suspected = std::mem::take(&mut self.probing.is_suspected);
-        if suspected && self.sender.is_shut_out() && !self.timers.is_set(Timer::Persist) {
+        let suspected = std::mem::take(&mut self.window_probe.is_suspected);
+        if suspected && self.sender.is_blocked_by_snd_wnd() && !self.timers.is_set(Timer::Persist) {
             // The window was too small before there was anything to send.
             self.set_persist_timer(now);
         }
-        std::mem::take(&mut self.probing.is_due).then(|| self.segment(now, self.sender.next() - 1))
+        std::mem::take(&mut self.window_probe.is_due).then(|| self.segment(now, self.sender.snd_nxt() - 1))
     }
 
     /// An acknowledging segment without data; whatever leaves makes a separate one needless.
@@ -312,12 +312,12 @@ impl Endpoint {
             len: 0,
             window: 0,
             flags: Flags::default(),
-            timestamp: now,
-            echo: Time::NEVER,
+            ts_val: now,
+            ts_ecr: Time::NEVER,
             sacks: Sacks::default(),
-            duplicate: 0,
+            dsack_end: 0,
         };
-        self.receiver.answer(&mut segment);
+        self.receiver.acknowledge(&mut segment);
         self.timers.stop(Timer::DelayedAck);
         self.timers.stop(Timer::CompressedAck);
         segment
@@ -325,7 +325,7 @@ impl Endpoint {
 
     fn poll_reset(&mut self, now: Time) -> Option<Segment> {
         std::mem::take(&mut self.reset_due).then(|| {
-            let mut segment = self.segment(now, self.sender.next());
+            let mut segment = self.segment(now, self.sender.snd_nxt());
             segment.flags.rst = true;
             segment
         })
@@ -335,8 +335,8 @@ impl Endpoint {
         if !std::mem::take(&mut self.handshake_due) {
             return None;
         }
-        self.handshakes_sent += 1;
-        self.timers.set(Timer::Handshake, now.plus_nanos(self.rules.timer(self.sender.timeout())));
+        self.backoff += 1;
+        self.timers.set(Timer::Handshake, now.plus_nanos(self.rules.timer(self.sender.rto())));
         let mut segment = self.segment(now, 0);
         segment.flags = Flags { syn: true, ack: self.state == State::SynReceived, ..Flags::default() };
         // The window of a SYN is not scaled (RFC 7323, section 2.2).
@@ -346,14 +346,14 @@ impl Endpoint {
 
     /// When [`Endpoint::handle_timeout`] is due; [`Time::NEVER`] if it is not.
     pub fn poll_timeout(&self) -> Time {
-        self.timers.next().min(self.sender.deadline()).min(self.sender.release())
+        self.timers.next().min(self.sender.deadline()).min(self.sender.pacing_deadline())
     }
 
     /// Writes `bytes` bytes, to be sent as soon as the windows let them. Only if
     /// [`Endpoint::may_write`].
     pub fn write(&mut self, bytes: u64) {
         self.sender.write(bytes);
-        self.probing.is_suspected |= self.sender.is_shut_out();
+        self.window_probe.is_suspected |= self.sender.is_blocked_by_snd_wnd();
     }
 
     /// Sends no more than what is written.
@@ -370,14 +370,14 @@ impl Endpoint {
     /// How many bytes the program should write now. Room opens when less than half of the profile's
     /// mark (Linux's TCP_NOTSENT_LOWAT) waits unsent, and then up to the mark; with a real kernel only
     /// after all has been sent that may be, so that the last segment of a write is often a short one.
-    pub fn room(&self) -> u64 {
-        let (unsent, mark) = (self.sender.ahead(), self.rules.constants.notsent_lowat);
+    pub fn writable(&self) -> u64 {
+        let (notsent, lowat) = (self.sender.app_notsent(), self.rules.constants.notsent_lowat);
         // What takes longer to tell is asked last.
-        let is_busy = || self.rules.sends_at_once && self.sender.may_send_new();
-        if !self.may_write() || unsent >= mark / 2 || is_busy() || !self.sender.has_space() {
+        let is_busy = || self.rules.writable_after_sending && self.sender.may_send_new();
+        if !self.may_write() || notsent >= lowat / 2 || is_busy() || !self.sender.has_space() {
             return 0;
         }
-        mark - unsent
+        lowat - notsent
     }
 
     /// Whether the program may write: the connection is established and not closed from here.
@@ -399,8 +399,8 @@ impl Endpoint {
 
     /// The next number that is expected from the other end; 0, its SYN's, before that has come.
     #[inline]
-    pub fn expected(&self) -> u64 {
-        self.receiver.expected()
+    pub fn rcv_nxt(&self) -> u64 {
+        self.receiver.rcv_nxt()
     }
 
     /// Whether the other end sends no more, all of it having arrived and been read.
@@ -414,8 +414,8 @@ impl Endpoint {
     }
 
     /// The congestion window in segments.
-    pub fn window(&self) -> u32 {
-        self.sender.window()
+    pub fn cwnd(&self) -> u32 {
+        self.sender.cwnd()
     }
 }
 

@@ -1,6 +1,6 @@
 //! TCP's mechanisms, in one list: what a profile has, and what a scenario may switch.
 
-use super::reduction::PrrBound;
+use super::reduction::CwndReduction;
 use serde::{Deserialize, Serialize};
 
 /// Makes of one list what a profile has (all of it) and what may be switched (each or not).
@@ -41,7 +41,7 @@ mechanisms! {
     /// A reduction of the window that proves needless, by timestamps or D-SACK, is taken back (RFC 4015).
     undo: bool,
     /// How the window shrinks while losses are repaired.
-    reduction: PrrBound,
+    reduction: CwndReduction,
     /// What acknowledgements count for in slow start.
     counting: AckCounting,
     /// What a pause does to the window.

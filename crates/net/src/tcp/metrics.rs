@@ -11,26 +11,26 @@ use super::congestion::CongestionWindow;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Metrics {
     /// In segments.
-    threshold: Option<u32>,
+    ssthresh: Option<u32>,
 }
 
 impl Metrics {
     /// What a new connection begins with.
-    pub(super) fn threshold(self) -> u32 {
-        self.threshold.unwrap_or(u32::MAX)
+    pub(super) fn ssthresh(self) -> u32 {
+        self.ssthresh.unwrap_or(u32::MAX)
     }
 
     /// A connection ends with this window, and nothing was missing if it is `calm`.
-    pub(super) fn update(&mut self, window: &CongestionWindow, calm: bool) {
+    pub(super) fn update(&mut self, window: &CongestionWindow, is_open: bool) {
         let half = window.cwnd / 2;
         if window.ssthresh == u32::MAX {
             // It never left slow start: half of what it reached is safe.
-            self.threshold = self.threshold.map(|known| known.max(half));
-        } else if window.cwnd > window.ssthresh && calm {
+            self.ssthresh = self.ssthresh.map(|known| known.max(half));
+        } else if window.cwnd > window.ssthresh && is_open {
             // It was avoiding congestion: both are to be relied on.
-            self.threshold = Some(half.max(window.ssthresh));
+            self.ssthresh = Some(half.max(window.ssthresh));
         } else {
-            self.threshold = self.threshold.map(|known| known.max(window.ssthresh));
+            self.ssthresh = self.ssthresh.map(|known| known.max(window.ssthresh));
         }
     }
 }
@@ -39,10 +39,10 @@ impl Metrics {
 mod tests {
     use super::*;
 
-    fn after(known: Option<u32>, cwnd: u32, ssthresh: u32, calm: bool) -> Option<u32> {
-        let mut metrics = Metrics { threshold: known };
-        metrics.update(&CongestionWindow { ssthresh, ..CongestionWindow::new(cwnd) }, calm);
-        metrics.threshold
+    fn after(known: Option<u32>, cwnd: u32, ssthresh: u32, is_open: bool) -> Option<u32> {
+        let mut metrics = Metrics { ssthresh: known };
+        metrics.update(&CongestionWindow { ssthresh, ..CongestionWindow::new(cwnd) }, is_open);
+        metrics.ssthresh
     }
 
     #[test]

@@ -9,7 +9,7 @@ const UNPACED: u32 = 10;
 /// When the next segment may leave.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Pacer {
-    next: Time,
+    next_send: Time,
     /// Segments with data sent so far, up to where they are paced.
     sent: u32,
     /// Something waits for it.
@@ -18,10 +18,10 @@ pub(super) struct Pacer {
 
 impl Pacer {
     /// Whether nothing may leave yet; `pending` if something would.
-    pub(super) fn holds(&mut self, now: Time, pending: bool) -> bool {
-        let holds = self.next > now;
-        self.waiting = holds && pending;
-        holds
+    pub(super) fn pacing_check(&mut self, now: Time, pending: bool) -> bool {
+        let is_paced = self.next_send > now;
+        self.waiting = is_paced && pending;
+        is_paced
     }
 
     /// Nothing waits any longer.
@@ -31,32 +31,32 @@ impl Pacer {
 
     /// When something that waits may leave; [`Time::NEVER`] if nothing waits.
     pub(super) fn deadline(&self) -> Time {
-        if self.waiting { self.next } else { Time::NEVER }
+        if self.waiting { self.next_send } else { Time::NEVER }
     }
 
     /// When the next segment may leave, or could have left.
-    pub(super) fn next(&self) -> Time {
-        self.next
+    pub(super) fn next_send(&self) -> Time {
+        self.next_send
     }
 
     /// A segment leaves that says nothing but what has arrived: it takes no time, but what leaves next is no
     /// longer late.
-    pub(super) fn note_bare(&mut self, now: Time) {
-        self.next = self.next.max(now);
+    pub(super) fn note_pure_ack(&mut self, now: Time) {
+        self.next_send = self.next_send.max(now);
     }
 
     /// A segment with `bytes` of data leaves, at `rate` bytes a second.
     pub(super) fn note_sent(&mut self, now: Time, bytes: u64, rate: u64) {
         self.sent = (self.sent + u32::from(bytes > 0)).min(UNPACED);
-        let due = self.next;
-        self.note_bare(now);
+        let due = self.next_send;
+        self.note_pure_ack(now);
         if self.sent < UNPACED || rate == 0 {
             return;
         }
         let takes = (u128::from(bytes) * 1_000_000_000 / u128::from(rate)) as u64;
         // Who leaves late is followed the sooner, by half its time at most.
-        let late = self.next.nanos_since(due);
-        self.next = self.next.plus_nanos(takes - late.min(takes / 2));
+        let late = self.next_send.nanos_since(due);
+        self.next_send = self.next_send.plus_nanos(takes - late.min(takes / 2));
     }
 }
 
@@ -80,11 +80,11 @@ mod tests {
     #[test]
     fn the_first_ten_leave_at_once_and_the_tenth_is_the_first_that_takes_time() {
         let mut pacer = begun();
-        assert!(!pacer.holds(at(100), true));
+        assert!(!pacer.pacing_check(at(100), true));
         pacer.note_sent(at(100), 1000, 100_000);
-        assert!(pacer.holds(at(109), true));
+        assert!(pacer.pacing_check(at(109), true));
         assert_eq!(pacer.deadline(), at(110));
-        assert!(!pacer.holds(at(110), true));
+        assert!(!pacer.pacing_check(at(110), true));
         assert_eq!(pacer.deadline(), Time::NEVER);
     }
 
@@ -94,34 +94,34 @@ mod tests {
             let mut pacer = begun();
             pacer.note_sent(at(100), 1000, 100_000);
             pacer.note_sent(at(110 + late), 1000, 100_000);
-            assert_eq!(pacer.next(), at(next), "{late} ms late");
+            assert_eq!(pacer.next_send(), at(next), "{late} ms late");
         }
     }
 
     #[test]
     fn after_an_acknowledgement_without_data_nothing_is_late() {
         let mut pacer = begun();
-        pacer.note_bare(at(500));
+        pacer.note_pure_ack(at(500));
         pacer.note_sent(at(500), 1000, 100_000);
-        assert_eq!(pacer.next(), at(510));
+        assert_eq!(pacer.next_send(), at(510));
     }
 
     #[test]
     fn without_data_or_a_rate_nothing_takes_time() {
         let mut pacer = begun();
         (0..5).for_each(|_| pacer.note_sent(at(101), 0, 100_000));
-        assert_eq!((pacer.next(), pacer.sent), (at(101), 9));
+        assert_eq!((pacer.next_send(), pacer.sent), (at(101), 9));
         pacer.note_sent(at(102), 1000, 0);
-        assert_eq!(pacer.next(), at(102));
+        assert_eq!(pacer.next_send(), at(102));
     }
 
     #[test]
     fn it_asks_to_be_woken_only_if_something_waits() {
         let mut pacer = begun();
         pacer.note_sent(at(100), 1000, 100_000);
-        assert!(pacer.holds(at(101), false));
+        assert!(pacer.pacing_check(at(101), false));
         assert_eq!(pacer.deadline(), Time::NEVER);
-        assert!(pacer.holds(at(101), true));
+        assert!(pacer.pacing_check(at(101), true));
         pacer.stop();
         assert_eq!(pacer.deadline(), Time::NEVER);
     }

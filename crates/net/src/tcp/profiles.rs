@@ -2,7 +2,7 @@
 
 use super::config::{Congestion, InitialWindow, Profile};
 use super::mechanisms::{AckCounting, IdleRestart, ProfileMechanisms};
-use super::reduction::PrrBound;
+use super::reduction::CwndReduction;
 use super::rules::{Constants, Rules};
 use std::time::Duration;
 
@@ -39,7 +39,7 @@ const TEXTBOOK: Rules = Rules {
         // RFC 6298, (2.1), (2.4), (2.5).
         rto_initial: Duration::from_secs(1),
         rto_min: Duration::from_secs(1),
-        adds_least_timeout: false,
+        rto_min_bounds_rttvar: false,
         rto_max: Duration::from_secs(60),
         // RFC 9293, section 3.8.6.3, allows up to 500 ms; systems use 40 ms or more.
         delayed_ack: Duration::from_millis(40),
@@ -58,7 +58,7 @@ const TEXTBOOK: Rules = Rules {
     },
     mechanisms: ProfileMechanisms {
         rack: false,
-        reduction: PrrBound::Conservative,
+        reduction: CwndReduction::PrrCrb,
         counting: AckCounting::Bytes2,
         idle_restart: IdleRestart::Initial,
         tail_loss_probes: false,
@@ -77,17 +77,17 @@ const TEXTBOOK: Rules = Rules {
         nagle: false,
     },
     fack: false,
-    halves_the_flight: true,
+    ssthresh_from_flight_size: true,
     kernel_cubic: false,
-    sends_at_once: false,
-    answers_push: false,
+    writable_after_sending: false,
+    acks_push: false,
 };
 
 const LINUX_6: Rules = Rules {
     constants: Constants {
         // TCP_RTO_MIN, TCP_RTO_MAX.
         rto_min: Duration::from_millis(200),
-        adds_least_timeout: true,
+        rto_min_bounds_rttvar: true,
         rto_max: Duration::from_secs(120),
         // TCP_DELACK_MIN.
         delayed_ack: Duration::from_millis(40),
@@ -106,7 +106,7 @@ const LINUX_6: Rules = Rules {
     },
     mechanisms: ProfileMechanisms {
         rack: true,
-        reduction: PrrBound::SlowStart,
+        reduction: CwndReduction::PrrSsrb,
         counting: AckCounting::Segments,
         idle_restart: IdleRestart::Halving,
         tail_loss_probes: true,
@@ -123,10 +123,10 @@ const LINUX_6: Rules = Rules {
         nagle: false,
     },
     fack: false,
-    halves_the_flight: false,
+    ssthresh_from_flight_size: false,
     kernel_cubic: true,
-    sends_at_once: true,
-    answers_push: false,
+    writable_after_sending: true,
+    acks_push: false,
 };
 
 /// Linux 3.7. What differs from 6.x and is left as there: its acknowledgements (16 quick ones, then every
@@ -166,7 +166,7 @@ const LINUX_2_6: Rules = Rules {
         syn_retries: 5,
         ..LINUX_3_7.constants
     },
-    mechanisms: ProfileMechanisms { reduction: PrrBound::Halving, ..LINUX_3_7.mechanisms },
+    mechanisms: ProfileMechanisms { reduction: CwndReduction::RateHalving, ..LINUX_3_7.mechanisms },
     ..LINUX_3_7
 };
 
@@ -200,7 +200,7 @@ const MAC_OS_X_10_5: Rules = Rules {
         rto_initial: Duration::from_secs(3),
         // TCPTV_REXMTSLOP, which is added to what the round trips say.
         rto_min: Duration::from_millis(200),
-        adds_least_timeout: true,
+        rto_min_bounds_rttvar: true,
         rto_max: Duration::from_secs(64),
         // TCPTV_DELACK.
         delayed_ack: Duration::from_millis(100),
@@ -218,6 +218,6 @@ const MAC_OS_X_10_5: Rules = Rules {
     },
     mechanisms: ProfileMechanisms { window_tuning: true, ..TEXTBOOK.mechanisms },
     // `delayed_ack` 3.
-    answers_push: true,
+    acks_push: true,
     ..TEXTBOOK
 };

@@ -12,7 +12,7 @@ use loadstone_units::Time;
 /// RFC 8985, section 4: as many SACKed segments as three duplicate acknowledgements.
 pub(super) const DUP_THRESH: u32 = 3;
 /// Linux's `tcp_max_reordering`, in segments.
-const MOST_REORDERING: u32 = 300;
+const MAX_REORDERING: u32 = 300;
 
 /// What is known of the order in which segments arrive.
 #[derive(Debug)]
@@ -26,32 +26,32 @@ pub(super) struct Rack {
     /// By how many segments packets are known to be out of order.
     reordering: u32,
     /// Whether they have ever been out of order.
-    reordered: bool,
+    reordering_seen: bool,
 }
 
 impl Rack {
     pub(super) fn new() -> Rack {
-        Rack { latest: (Time::ZERO, 0), rtt: 0, advanced: false, reordering: DUP_THRESH, reordered: false }
+        Rack { latest: (Time::ZERO, 0), rtt: 0, advanced: false, reordering: DUP_THRESH, reordering_seen: false }
     }
 
     /// RFC 8985, section 6.2, steps 1 to 3.
-    pub(super) fn handle_news(&mut self, now: Time, news: &AckSummary, rtt: &Rtt, ack: &Segment, mss: u32) {
-        if let Some(from) = news.reordered_from {
-            let by = news.forward.saturating_sub(from).div_ceil(u64::from(mss)) as u32;
-            self.reordering = self.reordering.max(by.min(MOST_REORDERING));
-            self.reordered = true;
+    pub(super) fn update(&mut self, now: Time, summary: &AckSummary, rtt: &Rtt, ack: &Segment, mss: u32) {
+        if let Some(from) = summary.reord {
+            let by = summary.fack.saturating_sub(from).div_ceil(u64::from(mss)) as u32;
+            self.reordering = self.reordering.max(by.min(MAX_REORDERING));
+            self.reordering_seen = true;
         }
-        for sent in news.latest.iter().flatten() {
-            self.advance(now, sent, rtt.least(), ack);
+        for sent in summary.newest_delivered.iter().flatten() {
+            self.advance(now, sent, rtt.min_rtt(), ack);
         }
     }
 
-    fn advance(&mut self, now: Time, sent: &Sent, least: u64, ack: &Segment) {
+    fn advance(&mut self, now: Time, sent: &Sent, min_rtt: u64, ack: &Segment) {
         let took = now.nanos_since(sent.at);
         // > If the RACK.segment.rtt is less than RACK.min_RTT, the ACK is likely for the original.
         // What is acknowledged in order tells by its timestamp, too (`tcp_skb_spurious_retrans`).
-        let is_original = took < least || (!sent.sacked && ack.answers_before(sent.at));
-        if is_original && sent.repeated {
+        let is_original = took < min_rtt || (!sent.sacked && ack.ts_ecr_before(sent.at));
+        if is_original && sent.ever_retransmitted {
             return;
         }
         (self.advanced, self.rtt) = (true, took);
@@ -59,7 +59,7 @@ impl Rack {
     }
 
     /// An undone reduction makes it look again.
-    pub(super) fn look_again(&mut self) {
+    pub(super) fn set_advanced(&mut self) {
         self.advanced = true;
     }
 
@@ -69,16 +69,16 @@ impl Rack {
     }
 
     /// How long a segment may be late, in nanoseconds (section 6.2, step 4).
-    fn window(&self, flight: &Flight, recovering: bool, rtt: &Rtt) -> u64 {
-        if !self.reordered && (recovering || flight.sacked() >= self.reordering) {
+    fn reo_wnd(&self, flight: &Flight, recovering: bool, rtt: &Rtt) -> u64 {
+        if !self.reordering_seen && (recovering || flight.sacked_out() >= self.reordering) {
             return 0;
         }
-        (rtt.least() / 4).min(rtt.smoothed())
+        (rtt.min_rtt() / 4).min(rtt.srtt())
     }
 
     /// Marks what counts as lost (section 6.2, step 5). Gives whether a retransmission was among it,
     /// and how long to wait until more may count as lost, in nanoseconds, if there is any.
-    pub(super) fn detect(
+    pub(super) fn mark_lost(
         &mut self,
         now: Time,
         flight: &mut Flight,
@@ -88,34 +88,40 @@ impl Rack {
         if !std::mem::take(&mut self.advanced) {
             return (false, None);
         }
-        self.mark(now, flight, recovering, rtt)
+        self.detect_loss(now, flight, recovering, rtt)
     }
 
     /// The time to wait has passed.
-    pub(super) fn mark(&mut self, now: Time, flight: &mut Flight, recovering: bool, rtt: &Rtt) -> (bool, Option<u64>) {
-        let window = self.window(flight, recovering, rtt);
-        let (mut again, mut wait) = (false, None);
+    pub(super) fn detect_loss(
+        &mut self,
+        now: Time,
+        flight: &mut Flight,
+        recovering: bool,
+        rtt: &Rtt,
+    ) -> (bool, Option<u64>) {
+        let reo_wnd = self.reo_wnd(flight, recovering, rtt);
+        let (mut again, mut timeout) = (false, None);
         let mut lost = Vec::new();
-        for (place, sent) in flight.iter().enumerate() {
+        for (index, sent) in flight.iter().enumerate() {
             // Asked first, since it holds for nearly all that are looked at.
-            if sent.sacked || (sent.lost && !sent.again) {
+            if sent.sacked || (sent.lost && !sent.retransmitted) {
                 continue;
             }
             if (sent.at, sent.end) >= self.latest {
                 // What comes after one that was sent once was sent later still.
-                if sent.repeated { continue } else { break }
+                if sent.ever_retransmitted { continue } else { break }
             }
             let waited = now.nanos_since(sent.at);
-            if waited >= self.rtt + window {
-                lost.push(place);
+            if waited >= self.rtt + reo_wnd {
+                lost.push(index);
             } else {
-                wait = wait.max(Some(self.rtt + window - waited));
+                timeout = timeout.max(Some(self.rtt + reo_wnd - waited));
             }
         }
-        for place in lost {
-            again |= flight.lose(place);
+        for index in lost {
+            again |= flight.mark_lost(index);
         }
-        (again, wait)
+        (again, timeout)
     }
 
     /// Whether a segment was sent so recently that a retransmission timeout says nothing of it.

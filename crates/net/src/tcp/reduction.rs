@@ -5,67 +5,69 @@ use serde::{Deserialize, Serialize};
 /// Proportional rate reduction (RFC 6937, RFC 9937): the flight shrinks to the new window in step
 /// with what is delivered, instead of pausing and then bursting. In segments.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Reduction {
-    bound: PrrBound,
+pub(super) struct ReductionState {
+    variant: CwndReduction,
     /// The window before (RecoverFS, as Linux has it).
-    prior: u32,
+    prior_cwnd: u32,
     /// Delivered during the reduction (prr_delivered).
-    delivered: u32,
+    prr_delivered: u32,
     /// Sent during the reduction (prr_out).
-    out: u32,
+    prr_out: u32,
 }
 
 /// How many segments a reduction sends where the flight has fallen below the new window.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum PrrBound {
+pub enum CwndReduction {
     /// As many as are delivered: the conservative reduction bound (RFC 6937).
-    Conservative,
+    #[serde(rename = "conservative")]
+    PrrCrb,
     /// One more for each acknowledgement that goes on in order and finds nothing lost: the slow start
     /// reduction bound (RFC 6937, and Linux since 4.3).
-    SlowStart,
+    #[serde(rename = "slow-start")]
+    PrrSsrb,
     /// One for every second that is delivered, down to the new window, and not more than one beyond what
     /// is on its way: rate halving (Linux before 3.2, `tcp_cwnd_down`).
-    Halving,
+    #[serde(rename = "halving")]
+    RateHalving,
 }
 
-impl Reduction {
+impl ReductionState {
     /// A reduction of the window `prior` begins.
-    pub(super) fn new(bound: PrrBound, prior: u32) -> Reduction {
-        Reduction { bound, prior: prior.max(1), delivered: 0, out: 0 }
+    pub(super) fn new(variant: CwndReduction, prior: u32) -> ReductionState {
+        ReductionState { variant, prior_cwnd: prior.max(1), prr_delivered: 0, prr_out: 0 }
     }
 
     /// The window after an acknowledgement that delivered `delivered` segments: `flight` are on their
     /// way, and `ssthresh` shall be. `smooth` if it goes on in order and finds nothing lost.
-    pub(super) fn window(&mut self, delivered: u32, flight: u32, ssthresh: u32, smooth: bool) -> u32 {
-        self.delivered += delivered;
-        let due = match self.bound {
-            PrrBound::Halving => {
-                let halved = self.prior.saturating_sub(self.delivered / 2).max(ssthresh);
+    pub(super) fn cwnd(&mut self, delivered: u32, flight: u32, ssthresh: u32, safe_ack: bool) -> u32 {
+        self.prr_delivered += delivered;
+        let due = match self.variant {
+            CwndReduction::RateHalving => {
+                let halved = self.prior_cwnd.saturating_sub(self.prr_delivered / 2).max(ssthresh);
                 return halved.min(flight + 1);
             }
             _ if flight > ssthresh => {
                 // > sndcnt = CEIL(prr_delivered * ssthresh / RecoverFS) - prr_out
-                let share = u64::from(self.delivered) * u64::from(ssthresh);
-                (share.div_ceil(u64::from(self.prior)) as u32).saturating_sub(self.out)
+                let share = u64::from(self.prr_delivered) * u64::from(ssthresh);
+                (share.div_ceil(u64::from(self.prior_cwnd)) as u32).saturating_sub(self.prr_out)
             }
-            PrrBound::Conservative => {
+            CwndReduction::PrrCrb => {
                 // > limit = prr_delivered - prr_out
-                (ssthresh - flight).min(self.delivered.saturating_sub(self.out))
+                (ssthresh - flight).min(self.prr_delivered.saturating_sub(self.prr_out))
             }
-            PrrBound::SlowStart => {
+            CwndReduction::PrrSsrb => {
                 // > limit = MAX(prr_delivered - prr_out, DeliveredData) + MSS
-                let limit = self.delivered.saturating_sub(self.out).max(delivered) + u32::from(smooth);
+                let limit = self.prr_delivered.saturating_sub(self.prr_out).max(delivered) + u32::from(safe_ack);
                 (ssthresh - flight).min(limit)
             }
         };
         // The first retransmission goes out whatever the window says; and where nothing is on its way any
         // more, since retransmissions were lost as well, one does, or only the timeout would go on.
-        flight + due.max(u32::from(self.out == 0 || flight == 0))
+        flight + due.max(u32::from(self.prr_out == 0 || flight == 0))
     }
 
     pub(super) fn handle_sent(&mut self) {
-        self.out += 1;
+        self.prr_out += 1;
     }
 }
 
@@ -75,11 +77,11 @@ mod tests {
 
     #[test]
     fn with_nothing_on_its_way_one_segment_may_go() {
-        for bound in [PrrBound::Conservative, PrrBound::SlowStart, PrrBound::Halving] {
-            let mut reduction = Reduction::new(bound, 10);
+        for variant in [CwndReduction::PrrCrb, CwndReduction::PrrSsrb, CwndReduction::RateHalving] {
+            let mut reduction = ReductionState::new(variant, 10);
             (0..5).for_each(|_| reduction.handle_sent());
             // Five were sent and one is delivered: the other four are lost.
-            assert_eq!(reduction.window(1, 0, 5, false), 1, "{bound:?}");
+            assert_eq!(reduction.cwnd(1, 0, 5, false), 1, "{variant:?}");
         }
     }
 }

@@ -5,39 +5,39 @@ use super::rules::Constants;
 /// What is known of the round trip. In nanoseconds: this is done for every acknowledgement.
 #[derive(Debug)]
 pub(super) struct Rtt {
-    smoothed: Option<u64>,
+    srtt: Option<u64>,
     /// The smallest sample.
-    least: u64,
-    deviation: Deviation,
+    min_rtt: u64,
+    rttvar: RttVar,
     /// How often in a row the timeout has been doubled.
     backoff: u32,
-    initial: u64,
-    min: u64,
-    max: u64,
+    rto_initial: u64,
+    rto_min: u64,
+    rto_max: u64,
 }
 
 /// What the timeout adds to the smoothed round trip.
 #[derive(Debug)]
-enum Deviation {
+enum RttVar {
     /// Four times the mean deviation (RFC 6298, section 2).
     Mean(u64),
     /// As Linux has it: at least the least timeout, and slow to shrink (`tcp_rtt_estimator`).
-    Slow {
+    Linux {
         /// Four times the mean deviation.
-        mean: u64,
+        mdev: u64,
         /// The largest `mean` of this round trip.
-        most: u64,
+        mdev_max: u64,
         /// What is added.
-        added: u64,
+        rttvar: u64,
         /// The round trip ends when this number is acknowledged.
-        until: u64,
+        rtt_seq: u64,
     },
 }
 
 /// Where the sender stands when a sample is taken: the first number that is not acknowledged, and the
 /// next to be sent.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Reached {
+pub(super) struct SendSequence {
     pub(super) una: u64,
     pub(super) nxt: u64,
 }
@@ -46,70 +46,70 @@ impl Rtt {
     pub(super) fn new(constants: &Constants) -> Rtt {
         let min = constants.rto_min.as_nanos() as u64;
         Rtt {
-            smoothed: None,
-            least: u64::MAX,
-            deviation: match constants.adds_least_timeout {
-                false => Deviation::Mean(0),
-                true => Deviation::Slow { mean: 0, most: min, added: min, until: 0 },
+            srtt: None,
+            min_rtt: u64::MAX,
+            rttvar: match constants.rto_min_bounds_rttvar {
+                false => RttVar::Mean(0),
+                true => RttVar::Linux { mdev: 0, mdev_max: min, rttvar: min, rtt_seq: 0 },
             },
             backoff: 0,
-            initial: constants.rto_initial.as_nanos() as u64,
-            min,
-            max: constants.rto_max.as_nanos() as u64,
+            rto_initial: constants.rto_initial.as_nanos() as u64,
+            rto_min: min,
+            rto_max: constants.rto_max.as_nanos() as u64,
         }
     }
 
     /// The smoothed round trip in nanoseconds; zero before the first sample.
-    pub(super) fn smoothed(&self) -> u64 {
-        self.smoothed.unwrap_or_default()
+    pub(super) fn srtt(&self) -> u64 {
+        self.srtt.unwrap_or_default()
     }
 
     /// The smallest sample in nanoseconds.
-    pub(super) fn least(&self) -> u64 {
-        self.least
+    pub(super) fn min_rtt(&self) -> u64 {
+        self.min_rtt
     }
 
     /// A round trip that says only how short it can be.
-    pub(super) fn note_least(&mut self, sample: u64) {
-        self.least = self.least.min(sample);
+    pub(super) fn note_min_rtt(&mut self, sample: u64) {
+        self.min_rtt = self.min_rtt.min(sample);
     }
 
     /// A measurement in nanoseconds.
-    pub(super) fn on_sample(&mut self, sample: u64, reached: Reached) {
+    pub(super) fn on_sample(&mut self, sample: u64, seq: SendSequence) {
         self.backoff = 0;
-        self.note_least(sample);
-        let min = self.min;
-        let Some(smoothed) = self.smoothed else {
+        self.note_min_rtt(sample);
+        let min = self.rto_min;
+        let Some(srtt) = self.srtt else {
             // (2.2) SRTT <- R, RTTVAR <- R/2
-            self.smoothed = Some(sample);
-            match &mut self.deviation {
-                Deviation::Mean(mean) => *mean = sample / 2,
-                Deviation::Slow { mean, most, added, until } => {
-                    *mean = 2 * sample;
-                    *added = min.max(*mean);
-                    (*most, *until) = (*added, reached.nxt);
+            self.srtt = Some(sample);
+            match &mut self.rttvar {
+                RttVar::Mean(mean) => *mean = sample / 2,
+                RttVar::Linux { mdev, mdev_max, rttvar, rtt_seq } => {
+                    *mdev = 2 * sample;
+                    *rttvar = min.max(*mdev);
+                    (*mdev_max, *rtt_seq) = (*rttvar, seq.nxt);
                 }
             }
             return;
         };
         // (2.3) RTTVAR <- (1 - 1/4) * RTTVAR + 1/4 * |SRTT - R'|, SRTT <- (1 - 1/8) * SRTT + 1/8 * R'
-        self.smoothed = Some((smoothed * 7 + sample) / 8);
-        match &mut self.deviation {
-            Deviation::Mean(mean) => *mean = (*mean * 3 + smoothed.abs_diff(sample)) / 4,
-            Deviation::Slow { mean, most, added, until } => {
-                let off = smoothed.abs_diff(sample);
+        self.srtt = Some((srtt * 7 + sample) / 8);
+        match &mut self.rttvar {
+            RttVar::Mean(mean) => *mean = (*mean * 3 + srtt.abs_diff(sample)) / 4,
+            RttVar::Linux { mdev, mdev_max, rttvar, rtt_seq } => {
+                let error = srtt.abs_diff(sample);
                 // A round trip that shrinks makes for a deviation that is less believed.
-                if off > *mean / 4 {
-                    let more = off - *mean / 4;
-                    *mean += if sample < smoothed { more / 8 } else { more };
+                if error > *mdev / 4 {
+                    let more = error - *mdev / 4;
+                    *mdev += if sample < srtt { more / 8 } else { more };
                 } else {
-                    *mean -= *mean / 4 - off;
+                    *mdev -= *mdev / 4 - error;
                 }
-                *most = (*most).max(*mean);
-                *added = (*added).max(*most);
-                if reached.una > *until {
-                    *added -= (*added - (*most).min(*added)) / 4;
-                    (*most, *until) = (min, reached.nxt);
+                *mdev_max = (*mdev_max).max(*mdev);
+                *rttvar = (*rttvar).max(*mdev_max);
+                if seq.una > *rtt_seq {
+                    *rttvar -= (*rttvar - (*mdev_max).min(*rttvar)) / 4;
+                    (*mdev_max, *rtt_seq) = (min, seq.nxt);
                 }
             }
         }
@@ -131,13 +131,13 @@ impl Rtt {
     }
 
     /// The retransmission timeout now, in nanoseconds.
-    pub(super) fn timeout(&self) -> u64 {
-        let base = match (self.smoothed, &self.deviation) {
-            (None, _) => self.initial,
-            (Some(smoothed), Deviation::Mean(mean)) => (smoothed + mean * 4).max(self.min),
-            (Some(smoothed), Deviation::Slow { added, .. }) => smoothed + added,
+    pub(super) fn rto(&self) -> u64 {
+        let base = match (self.srtt, &self.rttvar) {
+            (None, _) => self.rto_initial,
+            (Some(srtt), RttVar::Mean(mean)) => (srtt + mean * 4).max(self.rto_min),
+            (Some(srtt), RttVar::Linux { rttvar, .. }) => srtt + rttvar,
         };
-        base.saturating_mul(1 << self.backoff.min(16)).min(self.max)
+        base.saturating_mul(1 << self.backoff.min(16)).min(self.rto_max)
     }
 }
 
@@ -147,7 +147,7 @@ mod tests {
     use super::*;
 
     const MS: fn(u64) -> u64 = |ms| ms * 1_000_000;
-    const HERE: Reached = Reached { una: 1, nxt: 1 };
+    const HERE: SendSequence = SendSequence { una: 1, nxt: 1 };
 
     fn rtt(profile: Profile) -> Rtt {
         Rtt::new(&Config { profile, ..Config::default() }.rules().constants)
@@ -156,12 +156,12 @@ mod tests {
     #[test]
     fn the_estimator_follows_rfc6298_2() {
         let mut rtt = rtt(Profile::Textbook);
-        assert_eq!(rtt.timeout(), MS(1000));
+        assert_eq!(rtt.rto(), MS(1000));
         rtt.on_sample(MS(800), HERE);
-        assert_eq!(rtt.timeout(), MS(800 + 4 * 400));
+        assert_eq!(rtt.rto(), MS(800 + 4 * 400));
         rtt.on_sample(MS(400), HERE);
         // RTTVAR = 3/4 * 400 + 1/4 * 400 = 400, SRTT = 7/8 * 800 + 1/8 * 400 = 750.
-        assert_eq!((rtt.smoothed(), rtt.timeout()), (MS(750), MS(750 + 1600)));
+        assert_eq!((rtt.srtt(), rtt.rto()), (MS(750), MS(750 + 1600)));
     }
 
     #[test]
@@ -171,25 +171,25 @@ mod tests {
         let mut seen = Vec::new();
         for _ in 0..8 {
             rtt.back_off();
-            seen.push(rtt.timeout() / 1_000_000_000);
+            seen.push(rtt.rto() / 1_000_000_000);
         }
         assert_eq!(seen, [2, 4, 8, 16, 32, 60, 60, 60]);
         rtt.on_sample(MS(100), HERE);
-        assert_eq!(rtt.timeout(), MS(1000));
+        assert_eq!(rtt.rto(), MS(1000));
     }
 
     #[test]
     fn linux_adds_at_least_200_ms_and_first_twice_the_round_trip() {
         let mut near = rtt(Profile::Linux6);
         near.on_sample(MS(20), HERE);
-        assert_eq!(near.timeout(), MS(220));
+        assert_eq!(near.rto(), MS(220));
         let mut far = rtt(Profile::Linux6);
         far.on_sample(MS(200), HERE);
-        assert_eq!(far.timeout(), MS(600));
+        assert_eq!(far.rto(), MS(600));
         // Steady round trips bring what is added down by a quarter of the excess each round.
         for round in 1..40 {
-            far.on_sample(MS(200), Reached { una: 2 * round, nxt: 2 * round + 1 });
+            far.on_sample(MS(200), SendSequence { una: 2 * round, nxt: 2 * round + 1 });
         }
-        assert_eq!(far.timeout() / MS(1), 400);
+        assert_eq!(far.rto() / MS(1), 400);
     }
 }

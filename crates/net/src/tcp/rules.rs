@@ -12,13 +12,13 @@ pub(super) struct Rules {
     /// Without RACK losses are noticed by forward acknowledgements (`tcp_fack`).
     pub(super) fack: bool,
     /// A loss halves what is outstanding, not the window.
-    pub(super) halves_the_flight: bool,
+    pub(super) ssthresh_from_flight_size: bool,
     /// CUBIC in whole numbers on a clock of ticks, as kernels have it.
     pub(super) kernel_cubic: bool,
     /// What is written is sent as far as it may be before the program can write more.
-    pub(super) sends_at_once: bool,
+    pub(super) writable_after_sending: bool,
     /// What is not full ends what was written, so it has PSH, and is acknowledged at once.
-    pub(super) answers_push: bool,
+    pub(super) acks_push: bool,
 }
 
 /// How losses are noticed.
@@ -43,7 +43,7 @@ pub(super) struct Constants {
     /// The smallest retransmission timeout.
     pub(super) rto_min: Duration,
     /// Whether it is what a timeout adds to the round trip, at least, instead of its least value.
-    pub(super) adds_least_timeout: bool,
+    pub(super) rto_min_bounds_rttvar: bool,
     /// The largest retransmission timeout.
     pub(super) rto_max: Duration,
     /// How long an acknowledgement may be delayed.

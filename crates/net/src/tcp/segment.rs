@@ -20,13 +20,13 @@ pub struct Segment {
     /// SYN, ACK, FIN.
     pub flags: Flags,
     /// When it was sent (the timestamp option's value, RFC 7323).
-    pub timestamp: Time,
+    pub ts_val: Time,
     /// The timestamp that it echoes; [`Time::NEVER`] if none.
-    pub echo: Time,
+    pub ts_ecr: Time,
     /// What has arrived beyond `ack` (RFC 2018).
     pub sacks: Sacks,
     /// The number after a segment that has arrived twice (D-SACK, RFC 2883); 0 if there is none.
-    pub duplicate: u64,
+    pub dsack_end: u64,
 }
 
 /// A segment's flags.
@@ -86,9 +86,9 @@ impl Segment {
     }
 
     /// Whether it answers something that was sent before `sent`, as far as timestamps of a millisecond tell.
-    pub(super) fn answers_before(&self, sent: Time) -> bool {
+    pub(super) fn ts_ecr_before(&self, sent: Time) -> bool {
         let ms = |time: Time| time.as_nanos() / NANOS_PER_MS;
-        self.echo != Time::NEVER && ms(self.echo) < ms(sent)
+        self.ts_ecr != Time::NEVER && ms(self.ts_ecr) < ms(sent)
     }
 }
 
@@ -96,13 +96,13 @@ impl Segment {
     /// Leaves out the SACK blocks if they do not fit beside the data into `mss` bytes.
     pub(super) fn drop_sacks_beyond(&mut self, mss: u32) {
         if self.blocks() > 0 && self.len + Sacks::bytes(self.blocks()) > mss {
-            (self.sacks, self.duplicate) = (Sacks::default(), 0);
+            (self.sacks, self.dsack_end) = (Sacks::default(), 0);
         }
     }
 
     /// SACK blocks, that of a duplicate among them.
     fn blocks(&self) -> u32 {
-        u32::from(self.sacks.count) + u32::from(self.duplicate > 0)
+        u32::from(self.sacks.count) + u32::from(self.dsack_end > 0)
     }
 }
 
@@ -124,7 +124,7 @@ mod tests {
         let flags = Flags { ack: true, ..Flags::default() };
         let (window, time) = (65_535, Time::ZERO);
         let sacks = Sacks::default();
-        let ack = Segment { seq: 1, ack: 1, len: 0, window, flags, timestamp: time, echo: time, sacks, duplicate: 0 };
+        let ack = Segment { seq: 1, ack: 1, len: 0, window, flags, ts_val: time, ts_ecr: time, sacks, dsack_end: 0 };
         assert_eq!(Packet::len(&ack), 52);
         assert_eq!(Packet::len(&Segment { flags: Flags { syn: true, ..flags }, ..ack }), 60);
         assert_eq!(Packet::len(&Segment { len: 1448, ..ack }), 1500);

@@ -2,13 +2,13 @@
 //! happens when none comes.
 
 mod acks;
-mod alarms;
+mod cong_control;
 #[cfg(test)]
-mod audit;
-mod facts;
-mod space;
+mod invariants;
+mod send_buffer;
 #[cfg(test)]
 mod tests;
+mod timers;
 mod undo;
 
 use super::config::Config;
@@ -17,13 +17,13 @@ use super::flight::{Flight, Sent};
 use super::mechanisms::IdleRestart;
 use super::metrics::Metrics;
 use super::rack::Rack;
-use super::rtt::{Reached, Rtt};
+use super::rtt::{Rtt, SendSequence};
 use super::rules::{LossDetection, Rules};
 use super::segment::Segment;
-use alarms::{Alarm, Probe};
 use loadstone_units::Time;
-use space::Space;
+use send_buffer::SendBuffer;
 use std::ops::Range;
+use timers::{SenderTimer, Tlp};
 use undo::Undo;
 
 /// The sending half of an endpoint, from the first byte of data on.
@@ -31,14 +31,14 @@ use undo::Undo;
 pub(super) struct Sender {
     rules: Rules,
     /// Bytes of data that fit into the segment that is being made: less than a full one beside SACKs.
-    limit: u32,
+    mss_now: u32,
     /// The first number that is not acknowledged (SND.UNA).
     una: u64,
     /// The next number to send for the first time (SND.NXT).
     nxt: u64,
     /// The number after the last byte that the program has written, and that the send buffer has taken.
+    app_end: u64,
     write_seq: u64,
-    written: u64,
     /// Whether the program writes no more, so that a FIN follows the last byte.
     closing: bool,
     /// The first number that the other end does not take (SND.UNA + SND.WND).
@@ -47,16 +47,16 @@ pub(super) struct Sender {
     snd_sml: u64,
     flight: Flight,
     window: CongestionWindow,
-    space: Option<Space>,
+    send_buffer: Option<SendBuffer>,
     /// The initial window in segments.
-    initial: u32,
+    initial_window: u32,
     controller: Box<dyn Controller>,
     /// What [`Controller::is_model_based`] says.
     is_model_based: bool,
-    usage: Usage,
+    cwv: CwndValidation,
     /// Bytes acknowledged that have not yet made a segment for the congestion control.
     bytes_acked: u64,
-    state: CongestionState,
+    ca_state: CongestionState,
     /// The next number to send when the phase began; what is below it belongs to the last loss.
     high_seq: u64,
     undo: Undo,
@@ -64,43 +64,43 @@ pub(super) struct Sender {
     rtt: Rtt,
     /// What was sent again up to here, and whether the one rescue was made (RFC 6675).
     high_rxt: u64,
-    rescued: bool,
+    rescue_rxt_done: bool,
     /// It is being found out whether the last timeout was spurious (RFC 5682).
     frto: bool,
     /// New data goes before retransmissions, to find that out.
-    new_first: bool,
-    probe: Option<Probe>,
-    alarm: (Alarm, Time),
+    rexmit_new: bool,
+    tlp: Option<Tlp>,
+    timer: (SenderTimer, Time),
     /// What is to be sent whatever the window says.
-    due: Option<Due>,
+    forced: Option<ForcedSend>,
     /// Timeouts since something was last acknowledged.
-    timeouts: u32,
+    retransmits: u32,
     last_sent: Time,
     retransmissions: u64,
 }
 
 /// What is to be sent whatever the window says.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Due {
+enum ForcedSend {
     /// The first segment that is not acknowledged.
-    First,
+    Head,
     /// A tail loss probe.
-    Probe,
+    LossProbe,
 }
 
 /// How much of the window is used: one that is not used does not grow, and shrinks after a while
 /// (`tcp_cwnd_validate` of Linux).
 #[derive(Debug, Default)]
-struct Usage {
+struct CwndValidation {
     /// The window was what stopped the sending, in this round.
-    limited: bool,
+    is_cwnd_limited: bool,
     /// The most segments outstanding in this round.
-    most: u32,
+    max_packets_out: u32,
     /// The round ends when this number is acknowledged.
-    until: u64,
+    cwnd_usage_seq: u64,
     /// The most segments outstanding since the window was last full, and when that was.
-    used: u32,
-    full: Time,
+    snd_cwnd_used: u32,
+    snd_cwnd_stamp: Time,
     /// Something was sent since this was last looked at.
     sent: bool,
 }
@@ -118,35 +118,35 @@ impl Sender {
         let initial = config.initial_window().segments();
         let controller = congestion::controller(config.congestion(), &rules, initial);
         Sender {
-            limit: rules.constants.mss,
+            mss_now: rules.constants.mss,
             una: 1,
             nxt: 1,
+            app_end: 1,
             write_seq: 1,
-            written: 1,
             closing: false,
             snd_wnd_end: 1,
             snd_sml: 1,
             flight: Flight::new(initial),
             window: CongestionWindow::new(initial),
-            space: rules.mechanisms.send_buffer.then(|| Space::new(initial, controller.windows_in_buffer())),
-            initial,
+            send_buffer: rules.mechanisms.send_buffer.then(|| SendBuffer::new(initial, controller.sndbuf_expand())),
+            initial_window: initial,
             is_model_based: controller.is_model_based(),
             controller,
-            usage: Usage::default(),
+            cwv: CwndValidation::default(),
             bytes_acked: 0,
-            state: CongestionState::Open,
+            ca_state: CongestionState::Open,
             high_seq: 1,
             undo: Undo::default(),
             rack: Rack::new(),
             rtt: Rtt::new(&rules.constants),
             high_rxt: 1,
-            rescued: false,
+            rescue_rxt_done: false,
             frto: false,
-            new_first: false,
-            probe: None,
-            alarm: (Alarm::Retransmit, Time::NEVER),
-            due: None,
-            timeouts: 0,
+            rexmit_new: false,
+            tlp: None,
+            timer: (SenderTimer::Rto, Time::NEVER),
+            forced: None,
+            retransmits: 0,
             last_sent: Time::ZERO,
             retransmissions: 0,
             rules,
@@ -162,22 +162,22 @@ impl Sender {
     /// Begins with what is known of the other end's host.
     pub(super) fn load_metrics(&mut self, metrics: Metrics) {
         if self.rules.mechanisms.metrics {
-            self.window.ssthresh = metrics.threshold();
+            self.window.ssthresh = metrics.ssthresh();
         }
     }
 
     /// The connection is over: adds to what is known of the other end's host.
     pub(super) fn save_metrics(&self, metrics: &mut Metrics) {
         if self.rules.mechanisms.metrics {
-            metrics.update(&self.window, self.state == CongestionState::Open);
+            metrics.update(&self.window, self.ca_state == CongestionState::Open);
         }
     }
 
     pub(super) fn write(&mut self, bytes: u64) {
         debug_assert!(!self.closing, "nothing is written after close");
-        self.note_shortage();
-        self.write_seq += bytes;
-        self.take();
+        self.check_app_limited();
+        self.app_end += bytes;
+        self.fill_send_buffer();
     }
 
     pub(super) fn close(&mut self) {
@@ -186,70 +186,70 @@ impl Sender {
 
     /// Nothing more is expected from the other end.
     pub(super) fn stop(&mut self) {
-        self.alarm.1 = Time::NEVER;
-        self.due = None;
+        self.timer.1 = Time::NEVER;
+        self.forced = None;
         self.window.pacer.stop();
     }
 
     /// Bytes in the send buffer that were never sent.
-    pub(super) fn unsent(&self) -> u64 {
-        self.written.saturating_sub(self.nxt)
-    }
-
-    /// Bytes that the program has written and that were never sent.
-    pub(super) fn ahead(&self) -> u64 {
+    pub(super) fn notsent(&self) -> u64 {
         self.write_seq.saturating_sub(self.nxt)
     }
 
+    /// Bytes that the program has written and that were never sent.
+    pub(super) fn app_notsent(&self) -> u64 {
+        self.app_end.saturating_sub(self.nxt)
+    }
+
     /// Whether a FIN follows the last byte in the send buffer.
-    fn is_ending(&self) -> bool {
-        self.closing && self.written == self.write_seq
+    fn is_fin_pending(&self) -> bool {
+        self.closing && self.write_seq == self.app_end
     }
 
     /// Whether only the other end's window keeps what is written from being sent.
     #[inline]
-    pub(super) fn is_shut_out(&self) -> bool {
+    pub(super) fn is_blocked_by_snd_wnd(&self) -> bool {
         // Asked after every burst: most often there is room for a whole segment, and that settles it.
-        self.nxt + u64::from(self.rules.constants.mss) > self.snd_wnd_end && self.has_too_small_a_window()
+        self.nxt + u64::from(self.rules.constants.mss) > self.snd_wnd_end && self.is_snd_wnd_too_small()
     }
 
     #[cold]
-    fn has_too_small_a_window(&self) -> bool {
-        let segment = u64::from(self.rules.constants.mss).min(self.unsent());
+    fn is_snd_wnd_too_small(&self) -> bool {
+        let segment = u64::from(self.rules.constants.mss).min(self.notsent());
         self.flight.is_empty() && segment > 0 && self.nxt + segment > self.snd_wnd_end
     }
 
     /// Whether the FIN is acknowledged.
     pub(super) fn is_fin_acked(&self) -> bool {
-        self.closing && self.una > self.written
+        self.closing && self.una > self.write_seq
     }
 
     /// Whether something that was written may be sent at this moment.
     pub(super) fn may_send_new(&self) -> bool {
-        let next = self.written.min(self.nxt + u64::from(self.limit));
-        let is_held = self.release() < Time::NEVER;
+        let next = self.write_seq.min(self.nxt + u64::from(self.mss_now));
+        let is_held = self.pacing_deadline() < Time::NEVER;
         let fits = next <= self.snd_wnd_end && self.flight.in_flight() < self.window.cwnd;
-        self.unsent() > 0 && fits && !is_held && !self.waits_to_be_full(next)
+        self.notsent() > 0 && fits && !is_held && !self.nagle_check(next)
     }
 
     /// Whether data up to `end` has to wait for more to fill its segment, or for the last one that was not full
     /// to be acknowledged (RFC 896, Minshall's rule; a FIN does not wait).
-    fn waits_to_be_full(&self, end: u64) -> bool {
-        let is_partial = end - self.nxt < u64::from(self.limit);
+    fn nagle_check(&self, end: u64) -> bool {
+        let is_partial = end - self.nxt < u64::from(self.mss_now);
         self.rules.mechanisms.nagle
             && is_partial
             && self.snd_sml > self.una
-            && !(self.is_ending() && end == self.written)
+            && !(self.is_fin_pending() && end == self.write_seq)
     }
 
     /// The number that a segment without data bears.
-    pub(super) fn next(&self) -> u64 {
+    pub(super) fn snd_nxt(&self) -> u64 {
         self.nxt
     }
 
     /// The retransmission timeout in nanoseconds.
-    pub(super) fn timeout(&self) -> u64 {
-        self.rtt.timeout()
+    pub(super) fn rto(&self) -> u64 {
+        self.rtt.rto()
     }
 
     /// How often in a row the timer of a handshake or of data has expired.
@@ -263,12 +263,12 @@ impl Sender {
     }
 
     /// The window in segments.
-    pub(super) fn window(&self) -> u32 {
+    pub(super) fn cwnd(&self) -> u32 {
         self.window.cwnd
     }
 
-    pub(super) fn smoothed_rtt(&self) -> u64 {
-        self.rtt.smoothed()
+    pub(super) fn srtt(&self) -> u64 {
+        self.rtt.srtt()
     }
 
     pub(super) fn retransmissions(&self) -> u64 {
@@ -278,102 +278,104 @@ impl Sender {
     /// The other end's window, and a round trip, from a segment of the handshake.
     pub(super) fn handle_handshake(&mut self, now: Time, segment: &Segment) {
         self.rtt.end_backing_off();
-        if segment.echo != Time::NEVER {
-            let took = now.nanos_since(segment.echo);
-            self.rtt.on_sample(took, Reached { una: self.una, nxt: self.nxt });
+        if segment.ts_ecr != Time::NEVER {
+            let took = now.nanos_since(segment.ts_ecr);
+            self.rtt.on_sample(took, SendSequence { una: self.una, nxt: self.nxt });
         }
         self.snd_wnd_end = self.snd_wnd_end.max(segment.ack + u64::from(segment.window));
-        self.usage.full = now;
+        self.cwv.snd_cwnd_stamp = now;
         self.controller.on_established(&mut self.window, now, &self.rtt);
     }
 
     /// What to send at this moment, if anything, in a segment that also bears `sacks` bytes of SACK
     /// blocks.
     pub(super) fn poll(&mut self, now: Time, sacks: u32) -> Option<Transmission> {
-        self.limit = self.rules.constants.mss - sacks;
-        if self.write_seq > self.written && self.has_space() {
-            self.take();
+        self.mss_now = self.rules.constants.mss - sacks;
+        if self.app_end > self.write_seq && self.has_space() {
+            self.fill_send_buffer();
         }
-        let next = match self.due.take() {
-            Some(due) => self.send_due(now, due),
+        let next = match self.forced.take() {
+            Some(due) => self.send_forced(now, due),
             None => self.send_allowed(now),
         };
         if next.is_none() {
-            if self.usage.sent {
-                self.end_burst(now);
+            if self.cwv.sent {
+                self.cwnd_validate(now);
             }
-            self.look_after_space();
+            self.check_space();
         }
         next
     }
 
-    fn send_due(&mut self, now: Time, due: Due) -> Option<Transmission> {
+    fn send_forced(&mut self, now: Time, due: ForcedSend) -> Option<Transmission> {
         match due {
-            Due::First if self.flight.is_empty() => self.send_allowed(now),
-            Due::First => Some(self.resend(now, 0)),
-            Due::Probe => self.send_probe(now),
+            ForcedSend::Head if self.flight.is_empty() => self.send_allowed(now),
+            ForcedSend::Head => Some(self.retransmit(now, 0)),
+            ForcedSend::LossProbe => self.send_loss_probe(now),
         }
     }
 
     fn send_allowed(&mut self, now: Time) -> Option<Transmission> {
-        if self.is_held(now) || self.flight.in_flight() >= self.window.cwnd {
+        if self.is_paced(now) || self.flight.in_flight() >= self.window.cwnd {
             return None;
         }
-        if self.new_first {
+        if self.rexmit_new {
             if let Some(new) = self.send_new(now) {
                 return Some(new);
             }
             // Nothing new is left to find out with (RFC 5682, section 3.1, step 2.b).
-            self.new_first = false;
+            self.rexmit_new = false;
             self.frto &= self.nxt > self.high_seq;
             if self.frto {
                 return None;
             }
         }
-        if self.state >= CongestionState::Recovery
-            && let Some(place) = self.flight.next_lost()
+        if self.ca_state >= CongestionState::Recovery
+            && let Some(index) = self.flight.next_lost()
         {
-            return Some(self.resend(now, place));
+            return Some(self.retransmit(now, index));
         }
         match self.send_new(now) {
-            None if self.state == CongestionState::Recovery && self.rules.detection() == LossDetection::DupThresh => {
-                self.send_unsure(now)
+            None if self.ca_state == CongestionState::Recovery
+                && self.rules.detection() == LossDetection::DupThresh =>
+            {
+                self.send_next_seg_rules_3_4(now)
             }
             new => new,
         }
     }
 
     /// RFC 6675, section 4, NextSeg, rules (3) and (4): what is not yet known to be lost.
-    fn send_unsure(&mut self, now: Time) -> Option<Transmission> {
-        if let Some(place) = self.flight.next_missing(self.high_rxt, self.flight.highest()) {
-            self.flight.lose(place);
-            return Some(self.resend(now, place));
+    fn send_next_seg_rules_3_4(&mut self, now: Time) -> Option<Transmission> {
+        if let Some(index) = self.flight.next_seg_rule_3(self.high_rxt, self.flight.highest_sack_end()) {
+            self.flight.mark_lost(index);
+            return Some(self.retransmit(now, index));
         }
         let last = (self.flight.len() as usize).checked_sub(1)?;
-        let from = self.flight.highest().max(self.high_rxt);
-        if self.rescued || self.flight.get(last).start < from {
+        let from = self.flight.highest_sack_end().max(self.high_rxt);
+        if self.rescue_rxt_done || self.flight.get(last).start < from {
             return None;
         }
-        self.rescued = true;
-        self.flight.lose(last);
-        Some(self.resend(now, last))
+        self.rescue_rxt_done = true;
+        self.flight.mark_lost(last);
+        Some(self.retransmit(now, last))
     }
 
     /// Sends the segment at `place` again.
-    fn resend(&mut self, now: Time, place: usize) -> Transmission {
+    fn retransmit(&mut self, now: Time, index: usize) -> Transmission {
         self.undo.note_retransmission(now);
         self.retransmissions += 1;
-        let again = self.flight.get(place);
-        let stamp = self.stamp(now, again.end - again.start - u64::from(again.fin));
-        let sent = self.flight.resend(place, now, stamp);
+        let again = self.flight.get(index);
+        let tx = self.tx_delivery(now, again.end - again.start - u64::from(again.fin));
+        let sent = self.flight.retransmit(index, now, tx);
         self.high_rxt = self.high_rxt.max(sent.end);
-        if self.state == CongestionState::Recovery {
+        if self.ca_state == CongestionState::Recovery {
             self.window.reduction.handle_sent();
         }
         self.last_sent = now;
-        self.usage.sent = true;
-        if place == 0 && self.alarm.0 != Alarm::Reorder {
-            self.set_alarm(Alarm::Retransmit, now, self.timeout());
+        self.cwv.sent = true;
+        if index == 0 && self.timer.0 != SenderTimer::ReoTimeout {
+            self.set_timer(SenderTimer::Rto, now, self.rto());
         }
         Transmission { range: sent.start..sent.end, fin: sent.fin }
     }
@@ -382,100 +384,100 @@ impl Sender {
     #[inline]
     fn send_new(&mut self, now: Time) -> Option<Transmission> {
         // Asked after every segment that comes, and most often the answer is no.
-        if self.nxt < self.written + u64::from(self.is_ending()) { self.send_next(now) } else { None }
+        if self.nxt < self.write_seq + u64::from(self.is_fin_pending()) { self.send_next(now) } else { None }
     }
 
     /// There is something of that kind.
     #[inline(never)]
     fn send_next(&mut self, now: Time) -> Option<Transmission> {
-        let data_end = self.written.min(self.nxt + u64::from(self.limit));
-        let fin = self.is_ending() && data_end == self.written;
+        let data_end = self.write_seq.min(self.nxt + u64::from(self.mss_now));
+        let fin = self.is_fin_pending() && data_end == self.write_seq;
         let range = self.nxt..data_end + u64::from(fin);
-        if data_end > self.snd_wnd_end || self.waits_to_be_full(data_end) {
+        if data_end > self.snd_wnd_end || self.nagle_check(data_end) {
             return None;
         }
-        if data_end - self.nxt < u64::from(self.limit) {
+        if data_end - self.nxt < u64::from(self.mss_now) {
             self.snd_sml = data_end;
         }
         if self.flight.is_empty() && self.nxt > 1 {
-            self.note_pause(now);
+            self.handle_tx_start(now);
         }
         let (start, end) = (range.start, range.end);
-        let stamp = self.stamp(now, data_end - start);
+        let tx = self.tx_delivery(now, data_end - start);
         let flags = (false, false, false, false);
-        let (sacked, lost, again, repeated) = flags;
-        self.flight.push(Sent { start, end, fin, at: now, sacked, lost, again, repeated, stamp });
+        let (sacked, lost, retransmitted, ever_retransmitted) = flags;
+        self.flight.push(Sent { start, end, fin, at: now, sacked, lost, retransmitted, ever_retransmitted, tx });
         self.nxt = end;
         self.last_sent = now;
-        self.usage.sent = true;
-        if self.state == CongestionState::Recovery {
+        self.cwv.sent = true;
+        if self.ca_state == CongestionState::Recovery {
             self.window.reduction.handle_sent();
         }
-        if self.flight.len() == 1 || self.alarm.0 == Alarm::Probe {
+        if self.flight.len() == 1 || self.timer.0 == SenderTimer::LossProbe {
             self.rearm(now);
         }
         Some(Transmission { range, fin })
     }
 
     /// Nothing was outstanding for a while.
-    fn note_pause(&mut self, now: Time) {
+    fn handle_tx_start(&mut self, now: Time) {
         let pause = now.nanos_since(self.last_sent);
-        let timeout = self.timeout();
+        let timeout = self.rto();
         let window = &mut self.window;
         match self.rules.mechanisms.idle_restart {
             // RFC 5681, section 4.1: after idleness for more than a timeout the window starts again.
-            IdleRestart::Initial if pause > timeout => window.cwnd = window.cwnd.min(self.initial),
+            IdleRestart::Initial if pause > timeout => window.cwnd = window.cwnd.min(self.initial_window),
             IdleRestart::Halving if pause > timeout => {
-                window.ssthresh = window.remembered();
-                let floor = self.initial.min(window.cwnd);
+                window.ssthresh = window.current_ssthresh();
+                let floor = self.initial_window.min(window.cwnd);
                 let halvings = ((pause - 1) / timeout).min(31);
                 window.cwnd = (window.cwnd >> halvings).max(floor);
-                (self.usage.full, self.usage.used) = (now, 0);
+                (self.cwv.snd_cwnd_stamp, self.cwv.snd_cwnd_used) = (now, 0);
             }
             _ => {}
         }
-        self.controller.on_pause(now, pause);
+        self.controller.on_tx_start(now, pause);
     }
 
     /// All that may be sent at this moment has been sent.
-    fn end_burst(&mut self, now: Time) {
-        self.usage.sent = false;
+    fn cwnd_validate(&mut self, now: Time) {
+        self.cwv.sent = false;
         let full = self.flight.in_flight() >= self.window.cwnd;
-        let usage = &mut self.usage;
+        let usage = &mut self.cwv;
         let outstanding = self.flight.len();
-        if self.una >= usage.until || full || (!usage.limited && outstanding > usage.most) {
-            (usage.limited, usage.most, usage.until) = (full, outstanding, self.nxt);
+        if self.una >= usage.cwnd_usage_seq || full || (!usage.is_cwnd_limited && outstanding > usage.max_packets_out) {
+            (usage.is_cwnd_limited, usage.max_packets_out, usage.cwnd_usage_seq) = (full, outstanding, self.nxt);
         }
-        if self.is_limited() {
-            (self.usage.used, self.usage.full) = (0, now);
+        if self.is_cwnd_limited() {
+            (self.cwv.snd_cwnd_used, self.cwv.snd_cwnd_stamp) = (0, now);
         } else {
-            self.usage.used = self.usage.used.max(outstanding);
-            if self.rules.mechanisms.unused_window_shrinks && now.nanos_since(self.usage.full) >= self.timeout() {
-                self.shrink_unused(now);
+            self.cwv.snd_cwnd_used = self.cwv.snd_cwnd_used.max(outstanding);
+            if self.rules.mechanisms.unused_window_shrinks && now.nanos_since(self.cwv.snd_cwnd_stamp) >= self.rto() {
+                self.cwnd_application_limited(now);
             }
         }
-        if self.probe_may_be_set() {
-            self.set_probe_alarm(now, false);
+        if self.may_schedule_pto() {
+            self.set_pto(now, false);
         }
     }
 
     /// Whether the window is what limits the sending; in slow start, whether it shall double what was
     /// used of it.
-    fn is_limited(&self) -> bool {
-        let doubled = self.window.in_slow_start() && self.window.cwnd < 2 * self.usage.most;
-        self.usage.limited || doubled
+    fn is_cwnd_limited(&self) -> bool {
+        let doubled = self.window.in_slow_start() && self.window.cwnd < 2 * self.cwv.max_packets_out;
+        self.cwv.is_cwnd_limited || doubled
     }
 
     /// The window was larger than needed for a timeout (`tcp_cwnd_application_limited`).
-    fn shrink_unused(&mut self, now: Time) {
-        if self.state == CongestionState::Open {
-            let used = self.usage.used.max(self.initial);
+    fn cwnd_application_limited(&mut self, now: Time) {
+        if self.ca_state == CongestionState::Open {
+            let used = self.cwv.snd_cwnd_used.max(self.initial_window);
             if used < self.window.cwnd {
-                self.window.ssthresh = self.window.remembered();
+                self.window.ssthresh = self.window.current_ssthresh();
                 self.window.cwnd = (self.window.cwnd + used) / 2;
             }
-            self.usage.used = 0;
+            self.cwv.snd_cwnd_used = 0;
         }
-        self.usage.full = now;
+        self.cwv.snd_cwnd_stamp = now;
     }
 }

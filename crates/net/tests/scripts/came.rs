@@ -35,8 +35,8 @@ impl Came {
         }
         let sacks: Vec<Range<u64>> = segment.sacks.iter(segment.ack).collect();
         compare("SACK blocks", spans(&form.sacks), spans(&sacks));
-        let duplicate = form.duplicate.as_ref().map_or(0, |block| block.end);
-        compare("end of what came twice", number(duplicate), number(segment.duplicate));
+        let dsack_end = form.duplicate.as_ref().map_or(0, |block| block.end);
+        compare("end of what came twice", number(dsack_end), number(segment.dsack_end));
         wrong
     }
 
@@ -52,7 +52,7 @@ impl Came {
 
 impl fmt::Display for Came {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Segment { ack, len, window, flags, sacks, duplicate, .. } = self.segment;
+        let Segment { ack, len, window, flags, sacks, dsack_end, .. } = self.segment;
         write!(f, "{:+.2} > {}", self.at, self.flags())?;
         if len > 0 || flags.fin {
             write!(f, " {}", span(&self.data()))?;
@@ -61,8 +61,8 @@ impl fmt::Display for Came {
             write!(f, " ack {}", number(ack))?;
         }
         write!(f, " win {window}")?;
-        if duplicate > 0 {
-            write!(f, " dsack :{}", number(duplicate))?;
+        if dsack_end > 0 {
+            write!(f, " dsack :{}", number(dsack_end))?;
         }
         sacks.iter(ack).try_for_each(|block| write!(f, " sack {}", span(&block)))
     }

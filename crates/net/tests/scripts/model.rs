@@ -70,10 +70,10 @@ impl World for Model {
             len: (numbers.end - numbers.start) as u32,
             window: form.announced(),
             flags: Flags { syn: form.syn, ack: form.ack.is_some(), fin: form.fin, rst: false },
-            timestamp: self.now,
-            echo: echo.unwrap_or(Time::NEVER),
+            ts_val: self.now,
+            ts_ecr: echo.unwrap_or(Time::NEVER),
             sacks,
-            duplicate: form.duplicate.as_ref().map_or(0, |block| block.end),
+            dsack_end: form.duplicate.as_ref().map_or(0, |block| block.end),
         };
         self.with(|end, now| end.handle_segment(now, &segment))
     }

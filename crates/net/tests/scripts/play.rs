@@ -169,8 +169,8 @@ impl Player<'_> {
             if !wrong.is_empty() {
                 return Err(self.failure(step, &format!("there came\n  {came}\n{}", wrong.join("\n"))));
             }
-            self.sent.push((segment.seq..segment.end(), segment.timestamp));
-            last = Moment { at, stamp: Some(segment.timestamp) };
+            self.sent.push((segment.seq..segment.end(), segment.ts_val));
+            last = Moment { at, stamp: Some(segment.ts_val) };
         }
         Ok(last)
     }

@@ -18,36 +18,36 @@
 
 mod aggregation;
 mod bandwidth;
-mod facts;
-mod policer;
+mod controller;
+mod lt_bw;
 mod window;
 
 use super::{CongestionState, CongestionWindow};
 use crate::tcp::delivery::{Delivery, RateSample, between};
 use aggregation::Aggregation;
-use bandwidth::{Bandwidth, Largest, UNIT};
+use bandwidth::{Bandwidth, MaxFilter, UNIT};
 use loadstone_units::Time;
-use policer::Policer;
+use lt_bw::LtBw;
 
 /// Doubles the rate each round: 2/ln 2 (section 4.3.2), in 256ths as all gains.
-const HIGH: u64 = UNIT * 2885 / 1000 + 1;
+const HIGH_GAIN: u64 = UNIT * 2885 / 1000 + 1;
 /// Drains in a round what that has queued.
-const DRAIN: u64 = UNIT * 1000 / 2885;
+const DRAIN_GAIN: u64 = UNIT * 1000 / 2885;
 /// The phases of a cycle of `ProbeBw` (section 4.3.4): more, to find out if there is; less, to drain that.
-const CYCLE: [u64; 8] = [UNIT * 5 / 4, UNIT * 3 / 4, UNIT, UNIT, UNIT, UNIT, UNIT, UNIT];
+const PACING_GAIN: [u64; 8] = [UNIT * 5 / 4, UNIT * 3 / 4, UNIT, UNIT, UNIT, UNIT, UNIT, UNIT];
 /// The phase to begin in. The kernel draws one of all but the second; then there are 0 to 6 phases to
 /// the first one, and here 3.
 const FIRST_PHASE: usize = 5;
 /// What is allowed on its way in `ProbeBw`, of the product of bandwidth and round trip.
-const ROOM: u64 = 2 * UNIT;
+const CWND_GAIN: u64 = 2 * UNIT;
 /// The bandwidth still grows if it has grown by a quarter in a round, and no more if it has not in three.
-const GROWTH: u64 = UNIT * 5 / 4;
-const ROUNDS_WITHOUT_GROWTH: u32 = 3;
+const FULL_BW_THRESH: u64 = UNIT * 5 / 4;
+const FULL_BW_CNT: u32 = 3;
 /// For how long the smallest round trip is believed, in ns, and how long a smaller one is looked for.
-const BELIEVED: u64 = 10_000_000_000;
-const PROBING: u64 = 200_000_000;
+const MIN_RTT_WINDOW: u64 = 10_000_000_000;
+const PROBE_RTT_DURATION: u64 = 200_000_000;
 /// The least window in segments (section 4.2.3.3).
-const LEAST_WINDOW: u32 = 4;
+const CWND_MIN_TARGET: u32 = 4;
 /// The round trip before one is known, in ns.
 const NOMINAL_RTT: u64 = 1_000_000;
 
@@ -57,25 +57,25 @@ pub(super) struct Bbr {
     /// Bytes of data in a full segment.
     mss: u32,
     mode: Mode,
-    bandwidth: Largest,
+    bandwidth: MaxFilter,
     round: Round,
     /// The smallest round trip in µs, if there is one, and when it was measured.
-    least_rtt: Option<u64>,
-    least_at: Time,
-    pipe: PipeState,
+    min_rtt_us: Option<u64>,
+    min_rtt_stamp: Time,
+    full_bw: FullBw,
     pacing_gain: u64,
     /// The rate at which segments are to leave, in bytes a second.
-    rate: u64,
+    pacing_rate: u64,
     /// The window before losses or `ProbeRtt` made it smaller.
-    prior: u32,
+    prior_cwnd: u32,
     /// Where the repair of losses stood at the last acknowledgement.
-    repair: CongestionState,
+    prev_ca_state: CongestionState,
     /// For a round after a loss only as much is sent as is delivered.
-    conserving: bool,
+    packet_conservation: bool,
     /// There was nothing to send, and nothing sent since then is acknowledged.
-    restarting: bool,
+    idle_restart: bool,
     aggregation: Aggregation,
-    policer: Policer,
+    lt_bw: LtBw,
     delivery: Delivery,
 }
 
@@ -90,7 +90,7 @@ enum Mode {
     ProbeBw { phase: usize, since: Time },
     /// Sends next to nothing, to see the round trip without a queue: until then, once it is down to that,
     /// and for a round.
-    ProbeRtt { until: Option<Time>, round_over: bool },
+    ProbeRtt { done_stamp: Option<Time>, round_done: bool },
 }
 
 /// Rounds, counted by what is delivered (section 4.1.1.3).
@@ -98,26 +98,26 @@ enum Mode {
 struct Round {
     count: u64,
     /// It ends when something is delivered that was sent after so many segments had been.
-    until: u64,
+    next_rtt_delivered: u64,
     /// It began with this acknowledgement.
-    begun: bool,
+    round_start: bool,
 }
 
 /// Whether the pipe is full (section 4.3.2.2).
 #[derive(Debug, Default)]
-struct PipeState {
+struct FullBw {
     bandwidth: Bandwidth,
     /// Rounds since that was reached.
-    rounds: u32,
-    full: bool,
+    count: u32,
+    reached: bool,
 }
 
 /// What an acknowledgement says of the path.
 #[derive(Clone, Copy, Debug)]
-struct Reading {
+struct BbrSample {
     now: Time,
     /// The rate of delivery, if it delivers anything.
-    rate: Option<RateSample>,
+    rate_sample: Option<RateSample>,
     /// The round trip of what it acknowledges, in µs, and whether it may have been delayed.
     rtt: Option<u64>,
     delayed: bool,
@@ -127,19 +127,19 @@ struct Reading {
     /// Segments delivered and lost in all, and when the last was delivered.
     delivered: u64,
     lost: u64,
-    delivered_at: Time,
+    delivered_time: Time,
     /// Segments on their way, before and after it.
     prior_in_flight: u32,
     in_flight: u32,
     /// When the next segment may leave.
     next_send: Time,
-    repair: CongestionState,
+    ca_state: CongestionState,
 }
 
-impl Reading {
+impl BbrSample {
     /// The rate, if it is believed.
-    fn sample(&self) -> Option<RateSample> {
-        self.rate.filter(|rate| rate.micros > 0)
+    fn valid_rate_sample(&self) -> Option<RateSample> {
+        self.rate_sample.filter(|rate| rate.interval_us > 0)
     }
 }
 
@@ -148,31 +148,31 @@ impl Bbr {
         Bbr {
             mss,
             mode: Mode::Startup,
-            bandwidth: Largest::default(),
+            bandwidth: MaxFilter::default(),
             round: Round::default(),
-            least_rtt: None,
-            least_at: Time::ZERO,
-            pipe: PipeState::default(),
-            pacing_gain: HIGH,
-            rate: 0,
-            prior: 0,
-            repair: CongestionState::Open,
-            conserving: false,
-            restarting: false,
+            min_rtt_us: None,
+            min_rtt_stamp: Time::ZERO,
+            full_bw: FullBw::default(),
+            pacing_gain: HIGH_GAIN,
+            pacing_rate: 0,
+            prior_cwnd: 0,
+            prev_ca_state: CongestionState::Open,
+            packet_conservation: false,
+            idle_restart: false,
             aggregation: Aggregation::default(),
-            policer: Policer::default(),
+            lt_bw: LtBw::default(),
             delivery: Delivery::new(),
         }
     }
 
     /// The connection is established. Round trips in ns: the smoothed one, 0 if there is none, and the
     /// smallest (section 4.3.1, `bbr_init`).
-    fn begin(&mut self, now: Time, window: &CongestionWindow, smoothed: u64, least: u64) {
-        let rtt = if smoothed == 0 { NOMINAL_RTT } else { smoothed };
-        self.rate = Bandwidth::new(window.cwnd.into(), (rtt / 1000).max(1)).rate(self.mss, HIGH);
-        self.least_rtt = (least < u64::MAX).then_some(least / 1000);
-        self.least_at = now;
-        self.round.until = self.delivery.delivered();
+    fn init(&mut self, now: Time, window: &CongestionWindow, srtt: u64, min_rtt: u64) {
+        let rtt = if srtt == 0 { NOMINAL_RTT } else { srtt };
+        self.pacing_rate = Bandwidth::new(window.cwnd.into(), (rtt / 1000).max(1)).rate(self.mss, HIGH_GAIN);
+        self.min_rtt_us = (min_rtt < u64::MAX).then_some(min_rtt / 1000);
+        self.min_rtt_stamp = now;
+        self.round.next_rtt_delivered = self.delivery.delivered();
         self.aggregation.restart(now);
     }
 
@@ -182,163 +182,169 @@ impl Bbr {
     }
 
     /// Something is sent where nothing was on its way, since there was nothing to send (section 4.3.4.4).
-    fn restart(&mut self, now: Time, window: &mut CongestionWindow, delivered_at: Time) {
-        self.restarting = true;
+    fn handle_tx_start(&mut self, now: Time, window: &mut CongestionWindow, delivered_time: Time) {
+        self.idle_restart = true;
         self.aggregation.restart(now);
         match self.mode {
             // No more speed is needed, so no queue is made.
-            Mode::ProbeBw { .. } => self.set_rate(UNIT),
-            Mode::ProbeRtt { until, .. } => self.end_probing(now, until, window, delivered_at),
+            Mode::ProbeBw { .. } => self.set_pacing_rate(UNIT),
+            Mode::ProbeRtt { done_stamp, .. } => self.check_probe_rtt_done(now, done_stamp, window, delivered_time),
             Mode::Startup | Mode::Drain => {}
         }
     }
 
     /// An acknowledgement (section 3.5.2, `bbr_main`).
-    fn follow(&mut self, window: &mut CongestionWindow, ack: &Reading) {
+    fn bbr_main(&mut self, window: &mut CongestionWindow, ack: &BbrSample) {
         self.update_bandwidth(ack);
-        if ack.acked > 0 && ack.sample().is_some() {
+        if ack.acked > 0 && ack.valid_rate_sample().is_some() {
             let bandwidth = self.bandwidth();
-            self.aggregation.update(ack, bandwidth, window.cwnd, self.round.begun);
+            self.aggregation.update(ack, bandwidth, window.cwnd, self.round.round_start);
         }
-        if self.is_phase_over(ack) {
-            self.next_phase(ack.delivered_at);
+        if self.is_next_cycle_phase(ack) {
+            self.advance_cycle_phase(ack.delivered_time);
         }
-        self.check_pipe(ack);
+        self.check_full_bw_reached(ack);
         self.check_drain(window, ack);
-        self.update_least_rtt(window, ack);
-        let (pacing, room) = self.gains();
-        self.pacing_gain = pacing;
-        self.set_rate(pacing);
-        self.set_window(window, ack, room);
+        self.update_min_rtt(window, ack);
+        let (pacing_gain, cwnd_gain) = self.gains();
+        self.pacing_gain = pacing_gain;
+        self.set_pacing_rate(pacing_gain);
+        self.set_cwnd(window, ack, cwnd_gain);
     }
 
     /// The bandwidth that it goes by.
     fn bandwidth(&self) -> Bandwidth {
-        self.policer.bandwidth().unwrap_or(self.bandwidth.get())
+        self.lt_bw.bandwidth().unwrap_or(self.bandwidth.get())
     }
 
     /// Section 4.1.1.5.
-    fn update_bandwidth(&mut self, ack: &Reading) {
-        self.round.begun = false;
-        let Some(sample) = ack.sample() else { return };
-        if sample.prior >= self.round.until {
-            self.round = Round { count: self.round.count + 1, until: ack.delivered, begun: true };
-            self.conserving = false;
+    fn update_bandwidth(&mut self, ack: &BbrSample) {
+        self.round.round_start = false;
+        let Some(sample) = ack.valid_rate_sample() else { return };
+        if sample.prior_delivered >= self.round.next_rtt_delivered {
+            self.round = Round { count: self.round.count + 1, next_rtt_delivered: ack.delivered, round_start: true };
+            self.packet_conservation = false;
         }
-        self.look_for_a_policer(ack);
-        let bandwidth = Bandwidth::new(sample.delivered, sample.micros);
+        self.lt_bw_sampling(ack);
+        let bandwidth = Bandwidth::new(sample.delivered, sample.interval_us);
         // A program that sends little says nothing of the bandwidth, but that there is at least so much.
         if !sample.app_limited || bandwidth >= self.bandwidth.get() {
             self.bandwidth.update(self.round.count, bandwidth);
         }
     }
 
-    fn look_for_a_policer(&mut self, ack: &Reading) {
-        if self.policer.bandwidth().is_none() {
-            self.policer.update(ack, self.round.begun, self.mss);
-            if self.policer.bandwidth().is_some() {
+    fn lt_bw_sampling(&mut self, ack: &BbrSample) {
+        if self.lt_bw.bandwidth().is_none() {
+            self.lt_bw.update(ack, self.round.round_start, self.mss);
+            if self.lt_bw.bandwidth().is_some() {
                 self.pacing_gain = UNIT;
             }
         } else if let Mode::ProbeBw { .. } = self.mode
-            && self.round.begun
-            && self.policer.end_belief()
+            && self.round.round_start
+            && self.lt_bw.expire()
         {
-            self.probe_bandwidth(ack.delivered_at);
+            self.reset_probe_bw_mode(ack.delivered_time);
         }
     }
 
     /// Section 4.3.4.3.
-    fn is_phase_over(&self, ack: &Reading) -> bool {
+    fn is_next_cycle_phase(&self, ack: &BbrSample) -> bool {
         let Mode::ProbeBw { since, .. } = self.mode else { return false };
-        let is_long = self.least_rtt.is_some_and(|least| between(since, ack.delivered_at) > least);
+        let is_full_length = self.min_rtt_us.is_some_and(|min_rtt| between(since, ack.delivered_time) > min_rtt);
         if self.pacing_gain == UNIT {
-            return is_long;
+            return is_full_length;
         }
-        let in_net = self.in_net(ack.prior_in_flight, ack);
+        let inflight = self.packets_in_net_at_edt(ack.prior_in_flight, ack);
         if self.pacing_gain > UNIT {
             // Until as much is on its way as is tried, unless the path does not hold it.
-            return is_long && (ack.losses > 0 || in_net >= self.in_flight_by(self.pacing_gain));
+            return is_full_length && (ack.losses > 0 || inflight >= self.inflight(self.pacing_gain));
         }
-        is_long || in_net <= self.in_flight_by(UNIT)
+        is_full_length || inflight <= self.inflight(UNIT)
     }
 
-    fn next_phase(&mut self, at: Time) {
+    fn advance_cycle_phase(&mut self, at: Time) {
         if let Mode::ProbeBw { phase, since } = &mut self.mode {
-            (*phase, *since) = ((*phase + 1) % CYCLE.len(), at);
+            (*phase, *since) = ((*phase + 1) % PACING_GAIN.len(), at);
         }
     }
 
-    fn probe_bandwidth(&mut self, at: Time) {
+    fn reset_probe_bw_mode(&mut self, at: Time) {
         self.mode = Mode::ProbeBw { phase: FIRST_PHASE, since: at };
     }
 
     /// Section 4.3.2.2.
-    fn check_pipe(&mut self, ack: &Reading) {
-        let app_limited = ack.rate.is_some_and(|rate| rate.app_limited);
-        if self.pipe.full || !self.round.begun || app_limited {
+    fn check_full_bw_reached(&mut self, ack: &BbrSample) {
+        let app_limited = ack.rate_sample.is_some_and(|rate| rate.app_limited);
+        if self.full_bw.reached || !self.round.round_start || app_limited {
             return;
         }
         let bandwidth = self.bandwidth.get();
-        if bandwidth >= self.pipe.bandwidth.by(GROWTH) {
-            self.pipe = PipeState { bandwidth, ..PipeState::default() };
+        if bandwidth >= self.full_bw.bandwidth.scaled_by(FULL_BW_THRESH) {
+            self.full_bw = FullBw { bandwidth, ..FullBw::default() };
         } else {
-            self.pipe.rounds += 1;
-            self.pipe.full = self.pipe.rounds >= ROUNDS_WITHOUT_GROWTH;
+            self.full_bw.count += 1;
+            self.full_bw.reached = self.full_bw.count >= FULL_BW_CNT;
         }
     }
 
     /// Section 4.3.3.
-    fn check_drain(&mut self, window: &mut CongestionWindow, ack: &Reading) {
-        if self.mode == Mode::Startup && self.pipe.full {
+    fn check_drain(&mut self, window: &mut CongestionWindow, ack: &BbrSample) {
+        if self.mode == Mode::Startup && self.full_bw.reached {
             self.mode = Mode::Drain;
-            window.ssthresh = self.in_flight_by(UNIT);
+            window.ssthresh = self.inflight(UNIT);
         }
-        if self.mode == Mode::Drain && self.in_net(ack.in_flight, ack) <= self.in_flight_by(UNIT) {
-            self.probe_bandwidth(ack.delivered_at);
+        if self.mode == Mode::Drain && self.packets_in_net_at_edt(ack.in_flight, ack) <= self.inflight(UNIT) {
+            self.reset_probe_bw_mode(ack.delivered_time);
         }
     }
 
     /// Sections 4.1.2.3 and 4.3.5.
-    fn update_least_rtt(&mut self, window: &mut CongestionWindow, ack: &Reading) {
-        let expired = ack.now.nanos_since(self.least_at) > BELIEVED;
+    fn update_min_rtt(&mut self, window: &mut CongestionWindow, ack: &BbrSample) {
+        let expired = ack.now.nanos_since(self.min_rtt_stamp) > MIN_RTT_WINDOW;
         if let Some(rtt) = ack.rtt
-            && (self.least_rtt.is_none_or(|least| rtt < least) || (expired && !ack.delayed))
+            && (self.min_rtt_us.is_none_or(|min_rtt| rtt < min_rtt) || (expired && !ack.delayed))
         {
-            (self.least_rtt, self.least_at) = (Some(rtt), ack.now);
+            (self.min_rtt_us, self.min_rtt_stamp) = (Some(rtt), ack.now);
         }
-        if expired && !self.restarting && !self.is_probing_rtt() {
-            self.mode = Mode::ProbeRtt { until: None, round_over: false };
-            self.save(window);
+        if expired && !self.idle_restart && !self.is_probing_rtt() {
+            self.mode = Mode::ProbeRtt { done_stamp: None, round_done: false };
+            self.save_cwnd(window);
         }
         self.probe_rtt(window, ack);
-        if ack.rate.is_some() {
-            self.restarting = false;
+        if ack.rate_sample.is_some() {
+            self.idle_restart = false;
         }
     }
 
-    fn probe_rtt(&mut self, window: &mut CongestionWindow, ack: &Reading) {
-        let Mode::ProbeRtt { until, round_over } = &mut self.mode else { return };
-        if until.is_some() {
-            *round_over |= self.round.begun;
-            if *round_over {
-                let until = *until;
-                self.end_probing(ack.now, until, window, ack.delivered_at);
+    fn probe_rtt(&mut self, window: &mut CongestionWindow, ack: &BbrSample) {
+        let Mode::ProbeRtt { done_stamp, round_done } = &mut self.mode else { return };
+        if done_stamp.is_some() {
+            *round_done |= self.round.round_start;
+            if *round_done {
+                let done_stamp = *done_stamp;
+                self.check_probe_rtt_done(ack.now, done_stamp, window, ack.delivered_time);
             }
-        } else if ack.in_flight <= LEAST_WINDOW {
-            (*until, *round_over) = (Some(ack.now.plus_nanos(PROBING)), false);
-            self.round.until = ack.delivered;
+        } else if ack.in_flight <= CWND_MIN_TARGET {
+            (*done_stamp, *round_done) = (Some(ack.now.plus_nanos(PROBE_RTT_DURATION)), false);
+            self.round.next_rtt_delivered = ack.delivered;
         }
     }
 
     /// Ends `ProbeRtt` if its time is over (`bbr_check_probe_rtt_done`).
-    fn end_probing(&mut self, now: Time, until: Option<Time>, window: &mut CongestionWindow, delivered_at: Time) {
-        if until.is_none_or(|until| now <= until) {
+    fn check_probe_rtt_done(
+        &mut self,
+        now: Time,
+        done_stamp: Option<Time>,
+        window: &mut CongestionWindow,
+        delivered_time: Time,
+    ) {
+        if done_stamp.is_none_or(|done_stamp| now <= done_stamp) {
             return;
         }
-        self.least_at = now;
-        window.cwnd = window.cwnd.max(self.prior);
-        if self.pipe.full {
-            self.probe_bandwidth(delivered_at);
+        self.min_rtt_stamp = now;
+        window.cwnd = window.cwnd.max(self.prior_cwnd);
+        if self.full_bw.reached {
+            self.reset_probe_bw_mode(delivered_time);
         } else {
             self.mode = Mode::Startup;
         }
@@ -347,19 +353,19 @@ impl Bbr {
     /// The gains of rate and window.
     fn gains(&self) -> (u64, u64) {
         match self.mode {
-            Mode::Startup => (HIGH, HIGH),
-            Mode::Drain => (DRAIN, HIGH),
-            Mode::ProbeBw { .. } if self.policer.bandwidth().is_some() => (UNIT, ROOM),
-            Mode::ProbeBw { phase, .. } => (CYCLE[phase], ROOM),
+            Mode::Startup => (HIGH_GAIN, HIGH_GAIN),
+            Mode::Drain => (DRAIN_GAIN, HIGH_GAIN),
+            Mode::ProbeBw { .. } if self.lt_bw.bandwidth().is_some() => (UNIT, CWND_GAIN),
+            Mode::ProbeBw { phase, .. } => (PACING_GAIN[phase], CWND_GAIN),
             Mode::ProbeRtt { .. } => (UNIT, UNIT),
         }
     }
 
     /// Section 4.2.1. Before the pipe is full the rate only grows.
-    fn set_rate(&mut self, gain: u64) {
+    fn set_pacing_rate(&mut self, gain: u64) {
         let rate = self.bandwidth().rate(self.mss, gain);
-        if self.pipe.full || rate > self.rate {
-            self.rate = rate;
+        if self.full_bw.reached || rate > self.pacing_rate {
+            self.pacing_rate = rate;
         }
     }
 }

@@ -4,7 +4,7 @@
 //! defines to the last bit; the cube root is an integer one. So a run gives the same bits on every
 //! machine.
 
-use super::{CongestionWindow, Controller, Growth, Sample};
+use super::{AckedSegments, CongestionWindow, Controller, RttSample};
 use loadstone_units::Time;
 
 /// RFC 9438, section 5: the aggressiveness in segments per cubic second.
@@ -78,7 +78,7 @@ impl Cubic {
 impl Controller for Cubic {
     /// Section 4.6, multiplicative decrease, and 4.7, fast convergence.
     fn ssthresh(&mut self, window: &CongestionWindow, flight: u32) -> u32 {
-        self.follow(window);
+        self.sync_cwnd(window);
         let converging = self.cwnd < self.w_max;
         self.cwnd_prior = self.cwnd;
         self.w_max = if converging { self.cwnd * (1.0 + BETA) / 2.0 } else { self.cwnd };
@@ -86,12 +86,12 @@ impl Controller for Cubic {
         ((f64::from(flight) * BETA) as u32).max(2)
     }
 
-    fn grow(&mut self, window: &mut CongestionWindow, growth: Growth) {
+    fn cong_avoid(&mut self, window: &mut CongestionWindow, growth: AckedSegments) {
         let mut acked = growth.segments;
         if window.in_slow_start() {
             acked = window.slow_start(acked);
         }
-        self.follow(window);
+        self.sync_cwnd(window);
         if acked > 0 {
             self.cwnd = self.avoid(f64::from(acked), growth.now, growth.rtt);
             // Up to a millionth of a segment below a whole number is that number.
@@ -99,14 +99,14 @@ impl Controller for Cubic {
         }
     }
 
-    fn on_timeout(&mut self, _: Sample) {
+    fn on_timeout(&mut self, _: RttSample) {
         self.epoch = None;
         // Section 4.8: in the first congestion avoidance after a timeout K is 0 and W_max is the
         // window at its beginning.
         self.w_max = 0.0;
     }
 
-    fn on_pause(&mut self, now: Time, nanos: u64) {
+    fn on_tx_start(&mut self, now: Time, nanos: u64) {
         // Section 4.2: time in which there was nothing to send does not count. The epoch may have begun
         // within it, by the acknowledgement of what was sent before.
         if let Some(epoch) = &mut self.epoch {
@@ -117,7 +117,7 @@ impl Controller for Cubic {
 
 impl Cubic {
     /// The window may have been moved by others.
-    fn follow(&mut self, window: &CongestionWindow) {
+    fn sync_cwnd(&mut self, window: &CongestionWindow) {
         if (self.cwnd + 1e-6) as u32 != window.cwnd {
             self.cwnd = f64::from(window.cwnd);
         }
@@ -159,7 +159,7 @@ mod tests {
         let mut round = || {
             now = now.plus_nanos(RTT);
             for _ in 0..window.cwnd {
-                cubic.grow(window, Growth { now, segments: 1, rtt: RTT });
+                cubic.cong_avoid(window, AckedSegments { now, segments: 1, rtt: RTT });
             }
             window.cwnd
         };
@@ -215,13 +215,13 @@ mod tests {
     fn after_a_timeout_the_curve_starts_where_slow_start_ends_rfc9438_4_8() {
         let (mut cubic, mut window) = cubic(1000);
         window.ssthresh = cubic.ssthresh(&window, 1000);
-        cubic.on_timeout(Sample { now: Time::ZERO, rtt: 0, una: 1, nxt: 1 });
+        cubic.on_timeout(RttSample { now: Time::ZERO, rtt: 0, una: 1, nxt: 1 });
         window.cwnd = 1;
         let mut now = Time::ZERO;
         while window.in_slow_start() {
             now = now.plus_nanos(RTT);
             let segments = window.cwnd;
-            cubic.grow(&mut window, Growth { now, segments, rtt: RTT });
+            cubic.cong_avoid(&mut window, AckedSegments { now, segments, rtt: RTT });
         }
         // With W_max = 700 and K = 0 the curve is flat at its beginning, not steep towards 1000:
         // 0.4 * 0.6^3 = 0.1 segments in six rounds; the Reno-friendly window adds half a segment each.
@@ -236,7 +236,7 @@ mod tests {
             lose(&mut cubic, &mut window);
             rounds(&mut cubic, &mut window, Time::ZERO, 10);
             let resumed = Time::from_nanos(10 * RTT).plus_nanos(pause);
-            cubic.on_pause(resumed, pause);
+            cubic.on_tx_start(resumed, pause);
             rounds(&mut cubic, &mut window, resumed, 10)
         };
         assert_eq!(after(0), after(900_000_000));

@@ -4,47 +4,47 @@
 //! smoothed one, and with at most one segment of growth for two that are acknowledged.
 
 use super::cubic::cube_root;
-use super::{CongestionWindow, Controller, Growth, Sample};
+use super::{AckedSegments, CongestionWindow, Controller, RttSample};
 use crate::tcp::rules::TICK;
 use loadstone_units::Time;
 
 /// What is left of the window after a loss, of 1024.
 const BETA: u64 = 717;
 /// The curve's aggressiveness C = 0.4, as 410 of 1024.
-const SCALE: u64 = 410;
+const BIC_SCALE: u64 = 410;
 /// How much slower Reno's window grows that has the same average: 8 (1024 + beta) / 3 / (1024 - beta).
-const FRIENDLINESS: u64 = 8 * (1024 + BETA) / 3 / (1024 - BETA);
+const BETA_SCALE: u64 = 8 * (1024 + BETA) / 3 / (1024 - BETA);
 /// The curve's own unit of time: 1024 to a second.
-const UNITS: u64 = 1024;
+const BICTCP_HZ: u64 = 1024;
 /// HyStart does nothing to windows below this, in segments (`hystart_low_window`).
 const HYSTART_LOW_WINDOW: u32 = 16;
 /// Acknowledgements this close together are of one train, in ns (`hystart_ack_delta_us`).
-const TRAIN_GAP: u64 = 2_000_000;
+const HYSTART_ACK_DELTA: u64 = 2_000_000;
 /// What a train may last beyond the smallest round trip, in ns (`hystart_ack_delay`).
-const TRAIN_SLACK: u64 = 1_000_000;
+const HYSTART_ACK_DELAY: u64 = 1_000_000;
 /// Samples of a round before its delay counts.
-const SAMPLES: u32 = 8;
+const HYSTART_MIN_SAMPLES: u32 = 8;
 /// The round trips right after a loss are not looked at, in ns.
-const AFTER_LOSS: u64 = 1_000_000_000;
+const DISCARD_AFTER_RECOVERY: u64 = 1_000_000_000;
 
 #[derive(Debug)]
 pub(super) struct Cubic {
     /// The window before the last loss.
-    last_max: u32,
+    last_max_cwnd: u32,
     last_cwnd: u32,
     last_time: u64,
-    origin: u32,
+    origin_point: u32,
     /// When the curve reaches `origin`, in units.
     k: u64,
     /// The smallest round trip, in ns.
-    least: u64,
+    delay_min: u64,
     epoch: Option<Epoch>,
     /// Acknowledged for Reno's window.
-    acked: u32,
+    ack_cnt: u32,
     /// Reno's window.
-    reno: u32,
+    tcp_cwnd: u32,
     /// Acknowledgements for a segment of growth.
-    per: u32,
+    cnt: u32,
     hystart: Option<HyStart>,
 }
 
@@ -61,48 +61,48 @@ struct Epoch {
 struct HyStart {
     found: bool,
     /// When this round began.
-    began: Time,
+    round_start: Time,
     /// When the last acknowledgement of the train came.
-    last: Time,
+    last_ack: Time,
     /// The round ends when this number is acknowledged.
-    until: u64,
+    end_seq: u64,
     /// The smallest round trip of this round, in ns.
-    least: u64,
-    samples: u32,
+    curr_rtt: u64,
+    sample_cnt: u32,
 }
 
 impl Cubic {
     pub(super) fn new(hystart: bool) -> Cubic {
         let hystart = hystart.then(|| HyStart::new(Time::ZERO, 0));
         Cubic {
-            last_max: 0,
+            last_max_cwnd: 0,
             last_cwnd: 0,
             last_time: 0,
-            origin: 0,
+            origin_point: 0,
             k: 0,
-            least: u64::MAX,
+            delay_min: u64::MAX,
             epoch: None,
-            acked: 0,
-            reno: 0,
-            per: 0,
+            ack_cnt: 0,
+            tcp_cwnd: 0,
+            cnt: 0,
             hystart,
         }
     }
 
     /// How many acknowledgements make the window grow by one (`bictcp_update`).
     fn update(&mut self, cwnd: u32, acked: u32, now: Time) {
-        self.acked += acked;
+        self.ack_cnt += acked;
         let now_ticks = ticks(now);
         let soon = (now_ticks - self.last_time) * TICK <= 1_000_000_000 / 32;
-        if self.last_cwnd == cwnd && soon && self.per > 0 {
+        if self.last_cwnd == cwnd && soon && self.cnt > 0 {
             return;
         }
         if self.epoch.is_none() || now_ticks != self.last_time {
             (self.last_cwnd, self.last_time) = (cwnd, now_ticks);
             self.follow_the_curve(cwnd, acked, now);
         }
-        self.be_friendly(cwnd);
-        self.per = self.per.max(2);
+        self.tcp_friendliness(cwnd);
+        self.cnt = self.cnt.max(2);
     }
 
     fn follow_the_curve(&mut self, cwnd: u32, acked: u32, now: Time) {
@@ -110,37 +110,37 @@ impl Cubic {
         let epoch = match self.epoch {
             Some(epoch) => epoch,
             None => {
-                (self.acked, self.reno) = (acked, cwnd);
-                self.origin = self.last_max.max(cwnd);
-                let below = u64::from(self.origin - cwnd);
-                self.k = if below == 0 { 0 } else { cube_root((1 << 40) / SCALE * below) };
+                (self.ack_cnt, self.tcp_cwnd) = (acked, cwnd);
+                self.origin_point = self.last_max_cwnd.max(cwnd);
+                let below = u64::from(self.origin_point - cwnd);
+                self.k = if below == 0 { 0 } else { cube_root((1 << 40) / BIC_SCALE * below) };
                 let epoch = Epoch { start: now_ticks, at: now };
                 self.epoch = Some(epoch);
                 epoch
             }
         };
-        let least = if self.least == u64::MAX { 0 } else { self.least.div_ceil(TICK) };
+        let least = if self.delay_min == u64::MAX { 0 } else { self.delay_min.div_ceil(TICK) };
         let since = units(now_ticks.saturating_sub(epoch.start) + least);
         let off = since.abs_diff(self.k);
-        let delta = ((u128::from(SCALE) * u128::from(off).pow(3)) >> 40) as u32;
-        let target = if since < self.k { self.origin.saturating_sub(delta) } else { self.origin + delta };
-        self.per = if target > cwnd { cwnd / (target - cwnd) } else { 100 * cwnd };
-        if self.last_max == 0 {
+        let delta = ((u128::from(BIC_SCALE) * u128::from(off).pow(3)) >> 40) as u32;
+        let target = if since < self.k { self.origin_point.saturating_sub(delta) } else { self.origin_point + delta };
+        self.cnt = if target > cwnd { cwnd / (target - cwnd) } else { 100 * cwnd };
+        if self.last_max_cwnd == 0 {
             // Nothing is known of the network yet: not slower than 5 % a round trip.
-            self.per = self.per.min(20);
+            self.cnt = self.cnt.min(20);
         }
     }
 
     /// Not slower than Reno would be (RFC 9438, section 4.3).
-    fn be_friendly(&mut self, cwnd: u32) {
-        let each = ((u64::from(cwnd) * FRIENDLINESS) >> 3) as u32;
+    fn tcp_friendliness(&mut self, cwnd: u32) {
+        let each = ((u64::from(cwnd) * BETA_SCALE) >> 3) as u32;
         // Only what goes beyond it makes a segment.
-        if let Some(more) = self.acked.saturating_sub(1).checked_div(each) {
-            self.reno += more;
-            self.acked -= more * each;
+        if let Some(more) = self.ack_cnt.saturating_sub(1).checked_div(each) {
+            self.tcp_cwnd += more;
+            self.ack_cnt -= more * each;
         }
-        if self.reno > cwnd {
-            self.per = self.per.min(cwnd / (self.reno - cwnd));
+        if self.tcp_cwnd > cwnd {
+            self.cnt = self.cnt.min(cwnd / (self.tcp_cwnd - cwnd));
         }
     }
 }
@@ -150,12 +150,12 @@ impl Controller for Cubic {
         let cwnd = u64::from(window.cwnd);
         self.epoch = None;
         // Fast convergence (RFC 9438, section 4.7).
-        let converging = window.cwnd < self.last_max;
-        self.last_max = if converging { (cwnd * (1024 + BETA) / 2048) as u32 } else { window.cwnd };
+        let converging = window.cwnd < self.last_max_cwnd;
+        self.last_max_cwnd = if converging { (cwnd * (1024 + BETA) / 2048) as u32 } else { window.cwnd };
         ((cwnd * BETA / 1024) as u32).max(2)
     }
 
-    fn grow(&mut self, window: &mut CongestionWindow, growth: Growth) {
+    fn cong_avoid(&mut self, window: &mut CongestionWindow, growth: AckedSegments) {
         let mut acked = growth.segments;
         if window.in_slow_start() {
             acked = window.slow_start(acked);
@@ -164,28 +164,28 @@ impl Controller for Cubic {
             }
         }
         self.update(window.cwnd, acked, growth.now);
-        window.avoid(self.per, acked);
+        window.cong_avoid_ai(self.cnt, acked);
     }
 
-    fn on_sample(&mut self, window: &mut CongestionWindow, sample: Sample) {
-        if self.epoch.is_some_and(|epoch| sample.now.nanos_since(epoch.at) < AFTER_LOSS) {
+    fn on_rtt_sample(&mut self, window: &mut CongestionWindow, sample: RttSample) {
+        if self.epoch.is_some_and(|epoch| sample.now.nanos_since(epoch.at) < DISCARD_AFTER_RECOVERY) {
             return;
         }
-        self.least = self.least.min(sample.rtt.max(1));
+        self.delay_min = self.delay_min.min(sample.rtt.max(1));
         if let Some(hystart) = &mut self.hystart
             && !hystart.found
             && window.in_slow_start()
         {
-            hystart.update(window, sample, self.least);
+            hystart.update(window, sample, self.delay_min);
         }
     }
 
-    fn on_timeout(&mut self, sample: Sample) {
+    fn on_timeout(&mut self, sample: RttSample) {
         let hystart = self.hystart.is_some().then(|| HyStart::new(sample.now, sample.nxt));
         *self = Cubic { hystart, ..Cubic::new(false) };
     }
 
-    fn on_pause(&mut self, now: Time, nanos: u64) {
+    fn on_tx_start(&mut self, now: Time, nanos: u64) {
         // The epoch may have begun within the pause, by the acknowledgement of what was sent before.
         if let Some(epoch) = &mut self.epoch {
             epoch.start = (epoch.start + nanos / TICK).min(ticks(now));
@@ -196,27 +196,27 @@ impl Controller for Cubic {
 
 impl HyStart {
     fn new(now: Time, nxt: u64) -> HyStart {
-        HyStart { found: false, began: now, last: now, until: nxt, least: u64::MAX, samples: 0 }
+        HyStart { found: false, round_start: now, last_ack: now, end_seq: nxt, curr_rtt: u64::MAX, sample_cnt: 0 }
     }
 
-    fn update(&mut self, window: &mut CongestionWindow, sample: Sample, least: u64) {
-        let Sample { now, rtt, una, nxt } = sample;
-        if una > self.until {
-            *self = HyStart { samples: 0, ..HyStart::new(now, nxt) };
+    fn update(&mut self, window: &mut CongestionWindow, sample: RttSample, least: u64) {
+        let RttSample { now, rtt, una, nxt } = sample;
+        if una > self.end_seq {
+            *self = HyStart { sample_cnt: 0, ..HyStart::new(now, nxt) };
         }
         if window.cwnd < HYSTART_LOW_WINDOW {
             return;
         }
-        if now.nanos_since(self.last) <= TRAIN_GAP {
-            self.last = now;
-            if now.nanos_since(self.began) > (least + TRAIN_SLACK) / 2 {
+        if now.nanos_since(self.last_ack) <= HYSTART_ACK_DELTA {
+            self.last_ack = now;
+            if now.nanos_since(self.round_start) > (least + HYSTART_ACK_DELAY) / 2 {
                 self.leave(window);
             }
         }
-        self.least = self.least.min(rtt);
-        if self.samples < SAMPLES {
-            self.samples += 1;
-        } else if self.least > least + (least / 8).clamp(4_000_000, 16_000_000) {
+        self.curr_rtt = self.curr_rtt.min(rtt);
+        if self.sample_cnt < HYSTART_MIN_SAMPLES {
+            self.sample_cnt += 1;
+        } else if self.curr_rtt > least + (least / 8).clamp(4_000_000, 16_000_000) {
             self.leave(window);
         }
     }
@@ -234,7 +234,7 @@ fn ticks(time: Time) -> u64 {
 
 /// Ticks in the curve's units.
 fn units(ticks: u64) -> u64 {
-    ticks * TICK / 1000 * UNITS / 1_000_000
+    ticks * TICK / 1000 * BICTCP_HZ / 1_000_000
 }
 
 #[cfg(test)]
@@ -248,7 +248,7 @@ mod tests {
     /// Acknowledgements of 100 segments at these times, in ms.
     fn grow(cubic: &mut Cubic, window: &mut CongestionWindow, times: impl IntoIterator<Item = u64>) {
         for time in times {
-            cubic.grow(window, Growth { now: at(time), segments: 100, rtt: 100_000_000 });
+            cubic.cong_avoid(window, AckedSegments { now: at(time), segments: 100, rtt: 100_000_000 });
         }
     }
 
@@ -264,9 +264,9 @@ mod tests {
     fn renos_window_grows_when_more_is_acknowledged_than_a_segment_of_growth_takes() {
         // 15 / 8 of the window: 18 for one of 10.
         for (acked, reno, left) in [(18, 10, 18), (19, 11, 1), (36, 11, 18), (37, 12, 1)] {
-            let mut cubic = Cubic { acked, reno: 10, ..Cubic::new(false) };
-            cubic.be_friendly(10);
-            assert_eq!((cubic.reno, cubic.acked), (reno, left), "{acked}");
+            let mut cubic = Cubic { ack_cnt: acked, tcp_cwnd: 10, ..Cubic::new(false) };
+            cubic.tcp_friendliness(10);
+            assert_eq!((cubic.tcp_cwnd, cubic.ack_cnt), (reno, left), "{acked}");
         }
     }
 
@@ -275,7 +275,7 @@ mod tests {
         // Sent at 0, acknowledged at 100, and nothing more to send until 1000.
         let (mut cubic, mut window) = after_a_loss();
         grow(&mut cubic, &mut window, [100]);
-        cubic.on_pause(at(1000), 1_000_000_000);
+        cubic.on_tx_start(at(1000), 1_000_000_000);
         grow(&mut cubic, &mut window, (1000..3000).step_by(100));
         let (mut anew, mut expected) = after_a_loss();
         grow(&mut anew, &mut expected, [1000]);

@@ -1,30 +1,30 @@
 //! NewReno's window (RFC 5681).
 
-use super::{CongestionWindow, Controller, Growth};
+use super::{AckedSegments, CongestionWindow, Controller};
 
 #[derive(Debug)]
 pub(super) struct Reno {
     /// Whether a loss halves what is outstanding, as the RFC says, or the window, as Linux does.
-    halves_the_flight: bool,
+    from_flight_size: bool,
 }
 
 impl Reno {
-    pub(super) fn new(halves_the_flight: bool) -> Reno {
-        Reno { halves_the_flight }
+    pub(super) fn new(from_flight_size: bool) -> Reno {
+        Reno { from_flight_size }
     }
 }
 
 impl Controller for Reno {
     fn ssthresh(&mut self, window: &CongestionWindow, flight: u32) -> u32 {
         // RFC 5681, equation (4): ssthresh = max (FlightSize / 2, 2*SMSS)
-        let whole = if self.halves_the_flight { flight } else { window.cwnd };
-        (whole / 2).max(2)
+        let in_flight = if self.from_flight_size { flight } else { window.cwnd };
+        (in_flight / 2).max(2)
     }
 
-    fn grow(&mut self, window: &mut CongestionWindow, growth: Growth) {
+    fn cong_avoid(&mut self, window: &mut CongestionWindow, growth: AckedSegments) {
         let left = if window.in_slow_start() { window.slow_start(growth.segments) } else { growth.segments };
         if left > 0 {
-            window.avoid(window.cwnd, left);
+            window.cong_avoid_ai(window.cwnd, left);
         }
     }
 }
@@ -34,15 +34,15 @@ mod tests {
     use super::*;
     use loadstone_units::Time;
 
-    fn acked(segments: u32) -> Growth {
-        Growth { now: Time::ZERO, segments, rtt: 100_000_000 }
+    fn acked(segments: u32) -> AckedSegments {
+        AckedSegments { now: Time::ZERO, segments, rtt: 100_000_000 }
     }
 
     #[test]
     fn slow_start_grows_by_what_is_acknowledged() {
         let (mut reno, mut window) = (Reno::new(true), CongestionWindow::new(10));
-        reno.grow(&mut window, acked(2));
-        reno.grow(&mut window, acked(1));
+        reno.cong_avoid(&mut window, acked(2));
+        reno.cong_avoid(&mut window, acked(1));
         assert_eq!(window.cwnd, 13);
     }
 
@@ -51,17 +51,17 @@ mod tests {
         let (mut reno, mut window) = (Reno::new(true), CongestionWindow::new(10));
         window.ssthresh = reno.ssthresh(&window, 20);
         assert_eq!(window.ssthresh, 10);
-        (0..9).for_each(|_| reno.grow(&mut window, acked(1)));
+        (0..9).for_each(|_| reno.cong_avoid(&mut window, acked(1)));
         assert_eq!(window.cwnd, 10);
-        reno.grow(&mut window, acked(1));
+        reno.cong_avoid(&mut window, acked(1));
         assert_eq!(window.cwnd, 11);
     }
 
     #[test]
     fn what_exceeds_the_threshold_counts_for_congestion_avoidance() {
         let (mut reno, mut window) = (Reno::new(false), CongestionWindow { ssthresh: 10, ..CongestionWindow::new(9) });
-        reno.grow(&mut window, acked(11));
-        assert_eq!((window.cwnd, window.count), (11, 0));
+        reno.cong_avoid(&mut window, acked(11));
+        assert_eq!((window.cwnd, window.cwnd_cnt), (11, 0));
     }
 
     #[test]

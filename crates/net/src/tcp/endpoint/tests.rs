@@ -1,6 +1,6 @@
 //! Two endpoints, a delay between them, and a rule that says which packets get lost.
 
-mod laws;
+mod invariants;
 mod paced;
 mod slow;
 
@@ -182,13 +182,12 @@ fn a_lone_segment_is_acknowledged_after_40_ms() {
 
 #[test]
 fn a_lost_segment_is_sent_again_after_three_duplicates_and_halves_reno_s_window_rfc6675_5() {
-    let mut pair =
-        Pair::new(config(10, Congestion::Reno), |side, _, s| side == B && s.seq == 1 && s.timestamp == at(150));
+    let mut pair = Pair::new(config(10, Congestion::Reno), |side, _, s| side == B && s.seq == 1 && s.ts_val == at(150));
     pair.serve(40 * MSS).run_until(at(249));
-    assert_eq!(pair.ends[B].window(), 10);
+    assert_eq!(pair.ends[B].cwnd(), 10);
     pair.run_until(at(250));
     // Ten were outstanding; the duplicates come for segments 2 to 10.
-    assert_eq!(pair.ends[B].window(), 5);
+    assert_eq!(pair.ends[B].cwnd(), 5);
     let again: Vec<u64> =
         pair.sent.iter().filter(|(t, side, _)| *side == B && *t == at(250)).map(|(_, _, s)| s.seq).collect();
     assert_eq!(again[..3], [1 + 10 * MSS, 1 + 11 * MSS, 1], "two by limited transmit, then the lost one");
@@ -199,15 +198,15 @@ fn a_lost_segment_is_sent_again_after_three_duplicates_and_halves_reno_s_window_
 #[test]
 fn cubic_keeps_seven_tenths_rfc9438_4_6() {
     let mut pair =
-        Pair::new(config(10, Congestion::Cubic), |side, _, s| side == B && s.seq == 1 && s.timestamp == at(150));
+        Pair::new(config(10, Congestion::Cubic), |side, _, s| side == B && s.seq == 1 && s.ts_val == at(150));
     pair.serve(40 * MSS).run_until(at(250));
-    assert_eq!(pair.ends[B].window(), 7);
+    assert_eq!(pair.ends[B].cwnd(), 7);
 }
 
 #[test]
 fn a_lost_tail_waits_for_the_timeout_and_starts_from_one_segment_rfc6298_5() {
     let mut pair =
-        Pair::new(config(10, Congestion::Reno), |side, _, s| side == B && s.seq > 8 * MSS && s.timestamp == at(150));
+        Pair::new(config(10, Congestion::Reno), |side, _, s| side == B && s.seq > 8 * MSS && s.ts_val == at(150));
     pair.serve(10 * MSS).run_until(at(5000));
     // The last acknowledgement of new data comes at 250 ms; the timeout is the least, one second.
     // Nothing has arrived beyond the hole, so the segment is a lone one: its acknowledgement waits.
@@ -217,8 +216,7 @@ fn a_lost_tail_waits_for_the_timeout_and_starts_from_one_segment_rfc6298_5() {
 
 #[test]
 fn a_lost_retransmission_doubles_the_timeout_rfc6298_5_5() {
-    let mut pair =
-        Pair::new(config(10, Congestion::Cubic), |side, _, s| side == B && s.len > 0 && s.timestamp < at(3000));
+    let mut pair = Pair::new(config(10, Congestion::Cubic), |side, _, s| side == B && s.len > 0 && s.ts_val < at(3000));
     pair.serve(MSS).run_until(at(9000));
     assert_eq!(pair.data_by_time(B), [(150, 1), (1150, 1), (3150, 1)]);
     assert_eq!(pair.read[A], MSS);
@@ -231,8 +229,8 @@ fn a_lost_syn_is_sent_again_after_1_2_4_seconds() {
     let syns: Vec<Time> =
         pair.sent.iter().filter(|(_, side, s)| *side == A && s.flags.syn).map(|(t, _, _)| *t).collect();
     assert_eq!(syns, [at(0), at(1000), at(3000), at(7000)]);
-    assert_eq!(pair.ends[A].window(), 1, "more than one repetition: one segment (RFC 6928, section 2)");
-    assert_eq!(pair.ends[B].window(), 10);
+    assert_eq!(pair.ends[A].cwnd(), 1, "more than one repetition: one segment (RFC 6928, section 2)");
+    assert_eq!(pair.ends[B].cwnd(), 10);
 }
 
 #[test]
@@ -240,7 +238,7 @@ fn one_lost_syn_or_answer_leaves_the_initial_window() {
     for lost in [A, B] {
         let mut pair = Pair::new(config(10, Congestion::Cubic), |side, n, _| side == lost && n == 0);
         pair.run_until(at(3000));
-        assert_eq!([A, B].map(|side| pair.ends[side].window()), [10; 2]);
+        assert_eq!([A, B].map(|side| pair.ends[side].cwnd()), [10; 2]);
         assert_eq!([A, B].map(|side| pair.ends[side].state()), [State::Established; 2]);
     }
 }
@@ -299,7 +297,7 @@ fn a_half_closed_connection_still_carries_data_the_other_way() {
 fn a_lost_fin_and_a_lost_answer_to_it_are_made_good() {
     for lost_from in [A, B] {
         let mut pair = Pair::new(config(10, Congestion::Cubic), |side, _, s| {
-            side == lost_from && (s.flags.fin || s.ack > 1) && s.timestamp < at(1000)
+            side == lost_from && (s.flags.fin || s.ack > 1) && s.ts_val < at(1000)
         });
         pair.run_until(at(150));
         pair.ends[A].close();
@@ -330,7 +328,7 @@ fn a_window_that_is_not_used_does_not_grow() {
         pair.ends[B].write(2 * MSS);
         pair.flush();
     }
-    assert_eq!(pair.ends[B].window(), 10);
+    assert_eq!(pair.ends[B].cwnd(), 10);
 }
 
 #[test]
@@ -372,16 +370,16 @@ fn a_chosen_receive_window_bounds_it_more_narrowly() {
 fn room_opens_at_half_the_mark_and_then_up_to_it() {
     let mut pair = Pair::new(config(1, Congestion::Reno), |_, _, _| false);
     pair.run_until(at(150));
-    assert_eq!(pair.ends[B].room(), 16 * 1024);
+    assert_eq!(pair.ends[B].writable(), 16 * 1024);
     pair.ends[B].write(16 * 1024);
     pair.flush();
     // One segment has left; 16384 - 1448 bytes wait.
-    assert_eq!(pair.ends[B].room(), 0);
+    assert_eq!(pair.ends[B].writable(), 0);
     pair.run_until(at(345));
     let waiting = 16 * 1024 - 3 * MSS;
-    assert_eq!((waiting > 8192, pair.ends[B].room()), (true, 0));
+    assert_eq!((waiting > 8192, pair.ends[B].writable()), (true, 0));
     pair.run_until(at(900));
-    assert_eq!(pair.ends[B].room(), 16 * 1024);
+    assert_eq!(pair.ends[B].writable(), 16 * 1024);
 }
 
 /// How much of the stream has arrived without a hole. Joins the ranges that begin it.

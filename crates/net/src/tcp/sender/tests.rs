@@ -20,34 +20,34 @@ fn a_window_that_is_not_used_goes_half_way_to_what_is_and_not_below_the_initial_
         (20, CongestionState::Recovery, 30),
     ] {
         let mut sender = sender(30, IdleRestart::Never);
-        (sender.state, sender.usage.used) = (state, used);
-        sender.shrink_unused(Time::ZERO);
+        (sender.ca_state, sender.cwv.snd_cwnd_used) = (state, used);
+        sender.cwnd_application_limited(Time::ZERO);
         assert_eq!(sender.window.cwnd, expected, "{used} used, {state:?}");
     }
 }
 
 #[test]
 fn a_pause_halves_the_window_once_for_each_timeout_that_has_passed() {
-    let timeout = sender(80, IdleRestart::Halving).timeout();
+    let timeout = sender(80, IdleRestart::Halving).rto();
     for (pause, expected) in
         [(timeout, 80), (timeout + 1, 40), (2 * timeout, 40), (2 * timeout + 1, 20), (40 * timeout, 10)]
     {
         let mut sender = sender(80, IdleRestart::Halving);
-        sender.note_pause(Time::from_nanos(pause));
+        sender.handle_tx_start(Time::from_nanos(pause));
         assert_eq!(sender.window.cwnd, expected, "after {pause} ns");
     }
 }
 
 #[test]
 fn a_pause_beyond_a_timeout_brings_back_the_initial_window_or_nothing_rfc5681_4_1() {
-    let timeout = sender(80, IdleRestart::Initial).timeout();
+    let timeout = sender(80, IdleRestart::Initial).rto();
     for (restart, pause, expected) in [
         (IdleRestart::Initial, timeout, 80),
         (IdleRestart::Initial, timeout + 1, 10),
         (IdleRestart::Never, 10 * timeout, 80),
     ] {
         let mut sender = sender(80, restart);
-        sender.note_pause(Time::from_nanos(pause));
+        sender.handle_tx_start(Time::from_nanos(pause));
         assert_eq!(sender.window.cwnd, expected, "{restart:?} after {pause} ns");
     }
 }

@@ -34,12 +34,12 @@ impl Bandwidth {
     }
 
     /// It by `gain`.
-    pub(super) fn by(self, gain: u64) -> Bandwidth {
+    pub(super) fn scaled_by(self, gain: u64) -> Bandwidth {
         Bandwidth(self.0 * gain / UNIT)
     }
 
     /// How far it is from another.
-    pub(super) fn off(self, other: Bandwidth) -> Bandwidth {
+    pub(super) fn abs_diff(self, other: Bandwidth) -> Bandwidth {
         Bandwidth(self.0.abs_diff(other.0))
     }
 
@@ -52,43 +52,43 @@ impl Bandwidth {
 /// The largest bandwidth of a window of rounds, by the best, second and third best of parts of it
 /// (`lib/minmax.c`): memory for three however many samples there are.
 #[derive(Debug, Default)]
-pub(super) struct Largest {
-    best: [(u64, Bandwidth); 3],
+pub(super) struct MaxFilter {
+    estimates: [(u64, Bandwidth); 3],
 }
 
 /// How many rounds the window has.
-const ROUNDS: u64 = 10;
+const BW_RTTS: u64 = 10;
 
-impl Largest {
+impl MaxFilter {
     pub(super) fn get(&self) -> Bandwidth {
-        self.best[0].1
+        self.estimates[0].1
     }
 
     /// A sample of the round `round`.
     pub(super) fn update(&mut self, round: u64, sample: Bandwidth) {
         let new = (round, sample);
-        if sample >= self.best[0].1 || round - self.best[2].0 > ROUNDS {
-            self.best = [new; 3];
+        if sample >= self.estimates[0].1 || round - self.estimates[2].0 > BW_RTTS {
+            self.estimates = [new; 3];
             return;
         }
-        if sample >= self.best[1].1 {
-            (self.best[1], self.best[2]) = (new, new);
-        } else if sample >= self.best[2].1 {
-            self.best[2] = new;
+        if sample >= self.estimates[1].1 {
+            (self.estimates[1], self.estimates[2]) = (new, new);
+        } else if sample >= self.estimates[2].1 {
+            self.estimates[2] = new;
         }
-        self.grow_old(new);
+        self.subwin_update(new);
     }
 
     /// What is older than the window is forgotten, and the second and third are of later parts of it.
-    fn grow_old(&mut self, new: (u64, Bandwidth)) {
-        let [first, second, third] = self.best;
+    fn subwin_update(&mut self, new: (u64, Bandwidth)) {
+        let [first, second, third] = self.estimates;
         let age = new.0 - first.0;
-        if age > ROUNDS {
-            self.best = if new.0 - second.0 > ROUNDS { [third, new, new] } else { [second, third, new] };
-        } else if second.0 == first.0 && age > ROUNDS / 4 {
-            self.best = [first, new, new];
-        } else if third.0 == second.0 && age > ROUNDS / 2 {
-            self.best[2] = new;
+        if age > BW_RTTS {
+            self.estimates = if new.0 - second.0 > BW_RTTS { [third, new, new] } else { [second, third, new] };
+        } else if second.0 == first.0 && age > BW_RTTS / 4 {
+            self.estimates = [first, new, new];
+        } else if third.0 == second.0 && age > BW_RTTS / 2 {
+            self.estimates[2] = new;
         }
     }
 }
@@ -111,14 +111,14 @@ mod tests {
 
     #[test]
     fn the_largest_is_remembered_for_ten_rounds_and_not_longer() {
-        let mut largest = Largest::default();
-        largest.update(1, Bandwidth(9));
+        let mut filter = MaxFilter::default();
+        filter.update(1, Bandwidth(9));
         for round in 2..=11 {
-            largest.update(round, Bandwidth(5));
-            assert_eq!(largest.get(), Bandwidth(9), "round {round}");
+            filter.update(round, Bandwidth(5));
+            assert_eq!(filter.get(), Bandwidth(9), "round {round}");
         }
-        largest.update(12, Bandwidth(5));
-        assert_eq!(largest.get(), Bandwidth(5));
+        filter.update(12, Bandwidth(5));
+        assert_eq!(filter.get(), Bandwidth(5));
     }
 
     proptest! {
@@ -126,14 +126,14 @@ mod tests {
         /// never is it more than the true one.
         #[test]
         fn it_lies_between_the_newest_and_the_true_largest(samples in prop::collection::vec((0_u64..4, 1_u64..100), 1..80)) {
-            let (mut largest, mut round, mut seen) = (Largest::default(), 1, Vec::new());
+            let (mut filter, mut round, mut seen) = (MaxFilter::default(), 1, Vec::new());
             for (later, value) in samples {
                 round += later;
                 seen.push((round, value));
-                largest.update(round, Bandwidth(value));
-                let recent = seen.iter().filter(|(at, _)| round - at <= ROUNDS);
+                filter.update(round, Bandwidth(value));
+                let recent = seen.iter().filter(|(at, _)| round - at <= BW_RTTS);
                 let most = recent.map(|(_, value)| *value).max().unwrap();
-                prop_assert!((value..=most).contains(&largest.get().0), "{} of {most}", largest.get().0);
+                prop_assert!((value..=most).contains(&filter.get().0), "{} of {most}", filter.get().0);
             }
         }
     }

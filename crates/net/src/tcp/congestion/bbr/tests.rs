@@ -1,7 +1,7 @@
 //! The model fed by hand: rounds of 100 ms, each acknowledged as a whole unless a test says otherwise.
 
 use super::*;
-use crate::tcp::congestion::{Controller, Sample};
+use crate::tcp::congestion::{Controller, RttSample};
 
 const MSS: u32 = 1448;
 const RTT: u64 = 100_000_000;
@@ -22,7 +22,7 @@ struct Path {
 impl Path {
     fn new(window: u32) -> Path {
         let (mut bbr, window, now) = (Bbr::new(MSS), CongestionWindow::new(window), Time::from_nanos(RTT));
-        bbr.begin(now, &window, RTT, RTT);
+        bbr.init(now, &window, RTT, RTT);
         Path {
             bbr,
             window,
@@ -41,7 +41,7 @@ impl Path {
         let (delivered, prior) = (u64::from(acked), self.delivered);
         self.acknowledge(
             acked,
-            RateSample { delivered, prior, micros: ago / 1000, app_limited: self.app_limited },
+            RateSample { delivered, prior_delivered: prior, interval_us: ago / 1000, app_limited: self.app_limited },
             rtt,
         );
     }
@@ -49,28 +49,32 @@ impl Path {
     fn acknowledge(&mut self, acked: u32, rate: RateSample, rtt: u64) {
         self.delivered += u64::from(acked);
         self.lost += u64::from(self.losses);
-        let ack = Reading {
+        let ack = BbrSample {
             now: self.now,
-            rate: Some(rate),
+            rate_sample: Some(rate),
             rtt: Some(rtt / 1000),
             delayed: false,
             acked,
             losses: self.losses,
             delivered: self.delivered,
             lost: self.lost,
-            delivered_at: self.now,
+            delivered_time: self.now,
             prior_in_flight: self.in_flight + acked,
             in_flight: self.in_flight,
             next_send: self.now,
-            repair: self.repair,
+            ca_state: self.repair,
         };
-        self.bbr.follow(&mut self.window, &ack);
+        self.bbr.bbr_main(&mut self.window, &ack);
     }
 
     /// The last of a flight of `flight` segments is acknowledged, which took a round trip.
     fn ack_one_of(&mut self, flight: u64) {
         let prior = self.delivered + 1 - flight;
-        self.acknowledge(1, RateSample { delivered: flight, prior, micros: RTT / 1000, app_limited: false }, RTT);
+        self.acknowledge(
+            1,
+            RateSample { delivered: flight, prior_delivered: prior, interval_us: RTT / 1000, app_limited: false },
+            RTT,
+        );
     }
 
     /// A round that delivers `acked` segments; a little longer than the round trip.
@@ -82,7 +86,7 @@ impl Path {
 
     /// The rate in segments of a round trip, before the margin of 1 %.
     fn rate(&self) -> f64 {
-        self.bbr.rate as f64 / 0.99 / f64::from(MSS) * 0.1
+        self.bbr.pacing_rate as f64 / 0.99 / f64::from(MSS) * 0.1
     }
 
     fn assert_rate(&self, segments: f64) {
@@ -196,19 +200,19 @@ fn the_window_is_twice_the_product_and_what_hosts_need_and_what_comes_in_bunches
 #[test]
 fn hosts_need_room_for_three_times_what_leaves_in_a_millisecond_but_one_or_two_segments_at_least_4_2_2() {
     let mut path = Path::probing();
-    path.bbr.least_rtt = None;
+    path.bbr.min_rtt_us = None;
     for (rate, segments) in [(0, 1), (149_999, 1), (150_000, 2), (4_448_255, 2), (4_448_256, 3), (1 << 40, 45)] {
-        path.bbr.rate = rate;
+        path.bbr.pacing_rate = rate;
         // Ten before a round trip is known, and all that even.
         let room: u32 = 10 + 3 * segments;
-        assert_eq!(path.bbr.in_flight_by(UNIT), room + room % 2, "{rate}");
+        assert_eq!(path.bbr.inflight(UNIT), room + room % 2, "{rate}");
     }
 }
 
 #[test]
 fn the_smallest_round_trip_is_looked_for_after_ten_seconds_4_3_5() {
     let mut path = Path::probing();
-    path.bbr.least_at = path.now;
+    path.bbr.min_rtt_stamp = path.now;
     let began = path.now;
     while path.now.nanos_since(began) < 9_900_000_000 {
         path.round(100);
@@ -216,7 +220,7 @@ fn the_smallest_round_trip_is_looked_for_after_ten_seconds_4_3_5() {
     }
     path.in_flight = 50;
     path.round(100);
-    assert_eq!((path.bbr.is_probing_rtt(), path.window.cwnd), (true, LEAST_WINDOW), "{:?}", path.now);
+    assert_eq!((path.bbr.is_probing_rtt(), path.window.cwnd), (true, CWND_MIN_TARGET), "{:?}", path.now);
     // It lasts 200 ms from when there is next to nothing on its way, and a round.
     path.round(50);
     path.in_flight = 4;
@@ -226,10 +230,10 @@ fn the_smallest_round_trip_is_looked_for_after_ten_seconds_4_3_5() {
         assert!(path.now.nanos_since(down) <= 204_000_000);
         path.round(4);
     }
-    assert!(path.now.nanos_since(down) > PROBING);
+    assert!(path.now.nanos_since(down) > PROBE_RTT_DURATION);
     assert!(path.window.cwnd >= 200, "the window is back: {}", path.window.cwnd);
     path.assert_rate(100.0);
-    assert_eq!(path.bbr.least_at, path.now);
+    assert_eq!(path.bbr.min_rtt_stamp, path.now);
 }
 
 #[test]
@@ -237,12 +241,12 @@ fn a_smaller_round_trip_is_believed_at_once_and_a_larger_one_after_ten_seconds()
     let mut path = Path::probing();
     path.now = path.now.plus_nanos(RTT);
     path.ack(100, RTT, RTT - 5_000_000);
-    assert_eq!(path.bbr.least_rtt, Some(95_000));
+    assert_eq!(path.bbr.min_rtt_us, Some(95_000));
     path.round(100);
-    assert_eq!(path.bbr.least_rtt, Some(95_000));
-    path.now = path.now.plus_nanos(BELIEVED);
+    assert_eq!(path.bbr.min_rtt_us, Some(95_000));
+    path.now = path.now.plus_nanos(MIN_RTT_WINDOW);
     path.round(100);
-    assert_eq!(path.bbr.least_rtt, Some(100_000));
+    assert_eq!(path.bbr.min_rtt_us, Some(100_000));
 }
 
 #[test]
@@ -275,8 +279,8 @@ fn after_idleness_it_neither_hurries_nor_probes_for_the_round_trip_4_3_4_4() {
     let mut path = Path::probing();
     (0..3).for_each(|_| _ = path.round(100));
     path.assert_rate(125.0);
-    path.now = path.now.plus_nanos(2 * BELIEVED);
-    path.bbr.restart(path.now, &mut path.window, path.now);
+    path.now = path.now.plus_nanos(2 * MIN_RTT_WINDOW);
+    path.bbr.handle_tx_start(path.now, &mut path.window, path.now);
     path.assert_rate(100.0);
     path.round(10);
     assert!(!path.bbr.is_probing_rtt(), "the idle time emptied the queue");
@@ -287,7 +291,7 @@ fn a_loss_conserves_packets_for_a_round_and_then_the_window_comes_back_4_2_3_4()
     let mut path = Path::probing();
     let window = path.round(100).window.cwnd;
     // The sender asks for the threshold when it begins to repair.
-    path.bbr.save(&path.window);
+    path.bbr.save_cwnd(&path.window);
     (path.repair, path.losses, path.in_flight) = (CongestionState::Recovery, 3, 60);
     path.now = path.now.plus_nanos(10_000_000);
     path.ack(1, RTT, RTT);
@@ -295,11 +299,11 @@ fn a_loss_conserves_packets_for_a_round_and_then_the_window_comes_back_4_2_3_4()
     path.losses = 0;
     path.in_flight = 55;
     // All of this was sent before the loss: the round is that of the recovery.
-    let until = path.bbr.round.until;
-    path.bbr.round.until = u64::MAX;
+    let until = path.bbr.round.next_rtt_delivered;
+    path.bbr.round.next_rtt_delivered = u64::MAX;
     path.ack(2, RTT, RTT);
     assert_eq!(path.window.cwnd, 61, "it does not grow");
-    path.bbr.round.until = until;
+    path.bbr.round.next_rtt_delivered = until;
     path.round(40);
     assert_eq!(path.window.cwnd, 61 + 40, "after a round it does");
     path.repair = CongestionState::Open;
@@ -311,12 +315,12 @@ fn a_loss_conserves_packets_for_a_round_and_then_the_window_comes_back_4_2_3_4()
 fn a_timeout_ends_with_the_window_that_was_before() {
     let mut path = Path::probing();
     let window = path.window.cwnd;
-    path.bbr.save(&path.window);
-    path.bbr.on_timeout(Sample { now: path.now, rtt: 0, una: 1, nxt: 1 });
+    path.bbr.save_cwnd(&path.window);
+    path.bbr.on_timeout(RttSample { now: path.now, rtt: 0, una: 1, nxt: 1 });
     path.window.cwnd = 1;
     path.repair = CongestionState::Loss;
     path.round(1);
-    assert_eq!(path.window.cwnd, LEAST_WINDOW);
+    assert_eq!(path.window.cwnd, CWND_MIN_TARGET);
     path.repair = CongestionState::Open;
     path.round(4);
     assert_eq!(path.window.cwnd, window);
@@ -328,17 +332,17 @@ fn a_policer_is_believed_after_two_spans_of_one_rate_and_for_48_rounds() {
     path.losses = 30;
     // Each span has four rounds; the first begins with the first loss.
     (0..7).for_each(|_| _ = path.round(100));
-    assert!(path.bbr.policer.bandwidth().is_none());
+    assert!(path.bbr.lt_bw.bandwidth().is_none());
     path.round(100);
-    assert!(path.bbr.policer.bandwidth().is_some());
+    assert!(path.bbr.lt_bw.bandwidth().is_some());
     path.losses = 0;
     for _ in 0..47 {
         path.round(100);
         assert!((path.rate() / 100.0 - 0.99).abs() < 0.01, "the rate of a round and 1 ms: {}", path.rate());
     }
-    assert!(path.bbr.policer.bandwidth().is_some());
+    assert!(path.bbr.lt_bw.bandwidth().is_some());
     path.round(100);
-    assert!(path.bbr.policer.bandwidth().is_none());
+    assert!(path.bbr.lt_bw.bandwidth().is_none());
 }
 
 #[test]
@@ -346,7 +350,7 @@ fn less_than_a_fifth_lost_is_no_policer() {
     let mut path = Path::probing();
     path.losses = 18;
     (0..200).for_each(|_| _ = path.round(100));
-    assert!(path.bbr.policer.bandwidth().is_none());
+    assert!(path.bbr.lt_bw.bandwidth().is_none());
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! How many segments BBR allows on their way (section 4.2.3).
 
 use super::bandwidth::UNIT;
-use super::{Bbr, LEAST_WINDOW, Mode, Reading};
+use super::{Bbr, BbrSample, CWND_MIN_TARGET, Mode};
 use crate::tcp::congestion::{CongestionState, CongestionWindow};
 use crate::tcp::delivery::between;
 
@@ -11,90 +11,90 @@ const INITIAL_WINDOW: u32 = 10;
 /// What leaves in one go is a millisecond's worth, more or less (`sk_pacing_shift`), and no more bytes than
 /// these.
 const QUANTUM_SHIFT: u32 = 10;
-const MOST_QUANTUM: u64 = 65_215;
+const MAX_QUANTUM: u64 = 65_215;
 /// From this rate on, in bytes a second, it is two segments at least.
 const FAST: u64 = 150_000;
 
 impl Bbr {
     /// The window will shrink, by losses or `ProbeRtt`: what it was is worth remembering (section 4.2.3.4).
-    pub(super) fn save(&mut self, window: &CongestionWindow) {
-        let is_good = self.repair < CongestionState::Recovery && !self.is_probing_rtt();
-        self.prior = if is_good { window.cwnd } else { self.prior.max(window.cwnd) };
+    pub(super) fn save_cwnd(&mut self, window: &CongestionWindow) {
+        let is_good = self.prev_ca_state < CongestionState::Recovery && !self.is_probing_rtt();
+        self.prior_cwnd = if is_good { window.cwnd } else { self.prior_cwnd.max(window.cwnd) };
     }
 
     /// Section 4.2.3.6.
-    pub(super) fn set_window(&mut self, window: &mut CongestionWindow, ack: &Reading, room: u64) {
-        if ack.acked > 0 && !self.modulate(window, ack) {
-            let target = self.product(room) + self.allowance();
-            let target = self.quantised(target);
+    pub(super) fn set_cwnd(&mut self, window: &mut CongestionWindow, ack: &BbrSample, cwnd_gain: u64) {
+        if ack.acked > 0 && !self.set_cwnd_to_recover_or_restore(window, ack) {
+            let target = self.bdp(cwnd_gain) + self.ack_aggregation_cwnd();
+            let target = self.quantization_budget(target);
             let grown = window.cwnd.saturating_add(ack.acked);
-            if self.pipe.full {
+            if self.full_bw.reached {
                 window.cwnd = grown.min(target);
             } else if window.cwnd < target || ack.delivered < u64::from(INITIAL_WINDOW) {
                 window.cwnd = grown;
             }
-            window.cwnd = window.cwnd.max(LEAST_WINDOW);
+            window.cwnd = window.cwnd.max(CWND_MIN_TARGET);
         }
         if self.is_probing_rtt() {
-            window.cwnd = window.cwnd.min(LEAST_WINDOW);
+            window.cwnd = window.cwnd.min(CWND_MIN_TARGET);
         }
     }
 
     /// What losses and the end of their repair do to the window (section 4.2.3.4). Gives whether it is
     /// settled with that: in the first round as much is sent as is delivered.
-    fn modulate(&mut self, window: &mut CongestionWindow, ack: &Reading) -> bool {
-        let before = std::mem::replace(&mut self.repair, ack.repair);
+    fn set_cwnd_to_recover_or_restore(&mut self, window: &mut CongestionWindow, ack: &BbrSample) -> bool {
+        let before = std::mem::replace(&mut self.prev_ca_state, ack.ca_state);
         let conserved = ack.in_flight + ack.acked;
         window.cwnd = window.cwnd.saturating_sub(ack.losses).max(1);
-        if ack.repair == CongestionState::Recovery && before != CongestionState::Recovery {
-            self.conserving = true;
-            self.round.until = ack.delivered;
+        if ack.ca_state == CongestionState::Recovery && before != CongestionState::Recovery {
+            self.packet_conservation = true;
+            self.round.next_rtt_delivered = ack.delivered;
             window.cwnd = conserved;
-        } else if before >= CongestionState::Recovery && ack.repair < CongestionState::Recovery {
-            window.cwnd = window.cwnd.max(self.prior);
-            self.conserving = false;
+        } else if before >= CongestionState::Recovery && ack.ca_state < CongestionState::Recovery {
+            window.cwnd = window.cwnd.max(self.prior_cwnd);
+            self.packet_conservation = false;
         }
-        if self.conserving {
+        if self.packet_conservation {
             window.cwnd = window.cwnd.max(conserved);
         }
-        self.conserving
+        self.packet_conservation
     }
 
     /// The product of bandwidth and round trip by `gain`, in segments (section 4.2.3.2, `bbr_bdp`).
-    fn product(&self, gain: u64) -> u32 {
-        let Some(least) = self.least_rtt else { return INITIAL_WINDOW };
-        segments(self.bandwidth().segments_by(least, gain))
+    fn bdp(&self, gain: u64) -> u32 {
+        let Some(min_rtt) = self.min_rtt_us else { return INITIAL_WINDOW };
+        segments(self.bandwidth().segments_by(min_rtt, gain))
     }
 
-    fn allowance(&self) -> u32 {
-        if self.pipe.full { segments(self.aggregation.allowance(self.bandwidth())) } else { 0 }
+    fn ack_aggregation_cwnd(&self) -> u32 {
+        if self.full_bw.reached { segments(self.aggregation.ack_aggregation_cwnd(self.bandwidth())) } else { 0 }
     }
 
     /// Segments that are to be on their way at `gain`. Always by the largest bandwidth (`bbr_inflight`).
-    pub(super) fn in_flight_by(&self, gain: u64) -> u32 {
-        let Some(least) = self.least_rtt else { return self.quantised(INITIAL_WINDOW) };
-        self.quantised(segments(self.bandwidth.get().segments_by(least, gain)))
+    pub(super) fn inflight(&self, gain: u64) -> u32 {
+        let Some(min_rtt) = self.min_rtt_us else { return self.quantization_budget(INITIAL_WINDOW) };
+        self.quantization_budget(segments(self.bandwidth.get().segments_by(min_rtt, gain)))
     }
 
     /// With what hosts need that handle several segments in one go (section 4.2.3.2,
     /// `bbr_quantization_budget`); even, for acknowledgements of every second segment.
-    fn quantised(&self, window: u32) -> u32 {
-        let window = (window + 3 * self.quantum()).next_multiple_of(2);
+    fn quantization_budget(&self, window: u32) -> u32 {
+        let window = (window + 3 * self.tso_segs_goal()).next_multiple_of(2);
         let is_probing = matches!(self.mode, Mode::ProbeBw { phase: 0, .. });
         window + if is_probing { 2 } else { 0 }
     }
 
     /// Segments that leave in one go (section 4.2.2, `bbr_tso_segs_goal`). What leaves here leaves segment by
     /// segment, but the window has room for it.
-    fn quantum(&self) -> u32 {
-        let whole = segments((self.rate >> QUANTUM_SHIFT).min(MOST_QUANTUM) / u64::from(self.mss));
-        whole.max(if self.rate < FAST { 1 } else { 2 })
+    fn tso_segs_goal(&self) -> u32 {
+        let whole = segments((self.pacing_rate >> QUANTUM_SHIFT).min(MAX_QUANTUM) / u64::from(self.mss));
+        whole.max(if self.pacing_rate < FAST { 1 } else { 2 })
     }
 
     /// Segments that will be in the network when the next may leave (`bbr_packets_in_net_at_edt`).
-    pub(super) fn in_net(&self, in_flight: u32, ack: &Reading) -> u32 {
+    pub(super) fn packets_in_net_at_edt(&self, in_flight: u32, ack: &BbrSample) -> u32 {
         let delivered = self.bandwidth().segments_in(between(ack.now, ack.next_send));
-        let more = if self.pacing_gain > UNIT { self.quantum() } else { 0 };
+        let more = if self.pacing_gain > UNIT { self.tso_segs_goal() } else { 0 };
         (in_flight + more).saturating_sub(segments(delivered))
     }
 }

@@ -29,7 +29,7 @@ fn a_window_that_opens_all_at_once_does_not_leave_all_at_once() {
     let mut acks = Vec::new();
     // Acknowledgements are held up and come together, every 100 ms.
     let fate: Fate = Box::new(|side, _, segment| {
-        let extra = if side == A { 100 - segment.timestamp.as_nanos() / 1_000_000 % 100 } else { 0 };
+        let extra = if side == A { 100 - segment.ts_val.as_nanos() / 1_000_000 % 100 } else { 0 };
         acks.push(extra);
         Some(ms(50 + extra))
     });
@@ -66,7 +66,7 @@ fn after_each_drain_the_next_thing_to_do_lies_ahead() {
 #[test]
 fn retransmissions_are_paced_like_everything_else() {
     let lost = |side: usize, _: usize, segment: &Segment| {
-        side == B && segment.timestamp < at(251) && (20 * MSS..40 * MSS).contains(&segment.seq)
+        side == B && segment.ts_val < at(251) && (20 * MSS..40 * MSS).contains(&segment.seq)
     };
     let mut pair = Pair::new(config(40, Congestion::Bbr), lost);
     pair.run_until(at(150));
@@ -84,10 +84,10 @@ fn retransmissions_are_paced_like_everything_else() {
 fn a_pause_does_not_shrink_the_window() {
     let mut pair = Pair::new(config(10, Congestion::Bbr), |_, _, _| false);
     pair.serve(100 * MSS).run_until(at(2000));
-    let window = pair.ends[B].window();
+    let window = pair.ends[B].cwnd();
     assert!(window > 20, "{window}");
     pair.run_until(at(8000));
     pair.ends[B].write(10 * MSS);
     pair.flush();
-    assert_eq!(pair.ends[B].window(), window);
+    assert_eq!(pair.ends[B].cwnd(), window);
 }

@@ -124,7 +124,7 @@ fn linux_too_doubles_the_time_between_probes_up_to_two_minutes() {
 fn a_lost_word_of_an_open_window_is_made_good_by_the_probe() {
     for profile in [Profile::Textbook, Profile::Linux6] {
         // At 10 s all is read, and of that nothing is heard.
-        let mut pair = unread(small(profile), 30 * MSS, |side, _, s| side == A && s.timestamp == at(10_000));
+        let mut pair = unread(small(profile), 30 * MSS, |side, _, s| side == A && s.ts_val == at(10_000));
         pair.run_until(at(10_000));
         pair.takes[A] = u64::MAX;
         assert!(reads(&mut pair, u64::MAX), "{profile:?}");
@@ -136,7 +136,7 @@ fn a_lost_word_of_an_open_window_is_made_good_by_the_probe() {
 #[test]
 fn what_is_written_when_the_window_is_closed_already_is_probed_for_as_well() {
     for (profile, segments) in [(Profile::Textbook, 10), (Profile::Linux6, 12)] {
-        let mut pair = unread(small(profile), segments * MSS, |side, _, s| side == A && s.timestamp == at(10_000));
+        let mut pair = unread(small(profile), segments * MSS, |side, _, s| side == A && s.ts_val == at(10_000));
         pair.run_until(at(10_000));
         assert!(probes(&pair).is_empty(), "{profile:?}: there is nothing to ask for");
         pair.takes[A] = u64::MAX;
@@ -152,7 +152,7 @@ fn what_is_written_when_the_window_is_closed_already_is_probed_for_as_well() {
 #[test]
 fn who_does_not_answer_fifteen_probes_is_given_up_and_not_before() {
     for profile in [Profile::Textbook, Profile::Linux6] {
-        let mut pair = unread(small(profile), 100 * MSS, |side, _, s| side == A && s.timestamp > at(1_000));
+        let mut pair = unread(small(profile), 100 * MSS, |side, _, s| side == A && s.ts_val > at(1_000));
         while pair.ends[B].state() == State::Established && pair.step(Time::NEVER) {}
         assert_eq!(pair.ends[B].state(), State::TimedOut, "{profile:?}");
         // Those of the first second have been answered.
@@ -192,7 +192,7 @@ fn a_connection_that_is_broken_off_ends_at_both_ends_rfc9293_3_10_5() {
         assert_eq!((pair.ends[B].state(), pair.ends[B].poll_timeout()), (State::Reset, Time::NEVER), "{profile:?}");
         pair.run_until(Time::NEVER);
         assert_eq!(pair.sent.len(), sent, "{profile:?}: nobody says anything more");
-        assert!(!pair.ends[B].may_write() && pair.ends[B].room() == 0, "{profile:?}");
+        assert!(!pair.ends[B].may_write() && pair.ends[B].writable() == 0, "{profile:?}");
     }
 }
 

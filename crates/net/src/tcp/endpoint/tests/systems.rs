@@ -99,7 +99,7 @@ fn linux_6_acknowledges_the_first_segments_one_by_one() {
 #[test]
 fn a_lost_tail_is_probed_for_after_two_round_trips_rfc8985_7() {
     let tail = 9 * MSS + 1;
-    let lossy = || move |side: usize, _: usize, s: &Segment| side == B && s.seq == tail && s.timestamp == at(150);
+    let lossy = || move |side: usize, _: usize, s: &Segment| side == B && s.seq == tail && s.ts_val == at(150);
     let mut pair = Pair::new(system(Profile::Linux6), lossy());
     pair.serve(10 * MSS);
     pair.run_until(at(2000));
@@ -109,12 +109,12 @@ fn a_lost_tail_is_probed_for_after_two_round_trips_rfc8985_7() {
     assert!((550..580).contains(&again), "{again}");
 
     let without = Mechanisms { tail_loss_probes: Some(false), ..Mechanisms::default() };
-    let mut pair = Pair::new(linux_6(without), |side, _, s| side == B && s.seq > 7 * MSS && s.timestamp == at(150));
+    let mut pair = Pair::new(linux_6(without), |side, _, s| side == B && s.seq > 7 * MSS && s.ts_val == at(150));
     pair.serve(10 * MSS);
     pair.run_until(at(2000));
     let timeout = times_of(&pair, B, 7 * MSS + 1)[1];
     let mut pair =
-        Pair::new(linux_6(Mechanisms::default()), |side, _, s| side == B && s.seq > 7 * MSS && s.timestamp == at(150));
+        Pair::new(linux_6(Mechanisms::default()), |side, _, s| side == B && s.seq > 7 * MSS && s.ts_val == at(150));
     pair.serve(10 * MSS);
     pair.run_until(at(2000));
     // Three are outstanding: the last one is sent again after two round trips, its SACK tells of the others.
@@ -138,14 +138,14 @@ fn a_segment_that_is_overtaken_is_sent_again_only_while_nothing_was_ever_out_of_
     pair.run_until(at(2000));
     // Sent again, since three SACKs are enough; the D-SACK then takes the reduction back.
     assert_eq!(times_of(&pair, B, MSS + 1).len(), 2);
-    assert!(pair.ends[B].window() >= 10, "{}", pair.ends[B].window());
+    assert!(pair.ends[B].cwnd() >= 10, "{}", pair.ends[B].cwnd());
 }
 
 #[test]
 fn a_spurious_timeout_is_taken_back_rfc5682() {
     // All acknowledgements are held up for 600 ms once; nothing is lost.
     let fate = |side: usize, _: usize, s: &Segment| {
-        let held = side == A && (at(200)..at(300)).contains(&s.timestamp);
+        let held = side == A && (at(200)..at(300)).contains(&s.ts_val);
         Some(if held { ms(650) } else { ms(50) })
     };
     let window = |frto| {
@@ -154,7 +154,7 @@ fn a_spurious_timeout_is_taken_back_rfc5682() {
         let mut pair = Pair::with_fate(linux_6(chosen), Box::new(fate));
         pair.serve(10 * MSS);
         pair.run_until(at(855));
-        pair.ends[B].window()
+        pair.ends[B].cwnd()
     };
     assert!(window(true) >= 10, "{}", window(true));
     assert!(window(false) < 10, "{}", window(false));
@@ -171,7 +171,7 @@ fn after_idleness_linux_halves_the_window_for_each_timeout_down_to_the_initial_o
         pair.run_until(last + ms(idle));
         pair.ends[B].write(400 * MSS);
         pair.flush();
-        pair.ends[B].window()
+        pair.ends[B].cwnd()
     };
     let (busy, one, two, long) =
         (window_after(150, None), window_after(450, None), window_after(800, None), window_after(5000, None));
@@ -188,14 +188,14 @@ fn hystart_leaves_slow_start_before_a_train_of_acknowledgements_is_as_long_as_a_
             if side == A || s.len == 0 {
                 return Some(ms(50));
             }
-            free = free.max(s.timestamp).plus_nanos(1_200_000);
-            Some(ms(50) + Duration::from_nanos(free.nanos_since(s.timestamp)))
+            free = free.max(s.ts_val).plus_nanos(1_200_000);
+            Some(ms(50) + Duration::from_nanos(free.nanos_since(s.ts_val)))
         };
         let chosen = Mechanisms { hystart: Some(hystart), ..Mechanisms::default() };
         let mut pair = Pair::with_fate(linux_6(chosen), Box::new(link));
         pair.serve(3000 * MSS);
         pair.run_until(at(900));
-        pair.ends[B].window()
+        pair.ends[B].cwnd()
     };
     // The path holds 83 segments; half a round trip of train is 42.
     assert!(window(true) < 150, "{}", window(true));
@@ -205,12 +205,12 @@ fn hystart_leaves_slow_start_before_a_train_of_acknowledgements_is_as_long_as_a_
 #[test]
 fn tcp_plus_behaves_like_its_flows_together() {
     let six = Config { flows: Some(Bounded::known(6)), ..config(10, Congestion::Reno) };
-    let mut pair = Pair::new(six, |side, _, s| side == B && s.seq == 1 && s.timestamp == at(150));
+    let mut pair = Pair::new(six, |side, _, s| side == B && s.seq == 1 && s.ts_val == at(150));
     pair.serve(60 * MSS);
     assert_eq!(pair.data_by_time(B)[0], (150, 60));
     pair.run_until(at(2000));
     // One of six flows halves its window: 60 become 55.
-    assert_eq!(pair.ends[B].window(), 55);
+    assert_eq!(pair.ends[B].cwnd(), 55);
 }
 
 /// Lets B write as its room allows until it has written `bytes`, and all that arrive.
@@ -218,7 +218,7 @@ fn serve_as_room_allows(pair: &mut Pair, bytes: u64) {
     let mut left = bytes;
     loop {
         loop {
-            let room = pair.ends[B].room().min(left);
+            let room = pair.ends[B].writable().min(left);
             if room == 0 {
                 break;
             }
@@ -238,10 +238,10 @@ fn after_a_pause_the_send_buffer_holds_less_than_the_window() {
     pair.run_until(at(150));
     serve_as_room_allows(&mut pair, 300_000);
     assert_eq!(pair.read[A], 300_000);
-    let window = u64::from(pair.ends[B].window());
+    let window = u64::from(pair.ends[B].cwnd());
     let mut written = 0;
-    while pair.ends[B].room() > 0 {
-        let room = pair.ends[B].room();
+    while pair.ends[B].writable() > 0 {
+        let room = pair.ends[B].writable();
         pair.ends[B].write(room);
         pair.flush();
         written += room;
@@ -264,7 +264,7 @@ fn a_window_that_is_not_used_does_not_grow_beyond_twice_what_was() {
         let next = pair.now + ms(110);
         pair.run_until(next);
     }
-    assert_eq!(pair.ends[B].window(), 10);
+    assert_eq!(pair.ends[B].cwnd(), 10);
 }
 
 #[test]

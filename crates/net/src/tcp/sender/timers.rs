@@ -1,185 +1,185 @@
 //! What happens when no acknowledgement comes: tail loss probes, the reordering timer, the
 //! retransmission timeout. One timer serves all three.
 
-use super::{Due, Sender, Transmission};
-use crate::tcp::congestion::{CongestionState, Sample};
+use super::{ForcedSend, Sender, Transmission};
+use crate::tcp::congestion::{CongestionState, RttSample};
 use crate::tcp::rules::LossDetection;
 use loadstone_units::Time;
 
 /// What a probe waits beyond two round trips at least, and the reordering timer beyond its window, in ns
 /// (`TCP_TIMEOUT_MIN_US`; two ticks before 6.6).
-pub(super) const SLACK: u64 = 2_000_000;
+pub(super) const TIMEOUT_MIN: u64 = 2_000_000;
 
 /// What the timer is set for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Alarm {
+pub(super) enum SenderTimer {
     /// The retransmission timeout (RFC 6298).
-    Retransmit,
+    Rto,
     /// A tail loss probe (RFC 8985, section 7.2).
-    Probe,
+    LossProbe,
     /// What is missing may only be late (RFC 8985, section 6.3).
-    Reorder,
+    ReoTimeout,
 }
 
 /// A tail loss probe that has been sent.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Probe {
+pub(super) struct Tlp {
     /// The next number to send when it was sent (TLP.end_seq).
-    end: u64,
+    end_seq: u64,
     /// It was a retransmission (TLP.is_retrans).
-    again: bool,
+    is_retrans: bool,
 }
 
 impl Sender {
     /// When [`Sender::handle_timeout`] is due.
     #[inline]
     pub(in crate::tcp) fn deadline(&self) -> Time {
-        self.alarm.1
+        self.timer.1
     }
 
     /// The deadline has come.
     pub(in crate::tcp) fn handle_timeout(&mut self, now: Time) {
-        self.alarm.1 = Time::NEVER;
+        self.timer.1 = Time::NEVER;
         if self.flight.is_empty() {
             return;
         }
-        match self.alarm.0 {
-            Alarm::Probe if self.probe.is_none() => self.due = Some(Due::Probe),
-            Alarm::Probe => self.set_alarm(Alarm::Retransmit, now, self.time_left(now)),
-            Alarm::Reorder => self.handle_reordering_timeout(now),
-            Alarm::Retransmit => self.handle_retransmission_timeout(now),
+        match self.timer.0 {
+            SenderTimer::LossProbe if self.tlp.is_none() => self.forced = Some(ForcedSend::LossProbe),
+            SenderTimer::LossProbe => self.set_timer(SenderTimer::Rto, now, self.time_left(now)),
+            SenderTimer::ReoTimeout => self.handle_reordering_timeout(now),
+            SenderTimer::Rto => self.handle_retransmission_timeout(now),
         }
     }
 
-    pub(super) fn set_alarm(&mut self, alarm: Alarm, now: Time, wait: u64) {
-        self.alarm = (alarm, now.plus_nanos(self.rules.timer(wait)));
+    pub(super) fn set_timer(&mut self, alarm: SenderTimer, now: Time, wait: u64) {
+        self.timer = (alarm, now.plus_nanos(self.rules.timer(wait)));
     }
 
     /// How long it is to the retransmission timeout of the first segment, in ns.
     fn time_left(&self, now: Time) -> u64 {
         let sent = self.flight.first().map_or(now, |sent| sent.at);
-        sent.plus_nanos(self.timeout()).nanos_since(now).max(1)
+        sent.plus_nanos(self.rto()).nanos_since(now).max(1)
     }
 
     /// Something has been acknowledged, or sent where nothing was outstanding.
     pub(super) fn rearm(&mut self, now: Time) {
         if self.flight.is_empty() {
-            self.alarm.1 = Time::NEVER;
+            self.timer.1 = Time::NEVER;
             return;
         }
-        let wait = match self.alarm.0 {
-            Alarm::Probe | Alarm::Reorder if self.alarm.1 < Time::NEVER => self.time_left(now),
-            _ => self.timeout(),
+        let wait = match self.timer.0 {
+            SenderTimer::LossProbe | SenderTimer::ReoTimeout if self.timer.1 < Time::NEVER => self.time_left(now),
+            _ => self.rto(),
         };
-        self.set_alarm(Alarm::Retransmit, now, wait);
+        self.set_timer(SenderTimer::Rto, now, wait);
     }
 
     /// Whether a probe can be of use: nothing is being repaired and no probe is on its way.
-    pub(super) fn probe_may_be_set(&self) -> bool {
-        self.rules.mechanisms.tail_loss_probes && !self.flight.is_empty() && self.state == CongestionState::Open
+    pub(super) fn may_schedule_pto(&self) -> bool {
+        self.rules.mechanisms.tail_loss_probes && !self.flight.is_empty() && self.ca_state == CongestionState::Open
     }
 
     /// RFC 8985, section 7.2: two round trips after the last transmission, more where a delayed
     /// acknowledgement may keep the only segment waiting. `restart` if the retransmission timer begins
     /// again as well.
-    pub(super) fn set_probe_alarm(&mut self, now: Time, restart: bool) {
-        let smoothed = self.rtt.smoothed();
+    pub(super) fn set_pto(&mut self, now: Time, restart: bool) {
+        let smoothed = self.rtt.srtt();
         let wait = match smoothed {
-            0 => self.timeout(),
+            0 => self.rto(),
             _ if self.flight.len() == 1 => 2 * smoothed + self.rules.constants.rto_min.as_nanos() as u64,
-            _ => 2 * smoothed + SLACK,
+            _ => 2 * smoothed + TIMEOUT_MIN,
         };
-        let left = if restart { self.timeout() } else { self.time_left(now) };
-        self.set_alarm(Alarm::Probe, now, wait.min(left));
+        let left = if restart { self.rto() } else { self.time_left(now) };
+        self.set_timer(SenderTimer::LossProbe, now, wait.min(left));
     }
 
     /// RFC 8985, section 7.3: new data if there is any, else the last segment again.
-    pub(super) fn send_probe(&mut self, now: Time) -> Option<Transmission> {
+    pub(super) fn send_loss_probe(&mut self, now: Time) -> Option<Transmission> {
         let last = (self.flight.len() as usize).checked_sub(1)?;
         let new = self.send_new(now);
-        let again = new.is_none();
-        let sent = new.unwrap_or_else(|| self.repeat(now, last));
-        self.probe = Some(Probe { end: self.nxt, again });
+        let is_retrans = new.is_none();
+        let sent = new.unwrap_or_else(|| self.retransmit_for_tlp(now, last));
+        self.tlp = Some(Tlp { end_seq: self.nxt, is_retrans: is_retrans });
         // The retransmission timer takes over, and begins again.
-        self.set_alarm(Alarm::Retransmit, now, self.timeout());
-        self.usage.sent = false;
+        self.set_timer(SenderTimer::Rto, now, self.rto());
+        self.cwv.sent = false;
         Some(sent)
     }
 
     /// Sends the segment at `place` again, which is no repair: neither what is on its way nor what may be undone
     /// knows of it (`__tcp_retransmit_skb`).
-    fn repeat(&mut self, now: Time, place: usize) -> Transmission {
+    fn retransmit_for_tlp(&mut self, now: Time, index: usize) -> Transmission {
         self.retransmissions += 1;
-        let again = self.flight.get(place);
-        let stamp = self.stamp(now, again.end - again.start - u64::from(again.fin));
-        let sent = self.flight.probe(place, now, stamp);
+        let is_retrans = self.flight.get(index);
+        let tx = self.tx_delivery(now, is_retrans.end - is_retrans.start - u64::from(is_retrans.fin));
+        let sent = self.flight.retransmit_for_tlp(index, now, tx);
         self.last_sent = now;
         Transmission { range: sent.start..sent.end, fin: sent.fin }
     }
 
     /// Segments on their way that were there already, a probe among them (`tcp_init_undo`).
-    pub(super) fn repeats(&self) -> u32 {
-        self.flight.retrans_out() + u32::from(self.probe.is_some_and(|probe| probe.again))
+    pub(super) fn initial_undo_retrans(&self) -> u32 {
+        self.flight.retrans_out() + u32::from(self.tlp.is_some_and(|tlp| tlp.is_retrans))
     }
 
     /// RFC 8985, section 7.4.2: what an acknowledgement says of the probe. Gives whether the window is
     /// to be reduced, since the probe repaired a loss that nobody else noticed.
-    pub(super) fn settle_probe(&mut self, ack: u64, duplicate: u64, is_pure: bool) -> bool {
-        let Some(probe) = self.probe.filter(|probe| ack >= probe.end) else { return false };
-        let needless = !probe.again || duplicate == probe.end;
-        if needless || ack > probe.end {
-            self.probe = None;
-            return !needless;
+    pub(super) fn process_tlp_ack(&mut self, ack: u64, dsack_end: u64, is_pure: bool) -> bool {
+        let Some(tlp) = self.tlp.filter(|tlp| ack >= tlp.end_seq) else { return false };
+        let spurious = !tlp.is_retrans || dsack_end == tlp.end_seq;
+        if spurious || ack > tlp.end_seq {
+            self.tlp = None;
+            return !spurious;
         }
         if is_pure {
-            self.probe = None;
+            self.tlp = None;
         }
         false
     }
 
     fn handle_reordering_timeout(&mut self, now: Time) {
         let before = self.flight.in_flight();
-        self.rack.mark(now, &mut self.flight, self.state >= CongestionState::Recovery, &self.rtt);
-        if self.flight.in_flight() < before && self.state != CongestionState::Recovery {
+        self.rack.detect_loss(now, &mut self.flight, self.ca_state >= CongestionState::Recovery, &self.rtt);
+        if self.flight.in_flight() < before && self.ca_state != CongestionState::Recovery {
             self.enter_recovery();
-            self.controller.shrink(&mut self.window, 1, self.flight.in_flight(), false);
+            self.controller.cwnd_reduction(&mut self.window, 1, self.flight.in_flight(), false);
         }
         // Whatever is still to be found out waits for an acknowledgement (`tcp_rack_reo_timeout`).
-        self.set_alarm(Alarm::Retransmit, now, self.time_left(now));
+        self.set_timer(SenderTimer::Rto, now, self.time_left(now));
     }
 
     /// RFC 6298, section 5; what counts as lost then: RFC 6675, section 5.1, or RFC 8985, section 6.3.
     fn handle_retransmission_timeout(&mut self, now: Time) {
-        let was_repairing = self.state >= CongestionState::Recovery;
-        for place in 0..self.flight.len() as usize {
+        let was_repairing = self.ca_state >= CongestionState::Recovery;
+        for index in 0..self.flight.len() as usize {
             let recent =
-                self.rules.detection() == LossDetection::Rack && self.rack.is_recent(now, self.flight.get(place));
-            if place == 0 || !recent {
-                self.flight.lose(place);
+                self.rules.detection() == LossDetection::Rack && self.rack.is_recent(now, self.flight.get(index));
+            if index == 0 || !recent {
+                self.flight.mark_lost(index);
             }
         }
         // RFC 5681, section 3.1: once for each loss of data.
-        if self.state <= CongestionState::Disorder
+        if self.ca_state <= CongestionState::Disorder
             || self.una >= self.high_seq
-            || (self.state == CongestionState::Loss && self.timeouts == 0)
+            || (self.ca_state == CongestionState::Loss && self.retransmits == 0)
         {
-            self.undo.begin(self.una, self.repeats(), &self.window);
-            self.window.ssthresh = self.reduced(self.flight_size().min(self.window.cwnd));
+            self.undo.begin(self.una, self.initial_undo_retrans(), &self.window);
+            self.window.ssthresh = self.ssthresh_after_loss(self.flight_size().min(self.window.cwnd));
         }
         let (una, nxt) = (self.una, self.nxt);
-        self.controller.on_timeout(Sample { now, rtt: 0, una, nxt });
+        self.controller.on_timeout(RttSample { now, rtt: 0, una, nxt });
         self.window.cwnd = self.flight.in_flight() + 1;
-        self.window.count = 0;
-        self.usage.full = now;
-        self.state = CongestionState::Loss;
+        self.window.cwnd_cnt = 0;
+        self.cwv.snd_cwnd_stamp = now;
+        self.ca_state = CongestionState::Loss;
         (self.high_seq, self.high_rxt) = (self.nxt, self.una);
-        self.frto = self.rules.mechanisms.frto && (!was_repairing || self.timeouts > 0);
-        self.new_first = false;
-        self.probe = None;
-        self.timeouts += 1;
+        self.frto = self.rules.mechanisms.frto && (!was_repairing || self.retransmits > 0);
+        self.rexmit_new = false;
+        self.tlp = None;
+        self.retransmits += 1;
         self.rtt.back_off();
-        self.due = Some(Due::First);
-        self.set_alarm(Alarm::Retransmit, now, self.timeout());
+        self.forced = Some(ForcedSend::Head);
+        self.set_timer(SenderTimer::Rto, now, self.rto());
     }
 }
 
@@ -198,18 +198,18 @@ mod tests {
     }
 
     /// Acknowledges up to `ack`, and from there on `sacked`, what was sent at `echo`.
-    fn acknowledgement(now: Time, ack: u64, sacked: std::ops::Range<u64>, echo: Time) -> Segment {
+    fn acknowledgement(now: Time, ack: u64, sacked: std::ops::Range<u64>, ts_ecr: Time) -> Segment {
         let mut sacks = Sacks::default();
         if !sacked.is_empty() {
             sacks.push(ack, sacked);
         }
         let flags = Flags { ack: true, ..Flags::default() };
-        let (seq, len, window, duplicate) = (1, 0, 1_000_000, 0);
-        Segment { seq, ack, len, window, flags, timestamp: now, echo, sacks, duplicate }
+        let (seq, len, window, dsack_end) = (1, 0, 1_000_000, 0);
+        Segment { seq, ack, len, window, flags, ts_val: now, ts_ecr, sacks, dsack_end }
     }
 
-    fn acknowledge(sender: &mut Sender, now: Time, ack: u64, sacked: std::ops::Range<u64>, echo: Time) {
-        sender.handle_ack(now, &acknowledgement(now, ack, sacked, echo));
+    fn acknowledge(sender: &mut Sender, now: Time, ack: u64, sacked: std::ops::Range<u64>, ts_ecr: Time) {
+        sender.handle_ack(now, &acknowledgement(now, ack, sacked, ts_ecr));
         while sender.poll(now, 0).is_some() {}
     }
 
@@ -222,9 +222,9 @@ mod tests {
             sender.snd_wnd_end = 1_000_000;
             sender.write(10 * MSS);
             while sender.poll(at(100), 0).is_some() {}
-            sender.state = CongestionState::Recovery;
+            sender.ca_state = CongestionState::Recovery;
             sender.high_seq = sender.nxt;
-            sender.set_alarm(Alarm::Reorder, at(140), 10_000_000);
+            sender.set_timer(SenderTimer::ReoTimeout, at(140), 10_000_000);
             if expires {
                 let deadline = sender.deadline();
                 sender.handle_timeout(deadline);
@@ -234,7 +234,7 @@ mod tests {
             // A second before the first round trip is known, 40 + 200 ms after it; and what the timer's ticks take.
             let due = 100 + if expires { 1000 } else { 240 };
             let late = sender.deadline().nanos_since(at(due)) / 1_000_000;
-            assert_eq!((sender.alarm.0, late < 32), (Alarm::Retransmit, true), "{:?}", sender.deadline());
+            assert_eq!((sender.timer.0, late < 32), (SenderTimer::Rto, true), "{:?}", sender.deadline());
         }
     }
 
@@ -248,12 +248,12 @@ mod tests {
         // The round trip is 40 ms; what this acknowledgement lets out is 20 ms old at the timeout.
         acknowledge(&mut sender, at(140), 1 + MSS, 0..0, at(100));
         let recent = sender.flight.iter().filter(|sent| sent.at == at(140)).count() as u32;
-        sender.set_alarm(Alarm::Retransmit, at(140), 20_000_000);
+        sender.set_timer(SenderTimer::Rto, at(140), 20_000_000);
         sender.handle_timeout(at(160));
-        assert!(recent > 0 && sender.state == CongestionState::Loss);
-        assert_eq!((sender.flight.lost(), sender.flight.in_flight()), (9, recent));
+        assert!(recent > 0 && sender.ca_state == CongestionState::Loss);
+        assert_eq!((sender.flight.lost_out(), sender.flight.in_flight()), (9, recent));
         // A round trip later it counts.
-        sender.set_alarm(Alarm::Retransmit, at(160), 20_000_000);
+        sender.set_timer(SenderTimer::Rto, at(160), 20_000_000);
         sender.handle_timeout(at(180));
         assert_eq!(sender.flight.in_flight(), 0);
     }
@@ -266,7 +266,7 @@ mod tests {
         sender.snd_wnd_end = 1_000_000;
         sender.write(10 * MSS);
         while sender.poll(at(100), 0).is_some() {}
-        while sender.state != CongestionState::Loss {
+        while sender.ca_state != CongestionState::Loss {
             let deadline = sender.deadline();
             sender.handle_timeout(deadline);
             while sender.poll(deadline, 0).is_some() {}
@@ -276,14 +276,14 @@ mod tests {
         let first = sender.last_sent;
         let next = first.plus_nanos(100_000_000);
         acknowledge(&mut sender, next, 1 + MSS, 0..0, first);
-        assert_eq!((sender.state, sender.last_sent), (CongestionState::Loss, next));
-        let news = AckSummary { reordered_from: Some(1), forward: 1 + 4 * MSS, ..AckSummary::default() };
-        sender.rack.handle_news(next, &news, &sender.rtt, &acknowledgement(next, 1, 0..0, first), MSS as u32);
+        assert_eq!((sender.ca_state, sender.last_sent), (CongestionState::Loss, next));
+        let summary = AckSummary { reord: Some(1), fack: 1 + 4 * MSS, ..AckSummary::default() };
+        sender.rack.update(next, &summary, &sender.rtt, &acknowledgement(next, 1, 0..0, first), MSS as u32);
         let then = next.plus_nanos(100_000_000);
         acknowledge(&mut sender, then, 1 + MSS, 1 + 2 * MSS..1 + 3 * MSS, next);
-        assert_eq!((sender.state, sender.alarm.0), (CongestionState::Loss, Alarm::Reorder));
+        assert_eq!((sender.ca_state, sender.timer.0), (CongestionState::Loss, SenderTimer::ReoTimeout));
         let deadline = sender.deadline();
         sender.handle_timeout(deadline);
-        assert_eq!(sender.state, CongestionState::Recovery);
+        assert_eq!(sender.ca_state, CongestionState::Recovery);
     }
 }

@@ -1,15 +1,15 @@
 //! What holds whatever the systems, the network and the programs do.
 
 use super::*;
-use crate::tcp::{AckCounting, IdleRestart, Mechanisms, PrrBound};
+use crate::tcp::{AckCounting, CwndReduction, IdleRestart, Mechanisms};
 use std::collections::BTreeMap;
 
 /// What a network does to packets, drawn again for each.
 #[derive(Clone, Copy, Debug)]
-struct Weather {
+struct Impairments {
     /// In percent.
     loss: u32,
-    again: u32,
+    duplicate: u32,
     /// In ms, each way at least and what may come on top.
     delay: u64,
     spread: u64,
@@ -27,7 +27,7 @@ struct Burst {
 struct World {
     now: Time,
     ends: [Endpoint; 2],
-    weather: Weather,
+    impairments: Impairments,
     draws: loadstone_units::RandomStream,
     wire: BTreeMap<(Time, u64), (usize, Segment)>,
     packets: u64,
@@ -43,11 +43,11 @@ struct World {
 }
 
 impl World {
-    fn new(configs: [Config; 2], weather: Weather, seed: u64) -> World {
+    fn new(configs: [Config; 2], impairments: Impairments, seed: u64) -> World {
         World {
             now: Time::ZERO,
             ends: [Endpoint::connect(&configs[A]), Endpoint::listen(&configs[B])],
-            weather,
+            impairments,
             draws: Seed(seed).stream("weather"),
             wire: BTreeMap::new(),
             packets: 0,
@@ -66,7 +66,8 @@ impl World {
     }
 
     fn carry(&mut self, to: usize, segment: Segment) {
-        let delay = self.weather.delay * 1_000_000 + self.draws.next_u64() % (self.weather.spread * 1_000_000 + 1);
+        let delay =
+            self.impairments.delay * 1_000_000 + self.draws.next_u64() % (self.impairments.spread * 1_000_000 + 1);
         self.packets += 1;
         self.wire.insert((self.now.plus_nanos(delay), self.packets), (to, segment));
     }
@@ -87,7 +88,7 @@ impl World {
     fn drain(&mut self) {
         for side in [A, B] {
             loop {
-                let room = self.ends[side].room().min(self.left[side]);
+                let room = self.ends[side].writable().min(self.left[side]);
                 if room > 0 {
                     self.ends[side].write(room);
                     self.left[side] -= room;
@@ -95,15 +96,15 @@ impl World {
                 }
                 let Some(segment) = self.ends[side].poll_segment(self.now) else { break };
                 self.judge(side, &segment);
-                if !self.chance(self.weather.loss) {
+                if !self.chance(self.impairments.loss) {
                     self.carry(1 - side, segment);
                 }
-                if self.chance(self.weather.again) {
+                if self.chance(self.impairments.duplicate) {
                     self.carry(1 - side, segment);
                 }
             }
             if !matches!(self.ends[side].state(), State::TimedOut) {
-                self.ends[side].sender.audit();
+                self.ends[side].sender.check_invariants();
             }
         }
     }
@@ -172,11 +173,11 @@ impl World {
 
 fn mechanisms() -> impl Strategy<Value = Mechanisms> {
     let switch = || prop::option::of(any::<bool>());
-    let bounds = vec![PrrBound::Conservative, PrrBound::SlowStart, PrrBound::Halving];
+    let reductions = vec![CwndReduction::PrrCrb, CwndReduction::PrrSsrb, CwndReduction::RateHalving];
     let countings = vec![AckCounting::Acks, AckCounting::Bytes1, AckCounting::Bytes2, AckCounting::Segments];
     let restarts = vec![IdleRestart::Initial, IdleRestart::Halving, IdleRestart::Never];
     let chosen = (
-        prop::option::of(prop::sample::select(bounds)),
+        prop::option::of(prop::sample::select(reductions)),
         prop::option::of(prop::sample::select(countings)),
         prop::option::of(prop::sample::select(restarts)),
     );
@@ -238,12 +239,12 @@ fn any_config() -> impl Strategy<Value = Config> {
         })
 }
 
-fn any_weather() -> impl Strategy<Value = Weather> {
+fn any_impairments() -> impl Strategy<Value = Impairments> {
     let percent = || prop_oneof![Just(0), 1_u32..30];
     let spread = prop_oneof![Just(0), 1_u64..200];
-    (percent(), percent(), 0_u64..150, spread).prop_map(|(loss, again, delay, spread)| Weather {
+    (percent(), percent(), 0_u64..150, spread).prop_map(|(loss, duplicate, delay, spread)| Impairments {
         loss,
-        again,
+        duplicate,
         delay,
         spread,
     })
@@ -257,14 +258,14 @@ fn any_bursts() -> impl Strategy<Value = Vec<Burst>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
     #[test]
-    fn whatever_the_systems_and_the_weather_all_arrives_once_and_the_books_balance(
+    fn with_any_systems_and_impairments_all_arrives_once_and_the_invariants_hold(
         seed in any::<u64>(),
         client in any_config(),
         server in any_config(),
-        weather in any_weather(),
+        impairments in any_impairments(),
         bursts in any_bursts(),
     ) {
-        let mut world = World::new([client, server], weather, seed);
+        let mut world = World::new([client, server], impairments, seed);
         world.run(&bursts);
         if !world.is_given_up() {
             let states = [A, B].map(|side| world.ends[side].state());

@@ -1,107 +1,107 @@
 //! What the sender tells its congestion control, and how its pacer holds segments back.
 
 use super::Sender;
-use crate::tcp::congestion::{Acked, CongestionState, Departure};
-use crate::tcp::flight::{AckSummary, Stamp};
+use crate::tcp::congestion::{AckSample, CongestionState, SentPacket};
+use crate::tcp::flight::{AckSummary, TxDelivery};
 use crate::tcp::mechanisms::AckCounting;
 use loadstone_units::Time;
 
 /// What there was before an acknowledgement.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Before {
+pub(super) struct Prior {
     in_flight: u32,
     /// Segments that count as lost, and transmissions that ever did.
-    lost: u32,
-    losses: u64,
+    lost_out: u32,
+    lost: u64,
 }
 
 impl Sender {
     /// When something may be sent that only the pacer holds back; [`Time::NEVER`] if it holds nothing.
     #[inline]
-    pub(in crate::tcp) fn release(&self) -> Time {
+    pub(in crate::tcp) fn pacing_deadline(&self) -> Time {
         self.window.pacer.deadline()
     }
 
     /// Whether the pacer lets nothing go yet.
     #[inline]
-    pub(super) fn is_held(&mut self, now: Time) -> bool {
-        if self.window.pacer.next() <= now {
+    pub(super) fn is_paced(&mut self, now: Time) -> bool {
+        if self.window.pacer.next_send() <= now {
             self.window.pacer.stop();
             return false;
         }
-        let pending = self.flight.lost() > 0 || self.nxt < self.written + u64::from(self.is_ending());
-        self.window.pacer.holds(now, pending)
+        let pending = self.flight.lost_out() > 0 || self.nxt < self.write_seq + u64::from(self.is_fin_pending());
+        self.window.pacer.pacing_check(now, pending)
     }
 
     /// A segment without data leaves.
     #[inline]
-    pub(in crate::tcp) fn note_bare(&mut self, now: Time) {
-        self.window.pacer.note_bare(now);
+    pub(in crate::tcp) fn note_pure_ack(&mut self, now: Time) {
+        self.window.pacer.note_pure_ack(now);
     }
 
     /// The program is about to write: had it nothing for too long? (`tcp_rate_check_app_limited`)
-    pub(super) fn note_shortage(&mut self) {
+    pub(super) fn check_app_limited(&mut self) {
         if !self.is_model_based {
             return;
         }
         let in_flight = self.flight.in_flight();
-        let is_short = self.unsent() < u64::from(self.rules.constants.mss) && in_flight < self.window.cwnd;
-        if is_short && self.flight.lost() <= self.flight.retrans_out() {
-            self.controller.on_shortage(in_flight);
+        let is_app_limited = self.notsent() < u64::from(self.rules.constants.mss) && in_flight < self.window.cwnd;
+        if is_app_limited && self.flight.lost_out() <= self.flight.retrans_out() {
+            self.controller.on_app_limited(in_flight);
         }
     }
 
     /// A segment with `bytes` of data is about to be sent: what it shall remember.
     #[inline]
-    pub(super) fn stamp(&mut self, now: Time, bytes: u64) -> Stamp {
+    pub(super) fn tx_delivery(&mut self, now: Time, bytes: u64) -> TxDelivery {
         if !self.is_model_based {
-            return Stamp::default();
+            return TxDelivery::default();
         }
         let (outstanding, in_flight) = (self.flight.len(), self.flight.in_flight());
-        self.controller.on_sent(&mut self.window, &Departure { now, bytes, outstanding, in_flight })
+        self.controller.on_sent(&mut self.window, &SentPacket { now, bytes, outstanding, in_flight })
     }
 
-    pub(super) fn before(&self) -> Before {
+    pub(super) fn prior(&self) -> Prior {
         let flight = &self.flight;
-        Before { in_flight: flight.in_flight(), lost: flight.lost(), losses: flight.losses() }
+        Prior { in_flight: flight.in_flight(), lost_out: flight.lost_out(), lost: flight.lost() }
     }
 
     /// An acknowledgement that brought `news`, and a round trip of `sample` ns.
-    pub(super) fn tell_acked(&mut self, now: Time, news: &AckSummary, sample: Option<u64>, before: Before) {
-        let growth = if self.state == CongestionState::Recovery { 0 } else { self.growth(now, news) };
+    pub(super) fn cong_control(&mut self, now: Time, summary: &AckSummary, sample: Option<u64>, prior: Prior) {
+        let growth = if self.ca_state == CongestionState::Recovery { 0 } else { self.growth(now, summary) };
         let flight = &self.flight;
-        let ack = Acked {
+        let ack = AckSample {
             now,
-            news,
-            phase: self.state,
+            summary,
+            ca_state: self.ca_state,
             growth,
-            smooth: news.advanced && flight.lost() <= before.lost,
-            prior_in_flight: before.in_flight,
+            safe_ack: summary.advanced && flight.lost_out() <= prior.lost_out,
+            prior_in_flight: prior.in_flight,
             in_flight: flight.in_flight(),
-            losses: (flight.losses() - before.losses) as u32,
-            lost: flight.losses(),
-            sample,
+            losses: (flight.lost() - prior.lost) as u32,
+            lost: flight.lost(),
+            rtt_sample: sample,
             rtt: &self.rtt,
         };
         self.controller.on_ack(&mut self.window, &ack);
     }
 
     /// Segments by which what is delivered lets the window grow.
-    fn growth(&mut self, now: Time, news: &AckSummary) -> u32 {
-        let counts = news.advanced || (self.rack.is_reordering() && news.delivered > 0);
+    fn growth(&mut self, now: Time, summary: &AckSummary) -> u32 {
+        let counts = summary.advanced || (self.rack.is_reordering() && summary.delivered > 0);
         if !counts {
             return 0;
         }
         // Whether or not it grows, it is not unused as long as something is acknowledged (`tcp_cong_avoid`).
-        self.usage.full = now;
-        if !self.is_limited() {
+        self.cwv.snd_cwnd_stamp = now;
+        if !self.is_cwnd_limited() {
             return 0;
         }
         match self.rules.mechanisms.counting {
-            AckCounting::Segments => news.delivered,
+            AckCounting::Segments => summary.delivered,
             AckCounting::Acks => 1,
-            AckCounting::Bytes1 => self.count_bytes(news.bytes, 1),
-            AckCounting::Bytes2 => self.count_bytes(news.bytes, 2),
+            AckCounting::Bytes1 => self.count_bytes(summary.bytes, 1),
+            AckCounting::Bytes2 => self.count_bytes(summary.bytes, 2),
         }
     }
 
@@ -109,7 +109,7 @@ impl Sender {
     /// after a timeout.
     fn count_bytes(&mut self, bytes: u64, limit: u64) -> u32 {
         let mss = u64::from(self.rules.constants.mss);
-        let most = match self.state {
+        let most = match self.ca_state {
             _ if !self.window.in_slow_start() => u64::MAX,
             CongestionState::Loss => mss,
             _ => limit * mss,
@@ -131,12 +131,12 @@ mod tests {
     #[test]
     fn bytes_that_are_counted_are_limited_in_slow_start_and_to_one_segment_after_a_timeout_rfc3465_2_3() {
         let config = Config::default();
-        for (phase, ssthresh, segments) in
+        for (ca_state, ssthresh, segments) in
             [(CongestionState::Open, 100, 2), (CongestionState::Loss, 100, 1), (CongestionState::Open, 5, 4)]
         {
             let mut sender = Sender::new(&config, config.rules());
-            (sender.state, sender.window.cwnd, sender.window.ssthresh) = (phase, 10, ssthresh);
-            assert_eq!(sender.count_bytes(4 * MSS, 2), segments, "{phase:?}, threshold {ssthresh}");
+            (sender.ca_state, sender.window.cwnd, sender.window.ssthresh) = (ca_state, 10, ssthresh);
+            assert_eq!(sender.count_bytes(4 * MSS, 2), segments, "{ca_state:?}, threshold {ssthresh}");
         }
     }
 
