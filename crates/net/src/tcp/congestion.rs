@@ -1,4 +1,4 @@
-//! Congestion control: told of facts, it moves the window.
+//! Congestion control: moves cwnd and ssthresh on events of the sender.
 
 mod bbr;
 mod cubic;
@@ -14,24 +14,25 @@ use super::rules::Rules;
 use loadstone_units::Time;
 use std::fmt;
 
-/// How many segments may be on their way, and when the next may leave: what a sender asks of its congestion
-/// control. The answers stand here and not behind a call, because they are asked for with every segment.
+/// cwnd, ssthresh and pacing: what a sender reads of its congestion control. Plain fields and not calls, because
+/// they are read for every segment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct CongestionWindow {
+    /// The congestion window in segments.
     pub(super) cwnd: u32,
-    /// Below it is slow start.
+    /// The slow start threshold in segments: below it is slow start.
     pub(super) ssthresh: u32,
-    /// What has been acknowledged towards the next segment of growth.
+    /// Segments acknowledged towards the next segment of growth (`snd_cwnd_cnt`).
     pub(super) cwnd_cnt: u32,
-    /// How it shrinks while losses are repaired.
+    /// The reduction during recovery.
     pub(super) reduction: ReductionState,
-    /// Lets everything go at once unless the congestion control tells it of what leaves.
+    /// Paces only if the congestion control reports each sent segment to it.
     pub(super) pacer: Pacer,
 }
 
 impl CongestionWindow {
     pub(super) fn new(initial: u32) -> CongestionWindow {
-        // None is under way: whoever begins one says which.
+        // No reduction is in progress; the variant is set when one begins.
         let reduction = ReductionState::new(CwndReduction::PrrSsrb, initial);
         CongestionWindow { cwnd: initial, ssthresh: u32::MAX, cwnd_cnt: 0, reduction, pacer: Pacer::default() }
     }
@@ -40,7 +41,7 @@ impl CongestionWindow {
         self.cwnd < self.ssthresh
     }
 
-    /// Grows by what is acknowledged, up to the threshold; gives what is left of it (RFC 5681, 3.1).
+    /// Grows by `acked` segments up to ssthresh; returns the rest of `acked` (RFC 5681, 3.1; `tcp_slow_start`).
     fn slow_start(&mut self, acked: u32) -> u32 {
         let grown = self.cwnd.saturating_add(acked).min(self.ssthresh);
         let rest = acked - (grown - self.cwnd);
@@ -48,7 +49,7 @@ impl CongestionWindow {
         rest
     }
 
-    /// Grows by a segment for every `per` that are acknowledged (`tcp_cong_avoid_ai` of Linux).
+    /// Grows by one segment for every `w` acknowledged (`tcp_cong_avoid_ai` of Linux).
     fn cong_avoid_ai(&mut self, per: u32, acked: u32) {
         if self.cwnd_cnt >= per {
             self.cwnd_cnt = 0;
@@ -59,43 +60,42 @@ impl CongestionWindow {
         self.cwnd_cnt %= per;
     }
 
-    /// What the threshold is worth when it is looked at after a pause: three quarters of the window at
-    /// least (`tcp_current_ssthresh` of Linux).
+    /// ssthresh, but at least three quarters of cwnd (`tcp_current_ssthresh` of Linux).
     pub(super) fn current_ssthresh(&self) -> u32 {
         self.ssthresh.max(self.cwnd / 2 + self.cwnd / 4)
     }
 }
 
-/// A congestion control: all that a sender knows of it. It is told what happens, in the order in which it
-/// happens, and moves the [`Window`]. It knows nothing of numbers and lists; windows are in segments.
+/// A congestion control, as a sender sees it. It gets the events of a connection in their order and moves the
+/// [`CongestionWindow`]. It knows neither sequence numbers nor the retransmission queue; windows are in segments.
 ///
-/// What is written out here is what goes by losses: the window grows until something is lost, and shrinks by
-/// proportional rate reduction while that is repaired. What goes by something else says so method by method.
+/// The default methods are those of loss-based controls: the window grows until a segment is lost, and shrinks by
+/// proportional rate reduction during recovery. Others (BBR) override them.
 pub(super) trait Controller: fmt::Debug + Send {
-    /// The connection is established, and has measured this of its round trip.
+    /// The connection is established, with this RTT estimate.
     fn on_established(&mut self, _window: &mut CongestionWindow, _now: Time, _rtt: &Rtt) {}
 
-    /// Whether it goes by the rate of delivery: then it is told of shortages and of each departure. The others have
-    /// no use for that, and it would come with every segment.
+    /// Whether it uses the delivery rate: then [`Controller::on_app_limited`] and [`Controller::on_sent`] are called.
+    /// Other controls do not need them, and the calls cost time for every segment.
     fn is_model_based(&self) -> bool {
         false
     }
 
-    /// The program had too little to write, with `in_flight` segments on their way.
+    /// The connection was application-limited, with `in_flight` segments in flight.
     fn on_app_limited(&mut self, _in_flight: u32) {}
 
-    /// There was nothing to send for `nanos` ns until now.
+    /// The first transmission with nothing in flight, after `nanos` idle ns (`CA_EVENT_TX_START`).
     fn on_tx_start(&mut self, _now: Time, _nanos: u64) {}
 
-    /// A segment is about to leave. Gives what it shall remember until it is delivered.
+    /// A segment is about to be sent. Returns the delivery state that it bears.
     fn on_sent(&mut self, _window: &mut CongestionWindow, _packet: &SentPacket) -> TxDelivery {
         TxDelivery::default()
     }
 
-    /// A round trip was measured on something that was sent only once.
+    /// An RTT sample of a segment that was never retransmitted.
     fn on_rtt_sample(&mut self, _window: &mut CongestionWindow, _sample: RttSample) {}
 
-    /// An acknowledgement, whatever it brings (`tcp_cong_control` of Linux).
+    /// An ACK that acknowledges or SACKs something, or is a D-SACK (`tcp_cong_control` of Linux).
     fn on_ack(&mut self, window: &mut CongestionWindow, ack: &AckSample) {
         if ack.ca_state == CongestionState::Recovery {
             if ack.summary.delivered > 0 {
@@ -106,24 +106,24 @@ pub(super) trait Controller: fmt::Debug + Send {
         }
     }
 
-    /// The window may grow.
+    /// The window may grow (`cong_avoid` of Linux).
     fn cong_avoid(&mut self, _window: &mut CongestionWindow, _growth: AckedSegments) {}
 
-    /// Losses are being repaired and `delivered` segments have arrived, so that `in_flight` are on their way.
-    /// `smooth` if that goes on in order and nothing more is lost.
+    /// An ACK during recovery delivered `delivered` segments; `in_flight` are in flight (`tcp_cwnd_reduction`).
+    /// `safe_ack` if SND.UNA advanced and nothing is newly lost.
     fn cwnd_reduction(&mut self, window: &mut CongestionWindow, delivered: u32, in_flight: u32, smooth: bool) {
         window.cwnd = window.reduction.cwnd(delivered, in_flight, window.ssthresh, smooth);
     }
 
-    /// Something is lost, with `flight` segments outstanding: what the threshold shall be.
+    /// A loss, with a FlightSize of `flight` segments: returns the new ssthresh.
     fn ssthresh(&mut self, window: &CongestionWindow, flight: u32) -> u32;
 
-    /// What was lost is repaired.
+    /// Recovery ends (`tcp_end_cwnd_reduction`).
     fn end_cwnd_reduction(&mut self, window: &mut CongestionWindow) {
         window.cwnd = window.ssthresh;
     }
 
-    /// Nothing was lost after all, and the window was `prior` before (RFC 4015).
+    /// The reduction is undone; the window was `prior` before (RFC 4015).
     fn on_undo(&mut self, window: &mut CongestionWindow, prior: u32) {
         window.cwnd = window.cwnd.max(prior);
     }
@@ -137,7 +137,7 @@ pub(super) trait Controller: fmt::Debug + Send {
     }
 }
 
-/// The congestion control of this name.
+/// Creates a congestion control.
 pub(super) fn controller(cc: Congestion, rules: &Rules, iw: u32) -> Box<dyn Controller> {
     match cc {
         Congestion::Reno => Box::new(reno::Reno::new(rules.ssthresh_from_flight_size)),
@@ -147,72 +147,75 @@ pub(super) fn controller(cc: Congestion, rules: &Rules, iw: u32) -> Box<dyn Cont
     }
 }
 
-/// Where the repair of losses stands (the states of Linux's `tcp_ca_state`).
+/// The state of loss recovery (Linux's `tcp_ca_state`).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum CongestionState {
     /// Nothing is missing or reordered.
     Open,
-    /// Something is SACKed, nothing counts as lost.
+    /// Segments are SACKed, none is marked lost.
     Disorder,
-    /// Losses are being repaired, the window shrinks.
+    /// Fast recovery: lost segments are retransmitted, the window shrinks.
     Recovery,
     /// The retransmission timer has expired.
     Loss,
 }
 
-/// A segment that is about to leave.
+/// A segment that is about to be sent.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SentPacket {
     pub(super) now: Time,
-    /// Of data.
+    /// Bytes of data.
     pub(super) bytes: u64,
-    /// Segments outstanding, and on their way, without it.
+    /// Segments outstanding, without it.
     pub(super) outstanding: u32,
+    /// Segments in flight, without it.
     pub(super) in_flight: u32,
 }
 
-/// What an acknowledgement says, and where the sender stands after it.
+/// An ACK, and the sender's state after it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AckSample<'a> {
     pub(super) now: Time,
-    /// What it brings.
+    /// What it newly acknowledges.
     pub(super) summary: &'a AckSummary,
     pub(super) ca_state: CongestionState,
-    /// Segments by which the window may grow: none if it was not in use, or while losses are repaired.
+    /// Acknowledged segments that count for growth: 0 if not cwnd-limited, or during recovery.
     pub(super) growth: u32,
-    /// It goes on in order and finds nothing lost.
+    /// SND.UNA advanced and nothing is newly lost (SafeACK, RFC 9937).
     pub(super) safe_ack: bool,
-    /// Segments on their way, before and after it.
+    /// Segments in flight before it.
     pub(super) prior_in_flight: u32,
+    /// Segments in flight after it.
     pub(super) in_flight: u32,
-    /// Transmissions that count as lost since the last one, and that ever did.
+    /// Transmissions newly marked lost.
     pub(super) losses: u32,
+    /// Transmissions ever marked lost.
     pub(super) lost: u64,
-    /// The round trip of the last segment that it acknowledges, in ns, if that says anything.
+    /// The RTT of the last segment that it acknowledges, in ns, if it gives a sample.
     pub(super) rtt_sample: Option<u64>,
-    /// What is known of the round trip.
+    /// The RTT estimator.
     pub(super) rtt: &'a Rtt,
 }
 
-/// What lets the window grow.
+/// Acknowledged segments that let the window grow.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AckedSegments {
     pub(super) now: Time,
-    /// Segments that are acknowledged.
+    /// How many.
     pub(super) segments: u32,
-    /// The smoothed round trip in nanoseconds.
+    /// SRTT in nanoseconds.
     pub(super) rtt: u64,
 }
 
-/// A measured round trip, and where the sender stood.
+/// An RTT sample, and the sender's sequence variables.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RttSample {
     pub(super) now: Time,
     /// In nanoseconds.
     pub(super) rtt: u64,
-    /// The first number that was not acknowledged before.
+    /// SND.UNA after the ACK.
     pub(super) una: u64,
-    /// The next number to be sent.
+    /// SND.NXT.
     pub(super) nxt: u64,
 }
 

@@ -1,43 +1,41 @@
-//! Samples of the rate at which the network delivers (draft-cheng-iccrg-delivery-rate-estimation,
+//! Delivery rate estimation (draft-cheng-iccrg-delivery-rate-estimation,
 //! `tcp_rate.c` of Linux).
 //!
-//! Every segment remembers how much had been delivered when it was sent. When it is delivered itself, what
-//! came in between and how long that took is a sample: at least the time it took to send, so that
-//! acknowledgements that were held up and come all at once do not look like a fast network.
+//! Every segment bears how much had been delivered when it was sent. When it is delivered, the difference over
+//! the interval is a rate sample. The interval is the longer of send and ACK interval, so that compressed ACKs
+//! do not look like a fast network.
 
 use super::flight::{AckSummary, Sent, TxDelivery};
 use loadstone_units::Time;
 
-/// What has been delivered.
+/// The connection's delivery state.
 #[derive(Debug)]
 pub(super) struct Delivery {
-    /// Segments delivered so far.
+    /// Segments delivered so far (C.delivered).
     delivered: u64,
-    /// When the last of them was.
+    /// When the last of them was delivered (C.delivered_time).
     delivered_time: Time,
-    /// When the segment was sent whose delivery was last heard of.
+    /// When the newest delivered segment was sent (C.first_sent_time).
     first_sent_time: Time,
-    /// There was less to send than was allowed. Until more segments than these are delivered, samples tell
-    /// of the program and not of the network.
+    /// The connection is application-limited until more segments than these are delivered (C.app_limited).
     app_limited: Option<u64>,
 }
 
-/// The rate of delivery over the flight of a segment.
+/// The delivery rate over the flight of a segment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct RateSample {
-    /// Segments delivered from when it was sent to when that was heard of.
+    /// Segments delivered between its transmission and its ACK (RS.delivered).
     pub(super) delivered: u64,
-    /// Segments that had been delivered when it was sent.
+    /// Segments that had been delivered when it was sent (RS.prior_delivered).
     pub(super) prior_delivered: u64,
-    /// How long that took, in µs; 0 if it was too short to be believed.
+    /// The interval in µs (RS.interval); 0 if it was shorter than min_RTT, so that the sample is not valid.
     pub(super) interval_us: u64,
-    /// There was less to send than was allowed.
+    /// The connection was application-limited (RS.is_app_limited).
     pub(super) app_limited: bool,
 }
 
 impl Delivery {
-    /// That of a connection which has been opened: its SYN, or the answer to one, is delivered. Until more
-    /// is, there was nothing to send.
+    /// Initial state: the SYN counts as delivered, and the connection is app-limited.
     pub(super) fn new() -> Delivery {
         Delivery { delivered: 1, delivered_time: Time::ZERO, first_sent_time: Time::ZERO, app_limited: Some(1) }
     }
@@ -47,27 +45,27 @@ impl Delivery {
         self.delivered
     }
 
-    /// When the last of them was.
+    /// When the last of them was delivered.
     pub(super) fn delivered_time(&self) -> Time {
         self.delivered_time
     }
 
-    /// Whether there was less to send than was allowed.
+    /// Whether the connection is application-limited.
     pub(super) fn is_app_limited(&self) -> bool {
         self.app_limited.is_some()
     }
 
-    /// There is less to send than is allowed, with `in_flight` segments on their way
+    /// The connection is application-limited, with `in_flight` segments in flight
     /// (`tcp_rate_check_app_limited`).
     pub(super) fn set_app_limited(&mut self, in_flight: u32) {
         self.app_limited = Some(self.delivered + u64::from(in_flight));
     }
 
-    /// What a segment remembers that is sent now (`tcp_rate_skb_sent`); `alone` if nothing else is
+    /// The delivery state of a segment that is sent now (`tcp_rate_skb_sent`); `alone` if nothing else is
     /// outstanding.
     pub(super) fn tx_delivery(&mut self, now: Time, alone: bool) -> TxDelivery {
         if alone {
-            // The network was idle until now, so that is when the measurement begins.
+            // The network was idle until now, so the intervals start now.
             (self.first_sent_time, self.delivered_time) = (now, now);
         }
         TxDelivery {
@@ -78,8 +76,8 @@ impl Delivery {
         }
     }
 
-    /// An acknowledgement (`tcp_rate_skb_delivered`, `tcp_rate_gen`); `least` is the smallest round trip in
-    /// ns. Gives the sample of the segment last sent among those newly delivered.
+    /// An ACK (`tcp_rate_skb_delivered`, `tcp_rate_gen`); `min_rtt` in ns. Returns the sample of the most recently
+    /// sent segment among those newly delivered.
     pub(super) fn rate_sample(&mut self, now: Time, summary: &AckSummary, min_rtt: u64) -> Option<RateSample> {
         self.delivered += u64::from(summary.delivered);
         if self.app_limited.is_some_and(|until| self.delivered > until) {
@@ -92,7 +90,7 @@ impl Delivery {
         self.first_sent_time = at;
         let (send_interval, ack_interval) = (between(tx.first_sent_time, at), between(tx.delivered_time, now));
         let interval_us = send_interval.max(ack_interval);
-        // What seems to have been delivered in less than a round trip was delivered before it was sent again.
+        // Shorter than min_RTT: the ACK is for the original, not for the retransmission.
         let interval_us = if interval_us < min_rtt / 1000 { 0 } else { interval_us };
         let delivered = self.delivered - tx.delivered;
         Some(RateSample { delivered, prior_delivered: tx.delivered, interval_us, app_limited: tx.app_limited })

@@ -17,7 +17,7 @@ use loadstone_units::Time;
 /// [`Endpoint::poll_segment`] until it gives nothing, then come back at
 /// [`Endpoint::poll_timeout`].
 ///
-/// While the program has more to write, write up to [`Endpoint::room`] before each
+/// While the program has more to write, write up to [`Endpoint::writable`] before each
 /// [`Endpoint::poll_segment`]: a segment takes what is there and does not wait for more.
 #[derive(Debug)]
 pub struct Endpoint {
@@ -31,18 +31,20 @@ pub struct Endpoint {
     /// A RST is to be sent.
     reset_due: bool,
     window_probe: ZeroWindowProbe,
-    backoff: u32,
+    /// SYNs, or SYN-ACKs, sent so far.
+    handshakes_sent: u32,
 }
 
-/// How the other end's window is asked for, which is too small to send anything.
+/// Zero-window probing (RFC 9293, section 3.8.6.1), while SND.WND is zero or too small.
 #[derive(Clone, Copy, Debug, Default)]
 struct ZeroWindowProbe {
-    /// What was written did not fit into the window: it is to be seen whether that is too small.
+    /// Written data did not fit into SND.WND: the persist timer may be needed.
     is_suspected: bool,
     /// A probe is to be sent.
     is_due: bool,
-    /// Probes since the window became too small, and since the other end was last heard of.
-    sent: u32,
+    /// Probes since the window became too small (`icsk_backoff`).
+    backoff: u32,
+    /// Probes since a segment last came from the other end (`icsk_probes_out`).
     probes_out: u32,
 }
 
@@ -57,14 +59,14 @@ impl Endpoint {
         Endpoint::new(config, State::Listen)
     }
 
-    /// The same end, which begins with what is remembered of the other one's host.
+    /// The same end, which starts with the cached metrics of the other end's host.
     #[must_use]
     pub fn with_cached_metrics(mut self, metrics: Metrics) -> Endpoint {
         self.sender.load_metrics(metrics);
         self
     }
 
-    /// The connection is over: adds to what is remembered of the other end's host.
+    /// The connection is over: updates the cached metrics of the other end's host.
     pub fn save_metrics(&self, metrics: &mut Metrics) {
         if self.state.is_synchronised() {
             self.sender.save_metrics(metrics);
@@ -82,7 +84,7 @@ impl Endpoint {
             handshake_due: false,
             reset_due: false,
             window_probe: ZeroWindowProbe::default(),
-            backoff: 0,
+            handshakes_sent: 0,
         }
     }
 
@@ -93,7 +95,7 @@ impl Endpoint {
         }
         match self.state {
             State::TimedOut => return,
-            // It may not have heard of it.
+            // The peer may have missed our RST: send it again.
             State::Reset => {
                 self.reset_due = true;
                 return;
@@ -147,7 +149,7 @@ impl Endpoint {
         self.state.on_handshake();
         self.timers.stop(Timer::Handshake);
         self.handshake_due = false;
-        if self.backoff > 2 {
+        if self.handshakes_sent > 2 {
             self.sender.restart_from_one_segment();
         }
         self.sender.handle_handshake(now, segment);
@@ -202,8 +204,9 @@ impl Endpoint {
         }
         if self.timers.take_expired(Timer::Handshake, now) {
             if self.sender.backoffs() < self.rules.constants.syn_retries {
-                // Those that come at equal distances are no retries (`tcp_write_timeout`).
-                let is_even = self.state == State::SynSent && self.backoff <= self.rules.constants.syn_linear_timeouts;
+                // SYN retransmissions of the linear phase neither back off nor count (`tcp_write_timeout`).
+                let is_even =
+                    self.state == State::SynSent && self.handshakes_sent <= self.rules.constants.syn_linear_timeouts;
                 if !is_even {
                     self.sender.back_off();
                 }
@@ -214,7 +217,8 @@ impl Endpoint {
         }
     }
 
-    /// The other end takes next to nothing. What opens its window again may be lost, so it is asked.
+    /// An ACK while SND.WND is small: starts or stops the persist timer (`tcp_ack_probe`). A window update may be lost, so
+    /// the window is probed.
     ///
     /// RFC 9293, section 3.8.6.1:
     /// > The transmitting TCP peer must regularly transmit at least one octet of new data (if available), or
@@ -232,17 +236,17 @@ impl Endpoint {
         }
     }
 
-    /// It was silent for as long as the timer runs. Who answers keeps the connection alive; who does not for as many
-    /// probes as data would be sent again is given up (`tcp_probe_timer`).
+    /// The persist timer has expired: sends a zero-window probe; after `retries2` unanswered probes the connection times
+    /// out (`tcp_probe_timer`).
     #[cold]
     fn handle_persist_timeout(&mut self, now: Time) {
         if self.window_probe.probes_out >= self.rules.constants.retries2 {
             return self.time_out();
         }
         if self.sender.is_blocked_by_snd_wnd() {
-            let ZeroWindowProbe { sent, probes_out: unanswered, .. } = self.window_probe;
+            let ZeroWindowProbe { backoff, probes_out, .. } = self.window_probe;
             self.window_probe =
-                ZeroWindowProbe { is_due: true, sent: sent + 1, probes_out: unanswered + 1, ..self.window_probe };
+                ZeroWindowProbe { is_due: true, backoff: backoff + 1, probes_out: probes_out + 1, ..self.window_probe };
             self.set_persist_timer(now);
         }
     }
@@ -253,10 +257,11 @@ impl Endpoint {
     /// > between successive probes (SHLD-30).
     fn set_persist_timer(&mut self, now: Time) {
         let most = self.rules.constants.rto_max.as_nanos() as u64;
-        let wait = (self.sender.rto() << self.window_probe.sent.min(16)).min(most);
+        let wait = (self.sender.rto() << self.window_probe.backoff.min(16)).min(most);
         self.timers.set(Timer::Persist, now.plus_nanos(self.rules.timer(wait)));
     }
 
+    /// Too many timeouts in a row (`tcp_write_err`).
     fn time_out(&mut self) {
         self.state = State::TimedOut;
         self.timers = Timers::new();
@@ -277,8 +282,7 @@ impl Endpoint {
             let mut segment = self.segment(now, next.range.start);
             segment.len = data as u32;
             segment.flags.fin = next.fin;
-            // What is sent again is as long as it was; blocks that no longer fit come with the next
-            // acknowledgement.
+            // A retransmission keeps its length; SACK blocks that do not fit are left for the next ACK.
             segment.drop_sacks_beyond(self.rules.constants.mss);
             return Some(segment);
         }
@@ -304,7 +308,7 @@ impl Endpoint {
         std::mem::take(&mut self.window_probe.is_due).then(|| self.segment(now, self.sender.snd_nxt() - 1))
     }
 
-    /// An acknowledging segment without data; whatever leaves makes a separate one needless.
+    /// An acknowledging segment without data. Each segment sent carries the pending ACK.
     fn segment(&mut self, now: Time, seq: u64) -> Segment {
         let mut segment = Segment {
             seq,
@@ -335,7 +339,7 @@ impl Endpoint {
         if !std::mem::take(&mut self.handshake_due) {
             return None;
         }
-        self.backoff += 1;
+        self.handshakes_sent += 1;
         self.timers.set(Timer::Handshake, now.plus_nanos(self.rules.timer(self.sender.rto())));
         let mut segment = self.segment(now, 0);
         segment.flags = Flags { syn: true, ack: self.state == State::SynReceived, ..Flags::default() };
@@ -367,12 +371,12 @@ impl Endpoint {
         self.state.on_close();
     }
 
-    /// How many bytes the program should write now. Room opens when less than half of the profile's
-    /// mark (Linux's TCP_NOTSENT_LOWAT) waits unsent, and then up to the mark; with a real kernel only
-    /// after all has been sent that may be, so that the last segment of a write is often a short one.
+    /// How many bytes the program should write now. The connection becomes writable when less than half of the profile's
+    /// TCP_NOTSENT_LOWAT is unsent, and then up to all of it; with a real kernel only when nothing more may be sent
+    /// now, so that the last segment of a write is often a short one.
     pub fn writable(&self) -> u64 {
         let (notsent, lowat) = (self.sender.app_notsent(), self.rules.constants.notsent_lowat);
-        // What takes longer to tell is asked last.
+        // Most expensive test last.
         let is_busy = || self.rules.writable_after_sending && self.sender.may_send_new();
         if !self.may_write() || notsent >= lowat / 2 || is_busy() || !self.sender.has_space() {
             return 0;
@@ -385,8 +389,8 @@ impl Endpoint {
         matches!(self.state, State::Established | State::CloseWait)
     }
 
-    /// Takes the bytes that have arrived in order, `most` of them: how many there are. What is left there takes of
-    /// the receive window. That may call for an acknowledgement, which a call of [`Endpoint::poll_segment`] gives.
+    /// Reads up to `most` in-order bytes and returns how many. Unread bytes reduce the receive window. A read may require
+    /// a window update, so call [`Endpoint::poll_segment`] afterwards.
     #[inline]
     pub fn read(&mut self, most: u64) -> u64 {
         self.receiver.read(most)
@@ -397,7 +401,7 @@ impl Endpoint {
         self.state
     }
 
-    /// The next number that is expected from the other end; 0, its SYN's, before that has come.
+    /// RCV.NXT; 0, the number of the other end's SYN, before that has come.
     #[inline]
     pub fn rcv_nxt(&self) -> u64 {
         self.receiver.rcv_nxt()
@@ -408,7 +412,7 @@ impl Endpoint {
         self.receiver.is_finished() && self.receiver.is_read()
     }
 
-    /// Segments with data, or a FIN, that were sent again.
+    /// Retransmitted segments (with data or a FIN).
     pub fn retransmissions(&self) -> u64 {
         self.sender.retransmissions()
     }

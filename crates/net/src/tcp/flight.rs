@@ -1,11 +1,11 @@
-//! What has been sent and is not acknowledged, segment by segment.
+//! The retransmission queue: segments sent and not cumulatively acknowledged.
 
 use super::segment::Segment;
 use loadstone_units::Time;
 use std::collections::VecDeque;
 use std::ops::Range;
 
-/// The segments that room is made for beforehand, at most.
+/// The maximum of segments that memory is reserved for beforehand.
 const MOST_EXPECTED: u32 = 32;
 
 /// A segment that has been sent and is not acknowledged in order.
@@ -15,68 +15,68 @@ pub(super) struct Sent {
     pub(super) end: u64,
     /// Whether the last number is the FIN.
     pub(super) fin: bool,
-    /// When it was last sent.
+    /// When it was last sent (RACK's segment.xmit_ts).
     pub(super) at: Time,
-    /// The other end has it.
+    /// SACKed (`TCPCB_SACKED_ACKED`).
     pub(super) sacked: bool,
-    /// It counts as lost, its first or its last transmission.
+    /// Marked lost (`TCPCB_LOST`); a retransmission in flight is `retransmitted`.
     pub(super) lost: bool,
-    /// A retransmission counts as being on its way.
+    /// A retransmission is in flight (`TCPCB_SACKED_RETRANS`).
     pub(super) retransmitted: bool,
-    /// It has been sent more than once.
+    /// It was ever retransmitted (`TCPCB_EVER_RETRANS`).
     pub(super) ever_retransmitted: bool,
-    /// What had been delivered when it was last sent: for samples of the rate of delivery.
+    /// Delivery state when it was last sent, for delivery rate samples.
     pub(super) tx: TxDelivery,
 }
 
-/// How far delivery had come when a segment was sent (`tcp_rate_skb_sent` of Linux).
+/// The delivery state that a segment bears (the draft's per-packet state; `tx` of Linux's `tcp_skb_cb`).
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct TxDelivery {
-    /// Segments delivered until then.
+    /// Segments delivered when it was sent (P.delivered).
     pub(super) delivered: u64,
-    /// When the last of those was.
+    /// When the last of those was delivered (P.delivered_time).
     pub(super) delivered_time: Time,
-    /// When the segment was sent whose delivery began this flight's measurement.
+    /// The start of the send interval that is measured with it (P.first_sent_time).
     pub(super) first_sent_time: Time,
-    /// There was less to send than would have been allowed.
+    /// The connection was application-limited (P.is_app_limited).
     pub(super) app_limited: bool,
 }
 
-/// What an acknowledgement has brought.
+/// What an ACK newly acknowledges.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct AckSummary {
-    /// Segments that are known to be delivered, and were not before.
+    /// Segments newly delivered.
     pub(super) delivered: u32,
-    /// Bytes that it acknowledges in order, or by SACK, and that were not before.
+    /// Bytes newly acknowledged or SACKed.
     pub(super) bytes: u64,
-    /// It acknowledges more in order.
+    /// SND.UNA advances.
     pub(super) advanced: bool,
-    /// It brings news by SACK.
+    /// It newly SACKs data.
     pub(super) sacked: bool,
-    /// Something sent only once and before the last loss has been delivered: what makes a timeout
-    /// spurious.
+    /// Data below `high_seq` that was never retransmitted is newly delivered: the timeout was spurious
+    /// (`FLAG_ORIG_SACK_ACKED`).
     pub(super) orig_sack_acked: bool,
-    /// Something is acknowledged of which a retransmission was on its way.
+    /// It acknowledges data that was ever retransmitted (`FLAG_RETRANS_DATA_ACKED`).
     pub(super) retrans_acked: bool,
-    /// Something that was sent again counts as lost again.
+    /// A retransmission is marked lost (`FLAG_LOST_RETRANS`).
     pub(super) lost_retrans: bool,
-    /// Something may be late or lost, and a timer was set to find out.
+    /// RACK's reordering timer was armed (Linux then clears `FLAG_SET_XMIT_TIMER`).
     pub(super) reo_timer_armed: bool,
-    /// When the first and the last were sent of those that are newly acknowledged in order and were
-    /// sent only once.
+    /// When the first and the last segment were sent that are newly cumulatively acknowledged and were never
+    /// retransmitted.
     pub(super) acked_times: Option<(Time, Time)>,
-    /// The same of those newly acknowledged by SACK.
+    /// The same of newly SACKed segments.
     pub(super) sacked_times: Option<(Time, Time)>,
-    /// Of all that is newly delivered the one last sent: of those sent once, and of those sent again.
+    /// The most recently sent newly delivered segment: [never retransmitted, retransmitted].
     pub(super) newest_delivered: [Option<Sent>; 2],
-    /// The first number of what was sent once and has arrived after something sent later.
+    /// The lowest number delivered after a higher one, of segments never retransmitted (`state->reord`).
     pub(super) reord: Option<u64>,
-    /// Where the highest begins that is SACKed; what is acknowledged if nothing is.
+    /// The start of the highest SACKed segment, or SEG.ACK if none is SACKed (`tcp_highest_sack_seq`).
     pub(super) fack: u64,
 }
 
 impl Sent {
-    /// Whether both have arrived beyond a hole and are equally long.
+    /// Whether both are SACKed and equally long.
     fn shifts_with(&self, next: &Sent) -> bool {
         self.sacked && next.sacked && self.end - self.start == next.end - next.start
     }
@@ -93,30 +93,34 @@ impl AckSummary {
     }
 }
 
-/// All segments that have been sent and are not acknowledged in order, in that order.
+/// The retransmission queue, in sequence order.
 #[derive(Debug, Default)]
 pub(super) struct Flight {
     sent: VecDeque<Sent>,
+    /// SACKed segments.
     sacked_out: u32,
-    /// SACKed segments whose neighbour before them is SACKed and as long.
+    /// SACKed segments that `tcp_shift_skb_data` merges into the one before them: it is SACKed and as long.
     shifted: u32,
+    /// Segments marked lost.
     lost_out: u32,
+    /// Retransmissions in flight.
     retrans_out: u32,
-    /// Transmissions that ever counted as lost.
+    /// Transmissions ever marked lost.
     lost: u64,
-    /// The number after the highest that was ever SACKed, and that one's first.
+    /// The end of the highest segment ever SACKed.
     highest_sack_end: u64,
+    /// The start of that segment.
     highest_sack_start: u64,
-    /// The SACK blocks of the last acknowledgement, whose segments are marked.
+    /// The SACK blocks of the last ACK, whose segments are marked.
     recv_sack_cache: [Range<u64>; 3],
-    /// What lies below has been judged by what is SACKed above it.
+    /// Below this number segments have been checked for loss by the SACKs above (`lost_skb_hint`).
     lost_hint: u64,
-    /// Where to look for the next lost segment: there is none before this place.
+    /// Before this index there is no lost segment to retransmit (`retransmit_skb_hint`).
     retransmit_hint: usize,
 }
 
 impl Flight {
-    /// Nothing is outstanding, and there is room for `window` segments: so many are expected at first.
+    /// Empty, with memory for `window` segments.
     pub(super) fn new(window: u32) -> Flight {
         Flight { sent: VecDeque::with_capacity(window.min(MOST_EXPECTED) as usize), ..Flight::default() }
     }
@@ -130,38 +134,40 @@ impl Flight {
         self.sent.is_empty()
     }
 
-    /// Segments on their way: those outstanding that are neither delivered nor lost, and
-    /// retransmissions.
+    /// Segments in flight: outstanding, neither SACKed nor lost, and retransmissions (pipe of RFC 6675,
+    /// `tcp_packets_in_flight`).
     #[inline]
     pub(super) fn in_flight(&self) -> u32 {
         self.len() - self.sacked_out - self.lost_out + self.retrans_out
     }
 
+    /// SACKed segments.
     pub(super) fn sacked_out(&self) -> u32 {
         self.sacked_out
     }
 
-    /// SACKed segments that have become one with those before them: Linux keeps neighbours that are as long
-    /// as one (`tcp_shift_skb_data`).
+    /// SACKed segments that Linux merges into those before them (`tcp_shift_skb_data`): neighbours of equal
+    /// length.
     pub(super) fn shifted(&self) -> u32 {
         self.shifted
     }
 
+    /// Segments marked lost.
     pub(super) fn lost_out(&self) -> u32 {
         self.lost_out
     }
 
-    /// Transmissions that ever counted as lost.
+    /// Transmissions ever marked lost.
     pub(super) fn lost(&self) -> u64 {
         self.lost
     }
 
-    /// Retransmissions on their way.
+    /// Retransmissions in flight.
     pub(super) fn retrans_out(&self) -> u32 {
         self.retrans_out
     }
 
-    /// The number after the highest that was SACKed.
+    /// The end of the highest segment ever SACKed.
     pub(super) fn highest_sack_end(&self) -> u64 {
         self.highest_sack_end
     }
@@ -183,7 +189,7 @@ impl Flight {
         self.sent.push_back(sent);
     }
 
-    /// The segment at `place` is sent again.
+    /// The segment at `index` is retransmitted.
     pub(super) fn retransmit(&mut self, index: usize, now: Time, tx: TxDelivery) -> Sent {
         let sent = &mut self.sent[index];
         self.retrans_out += u32::from(!sent.retransmitted);
@@ -191,15 +197,14 @@ impl Flight {
         self.retransmit_for_tlp(index, now, tx)
     }
 
-    /// The segment at `place` is sent again, though it does not count as lost: no more are on their way for
-    /// that.
+    /// The segment at `index` is retransmitted as a tail loss probe: not counted in `retrans_out`.
     pub(super) fn retransmit_for_tlp(&mut self, index: usize, now: Time, tx: TxDelivery) -> Sent {
         let sent = &mut self.sent[index];
         (sent.ever_retransmitted, sent.at, sent.tx) = (true, now, tx);
         *sent
     }
 
-    /// The place of the next segment that is lost and not on its way again.
+    /// The index of the next segment that is lost and has no retransmission in flight.
     pub(super) fn next_lost(&mut self) -> Option<usize> {
         if self.lost_out == 0 {
             return None;
@@ -210,17 +215,17 @@ impl Flight {
         found.map(|_| self.retransmit_hint)
     }
 
-    /// The place of the first segment from `from` on, before `end`, that has neither arrived nor been
-    /// sent again, when no loss is left that was not.
+    /// NextSeg() rule (3) of RFC 6675: index of the first segment in `from..end` neither SACKed nor retransmitted.
+    /// Call only when [`Flight::next_lost`] is `None`.
     pub(super) fn next_seg_rule_3(&self, from: u64, end: u64) -> Option<usize> {
-        // What lies below what has been judged has arrived, or is lost and was sent again.
+        // Below the hint segments are SACKed, or lost and retransmitted.
         let from = from.max(self.lost_hint);
         let begin = self.sent.partition_point(|sent| sent.start < from);
         let within = self.sent.range(begin..).take_while(|sent| sent.end <= end);
         within.zip(begin..).find(|(sent, _)| !sent.sacked && !sent.retransmitted).map(|(_, index)| index)
     }
 
-    /// The segment at `place` counts as lost; whether that is a retransmission.
+    /// Marks the segment at `index` lost; true if its retransmission was lost (`tcp_mark_skb_lost`).
     pub(super) fn mark_lost(&mut self, index: usize) -> bool {
         let sent = &mut self.sent[index];
         if sent.sacked {
@@ -238,7 +243,7 @@ impl Flight {
         std::mem::take(&mut sent.retransmitted)
     }
 
-    /// What has `count` SACKed segments above it counts as lost (RFC 6675, IsLost).
+    /// Marks lost every segment with `count` SACKed segments above it (RFC 6675, IsLost()).
     pub(super) fn mark_lost_by_sacks(&mut self, count: u32) {
         if self.sacked_out < count {
             return;
@@ -255,8 +260,8 @@ impl Flight {
         }
     }
 
-    /// What lies `count` segments or more below the highest SACKed one counts as lost, if so many lie
-    /// between that and the first (`tcp_mark_head_lost` of Linux with forward acknowledgements).
+    /// FACK: marks lost every unSACKed segment at least `count` segments below the highest SACKed one
+    /// (`tcp_mark_head_lost` of Linux).
     pub(super) fn mark_lost_by_fack(&mut self, count: u32) {
         if self.sacked_out == 0 {
             return;
@@ -274,25 +279,24 @@ impl Flight {
         }
     }
 
-    /// Whether nothing is SACKed, lost or sent again.
+    /// Whether nothing is SACKed, marked lost or retransmitted.
     pub(super) fn is_clean(&self) -> bool {
         self.sacked_out + self.lost_out == 0 && !self.any_retrans_done()
     }
 
-    /// Whether something outstanding was sent again, as far as the first segment and those under way
-    /// tell.
+    /// Whether retransmissions are in flight, or the head was ever retransmitted (`tcp_any_retrans_done`).
     pub(super) fn any_retrans_done(&self) -> bool {
         self.retrans_out > 0 || self.first().is_some_and(|sent| sent.ever_retransmitted)
     }
 
-    /// Nothing counts as lost any longer, until it is judged again.
+    /// Clears all loss marks, so that segments are checked again.
     pub(super) fn clear_loss_marks(&mut self) {
         self.sent.iter_mut().for_each(|sent| sent.lost = false);
         (self.lost_out, self.lost_hint) = (0, 0);
     }
 
-    /// Takes note of what `segment` acknowledges, and puts it into `news`, which is large: so it is not moved.
-    /// `high` is the number up to which things were sent before the last loss.
+    /// Processes the SACK blocks and the cumulative acknowledgement of `segment` into `summary` (by reference:
+    /// large).
     pub(super) fn handle_ack(&mut self, segment: &Segment, high_seq: u64, summary: &mut AckSummary) {
         let una = self.first().map_or(segment.ack, |sent| sent.start);
         let prior_fack = if self.sacked_out > 0 { self.highest_sack_start } else { una };
@@ -302,7 +306,7 @@ impl Flight {
             self.retransmit_hint = self.retransmit_hint.saturating_sub(1);
             self.shifted -= u32::from(self.first().is_some_and(|next| sent.shifts_with(next)));
             self.retire(sent, high_seq, summary);
-            // A hole is filled by what was sent once: it was late.
+            // A gap is filled by a segment never retransmitted: reordering.
             if !sent.sacked && !sent.ever_retransmitted && sent.start < prior_fack {
                 summary.reord = Some(summary.reord.map_or(sent.start, |from| from.min(sent.start)));
             }
@@ -311,7 +315,7 @@ impl Flight {
         summary.fack = if self.sacked_out > 0 { self.highest_sack_start } else { segment.ack };
     }
 
-    /// A segment has been acknowledged in order.
+    /// A segment is cumulatively acknowledged.
     fn retire(&mut self, sent: Sent, high_seq: u64, summary: &mut AckSummary) {
         self.retrans_out -= u32::from(sent.retransmitted);
         self.lost_out -= u32::from(sent.lost);
@@ -327,7 +331,7 @@ impl Flight {
         }
     }
 
-    /// Marks what the SACK blocks report. Blocks that the acknowledgement before had as well are known.
+    /// Marks the segments in the SACK blocks. Blocks of the ACK before are skipped.
     fn note_sacks(&mut self, segment: &Segment, high_seq: u64, summary: &mut AckSummary) {
         if segment.sacks.is_empty() {
             return;
@@ -336,11 +340,11 @@ impl Flight {
         for (index, block) in blocks.iter_mut().zip(segment.sacks.iter(segment.ack)) {
             *index = block;
         }
-        // Lower ones first: what comes with a higher one has not been overtaken by it.
+        // In sequence order: blocks of one ACK do not count as reordering among themselves.
         blocks.sort_unstable_by_key(|block| block.start);
         for block in &blocks {
             let mut from = block.start;
-            // The known part is left out; most often a block has grown at its end.
+            // The part of the ACK before is skipped: most often a block has grown at its end.
             if let Some(cached) = self.recv_sack_cache.iter().find(|cached| cached.start <= from && from < cached.end) {
                 from = cached.end;
             }
@@ -385,7 +389,7 @@ impl Flight {
         }
     }
 
-    /// The segment at `place` is SACKed.
+    /// The segment at `index` is SACKed: counts the pairs that it makes with its neighbours.
     fn shift(&mut self, index: usize) {
         let pair =
             |one: Option<&Sent>, next: Option<&Sent>| one.zip(next).is_some_and(|(one, next)| one.shifts_with(next));
@@ -398,7 +402,7 @@ impl Flight {
 #[cfg(test)]
 impl Flight {
     /// # Panics
-    /// If what is counted is not what is marked, or if a loss would never be repaired.
+    /// If counters and marks differ, or if a lost segment would never be retransmitted.
     pub(super) fn check_invariants(&self) {
         let count = |is: fn(&Sent) -> bool| self.sent.iter().filter(|sent| is(sent)).count() as u32;
         let counted = (count(|sent| sent.sacked), count(|sent| sent.lost), count(|sent| sent.retransmitted));
@@ -435,7 +439,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_forgiven_is_judged_anew() {
+    fn segments_whose_loss_marks_were_cleared_are_marked_again() {
         for mark_lost in [Flight::mark_lost_by_sacks, Flight::mark_lost_by_fack] {
             let mut flight = half_sacked();
             mark_lost(&mut flight, 3);
@@ -448,7 +452,7 @@ mod tests {
         }
     }
 
-    /// What an acknowledgement of `1` with these SACK blocks brings.
+    /// The summary of an ACK of `1` with these SACK blocks.
     fn sacked(flight: &mut Flight, blocks: &[Range<u64>]) -> AckSummary {
         let mut sacks = Sacks::default();
         blocks.iter().for_each(|block| sacks.push(1, block.clone()));

@@ -32,35 +32,35 @@ macro_rules! mechanisms {
 mechanisms! {
     /// CUBIC leaves slow start before the queue overflows (HyStart, `tcp_cubic.c`).
     hystart: bool,
-    /// Losses are judged by time (RFC 8985) instead of by three SACKed segments (RFC 6675).
+    /// Losses are detected by time (RACK, RFC 8985) instead of by three SACKed segments (RFC 6675).
     rack: bool,
-    /// A lost tail is probed for after two round trips (RFC 8985, section 7).
+    /// Tail loss probes (TLP) after two round trips (RFC 8985, section 7).
     tail_loss_probes: bool,
-    /// A timeout that proves spurious ends at once (RFC 5682).
+    /// F-RTO: recovery ends at once after a spurious timeout (RFC 5682).
     frto: bool,
-    /// A reduction of the window that proves needless, by timestamps or D-SACK, is taken back (RFC 4015).
+    /// A reduction of the window is undone if timestamps or D-SACK prove it spurious (RFC 4015).
     undo: bool,
-    /// How the window shrinks while losses are repaired.
+    /// The algorithm that reduces cwnd during recovery.
     reduction: CwndReduction,
-    /// What acknowledgements count for in slow start.
+    /// By what cwnd grows for an ACK: packets, or bytes (ABC, RFC 3465).
     counting: AckCounting,
-    /// What a pause does to the window.
+    /// What an idle phase does to the window.
     idle_restart: IdleRestart,
-    /// A window that is not used for a timeout shrinks (`tcp_cwnd_application_limited`; RFC 7661 came later).
+    /// Congestion window validation: a window that is not used for one RTO shrinks (`tcp_cwnd_application_limited`; RFC 7661 came later).
     unused_window_shrinks: bool,
     /// The first segments, and those that make the receive window grow, are acknowledged at once.
     quick_acks: bool,
-    /// Acknowledgements that tell of the same hole are held back for up to 1.1 ms (`tcp_comp_sack_delay_ns`).
+    /// SACK compression: ACKs of the same gap are delayed for up to 1.1 ms (`tcp_comp_sack_delay_ns`).
     sack_compression: bool,
-    /// The receive window begins small and grows with what is read.
+    /// Receive buffer auto-tuning: the window begins small and grows with the bytes read (`tcp_moderate_rcvbuf`).
     window_tuning: bool,
-    /// The send buffer begins small and follows the window, while the program waits for room.
+    /// The send buffer begins small and follows cwnd while the program waits for space.
     send_buffer: bool,
-    /// A connection begins with the threshold that earlier ones to the same host have left behind
+    /// A connection begins with the ssthresh that earlier ones to the same host have left in the metrics cache
     /// (`tcp_no_metrics_save` = 0), as with Linux before 5.6 (`tcp_no_ssthresh_metrics_save`).
     metrics: bool,
-    /// What does not fill a segment waits until the last such segment is acknowledged (RFC 896, as Minshall
-    /// mends it and Linux has it): for programs that do not set TCP_NODELAY.
+    /// Nagle's algorithm: data that does not fill a segment waits until the last such segment is acknowledged (RFC 896,
+    /// with Minshall's change as in Linux). For programs that do not set TCP_NODELAY.
     nagle: bool,
     /// Timers go by ticks of 4 ms.
     coarse_timers: bool,
@@ -72,23 +72,23 @@ impl Mechanisms {
     }
 }
 
-/// What an acknowledgement is worth to the window.
+/// By what an ACK lets cwnd grow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AckCounting {
     /// One segment, whatever it acknowledges (Linux before 3.13, `tcp_abc` = 0).
     Acks,
-    /// Its bytes, in slow start at most one segment of them (RFC 3465 with L = 1, `tcp_abc` = 1).
+    /// Its bytes, in slow start at most one segment of them (ABC, RFC 3465 with L = 1, `tcp_abc` = 1).
     #[serde(rename = "bytes-1")]
     Bytes1,
-    /// Its bytes, in slow start at most two segments of them (RFC 3465 with L = 2, `tcp_abc` = 2).
+    /// Its bytes, in slow start at most two segments of them (ABC, RFC 3465 with L = 2, `tcp_abc` = 2).
     #[serde(rename = "bytes-2")]
     Bytes2,
     /// Its segments, or those that it SACKs (Linux since 3.13).
     Segments,
 }
 
-/// What a pause longer than the retransmission timeout does to the window.
+/// What an idle phase longer than the RTO does to the window.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum IdleRestart {

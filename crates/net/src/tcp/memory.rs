@@ -1,30 +1,32 @@
-//! What Linux counts for a segment in its buffers, in bytes of memory.
+//! The memory that Linux charges for a segment (`truesize`), in bytes.
 
-/// What a page holds, by which a socket's memory is accounted.
+/// A socket's memory is charged in pages.
 const PAGE_SIZE: u64 = 4096;
-/// What describes a segment's data (`sk_buff`), and what stands behind them (`skb_shared_info`).
+/// `sizeof(struct sk_buff)`, rounded up.
 const SK_BUFF: u64 = 256;
+/// `sizeof(struct skb_shared_info)`, which follows the data.
 const SKB_SHARED_INFO: u32 = 320;
-/// IP and TCP with timestamps, and what a TUN device leaves free in front.
+/// IP and TCP headers with timestamps.
 const HEADERS: u32 = 52;
+/// The headroom that a TUN device reserves.
 const HEADROOM: u32 = 64;
-/// Short ones come from a store of their own (`skbuff_small_head`).
+/// Small heads come from their own cache (`skbuff_small_head`).
 const SKB_SMALL_HEAD: u32 = 704;
-/// What a sent segment takes besides its data, as `ss -m` shows it.
+/// Overhead of a sent segment, as `ss -m` shows it.
 const SENT_OVERHEAD: u64 = 832;
 
-/// A received segment with `len` bytes of data, as a TUN device hands it over.
+/// truesize of a received segment with `len` bytes of data from a TUN device.
 pub(super) fn received_truesize(len: u32) -> u64 {
     let all = len + HEADERS + HEADROOM + SKB_SHARED_INFO;
     SK_BUFF + u64::from(if all <= SKB_SMALL_HEAD { SKB_SMALL_HEAD } else { all.next_power_of_two() })
 }
 
-/// Sent segments, `data` bytes in `segments` of them.
+/// truesize of `segments` sent segments with `data` bytes in all.
 pub(super) fn sent_truesize(data: u64, segments: u64) -> u64 {
     data + SENT_OVERHEAD * segments
 }
 
-/// What may be taken more before another page is asked for, where `taken` is (`sk_forward_alloc`).
+/// Bytes left in the page already charged, with `taken` bytes in use (`sk_forward_alloc`).
 pub(super) fn forward_alloc(taken: u64) -> u64 {
     taken.next_multiple_of(PAGE_SIZE) - taken
 }

@@ -1,33 +1,32 @@
-//! What a host remembers of earlier connections to another one: Linux's metrics of a destination
-//! (`tcp_update_metrics`, `tcp_init_metrics`), which it keeps unless `tcp_no_metrics_save` says otherwise; the
-//! threshold since 5.6 only if `tcp_no_ssthresh_metrics_save` is 0.
+//! The metrics cache of a destination (`tcp_update_metrics`, `tcp_init_metrics`), which Linux keeps unless
+//! `tcp_no_metrics_save` is set; ssthresh since 5.6 only if `tcp_no_ssthresh_metrics_save` is 0.
 //!
-//! Of what is kept the threshold of slow start is modelled: it alone decides how a new connection grows. The
-//! round trip is measured again by each handshake, and the window that is kept is not used.
+//! Only ssthresh (`TCP_METRIC_SSTHRESH`) is modelled: of the cached metrics only it decides how a new connection
+//! grows. RTT is measured again by each handshake, and the cached cwnd is not used.
 
 use super::congestion::CongestionWindow;
 
-/// What is remembered of the connections to a host. Nothing, at first.
+/// The cached metrics of a host; empty at first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Metrics {
-    /// In segments.
+    /// ssthresh in segments.
     ssthresh: Option<u32>,
 }
 
 impl Metrics {
-    /// What a new connection begins with.
+    /// The ssthresh of a new connection.
     pub(super) fn ssthresh(self) -> u32 {
         self.ssthresh.unwrap_or(u32::MAX)
     }
 
-    /// A connection ends with this window, and nothing was missing if it is `calm`.
+    /// A connection ends with this window; `is_open` if its congestion state is Open.
     pub(super) fn update(&mut self, window: &CongestionWindow, is_open: bool) {
         let half = window.cwnd / 2;
         if window.ssthresh == u32::MAX {
-            // It never left slow start: half of what it reached is safe.
+            // It never left slow start: half of cwnd is safe.
             self.ssthresh = self.ssthresh.map(|known| known.max(half));
         } else if window.cwnd > window.ssthresh && is_open {
-            // It was avoiding congestion: both are to be relied on.
+            // It was in congestion avoidance: both values are reliable.
             self.ssthresh = Some(half.max(window.ssthresh));
         } else {
             self.ssthresh = self.ssthresh.map(|known| known.max(window.ssthresh));

@@ -1,4 +1,4 @@
-//! Pacing: segments leave one by one at a rate, as Linux does it without a queueing discipline's help
+//! Pacing: segments are sent one by one at a rate, as in Linux without a queueing discipline's help
 //! (`tcp_update_skb_after_send`, `tcp_pacing_check`).
 
 use loadstone_units::Time;
@@ -6,46 +6,46 @@ use loadstone_units::Time;
 /// The first segments of a connection are not paced.
 const UNPACED: u32 = 10;
 
-/// When the next segment may leave.
+/// When the next segment may be sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Pacer {
+    /// The earliest departure time of the next segment.
     next_send: Time,
     /// Segments with data sent so far, up to where they are paced.
     sent: u32,
-    /// Something waits for it.
+    /// A segment waits for it.
     waiting: bool,
 }
 
 impl Pacer {
-    /// Whether nothing may leave yet; `pending` if something would.
+    /// Whether sending has to wait; `pending` if there is a segment to send (`tcp_pacing_check`).
     pub(super) fn pacing_check(&mut self, now: Time, pending: bool) -> bool {
         let is_paced = self.next_send > now;
         self.waiting = is_paced && pending;
         is_paced
     }
 
-    /// Nothing waits any longer.
+    /// No segment waits any longer.
     pub(super) fn stop(&mut self) {
         self.waiting = false;
     }
 
-    /// When something that waits may leave; [`Time::NEVER`] if nothing waits.
+    /// When the waiting segment may be sent; [`Time::NEVER`] if none waits.
     pub(super) fn deadline(&self) -> Time {
         if self.waiting { self.next_send } else { Time::NEVER }
     }
 
-    /// When the next segment may leave, or could have left.
+    /// The earliest departure time of the next segment; it may have passed.
     pub(super) fn next_send(&self) -> Time {
         self.next_send
     }
 
-    /// A segment leaves that says nothing but what has arrived: it takes no time, but what leaves next is no
-    /// longer late.
+    /// A pure ACK is sent: it takes no time, but the next segment no longer counts as late.
     pub(super) fn note_pure_ack(&mut self, now: Time) {
         self.next_send = self.next_send.max(now);
     }
 
-    /// A segment with `bytes` of data leaves, at `rate` bytes a second.
+    /// A segment with `bytes` of data is sent, at `rate` bytes a second.
     pub(super) fn note_sent(&mut self, now: Time, bytes: u64, rate: u64) {
         self.sent = (self.sent + u32::from(bytes > 0)).min(UNPACED);
         let due = self.next_send;
@@ -54,7 +54,7 @@ impl Pacer {
             return;
         }
         let takes = (u128::from(bytes) * 1_000_000_000 / u128::from(rate)) as u64;
-        // Who leaves late is followed the sooner, by half its time at most.
+        // A late segment shortens the next gap by its lateness, at most by half.
         let late = self.next_send.nanos_since(due);
         self.next_send = self.next_send.plus_nanos(takes - late.min(takes / 2));
     }

@@ -1,31 +1,31 @@
-//! Which segments count as lost, judged by time (RFC 8985).
+//! RACK: loss detection by time (RFC 8985).
 //!
-//! A segment is lost when one that was sent sufficiently later has been delivered. "Sufficiently" is
-//! nothing at all as long as the network has not been seen to change the order of packets and three
-//! segments are SACKed or a recovery is under way; else a quarter of the smallest round trip.
+//! A segment is lost when one that was sent later, by at least the reordering window, has been delivered. That
+//! window is 0 if no reordering was ever seen and either 3 segments are SACKed or we are in recovery; else
+//! min_RTT/4, at most SRTT.
 
 use super::flight::{AckSummary, Flight, Sent};
 use super::rtt::Rtt;
 use super::segment::Segment;
 use loadstone_units::Time;
 
-/// RFC 8985, section 4: as many SACKed segments as three duplicate acknowledgements.
+/// DupThresh (RFC 8985, section 4), in SACKed segments.
 pub(super) const DUP_THRESH: u32 = 3;
 /// Linux's `tcp_max_reordering`, in segments.
 const MAX_REORDERING: u32 = 300;
 
-/// What is known of the order in which segments arrive.
+/// RACK's state.
 #[derive(Debug)]
 pub(super) struct Rack {
-    /// When the latest segment was sent that has been delivered, and its end.
+    /// (RACK.xmit_ts, RACK.end_seq): when the most recently sent of the delivered segments was sent, and its end.
     latest: (Time, u64),
-    /// The round trip of that segment, in nanoseconds.
+    /// Its round trip, in nanoseconds (RACK.rtt).
     rtt: u64,
-    /// Something has been delivered since losses were last looked for.
+    /// A segment has been delivered since the last loss detection (`rack.advanced`).
     advanced: bool,
-    /// By how many segments packets are known to be out of order.
+    /// The largest reordering distance seen, in segments (`tp->reordering`).
     reordering: u32,
-    /// Whether they have ever been out of order.
+    /// Whether reordering was ever seen (RACK.reordering_seen).
     reordering_seen: bool,
 }
 
@@ -49,7 +49,7 @@ impl Rack {
     fn advance(&mut self, now: Time, sent: &Sent, min_rtt: u64, ack: &Segment) {
         let took = now.nanos_since(sent.at);
         // > If the RACK.segment.rtt is less than RACK.min_RTT, the ACK is likely for the original.
-        // What is acknowledged in order tells by its timestamp, too (`tcp_skb_spurious_retrans`).
+        // So is a cumulative ACK whose TSecr is older than the retransmission (`tcp_skb_spurious_retrans`).
         let is_original = took < min_rtt || (!sent.sacked && ack.ts_ecr_before(sent.at));
         if is_original && sent.ever_retransmitted {
             return;
@@ -58,17 +58,17 @@ impl Rack {
         self.latest = self.latest.max((sent.at, sent.end));
     }
 
-    /// An undone reduction makes it look again.
+    /// An undone reduction makes the next ACK detect losses again.
     pub(super) fn set_advanced(&mut self) {
         self.advanced = true;
     }
 
-    /// Whether packets are out of order by more than three.
+    /// Whether a reordering distance of more than three segments was seen.
     pub(super) fn is_reordering(&self) -> bool {
         self.reordering > DUP_THRESH
     }
 
-    /// How long a segment may be late, in nanoseconds (section 6.2, step 4).
+    /// The reordering window (RACK.reo_wnd) in nanoseconds (section 6.2, step 4).
     fn reo_wnd(&self, flight: &Flight, recovering: bool, rtt: &Rtt) -> u64 {
         if !self.reordering_seen && (recovering || flight.sacked_out() >= self.reordering) {
             return 0;
@@ -76,8 +76,8 @@ impl Rack {
         (rtt.min_rtt() / 4).min(rtt.srtt())
     }
 
-    /// Marks what counts as lost (section 6.2, step 5). Gives whether a retransmission was among it,
-    /// and how long to wait until more may count as lost, in nanoseconds, if there is any.
+    /// Marks lost segments after an ACK (section 6.2, step 5; `tcp_rack_mark_lost`). Returns whether a retransmission
+    /// was among them, and the reordering timeout in nanoseconds, if there are segments to wait for.
     pub(super) fn mark_lost(
         &mut self,
         now: Time,
@@ -91,7 +91,7 @@ impl Rack {
         self.detect_loss(now, flight, recovering, rtt)
     }
 
-    /// The time to wait has passed.
+    /// RACK_detect_loss(), after an ACK or the reordering timeout.
     pub(super) fn detect_loss(
         &mut self,
         now: Time,
@@ -103,12 +103,12 @@ impl Rack {
         let (mut again, mut timeout) = (false, None);
         let mut lost = Vec::new();
         for (index, sent) in flight.iter().enumerate() {
-            // Asked first, since it holds for nearly all that are looked at.
+            // Cheapest test first: true for nearly all.
             if sent.sacked || (sent.lost && !sent.retransmitted) {
                 continue;
             }
             if (sent.at, sent.end) >= self.latest {
-                // What comes after one that was sent once was sent later still.
+                // Segments after one that was never retransmitted were sent later still.
                 if sent.ever_retransmitted { continue } else { break }
             }
             let waited = now.nanos_since(sent.at);
@@ -124,7 +124,7 @@ impl Rack {
         (again, timeout)
     }
 
-    /// Whether a segment was sent so recently that a retransmission timeout says nothing of it.
+    /// Whether a segment was sent less than RACK.rtt ago, so that an RTO does not mark it lost.
     pub(super) fn is_recent(&self, now: Time, sent: &Sent) -> bool {
         now.nanos_since(sent.at) < self.rtt
     }

@@ -1,4 +1,4 @@
-//! The receiving half: what has come, and when to acknowledge it.
+//! The receiving half: reassembly, and when to acknowledge.
 
 mod buffer;
 mod compression;
@@ -15,10 +15,11 @@ use loadstone_units::Time;
 /// The receiving half of an endpoint.
 #[derive(Debug)]
 pub(super) struct Receiver {
-    /// The next number expected.
+    /// The next number expected (RCV.NXT).
     rcv_nxt: u64,
+    /// The out-of-order queue.
     out_of_order: Assembler,
-    /// Bytes in order that the program has not taken.
+    /// Bytes in order that the program has not read (RCV.NXT - `copied_seq`).
     unread: u64,
     /// The number of the other end's FIN, once it has come.
     fin: Option<u64>,
@@ -26,24 +27,25 @@ pub(super) struct Receiver {
     delayed_ack: DelayedAck,
     compression: SackCompression,
     buffer: ReceiveBuffer,
-    /// The last acknowledged number, and the timestamp to echo (RFC 7323, section 4.3).
+    /// Last.ACK.sent (RFC 7323, section 4.3; `rcv_wup`).
     last_ack_sent: u64,
+    /// TS.Recent (RFC 7323, section 4.3).
     ts_recent: Time,
-    /// The end of a segment that came again and has not been reported (RFC 2883).
+    /// The end of a duplicate segment not yet reported by D-SACK (RFC 2883); 0 if there is none.
     dsack_end: u64,
     sends_dsack: bool,
 }
 
-/// What is owed to the other end.
+/// The pending acknowledgement.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum AckPending {
-    /// Nothing.
+    /// No ACK is pending.
     None,
-    /// An acknowledgement that may wait for company.
+    /// A delayed ACK.
     Delayed,
-    /// One of several that tell of the same hole, which may wait for the next.
+    /// A compressed SACK: one of several duplicate ACKs of the same gap.
     Compressed,
-    /// An acknowledgement at once.
+    /// An immediate ACK.
     Now,
 }
 
@@ -66,13 +68,13 @@ impl Receiver {
         }
     }
 
-    /// The other end's SYN has come.
+    /// Processes the other end's SYN.
     pub(super) fn handle_syn(&mut self, segment: &Segment) {
         self.rcv_nxt = segment.seq + 1;
         self.ts_recent = segment.ts_val;
     }
 
-    /// The next number expected.
+    /// RCV.NXT.
     pub(super) fn rcv_nxt(&self) -> u64 {
         self.rcv_nxt
     }
@@ -82,7 +84,7 @@ impl Receiver {
         self.rcv_nxt > 0
     }
 
-    /// A segment of a synchronised connection, whose round trip is `rtt` ns. Says what is owed for it.
+    /// Processes a segment of a synchronised connection with an SRTT of `rtt` ns, and sets the pending ACK.
     pub(super) fn handle_segment(&mut self, now: Time, segment: &Segment, rtt: u64) {
         if segment.seq <= self.last_ack_sent {
             // > (2) If: SEG.TSval >= TS.Recent and SEG.SEQ <= Last.ACK.sent
@@ -93,7 +95,7 @@ impl Receiver {
         self.buffer.handle_segment(now, segment, self.delayed_ack.rcv_mss());
         let end = segment.end();
         if end == segment.seq {
-            // RFC 9293, section 3.10.7.4: what cannot be accepted is answered. So the window is asked for.
+            // RFC 9293, section 3.10.7.4: unacceptable segments are acknowledged. That is how a window probe is answered.
             if segment.seq < self.rcv_nxt {
                 self.ack_pending = AckPending::Now;
             }
@@ -115,7 +117,7 @@ impl Receiver {
             let at_once = self.delayed_ack.handle_out_of_order(grew) || !self.compression.compress(self.rcv_nxt);
             self.ack_pending = self.ack_pending.max(if at_once { AckPending::Now } else { AckPending::Compressed });
         } else if end <= self.rcv_nxt {
-            // A segment that was here already: its acknowledgement may have been lost.
+            // A duplicate segment: its ACK may have been lost.
             if self.sends_dsack {
                 self.dsack_end = end;
             }
@@ -126,12 +128,12 @@ impl Receiver {
         }
     }
 
-    /// How far what has come reaches beyond what is in order, in bytes.
+    /// The highest number received - RCV.NXT; 0 if the out-of-order queue is empty.
     fn out_of_order_span(&self) -> u64 {
         self.out_of_order.iter().map(|block| block.end).max().map_or(0, |last| last - self.rcv_nxt)
     }
 
-    /// The next numbers in order have come.
+    /// A segment in order has come.
     fn accept(&mut self, now: Time, segment: &Segment, rtt: u64) {
         let end = segment.end();
         let filled_a_gap = !self.out_of_order.is_empty();
@@ -154,55 +156,55 @@ impl Receiver {
         self.ack_pending = self.ack_pending.max(if at_once { AckPending::Now } else { AckPending::Delayed });
     }
 
-    /// What is owed.
+    /// The pending ACK.
     pub(super) fn ack_pending(&self) -> AckPending {
         self.ack_pending
     }
 
-    /// How long an acknowledgement may wait, in ns, where the round trip is `rtt` ns.
+    /// How long an ACK may be delayed, in ns, with an SRTT of `rtt` ns.
     pub(super) fn ack_delay(&self, rtt: u64) -> u64 {
         self.delayed_ack.delay(rtt)
     }
 
-    /// How long acknowledgements that tell of one hole may wait, in ns, where the round trip is `rtt` ns.
+    /// How long a compressed SACK may wait, in ns, with an SRTT of `rtt` ns.
     pub(super) fn compression_delay(&self, rtt: u64) -> u64 {
         SackCompression::delay(self.buffer.rcv_rtt().map_or(rtt, |seen| if rtt > 0 { seen.min(rtt) } else { seen }))
     }
 
-    /// They have waited long enough.
+    /// The timer of compressed SACKs has expired.
     pub(super) fn handle_compression_delay(&mut self) {
         if self.compression.is_compressing() {
             self.ack_pending = AckPending::Now;
         }
     }
 
-    /// A delayed acknowledgement has waited long enough.
+    /// The timer of the delayed ACK has expired.
     pub(super) fn handle_delay(&mut self) {
         self.delayed_ack.handle_delay();
         self.ack_pending = AckPending::Now;
     }
 
-    /// An acknowledgement is wanted for another reason.
+    /// Requests an immediate ACK.
     pub(super) fn acknowledge_now(&mut self) {
         self.ack_pending = AckPending::Now;
     }
 
-    /// Data goes out, perhaps in reply to what has come.
+    /// Data is sent, perhaps in reply to received data.
     pub(super) fn note_data_sent(&mut self, now: Time) {
         self.delayed_ack.event_data_sent(now);
     }
 
-    /// Whether all that the other end ever sends has come.
+    /// Whether the other end's FIN and all data before it have come.
     pub(super) fn is_finished(&self) -> bool {
         self.fin.is_some_and(|fin| self.rcv_nxt > fin)
     }
 
-    /// Whether the program has taken all that has come in order.
+    /// Whether the program has read all data in order.
     pub(super) fn is_read(&self) -> bool {
         self.unread == 0
     }
 
-    /// Takes the bytes that are there in order, `most` of them.
+    /// Reads up to `most` in-order bytes and returns how many.
     #[inline]
     pub(super) fn read(&mut self, most: u64) -> u64 {
         if self.unread > most || self.buffer.is_reader_slow() {
@@ -225,13 +227,13 @@ impl Receiver {
         taken
     }
 
-    /// Bytes that the SACK blocks of the next segment will take.
+    /// The length of the next segment's SACK option, in bytes.
     pub(super) fn sack_bytes(&self) -> u32 {
         let blocks = self.out_of_order.len() + usize::from(self.dsack_end > 0);
         Sacks::bytes(blocks.min(Sacks::MAX) as u32)
     }
 
-    /// Writes into a segment that is about to leave what it acknowledges.
+    /// Fills in acknowledgement, window, TSecr and SACK blocks of a segment that is about to be sent.
     pub(super) fn acknowledge(&mut self, segment: &mut Segment) {
         segment.flags.ack = true;
         segment.ack = self.rcv_nxt;

@@ -1,32 +1,33 @@
-//! How the window shrinks while losses are being repaired.
+//! The reduction of cwnd during recovery.
 
 use serde::{Deserialize, Serialize};
 
-/// Proportional rate reduction (RFC 6937, RFC 9937): the flight shrinks to the new window in step
-/// with what is delivered, instead of pausing and then bursting. In segments.
+/// State of a reduction: proportional rate reduction (PRR: RFC 6937, RFC 9937), which paces sending by delivery, or
+/// rate halving. In segments.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct ReductionState {
     variant: CwndReduction,
-    /// The window before (RecoverFS, as Linux has it).
+    /// cwnd before (`prior_cwnd`, Linux's RecoverFS).
     prior_cwnd: u32,
-    /// Delivered during the reduction (prr_delivered).
+    /// Delivered during the reduction.
     prr_delivered: u32,
-    /// Sent during the reduction (prr_out).
+    /// Sent during the reduction.
     prr_out: u32,
 }
 
-/// How many segments a reduction sends where the flight has fallen below the new window.
+/// The algorithm of a reduction: PRR with a reduction bound, which limits sending once pipe is below ssthresh, or
+/// rate halving.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum CwndReduction {
-    /// As many as are delivered: the conservative reduction bound (RFC 6937).
+    /// PRR-CRB (RFC 6937, section 3): the conservative reduction bound, as many as are delivered.
     #[serde(rename = "conservative")]
     PrrCrb,
-    /// One more for each acknowledgement that goes on in order and finds nothing lost: the slow start
-    /// reduction bound (RFC 6937, and Linux since 4.3).
+    /// PRR-SSRB (RFC 6937, section 3; Linux since 4.3): the slow start reduction bound, one more segment for each
+    /// SafeACK (RFC 9937).
     #[serde(rename = "slow-start")]
     PrrSsrb,
-    /// One for every second that is delivered, down to the new window, and not more than one beyond what
-    /// is on its way: rate halving (Linux before 3.2, `tcp_cwnd_down`).
+    /// Rate halving (Linux before 3.2, `tcp_cwnd_down`): one segment for every second that is delivered, down to
+    /// ssthresh, and at most one more than are in flight.
     #[serde(rename = "halving")]
     RateHalving,
 }
@@ -37,8 +38,8 @@ impl ReductionState {
         ReductionState { variant, prior_cwnd: prior.max(1), prr_delivered: 0, prr_out: 0 }
     }
 
-    /// The window after an acknowledgement that delivered `delivered` segments: `flight` are on their
-    /// way, and `ssthresh` shall be. `smooth` if it goes on in order and finds nothing lost.
+    /// cwnd after an ACK that delivered `delivered` segments, with `flight` in flight (pipe). `safe_ack` if SND.UNA
+    /// advanced and nothing is newly lost (SafeACK, RFC 9937).
     pub(super) fn cwnd(&mut self, delivered: u32, flight: u32, ssthresh: u32, safe_ack: bool) -> u32 {
         self.prr_delivered += delivered;
         let due = match self.variant {
@@ -61,8 +62,8 @@ impl ReductionState {
                 (ssthresh - flight).min(limit)
             }
         };
-        // The first retransmission goes out whatever the window says; and where nothing is on its way any
-        // more, since retransmissions were lost as well, one does, or only the timeout would go on.
+        // At least one segment for the fast retransmit, and whenever pipe is 0 (retransmissions lost), else only
+        // the RTO would continue.
         flight + due.max(u32::from(self.prr_out == 0 || flight == 0))
     }
 

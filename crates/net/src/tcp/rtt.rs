@@ -2,40 +2,40 @@
 
 use super::rules::Constants;
 
-/// What is known of the round trip. In nanoseconds: this is done for every acknowledgement.
+/// The RTT estimator. In integer nanoseconds: it runs for every ACK.
 #[derive(Debug)]
 pub(super) struct Rtt {
+    /// SRTT; `None` before the first sample.
     srtt: Option<u64>,
-    /// The smallest sample.
+    /// The minimum of all samples.
     min_rtt: u64,
     rttvar: RttVar,
-    /// How often in a row the timeout has been doubled.
+    /// How often in a row the RTO has been doubled.
     backoff: u32,
     rto_initial: u64,
     rto_min: u64,
     rto_max: u64,
 }
 
-/// What the timeout adds to the smoothed round trip.
+/// What the RTO adds to SRTT.
 #[derive(Debug)]
 enum RttVar {
-    /// Four times the mean deviation (RFC 6298, section 2).
+    /// RTTVAR; the RTO adds four times that (RFC 6298, section 2).
     Mean(u64),
-    /// As Linux has it: at least the least timeout, and slow to shrink (`tcp_rtt_estimator`).
+    /// As in Linux: at least rto_min, and slow to shrink (`tcp_rtt_estimator`).
     Linux {
-        /// Four times the mean deviation.
+        /// Four times the mean deviation (`mdev_us`).
         mdev: u64,
-        /// The largest `mean` of this round trip.
+        /// The maximum of `mdev` in this round trip (`mdev_max_us`).
         mdev_max: u64,
-        /// What is added.
+        /// What the RTO adds (`rttvar_us`).
         rttvar: u64,
-        /// The round trip ends when this number is acknowledged.
+        /// The round trip ends when this number is acknowledged (`rtt_seq`).
         rtt_seq: u64,
     },
 }
 
-/// Where the sender stands when a sample is taken: the first number that is not acknowledged, and the
-/// next to be sent.
+/// The send sequence variables SND.UNA and SND.NXT (RFC 9293, section 3.3.1) when a sample is taken.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SendSequence {
     pub(super) una: u64,
@@ -59,22 +59,22 @@ impl Rtt {
         }
     }
 
-    /// The smoothed round trip in nanoseconds; zero before the first sample.
+    /// SRTT in nanoseconds; zero before the first sample.
     pub(super) fn srtt(&self) -> u64 {
         self.srtt.unwrap_or_default()
     }
 
-    /// The smallest sample in nanoseconds.
+    /// The minimum of all samples in nanoseconds.
     pub(super) fn min_rtt(&self) -> u64 {
         self.min_rtt
     }
 
-    /// A round trip that says only how short it can be.
+    /// A sample for the minimum only.
     pub(super) fn note_min_rtt(&mut self, sample: u64) {
         self.min_rtt = self.min_rtt.min(sample);
     }
 
-    /// A measurement in nanoseconds.
+    /// An RTT sample in nanoseconds.
     pub(super) fn on_sample(&mut self, sample: u64, seq: SendSequence) {
         self.backoff = 0;
         self.note_min_rtt(sample);
@@ -98,7 +98,7 @@ impl Rtt {
             RttVar::Mean(mean) => *mean = (*mean * 3 + srtt.abs_diff(sample)) / 4,
             RttVar::Linux { mdev, mdev_max, rttvar, rtt_seq } => {
                 let error = srtt.abs_diff(sample);
-                // A round trip that shrinks makes for a deviation that is less believed.
+                // If the RTT falls, mdev uses gain 1/32 instead of 1/4 (as Eifel).
                 if error > *mdev / 4 {
                     let more = error - *mdev / 4;
                     *mdev += if sample < srtt { more / 8 } else { more };
@@ -115,22 +115,22 @@ impl Rtt {
         }
     }
 
-    /// (5.5) The timer has expired: the next timeout is twice as long.
+    /// (5.5) The timer has expired: the next RTO is twice as long.
     pub(super) fn back_off(&mut self) {
         self.backoff += 1;
     }
 
-    /// The timeout is what the samples say again.
+    /// Ends the backoff.
     pub(super) fn end_backing_off(&mut self) {
         self.backoff = 0;
     }
 
-    /// How often in a row the timer has expired without an answer.
+    /// How often in a row the timer has expired without an ACK.
     pub(super) fn backoffs(&self) -> u32 {
         self.backoff
     }
 
-    /// The retransmission timeout now, in nanoseconds.
+    /// The RTO now, in nanoseconds.
     pub(super) fn rto(&self) -> u64 {
         let base = match (self.srtt, &self.rttvar) {
             (None, _) => self.rto_initial,

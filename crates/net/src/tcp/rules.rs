@@ -9,19 +9,19 @@ use std::time::Duration;
 pub(super) struct Rules {
     pub(super) constants: Constants,
     pub(super) mechanisms: ProfileMechanisms,
-    /// Without RACK losses are noticed by forward acknowledgements (`tcp_fack`).
+    /// Without RACK, losses are detected by forward acknowledgements (`tcp_fack`).
     pub(super) fack: bool,
-    /// A loss halves what is outstanding, not the window.
+    /// ssthresh after a loss is half of FlightSize (RFC 5681, equation (4)), not of cwnd.
     pub(super) ssthresh_from_flight_size: bool,
-    /// CUBIC in whole numbers on a clock of ticks, as kernels have it.
+    /// CUBIC in integers on a clock of ticks, as in kernels.
     pub(super) kernel_cubic: bool,
-    /// What is written is sent as far as it may be before the program can write more.
+    /// The program becomes writable only when nothing more may be sent now.
     pub(super) writable_after_sending: bool,
-    /// What is not full ends what was written, so it has PSH, and is acknowledged at once.
+    /// A segment that is not full ends a write, so it has PSH, and is acknowledged at once.
     pub(super) acks_push: bool,
 }
 
-/// How losses are noticed.
+/// How losses are detected.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum LossDetection {
     /// By three SACKed segments above (RFC 6675).
@@ -42,7 +42,8 @@ pub(super) struct Constants {
     pub(super) rto_initial: Duration,
     /// The smallest retransmission timeout.
     pub(super) rto_min: Duration,
-    /// Whether it is what a timeout adds to the round trip, at least, instead of its least value.
+    /// Whether `rto_min` bounds the variance term (RTO = SRTT + max(rto_min, 4 RTTVAR)), as in Linux and BSD, and not
+    /// the RTO itself.
     pub(super) rto_min_bounds_rttvar: bool,
     /// The largest retransmission timeout.
     pub(super) rto_max: Duration,
@@ -52,23 +53,23 @@ pub(super) struct Constants {
     pub(super) receive_window: u64,
     /// The largest receive window of the handshake in bytes, where it grows.
     pub(super) initial_rcv_wnd: u64,
-    /// The receive buffer at the beginning in bytes, and at most, where the window grows (the last two
-    /// values of `tcp_rmem`).
+    /// The initial receive buffer in bytes, where the window grows (`tcp_rmem[1]`).
     pub(super) rmem_default: u64,
+    /// The maximum of the receive buffer in bytes (`tcp_rmem[2]`).
     pub(super) rmem_max: u64,
-    /// What 1,024 bytes of the buffer are worth as a window, before a full segment has come and after.
+    /// The window per receive buffer, in 1/1024 (Linux: 1/256), before a full segment has come and after.
     pub(super) scaling_ratio: [u64; 2],
-    /// How long it takes until a program does something about what has come.
+    /// How long it takes until a program reacts to received data.
     pub(super) wakeup_latency: Duration,
-    /// So many connections in one (TCP+).
+    /// The connections that one stands for (TCP+).
     pub(super) flows: u32,
-    /// What may be written beyond what has been sent, in bytes.
+    /// The maximum of written but unsent bytes (`TCP_NOTSENT_LOWAT`).
     pub(super) notsent_lowat: u64,
-    /// How often a SYN is sent again before its timeout begins to double (`tcp_syn_linear_timeouts`).
+    /// SYN retransmissions before the timeout begins to double (`tcp_syn_linear_timeouts`).
     pub(super) syn_linear_timeouts: u32,
-    /// How often a SYN is sent again after that before the connection is given up.
+    /// SYN retransmissions after that before the connection times out (`tcp_syn_retries`).
     pub(super) syn_retries: u32,
-    /// How often in a row the timer may expire before the connection is given up.
+    /// Timeouts in a row before the connection times out (`tcp_retries2`).
     pub(super) retries2: u32,
 }
 
@@ -78,8 +79,8 @@ impl Config {
         Rules::of(self)
     }
 
-    /// How long it takes until a program on such a system does something about what has come: to be woken,
-    /// to be told, to call the system.
+    /// How long it takes until a program on such a system reacts to received data: it is woken, notified, and makes a
+    /// system call.
     pub fn wakeup_latency(&self) -> Duration {
         self.rules().constants.wakeup_latency
     }
@@ -107,17 +108,17 @@ impl Rules {
         }
         let switched = &config.mechanisms;
         rules.mechanisms = rules.mechanisms.switched(switched);
-        // Who chooses has RACK or RFC 6675.
+        // If `rack` is switched, the alternative is RFC 6675, not FACK.
         rules.fack &= switched.rack.is_none();
         if config.congestion() == Congestion::Bbr {
-            // Who goes by a model of the path knows what a pause is worth.
+            // A model-based control handles idle phases itself.
             let own = &mut rules.mechanisms;
             (own.idle_restart, own.unused_window_shrinks) = (IdleRestart::Never, false);
         }
         rules
     }
 
-    /// How losses are noticed.
+    /// How losses are detected.
     pub(super) fn detection(&self) -> LossDetection {
         match self {
             Rules { mechanisms: ProfileMechanisms { rack: true, .. }, .. } => LossDetection::Rack,
@@ -126,8 +127,8 @@ impl Rules {
         }
     }
 
-    /// How long a timer takes that is set for `wait` ns: in ticks, and on average half as much longer
-    /// as its place in the kernel's timer wheel is coarse.
+    /// Real duration of a timer set for `wait` ns: rounded up to ticks, plus half the granularity of its timer-wheel
+    /// level.
     pub(super) fn timer(&self, wait: u64) -> u64 {
         if !self.mechanisms.coarse_timers {
             return wait;

@@ -19,13 +19,13 @@ pub struct Segment {
     pub window: u32,
     /// SYN, ACK, FIN.
     pub flags: Flags,
-    /// When it was sent (the timestamp option's value, RFC 7323).
+    /// TSval: when it was sent (RFC 7323).
     pub ts_val: Time,
-    /// The timestamp that it echoes; [`Time::NEVER`] if none.
+    /// TSecr: the timestamp that it echoes (RFC 7323); [`Time::NEVER`] if none.
     pub ts_ecr: Time,
-    /// What has arrived beyond `ack` (RFC 2018).
+    /// The SACK blocks: data received above `ack` (RFC 2018).
     pub sacks: Sacks,
-    /// The number after a segment that has arrived twice (D-SACK, RFC 2883); 0 if there is none.
+    /// The end of the D-SACK block (RFC 2883); 0 if there is none.
     pub dsack_end: u64,
 }
 
@@ -42,8 +42,7 @@ pub struct Flags {
     pub rst: bool,
 }
 
-/// Up to three SACK blocks, which is what fits beside the timestamps. They are kept relative to the
-/// segment's `ack`.
+/// Up to three SACK blocks, which fit together with the timestamps. They are relative to the segment's `ack`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Sacks {
     blocks: [(u32, u32); 3],
@@ -51,7 +50,7 @@ pub struct Sacks {
 }
 
 impl Sacks {
-    /// The most blocks of a segment.
+    /// The maximum of blocks in a segment.
     pub(super) const MAX: usize = 3;
 
     /// Bytes of the option with this many blocks, padded to a multiple of four.
@@ -80,12 +79,12 @@ impl Sacks {
 }
 
 impl Segment {
-    /// The number after the last that this segment takes; SYN and FIN take one each.
+    /// The number after the last of this segment; SYN and FIN take one each.
     pub fn end(&self) -> u64 {
         self.seq + u64::from(self.len) + u64::from(self.flags.syn) + u64::from(self.flags.fin)
     }
 
-    /// Whether it answers something that was sent before `sent`, as far as timestamps of a millisecond tell.
+    /// Whether TSecr is older than `sent`, on a clock of milliseconds.
     pub(super) fn ts_ecr_before(&self, sent: Time) -> bool {
         let ms = |time: Time| time.as_nanos() / NANOS_PER_MS;
         self.ts_ecr != Time::NEVER && ms(self.ts_ecr) < ms(sent)
@@ -93,14 +92,14 @@ impl Segment {
 }
 
 impl Segment {
-    /// Leaves out the SACK blocks if they do not fit beside the data into `mss` bytes.
+    /// Leaves out the SACK blocks if they do not fit into `mss` bytes with the data.
     pub(super) fn drop_sacks_beyond(&mut self, mss: u32) {
         if self.blocks() > 0 && self.len + Sacks::bytes(self.blocks()) > mss {
             (self.sacks, self.dsack_end) = (Sacks::default(), 0);
         }
     }
 
-    /// SACK blocks, that of a duplicate among them.
+    /// SACK blocks, the D-SACK block included.
     fn blocks(&self) -> u32 {
         u32::from(self.sacks.count) + u32::from(self.dsack_end > 0)
     }

@@ -1,5 +1,5 @@
-//! The sending half: what goes next. `acks` says what an acknowledgement means for it, `alarms` what
-//! happens when none comes.
+//! The sending half: chooses the next segment. `acks` processes acknowledgements, `timers` what happens when
+//! none comes, `cong_control` the calls of the congestion control and pacing.
 
 mod acks;
 mod cong_control;
@@ -30,20 +30,21 @@ use undo::Undo;
 #[derive(Debug)]
 pub(super) struct Sender {
     rules: Rules,
-    /// Bytes of data that fit into the segment that is being made: less than a full one beside SACKs.
+    /// Payload of the segment being built, in bytes: MSS less the SACK option (`tcp_current_mss`).
     mss_now: u32,
     /// The first number that is not acknowledged (SND.UNA).
     una: u64,
     /// The next number to send for the first time (SND.NXT).
     nxt: u64,
-    /// The number after the last byte that the program has written, and that the send buffer has taken.
+    /// The number after the last byte that the program has handed over.
     app_end: u64,
+    /// The number after the last byte in the send buffer (`write_seq`).
     write_seq: u64,
     /// Whether the program writes no more, so that a FIN follows the last byte.
     closing: bool,
-    /// The first number that the other end does not take (SND.UNA + SND.WND).
+    /// The right edge of the send window (SND.UNA + SND.WND).
     snd_wnd_end: u64,
-    /// The number after the last segment that was not full.
+    /// The end of the last segment sent that was not full (`snd_sml`, Minshall's rule).
     snd_sml: u64,
     flight: Flight,
     window: CongestionWindow,
@@ -57,29 +58,30 @@ pub(super) struct Sender {
     /// Bytes acknowledged that have not yet made a segment for the congestion control.
     bytes_acked: u64,
     ca_state: CongestionState,
-    /// The next number to send when the phase began; what is below it belongs to the last loss.
+    /// SND.NXT when `ca_state` last changed: the recovery point (`high_seq`).
     high_seq: u64,
     undo: Undo,
     rack: Rack,
     rtt: Rtt,
-    /// What was sent again up to here, and whether the one rescue was made (RFC 6675).
+    /// The highest number that was retransmitted in this recovery (HighRxt, RFC 6675).
     high_rxt: u64,
+    /// The one rescue retransmission of this recovery was made (RescueRxt, RFC 6675).
     rescue_rxt_done: bool,
-    /// It is being found out whether the last timeout was spurious (RFC 5682).
+    /// F-RTO is finding out whether the last timeout was spurious (RFC 5682).
     frto: bool,
-    /// New data goes before retransmissions, to find that out.
+    /// New data goes before retransmissions, as F-RTO's probe (`REXMIT_NEW`).
     rexmit_new: bool,
     tlp: Option<Tlp>,
     timer: (SenderTimer, Time),
-    /// What is to be sent whatever the window says.
+    /// A segment to be sent even if cwnd is full.
     forced: Option<ForcedSend>,
-    /// Timeouts since something was last acknowledged.
+    /// Timeouts since SND.UNA last advanced (`icsk_retransmits`).
     retransmits: u32,
     last_sent: Time,
     retransmissions: u64,
 }
 
-/// What is to be sent whatever the window says.
+/// A segment to be sent even if cwnd is full.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum ForcedSend {
     /// The first segment that is not acknowledged.
@@ -88,24 +90,25 @@ enum ForcedSend {
     LossProbe,
 }
 
-/// How much of the window is used: one that is not used does not grow, and shrinks after a while
+/// Congestion window validation: a window that is not used does not grow, and shrinks after a while
 /// (`tcp_cwnd_validate` of Linux).
 #[derive(Debug, Default)]
 struct CwndValidation {
-    /// The window was what stopped the sending, in this round.
+    /// The window was what stopped the sending, in this round trip.
     is_cwnd_limited: bool,
-    /// The most segments outstanding in this round.
+    /// The maximum of outstanding segments in this round trip.
     max_packets_out: u32,
-    /// The round ends when this number is acknowledged.
+    /// The round trip ends when this number is acknowledged.
     cwnd_usage_seq: u64,
-    /// The most segments outstanding since the window was last full, and when that was.
+    /// The maximum of outstanding segments since the window was last full.
     snd_cwnd_used: u32,
+    /// When the window was last full.
     snd_cwnd_stamp: Time,
-    /// Something was sent since this was last looked at.
+    /// Something was sent since the last validation.
     sent: bool,
 }
 
-/// A range of numbers to send.
+/// What is sent: a range of sequence numbers.
 #[derive(Clone, Debug)]
 pub(super) struct Transmission {
     pub(super) range: Range<u64>,
@@ -159,14 +162,14 @@ impl Sender {
         self.window.cwnd = 1;
     }
 
-    /// Begins with what is known of the other end's host.
+    /// Starts with the cached metrics of the other end's host.
     pub(super) fn load_metrics(&mut self, metrics: Metrics) {
         if self.rules.mechanisms.metrics {
             self.window.ssthresh = metrics.ssthresh();
         }
     }
 
-    /// The connection is over: adds to what is known of the other end's host.
+    /// The connection is over: updates the cached metrics of the other end's host.
     pub(super) fn save_metrics(&self, metrics: &mut Metrics) {
         if self.rules.mechanisms.metrics {
             metrics.update(&self.window, self.ca_state == CongestionState::Open);
@@ -191,12 +194,12 @@ impl Sender {
         self.window.pacer.stop();
     }
 
-    /// Bytes in the send buffer that were never sent.
+    /// Bytes in the send buffer that were never sent (`tcpi_notsent_bytes`).
     pub(super) fn notsent(&self) -> u64 {
         self.write_seq.saturating_sub(self.nxt)
     }
 
-    /// Bytes that the program has written and that were never sent.
+    /// Bytes that the program has handed over and that were never sent, in the send buffer or not.
     pub(super) fn app_notsent(&self) -> u64 {
         self.app_end.saturating_sub(self.nxt)
     }
@@ -206,10 +209,10 @@ impl Sender {
         self.closing && self.write_seq == self.app_end
     }
 
-    /// Whether only the other end's window keeps what is written from being sent.
+    /// Whether only the other end's window (SND.WND), zero or too small, stops the sending.
     #[inline]
     pub(super) fn is_blocked_by_snd_wnd(&self) -> bool {
-        // Asked after every burst: most often there is room for a whole segment, and that settles it.
+        // Called after every burst. Cheapest test first: most often a full segment fits.
         self.nxt + u64::from(self.rules.constants.mss) > self.snd_wnd_end && self.is_snd_wnd_too_small()
     }
 
@@ -224,7 +227,7 @@ impl Sender {
         self.closing && self.una > self.write_seq
     }
 
-    /// Whether something that was written may be sent at this moment.
+    /// Whether data from the send buffer may be sent now.
     pub(super) fn may_send_new(&self) -> bool {
         let next = self.write_seq.min(self.nxt + u64::from(self.mss_now));
         let is_held = self.pacing_deadline() < Time::NEVER;
@@ -232,8 +235,8 @@ impl Sender {
         self.notsent() > 0 && fits && !is_held && !self.nagle_check(next)
     }
 
-    /// Whether data up to `end` has to wait for more to fill its segment, or for the last one that was not full
-    /// to be acknowledged (RFC 896, Minshall's rule; a FIN does not wait).
+    /// Whether Nagle's algorithm delays data up to `end`: it does not fill a segment, and an earlier segment that
+    /// was not full is unacknowledged (RFC 896 with Minshall's change; a FIN does not wait; `tcp_nagle_check`).
     fn nagle_check(&self, end: u64) -> bool {
         let is_partial = end - self.nxt < u64::from(self.mss_now);
         self.rules.mechanisms.nagle
@@ -242,12 +245,12 @@ impl Sender {
             && !(self.is_fin_pending() && end == self.write_seq)
     }
 
-    /// The number that a segment without data bears.
+    /// SND.NXT, which a segment without data bears.
     pub(super) fn snd_nxt(&self) -> u64 {
         self.nxt
     }
 
-    /// The retransmission timeout in nanoseconds.
+    /// The retransmission timeout (RTO) in nanoseconds.
     pub(super) fn rto(&self) -> u64 {
         self.rtt.rto()
     }
@@ -257,12 +260,12 @@ impl Sender {
         self.rtt.backoffs()
     }
 
-    /// The round-trip estimator doubles its timeout, for a handshake that is sent again.
+    /// Doubles the RTO, for a handshake that is retransmitted.
     pub(super) fn back_off(&mut self) {
         self.rtt.back_off();
     }
 
-    /// The window in segments.
+    /// The congestion window in segments.
     pub(super) fn cwnd(&self) -> u32 {
         self.window.cwnd
     }
@@ -323,7 +326,7 @@ impl Sender {
             if let Some(new) = self.send_new(now) {
                 return Some(new);
             }
-            // Nothing new is left to find out with (RFC 5682, section 3.1, step 2.b).
+            // No new data for F-RTO's probe (RFC 5682, section 3.1, step 2.b).
             self.rexmit_new = false;
             self.frto &= self.nxt > self.high_seq;
             if self.frto {
@@ -345,7 +348,7 @@ impl Sender {
         }
     }
 
-    /// RFC 6675, section 4, NextSeg, rules (3) and (4): what is not yet known to be lost.
+    /// RFC 6675, section 4, NextSeg(), rules (3) and (4): segments that are not marked lost.
     fn send_next_seg_rules_3_4(&mut self, now: Time) -> Option<Transmission> {
         if let Some(index) = self.flight.next_seg_rule_3(self.high_rxt, self.flight.highest_sack_end()) {
             self.flight.mark_lost(index);
@@ -361,7 +364,7 @@ impl Sender {
         Some(self.retransmit(now, last))
     }
 
-    /// Sends the segment at `place` again.
+    /// Retransmits the segment at `index`.
     fn retransmit(&mut self, now: Time, index: usize) -> Transmission {
         self.undo.note_retransmission(now);
         self.retransmissions += 1;
@@ -380,14 +383,14 @@ impl Sender {
         Transmission { range: sent.start..sent.end, fin: sent.fin }
     }
 
-    /// Sends data, or a FIN, that has never been sent, if there is any and the other end takes it.
+    /// Sends new data or the FIN, if there is any and SND.WND allows it.
     #[inline]
     fn send_new(&mut self, now: Time) -> Option<Transmission> {
-        // Asked after every segment that comes, and most often the answer is no.
+        // Called for every segment received, and most often there is nothing to send.
         if self.nxt < self.write_seq + u64::from(self.is_fin_pending()) { self.send_next(now) } else { None }
     }
 
-    /// There is something of that kind.
+    /// There is new data, or the FIN.
     #[inline(never)]
     fn send_next(&mut self, now: Time) -> Option<Transmission> {
         let data_end = self.write_seq.min(self.nxt + u64::from(self.mss_now));
@@ -419,13 +422,13 @@ impl Sender {
         Some(Transmission { range, fin })
     }
 
-    /// Nothing was outstanding for a while.
+    /// The first transmission after nothing was outstanding: restarts an idle connection (RFC 5681, section 4.1).
     fn handle_tx_start(&mut self, now: Time) {
         let pause = now.nanos_since(self.last_sent);
         let timeout = self.rto();
         let window = &mut self.window;
         match self.rules.mechanisms.idle_restart {
-            // RFC 5681, section 4.1: after idleness for more than a timeout the window starts again.
+            // RFC 5681, section 4.1: idle for more than one RTO, so cwnd is at most the restart window.
             IdleRestart::Initial if pause > timeout => window.cwnd = window.cwnd.min(self.initial_window),
             IdleRestart::Halving if pause > timeout => {
                 window.ssthresh = window.current_ssthresh();
@@ -439,7 +442,7 @@ impl Sender {
         self.controller.on_tx_start(now, pause);
     }
 
-    /// All that may be sent at this moment has been sent.
+    /// Validates the congestion window, after a burst has been sent as far as it may be.
     fn cwnd_validate(&mut self, now: Time) {
         self.cwv.sent = false;
         let full = self.flight.in_flight() >= self.window.cwnd;
@@ -461,14 +464,13 @@ impl Sender {
         }
     }
 
-    /// Whether the window is what limits the sending; in slow start, whether it shall double what was
-    /// used of it.
+    /// cwnd-limited; in slow start also while cwnd < 2 * max_packets_out (`tcp_is_cwnd_limited`).
     fn is_cwnd_limited(&self) -> bool {
         let doubled = self.window.in_slow_start() && self.window.cwnd < 2 * self.cwv.max_packets_out;
         self.cwv.is_cwnd_limited || doubled
     }
 
-    /// The window was larger than needed for a timeout (`tcp_cwnd_application_limited`).
+    /// The window was not filled for one RTO (`tcp_cwnd_application_limited`).
     fn cwnd_application_limited(&mut self, now: Time) {
         if self.ca_state == CongestionState::Open {
             let used = self.cwv.snd_cwnd_used.max(self.initial_window);

@@ -5,13 +5,13 @@ use loadstone_units::Time;
 /// What an endpoint waits for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Timer {
-    /// A SYN, or the answer to one, is to be sent again (RFC 6298).
+    /// The retransmission of a SYN or SYN-ACK (RFC 6298).
     Handshake,
-    /// An acknowledgement that is being delayed (RFC 9293, section 3.8.6.3).
+    /// A delayed ACK (RFC 9293, section 3.8.6.3).
     DelayedAck,
-    /// Acknowledgements that tell of one hole and are being held back.
+    /// Compressed SACKs.
     CompressedAck,
-    /// The other end's window is to be asked for (RFC 9293, section 3.8.6.1).
+    /// The persist timer: a zero-window probe (RFC 9293, section 3.8.6.1).
     Persist,
 }
 

@@ -1,9 +1,9 @@
 //! BBR, version 1, as Linux has it (`net/ipv4/tcp_bbr.c`); sections are those of
 //! draft-cardwell-iccrg-bbr-congestion-control-00.
 //!
-//! It does not wait for losses: it keeps a model of the path, the largest bandwidth and the smallest round
-//! trip of late, sends at that bandwidth and keeps about twice their product on its way. Since no moment
-//! shows both, it probes for one after the other:
+//! It does not wait for losses: it keeps a model of the path, the recent maximum bandwidth and minimum RTT, sends
+//! at that bandwidth and keeps about two BDP in flight. Both cannot be measured at the same time, so it probes
+//! for one after the other:
 //!
 //! ```text
 //!              the bandwidth has                  the queue that this
@@ -13,8 +13,8 @@
 //!                                        └──────────── after 200 ms ────┘
 //! ```
 //!
-//! Where the kernel draws in which phase of its cycle `ProbeBw` begins, this begins in the middle one of the
-//! seven: without loss nothing of a run is left to chance.
+//! Linux draws the phase in which `ProbeBw` begins. Here it is always the middle one of the seven, so that a run
+//! without losses is deterministic.
 
 mod aggregation;
 mod bandwidth;
@@ -29,26 +29,28 @@ use bandwidth::{Bandwidth, MaxFilter, UNIT};
 use loadstone_units::Time;
 use lt_bw::LtBw;
 
-/// Doubles the rate each round: 2/ln 2 (section 4.3.2), in 256ths as all gains.
+/// `bbr_high_gain`: doubles the rate each round, 2/ln 2 (section 4.3.2), in 256ths as all gains.
 const HIGH_GAIN: u64 = UNIT * 2885 / 1000 + 1;
-/// Drains in a round what that has queued.
+/// `bbr_drain_gain`: drains the queue of Startup in one round.
 const DRAIN_GAIN: u64 = UNIT * 1000 / 2885;
-/// The phases of a cycle of `ProbeBw` (section 4.3.4): more, to find out if there is; less, to drain that.
+/// `bbr_pacing_gain[]`: the gain cycle of `ProbeBw` (section 4.3.4): probe for more, drain that queue, cruise.
 const PACING_GAIN: [u64; 8] = [UNIT * 5 / 4, UNIT * 3 / 4, UNIT, UNIT, UNIT, UNIT, UNIT, UNIT];
-/// The phase to begin in. The kernel draws one of all but the second; then there are 0 to 6 phases to
-/// the first one, and here 3.
+/// The phase to begin in. Linux draws one of all but the second, so that the first is 0 to 6 phases away; here it
+/// is 3 away.
 const FIRST_PHASE: usize = 5;
-/// What is allowed on its way in `ProbeBw`, of the product of bandwidth and round trip.
+/// `bbr_cwnd_gain`: cwnd in `ProbeBw`, in BDP.
 const CWND_GAIN: u64 = 2 * UNIT;
-/// The bandwidth still grows if it has grown by a quarter in a round, and no more if it has not in three.
+/// `bbr_full_bw_thresh`: the bandwidth still grows if it has grown by a quarter.
 const FULL_BW_THRESH: u64 = UNIT * 5 / 4;
+/// `bbr_full_bw_cnt`: the pipe is full after this many rounds without such growth.
 const FULL_BW_CNT: u32 = 3;
-/// For how long the smallest round trip is believed, in ns, and how long a smaller one is looked for.
+/// The window of the min_rtt filter, in ns (`bbr_min_rtt_win_sec`).
 const MIN_RTT_WINDOW: u64 = 10_000_000_000;
+/// The duration of `ProbeRtt`, in ns (`bbr_probe_rtt_mode_ms`).
 const PROBE_RTT_DURATION: u64 = 200_000_000;
-/// The least window in segments (section 4.2.3.3).
+/// `bbr_cwnd_min_target`: the minimum of cwnd in segments (section 4.2.3.3).
 const CWND_MIN_TARGET: u32 = 4;
-/// The round trip before one is known, in ns.
+/// The RTT before the first sample, in ns.
 const NOMINAL_RTT: u64 = 1_000_000;
 
 /// A model of the path, and the rate and the window that follow from it.
@@ -59,85 +61,91 @@ pub(super) struct Bbr {
     mode: Mode,
     bandwidth: MaxFilter,
     round: Round,
-    /// The smallest round trip in µs, if there is one, and when it was measured.
+    /// The minimum RTT in µs, once there is a sample.
     min_rtt_us: Option<u64>,
+    /// When it was measured.
     min_rtt_stamp: Time,
     full_bw: FullBw,
     pacing_gain: u64,
-    /// The rate at which segments are to leave, in bytes a second.
+    /// The pacing rate in bytes a second.
     pacing_rate: u64,
-    /// The window before losses or `ProbeRtt` made it smaller.
+    /// cwnd before losses or `ProbeRtt` reduced it.
     prior_cwnd: u32,
-    /// Where the repair of losses stood at the last acknowledgement.
+    /// The congestion state at the last ACK.
     prev_ca_state: CongestionState,
-    /// For a round after a loss only as much is sent as is delivered.
+    /// In the first round of recovery only as much is sent as is delivered.
     packet_conservation: bool,
-    /// There was nothing to send, and nothing sent since then is acknowledged.
+    /// Sending restarted after an idle phase, and no segment sent since then is acknowledged.
     idle_restart: bool,
     aggregation: Aggregation,
     lt_bw: LtBw,
     delivery: Delivery,
 }
 
-/// What it is about (section 4.3).
+/// BBR's mode (section 4.3).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Mode {
     /// Doubles its rate each round.
     Startup,
-    /// Lets the queue drain that this has made.
+    /// Drains the queue of Startup.
     Drain,
-    /// Goes round the cycle of gains.
+    /// Cycles through the pacing gains.
     ProbeBw { phase: usize, since: Time },
-    /// Sends next to nothing, to see the round trip without a queue: until then, once it is down to that,
-    /// and for a round.
+    /// cwnd is 4, to measure the RTT without a queue: until `done_stamp` (set when in flight <= 4) and for at least
+    /// one round.
     ProbeRtt { done_stamp: Option<Time>, round_done: bool },
 }
 
-/// Rounds, counted by what is delivered (section 4.1.1.3).
+/// Packet-timed round trips (section 4.1.1.3).
 #[derive(Debug, Default)]
 struct Round {
     count: u64,
-    /// It ends when something is delivered that was sent after so many segments had been.
+    /// The round ends when a segment sent at or after this delivered count is acknowledged.
     next_rtt_delivered: u64,
-    /// It began with this acknowledgement.
+    /// A round began with this ACK.
     round_start: bool,
 }
 
-/// Whether the pipe is full (section 4.3.2.2).
+/// Estimates whether the pipe is full (section 4.3.2.2).
 #[derive(Debug, Default)]
 struct FullBw {
     bandwidth: Bandwidth,
-    /// Rounds since that was reached.
+    /// Rounds without significant growth beyond that.
     count: u32,
     reached: bool,
 }
 
-/// What an acknowledgement says of the path.
+/// An ACK as BBR uses it (Linux's `rate_sample`).
 #[derive(Clone, Copy, Debug)]
 struct BbrSample {
     now: Time,
-    /// The rate of delivery, if it delivers anything.
+    /// The delivery rate sample, if it delivers anything.
     rate_sample: Option<RateSample>,
-    /// The round trip of what it acknowledges, in µs, and whether it may have been delayed.
+    /// The RTT sample in µs.
     rtt: Option<u64>,
+    /// The ACK may have been delayed (`is_ack_delayed`).
     delayed: bool,
-    /// Segments that it delivers, and that count as lost with it.
+    /// Segments that it delivers.
     acked: u32,
+    /// Transmissions newly marked lost.
     losses: u32,
-    /// Segments delivered and lost in all, and when the last was delivered.
+    /// Segments ever delivered.
     delivered: u64,
+    /// Transmissions ever marked lost.
     lost: u64,
+    /// When the last segment was delivered.
     delivered_time: Time,
-    /// Segments on their way, before and after it.
+    /// Segments in flight before it.
     prior_in_flight: u32,
+    /// Segments in flight after it.
     in_flight: u32,
-    /// When the next segment may leave.
+    /// The earliest departure time of the next segment.
     next_send: Time,
     ca_state: CongestionState,
 }
 
 impl BbrSample {
-    /// The rate, if it is believed.
+    /// The rate sample, if it is valid.
     fn valid_rate_sample(&self) -> Option<RateSample> {
         self.rate_sample.filter(|rate| rate.interval_us > 0)
     }
@@ -165,8 +173,7 @@ impl Bbr {
         }
     }
 
-    /// The connection is established. Round trips in ns: the smoothed one, 0 if there is none, and the
-    /// smallest (section 4.3.1, `bbr_init`).
+    /// The connection is established, with SRTT (0 if there is none) and min_RTT in ns (section 4.3.1, `bbr_init`).
     fn init(&mut self, now: Time, window: &CongestionWindow, srtt: u64, min_rtt: u64) {
         let rtt = if srtt == 0 { NOMINAL_RTT } else { srtt };
         self.pacing_rate = Bandwidth::new(window.cwnd.into(), (rtt / 1000).max(1)).rate(self.mss, HIGH_GAIN);
@@ -176,24 +183,24 @@ impl Bbr {
         self.aggregation.restart(now);
     }
 
-    /// Whether it sends next to nothing, so that what is delivered says nothing of the bandwidth.
+    /// Whether cwnd is at its minimum, so that rate samples do not show the bandwidth.
     fn is_probing_rtt(&self) -> bool {
         matches!(self.mode, Mode::ProbeRtt { .. })
     }
 
-    /// Something is sent where nothing was on its way, since there was nothing to send (section 4.3.4.4).
+    /// Sending restarts with nothing in flight, after an application-limited phase (section 4.3.4.4).
     fn handle_tx_start(&mut self, now: Time, window: &mut CongestionWindow, delivered_time: Time) {
         self.idle_restart = true;
         self.aggregation.restart(now);
         match self.mode {
-            // No more speed is needed, so no queue is made.
+            // Restart at the estimated bandwidth, without a queue.
             Mode::ProbeBw { .. } => self.set_pacing_rate(UNIT),
             Mode::ProbeRtt { done_stamp, .. } => self.check_probe_rtt_done(now, done_stamp, window, delivered_time),
             Mode::Startup | Mode::Drain => {}
         }
     }
 
-    /// An acknowledgement (section 3.5.2, `bbr_main`).
+    /// An ACK (section 3.5.2).
     fn bbr_main(&mut self, window: &mut CongestionWindow, ack: &BbrSample) {
         self.update_bandwidth(ack);
         if ack.acked > 0 && ack.valid_rate_sample().is_some() {
@@ -212,7 +219,7 @@ impl Bbr {
         self.set_cwnd(window, ack, cwnd_gain);
     }
 
-    /// The bandwidth that it goes by.
+    /// The bandwidth estimate (`bbr_bw`).
     fn bandwidth(&self) -> Bandwidth {
         self.lt_bw.bandwidth().unwrap_or(self.bandwidth.get())
     }
@@ -227,7 +234,7 @@ impl Bbr {
         }
         self.lt_bw_sampling(ack);
         let bandwidth = Bandwidth::new(sample.delivered, sample.interval_us);
-        // A program that sends little says nothing of the bandwidth, but that there is at least so much.
+        // An app-limited sample is only a lower bound of the bandwidth.
         if !sample.app_limited || bandwidth >= self.bandwidth.get() {
             self.bandwidth.update(self.round.count, bandwidth);
         }
@@ -256,7 +263,7 @@ impl Bbr {
         }
         let inflight = self.packets_in_net_at_edt(ack.prior_in_flight, ack);
         if self.pacing_gain > UNIT {
-            // Until as much is on its way as is tried, unless the path does not hold it.
+            // Until the target of this gain is in flight, unless the path drops packets.
             return is_full_length && (ack.losses > 0 || inflight >= self.inflight(self.pacing_gain));
         }
         is_full_length || inflight <= self.inflight(UNIT)
@@ -330,7 +337,7 @@ impl Bbr {
         }
     }
 
-    /// Ends `ProbeRtt` if its time is over (`bbr_check_probe_rtt_done`).
+    /// Ends `ProbeRtt` if its time is over.
     fn check_probe_rtt_done(
         &mut self,
         now: Time,
@@ -350,7 +357,7 @@ impl Bbr {
         }
     }
 
-    /// The gains of rate and window.
+    /// Pacing gain and cwnd gain.
     fn gains(&self) -> (u64, u64) {
         match self.mode {
             Mode::Startup => (HIGH_GAIN, HIGH_GAIN),

@@ -9,7 +9,7 @@ use loadstone_units::Time;
 
 /// RFC 9438, section 5: the aggressiveness in segments per cubic second.
 const C: f64 = 0.4;
-/// RFC 9438, section 4.6: what is left of the window after a loss.
+/// RFC 9438, section 4.6: the multiplicative decrease factor.
 const BETA: f64 = 0.7;
 /// RFC 9438, section 4.3: the growth that makes the Reno-friendly window as fast as Reno.
 const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
@@ -116,7 +116,7 @@ impl Controller for Cubic {
 }
 
 impl Cubic {
-    /// The window may have been moved by others.
+    /// Takes over cwnd if the sender has changed it.
     fn sync_cwnd(&mut self, window: &CongestionWindow) {
         if (self.cwnd + 1e-6) as u32 != window.cwnd {
             self.cwnd = f64::from(window.cwnd);

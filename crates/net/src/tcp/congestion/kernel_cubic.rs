@@ -1,49 +1,52 @@
 //! CUBIC as Linux has it (`net/ipv4/tcp_cubic.c`), with HyStart.
 //!
-//! It is RFC 9438 in whole numbers, on a clock of ticks, with the smallest round trip in place of the
-//! smoothed one, and with at most one segment of growth for two that are acknowledged.
+//! It is RFC 9438 in integers, on a clock of ticks, with the minimum RTT in place of SRTT, and with at most one
+//! segment of growth for two acknowledged.
 
 use super::cubic::cube_root;
 use super::{AckedSegments, CongestionWindow, Controller, RttSample};
 use crate::tcp::rules::TICK;
 use loadstone_units::Time;
 
-/// What is left of the window after a loss, of 1024.
+/// The factor of a multiplicative decrease, in 1/1024.
 const BETA: u64 = 717;
-/// The curve's aggressiveness C = 0.4, as 410 of 1024.
+/// C = 0.4, in 1/1024 (`bic_scale`).
 const BIC_SCALE: u64 = 410;
-/// How much slower Reno's window grows that has the same average: 8 (1024 + beta) / 3 / (1024 - beta).
+/// Of the Reno-friendly region: 8 (1024 + beta) / 3 / (1024 - beta) (`beta_scale`).
 const BETA_SCALE: u64 = 8 * (1024 + BETA) / 3 / (1024 - BETA);
-/// The curve's own unit of time: 1024 to a second.
+/// The curve's unit of time: 1024 to a second.
 const BICTCP_HZ: u64 = 1024;
-/// HyStart does nothing to windows below this, in segments (`hystart_low_window`).
+/// The smallest cwnd at which HyStart acts, in segments (`hystart_low_window`).
 const HYSTART_LOW_WINDOW: u32 = 16;
 /// Acknowledgements this close together are of one train, in ns (`hystart_ack_delta_us`).
 const HYSTART_ACK_DELTA: u64 = 2_000_000;
-/// What a train may last beyond the smallest round trip, in ns (`hystart_ack_delay`).
+/// What is added to the minimum RTT, half of which bounds the length of an ACK train, in ns (`hystart_ack_delay`).
 const HYSTART_ACK_DELAY: u64 = 1_000_000;
-/// Samples of a round before its delay counts.
+/// RTT samples of a round before its delay counts (`HYSTART_MIN_SAMPLES`).
 const HYSTART_MIN_SAMPLES: u32 = 8;
-/// The round trips right after a loss are not looked at, in ns.
+/// RTT samples are discarded for this long after a growth epoch begins, in ns (`cubictcp_acked`).
 const DISCARD_AFTER_RECOVERY: u64 = 1_000_000_000;
 
 #[derive(Debug)]
 pub(super) struct Cubic {
-    /// The window before the last loss.
+    /// cwnd before the last loss.
     last_max_cwnd: u32,
+    /// cwnd at the last update.
     last_cwnd: u32,
+    /// The time of the last update, in ticks.
     last_time: u64,
+    /// The plateau of the curve (`bic_origin_point`).
     origin_point: u32,
-    /// When the curve reaches `origin`, in units.
+    /// When the curve reaches `origin_point`, in units.
     k: u64,
-    /// The smallest round trip, in ns.
+    /// The minimum RTT, in ns.
     delay_min: u64,
     epoch: Option<Epoch>,
-    /// Acknowledged for Reno's window.
+    /// Segments acknowledged towards the growth of `tcp_cwnd`.
     ack_cnt: u32,
-    /// Reno's window.
+    /// The estimated cwnd of Reno.
     tcp_cwnd: u32,
-    /// Acknowledgements for a segment of growth.
+    /// Acknowledged segments for one segment of growth.
     cnt: u32,
     hystart: Option<HyStart>,
 }
@@ -55,18 +58,18 @@ struct Epoch {
     at: Time,
 }
 
-/// Leaves slow start before the queue overflows: where the acknowledgements of a round come in a train
-/// half as long as a round trip, or where the round trip grows.
+/// HyStart leaves slow start before the queue overflows: when the ACK train of a round is half as long as the RTT,
+/// or when the RTT grows.
 #[derive(Debug)]
 struct HyStart {
     found: bool,
     /// When this round began.
     round_start: Time,
-    /// When the last acknowledgement of the train came.
+    /// When the last ACK of the train came.
     last_ack: Time,
     /// The round ends when this number is acknowledged.
     end_seq: u64,
-    /// The smallest round trip of this round, in ns.
+    /// The minimum RTT of this round, in ns.
     curr_rtt: u64,
     sample_cnt: u32,
 }
@@ -89,7 +92,7 @@ impl Cubic {
         }
     }
 
-    /// How many acknowledgements make the window grow by one (`bictcp_update`).
+    /// Updates `cnt` (`bictcp_update`).
     fn update(&mut self, cwnd: u32, acked: u32, now: Time) {
         self.ack_cnt += acked;
         let now_ticks = ticks(now);
@@ -126,7 +129,7 @@ impl Cubic {
         let target = if since < self.k { self.origin_point.saturating_sub(delta) } else { self.origin_point + delta };
         self.cnt = if target > cwnd { cwnd / (target - cwnd) } else { 100 * cwnd };
         if self.last_max_cwnd == 0 {
-            // Nothing is known of the network yet: not slower than 5 % a round trip.
+            // No loss yet: at least 5 % growth per RTT.
             self.cnt = self.cnt.min(20);
         }
     }

@@ -4,7 +4,7 @@ use super::{AckedSegments, CongestionWindow, Controller};
 
 #[derive(Debug)]
 pub(super) struct Reno {
-    /// Whether a loss halves what is outstanding, as the RFC says, or the window, as Linux does.
+    /// Whether ssthresh follows from FlightSize (RFC 5681, equation (4)), or from cwnd, as in Linux.
     from_flight_size: bool,
 }
 

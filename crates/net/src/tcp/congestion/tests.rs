@@ -1,4 +1,4 @@
-//! What holds for every congestion control, whatever it is told.
+//! Invariants of every congestion control, under any sequence of events.
 
 use super::*;
 use crate::tcp::config::{Config, Profile};
@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 const MSS: u64 = 1448;
 const MS: u64 = 1_000_000;
 
-/// Something that a sender tells.
+/// An event that a sender reports.
 #[derive(Clone, Copy, Debug)]
 enum Event {
     Established,
@@ -18,7 +18,7 @@ enum Event {
     TxStart,
     Sent(u64),
     Sample,
-    /// Up to so many segments are delivered in this phase, and so many are lost with it.
+    /// Delivered segments at most, congestion state, segments newly lost.
     Acked(usize, CongestionState, u32),
     /// The reordering timer has found losses.
     CwndReduction,
@@ -33,8 +33,7 @@ const STATES: [CongestionState; 4] =
 const VARIANTS: [CwndReduction; 3] = [CwndReduction::PrrCrb, CwndReduction::PrrSsrb, CwndReduction::RateHalving];
 const CONTROLS: [Congestion; 3] = [Congestion::Reno, Congestion::Cubic, Congestion::Bbr];
 
-/// A sender that checks nothing: what it tells is true but for the order, only that nothing is repaired that
-/// was not lost.
+/// Reports events in any order, except that recovery ends only after a loss.
 struct FakeSender {
     controller: Box<dyn Controller>,
     window: CongestionWindow,

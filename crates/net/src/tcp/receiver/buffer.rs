@@ -1,53 +1,58 @@
-//! The receive buffer, and the window that it is worth.
+//! The receive buffer, its auto-tuning, and the receive window.
 
 use crate::tcp::memory;
 use crate::tcp::rules::Rules;
 use crate::tcp::segment::Segment;
 use loadstone_units::Time;
 
-/// What is copied in a round trip before the first measurement: ten segments of 1460 bytes.
+/// `rcvq_space.space` before the first measurement: ten segments of 1460 bytes.
 const INITIAL_RCVQ_SPACE: u64 = 14_600;
-/// Bytes of a segment as the handshake counts them, without timestamps.
+/// The advertised MSS: without timestamps.
 const ADVMSS: u64 = 1460;
 const NANOS_PER_MS: u64 = 1_000_000;
 
-/// The receive window: fixed, or growing as Linux lets it. The program reads what comes at once, but after
-/// it has been acknowledged.
+/// The receive window: fixed, or auto-tuned as in Linux. The program reads received data at once, but after it has
+/// been acknowledged.
 #[derive(Debug)]
 pub(super) struct ReceiveBuffer {
-    /// What is announced at most, in bytes (`rcv_ssthresh`).
+    /// The maximum of the advertised window, in bytes.
     rcv_ssthresh: u64,
-    /// The number up to which the other end was told that it may send: that is not taken back.
+    /// The right edge of the advertised window (`rcv_wup + rcv_wnd`), which never moves back.
     rcv_wnd_end: u64,
-    /// The window that was announced last (`rcv_wnd`).
+    /// The window advertised last.
     rcv_wnd: u64,
-    /// Something was left unread by a program that reads slowly.
+    /// The program reads more slowly than data comes: it left data unread.
     is_reader_slow: bool,
     tuning: Option<Tuning>,
 }
 
+/// Receive buffer auto-tuning (`tcp_moderate_rcvbuf`).
 #[derive(Debug)]
 struct Tuning {
     mss: u64,
-    /// What 1,024 bytes of the buffer are worth as a window (`scaling_ratio`), and once a full segment has
-    /// come.
+    /// The window per buffer, in 1/1024 (Linux counts it in 1/256).
     scaling_ratio: u64,
+    /// The same once a full segment has come.
     full_scaling_ratio: u64,
-    /// The buffer, and its greatest size (`sk_rcvbuf`, the last value of `tcp_rmem`).
+    /// The size of the buffer (`sk_rcvbuf`).
     rcvbuf: u64,
+    /// Its maximum (`tcp_rmem[2]`).
     rmem_max: u64,
-    /// The window that the buffer is worth (`window_clamp`).
+    /// The window of the whole buffer.
     window_clamp: u64,
-    /// Bytes of memory that lie beyond a hole.
+    /// Bytes of memory of the out-of-order queue.
     ofo_memory: u64,
-    /// Bytes read in the last round trip, and since this one began (`rcvq_space`).
+    /// Bytes read in the last round trip (`rcvq_space.space`).
     rcvq_space: u64,
+    /// Bytes read in this round trip (`rcvq_space.copied`).
     rcvq_copied: u64,
+    /// When this round trip began (`rcvq_space.time`).
     rcvq_time: Time,
-    /// Bytes that a program which reads slowly has read since the last segment came.
+    /// Bytes that a slow program has read since the last segment came.
     read: u64,
-    /// The round trip that timestamps tell, in ns (`rcv_rtt_est`), and the last of them, in ms.
+    /// The receiver's RTT estimate by timestamps, in ns (`rcv_rtt_est`).
     rcv_rtt: u64,
+    /// The last TSecr, in ms.
     rcv_rtt_last_tsecr: u64,
 }
 
@@ -80,7 +85,7 @@ impl ReceiveBuffer {
             rcv_rtt: 0,
             rcv_rtt_last_tsecr: u64::MAX,
         };
-        // It is offered in segments of 1,460 bytes.
+        // The initial window is a multiple of the advertised MSS.
         let offered = buffer * scaling_ratio / 1024 / ADVMSS * ADVMSS;
         ReceiveBuffer {
             rcv_ssthresh: offered.min(constants.initial_rcv_wnd),
@@ -91,15 +96,14 @@ impl ReceiveBuffer {
         }
     }
 
-    /// What is announced in bytes, where `next` is expected and `unread` bytes before that have not been
-    /// read (`__tcp_select_window`).
+    /// The window to advertise in bytes, with RCV.NXT = `next` and `unread` bytes before it (`__tcp_select_window`).
     pub(super) fn select_window(&mut self, next: u64, unread: u64) -> u32 {
         if self.is_reader_slow {
             return self.select_window_slow(next, unread);
         }
         let free = self.tuning.as_ref().map_or(u64::MAX, |tuning| {
             let free = tuning.space(tuning.memory_of(unread));
-            // Where the window would be less than before, it is acknowledged when the program has read
+            // If the window would shrink, Linux delays the ACK until the program has read; so count all as read
             // (`__tcp_ack_snd_check`).
             if free < self.rcv_wnd { tuning.space(0) } else { free }
         });
@@ -108,7 +112,7 @@ impl ReceiveBuffer {
         u32::try_from(window).unwrap_or(u32::MAX)
     }
 
-    /// What is announced by an end whose program reads slowly: what is free, in whole segments, or nothing (RFC 9293,
+    /// The window to advertise while the program reads slowly: free space in full segments, or 0 (RFC 9293,
     /// section 3.8.6.2.2).
     #[cold]
     fn select_window_slow(&mut self, next: u64, unread: u64) -> u32 {
@@ -117,7 +121,7 @@ impl ReceiveBuffer {
         u32::try_from(window).unwrap_or(u32::MAX)
     }
 
-    /// The window that is free behind `unread` bytes, in whole segments.
+    /// The free window with `unread` bytes in the buffer, in full segments.
     fn free_window(&self, unread: u64) -> u64 {
         let (free, mss) = match &self.tuning {
             // A segment keeps its memory until its last byte is read.
@@ -129,61 +133,61 @@ impl ReceiveBuffer {
         free / mss * mss
     }
 
-    /// Whether something was left unread.
+    /// Whether the program reads more slowly than data comes.
     #[inline]
     pub(super) fn is_reader_slow(&self) -> bool {
         self.is_reader_slow
     }
 
-    /// The program has read `taken` bytes and left `unread` before `next`. Gives whether the window has opened so far
-    /// that the other end is to hear of it (`tcp_cleanup_rbuf`).
+    /// The program has read `taken` bytes and left `unread`, with RCV.NXT = `next`. Returns whether the window has opened
+    /// enough for a window update (`tcp_cleanup_rbuf`).
     pub(super) fn handle_slow_read(&mut self, next: u64, taken: u64, unread: u64) -> bool {
         if let Some(tuning) = self.tuning.as_mut().filter(|_| self.is_reader_slow) {
             tuning.read += taken;
         }
         let rcv_wnd = self.rcv_wnd_end.saturating_sub(next);
         let window = self.free_window(unread);
-        // All is read and the other end knows: it is as fast as ever.
+        // No longer slow once all is read and half of the window is advertised.
         self.is_reader_slow = unread > 0 || rcv_wnd < self.rcv_ssthresh / 2;
         window >= (2 * rcv_wnd).max(1)
     }
 
-    /// The window that was announced last, with the number `next`.
+    /// What is left of the advertised window from `next` on (`tcp_receive_window`).
     pub(super) fn receive_window(&self, next: u64) -> u32 {
         u32::try_from(self.rcv_wnd_end.saturating_sub(next)).unwrap_or(u32::MAX)
     }
 
-    /// A segment has come, with data or without; a full one has had `full` bytes so far.
+    /// A segment has come, with data or without; `full` is rcv_mss.
     pub(super) fn handle_segment(&mut self, now: Time, segment: &Segment, full: u32) {
         if let Some(tuning) = &mut self.tuning {
             tuning.rcv_rtt_measure(now, segment.ts_ecr, segment.len >= full);
         }
     }
 
-    /// A segment has come in order, and `content` bytes are read with it; what has come reaches `reach` bytes
-    /// beyond that. Gives whether the window grew.
+    /// A segment has come in order; `content` bytes are read with it. The highest number received is `reach` bytes beyond
+    /// RCV.NXT. Returns whether the window grew.
     pub(super) fn handle_data(&mut self, now: Time, segment: &Segment, content: u64, reach: u64) -> bool {
         let Some(tuning) = &mut self.tuning else { return false };
         if u64::from(segment.len) >= tuning.mss {
             tuning.scaling_ratio = tuning.full_scaling_ratio;
             tuning.window_clamp = tuning.rcvbuf * tuning.scaling_ratio / 1024;
         }
-        // The segment itself is in the buffer still.
+        // The segment itself is still in the buffer.
         let grew = self.grow_window(segment.len, memory::received_truesize(segment.len));
         // The program reads it after that.
         if let Some(tuning) = &mut self.tuning {
             let released = content.saturating_sub(segment.len.into());
             tuning.ofo_memory =
                 if reach == 0 { 0 } else { tuning.ofo_memory.saturating_sub(tuning.memory_of(released)) };
-            // Only what is read makes the buffer grow.
+            // Only data that is read makes the buffer grow.
             let read = if self.is_reader_slow { std::mem::take(&mut tuning.read) } else { content };
             tuning.rcv_space_adjust(now, read, reach);
         }
         grew
     }
 
-    /// A segment of `len` bytes has come beyond a hole, and what has come reaches `reach` bytes beyond what
-    /// is in order (`tcp_data_queue_ofo`). Gives whether the window grew.
+    /// A segment of `len` bytes has come out of order; the highest number received is `reach` bytes beyond RCV.NXT
+    /// (`tcp_data_queue_ofo`). Returns whether the window grew.
     pub(super) fn handle_out_of_order(&mut self, len: u32, reach: u64) -> bool {
         let grew = self.grow_window(len, 0);
         if let Some(tuning) = &mut self.tuning {
@@ -193,13 +197,13 @@ impl ReceiveBuffer {
         grew
     }
 
-    /// The round trip that timestamps tell, in ns, where they are looked at.
+    /// The receiver's RTT estimate in ns, with auto-tuning.
     pub(super) fn rcv_rtt(&self) -> Option<u64> {
         self.tuning.as_ref().map(|tuning| tuning.rcv_rtt)
     }
 
-    /// `tcp_grow_window`: only what is not mostly overhead makes it grow; `taken` bytes of memory are not
-    /// free. Gives whether it did.
+    /// `tcp_grow_window`: grows rcv_ssthresh unless the segment is mostly overhead; `taken` bytes of memory are in use.
+    /// Returns whether it grew.
     fn grow_window(&mut self, len: u32, taken: u64) -> bool {
         let Some(tuning) = &self.tuning else { return false };
         let most = tuning.window_clamp.min(tuning.space(taken));
@@ -213,13 +217,13 @@ impl ReceiveBuffer {
 }
 
 impl Tuning {
-    /// The window that what is free of the buffer is worth, where `taken` bytes of memory are not, and what
-    /// lies beyond a hole is not (`tcp_space`).
+    /// The window of the free part of the buffer: without `taken` bytes of memory and the out-of-order queue
+    /// (`tcp_space`).
     fn space(&self, taken: u64) -> u64 {
         self.rcvbuf.saturating_sub(self.ofo_memory + taken) * self.scaling_ratio / 1024
     }
 
-    /// Bytes of memory of so many bytes of data in full segments, and one of what is left.
+    /// Bytes of memory of `bytes` of data in full segments and one with the rest.
     fn memory_of(&self, bytes: u64) -> u64 {
         // Most often the program has read all.
         if bytes == 0 {
@@ -229,9 +233,8 @@ impl Tuning {
         full * memory::received_truesize(self.mss as u32) + if rest > 0 { memory::received_truesize(rest) } else { 0 }
     }
 
-    /// A segment echoes the timestamp `echo`; the first that does tells the round trip, if it is full
-    /// (`tcp_rcv_rtt_measure_ts`). So none of a response's first window does that follows a bare
-    /// acknowledgement of the request.
+    /// RTT is sampled from the first segment with a new TSecr, and only if full-sized (`tcp_rcv_rtt_measure_ts`). If
+    /// the request was acknowledged by a pure ACK, the response's first flight gives no sample.
     fn rcv_rtt_measure(&mut self, now: Time, echo: Time, is_full: bool) {
         let ms = |time: Time| time.as_nanos() / NANOS_PER_MS;
         if ms(echo) == self.rcv_rtt_last_tsecr || echo > now {
@@ -246,19 +249,19 @@ impl Tuning {
             if self.rcv_rtt == 0 { sample } else { sample.min(self.rcv_rtt - self.rcv_rtt / 8 + sample / 8) };
     }
 
-    /// The buffer follows what is read in a round trip (`tcp_rcv_space_adjust`).
+    /// The buffer follows the bytes read in a round trip (`tcp_rcv_space_adjust`).
     fn rcv_space_adjust(&mut self, now: Time, content: u64, reach: u64) {
         if self.rcv_rtt == 0 || now.nanos_since(self.rcvq_time) < self.rcv_rtt {
             self.rcvq_copied += content;
             return;
         }
-        // It is read segment by segment, and looked at after the first: the others count against it and then
-        // to the next round trip.
+        // `tcp_rcv_space_adjust` runs after the first segment is copied; the rest of this read is subtracted now and
+        // counted in the next round.
         let first = content.min(self.mss);
         let rest = content - first;
         let copied = (self.rcvq_copied + first).saturating_sub(rest);
         if copied > self.rcvq_space {
-            // It is one round trip late, and the other end may double its rate once more.
+            // The measurement is one round trip old, and the other end may double its rate again.
             let twice = 2 * copied;
             let window = twice + 2 * (twice * (copied - self.rcvq_space) / self.rcvq_space);
             self.rcvq_space = copied;
@@ -267,7 +270,7 @@ impl Tuning {
         (self.rcvq_copied, self.rcvq_time) = (rest, now);
     }
 
-    /// The buffer grows if it is not worth a window of so many bytes (`tcp_rcvbuf_grow`).
+    /// Grows the buffer if its window is smaller than `window` bytes (`tcp_rcvbuf_grow`).
     fn rcvbuf_grow(&mut self, window: u64) {
         let buffer = (window * 1024 / self.scaling_ratio).min(self.rmem_max);
         if buffer > self.rcvbuf {

@@ -1,24 +1,26 @@
-//! Acknowledgements that only tell of more beyond a hole: Linux holds most of them back for a moment
+//! SACK compression: ACKs for more out-of-order data above the same gap, most of which Linux delays for a moment
 //! (`__tcp_ack_snd_check`, since 4.18).
 
-/// So many tell of a hole at once: what the sender needs to believe in a loss (`TCP_FASTRETRANS_THRESH`).
+/// The first 3 duplicate ACKs of a gap go at once: DupThresh (`TCP_FASTRETRANS_THRESH`).
 const FASTRETRANS_THRESH: u32 = 3;
-/// So many are held back at most (`tcp_comp_sack_nr`).
+/// The maximum of compressed ACKs (`tcp_comp_sack_nr`).
 const COMP_SACK_NR: u32 = 44;
-/// For so long at most, in ns (`tcp_comp_sack_delay_ns`), and for a twentieth of a round trip.
+/// The maximum delay in ns (`tcp_comp_sack_delay_ns`).
 const COMP_SACK_DELAY: u64 = 1_000_000;
+/// The delay is 5 % of the RTT.
 const RTT_FRACTION: u64 = 20;
-/// The timer is set with this much leave to come late, in ns, and takes it (`tcp_comp_sack_slack_ns`).
+/// hrtimer slack in ns, always used up here (`tcp_comp_sack_slack_ns`).
 const COMP_SACK_SLACK: u64 = 100_000;
 
-/// Which of them are held back.
+/// Which ACKs are compressed.
 #[derive(Debug)]
 pub(super) struct SackCompression {
     is_on: bool,
-    /// The hole that was told of last, and how often.
+    /// RCV.NXT of the gap that was acknowledged last.
     compressed_ack_rcv_nxt: u64,
+    /// Duplicate ACKs of this gap sent at once.
     dup_ack_counter: u32,
-    /// Held back since an acknowledgement was sent.
+    /// ACKs compressed since one was sent.
     compressed_ack: u32,
 }
 
@@ -27,7 +29,7 @@ impl SackCompression {
         SackCompression { is_on, compressed_ack_rcv_nxt: 0, dup_ack_counter: 0, compressed_ack: 0 }
     }
 
-    /// Something has come beyond the hole at `hole`: whether its acknowledgement is held back.
+    /// A segment has come above the gap at `rcv_nxt`: returns whether its ACK is compressed.
     pub(super) fn compress(&mut self, rcv_nxt: u64) -> bool {
         if !self.is_on || self.compressed_ack >= COMP_SACK_NR {
             return false;
@@ -43,17 +45,17 @@ impl SackCompression {
         true
     }
 
-    /// Whether any is held back.
+    /// Whether any ACK is compressed.
     pub(super) fn is_compressing(&self) -> bool {
         self.compressed_ack > 0
     }
 
-    /// An acknowledgement goes out, and tells of all.
+    /// An ACK is sent, with all SACK blocks.
     pub(super) fn handle_ack_sent(&mut self) {
         self.compressed_ack = 0;
     }
 
-    /// For how long they are held back, in ns, where the round trip is `rtt` ns.
+    /// The delay in ns, with a round trip of `rtt` ns.
     pub(super) fn delay(rtt: u64) -> u64 {
         COMP_SACK_DELAY.min(rtt / RTT_FRACTION) + COMP_SACK_SLACK
     }

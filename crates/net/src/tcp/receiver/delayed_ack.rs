@@ -1,36 +1,40 @@
-//! How long an acknowledgement waits for company.
+//! How long an ACK is delayed.
 
 use crate::tcp::rules::Rules;
 use loadstone_units::Time;
 
-/// Acknowledgements that go out at once at the beginning (`TCP_MAX_QUICKACKS`).
+/// The maximum of quick ACKs (`TCP_MAX_QUICKACKS`).
 const MAX_QUICKACKS: u32 = 16;
-/// How long an acknowledgement waits at most, in ns (`TCP_DELACK_MAX`).
+/// The maximum delay in ns (`TCP_DELACK_MAX`).
 const DELACK_MAX: u64 = 200_000_000;
-/// What a full segment is taken for before one has come (`TCP_MSS_DEFAULT`).
+/// rcv_mss before the first segment (`TCP_MSS_DEFAULT`).
 const MSS_DEFAULT: u32 = 536;
 
 /// When to acknowledge: every second segment (RFC 9293, section 3.8.6.3), and with `quick_acks` more
 /// often at the beginning and while the receive window grows, as Linux does (`__tcp_ack_snd_check`).
 #[derive(Debug)]
 pub(super) struct DelayedAck {
+    /// The mechanism `quick_acks` is on: quickack and pingpong mode, adaptive delay.
     quick_acks: bool,
+    /// Segments with PSH are acknowledged at once.
     acks_push: bool,
-    /// Bytes in order that no acknowledgement has answered, and segments.
+    /// Bytes in order not yet acknowledged (RCV.NXT - `rcv_wup`).
     unacked: u64,
+    /// Segments in order not yet acknowledged.
     unacked_segments: u32,
-    /// Acknowledgements that still go out at once (`icsk_ack.quick`).
+    /// Quick ACKs left (`icsk_ack.quick`).
     quick: u32,
-    /// Segments among them that are not full, so that their sender has no more for now (`ICSK_ACK_PUSHED`).
+    /// Sub-MSS segments among them, which end a write (`ICSK_ACK_PUSHED`).
     pushed: u32,
-    /// Both ends talk in turn: an acknowledgement waits for the reply (`pingpong`).
+    /// Interactive session: ACKs wait for data to piggyback on (`pingpong`).
     pingpong: bool,
-    /// The size of the segments that come (`icsk_ack.rcv_mss`).
+    /// The estimated MSS of received segments (`icsk_ack.rcv_mss`).
     rcv_mss: u32,
-    /// When data last came.
+    /// When data last came (`icsk_ack.lrcvtime`).
     lrcvtime: Option<Time>,
-    /// How long an acknowledgement waits, in ns (`icsk_ack.ato`), and at least.
+    /// The delay in ns (`icsk_ack.ato`).
     ato: u64,
+    /// Its minimum (`TCP_ATO_MIN`).
     ato_min: u64,
 }
 
@@ -52,13 +56,13 @@ impl DelayedAck {
         }
     }
 
-    /// Bytes of a full segment, as far as is known.
+    /// The estimated MSS of received segments.
     pub(super) fn rcv_mss(&self) -> u32 {
         self.rcv_mss
     }
 
-    /// A segment of `len` bytes has come in order, and with it `content` bytes can be read; `grew` if
-    /// that made the receive window, `window` bytes, grow. Gives whether to acknowledge at once.
+    /// A segment of `len` bytes has come in order, and with it `content` bytes can be read; `grew` if that made the
+    /// receive window, `window` bytes, grow. Returns whether to acknowledge at once.
     pub(super) fn handle_data(&mut self, now: Time, len: u32, content: u64, grew: bool, window: u32, rtt: u64) -> bool {
         self.unacked_segments += 1;
         self.unacked += content;
@@ -74,8 +78,8 @@ impl DelayedAck {
         self.is_at_once()
     }
 
-    /// A segment has come beyond a hole; `grew` if that made the receive window grow. Gives whether to
-    /// acknowledge at once.
+    /// A segment has come out of order; `grew` if that made the receive window grow. Returns whether to acknowledge at
+    /// once.
     pub(super) fn handle_out_of_order(&mut self, grew: bool) -> bool {
         if !self.quick_acks {
             return true;
@@ -90,7 +94,7 @@ impl DelayedAck {
         self.unacked > u64::from(self.rcv_mss) || (self.quick > 0 && !self.pingpong)
     }
 
-    /// How far apart segments come (`tcp_event_data_recv`).
+    /// Adapts the delay to the gap between segments (`tcp_event_data_recv`).
     fn event_data_recv(&mut self, now: Time, window: u32, rtt: u64) {
         match self.lrcvtime.replace(now) {
             None => self.incr_quickack(window),
@@ -101,19 +105,20 @@ impl DelayedAck {
                 } else if gap < self.ato {
                     self.ato = self.ato / 2 + gap;
                 } else if gap > rtt + 200_000_000 {
-                    // Too long a gap: the other end begins with a small window again.
+                    // A gap longer than an RTO: the other end restarts with a small cwnd.
                     self.incr_quickack(window);
                 }
             }
         }
     }
 
+    /// `tcp_incr_quickack`.
     fn incr_quickack(&mut self, window: u32) {
         let quick = (window / (2 * self.rcv_mss)).clamp(2, MAX_QUICKACKS);
         self.quick = self.quick.max(quick);
     }
 
-    /// Something came again: an acknowledgement may have been lost.
+    /// A duplicate segment came: an ACK may have been lost (`tcp_enter_quickack_mode`).
     pub(super) fn enter_quickack_mode(&mut self) {
         if self.quick_acks {
             self.quick = MAX_QUICKACKS;
@@ -122,20 +127,19 @@ impl DelayedAck {
         }
     }
 
-    /// The program has taken all that has come. Gives whether to acknowledge at once what an acknowledgement
-    /// waits for (`tcp_cleanup_rbuf`).
+    /// The program has read all data. Returns whether to send a delayed ACK at once (`tcp_cleanup_rbuf`).
     pub(super) fn handle_read(&self) -> bool {
         self.pushed > u32::from(self.pingpong)
     }
 
-    /// How long an acknowledgement may wait, in ns, where the smoothed round trip is `rtt` ns (0: not
-    /// known): no longer than that, nor than 200 ms (`tcp_send_delayed_ack`).
+    /// The delay in ns, with an SRTT of `rtt` ns (0: not known): at most SRTT and 200 ms, but at least the minimum
+    /// (`tcp_send_delayed_ack`).
     pub(super) fn delay(&self, rtt: u64) -> u64 {
         let most = self.ato_min.max(if rtt == 0 { DELACK_MAX } else { rtt.min(DELACK_MAX) });
         self.ato.min(most)
     }
 
-    /// It has waited that long for nothing.
+    /// The timer has expired (`tcp_delack_timer_handler`).
     pub(super) fn handle_delay(&mut self) {
         if self.quick_acks {
             self.ato = if self.pingpong { self.ato_min } else { self.ato * 2 };
@@ -143,14 +147,14 @@ impl DelayedAck {
         }
     }
 
-    /// Data goes out: a reply if it follows what came closely.
+    /// Data is sent: a reply if within `ato` of the last data received (`tcp_event_data_sent`).
     pub(super) fn event_data_sent(&mut self, now: Time) {
         if self.quick_acks && self.lrcvtime.is_some_and(|last| now.nanos_since(last) < self.ato) {
             self.pingpong = true;
         }
     }
 
-    /// An acknowledgement goes out; `owed` if one was owed.
+    /// An ACK is sent; `was_pending` if one was pending (`tcp_event_ack_sent`).
     pub(super) fn event_ack_sent(&mut self, was_pending: bool) {
         (self.unacked, self.unacked_segments, self.pushed) = (0, 0, 0);
         if self.quick > 0 && was_pending {

@@ -1,11 +1,11 @@
-//! What an acknowledgement means for the sender.
+//! ACK processing: the congestion state machine and loss recovery.
 //!
 //! ```text
-//!            SACKs                 a loss counts as such
+//!            SACKs                    a segment is marked lost
 //!   Open ───────────> Disorder ───────────────────────────> Recovery
 //!    ^ <───────────── (all in order)                           │
-//!    │                                                         │ all sent before is acknowledged,
-//!    │ <───────────────────────────────────────────────────────┘ or nothing was lost after all
+//!    │                                                         │ all up to high_seq is acknowledged,
+//!    │ <───────────────────────────────────────────────────────┘ or the reduction is undone
 //!    │
 //!    └─────────────── Loss <─────── the retransmission timer expires, from anywhere
 //! ```
@@ -22,62 +22,72 @@ use crate::tcp::segment::Segment;
 use loadstone_units::Time;
 
 impl Sender {
-    /// An acknowledgement.
+    /// Processes an ACK: validation, SACK, RTT, loss detection, recovery, cwnd.
     pub(in crate::tcp) fn handle_ack(&mut self, now: Time, segment: &Segment) {
+        // RFC 9293, section 3.10.7.4: is the ACK acceptable?
         if segment.ack > self.nxt || segment.ack < self.una {
             return;
         }
         if !self.takes_fast_path(segment)
-            && let Some(space) = &mut self.send_buffer
+            && let Some(send_buffer) = &mut self.send_buffer
         {
-            space.note_ack();
+            send_buffer.note_ack();
         }
-        let edge = segment.ack + u64::from(segment.window);
+        // RFC 9293, section 3.10.7.4: update the send window.
+        let wnd_end = segment.ack + u64::from(segment.window);
         let is_pure =
-            segment.len == 0 && edge <= self.snd_wnd_end && segment.ack == self.una && segment.sacks.is_empty();
-        self.snd_wnd_end = self.snd_wnd_end.max(edge);
+            segment.len == 0 && wnd_end <= self.snd_wnd_end && segment.ack == self.una && segment.sacks.is_empty();
+        self.snd_wnd_end = self.snd_wnd_end.max(wnd_end);
         if segment.ack == self.una && segment.sacks.is_empty() && segment.dsack_end == 0 {
-            // Data that came the other way, or a window: it says nothing about what is sent here.
+            // Data of the other direction or a window update: nothing is newly acknowledged.
             if self.tlp.is_some() {
                 self.process_tlp_ack(segment.ack, 0, is_pure);
             }
             return;
         }
-        let before = self.prior();
+        let prior = self.prior();
+        // RFC 6675, section 4, Update(): the cumulative acknowledgement and the SACK blocks.
         let mut summary = AckSummary::default();
         self.flight.handle_ack(segment, self.high_seq, &mut summary);
         self.una = segment.ack;
         if summary.advanced {
             self.retransmits = 0;
         }
+        // RFC 2883, section 4: D-SACK.
         if segment.dsack_end > 0 {
             self.undo.note_dsack(segment.dsack_end);
         }
-        // Before the round trip is measured: what is judged by the least must not be it (`tcp_clean_rtx_queue`).
+        // RFC 8985, section 6.2, steps 1 to 3. Before this ACK's RTT enters min_RTT: a segment's RTT is compared with
+        // min_RTT and must not already be it (`tcp_clean_rtx_queue`).
         self.rack.update(now, &summary, &self.rtt, segment, self.rules.constants.mss);
+        // RFC 6298, section 2: RTT.
         let rtt = self.update_rtt(now, segment, &summary);
+        // RFC 8985, section 7.4.2: did a tail loss probe repair a loss?
         if self.process_tlp_ack(segment.ack, segment.dsack_end, is_pure) {
             self.reduce_cwnd_for_tlp();
         }
+        // RFC 6675, section 5, and RFC 8985, section 6.2, steps 4 and 5: loss detection and recovery.
         let is_dubious =
             self.ca_state != CongestionState::Open || summary.sacked || segment.dsack_end > 0 || !summary.advanced;
         if is_dubious {
             self.fastretrans_alert(now, segment, &mut summary);
         }
+        // RFC 6298, section 5.3, or RFC 8985, section 7.2: the retransmission timer or the PTO.
         if (summary.advanced || self.sack_rearms_rto(&summary)) && !summary.reo_timer_armed {
             self.set_xmit_timer(now);
         }
-        self.cong_control(now, &summary, rtt, before);
+        // RFC 5681, section 3.1, or RFC 9937 in recovery: cwnd.
+        self.cong_control(now, &summary, rtt, prior);
     }
 
-    /// What it says of the round trip: of that of the last segment, in ns, if it says anything.
+    /// Takes the ACK's RTT sample (`tcp_ack_update_rtt`). Returns that of the last segment, in ns, if there is one.
     fn update_rtt(&mut self, now: Time, segment: &Segment, summary: &AckSummary) -> Option<u64> {
         let reached = SendSequence { una: self.una, nxt: self.nxt };
-        // With something that was sent again the rest may have waited for that.
+        // No RTT from an ACK that also covers retransmitted data: the other segments may have waited for it.
         let acked = summary.acked_times.filter(|_| !summary.retrans_acked);
         let Some((first, last)) = acked.or(summary.sacked_times) else {
             if summary.advanced && segment.ts_ecr != Time::NEVER {
-                // Only what was sent again: the timestamp says which transmission (RFC 7323, section 4.1).
+                // Only retransmitted data: TSecr tells which transmission (RFC 7323, section 4.1).
                 let rtt = now.nanos_since(segment.ts_ecr);
                 self.rtt.on_sample(rtt, reached);
                 return Some(rtt);
@@ -92,9 +102,8 @@ impl Sender {
         Some(rtt)
     }
 
-    /// Whether what is newly SACKed was sent before the first segment was last sent: as long as such
-    /// acknowledgements come the network is not silent, and that one may still wait behind a queue
-    /// (`tcp_clean_rtx_queue` of Linux).
+    /// Whether the newly SACKed data was sent before the head's last (re)transmission. Only then does the SACK
+    /// re-arm the RTO; otherwise recovery could postpone it for ever (`tcp_clean_rtx_queue` of Linux).
     fn sack_rearms_rto(&self, summary: &AckSummary) -> bool {
         let sacked = summary.sacked_times.map(|(first, _)| first);
         self.rules.detection() == LossDetection::Rack
@@ -109,7 +118,7 @@ impl Sender {
         }
     }
 
-    /// Where the repair of losses stands after it.
+    /// Advances the congestion state for this ACK (`tcp_fastretrans_alert`).
     fn fastretrans_alert(&mut self, now: Time, segment: &Segment, summary: &mut AckSummary) {
         if self.ca_state == CongestionState::Open {
             self.undo.clear_retrans_stamp();
@@ -146,7 +155,7 @@ impl Sender {
         }
     }
 
-    /// Marks what counts as lost.
+    /// Marks lost segments (`tcp_identify_packet_loss`).
     fn identify_packet_loss(&mut self, now: Time, summary: &mut AckSummary) {
         match self.rules.detection() {
             LossDetection::DupThresh => self.flight.mark_lost_by_sacks(DUP_THRESH),
@@ -163,7 +172,7 @@ impl Sender {
         }
     }
 
-    /// Nothing counts as lost.
+    /// No segment is marked lost (`tcp_try_keep_open`).
     fn try_keep_open(&mut self) {
         if !self.flight.any_retrans_done() {
             self.undo.clear_retrans_stamp();
@@ -174,7 +183,7 @@ impl Sender {
         }
     }
 
-    /// Segments outstanding, without those sent on the first SACKs.
+    /// FlightSize in segments, without those sent by limited transmit.
     ///
     /// > When [RFC3042] is in use, additional data sent in limited transmit MUST NOT be included in
     /// > this calculation. (RFC 5681, section 3.2)
@@ -204,22 +213,22 @@ impl Sender {
         self.tlp = None;
     }
 
-    /// The threshold after a loss, with `flight` segments outstanding. Of several flows in one it takes
-    /// what it takes from one of them: beta' = 1 - (1 - beta) / n (TCP+ of `nsdi`).
+    /// ssthresh after a loss, with `flight` segments outstanding. With `flows` = n a loss costs 1/n of a single
+    /// flow's reduction: beta' = 1 - (1 - beta) / n (TCP+ of `nsdi`).
     pub(super) fn ssthresh_after_loss(&mut self, flight: u32) -> u32 {
         let window = self.window.cwnd;
         let single = self.controller.ssthresh(&self.window, flight);
         window.saturating_sub(window.saturating_sub(single) / self.rules.constants.flows).max(single)
     }
 
-    /// A probe has repaired a loss of the tail: the window is reduced as if it had been noticed.
+    /// RFC 8985, section 7.4.2: a tail loss probe repaired a loss, so the window is reduced once.
     fn reduce_cwnd_for_tlp(&mut self) {
         self.init_cwnd_reduction();
         self.controller.end_cwnd_reduction(&mut self.window);
         self.try_keep_open();
     }
 
-    /// Everything sent before the recovery began is acknowledged.
+    /// Everything up to `high_seq` is acknowledged (`tcp_try_undo_recovery`, `tcp_end_cwnd_reduction`).
     fn leave_recovery(&mut self, segment: &Segment) {
         if self.rules.mechanisms.undo && self.undo.may_undo(segment) {
             self.undo_cwnd_reduction(false);
@@ -230,7 +239,7 @@ impl Sender {
         self.try_keep_open();
     }
 
-    /// The window was reduced for nothing.
+    /// Undoes the reduction of the window; loss marks as well if `unmark_loss` (`tcp_undo_cwnd_reduction`).
     fn undo_cwnd_reduction(&mut self, unmark_loss: bool) {
         if unmark_loss {
             self.flight.clear_loss_marks();
@@ -242,7 +251,7 @@ impl Sender {
         self.rack.set_advanced();
     }
 
-    /// A hole was filled by what was late, not by a retransmission.
+    /// A partial ACK was caused by a delayed original, not by a retransmission (`tcp_try_undo_partial`).
     fn try_undo_partial(&mut self, segment: &Segment) {
         let delayed = self.undo.has_marker() && self.undo.packet_delayed(segment);
         if self.rules.mechanisms.undo && delayed && self.flight.retrans_out() == 0 {
@@ -252,7 +261,7 @@ impl Sender {
         }
     }
 
-    /// D-SACKs say that nothing was lost.
+    /// D-SACKs report every retransmission as spurious (`tcp_try_undo_dsack`).
     fn try_undo_dsack(&mut self) {
         if self.rules.mechanisms.undo && self.undo.was_all_spurious() {
             self.undo_cwnd_reduction(false);
@@ -263,17 +272,17 @@ impl Sender {
         }
     }
 
-    /// After a timeout: finds out whether it was spurious (RFC 5682, section 3.1, with SACK), and ends
-    /// the repair when all is acknowledged.
+    /// In the state Loss: F-RTO (RFC 5682, section 3.1, with SACK), and the end of recovery when all up to
+    /// `high_seq` is acknowledged (`tcp_process_loss`).
     fn process_loss(&mut self, segment: &Segment, summary: &AckSummary) {
         let recovered = self.una >= self.high_seq;
-        // New data goes first only where this acknowledgement asks for it (`REXMIT_NEW`).
+        // New data goes first only if this ACK asks for it (`REXMIT_NEW`).
         self.rexmit_new = false;
         if self.rules.mechanisms.undo && summary.advanced && self.undo.may_undo(segment) {
             return self.undo_loss();
         }
         if self.frto {
-            // Step 3.b: something that was sent only once has arrived.
+            // Step 3.b: a segment that was never retransmitted has been delivered.
             if summary.orig_sack_acked {
                 return self.undo_loss();
             }
@@ -281,7 +290,7 @@ impl Sender {
                 // Step 3.a: the loss was real.
                 self.frto &= !summary.sacked && summary.advanced;
             } else if summary.advanced && !recovered {
-                // Step 2.b: new data, if there is any and the other end takes it.
+                // Step 2.b: new data, if there is any and SND.WND allows it.
                 self.high_seq = self.nxt;
                 self.rexmit_new = self.write_seq > self.nxt && self.snd_wnd_end > self.nxt;
                 self.frto = self.rexmit_new;
@@ -294,6 +303,7 @@ impl Sender {
         }
     }
 
+    /// The timeout was spurious (`tcp_try_undo_loss`).
     fn undo_loss(&mut self) {
         self.frto = false;
         self.undo_cwnd_reduction(true);

@@ -1,4 +1,4 @@
-//! What the sender tells its congestion control, and how its pacer holds segments back.
+//! The sender's calls of its congestion control, and of the pacer.
 
 use super::Sender;
 use crate::tcp::congestion::{AckSample, CongestionState, SentPacket};
@@ -6,23 +6,24 @@ use crate::tcp::flight::{AckSummary, TxDelivery};
 use crate::tcp::mechanisms::AckCounting;
 use loadstone_units::Time;
 
-/// What there was before an acknowledgement.
+/// State before an ACK (`prior_in_flight`, `prior_lost` of Linux).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Prior {
     in_flight: u32,
-    /// Segments that count as lost, and transmissions that ever did.
+    /// Segments marked lost.
     lost_out: u32,
+    /// Transmissions ever marked lost.
     lost: u64,
 }
 
 impl Sender {
-    /// When something may be sent that only the pacer holds back; [`Time::NEVER`] if it holds nothing.
+    /// When a segment may be sent that only the pacer delays; [`Time::NEVER`] if it delays none.
     #[inline]
     pub(in crate::tcp) fn pacing_deadline(&self) -> Time {
         self.window.pacer.deadline()
     }
 
-    /// Whether the pacer lets nothing go yet.
+    /// Whether the pacer lets no segment go yet.
     #[inline]
     pub(super) fn is_paced(&mut self, now: Time) -> bool {
         if self.window.pacer.next_send() <= now {
@@ -33,13 +34,13 @@ impl Sender {
         self.window.pacer.pacing_check(now, pending)
     }
 
-    /// A segment without data leaves.
+    /// A pure ACK is sent.
     #[inline]
     pub(in crate::tcp) fn note_pure_ack(&mut self, now: Time) {
         self.window.pacer.note_pure_ack(now);
     }
 
-    /// The program is about to write: had it nothing for too long? (`tcp_rate_check_app_limited`)
+    /// Before a write: was the connection application-limited? (`tcp_rate_check_app_limited`)
     pub(super) fn check_app_limited(&mut self) {
         if !self.is_model_based {
             return;
@@ -51,7 +52,7 @@ impl Sender {
         }
     }
 
-    /// A segment with `bytes` of data is about to be sent: what it shall remember.
+    /// A segment with `bytes` of data is about to be sent: its delivery state.
     #[inline]
     pub(super) fn tx_delivery(&mut self, now: Time, bytes: u64) -> TxDelivery {
         if !self.is_model_based {
@@ -66,7 +67,7 @@ impl Sender {
         Prior { in_flight: flight.in_flight(), lost_out: flight.lost_out(), lost: flight.lost() }
     }
 
-    /// An acknowledgement that brought `news`, and a round trip of `sample` ns.
+    /// Hands the ACK to the congestion control, with an RTT sample in ns if there is one (`tcp_cong_control`).
     pub(super) fn cong_control(&mut self, now: Time, summary: &AckSummary, sample: Option<u64>, prior: Prior) {
         let growth = if self.ca_state == CongestionState::Recovery { 0 } else { self.growth(now, summary) };
         let flight = &self.flight;
@@ -86,13 +87,13 @@ impl Sender {
         self.controller.on_ack(&mut self.window, &ack);
     }
 
-    /// Segments by which what is delivered lets the window grow.
+    /// Acknowledged segments that count for the growth of the window.
     fn growth(&mut self, now: Time, summary: &AckSummary) -> u32 {
         let counts = summary.advanced || (self.rack.is_reordering() && summary.delivered > 0);
         if !counts {
             return 0;
         }
-        // Whether or not it grows, it is not unused as long as something is acknowledged (`tcp_cong_avoid`).
+        // As `tcp_cong_avoid` does: set whether or not the window grows.
         self.cwv.snd_cwnd_stamp = now;
         if !self.is_cwnd_limited() {
             return 0;

@@ -1,11 +1,11 @@
-//! What holds for a sender whenever it has nothing to say.
+//! Invariants of a sender that has nothing to send now.
 
 use super::Sender;
 use loadstone_units::Time;
 
 impl Sender {
     /// # Panics
-    /// If the books do not balance.
+    /// If an invariant is broken.
     pub(in crate::tcp) fn check_invariants(&self) {
         self.flight.check_invariants();
         let last = self.flight.iter().last().map_or(self.una, |sent| sent.end);
@@ -17,7 +17,7 @@ impl Sender {
         );
         assert!(self.window.cwnd >= 1 && self.window.ssthresh >= 1, "{self:?}");
         assert!(self.forced.is_none(), "{self:?}");
-        // What waits for an answer waits for an alarm as well, so that nothing waits for ever.
+        // While data is outstanding a timer is set, so that nothing waits for ever.
         assert!(self.flight.is_empty() || self.timer.1 < Time::NEVER, "{self:?}");
     }
 }

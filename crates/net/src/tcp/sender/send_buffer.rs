@@ -1,4 +1,4 @@
-//! The send buffer: how much a program may have written and not acknowledged.
+//! The send buffer: how much may be written and not acknowledged.
 
 use super::Sender;
 use crate::tcp::memory;
@@ -6,25 +6,25 @@ use crate::tcp::segment::Segment;
 
 /// Bytes of memory that a segment is rounded up to (`tcp_sndbuf_expand`).
 const SEGMENT_TRUESIZE: u64 = 2304;
-/// The least window that it is made for, in segments.
+/// The smallest window that it is sized for, in segments.
 const MIN_WINDOW: u64 = 10;
 /// The last value of `tcp_wmem`.
 const WMEM_MAX: u64 = 4 * 1024 * 1024;
 
-/// The send buffer of Linux, which follows the window while the program waits for room: so it is too small
-/// for what a window has become after the program had no more to write.
+/// Linux's send buffer. It grows with cwnd only while the program waits for space, so after an application-limited
+/// phase it can be too small for cwnd.
 #[derive(Debug)]
 pub(super) struct SendBuffer {
-    /// Bytes of memory for each segment of the window.
+    /// Bytes of memory per segment of cwnd (`per_mss` times the factor of the congestion control).
     per_mss: u64,
     /// Bytes of memory (`sk_sndbuf`).
     sndbuf: u64,
-    /// Something came from the other end since it was last looked at.
+    /// An ACK has come since the last `check_space`.
     ack_seen: bool,
 }
 
 impl SendBuffer {
-    /// Room for `times` windows, of which the first has `window` segments.
+    /// Space for `times` windows, the first of `window` segments.
     pub(super) fn new(window: u32, times: u64) -> SendBuffer {
         let for_a_segment = times * SEGMENT_TRUESIZE;
         SendBuffer { per_mss: for_a_segment, sndbuf: for_a_segment * MIN_WINDOW.max(window.into()), ack_seen: false }
@@ -42,16 +42,15 @@ impl Sender {
         self.send_buffer.as_ref().is_none_or(|space| 3 * self.wmem_queued() <= 2 * space.sndbuf)
     }
 
-    /// Bytes of memory that what is not acknowledged takes.
+    /// Bytes of memory of unacknowledged data (`sk_wmem_queued`).
     fn wmem_queued(&self) -> u64 {
         let kept = self.flight.len() - self.flight.shifted();
         let segments = u64::from(kept) + self.notsent().div_ceil(self.rules.constants.mss.into());
         memory::sent_truesize(self.write_seq.saturating_sub(self.una), segments)
     }
 
-    /// Takes what the program has written, as far as the send buffer has room: in full segments, of which
-    /// the last may go beyond it (`sk_stream_memory_free`). The program keeps the rest until it is told of
-    /// room again.
+    /// Fills the send buffer from what the program has handed over (`tcp_sendmsg`): in full segments, of which the
+    /// last may exceed it (`sk_stream_memory_free`). The rest waits until there is space again.
     pub(super) fn fill_send_buffer(&mut self) {
         let room = self.send_buffer.as_ref().map_or(u64::MAX, |space| {
             let mss = u64::from(self.rules.constants.mss);
@@ -60,22 +59,22 @@ impl Sender {
         self.write_seq += (self.app_end - self.write_seq).min(room);
     }
 
-    /// Whether a segment is one that the kernel foresaw, and takes no further notice of: data, and nothing
-    /// new besides (header prediction in `tcp_rcv_established`); unless memory has to be found for it.
+    /// Whether Linux takes the header-prediction fast path (`tcp_rcv_established`): data, same ACK and window, no SACK
+    /// or FIN, and it fits `sk_forward_alloc`. Such a segment does not wake the writer.
     pub(super) fn takes_fast_path(&self, segment: &Segment) -> bool {
         let is_old = segment.ack == self.una && segment.ack + u64::from(segment.window) == self.snd_wnd_end;
         let is_plain = segment.sacks.is_empty() && segment.dsack_end == 0 && !segment.flags.fin;
-        // What is seldom asked for last.
+        // Most expensive test last.
         is_old
             && segment.len > 0
             && is_plain
             && memory::received_truesize(segment.len) <= memory::forward_alloc(self.wmem_queued())
     }
 
-    /// Nothing more can be sent at this moment: makes the buffer fit the window if the program waits for
-    /// room (`tcp_check_space`).
+    /// Nothing more can be sent now: expands the buffer to fit cwnd if the program waits for space
+    /// (`tcp_check_space`).
     pub(super) fn check_space(&mut self) {
-        // Asked first: an end that only receives hears nothing new, and is spared the rest.
+        // Cheapest test first: an end that only receives sees no new ACKs.
         if !self.send_buffer.as_mut().is_some_and(|space| std::mem::take(&mut space.ack_seen)) {
             return;
         }

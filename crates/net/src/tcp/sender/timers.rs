@@ -1,12 +1,12 @@
-//! What happens when no acknowledgement comes: tail loss probes, the reordering timer, the
-//! retransmission timeout. One timer serves all three.
+//! The sender's timer: tail loss probe, RACK's reordering timeout or retransmission timeout, one at a time
+//! (`icsk_pending` of Linux).
 
 use super::{ForcedSend, Sender, Transmission};
 use crate::tcp::congestion::{CongestionState, RttSample};
 use crate::tcp::rules::LossDetection;
 use loadstone_units::Time;
 
-/// What a probe waits beyond two round trips at least, and the reordering timer beyond its window, in ns
+/// What the PTO adds to two SRTT, and the reordering timeout to what is left of the reordering window, in ns
 /// (`TCP_TIMEOUT_MIN_US`; two ticks before 6.6).
 pub(super) const TIMEOUT_MIN: u64 = 2_000_000;
 
@@ -17,14 +17,14 @@ pub(super) enum SenderTimer {
     Rto,
     /// A tail loss probe (RFC 8985, section 7.2).
     LossProbe,
-    /// What is missing may only be late (RFC 8985, section 6.3).
+    /// RACK's reordering timeout (RFC 8985, section 6.3).
     ReoTimeout,
 }
 
 /// A tail loss probe that has been sent.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tlp {
-    /// The next number to send when it was sent (TLP.end_seq).
+    /// SND.NXT when it was sent (TLP.end_seq).
     end_seq: u64,
     /// It was a retransmission (TLP.is_retrans).
     is_retrans: bool,
@@ -55,13 +55,13 @@ impl Sender {
         self.timer = (alarm, now.plus_nanos(self.rules.timer(wait)));
     }
 
-    /// How long it is to the retransmission timeout of the first segment, in ns.
+    /// How long it is until the RTO of the head of the queue, in ns.
     fn time_left(&self, now: Time) -> u64 {
         let sent = self.flight.first().map_or(now, |sent| sent.at);
         sent.plus_nanos(self.rto()).nanos_since(now).max(1)
     }
 
-    /// Something has been acknowledged, or sent where nothing was outstanding.
+    /// Re-arms the RTO: SND.UNA has advanced, or data was sent with nothing outstanding (`tcp_rearm_rto`).
     pub(super) fn rearm(&mut self, now: Time) {
         if self.flight.is_empty() {
             self.timer.1 = Time::NEVER;
@@ -74,14 +74,13 @@ impl Sender {
         self.set_timer(SenderTimer::Rto, now, wait);
     }
 
-    /// Whether a probe can be of use: nothing is being repaired and no probe is on its way.
+    /// Whether a tail loss probe may be scheduled (`tcp_schedule_loss_probe`).
     pub(super) fn may_schedule_pto(&self) -> bool {
         self.rules.mechanisms.tail_loss_probes && !self.flight.is_empty() && self.ca_state == CongestionState::Open
     }
 
-    /// RFC 8985, section 7.2: two round trips after the last transmission, more where a delayed
-    /// acknowledgement may keep the only segment waiting. `restart` if the retransmission timer begins
-    /// again as well.
+    /// RFC 8985, section 7.2: the probe timeout (PTO) is two SRTT after the last transmission, more where only one
+    /// segment is outstanding, whose ACK may be delayed. It is at most the RTO, counted from now if `restart`.
     pub(super) fn set_pto(&mut self, now: Time, restart: bool) {
         let smoothed = self.rtt.srtt();
         let wait = match smoothed {
@@ -93,21 +92,21 @@ impl Sender {
         self.set_timer(SenderTimer::LossProbe, now, wait.min(left));
     }
 
-    /// RFC 8985, section 7.3: new data if there is any, else the last segment again.
+    /// RFC 8985, section 7.3: new data if there is any, else the last segment is retransmitted.
     pub(super) fn send_loss_probe(&mut self, now: Time) -> Option<Transmission> {
         let last = (self.flight.len() as usize).checked_sub(1)?;
         let new = self.send_new(now);
         let is_retrans = new.is_none();
         let sent = new.unwrap_or_else(|| self.retransmit_for_tlp(now, last));
-        self.tlp = Some(Tlp { end_seq: self.nxt, is_retrans: is_retrans });
+        self.tlp = Some(Tlp { end_seq: self.nxt, is_retrans });
         // The retransmission timer takes over, and begins again.
         self.set_timer(SenderTimer::Rto, now, self.rto());
         self.cwv.sent = false;
         Some(sent)
     }
 
-    /// Sends the segment at `place` again, which is no repair: neither what is on its way nor what may be undone
-    /// knows of it (`__tcp_retransmit_skb`).
+    /// Retransmits the segment at `index` as a tail loss probe: counted neither in `retrans_out` nor in
+    /// `undo_retrans` (`__tcp_retransmit_skb`).
     fn retransmit_for_tlp(&mut self, now: Time, index: usize) -> Transmission {
         self.retransmissions += 1;
         let is_retrans = self.flight.get(index);
@@ -117,13 +116,14 @@ impl Sender {
         Transmission { range: sent.start..sent.end, fin: sent.fin }
     }
 
-    /// Segments on their way that were there already, a probe among them (`tcp_init_undo`).
+    /// The initial `undo_retrans`: retransmissions in flight when a reduction begins, a TLP included
+    /// (`tcp_init_undo`).
     pub(super) fn initial_undo_retrans(&self) -> u32 {
         self.flight.retrans_out() + u32::from(self.tlp.is_some_and(|tlp| tlp.is_retrans))
     }
 
-    /// RFC 8985, section 7.4.2: what an acknowledgement says of the probe. Gives whether the window is
-    /// to be reduced, since the probe repaired a loss that nobody else noticed.
+    /// RFC 8985, section 7.4.2 (`tcp_process_tlp_ack`): ends the episode of a tail loss probe. Returns whether cwnd
+    /// is to be reduced, since the probe repaired a loss that was not detected otherwise.
     pub(super) fn process_tlp_ack(&mut self, ack: u64, dsack_end: u64, is_pure: bool) -> bool {
         let Some(tlp) = self.tlp.filter(|tlp| ack >= tlp.end_seq) else { return false };
         let spurious = !tlp.is_retrans || dsack_end == tlp.end_seq;
@@ -144,11 +144,11 @@ impl Sender {
             self.enter_recovery();
             self.controller.cwnd_reduction(&mut self.window, 1, self.flight.in_flight(), false);
         }
-        // Whatever is still to be found out waits for an acknowledgement (`tcp_rack_reo_timeout`).
+        // Segments that are not marked lost yet wait for an ACK (`tcp_rack_reo_timeout`).
         self.set_timer(SenderTimer::Rto, now, self.time_left(now));
     }
 
-    /// RFC 6298, section 5; what counts as lost then: RFC 6675, section 5.1, or RFC 8985, section 6.3.
+    /// RFC 6298, section 5; segments are marked lost as in RFC 6675, section 5.1, or RFC 8985, section 6.3.
     fn handle_retransmission_timeout(&mut self, now: Time) {
         let was_repairing = self.ca_state >= CongestionState::Recovery;
         for index in 0..self.flight.len() as usize {
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn when_nothing_may_be_late_any_more_the_timeout_counts_from_what_was_sent_first() {
+    fn after_the_reordering_timer_the_rto_counts_from_the_head_of_the_queue() {
         // After the reordering timer has expired and nothing was lost, and after an acknowledgement that does without it.
         for expires in [true, false] {
             let config = Config::default();
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn a_retransmission_that_is_lost_after_a_timeout_makes_for_a_recovery_also_when_a_timer_tells() {
+    fn a_retransmission_lost_after_a_timeout_leads_to_recovery_even_when_a_timer_tells() {
         let mechanisms = Mechanisms { tail_loss_probes: Some(false), ..Mechanisms::default() };
         let config = Config { mechanisms, ..Config::default() };
         let mut sender = Sender::new(&config, config.rules());

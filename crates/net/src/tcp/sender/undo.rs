@@ -1,25 +1,24 @@
-//! What is needed to take a reduction of the window back that proves to have been needless.
+//! State for undoing a reduction of the window that proves spurious.
 
 use crate::tcp::congestion::CongestionWindow;
 use crate::tcp::segment::Segment;
 use loadstone_units::Time;
 
-/// What is needed to take a reduction of the window back (Linux: `undo_marker` and its like).
+/// Undo state of Linux.
 #[derive(Debug, Default)]
 pub(super) struct Undo {
-    /// The first unacknowledged number when the reduction began.
+    /// SND.UNA when the reduction began.
     undo_marker: Option<u64>,
-    /// Retransmissions since then of which D-SACKs have not said that they were needless; `None` before
-    /// the first.
+    /// Retransmissions since then not yet reported duplicate by D-SACK; `None` before the first.
     undo_retrans: Option<u32>,
-    /// Window and threshold before.
+    /// `prior_cwnd` and `prior_ssthresh`.
     prior: Option<(u32, u32)>,
-    /// When something was first sent again.
+    /// When the first retransmission was sent.
     retrans_stamp: Option<Time>,
 }
 
 impl Undo {
-    /// A reduction of `window` begins, with `again` retransmissions on their way.
+    /// A reduction of `window` begins, with `retrans` retransmissions in flight (`tcp_init_undo`).
     pub(super) fn begin(&mut self, una: u64, retrans: u32, window: &CongestionWindow) {
         self.undo_marker = Some(una);
         self.undo_retrans = (retrans > 0).then_some(retrans);
@@ -35,34 +34,35 @@ impl Undo {
         self.retrans_stamp.get_or_insert(now);
     }
 
-    /// Nothing that was sent again is outstanding.
+    /// No retransmitted segment is outstanding.
     pub(super) fn clear_retrans_stamp(&mut self) {
         self.retrans_stamp = None;
     }
 
-    /// A D-SACK: what ends before this number had arrived already.
+    /// A D-SACK whose block ends at `end`.
     pub(super) fn note_dsack(&mut self, end: u64) {
         if self.undo_marker.is_some_and(|marker| end > marker) {
             self.undo_retrans = self.undo_retrans.map(|retrans| retrans.saturating_sub(1));
         }
     }
 
-    /// Whether D-SACKs say that every retransmission was needless.
+    /// Whether D-SACKs report every retransmission as spurious (`undo_retrans` is 0).
     pub(super) fn was_all_spurious(&self) -> bool {
         self.undo_marker.is_some() && self.undo_retrans == Some(0)
     }
 
-    /// Whether the reduction may be taken back: nothing was lost after all.
+    /// Whether the reduction may be undone: nothing was lost (`tcp_may_undo`).
     pub(super) fn may_undo(&self, segment: &Segment) -> bool {
         self.was_all_spurious() || (self.undo_marker.is_some() && self.packet_delayed(segment))
     }
 
-    /// Whether `segment` answers something sent before the first retransmission (RFC 3522).
+    /// Whether `segment` acknowledges an original sent before the first retransmission (Eifel detection, RFC 3522;
+    /// `tcp_packet_delayed`).
     pub(super) fn packet_delayed(&self, segment: &Segment) -> bool {
         self.retrans_stamp.is_none_or(|first| segment.ts_ecr_before(first))
     }
 
-    /// The reduction is taken back: window and threshold before it.
+    /// The reduction is undone: returns the prior cwnd and ssthresh.
     pub(super) fn end(&mut self) -> Option<(u32, u32)> {
         self.undo_marker = None;
         self.prior

@@ -1,36 +1,38 @@
-//! Acknowledgements that come in bunches: how much more is delivered at a time than the bandwidth explains
-//! (`bbr_update_ack_aggregation`; not in the draft). So much more may be on its way, or the sender would
-//! wait between the bunches.
+//! ACK aggregation: how many more segments are acknowledged than the bandwidth estimate explains
+//! (`bbr_update_ack_aggregation`; not in the draft). cwnd is larger by that, or the sender would stall between
+//! bursts of ACKs.
 
 use super::BbrSample;
 use super::bandwidth::Bandwidth;
 use crate::tcp::delivery::between;
 use loadstone_units::Time;
 
-/// Rounds that the largest excess is remembered for, once or twice.
+/// Window of the max filter: 5 rounds, two buckets (`bbr_extra_acked_win_rtts`).
 const EXTRA_ACKED_WIN_RTTS: u32 = 5;
-/// The most segments that are counted in one go.
+/// The maximum of `acked` in one epoch, in segments (a field of 20 bits in Linux).
 const ACK_EPOCH_ACKED_MAX: u64 = 0xF_FFFF;
-/// The most that is allowed for, in µs of the bandwidth.
+/// The maximum increase of cwnd, in µs of the bandwidth (`bbr_extra_acked_max_us`).
 const EXTRA_ACKED_MAX_US: u64 = 100_000;
 
 #[derive(Debug, Default)]
 pub(super) struct Aggregation {
-    /// Since when is counted, and segments since then.
+    /// When this epoch began.
     since: Time,
+    /// Segments acknowledged in this epoch.
     acked: u64,
-    /// The largest excess of these rounds, and of those before.
+    /// The maximum excess in the current window and in the one before.
     extra_acked: [u64; 2],
+    /// Rounds in the current window.
     win_rtts: u32,
 }
 
 impl Aggregation {
-    /// Counting begins again.
+    /// A new epoch begins.
     pub(super) fn restart(&mut self, now: Time) {
         (self.since, self.acked) = (now, 0);
     }
 
-    /// An acknowledgement with a sample of the rate; `begun` if with it a round begins.
+    /// An ACK with a rate sample; `begun` if a round begins with it.
     pub(super) fn update(&mut self, ack: &BbrSample, bandwidth: Bandwidth, window: u32, begun: bool) {
         if begun {
             self.win_rtts += 1;
@@ -50,7 +52,7 @@ impl Aggregation {
         self.extra_acked[0] = self.extra_acked[0].max(excess);
     }
 
-    /// How many segments more may be on their way.
+    /// By how many segments cwnd is larger.
     pub(super) fn ack_aggregation_cwnd(&self, bandwidth: Bandwidth) -> u64 {
         let [now, before] = self.extra_acked;
         now.max(before).min(bandwidth.segments_in(EXTRA_ACKED_MAX_US))

@@ -1,4 +1,4 @@
-//! Bandwidths, and the largest of the last rounds (section 4.1.1).
+//! Bandwidths, and their windowed maximum (section 4.1.1).
 
 /// What gains are counted in: 256 is 1.
 pub(super) const UNIT: u64 = 256;
@@ -10,7 +10,7 @@ const SHIFT: u32 = 24;
 pub(super) struct Bandwidth(u64);
 
 impl Bandwidth {
-    /// That of so many segments in `micros` µs, which are not 0.
+    /// `segments` in `micros` µs, which are not 0.
     pub(super) fn new(segments: u64, micros: u64) -> Bandwidth {
         Bandwidth((segments << SHIFT) / micros)
     }
@@ -20,43 +20,43 @@ impl Bandwidth {
         ((u128::from(self.0) * u128::from(micros)) >> SHIFT) as u64
     }
 
-    /// Segments in `micros` µs by `gain`, rounded up.
+    /// Segments in `micros` µs, times `gain`, rounded up.
     pub(super) fn segments_by(self, micros: u64, gain: u64) -> u64 {
         let whole = u128::from(self.0) * u128::from(micros) * u128::from(gain) / u128::from(UNIT);
         whole.div_ceil(1 << SHIFT) as u64
     }
 
-    /// The rate for sending segments of `mss` bytes, in bytes a second: 1 % below it, so that what is sent
-    /// does not queue for the inaccuracy of clocks (`bbr_rate_bytes_per_sec`).
+    /// The pacing rate for segments of `mss` bytes, in bytes a second: 1 % below the bandwidth, so that inaccurate
+    /// clocks do not cause a queue (`bbr_rate_bytes_per_sec`).
     pub(super) fn rate(self, mss: u32, gain: u64) -> u64 {
         let bytes = u128::from(self.0) * u128::from(mss) * u128::from(gain) / u128::from(UNIT);
         ((bytes * 990_000) >> SHIFT) as u64
     }
 
-    /// It by `gain`.
+    /// The bandwidth times `gain`.
     pub(super) fn scaled_by(self, gain: u64) -> Bandwidth {
         Bandwidth(self.0 * gain / UNIT)
     }
 
-    /// How far it is from another.
+    /// The absolute difference.
     pub(super) fn abs_diff(self, other: Bandwidth) -> Bandwidth {
         Bandwidth(self.0.abs_diff(other.0))
     }
 
-    /// What lies between it and another.
+    /// The mean of both.
     pub(super) fn halfway_to(self, other: Bandwidth) -> Bandwidth {
         Bandwidth((self.0 + other.0) / 2)
     }
 }
 
-/// The largest bandwidth of a window of rounds, by the best, second and third best of parts of it
-/// (`lib/minmax.c`): memory for three however many samples there are.
+/// Windowed maximum of the bandwidth: the best, second best and third best sample of parts of the window
+/// (`struct minmax`, `lib/minmax.c`).
 #[derive(Debug, Default)]
 pub(super) struct MaxFilter {
     estimates: [(u64, Bandwidth); 3],
 }
 
-/// How many rounds the window has.
+/// The window in rounds (`bbr_bw_rtts`).
 const BW_RTTS: u64 = 10;
 
 impl MaxFilter {
@@ -79,7 +79,7 @@ impl MaxFilter {
         self.subwin_update(new);
     }
 
-    /// What is older than the window is forgotten, and the second and third are of later parts of it.
+    /// Drops samples older than the window; second and third are of later parts of it (`minmax_subwin_update`).
     fn subwin_update(&mut self, new: (u64, Bandwidth)) {
         let [first, second, third] = self.estimates;
         let age = new.0 - first.0;

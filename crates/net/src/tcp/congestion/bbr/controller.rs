@@ -1,5 +1,4 @@
-//! What BBR makes of what it is told: it measures the rate of delivery and paces, and what goes by losses it
-//! leaves alone.
+//! BBR as a [`Controller`]: measures the delivery rate, sets the pacer, and replaces the loss-based methods.
 
 use super::{Bandwidth, Bbr, BbrSample};
 use crate::tcp::congestion::{AckSample, CongestionState, CongestionWindow, Controller, RttSample, SentPacket};
@@ -35,7 +34,7 @@ impl Controller for Bbr {
             now: ack.now,
             rate_sample: rate,
             rtt: ack.rtt_sample.map(|nanos| nanos / 1000),
-            // A lone segment that is not full, with nothing delivered meanwhile: the receiver may have waited.
+            // One segment that is not full, and nothing else delivered: the ACK may have been delayed.
             delayed: self.is_small(ack) && rate.is_some_and(|rate| rate.delivered == 1),
             acked: ack.summary.delivered,
             losses: ack.losses,
@@ -50,15 +49,15 @@ impl Controller for Bbr {
         let was_probing = self.is_probing_rtt();
         self.bbr_main(window, &sample);
         if was_probing || self.is_probing_rtt() {
-            // That next to nothing is sent must not look like a slow network.
+            // The small cwnd must not look like a slow network.
             self.delivery.set_app_limited(ack.in_flight);
         }
     }
 
-    /// The window has its own rule for losses (section 4.2.3.4).
+    /// `set_cwnd_to_recover_or_restore` handles losses (section 4.2.3.4).
     fn cwnd_reduction(&mut self, _: &mut CongestionWindow, _: u32, _: u32, _: bool) {}
 
-    /// A loss says nothing of the threshold, but what the window was is worth remembering (`bbr_ssthresh`).
+    /// Leaves ssthresh, and saves cwnd (`bbr_ssthresh`).
     fn ssthresh(&mut self, window: &CongestionWindow, _: u32) -> u32 {
         self.save_cwnd(window);
         window.ssthresh
@@ -66,20 +65,20 @@ impl Controller for Bbr {
 
     fn end_cwnd_reduction(&mut self, _: &mut CongestionWindow) {}
 
-    /// The window comes back by itself; what seemed full may not have been (`bbr_undo_cwnd`).
+    /// Leaves cwnd, which recovers by itself; the pipe may not have been full (`bbr_undo_cwnd`).
     fn on_undo(&mut self, _: &mut CongestionWindow, _: u32) {
         (self.full_bw.bandwidth, self.full_bw.count) = (Bandwidth::default(), 0);
         self.lt_bw.reset();
     }
 
-    /// That is the end of a round (`bbr_set_state`).
+    /// Also ends the round (`bbr_set_state`).
     fn on_timeout(&mut self, _: RttSample) {
         self.prev_ca_state = CongestionState::Loss;
         self.full_bw.bandwidth = Bandwidth::default();
         self.round.round_start = true;
     }
 
-    /// The window may be full for a round trip longer, until losses are repaired (`bbr_sndbuf_expand`).
+    /// cwnd may be full for one more round trip during recovery (`bbr_sndbuf_expand`).
     fn sndbuf_expand(&self) -> u64 {
         3
     }

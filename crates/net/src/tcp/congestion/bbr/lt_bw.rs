@@ -1,34 +1,38 @@
-//! Finds out that a policer, and not a queue, takes what is too much (`bbr_lt_bw_sampling`; not in the
-//! draft): where two spans of time that each end with many losses have the same rate of delivery, that is
-//! what is allowed, and for a while not more is tried.
+//! Long-term bandwidth sampling, which detects policers (`bbr_lt_bw_sampling`; not in the draft): if two
+//! consecutive intervals with high loss have about the same delivery rate, that is the policed rate, and it is
+//! used for a while without probing.
 
 use super::BbrSample;
 use super::bandwidth::{Bandwidth, UNIT};
 use loadstone_units::Time;
 
-/// The least and the most rounds of a span.
+/// The minimum of rounds in an interval (`bbr_lt_intvl_min_rtts`).
 const LT_INTVL_MIN_RTTS: u32 = 4;
+/// The maximum of rounds in an interval: four times that.
 const LT_INTVL_MAX_RTTS: u32 = 16;
-/// What is lost of what is delivered, of 256, where it is much.
+/// High loss: the ratio of lost to delivered segments, in 1/256 (`bbr_lt_loss_thresh`).
 const LT_LOSS_THRESH: u64 = 50;
-/// How close two rates are to be, of 256, or in bytes a second.
+/// The maximum relative difference of two rates, in 1/256 (`bbr_lt_bw_ratio`).
 const LT_BW_RATIO: u64 = UNIT / 8;
+/// The maximum absolute difference of two rates, in bytes a second (`bbr_lt_bw_diff`).
 const LT_BW_DIFF: u64 = 500;
-/// Rounds for which the rate is believed.
+/// Rounds for which the policed rate is used (`bbr_lt_bw_max_rtts`).
 const LT_BW_MAX_RTTS: u32 = 48;
 
 #[derive(Debug, Default)]
 pub(super) struct LtBw {
-    /// The rate of the last span, or that of two which agreed.
+    /// The rate of the last interval, or the mean of two that agreed.
     bandwidth: Option<Bandwidth>,
+    /// The policed rate is in use (`lt_use_bw`).
     use_bw: bool,
+    /// An interval is being measured (`lt_is_sampling`).
     is_sampling: bool,
-    /// Rounds of this span, or for which the rate has been believed.
+    /// Rounds of this interval, or for which the rate has been used (`lt_rtt_cnt`).
     rtt_cnt: u32,
     interval_start: IntervalStart,
 }
 
-/// What there was when a span began.
+/// Counters when an interval began.
 #[derive(Clone, Copy, Debug, Default)]
 struct IntervalStart {
     delivered: u64,
@@ -37,17 +41,17 @@ struct IntervalStart {
 }
 
 impl LtBw {
-    /// The rate that a policer is believed to allow.
+    /// The policed rate, if one is in use.
     pub(super) fn bandwidth(&self) -> Option<Bandwidth> {
         self.bandwidth.filter(|_| self.use_bw)
     }
 
-    /// Nothing is known.
+    /// Starts over (`bbr_reset_lt_bw_sampling`).
     pub(super) fn reset(&mut self) {
         *self = LtBw::default();
     }
 
-    /// A round of probing has begun. Gives whether the rate has been believed long enough.
+    /// A round has begun in `ProbeBw`. Returns whether the policed rate has been used long enough; it is then dropped.
     pub(super) fn expire(&mut self) -> bool {
         self.rtt_cnt += 1;
         let over = self.rtt_cnt >= LT_BW_MAX_RTTS;
@@ -57,10 +61,10 @@ impl LtBw {
         over
     }
 
-    /// An acknowledgement, or a timeout; `begun` if with it a round begins. `mss` in bytes.
+    /// An ACK; `begun` if a round begins with it. `mss` in bytes.
     pub(super) fn update(&mut self, ack: &BbrSample, begun: bool, mss: u32) {
         if !self.is_sampling {
-            // The first loss says that what had been saved up is used up.
+            // The first loss: the token bucket's burst is spent.
             if ack.losses == 0 {
                 return;
             }

@@ -1,28 +1,28 @@
-//! How many segments BBR allows on their way (section 4.2.3).
+//! BBR's congestion window (section 4.2.3).
 
 use super::bandwidth::UNIT;
 use super::{Bbr, BbrSample, CWND_MIN_TARGET, Mode};
 use crate::tcp::congestion::{CongestionState, CongestionWindow};
 use crate::tcp::delivery::between;
 
-/// The window before a round trip is known, and what is delivered before the target counts, in segments
+/// The window before the first RTT sample, and the delivered segments before the target limits cwnd
 /// (`TCP_INIT_CWND`).
 const INITIAL_WINDOW: u32 = 10;
-/// What leaves in one go is a millisecond's worth, more or less (`sk_pacing_shift`), and no more bytes than
-/// these.
+/// A burst is about one millisecond of the pacing rate (`sk_pacing_shift`).
 const QUANTUM_SHIFT: u32 = 10;
+/// The maximum of a burst in bytes.
 const MAX_QUANTUM: u64 = 65_215;
-/// From this rate on, in bytes a second, it is two segments at least.
+/// From this rate on, in bytes a second, a burst has at least two segments (`bbr_min_tso_rate`).
 const FAST: u64 = 150_000;
 
 impl Bbr {
-    /// The window will shrink, by losses or `ProbeRtt`: what it was is worth remembering (section 4.2.3.4).
+    /// Saves cwnd before it shrinks by losses or `ProbeRtt` (section 4.2.3.4, `bbr_save_cwnd`).
     pub(super) fn save_cwnd(&mut self, window: &CongestionWindow) {
         let is_good = self.prev_ca_state < CongestionState::Recovery && !self.is_probing_rtt();
         self.prior_cwnd = if is_good { window.cwnd } else { self.prior_cwnd.max(window.cwnd) };
     }
 
-    /// Section 4.2.3.6.
+    /// Section 4.2.3.6, `bbr_set_cwnd`.
     pub(super) fn set_cwnd(&mut self, window: &mut CongestionWindow, ack: &BbrSample, cwnd_gain: u64) {
         if ack.acked > 0 && !self.set_cwnd_to_recover_or_restore(window, ack) {
             let target = self.bdp(cwnd_gain) + self.ack_aggregation_cwnd();
@@ -40,8 +40,8 @@ impl Bbr {
         }
     }
 
-    /// What losses and the end of their repair do to the window (section 4.2.3.4). Gives whether it is
-    /// settled with that: in the first round as much is sent as is delivered.
+    /// Adjusts cwnd to losses and to the end of recovery (section 4.2.3.4). Returns whether cwnd is final: in the first
+    /// round of recovery it follows packet conservation.
     fn set_cwnd_to_recover_or_restore(&mut self, window: &mut CongestionWindow, ack: &BbrSample) -> bool {
         let before = std::mem::replace(&mut self.prev_ca_state, ack.ca_state);
         let conserved = ack.in_flight + ack.acked;
@@ -60,7 +60,7 @@ impl Bbr {
         self.packet_conservation
     }
 
-    /// The product of bandwidth and round trip by `gain`, in segments (section 4.2.3.2, `bbr_bdp`).
+    /// The bandwidth-delay product times `gain`, in segments (section 4.2.3.2, `bbr_bdp`).
     fn bdp(&self, gain: u64) -> u32 {
         let Some(min_rtt) = self.min_rtt_us else { return INITIAL_WINDOW };
         segments(self.bandwidth().segments_by(min_rtt, gain))
@@ -70,28 +70,28 @@ impl Bbr {
         if self.full_bw.reached { segments(self.aggregation.ack_aggregation_cwnd(self.bandwidth())) } else { 0 }
     }
 
-    /// Segments that are to be on their way at `gain`. Always by the largest bandwidth (`bbr_inflight`).
+    /// The target of segments in flight at `gain`, always by the maximum bandwidth (`bbr_inflight`).
     pub(super) fn inflight(&self, gain: u64) -> u32 {
         let Some(min_rtt) = self.min_rtt_us else { return self.quantization_budget(INITIAL_WINDOW) };
         self.quantization_budget(segments(self.bandwidth.get().segments_by(min_rtt, gain)))
     }
 
-    /// With what hosts need that handle several segments in one go (section 4.2.3.2,
-    /// `bbr_quantization_budget`); even, for acknowledgements of every second segment.
+    /// Adds what offloads need that handle several segments at once (section 4.2.3.2,
+    /// `bbr_quantization_budget`); even, for ACKs of every second segment.
     fn quantization_budget(&self, window: u32) -> u32 {
         let window = (window + 3 * self.tso_segs_goal()).next_multiple_of(2);
         let is_probing = matches!(self.mode, Mode::ProbeBw { phase: 0, .. });
         window + if is_probing { 2 } else { 0 }
     }
 
-    /// Segments that leave in one go (section 4.2.2, `bbr_tso_segs_goal`). What leaves here leaves segment by
-    /// segment, but the window has room for it.
+    /// Segments of one burst (section 4.2.2, `bbr_tso_segs_goal`). Here segments are paced one by one, but cwnd has room
+    /// for a burst.
     fn tso_segs_goal(&self) -> u32 {
         let whole = segments((self.pacing_rate >> QUANTUM_SHIFT).min(MAX_QUANTUM) / u64::from(self.mss));
         whole.max(if self.pacing_rate < FAST { 1 } else { 2 })
     }
 
-    /// Segments that will be in the network when the next may leave (`bbr_packets_in_net_at_edt`).
+    /// Segments in the network at the earliest departure time of the next (`bbr_packets_in_net_at_edt`).
     pub(super) fn packets_in_net_at_edt(&self, in_flight: u32, ack: &BbrSample) -> u32 {
         let delivered = self.bandwidth().segments_in(between(ack.now, ack.next_send));
         let more = if self.pacing_gain > UNIT { self.tso_segs_goal() } else { 0 };
@@ -99,7 +99,7 @@ impl Bbr {
     }
 }
 
-/// What is more than any window is as good as all.
+/// Saturates: larger than any cwnd.
 fn segments(count: u64) -> u32 {
     count.min(1 << 24) as u32
 }
