@@ -1,16 +1,15 @@
-//! What has arrived beyond a hole. Knows ranges of numbers, nothing of TCP.
+//! Data received out of order, as ranges of numbers; independent of TCP.
 
 use std::ops::Range;
 
-/// Disjoint ranges, the most recently changed first, which is the order in which RFC 2018 wants
-/// them reported.
+/// Disjoint ranges, the most recently changed first: the order of SACK blocks (RFC 2018).
 #[derive(Clone, Debug, Default)]
 pub struct Assembler {
     ranges: Vec<Range<u64>>,
 }
 
 impl Assembler {
-    /// Whether nothing lies beyond the hole.
+    /// Whether there are no ranges.
     pub fn is_empty(&self) -> bool {
         self.ranges.is_empty()
     }
@@ -38,11 +37,11 @@ impl Assembler {
         self.ranges.insert(0, joined);
     }
 
-    /// Everything before `next` is there now: returns how far the ranges carry on from it, and
-    /// forgets what lies before that.
+    /// All before `next` has arrived: returns the end of the data in order from there, and drops the ranges before
+    /// that.
     pub fn advance(&mut self, next: u64) -> u64 {
         let mut reached = next;
-        // Ranges neither overlap nor touch, so at most one carries on.
+        // Ranges neither overlap nor touch, so at most one continues.
         self.ranges.retain(|held| {
             if held.start <= next {
                 reached = reached.max(held.end);
@@ -84,7 +83,7 @@ mod tests {
             prop_assert_eq!(held.iter().map(|r| r.end - r.start).sum::<u64>(), bytes.len() as u64);
             let mut reached = next;
             while bytes.contains(&reached) { reached += 1; }
-            // A range that lies wholly before `next` cannot be there in TCP.
+            // TCP never leaves a range wholly before `next`.
             prop_assume!(!held.iter().any(|range| range.end < next));
             prop_assert_eq!(held.advance(next), reached);
         }

@@ -1,4 +1,4 @@
-//! Who is joined to whom: hosts and junctions as the nodes of a tree, links and delays as its edges.
+//! The topology: hosts and junctions as the nodes of a tree, links and delays as its edges.
 
 use crate::Network;
 use std::time::Duration;
@@ -7,13 +7,13 @@ use std::time::Duration;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct NodeId(pub u32);
 
-/// One direction of a link, by its place in the fabric: of the first link towards its first end, towards its
-/// second end, of the next link, and so on.
+/// One direction of a link, by its index in the fabric: the first link towards its first end, then towards its
+/// second end, the next link, and so on.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct LinkId(pub u32);
 
 impl LinkId {
-    /// The place of the link among all links.
+    /// The index of the link among all links.
     pub fn link(self) -> usize {
         self.0 as usize / 2
     }
@@ -55,7 +55,7 @@ pub struct Fabric {
     links: Vec<NamedLink>,
     /// The hops of all routes, one route after the other; each ends with [`Hop::Host`].
     hops: Vec<Hop>,
-    /// For each hop what a packet takes from there on at least, in nanoseconds: delays and propagation.
+    /// For each hop the minimum time from there on, in nanoseconds: delays and propagation.
     rests: Vec<u64>,
 }
 
@@ -67,7 +67,7 @@ struct FabricEdge {
 
 #[derive(Clone, Copy, Debug)]
 enum By {
-    /// The link of this place.
+    /// The link with this index.
     Link(u32),
     /// Nanoseconds in each direction.
     Delay(u64),
@@ -161,7 +161,7 @@ impl Fabric {
         links.next()
     }
 
-    /// What a packet takes at least on a route: delays and propagation.
+    /// The minimum time on a route: delays and propagation.
     pub fn least_delay(&self, route: Route) -> Duration {
         Duration::from_nanos(self.rests[route.0 as usize])
     }
@@ -171,18 +171,18 @@ impl Fabric {
         self.hops[at as usize]
     }
 
-    /// What a packet takes at least from a hop on, in nanoseconds.
+    /// The minimum time from a hop on, in nanoseconds.
     pub(crate) fn rest_at(&self, at: u32) -> u64 {
         self.rests[at as usize]
     }
 
-    /// What a packet takes at least from a hop to the next link or to its host, in nanoseconds.
+    /// The minimum time from a hop to the next link or to the host, in nanoseconds.
     pub(crate) fn delay_at(&self, at: u32) -> u64 {
         let hops = self.hops[at as usize..].iter();
         hops.map_while(|hop| if let Hop::Delay(nanos) = hop { Some(*nanos) } else { None }).sum()
     }
 
-    /// What a packet takes at least at a hop, in nanoseconds.
+    /// The minimum time at a hop, in nanoseconds.
     fn least(&self, hop: Hop) -> u64 {
         match hop {
             Hop::Link(id) => self.links[id.link()].network.propagation().as_nanos() as u64,

@@ -22,7 +22,7 @@
 //! assert!(down.poll_packet(Time::from_nanos(51_200_000)).is_some());
 //! ```
 //!
-//! Elsewhere: whose bytes they are (crate `http`), who drives the machines (crate `sim`).
+//! Elsewhere: what the bytes mean (crate `http`), and what drives the machines (crate `sim`).
 
 mod assembler;
 mod delay_line;

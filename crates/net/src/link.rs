@@ -7,7 +7,7 @@ use loadstone_units::{Probability, RandomStream, Time};
 use pace::Pace;
 use std::collections::VecDeque;
 
-/// The packets that room is made for beforehand: what an initial window and a bit more take.
+/// The packets that memory is reserved for beforehand: an initial window and a bit more.
 const EXPECTED: usize = 32;
 
 /// One direction of a link.
@@ -32,7 +32,7 @@ pub struct Link<P> {
     inside: VecDeque<(Time, P)>,
     /// When the first of those comes out; [`Time::NEVER`] if there is none.
     next_out: Time,
-    /// Packets lost and dropped of which nobody has asked yet: when each would have come out, and which of the two.
+    /// Lost and dropped packets not yet polled: when each would have come out, and which of the two.
     lost: VecDeque<(Time, Fate, P)>,
     counts: LinkCounts,
 }
@@ -85,14 +85,14 @@ impl<P> Link<P> {
         self.inside.back().map(|(out, _)| *out)
     }
 
-    /// Whether [`Link::poll_lost`] has something to give: cheaper to ask.
+    /// Whether [`Link::poll_lost`] returns a packet: the cheaper test.
     #[inline]
     pub fn has_lost(&self) -> bool {
         !self.lost.is_empty()
     }
 
     /// The next packet that was lost or dropped, in order: when it would have come out had it been accepted, and
-    /// which of the two. They are kept until they are asked for.
+    /// which of the two. They are kept until they are polled.
     pub fn poll_lost(&mut self) -> Option<(Time, Fate, P)> {
         self.lost.pop_front()
     }

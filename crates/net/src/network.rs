@@ -157,12 +157,12 @@ impl Network {
         self.direction(self.up, self.loss_up, self.trace_up.as_ref())
     }
 
-    /// What a packet takes in each direction besides waiting and serialisation: half of the round trip.
+    /// The propagation delay in each direction: half of the round trip.
     pub fn propagation(&self) -> Duration {
         self.rtt / 2
     }
 
-    /// Whether chance has a part in it.
+    /// Whether it draws random numbers.
     pub fn is_random(&self) -> bool {
         self.loss_down > Probability::ZERO || self.loss_up > Probability::ZERO
     }

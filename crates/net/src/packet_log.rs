@@ -6,10 +6,10 @@ use loadstone_units::Time;
 /// The first packets that came to any link of a path, in their order.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PacketLog<H> {
-    /// Those packets, as many as were asked for.
+    /// Those packets, at most the limit of the log.
     pub packets: Vec<Logged<H>>,
     limit: usize,
-    /// How many came after them.
+    /// The number of packets after them.
     pub left_out: u64,
 }
 
@@ -20,7 +20,7 @@ pub struct Logged<H> {
     pub entered: Time,
     /// To which link, in which direction.
     pub link: LinkId,
-    /// What was to be kept of it.
+    /// The part of it that is logged.
     pub head: H,
     /// What became of it.
     pub fate: Fate,
@@ -29,13 +29,13 @@ pub struct Logged<H> {
 /// What became of a packet at a link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fate {
-    /// It comes to its host, or to the next link on its way, at this time.
+    /// It arrives at its host, or at the next link of its route, at this time.
     Delivered(Time),
-    /// Chance took it.
+    /// It was lost at random.
     Lost,
     /// The queue was full.
     Dropped,
-    /// The run was over before it was there.
+    /// The run ended before it arrived.
     Underway,
 }
 

@@ -1,8 +1,8 @@
 //! The way of packets between hosts: links and delays behind one another, shared by all that goes through them.
 //!
-//! A machine, which the simulator and the bed both drive: it is given packets and the time, and says what is due
-//! where. Here alone stand the order of things that happen at one time, what befalls a packet on its way, and the
-//! names of the links' random streams.
+//! A machine, driven by the simulator and by the bed: packets and the time go in, arrivals and a deadline come out.
+//! Only this file defines the order of events at one time, what happens to a packet on its route, and the names of
+//! the links' random streams.
 
 use crate::delay_line::DelayLine;
 use crate::fabric::{Fabric, Hop, Route};
@@ -40,7 +40,7 @@ pub struct Path<P: Carried> {
 pub struct Due {
     /// When.
     pub at: Time,
-    /// The place of the link that lets a packet out; behind them all if it is a delay that is over.
+    /// The index of the link that a packet leaves; one past the last if a delay ends.
     place: usize,
 }
 
@@ -49,7 +49,7 @@ pub struct Due {
 pub struct Transit<P> {
     /// The packet.
     pub packet: P,
-    /// What it meets next.
+    /// Its next hop.
     hop: u32,
 }
 
@@ -77,7 +77,7 @@ pub struct LostPacket<P> {
     pub link: LinkId,
     /// Its number among those that came to this link in this direction, from 0.
     pub number: u64,
-    /// When it would have been at its host if it had met nothing else on the way.
+    /// When it would have been at its host with no further queue or loss.
     pub due: Time,
     /// [`Fate::Lost`] or [`Fate::Dropped`].
     pub fate: Fate,
@@ -97,7 +97,7 @@ impl<P: Carried> Path<P> {
         }
     }
 
-    /// The way from one node to another, for packets of which nobody knew that they come; `None` if nothing joins
+    /// The way from one node to another, for packets that were not planned; `None` if nothing joins
     /// them. Each call makes another route.
     pub fn add_route(&mut self, from: NodeId, to: NodeId) -> Option<Route> {
         Arc::make_mut(&mut self.fabric).add_route(from, to)
@@ -128,7 +128,7 @@ impl<P: Carried> Path<P> {
     /// Lets the one thing happen that [`Path::next`] has named. A packet, if it is at its host with that.
     #[inline]
     pub fn advance(&mut self, due: Due) -> Option<Transit<P>> {
-        // Twice the same, so that a packet is not moved to where both come together.
+        // The same call twice, so that the packet is not moved to a common place first.
         match self.links.get_mut(due.place) {
             Some(link) => {
                 let transit = link.poll_packet(due.at)?;
@@ -141,7 +141,7 @@ impl<P: Carried> Path<P> {
         }
     }
 
-    /// A packet has passed something: it goes on, or is handed out at its host.
+    /// A packet has passed a hop: it goes on, or is returned at its host.
     #[inline(always)]
     fn pass_on(&mut self, now: Time, transit: Transit<P>) -> Option<Transit<P>> {
         if matches!(self.fabric.hop_at(transit.hop), Hop::Host) {
@@ -162,7 +162,7 @@ impl<P: Carried> Path<P> {
         self.forward(now, transit);
     }
 
-    /// A packet goes on to the next thing that it meets.
+    /// A packet goes on to its next hop.
     #[inline(always)]
     fn forward(&mut self, now: Time, mut transit: Transit<P>) {
         let next = self.fabric.hop_at(transit.hop);
@@ -186,7 +186,7 @@ impl<P: Carried> Path<P> {
         }
     }
 
-    /// A packet comes to a link, and what the link makes of it is logged.
+    /// A packet arrives at a link; its fate is logged.
     #[cold]
     fn enter_noting(&mut self, now: Time, id: LinkId, transit: Transit<P>) {
         let (head, hop) = (transit.packet.head(), transit.hop);
@@ -203,7 +203,7 @@ impl<P: Carried> Path<P> {
         }
     }
 
-    /// The packet that has come to a link was not accepted: what became of it.
+    /// The link did not accept the packet: it was lost or dropped.
     #[cold]
     fn note_loss(&mut self, id: LinkId) -> Option<Fate> {
         let link = self.link(id);
@@ -214,13 +214,13 @@ impl<P: Carried> Path<P> {
         Some(fate)
     }
 
-    /// Whether [`Path::poll_lost`] has something to give: cheaper to ask.
+    /// Whether [`Path::poll_lost`] returns a packet: the cheaper test.
     #[inline]
     pub fn has_lost(&self) -> bool {
         !self.lost.is_empty()
     }
 
-    /// The next packet that was lost or dropped, in order. Whoever never asks pays for keeping them.
+    /// The next packet that was lost or dropped, in order. They are kept until they are polled.
     pub fn poll_lost(&mut self) -> Option<LostPacket<P>> {
         self.lost.pop_front()
     }

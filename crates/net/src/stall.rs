@@ -13,8 +13,7 @@ use std::ops::Range;
 /// A retransmission that is lost as well prolongs it; what is lost although the receiver has it
 /// already begins none.
 ///
-/// As long as [`Stalls::is_idle`] nothing has to be told, so a connection that loses nothing pays
-/// nothing.
+/// While [`Stalls::is_idle`] no call is needed, so a connection without losses has no cost.
 #[derive(Clone, Debug, Default)]
 pub struct Stalls {
     /// What has been lost and may still be expected, ascending by its first number.

@@ -9,7 +9,7 @@
 //!
 //! Sequence numbers are 64-bit offsets: the SYN is number 0, the first byte of data number 1, the
 //! FIN follows the last byte. They never wrap, so they compare as they are. Bytes are counted and
-//! not carried; whoever drives an endpoint keeps the bytes themselves.
+//! not carried; the driver of an endpoint keeps the bytes themselves.
 
 mod config;
 mod congestion;

@@ -50,8 +50,8 @@ impl Tls {
         }
     }
 
-    /// How much content fits into `room` bytes of the transport: a record at most, so that what
-    /// goes next is decided as late as possible.
+    /// How much content fits into `room` bytes of the transport: at most one record, so that the next data is chosen as
+    /// late as possible.
     pub fn content_room(self, room: u64) -> u64 {
         match self {
             Tls::None => room,
@@ -61,8 +61,8 @@ impl Tls {
 }
 
 impl Tls {
-    /// How many bytes of the transport to read for `room` bytes of content: a record at least, since nothing of
-    /// one is content before it is whole.
+    /// How many bytes of the transport to read for `room` bytes of content: at least one record, since a record is
+    /// readable only as a whole.
     #[inline]
     pub fn transport_room(self, room: u64) -> u64 {
         match self {
@@ -207,7 +207,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Flights until both ends are done: who sent how much.
+    /// Flights until both ends are done: sender and bytes of each.
     fn shake(tls: Tls) -> Vec<u64> {
         let (mut client, mut server) = (Handshake::new(tls, Role::Client), Handshake::new(tls, Role::Server));
         let mut flights = Vec::new();
@@ -217,7 +217,7 @@ mod tests {
                 flights.push(bytes);
             }
             if let Some(bytes) = server.poll_transmit() {
-                // In two pieces: half a flight moves nobody on.
+                // In two pieces: half a flight does not advance the handshake.
                 assert_eq!(client.handle_input(bytes - 1), 0);
                 assert!(client.poll_transmit().is_none());
                 assert_eq!(client.handle_input(1), 0);

@@ -167,7 +167,7 @@ fn a_traced_link_delivers_at_its_opportunities() {
         link.handle_packet(ms(0.0), 1500);
     }
     assert_eq!(drain(&mut link).into_iter().map(|(at, _)| at).collect::<Vec<_>>(), [3.0, 5.0, 5.0, 10.0, 13.0].map(ms));
-    // The one at 20 ms is wasted, since nobody waits; 23 is the next.
+    // The opportunity at 20 ms is wasted, since no packet waits; the next is at 23 ms.
     link.handle_packet(ms(20.5), 100);
     assert_eq!(drain(&mut link), [(ms(23.0), 100)]);
 }

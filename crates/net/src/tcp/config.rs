@@ -14,16 +14,14 @@ pub struct Config {
     pub iw: Option<InitialWindow>,
     /// The congestion control; the profile's if it is left out.
     pub cc: Option<Congestion>,
-    /// How many bytes the program may write beyond what has been sent (Linux's TCP_NOTSENT_LOWAT),
-    /// 2 KiB to 1 GiB; the profile's if it is left out. The less, the later is it decided what goes
-    /// next.
+    /// The maximum of written but unsent bytes (Linux's TCP_NOTSENT_LOWAT), 2 KiB to 1 GiB; the profile's if it is left
+    /// out. The lower it is, the later the next data is chosen.
     pub notsent_lowat: Option<Bounded<2048, 0x4000_0000>>,
     /// The receive window in bytes, 2 KiB to 1 GiB; the profile's if it is left out. Linux reckons it as
     /// half of a buffer, which then does not grow.
     pub receive_window: Option<Bounded<2048, 0x4000_0000>>,
-    /// Behaves like so many connections in one, 1 to 256 (TCP+ of the study `nsdi`): initial window and
-    /// receive window are so many times as large, and a loss takes only that part of what it takes from
-    /// one; 1 if it is left out.
+    /// Behaves like n connections in one, n from 1 to 256 (TCP+ of the study `nsdi`): initial window and receive window
+    /// are n times as large, and a loss costs 1/n of a single connection's reduction; 1 if it is left out.
     pub flows: Option<Bounded<1, 256>>,
     /// Mechanisms that are to be otherwise than the profile has them.
     #[serde(skip_serializing_if = "Mechanisms::is_default")]
@@ -36,7 +34,7 @@ pub struct Config {
 pub struct InitialWindow(Bounded<1, 1000>);
 
 impl InitialWindow {
-    /// So many segments.
+    /// An initial window of `segments`.
     ///
     /// # Panics
     /// If they are out of range.

@@ -100,7 +100,7 @@ impl Rack {
         rtt: &Rtt,
     ) -> (bool, Option<u64>) {
         let reo_wnd = self.reo_wnd(flight, recovering, rtt);
-        let (mut again, mut timeout) = (false, None);
+        let (mut lost_retrans, mut timeout) = (false, None);
         let mut lost = Vec::new();
         for (index, sent) in flight.iter().enumerate() {
             // Cheapest test first: true for nearly all.
@@ -119,9 +119,9 @@ impl Rack {
             }
         }
         for index in lost {
-            again |= flight.mark_lost(index);
+            lost_retrans |= flight.mark_lost(index);
         }
-        (again, timeout)
+        (lost_retrans, timeout)
     }
 
     /// Whether a segment was sent less than RACK.rtt ago, so that an RTO does not mark it lost.

@@ -60,8 +60,8 @@ impl Sacks {
 
     /// Adds a block; one beyond the third is left out.
     pub fn push(&mut self, ack: u64, block: Range<u64>) {
-        if let Some(place) = self.blocks.get_mut(usize::from(self.count)) {
-            *place = ((block.start - ack) as u32, (block.end - ack) as u32);
+        if let Some(slot) = self.blocks.get_mut(usize::from(self.count)) {
+            *slot = ((block.start - ack) as u32, (block.end - ack) as u32);
             self.count += 1;
         }
     }

@@ -368,8 +368,8 @@ impl Sender {
     fn retransmit(&mut self, now: Time, index: usize) -> Transmission {
         self.undo.note_retransmission(now);
         self.retransmissions += 1;
-        let again = self.flight.get(index);
-        let tx = self.tx_delivery(now, again.end - again.start - u64::from(again.fin));
+        let sent = self.flight.get(index);
+        let tx = self.tx_delivery(now, sent.end - sent.start - u64::from(sent.fin));
         let sent = self.flight.retransmit(index, now, tx);
         self.high_rxt = self.high_rxt.max(sent.end);
         if self.ca_state == CongestionState::Recovery {

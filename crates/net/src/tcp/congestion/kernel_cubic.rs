@@ -122,8 +122,8 @@ impl Cubic {
                 epoch
             }
         };
-        let least = if self.delay_min == u64::MAX { 0 } else { self.delay_min.div_ceil(TICK) };
-        let since = units(now_ticks.saturating_sub(epoch.start) + least);
+        let delay_min = if self.delay_min == u64::MAX { 0 } else { self.delay_min.div_ceil(TICK) };
+        let since = units(now_ticks.saturating_sub(epoch.start) + delay_min);
         let off = since.abs_diff(self.k);
         let delta = ((u128::from(BIC_SCALE) * u128::from(off).pow(3)) >> 40) as u32;
         let target = if since < self.k { self.origin_point.saturating_sub(delta) } else { self.origin_point + delta };
@@ -202,7 +202,7 @@ impl HyStart {
         HyStart { found: false, round_start: now, last_ack: now, end_seq: nxt, curr_rtt: u64::MAX, sample_cnt: 0 }
     }
 
-    fn update(&mut self, window: &mut CongestionWindow, sample: RttSample, least: u64) {
+    fn update(&mut self, window: &mut CongestionWindow, sample: RttSample, delay_min: u64) {
         let RttSample { now, rtt, una, nxt } = sample;
         if una > self.end_seq {
             *self = HyStart { sample_cnt: 0, ..HyStart::new(now, nxt) };
@@ -212,14 +212,14 @@ impl HyStart {
         }
         if now.nanos_since(self.last_ack) <= HYSTART_ACK_DELTA {
             self.last_ack = now;
-            if now.nanos_since(self.round_start) > (least + HYSTART_ACK_DELAY) / 2 {
+            if now.nanos_since(self.round_start) > (delay_min + HYSTART_ACK_DELAY) / 2 {
                 self.leave(window);
             }
         }
         self.curr_rtt = self.curr_rtt.min(rtt);
         if self.sample_cnt < HYSTART_MIN_SAMPLES {
             self.sample_cnt += 1;
-        } else if self.curr_rtt > least + (least / 8).clamp(4_000_000, 16_000_000) {
+        } else if self.curr_rtt > delay_min + (delay_min / 8).clamp(4_000_000, 16_000_000) {
             self.leave(window);
         }
     }
@@ -280,9 +280,9 @@ mod tests {
         grow(&mut cubic, &mut window, [100]);
         cubic.on_tx_start(at(1000), 1_000_000_000);
         grow(&mut cubic, &mut window, (1000..3000).step_by(100));
-        let (mut anew, mut expected) = after_a_loss();
-        grow(&mut anew, &mut expected, [1000]);
-        grow(&mut anew, &mut expected, (1000..3000).step_by(100));
+        let (mut fresh, mut expected) = after_a_loss();
+        grow(&mut fresh, &mut expected, [1000]);
+        grow(&mut fresh, &mut expected, (1000..3000).step_by(100));
         assert_eq!(window, expected);
     }
 }

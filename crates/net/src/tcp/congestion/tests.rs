@@ -165,7 +165,7 @@ proptest! {
             if let Event::Loss = event {
                 prop_assert!(sender.window.ssthresh >= 2, "{:?}", sender.window);
             }
-            // Who goes by losses never makes a segment wait.
+            // Loss-based controls do not pace.
             let waits = sender.window.pacer.next_send() > sender.now;
             prop_assert!(!waits || cc == Congestion::Bbr, "{event:?}: {:?}", sender.window);
         }

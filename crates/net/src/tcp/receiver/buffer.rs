@@ -235,12 +235,12 @@ impl Tuning {
 
     /// RTT is sampled from the first segment with a new TSecr, and only if full-sized (`tcp_rcv_rtt_measure_ts`). If
     /// the request was acknowledged by a pure ACK, the response's first flight gives no sample.
-    fn rcv_rtt_measure(&mut self, now: Time, echo: Time, is_full: bool) {
+    fn rcv_rtt_measure(&mut self, now: Time, ts_ecr: Time, is_full: bool) {
         let ms = |time: Time| time.as_nanos() / NANOS_PER_MS;
-        if ms(echo) == self.rcv_rtt_last_tsecr || echo > now {
+        if ms(ts_ecr) == self.rcv_rtt_last_tsecr || ts_ecr > now {
             return;
         }
-        self.rcv_rtt_last_tsecr = ms(echo);
+        self.rcv_rtt_last_tsecr = ms(ts_ecr);
         if !is_full {
             return;
         }

@@ -72,7 +72,7 @@ mod tests {
         let expected: Vec<bool> = (0..50).map(|n| (3..47).contains(&n)).collect();
         assert_eq!(compressed, expected);
         compression.handle_ack_sent();
-        assert!(compression.compress(1), "of that rcv_nxt enough has been told");
+        assert!(compression.compress(1), "this gap has had its duplicate ACKs");
         assert!(!compression.compress(2), "another");
     }
 

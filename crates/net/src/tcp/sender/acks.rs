@@ -162,8 +162,8 @@ impl Sender {
             LossDetection::Fack => self.flight.mark_lost_by_fack(DUP_THRESH),
             LossDetection::Rack => {
                 let recovering = self.ca_state >= CongestionState::Recovery;
-                let (again, wait) = self.rack.mark_lost(now, &mut self.flight, recovering, &self.rtt);
-                summary.lost_retrans |= again;
+                let (lost_retrans, wait) = self.rack.mark_lost(now, &mut self.flight, recovering, &self.rtt);
+                summary.lost_retrans |= lost_retrans;
                 if let Some(wait) = wait {
                     self.set_timer(SenderTimer::ReoTimeout, now, (wait + TIMEOUT_MIN).min(self.rto()));
                     summary.reo_timer_armed = true;

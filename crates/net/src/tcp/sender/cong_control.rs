@@ -106,16 +106,16 @@ impl Sender {
         }
     }
 
-    /// RFC 3465, sections 2.2 and 2.3: in slow start `limit` segments an acknowledgement at most, and one
-    /// after a timeout.
-    fn count_bytes(&mut self, bytes: u64, limit: u64) -> u32 {
+    /// Appropriate byte counting (RFC 3465, sections 2.2 and 2.3): in slow start at most `abc_limit` segments (L) per
+    /// ACK, and one after a timeout.
+    fn count_bytes(&mut self, bytes: u64, abc_limit: u64) -> u32 {
         let mss = u64::from(self.rules.constants.mss);
-        let most = match self.ca_state {
+        let max = match self.ca_state {
             _ if !self.window.in_slow_start() => u64::MAX,
             CongestionState::Loss => mss,
-            _ => limit * mss,
+            _ => abc_limit * mss,
         };
-        self.bytes_acked += bytes.min(most);
+        self.bytes_acked += bytes.min(max);
         let segments = self.bytes_acked / mss;
         self.bytes_acked %= mss;
         segments as u32

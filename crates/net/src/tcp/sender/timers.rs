@@ -109,8 +109,8 @@ impl Sender {
     /// `undo_retrans` (`__tcp_retransmit_skb`).
     fn retransmit_for_tlp(&mut self, now: Time, index: usize) -> Transmission {
         self.retransmissions += 1;
-        let is_retrans = self.flight.get(index);
-        let tx = self.tx_delivery(now, is_retrans.end - is_retrans.start - u64::from(is_retrans.fin));
+        let sent = self.flight.get(index);
+        let tx = self.tx_delivery(now, sent.end - sent.start - u64::from(sent.fin));
         let sent = self.flight.retransmit_for_tlp(index, now, tx);
         self.last_sent = now;
         Transmission { range: sent.start..sent.end, fin: sent.fin }

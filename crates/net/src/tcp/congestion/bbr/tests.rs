@@ -184,7 +184,7 @@ fn the_window_is_twice_the_product_and_what_hosts_need_and_what_comes_in_bunches
     let mut path = Path::probing();
     path.round(100).round(100);
     // Twice 100, three times two at 1.4 MB/s; each round is acknowledged at once, so that 100 less what is
-    // rounded down may be on its way besides, and all that even.
+    // rounded down may be in flight in addition, and the total is even.
     assert_eq!(path.window.cwnd, 200 + 6 + 100);
     // The same in steady steps.
     let mut path = Path::probing();

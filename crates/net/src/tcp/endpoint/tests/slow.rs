@@ -191,7 +191,7 @@ fn a_connection_that_is_broken_off_ends_at_both_ends_rfc9293_3_10_5() {
         pair.run_until(at(5_050));
         assert_eq!((pair.ends[B].state(), pair.ends[B].poll_timeout()), (State::Reset, Time::NEVER), "{profile:?}");
         pair.run_until(Time::NEVER);
-        assert_eq!(pair.sent.len(), sent, "{profile:?}: nobody says anything more");
+        assert_eq!(pair.sent.len(), sent, "{profile:?}: no further segment");
         assert!(!pair.ends[B].may_write() && pair.ends[B].writable() == 0, "{profile:?}");
     }
 }
@@ -230,7 +230,7 @@ fn what_is_over_is_not_broken_off() {
 
 #[test]
 fn a_reset_does_not_wait_for_a_window_or_for_what_was_written() {
-    // It is B that breaks off, whose data nobody reads.
+    // B, whose data is not read, sends the RST.
     for profile in [Profile::Textbook, Profile::Linux6] {
         let mut pair = unread(small(profile), 100 * MSS, |_, _, _| false);
         pair.run_until(at(5_000));
@@ -258,7 +258,7 @@ struct Slow {
 impl Slow {
     fn is_lost(&self) -> impl FnMut(usize, usize, &Segment) -> bool + 'static {
         let (mut draws, loss) = (Seed(self.seed).stream("loss"), f64::from(self.loss) / 100.0);
-        // So nobody is given up: the handshake comes through, and of the rest something does.
+        // So no connection times out: the handshake completes, and some of the rest arrives.
         let (mut packets, mut in_a_row) = (0, 0);
         move |_, _, _| {
             packets += 1;
