@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shortage_of_data_lasts_until_all_that_was_on_its_way_is_delivered_and_one_more() {
+    fn app_limited_lasts_until_all_in_flight_is_delivered_and_one_more() {
         let mut delivery = Delivery::new();
         let last = ten(&mut delivery);
         delivery.set_app_limited(10);

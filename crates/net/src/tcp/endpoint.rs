@@ -12,9 +12,9 @@ use loadstone_units::Time;
 
 /// One end of a connection.
 ///
-/// Methods come in four kinds: `handle_*` tells it what the world did, `poll_*` asks what it wants,
-/// plain verbs command it, `&self` getters look. After each `handle_*` or command call
-/// [`Endpoint::poll_segment`] until it gives nothing, then come back at
+/// Methods come in four kinds: `handle_*` passes events in, `poll_*` asks what to do next, plain verbs are the
+/// program's calls, `&self` getters read. After each `handle_*` or command call
+/// [`Endpoint::poll_segment`] until it returns `None`, then come back at
 /// [`Endpoint::poll_timeout`].
 ///
 /// While the program has more to write, write up to [`Endpoint::writable`] before each
@@ -100,7 +100,7 @@ impl Endpoint {
                 self.reset_due = true;
                 return;
             }
-            // Closed before anything was exchanged: there is nothing to repeat.
+            // Closed before anything was exchanged: nothing to acknowledge.
             State::Closed if !self.receiver.has_begun() => return,
             State::Listen if segment.flags.syn => {
                 self.receiver.handle_syn(segment);
@@ -360,7 +360,7 @@ impl Endpoint {
         self.window_probe.is_suspected |= self.sender.is_blocked_by_snd_wnd();
     }
 
-    /// Sends no more than what is written.
+    /// Closes the sending side: a FIN follows the last byte written.
     pub fn close(&mut self) {
         if self.state.is_synchronised() && !self.state.is_over() {
             self.sender.close();

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 /// Makes of one list what a profile has (all of it) and what may be switched (each or not).
 macro_rules! mechanisms {
     ($($(#[$doc:meta])* $name:ident: $kind:ty,)+) => {
-        /// Mechanisms of TCP, each switched by itself; what is left out is the profile's. To find out what one of
-        /// them is worth.
+        /// Mechanisms of TCP, each switched by itself, to measure its effect. A mechanism that is left out is as in the
+        /// profile.
         #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
         #[serde(deny_unknown_fields, default)]
         pub struct Mechanisms {

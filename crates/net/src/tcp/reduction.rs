@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn with_nothing_on_its_way_one_segment_may_go() {
+    fn with_pipe_0_one_segment_may_be_sent() {
         for variant in [CwndReduction::PrrCrb, CwndReduction::PrrSsrb, CwndReduction::RateHalving] {
             let mut reduction = ReductionState::new(variant, 10);
             (0..5).for_each(|_| reduction.handle_sent());

@@ -108,7 +108,7 @@ struct CwndValidation {
     sent: bool,
 }
 
-/// What is sent: a range of sequence numbers.
+/// The sequence numbers of a segment to send.
 #[derive(Clone, Debug)]
 pub(super) struct Transmission {
     pub(super) range: Range<u64>,

@@ -60,7 +60,7 @@ impl FakeSender {
         self.flight.len() as u32
     }
 
-    fn tell(&mut self, event: Event) {
+    fn report(&mut self, event: Event) {
         let (window, now, in_flight) = (&mut self.window, self.now, self.flight.len() as u32);
         let sample = RttSample { now, rtt: 50 * MS, una: self.una, nxt: self.nxt };
         match event {
@@ -150,7 +150,7 @@ fn events() -> impl Strategy<Value = Vec<(u64, Event)>> {
 
 proptest! {
     #[test]
-    fn told_of_anything_in_any_order_a_window_has_room_for_a_segment_and_a_threshold_for_two(
+    fn after_any_events_cwnd_is_at_least_one_segment_and_ssthresh_two(
         cc in prop::sample::select(&CONTROLS[..]),
         profile in prop::sample::select(&[Profile::Linux6, Profile::Textbook][..]),
         variant in prop::sample::select(&VARIANTS[..]),
@@ -160,7 +160,7 @@ proptest! {
         let mut sender = FakeSender::new(cc, profile, variant, iw);
         for (gap, event) in events {
             sender.now = sender.now.plus_nanos(gap);
-            sender.tell(event);
+            sender.report(event);
             prop_assert!(sender.window.cwnd >= 1, "{event:?}: {:?}", sender.window);
             if let Event::Loss = event {
                 prop_assert!(sender.window.ssthresh >= 2, "{:?}", sender.window);
@@ -175,10 +175,10 @@ proptest! {
 /// A window of 20 segments that are all on their way, and of which all are lost that are to be.
 fn at_a_loss(cc: Congestion) -> FakeSender {
     let mut sender = FakeSender::new(cc, Profile::Linux6, CwndReduction::PrrSsrb, 20);
-    sender.tell(Event::Established);
-    (0..20).for_each(|_| sender.tell(Event::Sent(MSS)));
+    sender.report(Event::Established);
+    (0..20).for_each(|_| sender.report(Event::Sent(MSS)));
     sender.now = Time::from_nanos(100 * MS);
-    sender.tell(Event::Loss);
+    sender.report(Event::Loss);
     sender
 }
 
@@ -188,11 +188,11 @@ fn what_goes_by_losses_shrinks_to_the_threshold_and_comes_back_when_nothing_was_
         let mut sender = at_a_loss(cc);
         assert_eq!((sender.window.cwnd, sender.window.ssthresh), (20, threshold), "{cc:?}");
         // RFC 6937, section 3: of 20, as many go as the threshold's share of what is delivered, the first at once.
-        sender.tell(Event::CwndReduction);
+        sender.report(Event::CwndReduction);
         assert_eq!(sender.window.cwnd, 21, "{cc:?}");
-        sender.tell(Event::EndCwndReduction);
+        sender.report(Event::EndCwndReduction);
         assert_eq!(sender.window.cwnd, threshold, "{cc:?}");
-        sender.tell(Event::Undo);
+        sender.report(Event::Undo);
         assert_eq!(sender.window.cwnd, 20, "{cc:?}");
     }
 }
@@ -201,7 +201,7 @@ fn what_goes_by_losses_shrinks_to_the_threshold_and_comes_back_when_nothing_was_
 fn what_goes_by_a_model_keeps_its_window_when_others_shrink_theirs() {
     let mut sender = at_a_loss(Congestion::Bbr);
     for event in [Event::CwndReduction, Event::EndCwndReduction, Event::Undo] {
-        sender.tell(event);
+        sender.report(event);
         assert_eq!((sender.window.cwnd, sender.window.ssthresh), (20, u32::MAX), "{event:?}");
     }
 }
@@ -210,17 +210,17 @@ fn what_goes_by_a_model_keeps_its_window_when_others_shrink_theirs() {
 fn only_what_paces_is_asked_to_wait_and_only_with_the_eleventh_segment() {
     for cc in CONTROLS {
         let mut sender = FakeSender::new(cc, Profile::Linux6, CwndReduction::PrrSsrb, 20);
-        sender.tell(Event::Established);
+        sender.report(Event::Established);
         for sent in 1..=10 {
             assert!(!sender.window.pacer.pacing_check(sender.now, true), "{cc:?}, before {sent}");
-            sender.tell(Event::Sent(MSS));
+            sender.report(Event::Sent(MSS));
         }
         assert_eq!(sender.window.pacer.pacing_check(sender.now, true), cc == Congestion::Bbr, "{cc:?}");
     }
 }
 
 #[test]
-fn an_acknowledgement_lets_a_window_grow_unless_losses_are_being_repaired() {
+fn an_ack_lets_a_window_grow_except_in_recovery() {
     for cc in [Congestion::Reno, Congestion::Cubic] {
         for (ca_state, cwnd) in [
             (CongestionState::Open, 22),
@@ -229,9 +229,9 @@ fn an_acknowledgement_lets_a_window_grow_unless_losses_are_being_repaired() {
             (CongestionState::Recovery, 21),
         ] {
             let mut sender = FakeSender::new(cc, Profile::Textbook, CwndReduction::PrrSsrb, 20);
-            (0..20).for_each(|_| sender.tell(Event::Sent(MSS)));
+            (0..20).for_each(|_| sender.report(Event::Sent(MSS)));
             // Slow start by two; or, with the first in recovery, 18 on their way and two delivered, and one more.
-            sender.tell(Event::Acked(2, ca_state, 0));
+            sender.report(Event::Acked(2, ca_state, 0));
             assert_eq!(sender.window.cwnd, cwnd, "{cc:?} in {ca_state:?}");
         }
     }

@@ -244,7 +244,7 @@ fn one_lost_syn_or_answer_leaves_the_initial_window() {
 }
 
 #[test]
-fn a_connection_that_nobody_answers_is_given_up_after_six_repetitions_and_not_before() {
+fn an_unanswered_syn_times_out_after_six_retransmissions() {
     let mut pair = Pair::new(config(10, Congestion::Cubic), |_, _, _| true);
     // 1 + 2 + 4 + 8 + 16 + 32 + 60 s.
     pair.run_until(at(122_999));
@@ -255,7 +255,7 @@ fn a_connection_that_nobody_answers_is_given_up_after_six_repetitions_and_not_be
 }
 
 #[test]
-fn data_that_nobody_acknowledges_is_given_up() {
+fn unacknowledged_data_times_out() {
     let mut pair = Pair::new(config(10, Congestion::Cubic), |side, n, _| side == B && n > 0);
     pair.serve(MSS).run_until(Time::NEVER);
     assert_eq!(pair.ends[B].state(), State::TimedOut);
@@ -309,7 +309,7 @@ fn a_lost_fin_and_a_lost_answer_to_it_are_made_good() {
 }
 
 #[test]
-fn after_a_second_of_idleness_the_window_starts_anew_rfc5681_4_1() {
+fn after_a_second_of_idleness_cwnd_is_the_restart_window_rfc5681_4_1() {
     for (pause, window) in [(900, 20), (1100, 10)] {
         let mut pair = Pair::new(config(10, Congestion::Reno), |_, _, _| false);
         pair.serve(10 * MSS).run_until(at(150 + pause));

@@ -288,7 +288,7 @@ mod tests {
     const MSS: u64 = 1448;
 
     #[test]
-    fn what_lies_beyond_a_hole_takes_of_what_the_buffer_is_worth() {
+    fn out_of_order_data_reduces_the_window_of_the_buffer() {
         let mut buffer = ReceiveBuffer::new(&Config::default().rules());
         let window = buffer.select_window(1, 0);
         assert_eq!(window, 64_240, "44 segments of 1,460 bytes");
@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn the_buffer_grows_by_as_much_as_what_lies_beyond_a_hole_reaches() {
+    fn the_buffer_grows_by_the_span_of_out_of_order_data() {
         let mut buffer = ReceiveBuffer::new(&Config::default().rules());
         for come in 1..=100 {
             buffer.handle_out_of_order(1448, come * MSS);
@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_hole_had_held_back_counts_to_the_round_trip_after_it() {
+    fn data_that_a_gap_held_back_counts_to_the_next_round_trip() {
         let mut tuning = ReceiveBuffer::new(&Config::default().rules()).tuning.unwrap();
         let at = |ms: u64| Time::from_nanos(ms * NANOS_PER_MS);
         tuning.rcv_rtt = 50 * NANOS_PER_MS;
@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn a_round_trip_is_told_by_the_first_segment_with_its_timestamp_if_it_is_full() {
+    fn rcv_rtt_is_sampled_from_the_first_segment_with_a_tsecr_if_it_is_full() {
         let mut tuning = ReceiveBuffer::new(&Config::default().rules()).tuning.unwrap();
         let at = |ms: u64| Time::from_nanos(ms * NANOS_PER_MS);
         tuning.rcv_rtt_measure(at(60), at(0), false);

@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn three_tell_of_a_hole_and_44_wait() {
+    fn three_duplicate_acks_of_a_gap_go_at_once_and_44_are_compressed() {
         let mut compression = SackCompression::new(true);
         let compressed: Vec<bool> = (0..50).map(|_| compression.compress(1)).collect();
         let expected: Vec<bool> = (0..50).map(|n| (3..47).contains(&n)).collect();

@@ -99,7 +99,7 @@ impl Sender {
         let is_retrans = new.is_none();
         let sent = new.unwrap_or_else(|| self.retransmit_for_tlp(now, last));
         self.tlp = Some(Tlp { end_seq: self.nxt, is_retrans });
-        // The retransmission timer takes over, and begins again.
+        // The RTO is armed in place of the PTO.
         self.set_timer(SenderTimer::Rto, now, self.rto());
         self.cwv.sent = false;
         Some(sent)
@@ -197,7 +197,7 @@ mod tests {
         Time::from_nanos(ms * 1_000_000)
     }
 
-    /// Acknowledges up to `ack`, and from there on `sacked`, what was sent at `echo`.
+    /// An ACK of `ack` with one SACK block `sacked` and the TSecr `ts_ecr`.
     fn acknowledgement(now: Time, ack: u64, sacked: std::ops::Range<u64>, ts_ecr: Time) -> Segment {
         let mut sacks = Sacks::default();
         if !sacked.is_empty() {

@@ -139,7 +139,7 @@ fn three_rounds_that_grow_less_than_a_quarter_fill_the_pipe_and_more_do_not_4_3_
 }
 
 #[test]
-fn the_queue_drains_until_the_product_and_what_hosts_need_is_on_its_way_4_3_3() {
+fn the_queue_drains_until_the_bdp_and_the_quantization_budget_are_in_flight_4_3_3() {
     let mut path = Path::new(10);
     path.in_flight = 107;
     for acked in [10, 20, 40, 80, 100, 100, 100, 100] {
@@ -167,7 +167,7 @@ fn probing_goes_through_a_cycle_of_eight_gains_4_3_4() {
 }
 
 #[test]
-fn more_is_tried_until_it_is_on_its_way_or_something_is_lost() {
+fn the_gain_lasts_until_its_target_is_in_flight_or_a_segment_is_lost() {
     for lost in [0, 1] {
         let mut path = Path::probing();
         (0..3).for_each(|_| _ = path.round(100));

@@ -72,7 +72,7 @@ impl World {
         self.wire.insert((self.now.plus_nanos(delay), self.packets), (to, segment));
     }
 
-    fn judge(&mut self, side: usize, segment: &Segment) {
+    fn check(&mut self, side: usize, segment: &Segment) {
         if segment.flags.syn {
             return;
         }
@@ -95,7 +95,7 @@ impl World {
                     self.written[side] += room;
                 }
                 let Some(segment) = self.ends[side].poll_segment(self.now) else { break };
-                self.judge(side, &segment);
+                self.check(side, &segment);
                 if !self.chance(self.impairments.loss) {
                     self.carry(1 - side, segment);
                 }

@@ -81,7 +81,7 @@ fn the_window_opens_by_whole_segments_and_when_it_has_doubled_rfc9293_3_8_6_2_2(
 }
 
 #[test]
-fn who_has_read_everything_is_as_fast_as_ever() {
+fn a_reader_that_has_caught_up_gets_the_full_window() {
     for profile in [Profile::Textbook, Profile::Linux6] {
         let mut pair = unread(small(profile), 10 * MSS, |_, _, _| false);
         pair.run_until(at(1_000));
@@ -150,7 +150,7 @@ fn what_is_written_when_the_window_is_closed_already_is_probed_for_as_well() {
 }
 
 #[test]
-fn who_does_not_answer_fifteen_probes_is_given_up_and_not_before() {
+fn after_fifteen_unanswered_window_probes_the_connection_times_out() {
     for profile in [Profile::Textbook, Profile::Linux6] {
         let mut pair = unread(small(profile), 100 * MSS, |side, _, s| side == A && s.ts_val > at(1_000));
         while pair.ends[B].state() == State::Established && pair.step(Time::NEVER) {}
@@ -318,7 +318,7 @@ fn any_slow() -> impl Strategy<Value = Slow> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
-    fn who_reads_slowly_gets_everything_and_nobody_sends_beyond_what_was_offered(slow in any_slow()) {
+    fn a_slow_reader_gets_everything_and_no_segment_exceeds_the_window(slow in any_slow()) {
         let pair = slow.carry_out();
         prop_assert!(edges(&pair).is_sorted(), "an edge that was offered is not taken back");
         let mut edge = 0;

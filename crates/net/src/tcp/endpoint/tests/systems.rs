@@ -285,7 +285,7 @@ fn linux_6_waits_with_an_acknowledgement_for_a_round_trip_at_most_however_far_ap
 }
 
 #[test]
-fn nagles_algorithm_lets_one_short_segment_be_on_its_way_rfc896() {
+fn nagles_algorithm_allows_one_short_segment_in_flight_rfc896() {
     let sent = |nagle: bool| {
         let mechanisms = Mechanisms { nagle: Some(nagle), ..Mechanisms::default() };
         let mut pair = Pair::new(Config { mechanisms, ..config(10, Congestion::Reno) }, |_, _, _| false);
