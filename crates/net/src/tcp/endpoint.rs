@@ -217,7 +217,8 @@ impl Endpoint {
         }
     }
 
-    /// An ACK while SND.WND is small: starts or stops the persist timer (`tcp_ack_probe`). A window update may be lost, so
+    /// An ACK while SND.WND is small: starts or stops the persist timer (`tcp_ack_probe`). A window update may be lost,
+    /// so
     /// the window is probed.
     ///
     /// RFC 9293, section 3.8.6.1:
@@ -236,7 +237,8 @@ impl Endpoint {
         }
     }
 
-    /// The persist timer has expired: sends a zero-window probe; after `retries2` unanswered probes the connection times
+    /// The persist timer has expired: sends a zero-window probe; after `retries2` unanswered probes the connection
+    /// times
     /// out (`tcp_probe_timer`).
     #[cold]
     fn handle_persist_timeout(&mut self, now: Time) {
@@ -371,7 +373,8 @@ impl Endpoint {
         self.state.on_close();
     }
 
-    /// How many bytes the program should write now. The connection becomes writable when less than half of the profile's
+    /// How many bytes the program should write now. The connection becomes writable when less than half of the
+    /// profile's
     /// TCP_NOTSENT_LOWAT is unsent, and then up to all of it; with a real kernel only when nothing more may be sent
     /// now, so that the last segment of a write is often a short one.
     pub fn writable(&self) -> u64 {
@@ -389,7 +392,8 @@ impl Endpoint {
         matches!(self.state, State::Established | State::CloseWait)
     }
 
-    /// Reads up to `most` in-order bytes and returns how many. Unread bytes reduce the receive window. A read may require
+    /// Reads up to `most` in-order bytes and returns how many. Unread bytes reduce the receive window. A read may
+    /// require
     /// a window update, so call [`Endpoint::poll_segment`] afterwards.
     #[inline]
     pub fn read(&mut self, most: u64) -> u64 {

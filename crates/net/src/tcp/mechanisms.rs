@@ -46,7 +46,8 @@ mechanisms! {
     counting: AckCounting,
     /// What an idle phase does to the window.
     idle_restart: IdleRestart,
-    /// Congestion window validation: a window that is not used for one RTO shrinks (`tcp_cwnd_application_limited`; RFC 7661 came later).
+    /// Congestion window validation: a window that is not used for one RTO shrinks (`tcp_cwnd_application_limited`; RFC
+    /// 7661 came later).
     unused_window_shrinks: bool,
     /// The first segments, and those that make the receive window grow, are acknowledged at once.
     quick_acks: bool,

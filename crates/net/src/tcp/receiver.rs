@@ -95,7 +95,8 @@ impl Receiver {
         self.buffer.handle_segment(now, segment, self.delayed_ack.rcv_mss());
         let end = segment.end();
         if end == segment.seq {
-            // RFC 9293, section 3.10.7.4: unacceptable segments are acknowledged. That is how a window probe is answered.
+            // RFC 9293, section 3.10.7.4: unacceptable segments are acknowledged. That is how a window probe is
+            // answered.
             if segment.seq < self.rcv_nxt {
                 self.ack_pending = AckPending::Now;
             }

@@ -230,9 +230,9 @@ impl Sender {
     /// Whether data from the send buffer may be sent now.
     pub(super) fn may_send_new(&self) -> bool {
         let next = self.write_seq.min(self.nxt + u64::from(self.mss_now));
-        let is_held = self.pacing_deadline() < Time::NEVER;
+        let is_paced = self.pacing_deadline() < Time::NEVER;
         let fits = next <= self.snd_wnd_end && self.flight.in_flight() < self.window.cwnd;
-        self.notsent() > 0 && fits && !is_held && !self.nagle_check(next)
+        self.notsent() > 0 && fits && !is_paced && !self.nagle_check(next)
     }
 
     /// Whether Nagle's algorithm delays data up to `end`: it does not fill a segment, and an earlier segment that
@@ -298,7 +298,7 @@ impl Sender {
             self.fill_send_buffer();
         }
         let next = match self.forced.take() {
-            Some(due) => self.send_forced(now, due),
+            Some(forced) => self.send_forced(now, forced),
             None => self.send_allowed(now),
         };
         if next.is_none() {
@@ -310,8 +310,8 @@ impl Sender {
         next
     }
 
-    fn send_forced(&mut self, now: Time, due: ForcedSend) -> Option<Transmission> {
-        match due {
+    fn send_forced(&mut self, now: Time, forced: ForcedSend) -> Option<Transmission> {
+        match forced {
             ForcedSend::Head if self.flight.is_empty() => self.send_allowed(now),
             ForcedSend::Head => Some(self.retransmit(now, 0)),
             ForcedSend::LossProbe => self.send_loss_probe(now),
@@ -446,10 +446,10 @@ impl Sender {
     fn cwnd_validate(&mut self, now: Time) {
         self.cwv.sent = false;
         let full = self.flight.in_flight() >= self.window.cwnd;
-        let usage = &mut self.cwv;
+        let cwv = &mut self.cwv;
         let outstanding = self.flight.len();
-        if self.una >= usage.cwnd_usage_seq || full || (!usage.is_cwnd_limited && outstanding > usage.max_packets_out) {
-            (usage.is_cwnd_limited, usage.max_packets_out, usage.cwnd_usage_seq) = (full, outstanding, self.nxt);
+        if self.una >= cwv.cwnd_usage_seq || full || (!cwv.is_cwnd_limited && outstanding > cwv.max_packets_out) {
+            (cwv.is_cwnd_limited, cwv.max_packets_out, cwv.cwnd_usage_seq) = (full, outstanding, self.nxt);
         }
         if self.is_cwnd_limited() {
             (self.cwv.snd_cwnd_used, self.cwv.snd_cwnd_stamp) = (0, now);

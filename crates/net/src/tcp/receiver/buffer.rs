@@ -139,7 +139,8 @@ impl ReceiveBuffer {
         self.is_reader_slow
     }
 
-    /// The program has read `taken` bytes and left `unread`, with RCV.NXT = `next`. Returns whether the window has opened
+    /// The program has read `taken` bytes and left `unread`, with RCV.NXT = `next`. Returns whether the window has
+    /// opened
     /// enough for a window update (`tcp_cleanup_rbuf`).
     pub(super) fn handle_slow_read(&mut self, next: u64, taken: u64, unread: u64) -> bool {
         if let Some(tuning) = self.tuning.as_mut().filter(|_| self.is_reader_slow) {
@@ -164,7 +165,8 @@ impl ReceiveBuffer {
         }
     }
 
-    /// A segment has come in order; `content` bytes are read with it. The highest number received is `reach` bytes beyond
+    /// A segment has come in order; `content` bytes are read with it. The highest number received is `reach` bytes
+    /// beyond
     /// RCV.NXT. Returns whether the window grew.
     pub(super) fn handle_data(&mut self, now: Time, segment: &Segment, content: u64, reach: u64) -> bool {
         let Some(tuning) = &mut self.tuning else { return false };

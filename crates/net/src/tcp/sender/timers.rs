@@ -215,7 +215,8 @@ mod tests {
 
     #[test]
     fn after_the_reordering_timer_the_rto_counts_from_the_head_of_the_queue() {
-        // After the reordering timer has expired and nothing was lost, and after an acknowledgement that does without it.
+        // After the reordering timer has expired and nothing was lost, and after an acknowledgement that does without
+        // it.
         for expires in [true, false] {
             let config = Config::default();
             let mut sender = Sender::new(&config, config.rules());
