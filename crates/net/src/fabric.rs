@@ -142,7 +142,7 @@ impl Fabric {
         let mut rest = 0;
         let mut rests = Vec::new();
         for hop in self.hops[route.0 as usize..].iter().rev() {
-            rest += self.least(*hop);
+            rest += self.min_hop_delay(*hop);
             rests.push(rest);
         }
         self.rests.extend(rests.into_iter().rev());
@@ -162,7 +162,7 @@ impl Fabric {
     }
 
     /// The minimum time on a route: delays and propagation.
-    pub fn least_delay(&self, route: Route) -> Duration {
+    pub fn min_delay(&self, route: Route) -> Duration {
         Duration::from_nanos(self.rests[route.0 as usize])
     }
 
@@ -172,7 +172,7 @@ impl Fabric {
     }
 
     /// The minimum time from a hop on, in nanoseconds.
-    pub(crate) fn rest_at(&self, at: u32) -> u64 {
+    pub(crate) fn min_delay_from(&self, at: u32) -> u64 {
         self.rests[at as usize]
     }
 
@@ -183,7 +183,7 @@ impl Fabric {
     }
 
     /// The minimum time at a hop, in nanoseconds.
-    fn least(&self, hop: Hop) -> u64 {
+    fn min_hop_delay(&self, hop: Hop) -> u64 {
         match hop {
             Hop::Link(id) => self.links[id.link()].network.propagation().as_nanos() as u64,
             Hop::Delay(nanos) => nanos,
@@ -195,7 +195,7 @@ impl Fabric {
     fn hop(&self, edge: usize, towards: NodeId) -> Option<Hop> {
         let FabricEdge { ends, by } = self.edges[edge];
         match by {
-            By::Link(place) => Some(Hop::Link(LinkId(2 * place + u32::from(ends[0] != towards)))),
+            By::Link(index) => Some(Hop::Link(LinkId(2 * index + u32::from(ends[0] != towards)))),
             By::Delay(0) => None,
             By::Delay(nanos) => Some(Hop::Delay(nanos)),
         }
@@ -258,7 +258,7 @@ mod tests {
         fabric.add_delay([hub, far], Duration::from_millis(7)).unwrap();
         let up = fabric.add_route(client, far).unwrap();
         assert_eq!(hops(&fabric, up), [Hop::Link(LinkId(1)), Hop::Link(LinkId(3)), Hop::Delay(7_000_000)]);
-        assert_eq!(fabric.least_delay(up), Duration::from_millis(50 + 10 + 7));
+        assert_eq!(fabric.min_delay(up), Duration::from_millis(50 + 10 + 7));
         let down = fabric.add_route(near, client).unwrap();
         assert_eq!(hops(&fabric, down), [Hop::Link(LinkId(2)), Hop::Link(LinkId(0))]);
         assert_eq!((fabric.first_link(up), fabric.first_link(down)), (Some(LinkId(1)), Some(LinkId(2))));

@@ -41,7 +41,7 @@ pub struct Due {
     /// When.
     pub at: Time,
     /// The index of the link that a packet leaves; one past the last if a delay ends.
-    place: usize,
+    index: usize,
 }
 
 /// A packet on its route.
@@ -113,23 +113,23 @@ impl<P: Carried> Path<P> {
     #[inline]
     pub fn next(&self) -> Due {
         let (pairs, _) = self.links.as_chunks();
-        let mut next = Due { at: Time::NEVER, place: self.links.len() };
+        let mut next = Due { at: Time::NEVER, index: self.links.len() };
         for (pair, [down, up]) in pairs.iter().enumerate() {
             if down.next_out() < next.at {
-                next = Due { at: down.next_out(), place: 2 * pair };
+                next = Due { at: down.next_out(), index: 2 * pair };
             }
             if up.next_out() < next.at {
-                next = Due { at: up.next_out(), place: 2 * pair + 1 };
+                next = Due { at: up.next_out(), index: 2 * pair + 1 };
             }
         }
-        if self.delays.next() < next.at { Due { at: self.delays.next(), place: self.links.len() } } else { next }
+        if self.delays.next() < next.at { Due { at: self.delays.next(), index: self.links.len() } } else { next }
     }
 
     /// Lets the one thing happen that [`Path::next`] has named. A packet, if it is at its host with that.
     #[inline]
     pub fn advance(&mut self, due: Due) -> Option<Transit<P>> {
         // The same call twice, so that the packet is not moved to a common place first.
-        match self.links.get_mut(due.place) {
+        match self.links.get_mut(due.index) {
             Some(link) => {
                 let transit = link.poll_packet(due.at)?;
                 self.pass_on(due.at, transit)
@@ -209,7 +209,7 @@ impl<P: Carried> Path<P> {
         let link = self.link(id);
         let number = link.counts().packets - 1;
         let (out, fate, Transit { packet, hop }) = link.poll_lost()?;
-        let due = out.plus_nanos(self.fabric.rest_at(hop));
+        let due = out.plus_nanos(self.fabric.min_delay_from(hop));
         self.lost.push_back(LostPacket { packet, link: id, number, due, fate });
         Some(fate)
     }

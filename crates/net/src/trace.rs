@@ -8,7 +8,7 @@ use std::str::FromStr;
 pub const OPPORTUNITY: u32 = 1500;
 const NANOS_PER_MS: u64 = 1_000_000;
 /// Ten hours at 100 Mbit/s.
-const MOST: usize = 300_000_000;
+const MAX_OPPORTUNITIES: usize = 300_000_000;
 
 /// The delivery opportunities of a link, in the format of Mahimahi's `mm-link`: one line for each,
 /// with its time in whole milliseconds since the start, not descending. Each carries
@@ -43,7 +43,7 @@ pub enum TraceError {
     #[error("a trace needs a time above 0: it is repeated after the last one")]
     NoDuration,
     /// More lines than the program is made for.
-    #[error("more than {MOST} lines: cut the trace")]
+    #[error("more than {MAX_OPPORTUNITIES} lines: cut the trace")]
     TooLong,
 }
 
@@ -85,7 +85,7 @@ impl FromStr for Trace {
             if times.last().is_some_and(|last| *last > time) {
                 return Err(TraceError::Descending { line, found: time });
             }
-            if times.len() == MOST {
+            if times.len() == MAX_OPPORTUNITIES {
                 return Err(TraceError::TooLong);
             }
             times.push(time);

@@ -63,7 +63,7 @@ fn note_connections(seen: &mut [BrowserTotals], plan: &Plan, connections: Vec<Co
         if let Some(seen) = seen.get_mut(client) {
             let way = plan.hosts()[client].ways[connection.to.0 as usize];
             seen.connections.push(connection.outcome());
-            seen.records.push(connection.into_record(now, plan.fabric().least_delay(way.back)));
+            seen.records.push(connection.into_record(now, plan.fabric().min_delay(way.back)));
         }
     }
 }

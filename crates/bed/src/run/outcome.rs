@@ -128,7 +128,7 @@ fn record(plan: &Plan, way: Way, conn: &Joined, seen: Option<&ConnectionReport>,
     ConnectionRecord {
         opened: opened(conn, seen).counted_from(origin),
         established: conn.established.map(|at| at.counted_from(origin)),
-        min_owd: plan.fabric().least_delay(way.back),
+        min_owd: plan.fabric().min_delay(way.back),
         stalls: of_tcp.map(|stalls| (TransportStream::TCP, stalls)).into_iter().collect(),
     }
 }

@@ -185,7 +185,7 @@ proptest! {
         let sent: Vec<Numbered> = packets.iter().enumerate().map(|(at, p)| Numbered(at as u32, p.2)).collect();
         prop_assert_eq!(all, sent, "every packet once, with all its bytes");
         for (at, Numbered(number, _)) in &arrived {
-            let least = ms(packets[*number as usize].3 as f64) + fabric.least_delay(routes[*number as usize]);
+            let least = ms(packets[*number as usize].3 as f64) + fabric.min_delay(routes[*number as usize]);
             prop_assert!(*at >= least);
         }
         prop_assert!(arrived.windows(2).all(|pair| pair[0].0 <= pair[1].0), "time goes forward");

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 /// The maximum of segments that memory is reserved for beforehand.
-const MOST_EXPECTED: u32 = 32;
+const MAX_PREALLOCATED: u32 = 32;
 
 /// A segment that has been sent and is not acknowledged in order.
 #[derive(Clone, Copy, Debug)]
@@ -122,7 +122,7 @@ pub(super) struct Flight {
 impl Flight {
     /// Empty, with memory for `window` segments.
     pub(super) fn new(window: u32) -> Flight {
-        Flight { sent: VecDeque::with_capacity(window.min(MOST_EXPECTED) as usize), ..Flight::default() }
+        Flight { sent: VecDeque::with_capacity(window.min(MAX_PREALLOCATED) as usize), ..Flight::default() }
     }
 
     /// Segments outstanding.
