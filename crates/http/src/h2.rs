@@ -13,7 +13,7 @@ pub(crate) use dissect::Dissector;
 
 use crate::memory::{Keeps, Memory, Remembering};
 use crate::streams::{
-    Client, Decoded, Frame, FrameHead, Framing, GoAwayMode, LocalSettings, MessageHead, Multiplexing, ResetCause,
+    Client, Decoded, Frame, FrameHeader, Framing, GoAwayMode, LocalSettings, MessageHead, Multiplexing, ResetCause,
     StreamDependency, StreamViolation,
 };
 use crate::streams::{ErrorAction, Perspective, Policy, Promise, Push, Server, Windows};
@@ -40,7 +40,7 @@ const ENHANCE_YOUR_CALM: u32 = 11;
 /// The largest frame that is sent and taken (RFC 9113, section 4.2).
 const MAX_FRAME: usize = 16_384;
 /// The longest heads that are sent, as HTTP/1.1 writes them.
-const MOST_HEAD: usize = 256 * 1024;
+const MAX_MESSAGE_HEAD: usize = 256 * 1024;
 /// The flow-control windows until SETTINGS say otherwise (RFC 9113, section 6.9.2).
 const WINDOW: u32 = 65_535;
 
@@ -111,7 +111,7 @@ impl H2 {
     /// A head as frames of which the first is of this kind and has `before` in front of the block.
     fn block_frames(&mut self, kind: Kind, flags: u8, stream: u32, before: &[u8], head: &MessageHead) -> Bytes {
         let block = self.packer.step(head).expect("any head can be compressed");
-        let mut out = BytesMut::with_capacity(H2::HEAD + before.len() + block.len());
+        let mut out = BytesMut::with_capacity(H2::FRAME_HEADER_LEN + before.len() + block.len());
         let (first, rest) = block.split_at(block.len().min(MAX_FRAME - before.len()));
         let ends = |rest: &[u8]| if rest.is_empty() { END_HEADERS } else { 0 };
         Lead::new(kind, flags | ends(rest), stream, before.len() + first.len()).write(&mut out);
@@ -168,49 +168,49 @@ impl H2 {
                 _ => {}
             }
         }
-        Ok(Frame::Limits { stream_window, streams, push })
+        Ok(Frame::Settings { stream_window, streams, push })
     }
 
     /// PRIORITY (RFC 7540, section 6.3). RFC 9113 deprecates it: who does not go by it reads it for its errors.
     fn read_priority(stream: u32, dependency: Option<StreamDependency>) -> Frame {
         match dependency {
-            None => Frame::Faulty { stream, violation: StreamViolation::FrameSize },
-            Some(dependency) if dependency.on == stream => {
-                Frame::Faulty { stream, violation: StreamViolation::Malformed }
+            None => Frame::Malformed { stream, violation: StreamViolation::FrameSize },
+            Some(dependency) if dependency.parent == stream => {
+                Frame::Malformed { stream, violation: StreamViolation::Malformed }
             }
-            Some(dependency) => Frame::Depend { stream, dependency },
+            Some(dependency) => Frame::Priority { stream, dependency },
         }
     }
 }
 
 impl Framing for H2 {
-    const HEAD: usize = Lead::LEN;
+    const FRAME_HEADER_LEN: usize = Lead::LEN;
     const CANCEL: u32 = CANCEL;
     const PUSHES_HEADS: bool = false;
     const HAS_DEPENDENCIES: bool = true;
     const PREFACE: &'static [u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-    fn most_head(&self) -> usize {
-        MOST_HEAD
+    fn max_message_head(&self) -> usize {
+        MAX_MESSAGE_HEAD
     }
 
     fn windows(&self) -> Windows {
         Windows { stream: Some(WINDOW), session: Some(WINDOW) }
     }
 
-    fn opening(&mut self, limits: &LocalSettings) -> Bytes {
-        self.push = limits.push;
+    fn connection_preface(&mut self, local: &LocalSettings) -> Bytes {
+        self.push = local.push;
         let mut settings = BytesMut::new();
         if self.role == Perspective::Client && self.push == Push::Forbid {
             settings.put_u16(SETTINGS_ENABLE_PUSH);
             settings.put_u32(0);
         }
         settings.put_u16(SETTINGS_MAX_CONCURRENT_STREAMS);
-        settings.put_u32(limits.streams);
+        settings.put_u32(local.streams);
         settings.put_u16(SETTINGS_INITIAL_WINDOW_SIZE);
-        settings.put_u32(limits.stream_window);
+        settings.put_u32(local.stream_window);
         // RFC 9218, section 2.1.1: a server that goes by urgencies says that it does not by dependencies.
-        if self.role == Perspective::Server && limits.policy != Policy::Tree {
+        if self.role == Perspective::Server && local.policy != Policy::Tree {
             settings.put_u16(SETTINGS_NO_RFC7540_PRIORITIES);
             settings.put_u32(1);
         }
@@ -219,13 +219,13 @@ impl Framing for H2 {
             out.put_slice(H2::PREFACE);
         }
         out.put(frame(Kind::Settings, 0, 0, &settings));
-        if limits.session_window > WINDOW {
-            out.put(self.window_update(0, limits.session_window - WINDOW));
+        if local.session_window > WINDOW {
+            out.put(self.window_update(0, local.session_window - WINDOW));
         }
         out.freeze()
     }
 
-    fn head(&self, head: &[u8]) -> Result<FrameHead, PeerFault> {
+    fn parse_frame_header(&self, head: &[u8]) -> Result<FrameHeader, PeerFault> {
         let lead = Lead::read(head);
         // RFC 9113, section 3.4.
         if !self.is_begun && (!lead.is(Kind::Settings) || lead.has(ACK)) {
@@ -238,18 +238,18 @@ impl Framing for H2 {
         let len = lead.len as u32;
         Ok(match lead.kind() {
             Some(Kind::Data) => {
-                FrameHead::Data { stream: lead.stream, len, end: lead.has(END_STREAM), padded: lead.has(PADDED) }
+                FrameHeader::Data { stream: lead.stream, len, end: lead.has(END_STREAM), padded: lead.has(PADDED) }
             }
-            _ => FrameHead::Control { len },
+            _ => FrameHeader::Control { len },
         })
     }
 
-    fn control(&mut self, head: &[u8], payload: Bytes, answers: &mut Wire) -> Result<Option<Frame>, PeerFault> {
+    fn control(&mut self, head: &[u8], payload: Bytes, out: &mut Wire) -> Result<Option<Frame>, PeerFault> {
         let lead = Lead::read(head);
         let stream = lead.stream;
         let block = match Control::read(lead, payload)? {
             Control::Headers { fragment, dependency } => {
-                let is_odd = dependency.is_some_and(|dependency| dependency.on == stream);
+                let is_odd = dependency.is_some_and(|dependency| dependency.parent == stream);
                 let what = if is_odd { Block::SelfDependent } else { Block::Head(dependency) };
                 self.joiner.begin(lead, what, fragment)
             }
@@ -262,16 +262,16 @@ impl Framing for H2 {
             Control::Settings { .. } if lead.has(ACK) => return Ok(None),
             Control::Settings { entries } => {
                 self.is_begun = true;
-                let limits = self.read_settings(&entries)?;
-                answers.push(Chunk::Bytes(frame(Kind::Settings, ACK, 0, b"")));
-                return Ok(Some(limits));
+                let settings = self.read_settings(&entries)?;
+                out.push(Chunk::Bytes(frame(Kind::Settings, ACK, 0, b"")));
+                return Ok(Some(settings));
             }
             Control::Ping { opaque } if lead.has(ACK) => {
                 let [.., a, b, c, d] = opaque;
-                return Ok(Some(Frame::Pong { number: u32::from_be_bytes([a, b, c, d]) }));
+                return Ok(Some(Frame::PingAck { number: u32::from_be_bytes([a, b, c, d]) }));
             }
             Control::Ping { opaque } => {
-                answers.push(Chunk::Bytes(frame(Kind::Ping, ACK, 0, &opaque)));
+                out.push(Chunk::Bytes(frame(Kind::Ping, ACK, 0, &opaque)));
                 return Ok(None);
             }
             Control::Priority { dependency } => return Ok(Some(H2::read_priority(stream, dependency))),
@@ -281,14 +281,14 @@ impl Framing for H2 {
             }
             Control::PriorityUpdate { prioritised, field } => {
                 let priority = Priority::parse(&field);
-                return Ok(Some(Frame::Prioritise { stream: prioritised, priority }));
+                return Ok(Some(Frame::PriorityUpdate { stream: prioritised, priority }));
             }
             Control::RstStream { code } => {
                 let cause = if code == REFUSED_STREAM { ResetCause::Refused } else { ResetCause::Other };
                 return Ok(Some(Frame::Reset { stream, cause }));
             }
             Control::GoAway { last, .. } => return Ok(Some(Frame::GoAway { last })),
-            Control::WindowUpdate { increment } => return Ok(Some(Frame::Window { stream, delta: increment })),
+            Control::WindowUpdate { increment } => return Ok(Some(Frame::WindowUpdate { stream, delta: increment })),
             Control::Unknown => return Ok(None),
         };
         block.map(|(lead, what, block)| self.read_block(lead, what, &block)).transpose()
@@ -316,7 +316,7 @@ impl Framing for H2 {
     }
 
     fn data(&self, stream: u32, len: u32, end: bool) -> Bytes {
-        let mut out = [0; H2::HEAD];
+        let mut out = [0; H2::FRAME_HEADER_LEN];
         out[..3].copy_from_slice(&len.to_be_bytes()[1..]);
         (out[3], out[4]) = (Kind::Data as u8, if end { END_STREAM } else { 0 });
         out[5..].copy_from_slice(&stream.to_be_bytes());
@@ -327,8 +327,8 @@ impl Framing for H2 {
         frame(Kind::WindowUpdate, 0, stream, &delta.to_be_bytes())
     }
 
-    fn reset(&self, stream: u32, status: u32) -> Bytes {
-        frame(Kind::RstStream, 0, stream, &status.to_be_bytes())
+    fn reset(&self, stream: u32, error_code: u32) -> Bytes {
+        frame(Kind::RstStream, 0, stream, &error_code.to_be_bytes())
     }
 
     fn go_away(&self, last: u32, fault: Option<PeerFault>) -> Bytes {
@@ -347,22 +347,22 @@ impl Framing for H2 {
         frame(Kind::Ping, 0, 0, &u64::from(number).to_be_bytes())
     }
 
-    fn kept(&self) -> PersistedSettings {
+    fn persisted(&self) -> PersistedSettings {
         PersistedSettings::default()
     }
 
-    fn keep(&self, _: &PersistedSettings) -> Bytes {
+    fn persist(&self, _: &PersistedSettings) -> Bytes {
         Bytes::new()
     }
 
-    fn farewell(&self) -> GoAwayMode {
-        GoAwayMode::Twice
+    fn goaway_mode(&self) -> GoAwayMode {
+        GoAwayMode::TwoPhase
     }
 
     fn error_action(&self, violation: StreamViolation) -> ErrorAction {
         match violation {
             // Section 5.1, "idle".
-            StreamViolation::Idle | StreamViolation::IdleControl => ErrorAction::End(PeerFault::UnexpectedFrame),
+            StreamViolation::Idle | StreamViolation::ControlOnIdle => ErrorAction::End(PeerFault::UnexpectedFrame),
             // Section 5.1, "half-closed (remote)".
             StreamViolation::AfterEnd | StreamViolation::AfterReset | StreamViolation::Reopened => {
                 ErrorAction::Reset(STREAM_CLOSED)
@@ -373,14 +373,16 @@ impl Framing for H2 {
             StreamViolation::BeforeHead
             | StreamViolation::SecondHead
             | StreamViolation::Malformed
-            | StreamViolation::Incomplete
+            | StreamViolation::MissingPseudoHeader
             | StreamViolation::Length => ErrorAction::Reset(PROTOCOL_ERROR),
             // Sections 5.1.2 and 8.7.
             StreamViolation::TooMany | StreamViolation::UnwantedPush => ErrorAction::Reset(REFUSED_STREAM),
             // Sections 8.4 and 8.4.1: what is not safe, or of another origin.
-            StreamViolation::UnfitPush => ErrorAction::Reset(PROTOCOL_ERROR),
+            StreamViolation::NotPromisable => ErrorAction::Reset(PROTOCOL_ERROR),
             // Section 6.6: a promise on a stream that is not open; 5.1.1: of one that was promised before.
-            StreamViolation::OrphanPush | StreamViolation::Repromised => ErrorAction::End(PeerFault::UnexpectedFrame),
+            StreamViolation::BadAssociatedStream | StreamViolation::PromisedIdReused => {
+                ErrorAction::End(PeerFault::UnexpectedFrame)
+            }
             // Section 6.9.
             StreamViolation::WindowExceeded | StreamViolation::WindowOverflow => ErrorAction::Reset(FLOW_CONTROL_ERROR),
             StreamViolation::ZeroDelta => ErrorAction::Reset(PROTOCOL_ERROR),

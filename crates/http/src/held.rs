@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 
 /// What keeps a peer from sending more while content is held.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Bound {
+pub(crate) enum BackPressure {
     /// The protocol's own windows: what comes on the transport is used at once.
-    Windows,
+    FlowControl,
     /// The transport: what is not used is not read from it.
     Transport,
 }
@@ -15,7 +15,7 @@ pub(crate) enum Bound {
 /// Whether what has come is used at once, or when the program says so; and what it has not used.
 #[derive(Debug)]
 pub(crate) struct Held {
-    bound: Bound,
+    back_pressure: BackPressure,
     streams: BTreeMap<StreamId, u64>,
     /// Bytes of the transport since somebody asked.
     used: u64,
@@ -24,8 +24,8 @@ pub(crate) struct Held {
 }
 
 impl Held {
-    pub(crate) fn new(bound: Bound) -> Held {
-        Held { bound, streams: BTreeMap::new(), used: 0, in_frame: 0 }
+    pub(crate) fn new(bound: BackPressure) -> Held {
+        Held { back_pressure: bound, streams: BTreeMap::new(), used: 0, in_frame: 0 }
     }
 
     /// All of this is used, but for what [`Held::take`] says is content.
@@ -37,7 +37,7 @@ impl Held {
     pub(crate) fn take(&mut self, id: StreamId, len: u64) {
         *self.streams.entry(id).or_insert(0) += len;
         self.in_frame += len;
-        if self.bound == Bound::Transport {
+        if self.back_pressure == BackPressure::Transport {
             self.used -= len;
         }
     }
@@ -50,7 +50,7 @@ impl Held {
         if *held == 0 {
             self.streams.remove(&id);
         }
-        if self.bound == Bound::Transport {
+        if self.back_pressure == BackPressure::Transport {
             self.used += released;
         }
         released

@@ -29,7 +29,7 @@ pub(crate) trait Codec {
     fn is_same(one: &Self::Input, other: &Self::Input) -> bool;
 
     /// About how many bytes it takes to keep a step.
-    fn weight(input: &Self::Input, output: &Self::Output) -> usize;
+    fn size(input: &Self::Input, output: &Self::Output) -> usize;
 }
 
 /// The steps that are kept at most, and the bytes that they may take: memory is bounded whatever the
@@ -94,7 +94,7 @@ impl<C: Codec> Memory<C> {
         if let Some((next, _)) = tree.recall(at, input) {
             return Some(next);
         }
-        let weight = C::weight(input, output);
+        let weight = C::size(input, output);
         if tree.states.len() > MAX_STEPS || tree.bytes + weight > MAX_BYTES {
             return None;
         }
@@ -216,7 +216,7 @@ mod tests {
             one == other
         }
 
-        fn weight(_: &u8, output: &Vec<u8>) -> usize {
+        fn size(_: &u8, output: &Vec<u8>) -> usize {
             output.len()
         }
     }
@@ -281,7 +281,7 @@ mod tests {
             one == other
         }
 
-        fn weight(input: &usize, _: &()) -> usize {
+        fn size(input: &usize, _: &()) -> usize {
             if *input >= LARGE { MAX_BYTES / 2 } else { 1 }
         }
     }

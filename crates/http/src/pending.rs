@@ -8,7 +8,7 @@ use crate::{Body, Chunk, Content, Fields, RequestHead, ResponseHead, Wire};
 pub(crate) enum Outgoing {
     Whole(Body),
     /// Boxed, since nearly all that goes out is known as a whole.
-    Open(Box<Pending>),
+    Streamed(Box<Pending>),
 }
 
 impl Outgoing {
@@ -27,7 +27,7 @@ impl Outgoing {
     fn new(content: Content, len: impl Fn() -> Option<u64>) -> Outgoing {
         match content {
             Content::Whole(body) => Outgoing::Whole(body),
-            Content::Open => Outgoing::Open(Box::new(Pending::new(len()))),
+            Content::Open => Outgoing::Streamed(Box::new(Pending::new(len()))),
         }
     }
 
@@ -35,7 +35,7 @@ impl Outgoing {
     pub(crate) fn is_nothing(&self) -> bool {
         match self {
             Outgoing::Whole(body) => body.len == 0,
-            Outgoing::Open(pending) => pending.is_nothing(),
+            Outgoing::Streamed(pending) => pending.is_nothing(),
         }
     }
 
@@ -43,15 +43,15 @@ impl Outgoing {
     pub(crate) fn pending(&mut self) -> Option<&mut Pending> {
         match self {
             Outgoing::Whole(_) => None,
-            Outgoing::Open(pending) => Some(pending),
+            Outgoing::Streamed(pending) => Some(pending),
         }
     }
 
     /// Bytes that were appended.
-    pub(crate) fn appended(&self) -> u64 {
+    pub(crate) fn buffered(&self) -> u64 {
         match self {
             Outgoing::Whole(_) => 0,
-            Outgoing::Open(pending) => pending.len(),
+            Outgoing::Streamed(pending) => pending.len(),
         }
     }
 }
@@ -158,7 +158,7 @@ mod tests {
     fn pending(fields: &[(&str, &str)], method: Method, status: u16) -> Pending {
         let head = ResponseHead::new(status, Fields::from_pairs(fields.iter().copied()));
         match Outgoing::of_response(&head, method, Content::Open) {
-            Outgoing::Open(pending) => *pending,
+            Outgoing::Streamed(pending) => *pending,
             Outgoing::Whole(_) => unreachable!("it was asked to be open"),
         }
     }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 /// The most settings that are kept: there are eight.
-const MAX_KEPT: usize = 16;
+const MAX_PERSISTED: usize = 16;
 
 /// Settings by their ids: 5 is the congestion window, for instance, in segments.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -14,7 +14,7 @@ impl PersistedSettings {
     /// Settings from pairs of id and value.
     pub fn from_pairs(pairs: impl IntoIterator<Item = (u32, u32)>) -> PersistedSettings {
         let mut kept = PersistedSettings::default();
-        pairs.into_iter().for_each(|(id, value)| kept.keep(id, value));
+        pairs.into_iter().for_each(|(id, value)| kept.persist(id, value));
         kept
     }
 
@@ -24,8 +24,8 @@ impl PersistedSettings {
     }
 
     /// Keeps a setting, instead of what was kept of its id.
-    pub(crate) fn keep(&mut self, id: u32, value: u32) {
-        if self.0.len() < MAX_KEPT || self.0.contains_key(&id) {
+    pub(crate) fn persist(&mut self, id: u32, value: u32) {
+        if self.0.len() < MAX_PERSISTED || self.0.contains_key(&id) {
             self.0.insert(id, value);
         }
     }

@@ -19,7 +19,7 @@ pub(crate) use version::{THREE, THREE_ONE, TWO};
 
 use crate::memory::{Keeps, Memory, Remembering};
 use crate::streams::{
-    Client, Frame, FrameHead, Framing, GoAwayMode, LocalSettings, MessageHead, Multiplexing, Promise, ResetCause,
+    Client, Frame, FrameHeader, Framing, GoAwayMode, LocalSettings, MessageHead, Multiplexing, Promise, ResetCause,
     StreamViolation,
 };
 use crate::streams::{ErrorAction, Perspective, Server, Windows};
@@ -36,8 +36,8 @@ pub(crate) fn dictionary(version: &str) -> &'static [u8] {
 }
 
 /// The longest heads that are sent, as HTTP/1.1 writes them: a push in SPDY/2 has a scheme besides.
-const MOST_HEAD_2: usize = 65_000;
-const MOST_HEAD: usize = 256 * 1024;
+const MAX_MESSAGE_HEAD_2: usize = 65_000;
+const MAX_MESSAGE_HEAD: usize = 256 * 1024;
 
 /// The largest control frame that is taken. At least 8,192 bytes have to be (draft 3, section 2.2.1).
 const MAX_CONTROL: u32 = 64 * 1024;
@@ -83,9 +83,9 @@ impl SpdyCaches {
         &self,
         version: &'static Version,
         config: &Multiplexing,
-        kept: &PersistedSettings,
+        persisted: &PersistedSettings,
     ) -> Client<Spdy> {
-        let framing = Spdy { kept: kept.clone(), ..Spdy::new(Perspective::Client, version, self) };
+        let framing = Spdy { persisted: persisted.clone(), ..Spdy::new(Perspective::Client, version, self) };
         Client::new(framing, config)
     }
 
@@ -101,7 +101,7 @@ pub(crate) struct Spdy {
     version: &'static Version,
     deflater: Remembering<Deflater>,
     inflater: Remembering<Inflater>,
-    kept: PersistedSettings,
+    persisted: PersistedSettings,
 }
 
 impl Spdy {
@@ -109,7 +109,7 @@ impl Spdy {
         let compression = if version.number == 2 { &memories.two } else { &memories.three };
         let deflater = Remembering::new(&compression.deflated);
         let inflater = Remembering::new(&compression.inflated);
-        Spdy { role, version, deflater, inflater, kept: PersistedSettings::default() }
+        Spdy { role, version, deflater, inflater, persisted: PersistedSettings::default() }
     }
 
     fn compressed(&mut self, head: &MessageHead) -> Bytes {
@@ -117,17 +117,20 @@ impl Spdy {
     }
 
     /// The limits that SETTINGS bring; of several entries of one name the first counts.
-    fn limits(&mut self, flags: u8, entries: &[SettingsEntry]) -> Frame {
+    fn read_settings(&mut self, flags: u8, entries: &[SettingsEntry]) -> Frame {
         // Draft 3, section 2.6.4: a server asks, a client returns. What comes back says nothing of its own.
         let (asked, is_client) = (frames::PERSIST_VALUE, self.role == Perspective::Client);
         if is_client && flags & frames::CLEAR_SETTINGS != 0 {
-            self.kept.clear();
+            self.persisted.clear();
         }
         let flag = if is_client { asked } else { frames::PERSISTED };
-        entries.iter().filter(|entry| entry.flags & flag != 0).for_each(|entry| self.kept.keep(entry.id, entry.value));
-        let said = || entries.iter().filter(|entry| entry.flags & frames::PERSISTED == 0);
-        let first = |id| said().find(|entry| entry.id == id).map(|entry| entry.value);
-        Frame::Limits {
+        entries
+            .iter()
+            .filter(|entry| entry.flags & flag != 0)
+            .for_each(|entry| self.persisted.persist(entry.id, entry.value));
+        let own = || entries.iter().filter(|entry| entry.flags & frames::PERSISTED == 0);
+        let first = |id| own().find(|entry| entry.id == id).map(|entry| entry.value);
+        Frame::Settings {
             stream_window: self.version.windows.stream.and(first(frames::SETTINGS_INITIAL_WINDOW_SIZE)),
             streams: first(frames::SETTINGS_MAX_CONCURRENT_STREAMS),
             push: None,
@@ -154,10 +157,10 @@ impl Spdy {
 
     /// Answers a frame that is too large, of which the stream's id has been read. Its block has not gone through
     /// the compression, so the session has to end as well (draft 3, sections 2.6.1 to 2.6.3).
-    fn refuse_too_large(&self, mut stream: &[u8], answers: &mut Wire) -> PeerFault {
+    fn refuse_too_large(&self, mut stream: &[u8], out: &mut Wire) -> PeerFault {
         let stream = stream.get_u32() & frames::STREAM_BITS;
         if stream > 0 {
-            answers.push(Chunk::Bytes(self.reset(stream, FRAME_TOO_LARGE)));
+            out.push(Chunk::Bytes(self.reset(stream, FRAME_TOO_LARGE)));
         }
         PeerFault::FrameTooLarge
     }
@@ -174,56 +177,58 @@ fn fin(end: bool) -> u8 {
 }
 
 impl Framing for Spdy {
-    const HEAD: usize = 8;
+    const FRAME_HEADER_LEN: usize = 8;
     const PREFACE: &'static [u8] = b"";
     const CANCEL: u32 = CANCEL;
     const PUSHES_HEADS: bool = true;
     const HAS_DEPENDENCIES: bool = false;
 
-    fn most_head(&self) -> usize {
+    fn max_message_head(&self) -> usize {
         // SPDY/2 has 16 bits for the length of a part, and none is longer than all together.
-        if self.version.number == 2 { MOST_HEAD_2 } else { MOST_HEAD }
+        if self.version.number == 2 { MAX_MESSAGE_HEAD_2 } else { MAX_MESSAGE_HEAD }
     }
 
     fn windows(&self) -> Windows {
         self.version.windows
     }
 
-    fn opening(&mut self, limits: &LocalSettings) -> Bytes {
-        let streams = (frames::SETTINGS_MAX_CONCURRENT_STREAMS, limits.streams);
+    fn connection_preface(&mut self, settings: &LocalSettings) -> Bytes {
+        let streams = (frames::SETTINGS_MAX_CONCURRENT_STREAMS, settings.streams);
         // SPDY/2 has no windows, but a kept implementation (node's) gives streams of SPDY/2 one of 65,536
         // bytes, and never opens it but for this.
-        let window = self.version.windows.stream.map_or(frames::STREAM_BITS, |_| limits.stream_window);
+        let window = self.version.windows.stream.map_or(frames::STREAM_BITS, |_| settings.stream_window);
         // What would be taken for this end's own is not returned.
         let own = [streams.0, frames::SETTINGS_INITIAL_WINDOW_SIZE];
-        let returned = self.kept.iter().filter(|(id, _)| !own.contains(id));
+        let returned = self.persisted.iter().filter(|(id, _)| !own.contains(id));
         let entry = |flags| move |(id, value)| SettingsEntry { id, flags, value };
         let mut entries: Vec<SettingsEntry> = returned.map(entry(frames::PERSISTED)).collect();
         entries.extend([streams, (frames::SETTINGS_INITIAL_WINDOW_SIZE, window)].map(entry(0)));
         entries.sort_by_key(|entry| entry.id);
         let mut out = frames::settings(self.version, &entries);
-        if let Some(window) = self.version.windows.session.filter(|window| limits.session_window > *window) {
-            out.put(self.window_update(0, limits.session_window - window));
+        if let Some(window) = self.version.windows.session.filter(|window| settings.session_window > *window) {
+            out.put(self.window_update(0, settings.session_window - window));
         }
         out.freeze()
     }
 
-    fn head(&self, head: &[u8]) -> Result<FrameHead, PeerFault> {
+    fn parse_frame_header(&self, head: &[u8]) -> Result<FrameHeader, PeerFault> {
         match Lead::read(head) {
             Lead::Data { stream, flags, len } => {
-                Ok(FrameHead::Data { stream, len, end: flags & FLAG_FIN != 0, padded: false })
+                Ok(FrameHeader::Data { stream, len, end: flags & FLAG_FIN != 0, padded: false })
             }
             Lead::Control { version, .. } if version != self.version.number => Err(PeerFault::WrongVersion),
-            Lead::Control { len, .. } if len <= MAX_CONTROL => Ok(FrameHead::Control { len }),
-            Lead::Control { kind, .. } if self.is_reset_if_too_large(kind) => Ok(FrameHead::Control { len: STREAM_ID }),
+            Lead::Control { len, .. } if len <= MAX_CONTROL => Ok(FrameHeader::Control { len }),
+            Lead::Control { kind, .. } if self.is_reset_if_too_large(kind) => {
+                Ok(FrameHeader::Control { len: STREAM_ID })
+            }
             Lead::Control { .. } => Err(PeerFault::FrameTooLarge),
         }
     }
 
-    fn control(&mut self, head: &[u8], payload: Bytes, answers: &mut Wire) -> Result<Option<Frame>, PeerFault> {
+    fn control(&mut self, head: &[u8], payload: Bytes, out: &mut Wire) -> Result<Option<Frame>, PeerFault> {
         let Lead::Control { kind, flags, len, .. } = Lead::read(head) else { return Ok(None) };
         if len > MAX_CONTROL {
-            return Err(self.refuse_too_large(&payload, answers));
+            return Err(self.refuse_too_large(&payload, out));
         }
         let end = flags & FLAG_FIN != 0;
         let windows = self.version.windows;
@@ -231,11 +236,13 @@ impl Framing for Spdy {
             Control::SynStream { stream, associated, priority, block } => {
                 match (self.inflater.step(&block)?, self.role) {
                     (head, Perspective::Client) => Frame::Push { stream, associated, head, end },
-                    (head, Perspective::Server) => Frame::Open { stream, head, priority: self.priority(priority), end },
+                    (head, Perspective::Server) => {
+                        Frame::SynStream { stream, head, priority: self.priority(priority), end }
+                    }
                 }
             }
-            Control::SynReply { stream, block } => Frame::Reply { stream, head: self.inflater.step(&block)?, end },
-            Control::Headers { stream, block } => Frame::Fields { stream, head: self.inflater.step(&block)?, end },
+            Control::SynReply { stream, block } => Frame::SynReply { stream, head: self.inflater.step(&block)?, end },
+            Control::Headers { stream, block } => Frame::SpdyHeaders { stream, head: self.inflater.step(&block)?, end },
             Control::RstStream { stream, status } => {
                 let cause = match status {
                     REFUSED_STREAM => ResetCause::Refused,
@@ -244,19 +251,19 @@ impl Framing for Spdy {
                 };
                 Frame::Reset { stream, cause }
             }
-            Control::Settings { entries } => self.limits(flags, &entries),
+            Control::Settings { entries } => self.read_settings(flags, &entries),
             Control::GoAway { last_good, .. } => Frame::GoAway { last: last_good },
             Control::WindowUpdate { stream, delta } => match if stream == 0 { windows.session } else { windows.stream }
             {
-                Some(_) => Frame::Window { stream, delta },
+                Some(_) => Frame::WindowUpdate { stream, delta },
                 None => return Ok(None),
             },
             // Clients ask with odd numbers, servers with even ones.
             Control::Ping { id } if (id % 2 == 1) == (self.role == Perspective::Server) => {
-                answers.push(Chunk::Bytes(self.ping_frame(id)));
+                out.push(Chunk::Bytes(self.ping_frame(id)));
                 return Ok(None);
             }
-            Control::Ping { id } => Frame::Pong { number: id / 2 },
+            Control::Ping { id } => Frame::PingAck { number: id / 2 },
             Control::Noop | Control::Credential | Control::Unknown => return Ok(None),
         }))
     }
@@ -353,18 +360,18 @@ impl Framing for Spdy {
         self.ping_frame(number.wrapping_mul(2).wrapping_add(u32::from(self.role == Perspective::Client)))
     }
 
-    fn kept(&self) -> PersistedSettings {
-        self.kept.clone()
+    fn persisted(&self) -> PersistedSettings {
+        self.persisted.clone()
     }
 
-    fn keep(&self, settings: &PersistedSettings) -> Bytes {
+    fn persist(&self, settings: &PersistedSettings) -> Bytes {
         let entry = |(id, value)| SettingsEntry { id, flags: frames::PERSIST_VALUE, value };
         frames::settings(self.version, &settings.iter().map(entry).collect::<Vec<_>>()).freeze()
     }
 
-    fn farewell(&self) -> GoAwayMode {
+    fn goaway_mode(&self) -> GoAwayMode {
         // A kept implementation of SPDY/2 (node's) expects SPDY/3's longer GOAWAY, and closes at the short one.
-        if self.version.number == 2 { GoAwayMode::Last } else { GoAwayMode::Once }
+        if self.version.number == 2 { GoAwayMode::WhenIdle } else { GoAwayMode::Immediate }
     }
 
     fn error_action(&self, violation: StreamViolation) -> ErrorAction {
@@ -396,14 +403,14 @@ impl Spdy {
         match violation {
             // 2.2.2 and 2.6.3: a stream that is not active; draft 2, "Client Implementation": a push that belongs
             // to none.
-            StreamViolation::Idle | StreamViolation::OrphanPush => ErrorAction::Reset(INVALID_STREAM),
-            StreamViolation::IdleControl => ErrorAction::Ignore,
+            StreamViolation::Idle | StreamViolation::BadAssociatedStream => ErrorAction::Reset(INVALID_STREAM),
+            StreamViolation::ControlOnIdle => ErrorAction::Ignore,
             // 2.2.2: before SYN_REPLY; 2.3.7: after both ends are closed; 2.3.2: one id twice.
             StreamViolation::BeforeHead
             | StreamViolation::AfterReset
             | StreamViolation::AfterClose
             | StreamViolation::Reopened
-            | StreamViolation::Repromised => ErrorAction::Reset(PROTOCOL_ERROR),
+            | StreamViolation::PromisedIdReused => ErrorAction::Reset(PROTOCOL_ERROR),
             // 2.6.2.
             StreamViolation::SecondHead => ErrorAction::Reset(STREAM_IN_USE),
             // 2.3.6.
@@ -412,11 +419,11 @@ impl Spdy {
             StreamViolation::Malformed | StreamViolation::FrameSize => ErrorAction::Reset(PROTOCOL_ERROR),
             // 3.2.1; a client takes what came of a response (3.2.2).
             StreamViolation::Length if role == Perspective::Client => ErrorAction::Ignore,
-            StreamViolation::Incomplete | StreamViolation::Length => ErrorAction::BadRequest,
+            StreamViolation::MissingPseudoHeader | StreamViolation::Length => ErrorAction::BadRequest,
             // 2.3.2: a stream that is rejected.
             StreamViolation::TooMany | StreamViolation::UnwantedPush => ErrorAction::Reset(REFUSED_STREAM),
             // 3.3.2: what "HTTP_PROTOCOL_ERROR" would be, which has no number.
-            StreamViolation::UnfitPush => ErrorAction::Reset(PROTOCOL_ERROR),
+            StreamViolation::NotPromisable => ErrorAction::Reset(PROTOCOL_ERROR),
             // 2.6.8.
             StreamViolation::WindowExceeded | StreamViolation::WindowOverflow => ErrorAction::Reset(FLOW_CONTROL_ERROR),
             StreamViolation::ZeroDelta => ErrorAction::Reset(PROTOCOL_ERROR),

@@ -5,7 +5,7 @@ use super::known::Known;
 use super::open::{Framing, Open};
 use super::outbox::Outbox;
 use super::reader::{Messages, Reader};
-use crate::held::{Bound, Held};
+use crate::held::{BackPressure, Held};
 use crate::pending::{Method, Outgoing, Pending};
 use crate::{
     Chunk, ClientSession, Content, Error, Event, Fields, PeerFault, PersistedSettings, Priority, RequestHead, Session,
@@ -114,7 +114,7 @@ impl Session for Client {
         {
             room = match content {
                 Outgoing::Whole(body) => self.outbox.begin(head.http1(), body, room, out),
-                Outgoing::Open(pending) => self.begin_open(id, &head, pending, room, out),
+                Outgoing::Streamed(pending) => self.begin_open(id, &head, pending, room, out),
             };
             self.answers.outstanding.push_back(Asked { id, method: Method::of(&head) });
             self.answers.events.push_back(Event::Sent { id });
@@ -150,11 +150,11 @@ impl Session for Client {
 
     fn unsent(&self, id: StreamId) -> u64 {
         let waiting = self.waiting.iter().find(|(waiting, ..)| *waiting == id);
-        waiting.map_or(0, |(.., content)| content.appended()) + self.outbox.appended(id)
+        waiting.map_or(0, |(.., content)| content.buffered()) + self.outbox.appended(id)
     }
 
     fn hold(&mut self) {
-        self.answers.held = Some(Box::new(Held::new(Bound::Transport)));
+        self.answers.held = Some(Box::new(Held::new(BackPressure::Transport)));
     }
 
     fn release(&mut self, id: StreamId, bytes: u64) {

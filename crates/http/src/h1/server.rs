@@ -5,7 +5,7 @@ use super::known::Known;
 use super::open::{Framing, Open};
 use super::outbox::Outbox;
 use super::reader::{Messages, Reader};
-use crate::held::{Bound, Held};
+use crate::held::{BackPressure, Held};
 use crate::pending::{Method, Outgoing, Pending};
 use crate::{
     Body, Chunk, Content, Error, Event, Fields, PeerFault, PersistedSettings, Priority, RequestHead, ResponseHead,
@@ -134,7 +134,7 @@ impl Session for Server {
             } else if let Some((head, content)) = front.answer.take() {
                 let (framing, head) = match &content {
                     Outgoing::Whole(_) => (Framing::Counted, head.http1()),
-                    Outgoing::Open(pending) => self.frame(&head, pending),
+                    Outgoing::Streamed(pending) => self.frame(&head, pending),
                 };
                 let (id, head) = (StreamId(self.requests.first), self.written(head));
                 self.sending = Some(id);
@@ -142,7 +142,9 @@ impl Session for Server {
                 self.requests.queue.pop_front();
                 room = match content {
                     Outgoing::Whole(body) => self.outbox.begin(head, body, room, out),
-                    Outgoing::Open(pending) => self.outbox.begin_open(id, head, Open::new(framing, pending), room, out),
+                    Outgoing::Streamed(pending) => {
+                        self.outbox.begin_open(id, head, Open::new(framing, pending), room, out)
+                    }
                 };
                 self.note_sent();
             } else {
@@ -183,11 +185,11 @@ impl Session for Server {
     fn unsent(&self, id: StreamId) -> u64 {
         let waiting = id.0.checked_sub(self.requests.first).and_then(|at| self.requests.queue.get(at as usize));
         let answer = waiting.and_then(|waiting| waiting.answer.as_ref());
-        answer.map_or(0, |(_, content)| content.appended()) + self.outbox.appended(id)
+        answer.map_or(0, |(_, content)| content.buffered()) + self.outbox.appended(id)
     }
 
     fn hold(&mut self) {
-        self.requests.held = Some(Box::new(Held::new(Bound::Transport)));
+        self.requests.held = Some(Box::new(Held::new(BackPressure::Transport)));
     }
 
     fn release(&mut self, id: StreamId, bytes: u64) {

@@ -211,5 +211,5 @@ impl Control {
 
 /// The fields of a priority as they are written (RFC 7540, section 6.3).
 fn dependency(on: u32, weight: u8) -> StreamDependency {
-    StreamDependency { on: on & STREAM_BITS, exclusive: on & !STREAM_BITS != 0, weight: u16::from(weight) + 1 }
+    StreamDependency { parent: on & STREAM_BITS, exclusive: on & !STREAM_BITS != 0, weight: u16::from(weight) + 1 }
 }

@@ -2,19 +2,22 @@
 
 use super::hpack::{Decoder, Encoder};
 use crate::memory::Codec;
-use crate::streams::{Decoded, MessageHead, Names, Place, Spared, assemble, digits, is_of_connection, sendable};
+use crate::streams::{
+    Decoded, MessageHead, OptionalPseudoHeaders, PseudoHeaderNames, PseudoHeaderPosition, assemble, digits,
+    is_connection_specific, sendable_fields,
+};
 use crate::{Fields, PeerFault, Priority};
 use bytes::{Bytes, BytesMut};
 
-static NAMES: Names = Names {
+static NAMES: PseudoHeaderNames = PseudoHeaderNames {
     method: b":method",
     path: b":path",
     scheme: b":scheme",
     authority: b":authority",
     status: b":status",
     version: None,
-    spared: Spared::Nothing,
-    place: Place::First,
+    optional: OptionalPseudoHeaders::None,
+    position: PseudoHeaderPosition::First,
 };
 
 /// Cookies of more parts than these go as the fields that they are: each part costs the peer an
@@ -37,7 +40,7 @@ impl Packer {
         let crumbs = |value: &[u8]| value.split(|byte| *byte == b';').count();
         let cookies = fields.iter().filter(|(name, _)| name.eq_ignore_ascii_case(b"cookie"));
         let may_crumble = cookies.map(|(_, value)| crumbs(value)).sum::<usize>() <= MAX_CRUMBS;
-        for (name, value) in sendable(fields) {
+        for (name, value) in sendable_fields(fields) {
             if name == b"cookie" && may_crumble {
                 // RFC 9113, section 8.2.3: crumbs that stay the same compress better.
                 let crumbs = value.split(|byte| *byte == b';').map(<[u8]>::trim_ascii_start);
@@ -86,8 +89,8 @@ impl Codec for Packer {
         one.is_same(other)
     }
 
-    fn weight(head: &MessageHead, compressed: &Bytes) -> usize {
-        head.weight() + compressed.len()
+    fn size(head: &MessageHead, compressed: &Bytes) -> usize {
+        head.size() + compressed.len()
     }
 }
 
@@ -113,7 +116,7 @@ impl Codec for Unpacker {
             b"te" => value != b"trailers",
             // Some send it beside `:authority`, which section 8.3.1 lets them.
             b"host" => false,
-            _ => is_of_connection(name),
+            _ => is_connection_specific(name),
         };
         if fields.iter().any(|(name, value)| is_odd(name, value)) {
             return Ok(Decoded::Malformed);
@@ -139,7 +142,7 @@ impl Codec for Unpacker {
         one == other
     }
 
-    fn weight(compressed: &Bytes, decoded: &Decoded) -> usize {
-        compressed.len() + decoded.weight()
+    fn size(compressed: &Bytes, decoded: &Decoded) -> usize {
+        compressed.len() + decoded.size()
     }
 }

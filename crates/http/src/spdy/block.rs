@@ -4,7 +4,9 @@
 use super::version::{Blocks, EmptyValues};
 use crate::Fields;
 use crate::h1::MAX_FIELDS;
-use crate::streams::{Decoded, MessageHead, Spared, assemble, digits, is_of_connection, sendable};
+use crate::streams::{
+    Decoded, MessageHead, OptionalPseudoHeaders, assemble, digits, is_connection_specific, sendable_fields,
+};
 use bytes::Bytes;
 
 const HTTP: &[u8] = b"HTTP/1.1";
@@ -27,11 +29,11 @@ pub(super) fn write(blocks: &Blocks, head: &MessageHead, out: &mut Vec<u8>) {
         }
         MessageHead::Pushed(request, response) => {
             // Draft 2, "Server Implementation": the url is absolute.
-            url = match names.spared {
-                Spared::Origin => {
+            url = match names.optional {
+                OptionalPseudoHeaders::SchemeAndHost => {
                     [request.scheme.name().as_bytes(), b"://", &request.authority, &request.path].concat()
                 }
-                Spared::Nothing => request.path.to_vec(),
+                OptionalPseudoHeaders::None => request.path.to_vec(),
             };
             let origin = [(names.authority, &request.authority[..]), (names.scheme, request.scheme.name().as_bytes())];
             let mut line = vec![(names.method, &request.method[..]), (names.path, &url)];
@@ -49,7 +51,8 @@ pub(super) fn write(blocks: &Blocks, head: &MessageHead, out: &mut Vec<u8>) {
     let mut named: Vec<(Vec<u8>, Vec<u8>)> = line.into_iter().map(|(n, v)| (n.to_vec(), v.to_vec())).collect();
     let may_be_empty = blocks.empty_values == EmptyValues::Allowed;
     let is_line = |name: &[u8]| named_in_line(blocks, name);
-    for (name, value) in sendable(fields).filter(|(name, value)| !is_line(name) && (may_be_empty || !value.is_empty()))
+    for (name, value) in
+        sendable_fields(fields).filter(|(name, value)| !is_line(name) && (may_be_empty || !value.is_empty()))
     {
         match named.iter_mut().find(|(known, _)| *known == name) {
             // NUL never stands at the ends of a value or beside another one.
@@ -106,7 +109,7 @@ fn split<'a>(blocks: &Blocks, text: &'a [u8]) -> Option<Vec<(&'a [u8], &'a [u8])
         if is_twice || has_gap || split.len() + count > MAX_FIELDS {
             return None;
         }
-        if !is_of_connection(name) || *name == blocks.names.authority {
+        if !is_connection_specific(name) || *name == blocks.names.authority {
             split.extend(values().map(|value| (*name, value)));
         }
     }

@@ -1,7 +1,7 @@
 //! What the versions of SPDY differ in.
 
 use super::dictionary;
-use crate::streams::{Names, Place, Spared, Windows};
+use crate::streams::{OptionalPseudoHeaders, PseudoHeaderNames, PseudoHeaderPosition, Windows};
 
 /// A version, as far as it is not like the others. Draft 2 describes SPDY/2, draft 3 SPDY/3 and, with
 /// the session's window of draft 3.1, SPDY/3.1.
@@ -22,7 +22,7 @@ pub(crate) struct Version {
 /// How header blocks are written, and what their compression begins with.
 #[derive(Debug)]
 pub(crate) struct Blocks {
-    pub(super) names: Names,
+    pub(super) names: PseudoHeaderNames,
     /// Bytes of a number.
     pub(super) number: usize,
     pub(super) empty_values: EmptyValues,
@@ -38,15 +38,15 @@ pub(super) enum EmptyValues {
 }
 
 static BLOCKS_2: Blocks = Blocks {
-    names: Names {
+    names: PseudoHeaderNames {
         method: b"method",
         path: b"url",
         scheme: b"scheme",
         authority: b"host",
         status: b"status",
         version: Some(b"version"),
-        spared: Spared::Origin,
-        place: Place::Anywhere,
+        optional: OptionalPseudoHeaders::SchemeAndHost,
+        position: PseudoHeaderPosition::Anywhere,
     },
     number: 2,
     empty_values: EmptyValues::Forbidden,
@@ -54,15 +54,15 @@ static BLOCKS_2: Blocks = Blocks {
 };
 
 static BLOCKS_3: Blocks = Blocks {
-    names: Names {
+    names: PseudoHeaderNames {
         method: b":method",
         path: b":path",
         scheme: b":scheme",
         authority: b":host",
         status: b":status",
         version: Some(b":version"),
-        spared: Spared::Nothing,
-        place: Place::Anywhere,
+        optional: OptionalPseudoHeaders::None,
+        position: PseudoHeaderPosition::Anywhere,
     },
     number: 4,
     empty_values: EmptyValues::Allowed,

@@ -57,8 +57,8 @@ impl Codec for Deflater {
         one.is_same(other)
     }
 
-    fn weight(head: &MessageHead, compressed: &Bytes) -> usize {
-        head.weight() + compressed.len()
+    fn size(head: &MessageHead, compressed: &Bytes) -> usize {
+        head.size() + compressed.len()
     }
 }
 
@@ -86,8 +86,8 @@ impl Codec for Inflater {
         one == other
     }
 
-    fn weight(compressed: &Bytes, decoded: &Decoded) -> usize {
-        compressed.len() + decoded.weight()
+    fn size(compressed: &Bytes, decoded: &Decoded) -> usize {
+        compressed.len() + decoded.size()
     }
 }
 

@@ -39,7 +39,7 @@ impl<F: Framing> Client<F> {
     /// Whether the peer lets one more stream be open. It may have lowered its limit since the
     /// requests that wait were taken on.
     fn may_ask(&self) -> bool {
-        self.streams.open.len() - self.streams.pushes < self.streams.peer_limit
+        self.streams.open_streams.len() - self.streams.pushes < self.streams.peer_max_streams
     }
 
     /// What was appended to an open request that is not on the wire.
@@ -65,9 +65,9 @@ impl<F: Framing> Client<F> {
         let stream = self.next_stream;
         self.next_stream += 2;
         let end = content.is_nothing();
-        self.streams.last_ours = stream;
+        self.streams.last_local = stream;
         self.streams.open(stream, id, Method::of(&head), priority);
-        let state = self.streams.open.get_mut(&stream).expect("it has just been opened");
+        let state = self.streams.open_streams.get_mut(&stream).expect("it has just been opened");
         state.asked = Some(head.clone());
         let frame = self.streams.framing.request(stream, &head, priority, end);
         self.streams.note_sent(stream, end);
@@ -75,7 +75,7 @@ impl<F: Framing> Client<F> {
             self.streams.scheduler.send(stream, None, content);
         }
         self.streams.events.push_back(Event::Sent { id });
-        self.streams.put(frame, room, out)
+        self.streams.write_frame(frame, room, out)
     }
 }
 
@@ -143,7 +143,7 @@ impl<F: Framing> Session for Client<F> {
 
     fn unsent(&self, id: StreamId) -> u64 {
         let waiting = self.waiting.iter().find(|((_, waiting), _)| *waiting == id);
-        waiting.map_or_else(|| self.streams.unsent(id), |(_, request)| request.content.appended())
+        waiting.map_or_else(|| self.streams.unsent(id), |(_, request)| request.content.buffered())
     }
 
     fn hold(&mut self) {
@@ -178,12 +178,12 @@ impl<F: Framing> ClientSession for Client<F> {
         if self.is_closing() {
             return 0;
         }
-        let taken = self.streams.open.len() - self.streams.pushes + self.waiting.len();
-        self.streams.peer_limit.saturating_sub(taken)
+        let taken = self.streams.open_streams.len() - self.streams.pushes + self.waiting.len();
+        self.streams.peer_max_streams.saturating_sub(taken)
     }
 
     fn persisted(&self) -> PersistedSettings {
-        self.streams.framing.kept()
+        self.streams.framing.persisted()
     }
 
     fn is_closing(&self) -> bool {
@@ -195,7 +195,7 @@ impl<F: Framing> ClientSession for Client<F> {
         assert!(self.capacity() > 0, "a request beyond the session's capacity");
         let id = StreamId(self.next_id);
         self.next_id += 1;
-        if head.http1_len() > self.streams.framing.most_head() {
+        if head.http1_len() > self.streams.framing.max_message_head() {
             self.streams.events.push_back(Event::Reset { id });
             return id;
         }

@@ -3,17 +3,17 @@
 use super::push::stream_of;
 use super::{Framing, Perspective, Streams};
 use crate::h1::MAX_HEAD;
-use crate::held::{Bound, Held};
+use crate::held::{BackPressure, Held};
 use crate::{Chunk, Event, Fields, StreamId};
 
 impl<F: Framing> Streams<F> {
     /// The stream that the program calls so, if it is open.
     pub(super) fn stream(&self, id: StreamId) -> Option<u32> {
         if self.role == Perspective::Server || id.is_pushed() {
-            return Some(stream_of(id)).filter(|stream| self.open.contains_key(stream));
+            return Some(stream_of(id)).filter(|stream| self.open_streams.contains_key(stream));
         }
         // A client's requests leave in another order than they were made.
-        self.open.iter().find(|(_, state)| state.id == id).map(|(stream, _)| *stream)
+        self.open_streams.iter().find(|(_, state)| state.id == id).map(|(stream, _)| *stream)
     }
 
     pub(super) fn append(&mut self, id: StreamId, chunk: Chunk) {
@@ -33,12 +33,12 @@ impl<F: Framing> Streams<F> {
     /// Trailers, unless they are too long for the protocol: a message is whole without them (RFC 9110, section
     /// 6.5.1).
     pub(super) fn fitting(&self, trailers: Fields) -> Fields {
-        let most = self.framing.most_head().min(MAX_HEAD);
-        if trailers.http1_len() <= most { trailers } else { Fields::default() }
+        let max = self.framing.max_message_head().min(MAX_HEAD);
+        if trailers.http1_len() <= max { trailers } else { Fields::default() }
     }
 
     pub(super) fn unsent(&self, id: StreamId) -> u64 {
-        self.stream(id).map_or(0, |stream| self.scheduler.appended(stream))
+        self.stream(id).map_or(0, |stream| self.scheduler.buffered(stream))
     }
 
     /// What goes out on a stream is not what its head says.
@@ -48,7 +48,7 @@ impl<F: Framing> Streams<F> {
     }
 
     pub(super) fn hold(&mut self) {
-        let bound = self.stream_window.map_or(Bound::Transport, |_| Bound::Windows);
+        let bound = self.stream_window.map_or(BackPressure::Transport, |_| BackPressure::FlowControl);
         self.held = Some(Box::new(Held::new(bound)));
     }
 
@@ -56,19 +56,19 @@ impl<F: Framing> Streams<F> {
     pub(super) fn release(&mut self, id: StreamId, bytes: u64) {
         let released = self.held.as_mut().map_or(0, |held| held.release(id, bytes));
         let stream = self.stream(id).unwrap_or(0);
-        self.give_back_released(stream, released);
+        self.release_held(stream, released);
     }
 
     /// The program wants no more of a stream: what it has not used goes back to the session's window.
     pub(super) fn forget(&mut self, id: StreamId) {
         let released = self.held.as_mut().map_or(0, |held| held.forget(id));
-        self.give_back_released(0, released);
+        self.release_held(0, released);
     }
 
     /// Where there are windows, no more than fits into them is ever held.
-    fn give_back_released(&mut self, stream: u32, released: u64) {
-        if released > 0 && self.over.is_none() {
-            self.give_back(stream, u32::try_from(released).unwrap_or(u32::MAX));
+    fn release_held(&mut self, stream: u32, released: u64) {
+        if released > 0 && self.connection_error.is_none() {
+            self.release_capacity(stream, u32::try_from(released).unwrap_or(u32::MAX));
         }
     }
 }

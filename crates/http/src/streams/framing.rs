@@ -9,12 +9,12 @@ use bytes::Bytes;
 use std::fmt;
 use std::sync::Arc;
 
-pub(crate) use super::reader::FrameHead;
+pub(crate) use super::reader::FrameHeader;
 
 /// How frames are written and read. It holds the session's header compression.
 pub(crate) trait Framing: fmt::Debug {
     /// Bytes of a frame's head.
-    const HEAD: usize;
+    const FRAME_HEADER_LEN: usize;
     /// The status of a stream that nobody wants any more.
     const CANCEL: u32;
     /// Whether a push is announced with the head of the response as well, and CANCEL on a stream means what
@@ -26,20 +26,20 @@ pub(crate) trait Framing: fmt::Debug {
     const PREFACE: &'static [u8];
 
     /// The most bytes of a head, as HTTP/1.1 writes it, that this end sends.
-    fn most_head(&self) -> usize;
+    fn max_message_head(&self) -> usize;
 
     /// The flow-control windows until someone says otherwise.
     fn windows(&self) -> Windows;
 
     /// What this end sends first: for a client the preface, then SETTINGS and the session's window.
-    fn opening(&mut self, limits: &LocalSettings) -> Bytes;
+    fn connection_preface(&mut self, settings: &LocalSettings) -> Bytes;
 
     /// What a frame's head says.
-    fn head(&self, head: &[u8]) -> Result<FrameHead, PeerFault>;
+    fn parse_frame_header(&self, head: &[u8]) -> Result<FrameHeader, PeerFault>;
 
     /// What a complete frame says, if it is for the session; answers that the framing gives by
     /// itself go to `answers`.
-    fn control(&mut self, head: &[u8], payload: Bytes, answers: &mut Wire) -> Result<Option<Frame>, PeerFault>;
+    fn control(&mut self, head: &[u8], payload: Bytes, out: &mut Wire) -> Result<Option<Frame>, PeerFault>;
 
     /// The frames of a request's head.
     fn request(&mut self, stream: u32, head: &Arc<RequestHead>, priority: Priority, end: bool) -> Bytes;
@@ -63,7 +63,7 @@ pub(crate) trait Framing: fmt::Debug {
     fn window_update(&self, stream: u32, delta: u32) -> Bytes;
 
     /// A RST_STREAM frame.
-    fn reset(&self, stream: u32, status: u32) -> Bytes;
+    fn reset(&self, stream: u32, error_code: u32) -> Bytes;
 
     /// A GOAWAY frame: why the session is over, if for a fault, and the last stream of the peer's that was
     /// taken.
@@ -74,13 +74,13 @@ pub(crate) trait Framing: fmt::Debug {
 
     /// What was kept of an earlier session: at a client what the server asked to be kept, at a server what
     /// the client returned.
-    fn kept(&self) -> PersistedSettings;
+    fn persisted(&self) -> PersistedSettings;
 
     /// The frame that asks a client to keep these settings, where the protocol has it.
-    fn keep(&self, settings: &PersistedSettings) -> Bytes;
+    fn persist(&self, settings: &PersistedSettings) -> Bytes;
 
     /// When a server that leaves says so.
-    fn farewell(&self) -> GoAwayMode;
+    fn goaway_mode(&self) -> GoAwayMode;
 
     /// What is to be done about a violation.
     fn error_action(&self, violation: StreamViolation) -> ErrorAction;
@@ -115,11 +115,11 @@ pub(crate) struct Promise {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum GoAwayMode {
     /// At once, and a round trip later which requests it still took (RFC 9113, section 6.8).
-    Twice,
+    TwoPhase,
     /// At once.
-    Once,
+    Immediate,
     /// When nothing is under way any more.
-    Last,
+    WhenIdle,
 }
 
 /// What an end announces at the beginning.
@@ -138,7 +138,7 @@ pub(crate) struct LocalSettings {
 #[derive(Debug)]
 pub(crate) enum Frame {
     /// SPDY: the client opens a stream.
-    Open {
+    SynStream {
         stream: u32,
         head: Decoded,
         priority: Priority,
@@ -152,13 +152,13 @@ pub(crate) enum Frame {
         end: bool,
     },
     /// SPDY: the head of a response.
-    Reply {
+    SynReply {
         stream: u32,
         head: Decoded,
         end: bool,
     },
     /// SPDY: more fields.
-    Fields {
+    SpdyHeaders {
         stream: u32,
         head: Decoded,
         end: bool,
@@ -171,17 +171,17 @@ pub(crate) enum Frame {
         end: bool,
     },
     /// A frame that is wrong whatever its stream's standing.
-    Faulty {
+    Malformed {
         stream: u32,
         violation: StreamViolation,
     },
     /// HTTP/2: a stream's place among the others, whatever its standing.
-    Depend {
+    Priority {
         stream: u32,
         dependency: StreamDependency,
     },
     /// HTTP/2: the client wants a stream sooner or later than it said, or is about to ask.
-    Prioritise {
+    PriorityUpdate {
         stream: u32,
         priority: Priority,
     },
@@ -190,17 +190,17 @@ pub(crate) enum Frame {
         cause: ResetCause,
     },
     /// Room in a window; stream 0 is the session.
-    Window {
+    WindowUpdate {
         stream: u32,
         delta: u32,
     },
-    Limits {
+    Settings {
         stream_window: Option<u32>,
         streams: Option<u32>,
         push: Option<Push>,
     },
     /// An answer to this end's PING.
-    Pong {
+    PingAck {
         number: u32,
     },
     GoAway {

@@ -34,11 +34,11 @@ impl MessageHead {
     }
 
     /// About how many bytes it takes.
-    pub(crate) fn weight(&self) -> usize {
+    pub(crate) fn size(&self) -> usize {
         match self {
             MessageHead::Request(head, _) => head.http1_len(),
             MessageHead::Response(head) => head.http1_len(),
-            MessageHead::Pushed(request, response) => pushed_weight(request, response.as_deref()),
+            MessageHead::Pushed(request, response) => pushed_size(request, response.as_deref()),
             MessageHead::Trailers(fields) => fields.http1_len(),
         }
     }
@@ -61,25 +61,25 @@ pub(crate) enum Decoded {
 
 impl Decoded {
     /// About how many bytes it takes.
-    pub(crate) fn weight(&self) -> usize {
+    pub(crate) fn size(&self) -> usize {
         match self {
             Decoded::Request(head, _) => head.http1_len(),
             Decoded::Response(head) => head.http1_len(),
-            Decoded::Pushed(request, response) => pushed_weight(request, response.as_deref()),
+            Decoded::Pushed(request, response) => pushed_size(request, response.as_deref()),
             Decoded::Trailers(fields) => fields.http1_len(),
             Decoded::Incomplete | Decoded::Malformed => 0,
         }
     }
 }
 
-fn pushed_weight(request: &RequestHead, response: Option<&ResponseHead>) -> usize {
+fn pushed_size(request: &RequestHead, response: Option<&ResponseHead>) -> usize {
     request.http1_len() + response.map_or(0, ResponseHead::http1_len)
 }
 
 /// What a protocol calls the parts of a request line and a status line (RFC 9113, section 8.3; draft 3,
 /// section 3.2).
 #[derive(Debug)]
-pub(crate) struct Names {
+pub(crate) struct PseudoHeaderNames {
     pub(crate) method: &'static [u8],
     pub(crate) path: &'static [u8],
     pub(crate) scheme: &'static [u8],
@@ -88,33 +88,33 @@ pub(crate) struct Names {
     /// The version of HTTP: SPDY demands it.
     pub(crate) version: Option<&'static [u8]>,
     /// Which parts a request may lack.
-    pub(crate) spared: Spared,
+    pub(crate) optional: OptionalPseudoHeaders,
     /// Where the parts stand.
-    pub(crate) place: Place,
+    pub(crate) position: PseudoHeaderPosition,
 }
 
 /// What a request need not say.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Spared {
-    Nothing,
+pub(crate) enum OptionalPseudoHeaders {
+    None,
     /// Scheme and host (draft 2, "Request").
-    Origin,
+    SchemeAndHost,
 }
 
 /// Where the parts of the line stand among the fields.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Place {
+pub(crate) enum PseudoHeaderPosition {
     First,
     Anywhere,
 }
 
 /// Makes a head of names and values in order.
-pub(crate) fn assemble(text: &Bytes, pairs: &[(&[u8], &[u8])], names: &Names) -> Decoded {
-    let mut line = Line::default();
+pub(crate) fn assemble(text: &Bytes, pairs: &[(&[u8], &[u8])], names: &PseudoHeaderNames) -> Decoded {
+    let mut line = ControlData::default();
     let mut fields = Fields::within(text, pairs.len());
     for (name, value) in pairs {
-        if let Some(part) = line.part(name, names) {
-            let is_late = names.place == Place::First && !fields.is_empty();
+        if let Some(part) = line.slot(name, names) {
+            let is_late = names.position == PseudoHeaderPosition::First && !fields.is_empty();
             if is_late || !is_field_value(value) || part.replace(value).is_some() {
                 return Decoded::Malformed;
             }
@@ -129,7 +129,7 @@ pub(crate) fn assemble(text: &Bytes, pairs: &[(&[u8], &[u8])], names: &Names) ->
 
 /// The parts of a request or status line.
 #[derive(Default)]
-struct Line<'a> {
+struct ControlData<'a> {
     method: Option<&'a [u8]>,
     path: Option<&'a [u8]>,
     scheme: Option<&'a [u8]>,
@@ -138,9 +138,9 @@ struct Line<'a> {
     version: Option<&'a [u8]>,
 }
 
-impl<'a> Line<'a> {
+impl<'a> ControlData<'a> {
     /// Where the part of this name belongs.
-    fn part(&mut self, name: &[u8], names: &Names) -> Option<&mut Option<&'a [u8]>> {
+    fn slot(&mut self, name: &[u8], names: &PseudoHeaderNames) -> Option<&mut Option<&'a [u8]>> {
         match name {
             _ if name == names.method => Some(&mut self.method),
             _ if name == names.path => Some(&mut self.path),
@@ -152,7 +152,7 @@ impl<'a> Line<'a> {
         }
     }
 
-    fn finish(mut self, text: &Bytes, fields: Fields, names: &Names) -> Decoded {
+    fn finish(mut self, text: &Bytes, fields: Fields, names: &PseudoHeaderNames) -> Decoded {
         let has_version = names.version.is_none() || self.version.is_some();
         let is_request = self.method.is_some() || self.path.is_some() || self.scheme.is_some();
         // Only SPDY demands a version, and only SPDY says a push and its answer in one.
@@ -164,7 +164,7 @@ impl<'a> Line<'a> {
             }
             Some(_) if is_request => Decoded::Malformed,
             // SPDY/2 calls the authority `host`, as many a server calls a field of its responses.
-            Some(_) if self.authority.is_some() && names.spared == Spared::Nothing => Decoded::Malformed,
+            Some(_) if self.authority.is_some() && names.optional == OptionalPseudoHeaders::None => Decoded::Malformed,
             Some(status) => match parse_status(status).filter(|_| has_version) {
                 Some(status) => Decoded::Response(Arc::new(ResponseHead::new(status, fields))),
                 None => Decoded::Malformed,
@@ -181,8 +181,8 @@ impl<'a> Line<'a> {
     }
 
     /// A `url` may be absolute (draft 2, "Request"); then scheme and host stand in it.
-    fn split_url(&mut self, names: &Names) {
-        let absolute = self.path.filter(|_| names.spared == Spared::Origin).and_then(|url| {
+    fn split_url(&mut self, names: &PseudoHeaderNames) {
+        let absolute = self.path.filter(|_| names.optional == OptionalPseudoHeaders::SchemeAndHost).and_then(|url| {
             let colon = url.windows(3).position(|three| three == b"://")?;
             Some((&url[..colon], &url[colon + 3..]))
         });
@@ -211,13 +211,13 @@ impl<'a> Line<'a> {
         Some(Decoded::Pushed(Arc::new(request), response))
     }
 
-    fn request(&self, text: &Bytes, fields: Fields, names: &Names) -> Option<Decoded> {
-        let spared = names.spared == Spared::Origin;
+    fn request(&self, text: &Bytes, fields: Fields, names: &PseudoHeaderNames) -> Option<Decoded> {
+        let is_optional = names.optional == OptionalPseudoHeaders::SchemeAndHost;
         let (method, path) = (self.method?, self.path?);
-        let host = self.authority.or_else(|| fields.get(b"host")).or(spared.then_some(b""))?;
+        let host = self.authority.or_else(|| fields.get(b"host")).or(is_optional.then_some(b""))?;
         let scheme = match self.scheme {
             Some(scheme) => Scheme::named(scheme)?,
-            None => spared.then(Scheme::default)?,
+            None => is_optional.then(Scheme::default)?,
         };
         if method.is_empty() || path.is_empty() || method.contains(&b' ') || path.contains(&b' ') {
             return None;
@@ -258,7 +258,7 @@ fn is_field_value(value: &[u8]) -> bool {
 
 /// Whether a field belongs to one connection of HTTP/1.1 (RFC 9113, section 8.2.2; draft 3, section
 /// 3.2.1).
-pub(crate) fn is_of_connection(name: &[u8]) -> bool {
+pub(crate) fn is_connection_specific(name: &[u8]) -> bool {
     const CONNECTION: [&[u8]; 6] =
         [b"connection", b"host", b"keep-alive", b"proxy-connection", b"transfer-encoding", b"upgrade"];
     CONNECTION.contains(&name)
@@ -266,12 +266,12 @@ pub(crate) fn is_of_connection(name: &[u8]) -> bool {
 
 /// The fields of a head as these protocols send them: names in lower case, without those that
 /// belong to one connection of HTTP/1.1.
-pub(crate) fn sendable(fields: &Fields) -> impl Iterator<Item = (Vec<u8>, &[u8])> {
+pub(crate) fn sendable_fields(fields: &Fields) -> impl Iterator<Item = (Vec<u8>, &[u8])> {
     let lower = fields.iter().map(|(name, value)| (name.to_ascii_lowercase(), value));
-    lower.filter(|(name, value)| !is_of_connection(name) && (name != b"te" || *value == b"trailers"))
+    lower.filter(|(name, value)| !is_connection_specific(name) && (name != b"te" || *value == b"trailers"))
 }
 
 /// The three digits of a status.
 pub(crate) fn digits(status: u16) -> [u8; 3] {
-    [100, 10, 1].map(|place| b'0' + (status / place % 10) as u8)
+    [100, 10, 1].map(|unit| b'0' + (status / unit % 10) as u8)
 }

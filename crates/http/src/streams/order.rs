@@ -8,7 +8,7 @@ use crate::Priority;
 /// The order of sending, as the policy has it.
 #[derive(Debug)]
 pub(super) enum Order {
-    Line(FairQueue),
+    Queue(FairQueue),
     Tree(Tree),
 }
 
@@ -17,29 +17,29 @@ impl Order {
     pub(super) fn new(policy: Policy) -> Order {
         match policy {
             Policy::Tree => Order::Tree(Tree::new()),
-            policy => Order::Line(FairQueue::new(policy)),
+            policy => Order::Queue(FairQueue::new(policy)),
         }
     }
 
     /// A stream begins, with nothing to send yet.
     pub(super) fn open(&mut self, stream: u32, priority: Priority) {
         match self {
-            Order::Line(line) => line.open(stream, priority),
+            Order::Queue(line) => line.open(stream, priority),
             Order::Tree(tree) => tree.open(stream),
         }
     }
 
     /// The stream's message is there: it takes its place.
-    pub(super) fn begin(&mut self, stream: u32) {
-        if let Order::Line(line) = self {
-            line.begin(stream);
+    pub(super) fn enqueue(&mut self, stream: u32) {
+        if let Order::Queue(line) = self {
+            line.enqueue(stream);
         }
     }
 
     /// The stream has something to send and a window for it.
     pub(super) fn unblock(&mut self, stream: u32) {
         match self {
-            Order::Line(line) => line.unblock(stream),
+            Order::Queue(line) => line.unblock(stream),
             Order::Tree(tree) => tree.unblock(stream),
         }
     }
@@ -47,7 +47,7 @@ impl Order {
     /// The stream waits for content or for a window.
     pub(super) fn block(&mut self, stream: u32) {
         match self {
-            Order::Line(line) => line.block(stream),
+            Order::Queue(line) => line.block(stream),
             Order::Tree(tree) => tree.block(stream),
         }
     }
@@ -55,7 +55,7 @@ impl Order {
     /// The stream sends no more.
     pub(super) fn close(&mut self, stream: u32) {
         match self {
-            Order::Line(line) => line.close(stream),
+            Order::Queue(line) => line.close(stream),
             Order::Tree(tree) => tree.close(stream),
         }
     }
@@ -63,7 +63,7 @@ impl Order {
     /// Who goes next.
     pub(super) fn next(&self) -> Option<u32> {
         match self {
-            Order::Line(line) => line.next(),
+            Order::Queue(line) => line.next(),
             Order::Tree(tree) => tree.next(),
         }
     }
@@ -71,7 +71,7 @@ impl Order {
     /// Who goes next of those for whom this holds.
     pub(super) fn next_of(&self, may: impl Fn(u32) -> bool) -> Option<u32> {
         match self {
-            Order::Line(line) => line.streams().find(|stream| may(*stream)),
+            Order::Queue(line) => line.streams().find(|stream| may(*stream)),
             Order::Tree(tree) => tree.streams().find(|stream| may(*stream)),
         }
     }
@@ -79,14 +79,14 @@ impl Order {
     /// The stream has sent so many bytes of content.
     pub(super) fn sent(&mut self, stream: u32, len: u64) {
         match self {
-            Order::Line(line) => line.sent(stream, len),
+            Order::Queue(line) => line.sent(stream, len),
             Order::Tree(tree) => tree.sent(stream, len),
         }
     }
 
     /// The client changes its mind about an open stream (RFC 9218, section 7).
     pub(super) fn prioritise(&mut self, stream: u32, priority: Priority) {
-        if let Order::Line(line) = self {
+        if let Order::Queue(line) = self {
             line.prioritise(stream, priority);
         }
     }

@@ -26,12 +26,14 @@ impl<F: Framing> Streams<F> {
         self.abuse.note_empty();
         match self.state(stream) {
             StreamState::Open(_) => self.scheduler.prioritise(stream, priority),
-            StreamState::Over(_) | StreamState::Passed => {}
+            StreamState::Closed(_) | StreamState::ImplicitlyClosed => {}
             // Nothing was promised there.
             StreamState::Idle if stream.is_multiple_of(2) => return Err(PeerFault::UnexpectedFrame),
             StreamState::Idle => {
                 self.pending_priorities.priorities.insert(stream, priority);
-                if self.pending_priorities.priorities.len() + self.open.len() - self.pushes > self.limit {
+                if self.pending_priorities.priorities.len() + self.open_streams.len() - self.pushes
+                    > self.local_max_streams
+                {
                     return Err(PeerFault::UnexpectedFrame);
                 }
             }
@@ -53,12 +55,12 @@ mod tests {
 
     #[test]
     fn what_was_said_of_a_stream_counts_when_it_opens_and_of_those_below_no_more() {
-        let mut foretold = PendingPriorities::default();
+        let mut pending = PendingPriorities::default();
         for stream in [1, 3, 5, 7] {
-            foretold.priorities.insert(stream, Priority::at(stream as u8));
+            pending.priorities.insert(stream, Priority::at(stream as u8));
         }
-        assert_eq!(foretold.take(5), Some(Priority::at(5)));
-        assert_eq!((foretold.take(5), foretold.priorities.len()), (None, 1));
-        assert_eq!(foretold.take(0x7fff_ffff), None);
+        assert_eq!(pending.take(5), Some(Priority::at(5)));
+        assert_eq!((pending.take(5), pending.priorities.len()), (None, 1));
+        assert_eq!(pending.take(0x7fff_ffff), None);
     }
 }

@@ -2,9 +2,9 @@
 //! section 8.4; draft 2, "Server Push Transactions"; draft 3, section 3.3), and interim responses: what goes
 //! ahead of an answer.
 
-use super::stream_state::{CloseReason, Incoming, StreamState};
+use super::stream_state::{CloseReason, RecvState, StreamState};
 use super::violation::{ErrorAction, StreamViolation};
-use super::{AnswerState, Decoded, Framing, Perspective, Promise, Push, StreamDependency, Streams};
+use super::{Decoded, Framing, Perspective, Promise, Push, ResponseState, StreamDependency, Streams};
 use crate::pending::Method;
 use crate::{Event, PeerFault, Priority, RequestHead, ResponseHead, StreamId, Wire};
 use std::sync::Arc;
@@ -21,7 +21,7 @@ pub(super) enum Early {
 }
 
 /// A server's name for a stream: those of the client are numbered as they come.
-pub(super) fn id_of(stream: u32) -> StreamId {
+pub(super) fn request_id(stream: u32) -> StreamId {
     match stream % 2 {
         1 => StreamId(stream / 2),
         _ => StreamId(StreamId::PUSHED.0 + stream / 2 - 1),
@@ -37,29 +37,33 @@ impl<F: Framing> Streams<F> {
     /// A stream that this end, a server, opens beside `parent`, if it may.
     pub(super) fn promise(&mut self, parent: StreamId, head: Arc<RequestHead>, priority: Priority) -> Option<StreamId> {
         let parent = stream_of(parent);
-        let has_parent = self.open.get(&parent).is_some_and(|state| !state.is_sent && state.answer != AnswerState::Own);
+        let has_parent = self
+            .open_streams
+            .get(&parent)
+            .is_some_and(|state| !state.is_sent && state.response != ResponseState::FromSession);
         let may_push = self.peer_push == Push::Accept && !self.is_closing();
         // A client that sets no bound of its own is not kept any amount of answers.
-        let has_room = self.pushes < self.peer_limit.min(self.limit) && self.last_ours < LAST_STREAM - 2;
-        let fits = head.http1_len() <= self.framing.most_head();
+        let has_room =
+            self.pushes < self.peer_max_streams.min(self.local_max_streams) && self.last_local < LAST_STREAM - 2;
+        let fits = head.http1_len() <= self.framing.max_message_head();
         if parent.is_multiple_of(2) || !has_parent || !may_push || !has_room || !fits {
             return None;
         }
-        let stream = self.last_ours + 2;
-        let id = id_of(stream);
-        self.last_ours = stream;
+        let stream = self.last_local + 2;
+        let id = request_id(stream);
+        self.last_local = stream;
         self.open(stream, id, Method::of(&head), priority);
-        self.scheduler.depend(stream, StreamDependency::usual(parent));
-        let state = self.open.get_mut(&stream).expect("it has just been opened");
-        (state.incoming, state.parent) = (Incoming::Complete, parent);
+        self.scheduler.depend(stream, StreamDependency::default_on(parent));
+        let state = self.open_streams.get_mut(&stream).expect("it has just been opened");
+        (state.recv_state, state.parent) = (RecvState::Complete, parent);
         self.early.push_back(Early::Promise(Promise { stream, parent, head, priority }));
         Some(id)
     }
 
     /// An interim response, unless the answer has been given.
-    pub(super) fn inform(&mut self, id: StreamId, head: Arc<ResponseHead>) {
+    pub(super) fn send_interim(&mut self, id: StreamId, head: Arc<ResponseHead>) {
         let stream = stream_of(id);
-        if self.open.get(&stream).is_some_and(|state| state.answer == AnswerState::Awaited) {
+        if self.open_streams.get(&stream).is_some_and(|state| state.response == ResponseState::Awaited) {
             self.early.push_back(Early::Interim { stream, head });
         }
     }
@@ -70,70 +74,70 @@ impl<F: Framing> Streams<F> {
             && let Some(early) = self.early.pop_front()
         {
             let frame = match early {
-                Early::Promise(promise) if !self.open.contains_key(&promise.stream) => continue,
-                Early::Promise(promise) if !self.open.contains_key(&promise.parent) => {
+                Early::Promise(promise) if !self.open_streams.contains_key(&promise.stream) => continue,
+                Early::Promise(promise) if !self.open_streams.contains_key(&promise.parent) => {
                     self.drop_stream(promise.stream, |id| Event::Reset { id });
                     continue;
                 }
                 Early::Promise(promise) => {
-                    let head = F::PUSHES_HEADS.then(|| self.scheduler.take_head(promise.stream)).flatten();
+                    let head = F::PUSHES_HEADS.then(|| self.scheduler.take_response_head(promise.stream)).flatten();
                     let end = head.as_ref().is_some_and(|(_, end)| *end);
                     let frame = self.framing.promise(&promise, head);
                     self.note_sent(promise.stream, end);
                     frame
                 }
-                Early::Interim { stream, .. } if !self.open.contains_key(&stream) => continue,
+                Early::Interim { stream, .. } if !self.open_streams.contains_key(&stream) => continue,
                 Early::Interim { stream, head } => self.framing.interim(stream, &head),
             };
-            room = self.put(frame, room, out);
+            room = self.write_frame(frame, room, out);
         }
         room
     }
 
     /// The server has opened a stream.
     pub(super) fn accept_push(&mut self, stream: u32, parent: u32, head: Decoded, end: bool) -> Result<(), PeerFault> {
-        let is_next = stream.is_multiple_of(2) && stream > self.last_theirs;
-        if stream > 0 && stream == self.last_theirs {
-            return self.offend(stream, StreamViolation::Repromised);
+        let is_next = stream.is_multiple_of(2) && stream > self.last_remote;
+        if stream > 0 && stream == self.last_remote {
+            return self.handle_violation(stream, StreamViolation::PromisedIdReused);
         }
         if self.role == Perspective::Server || !is_next {
             return Err(PeerFault::StreamOutOfOrder);
         }
-        self.last_theirs = stream;
+        self.last_remote = stream;
         let is_ours = parent % 2 == 1;
         match self.state(parent) {
-            StreamState::Idle => return self.offend(stream, StreamViolation::OrphanPush),
-            _ if !is_ours => return self.offend(stream, StreamViolation::OrphanPush),
-            StreamState::Open(Incoming::Head | Incoming::Body) if self.push == Push::Accept => {}
+            StreamState::Idle => return self.handle_violation(stream, StreamViolation::BadAssociatedStream),
+            _ if !is_ours => return self.handle_violation(stream, StreamViolation::BadAssociatedStream),
+            StreamState::Open(RecvState::Head | RecvState::Body) if self.push == Push::Accept => {}
             // It was under way when this end lost interest, or is not wanted anyway.
             _ => return self.decline(stream, StreamViolation::UnwantedPush),
         }
-        if self.pushes >= self.limit || self.is_closing() {
+        if self.pushes >= self.local_max_streams || self.is_closing() {
             return self.decline(stream, StreamViolation::TooMany);
         }
         let (request, response) = match head {
             Decoded::Request(request, _) => (request, None),
             Decoded::Pushed(request, response) => (request, response),
-            _ => return self.offend(stream, StreamViolation::UnfitPush),
+            _ => return self.handle_violation(stream, StreamViolation::NotPromisable),
         };
-        let beside = &self.open[&parent];
+        let beside = &self.open_streams[&parent];
         let (beside, asked) = (beside.id, beside.asked.as_ref());
         let is_same_origin =
             asked.is_some_and(|asked| asked.authority == request.authority && asked.scheme == request.scheme);
         // RFC 9113, section 8.4: safe, cacheable, without content.
         let is_fit = matches!(&request.method[..], b"GET" | b"HEAD") && is_same_origin;
         if !is_fit {
-            return self.offend(stream, StreamViolation::UnfitPush);
+            return self.handle_violation(stream, StreamViolation::NotPromisable);
         }
-        let id = id_of(stream);
+        let id = request_id(stream);
         self.open(stream, id, Method::of(&request), Priority::default());
-        let state = self.open.get_mut(&stream).expect("it has just been opened");
+        let state = self.open_streams.get_mut(&stream).expect("it has just been opened");
         (state.is_sent, state.parent) = (true, parent);
         self.abuse.note_content();
         self.events.push_back(Event::Promised { id, parent: beside, head: request });
         match response {
-            Some(response) => self.handle_reply(stream, Decoded::Response(response), end),
-            None if end => self.offend(stream, StreamViolation::Malformed),
+            Some(response) => self.handle_response(stream, Decoded::Response(response), end),
+            None if end => self.handle_violation(stream, StreamViolation::Malformed),
             None => Ok(()),
         }
     }
@@ -143,26 +147,26 @@ impl<F: Framing> Streams<F> {
         match self.framing.error_action(violation) {
             ErrorAction::Reset(status) => {
                 let frame = self.framing.reset(stream, status);
-                self.say(frame);
-                self.endings.note(stream, CloseReason::FromHere);
+                self.queue_control(frame);
+                self.closed_streams.note(stream, CloseReason::LocalReset);
                 Ok(())
             }
-            _ => self.offend(stream, violation),
+            _ => self.handle_violation(stream, violation),
         }
     }
 
     /// Nobody wants a stream, nor what is pushed beside it; this is how those streams end.
-    pub(super) fn drop_pushes_beside(&mut self, parent: u32, ending: CloseReason) {
-        let beside = self.open.iter().filter(|(stream, state)| *stream % 2 == 0 && state.parent == parent);
+    pub(super) fn drop_pushes_of(&mut self, parent: u32, reason: CloseReason) {
+        let beside = self.open_streams.iter().filter(|(stream, state)| *stream % 2 == 0 && state.parent == parent);
         let beside: Vec<u32> = beside.map(|(stream, _)| *stream).collect();
         for stream in beside {
-            self.endings.note(stream, ending);
+            self.closed_streams.note(stream, reason);
             self.drop_stream(stream, |id| Event::Reset { id });
         }
     }
 
     /// The client takes no pushes any more: none is announced after it has heard that this is known.
-    pub(super) fn drop_promises(&mut self) {
+    pub(super) fn cancel_promises(&mut self) {
         let promised = self.early.iter().filter_map(|early| match early {
             Early::Promise(promise) => Some(promise.stream),
             Early::Interim { .. } => None,
@@ -173,7 +177,7 @@ impl<F: Framing> Streams<F> {
     }
 
     /// Whether the client has not heard of a stream that the server opened.
-    pub(super) fn is_unannounced(&self, stream: u32) -> bool {
+    pub(super) fn is_promise_queued(&self, stream: u32) -> bool {
         self.early.iter().any(|early| matches!(early, Early::Promise(promise) if promise.stream == stream))
     }
 }

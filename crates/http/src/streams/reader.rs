@@ -6,9 +6,9 @@ use bytes::{Bytes, BytesMut};
 /// What a reader reports to its session, and asks it.
 pub(super) trait Frames {
     /// Bytes of a frame's head.
-    fn head_len(&self) -> usize;
+    fn frame_header_len(&self) -> usize;
     /// What a frame's head says.
-    fn head(&self, head: &[u8]) -> Result<FrameHead, PeerFault>;
+    fn parse_frame_header(&self, head: &[u8]) -> Result<FrameHeader, PeerFault>;
     /// A frame that is not DATA, complete.
     fn control(&mut self, head: &[u8], payload: Bytes) -> Result<(), PeerFault>;
     /// A DATA frame of `len` bytes, padding included.
@@ -21,7 +21,7 @@ pub(super) trait Frames {
 
 /// What a frame's head says.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum FrameHead {
+pub(crate) enum FrameHeader {
     /// DATA: content of a stream.
     Data { stream: u32, len: u32, end: bool, padded: bool },
     /// Any other frame, given when it is whole.
@@ -29,7 +29,7 @@ pub(crate) enum FrameHead {
 }
 
 /// The longest head of a frame.
-const MAX_HEAD: usize = 9;
+const MAX_FRAME_HEADER: usize = 9;
 
 /// Where in the stream of frames the reader stands.
 #[derive(Default, Debug)]
@@ -46,7 +46,7 @@ enum FrameReaderState {
     #[default]
     Head,
     Control {
-        head: [u8; MAX_HEAD],
+        head: [u8; MAX_FRAME_HEADER],
         len: usize,
     },
     /// The byte that tells how much padding follows.
@@ -82,14 +82,14 @@ impl Reader {
                     (FrameReaderState::Head, Chunk::Bytes(bytes)) => {
                         if !self.preface.is_empty() {
                             self.read_preface(bytes)?;
-                        } else if let Some(head) = self.gather(frames.head_len(), bytes) {
+                        } else if let Some(head) = self.gather(frames.frame_header_len(), bytes) {
                             self.begin(&head, frames)?;
                         }
                     }
                     (FrameReaderState::Control { head, len }, Chunk::Bytes(bytes)) => {
                         if let Some(payload) = self.gather(len, bytes) {
                             self.state = FrameReaderState::Head;
-                            frames.control(&head[..frames.head_len()], payload)?;
+                            frames.control(&head[..frames.frame_header_len()], payload)?;
                         }
                     }
                     (FrameReaderState::Padding { stream, len, end }, Chunk::Bytes(bytes)) => {
@@ -127,14 +127,14 @@ impl Reader {
 
     /// A frame begins.
     fn begin(&mut self, head: &[u8], frames: &mut impl Frames) -> Result<(), PeerFault> {
-        match frames.head(head)? {
-            FrameHead::Control { len: 0 } => frames.control(head, Bytes::new())?,
-            FrameHead::Control { len } => {
-                let mut kept = [0; MAX_HEAD];
-                kept[..head.len()].copy_from_slice(head);
-                self.state = FrameReaderState::Control { head: kept, len: len as usize };
+        match frames.parse_frame_header(head)? {
+            FrameHeader::Control { len: 0 } => frames.control(head, Bytes::new())?,
+            FrameHeader::Control { len } => {
+                let mut header = [0; MAX_FRAME_HEADER];
+                header[..head.len()].copy_from_slice(head);
+                self.state = FrameReaderState::Control { head: header, len: len as usize };
             }
-            FrameHead::Data { stream, len, end, padded } => {
+            FrameHeader::Data { stream, len, end, padded } => {
                 frames.data_begins(stream, len)?;
                 if padded && len == 0 {
                     return Err(PeerFault::MalformedFrame);

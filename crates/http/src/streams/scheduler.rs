@@ -34,7 +34,7 @@ struct SendStream {
     window: i64,
     head: Option<Arc<ResponseHead>>,
     body: BodyId,
-    supply: Supply,
+    source: BodySource,
     /// How long the body is, as far as that is known.
     len: u64,
     /// How much of the body has gone out.
@@ -43,23 +43,23 @@ struct SendStream {
 
 /// Where the rest of a body is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Supply {
+enum BodySource {
     /// It is counted, or there is none.
-    Whole,
+    Counted,
     /// It comes by and by.
-    Open,
+    Streamed,
     /// It came by and by, and that was all of it.
-    Ended,
+    Finished,
     /// Trailers follow it.
-    Trailing,
+    Trailers,
 }
 
-impl Supply {
-    fn of(pending: &Pending) -> Supply {
+impl BodySource {
+    fn of(pending: &Pending) -> BodySource {
         match pending.trailers() {
-            None => Supply::Open,
-            Some(fields) if fields.is_empty() => Supply::Ended,
-            Some(_) => Supply::Trailing,
+            None => BodySource::Streamed,
+            Some(fields) if fields.is_empty() => BodySource::Finished,
+            Some(_) => BodySource::Trailers,
         }
     }
 }
@@ -81,14 +81,14 @@ impl SendStream {
 
     /// Whether all that was appended has gone out, and there will be no more.
     fn is_end_due(&self) -> bool {
-        matches!(self.supply, Supply::Ended | Supply::Trailing) && self.left() == 0
+        matches!(self.source, BodySource::Finished | BodySource::Trailers) && self.left() == 0
     }
 
     /// Whether the message ends with what is taken off; then nothing more is due.
-    fn ends(&mut self) -> bool {
-        let ends = self.left() == 0 && matches!(self.supply, Supply::Whole | Supply::Ended);
+    fn take_end(&mut self) -> bool {
+        let ends = self.left() == 0 && matches!(self.source, BodySource::Counted | BodySource::Finished);
         if ends {
-            self.supply = Supply::Whole;
+            self.source = BodySource::Counted;
         }
         ends
     }
@@ -96,13 +96,13 @@ impl SendStream {
 
 /// What goes out next.
 #[derive(Debug)]
-pub(super) enum Piece {
+pub(super) enum NextFrame {
     /// The head of a response, and with it the end if there is no body.
     Head { stream: u32, head: Arc<ResponseHead>, end: bool },
     /// A piece of a body.
     Data { stream: u32, run: Chunk, end: bool },
     /// A piece of a body that comes by and by; it is empty if only the end is left.
-    Open { stream: u32, content: Wire, end: bool },
+    Streamed { stream: u32, content: Wire, end: bool },
     /// The fields behind a body, which are the end.
     Trailers { stream: u32, fields: Arc<Fields> },
 }
@@ -125,20 +125,20 @@ impl SendScheduler {
     pub(super) fn open(&mut self, stream: u32, priority: Priority) {
         let Body { id: body, len } = Body::EMPTY;
         let sending =
-            SendStream { window: self.initial_window, head: None, body, supply: Supply::Whole, len, offset: 0 };
+            SendStream { window: self.initial_window, head: None, body, source: BodySource::Counted, len, offset: 0 };
         self.streams.insert(stream, sending);
         self.order.open(stream, priority);
     }
 
     /// The stream's message is ready to go out.
     pub(super) fn send(&mut self, stream: u32, head: Option<Arc<ResponseHead>>, content: Outgoing) {
-        self.order.begin(stream);
+        self.order.enqueue(stream);
         let Some(sending) = self.streams.get_mut(&stream) else { return };
         (sending.head, sending.offset) = (head, 0);
         match content {
             Outgoing::Whole(body) => (sending.body, sending.len) = (body.id, body.len),
-            Outgoing::Open(pending) => {
-                (sending.supply, sending.len) = (Supply::of(&pending), pending.len());
+            Outgoing::Streamed(pending) => {
+                (sending.source, sending.len) = (BodySource::of(&pending), pending.len());
                 self.pending.insert(stream, pending);
             }
         }
@@ -149,15 +149,15 @@ impl SendScheduler {
 
     /// More of a body that comes by and by.
     pub(super) fn append(&mut self, stream: u32, chunk: Chunk) -> Result<(), WrongLength> {
-        self.supply(stream, |pending| pending.append(chunk))
+        self.change_pending(stream, |pending| pending.append(chunk))
     }
 
     /// No more of a body that came by and by.
     pub(super) fn finish(&mut self, stream: u32, trailers: &Fields) -> Result<(), WrongLength> {
-        self.supply(stream, |pending| pending.finish(trailers))
+        self.change_pending(stream, |pending| pending.finish(trailers))
     }
 
-    fn supply(
+    fn change_pending(
         &mut self,
         stream: u32,
         change: impl FnOnce(&mut Pending) -> Result<(), WrongLength>,
@@ -165,7 +165,7 @@ impl SendScheduler {
         let Some(pending) = self.pending.get_mut(&stream) else { return Ok(()) };
         change(pending)?;
         let Some(sending) = self.streams.get_mut(&stream) else { return Ok(()) };
-        (sending.supply, sending.len) = (Supply::of(pending), sending.offset + pending.len());
+        (sending.source, sending.len) = (BodySource::of(pending), sending.offset + pending.len());
         if sending.is_ready() {
             self.order.unblock(stream);
         }
@@ -173,7 +173,7 @@ impl SendScheduler {
     }
 
     /// Bytes that were appended and have not gone out.
-    pub(super) fn appended(&self, stream: u32) -> u64 {
+    pub(super) fn buffered(&self, stream: u32) -> u64 {
         self.pending.get(&stream).map_or(0, |pending| pending.len())
     }
 
@@ -188,10 +188,10 @@ impl SendScheduler {
     }
 
     /// Takes a head that waits, to go in another way; and whether there is nothing behind it.
-    pub(super) fn take_head(&mut self, stream: u32) -> Option<(Arc<ResponseHead>, bool)> {
+    pub(super) fn take_response_head(&mut self, stream: u32) -> Option<(Arc<ResponseHead>, bool)> {
         let sending = self.streams.get_mut(&stream)?;
         let head = sending.head.take()?;
-        let end = sending.ends();
+        let end = sending.take_end();
         if !sending.is_ready() {
             self.order.block(stream);
         }
@@ -215,7 +215,7 @@ impl SendScheduler {
     }
 
     /// Whether [`SendScheduler::poll`] has something to give, if there is room.
-    pub(super) fn has_piece(&self) -> bool {
+    pub(super) fn has_frame(&self) -> bool {
         self.next().is_some()
     }
 
@@ -227,43 +227,43 @@ impl SendScheduler {
     }
 
     /// What goes next if there is room for `room` bytes of content beside a frame's head.
-    pub(super) fn poll(&mut self, room: u64) -> Option<Piece> {
+    pub(super) fn poll(&mut self, room: u64) -> Option<NextFrame> {
         if room == 0 {
             return None;
         }
         let stream = self.next()?;
         let sending = self.streams.get_mut(&stream)?;
         if let Some(head) = sending.head.take() {
-            let end = sending.ends();
+            let end = sending.take_end();
             if !sending.is_ready() {
                 self.order.block(stream);
             }
-            return Some(Piece::Head { stream, head, end });
+            return Some(NextFrame::Head { stream, head, end });
         }
-        let supply = sending.supply;
+        let source = sending.source;
         let window = sending.window.min(self.session_window) as u64;
         let len = sending.left().min(self.frame_bytes).min(window).min(room);
         let run = Chunk::Run { body: sending.body, offset: sending.offset, len };
         sending.offset += len;
         sending.window -= len as i64;
         self.session_window -= len as i64;
-        let end = sending.ends();
-        if supply == Supply::Trailing && len == 0 {
-            sending.supply = Supply::Whole;
+        let end = sending.take_end();
+        if source == BodySource::Trailers && len == 0 {
+            sending.source = BodySource::Counted;
         }
         self.order.sent(stream, len);
         if !sending.is_ready() {
             self.order.block(stream);
         }
-        if supply != Supply::Whole {
+        if source != BodySource::Counted {
             return self.take_pending(stream, len);
         }
-        Some(Piece::Data { stream, run, end })
+        Some(NextFrame::Data { stream, run, end })
     }
 
     /// The next `len` bytes of a body that comes by and by, or what is behind them.
     #[cold]
-    fn take_pending(&mut self, stream: u32, len: u64) -> Option<Piece> {
+    fn take_pending(&mut self, stream: u32, len: u64) -> Option<NextFrame> {
         let pending = self.pending.get_mut(&stream)?;
         let mut content = Wire::default();
         pending.take(len, &mut content);
@@ -271,22 +271,22 @@ impl SendScheduler {
         if len == 0 && !end {
             let fields = Arc::new(pending.take_trailers()?);
             self.pending.remove(&stream);
-            return Some(Piece::Trailers { stream, fields });
+            return Some(NextFrame::Trailers { stream, fields });
         }
         if end {
             self.pending.remove(&stream);
         }
-        Some(Piece::Open { stream, content, end })
+        Some(NextFrame::Streamed { stream, content, end })
     }
 
     /// The peer takes more on the session.
-    pub(super) fn widen_session(&mut self, delta: u32) -> Result<(), PeerFault> {
+    pub(super) fn increase_session_window(&mut self, delta: u32) -> Result<(), PeerFault> {
         self.session_window += i64::from(delta);
         if self.session_window > MAX_WINDOW { Err(PeerFault::FlowControl) } else { Ok(()) }
     }
 
     /// The peer takes more on a stream. One that is over is not meant any more.
-    pub(super) fn widen(&mut self, stream: u32, delta: u32) -> Result<(), PeerFault> {
+    pub(super) fn increase_window(&mut self, stream: u32, delta: u32) -> Result<(), PeerFault> {
         let Some(sending) = self.streams.get_mut(&stream) else { return Ok(()) };
         sending.window += i64::from(delta);
         if sending.window > MAX_WINDOW {
@@ -350,10 +350,10 @@ mod tests {
         drain(&mut scheduler)
     }
 
-    fn stream_of(piece: &Piece) -> u32 {
+    fn stream_of(piece: &NextFrame) -> u32 {
         match piece {
-            Piece::Head { stream, .. } | Piece::Data { stream, .. } => *stream,
-            Piece::Open { stream, .. } | Piece::Trailers { stream, .. } => *stream,
+            NextFrame::Head { stream, .. } | NextFrame::Data { stream, .. } => *stream,
+            NextFrame::Streamed { stream, .. } | NextFrame::Trailers { stream, .. } => *stream,
         }
     }
 
@@ -392,12 +392,12 @@ mod tests {
         scheduler.open(1, Priority::at(5));
         scheduler.open(3, Priority::at(1));
         respond(&mut scheduler, 1, 3000);
-        assert!(matches!(scheduler.poll(100), Some(Piece::Head { stream: 1, .. })));
-        assert!(matches!(scheduler.poll(100), Some(Piece::Data { stream: 1, .. })));
+        assert!(matches!(scheduler.poll(100), Some(NextFrame::Head { stream: 1, .. })));
+        assert!(matches!(scheduler.poll(100), Some(NextFrame::Data { stream: 1, .. })));
         respond(&mut scheduler, 3, 10);
-        assert!(matches!(scheduler.poll(100), Some(Piece::Head { stream: 3, .. })));
-        assert!(matches!(scheduler.poll(100), Some(Piece::Data { stream: 3, end: true, .. })));
-        assert!(matches!(scheduler.poll(100), Some(Piece::Data { stream: 1, .. })));
+        assert!(matches!(scheduler.poll(100), Some(NextFrame::Head { stream: 3, .. })));
+        assert!(matches!(scheduler.poll(100), Some(NextFrame::Data { stream: 3, end: true, .. })));
+        assert!(matches!(scheduler.poll(100), Some(NextFrame::Data { stream: 1, .. })));
     }
 
     #[test]
@@ -407,7 +407,7 @@ mod tests {
         [1, 3].into_iter().for_each(|stream| scheduler.open(stream, Priority::default()));
         [1, 3].into_iter().for_each(|stream| respond(&mut scheduler, stream, 500));
         assert_eq!(drain(&mut scheduler), [1, 3], "heads need no window");
-        scheduler.widen(3, 500).unwrap();
+        scheduler.increase_window(3, 500).unwrap();
         assert_eq!(drain(&mut scheduler), [3]);
         // A rise of the initial window alone must wake what is stalled.
         scheduler.set_initial_window(1).unwrap();
@@ -417,9 +417,9 @@ mod tests {
     /// What goes out on stream 1 at most, of content that is counted or comes by and by.
     fn content(scheduler: &mut SendScheduler) -> u64 {
         let len = |piece| match piece {
-            Piece::Data { run, .. } => run.len(),
-            Piece::Open { content, .. } => content.len(),
-            Piece::Head { .. } | Piece::Trailers { .. } => 0,
+            NextFrame::Data { run, .. } => run.len(),
+            NextFrame::Streamed { content, .. } => content.len(),
+            NextFrame::Head { .. } | NextFrame::Trailers { .. } => 0,
         };
         std::iter::from_fn(|| scheduler.poll(u64::MAX)).map(len).sum()
     }
@@ -443,10 +443,10 @@ mod tests {
                 // A frame of 1,000 has gone, and the rest is ready to go when SETTINGS come.
                 assert!(scheduler.poll(u64::MAX).is_some());
                 scheduler.set_initial_window((1_000 + window) as u32).unwrap();
-                assert_eq!((scheduler.streams[&1].window, scheduler.has_piece()), (window, window > 0), "{policy:?}");
+                assert_eq!((scheduler.streams[&1].window, scheduler.has_frame()), (window, window > 0), "{policy:?}");
                 assert_eq!(content(&mut scheduler), expected, "{policy:?}, {window}");
                 // It opens by what it lacks and one byte more.
-                scheduler.widen(1, (1 - window.min(0)) as u32).unwrap();
+                scheduler.increase_window(1, (1 - window.min(0)) as u32).unwrap();
                 assert_eq!(content(&mut scheduler), 1, "{policy:?}, {window}");
             }
         }
@@ -462,7 +462,7 @@ mod tests {
                 scheduler.send(stream, None, content);
             }
             assert_eq!(content(&mut scheduler), u64::from(window));
-            assert!(!scheduler.has_piece());
+            assert!(!scheduler.has_frame());
         }
     }
 
@@ -474,9 +474,9 @@ mod tests {
         drain(&mut scheduler);
         scheduler.set_initial_window(100).unwrap();
         assert_eq!(scheduler.streams[&1].window, 100 - 2000);
-        assert_eq!(scheduler.widen(1, 0x7fff_ffff), Ok(()));
-        assert_eq!(scheduler.widen(1, 0x7fff_ffff), Err(PeerFault::FlowControl));
-        assert_eq!(scheduler.widen_session(0x7fff_ffff), Err(PeerFault::FlowControl));
+        assert_eq!(scheduler.increase_window(1, 0x7fff_ffff), Ok(()));
+        assert_eq!(scheduler.increase_window(1, 0x7fff_ffff), Err(PeerFault::FlowControl));
+        assert_eq!(scheduler.increase_session_window(0x7fff_ffff), Err(PeerFault::FlowControl));
         assert_eq!(scheduler.set_initial_window(0x8000_0000), Err(PeerFault::FlowControl));
     }
 
@@ -505,7 +505,7 @@ mod tests {
             let mut scheduler = scheduler(policy);
             [1, 3].into_iter().for_each(|stream| scheduler.open(stream, Priority::at(4)));
             [1, 3].into_iter().for_each(|stream| respond(&mut scheduler, stream, 2000));
-            assert!(matches!(scheduler.poll(u64::MAX), Some(Piece::Head { stream: 1, .. })));
+            assert!(matches!(scheduler.poll(u64::MAX), Some(NextFrame::Head { stream: 1, .. })));
             scheduler.prioritise(3, Priority::at(0));
             assert_eq!(drain(&mut scheduler), expected, "{policy:?}");
         }
@@ -541,7 +541,7 @@ mod tests {
             }
             let mut sent = vec![0_u64; urgencies.len()];
             for room in rooms.iter().cycle().take(500) {
-                let Some(Piece::Data { stream, run, .. }) = scheduler.poll(*room) else { panic!("always ready") };
+                let Some(NextFrame::Data { stream, run, .. }) = scheduler.poll(*room) else { panic!("always ready") };
                 sent[(stream / 2) as usize] += run.len();
                 let had: Vec<f64> = sent.iter().zip(&urgencies).map(|(sent, u)| *sent as f64 / weights[usize::from(*u)] as f64).collect();
                 for (one, a) in had.iter().zip(&urgencies) {
@@ -575,14 +575,14 @@ mod tests {
             let mut drain = |scheduler: &mut SendScheduler, sent: &mut Vec<u64>| {
                 while let Some(piece) = scheduler.poll(rooms.next().unwrap_or(1)) {
                     match piece {
-                        Piece::Head { end, .. } => ends += u32::from(end),
-                        Piece::Data { stream, run, end } => {
+                        NextFrame::Head { end, .. } => ends += u32::from(end),
+                        NextFrame::Data { stream, run, end } => {
                             let at = (stream / 2) as usize;
                             assert!(matches!(run, Chunk::Run { offset, .. } if offset == sent[at]), "in order");
                             sent[at] += run.len();
                             ends += u32::from(end);
                         }
-                        Piece::Open { .. } | Piece::Trailers { .. } => panic!("all is known as a whole"),
+                        NextFrame::Streamed { .. } | NextFrame::Trailers { .. } => panic!("all is known as a whole"),
                     }
                 }
                 ends
@@ -592,17 +592,17 @@ mod tests {
                 let at = at % streams.len();
                 prop_assert!(sent.iter().zip(&granted).all(|(sent, granted)| sent <= granted));
                 prop_assert!(sent.iter().sum::<u64>() <= session);
-                scheduler.widen(2 * at as u32 + 1, delta).unwrap();
-                scheduler.widen_session(delta).unwrap();
+                scheduler.increase_window(2 * at as u32 + 1, delta).unwrap();
+                scheduler.increase_session_window(delta).unwrap();
                 granted[at] += u64::from(delta);
                 session += u64::from(delta);
             }
-            (0..streams.len()).for_each(|at| scheduler.widen(2 * at as u32 + 1, 1 << 20).unwrap());
-            scheduler.widen_session(1 << 22).unwrap();
+            (0..streams.len()).for_each(|at| scheduler.increase_window(2 * at as u32 + 1, 1 << 20).unwrap());
+            scheduler.increase_session_window(1 << 22).unwrap();
             let ends = drain(&mut scheduler, &mut sent);
             prop_assert_eq!(ends as usize, streams.len());
             prop_assert!(sent.iter().zip(&streams).all(|(sent, (_, _, len))| sent == len));
-            prop_assert!(!scheduler.has_piece());
+            prop_assert!(!scheduler.has_frame());
         }
     }
 }

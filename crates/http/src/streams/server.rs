@@ -1,7 +1,7 @@
 //! The end that answers.
 
 use super::push::stream_of;
-use super::{AnswerState, Framing, Multiplexing, Perspective, Streams};
+use super::{Framing, Multiplexing, Perspective, ResponseState, Streams};
 use crate::pending::Outgoing;
 use crate::{
     Body, Chunk, Content, Error, Event, Fields, PersistedSettings, Priority, RequestHead, ResponseHead, ServerSession,
@@ -100,15 +100,17 @@ impl<F: Framing> ServerSession for Server<F> {
     /// A head that is too long for the protocol becomes a status of 500.
     fn respond(&mut self, id: StreamId, head: Arc<ResponseHead>, content: Content) {
         let stream = stream_of(id);
-        let last = if id.is_pushed() { self.streams.last_ours } else { self.streams.last_theirs };
+        let last = if id.is_pushed() { self.streams.last_local } else { self.streams.last_remote };
         assert!(stream <= last, "a response to a request that never came");
         // It may have been reset meanwhile, or have been answered for being no good.
-        let Some(state) = self.streams.open.get_mut(&stream).filter(|state| state.answer != AnswerState::Own) else {
+        let Some(state) =
+            self.streams.open_streams.get_mut(&stream).filter(|state| state.response != ResponseState::FromSession)
+        else {
             return;
         };
-        assert!(state.answer == AnswerState::Awaited, "a second response to one request");
-        state.answer = AnswerState::Given;
-        let (head, content) = if head.http1_len() <= self.streams.framing.most_head() {
+        assert!(state.response == ResponseState::Awaited, "a second response to one request");
+        state.response = ResponseState::FromProgram;
+        let (head, content) = if head.http1_len() <= self.streams.framing.max_message_head() {
             let content = Outgoing::of_response(&head, state.method, content);
             (head, content)
         } else {
@@ -119,16 +121,16 @@ impl<F: Framing> ServerSession for Server<F> {
     }
 
     fn persist(&mut self, settings: &PersistedSettings) {
-        let frame = self.streams.framing.keep(settings);
-        self.streams.answers.push(Chunk::Bytes(frame));
+        let frame = self.streams.framing.persist(settings);
+        self.streams.control_queue.push(Chunk::Bytes(frame));
     }
 
     fn persisted(&self) -> PersistedSettings {
-        self.streams.framing.kept()
+        self.streams.framing.persisted()
     }
 
     fn send_interim(&mut self, id: StreamId, head: Arc<ResponseHead>) {
-        self.streams.inform(id, head);
+        self.streams.send_interim(id, head);
     }
 
     fn push(&mut self, parent: StreamId, head: Arc<RequestHead>, priority: Priority) -> Option<StreamId> {

@@ -9,99 +9,99 @@ use std::collections::VecDeque;
 /// How far this end is on its way out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Shutdown {
-    Staying,
+    Open,
     /// The peer hears of it; what it asks for until then is still answered.
-    Announced,
+    Draining,
     /// It says so when nothing is under way any more.
-    AtTheEnd,
+    WhenIdle,
     /// Nothing new is taken.
-    Gone,
+    GoAwaySent,
 }
 
 /// For what a PING was sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Why {
-    TheProgram,
+enum PingPurpose {
+    Program,
     /// When it comes back, the peer has heard of the GOAWAY before it.
-    Leaving,
+    GoAway,
 }
 
 /// This end's PINGs that have not been answered: at most one for each reason.
 #[derive(Debug, Default)]
 pub(super) struct Pings {
     sent: u32,
-    outstanding: VecDeque<(u32, Why)>,
+    outstanding: VecDeque<(u32, PingPurpose)>,
 }
 
 impl<F: Framing> Streams<F> {
     pub(super) fn ping(&mut self) {
-        if !self.pings.outstanding.iter().any(|(_, why)| *why == Why::TheProgram) {
-            self.send_ping(Why::TheProgram);
+        if !self.pings.outstanding.iter().any(|(_, why)| *why == PingPurpose::Program) {
+            self.send_ping(PingPurpose::Program);
         }
     }
 
-    fn send_ping(&mut self, why: Why) {
-        if self.over.is_some() {
+    fn send_ping(&mut self, why: PingPurpose) {
+        if self.connection_error.is_some() {
             return;
         }
         self.pings.sent += 1;
         let number = self.pings.sent;
         self.pings.outstanding.push_back((number, why));
         let frame = self.framing.ping(number);
-        self.answers.push(Chunk::Bytes(frame));
+        self.control_queue.push(Chunk::Bytes(frame));
     }
 
     /// An answer that was asked for, or perhaps was not.
     pub(super) fn handle_pong(&mut self, number: u32) {
         let Some(at) = self.pings.outstanding.iter().position(|(sent, _)| *sent == number) else { return };
         match self.pings.outstanding.remove(at) {
-            Some((_, Why::TheProgram)) => self.events.push_back(Event::Pong),
-            Some((_, Why::Leaving)) => self.send_goaway(),
+            Some((_, PingPurpose::Program)) => self.events.push_back(Event::Pong),
+            Some((_, PingPurpose::GoAway)) => self.send_goaway(),
             None => {}
         }
     }
 
     pub(super) fn shut_down(&mut self) {
-        if self.over.is_some() || self.shutdown != Shutdown::Staying {
+        if self.connection_error.is_some() || self.shutdown != Shutdown::Open {
             return;
         }
-        match (self.role, self.framing.farewell()) {
-            (Perspective::Server, GoAwayMode::Twice) => {
-                self.shutdown = Shutdown::Announced;
+        match (self.role, self.framing.goaway_mode()) {
+            (Perspective::Server, GoAwayMode::TwoPhase) => {
+                self.shutdown = Shutdown::Draining;
                 let frame = self.framing.go_away(LAST_STREAM, None);
-                self.answers.push(Chunk::Bytes(frame));
-                self.send_ping(Why::Leaving);
+                self.control_queue.push(Chunk::Bytes(frame));
+                self.send_ping(PingPurpose::GoAway);
             }
-            (Perspective::Server, GoAwayMode::Last) => {
-                self.shutdown = Shutdown::AtTheEnd;
+            (Perspective::Server, GoAwayMode::WhenIdle) => {
+                self.shutdown = Shutdown::WhenIdle;
                 self.send_goaway_if_idle();
             }
-            (Perspective::Client, _) | (Perspective::Server, GoAwayMode::Once) => self.send_goaway(),
+            (Perspective::Client, _) | (Perspective::Server, GoAwayMode::Immediate) => self.send_goaway(),
         }
     }
 
     /// Says which streams of the peer's were taken, and takes no more.
     fn send_goaway(&mut self) {
-        self.shutdown = Shutdown::Gone;
-        let frame = self.framing.go_away(self.last_theirs, None);
-        self.answers.push(Chunk::Bytes(frame));
+        self.shutdown = Shutdown::GoAwaySent;
+        let frame = self.framing.go_away(self.last_remote, None);
+        self.control_queue.push(Chunk::Bytes(frame));
     }
 
     /// A stream has ended.
     pub(super) fn send_goaway_if_idle(&mut self) {
-        if self.shutdown == Shutdown::AtTheEnd && self.open.is_empty() {
+        if self.shutdown == Shutdown::WhenIdle && self.open_streams.is_empty() {
             self.send_goaway();
         }
     }
 
     /// Whether new streams of the peer's are passed over: it has been told, and opened them before it knew.
-    pub(super) fn is_gone(&self) -> bool {
-        self.shutdown == Shutdown::Gone
+    pub(super) fn is_goaway_sent(&self) -> bool {
+        self.shutdown == Shutdown::GoAwaySent
     }
 
     pub(super) fn is_over(&self) -> bool {
-        let is_leaving = self.is_gone() || self.is_going_away;
+        let is_leaving = self.is_goaway_sent() || self.goaway_received;
         let has_promises = self.early.iter().any(|early| matches!(early, Early::Promise(_)));
-        self.over.is_some() || (is_leaving && self.open.is_empty() && !has_promises)
+        self.connection_error.is_some() || (is_leaving && self.open_streams.is_empty() && !has_promises)
     }
 }

@@ -6,9 +6,9 @@ use std::collections::VecDeque;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum CloseReason {
     /// This end reset it: what the peer sent before it heard of that is still under way.
-    FromHere,
+    LocalReset,
     /// The peer reset it.
-    FromPeer,
+    RemoteReset,
     /// Both messages are complete.
     Complete,
 }
@@ -18,15 +18,15 @@ pub(super) enum CloseReason {
 pub(super) enum StreamState {
     /// Nobody has opened it.
     Idle,
-    Open(Incoming),
-    Over(CloseReason),
+    Open(RecvState),
+    Closed(CloseReason),
     /// It was passed over, or was over so long ago that nobody remembers how.
-    Passed,
+    ImplicitlyClosed,
 }
 
 /// How far the peer's message has come.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Incoming {
+pub(super) enum RecvState {
     Head,
     Body,
     /// A body that nobody wants any more: it is taken in and not reported.
@@ -34,7 +34,7 @@ pub(super) enum Incoming {
     Complete,
 }
 
-/// The streams whose endings are remembered: more than a peer may have open at a time.
+/// The streams whose closed are remembered: more than a peer may have open at a time.
 const MAX_REMEMBERED: usize = 256;
 
 /// How the latest streams came to their end.
@@ -44,15 +44,15 @@ pub(super) struct ClosedStreams {
 }
 
 impl ClosedStreams {
-    pub(super) fn note(&mut self, stream: u32, ending: CloseReason) {
+    pub(super) fn note(&mut self, stream: u32, reason: CloseReason) {
         if self.latest.len() == MAX_REMEMBERED {
             self.latest.pop_front();
         }
-        self.latest.push_back((stream, ending));
+        self.latest.push_back((stream, reason));
     }
 
     pub(super) fn of(&self, stream: u32) -> Option<CloseReason> {
-        self.latest.iter().rev().find(|(known, _)| *known == stream).map(|(_, ending)| *ending)
+        self.latest.iter().rev().find(|(known, _)| *known == stream).map(|(_, reason)| *reason)
     }
 }
 
@@ -62,10 +62,10 @@ mod tests {
 
     #[test]
     fn the_latest_endings_are_remembered_and_no_more() {
-        let mut endings = ClosedStreams::default();
-        (1..=MAX_REMEMBERED as u32 + 1).for_each(|stream| endings.note(stream, CloseReason::Complete));
-        endings.note(5, CloseReason::FromHere);
-        assert_eq!((endings.of(1), endings.of(2), endings.of(3)), (None, None, Some(CloseReason::Complete)));
-        assert_eq!((endings.of(5), endings.latest.len()), (Some(CloseReason::FromHere), MAX_REMEMBERED));
+        let mut closed = ClosedStreams::default();
+        (1..=MAX_REMEMBERED as u32 + 1).for_each(|stream| closed.note(stream, CloseReason::Complete));
+        closed.note(5, CloseReason::LocalReset);
+        assert_eq!((closed.of(1), closed.of(2), closed.of(3)), (None, None, Some(CloseReason::Complete)));
+        assert_eq!((closed.of(5), closed.latest.len()), (Some(CloseReason::LocalReset), MAX_REMEMBERED));
     }
 }

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 mod damage;
 mod floods;
-mod hand;
+mod frame_writer;
 mod priorities;
 mod pushes;
 mod shutdown;

@@ -12,13 +12,13 @@ const ROOT: u32 = 0;
 /// The weight of a stream of which nothing is said (section 5.3.5).
 const DEFAULT_WEIGHT: u16 = 16;
 /// The most streams that are kept without being open: as many as may be open.
-const MAX_KEPT: usize = 100;
+const MAX_RETAINED: usize = 100;
 
 /// What the client says of a stream (RFC 7540, section 6.3).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct StreamDependency {
     /// The stream on which it depends.
-    pub(crate) on: u32,
+    pub(crate) parent: u32,
     /// Whether it comes between that one and all that depend on it.
     pub(crate) exclusive: bool,
     /// 1 to 256.
@@ -27,8 +27,8 @@ pub(crate) struct StreamDependency {
 
 impl StreamDependency {
     /// Of a stream of which nothing is said, and of one that is pushed beside `on` (section 5.3.5).
-    pub(crate) const fn usual(on: u32) -> StreamDependency {
-        StreamDependency { on, exclusive: false, weight: DEFAULT_WEIGHT }
+    pub(crate) const fn default_on(on: u32) -> StreamDependency {
+        StreamDependency { parent: on, exclusive: false, weight: DEFAULT_WEIGHT }
     }
 }
 
@@ -37,7 +37,7 @@ impl StreamDependency {
 pub(super) struct Tree {
     nodes: BTreeMap<u32, TreeNode>,
     /// Those that are not open, the oldest first.
-    kept: VecDeque<u32>,
+    retained: VecDeque<u32>,
 }
 
 #[derive(Debug)]
@@ -47,29 +47,37 @@ struct TreeNode {
     weight: u16,
     is_ready: bool,
     /// How many streams of its subtree are ready, itself included.
-    active: usize,
+    ready_streams: usize,
     /// What its subtree has had for its weight, in the virtual time of its parent (`weight::cost`).
-    time: u64,
+    start_tag: u64,
     /// The virtual time of its children: the one of who went last.
-    now: u64,
+    virtual_time: u64,
 }
 
 impl TreeNode {
     fn new(parent: u32, weight: u16) -> TreeNode {
-        TreeNode { parent, children: BTreeSet::new(), weight, is_ready: false, active: 0, time: 0, now: 0 }
+        TreeNode {
+            parent,
+            children: BTreeSet::new(),
+            weight,
+            is_ready: false,
+            ready_streams: 0,
+            start_tag: 0,
+            virtual_time: 0,
+        }
     }
 }
 
 impl Tree {
     /// The root alone.
     pub(super) fn new() -> Tree {
-        Tree { nodes: BTreeMap::from([(ROOT, TreeNode::new(ROOT, DEFAULT_WEIGHT))]), kept: VecDeque::new() }
+        Tree { nodes: BTreeMap::from([(ROOT, TreeNode::new(ROOT, DEFAULT_WEIGHT))]), retained: VecDeque::new() }
     }
 
     /// A stream begins; what was said of it before counts.
     pub(super) fn open(&mut self, stream: u32) {
         if self.nodes.contains_key(&stream) {
-            self.kept.retain(|kept| *kept != stream);
+            self.retained.retain(|retained| *retained != stream);
         } else {
             self.insert(stream);
         }
@@ -78,34 +86,34 @@ impl Tree {
     /// The stream is over; its place is kept for a while.
     pub(super) fn close(&mut self, stream: u32) {
         self.block(stream);
-        if self.nodes.contains_key(&stream) && !self.kept.contains(&stream) {
-            self.keep(stream);
+        if self.nodes.contains_key(&stream) && !self.retained.contains(&stream) {
+            self.retain(stream);
         }
     }
 
     /// What the client says of a stream, whether it is open, over or to come. What a stream that is not known
     /// is said to depend on is the root (section 5.3.1).
     pub(super) fn depend(&mut self, stream: u32, dependency: StreamDependency) {
-        if stream == ROOT || stream == dependency.on {
+        if stream == ROOT || stream == dependency.parent {
             return;
         }
         if !self.nodes.contains_key(&stream) {
             self.insert(stream);
-            self.keep(stream);
+            self.retain(stream);
         }
         // Keeping it may have cost the other one its place.
-        let is_known = self.nodes.contains_key(&dependency.on);
-        let StreamDependency { on, exclusive, weight } =
-            if is_known { dependency } else { StreamDependency::usual(ROOT) };
+        let is_known = self.nodes.contains_key(&dependency.parent);
+        let StreamDependency { parent: on, exclusive, weight } =
+            if is_known { dependency } else { StreamDependency::default_on(ROOT) };
         // Section 5.3.3: who is to depend on one of its own comes to where that one was.
         if self.depends(on, stream) {
-            self.shift(on, self.nodes[&stream].parent);
+            self.reparent(on, self.nodes[&stream].parent);
         }
-        self.shift(stream, on);
+        self.reparent(stream, on);
         self.node(stream).weight = weight;
         if exclusive {
             let others: Vec<u32> = self.nodes[&on].children.iter().copied().filter(|other| *other != stream).collect();
-            others.into_iter().for_each(|other| self.shift(other, stream));
+            others.into_iter().for_each(|other| self.reparent(other, stream));
         }
     }
 
@@ -113,7 +121,7 @@ impl Tree {
     pub(super) fn unblock(&mut self, stream: u32) {
         if let Some(node) = self.nodes.get_mut(&stream).filter(|node| !node.is_ready) {
             node.is_ready = true;
-            self.add_active(stream, 1);
+            self.add_ready(stream, 1);
         }
     }
 
@@ -121,7 +129,7 @@ impl Tree {
     pub(super) fn block(&mut self, stream: u32) {
         if let Some(node) = self.nodes.get_mut(&stream).filter(|node| node.is_ready) {
             node.is_ready = false;
-            self.take_active(stream, 1);
+            self.remove_ready(stream, 1);
         }
     }
 
@@ -129,8 +137,8 @@ impl Tree {
     pub(super) fn next(&self) -> Option<u32> {
         let mut at = ROOT;
         while !self.nodes[&at].is_ready {
-            let active = self.nodes[&at].children.iter().filter(|child| self.nodes[child].active > 0);
-            at = *active.min_by_key(|child| self.nodes[child].time)?;
+            let active = self.nodes[&at].children.iter().filter(|child| self.nodes[child].ready_streams > 0);
+            at = *active.min_by_key(|child| self.nodes[child].start_tag)?;
         }
         Some(at)
     }
@@ -146,9 +154,9 @@ impl Tree {
         while at != ROOT
             && let Some(node) = self.nodes.get_mut(&at)
         {
-            let (began, parent) = (node.time, node.parent);
-            node.time = node.time.saturating_add(cost(len, node.weight));
-            self.node(parent).now = began;
+            let (began, parent) = (node.start_tag, node.parent);
+            node.start_tag = node.start_tag.saturating_add(cost(len, node.weight));
+            self.node(parent).virtual_time = began;
             at = parent;
         }
     }
@@ -173,56 +181,56 @@ impl Tree {
     }
 
     /// Moves a stream, and what depends on it, to another parent.
-    fn shift(&mut self, stream: u32, parent: u32) {
-        let (old, active) = (self.nodes[&stream].parent, self.nodes[&stream].active);
+    fn reparent(&mut self, stream: u32, parent: u32) {
+        let (old, active) = (self.nodes[&stream].parent, self.nodes[&stream].ready_streams);
         if old == parent {
             return;
         }
-        self.take_active(old, active);
+        self.remove_ready(old, active);
         self.node(old).children.remove(&stream);
         self.node(parent).children.insert(stream);
-        let now = self.nodes[&parent].now;
+        let now = self.nodes[&parent].virtual_time;
         let node = self.node(stream);
-        (node.parent, node.time) = (parent, now);
-        self.add_active(parent, active);
+        (node.parent, node.start_tag) = (parent, now);
+        self.add_ready(parent, active);
     }
 
     /// So many more streams are ready at this one and all above it.
-    fn add_active(&mut self, stream: u32, count: usize) {
+    fn add_ready(&mut self, stream: u32, count: usize) {
         if count == 0 {
             return;
         }
         let mut at = stream;
         while at != ROOT {
             let parent = self.nodes[&at].parent;
-            let now = self.nodes[&parent].now;
+            let now = self.nodes[&parent].virtual_time;
             let node = self.node(at);
             // Who was away has saved nothing meanwhile.
-            if node.active == 0 {
-                node.time = node.time.max(now);
+            if node.ready_streams == 0 {
+                node.start_tag = node.start_tag.max(now);
             }
-            node.active += count;
+            node.ready_streams += count;
             at = parent;
         }
-        self.node(ROOT).active += count;
+        self.node(ROOT).ready_streams += count;
     }
 
     /// So many fewer.
-    fn take_active(&mut self, stream: u32, count: usize) {
+    fn remove_ready(&mut self, stream: u32, count: usize) {
         let mut at = stream;
         while at != ROOT {
             let node = self.node(at);
-            node.active -= count;
+            node.ready_streams -= count;
             at = node.parent;
         }
-        self.node(ROOT).active -= count;
+        self.node(ROOT).ready_streams -= count;
     }
 
     /// Keeps a stream that is not open, and forgets the oldest if there are too many.
-    fn keep(&mut self, stream: u32) {
-        self.kept.push_back(stream);
-        if self.kept.len() > MAX_KEPT
-            && let Some(oldest) = self.kept.pop_front()
+    fn retain(&mut self, stream: u32) {
+        self.retained.push_back(stream);
+        if self.retained.len() > MAX_RETAINED
+            && let Some(oldest) = self.retained.pop_front()
         {
             self.forget(oldest);
         }
@@ -234,7 +242,7 @@ impl Tree {
         let children: Vec<u32> = children.iter().copied().collect();
         let sum: u32 = children.iter().map(|child| u32::from(self.nodes[child].weight)).sum();
         for child in children {
-            self.shift(child, parent);
+            self.reparent(child, parent);
             let share = u32::from(self.nodes[&child].weight) * u32::from(weight) / sum;
             self.node(child).weight = share.max(1) as u16;
         }
@@ -249,11 +257,11 @@ mod tests {
     use proptest::prelude::*;
 
     const fn on(on: u32, weight: u16) -> StreamDependency {
-        StreamDependency { on, exclusive: false, weight }
+        StreamDependency { parent: on, exclusive: false, weight }
     }
 
-    const fn between(on: u32) -> StreamDependency {
-        StreamDependency { on, exclusive: true, weight: 16 }
+    const fn exclusively_on(on: u32) -> StreamDependency {
+        StreamDependency { parent: on, exclusive: true, weight: 16 }
     }
 
     /// The tree with its streams' numbers as letters, 1 as A: children stand in brackets.
@@ -298,7 +306,7 @@ mod tests {
         figure_3.depend(D, on(A, 16));
         assert_eq!(picture(&figure_3), "(A(BCD))");
         let mut figure_4 = tree(&begun);
-        figure_4.depend(D, between(A));
+        figure_4.depend(D, exclusively_on(A));
         assert_eq!(picture(&figure_4), "(A(D(BC)))");
         // Who depends on nobody that is known depends on the root, with the weight of whom nothing is said.
         let mut unknown = tree(&begun);
@@ -317,7 +325,7 @@ mod tests {
         shared.depend(A, on(D, 16));
         assert_eq!(picture(&shared), "(D(A(BC(E))F))");
         let mut exclusive = figure_5();
-        exclusive.depend(A, between(D));
+        exclusive.depend(A, exclusively_on(D));
         assert_eq!(picture(&exclusive), "(D(A(BC(E)F)))");
     }
 
@@ -335,11 +343,11 @@ mod tests {
     fn no_more_streams_are_kept_than_may_be_open() {
         let mut tree = Tree::new();
         (1..=1000).for_each(|stream| tree.depend(stream, on(stream - 1, 16)));
-        assert_eq!((tree.nodes.len(), tree.kept.len()), (MAX_KEPT + 1, MAX_KEPT));
+        assert_eq!((tree.nodes.len(), tree.retained.len()), (MAX_RETAINED + 1, MAX_RETAINED));
         // One that is opened after all is kept for that.
         tree.open(950);
         (1001..=2000).for_each(|stream| tree.depend(stream, on(ROOT, 16)));
-        assert!(tree.nodes.contains_key(&950) && tree.nodes.len() == MAX_KEPT + 2);
+        assert!(tree.nodes.contains_key(&950) && tree.nodes.len() == MAX_RETAINED + 2);
     }
 
     /// Who sends the next frames of 1,000 bytes.
@@ -385,7 +393,7 @@ mod tests {
             let mut open = BTreeSet::new();
             for (step, stream, other, exclusive, weight) in steps {
                 match step {
-                    0 | 1 => tree.depend(stream, StreamDependency { on: other, exclusive, weight }),
+                    0 | 1 => tree.depend(stream, StreamDependency { parent: other, exclusive, weight }),
                     2 => {
                         tree.open(stream);
                         open.insert(stream);
@@ -409,13 +417,13 @@ mod tests {
                 while at < reached.len() {
                     let node = &tree.nodes[&reached[at]];
                     prop_assert!(node.children.iter().all(|child| tree.nodes[child].parent == reached[at]));
-                    let below: usize = node.children.iter().map(|child| tree.nodes[child].active).sum();
-                    prop_assert_eq!(node.active, below + usize::from(node.is_ready));
+                    let below: usize = node.children.iter().map(|child| tree.nodes[child].ready_streams).sum();
+                    prop_assert_eq!(node.ready_streams, below + usize::from(node.is_ready));
                     reached.extend(node.children.iter().copied());
                     at += 1;
                 }
                 prop_assert_eq!(reached.len(), tree.nodes.len(), "each hangs on the root, once");
-                prop_assert!(tree.nodes.len() <= open.len() + MAX_KEPT + 1);
+                prop_assert!(tree.nodes.len() <= open.len() + MAX_RETAINED + 1);
             }
             // Each that is ready has its turn, if the others rest.
             while let Some(next) = tree.next() {

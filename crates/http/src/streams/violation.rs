@@ -9,7 +9,7 @@ pub(crate) enum StreamViolation {
     /// Content or fields on a stream that nobody opened.
     Idle,
     /// RST_STREAM or WINDOW_UPDATE on a stream that nobody opened.
-    IdleControl,
+    ControlOnIdle,
     /// Content or fields before the head of the response.
     BeforeHead,
     /// A second head of the response.
@@ -25,7 +25,7 @@ pub(crate) enum StreamViolation {
     /// A head that breaks the rules.
     Malformed,
     /// A request without some part of its line.
-    Incomplete,
+    MissingPseudoHeader,
     /// More or less content than `content-length` said.
     Length,
     /// A request beyond the streams that may be open.
@@ -33,11 +33,11 @@ pub(crate) enum StreamViolation {
     /// A push that is not wanted.
     UnwantedPush,
     /// A push that belongs to no request.
-    OrphanPush,
+    BadAssociatedStream,
     /// A push on a stream that the server has opened before.
-    Repromised,
+    PromisedIdReused,
     /// A push of what cannot be asked for, or of another origin than its parent's.
-    UnfitPush,
+    NotPromisable,
     /// More content than the stream's window allowed.
     WindowExceeded,
     /// The stream's window was opened beyond 2^31 - 1.

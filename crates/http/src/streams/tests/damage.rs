@@ -59,7 +59,7 @@ fn talk_over(protocol: Protocol, damages: &[Damage], exchanges: u32) -> Result<u
             }
         }
     }
-    Err(TestCaseError::fail("they talk without end"))
+    Err(TestCaseError::fail("they peer without end"))
 }
 
 /// Carries what one has to say to the other; how many bytes, or nothing if that one has had enough.

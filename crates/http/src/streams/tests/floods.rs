@@ -1,18 +1,18 @@
 //! Peers that send without end what brings nothing: every flood has a number at which it is over.
 
-use super::hand::Hand;
+use super::frame_writer::FrameWriter;
 use super::*;
-use crate::streams::abuse_limits::{MAX_EMPTY, MAX_RESETS, MAX_UNREAD};
+use crate::streams::abuse::{MAX_EMPTY, MAX_RESETS, MAX_UNFLUSHED};
 
 /// How many of these frames a server takes, of which it reads nothing or all as it goes.
-fn taken(protocol: Protocol, reads: bool, mut frame: impl FnMut(&mut Hand, u32) -> Vec<u8>) -> Option<u32> {
+fn taken(protocol: Protocol, reads: bool, mut frame: impl FnMut(&mut FrameWriter, u32) -> Vec<u8>) -> Option<u32> {
     let mut server = sessions(Multiplexing::default()).server(protocol);
-    let mut hand = Hand::new(protocol);
+    let mut writer = FrameWriter::new(protocol);
     let greeting = if protocol == Protocol::H2 { MAGIC } else { b"" };
     server.handle_input(NOW, TransportStream::TCP, &[Chunk::Bytes(Bytes::from_static(greeting))]).unwrap();
     server.poll_transmit(NOW, TransportStream::TCP, usize::MAX, &mut Wire::default());
     for at in 0..20_000 {
-        let input = [Chunk::Bytes(frame(&mut hand, at).into())];
+        let input = [Chunk::Bytes(frame(&mut writer, at).into())];
         if let Err(error) = server.handle_input(NOW, TransportStream::TCP, &input) {
             assert_eq!(error, PeerFault::Flood.into());
             return Some(at);
@@ -25,10 +25,10 @@ fn taken(protocol: Protocol, reads: bool, mut frame: impl FnMut(&mut Hand, u32) 
     None
 }
 
-fn ping(hand: &mut Hand, _: u32) -> Vec<u8> {
-    match hand.protocol {
-        Protocol::H2 => hand.h2(6, 0, 0, b"12345678"),
-        _ => hand.spdy(6, 0, &1_u32.to_be_bytes()),
+fn ping(writer: &mut FrameWriter, _: u32) -> Vec<u8> {
+    match writer.protocol {
+        Protocol::H2 => writer.h2(6, 0, 0, b"12345678"),
+        _ => writer.spdy(6, 0, &1_u32.to_be_bytes()),
     }
 }
 
@@ -36,28 +36,28 @@ fn ping(hand: &mut Hand, _: u32) -> Vec<u8> {
 fn pings_and_settings_are_answered_as_long_as_the_answers_are_read() {
     for protocol in ALL {
         assert_eq!(taken(protocol, true, ping), None);
-        assert_eq!(taken(protocol, false, ping), Some(MAX_UNREAD), "{protocol}");
+        assert_eq!(taken(protocol, false, ping), Some(MAX_UNFLUSHED), "{protocol}");
     }
-    let settings = |hand: &mut Hand, _| hand.h2(4, 0, 0, b"");
+    let settings = |writer: &mut FrameWriter, _| writer.h2(4, 0, 0, b"");
     assert_eq!(taken(Protocol::H2, true, settings), None);
-    assert_eq!(taken(Protocol::H2, false, settings), Some(MAX_UNREAD));
+    assert_eq!(taken(Protocol::H2, false, settings), Some(MAX_UNFLUSHED));
 }
 
 /// The first frame opens a stream, the others are `rest`.
-fn on_a_stream(protocol: Protocol, rest: fn(&mut Hand) -> Vec<u8>) -> Option<u32> {
-    taken(protocol, true, |hand, at| {
-        let pairs = hand.get(&[]);
-        if at == 0 { hand.open(1, &pairs, false) } else { rest(hand) }
+fn on_a_stream(protocol: Protocol, rest: fn(&mut FrameWriter) -> Vec<u8>) -> Option<u32> {
+    taken(protocol, true, |writer, at| {
+        let pairs = writer.get(&[]);
+        if at == 0 { writer.open(1, &pairs, false) } else { rest(writer) }
     })
 }
 
 #[test]
 fn empty_frames_are_taken_up_to_a_number() {
     for protocol in ALL {
-        assert_eq!(on_a_stream(protocol, |hand| hand.data(1, 0, false)), Some(1 + MAX_EMPTY), "{protocol}");
-        assert_eq!(on_a_stream(protocol, |hand| hand.data(1, 1, false)), None, "{protocol}");
+        assert_eq!(on_a_stream(protocol, |writer| writer.data(1, 0, false)), Some(1 + MAX_EMPTY), "{protocol}");
+        assert_eq!(on_a_stream(protocol, |writer| writer.data(1, 1, false)), None, "{protocol}");
     }
-    let fields = |hand: &mut Hand| hand.fields(1, &[("x", "y")], false);
+    let fields = |writer: &mut FrameWriter| writer.fields(1, &[("x", "y")], false);
     for protocol in [Protocol::Spdy2, Protocol::Spdy3, Protocol::Spdy31] {
         assert_eq!(on_a_stream(protocol, fields), Some(1 + MAX_EMPTY), "{protocol}");
     }
@@ -69,11 +69,11 @@ fn interim_responses_are_taken_up_to_a_number() {
         let (mut client, _) = pair(protocol, Multiplexing::default());
         client.request(get("/"), Body::EMPTY.into(), Priority::default());
         client.poll_transmit(NOW, TransportStream::TCP, usize::MAX, &mut Wire::default());
-        let mut hand = Hand::new(protocol);
+        let mut writer = FrameWriter::new(protocol);
         let mut feed = || {
-            let mut pairs = hand.ok(&[]);
+            let mut pairs = writer.ok(&[]);
             pairs[0].1 = "103";
-            client.handle_input(NOW, TransportStream::TCP, &[Chunk::Bytes(hand.reply(1, &pairs, false).into())])
+            client.handle_input(NOW, TransportStream::TCP, &[Chunk::Bytes(writer.reply(1, &pairs, false).into())])
         };
         assert!((0..MAX_EMPTY).all(|_| feed().is_ok()), "{protocol}");
         assert_eq!(feed(), Err(PeerFault::Flood.into()), "{protocol}");
@@ -82,28 +82,28 @@ fn interim_responses_are_taken_up_to_a_number() {
 
 #[test]
 fn a_header_block_has_at_most_64_kib_however_many_frames_it_comes_in() {
-    let hand = Hand::new(Protocol::H2);
+    let writer = FrameWriter::new(Protocol::H2);
     let piece = [0; 16_384];
-    let mut block = hand.h2(1, 0, 1, &piece);
-    (0..3).for_each(|_| block.extend(hand.h2(9, 0, 1, &piece)));
+    let mut block = writer.h2(1, 0, 1, &piece);
+    (0..3).for_each(|_| block.extend(writer.h2(9, 0, 1, &piece)));
     assert_eq!(server_after(Protocol::H2, &[MAGIC, &block]), Ok(()));
-    let one_more = hand.h2(9, 0, 1, b"x");
+    let one_more = writer.h2(9, 0, 1, b"x");
     assert_eq!(server_after(Protocol::H2, &[MAGIC, &block, &one_more]), Err(PeerFault::HeadTooLarge.into()));
 }
 
 #[test]
 fn streams_are_opened_and_reset_up_to_a_number() {
     for protocol in ALL {
-        let both = |hand: &mut Hand, at: u32| {
-            let pairs = hand.get(&[]);
-            let open = hand.open(2 * at + 1, &pairs, true);
-            [open, hand.reset(2 * at + 1, 8)].concat()
+        let both = |writer: &mut FrameWriter, at: u32| {
+            let pairs = writer.get(&[]);
+            let open = writer.open(2 * at + 1, &pairs, true);
+            [open, writer.reset(2 * at + 1, 8)].concat()
         };
         assert_eq!(taken(protocol, true, both), Some(MAX_RESETS), "{protocol}");
         // The same by violations, which this end has to reset.
-        let wrong = |hand: &mut Hand, at: u32| {
-            let pairs = hand.get(&[("X", "y")]);
-            hand.open(2 * at + 1, &pairs, true)
+        let wrong = |writer: &mut FrameWriter, at: u32| {
+            let pairs = writer.get(&[("X", "y")]);
+            writer.open(2 * at + 1, &pairs, true)
         };
         assert_eq!(taken(protocol, true, wrong), Some(MAX_RESETS), "{protocol}");
     }
@@ -113,7 +113,7 @@ fn streams_are_opened_and_reset_up_to_a_number() {
 fn streams_that_come_to_a_good_end_excuse_those_that_are_reset() {
     for protocol in ALL {
         let (mut client, mut server) = pair(protocol, Multiplexing::default());
-        let hand = Hand::new(protocol);
+        let writer = FrameWriter::new(protocol);
         for at in 0..2 * MAX_RESETS + 100 {
             client.request(get("/"), Body::EMPTY.into(), Priority::default());
             carry(client.as_mut(), server.as_mut(), 10_000, 10_000).unwrap();
@@ -121,11 +121,11 @@ fn streams_that_come_to_a_good_end_excuse_those_that_are_reset() {
                 server.respond(StreamId(at), ok(0), Body::EMPTY.into());
                 carry(server.as_mut(), client.as_mut(), 10_000, 10_000).unwrap();
             } else {
-                let reset = Chunk::Bytes(hand.reset(2 * at + 1, 5).into());
+                let reset = Chunk::Bytes(writer.reset(2 * at + 1, 5).into());
                 assert_eq!(server.handle_input(NOW, TransportStream::TCP, &[reset]), Ok(()), "{protocol}, {at}");
                 // The client hears it from the server.
                 client
-                    .handle_input(NOW, TransportStream::TCP, &[Chunk::Bytes(hand.reset(2 * at + 1, 5).into())])
+                    .handle_input(NOW, TransportStream::TCP, &[Chunk::Bytes(writer.reset(2 * at + 1, 5).into())])
                     .unwrap();
             }
             events(client.as_mut());
@@ -146,10 +146,10 @@ fn a_large_head_that_waits_is_no_flood() {
         carry(client.as_mut(), server.as_mut(), 10_000, 10_000).unwrap();
         server.respond(StreamId(0), ResponseHead::new(200, fields).into(), Body::EMPTY.into());
         server.poll_transmit(NOW, TransportStream::TCP, 1, &mut Wire::default());
-        let mut hand = Hand::new(protocol);
-        for _ in 0..MAX_UNREAD / 2 {
+        let mut writer = FrameWriter::new(protocol);
+        for _ in 0..MAX_UNFLUSHED / 2 {
             assert_eq!(
-                server.handle_input(NOW, TransportStream::TCP, &[Chunk::Bytes(ping(&mut hand, 0).into())]),
+                server.handle_input(NOW, TransportStream::TCP, &[Chunk::Bytes(ping(&mut writer, 0).into())]),
                 Ok(()),
                 "{protocol}"
             );
@@ -161,12 +161,12 @@ fn a_large_head_that_waits_is_no_flood() {
 fn a_block_that_inflates_without_end_is_refused_at_256_kib() {
     for protocol in [Protocol::Spdy2, Protocol::Spdy3, Protocol::Spdy31] {
         let read = |len: usize| {
-            let mut hand = Hand::new(protocol);
+            let mut writer = FrameWriter::new(protocol);
             let value = "x".repeat(len / 8);
             let names: Vec<String> = (0..8).map(|at| format!("x{at}")).collect();
             let more: Vec<(&str, &str)> = names.iter().map(|name| (&name[..], &value[..])).collect();
-            let pairs = hand.get(&more);
-            server_after(protocol, &[&hand.open(1, &pairs, true)])
+            let pairs = writer.get(&more);
+            server_after(protocol, &[&writer.open(1, &pairs, true)])
         };
         assert_eq!(read(255 * 1024), Ok(()), "{protocol}");
         assert_eq!(read(257 * 1024), Err(PeerFault::HeadTooLarge.into()), "{protocol}");

@@ -1,14 +1,14 @@
 //! What clients say of priorities on the wire: RFC 9218's PRIORITY_UPDATE, RFC 7540's dependencies.
 
-use super::hand::Hand;
+use super::frame_writer::FrameWriter;
 use super::*;
 
-/// A server by this policy, with frames of 1,000 bytes, which a client's hand has greeted.
-fn server(policy: Policy) -> (Box<dyn ServerSession>, Hand) {
+/// A server by this policy, with frames of 1,000 bytes, which a raw client has greeted.
+fn server(policy: Policy) -> (Box<dyn ServerSession>, FrameWriter) {
     let config = Multiplexing { policy, frame_bytes: Bounded::known(1000), ..Multiplexing::default() };
     let mut server = sessions(config).server(Protocol::H2);
     server.handle_input(NOW, TransportStream::TCP, &[Chunk::Bytes(Bytes::from_static(MAGIC))]).unwrap();
-    (server, Hand::new(Protocol::H2))
+    (server, FrameWriter::new(Protocol::H2))
 }
 
 fn feed(server: &mut dyn ServerSession, frame: Vec<u8>) -> Result<(), Error> {
@@ -16,18 +16,18 @@ fn feed(server: &mut dyn ServerSession, frame: Vec<u8>) -> Result<(), Error> {
 }
 
 /// GET on a stream, with these fields of RFC 7540's priority.
-fn open(hand: &mut Hand, stream: u32, dependency: Option<(u32, u8)>) -> Vec<u8> {
-    let pairs = hand.get(&[]);
-    let mut frame = hand.open(stream, &pairs, true);
+fn open(writer: &mut FrameWriter, stream: u32, dependency: Option<(u32, u8)>) -> Vec<u8> {
+    let pairs = writer.get(&[]);
+    let mut frame = writer.open(stream, &pairs, true);
     if let Some((on, weight)) = dependency {
         let block = frame.split_off(9);
-        frame = hand.h2(1, 0x25, stream, &[&on.to_be_bytes()[..], &[weight], &block].concat());
+        frame = writer.h2(1, 0x25, stream, &[&on.to_be_bytes()[..], &[weight], &block].concat());
     }
     frame
 }
 
-fn update(hand: &Hand, stream: u32, field: &str) -> Vec<u8> {
-    hand.h2(0x10, 0, 0, &[&stream.to_be_bytes(), field.as_bytes()].concat())
+fn update(writer: &FrameWriter, stream: u32, field: &str) -> Vec<u8> {
+    writer.h2(0x10, 0, 0, &[&stream.to_be_bytes(), field.as_bytes()].concat())
 }
 
 /// Answers with two frames' worth each; the streams, frame by frame.
@@ -41,18 +41,18 @@ fn order(server: &mut dyn ServerSession, ids: &[u32]) -> Vec<u32> {
 
 #[test]
 fn a_client_may_change_its_mind_before_and_after_it_asks_rfc9218_7() {
-    let (mut server, mut hand) = server(Policy::Priority);
-    let early = update(&hand, 5, "u=0");
+    let (mut server, mut writer) = server(Policy::Priority);
+    let early = update(&writer, 5, "u=0");
     feed(server.as_mut(), early).unwrap();
     for stream in [1, 3, 5] {
-        let frame = open(&mut hand, stream, None);
+        let frame = open(&mut writer, stream, None);
         feed(server.as_mut(), frame).unwrap();
     }
-    let late = update(&hand, 3, "u=1");
+    let late = update(&writer, 3, "u=1");
     feed(server.as_mut(), late).unwrap();
     assert_eq!(order(server.as_mut(), &[0, 1, 2]), [2, 2, 1, 1, 0, 0]);
     // What is over is not meant any more.
-    let over = update(&hand, 1, "u=1");
+    let over = update(&writer, 1, "u=1");
     assert_eq!(feed(server.as_mut(), over), Ok(()));
 }
 
@@ -75,12 +75,12 @@ fn priority_updates_that_break_the_rules_end_the_session_rfc9218_7_1() {
     assert_eq!(after(client, &[&MAGIC[24..], cases[0].0]).0, Err(PeerFault::UnexpectedFrame.into()));
     // Of streams to come and streams that are open there are no more than may be open.
     for (open_streams, foretold, is_fine) in [(0, 100, true), (0, 101, false), (40, 60, true), (40, 61, false)] {
-        let (mut server, mut hand) = server(Policy::Priority);
+        let (mut server, mut writer) = server(Policy::Priority);
         for at in 0..open_streams {
-            let frame = open(&mut hand, 2 * at + 1, None);
+            let frame = open(&mut writer, 2 * at + 1, None);
             feed(server.as_mut(), frame).unwrap();
         }
-        let frames: Vec<u8> = (0..foretold).flat_map(|at| update(&hand, 1001 + 2 * at, "u=1")).collect();
+        let frames: Vec<u8> = (0..foretold).flat_map(|at| update(&writer, 1001 + 2 * at, "u=1")).collect();
         assert_eq!(feed(server.as_mut(), frames).is_ok(), is_fine, "{open_streams} and {foretold}");
     }
 }
@@ -104,21 +104,21 @@ fn a_server_says_that_it_does_not_go_by_dependencies_unless_it_does_rfc9218_2_1(
 fn dependencies_decide_if_the_policy_says_so_rfc7540_5_3() {
     // 3 depends on 5, which is still to come: on nobody, then. PRIORITY puts it there once both are open.
     let chain = |policy| {
-        let (mut server, mut hand) = server(policy);
+        let (mut server, mut writer) = server(policy);
         for (stream, dependency) in [(1, None), (3, Some((5, 255))), (5, Some((1, 15)))] {
-            let frame = open(&mut hand, stream, dependency);
+            let frame = open(&mut writer, stream, dependency);
             feed(server.as_mut(), frame).unwrap();
         }
-        let priority = hand.h2(2, 0, 3, b"\0\0\0\x05\xff");
+        let priority = writer.h2(2, 0, 3, b"\0\0\0\x05\xff");
         feed(server.as_mut(), priority).unwrap();
         order(server.as_mut(), &[2, 1, 0])
     };
     assert_eq!(chain(Policy::Tree), [0, 0, 2, 2, 1, 1]);
     assert_eq!(chain(Policy::FirstComeFirstServed), [2, 2, 1, 1, 0, 0]);
     // An exclusive dependency on the root: all others wait.
-    let (mut server, mut hand) = server(Policy::Tree);
+    let (mut server, mut writer) = server(Policy::Tree);
     for (stream, dependency) in [(1, None), (3, None), (5, Some((1 << 31, 15)))] {
-        let frame = open(&mut hand, stream, dependency);
+        let frame = open(&mut writer, stream, dependency);
         feed(server.as_mut(), frame).unwrap();
     }
     assert_eq!(order(server.as_mut(), &[0, 1, 2]), [2, 2, 0, 1, 0, 1]);

@@ -1,7 +1,7 @@
 //! What a server sends that nobody asked for: pushes (draft 2, "Server Push"; draft 3, section 3.3; RFC 9113, section
 //! 8.4) and interim responses.
 
-use super::hand::{Hand, Pairs, Said, said};
+use super::frame_writer::{FrameWriter, Pairs, SentFrame, sent_frames};
 use super::*;
 use crate::Push;
 
@@ -294,29 +294,29 @@ fn an_interim_response_goes_ahead_of_the_answer_rfc8297() {
 }
 
 /// What a push is like, and what SPDY/2, the other versions of SPDY and HTTP/2 say to it.
-type Case = (&'static str, fn(&mut Hand) -> Vec<Vec<u8>>, [Option<Said>; 3]);
+type Case = (&'static str, fn(&mut FrameWriter) -> Vec<Vec<u8>>, [Option<SentFrame>; 3]);
 
-const FINE: [Option<Said>; 3] = [None; 3];
-const RESET: [Option<Said>; 3] = [Some(Said::Reset(2, 1)); 3];
+const FINE: [Option<SentFrame>; 3] = [None; 3];
+const RESET: [Option<SentFrame>; 3] = [Some(SentFrame::Reset(2, 1)); 3];
 
 /// A push of this URL's parts on stream 2 beside stream 1.
-fn push(hand: &mut Hand, [host, url, path]: [&str; 3], with_answer: bool) -> Vec<u8> {
-    let pairs = hand.pushed(host, url, path, with_answer);
-    hand.push_of(2, 1, &pairs, 2)
+fn push(writer: &mut FrameWriter, [host, url, path]: [&str; 3], with_answer: bool) -> Vec<u8> {
+    let pairs = writer.pushed(host, url, path, with_answer);
+    writer.push_of(2, 1, &pairs, 2)
 }
 
 /// The head of the answer to it, in a frame of its own.
-fn head(hand: &mut Hand) -> Vec<u8> {
-    let pairs = hand.ok(&[]);
-    hand.fields(2, &pairs, false)
+fn head(writer: &mut FrameWriter) -> Vec<u8> {
+    let pairs = writer.ok(&[]);
+    writer.fields(2, &pairs, false)
 }
 
 /// A push of whose pairs some are not there and others are.
-fn altered(hand: &mut Hand, without: &str, with: Pairs) -> Vec<u8> {
-    let mut pairs = hand.pushed("a.test", "https://a.test/x", "/x", false);
+fn altered(writer: &mut FrameWriter, without: &str, with: Pairs) -> Vec<u8> {
+    let mut pairs = writer.pushed("a.test", "https://a.test/x", "/x", false);
     pairs.retain(|(name, _)| name.trim_start_matches(':') != without);
     pairs.splice(0..0, with.iter().copied());
-    hand.push_of(2, 1, &pairs, 2)
+    writer.push_of(2, 1, &pairs, 2)
 }
 
 const OURS: [&str; 3] = ["a.test", "https://a.test/x", "/x"];
@@ -349,7 +349,7 @@ const CASES: &[Case] = &[
     (
         "Data frames, 2.2.2, 8.1: content before the head of the answer",
         |h| vec![push(h, OURS, false), h.data(2, 5, false)],
-        [Some(Said::GoAway(2, None)), RESET[0], RESET[0]],
+        [Some(SentFrame::GoAway(2, None)), RESET[0], RESET[0]],
     ),
     ("Server Push, 3.3.1, 8.1: a second head of the answer", |h| vec![push(h, OURS, false), head(h), head(h)], RESET),
 ];
@@ -362,9 +362,9 @@ fn what_a_server_pushes_is_held_against_its_parent() {
             client.request(get("/"), Body::EMPTY.into(), Priority::default());
             client.poll_transmit(NOW, TransportStream::TCP, usize::MAX, &mut Wire::default());
             events(client.as_mut());
-            let mut hand = Hand::new(protocol);
+            let mut writer = FrameWriter::new(protocol);
             let mut input = if protocol == Protocol::H2 { MAGIC[24..].to_vec() } else { Vec::new() };
-            input.extend(frames(&mut hand).concat());
+            input.extend(frames(&mut writer).concat());
             let result = client.handle_input(NOW, TransportStream::TCP, &[Chunk::Bytes(input.into())]);
             let mut wire = Wire::default();
             client.poll_transmit(NOW, TransportStream::TCP, usize::MAX, &mut wire);
@@ -373,8 +373,8 @@ fn what_a_server_pushes_is_held_against_its_parent() {
                 let Chunk::Bytes(bytes) = chunk else { panic!("nothing is uploaded") };
                 sent.extend_from_slice(&bytes);
             }
-            assert_eq!(said(protocol, &sent), Vec::from_iter(expected), "{protocol}: {what}");
-            assert_eq!(result.is_err(), matches!(expected, Some(Said::GoAway(..))), "{protocol}: {what}");
+            assert_eq!(sent_frames(protocol, &sent), Vec::from_iter(expected), "{protocol}: {what}");
+            assert_eq!(result.is_err(), matches!(expected, Some(SentFrame::GoAway(..))), "{protocol}: {what}");
             let promised = events(client.as_mut()).iter().any(|event| matches!(event, Event::Promised { .. }));
             assert!(promised || expected.is_some(), "{protocol}: {what}");
         }

@@ -1,6 +1,6 @@
 //! Sessions that end by their own wish, and signs of life.
 
-use super::hand::{Hand, Said, said};
+use super::frame_writer::{FrameWriter, SentFrame, sent_frames};
 use super::*;
 
 /// Each end says what it has to say, until both are silent.
@@ -24,10 +24,10 @@ fn a_ping_comes_back_once_and_only_if_it_was_sent() {
             );
         }
         // Draft 2 and draft 3, section 2.6.5; RFC 9113, section 6.7: an answer that nobody asked for.
-        let hand = Hand::new(protocol);
+        let writer = FrameWriter::new(protocol);
         let stray = match protocol {
-            Protocol::H2 => hand.h2(6, 1, 0, b"12345678"),
-            _ => hand.spdy(6, 0, &[0, 0, 0, 99]),
+            Protocol::H2 => writer.h2(6, 1, 0, b"12345678"),
+            _ => writer.spdy(6, 0, &[0, 0, 0, 99]),
         };
         client.handle_input(NOW, TransportStream::TCP, &[Chunk::Bytes(stray.into())]).unwrap();
         assert_eq!((events(client.as_mut()), client.has_output()), (vec![], false), "{protocol}");
@@ -87,11 +87,11 @@ fn a_client_that_leaves_gets_what_it_asked_for_and_asks_no_more() {
 #[test]
 fn goaway_of_who_leaves_has_no_fault_and_names_the_last_stream() {
     for (protocol, expected) in ALL.into_iter().zip([
-        vec![Said::GoAway(0, None)],
-        vec![Said::GoAway(0, Some(0))],
-        vec![Said::GoAway(0, Some(0))],
+        vec![SentFrame::GoAway(0, None)],
+        vec![SentFrame::GoAway(0, Some(0))],
+        vec![SentFrame::GoAway(0, Some(0))],
         // RFC 9113, section 6.8: the last there can be, until the client is known to have heard.
-        vec![Said::GoAway(0x7fff_ffff, Some(0))],
+        vec![SentFrame::GoAway(0x7fff_ffff, Some(0))],
     ]) {
         let mut server = sessions(Multiplexing::default()).server(protocol);
         server.poll_transmit(NOW, TransportStream::TCP, usize::MAX, &mut Wire::default());
@@ -104,7 +104,7 @@ fn goaway_of_who_leaves_has_no_fault_and_names_the_last_stream() {
             let Chunk::Bytes(bytes) = chunk else { panic!("there is no content") };
             sent.extend_from_slice(&bytes);
         }
-        assert_eq!(said(protocol, &sent), expected, "{protocol}");
+        assert_eq!(sent_frames(protocol, &sent), expected, "{protocol}");
     }
 }
 

@@ -1,20 +1,20 @@
 //! What each protocol answers to what a peer may do wrong. The sections are those of draft 2, which
 //! has headings and no numbers, of draft 3 and of RFC 9113.
 
-use super::hand::{Hand, Said, said};
+use super::frame_writer::{FrameWriter, SentFrame, sent_frames};
 use super::*;
 use crate::Push;
-use Said::{GoAway, Reply, Reset};
+use SentFrame::{GoAway, Reply, Reset};
 
-/// A session, and the hand of its peer.
-struct Talk {
+/// A session whose peer writes raw frames.
+struct RawPeer {
     session: Box<dyn Session>,
-    hand: Hand,
+    writer: FrameWriter,
     result: Result<(), Error>,
     sent: Vec<u8>,
 }
 
-impl Talk {
+impl RawPeer {
     fn feed(&mut self, frame: Vec<u8>) {
         if self.result.is_ok() {
             self.result = self.session.handle_input(NOW, TransportStream::TCP, &[Chunk::Bytes(frame.into())]);
@@ -31,71 +31,71 @@ impl Talk {
         }
     }
 
-    fn get(&mut self, stream: u32, more: super::hand::Pairs, end: bool) {
-        let pairs = self.hand.get(more);
-        let frame = self.hand.open(stream, &pairs, end);
+    fn get(&mut self, stream: u32, more: super::frame_writer::Pairs, end: bool) {
+        let pairs = self.writer.get(more);
+        let frame = self.writer.open(stream, &pairs, end);
         self.feed(frame);
     }
 
-    fn ok(&mut self, stream: u32, more: super::hand::Pairs, end: bool) {
-        let pairs = self.hand.ok(more);
-        let frame = self.hand.reply(stream, &pairs, end);
+    fn ok(&mut self, stream: u32, more: super::frame_writer::Pairs, end: bool) {
+        let pairs = self.writer.ok(more);
+        let frame = self.writer.reply(stream, &pairs, end);
         self.feed(frame);
     }
 
     fn data(&mut self, stream: u32, len: usize, end: bool) {
-        let frame = self.hand.data(stream, len, end);
+        let frame = self.writer.data(stream, len, end);
         self.feed(frame);
     }
 
     fn fields(&mut self, stream: u32, end: bool) {
-        let frame = self.hand.fields(stream, &[("x", "y")], end);
+        let frame = self.writer.fields(stream, &[("x", "y")], end);
         self.feed(frame);
     }
 
     fn reset(&mut self, stream: u32) {
-        let frame = self.hand.reset(stream, 5);
+        let frame = self.writer.reset(stream, 5);
         self.feed(frame);
     }
 
     fn window(&mut self, stream: u32, delta: u32) {
-        let frame = self.hand.window(stream, delta);
+        let frame = self.writer.window(stream, delta);
         self.feed(frame);
     }
 
     fn push(&mut self, stream: u32, associated: u32) {
-        let frame = self.hand.push(stream, associated);
+        let frame = self.writer.push(stream, associated);
         self.feed(frame);
     }
 
     fn is_h2(&self) -> bool {
-        self.hand.protocol == Protocol::H2
+        self.writer.protocol == Protocol::H2
     }
 
     /// The protocol's frame of this kind with this payload, on the session.
     fn control(&mut self, spdy: u8, h2: u8, payload: &[u8]) {
-        let frame = if self.is_h2() { self.hand.h2(h2, 0, 0, payload) } else { self.hand.spdy(spdy, 0, payload) };
+        let frame = if self.is_h2() { self.writer.h2(h2, 0, 0, payload) } else { self.writer.spdy(spdy, 0, payload) };
         self.feed(frame);
     }
 
-    fn said(&self) -> Vec<Said> {
-        said(self.hand.protocol, &self.sent)
+    fn said(&self) -> Vec<SentFrame> {
+        sent_frames(self.writer.protocol, &self.sent)
     }
 }
 
 /// A server that a client of this protocol has greeted. Windows of streams have 65,536 bytes.
-fn server(protocol: Protocol) -> Talk {
+fn server(protocol: Protocol) -> RawPeer {
     let config = Multiplexing { stream_window: Bounded::known(65_536), ..Multiplexing::default() };
     let session: Box<dyn Session> = sessions(config).server(protocol);
-    let mut talk = Talk { session, hand: Hand::new(protocol), result: Ok(()), sent: Vec::new() };
+    let mut peer = RawPeer { session, writer: FrameWriter::new(protocol), result: Ok(()), sent: Vec::new() };
     if protocol == Protocol::H2 {
-        talk.feed(MAGIC.to_vec());
+        peer.feed(MAGIC.to_vec());
     }
-    talk
+    peer
 }
 
 /// A client that has asked for two resources, on streams 1 and 3.
-fn client(protocol: Protocol, push: Push) -> Talk {
+fn client(protocol: Protocol, push: Push) -> RawPeer {
     let mut session = sessions(Multiplexing { push, ..Multiplexing::default() }).client(protocol);
     for _ in 0..2 {
         session.request(get("/"), Body::EMPTY.into(), Priority::default());
@@ -103,86 +103,86 @@ fn client(protocol: Protocol, push: Push) -> Talk {
     let mut wire = Wire::default();
     session.poll_transmit(NOW, TransportStream::TCP, usize::MAX, &mut wire);
     events(session.as_mut());
-    let mut talk = Talk { session, hand: Hand::new(protocol), result: Ok(()), sent: Vec::new() };
+    let mut peer = RawPeer { session, writer: FrameWriter::new(protocol), result: Ok(()), sent: Vec::new() };
     if protocol == Protocol::H2 {
-        talk.feed(MAGIC[24..].to_vec());
+        peer.feed(MAGIC[24..].to_vec());
     }
-    talk
+    peer
 }
 
 /// What is wrong, how it is done, and what SPDY/2, SPDY/3, SPDY/3.1 and HTTP/2 say to it.
-type Case = (&'static str, fn(&mut Talk), [Option<Said>; 4]);
+type Case = (&'static str, fn(&mut RawPeer), [Option<SentFrame>; 4]);
 
-const NO: Option<Said> = None;
+const NO: Option<SentFrame> = None;
 
-const fn rst(stream: u32, status: u32) -> Option<Said> {
+const fn rst(stream: u32, status: u32) -> Option<SentFrame> {
     Some(Reset(stream, status))
 }
 
 /// GOAWAY with the last stream and the statuses of SPDY and HTTP/2.
-const fn end(last: u32, h2: u32) -> [Option<Said>; 4] {
+const fn end(last: u32, h2: u32) -> [Option<SentFrame>; 4] {
     let three = Some(GoAway(last, Some(1)));
     [Some(GoAway(last, None)), three, three, Some(GoAway(last, Some(h2)))]
 }
 
 /// RST_STREAM with the same status in all versions of SPDY.
-const fn reset(stream: u32, spdy: u32, h2: u32) -> [Option<Said>; 4] {
+const fn reset(stream: u32, spdy: u32, h2: u32) -> [Option<SentFrame>; 4] {
     [rst(stream, spdy), rst(stream, spdy), rst(stream, spdy), rst(stream, h2)]
 }
 
-fn check(case: Case, begin: fn(Protocol) -> Talk, goes_on: fn(&mut Talk) -> bool) {
+fn check(case: Case, begin: fn(Protocol) -> RawPeer, goes_on: fn(&mut RawPeer) -> bool) {
     let (what, act, expected) = case;
     for (protocol, expected) in ALL.into_iter().zip(expected) {
-        let mut talk = begin(protocol);
-        act(&mut talk);
-        assert_eq!(talk.said(), Vec::from_iter(expected), "{protocol}, {what}");
+        let mut peer = begin(protocol);
+        act(&mut peer);
+        assert_eq!(peer.said(), Vec::from_iter(expected), "{protocol}, {what}");
         let is_over = matches!(expected, Some(GoAway(..)));
-        assert_eq!(talk.result.is_err(), is_over, "{protocol}, {what}: {:?}", talk.result);
-        assert!(is_over || goes_on(&mut talk), "{protocol}, {what}: the session does not go on");
+        assert_eq!(peer.result.is_err(), is_over, "{protocol}, {what}: {:?}", peer.result);
+        assert!(is_over || goes_on(&mut peer), "{protocol}, {what}: the session does not go on");
     }
 }
 
 /// Whether another request, in the same compression, is still taken.
-fn takes_another(talk: &mut Talk) -> bool {
-    events(talk.session.as_mut());
-    talk.get(1001, &[("accept", "*/*")], true);
+fn takes_another(peer: &mut RawPeer) -> bool {
+    events(peer.session.as_mut());
+    peer.get(1001, &[("accept", "*/*")], true);
     let id = StreamId(500);
-    let events = events(talk.session.as_mut());
+    let events = events(peer.session.as_mut());
     matches!(&events[..], [Event::Request { head, .. }, Event::End { .. }]
         if head.fields.get(b"accept") == Some(b"*/*") && events[0].stream() == Some(id))
 }
 
 /// Whether the other response, in the same compression, still arrives.
-fn receives_the_other(talk: &mut Talk) -> bool {
-    events(talk.session.as_mut());
-    talk.ok(3, &[("x", "y")], true);
-    let events = events(talk.session.as_mut());
+fn receives_the_other(peer: &mut RawPeer) -> bool {
+    events(peer.session.as_mut());
+    peer.ok(3, &[("x", "y")], true);
+    let events = events(peer.session.as_mut());
     matches!(&events[..], [Event::Response { head, .. }, Event::End { id: StreamId(1) }]
         if head.fields.get(b"x") == Some(b"y"))
 }
 
 /// Lets the server answer the request on stream 1 with an empty body.
-fn server_after_answer(protocol: Protocol) -> Talk {
+fn server_after_answer(protocol: Protocol) -> RawPeer {
     let mut server = sessions(Multiplexing::default()).server(protocol);
-    let mut hand = Hand::new(protocol);
-    let pairs = hand.get(&[]);
-    let open = hand.open(1, &pairs, true);
+    let mut writer = FrameWriter::new(protocol);
+    let pairs = writer.get(&[]);
+    let open = writer.open(1, &pairs, true);
     let greeting = if protocol == Protocol::H2 { MAGIC } else { b"" };
     server.handle_input(NOW, TransportStream::TCP, &[Chunk::Bytes([greeting, &open].concat().into())]).unwrap();
     server.respond(StreamId(0), ok(0), Body::EMPTY.into());
     let mut wire = Wire::default();
     server.poll_transmit(NOW, TransportStream::TCP, usize::MAX, &mut wire);
     events(server.as_mut());
-    Talk { session: server, hand, result: Ok(()), sent: Vec::new() }
+    RawPeer { session: server, writer, result: Ok(()), sent: Vec::new() }
 }
 
 const OF_CLIENTS: &[Case] = &[
     (
         "Request, 3.2.1, -: a request without a version",
         |t| {
-            let mut pairs = t.hand.get(&[]);
+            let mut pairs = t.writer.get(&[]);
             pairs.retain(|(name, _)| !name.ends_with("version"));
-            let frame = t.hand.open(1, &pairs, true);
+            let frame = t.writer.open(1, &pairs, true);
             t.feed(frame);
         },
         [Some(Reply(1)), Some(Reply(1)), Some(Reply(1)), NO],
@@ -190,8 +190,8 @@ const OF_CLIENTS: &[Case] = &[
     (
         "Request, 3.2.1, 8.3.1: a request without a method, and more content than a window",
         |t| {
-            let pairs = t.hand.get(&[]).split_off(1);
-            let frame = t.hand.open(1, &pairs, false);
+            let pairs = t.writer.get(&[]).split_off(1);
+            let frame = t.writer.open(1, &pairs, false);
             t.feed(frame);
             (0..20).for_each(|_| t.data(1, 4_096, false));
         },
@@ -329,7 +329,7 @@ const OF_CLIENTS: &[Case] = &[
     (
         "Request, 3.2.1, 8.3.1: a request without its line",
         |t| {
-            let f = t.hand.open(1, &[("x", "y")], true);
+            let f = t.writer.open(1, &[("x", "y")], true);
             t.feed(f)
         },
         { [Some(Reply(1)), Some(Reply(1)), Some(Reply(1)), rst(1, 1)] },
@@ -337,8 +337,8 @@ const OF_CLIENTS: &[Case] = &[
     (
         "Request, 3.2.1, 8.3.1: a request without a method, and what it sends",
         |t| {
-            let pairs = t.hand.get(&[]).split_off(1);
-            let frame = t.hand.open(1, &pairs, false);
+            let pairs = t.writer.get(&[]).split_off(1);
+            let frame = t.writer.open(1, &pairs, false);
             t.feed(frame);
             t.data(1, 5, true);
         },
@@ -389,7 +389,7 @@ const OF_CLIENTS: &[Case] = &[
     ("Control frames, -, 4.1: a frame that nobody knows", |t| t.control(0x77, 0x77, b"x"), [NO; 4]),
     (
         "NOOP, 2.6.9, -: NOOP or CREDENTIAL",
-        |t| t.control(if t.hand.protocol == Protocol::Spdy2 { 5 } else { 10 }, 0x77, b""),
+        |t| t.control(if t.writer.protocol == Protocol::Spdy2 { 5 } else { 10 }, 0x77, b""),
         [NO; 4],
     ),
     (
@@ -435,9 +435,9 @@ const OF_SERVERS: &[Case] = &[
     (
         "-, -, RFC 9110, 15.4.5: what a 304 says of its length is not its own",
         |t| {
-            let mut pairs = t.hand.ok(&[("content-length", "5")]);
+            let mut pairs = t.writer.ok(&[("content-length", "5")]);
             pairs[0].1 = "304";
-            let frame = t.hand.reply(1, &pairs, true);
+            let frame = t.writer.reply(1, &pairs, true);
             t.feed(frame);
         },
         [NO; 4],
@@ -463,7 +463,7 @@ const OF_SERVERS: &[Case] = &[
     (
         "Response, 3.2.2, 8.3.2: a head without status",
         |t| {
-            let f = t.hand.reply(1, &[("x", "y")], true);
+            let f = t.writer.reply(1, &[("x", "y")], true);
             t.feed(f)
         },
         reset(1, 1, 1),
@@ -471,9 +471,9 @@ const OF_SERVERS: &[Case] = &[
     (
         "-, 3.2.2, 8.3.2: a status that is none",
         |t| {
-            let mut pairs = t.hand.ok(&[]);
+            let mut pairs = t.writer.ok(&[]);
             pairs[0].1 = "20";
-            let frame = t.hand.reply(1, &pairs, true);
+            let frame = t.writer.reply(1, &pairs, true);
             t.feed(frame);
         },
         reset(1, 1, 1),
@@ -534,47 +534,47 @@ fn a_push_that_is_declined_harms_nothing() {
     cases.iter().for_each(|case| check(*case, |protocol| client(protocol, Push::Decline), receives_the_other));
     // In SPDY a push needs a request to belong to.
     for protocol in [Protocol::Spdy2, Protocol::Spdy3, Protocol::Spdy31] {
-        let mut talk = client(protocol, Push::Forbid);
-        talk.push(2, 0);
-        assert_eq!((talk.said(), talk.result), (vec![Reset(2, 2)], Ok(())), "{protocol}");
+        let mut peer = client(protocol, Push::Forbid);
+        peer.push(2, 0);
+        assert_eq!((peer.said(), peer.result), (vec![Reset(2, 2)], Ok(())), "{protocol}");
     }
 }
 
 #[test]
 fn priorities_of_rfc7540_are_read_for_their_errors_5_3_1() {
-    let cases: [(&[u8], Option<Said>); 4] = [
+    let cases: [(&[u8], Option<SentFrame>); 4] = [
         (b"\0\0\0\x03\x10", None),
         (b"\0\0\0\x01\x10", rst(1, 1)),
         (b"\0\0\0\x03", rst(1, 6)),
         (b"\x80\0\0\x01\x10", rst(1, 1)),
     ];
     for (payload, expected) in cases {
-        let mut talk = server(Protocol::H2);
-        let frame = talk.hand.h2(2, 0, 1, payload);
-        talk.feed(frame);
-        assert_eq!((talk.said(), talk.result), (Vec::from_iter(expected), Ok(())));
+        let mut peer = server(Protocol::H2);
+        let frame = peer.writer.h2(2, 0, 1, payload);
+        peer.feed(frame);
+        assert_eq!((peer.said(), peer.result), (Vec::from_iter(expected), Ok(())));
     }
-    let mut talk = server(Protocol::H2);
-    let headers = talk.hand.h2(1, 0x25, 1, b"\0\0\0\x01\x10\x82\x87\x84\x41\x01a");
-    talk.feed(headers);
-    assert_eq!((talk.said(), takes_another(&mut talk)), (vec![Reset(1, 1)], true));
+    let mut peer = server(Protocol::H2);
+    let headers = peer.writer.h2(1, 0x25, 1, b"\0\0\0\x01\x10\x82\x87\x84\x41\x01a");
+    peer.feed(headers);
+    assert_eq!((peer.said(), takes_another(&mut peer)), (vec![Reset(1, 1)], true));
 }
 
 #[test]
 fn a_reset_that_says_refused_lets_the_request_be_made_again_rfc9113_8_7() {
     for (protocol, refused) in ALL.into_iter().zip([3, 3, 3, 7]) {
-        let mut talk = client(protocol, Push::Forbid);
-        let frame = talk.hand.reset(1, refused);
-        talk.feed(frame);
-        talk.reset(3);
+        let mut peer = client(protocol, Push::Forbid);
+        let frame = peer.writer.reset(1, refused);
+        peer.feed(frame);
+        peer.reset(3);
         let (first, second) = (StreamId(0), StreamId(1));
-        assert_eq!(events(talk.session.as_mut()), [Event::Refused { id: first }, Event::Reset { id: second }]);
+        assert_eq!(events(peer.session.as_mut()), [Event::Refused { id: first }, Event::Reset { id: second }]);
         // A server has nobody to offer it to.
-        let mut talk = server(protocol);
-        talk.get(1, &[], false);
-        let frame = talk.hand.reset(1, refused);
-        talk.feed(frame);
-        assert_eq!(events(talk.session.as_mut())[1..], [Event::Reset { id: first }]);
+        let mut peer = server(protocol);
+        peer.get(1, &[], false);
+        let frame = peer.writer.reset(1, refused);
+        peer.feed(frame);
+        assert_eq!(events(peer.session.as_mut())[1..], [Event::Reset { id: first }]);
     }
 }
 
@@ -598,9 +598,9 @@ fn the_answer_to_head_has_no_content_whatever_it_announces_rfc9110_9_3_2() {
     let head = RequestHead::new("HEAD".into(), "a".into(), "/".into(), Fields::default());
     let id = client.request(head.into(), Body::EMPTY.into(), Priority::default());
     client.poll_transmit(NOW, TransportStream::TCP, usize::MAX, &mut Wire::default());
-    let mut hand = Hand::new(Protocol::H2);
-    let pairs = hand.ok(&[("content-length", "5")]);
-    let reply = hand.reply(1, &pairs, true);
+    let mut writer = FrameWriter::new(Protocol::H2);
+    let pairs = writer.ok(&[("content-length", "5")]);
+    let reply = writer.reply(1, &pairs, true);
     client.handle_input(NOW, TransportStream::TCP, &[Chunk::Bytes([&MAGIC[24..], &reply].concat().into())]).unwrap();
     assert_eq!(events(client.as_mut()).last(), Some(&Event::End { id }));
 }
@@ -612,12 +612,12 @@ fn a_url_of_spdy2_may_be_absolute_draft2_request() {
         ("https://b.test:8/x?y=/", "https", "b.test:8", "/x?y=/"),
         ("https://b.test", "https", "b.test", "/"),
     ] {
-        let mut talk = server(Protocol::Spdy2);
-        let mut pairs = talk.hand.get(&[]);
+        let mut peer = server(Protocol::Spdy2);
+        let mut pairs = peer.writer.get(&[]);
         pairs[1].1 = url;
-        let frame = talk.hand.open(1, &pairs, true);
-        talk.feed(frame);
-        let events = events(talk.session.as_mut());
+        let frame = peer.writer.open(1, &pairs, true);
+        peer.feed(frame);
+        let events = events(peer.session.as_mut());
         let [Event::Request { head, .. }, Event::End { .. }] = &events[..] else { panic!("{events:?}") };
         assert_eq!(
             (head.scheme.name(), &head.authority[..], &head.path[..]),
@@ -629,9 +629,9 @@ fn a_url_of_spdy2_may_be_absolute_draft2_request() {
 #[test]
 fn a_server_must_not_allow_pushes_rfc9113_6_5_2() {
     for (allowed, expected) in [(0, Ok(())), (1, Err(PeerFault::MalformedFrame.into()))] {
-        let mut talk = client(Protocol::H2, Push::Forbid);
-        talk.control(0, 4, &[0, 2, 0, 0, 0, allowed]);
-        assert_eq!(talk.result, expected);
+        let mut peer = client(Protocol::H2, Push::Forbid);
+        peer.control(0, 4, &[0, 2, 0, 0, 0, allowed]);
+        assert_eq!(peer.result, expected);
     }
 }
 
@@ -639,10 +639,10 @@ fn a_server_must_not_allow_pushes_rfc9113_6_5_2() {
 fn when_a_session_is_over_goaway_is_all_that_goes_out() {
     for protocol in ALL {
         let mut server = sessions(Multiplexing::default()).server(protocol);
-        let mut hand = Hand::new(protocol);
+        let mut writer = FrameWriter::new(protocol);
         let greeting = if protocol == Protocol::H2 { MAGIC } else { b"" };
-        let pairs = hand.get(&[]);
-        let (good, bad) = (hand.open(3, &pairs, true), hand.open(2, &pairs, true));
+        let pairs = writer.get(&[]);
+        let (good, bad) = (writer.open(3, &pairs, true), writer.open(2, &pairs, true));
         server.handle_input(NOW, TransportStream::TCP, &[Chunk::Bytes([greeting, &good].concat().into())]).unwrap();
         server.poll_transmit(NOW, TransportStream::TCP, usize::MAX, &mut Wire::default());
         server.respond(StreamId(1), ok(9), body(0, 9).into());
@@ -654,7 +654,7 @@ fn when_a_session_is_over_goaway_is_all_that_goes_out() {
         let mut wire = Wire::default();
         server.poll_transmit(NOW, TransportStream::TCP, usize::MAX, &mut wire);
         let [Chunk::Bytes(bytes)] = &wire.take_all()[..] else { panic!("{protocol}") };
-        assert!(matches!(said(protocol, bytes)[..], [GoAway(3, _)]), "{protocol}");
+        assert!(matches!(sent_frames(protocol, bytes)[..], [GoAway(3, _)]), "{protocol}");
         assert_eq!((server.has_output(), server.handle_fin(NOW, TransportStream::TCP).is_err()), (false, true));
     }
 }

@@ -4,7 +4,7 @@ use crate::PeerFault;
 
 /// The most frames of this end's own (answers to PING and SETTINGS, RST_STREAM, WINDOW_UPDATE) that
 /// wait for the peer to read.
-pub(super) const MAX_UNREAD: u32 = 10_000;
+pub(super) const MAX_UNFLUSHED: u32 = 10_000;
 /// The most frames without content between two that have some: empty DATA that ends nothing, fields
 /// that nobody reads.
 pub(super) const MAX_EMPTY: u32 = 1_000;
@@ -13,21 +13,21 @@ pub(super) const MAX_RESETS: u32 = 1_000;
 
 /// What a peer has asked for so far.
 #[derive(Debug, Default)]
-pub(super) struct AbuseLimits {
-    unread: u32,
+pub(super) struct AbuseCounters {
+    unflushed: u32,
     empty: u32,
     resets: u32,
 }
 
-impl AbuseLimits {
+impl AbuseCounters {
     /// A frame of this end's own is put in line.
-    pub(super) fn note_answer(&mut self) {
-        self.unread += 1;
+    pub(super) fn note_control(&mut self) {
+        self.unflushed += 1;
     }
 
     /// All of them have gone out.
-    pub(super) fn note_read(&mut self) {
-        self.unread = 0;
+    pub(super) fn note_flushed(&mut self) {
+        self.unflushed = 0;
     }
 
     pub(super) fn note_empty(&mut self) {
@@ -43,13 +43,13 @@ impl AbuseLimits {
     }
 
     /// A stream came to a good end.
-    pub(super) fn note_success(&mut self) {
+    pub(super) fn note_completed(&mut self) {
         self.resets = self.resets.saturating_sub(1);
     }
 
     /// Whether it is too much.
     pub(super) fn check(&self) -> Result<(), PeerFault> {
-        let is_fine = self.unread <= MAX_UNREAD && self.empty <= MAX_EMPTY && self.resets <= MAX_RESETS;
+        let is_fine = self.unflushed <= MAX_UNFLUSHED && self.empty <= MAX_EMPTY && self.resets <= MAX_RESETS;
         if is_fine { Ok(()) } else { Err(PeerFault::Flood) }
     }
 }
@@ -60,20 +60,20 @@ mod tests {
 
     #[test]
     fn as_many_as_are_allowed_pass_and_one_more_does_not() {
-        type Note = fn(&mut AbuseLimits);
+        type Note = fn(&mut AbuseCounters);
         let kinds: [(u32, Note, Note); 3] = [
-            (MAX_UNREAD, AbuseLimits::note_answer, AbuseLimits::note_read),
-            (MAX_EMPTY, AbuseLimits::note_empty, AbuseLimits::note_content),
-            (MAX_RESETS, AbuseLimits::note_reset, AbuseLimits::note_success),
+            (MAX_UNFLUSHED, AbuseCounters::note_control, AbuseCounters::note_flushed),
+            (MAX_EMPTY, AbuseCounters::note_empty, AbuseCounters::note_content),
+            (MAX_RESETS, AbuseCounters::note_reset, AbuseCounters::note_completed),
         ];
-        for (most, note, excuse) in kinds {
-            let mut tolerance = AbuseLimits::default();
-            (0..most).for_each(|_| note(&mut tolerance));
-            assert_eq!(tolerance.check(), Ok(()));
-            note(&mut tolerance);
-            assert_eq!(tolerance.check(), Err(PeerFault::Flood));
-            excuse(&mut tolerance);
-            assert_eq!(tolerance.check(), Ok(()));
+        for (limit, note, undo) in kinds {
+            let mut counters = AbuseCounters::default();
+            (0..limit).for_each(|_| note(&mut counters));
+            assert_eq!(counters.check(), Ok(()));
+            note(&mut counters);
+            assert_eq!(counters.check(), Err(PeerFault::Flood));
+            undo(&mut counters);
+            assert_eq!(counters.check(), Ok(()));
         }
     }
 }

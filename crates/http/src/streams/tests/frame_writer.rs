@@ -8,17 +8,17 @@ use flate2::{Compress, Compression, FlushCompress};
 pub(super) type Pairs<'a> = &'a [(&'a str, &'a str)];
 
 /// Writes one direction of a connection.
-pub(super) struct Hand {
+pub(super) struct FrameWriter {
     pub(super) protocol: Protocol,
     zlib: Compress,
 }
 
-impl Hand {
-    pub(super) fn new(protocol: Protocol) -> Hand {
+impl FrameWriter {
+    pub(super) fn new(protocol: Protocol) -> FrameWriter {
         let mut zlib = Compress::new(Compression::fast(), true);
         let dictionary = if protocol == Protocol::Spdy2 { "two" } else { "three" };
         zlib.set_dictionary(crate::spdy::dictionary(dictionary)).unwrap();
-        Hand { protocol, zlib }
+        FrameWriter { protocol, zlib }
     }
 
     fn is_h2(&self) -> bool {
@@ -192,7 +192,7 @@ impl Hand {
 
 /// What a session says to a violation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Said {
+pub(super) enum SentFrame {
     /// RST_STREAM of this stream with this status.
     Reset(u32, u32),
     /// GOAWAY with this last stream and status; SPDY/2's has none.
@@ -202,7 +202,7 @@ pub(super) enum Said {
 }
 
 /// The frames of these kinds among what was sent; of DATA none has to be there.
-pub(super) fn said(protocol: Protocol, mut text: &[u8]) -> Vec<Said> {
+pub(super) fn sent_frames(protocol: Protocol, mut text: &[u8]) -> Vec<SentFrame> {
     let long = |text: &[u8], at: usize| u32::from_be_bytes(text[at..at + 4].try_into().unwrap());
     let mut all = Vec::new();
     while !text.is_empty() {
@@ -214,17 +214,17 @@ pub(super) fn said(protocol: Protocol, mut text: &[u8]) -> Vec<Said> {
         text = rest;
         let payload = &frame[at..];
         match (protocol, kind) {
-            (Protocol::H2, 3) => all.push(Said::Reset(long(frame, 5), long(payload, 0))),
-            (Protocol::H2, 7) => all.push(Said::GoAway(long(payload, 0), Some(long(payload, 4)))),
-            (Protocol::H2, 1) if end => all.push(Said::Reply(long(frame, 5))),
+            (Protocol::H2, 3) => all.push(SentFrame::Reset(long(frame, 5), long(payload, 0))),
+            (Protocol::H2, 7) => all.push(SentFrame::GoAway(long(payload, 0), Some(long(payload, 4)))),
+            (Protocol::H2, 1) if end => all.push(SentFrame::Reply(long(frame, 5))),
             (Protocol::H2, _) => {}
-            (_, 3) => all.push(Said::Reset(long(payload, 0), long(payload, 4))),
+            (_, 3) => all.push(SentFrame::Reset(long(payload, 0), long(payload, 4))),
             (Protocol::Spdy2, 7) => {
                 assert_eq!(len, 4);
-                all.push(Said::GoAway(long(payload, 0), None));
+                all.push(SentFrame::GoAway(long(payload, 0), None));
             }
-            (_, 7) => all.push(Said::GoAway(long(payload, 0), Some(long(payload, 4)))),
-            (_, 2) if end => all.push(Said::Reply(long(payload, 0))),
+            (_, 7) => all.push(SentFrame::GoAway(long(payload, 0), Some(long(payload, 4)))),
+            (_, 2) if end => all.push(SentFrame::Reply(long(payload, 0))),
             _ => {}
         }
     }
