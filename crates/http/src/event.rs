@@ -1,15 +1,15 @@
-//! What a session tells the program above it, and the streams that it happens on.
+//! What a session tells the program above it, and the ids of the requests concerned.
 
 use crate::{Chunk, Fields, RequestHead, ResponseHead};
 use std::sync::Arc;
 
-/// One lane of a session: a request and its response. Within a session the client's requests count from
-/// 0, and what the server pushes from [`StreamId::PUSHED`].
+/// A request and its response. Within a session the client's requests count from 0, and what the server
+/// pushes from [`StreamId::PUSHED`]. It is not the stream identifier of the frames.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct StreamId(pub u32);
 
 impl StreamId {
-    /// The first stream that the server opens.
+    /// The first push.
     pub const PUSHED: StreamId = StreamId(1 << 31);
 
     /// Whether the server has opened it.
@@ -28,25 +28,25 @@ pub enum Event {
     },
     /// Server: a request's head has arrived.
     Request {
-        /// The request's stream, to respond on.
+        /// Which one, to respond to.
         id: StreamId,
         /// Its head.
         head: Arc<RequestHead>,
     },
-    /// Client: an interim response has come, a final one follows: 103 (RFC 8297), for instance.
+    /// Client: an interim response has arrived, for instance 103 (RFC 8297); a final one follows.
     Interim {
         /// The request that it is about.
         id: StreamId,
         /// Its head.
         head: Arc<ResponseHead>,
     },
-    /// Client: the server has made a request in the client's place and is going to answer it.
+    /// Client: the server has announced a push: a request in the client's place, whose response follows.
     Promised {
-        /// The stream of the answer.
+        /// The pushed request.
         id: StreamId,
-        /// The request beside which it comes.
+        /// The associated request (RFC 9113, section 8.4).
         parent: StreamId,
-        /// What the server thinks that the client would have asked for.
+        /// The head of the pushed request.
         head: Arc<RequestHead>,
     },
     /// Client: a response's final head has arrived.
@@ -63,11 +63,11 @@ pub enum Event {
         /// What has come: real bytes where a live peer sent them.
         content: Chunk,
     },
-    /// Fields that came behind the content (RFC 9110, section 6.5): just before the message's end.
+    /// Trailers (RFC 9110, section 6.5): just before the message's end.
     Trailers {
         /// Whose.
         id: StreamId,
-        /// All that may stand there.
+        /// Those that are allowed as trailers.
         fields: Arc<Fields>,
     },
     /// The message is complete.
@@ -80,13 +80,13 @@ pub enum Event {
         /// Which response.
         id: StreamId,
     },
-    /// The stream was ended before its time by the peer, or for the peer's fault: nothing more comes.
+    /// The peer reset the stream, or this end did for the peer's fault: nothing more comes.
     Reset {
         /// Which one.
         id: StreamId,
     },
-    /// Client: the server has done nothing with the request and will not; it may be asked for again on
-    /// another connection, whatever its method (RFC 9113, section 8.7).
+    /// Client: the server has not processed the request and will not; it may be sent again on another
+    /// connection, whatever its method (RFC 9113, section 8.7).
     Refused {
         /// Which one.
         id: StreamId,
@@ -96,7 +96,7 @@ pub enum Event {
 }
 
 impl Event {
-    /// The stream that it happened on, if it was one.
+    /// The request concerned, if it is one.
     pub fn stream(&self) -> Option<StreamId> {
         match self {
             Event::Sent { id }

@@ -6,20 +6,20 @@ use std::collections::BTreeMap;
 /// What keeps a peer from sending more while content is held.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum BackPressure {
-    /// The protocol's own windows: what comes on the transport is used at once.
+    /// The protocol's flow control: what arrives on the transport is read at once.
     FlowControl,
-    /// The transport: what is not used is not read from it.
+    /// The transport's: content that is not used is not read from the socket.
     Transport,
 }
 
-/// Whether what has come is used at once, or when the program says so; and what it has not used.
+/// Counts the content that the program has not released.
 #[derive(Debug)]
 pub(crate) struct Held {
     back_pressure: BackPressure,
     streams: BTreeMap<StreamId, u64>,
-    /// Bytes of the transport since somebody asked.
+    /// Bytes of the transport that were used since the last [`Held::poll_used`].
     used: u64,
-    /// Content of the frame that is coming.
+    /// Content of the current frame that the program has got.
     in_frame: u64,
 }
 
@@ -28,7 +28,7 @@ impl Held {
         Held { back_pressure: bound, streams: BTreeMap::new(), used: 0, in_frame: 0 }
     }
 
-    /// All of this is used, but for what [`Held::take`] says is content.
+    /// Counts all input as used; [`Held::take`] takes back what is content.
     pub(crate) fn handle_input(&mut self, input: &[Chunk]) {
         self.used += input.iter().map(Chunk::len).sum::<u64>();
     }
@@ -42,7 +42,7 @@ impl Held {
         }
     }
 
-    /// The program has used content; how much of it was held.
+    /// The program has used content. Returns how much of it was held.
     pub(crate) fn release(&mut self, id: StreamId, bytes: u64) -> u64 {
         let Some(held) = self.streams.get_mut(&id) else { return 0 };
         let released = bytes.min(*held);
@@ -56,7 +56,7 @@ impl Held {
         released
     }
 
-    /// The program wants no more of a stream; how much of it was held.
+    /// The program wants no more of a request. Returns how much of it was held.
     pub(crate) fn forget(&mut self, id: StreamId) -> u64 {
         self.release(id, u64::MAX)
     }
@@ -65,7 +65,7 @@ impl Held {
         std::mem::take(&mut self.used)
     }
 
-    /// The frame is complete; how much of it the program got.
+    /// The frame is complete. Returns how much of it the program got.
     pub(crate) fn end_frame(&mut self) -> u64 {
         std::mem::take(&mut self.in_frame)
     }

@@ -1,11 +1,10 @@
 //! The session core of the protocols that carry many streams on one connection: streams, the order
 //! of sending, flow control. SPDY and HTTP/2 differ from one another in their [`Framing`] alone.
 //!
-//! `reader` cuts the input into frames, `incoming` says what they mean to the streams; `lanes` decides
-//! what goes next, `credit` what may come; `client` and `server` are the two ends, `push` is what the
-//! server opens, `leaving` how an end says that it goes. What a peer does
-//! wrong is an `violation`; what is allowed to it depends on the stream's `standing`, and what it may
-//! ask for that brings nothing, on our `abuse`.
+//! `reader` cuts the input into frames, `incoming` applies them to the streams. `scheduler` decides what is sent
+//! next, `receive_window` counts what the peer may still send. `client` and `server` are the two ends, `push` is
+//! what the server opens, `shutdown` how an end closes. A `violation` is what a peer does wrong; what it may do
+//! depends on the `stream_state`. `abuse` counts frames without use.
 
 mod abuse;
 mod client;
@@ -58,85 +57,87 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use stream_state::{CloseReason, ClosedStreams, RecvState, StreamState};
 
-/// The streams that a peer is taken to allow before it says how many: what servers announce.
+/// The peer's SETTINGS_MAX_CONCURRENT_STREAMS until it announces one: the value that servers usually send.
 const PRESUMED_STREAMS: u32 = 100;
 
-/// What both ends of a session have: everything but who opens streams.
+/// What client and server have in common: everything but the opening of streams.
 #[derive(Debug)]
 struct Streams<F> {
     framing: F,
     role: Perspective,
     reader: Reader,
-    /// The rest of a frame that was begun.
+    /// The rest of a frame of which a part is on the wire.
     partial_frame: Wire,
-    /// Frames of the session's own, which go before any new one.
+    /// Control frames to send: SETTINGS, PING, WINDOW_UPDATE, RST_STREAM, GOAWAY. They go before any new frame.
     control_queue: Wire,
-    /// What goes after those and ahead of answers.
+    /// PUSH_PROMISE and interim responses: after control frames, before responses.
     early: VecDeque<Early>,
     scheduler: SendScheduler,
     /// What the peer may still send on the whole session.
     receive_window: ReceiveWindow,
-    /// What the peer may send on a stream that begins.
+    /// The receive window of a new stream; `None`: no flow control.
     stream_window: Option<u32>,
     open_streams: BTreeMap<u32, Stream>,
     /// How many of those the server has opened.
     pushes: usize,
     closed_streams: ClosedStreams,
-    /// Fields that came behind heads, the latest of each stream.
+    /// Trailers that have arrived, the latest of each stream.
     trailers: BTreeMap<u32, Arc<Fields>>,
     /// The priorities of streams that the client has not opened yet.
     pending_priorities: PendingPriorities,
-    /// What the program has not used, if it says when it has.
+    /// Content that the program has not used, if it says when it has.
     held: Option<Box<Held>>,
     abuse: AbuseCounters,
     events: VecDeque<Event>,
-    /// The last streams that this end and the peer opened.
+    /// The last stream that this end opened.
     last_local: u32,
+    /// The last stream that the peer opened.
     last_remote: u32,
-    /// How many streams the peer may have open.
+    /// This end's SETTINGS_MAX_CONCURRENT_STREAMS: how many streams the peer may have open.
     local_max_streams: usize,
-    /// How many streams the peer lets be open.
+    /// The peer's SETTINGS_MAX_CONCURRENT_STREAMS: how many streams this end may have open.
     peer_max_streams: usize,
-    /// What this end says to pushes, and what the peer does.
+    /// Whether this end takes pushes.
     push: Push,
+    /// Whether the peer takes pushes.
     peer_push: Push,
     /// The peer takes no new streams.
     goaway_received: bool,
     shutdown: Shutdown,
     pings: Pings,
-    /// Why the session is over.
+    /// The connection error that ended the session.
     connection_error: Option<PeerFault>,
 }
 
-/// A stream whose message from the peer is not complete, or whose own is not sent.
+/// A stream that is not closed: the peer's message is not complete, or this end's is not sent.
 #[derive(Debug)]
 struct Stream {
     id: StreamId,
     recv_state: RecvState,
     receive_window: ReceiveWindow,
-    /// What `content-length` says, where it says how much content comes.
+    /// The peer's `content-length`, if it says how much content comes.
     content_length: Option<u64>,
-    /// Content that has come.
+    /// Bytes of content that have arrived.
     received: u64,
-    /// What was asked for on it: the answer to HEAD has no content whatever its head says.
+    /// The request's method: a response to HEAD has no content whatever its head says.
     method: Method,
-    /// What this end has asked for.
+    /// The request that this end has sent.
     asked: Option<Arc<RequestHead>>,
-    /// The stream beside which it was opened, if the server did that.
+    /// The associated stream, if the server pushed this one (RFC 9113, section 8.4).
     parent: u32,
     response: ResponseState,
-    /// Whether the message that goes out is sent, its end included.
+    /// Whether this end's message is sent, its end included.
     is_sent: bool,
 }
 
-/// Who gives the message that goes out.
+/// Where the response comes from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum ResponseState {
-    /// The program will.
+    /// None has been given yet.
     Awaited,
-    /// The program has.
+    /// The program has responded.
     FromProgram,
-    /// The session has: the request was no good, and what the program says to it goes nowhere.
+    /// The session itself has responded with status 400; a response of the program is ignored.
     FromSession,
 }
 
@@ -198,7 +199,7 @@ impl<F: Framing> Streams<F> {
         self.connection_error.map_or(Ok(()), |fault| Err(fault.into()))
     }
 
-    /// The session is over: what is under way is given up, and the peer is told why.
+    /// A connection error: all streams are dropped, and a GOAWAY tells the peer the reason.
     fn end(&mut self, fault: PeerFault) {
         self.connection_error = Some(fault);
         self.open_streams.clear();
@@ -246,7 +247,7 @@ impl<F: Framing> Streams<F> {
         }
     }
 
-    /// A stream begins.
+    /// Opens a stream.
     fn open(&mut self, stream: u32, id: StreamId, method: Method, priority: Priority) {
         let state = Stream {
             id,
@@ -265,13 +266,13 @@ impl<F: Framing> Streams<F> {
         self.scheduler.open(stream, priority);
     }
 
-    /// Puts a frame of the session's own in line.
+    /// Queues a control frame.
     fn queue_control(&mut self, frame: Bytes) {
         self.control_queue.push(Chunk::Bytes(frame));
         self.abuse.note_control();
     }
 
-    /// Puts what was begun, and the session's own frames, on the wire; returns what is left of `room`.
+    /// Puts the rest of a partial frame, then the control frames, on the wire; returns what is left of `room`.
     fn flush(&mut self, room: usize, out: &mut Wire) -> u64 {
         let mut room = room as u64;
         for wire in [&mut self.partial_frame, &mut self.control_queue] {
@@ -293,7 +294,7 @@ impl<F: Framing> Streams<F> {
         room - fits as u64
     }
 
-    /// Puts heads and bodies on the wire, each time the piece whose turn it is.
+    /// Puts heads and bodies on the wire, each time the frame that the scheduler chooses.
     fn transmit(&mut self, room: u64, out: &mut Wire) {
         let mut room = self.transmit_early(room, out);
         while let Some(piece) = self.scheduler.poll(room.saturating_sub(F::FRAME_HEADER_LEN as u64)) {
@@ -353,7 +354,7 @@ impl<F: Framing> Streams<F> {
         Some(state)
     }
 
-    /// Gives up a stream that the program wants no more of.
+    /// Resets a stream that the program no longer wants.
     fn cancel(&mut self, id: StreamId) {
         self.forget(id);
         let Some(stream) = self.stream(id) else { return };
@@ -368,7 +369,7 @@ impl<F: Framing> Streams<F> {
         }
     }
 
-    /// Ends a stream before its time, from here.
+    /// Resets a stream with this error code.
     fn reset(&mut self, stream: u32, error_code: u32) {
         let frame = self.framing.reset(stream, error_code);
         self.queue_control(frame);
@@ -377,7 +378,7 @@ impl<F: Framing> Streams<F> {
         self.drop_stream(stream, |id| Event::Reset { id });
     }
 
-    /// Forgets a stream; if its message was still to come, or its answer to go, the program hears of it.
+    /// Drops a stream; if the peer's message was not complete, or the response not sent, the program gets an event.
     fn drop_stream(&mut self, stream: u32, event: fn(StreamId) -> Event) {
         let Some(state) = self.remove(stream) else { return };
         self.forget(state.id);
@@ -386,7 +387,7 @@ impl<F: Framing> Streams<F> {
         }
     }
 
-    /// Whether the program of a server counts on a stream.
+    /// Whether the server's program still expects to hear how the stream ends.
     fn awaits_outcome(&self, state: &Stream) -> bool {
         self.role == Perspective::Server && !state.is_sent && state.response != ResponseState::FromSession
     }

@@ -1,17 +1,17 @@
-//! How much a peer may ask for that brings nothing: floods end the session (RFC 9113, section 10.5).
+//! Counters against abuse: floods of frames without use end the session (RFC 9113, section 10.5).
 
 use crate::PeerFault;
 
-/// The most frames of this end's own (answers to PING and SETTINGS, RST_STREAM, WINDOW_UPDATE) that
-/// wait for the peer to read.
+/// The most control frames of this end (ACKs of PING and SETTINGS, RST_STREAM, WINDOW_UPDATE) that wait
+/// because the peer does not read.
 pub(super) const MAX_UNFLUSHED: u32 = 10_000;
-/// The most frames without content between two that have some: empty DATA that ends nothing, fields
-/// that nobody reads.
+/// The most frames without content between two that have some: empty DATA without END_STREAM, fields
+/// that are ignored.
 pub(super) const MAX_EMPTY: u32 = 1_000;
-/// By how many more streams may be reset, by either end, than come to a good end.
+/// How many more streams may be reset, by either end, than completed.
 pub(super) const MAX_RESETS: u32 = 1_000;
 
-/// What a peer has asked for so far.
+/// What is counted of one peer.
 #[derive(Debug, Default)]
 pub(super) struct AbuseCounters {
     unflushed: u32,
@@ -20,12 +20,12 @@ pub(super) struct AbuseCounters {
 }
 
 impl AbuseCounters {
-    /// A frame of this end's own is put in line.
+    /// A control frame is queued.
     pub(super) fn note_control(&mut self) {
         self.unflushed += 1;
     }
 
-    /// All of them have gone out.
+    /// All control frames have gone out.
     pub(super) fn note_flushed(&mut self) {
         self.unflushed = 0;
     }
@@ -42,12 +42,13 @@ impl AbuseCounters {
         self.resets += 1;
     }
 
-    /// A stream came to a good end.
+    /// A stream completed.
     pub(super) fn note_completed(&mut self) {
         self.resets = self.resets.saturating_sub(1);
     }
 
-    /// Whether it is too much.
+    /// # Errors
+    /// If a limit is exceeded.
     pub(super) fn check(&self) -> Result<(), PeerFault> {
         let is_fine = self.unflushed <= MAX_UNFLUSHED && self.empty <= MAX_EMPTY && self.resets <= MAX_RESETS;
         if is_fine { Ok(()) } else { Err(PeerFault::Flood) }

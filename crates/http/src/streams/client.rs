@@ -1,4 +1,4 @@
-//! The end that asks.
+//! The client's end.
 
 use super::push::LAST_STREAM;
 use super::{Framing, Multiplexing, Perspective, Streams};
@@ -15,8 +15,8 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub(crate) struct Client<F> {
     streams: Streams<F>,
-    /// Requests that are not on the wire, the most urgent and of those the earliest first. Their
-    /// heads are compressed when they go, since compression goes by the order on the wire.
+    /// Requests that are not on the wire: the most urgent first, then the earliest. Their heads are
+    /// compressed when they go out, since compression depends on the order on the wire.
     waiting: BTreeMap<(u8, StreamId), OpenRequest>,
     next_id: u32,
     next_stream: u32,
@@ -36,24 +36,24 @@ impl<F: Framing> Client<F> {
         Client { streams, waiting: BTreeMap::new(), next_id: 0, next_stream: 1 }
     }
 
-    /// Whether the peer lets one more stream be open. It may have lowered its limit since the
-    /// requests that wait were taken on.
+    /// Whether the peer's limit lets one more stream be open. The peer may have lowered it since the
+    /// waiting requests were accepted.
     fn may_ask(&self) -> bool {
         self.streams.open_streams.len() - self.streams.pushes < self.streams.peer_max_streams
     }
 
-    /// What was appended to an open request that is not on the wire.
+    /// The streamed body of a request that is not on the wire.
     fn pending(&mut self, id: StreamId) -> Option<&mut Pending> {
         self.waiting.iter_mut().find(|((_, waiting), _)| *waiting == id)?.1.content.pending()
     }
 
-    /// What would be asked is not what its head says.
+    /// The body does not match content-length: cancels the queued request.
     fn give_up_waiting(&mut self, id: StreamId) {
         self.cancel(id);
         self.streams.events.push_back(Event::Reset { id });
     }
 
-    /// What has not been asked for is asked for elsewhere.
+    /// Refuses the queued requests, so that the program sends them on another connection.
     fn refuse_waiting(&mut self) {
         let refused = std::mem::take(&mut self.waiting).into_keys();
         self.streams.events.extend(refused.map(|(_, id)| Event::Refused { id }));
@@ -187,7 +187,7 @@ impl<F: Framing> ClientSession for Client<F> {
     }
 
     fn is_closing(&self) -> bool {
-        // Streams that can be numbered come to an end, too.
+        // Stream ids run out.
         self.streams.is_closing() || self.next_id >= LAST_STREAM / 2
     }
 

@@ -1,11 +1,11 @@
-//! How an end of a session behaves, as far as that is a matter of choice.
+//! The configuration of a session of many streams.
 
 use super::PRESUMED_STREAMS;
 use loadstone_units::Bounded;
 use serde::{Deserialize, Serialize};
 
-/// How an end of a session of many streams behaves: what the server decides by, and the
-/// flow-control windows that either end grants the other.
+/// The configuration of one end of a session of many streams: the server's order of sending, and the
+/// flow-control windows that this end grants its peer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Multiplexing {
@@ -17,7 +17,7 @@ pub struct Multiplexing {
     pub stream_window: Window,
     /// The window of the whole session in bytes, 65,536 to 2^31 - 1.
     pub session_window: Window,
-    /// What a client says to pushes: a scenario has some where its servers push.
+    /// Whether a client takes pushes. It is no key of a scenario: there pushes happen where servers push.
     #[serde(skip)]
     pub push: Push,
     /// The streams that the peer may have open at a time, 1 to 10,000: what is announced and enforced.
@@ -31,15 +31,15 @@ pub type Window = Bounded<65_536, 0x7fff_ffff>;
 /// How many streams may be open at a time.
 pub type MaxStreams = Bounded<1, 10_000>;
 
-/// What a client says to a server that pushes.
+/// Whether a client takes pushes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Push {
-    /// HTTP/2 forbids it to the server (RFC 9113, section 6.5.2). SPDY cannot, and declines each.
+    /// HTTP/2: SETTINGS_ENABLE_PUSH is 0 (RFC 9113, section 6.5.2). SPDY has no such setting, and each push is reset.
     #[default]
     Forbid,
-    /// Each push is reset; what header compression made of it is kept.
+    /// Each push is reset; header compression has processed its head all the same.
     Decline,
-    /// As many are taken as streams may be open.
+    /// Pushes are taken, up to the limit of open streams.
     Accept,
 }
 
@@ -53,12 +53,11 @@ pub enum Policy {
     Priority,
     /// One frame of each in turn, whatever the urgency.
     RoundRobin,
-    /// Of each so much that what it has had is in proportion to the weight of its urgency: 256, 220, 183, 147,
-    /// 110, 74, 37, 1.
+    /// Weighted fair queueing by urgency. The weights of urgencies 0 to 7 are 256, 220, 183, 147, 110, 74, 37, 1.
     Weighted,
-    /// One whole response after the other, in the order in which they were ready.
+    /// Whole responses, in the order in which they became ready.
     FirstComeFirstServed,
-    /// As the client's dependencies and weights say (RFC 7540, section 5.3). SPDY has none: there it is
+    /// By the client's dependencies and weights (RFC 7540, section 5.3). SPDY has none: there it is
     /// [`Policy::Weighted`].
     #[serde(rename = "dependencies")]
     Tree,

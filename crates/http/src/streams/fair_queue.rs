@@ -1,4 +1,4 @@
-//! Streams that wait in a line: one after the other, in turn, or by what they have had for their weight.
+//! A queue of streams: first come first served, round robin, by urgency, or start-time fair queueing.
 
 use super::config::Policy;
 use super::weight::cost;
@@ -9,15 +9,15 @@ use std::collections::{BTreeMap, BTreeSet};
 /// steps, rounded).
 const WEIGHTS: [u16; 8] = [256, 220, 183, 147, 110, 74, 37, 1];
 
-/// All streams, and the line of those that are ready.
+/// All streams, and the queue of those that are ready.
 #[derive(Debug)]
 pub(super) struct FairQueue {
     policy: Policy,
     entries: BTreeMap<u32, QueuedStream>,
     ready: BTreeSet<QueueKey>,
-    /// The next number for those who wait in line.
+    /// The next arrival number.
     next_arrival: u64,
-    /// Virtual time: the one of who went last.
+    /// Virtual time v(t): the start tag of the stream that sent last.
     virtual_time: u64,
 }
 
@@ -25,22 +25,23 @@ pub(super) struct FairQueue {
 struct QueuedStream {
     priority: Priority,
     key: QueueKey,
-    /// Whether the turn is in the line: kept here, since to look for it there takes longer.
+    /// Whether the key is in the queue: cheaper than a look-up there.
     is_ready: bool,
 }
 
-/// A stream's place in the order of sending.
+/// What the queue is sorted by.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct QueueKey {
     urgency: u8,
-    /// Weighted: what it has had for its weight, in virtual time.
+    /// Weighted: the start tag of its next frame, in virtual time.
     start_tag: u64,
+    /// The number of its arrival at the end of the queue.
     arrival: u64,
     stream: u32,
 }
 
 impl FairQueue {
-    /// Nobody waits.
+    /// No streams.
     pub(super) fn new(policy: Policy) -> FairQueue {
         FairQueue { policy, entries: BTreeMap::new(), ready: BTreeSet::new(), next_arrival: 1, virtual_time: 0 }
     }
@@ -50,7 +51,7 @@ impl FairQueue {
         self.entries.insert(stream, QueuedStream { priority, key, is_ready: false });
     }
 
-    /// The stream takes its place.
+    /// The stream's message is there: it arrives in the queue.
     pub(super) fn enqueue(&mut self, stream: u32) {
         let arrival = self.take_arrival();
         self.block(stream);
@@ -59,7 +60,7 @@ impl FairQueue {
         self.rekey(stream);
     }
 
-    /// Gives a turn the form that the policy and its priority demand.
+    /// Fits a stream's key to the policy and its priority.
     fn rekey(&mut self, stream: u32) {
         let Some(entry) = self.entries.get_mut(&stream) else { return };
         if self.policy == Policy::Priority {
@@ -75,7 +76,7 @@ impl FairQueue {
 
     pub(super) fn unblock(&mut self, stream: u32) {
         let Some(entry) = self.entries.get_mut(&stream).filter(|entry| !entry.is_ready) else { return };
-        // Who was away has saved nothing meanwhile.
+        // An idle stream earns no credit: its start tag is at least v(t).
         entry.key.start_tag = entry.key.start_tag.max(self.virtual_time);
         entry.is_ready = true;
         self.ready.insert(entry.key);
@@ -98,16 +99,16 @@ impl FairQueue {
         self.ready.first().map(|key| key.stream)
     }
 
-    /// Those that are ready, in their order.
+    /// The ready streams, in the order of sending.
     pub(super) fn streams(&self) -> impl Iterator<Item = u32> {
         self.ready.iter().map(|key| key.stream)
     }
 
-    /// A frame has gone out: the stream keeps its turn or goes back in the line.
+    /// A frame has gone out: the stream keeps its key or moves back in the queue.
     ///
-    /// Weighted streams go by start-time fair queueing (Goyal, Vin and Cheng, 1996): a frame's time is the end of
-    /// the one before, its length divided by the weight later. So what two streams that are always ready have
-    /// sent, divided by their weights, never differs by more than a frame of each.
+    /// Weighted is start-time fair queueing (Goyal, Vin and Cheng, 1996): a frame's start tag is the finish tag of
+    /// the stream's previous frame, which is that frame's start tag plus length / weight. So what two streams that
+    /// are always ready have sent, divided by their weights, never differs by more than a frame of each.
     pub(super) fn sent(&mut self, stream: u32, len: u64) {
         let arrival = self.take_arrival();
         let Some(entry) = self.entries.get_mut(&stream) else { return };
@@ -129,7 +130,7 @@ impl FairQueue {
         entry.key = key;
     }
 
-    /// The stream has another priority from now on.
+    /// Changes a stream's priority.
     pub(super) fn prioritise(&mut self, stream: u32, priority: Priority) {
         let arrival = self.take_arrival();
         let is_ready = self.entries.get(&stream).is_some_and(|entry| entry.is_ready);

@@ -1,4 +1,4 @@
-//! Messages whose content comes by and by, and content that the program takes its time to use.
+//! What the program appends to streamed bodies, and when it releases content that it has received.
 
 use super::push::stream_of;
 use super::{Framing, Perspective, Streams};
@@ -7,7 +7,7 @@ use crate::held::{BackPressure, Held};
 use crate::{Chunk, Event, Fields, StreamId};
 
 impl<F: Framing> Streams<F> {
-    /// The stream that the program calls so, if it is open.
+    /// The stream of this request, if it is open.
     pub(super) fn stream(&self, id: StreamId) -> Option<u32> {
         if self.role == Perspective::Server || id.is_pushed() {
             return Some(stream_of(id)).filter(|stream| self.open_streams.contains_key(stream));
@@ -30,8 +30,8 @@ impl<F: Framing> Streams<F> {
         }
     }
 
-    /// Trailers, unless they are too long for the protocol: a message is whole without them (RFC 9110, section
-    /// 6.5.1).
+    /// Drops trailers that are too long for the protocol: a message is complete without them (RFC 9110,
+    /// section 6.5.1).
     pub(super) fn fitting(&self, trailers: Fields) -> Fields {
         let max = self.framing.max_message_head().min(MAX_HEAD);
         if trailers.http1_len() <= max { trailers } else { Fields::default() }
@@ -41,7 +41,7 @@ impl<F: Framing> Streams<F> {
         self.stream(id).map_or(0, |stream| self.scheduler.buffered(stream))
     }
 
-    /// What goes out on a stream is not what its head says.
+    /// The body does not match content-length: resets the stream.
     fn give_up(&mut self, id: StreamId) {
         self.cancel(id);
         self.events.push_back(Event::Reset { id });
@@ -59,13 +59,13 @@ impl<F: Framing> Streams<F> {
         self.release_held(stream, released);
     }
 
-    /// The program wants no more of a stream: what it has not used goes back to the session's window.
+    /// The program wants no more of a request: what it has not used goes back to the session's window.
     pub(super) fn forget(&mut self, id: StreamId) {
         let released = self.held.as_mut().map_or(0, |held| held.forget(id));
         self.release_held(0, released);
     }
 
-    /// Where there are windows, no more than fits into them is ever held.
+    /// With flow control no more is held than fits into the windows, so a `u32` is enough.
     fn release_held(&mut self, stream: u32, released: u64) {
         if released > 0 && self.connection_error.is_none() {
             self.release_capacity(stream, u32::try_from(released).unwrap_or(u32::MAX));

@@ -1,4 +1,4 @@
-//! What tells one protocol of many streams from another: how it writes frames and heads.
+//! What SPDY and HTTP/2 differ in: how frames and heads are written.
 
 use super::config::{Policy, Push};
 use super::heads::Decoded;
@@ -13,50 +13,48 @@ pub(crate) use super::reader::FrameHeader;
 
 /// How frames are written and read. It holds the session's header compression.
 pub(crate) trait Framing: fmt::Debug {
-    /// Bytes of a frame's head.
+    /// Bytes of a frame header (RFC 9113, section 4.1).
     const FRAME_HEADER_LEN: usize;
-    /// The status of a stream that nobody wants any more.
+    /// The error code CANCEL.
     const CANCEL: u32;
-    /// Whether a push is announced with the head of the response as well, and CANCEL on a stream means what
-    /// is pushed beside it too.
+    /// Whether the announcement of a push has the head of its response too, and CANCEL of a stream cancels its
+    /// pushes too (SPDY).
     const PUSHES_HEADS: bool;
-    /// Whether clients say which stream depends on which.
+    /// Whether there are dependencies between streams (RFC 7540, section 5.3).
     const HAS_DEPENDENCIES: bool;
-    /// What a client sends before its first frame.
+    /// The fixed string before a client's first frame (RFC 9113, section 3.4).
     const PREFACE: &'static [u8];
 
-    /// The most bytes of a head, as HTTP/1.1 writes it, that this end sends.
+    /// The largest head that this end sends, in bytes as HTTP/1.1 would write it.
     fn max_message_head(&self) -> usize;
 
-    /// The flow-control windows until someone says otherwise.
+    /// The initial flow-control windows.
     fn windows(&self) -> Windows;
 
-    /// What this end sends first: for a client the preface, then SETTINGS and the session's window.
+    /// What this end sends first: the client's fixed string, then SETTINGS and a WINDOW_UPDATE for the session.
     fn connection_preface(&mut self, settings: &LocalSettings) -> Bytes;
 
-    /// What a frame's head says.
     fn parse_frame_header(&self, head: &[u8]) -> Result<FrameHeader, PeerFault>;
 
-    /// What a complete frame says, if it is for the session; answers that the framing gives by
-    /// itself go to `answers`.
+    /// Parses a complete frame; `None` if the session need not see it. ACKs of SETTINGS and PING go to `out`.
     fn control(&mut self, head: &[u8], payload: Bytes, out: &mut Wire) -> Result<Option<Frame>, PeerFault>;
 
     /// The frames of a request's head.
     fn request(&mut self, stream: u32, head: &Arc<RequestHead>, priority: Priority, end: bool) -> Bytes;
 
-    /// The frames of a response's head; the server has opened even streams itself.
+    /// The frames of a response's head; even streams are pushes.
     fn response(&mut self, stream: u32, head: &Arc<ResponseHead>, end: bool) -> Bytes;
 
-    /// The frames of the fields behind the content, which end the message.
+    /// The frames of trailers, which end the message.
     fn trailers(&mut self, stream: u32, fields: &Arc<Fields>) -> Bytes;
 
-    /// The frames of an interim response, where the protocol has them.
+    /// The frames of an interim response, if the protocol has them.
     fn interim(&mut self, stream: u32, head: &Arc<ResponseHead>) -> Bytes;
 
-    /// The frames that announce a push, with the head of the response where they may have it.
+    /// The frames that announce a push, with the head of its response where [`Framing::PUSHES_HEADS`].
     fn promise(&mut self, promise: &Promise, response: Option<(Arc<ResponseHead>, bool)>) -> Bytes;
 
-    /// The head of a DATA frame.
+    /// The frame header of a DATA frame.
     fn data(&self, stream: u32, len: u32, end: bool) -> Bytes;
 
     /// A WINDOW_UPDATE frame; stream 0 is the session.
@@ -65,29 +63,26 @@ pub(crate) trait Framing: fmt::Debug {
     /// A RST_STREAM frame.
     fn reset(&self, stream: u32, error_code: u32) -> Bytes;
 
-    /// A GOAWAY frame: why the session is over, if for a fault, and the last stream of the peer's that was
-    /// taken.
+    /// A GOAWAY frame: the last stream of the peer that was accepted, and the connection error, if there is one.
     fn go_away(&self, last: u32, fault: Option<PeerFault>) -> Bytes;
 
-    /// This end's PING of this number.
+    /// A PING frame with this number.
     fn ping(&self, number: u32) -> Bytes;
 
-    /// What was kept of an earlier session: at a client what the server asked to be kept, at a server what
-    /// the client returned.
+    /// SPDY's persisted SETTINGS: on a client those to store, on a server those that the client sent back.
     fn persisted(&self) -> PersistedSettings;
 
-    /// The frame that asks a client to keep these settings, where the protocol has it.
+    /// The frame that asks a client to persist these settings (SPDY).
     fn persist(&self, settings: &PersistedSettings) -> Bytes;
 
-    /// When a server that leaves says so.
+    /// When a server that shuts down sends GOAWAY.
     fn goaway_mode(&self) -> GoAwayMode;
 
-    /// What is to be done about a violation.
+    /// The reaction to a violation.
     fn error_action(&self, violation: StreamViolation) -> ErrorAction;
 }
 
-/// The flow-control windows of each stream and of the session, in bytes; none where the protocol lets
-/// any number of them go.
+/// The flow-control windows of each stream and of the session, in bytes; `None`: no flow control.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Windows {
     pub(crate) stream: Option<u32>,
@@ -101,86 +96,86 @@ pub(crate) enum Perspective {
     Server,
 }
 
-/// A stream that the server opens.
+/// A push to announce.
 #[derive(Clone, Debug)]
 pub(crate) struct Promise {
     pub(crate) stream: u32,
-    /// The stream beside which it comes.
+    /// The associated stream (RFC 9113, section 8.4).
     pub(crate) parent: u32,
     pub(crate) head: Arc<RequestHead>,
     pub(crate) priority: Priority,
 }
 
-/// When a server that leaves says so.
+/// When a server that shuts down sends GOAWAY.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum GoAwayMode {
-    /// At once, and a round trip later which requests it still took (RFC 9113, section 6.8).
+    /// At once with the last stream 2^31 - 1, and a round trip later with the true one (RFC 9113, section 6.8).
     TwoPhase,
     /// At once.
     Immediate,
-    /// When nothing is under way any more.
+    /// When no stream is open any more.
     WhenIdle,
 }
 
-/// What an end announces at the beginning.
+/// What an end announces in its first SETTINGS.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LocalSettings {
     pub(crate) stream_window: u32,
     pub(crate) session_window: u32,
-    /// How many streams the other end may have open.
+    /// How many streams the peer may have open.
     pub(crate) streams: u32,
     pub(crate) push: Push,
-    /// What the server goes by.
+    /// The server's order of sending.
     pub(crate) policy: Policy,
 }
 
-/// What a frame says to the session.
+/// A frame that was read, by its meaning for the session.
 #[derive(Debug)]
 pub(crate) enum Frame {
-    /// SPDY: the client opens a stream.
+    /// SPDY: SYN_STREAM of a client.
     SynStream {
         stream: u32,
         head: Decoded,
         priority: Priority,
         end: bool,
     },
-    /// The server opens a stream for what it thinks that the client wants beside `associated`.
+    /// PUSH_PROMISE, or in SPDY a server's SYN_STREAM.
     Push {
         stream: u32,
         associated: u32,
         head: Decoded,
         end: bool,
     },
-    /// SPDY: the head of a response.
+    /// SPDY: SYN_REPLY, the head of a response.
     SynReply {
         stream: u32,
         head: Decoded,
         end: bool,
     },
-    /// SPDY: more fields.
+    /// SPDY: HEADERS, more fields or the head of a pushed response.
     SpdyHeaders {
         stream: u32,
         head: Decoded,
         end: bool,
     },
-    /// HTTP/2: any of the three, as the stream stands.
+    /// HTTP/2: HEADERS; the stream's state tells whether it is a request, a response or trailers.
     Headers {
         stream: u32,
         head: Decoded,
         dependency: Option<StreamDependency>,
         end: bool,
     },
-    /// A frame that is wrong whatever its stream's standing.
+    /// A frame that is wrong in any stream state.
     Malformed {
         stream: u32,
         violation: StreamViolation,
     },
-    /// HTTP/2: a stream's place among the others, whatever its standing.
+    /// HTTP/2: PRIORITY (RFC 7540, section 6.3), in any stream state.
     Priority {
         stream: u32,
         dependency: StreamDependency,
     },
-    /// HTTP/2: the client wants a stream sooner or later than it said, or is about to ask.
+    /// HTTP/2: PRIORITY_UPDATE (RFC 9218, section 7.1), for an open or a future stream.
     PriorityUpdate {
         stream: u32,
         priority: Priority,
@@ -189,7 +184,7 @@ pub(crate) enum Frame {
         stream: u32,
         cause: ResetCause,
     },
-    /// Room in a window; stream 0 is the session.
+    /// WINDOW_UPDATE; stream 0 is the session.
     WindowUpdate {
         stream: u32,
         delta: u32,
@@ -199,7 +194,7 @@ pub(crate) enum Frame {
         streams: Option<u32>,
         push: Option<Push>,
     },
-    /// An answer to this end's PING.
+    /// The reply to a PING of this end.
     PingAck {
         number: u32,
     },
@@ -211,9 +206,9 @@ pub(crate) enum Frame {
 /// Why the peer resets a stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ResetCause {
-    /// It has done nothing with the request (RFC 9113, section 8.7; draft 3, section 2.6.3).
+    /// The request was not processed (RFC 9113, section 8.7; draft 3, section 2.6.3).
     Refused,
-    /// SPDY: it wants neither the stream nor what is pushed beside it (draft 3, section 3.3.2).
+    /// SPDY: CANCEL, of the stream and its pushes (draft 3, section 3.3.2).
     Cancelled,
     Other,
 }

@@ -1,20 +1,17 @@
-//! Heads in a form that header compression takes and gives, whatever the protocol calls their parts.
+//! Message heads as header compression takes and gives them, whatever the protocol calls the pseudo-headers.
 
 use crate::trailers::trailers;
 use crate::{Fields, Priority, RequestHead, ResponseHead, Scheme};
 use bytes::Bytes;
 use std::sync::Arc;
 
-/// A head to be compressed. Heads are compared by what they are, not by what they say: whoever
-/// sends one twice shares it.
+/// A head to be compressed. Heads are compared by pointer, not by content: a head sent twice is the same `Arc`.
 #[derive(Clone, Debug)]
 pub(crate) enum MessageHead {
     Request(Arc<RequestHead>, Priority),
     Response(Arc<ResponseHead>),
-    /// What SPDY says when it opens a stream for a push: a request's line and, if it is known, the whole
-    /// head of the response.
+    /// SPDY: the announcement of a push: the request's control data and, if it is known, the head of the response.
     Pushed(Arc<RequestHead>, Option<Arc<ResponseHead>>),
-    /// The fields behind the content.
     Trailers(Arc<Fields>),
 }
 
@@ -49,11 +46,11 @@ impl MessageHead {
 pub(crate) enum Decoded {
     Request(Arc<RequestHead>, Priority),
     Response(Arc<ResponseHead>),
-    /// SPDY: the line of a request, a GET if it says nothing else, and perhaps the head of its answer.
+    /// SPDY: a pushed request, a GET if no method is given, and perhaps the head of its response.
     Pushed(Arc<RequestHead>, Option<Arc<ResponseHead>>),
-    /// No names of the request or status line at all.
+    /// No pseudo-headers at all.
     Trailers(Arc<Fields>),
-    /// A request that lacks a part of its line, or has one that nobody can make sense of.
+    /// A request with a missing or invalid pseudo-header.
     Incomplete,
     /// It breaks the rules of HTTP.
     Malformed,
@@ -76,8 +73,7 @@ fn pushed_size(request: &RequestHead, response: Option<&ResponseHead>) -> usize 
     request.http1_len() + response.map_or(0, ResponseHead::http1_len)
 }
 
-/// What a protocol calls the parts of a request line and a status line (RFC 9113, section 8.3; draft 3,
-/// section 3.2).
+/// A protocol's pseudo-header names (RFC 9113, section 8.3; draft 3, section 3.2).
 #[derive(Debug)]
 pub(crate) struct PseudoHeaderNames {
     pub(crate) method: &'static [u8],
@@ -87,13 +83,13 @@ pub(crate) struct PseudoHeaderNames {
     pub(crate) status: &'static [u8],
     /// The version of HTTP: SPDY demands it.
     pub(crate) version: Option<&'static [u8]>,
-    /// Which parts a request may lack.
+    /// Which pseudo-headers a request may omit.
     pub(crate) optional: OptionalPseudoHeaders,
-    /// Where the parts stand.
+    /// Where pseudo-headers may stand.
     pub(crate) position: PseudoHeaderPosition,
 }
 
-/// What a request need not say.
+/// The pseudo-headers that a request may omit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum OptionalPseudoHeaders {
     None,
@@ -101,14 +97,14 @@ pub(crate) enum OptionalPseudoHeaders {
     SchemeAndHost,
 }
 
-/// Where the parts of the line stand among the fields.
+/// Where pseudo-headers may stand among the fields.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum PseudoHeaderPosition {
     First,
     Anywhere,
 }
 
-/// Makes a head of names and values in order.
+/// Makes a head from a decompressed list of names and values.
 pub(crate) fn assemble(text: &Bytes, pairs: &[(&[u8], &[u8])], names: &PseudoHeaderNames) -> Decoded {
     let mut line = ControlData::default();
     let mut fields = Fields::within(text, pairs.len());
@@ -127,7 +123,7 @@ pub(crate) fn assemble(text: &Bytes, pairs: &[(&[u8], &[u8])], names: &PseudoHea
     line.finish(text, fields, names)
 }
 
-/// The parts of a request or status line.
+/// Control data (RFC 9110, section 6.2): the values of the pseudo-headers.
 #[derive(Default)]
 struct ControlData<'a> {
     method: Option<&'a [u8]>,
@@ -139,7 +135,7 @@ struct ControlData<'a> {
 }
 
 impl<'a> ControlData<'a> {
-    /// Where the part of this name belongs.
+    /// Where the value of this pseudo-header goes; `None` for any other field.
     fn slot(&mut self, name: &[u8], names: &PseudoHeaderNames) -> Option<&mut Option<&'a [u8]>> {
         match name {
             _ if name == names.method => Some(&mut self.method),
@@ -155,7 +151,7 @@ impl<'a> ControlData<'a> {
     fn finish(mut self, text: &Bytes, fields: Fields, names: &PseudoHeaderNames) -> Decoded {
         let has_version = names.version.is_none() || self.version.is_some();
         let is_request = self.method.is_some() || self.path.is_some() || self.scheme.is_some();
-        // Only SPDY demands a version, and only SPDY says a push and its answer in one.
+        // Only SPDY demands a version, and only SPDY has a pushed request and its response in one block.
         let is_spdy = names.version.is_some();
         match self.status {
             Some(_) if is_request && is_spdy => {
@@ -194,7 +190,7 @@ impl<'a> ControlData<'a> {
         }
     }
 
-    /// The fields are those of the answer.
+    /// A pushed request; the fields are those of its response.
     fn pushed(&self, text: &Bytes, fields: Fields) -> Option<Decoded> {
         let (host, path) = (self.authority?, self.path?);
         let scheme = Scheme::named(self.scheme?)?;
@@ -229,7 +225,7 @@ impl<'a> ControlData<'a> {
     }
 }
 
-/// A part of a text that is kept.
+/// A part of a text that is kept, without a copy.
 fn slice(text: &Bytes, part: &[u8]) -> Bytes {
     match part {
         [] => Bytes::new(),
@@ -256,16 +252,15 @@ fn is_field_value(value: &[u8]) -> bool {
     !value.iter().any(|byte| matches!(byte, b'\0' | b'\r' | b'\n'))
 }
 
-/// Whether a field belongs to one connection of HTTP/1.1 (RFC 9113, section 8.2.2; draft 3, section
-/// 3.2.1).
+/// Whether a field is connection-specific (RFC 9113, section 8.2.2; draft 3, section 3.2.1).
 pub(crate) fn is_connection_specific(name: &[u8]) -> bool {
     const CONNECTION: [&[u8]; 6] =
         [b"connection", b"host", b"keep-alive", b"proxy-connection", b"transfer-encoding", b"upgrade"];
     CONNECTION.contains(&name)
 }
 
-/// The fields of a head as these protocols send them: names in lower case, without those that
-/// belong to one connection of HTTP/1.1.
+/// The fields of a head as these protocols send them: names in lower case, without connection-specific
+/// fields.
 pub(crate) fn sendable_fields(fields: &Fields) -> impl Iterator<Item = (Vec<u8>, &[u8])> {
     let lower = fields.iter().map(|(name, value)| (name.to_ascii_lowercase(), value));
     lower.filter(|(name, value)| !is_connection_specific(name) && (name != b"te" || *value == b"trailers"))

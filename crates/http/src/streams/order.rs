@@ -5,7 +5,7 @@ use super::fair_queue::FairQueue;
 use super::tree::{StreamDependency, Tree};
 use crate::Priority;
 
-/// The order of sending, as the policy has it.
+/// The order of sending by one policy.
 #[derive(Debug)]
 pub(super) enum Order {
     Queue(FairQueue),
@@ -21,7 +21,7 @@ impl Order {
         }
     }
 
-    /// A stream begins, with nothing to send yet.
+    /// Adds a stream that has nothing to send yet.
     pub(super) fn open(&mut self, stream: u32, priority: Priority) {
         match self {
             Order::Queue(line) => line.open(stream, priority),
@@ -29,7 +29,7 @@ impl Order {
         }
     }
 
-    /// The stream's message is there: it takes its place.
+    /// The stream's message is there: it arrives in the queue.
     pub(super) fn enqueue(&mut self, stream: u32) {
         if let Order::Queue(line) = self {
             line.enqueue(stream);
@@ -60,7 +60,7 @@ impl Order {
         }
     }
 
-    /// Who goes next.
+    /// The stream that sends next.
     pub(super) fn next(&self) -> Option<u32> {
         match self {
             Order::Queue(line) => line.next(),
@@ -68,7 +68,7 @@ impl Order {
         }
     }
 
-    /// Who goes next of those for whom this holds.
+    /// The next stream of those for which `may` holds.
     pub(super) fn next_of(&self, may: impl Fn(u32) -> bool) -> Option<u32> {
         match self {
             Order::Queue(line) => line.streams().find(|stream| may(*stream)),
@@ -76,7 +76,7 @@ impl Order {
         }
     }
 
-    /// The stream has sent so many bytes of content.
+    /// The stream has sent `len` bytes of content.
     pub(super) fn sent(&mut self, stream: u32, len: u64) {
         match self {
             Order::Queue(line) => line.sent(stream, len),
@@ -84,14 +84,14 @@ impl Order {
         }
     }
 
-    /// The client changes its mind about an open stream (RFC 9218, section 7).
+    /// Changes the priority of an open stream (RFC 9218, section 7).
     pub(super) fn prioritise(&mut self, stream: u32, priority: Priority) {
         if let Order::Queue(line) = self {
             line.prioritise(stream, priority);
         }
     }
 
-    /// The client says what a stream depends on (RFC 7540, section 5.3).
+    /// Sets a stream's dependency (RFC 7540, section 5.3).
     pub(super) fn depend(&mut self, stream: u32, dependency: StreamDependency) {
         if let Order::Tree(tree) = self {
             tree.depend(stream, dependency);

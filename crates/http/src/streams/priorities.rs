@@ -1,19 +1,19 @@
-//! What a client says of streams after it has opened them, or before: PRIORITY_UPDATE (RFC 9218, section 7.1)
-//! and dependencies (RFC 7540, section 5.3).
+//! Priorities of open and of future streams: PRIORITY_UPDATE (RFC 9218, section 7.1) and dependencies (RFC 7540,
+//! section 5.3).
 
 use super::stream_state::StreamState;
 use super::{Framing, Perspective, StreamDependency, Streams};
 use crate::{PeerFault, Priority};
 use std::collections::BTreeMap;
 
-/// The priorities of streams that nobody has opened yet.
+/// The priorities of streams that are not open yet.
 #[derive(Debug, Default)]
 pub(super) struct PendingPriorities {
     priorities: BTreeMap<u32, Priority>,
 }
 
 impl PendingPriorities {
-    /// What was said of a stream that is being opened. Those below it will not be.
+    /// Takes the priority of a stream that is being opened. Lower ids can no longer be opened: drops theirs.
     pub(super) fn take(&mut self, stream: u32) -> Option<Priority> {
         let later = self.priorities.split_off(&(stream + 1));
         std::mem::replace(&mut self.priorities, later).remove(&stream)
@@ -21,13 +21,13 @@ impl PendingPriorities {
 }
 
 impl<F: Framing> Streams<F> {
-    /// The client wants a stream sooner or later than it said, or is about to ask for something.
+    /// PRIORITY_UPDATE, for an open or a future stream.
     pub(super) fn handle_priority(&mut self, stream: u32, priority: Priority) -> Result<(), PeerFault> {
         self.abuse.note_empty();
         match self.state(stream) {
             StreamState::Open(_) => self.scheduler.prioritise(stream, priority),
             StreamState::Closed(_) | StreamState::ImplicitlyClosed => {}
-            // Nothing was promised there.
+            // RFC 9218, section 7.1: a push that was not promised.
             StreamState::Idle if stream.is_multiple_of(2) => return Err(PeerFault::UnexpectedFrame),
             StreamState::Idle => {
                 self.pending_priorities.priorities.insert(stream, priority);
@@ -41,7 +41,7 @@ impl<F: Framing> Streams<F> {
         Ok(())
     }
 
-    /// What a stream of the client's depends on, if it says so. A client has nothing to go by it.
+    /// Sets a stream's dependency, if the frame has one. Clients ignore it.
     pub(super) fn handle_dependency(&mut self, stream: u32, dependency: Option<StreamDependency>) {
         if let Some(dependency) = dependency.filter(|_| self.role == Perspective::Server) {
             self.scheduler.depend(stream, dependency);

@@ -1,6 +1,5 @@
-//! Streams that the server opens, for what it thinks that the client wants beside a request (RFC 9113,
-//! section 8.4; draft 2, "Server Push Transactions"; draft 3, section 3.3), and interim responses: what goes
-//! ahead of an answer.
+//! Server push (RFC 9113, section 8.4; draft 2, "Server Push Transactions"; draft 3, section 3.3) and interim
+//! responses: what is sent before responses.
 
 use super::stream_state::{CloseReason, RecvState, StreamState};
 use super::violation::{ErrorAction, StreamViolation};
@@ -9,18 +8,18 @@ use crate::pending::Method;
 use crate::{Event, PeerFault, Priority, RequestHead, ResponseHead, StreamId, Wire};
 use std::sync::Arc;
 
-/// The last stream that there can be.
+/// The largest stream id.
 pub(super) const LAST_STREAM: u32 = 0x7fff_ffff;
 
-/// What goes out before anything of the answers. Heads are compressed when they go, since compression
-/// goes by the order on the wire.
+/// What is sent before responses. Heads are compressed when they go out, since compression depends on the
+/// order on the wire.
 #[derive(Debug)]
 pub(super) enum Early {
     Promise(Promise),
     Interim { stream: u32, head: Arc<ResponseHead> },
 }
 
-/// A server's name for a stream: those of the client are numbered as they come.
+/// A server's request id of a stream, by the order of stream ids; also a client's, for pushes.
 pub(super) fn request_id(stream: u32) -> StreamId {
     match stream % 2 {
         1 => StreamId(stream / 2),
@@ -28,13 +27,13 @@ pub(super) fn request_id(stream: u32) -> StreamId {
     }
 }
 
-/// The stream that a server calls so.
+/// The stream of a server's request id; the inverse of [`request_id`].
 pub(super) fn stream_of(id: StreamId) -> u32 {
     if id.is_pushed() { 2 * (id.0 - StreamId::PUSHED.0) + 2 } else { 2 * id.0 + 1 }
 }
 
 impl<F: Framing> Streams<F> {
-    /// A stream that this end, a server, opens beside `parent`, if it may.
+    /// Opens a push associated with `parent`, if the client and the limits allow it.
     pub(super) fn promise(&mut self, parent: StreamId, head: Arc<RequestHead>, priority: Priority) -> Option<StreamId> {
         let parent = stream_of(parent);
         let has_parent = self
@@ -42,7 +41,8 @@ impl<F: Framing> Streams<F> {
             .get(&parent)
             .is_some_and(|state| !state.is_sent && state.response != ResponseState::FromSession);
         let may_push = self.peer_push == Push::Accept && !self.is_closing();
-        // A client that sets no bound of its own is not kept any amount of answers.
+        // Also bounded by our own limit: a client that sets no limit must not make us buffer responses
+        // without end.
         let has_room =
             self.pushes < self.peer_max_streams.min(self.local_max_streams) && self.last_local < LAST_STREAM - 2;
         let fits = head.http1_len() <= self.framing.max_message_head();
@@ -60,7 +60,7 @@ impl<F: Framing> Streams<F> {
         Some(id)
     }
 
-    /// An interim response, unless the answer has been given.
+    /// Queues an interim response, unless the final response has been given.
     pub(super) fn send_interim(&mut self, id: StreamId, head: Arc<ResponseHead>) {
         let stream = stream_of(id);
         if self.open_streams.get(&stream).is_some_and(|state| state.response == ResponseState::Awaited) {
@@ -68,7 +68,7 @@ impl<F: Framing> Streams<F> {
         }
     }
 
-    /// Puts what goes ahead of answers on the wire; returns what is left of `room`.
+    /// Puts promises and interim responses on the wire; returns what is left of `room`.
     pub(super) fn transmit_early(&mut self, mut room: u64, out: &mut Wire) -> u64 {
         while room > 0
             && let Some(early) = self.early.pop_front()
@@ -94,7 +94,7 @@ impl<F: Framing> Streams<F> {
         room
     }
 
-    /// The server has opened a stream.
+    /// The server has announced a push.
     pub(super) fn accept_push(&mut self, stream: u32, parent: u32, head: Decoded, end: bool) -> Result<(), PeerFault> {
         let is_next = stream.is_multiple_of(2) && stream > self.last_remote;
         if stream > 0 && stream == self.last_remote {
@@ -109,7 +109,7 @@ impl<F: Framing> Streams<F> {
             StreamState::Idle => return self.handle_violation(stream, StreamViolation::BadAssociatedStream),
             _ if !is_ours => return self.handle_violation(stream, StreamViolation::BadAssociatedStream),
             StreamState::Open(RecvState::Head | RecvState::Body) if self.push == Push::Accept => {}
-            // It was under way when this end lost interest, or is not wanted anyway.
+            // It was in flight when this end reset the associated stream, or pushes are not taken.
             _ => return self.decline(stream, StreamViolation::UnwantedPush),
         }
         if self.pushes >= self.local_max_streams || self.is_closing() {
@@ -142,7 +142,7 @@ impl<F: Framing> Streams<F> {
         }
     }
 
-    /// Says no to a push that is no fault of the server's: it cannot know how many are wanted.
+    /// Resets a push without counting it as abuse: the server cannot know how many are wanted.
     fn decline(&mut self, stream: u32, violation: StreamViolation) -> Result<(), PeerFault> {
         match self.framing.error_action(violation) {
             ErrorAction::Reset(status) => {
@@ -155,7 +155,7 @@ impl<F: Framing> Streams<F> {
         }
     }
 
-    /// Nobody wants a stream, nor what is pushed beside it; this is how those streams end.
+    /// Closes the pushes that are associated with a stream, for this reason.
     pub(super) fn drop_pushes_of(&mut self, parent: u32, reason: CloseReason) {
         let beside = self.open_streams.iter().filter(|(stream, state)| *stream % 2 == 0 && state.parent == parent);
         let beside: Vec<u32> = beside.map(|(stream, _)| *stream).collect();
@@ -165,7 +165,8 @@ impl<F: Framing> Streams<F> {
         }
     }
 
-    /// The client takes no pushes any more: none is announced after it has heard that this is known.
+    /// The client forbids pushes: drops the promises not yet sent, since after SETTINGS ACK no PUSH_PROMISE may
+    /// follow.
     pub(super) fn cancel_promises(&mut self) {
         let promised = self.early.iter().filter_map(|early| match early {
             Early::Promise(promise) => Some(promise.stream),
@@ -176,7 +177,7 @@ impl<F: Framing> Streams<F> {
         self.early.retain(|early| matches!(early, Early::Interim { .. }));
     }
 
-    /// Whether the client has not heard of a stream that the server opened.
+    /// Whether the PUSH_PROMISE of a stream has not been sent.
     pub(super) fn is_promise_queued(&self, stream: u32) -> bool {
         self.early.iter().any(|early| matches!(early, Early::Promise(promise) if promise.stream == stream))
     }

@@ -5,9 +5,8 @@ use bytes::{Bytes, BytesMut};
 
 /// What a reader reports to its session, and asks it.
 pub(super) trait Frames {
-    /// Bytes of a frame's head.
+    /// Bytes of a frame header.
     fn frame_header_len(&self) -> usize;
-    /// What a frame's head says.
     fn parse_frame_header(&self, head: &[u8]) -> Result<FrameHeader, PeerFault>;
     /// A frame that is not DATA, complete.
     fn control(&mut self, head: &[u8], payload: Bytes) -> Result<(), PeerFault>;
@@ -15,29 +14,29 @@ pub(super) trait Frames {
     fn data_begins(&mut self, stream: u32, len: u32) -> Result<(), PeerFault>;
     /// Content of it.
     fn data(&mut self, stream: u32, content: Chunk);
-    /// All `len` bytes of it have come; whether it was the last one of its stream's message.
+    /// All `len` bytes of it have arrived; `end` is END_STREAM.
     fn data_ends(&mut self, stream: u32, len: u32, end: bool) -> Result<(), PeerFault>;
 }
 
-/// What a frame's head says.
+/// A frame header (RFC 9113, section 4.1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum FrameHeader {
     /// DATA: content of a stream.
     Data { stream: u32, len: u32, end: bool, padded: bool },
-    /// Any other frame, given when it is whole.
+    /// Any other frame, handled when it is complete.
     Control { len: u32 },
 }
 
-/// The longest head of a frame.
+/// Bytes of the longest frame header: HTTP/2's.
 const MAX_FRAME_HEADER: usize = 9;
 
-/// Where in the stream of frames the reader stands.
+/// Cuts input into frames.
 #[derive(Default, Debug)]
 pub(super) struct Reader {
-    /// What the peer has to send before the first frame and has not sent.
+    /// The rest of the fixed string that the peer has to send before its first frame.
     preface: &'static [u8],
     state: FrameReaderState,
-    /// The beginning of a head, or of a control frame's payload, whose rest has not arrived.
+    /// The beginning of a frame header, or of a control frame's payload, whose rest has not arrived.
     partial: BytesMut,
 }
 
@@ -49,7 +48,7 @@ enum FrameReaderState {
         head: [u8; MAX_FRAME_HEADER],
         len: usize,
     },
-    /// The byte that tells how much padding follows.
+    /// The Pad Length field.
     Padding {
         stream: u32,
         len: u32,
@@ -58,9 +57,9 @@ enum FrameReaderState {
     Data {
         stream: u32,
         len: u32,
-        /// Content that has not come.
+        /// Content that has not arrived.
         left: u64,
-        /// Padding that has not come.
+        /// Padding that has not arrived.
         padding: u64,
         end: bool,
     },
@@ -71,7 +70,7 @@ impl Reader {
         Reader { preface, ..Reader::default() }
     }
 
-    /// Takes what has arrived and reports what it means.
+    /// Reads input and reports its frames.
     pub(super) fn read(&mut self, input: &[Chunk], frames: &mut impl Frames) -> Result<(), PeerFault> {
         for chunk in input {
             let mut chunk = chunk.clone();
@@ -94,7 +93,7 @@ impl Reader {
                     }
                     (FrameReaderState::Padding { stream, len, end }, Chunk::Bytes(bytes)) => {
                         let padding = u32::from(bytes.split_to(1)[0]);
-                        // RFC 9113, section 6.1: padding that does not fit is an error of the connection.
+                        // RFC 9113, section 6.1: padding that does not fit is a connection error.
                         let content = (len - 1).checked_sub(padding).ok_or(PeerFault::MalformedFrame)?;
                         let (left, padding) = (u64::from(content), u64::from(padding));
                         self.state = FrameReaderState::Data { stream, len, left, padding, end };
@@ -115,7 +114,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Takes from `bytes` towards a piece of `len` bytes; the piece, once it is complete.
+    /// Collects `len` bytes; returns them once they are complete.
     fn gather(&mut self, len: usize, bytes: &mut Bytes) -> Option<Bytes> {
         if self.partial.is_empty() && bytes.len() >= len {
             return Some(bytes.split_to(len));

@@ -1,15 +1,15 @@
-//! What the peer may still send: the receiving side of flow control.
+//! The receiving side of flow control: what the peer may still send.
 
 use crate::PeerFault;
 
-/// A window that this end grants to the peer. Where there is no flow control the peer may send what it
-/// likes, and nothing is given back.
+/// A receive window, of a stream or of the session. Without flow control nothing is counted.
 #[derive(Debug)]
 pub(super) struct ReceiveWindow {
+    /// Its full size; `None`: no flow control.
     window: Option<u32>,
     /// What the peer may still send.
     available: u32,
-    /// What has been taken in and not been given back.
+    /// What was consumed and not returned by WINDOW_UPDATE yet.
     unclaimed: u32,
 }
 
@@ -26,11 +26,11 @@ impl ReceiveWindow {
         Ok(())
     }
 
-    /// `len` bytes of what came have been taken in. Returns how much to give back now: half the
-    /// window at least, since each time costs a frame.
+    /// `len` bytes have been consumed. Returns the increment of the WINDOW_UPDATE to send now, if any: at least
+    /// half the window, since each one costs a frame.
     pub(super) fn release_capacity(&mut self, len: u32) -> Option<u32> {
         let window = self.window?;
-        // What is taken in was taken from the window before, so the sum stays below it.
+        // What is consumed was received within the window, so the sum stays below it.
         self.unclaimed += len;
         if self.unclaimed < window / 2 {
             return None;

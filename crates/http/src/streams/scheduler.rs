@@ -1,4 +1,4 @@
-//! What goes next: the sending side of all streams, and the peer's windows. Who goes next is the `order`'s to say.
+//! Which frame is sent next: the sending side of all streams, and the peer's windows. `order` chooses the stream.
 
 use super::Windows;
 use super::config::Multiplexing;
@@ -11,46 +11,46 @@ use std::sync::Arc;
 
 /// The largest window (RFC 9113, section 6.9.1; draft 3, section 2.6.8).
 const MAX_WINDOW: i64 = 0x7fff_ffff;
-/// Where there is no flow control: more than anyone sends.
+/// The window without flow control: more than is ever sent.
 const NO_LIMIT: i64 = i64::MAX / 2;
 
-/// All streams on which something goes out.
+/// All streams on which this end sends.
 #[derive(Debug)]
 pub(super) struct SendScheduler {
     frame_bytes: u64,
-    /// What the peer still takes on the whole session.
+    /// The peer's window of the session.
     session_window: i64,
     initial_window: i64,
     streams: BTreeMap<u32, SendStream>,
-    /// What waits of bodies that come by and by.
+    /// The buffers of streamed bodies.
     pending: BTreeMap<u32, Box<Pending>>,
-    /// The order of those that have something to send and a window for it.
+    /// The order of the streams that have something to send and a window for it.
     order: Order,
 }
 
 #[derive(Debug)]
 struct SendStream {
-    /// What the peer still takes on this stream.
+    /// The peer's window of this stream; negative if SETTINGS made it smaller.
     window: i64,
     head: Option<Arc<ResponseHead>>,
     body: BodyId,
     source: BodySource,
-    /// How long the body is, as far as that is known.
+    /// The length of the body: if it is streamed, what has been appended.
     len: u64,
-    /// How much of the body has gone out.
+    /// How much of the body has been sent.
     offset: u64,
 }
 
-/// Where the rest of a body is.
+/// Where the rest of a body comes from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum BodySource {
-    /// It is counted, or there is none.
+    /// A body that is known from the beginning and only counted, or none.
     Counted,
-    /// It comes by and by.
+    /// A streamed body: the program still appends.
     Streamed,
-    /// It came by and by, and that was all of it.
+    /// The streamed body is complete.
     Finished,
-    /// Trailers follow it.
+    /// The streamed body is complete, and trailers follow.
     Trailers,
 }
 
@@ -69,22 +69,22 @@ impl SendStream {
         self.len - self.offset
     }
 
-    /// Whether it has something that its window lets out.
+    /// Whether it has something to send that its window allows.
     fn is_ready(&self) -> bool {
         self.head.is_some() || (self.left() > 0 && self.window > 0) || self.is_end_due()
     }
 
-    /// Whether it has something that goes out whatever the windows: heads and ends.
+    /// Whether it has something to send that needs no window: a head, trailers or END_STREAM.
     fn needs_no_window(&self) -> bool {
         self.head.is_some() || self.is_end_due()
     }
 
-    /// Whether all that was appended has gone out, and there will be no more.
+    /// Whether a streamed body is sent, and only END_STREAM or trailers remain.
     fn is_end_due(&self) -> bool {
         matches!(self.source, BodySource::Finished | BodySource::Trailers) && self.left() == 0
     }
 
-    /// Whether the message ends with what is taken off; then nothing more is due.
+    /// Whether the frame just taken carries END_STREAM; if so, nothing more is sent.
     fn take_end(&mut self) -> bool {
         let ends = self.left() == 0 && matches!(self.source, BodySource::Counted | BodySource::Finished);
         if ends {
@@ -94,21 +94,21 @@ impl SendStream {
     }
 }
 
-/// What goes out next.
+/// The next frame to send.
 #[derive(Debug)]
 pub(super) enum NextFrame {
-    /// The head of a response, and with it the end if there is no body.
+    /// The head of a response; the end too, if there is no body.
     Head { stream: u32, head: Arc<ResponseHead>, end: bool },
-    /// A piece of a body.
+    /// DATA of a counted body.
     Data { stream: u32, run: Chunk, end: bool },
-    /// A piece of a body that comes by and by; it is empty if only the end is left.
+    /// DATA of a streamed body; empty if only END_STREAM is left.
     Streamed { stream: u32, content: Wire, end: bool },
-    /// The fields behind a body, which are the end.
+    /// Trailers, which end the message.
     Trailers { stream: u32, fields: Arc<Fields> },
 }
 
 impl SendScheduler {
-    /// No streams, and windows as the protocol has them until the peer says otherwise.
+    /// No streams, and the protocol's initial windows.
     pub(super) fn new(config: &Multiplexing, windows: Windows) -> SendScheduler {
         let window = |window: Option<u32>| window.map_or(NO_LIMIT, i64::from);
         SendScheduler {
@@ -121,7 +121,7 @@ impl SendScheduler {
         }
     }
 
-    /// A stream begins, with nothing to send yet.
+    /// Adds a stream that has nothing to send yet.
     pub(super) fn open(&mut self, stream: u32, priority: Priority) {
         let Body { id: body, len } = Body::EMPTY;
         let sending =
@@ -130,7 +130,7 @@ impl SendScheduler {
         self.order.open(stream, priority);
     }
 
-    /// The stream's message is ready to go out.
+    /// The stream's message is ready to be sent.
     pub(super) fn send(&mut self, stream: u32, head: Option<Arc<ResponseHead>>, content: Outgoing) {
         self.order.enqueue(stream);
         let Some(sending) = self.streams.get_mut(&stream) else { return };
@@ -147,12 +147,12 @@ impl SendScheduler {
         }
     }
 
-    /// More of a body that comes by and by.
+    /// Appends to a streamed body.
     pub(super) fn append(&mut self, stream: u32, chunk: Chunk) -> Result<(), WrongLength> {
         self.change_pending(stream, |pending| pending.append(chunk))
     }
 
-    /// No more of a body that came by and by.
+    /// Finishes a streamed body.
     pub(super) fn finish(&mut self, stream: u32, trailers: &Fields) -> Result<(), WrongLength> {
         self.change_pending(stream, |pending| pending.finish(trailers))
     }
@@ -172,22 +172,22 @@ impl SendScheduler {
         Ok(())
     }
 
-    /// Bytes that were appended and have not gone out.
+    /// Bytes that were appended and not sent.
     pub(super) fn buffered(&self, stream: u32) -> u64 {
         self.pending.get(&stream).map_or(0, |pending| pending.len())
     }
 
-    /// The client wants a stream sooner or later than it said.
+    /// Changes the priority of a stream.
     pub(super) fn prioritise(&mut self, stream: u32, priority: Priority) {
         self.order.prioritise(stream, priority);
     }
 
-    /// The client says what a stream depends on; it need not be open.
+    /// Sets the dependency of a stream, which need not be open.
     pub(super) fn depend(&mut self, stream: u32, dependency: StreamDependency) {
         self.order.depend(stream, dependency);
     }
 
-    /// Takes a head that waits, to go in another way; and whether there is nothing behind it.
+    /// Takes a response head that is queued, so that it can go inside the push; also whether the message ends with it.
     pub(super) fn take_response_head(&mut self, stream: u32) -> Option<(Arc<ResponseHead>, bool)> {
         let sending = self.streams.get_mut(&stream)?;
         let head = sending.head.take()?;
@@ -208,13 +208,13 @@ impl SendScheduler {
         }
     }
 
-    /// Nothing more goes out.
+    /// Removes all streams.
     pub(super) fn clear(&mut self) {
         std::mem::take(&mut self.streams).into_keys().for_each(|stream| self.order.close(stream));
         self.pending.clear();
     }
 
-    /// Whether [`SendScheduler::poll`] has something to give, if there is room.
+    /// Whether [`SendScheduler::poll`] returns a frame if there is room.
     pub(super) fn has_frame(&self) -> bool {
         self.next().is_some()
     }
@@ -226,7 +226,7 @@ impl SendScheduler {
         self.order.next_of(|stream| self.streams[&stream].needs_no_window())
     }
 
-    /// What goes next if there is room for `room` bytes of content beside a frame's head.
+    /// The next frame, if there is room for `room` bytes of content after the frame header.
     pub(super) fn poll(&mut self, room: u64) -> Option<NextFrame> {
         if room == 0 {
             return None;
@@ -261,7 +261,7 @@ impl SendScheduler {
         Some(NextFrame::Data { stream, run, end })
     }
 
-    /// The next `len` bytes of a body that comes by and by, or what is behind them.
+    /// The next `len` bytes of a streamed body, or its trailers.
     #[cold]
     fn take_pending(&mut self, stream: u32, len: u64) -> Option<NextFrame> {
         let pending = self.pending.get_mut(&stream)?;
@@ -279,13 +279,13 @@ impl SendScheduler {
         Some(NextFrame::Streamed { stream, content, end })
     }
 
-    /// The peer takes more on the session.
+    /// WINDOW_UPDATE of the session.
     pub(super) fn increase_session_window(&mut self, delta: u32) -> Result<(), PeerFault> {
         self.session_window += i64::from(delta);
         if self.session_window > MAX_WINDOW { Err(PeerFault::FlowControl) } else { Ok(()) }
     }
 
-    /// The peer takes more on a stream. One that is over is not meant any more.
+    /// WINDOW_UPDATE of a stream; ignored on a closed one.
     pub(super) fn increase_window(&mut self, stream: u32, delta: u32) -> Result<(), PeerFault> {
         let Some(sending) = self.streams.get_mut(&stream) else { return Ok(()) };
         sending.window += i64::from(delta);
@@ -298,8 +298,8 @@ impl SendScheduler {
         Ok(())
     }
 
-    /// The peer changes the window of all streams, open ones included: by the difference, also below
-    /// zero (RFC 9113, section 6.9.2; draft 3, section 2.6.8).
+    /// SETTINGS_INITIAL_WINDOW_SIZE: changes the windows of open streams by the difference, even below zero
+    /// (RFC 9113, section 6.9.2; draft 3, section 2.6.8).
     pub(super) fn set_initial_window(&mut self, window: u32) -> Result<(), PeerFault> {
         let delta = i64::from(window) - self.initial_window;
         self.initial_window = i64::from(window);
@@ -409,12 +409,12 @@ mod tests {
         assert_eq!(drain(&mut scheduler), [1, 3], "heads need no window");
         scheduler.increase_window(3, 500).unwrap();
         assert_eq!(drain(&mut scheduler), [3]);
-        // A rise of the initial window alone must wake what is stalled.
+        // A larger initial window alone must unblock the stream.
         scheduler.set_initial_window(1).unwrap();
         assert_eq!(drain(&mut scheduler), [1]);
     }
 
-    /// What goes out on stream 1 at most, of content that is counted or comes by and by.
+    /// How much content is sent on stream 1, from a counted or a streamed body.
     fn content(scheduler: &mut SendScheduler) -> u64 {
         let len = |piece| match piece {
             NextFrame::Data { run, .. } => run.len(),

@@ -1,4 +1,4 @@
-//! The end that answers.
+//! The server's end.
 
 use super::push::stream_of;
 use super::{Framing, Multiplexing, Perspective, ResponseState, Streams};
@@ -10,7 +10,7 @@ use crate::{
 use loadstone_units::Time;
 use std::sync::Arc;
 
-/// A server's end of a session. Which response goes next is decided when there is room for it.
+/// A server's end of a session. Which response is sent next is decided when there is room for it.
 #[derive(Debug)]
 pub(crate) struct Server<F> {
     streams: Streams<F>,
@@ -97,12 +97,12 @@ impl<F: Framing> Session for Server<F> {
 }
 
 impl<F: Framing> ServerSession for Server<F> {
-    /// A head that is too long for the protocol becomes a status of 500.
+    /// A head that is too long for the protocol is replaced by status 500.
     fn respond(&mut self, id: StreamId, head: Arc<ResponseHead>, content: Content) {
         let stream = stream_of(id);
         let last = if id.is_pushed() { self.streams.last_local } else { self.streams.last_remote };
         assert!(stream <= last, "a response to a request that never came");
-        // It may have been reset meanwhile, or have been answered for being no good.
+        // The stream may have been reset meanwhile, or the session has responded with status 400.
         let Some(state) =
             self.streams.open_streams.get_mut(&stream).filter(|state| state.response != ResponseState::FromSession)
         else {

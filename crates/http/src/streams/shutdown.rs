@@ -1,32 +1,31 @@
-//! How a session comes to its end by its own wish (RFC 9113, section 6.8; draft 2, "GOAWAY"; draft 3, section
-//! 2.6.6), and how one end asks the other for a sign of life.
+//! Graceful shutdown (RFC 9113, section 6.8; draft 2, "GOAWAY"; draft 3, section 2.6.6) and PING.
 
 use super::push::{Early, LAST_STREAM};
 use super::{Framing, GoAwayMode, Perspective, Streams};
 use crate::{Chunk, Event};
 use std::collections::VecDeque;
 
-/// How far this end is on its way out.
+/// The state of this end's graceful shutdown.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Shutdown {
     Open,
-    /// The peer hears of it; what it asks for until then is still answered.
+    /// GOAWAY with the last stream 2^31 - 1 is sent; new streams are accepted until its PING is acknowledged.
     Draining,
-    /// It says so when nothing is under way any more.
+    /// GOAWAY is sent once no stream is open.
     WhenIdle,
-    /// Nothing new is taken.
+    /// The final GOAWAY is sent: no new streams are accepted.
     GoAwaySent,
 }
 
-/// For what a PING was sent.
+/// Why a PING was sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum PingPurpose {
     Program,
-    /// When it comes back, the peer has heard of the GOAWAY before it.
+    /// To follow a GOAWAY: once it is acknowledged, the peer has seen that GOAWAY.
     GoAway,
 }
 
-/// This end's PINGs that have not been answered: at most one for each reason.
+/// This end's PINGs without a reply: at most one for each purpose.
 #[derive(Debug, Default)]
 pub(super) struct Pings {
     sent: u32,
@@ -51,7 +50,7 @@ impl<F: Framing> Streams<F> {
         self.control_queue.push(Chunk::Bytes(frame));
     }
 
-    /// An answer that was asked for, or perhaps was not.
+    /// A reply to a PING; one to no PING of ours is ignored.
     pub(super) fn handle_pong(&mut self, number: u32) {
         let Some(at) = self.pings.outstanding.iter().position(|(sent, _)| *sent == number) else { return };
         match self.pings.outstanding.remove(at) {
@@ -80,21 +79,21 @@ impl<F: Framing> Streams<F> {
         }
     }
 
-    /// Says which streams of the peer's were taken, and takes no more.
+    /// Sends the final GOAWAY: from now on no streams of the peer are accepted.
     fn send_goaway(&mut self) {
         self.shutdown = Shutdown::GoAwaySent;
         let frame = self.framing.go_away(self.last_remote, None);
         self.control_queue.push(Chunk::Bytes(frame));
     }
 
-    /// A stream has ended.
+    /// Sends GOAWAY if it waits for the last stream to close.
     pub(super) fn send_goaway_if_idle(&mut self) {
         if self.shutdown == Shutdown::WhenIdle && self.open_streams.is_empty() {
             self.send_goaway();
         }
     }
 
-    /// Whether new streams of the peer's are passed over: it has been told, and opened them before it knew.
+    /// Whether to ignore new streams of the peer: GOAWAY is sent, and they crossed it.
     pub(super) fn is_goaway_sent(&self) -> bool {
         self.shutdown == Shutdown::GoAwaySent
     }

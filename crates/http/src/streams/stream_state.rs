@@ -1,11 +1,11 @@
-//! How a stream stands, also when it is over: what may still come depends on how it ended.
+//! The states of streams, closed ones included: what may still arrive depends on why a stream was closed.
 
 use std::collections::VecDeque;
 
-/// How a stream that is over came to its end.
+/// Why a stream is closed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum CloseReason {
-    /// This end reset it: what the peer sent before it heard of that is still under way.
+    /// This end reset it: frames that the peer had sent before may still arrive.
     LocalReset,
     /// The peer reset it.
     RemoteReset,
@@ -13,31 +13,34 @@ pub(super) enum CloseReason {
     Complete,
 }
 
-/// How a stream stands.
+/// The state of a stream (RFC 9113, section 5.1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum StreamState {
-    /// Nobody has opened it.
+    /// Not opened yet.
     Idle,
     Open(RecvState),
     Closed(CloseReason),
-    /// It was passed over, or was over so long ago that nobody remembers how.
+    /// Closed implicitly by a higher stream id (RFC 9113, section 5.1.1), or the reason is no longer known.
     ImplicitlyClosed,
 }
 
-/// How far the peer's message has come.
+/// How much of the peer's message has arrived.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum RecvState {
+    /// Nothing: its head comes next.
     Head,
+    /// The head; the body comes next.
     Body,
-    /// A body that nobody wants any more: it is taken in and not reported.
+    /// As [`RecvState::Body`], but the rest of the body is not reported.
     Discarding,
+    /// All of it.
     Complete,
 }
 
 /// The streams whose closed are remembered: more than a peer may have open at a time.
 const MAX_REMEMBERED: usize = 256;
 
-/// How the latest streams came to their end.
+/// The streams closed last, and why.
 #[derive(Debug, Default)]
 pub(super) struct ClosedStreams {
     latest: VecDeque<(u32, CloseReason)>,

@@ -1,42 +1,42 @@
-//! The tree of streams that depend on one another (RFC 7540, section 5.3), and who goes next by it: a stream
-//! before those that depend on it, and of the children of one so much each as their weights say.
+//! The dependency tree (RFC 7540, section 5.3) and the order of sending by it: a stream before those that depend
+//! on it; siblings share in proportion to their weights.
 //!
-//! A stream that is over stays a while, since others may be said to depend on it (section 5.3.4), and one that
-//! nobody has opened may group others (section 5.3.3): so many of both are kept, the latest.
+//! A closed stream may still be named in a dependency (section 5.3.4), and an idle one may group others (section
+//! 5.3.3): the newest 100 closed or idle streams are retained.
 
 use super::weight::cost;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// The stream on which all depend in the end.
+/// The root of the tree: stream 0.
 const ROOT: u32 = 0;
-/// The weight of a stream of which nothing is said (section 5.3.5).
+/// The default weight (section 5.3.5).
 const DEFAULT_WEIGHT: u16 = 16;
-/// The most streams that are kept without being open: as many as may be open.
+/// The most closed or idle streams that are retained: as many as may be open by default.
 const MAX_RETAINED: usize = 100;
 
-/// What the client says of a stream (RFC 7540, section 6.3).
+/// A stream's dependency, as in PRIORITY (RFC 7540, section 6.3).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct StreamDependency {
     /// The stream on which it depends.
     pub(crate) parent: u32,
-    /// Whether it comes between that one and all that depend on it.
+    /// Whether it becomes the only child of its parent, and the parent's other children become its own.
     pub(crate) exclusive: bool,
     /// 1 to 256.
     pub(crate) weight: u16,
 }
 
 impl StreamDependency {
-    /// Of a stream of which nothing is said, and of one that is pushed beside `on` (section 5.3.5).
+    /// The default dependency (section 5.3.5): on the root, and of a push on its associated stream.
     pub(crate) const fn default_on(on: u32) -> StreamDependency {
         StreamDependency { parent: on, exclusive: false, weight: DEFAULT_WEIGHT }
     }
 }
 
-/// All streams of which something is known.
+/// The streams that are open, and those that are retained.
 #[derive(Debug)]
 pub(super) struct Tree {
     nodes: BTreeMap<u32, TreeNode>,
-    /// Those that are not open, the oldest first.
+    /// The closed or idle ones, the oldest first.
     retained: VecDeque<u32>,
 }
 
@@ -46,11 +46,11 @@ struct TreeNode {
     children: BTreeSet<u32>,
     weight: u16,
     is_ready: bool,
-    /// How many streams of its subtree are ready, itself included.
+    /// How many streams of its subtree are ready to send, itself included.
     ready_streams: usize,
-    /// What its subtree has had for its weight, in the virtual time of its parent (`weight::cost`).
+    /// The start tag of its subtree's next frame, in the virtual time of its parent (`weight::cost`).
     start_tag: u64,
-    /// The virtual time of its children: the one of who went last.
+    /// The virtual time v(t) of its children: the start tag of the one that sent last.
     virtual_time: u64,
 }
 
@@ -74,7 +74,7 @@ impl Tree {
         Tree { nodes: BTreeMap::from([(ROOT, TreeNode::new(ROOT, DEFAULT_WEIGHT))]), retained: VecDeque::new() }
     }
 
-    /// A stream begins; what was said of it before counts.
+    /// Opens a stream; a dependency that was set before stays.
     pub(super) fn open(&mut self, stream: u32) {
         if self.nodes.contains_key(&stream) {
             self.retained.retain(|retained| *retained != stream);
@@ -83,7 +83,7 @@ impl Tree {
         }
     }
 
-    /// The stream is over; its place is kept for a while.
+    /// The stream is closed; it is retained for a while.
     pub(super) fn close(&mut self, stream: u32) {
         self.block(stream);
         if self.nodes.contains_key(&stream) && !self.retained.contains(&stream) {
@@ -91,8 +91,8 @@ impl Tree {
         }
     }
 
-    /// What the client says of a stream, whether it is open, over or to come. What a stream that is not known
-    /// is said to depend on is the root (section 5.3.1).
+    /// Sets the dependency of a stream: an open, a closed or an idle one. An unknown parent means the default
+    /// dependency (section 5.3.1).
     pub(super) fn depend(&mut self, stream: u32, dependency: StreamDependency) {
         if stream == ROOT || stream == dependency.parent {
             return;
@@ -101,11 +101,11 @@ impl Tree {
             self.insert(stream);
             self.retain(stream);
         }
-        // Keeping it may have cost the other one its place.
+        // Retaining this node may have evicted the parent.
         let is_known = self.nodes.contains_key(&dependency.parent);
         let StreamDependency { parent: on, exclusive, weight } =
             if is_known { dependency } else { StreamDependency::default_on(ROOT) };
-        // Section 5.3.3: who is to depend on one of its own comes to where that one was.
+        // Section 5.3.3: a new parent that is a descendant of the stream is first moved to the stream's old parent.
         if self.depends(on, stream) {
             self.reparent(on, self.nodes[&stream].parent);
         }
@@ -133,7 +133,7 @@ impl Tree {
         }
     }
 
-    /// Who goes next.
+    /// The stream that sends next.
     pub(super) fn next(&self) -> Option<u32> {
         let mut at = ROOT;
         while !self.nodes[&at].is_ready {
@@ -143,12 +143,12 @@ impl Tree {
         Some(at)
     }
 
-    /// Those that are ready, in no order of the tree's.
+    /// The ready streams, by id.
     pub(super) fn streams(&self) -> impl Iterator<Item = u32> {
         self.nodes.iter().filter(|(_, node)| node.is_ready).map(|(stream, _)| *stream)
     }
 
-    /// The stream has sent so many bytes: they count for it among its siblings, and for all above it.
+    /// The stream has sent `len` bytes: they raise its start tag and those of its ancestors.
     pub(super) fn sent(&mut self, stream: u32, len: u64) {
         let mut at = stream;
         while at != ROOT
@@ -165,13 +165,13 @@ impl Tree {
         self.nodes.get_mut(&stream).expect("it is in the tree")
     }
 
-    /// Adds a stream where it is if nothing is said of it.
+    /// Adds a stream with the default dependency.
     fn insert(&mut self, stream: u32) {
         self.nodes.insert(stream, TreeNode::new(ROOT, DEFAULT_WEIGHT));
         self.node(ROOT).children.insert(stream);
     }
 
-    /// Whether a stream is `above` or depends on it.
+    /// Whether a stream is `above` or a descendant of it.
     fn depends(&self, stream: u32, above: u32) -> bool {
         let mut at = stream;
         while at != ROOT && at != above {
@@ -180,7 +180,7 @@ impl Tree {
         at == above
     }
 
-    /// Moves a stream, and what depends on it, to another parent.
+    /// Moves a stream and its subtree to another parent.
     fn reparent(&mut self, stream: u32, parent: u32) {
         let (old, active) = (self.nodes[&stream].parent, self.nodes[&stream].ready_streams);
         if old == parent {
@@ -195,7 +195,7 @@ impl Tree {
         self.add_ready(parent, active);
     }
 
-    /// So many more streams are ready at this one and all above it.
+    /// `count` more streams are ready in the subtrees of this stream and its ancestors.
     fn add_ready(&mut self, stream: u32, count: usize) {
         if count == 0 {
             return;
@@ -205,7 +205,7 @@ impl Tree {
             let parent = self.nodes[&at].parent;
             let now = self.nodes[&parent].virtual_time;
             let node = self.node(at);
-            // Who was away has saved nothing meanwhile.
+            // An idle subtree earns no credit: its start tag is at least v(t).
             if node.ready_streams == 0 {
                 node.start_tag = node.start_tag.max(now);
             }
@@ -215,7 +215,7 @@ impl Tree {
         self.node(ROOT).ready_streams += count;
     }
 
-    /// So many fewer.
+    /// `count` fewer streams are ready in the subtrees of this stream and its ancestors.
     fn remove_ready(&mut self, stream: u32, count: usize) {
         let mut at = stream;
         while at != ROOT {
@@ -226,7 +226,7 @@ impl Tree {
         self.node(ROOT).ready_streams -= count;
     }
 
-    /// Keeps a stream that is not open, and forgets the oldest if there are too many.
+    /// Retains a closed or idle stream, and removes the oldest if there are too many.
     fn retain(&mut self, stream: u32) {
         self.retained.push_back(stream);
         if self.retained.len() > MAX_RETAINED
@@ -236,7 +236,7 @@ impl Tree {
         }
     }
 
-    /// What depends on it depends on its parent from now on, its weight dealt among them (section 5.3.4).
+    /// Removes a stream: its children move to its parent and share its weight in proportion (section 5.3.4).
     fn forget(&mut self, stream: u32) {
         let TreeNode { parent, weight, ref children, .. } = self.nodes[&stream];
         let children: Vec<u32> = children.iter().copied().collect();
@@ -308,7 +308,7 @@ mod tests {
         let mut figure_4 = tree(&begun);
         figure_4.depend(D, exclusively_on(A));
         assert_eq!(picture(&figure_4), "(A(D(BC)))");
-        // Who depends on nobody that is known depends on the root, with the weight of whom nothing is said.
+        // An unknown parent: the default dependency.
         let mut unknown = tree(&begun);
         unknown.depend(D, on(99, 7));
         assert_eq!((picture(&unknown), unknown.nodes[&D].weight), ("(A(BC)D)".to_owned(), 16));
@@ -350,7 +350,7 @@ mod tests {
         assert!(tree.nodes.contains_key(&950) && tree.nodes.len() == MAX_RETAINED + 2);
     }
 
-    /// Who sends the next frames of 1,000 bytes.
+    /// The streams that send the next frames of 1,000 bytes.
     fn turns(tree: &mut Tree, count: usize) -> Vec<u32> {
         let turn = |_| {
             let stream = tree.next().unwrap();

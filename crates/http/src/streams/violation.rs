@@ -1,14 +1,14 @@
-//! What a peer can do wrong on one stream, and how one may react. Which reaction belongs to which
-//! violation each protocol says in one table: [`super::Framing::error_action`].
+//! What a peer can do wrong on one stream, and the possible reactions. Each protocol has a table of its reactions:
+//! [`super::Framing::error_action`].
 
 use crate::PeerFault;
 
 /// What a peer did wrong on one stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum StreamViolation {
-    /// Content or fields on a stream that nobody opened.
+    /// Content or fields on an idle stream.
     Idle,
-    /// RST_STREAM or WINDOW_UPDATE on a stream that nobody opened.
+    /// RST_STREAM or WINDOW_UPDATE on an idle stream.
     ControlOnIdle,
     /// Content or fields before the head of the response.
     BeforeHead,
@@ -18,44 +18,44 @@ pub(crate) enum StreamViolation {
     AfterEnd,
     /// Content or fields on a stream that the peer has reset.
     AfterReset,
-    /// Content or fields on a stream that both ends have brought to its end.
+    /// Content or fields on a stream that both ends have closed by END_STREAM.
     AfterClose,
     /// The stream was opened a second time.
     Reopened,
     /// A head that breaks the rules.
     Malformed,
-    /// A request without some part of its line.
+    /// A request with a missing or invalid pseudo-header.
     MissingPseudoHeader,
     /// More or less content than `content-length` said.
     Length,
-    /// A request beyond the streams that may be open.
+    /// A stream beyond the limit of open streams.
     TooMany,
     /// A push that is not wanted.
     UnwantedPush,
-    /// A push that belongs to no request.
+    /// A push whose associated stream is idle, or is a push itself.
     BadAssociatedStream,
-    /// A push on a stream that the server has opened before.
+    /// A push with a stream id that was used before.
     PromisedIdReused,
-    /// A push of what cannot be asked for, or of another origin than its parent's.
+    /// A push whose request is not a GET or HEAD, is malformed, or has another origin than the associated request.
     NotPromisable,
     /// More content than the stream's window allowed.
     WindowExceeded,
-    /// The stream's window was opened beyond 2^31 - 1.
+    /// A WINDOW_UPDATE that makes the stream's window larger than 2^31 - 1.
     WindowOverflow,
-    /// The stream's window was opened by 0.
+    /// A WINDOW_UPDATE of 0.
     ZeroDelta,
-    /// A frame that has not the length of its kind.
+    /// A frame whose length is wrong for its type.
     FrameSize,
 }
 
-/// What is done about it.
+/// The reaction to a violation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ErrorAction {
     Ignore,
-    /// RST_STREAM with this status: the other streams go on.
+    /// A stream error: RST_STREAM with this error code.
     Reset(u32),
-    /// The request is answered with status 400.
+    /// A response with status 400.
     BadRequest,
-    /// The session is over.
+    /// A connection error.
     End(PeerFault),
 }

@@ -3,8 +3,8 @@
 /// The largest weight.
 const MAX_WEIGHT: u64 = 256;
 
-/// What sending `len` bytes costs a stream of this weight, 1 to 256, in virtual time: what is divided away is
-/// less than a thousandth of a byte.
+/// What sending `len` bytes costs a stream of this weight, 1 to 256, in virtual time. The rounding error is less
+/// than a thousandth of a byte.
 pub(super) fn cost(len: u64, weight: u16) -> u64 {
     len.saturating_mul(MAX_WEIGHT << 12) / u64::from(weight)
 }
