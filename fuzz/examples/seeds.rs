@@ -68,7 +68,7 @@ fn answer(server: &mut dyn ServerSession, id: StreamId) {
 
 fn open_answer(server: &mut dyn ServerSession, id: StreamId) {
     let head = ResponseHead::new(200, Fields::from_pairs([("server", "x")]));
-    server.respond(id, head.into(), Content::Open);
+    server.respond(id, head.into(), Content::Streamed);
     for offset in [0, 100] {
         server.append(id, Chunk::Run { body: BodyId(0), offset, len: 100 });
     }
@@ -135,7 +135,7 @@ fn upload(client: &mut dyn ClientSession) {
 fn open_upload(client: &mut dyn ClientSession) {
     let [method, host, path] = ["POST", "a.test", "/up"].map(|text| Bytes::from_static(text.as_bytes()));
     let head = RequestHead::new(method, host, path, Fields::default());
-    let id = client.request(head.into(), Content::Open, Priority::default());
+    let id = client.request(head.into(), Content::Streamed, Priority::default());
     client.append(id, Chunk::Run { body: BodyId(1), offset: 0, len: 100 });
     client.finish(id, Fields::from_pairs([("x-end", "yes")]));
 }

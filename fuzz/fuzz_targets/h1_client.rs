@@ -20,7 +20,7 @@ fn outcome(pieces: &[&[u8]]) -> (Vec<Event>, bool) {
         );
     }
     let put = RequestHead::new("PUT".into(), "a.test".into(), "/3".into(), Fields::default());
-    let id = client.request(put.into(), Content::Open, Priority::default());
+    let id = client.request(put.into(), Content::Streamed, Priority::default());
     client.append(id, Chunk::Bytes(Bytes::from_static(b"content")));
     client.finish(id, Fields::from_pairs([("x", "y")]));
     client.poll_transmit(Time::ZERO, TransportStream::TCP, usize::MAX, &mut Wire::default());

@@ -11,7 +11,7 @@ use loadstone_http::{
 };
 use loadstone_units::Time;
 
-/// Answers by a body that is known or, every other time, by and by. Without a length HTTP/1.0 would have the connection
+/// Answers by a body that is known or, every other time, streamed. Without a length HTTP/1.0 would have the connection
 /// closed, and what is heard after that depends on when it was answered.
 fn respond(server: &mut h1::Server, id: StreamId) {
     let body = Body { id: BodyId(id.0), len: 5 };
@@ -19,7 +19,7 @@ fn respond(server: &mut h1::Server, id: StreamId) {
         return server.respond(id, ResponseHead::new(200, Fields::default()).into(), body.into());
     }
     let head = ResponseHead::new(200, Fields::from_pairs([("content-length", "5")]));
-    server.respond(id, head.into(), Content::Open);
+    server.respond(id, head.into(), Content::Streamed);
     server.append(id, Chunk::Run { body: body.id, offset: 0, len: body.len });
     server.finish(id, Fields::from_pairs([("x", "y")]));
 }

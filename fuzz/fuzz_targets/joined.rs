@@ -68,13 +68,13 @@ fn trailers() -> Fields {
     Fields::from_pairs([("x", "y")])
 }
 
-/// Answers by a body that is known or, every other time, in pieces that come by and by.
+/// Answers by a body that is known or, every other time, streamed.
 fn answer(server: &mut dyn ServerSession, id: StreamId, head: Arc<ResponseHead>) {
     let body = Body { id: BodyId(id.0), len: 900 };
     if id.0 % 2 == 0 {
         return server.respond(id, head, body.into());
     }
-    server.respond(id, head, Content::Open);
+    server.respond(id, head, Content::Streamed);
     for offset in [0, 450] {
         server.append(id, Chunk::Run { body: body.id, offset, len: 450 });
     }
@@ -106,9 +106,9 @@ fuzz_target!(|input: &[u8]| {
         if turn < REQUESTS && client.capacity() > 0 {
             let head = RequestHead::get("a.test", &format!("/{turn}"), Fields::from_pairs([("accept", "*/*")]));
             let body = if turn % 2 == 0 { Body::EMPTY } else { Body { id: BodyId(turn), len: 700 } };
-            let content = if turn % 3 == 0 { Content::Open } else { body.into() };
+            let content = if turn % 3 == 0 { Content::Streamed } else { body.into() };
             let id = client.request(head.into(), content, Priority::at(turn as u8));
-            if content == Content::Open {
+            if content == Content::Streamed {
                 client.append(id, Chunk::Run { body: BodyId(turn), offset: 0, len: 700 });
                 client.finish(id, trailers());
             }

@@ -73,7 +73,7 @@ fn client(protocol: Protocol, holds: bool, pieces: &[&[u8]]) -> Outcome {
         client.hold();
     }
     let head = RequestHead::get("a.test", "/open", Fields::default());
-    let open = client.request(head.into(), Content::Open, Priority::default());
+    let open = client.request(head.into(), Content::Streamed, Priority::default());
     client.append(open, Chunk::Bytes(Bytes::from_static(b"content")));
     for path in ["/", "/1", "/2"] {
         let head = RequestHead::get("a.test", path, Fields::default());
@@ -109,7 +109,7 @@ fn server(protocol: Protocol, holds: bool, pieces: &[&[u8]]) -> Outcome {
         .filter_map(|event| if let Event::Request { id, .. } = event { Some(*id) } else { None })
         .collect();
     for id in asked {
-        server.respond(id, head.clone(), if id.0 % 2 == 0 { Body::EMPTY.into() } else { Content::Open });
+        server.respond(id, head.clone(), if id.0 % 2 == 0 { Body::EMPTY.into() } else { Content::Streamed });
         server.append(id, Chunk::Bytes(Bytes::from_static(b"content")));
         server.finish(id, Fields::from_pairs([("x", "y")]));
     }

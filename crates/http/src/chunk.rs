@@ -69,7 +69,7 @@ impl Chunk {
     }
 }
 
-/// A queue of chunks: what a session has put on the wire and nobody has taken off yet.
+/// A queue of chunks: a session's output that the driver has not taken yet.
 #[derive(Clone, Default, Debug)]
 pub struct Wire {
     chunks: VecDeque<Chunk>,

@@ -2,7 +2,7 @@
 //! captures.
 //!
 //! What frames and header blocks say is read by the same code as in a session, the header compression
-//! carried through; what they mean is nobody's concern here. `spdy::dissect` and `h2::dissect` say
+//! carried through; what they mean does not matter here. `spdy::dissect` and `h2::dissect` say
 //! which field of which frame is which of a [`FrameLine`].
 
 use crate::{PeerFault, Protocol, h2, spdy};
@@ -133,14 +133,14 @@ pub(crate) trait Dissect: fmt::Debug + Send + Sync {
 pub(crate) enum FramePayload {
     /// A line has something of it: less than 2^24 bytes, which are kept until they are complete.
     Read(usize),
-    /// Nobody looks at it.
+    /// It is skipped.
     Skipped(usize),
 }
 
 /// Takes one direction of a connection apart, however its bytes arrive.
 ///
-/// It keeps a frame that is not complete, what header compression has to remember, and the lines that nobody
-/// has polled. After an error it says the same error to whatever comes.
+/// It keeps a frame that is not complete, the state of header compression, and the lines that have not been polled.
+/// After an error it returns the same error for any input.
 #[derive(Debug)]
 pub struct Decoder {
     dissector: Box<dyn Dissect>,
@@ -167,7 +167,7 @@ enum DecodeStage {
         head: Bytes,
         len: usize,
     },
-    /// So many bytes that nobody looks at.
+    /// This many bytes are skipped.
     Skipped {
         head: Bytes,
         left: usize,

@@ -15,7 +15,7 @@ pub enum PeerFault {
     /// A body in a transfer coding that this session does not decode.
     #[error("the transfer coding is not supported")]
     UnsupportedTransferCoding,
-    /// A response that nobody asked for.
+    /// A response without a request.
     #[error("a response came without a request")]
     UnexpectedResponse,
     /// The connection ended within a message.
@@ -30,7 +30,7 @@ pub enum PeerFault {
     /// A frame longer than this end takes.
     #[error("a frame is too large")]
     FrameTooLarge,
-    /// A frame that has not the length of its kind (RFC 9113, section 4.2).
+    /// A frame whose length is wrong for its type (RFC 9113, section 4.2).
     #[error("a frame has a wrong length")]
     FrameSize,
     /// A frame whose fields contradict one another or its length.
@@ -39,7 +39,7 @@ pub enum PeerFault {
     /// A frame that may not come at this moment, or on this stream.
     #[error("a frame came out of place")]
     UnexpectedFrame,
-    /// A frame on a stream that both ends have brought to its end (RFC 7540, section 5.1).
+    /// A frame on a stream that both ends have closed by END_STREAM (RFC 7540, section 5.1).
     #[error("a frame came on a stream that is closed")]
     StreamClosed,
     /// A stream opened with a number that is not the client's, or not above all before it.
@@ -51,7 +51,7 @@ pub enum PeerFault {
     /// More content than a window allowed, or a window beyond 2^31 - 1.
     #[error("flow control was not kept")]
     FlowControl,
-    /// So many frames that bring nothing (PING, SETTINGS, resets, empty ones) that they are a flood.
+    /// A flood of frames without use: PING, SETTINGS, resets, empty ones.
     #[error("a flood of frames that bring nothing")]
     Flood,
     /// A counted body where a head has to be.

@@ -1,18 +1,18 @@
 //! HTTP/1.1 (RFC 9112): persistent and pipelined connections.
 //!
 //! `head` reads heads, `known` those that were read before, `reader` cuts a byte stream into messages,
-//! `chunked` the bodies that come in chunks, `outbox` puts messages on the wire, `open` those whose content comes by
-//! and by; [`Client`] and [`Server`] are the two ends. Bodies are framed by Content-Length, by chunks or by the end of
-//! the connection.
+//! `chunked` decodes chunked bodies, `outbox` puts messages on the wire, `streamed_body` frames streamed bodies;
+//! [`Client`] and [`Server`] are the two ends. Bodies are framed by Content-Length, by chunks or by the end of the
+//! connection.
 
 mod chunked;
 mod client;
 mod head;
 mod known;
-mod open;
 mod outbox;
 mod reader;
 mod server;
+mod streamed_body;
 #[cfg(test)]
 mod tests;
 

@@ -39,7 +39,7 @@ const ENHANCE_YOUR_CALM: u32 = 11;
 
 /// The largest frame that is sent and taken (RFC 9113, section 4.2).
 const MAX_FRAME: usize = 16_384;
-/// The longest heads that are sent, as HTTP/1.1 writes them.
+/// The largest head that is sent, in bytes as HTTP/1.1 would write it.
 const MAX_MESSAGE_HEAD: usize = 256 * 1024;
 /// The flow-control windows until SETTINGS say otherwise (RFC 9113, section 6.9.2).
 const WINDOW: u32 = 65_535;
@@ -71,9 +71,9 @@ pub(crate) struct H2 {
     role: Perspective,
     packer: Remembering<Packer>,
     unpacker: Remembering<Unpacker>,
-    /// How large the peer lets the table of the packer be.
+    /// The peer's SETTINGS_HEADER_TABLE_SIZE.
     peer_table: u32,
-    /// Whether the peer has sent the SETTINGS that it has to begin with.
+    /// Whether the peer has sent its first SETTINGS.
     is_begun: bool,
     push: Push,
     joiner: Joiner<Block>,
@@ -82,11 +82,11 @@ pub(crate) struct H2 {
 /// What a header block is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Block {
-    /// With what the stream is said to depend on.
+    /// HEADERS, with the dependency of its priority fields.
     Head(Option<StreamDependency>),
-    /// A head whose stream is said to depend on itself.
+    /// HEADERS of a stream that depends on itself.
     SelfDependent,
-    /// A request that the server makes in the client's place, and the stream of its answer.
+    /// PUSH_PROMISE, with the promised stream.
     Promise(u32),
 }
 
@@ -171,7 +171,7 @@ impl H2 {
         Ok(Frame::Settings { stream_window, streams, push })
     }
 
-    /// PRIORITY (RFC 7540, section 6.3). RFC 9113 deprecates it: who does not go by it reads it for its errors.
+    /// PRIORITY (RFC 7540, section 6.3). RFC 9113 deprecates it: a server that ignores it still checks it for errors.
     fn read_priority(stream: u32, dependency: Option<StreamDependency>) -> Frame {
         match dependency {
             None => Frame::Malformed { stream, violation: StreamViolation::FrameSize },
@@ -367,7 +367,7 @@ impl Framing for H2 {
             StreamViolation::AfterEnd | StreamViolation::AfterReset | StreamViolation::Reopened => {
                 ErrorAction::Reset(STREAM_CLOSED)
             }
-            // RFC 7540, section 5.1, "closed": who has said END_STREAM knows it.
+            // RFC 7540, section 5.1, "closed": the peer has itself sent END_STREAM.
             StreamViolation::AfterClose => ErrorAction::End(PeerFault::StreamClosed),
             // Section 8.1.1: what is malformed, also for the content that it has.
             StreamViolation::BeforeHead

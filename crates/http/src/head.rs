@@ -112,7 +112,7 @@ impl fmt::Debug for Fields {
     }
 }
 
-/// A head as HTTP/1.1 writes it, kept once someone has asked for it: it depends on nothing but the
+/// A head as HTTP/1.1 writes it, kept once it was needed: it depends on nothing but the
 /// head, and a page's heads are written in every run. A head does not change once it is shared.
 #[derive(Clone, Default)]
 struct Written(OnceLock<Bytes>);
@@ -252,8 +252,8 @@ impl ResponseHead {
     }
 }
 
-/// How content that comes by and by is framed is the session's to say: what the program took over from another message
-/// would make two readers see two lengths.
+/// The session decides how a streamed body is framed: framing fields that the program copied from another message could
+/// make two readers see two lengths.
 fn without_coding(fields: &Fields) -> Fields {
     Fields::from_pairs(fields.iter().filter(|(name, _)| !name.eq_ignore_ascii_case(b"transfer-encoding")))
 }

@@ -28,7 +28,7 @@ pub(crate) trait Codec {
     /// Whether two inputs make the same of the same state.
     fn is_same(one: &Self::Input, other: &Self::Input) -> bool;
 
-    /// About how many bytes it takes to keep a step.
+    /// The approximate size of a step in bytes.
     fn size(input: &Self::Input, output: &Self::Output) -> usize;
 }
 
@@ -55,7 +55,7 @@ pub(crate) struct Memory<C: Codec> {
 
 struct Tree<C: Codec> {
     states: Vec<CompressorState<C>>,
-    /// What they take, by [`Codec::weight`].
+    /// Their size, by [`Codec::size`].
     bytes: usize,
 }
 
@@ -94,11 +94,11 @@ impl<C: Codec> Memory<C> {
         if let Some((next, _)) = tree.recall(at, input) {
             return Some(next);
         }
-        let weight = C::size(input, output);
-        if tree.states.len() > MAX_STEPS || tree.bytes + weight > MAX_BYTES {
+        let size = C::size(input, output);
+        if tree.states.len() > MAX_STEPS || tree.bytes + size > MAX_BYTES {
             return None;
         }
-        tree.bytes += weight;
+        tree.bytes += size;
         let next = tree.states.len() as u32;
         tree.states.push(CompressorState { reached: Some((at, input.clone(), output.clone())), next: Vec::new() });
         tree.states[at as usize].next.push(next);

@@ -1,13 +1,13 @@
-//! Content on its way out: known as a whole, or appended by and by.
+//! Content to be sent: a counted body, or a streamed one with its buffer.
 
 use crate::trailers::trailers;
 use crate::{Body, Chunk, Content, Fields, RequestHead, ResponseHead, Wire};
 
-/// What follows a head on its way out.
+/// What is sent after a head.
 #[derive(Debug)]
 pub(crate) enum Outgoing {
     Whole(Body),
-    /// Boxed, since nearly all that goes out is known as a whole.
+    /// Boxed, since nearly all bodies are counted.
     Streamed(Box<Pending>),
 }
 
@@ -17,7 +17,7 @@ impl Outgoing {
         Outgoing::new(content, || announced(&head.fields))
     }
 
-    /// What follows this head; the request's method may forbid that it is anything.
+    /// What follows this head; after some methods and statuses there is no content.
     pub(crate) fn of_response(head: &ResponseHead, method: Method, content: Content) -> Outgoing {
         // RFC 9110, section 6.4.1: these have no content, whatever their fields say.
         let is_empty = method == Method::Head || matches!(head.status, 204 | 304);
@@ -27,11 +27,11 @@ impl Outgoing {
     fn new(content: Content, len: impl Fn() -> Option<u64>) -> Outgoing {
         match content {
             Content::Whole(body) => Outgoing::Whole(body),
-            Content::Open => Outgoing::Streamed(Box::new(Pending::new(len()))),
+            Content::Streamed => Outgoing::Streamed(Box::new(Pending::new(len()))),
         }
     }
 
-    /// Whether the head is all there is.
+    /// Whether the message ends with its head.
     pub(crate) fn is_nothing(&self) -> bool {
         match self {
             Outgoing::Whole(body) => body.len == 0,
@@ -39,7 +39,7 @@ impl Outgoing {
         }
     }
 
-    /// What was appended to it, if it is open.
+    /// The buffer, if the body is streamed.
     pub(crate) fn pending(&mut self) -> Option<&mut Pending> {
         match self {
             Outgoing::Whole(_) => None,
@@ -47,7 +47,7 @@ impl Outgoing {
         }
     }
 
-    /// Bytes that were appended.
+    /// Bytes that were appended and not sent.
     pub(crate) fn buffered(&self) -> u64 {
         match self {
             Outgoing::Whole(_) => 0,
@@ -56,7 +56,7 @@ impl Outgoing {
     }
 }
 
-/// What was asked for, as far as it decides whether an answer has content.
+/// The request's method, as far as it decides whether the response has content.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) enum Method {
     Head,
@@ -70,23 +70,23 @@ impl Method {
     }
 }
 
-/// What `content-length` says; what cannot be read is more than ever comes.
+/// The value of `content-length`; an invalid one is the maximum, which no content reaches.
 pub(crate) fn announced(fields: &Fields) -> Option<u64> {
     let digits = |value: &[u8]| std::str::from_utf8(value).ok().and_then(|text| text.parse().ok());
     fields.get(b"content-length").map(|value| digits(value).unwrap_or(u64::MAX))
 }
 
-/// There is more or less content than the head said.
+/// There is more or less content than `content-length` says.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct WrongLength;
 
-/// Content that comes by and by: what of it waits.
+/// A streamed body: what was appended and not sent.
 #[derive(Debug)]
 pub(crate) struct Pending {
     waiting: Wire,
-    /// What has not been appended, if the head says how much there is.
+    /// Bytes that have yet to be appended, if the head has a `content-length`.
     missing: Option<u64>,
-    /// No more is appended, and these fields follow.
+    /// The trailers, once the body is finished.
     end: Option<Fields>,
 }
 
@@ -110,37 +110,37 @@ impl Pending {
         if self.missing.unwrap_or(0) == 0 { Ok(()) } else { Err(WrongLength) }
     }
 
-    /// Bytes that wait.
+    /// Bytes in the buffer.
     pub(crate) fn len(&self) -> u64 {
         self.waiting.len()
     }
 
-    /// Whether the head says how much there is.
+    /// Whether the head has a `content-length`.
     pub(crate) fn is_counted(&self) -> bool {
         self.missing.is_some()
     }
 
-    /// Whether nothing is missing but the end of the message.
+    /// Whether only trailers or the end of the message remain to be sent.
     pub(crate) fn is_at_end(&self) -> bool {
         self.waiting.is_empty() && self.end.is_some()
     }
 
-    /// Whether nothing is left, and nothing follows.
+    /// Whether all is sent, and no trailers follow.
     pub(crate) fn is_nothing(&self) -> bool {
         self.waiting.is_empty() && self.end.as_ref().is_some_and(Fields::is_empty)
     }
 
-    /// Takes the first `len` bytes that wait.
+    /// Takes the first `len` bytes of the buffer.
     pub(crate) fn take(&mut self, len: u64, out: &mut Wire) {
         self.waiting.move_to(len, out);
     }
 
-    /// The fields that follow, once no more is appended.
+    /// The trailers, once the body is finished.
     pub(crate) fn trailers(&self) -> Option<&Fields> {
         self.end.as_ref()
     }
 
-    /// Takes the fields that follow, if nothing else is missing.
+    /// Takes the trailers, if the content is sent.
     pub(crate) fn take_trailers(&mut self) -> Option<Fields> {
         self.end.take_if(|_| self.waiting.is_empty())
     }
@@ -157,7 +157,7 @@ mod tests {
 
     fn pending(fields: &[(&str, &str)], method: Method, status: u16) -> Pending {
         let head = ResponseHead::new(status, Fields::from_pairs(fields.iter().copied()));
-        match Outgoing::of_response(&head, method, Content::Open) {
+        match Outgoing::of_response(&head, method, Content::Streamed) {
             Outgoing::Streamed(pending) => *pending,
             Outgoing::Whole(_) => unreachable!("it was asked to be open"),
         }

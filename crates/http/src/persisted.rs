@@ -1,9 +1,9 @@
-//! Settings that a SPDY server asks its clients to keep for the next session (draft 2, "SETTINGS"; draft 3,
+//! Settings that a SPDY server asks its clients to persist for the next session (draft 2, "SETTINGS"; draft 3,
 //! section 2.6.4).
 
 use std::collections::BTreeMap;
 
-/// The most settings that are kept: there are eight.
+/// The most settings that are persisted: SPDY defines eight.
 const MAX_PERSISTED: usize = 16;
 
 /// Settings by their ids: 5 is the congestion window, for instance, in segments.
@@ -23,7 +23,7 @@ impl PersistedSettings {
         self.0.iter().map(|(id, value)| (*id, *value))
     }
 
-    /// Keeps a setting, instead of what was kept of its id.
+    /// Stores a setting, replacing the one with its id.
     pub(crate) fn persist(&mut self, id: u32, value: u32) {
         if self.0.len() < MAX_PERSISTED || self.0.contains_key(&id) {
             self.0.insert(id, value);

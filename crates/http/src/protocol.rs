@@ -1,4 +1,4 @@
-//! Which protocols there are, and who makes sessions of them.
+//! The protocols, and the factory of their sessions.
 
 use crate::memory::Keeps;
 use crate::{ClientSession, Multiplexing, PersistedSettings, ServerSession, h1, h2, spdy};
@@ -63,8 +63,8 @@ impl SessionFactory {
         SessionFactory::keeping(Keeps::Steps, multiplexing)
     }
 
-    /// The same for sessions that have nothing in common: those of strangers, who should not be able to
-    /// slow down one another's, nor to find out what others have sent.
+    /// The same for sessions of unrelated peers, which must not slow down one another, nor find out what others have
+    /// sent.
     pub fn isolated(multiplexing: Multiplexing) -> SessionFactory {
         SessionFactory::keeping(Keeps::Nothing, multiplexing)
     }
@@ -79,8 +79,8 @@ impl SessionFactory {
         self.client_with_settings(protocol, &PersistedSettings::default())
     }
 
-    /// A new client's end of a connection to a server that, in an earlier session, asked for this to be
-    /// kept: the client returns it.
+    /// A new client's end of a connection to a server that, in an earlier session, asked to persist these settings:
+    /// the client sends them back.
     pub fn client_with_settings(&self, protocol: Protocol, kept: &PersistedSettings) -> Box<dyn ClientSession> {
         match protocol {
             Protocol::Http1 => Box::new(h1::Client::persistent().knowing(&self.h1)),

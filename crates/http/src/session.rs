@@ -19,11 +19,11 @@ impl TransportStream {
 /// What follows a message's head.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Content {
-    /// A body that is counted, known from the beginning.
+    /// A body that is known from the beginning; its bytes are only counted.
     Whole(Body),
-    /// What comes by [`Session::append`], until [`Session::finish`]. If the head names a `content-length`, it is
-    /// exactly that much, or the message is given up; how it is framed is the session's to say.
-    Open,
+    /// A streamed body: what [`Session::append`] adds, until [`Session::finish`]. If it does not match the head's
+    /// `content-length`, the message is given up. The session decides how it is framed.
+    Streamed,
 }
 
 impl From<Body> for Content {
@@ -63,9 +63,9 @@ pub trait Session: fmt::Debug {
         TransportStream::TCP
     }
 
-    /// Of the transport's streams that have room, the one on which something goes out next. What nobody has opened
-    /// yet has room if this end may open it, and to send there does; what [`Session::poll_transmit`] gave nothing for
-    /// counts as without room until it has more.
+    /// Of the transport's streams that have room, the one to send on next. A stream that is not open yet has room if
+    /// this end may open it, and sending on it opens it. A stream for which [`Session::poll_transmit`] returned nothing
+    /// is taken to have no room until it has more.
     fn next_stream(&self, room: &dyn Fn(TransportStream) -> usize) -> Option<TransportStream> {
         (room(TransportStream::TCP) > 0 && self.has_output()).then_some(TransportStream::TCP)
     }
@@ -86,64 +86,62 @@ pub trait Session: fmt::Debug {
     /// When [`Session::handle_timeout`] is to be called, if at all.
     fn poll_timeout(&self) -> Option<Time>;
 
-    /// Whether [`Session::poll_transmit`] has something to give, if there is room.
+    /// Whether [`Session::poll_transmit`] returns something if there is room.
     fn has_output(&self) -> bool;
 
-    /// Asks the peer for a sign of life, which comes as [`Event::Pong`]; once at a time. HTTP/1.1 has
-    /// no means to ask, and none comes.
+    /// Sends a PING, whose reply comes as [`Event::Pong`]; at most one at a time. HTTP/1.1 has none: there
+    /// this does nothing.
     fn ping(&mut self);
 
-    /// More of the content of a message that was begun as [`Content::Open`]. On a stream that is over it goes
-    /// nowhere.
+    /// Appends to a message that was begun as [`Content::Streamed`]. On a closed stream this does nothing.
     ///
     /// # Panics
     /// If the message has been finished and is still going out.
     fn append(&mut self, id: StreamId, chunk: Chunk);
 
-    /// The message is complete. Trailers follow where the protocol has a place for them (RFC 9110, section 6.5).
+    /// Finishes a streamed message. Trailers follow if the protocol has them (RFC 9110, section 6.5).
     ///
     /// # Panics
     /// If it has been finished before and is still going out.
     fn finish(&mut self, id: StreamId, trailers: Fields);
 
-    /// Bytes of an open message that were appended and have not gone out: what a program in between may not let
-    /// grow.
-    fn unsent(&self, id: StreamId) -> u64;
+    /// Bytes of a streamed message that were appended and not sent. An intermediary has to bound them.
+    fn buffered(&self, id: StreamId) -> u64;
 
-    /// From now on content is used when the program says so by [`Session::release`], and not as it comes: to be
-    /// said before the first input.
+    /// From now on content is used when the program says so by [`Session::release`], and not as it arrives. To be
+    /// called before the first input.
     fn hold(&mut self);
 
-    /// The program has used so many bytes of the content that came on a stream: its windows open by as much (RFC
-    /// 9113, section 6.9.1). Needed only after [`Session::hold`], also for a message that is complete.
+    /// The program has used `bytes` bytes of a message's content: its windows open by as much (RFC 9113, section
+    /// 6.9.1). Needed only after [`Session::hold`], even for a message that is complete.
     fn release(&mut self, id: StreamId, bytes: u64);
 
-    /// Bytes of the transport's stream that were used since the last call: so many more may be read. It counts
-    /// after [`Session::hold`] alone: without it all is used as it comes, and this is 0.
+    /// Bytes of the transport's stream that were used since the last call: as many more may be read. Without
+    /// [`Session::hold`] all is used as it arrives, and this is 0.
     fn poll_used(&mut self, on: TransportStream) -> u64;
 
-    /// Ends a stream before its time. In HTTP/1.1 only the connection can be ended: the session is
-    /// then over, unless nobody has heard of the stream yet.
+    /// Cancels a request. In HTTP/1.1 only the connection can be closed: the session is then over, unless the
+    /// request has not been sent.
     fn cancel(&mut self, id: StreamId);
 
-    /// Begins to leave: no more streams from here or, once the peer has been told, from there; what is
-    /// under way goes on to its end (GOAWAY: RFC 9113, section 6.8; draft 3, section 2.6.6).
+    /// Begins a graceful shutdown: this end opens no more streams, nor does the peer once it has been told; open
+    /// streams go on to their end (GOAWAY: RFC 9113, section 6.8; draft 3, section 2.6.6).
     fn shut_down(&mut self);
 
-    /// Whether nothing is under way any more and nothing will be: the connection is to be closed, once
-    /// what [`Session::poll_transmit`] still has to say is on its way.
+    /// Whether no stream is open and none will be: the connection is to be closed, once the output of
+    /// [`Session::poll_transmit`] is sent.
     fn is_over(&self) -> bool;
 }
 
-/// The end that asks.
+/// The client's end.
 pub trait ClientSession: Session {
-    /// How many more requests it takes at this moment.
+    /// How many more requests may be made now.
     fn capacity(&self) -> usize;
 
-    /// Whether it never takes another one: either end is leaving.
+    /// Whether no more requests can ever be made: either end is shutting down.
     fn is_closing(&self) -> bool;
 
-    /// What the server has asked to be kept for the next session, and what was kept before.
+    /// The settings to persist for the next session: those that the server asked for, and earlier ones (SPDY).
     fn persisted(&self) -> PersistedSettings;
 
     /// Adds a request; it goes out with the next [`Session::poll_transmit`]. HTTP/1.1 has no means
@@ -154,30 +152,28 @@ pub trait ClientSession: Session {
     fn request(&mut self, head: Arc<RequestHead>, content: Content, priority: Priority) -> StreamId;
 }
 
-/// The end that answers.
+/// The server's end.
 pub trait ServerSession: Session {
-    /// Answers the request `id`, once.
-    ///
-    /// An answer to a stream that was reset meanwhile goes nowhere.
+    /// Responds to the request `id`, once. A response to a stream that was reset meanwhile is dropped.
     ///
     /// # Panics
-    /// If no request `id` has come, or if it has been answered.
+    /// If there was no request `id`, or if it has a response.
     fn respond(&mut self, id: StreamId, head: Arc<ResponseHead>, content: Content);
 
-    /// Asks the client to keep these settings for its next session, if the protocol can (SPDY).
+    /// Asks the client to persist these settings for its next session, if the protocol can (SPDY).
     fn persist(&mut self, settings: &PersistedSettings);
 
-    /// What the client has kept of an earlier session.
+    /// The settings that the client has persisted from an earlier session (SPDY).
     fn persisted(&self) -> PersistedSettings;
 
-    /// Sends an interim response (a status of 100 to 199) ahead of the answer to `id`. SPDY has none, and
-    /// none goes out once the answer has been given.
+    /// Sends an interim response (a status of 100 to 199) before the response to `id`. SPDY has none, and
+    /// none is sent after the final response was given.
     fn send_interim(&mut self, id: StreamId, head: Arc<ResponseHead>);
 
-    /// Makes a request in the client's place, to be answered like any other: by
-    /// [`ServerSession::respond`], at best at once. It is announced before anything else of the answer to
-    /// `parent`. `None` if the client takes no (more) pushes, as with HTTP/1.1, or if the answer to
-    /// `parent` has gone out.
+    /// Pushes: makes a request in the client's place, which needs a response by [`ServerSession::respond`],
+    /// preferably at once. It is announced before anything more of the response to `parent`, the associated
+    /// request. `None` if the client takes no (more) pushes, as with HTTP/1.1, or if the response to `parent` is
+    /// sent.
     fn push(&mut self, parent: StreamId, head: Arc<RequestHead>, priority: Priority) -> Option<StreamId>;
 }
 
@@ -263,7 +259,7 @@ pub(crate) mod tests {
         if id.0 == 0 {
             return server.respond(id, head.into(), Body { id: body, len }.into());
         }
-        server.respond(id, head.into(), Content::Open);
+        server.respond(id, head.into(), Content::Streamed);
         server.append(id, Chunk::Run { body, offset: 0, len: len / 3 });
         server.append(id, Chunk::Run { body, offset: len / 3, len: len - len / 3 });
         server.finish(id, Fields::from_pairs([("server-timing", "db")]));

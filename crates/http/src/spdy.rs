@@ -35,8 +35,9 @@ pub(crate) fn dictionary(version: &str) -> &'static [u8] {
     if version == "two" { dictionary::two() } else { dictionary::three() }
 }
 
-/// The longest heads that are sent, as HTTP/1.1 writes them: a push in SPDY/2 has a scheme besides.
+/// The largest head that is sent in SPDY/2, in bytes as HTTP/1.1 would write it: a push has a scheme in addition.
 const MAX_MESSAGE_HEAD_2: usize = 65_000;
+/// The same in SPDY/3 and SPDY/3.1.
 const MAX_MESSAGE_HEAD: usize = 256 * 1024;
 
 /// The largest control frame that is taken. At least 8,192 bytes have to be (draft 3, section 2.2.1).
@@ -116,9 +117,9 @@ impl Spdy {
         self.deflater.step(head).expect("any head can be compressed")
     }
 
-    /// The limits that SETTINGS bring; of several entries of one name the first counts.
+    /// SETTINGS; of several entries with one id the first counts.
     fn read_settings(&mut self, flags: u8, entries: &[SettingsEntry]) -> Frame {
-        // Draft 3, section 2.6.4: a server asks, a client returns. What comes back says nothing of its own.
+        // Draft 3, section 2.6.4: a server asks, a client sends back. Values sent back are not settings of the client.
         let (asked, is_client) = (frames::PERSIST_VALUE, self.role == Perspective::Client);
         if is_client && flags & frames::CLEAR_SETTINGS != 0 {
             self.persisted.clear();

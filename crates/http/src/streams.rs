@@ -337,8 +337,8 @@ impl<F: Framing> Streams<F> {
     }
 
     fn close_if_complete(&mut self, stream: u32) {
-        let is_over = |state: &Stream| state.is_sent && state.recv_state == RecvState::Complete;
-        if self.open_streams.get(&stream).is_some_and(is_over) {
+        let is_complete = |state: &Stream| state.is_sent && state.recv_state == RecvState::Complete;
+        if self.open_streams.get(&stream).is_some_and(is_complete) {
             self.remove(stream);
             self.closed_streams.note(stream, CloseReason::Complete);
             self.abuse.note_completed();

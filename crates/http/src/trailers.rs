@@ -2,8 +2,8 @@
 
 use crate::Fields;
 
-/// What frames a message, routes it, asks for or answers something, proves who asks, or says how the content is to
-/// be read: it counts in the head, or not at all (RFC 9110, section 6.5.1; RFC 7230, section 4.1.2).
+/// Fields for framing, routing, request modifiers, response control, authentication and the content's format: they
+/// are valid in the head only (RFC 9110, section 6.5.1; RFC 7230, section 4.1.2).
 const HEAD_ONLY: [&str; 35] = [
     "age",
     "authorization",

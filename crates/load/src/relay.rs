@@ -67,7 +67,7 @@ impl Relay {
             (Event::Request { head, .. }, _) => self.begin((conn, id), head),
             (Event::Interim { head, .. }, Some((to, stream))) => self.link(to).inform(stream, head),
             (Event::Response { head, .. }, Some((to, stream))) => {
-                self.link(to).respond(stream, returned(&head), Content::Open);
+                self.link(to).respond(stream, returned(&head), Content::Streamed);
             }
             (Event::Data { content, .. }, Some((to, stream))) => {
                 self.most_held = self.most_held.max(self.link(to).append(stream, content));

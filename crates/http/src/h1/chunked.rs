@@ -7,8 +7,7 @@ use crate::{Chunk, PeerFault};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Chunked {
     stage: ChunkedStage,
-    /// Bytes of extensions, which nobody here needs, and trailers so far: a peer may send no more of them than of
-    /// a head.
+    /// Bytes of extensions, which are ignored, and of trailers so far: a peer may send no more of them than of a head.
     spare: usize,
 }
 

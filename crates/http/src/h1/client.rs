@@ -1,10 +1,10 @@
-//! The end that asks.
+//! The client's end.
 
 use super::head::{After, Length, parse_response};
 use super::known::Known;
-use super::open::{Framing, Open};
 use super::outbox::Outbox;
 use super::reader::{Messages, Reader};
+use super::streamed_body::{Framing, StreamedBody};
 use crate::held::{BackPressure, Held};
 use crate::pending::{Method, Outgoing, Pending};
 use crate::{
@@ -24,7 +24,7 @@ pub struct Client {
     waiting: VecDeque<(StreamId, Arc<RequestHead>, Outgoing)>,
     outbox: Outbox,
     reader: Reader,
-    answers: Answers,
+    responses: ResponseQueue,
 }
 
 impl Client {
@@ -33,15 +33,15 @@ impl Client {
         Client::new(false)
     }
 
-    /// An idle connection takes any number of requests at once; the answers come in order
-    /// (RFC 9112, section 9.3.2). While answers are outstanding it takes no more.
+    /// An idle connection takes any number of requests at once; the responses come in order
+    /// (RFC 9112, section 9.3.2). While responses are outstanding it takes no more.
     pub fn pipelining() -> Client {
         Client::new(true)
     }
 
     /// The same client, which knows heads that others read.
     pub(crate) fn knowing(mut self, known: &Arc<Known>) -> Client {
-        self.answers.known = known.clone();
+        self.responses.known = known.clone();
         self
     }
 
@@ -52,7 +52,7 @@ impl Client {
             waiting: VecDeque::new(),
             outbox: Outbox::default(),
             reader: Reader::new(),
-            answers: Answers::default(),
+            responses: ResponseQueue::default(),
         }
     }
 
@@ -65,32 +65,32 @@ impl Client {
         out: &mut Wire,
     ) -> u64 {
         let framing = if pending.is_counted() { Framing::Counted } else { Framing::Chunked };
-        self.outbox.begin_open(id, head.http1_framed(framing.line()), Open::new(framing, pending), room, out)
+        self.outbox.begin_open(id, head.http1_framed(framing.line()), StreamedBody::new(framing, pending), room, out)
     }
 
-    /// What was appended to an open request.
+    /// The body of a streamed request.
     fn pending(&mut self, id: StreamId) -> Option<&mut Pending> {
-        if self.outbox.is_open(id) {
+        if self.outbox.is_streaming(id) {
             return self.outbox.pending(id);
         }
         self.waiting.iter_mut().find(|(waiting, ..)| *waiting == id)?.2.pending()
     }
 
-    /// What would be sent is not what its head says.
+    /// The body does not match content-length: cancels the request.
     fn give_up(&mut self, id: StreamId) {
         self.cancel(id);
-        self.answers.events.push_back(Event::Reset { id });
+        self.responses.events.push_back(Event::Reset { id });
     }
 }
 
 impl Session for Client {
     fn handle_input(&mut self, _: Time, on: TransportStream, input: &[Chunk]) -> Result<(), Error> {
         debug_assert_eq!(on, TransportStream::TCP);
-        if let Some(held) = &mut self.answers.held {
+        if let Some(held) = &mut self.responses.held {
             held.handle_input(input);
         }
-        let result = self.reader.read(input, &mut self.answers);
-        if result.is_err() || self.answers.is_last && self.answers.outstanding.is_empty() {
+        let result = self.reader.read(input, &mut self.responses);
+        if result.is_err() || self.responses.is_last && self.responses.outstanding.is_empty() {
             // There is nothing more to say on this connection.
             self.waiting.clear();
             self.outbox = Outbox::default();
@@ -100,8 +100,8 @@ impl Session for Client {
 
     fn handle_fin(&mut self, _: Time, on: TransportStream) -> Result<(), Error> {
         debug_assert_eq!(on, TransportStream::TCP);
-        self.reader.close(&mut self.answers)?;
-        if self.answers.outstanding.is_empty() { Ok(()) } else { Err(PeerFault::Truncated.into()) }
+        self.reader.close(&mut self.responses)?;
+        if self.responses.outstanding.is_empty() { Ok(()) } else { Err(PeerFault::Truncated.into()) }
     }
 
     fn handle_timeout(&mut self, _: Time) {}
@@ -116,13 +116,13 @@ impl Session for Client {
                 Outgoing::Whole(body) => self.outbox.begin(head.http1(), body, room, out),
                 Outgoing::Streamed(pending) => self.begin_open(id, &head, pending, room, out),
             };
-            self.answers.outstanding.push_back(Asked { id, method: Method::of(&head) });
-            self.answers.events.push_back(Event::Sent { id });
+            self.responses.outstanding.push_back(Asked { id, method: Method::of(&head) });
+            self.responses.events.push_back(Event::Sent { id });
         }
     }
 
     fn poll_event(&mut self) -> Option<Event> {
-        self.answers.events.pop_front()
+        self.responses.events.pop_front()
     }
 
     fn poll_timeout(&self) -> Option<Time> {
@@ -148,57 +148,57 @@ impl Session for Client {
         self.outbox.settle();
     }
 
-    fn unsent(&self, id: StreamId) -> u64 {
+    fn buffered(&self, id: StreamId) -> u64 {
         let waiting = self.waiting.iter().find(|(waiting, ..)| *waiting == id);
-        waiting.map_or(0, |(.., content)| content.buffered()) + self.outbox.appended(id)
+        waiting.map_or(0, |(.., content)| content.buffered()) + self.outbox.buffered(id)
     }
 
     fn hold(&mut self) {
-        self.answers.held = Some(Box::new(Held::new(BackPressure::Transport)));
+        self.responses.held = Some(Box::new(Held::new(BackPressure::Transport)));
     }
 
     fn release(&mut self, id: StreamId, bytes: u64) {
-        if let Some(held) = &mut self.answers.held {
+        if let Some(held) = &mut self.responses.held {
             held.release(id, bytes);
         }
     }
 
     fn poll_used(&mut self, _: TransportStream) -> u64 {
-        self.answers.held.as_mut().map_or(0, |held| held.poll_used())
+        self.responses.held.as_mut().map_or(0, |held| held.poll_used())
     }
 
     fn cancel(&mut self, id: StreamId) {
-        if let Some(held) = &mut self.answers.held {
+        if let Some(held) = &mut self.responses.held {
             held.forget(id);
         }
         self.waiting.retain(|(waiting, ..)| *waiting != id);
-        if self.outbox.is_open(id) {
+        if self.outbox.is_streaming(id) {
             // What is left of it would be taken for the next request.
             self.outbox = Outbox::default();
-            self.answers.outstanding.clear();
-            self.answers.after = After::Closes;
+            self.responses.outstanding.clear();
+            self.responses.after = After::Closes;
         }
-        if self.answers.outstanding.iter().any(|asked| asked.id == id) {
+        if self.responses.outstanding.iter().any(|asked| asked.id == id) {
             // What is under way cannot be told from what is wanted but by its end.
-            self.answers.outstanding.clear();
-            self.answers.after = After::Closes;
+            self.responses.outstanding.clear();
+            self.responses.after = After::Closes;
         }
     }
 
     fn shut_down(&mut self) {
-        self.answers.after = After::Closes;
+        self.responses.after = After::Closes;
         let refused = std::mem::take(&mut self.waiting).into_iter();
-        self.answers.events.extend(refused.map(|(id, ..)| Event::Refused { id }));
+        self.responses.events.extend(refused.map(|(id, ..)| Event::Refused { id }));
     }
 
     fn is_over(&self) -> bool {
-        self.is_closing() && self.answers.outstanding.is_empty() && !self.has_output()
+        self.is_closing() && self.responses.outstanding.is_empty() && !self.has_output()
     }
 }
 
 impl ClientSession for Client {
     fn capacity(&self) -> usize {
-        let is_idle = self.answers.outstanding.is_empty() && !self.outbox.is_begun_open();
+        let is_idle = self.responses.outstanding.is_empty() && !self.outbox.is_any_streaming();
         match (is_idle && !self.is_closing(), self.pipelining) {
             (false, _) => 0,
             // RFC 9112, section 9.3.2: not behind what cannot be repeated if the connection fails.
@@ -213,7 +213,7 @@ impl ClientSession for Client {
     }
 
     fn is_closing(&self) -> bool {
-        self.answers.after == After::Closes
+        self.responses.after == After::Closes
     }
 
     fn request(&mut self, head: Arc<RequestHead>, content: Content, _: Priority) -> StreamId {
@@ -232,7 +232,7 @@ fn is_idempotent(head: &RequestHead) -> bool {
     IDEMPOTENT.contains(&&head.method[..])
 }
 
-/// A request on the wire whose answer is not complete.
+/// A request on the wire whose response is not complete.
 #[derive(Debug)]
 struct Asked {
     id: StreamId,
@@ -241,13 +241,13 @@ struct Asked {
 
 /// What the reader reports, matched with the requests in their order.
 #[derive(Default, Debug)]
-struct Answers {
+struct ResponseQueue {
     known: Arc<Known>,
     outstanding: VecDeque<Asked>,
     events: VecDeque<Event>,
-    /// What the program has not used, if it says when it has.
+    /// Content that the program has not used, if it says when it has.
     held: Option<Box<Held>>,
-    /// The head just read was an interim one (RFC 9110, section 15.2): its end ends nothing.
+    /// The head just read was an interim one (RFC 9110, section 15.2): the final response follows.
     interim: bool,
     /// What the server has said of the connection.
     after: After,
@@ -255,7 +255,7 @@ struct Answers {
     is_last: bool,
 }
 
-impl Messages for Answers {
+impl Messages for ResponseQueue {
     fn head(&mut self, text: &Bytes) -> Result<Option<(usize, Length)>, PeerFault> {
         let Some(asked) = self.outstanding.front() else { return Err(PeerFault::UnexpectedResponse) };
         let Some(parsed) = self.known.responses.read(text, parse_response)? else { return Ok(None) };
@@ -298,7 +298,7 @@ impl Messages for Answers {
             self.events.push_back(Event::End { id: asked.id });
         }
         if self.is_last {
-            // RFC 9112, section 9.6: what was pipelined behind it is not going to be answered.
+            // RFC 9112, section 9.6: requests pipelined after it get no response.
             self.outstanding.clear();
         }
     }

@@ -1,6 +1,6 @@
 //! Puts messages on the wire, as far as there is room; keeps the rest of the one that was begun.
 
-use super::open::Open;
+use super::streamed_body::StreamedBody;
 use crate::pending::Pending;
 use crate::{Body, Chunk, StreamId, Wire};
 use bytes::Bytes;
@@ -9,8 +9,8 @@ use bytes::Bytes;
 #[derive(Debug, Default)]
 pub(super) struct Outbox {
     unsent: Wire,
-    /// The content of the message, if it comes by and by.
-    open: Option<(StreamId, Open)>,
+    /// The body of the message, if it is streamed.
+    open: Option<(StreamId, StreamedBody)>,
 }
 
 impl Outbox {
@@ -19,8 +19,8 @@ impl Outbox {
         !self.unsent.is_empty() || self.open.is_some()
     }
 
-    /// Whether its content comes by and by.
-    pub(super) fn is_begun_open(&self) -> bool {
+    /// Whether its body is streamed.
+    pub(super) fn is_any_streaming(&self) -> bool {
         self.open.is_some()
     }
 
@@ -53,8 +53,15 @@ impl Outbox {
         left
     }
 
-    /// Begins a message whose content comes by and by; nothing is left of `room` until it is complete.
-    pub(super) fn begin_open(&mut self, id: StreamId, head: Bytes, open: Open, room: u64, out: &mut Wire) -> u64 {
+    /// Begins a message with a streamed body; nothing is left of `room` until it is complete.
+    pub(super) fn begin_open(
+        &mut self,
+        id: StreamId,
+        head: Bytes,
+        open: StreamedBody,
+        room: u64,
+        out: &mut Wire,
+    ) -> u64 {
         let left = self.begin(head, Body::EMPTY, room, out);
         self.open = Some((id, open));
         self.go_on(left, out)
@@ -72,13 +79,13 @@ impl Outbox {
         self.open.as_mut().filter(|(open, _)| *open == id).map(|(_, open)| &mut *open.pending)
     }
 
-    /// Whether the message that was begun is this one, and its content comes by and by.
-    pub(super) fn is_open(&self, id: StreamId) -> bool {
+    /// Whether the message that was begun is this one, and its body is streamed.
+    pub(super) fn is_streaming(&self, id: StreamId) -> bool {
         self.open.as_ref().is_some_and(|(open, _)| *open == id)
     }
 
-    /// Bytes that were appended to this message and have not gone out.
-    pub(super) fn appended(&self, id: StreamId) -> u64 {
+    /// Bytes that were appended to this message and not sent.
+    pub(super) fn buffered(&self, id: StreamId) -> u64 {
         self.open.as_ref().filter(|(open, _)| *open == id).map_or(0, |(_, open)| open.pending.len())
     }
 

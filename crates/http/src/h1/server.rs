@@ -1,10 +1,10 @@
-//! The end that answers.
+//! The server's end.
 
 use super::head::{After, Length, Version, parse_request};
 use super::known::Known;
-use super::open::{Framing, Open};
 use super::outbox::Outbox;
 use super::reader::{Messages, Reader};
+use super::streamed_body::{Framing, StreamedBody};
 use crate::held::{BackPressure, Held};
 use crate::pending::{Method, Outgoing, Pending};
 use crate::{
@@ -17,7 +17,7 @@ use loadstone_units::Time;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// The most requests that wait for their answers: more than anyone pipelines.
+/// The most requests that wait for their responses: more than any client pipelines.
 pub(super) const MAX_WAITING: usize = 1_000;
 
 /// A server's end of an HTTP/1.1 connection. Responses leave in the order of the requests,
@@ -50,13 +50,13 @@ impl Server {
         }
     }
 
-    /// How the first response of the queue is framed if its content comes by and by, and its head.
+    /// The framing of the queue's first response if its body is streamed, and its head.
     fn frame(&mut self, head: &ResponseHead, pending: &Pending) -> (Framing, Bytes) {
         let version = self.requests.queue.front().map_or(Version::Usual, |front| front.version);
         let framing = match version {
             _ if pending.is_counted() => Framing::Counted,
             Version::Usual => Framing::Chunked,
-            // RFC 9112, section 7: HTTP/1.0 knows no chunks.
+            // RFC 9112, section 7: HTTP/1.0 has no chunks.
             Version::Old => Framing::UntilClose,
         };
         if framing == Framing::UntilClose {
@@ -65,17 +65,17 @@ impl Server {
         (framing, head.http1_framed(framing.line()))
     }
 
-    /// What was appended to an open response.
+    /// The body of a streamed response.
     fn pending(&mut self, id: StreamId) -> Option<&mut Pending> {
-        if self.outbox.is_open(id) {
+        if self.outbox.is_streaming(id) {
             return self.outbox.pending(id);
         }
         let at = id.0.checked_sub(self.requests.first)?;
-        let (_, content) = self.requests.queue.get_mut(at as usize)?.answer.as_mut()?;
+        let (_, content) = self.requests.queue.get_mut(at as usize)?.response.as_mut()?;
         content.pending()
     }
 
-    /// What would be sent is not what its head says.
+    /// The body does not match content-length: cancels the request.
     fn give_up(&mut self, id: StreamId) {
         self.cancel(id);
         self.requests.events.push_back(Event::Reset { id });
@@ -131,7 +131,7 @@ impl Session for Server {
         {
             if let Some(head) = front.interim.take() {
                 room = self.outbox.begin(head.http1(), Body::EMPTY, room, out);
-            } else if let Some((head, content)) = front.answer.take() {
+            } else if let Some((head, content)) = front.response.take() {
                 let (framing, head) = match &content {
                     Outgoing::Whole(_) => (Framing::Counted, head.http1()),
                     Outgoing::Streamed(pending) => self.frame(&head, pending),
@@ -143,7 +143,7 @@ impl Session for Server {
                 room = match content {
                     Outgoing::Whole(body) => self.outbox.begin(head, body, room, out),
                     Outgoing::Streamed(pending) => {
-                        self.outbox.begin_open(id, head, Open::new(framing, pending), room, out)
+                        self.outbox.begin_open(id, head, StreamedBody::new(framing, pending), room, out)
                     }
                 };
                 self.note_sent();
@@ -182,10 +182,10 @@ impl Session for Server {
         self.note_sent();
     }
 
-    fn unsent(&self, id: StreamId) -> u64 {
+    fn buffered(&self, id: StreamId) -> u64 {
         let waiting = id.0.checked_sub(self.requests.first).and_then(|at| self.requests.queue.get(at as usize));
-        let answer = waiting.and_then(|waiting| waiting.answer.as_ref());
-        answer.map_or(0, |(_, content)| content.buffered()) + self.outbox.appended(id)
+        let response = waiting.and_then(|waiting| waiting.response.as_ref());
+        response.map_or(0, |(_, content)| content.buffered()) + self.outbox.buffered(id)
     }
 
     fn hold(&mut self) {
@@ -228,9 +228,9 @@ impl Session for Server {
 impl ServerSession for Server {
     fn respond(&mut self, id: StreamId, head: Arc<ResponseHead>, content: Content) {
         if let Some(waiting) = self.requests.waiting(id) {
-            assert!(waiting.answer.is_none(), "a second response to one request");
+            assert!(waiting.response.is_none(), "a second response to one request");
             let content = Outgoing::of_response(&head, waiting.method, content);
-            waiting.answer = Some((head, content));
+            waiting.response = Some((head, content));
         }
     }
 
@@ -258,17 +258,17 @@ struct Waiting {
     method: Method,
     /// The latest interim response that has not gone out.
     interim: Option<Arc<ResponseHead>>,
-    answer: Option<(Arc<ResponseHead>, Outgoing)>,
+    response: Option<(Arc<ResponseHead>, Outgoing)>,
 }
 
 impl Waiting {
-    /// RFC 9110, section 15.2: HTTP/1.0 knows no interim responses.
+    /// RFC 9110, section 15.2: HTTP/1.0 has no interim responses.
     fn may_be_informed(&self) -> bool {
-        self.answer.is_none() && self.version == Version::Usual
+        self.response.is_none() && self.version == Version::Usual
     }
 
     fn is_ready(&self) -> bool {
-        self.interim.is_some() || self.answer.is_some()
+        self.interim.is_some() || self.response.is_some()
     }
 }
 
@@ -280,7 +280,7 @@ struct Requests {
     /// The number of the first request in the queue.
     first: u32,
     events: VecDeque<Event>,
-    /// What the program has not used, if it says when it has.
+    /// Content that the program has not used, if it says when it has.
     held: Option<Box<Held>>,
     /// The message that is being read is not heard, since it came after the last one.
     is_deaf: bool,

@@ -143,7 +143,7 @@ pub(super) enum Control {
     Continuation {
         fragment: Bytes,
     },
-    /// What nobody knows is to be ignored (RFC 9113, section 4.1).
+    /// Unknown types are to be ignored (RFC 9113, section 4.1).
     Unknown,
 }
 

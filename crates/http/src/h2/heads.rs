@@ -114,7 +114,7 @@ impl Codec for Unpacker {
         // RFC 9113, section 8.2.2: what belongs to one connection of HTTP/1.1 has no place here.
         let is_odd = |name: &[u8], value: &[u8]| match name {
             b"te" => value != b"trailers",
-            // Some send it beside `:authority`, which section 8.3.1 lets them.
+            // Section 8.3.1 allows it in addition to `:authority`.
             b"host" => false,
             _ => is_connection_specific(name),
         };

@@ -21,7 +21,7 @@ struct Lane<S> {
     is_heard: bool,
     /// The message that goes out has been given as a whole.
     is_given: bool,
-    /// It was ended before its time: nobody wants to hear of it.
+    /// It was cancelled: its events are dropped.
     is_given_up: bool,
 }
 
@@ -46,7 +46,7 @@ impl<S: Session> Lane<S> {
     /// Takes note of what happened; whether the program is to hear of it.
     fn note(&mut self, event: &Event) -> bool {
         match event {
-            // What nobody wants is used.
+            // Content of a cancelled request is released at once.
             Event::Data { content, .. } if self.is_given_up => self.session.release(INSIDE, content.len()),
             Event::Request { head, .. } => {
                 self.is_known = true;
@@ -221,8 +221,8 @@ impl<S: Session> Session for Bundle<S> {
         });
     }
 
-    fn unsent(&self, id: StreamId) -> u64 {
-        self.lanes.get(&id).map_or(0, |lane| lane.session.unsent(INSIDE))
+    fn buffered(&self, id: StreamId) -> u64 {
+        self.lanes.get(&id).map_or(0, |lane| lane.session.buffered(INSIDE))
     }
 
     fn hold(&mut self) {

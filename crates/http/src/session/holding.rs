@@ -34,7 +34,7 @@ fn who_sends_stops_at_the_window_until_what_came_is_released() {
         pair.server.append(id, run(0, 3 * WINDOW));
         pair.talk();
         assert_eq!(content(&pair.at_client, id), WINDOW, "{protocol}");
-        assert_eq!(pair.server.unsent(id), 2 * WINDOW, "{protocol}");
+        assert_eq!(pair.server.buffered(id), 2 * WINDOW, "{protocol}");
         // Windows are given back half by half.
         pair.client.release(id, WINDOW / 2 - 1);
         pair.talk();
@@ -61,10 +61,10 @@ fn a_server_holds_as_well() {
     for protocol in WITH_WINDOWS {
         let config = Multiplexing { stream_window: Bounded::known(WINDOW as u32), ..Multiplexing::default() };
         let mut pair = Pair::holding(protocol, config);
-        let id = pair.ask("POST", &[], Content::Open);
+        let id = pair.ask("POST", &[], Content::Streamed);
         pair.client.append(id, run(0, 3 * WINDOW));
         pair.talk();
-        assert_eq!((content(&pair.at_server, id), pair.client.unsent(id)), (WINDOW, 2 * WINDOW), "{protocol}");
+        assert_eq!((content(&pair.at_server, id), pair.client.buffered(id)), (WINDOW, 2 * WINDOW), "{protocol}");
         pair.server.release(id, WINDOW);
         pair.talk();
         assert_eq!(content(&pair.at_server, id), 2 * WINDOW, "{protocol}");
@@ -190,7 +190,7 @@ fn what_was_held_of_a_request_that_turned_out_bad_goes_back_at_once() {
         pair.talk();
         assert!(content(&pair.at_server, id) > 0, "{id:?}: its window is whole");
         assert_eq!(pair.at_server.last(), Some(&Event::Reset { id }));
-        assert_eq!(pair.client.unsent(id), 0);
+        assert_eq!(pair.client.buffered(id), 0);
     }
 }
 
@@ -230,7 +230,7 @@ impl Model {
         let ids: Vec<StreamId> = (0..count).map(ask).collect();
         pair.talk();
         for id in &ids {
-            pair.server.respond(*id, ResponseHead::new(200, Fields::default()).into(), Content::Open);
+            pair.server.respond(*id, ResponseHead::new(200, Fields::default()).into(), Content::Streamed);
         }
         Model { held: vec![0; ids.len()], ids, pair, used: 0 }
     }

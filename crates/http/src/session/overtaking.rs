@@ -190,7 +190,7 @@ impl Talk {
             self.client.request(head.into(), Body::EMPTY.into(), priority);
         } else {
             let head = RequestHead::new("POST".into(), "a.test".into(), path.into(), Fields::default());
-            let id = self.client.request(head.into(), Content::Open, priority);
+            let id = self.client.request(head.into(), Content::Streamed, priority);
             self.uploads.push(Draft::new(id, uploaded(id), &exchange.up));
         }
         self.asked += 1;
@@ -243,7 +243,7 @@ impl Talk {
     fn answer(&mut self, id: StreamId) {
         let number = self.numbers[&id];
         let pieces = &self.exchanges[number.0 as usize].down;
-        self.server.respond(id, ResponseHead::new(200, Fields::default()).into(), Content::Open);
+        self.server.respond(id, ResponseHead::new(200, Fields::default()).into(), Content::Streamed);
         self.downloads.push(Draft::new(id, downloaded(number), pieces));
     }
 
@@ -367,7 +367,7 @@ fn content_that_is_not_used_stops_its_own_stream_and_without_windows_of_the_prot
             talk.hoarded.insert(first, 0);
             talk.talk();
             let hoarded = talk.hoarded[&first];
-            assert!(hoarded < 180_000 && talk.server.unsent(talk.at_server(first)) > 0, "{speech:?}, seed {seed}");
+            assert!(hoarded < 180_000 && talk.server.buffered(talk.at_server(first)) > 0, "{speech:?}, seed {seed}");
             assert_eq!(talk.complete(), others, "{speech:?}, seed {seed}");
             if speech == Speech::Many {
                 // A chunk of one byte is six bytes long: in a room of five there is none.

@@ -78,7 +78,7 @@ impl Pair {
     pub(super) fn asked(&mut self, fields: &[(&str, &str)]) -> StreamId {
         let id = self.ask("GET", &[], Body::EMPTY.into());
         let head = ResponseHead::new(200, Fields::from_pairs(fields.iter().copied()));
-        self.server.respond(id, head.into(), Content::Open);
+        self.server.respond(id, head.into(), Content::Streamed);
         (self.at_client, self.at_server) = (Vec::new(), Vec::new());
         id
     }

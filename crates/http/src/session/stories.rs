@@ -1,4 +1,4 @@
-//! Stories of content that comes by and by, told once for every protocol.
+//! Scenarios with streamed bodies, run for every protocol.
 
 use super::pair::{NOW, Pair, TCP, run, text, trailing};
 use super::tests::{counted, drain_events};
@@ -43,7 +43,7 @@ fn passes(protocol: Protocol, pieces: &[Chunk], fields: &[(&str, &str)], trailer
     pair.at_server.clear();
     let id = pair.client.request(
         RequestHead::new("POST".into(), "a.test".into(), "/".into(), Fields::from_pairs(fields.iter().copied())).into(),
-        Content::Open,
+        Content::Streamed,
         Priority::default(),
     );
     for piece in pieces {
@@ -117,27 +117,27 @@ fn what_has_not_gone_out_is_counted_until_it_has() {
         let mut pair = Pair::new(protocol);
         let id = pair.asked(&[]);
         pair.server.append(id, run(0, 30_000));
-        assert_eq!(pair.server.unsent(id), 30_000, "{protocol}");
+        assert_eq!(pair.server.buffered(id), 30_000, "{protocol}");
         let mut wire = Wire::default();
         pair.server.poll_transmit(NOW, TCP, 10_000, &mut wire);
         let runs = wire.take_all().iter().map(|chunk| if let Chunk::Run { len, .. } = chunk { *len } else { 0 }).sum();
         assert!((9_000..10_000_u64).contains(&runs), "{protocol}");
-        assert_eq!(pair.server.unsent(id), 30_000 - runs, "{protocol}");
+        assert_eq!(pair.server.buffered(id), 30_000 - runs, "{protocol}");
         pair.server.append(id, run(30_000, 500));
         pair.server.finish(id, Fields::default());
-        assert_eq!(pair.server.unsent(id), 30_500 - runs, "{protocol}");
+        assert_eq!(pair.server.buffered(id), 30_500 - runs, "{protocol}");
         pair.server.poll_transmit(NOW, TCP, 1 << 20, &mut wire);
-        assert_eq!((pair.server.unsent(id), pair.server.has_output()), (0, false), "{protocol}");
-        assert_eq!(pair.server.unsent(StreamId(5)), 0, "a stream that nobody has heard of");
+        assert_eq!((pair.server.buffered(id), pair.server.has_output()), (0, false), "{protocol}");
+        assert_eq!(pair.server.buffered(StreamId(5)), 0, "a stream that nobody has heard of");
 
         // The same for a request that waits for its turn.
         let mut pair = Pair::new(protocol);
         let head = RequestHead::get("a.test", "/", Fields::default());
-        let id = pair.client.request(head.into(), Content::Open, Priority::default());
+        let id = pair.client.request(head.into(), Content::Streamed, Priority::default());
         pair.client.append(id, text(70));
-        assert_eq!(pair.client.unsent(id), 70, "{protocol}");
+        assert_eq!(pair.client.buffered(id), 70, "{protocol}");
         pair.talk();
-        assert_eq!(pair.client.unsent(id), 0, "{protocol}");
+        assert_eq!(pair.client.buffered(id), 0, "{protocol}");
     }
 }
 
@@ -177,7 +177,7 @@ fn a_message_that_is_not_as_long_as_its_head_says_is_given_up() {
 
             let mut pair = Pair::new(protocol);
             let head = RequestHead::get("a.test", "/", Fields::from_pairs([("content-length", "10")]));
-            let id = pair.client.request(head.into(), Content::Open, Priority::default());
+            let id = pair.client.request(head.into(), Content::Streamed, Priority::default());
             if goes_first {
                 pair.talk();
             }
@@ -204,14 +204,14 @@ fn a_message_may_be_cancelled_in_its_middle() {
         pair.talk();
         assert_eq!(pair.at_client[1], Event::Data { id, content: counted(5) }, "{protocol}");
         assert!(!pair.at_client.contains(&Event::End { id }), "{protocol}");
-        assert_eq!((pair.server.unsent(id), pair.server.has_output()), (0, false), "{protocol}");
+        assert_eq!((pair.server.buffered(id), pair.server.has_output()), (0, false), "{protocol}");
         match protocol.is_multiplexed() {
             true => assert_eq!(pair.at_client[2..], [Event::Reset { id }], "{protocol}"),
             false => assert!(pair.server.is_over() && pair.client.handle_fin(NOW, TCP).is_err(), "{protocol}"),
         }
 
         let mut pair = Pair::new(protocol);
-        let id = pair.ask("POST", &[], Content::Open);
+        let id = pair.ask("POST", &[], Content::Streamed);
         pair.client.append(id, text(5));
         pair.talk();
         pair.client.append(id, text(5));
@@ -228,11 +228,11 @@ fn a_message_may_be_cancelled_in_its_middle() {
 fn a_server_may_answer_before_the_request_is_complete() {
     for protocol in Protocol::ALL {
         let mut pair = Pair::new(protocol);
-        let id = pair.ask("POST", &[], Content::Open);
+        let id = pair.ask("POST", &[], Content::Streamed);
         pair.client.append(id, text(5));
         pair.talk();
         let head = ResponseHead::new(200, Fields::default());
-        pair.server.respond(id, head.into(), Content::Open);
+        pair.server.respond(id, head.into(), Content::Streamed);
         pair.server.append(id, text(3));
         pair.server.finish(id, trailing());
         pair.talk();
@@ -262,7 +262,7 @@ fn the_answer_to_head_has_no_content_and_no_framing() {
             let mut pair = Pair::new(protocol);
             let id = pair.ask("HEAD", &[], Body::EMPTY.into());
             let head = ResponseHead::new(200, Fields::from_pairs(fields.iter().copied()));
-            pair.server.respond(id, head.into(), Content::Open);
+            pair.server.respond(id, head.into(), Content::Streamed);
             pair.talk();
             pair.server.finish(id, Fields::default());
             pair.talk();
@@ -283,7 +283,7 @@ fn said(request: &'static str, fields: &[(&str, &str)], pieces: &[&'static str])
     server.handle_input(NOW, TCP, &[Chunk::Bytes(Bytes::from_static(request.as_bytes()))]).unwrap();
     let mut wire = Wire::default();
     let head = ResponseHead::new(200, Fields::from_pairs(fields.iter().copied()));
-    server.respond(StreamId(0), head.into(), Content::Open);
+    server.respond(StreamId(0), head.into(), Content::Streamed);
     for piece in pieces {
         server.append(StreamId(0), Chunk::Bytes(Bytes::from_static(piece.as_bytes())));
         server.poll_transmit(NOW, TCP, 1_000, &mut wire);
@@ -324,7 +324,7 @@ fn the_end_of_what_has_gone_out_is_heard_of_at_once_rfc9112_6_3() {
         let mut server = h1::Server::new();
         server.handle_input(NOW, TCP, &[Chunk::Bytes(request.into())]).unwrap();
         let head = ResponseHead::new(200, Fields::from_pairs([(fields, "5")]));
-        server.respond(StreamId(0), head.into(), Content::Open);
+        server.respond(StreamId(0), head.into(), Content::Streamed);
         server.append(StreamId(0), text(5));
         server.poll_transmit(NOW, TCP, 1_000, &mut Wire::default());
         assert_eq!(drain_events(&mut server).len(), 2, "the request, and its end");
@@ -341,12 +341,12 @@ fn open_answers_leave_in_the_order_of_pipelined_requests_rfc9112_9_3_2() {
     let [first, second] = [0, 1].map(|_| pair.client.request(get(), Body::EMPTY.into(), Priority::default()));
     pair.talk();
     for id in [second, first] {
-        pair.server.respond(id, ResponseHead::new(200, Fields::default()).into(), Content::Open);
+        pair.server.respond(id, ResponseHead::new(200, Fields::default()).into(), Content::Streamed);
         pair.server.append(id, text(4));
     }
     pair.server.finish(second, Fields::default());
     pair.talk();
-    assert_eq!((pair.server.unsent(first), pair.server.unsent(second)), (0, 4));
+    assert_eq!((pair.server.buffered(first), pair.server.buffered(second)), (0, 4));
     assert!(!pair.server.has_output());
     pair.server.finish(first, Fields::default());
     pair.talk();
@@ -365,7 +365,7 @@ fn a_stream_that_waits_for_its_content_lets_the_others_go() {
             let other = pair.client.request(get(), Body::EMPTY.into(), Priority::at(5));
             pair.talk();
             let ok = || Arc::new(ResponseHead::new(200, Fields::default()));
-            pair.server.respond(urgent, ok(), Content::Open);
+            pair.server.respond(urgent, ok(), Content::Streamed);
             pair.server.append(urgent, text(1_000));
             pair.server.respond(other, ok(), Body { id: BodyId(1), len: 30_000 }.into());
             pair.room = 10_000;
@@ -397,10 +397,10 @@ fn what_comes_by_and_by_keeps_to_the_windows_and_its_end_needs_none() {
         pair.server.append(id, run(0, 65_536));
         let mut wire = Wire::default();
         pair.server.poll_transmit(NOW, TCP, usize::MAX, &mut wire);
-        assert_eq!(pair.server.unsent(id), 0, "{protocol}");
+        assert_eq!(pair.server.buffered(id), 0, "{protocol}");
         let used_up = wire.len();
         pair.server.append(id, run(65_536, 1));
-        assert_eq!((pair.server.unsent(id), pair.server.has_output()), (1, false), "{protocol}");
+        assert_eq!((pair.server.buffered(id), pair.server.has_output()), (1, false), "{protocol}");
         pair.server.poll_transmit(NOW, TCP, usize::MAX, &mut wire);
         assert_eq!(wire.len(), used_up, "{protocol}: not even an empty frame");
 
@@ -427,14 +427,14 @@ fn exchange(
     let mut pair = Pair { room, piece, ..Pair::of(protocol, config) };
     for (upload, download) in uploads.iter().zip(downloads) {
         let head = RequestHead::new("POST".into(), "a.test".into(), "/".into(), Fields::default());
-        let id = pair.client.request(head.into(), Content::Open, Priority::default());
+        let id = pair.client.request(head.into(), Content::Streamed, Priority::default());
         for len in upload {
             pair.client.append(id, text(usize::from(*len)));
             pair.speak();
         }
         pair.client.finish(id, if upload.len() % 2 == 0 { trailing() } else { Fields::default() });
         pair.talk();
-        pair.server.respond(id, ResponseHead::new(200, Fields::default()).into(), Content::Open);
+        pair.server.respond(id, ResponseHead::new(200, Fields::default()).into(), Content::Streamed);
         for len in download {
             pair.server.append(id, run(0, u64::from(*len)));
             pair.speak();

@@ -55,7 +55,7 @@ pub(super) fn write(blocks: &Blocks, head: &MessageHead, out: &mut Vec<u8>) {
         sendable_fields(fields).filter(|(name, value)| !is_line(name) && (may_be_empty || !value.is_empty()))
     {
         match named.iter_mut().find(|(known, _)| *known == name) {
-            // NUL never stands at the ends of a value or beside another one.
+            // NUL never stands at the ends of a value or next to another NUL.
             Some((_, values)) if values.is_empty() => values.extend_from_slice(value),
             Some(_) if value.is_empty() => {}
             Some((_, values)) => {

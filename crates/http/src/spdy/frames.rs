@@ -32,7 +32,7 @@ pub(super) enum Kind {
     GoAway = 7,
     Headers = 8,
     WindowUpdate = 9,
-    /// The drawing of draft 3 says 11; all who sent it wrote 10.
+    /// The drawing of draft 3 says 11; all implementations that sent it wrote 10.
     Credential = 10,
 }
 
@@ -112,7 +112,7 @@ pub(super) enum Control {
         delta: u32,
     },
     Credential,
-    /// What nobody knows is to be ignored (draft 2, "Control frames"; draft 3 says nothing of it).
+    /// Unknown types are to be ignored (draft 2, "Control frames"; draft 3 does not mention them).
     Unknown,
 }
 
@@ -190,7 +190,7 @@ fn read_settings(version: &Version, mut payload: &[u8]) -> Result<Vec<SettingsEn
     Ok(payload.chunks_exact(8).map(entry).collect())
 }
 
-/// A payload of exactly so many numbers.
+/// A payload of exactly `N` numbers.
 fn numbers<const N: usize>(mut payload: &[u8]) -> Result<[u32; N], PeerFault> {
     if payload.len() != 4 * N {
         return Err(PeerFault::MalformedFrame);

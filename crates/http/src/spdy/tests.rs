@@ -46,7 +46,7 @@ fn trailers_end_the_stream_by_a_flag_or_where_there_is_none_by_an_empty_frame() 
     for protocol in ALL {
         let mut server = sessions().server(protocol);
         feed(server.as_mut(), others(protocol).0);
-        server.respond(StreamId(0), ResponseHead::new(200, Fields::default()).into(), Content::Open);
+        server.respond(StreamId(0), ResponseHead::new(200, Fields::default()).into(), Content::Streamed);
         sent(server.as_mut());
         server.finish(StreamId(0), Fields::from_pairs([("x", "y")]));
         let said = sent(server.as_mut());

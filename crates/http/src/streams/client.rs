@@ -141,9 +141,9 @@ impl<F: Framing> Session for Client<F> {
         }
     }
 
-    fn unsent(&self, id: StreamId) -> u64 {
+    fn buffered(&self, id: StreamId) -> u64 {
         let waiting = self.waiting.iter().find(|((_, waiting), _)| *waiting == id);
-        waiting.map_or_else(|| self.streams.unsent(id), |(_, request)| request.content.buffered())
+        waiting.map_or_else(|| self.streams.buffered(id), |(_, request)| request.content.buffered())
     }
 
     fn hold(&mut self) {

@@ -37,7 +37,7 @@ impl<F: Framing> Streams<F> {
         if trailers.http1_len() <= max { trailers } else { Fields::default() }
     }
 
-    pub(super) fn unsent(&self, id: StreamId) -> u64 {
+    pub(super) fn buffered(&self, id: StreamId) -> u64 {
         self.stream(id).map_or(0, |stream| self.scheduler.buffered(stream))
     }
 

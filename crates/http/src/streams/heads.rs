@@ -30,7 +30,7 @@ impl MessageHead {
         }
     }
 
-    /// About how many bytes it takes.
+    /// Its approximate size in bytes.
     pub(crate) fn size(&self) -> usize {
         match self {
             MessageHead::Request(head, _) => head.http1_len(),
@@ -57,7 +57,7 @@ pub(crate) enum Decoded {
 }
 
 impl Decoded {
-    /// About how many bytes it takes.
+    /// Its approximate size in bytes.
     pub(crate) fn size(&self) -> usize {
         match self {
             Decoded::Request(head, _) => head.http1_len(),

@@ -426,7 +426,7 @@ mod tests {
 
     fn open_content(len: u64) -> Outgoing {
         let head = crate::RequestHead::get("a.test", "/", Fields::default());
-        let mut content = Outgoing::of_request(&head, crate::Content::Open);
+        let mut content = Outgoing::of_request(&head, crate::Content::Streamed);
         content.pending().unwrap().append(Chunk::Run { body: BodyId(1), offset: 0, len }).unwrap();
         content
     }

@@ -67,8 +67,8 @@ impl<F: Framing> Session for Server<F> {
         self.streams.finish(id, &trailers);
     }
 
-    fn unsent(&self, id: StreamId) -> u64 {
-        self.streams.unsent(id)
+    fn buffered(&self, id: StreamId) -> u64 {
+        self.streams.buffered(id)
     }
 
     fn hold(&mut self) {

@@ -37,7 +37,7 @@ pub(super) enum RecvState {
     Complete,
 }
 
-/// The streams whose closed are remembered: more than a peer may have open at a time.
+/// How many closed streams are remembered: more than a peer may have open at a time.
 const MAX_REMEMBERED: usize = 256;
 
 /// The streams closed last, and why.

@@ -293,7 +293,7 @@ fn a_session_with_trailers_says_the_same_bytes_beside_others_as_alone() {
             let (mut client, mut server) = (sessions.client(protocol), sessions.server(protocol));
             let mut said = Vec::new();
             for head in &heads {
-                let id = client.request(head.clone(), Content::Open, Priority::default());
+                let id = client.request(head.clone(), Content::Streamed, Priority::default());
                 client.finish(id, Fields::from_pairs(trailers.iter().copied()));
                 let mut wire = Wire::default();
                 client.poll_transmit(NOW, TransportStream::TCP, usize::MAX, &mut wire);

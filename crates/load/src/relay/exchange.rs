@@ -34,7 +34,7 @@ impl Relay {
             return;
         };
         let has_content = !matches!(events[0], Event::End { .. });
-        let content = if has_content { Content::Open } else { Content::Whole(Body::EMPTY) };
+        let content = if has_content { Content::Streamed } else { Content::Whole(Body::EMPTY) };
         let stream = self.link(behind).request(forwarded(&head), content);
         self.link(behind).peers.insert(stream, Peer::new(front));
         self.link(front.0).peers.insert(front.1, Peer::new((behind, stream)));

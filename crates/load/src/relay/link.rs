@@ -154,10 +154,10 @@ impl RelayConnection {
         };
         let mut passed = Vec::new();
         for (stream, peer) in self.peers.iter_mut().filter(|(_, peer)| peer.passed > 0) {
-            let unsent = session.unsent(*stream);
-            if peer.passed > unsent {
-                passed.push((peer.place, peer.passed - unsent));
-                peer.passed = unsent;
+            let buffered = session.buffered(*stream);
+            if peer.passed > buffered {
+                passed.push((peer.place, peer.passed - buffered));
+                peer.passed = buffered;
             }
         }
         passed

@@ -289,7 +289,7 @@ fn content_of_unknown_length_passes_both_ways_with_its_trailers() {
         let mut world = World::new(protocol);
         let fields = Fields::from_pairs([("te", "trailers")]);
         let head = RequestHead::new("POST".into(), "a.test".into(), "/".into(), fields);
-        let stream = world.client.request(head.into(), Content::Open, Priority::default());
+        let stream = world.client.request(head.into(), Content::Streamed, Priority::default());
         let run = |offset, len| Chunk::Run { body: BodyId(5), offset, len };
         world.client.append(stream, run(0, 30_000));
         world.settle();
@@ -307,7 +307,7 @@ fn content_of_unknown_length_passes_both_ways_with_its_trailers() {
         assert_eq!(fields.get(b"checked"), Some(&b"yes"[..]), "{protocol}");
 
         let server = &mut world.behind.get_mut(&conn).unwrap().session;
-        server.respond(id, Arc::new(ResponseHead::new(200, Fields::default())), Content::Open);
+        server.respond(id, Arc::new(ResponseHead::new(200, Fields::default())), Content::Streamed);
         server.append(id, run(0, 100_000));
         server.finish(id, Fields::from_pairs([("sum", "1")]));
         world.settle();

@@ -73,7 +73,7 @@ pub(super) fn decode(coded: &[u8], out: &mut Vec<u8>) -> Result<(), PeerFault> {
             bits = bits << 8 | u64::from(*byte);
             count += 8;
         }
-        // What is missing at the end counts as ones.
+        // Missing bits at the end are ones.
         let window = if count >= 32 { bits >> (count - 32) } else { ((bits + 1) << (32 - count)) - 1 } & 0xffff_ffff;
         let len = (5..=MAX_BITS).find(|len| window < lengths.limits[*len]).unwrap_or(MAX_BITS);
         if len > count {

@@ -4,7 +4,7 @@ use super::tables::STATIC;
 use bytes::Bytes;
 use std::collections::VecDeque;
 
-/// What an entry counts beside its text (RFC 7541, section 4.1).
+/// The overhead of an entry, in addition to its text (RFC 7541, section 4.1).
 const ENTRY_BYTES: usize = 32;
 
 /// A name and a value.

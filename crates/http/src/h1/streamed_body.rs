@@ -1,4 +1,4 @@
-//! Messages whose content comes by and by, on the wire (RFC 9112, sections 6 and 7.1).
+//! Streamed bodies on the wire (RFC 9112, sections 6 and 7.1).
 
 use crate::pending::Pending;
 use crate::{Chunk, Fields, Wire};
@@ -7,10 +7,10 @@ use bytes::{BufMut, Bytes, BytesMut};
 /// The most bytes of content in a chunk.
 const MAX_CHUNK: u64 = 16_384;
 
-/// How the end of the content can be told (RFC 9112, section 6.3).
+/// How the end of the content is marked (RFC 9112, section 6.3).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Framing {
-    /// By the length that the head says.
+    /// By `content-length`.
     Counted,
     Chunked,
     /// By the end of the connection.
@@ -27,18 +27,18 @@ impl Framing {
     }
 }
 
-/// The content of the message that is being sent.
+/// The streamed body of the message that is being sent.
 #[derive(Debug)]
-pub(super) struct Open {
+pub(super) struct StreamedBody {
     framing: Framing,
     pub(super) pending: Box<Pending>,
     /// Whether the last chunk has been written.
     is_ended: bool,
 }
 
-impl Open {
-    pub(super) fn new(framing: Framing, pending: Box<Pending>) -> Open {
-        Open { framing, pending, is_ended: false }
+impl StreamedBody {
+    pub(super) fn new(framing: Framing, pending: Box<Pending>) -> StreamedBody {
+        StreamedBody { framing, pending, is_ended: false }
     }
 
     pub(super) fn has_output(&self) -> bool {
