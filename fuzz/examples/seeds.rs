@@ -8,7 +8,7 @@ use bytes::Bytes;
 use loadstone_http::{
     Body, BodyId, Chunk, ClientSession, Content, Event, Fields, Multiplexing, Priority, Protocol, Push, TransportStream,
 };
-use loadstone_http::{RequestHead, ResponseHead, ServerSession, Session, SessionFactory, StreamId, Wire};
+use loadstone_http::{RequestHead, RequestId, ResponseHead, ServerSession, Session, SessionFactory, Wire};
 use loadstone_units::Time;
 use std::path::Path;
 use std::{fs, io};
@@ -59,14 +59,14 @@ fn said(session: &mut (impl Session + ?Sized)) -> Vec<u8> {
 }
 
 /// What a server's program does with a request.
-type Program = fn(&mut dyn ServerSession, StreamId);
+type Program = fn(&mut dyn ServerSession, RequestId);
 
-fn answer(server: &mut dyn ServerSession, id: StreamId) {
+fn answer(server: &mut dyn ServerSession, id: RequestId) {
     let head = ResponseHead::new(200, Fields::from_pairs([("content-length", "300"), ("server", "x")]));
     server.respond(id, head.into(), Body { id: BodyId(0), len: 300 }.into());
 }
 
-fn open_answer(server: &mut dyn ServerSession, id: StreamId) {
+fn open_answer(server: &mut dyn ServerSession, id: RequestId) {
     let head = ResponseHead::new(200, Fields::from_pairs([("server", "x")]));
     server.respond(id, head.into(), Content::Streamed);
     for offset in [0, 100] {
@@ -75,14 +75,14 @@ fn open_answer(server: &mut dyn ServerSession, id: StreamId) {
     server.finish(id, Fields::from_pairs([("server-timing", "db;dur=5")]));
 }
 
-fn push(server: &mut dyn ServerSession, id: StreamId) {
+fn push(server: &mut dyn ServerSession, id: RequestId) {
     let head = RequestHead::get("a.test", "/pushed.css", Fields::default());
     let pushed = server.push(id, head.into(), Priority::at(1));
     server.inform(id, ResponseHead::new(103, Fields::from_pairs([("link", "</a>; rel=preload")])).into());
     pushed.into_iter().chain([id]).for_each(|id| answer(server, id));
 }
 
-fn leave(server: &mut dyn ServerSession, id: StreamId) {
+fn leave(server: &mut dyn ServerSession, id: RequestId) {
     server.ping();
     server.shut_down();
     answer(server, id);
@@ -144,7 +144,7 @@ fn cancelled(client: &mut dyn ClientSession) {
     gets(client);
     said(client);
     client.ping();
-    client.cancel(StreamId(1));
+    client.cancel(RequestId(1));
     client.shut_down();
 }
 

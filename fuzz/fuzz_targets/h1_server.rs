@@ -6,14 +6,14 @@
 use bytes::Bytes;
 use libfuzzer_sys::fuzz_target;
 use loadstone_http::{
-    Body, BodyId, Chunk, Content, Event, Fields, ResponseHead, ServerSession, Session, StreamId, TransportStream, Wire,
-    h1,
+    Body, BodyId, Chunk, Content, Event, Fields, RequestId, ResponseHead, ServerSession, Session, TransportStream,
+    Wire, h1,
 };
 use loadstone_units::Time;
 
 /// Answers by a body that is known or, every other time, streamed. Without a length HTTP/1.0 would have the connection
 /// closed, and what is heard after that depends on when it was answered.
-fn respond(server: &mut h1::Server, id: StreamId) {
+fn respond(server: &mut h1::Server, id: RequestId) {
     let body = Body { id: BodyId(id.0), len: 5 };
     if id.0 % 2 == 0 {
         return server.respond(id, ResponseHead::new(200, Fields::default()).into(), body.into());

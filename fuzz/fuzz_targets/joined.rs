@@ -9,7 +9,7 @@ use libfuzzer_sys::fuzz_target;
 use loadstone_http::{
     Body, BodyId, Chunk, Content, Event, Fields, Multiplexing, Priority, Protocol, Push, RequestHead, TransportStream,
 };
-use loadstone_http::{ResponseHead, ServerSession, Session, SessionFactory, StreamId, Wire};
+use loadstone_http::{RequestId, ResponseHead, ServerSession, Session, SessionFactory, Wire};
 use loadstone_units::Time;
 use std::sync::Arc;
 
@@ -69,7 +69,7 @@ fn trailers() -> Fields {
 }
 
 /// Answers by a body that is known or, every other time, streamed.
-fn answer(server: &mut dyn ServerSession, id: StreamId, head: Arc<ResponseHead>) {
+fn answer(server: &mut dyn ServerSession, id: RequestId, head: Arc<ResponseHead>) {
     let body = Body { id: BodyId(id.0), len: 900 };
     if id.0 % 2 == 0 {
         return server.respond(id, head, body.into());
@@ -96,7 +96,7 @@ fuzz_target!(|input: &[u8]| {
         match (turn, choice >> 4) {
             (5, 1) => client.shut_down(),
             (5, 2) => server.shut_down(),
-            (3, 3) => client.cancel(loadstone_http::StreamId(1)),
+            (3, 3) => client.cancel(loadstone_http::RequestId(1)),
             (1 | 4, 4..) => {
                 client.ping();
                 server.ping();

@@ -45,7 +45,7 @@ pub(crate) fn load(address: &str, protocol: Protocol, paths: &[String]) -> Resul
         session.handle_input(now, TransportStream::TCP, &[Chunk::Bytes(buffer[..count].to_vec().into())])?;
         while let Some(event) = session.poll_event() {
             // Requests count from 0, so each has the number of its path.
-            let at = event.stream().map_or(0, |id| id.0 as usize);
+            let at = event.request().map_or(0, |id| id.0 as usize);
             match event {
                 Event::Response { head, .. } => answers[at].0 = head.status,
                 Event::Data { content: Chunk::Bytes(bytes), .. } => answers[at].1.extend_from_slice(&bytes),

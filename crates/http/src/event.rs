@@ -4,17 +4,17 @@ use crate::{Chunk, Fields, RequestHead, ResponseHead};
 use std::sync::Arc;
 
 /// A request and its response. Within a session the client's requests count from 0, and what the server
-/// pushes from [`StreamId::PUSHED`]. It is not the stream identifier of the frames.
+/// pushes from [`RequestId::PUSHED`]. It is not the stream identifier of the frames.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct StreamId(pub u32);
+pub struct RequestId(pub u32);
 
-impl StreamId {
+impl RequestId {
     /// The first push.
-    pub const PUSHED: StreamId = StreamId(1 << 31);
+    pub const PUSHED: RequestId = RequestId(1 << 31);
 
     /// Whether the server has opened it.
     pub const fn is_pushed(self) -> bool {
-        self.0 >= StreamId::PUSHED.0
+        self.0 >= RequestId::PUSHED.0
     }
 }
 
@@ -24,72 +24,72 @@ pub enum Event {
     /// Client: the first byte of the request has been put on the wire.
     Sent {
         /// Which request.
-        id: StreamId,
+        id: RequestId,
     },
     /// Server: a request's head has arrived.
     Request {
         /// Which one, to respond to.
-        id: StreamId,
+        id: RequestId,
         /// Its head.
         head: Arc<RequestHead>,
     },
     /// Client: an interim response has arrived, for instance 103 (RFC 8297); a final one follows.
     Interim {
         /// The request that it is about.
-        id: StreamId,
+        id: RequestId,
         /// Its head.
         head: Arc<ResponseHead>,
     },
     /// Client: the server has announced a push: a request in the client's place, whose response follows.
     Promised {
         /// The pushed request.
-        id: StreamId,
+        id: RequestId,
         /// The associated request (RFC 9113, section 8.4).
-        parent: StreamId,
+        parent: RequestId,
         /// The head of the pushed request.
         head: Arc<RequestHead>,
     },
     /// Client: a response's final head has arrived.
     Response {
         /// The request it answers.
-        id: StreamId,
+        id: RequestId,
         /// Its head.
         head: Arc<ResponseHead>,
     },
     /// Bytes of the message's body have arrived.
     Data {
         /// Whose.
-        id: StreamId,
+        id: RequestId,
         /// What has come: real bytes where a live peer sent them.
         content: Chunk,
     },
     /// Trailers (RFC 9110, section 6.5): just before the message's end.
     Trailers {
         /// Whose.
-        id: StreamId,
+        id: RequestId,
         /// Those that are allowed as trailers.
         fields: Arc<Fields>,
     },
     /// The message is complete.
     End {
         /// Whose.
-        id: StreamId,
+        id: RequestId,
     },
     /// Server: the last byte of the response has been put on the wire.
     Answered {
         /// Which response.
-        id: StreamId,
+        id: RequestId,
     },
     /// The peer reset the stream, or this end did for the peer's fault: nothing more comes.
     Reset {
         /// Which one.
-        id: StreamId,
+        id: RequestId,
     },
     /// Client: the server has not processed the request and will not; it may be sent again on another
     /// connection, whatever its method (RFC 9113, section 8.7).
     Refused {
         /// Which one.
-        id: StreamId,
+        id: RequestId,
     },
     /// The peer has answered [`crate::Session::ping`].
     Pong,
@@ -97,7 +97,7 @@ pub enum Event {
 
 impl Event {
     /// The request concerned, if it is one.
-    pub fn stream(&self) -> Option<StreamId> {
+    pub fn request(&self) -> Option<RequestId> {
         match self {
             Event::Sent { id }
             | Event::Request { id, .. }

@@ -1,6 +1,6 @@
 //! Content that has come and that the program has not used yet.
 
-use crate::{Chunk, StreamId};
+use crate::{Chunk, RequestId};
 use std::collections::BTreeMap;
 
 /// What keeps a peer from sending more while content is held.
@@ -16,7 +16,7 @@ pub(crate) enum BackPressure {
 #[derive(Debug)]
 pub(crate) struct Held {
     back_pressure: BackPressure,
-    streams: BTreeMap<StreamId, u64>,
+    streams: BTreeMap<RequestId, u64>,
     /// Bytes of the transport that were used since the last [`Held::poll_used`].
     used: u64,
     /// Content of the current frame that the program has got.
@@ -34,7 +34,7 @@ impl Held {
     }
 
     /// The program gets content.
-    pub(crate) fn take(&mut self, id: StreamId, len: u64) {
+    pub(crate) fn take(&mut self, id: RequestId, len: u64) {
         *self.streams.entry(id).or_insert(0) += len;
         self.in_frame += len;
         if self.back_pressure == BackPressure::Transport {
@@ -43,7 +43,7 @@ impl Held {
     }
 
     /// The program has used content. Returns how much of it was held.
-    pub(crate) fn release(&mut self, id: StreamId, bytes: u64) -> u64 {
+    pub(crate) fn release(&mut self, id: RequestId, bytes: u64) -> u64 {
         let Some(held) = self.streams.get_mut(&id) else { return 0 };
         let released = bytes.min(*held);
         *held -= released;
@@ -57,7 +57,7 @@ impl Held {
     }
 
     /// The program wants no more of a request. Returns how much of it was held.
-    pub(crate) fn forget(&mut self, id: StreamId) -> u64 {
+    pub(crate) fn forget(&mut self, id: RequestId) -> u64 {
         self.release(id, u64::MAX)
     }
 

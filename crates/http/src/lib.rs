@@ -49,7 +49,7 @@ mod trailers;
 
 pub use chunk::{Body, BodyId, Chunk, Wire};
 pub use error::{Error, PeerFault};
-pub use event::{Event, StreamId};
+pub use event::{Event, RequestId};
 pub use head::{Fields, RequestHead, ResponseHead, Scheme};
 pub use persisted::PersistedSettings;
 pub use priority::Priority;

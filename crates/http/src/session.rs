@@ -1,7 +1,7 @@
 //! The seam between programs and protocols: one connection's protocol as a machine.
 
 use crate::{
-    Body, Chunk, Error, Event, Fields, PersistedSettings, Priority, RequestHead, ResponseHead, StreamId, Wire,
+    Body, Chunk, Error, Event, Fields, PersistedSettings, Priority, RequestHead, RequestId, ResponseHead, Wire,
 };
 use loadstone_units::Time;
 use std::fmt;
@@ -59,7 +59,7 @@ pub trait Session: fmt::Debug {
     fn handle_timeout(&mut self, now: Time);
 
     /// The transport's stream that carries a stream of the session.
-    fn carrier(&self, _id: StreamId) -> TransportStream {
+    fn carrier(&self, _id: RequestId) -> TransportStream {
         TransportStream::TCP
     }
 
@@ -97,16 +97,16 @@ pub trait Session: fmt::Debug {
     ///
     /// # Panics
     /// If the message has been finished and is still going out.
-    fn append(&mut self, id: StreamId, chunk: Chunk);
+    fn append(&mut self, id: RequestId, chunk: Chunk);
 
     /// Finishes a streamed message. Trailers follow if the protocol has them (RFC 9110, section 6.5).
     ///
     /// # Panics
     /// If it has been finished before and is still going out.
-    fn finish(&mut self, id: StreamId, trailers: Fields);
+    fn finish(&mut self, id: RequestId, trailers: Fields);
 
     /// Bytes of a streamed message that were appended and not sent. An intermediary has to bound them.
-    fn buffered(&self, id: StreamId) -> u64;
+    fn buffered(&self, id: RequestId) -> u64;
 
     /// From now on content is used when the program says so by [`Session::release`], and not as it arrives. To be
     /// called before the first input.
@@ -114,7 +114,7 @@ pub trait Session: fmt::Debug {
 
     /// The program has used `bytes` bytes of a message's content: its windows open by as much (RFC 9113, section
     /// 6.9.1). Needed only after [`Session::hold`], even for a message that is complete.
-    fn release(&mut self, id: StreamId, bytes: u64);
+    fn release(&mut self, id: RequestId, bytes: u64);
 
     /// Bytes of the transport's stream that were used since the last call: as many more may be read. Without
     /// [`Session::hold`] all is used as it arrives, and this is 0.
@@ -122,7 +122,7 @@ pub trait Session: fmt::Debug {
 
     /// Cancels a request. In HTTP/1.1 only the connection can be closed: the session is then over, unless the
     /// request has not been sent.
-    fn cancel(&mut self, id: StreamId);
+    fn cancel(&mut self, id: RequestId);
 
     /// Begins a graceful shutdown: this end opens no more streams, nor does the peer once it has been told; open
     /// streams go on to their end (GOAWAY: RFC 9113, section 6.8; draft 3, section 2.6.6).
@@ -149,7 +149,7 @@ pub trait ClientSession: Session {
     ///
     /// # Panics
     /// If there is no [`ClientSession::capacity`].
-    fn request(&mut self, head: Arc<RequestHead>, content: Content, priority: Priority) -> StreamId;
+    fn request(&mut self, head: Arc<RequestHead>, content: Content, priority: Priority) -> RequestId;
 }
 
 /// The server's end.
@@ -158,7 +158,7 @@ pub trait ServerSession: Session {
     ///
     /// # Panics
     /// If there was no request `id`, or if it has a response.
-    fn respond(&mut self, id: StreamId, head: Arc<ResponseHead>, content: Content);
+    fn respond(&mut self, id: RequestId, head: Arc<ResponseHead>, content: Content);
 
     /// Asks the client to persist these settings for its next session, if the protocol can (SPDY).
     fn persist(&mut self, settings: &PersistedSettings);
@@ -168,13 +168,13 @@ pub trait ServerSession: Session {
 
     /// Sends an interim response (a status of 100 to 199) before the response to `id`. SPDY has none, and
     /// none is sent after the final response was given.
-    fn send_interim(&mut self, id: StreamId, head: Arc<ResponseHead>);
+    fn send_interim(&mut self, id: RequestId, head: Arc<ResponseHead>);
 
     /// Pushes: makes a request in the client's place, which needs a response by [`ServerSession::respond`],
     /// preferably at once. It is announced before anything more of the response to `parent`, the associated
     /// request. `None` if the client takes no (more) pushes, as with HTTP/1.1, or if the response to `parent` is
     /// sent.
-    fn push(&mut self, parent: StreamId, head: Arc<RequestHead>, priority: Priority) -> Option<StreamId>;
+    fn push(&mut self, parent: RequestId, head: Arc<RequestHead>, priority: Priority) -> Option<RequestId>;
 }
 
 #[cfg(test)]
@@ -252,7 +252,7 @@ pub(crate) mod tests {
     }
 
     /// Answers by a body that is known, by one that comes in pieces, or in pieces and with trailers.
-    fn answer(server: &mut dyn ServerSession, id: StreamId, len: u64) {
+    fn answer(server: &mut dyn ServerSession, id: RequestId, len: u64) {
         let length = [("content-length", len.to_string())];
         let head = ResponseHead::new(200, Fields::from_pairs(length.into_iter().filter(|_| id.0 < 2)));
         let body = BodyId(id.0);

@@ -44,7 +44,7 @@ pub(crate) use violation::{ErrorAction, StreamViolation};
 
 use crate::held::Held;
 use crate::pending::Method;
-use crate::{Chunk, Error, Event, Fields, PeerFault, Priority, RequestHead, StreamId, Wire};
+use crate::{Chunk, Error, Event, Fields, PeerFault, Priority, RequestHead, RequestId, Wire};
 use abuse::AbuseCounters;
 use bytes::Bytes;
 use priorities::PendingPriorities;
@@ -112,7 +112,7 @@ struct Streams<F> {
 /// A stream that is not closed: the peer's message is not complete, or this end's is not sent.
 #[derive(Debug)]
 struct Stream {
-    id: StreamId,
+    id: RequestId,
     recv_state: RecvState,
     receive_window: ReceiveWindow,
     /// The peer's `content-length`, if it says how much content comes.
@@ -248,7 +248,7 @@ impl<F: Framing> Streams<F> {
     }
 
     /// Opens a stream.
-    fn open(&mut self, stream: u32, id: StreamId, method: Method, priority: Priority) {
+    fn open(&mut self, stream: u32, id: RequestId, method: Method, priority: Priority) {
         let state = Stream {
             id,
             recv_state: RecvState::Head,
@@ -355,7 +355,7 @@ impl<F: Framing> Streams<F> {
     }
 
     /// Resets a stream that the program no longer wants.
-    fn cancel(&mut self, id: StreamId) {
+    fn cancel(&mut self, id: RequestId) {
         self.forget(id);
         let Some(stream) = self.stream(id) else { return };
         let is_known = !self.is_promise_queued(stream);
@@ -379,7 +379,7 @@ impl<F: Framing> Streams<F> {
     }
 
     /// Drops a stream; if the peer's message was not complete, or the response not sent, the program gets an event.
-    fn drop_stream(&mut self, stream: u32, event: fn(StreamId) -> Event) {
+    fn drop_stream(&mut self, stream: u32, event: fn(RequestId) -> Event) {
         let Some(state) = self.remove(stream) else { return };
         self.forget(state.id);
         if matches!(state.recv_state, RecvState::Head | RecvState::Body) || self.awaits_outcome(&state) {

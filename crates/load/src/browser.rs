@@ -13,7 +13,7 @@ use crate::page::{ActivityId, HostId, Page, Task};
 use crate::{Action, Attempt, Closed, ConnId, FoundBy, Marks, Opened, Program, Row, Tag};
 use graph::Progress;
 use loadstone_http::{
-    Chunk, ClientSession, Event, Protocol, ResponseHead, SessionFactory, StreamId, TransportStream, Wire,
+    Chunk, ClientSession, Event, Protocol, RequestId, ResponseHead, SessionFactory, TransportStream, Wire,
 };
 use loadstone_units::Time;
 use pool::Pool;
@@ -115,7 +115,7 @@ struct BrowserConnection {
     /// The objects asked for, by the numbers of their streams; none where the stream was reset.
     streams: Vec<Option<ActivityId>>,
     /// The objects that are being pushed.
-    pushes: BTreeMap<StreamId, ActivityId>,
+    pushes: BTreeMap<RequestId, ActivityId>,
     /// It takes no more requests.
     is_retired: bool,
     /// When something last came or went out.
@@ -146,12 +146,12 @@ impl BrowserConnection {
     }
 
     /// The object that comes on a stream.
-    fn object(&self, id: StreamId) -> Option<ActivityId> {
+    fn object(&self, id: RequestId) -> Option<ActivityId> {
         if id.is_pushed() { self.pushes.get(&id).copied() } else { self.streams[id.0 as usize] }
     }
 
     /// What is to come on a stream does not.
-    fn let_go(&mut self, id: StreamId) {
+    fn let_go(&mut self, id: RequestId) {
         if id.is_pushed() {
             self.pushes.remove(&id);
         } else {
@@ -301,7 +301,7 @@ impl Browser {
                 self.take_push(now, conn, *id, *parent, &head.path);
                 continue;
             }
-            let Some(id) = event.stream() else { continue };
+            let Some(id) = event.request() else { continue };
             let Some(object) = self.connections[conn.0 as usize].object(id) else { continue };
             let row = &mut self.waterfall[object.0 as usize];
             match event {
@@ -367,7 +367,7 @@ impl Browser {
     }
 
     /// The server announces a push: of what has not been asked for it is taken.
-    fn take_push(&mut self, now: Time, conn: ConnId, id: StreamId, parent: StreamId, path: &[u8]) {
+    fn take_push(&mut self, now: Time, conn: ConnId, id: RequestId, parent: RequestId, path: &[u8]) {
         let connection = &mut self.connections[conn.0 as usize];
         let host = connection.host;
         let pushed = connection.object(parent).zip(self.page.find(host, path));

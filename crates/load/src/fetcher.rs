@@ -15,7 +15,7 @@ pub use transfer::{BodyPiece, Transfer, TransferId, Unanswered};
 use crate::page::HostId;
 use crate::{Action, Closed, ConnId, Opened, Program, Tag};
 use loadstone_http::{
-    Chunk, ClientSession, Error, Event, Fields, Protocol, RequestHead, ResponseHead, SessionFactory, StreamId,
+    Chunk, ClientSession, Error, Event, Fields, Protocol, RequestHead, RequestId, ResponseHead, SessionFactory,
     TransportStream, Wire,
 };
 use loadstone_units::Time;
@@ -96,7 +96,7 @@ struct FetcherConnection {
     to: HostId,
     stage: FetcherStage,
     /// What is under way.
-    streams: BTreeMap<StreamId, TransferId>,
+    streams: BTreeMap<RequestId, TransferId>,
     /// How much of that was asked for from here.
     asked: usize,
     /// How many transfers have come to their end here.
@@ -252,7 +252,7 @@ impl Fetcher {
         let mut refused = Vec::new();
         while let Some(event) = self.connections[conn.0 as usize].session().and_then(|session| session.poll_event()) {
             let connection = &mut self.connections[conn.0 as usize];
-            let Some(stream) = event.stream() else {
+            let Some(stream) = event.request() else {
                 connection.note_pong(now);
                 self.pings -= 1;
                 continue;
@@ -296,7 +296,7 @@ impl Fetcher {
     }
 
     /// A server pushes something.
-    fn note_promise(&mut self, now: Time, conn: ConnId, id: StreamId, parent: StreamId, head: Arc<RequestHead>) {
+    fn note_promise(&mut self, now: Time, conn: ConnId, id: RequestId, parent: RequestId, head: Arc<RequestHead>) {
         let connection = &mut self.connections[conn.0 as usize];
         self.pushes += 1;
         if self.pushes > MAX_PUSHES {
@@ -440,14 +440,14 @@ impl FetcherConnection {
     }
 
     /// The transfer of this stream has come to its end.
-    fn settle(&mut self, stream: StreamId) {
+    fn settle(&mut self, stream: RequestId) {
         self.settled += 1;
         self.is_refusing = false;
         self.forget(stream);
     }
 
     /// Nothing more comes on this stream.
-    fn forget(&mut self, stream: StreamId) {
+    fn forget(&mut self, stream: RequestId) {
         self.asked -= usize::from(self.streams.remove(&stream).is_some() && !stream.is_pushed());
     }
 

@@ -4,7 +4,7 @@ use crate::catalogue::Catalogue;
 use crate::site::{Answer, Ending, Exchange, Pushed, Site, Ticket};
 use crate::{Action, Closed, ConnId, Opened, Program, Service, Work};
 use loadstone_http::{
-    Body, Chunk, Event, Fields, Protocol, RequestHead, ResponseHead, ServerSession, SessionFactory, StreamId,
+    Body, Chunk, Event, Fields, Protocol, RequestHead, RequestId, ResponseHead, ServerSession, SessionFactory,
     TransportStream, Wire,
 };
 use loadstone_units::Time;
@@ -116,7 +116,7 @@ struct OriginSession<A> {
 /// An exchange that is not over.
 #[derive(Debug)]
 struct UnderWay<A> {
-    stream: StreamId,
+    stream: RequestId,
     request: Arc<RequestHead>,
     began: Time,
     /// What the site keeps of it as long as it is arriving.
@@ -129,7 +129,7 @@ struct UnderWay<A> {
 }
 
 impl<A> UnderWay<A> {
-    fn new(stream: StreamId, request: Arc<RequestHead>, began: Time, asked: Option<A>) -> UnderWay<A> {
+    fn new(stream: RequestId, request: Arc<RequestHead>, began: Time, asked: Option<A>) -> UnderWay<A> {
         UnderWay { stream, request, began, asked, answer: None, response: None, service: None }
     }
 }
@@ -139,7 +139,7 @@ impl<A> UnderWay<A> {
 struct Thought {
     ready: Time,
     conn: ConnId,
-    stream: StreamId,
+    stream: RequestId,
 }
 
 impl<S: Site> Origin<S> {
@@ -223,7 +223,7 @@ impl<S: Site> Origin<S> {
         self.sessions.get_mut(&conn).expect("whoever names it has it")
     }
 
-    fn begin(&mut self, now: Time, conn: ConnId, stream: StreamId, request: Arc<RequestHead>) {
+    fn begin(&mut self, now: Time, conn: ConnId, stream: RequestId, request: Arc<RequestHead>) {
         let requests = self.config.requests_per_connection;
         let session = self.session(conn);
         session.stirred = now;
@@ -248,7 +248,7 @@ impl<S: Site> Origin<S> {
     }
 
     /// A request is complete.
-    fn answer(&mut self, now: Time, conn: ConnId, stream: StreamId) {
+    fn answer(&mut self, now: Time, conn: ConnId, stream: RequestId) {
         let Some(exchange) = self.session(conn).exchange(stream) else { return };
         let asked = exchange.asked.take().expect("a request ends once");
         if let Some(answer) = self.site.answer(asked, Ticket { conn, stream }) {
@@ -257,7 +257,7 @@ impl<S: Site> Origin<S> {
     }
 
     /// Gives a request its answer: tells ahead what there is to tell, thinks, or responds.
-    fn give(&mut self, now: Time, conn: ConnId, stream: StreamId, mut answer: Answer) {
+    fn give(&mut self, now: Time, conn: ConnId, stream: RequestId, mut answer: Answer) {
         let pushes = std::mem::take(&mut answer.pushes);
         if let Some(hint) = answer.hint.take() {
             self.session(conn).engine.send_interim(stream, hint);
@@ -272,7 +272,7 @@ impl<S: Site> Origin<S> {
     }
 
     /// Answers what nobody has asked for, beside `parent`; whether the client takes it.
-    fn push(&mut self, now: Time, conn: ConnId, parent: StreamId, pushed: Pushed) -> bool {
+    fn push(&mut self, now: Time, conn: ConnId, parent: RequestId, pushed: Pushed) -> bool {
         let Pushed { request, priority } = pushed;
         let Some(stream) = self.session(conn).engine.push(parent, request.clone(), priority) else { return false };
         let asked = self.site.ask(&request);
@@ -285,7 +285,7 @@ impl<S: Site> Origin<S> {
         true
     }
 
-    fn think(&mut self, now: Time, conn: ConnId, stream: StreamId, answer: Answer) {
+    fn think(&mut self, now: Time, conn: ConnId, stream: RequestId, answer: Answer) {
         let done = self.occupy(now, self.config.work.of_response(answer.body.len));
         let ready = done + answer.think;
         let service = answer.object.map(|object| {
@@ -319,7 +319,7 @@ impl<S: Site> Origin<S> {
         }
     }
 
-    fn respond(&mut self, now: Time, conn: ConnId, stream: StreamId, Answer { head, body, .. }: Answer) {
+    fn respond(&mut self, now: Time, conn: ConnId, stream: RequestId, Answer { head, body, .. }: Answer) {
         let Some(session) = self.sessions.get_mut(&conn).filter(|session| !session.is_closing) else { return };
         let Some(exchange) = session.exchange(stream) else { return };
         exchange.response = Some((head.status, body));
@@ -331,7 +331,7 @@ impl<S: Site> Origin<S> {
     }
 
     /// An exchange is over.
-    fn finish(&mut self, now: Time, conn: ConnId, stream: StreamId, end: Ending) {
+    fn finish(&mut self, now: Time, conn: ConnId, stream: RequestId, end: Ending) {
         let session = self.session(conn);
         session.stirred = now;
         let protocol = session.protocol;
@@ -443,7 +443,7 @@ impl<A> OriginSession<A> {
     }
 
     /// An exchange under way: most often the one that began last.
-    fn exchange(&mut self, stream: StreamId) -> Option<&mut UnderWay<A>> {
+    fn exchange(&mut self, stream: RequestId) -> Option<&mut UnderWay<A>> {
         self.exchanges.iter_mut().rfind(|exchange| exchange.stream == stream)
     }
 }

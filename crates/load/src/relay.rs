@@ -14,13 +14,13 @@ use crate::page::HostId;
 use crate::{Action, Closed, ConnId, Opened, Opener, Program, Tag};
 use fields::returned;
 use link::{PendingRequest, RelayConnection};
-use loadstone_http::{Chunk, Content, Event, Protocol, SessionFactory, StreamId, TransportStream, Wire};
+use loadstone_http::{Chunk, Content, Event, Protocol, RequestId, SessionFactory, TransportStream, Wire};
 use loadstone_units::Time;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 /// A stream of a connection.
-type StreamRef = (ConnId, StreamId);
+type StreamRef = (ConnId, RequestId);
 
 /// A program between clients and the servers of some hosts.
 #[derive(Debug)]
@@ -57,7 +57,7 @@ impl Relay {
     }
 
     fn handle_event(&mut self, conn: ConnId, event: Event) {
-        let Some(id) = event.stream() else { return };
+        let Some(id) = event.request() else { return };
         if let Some(early) = self.early.get_mut(&(conn, id)).filter(|_| !matches!(event, Event::Reset { .. })) {
             early.events.push(event);
             return self.join((conn, id));

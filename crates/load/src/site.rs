@@ -2,7 +2,7 @@
 
 use crate::ConnId;
 use crate::page::ActivityId;
-use loadstone_http::{Body, Chunk, Priority, Protocol, RequestHead, ResponseHead, StreamId};
+use loadstone_http::{Body, Chunk, Priority, Protocol, RequestHead, RequestId, ResponseHead};
 use loadstone_units::Time;
 use std::fmt;
 use std::sync::Arc;
@@ -42,7 +42,7 @@ pub struct Ticket {
     /// The connection it came on.
     pub conn: ConnId,
     /// Its stream.
-    pub stream: StreamId,
+    pub stream: RequestId,
 }
 
 /// What is said to a request.

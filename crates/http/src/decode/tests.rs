@@ -1,6 +1,6 @@
 use super::*;
 use crate::{
-    Body, BodyId, Chunk, Fields, Multiplexing, Priority, RequestHead, ResponseHead, SessionFactory, StreamId,
+    Body, BodyId, Chunk, Fields, Multiplexing, Priority, RequestHead, RequestId, ResponseHead, SessionFactory,
     TransportStream, Wire,
 };
 use loadstone_units::Time;
@@ -50,7 +50,7 @@ fn talk(protocol: Protocol) -> [Vec<u8>; 2] {
     server.handle_input(NOW, TransportStream::TCP, &up.clone().take_all()).unwrap();
     for id in [0, 1] {
         let head = ResponseHead::new(404, Fields::from_pairs([("server", "x")]));
-        server.respond(StreamId(id), head.into(), Body { id: BodyId(id), len: 20_000 }.into());
+        server.respond(RequestId(id), head.into(), Body { id: BodyId(id), len: 20_000 }.into());
     }
     server.poll_transmit(NOW, TransportStream::TCP, usize::MAX, &mut down);
     [bytes(&mut up), bytes(&mut down)]

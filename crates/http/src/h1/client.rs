@@ -8,8 +8,8 @@ use super::streamed_body::{Framing, StreamedBody};
 use crate::held::{BackPressure, Held};
 use crate::pending::{Method, Outgoing, Pending};
 use crate::{
-    Chunk, ClientSession, Content, Error, Event, Fields, PeerFault, PersistedSettings, Priority, RequestHead, Session,
-    StreamId, TransportStream, Wire,
+    Chunk, ClientSession, Content, Error, Event, Fields, PeerFault, PersistedSettings, Priority, RequestHead,
+    RequestId, Session, TransportStream, Wire,
 };
 use bytes::Bytes;
 use loadstone_units::Time;
@@ -21,7 +21,7 @@ use std::sync::Arc;
 pub struct Client {
     pipelining: bool,
     next: u32,
-    waiting: VecDeque<(StreamId, Arc<RequestHead>, Outgoing)>,
+    waiting: VecDeque<(RequestId, Arc<RequestHead>, Outgoing)>,
     outbox: Outbox,
     reader: Reader,
     responses: ResponseQueue,
@@ -58,7 +58,7 @@ impl Client {
 
     fn begin_open(
         &mut self,
-        id: StreamId,
+        id: RequestId,
         head: &RequestHead,
         pending: Box<Pending>,
         room: u64,
@@ -69,7 +69,7 @@ impl Client {
     }
 
     /// The body of a streamed request.
-    fn pending(&mut self, id: StreamId) -> Option<&mut Pending> {
+    fn pending(&mut self, id: RequestId) -> Option<&mut Pending> {
         if self.outbox.is_streaming(id) {
             return self.outbox.pending(id);
         }
@@ -77,7 +77,7 @@ impl Client {
     }
 
     /// The body does not match content-length: cancels the request.
-    fn give_up(&mut self, id: StreamId) {
+    fn give_up(&mut self, id: RequestId) {
         self.cancel(id);
         self.responses.events.push_back(Event::Reset { id });
     }
@@ -135,20 +135,20 @@ impl Session for Client {
 
     fn ping(&mut self) {}
 
-    fn append(&mut self, id: StreamId, chunk: Chunk) {
+    fn append(&mut self, id: RequestId, chunk: Chunk) {
         if self.pending(id).is_some_and(|pending| pending.append(chunk).is_err()) {
             self.give_up(id);
         }
     }
 
-    fn finish(&mut self, id: StreamId, trailers: Fields) {
+    fn finish(&mut self, id: RequestId, trailers: Fields) {
         if self.pending(id).is_some_and(|pending| pending.finish(&trailers).is_err()) {
             self.give_up(id);
         }
         self.outbox.settle();
     }
 
-    fn buffered(&self, id: StreamId) -> u64 {
+    fn buffered(&self, id: RequestId) -> u64 {
         let waiting = self.waiting.iter().find(|(waiting, ..)| *waiting == id);
         waiting.map_or(0, |(.., content)| content.buffered()) + self.outbox.buffered(id)
     }
@@ -157,7 +157,7 @@ impl Session for Client {
         self.responses.held = Some(Box::new(Held::new(BackPressure::Transport)));
     }
 
-    fn release(&mut self, id: StreamId, bytes: u64) {
+    fn release(&mut self, id: RequestId, bytes: u64) {
         if let Some(held) = &mut self.responses.held {
             held.release(id, bytes);
         }
@@ -167,7 +167,7 @@ impl Session for Client {
         self.responses.held.as_mut().map_or(0, |held| held.poll_used())
     }
 
-    fn cancel(&mut self, id: StreamId) {
+    fn cancel(&mut self, id: RequestId) {
         if let Some(held) = &mut self.responses.held {
             held.forget(id);
         }
@@ -216,9 +216,9 @@ impl ClientSession for Client {
         self.responses.after == After::Closes
     }
 
-    fn request(&mut self, head: Arc<RequestHead>, content: Content, _: Priority) -> StreamId {
+    fn request(&mut self, head: Arc<RequestHead>, content: Content, _: Priority) -> RequestId {
         assert!(self.capacity() > 0, "a request beyond the session's capacity");
-        let id = StreamId(self.next);
+        let id = RequestId(self.next);
         self.next += 1;
         let content = Outgoing::of_request(&head, content);
         self.waiting.push_back((id, head, content));
@@ -235,7 +235,7 @@ fn is_idempotent(head: &RequestHead) -> bool {
 /// A request on the wire whose response is not complete.
 #[derive(Debug)]
 struct Asked {
-    id: StreamId,
+    id: RequestId,
     method: Method,
 }
 

@@ -2,7 +2,7 @@
 
 use super::streamed_body::StreamedBody;
 use crate::pending::Pending;
-use crate::{Body, Chunk, StreamId, Wire};
+use crate::{Body, Chunk, RequestId, Wire};
 use bytes::Bytes;
 
 /// The part of a message that has been begun and did not fit into the room, or has not been appended.
@@ -10,7 +10,7 @@ use bytes::Bytes;
 pub(super) struct Outbox {
     unsent: Wire,
     /// The body of the message, if it is streamed.
-    open: Option<(StreamId, StreamedBody)>,
+    open: Option<(RequestId, StreamedBody)>,
 }
 
 impl Outbox {
@@ -56,7 +56,7 @@ impl Outbox {
     /// Begins a message with a streamed body; nothing is left of `room` until it is complete.
     pub(super) fn begin_open(
         &mut self,
-        id: StreamId,
+        id: RequestId,
         head: Bytes,
         open: StreamedBody,
         room: u64,
@@ -75,17 +75,17 @@ impl Outbox {
     }
 
     /// What was appended to the message that was begun, if it is this one.
-    pub(super) fn pending(&mut self, id: StreamId) -> Option<&mut Pending> {
+    pub(super) fn pending(&mut self, id: RequestId) -> Option<&mut Pending> {
         self.open.as_mut().filter(|(open, _)| *open == id).map(|(_, open)| &mut *open.pending)
     }
 
     /// Whether the message that was begun is this one, and its body is streamed.
-    pub(super) fn is_streaming(&self, id: StreamId) -> bool {
+    pub(super) fn is_streaming(&self, id: RequestId) -> bool {
         self.open.as_ref().is_some_and(|(open, _)| *open == id)
     }
 
     /// Bytes that were appended to this message and not sent.
-    pub(super) fn buffered(&self, id: StreamId) -> u64 {
+    pub(super) fn buffered(&self, id: RequestId) -> u64 {
         self.open.as_ref().filter(|(open, _)| *open == id).map_or(0, |(_, open)| open.pending.len())
     }
 

@@ -11,7 +11,7 @@ use crate::{
     Body, Chunk, Content, Error, Event, Fields, PeerFault, PersistedSettings, Priority, RequestHead, ResponseHead,
     ServerSession, Session, TransportStream,
 };
-use crate::{StreamId, Wire};
+use crate::{RequestId, Wire};
 use bytes::{BufMut, Bytes, BytesMut};
 use loadstone_units::Time;
 use std::collections::VecDeque;
@@ -28,7 +28,7 @@ pub struct Server {
     requests: Requests,
     outbox: Outbox,
     /// The response of which a rest is in the outbox.
-    sending: Option<StreamId>,
+    sending: Option<RequestId>,
 }
 
 impl Server {
@@ -66,7 +66,7 @@ impl Server {
     }
 
     /// The body of a streamed response.
-    fn pending(&mut self, id: StreamId) -> Option<&mut Pending> {
+    fn pending(&mut self, id: RequestId) -> Option<&mut Pending> {
         if self.outbox.is_streaming(id) {
             return self.outbox.pending(id);
         }
@@ -76,7 +76,7 @@ impl Server {
     }
 
     /// The body does not match content-length: cancels the request.
-    fn give_up(&mut self, id: StreamId) {
+    fn give_up(&mut self, id: RequestId) {
         self.cancel(id);
         self.requests.events.push_back(Event::Reset { id });
     }
@@ -136,7 +136,7 @@ impl Session for Server {
                     Outgoing::Whole(_) => (Framing::Counted, head.http1()),
                     Outgoing::Streamed(pending) => self.frame(&head, pending),
                 };
-                let (id, head) = (StreamId(self.requests.first), self.written(head));
+                let (id, head) = (RequestId(self.requests.first), self.written(head));
                 self.sending = Some(id);
                 self.requests.first += 1;
                 self.requests.queue.pop_front();
@@ -168,13 +168,13 @@ impl Session for Server {
 
     fn ping(&mut self) {}
 
-    fn append(&mut self, id: StreamId, chunk: Chunk) {
+    fn append(&mut self, id: RequestId, chunk: Chunk) {
         if self.pending(id).is_some_and(|pending| pending.append(chunk).is_err()) {
             self.give_up(id);
         }
     }
 
-    fn finish(&mut self, id: StreamId, trailers: Fields) {
+    fn finish(&mut self, id: RequestId, trailers: Fields) {
         if self.pending(id).is_some_and(|pending| pending.finish(&trailers).is_err()) {
             self.give_up(id);
         }
@@ -182,7 +182,7 @@ impl Session for Server {
         self.note_sent();
     }
 
-    fn buffered(&self, id: StreamId) -> u64 {
+    fn buffered(&self, id: RequestId) -> u64 {
         let waiting = id.0.checked_sub(self.requests.first).and_then(|at| self.requests.queue.get(at as usize));
         let response = waiting.and_then(|waiting| waiting.response.as_ref());
         response.map_or(0, |(_, content)| content.buffered()) + self.outbox.buffered(id)
@@ -192,7 +192,7 @@ impl Session for Server {
         self.requests.held = Some(Box::new(Held::new(BackPressure::Transport)));
     }
 
-    fn release(&mut self, id: StreamId, bytes: u64) {
+    fn release(&mut self, id: RequestId, bytes: u64) {
         if let Some(held) = &mut self.requests.held {
             held.release(id, bytes);
         }
@@ -202,7 +202,7 @@ impl Session for Server {
         self.requests.held.as_mut().map_or(0, |held| held.poll_used())
     }
 
-    fn cancel(&mut self, id: StreamId) {
+    fn cancel(&mut self, id: RequestId) {
         if let Some(held) = &mut self.requests.held {
             held.forget(id);
         }
@@ -226,7 +226,7 @@ impl Session for Server {
 }
 
 impl ServerSession for Server {
-    fn respond(&mut self, id: StreamId, head: Arc<ResponseHead>, content: Content) {
+    fn respond(&mut self, id: RequestId, head: Arc<ResponseHead>, content: Content) {
         if let Some(waiting) = self.requests.waiting(id) {
             assert!(waiting.response.is_none(), "a second response to one request");
             let content = Outgoing::of_response(&head, waiting.method, content);
@@ -240,13 +240,13 @@ impl ServerSession for Server {
         PersistedSettings::default()
     }
 
-    fn send_interim(&mut self, id: StreamId, head: Arc<ResponseHead>) {
+    fn send_interim(&mut self, id: RequestId, head: Arc<ResponseHead>) {
         if let Some(waiting) = self.requests.waiting(id).filter(|waiting| waiting.may_be_informed()) {
             waiting.interim = Some(head);
         }
     }
 
-    fn push(&mut self, _: StreamId, _: Arc<RequestHead>, _: Priority) -> Option<StreamId> {
+    fn push(&mut self, _: RequestId, _: Arc<RequestHead>, _: Priority) -> Option<RequestId> {
         None
     }
 }
@@ -290,12 +290,12 @@ struct Requests {
 
 impl Requests {
     /// The request that is being read.
-    fn current(&self) -> StreamId {
-        StreamId(self.first + self.queue.len() as u32 - 1)
+    fn current(&self) -> RequestId {
+        RequestId(self.first + self.queue.len() as u32 - 1)
     }
 
     /// The request `id`; nothing if the connection was given up before its answer.
-    fn waiting(&mut self, id: StreamId) -> Option<&mut Waiting> {
+    fn waiting(&mut self, id: RequestId) -> Option<&mut Waiting> {
         let at = id.0.checked_sub(self.first).expect("a second response to one request");
         let is_closing = self.after == After::Closes;
         let waiting = self.queue.get_mut(at as usize);

@@ -3,7 +3,7 @@
 use super::{Client, MAX_FIELDS, MAX_HEAD, Server};
 use crate::session::tests::{counted, drain_events as events};
 use crate::{Body, BodyId, Chunk, ClientSession, Error, Event, Fields, PeerFault, Priority, TransportStream};
-use crate::{RequestHead, ResponseHead, ServerSession, Session, StreamId, Wire};
+use crate::{RequestHead, RequestId, ResponseHead, ServerSession, Session, Wire};
 use bytes::Bytes;
 use loadstone_units::Time;
 use proptest::prelude::*;
@@ -47,7 +47,7 @@ fn a_persistent_connection_takes_one_request_at_a_time() {
     for round in 0..3 {
         assert_eq!(client.capacity(), 1);
         let id = client.request(get("/x"), Body::EMPTY.into(), Priority::default());
-        assert_eq!(id, StreamId(round));
+        assert_eq!(id, RequestId(round));
         assert_eq!(client.capacity(), 0);
         carry(&mut client, &mut server, usize::MAX).unwrap();
         server.respond(id, ok(10), Body { id: BodyId(1), len: 10 }.into());
@@ -59,7 +59,7 @@ fn a_persistent_connection_takes_one_request_at_a_time() {
 #[test]
 fn pipelined_answers_leave_in_the_order_of_the_requests_rfc9112_9_3_2() {
     let (mut client, mut server) = (Client::pipelining(), Server::new());
-    let ids: Vec<StreamId> =
+    let ids: Vec<RequestId> =
         ["/a", "/b", "/c"].map(|path| client.request(get(path), Body::EMPTY.into(), Priority::default())).into();
     carry(&mut client, &mut server, usize::MAX).unwrap();
     assert_eq!(client.capacity(), 0, "while answers are outstanding it takes no more");
@@ -67,7 +67,7 @@ fn pipelined_answers_leave_in_the_order_of_the_requests_rfc9112_9_3_2() {
         server.respond(id, ok(len), Body { id: BodyId(0), len }.into());
     }
     carry(&mut server, &mut client, usize::MAX).unwrap();
-    let ends: Vec<StreamId> =
+    let ends: Vec<RequestId> =
         events(&mut client).iter().filter_map(|e| if let Event::End { id } = e { Some(*id) } else { None }).collect();
     assert_eq!(ends, ids);
     assert_eq!(client.capacity(), usize::MAX);
@@ -103,7 +103,7 @@ fn a_body_without_a_length_lasts_until_the_close_rfc9112_6_3() {
     assert!(result.is_ok());
     assert_eq!(client.capacity(), 0);
     assert!(client.handle_fin(NOW, TransportStream::TCP).is_ok());
-    assert_eq!(events(&mut client), [Event::End { id: StreamId(0) }]);
+    assert_eq!(events(&mut client), [Event::End { id: RequestId(0) }]);
 }
 
 #[test]
@@ -118,7 +118,7 @@ fn a_body_in_chunks_ends_with_an_empty_one_rfc9112_7_1() {
     for byte in &text[..text.len() - 1] {
         client.handle_input(NOW, TransportStream::TCP, &[Chunk::Bytes(Bytes::copy_from_slice(&[*byte]))]).unwrap();
     }
-    let id = StreamId(0);
+    let id = RequestId(0);
     assert_eq!(events(&mut client)[2..], [Event::Data { id, content: counted(4) }], "the last byte of all is missing");
     assert_eq!(client.handle_fin(NOW, TransportStream::TCP), Err(PeerFault::Truncated.into()));
 }
@@ -131,7 +131,7 @@ fn trailers_come_before_the_end_without_what_may_not_stand_there_rfc9112_7_1_2()
         let result = server.handle_input(NOW, TransportStream::TCP, &[Chunk::Bytes(text.into())]);
         result.map(|()| events(&mut server)[1..].to_vec())
     };
-    let id = StreamId(0);
+    let id = RequestId(0);
     let with = |fields: &[(&str, &str)]| {
         let fields = Arc::new(Fields::from_pairs(fields.iter().copied()));
         Ok(vec![Event::Trailers { id, fields }, Event::End { id }])
@@ -153,11 +153,11 @@ fn of_a_request_that_was_cancelled_nothing_more_is_heard() {
         let head = b"POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 10\r\n\r\n12345";
         server.handle_input(NOW, TransportStream::TCP, &[Chunk::Bytes(Bytes::from_static(head))]).unwrap();
         if answers_first {
-            server.respond(StreamId(0), ok(10), Body { id: BodyId(0), len: 10 }.into());
+            server.respond(RequestId(0), ok(10), Body { id: BodyId(0), len: 10 }.into());
             server.poll_transmit(NOW, TransportStream::TCP, 20, &mut Wire::default());
         }
         assert_eq!(events(&mut server).len(), 2);
-        server.cancel(StreamId(0));
+        server.cancel(RequestId(0));
         server.handle_input(NOW, TransportStream::TCP, &[counted(5)]).unwrap();
         assert!(events(&mut server).is_empty() && server.is_over());
     }
@@ -171,7 +171,7 @@ fn a_request_with_two_lengths_is_refused_rfc9112_6_3() {
         let result = server.handle_input(NOW, TransportStream::TCP, &[Chunk::Bytes(text.into())]);
         result.map(|()| events(&mut server)[1..].to_vec())
     };
-    let id = StreamId(0);
+    let id = RequestId(0);
     assert_eq!(
         read("transfer-encoding: chunked\r\n"),
         Ok(vec![Event::Data { id, content: counted(3) }, Event::End { id }])
@@ -264,7 +264,7 @@ proptest! {
             carry(&mut client, &mut server, piece).unwrap();
             let asked = events(&mut server);
             for (at, len) in sizes.iter().enumerate() {
-                server.respond(StreamId(at as u32), ok(*len), Body { id: BodyId(at as u32), len: *len }.into());
+                server.respond(RequestId(at as u32), ok(*len), Body { id: BodyId(at as u32), len: *len }.into());
             }
             carry(&mut server, &mut client, piece).unwrap();
             (asked, events(&mut client))

@@ -1,14 +1,14 @@
 //! The smallest protocol of many transport streams: on each of them one exchange of HTTP/1.1, begun by its client.
 
 use crate::{Chunk, ClientSession, Content, Error, Event, Fields, PeerFault, PersistedSettings, Priority, RequestHead};
-use crate::{ResponseHead, ServerSession, Session, StreamId, TransportStream, Wire, h1};
+use crate::{RequestId, ResponseHead, ServerSession, Session, TransportStream, Wire, h1};
 use bytes::Bytes;
 use loadstone_units::Time;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 /// The only exchange of each session inside.
-const INSIDE: StreamId = StreamId(0);
+const INSIDE: RequestId = RequestId(0);
 
 /// One exchange: an end of HTTP/1.1, whose connection is the transport's stream.
 #[derive(Debug)]
@@ -66,7 +66,7 @@ impl<S: Session> Lane<S> {
 /// One end of all of them.
 #[derive(Debug)]
 pub(super) struct Bundle<S> {
-    lanes: BTreeMap<StreamId, Lane<S>>,
+    lanes: BTreeMap<RequestId, Lane<S>>,
     events: VecDeque<Event>,
     /// What becomes of a stream that the other end opens, if it may.
     accept: Option<fn() -> S>,
@@ -75,7 +75,7 @@ pub(super) struct Bundle<S> {
 }
 
 /// The number of an exchange's stream: the client's bidirectional ones (RFC 9000, section 2.1).
-fn stream(id: StreamId) -> TransportStream {
+fn stream(id: RequestId) -> TransportStream {
     TransportStream(4 * u64::from(id.0))
 }
 
@@ -97,8 +97,8 @@ impl<S: Session> Bundle<S> {
     }
 
     /// The exchange of a stream, which may begin with it.
-    fn arrived(&mut self, on: TransportStream) -> Result<StreamId, Error> {
-        let id = StreamId(u32::try_from(on.0 / 4).map_err(|_| PeerFault::StreamOutOfOrder)?);
+    fn arrived(&mut self, on: TransportStream) -> Result<RequestId, Error> {
+        let id = RequestId(u32::try_from(on.0 / 4).map_err(|_| PeerFault::StreamOutOfOrder)?);
         if stream(id) != on || (self.accept.is_none() && !self.lanes.contains_key(&id)) {
             return Err(PeerFault::StreamOutOfOrder.into());
         }
@@ -113,14 +113,14 @@ impl<S: Session> Bundle<S> {
     }
 
     /// Has a session inside do something, if it goes on, and hears what came of it.
-    fn with(&mut self, id: StreamId, act: impl FnOnce(&mut Lane<S>)) {
+    fn with(&mut self, id: RequestId, act: impl FnOnce(&mut Lane<S>)) {
         if let Some(lane) = self.lanes.get_mut(&id).filter(|lane| !lane.is_given_up) {
             act(lane);
             self.hear(id);
         }
     }
 
-    fn hear(&mut self, id: StreamId) {
+    fn hear(&mut self, id: RequestId) {
         let Some(lane) = self.lanes.get_mut(&id) else { return };
         while let Some(event) = lane.session.poll_event() {
             if lane.note(&event) {
@@ -130,7 +130,7 @@ impl<S: Session> Bundle<S> {
     }
 
     /// A violation ends the exchange, and no other.
-    fn judge(&mut self, id: StreamId, result: Result<(), Error>) {
+    fn judge(&mut self, id: RequestId, result: Result<(), Error>) {
         self.hear(id);
         let Some(lane) = self.lanes.get_mut(&id).filter(|lane| result.is_err() && !lane.is_given_up) else { return };
         lane.give_up();
@@ -141,7 +141,7 @@ impl<S: Session> Bundle<S> {
 }
 
 /// What happened inside, as it is told outside.
-fn of(event: Event, id: StreamId) -> Event {
+fn of(event: Event, id: RequestId) -> Event {
     match event {
         Event::Sent { .. } => Event::Sent { id },
         Event::Request { head, .. } => Event::Request { id, head },
@@ -176,7 +176,7 @@ impl<S: Session> Session for Bundle<S> {
 
     fn handle_timeout(&mut self, _: Time) {}
 
-    fn carrier(&self, id: StreamId) -> TransportStream {
+    fn carrier(&self, id: RequestId) -> TransportStream {
         stream(id)
     }
 
@@ -186,13 +186,13 @@ impl<S: Session> Session for Bundle<S> {
     }
 
     fn poll_transmit(&mut self, now: Time, on: TransportStream, room: usize, out: &mut Wire) {
-        self.with(StreamId((on.0 / 4) as u32), |lane| {
+        self.with(RequestId((on.0 / 4) as u32), |lane| {
             lane.session.poll_transmit(now, TransportStream::TCP, room, out);
         });
     }
 
     fn is_finished(&self, on: TransportStream) -> bool {
-        let lane = self.lanes.get(&StreamId((on.0 / 4) as u32));
+        let lane = self.lanes.get(&RequestId((on.0 / 4) as u32));
         lane.is_some_and(|lane| lane.is_given && !lane.has_output())
     }
 
@@ -210,18 +210,18 @@ impl<S: Session> Session for Bundle<S> {
 
     fn ping(&mut self) {}
 
-    fn append(&mut self, id: StreamId, chunk: Chunk) {
+    fn append(&mut self, id: RequestId, chunk: Chunk) {
         self.with(id, |lane| lane.session.append(INSIDE, chunk));
     }
 
-    fn finish(&mut self, id: StreamId, trailers: Fields) {
+    fn finish(&mut self, id: RequestId, trailers: Fields) {
         self.with(id, |lane| {
             lane.is_given = true;
             lane.session.finish(INSIDE, trailers);
         });
     }
 
-    fn buffered(&self, id: StreamId) -> u64 {
+    fn buffered(&self, id: RequestId) -> u64 {
         self.lanes.get(&id).map_or(0, |lane| lane.session.buffered(INSIDE))
     }
 
@@ -229,23 +229,23 @@ impl<S: Session> Session for Bundle<S> {
         self.holds = true;
     }
 
-    fn release(&mut self, id: StreamId, bytes: u64) {
+    fn release(&mut self, id: RequestId, bytes: u64) {
         self.with(id, |lane| lane.session.release(INSIDE, bytes));
     }
 
     fn poll_used(&mut self, on: TransportStream) -> u64 {
-        let lane = self.lanes.get_mut(&StreamId((on.0 / 4) as u32));
+        let lane = self.lanes.get_mut(&RequestId((on.0 / 4) as u32));
         lane.map_or(0, |lane| lane.session.poll_used(TransportStream::TCP))
     }
 
-    fn cancel(&mut self, id: StreamId) {
+    fn cancel(&mut self, id: RequestId) {
         self.with(id, Lane::give_up);
     }
 
     fn shut_down(&mut self) {
         self.is_leaving = true;
         // A server's requests are answered, a client's go no more if they have not begun.
-        let ids: Vec<StreamId> = self.lanes.keys().copied().filter(|_| self.accept.is_none()).collect();
+        let ids: Vec<RequestId> = self.lanes.keys().copied().filter(|_| self.accept.is_none()).collect();
         ids.into_iter().for_each(|id| self.with(id, |lane| lane.session.shut_down()));
     }
 
@@ -270,8 +270,8 @@ impl ClientSession for Bundle<h1::Client> {
     }
 
     /// The priority goes along as a field, as in HTTP/2 and HTTP/3 (RFC 9218, section 5).
-    fn request(&mut self, head: Arc<RequestHead>, content: Content, priority: Priority) -> StreamId {
-        let id = StreamId(self.lanes.len() as u32);
+    fn request(&mut self, head: Arc<RequestHead>, content: Content, priority: Priority) -> RequestId {
+        let id = RequestId(self.lanes.len() as u32);
         let mut lane = Lane::new(h1::Client::persistent(), priority, self.holds);
         let said = (priority != Priority::default()).then(|| (b"priority".to_vec(), priority.to_string().into_bytes()));
         let fields = head.fields.iter().map(|(name, value)| (name.to_vec(), value.to_vec())).chain(said);
@@ -285,7 +285,7 @@ impl ClientSession for Bundle<h1::Client> {
 }
 
 impl ServerSession for Bundle<h1::Server> {
-    fn respond(&mut self, id: StreamId, head: Arc<ResponseHead>, content: Content) {
+    fn respond(&mut self, id: RequestId, head: Arc<ResponseHead>, content: Content) {
         self.with(id, |lane| {
             lane.is_given = matches!(content, Content::Whole(_));
             lane.session.respond(INSIDE, head, content);
@@ -298,11 +298,11 @@ impl ServerSession for Bundle<h1::Server> {
         PersistedSettings::default()
     }
 
-    fn send_interim(&mut self, id: StreamId, head: Arc<ResponseHead>) {
+    fn send_interim(&mut self, id: RequestId, head: Arc<ResponseHead>) {
         self.with(id, |lane| lane.session.send_interim(INSIDE, head));
     }
 
-    fn push(&mut self, _: StreamId, _: Arc<RequestHead>, _: Priority) -> Option<StreamId> {
+    fn push(&mut self, _: RequestId, _: Arc<RequestHead>, _: Priority) -> Option<RequestId> {
         None
     }
 }

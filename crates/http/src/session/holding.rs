@@ -2,7 +2,7 @@
 
 use super::pair::{NOW, Pair, TCP, run, text};
 use super::tests::{counted, drain_events};
-use crate::StreamId;
+use crate::RequestId;
 use crate::{Body, BodyId, Chunk, Content, Event, Fields, Multiplexing, Priority, Protocol, RequestHead, ResponseHead};
 use loadstone_units::Bounded;
 use proptest::prelude::*;
@@ -18,7 +18,7 @@ fn holding(protocol: Protocol) -> Pair {
     Pair::holding(protocol, Multiplexing { stream_window, session_window, ..Multiplexing::default() })
 }
 
-fn content(events: &[Event], of: StreamId) -> u64 {
+fn content(events: &[Event], of: RequestId) -> u64 {
     let len = |event: &Event| match event {
         Event::Data { id, content } if *id == of => content.len(),
         _ => 0,
@@ -114,7 +114,7 @@ fn who_does_not_hold_gives_back_as_it_comes() {
 /// What becomes of content that is held, when its stream ends.
 #[test]
 fn what_is_held_of_a_message_that_is_complete_waits_for_its_release_and_that_of_others_does_not() {
-    type Act = fn(&mut Pair, StreamId);
+    type Act = fn(&mut Pair, RequestId);
     let (complete, by_us, by_peer): (Act, Act, Act) = (
         |pair, id| pair.server.finish(id, Fields::default()),
         |pair, id| pair.client.cancel(id),
@@ -216,7 +216,7 @@ fn acts() -> impl Strategy<Value = Vec<Act>> {
 /// The simplest model of a program that holds: what came on each stream and has not been used.
 struct Model {
     pair: Pair,
-    ids: Vec<StreamId>,
+    ids: Vec<RequestId>,
     held: Vec<u64>,
     used: u64,
 }
@@ -227,7 +227,7 @@ impl Model {
         let count = if protocol.is_multiplexed() { 3 } else { 1 };
         let get = || RequestHead::get("a.test", "/", Fields::default()).into();
         let ask = |_| pair.client.request(get(), Body::EMPTY.into(), Priority::incremental_at(3));
-        let ids: Vec<StreamId> = (0..count).map(ask).collect();
+        let ids: Vec<RequestId> = (0..count).map(ask).collect();
         pair.talk();
         for id in &ids {
             pair.server.respond(*id, ResponseHead::new(200, Fields::default()).into(), Content::Streamed);

@@ -4,7 +4,7 @@ use super::bundle::Bundle;
 use super::pair::{NOW, TCP, trailing};
 use super::toy::{Toy, Way};
 use crate::{Body, BodyId, Chunk, ClientSession, Content, Event, Fields, Multiplexing, Priority, Protocol};
-use crate::{RequestHead, ResponseHead, ServerSession, Session, SessionFactory, StreamId, TransportStream, Wire};
+use crate::{RequestHead, RequestId, ResponseHead, ServerSession, Session, SessionFactory, TransportStream, Wire};
 use loadstone_units::Bounded;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -46,21 +46,21 @@ impl Exchange {
 }
 
 /// Whether a server answers as it hears of a request, or when it has all of it.
-fn answers_early(id: StreamId) -> bool {
+fn answers_early(id: RequestId) -> bool {
     id.0.is_multiple_of(2)
 }
 
-fn uploaded(id: StreamId) -> BodyId {
+fn uploaded(id: RequestId) -> BodyId {
     BodyId(2 * id.0)
 }
 
-fn downloaded(id: StreamId) -> BodyId {
+fn downloaded(id: RequestId) -> BodyId {
     BodyId(2 * id.0 + 1)
 }
 
 /// A message that a program writes piece by piece.
 struct Draft {
-    id: StreamId,
+    id: RequestId,
     body: BodyId,
     offset: u64,
     pieces: Vec<u16>,
@@ -68,7 +68,7 @@ struct Draft {
 }
 
 impl Draft {
-    fn new(id: StreamId, body: BodyId, pieces: &[u16]) -> Draft {
+    fn new(id: RequestId, body: BodyId, pieces: &[u16]) -> Draft {
         let trailers = if pieces.len().is_multiple_of(2) { trailing() } else { Fields::default() };
         Draft { id, body, offset: 0, pieces: pieces.iter().rev().copied().collect(), trailers }
     }
@@ -131,13 +131,13 @@ struct Talk {
     uploads: Vec<Draft>,
     downloads: Vec<Draft>,
     /// The client's numbers of what the server has its own for: requests may leave in another order.
-    numbers: BTreeMap<StreamId, StreamId>,
-    at_client: BTreeMap<StreamId, Message>,
-    at_server: BTreeMap<StreamId, Message>,
+    numbers: BTreeMap<RequestId, RequestId>,
+    at_client: BTreeMap<RequestId, Message>,
+    at_server: BTreeMap<RequestId, Message>,
     /// Everything, in the order in which it was heard.
     heard: Vec<(Way, Event)>,
     /// What the client does not use when it comes.
-    hoarded: BTreeMap<StreamId, u64>,
+    hoarded: BTreeMap<RequestId, u64>,
 }
 
 impl Talk {
@@ -210,7 +210,7 @@ impl Talk {
             self.heard.push((Way::ToServer, event));
         }
         while let Some(event) = self.client.poll_event() {
-            let id = event.stream().expect("nobody pings");
+            let id = event.request().expect("nobody pings");
             self.at_client.entry(id).or_default().hear(&event, downloaded(id));
             if let Event::Data { content, .. } = &event {
                 match self.hoarded.get_mut(&id) {
@@ -223,10 +223,10 @@ impl Talk {
     }
 
     fn hear_at_server(&mut self, event: &Event) {
-        let id = event.stream().expect("nobody pings");
+        let id = event.request().expect("nobody pings");
         if let Event::Request { head, .. } = event {
             let number = std::str::from_utf8(&head.path[1..]).unwrap().parse().unwrap();
-            assert_eq!(self.numbers.insert(id, StreamId(number)), None, "{id:?} comes a second time");
+            assert_eq!(self.numbers.insert(id, RequestId(number)), None, "{id:?} comes a second time");
         }
         let number = self.numbers[&id];
         if !matches!(event, Event::Answered { .. }) {
@@ -240,7 +240,7 @@ impl Talk {
         }
     }
 
-    fn answer(&mut self, id: StreamId) {
+    fn answer(&mut self, id: RequestId) {
         let number = self.numbers[&id];
         let pieces = &self.exchanges[number.0 as usize].down;
         self.server.respond(id, ResponseHead::new(200, Fields::default()).into(), Content::Streamed);
@@ -248,7 +248,7 @@ impl Talk {
     }
 
     /// The server's number of an exchange.
-    fn at_server(&self, number: StreamId) -> StreamId {
+    fn at_server(&self, number: RequestId) -> RequestId {
         *self.numbers.iter().find(|(_, of)| **of == number).expect("it has been asked for").0
     }
 
@@ -260,7 +260,7 @@ impl Talk {
     /// Whether both programs have heard what the other one wrote, each message once.
     fn assert_complete(&self, context: &dyn std::fmt::Debug) {
         type Is = fn(&Event) -> bool;
-        let ids = || (0..).map(StreamId);
+        let ids = || (0..).map(RequestId);
         let answers = ids().zip(self.exchanges.iter().map(|exchange| Message::complete(&exchange.down)));
         assert_eq!(self.at_client, answers.collect(), "{context:?}");
         let request = |exchange: &Exchange| match exchange.up.is_empty() {
@@ -270,7 +270,7 @@ impl Talk {
         assert_eq!(self.at_server, ids().zip(self.exchanges.iter().map(request)).collect(), "{context:?}");
         let (sent, answered): (Is, Is) = (|e| matches!(e, Event::Sent { .. }), |e| matches!(e, Event::Answered { .. }));
         for is_it in [sent, answered] {
-            let told: Vec<_> = self.heard.iter().filter(|(_, event)| is_it(event)).map(|(_, e)| e.stream()).collect();
+            let told: Vec<_> = self.heard.iter().filter(|(_, event)| is_it(event)).map(|(_, e)| e.request()).collect();
             let once: BTreeSet<_> = told.iter().collect();
             assert_eq!((told.len(), once.len()), (self.exchanges.len(), self.exchanges.len()), "{context:?}");
         }
@@ -315,7 +315,7 @@ fn what_is_lost_delays_no_other_stream_and_with_one_stream_it_delays_all() {
         for seed in 0..20 {
             let mut talk = Talk::new(speech, seed, 1 << 20, &vec![Exchange::get(&[10_000, 5_000]); 5]);
             // Until something of the third answer waits to go out.
-            while talk.downloads.iter().all(|draft| draft.body != downloaded(StreamId(2))) {
+            while talk.downloads.iter().all(|draft| draft.body != downloaded(RequestId(2))) {
                 assert!(talk.go_on(), "{speech:?}");
             }
             let before = talk.complete();
@@ -351,7 +351,7 @@ fn a_stream_without_room_lets_the_others_go() {
 #[test]
 fn content_that_is_not_used_stops_its_own_stream_and_without_windows_of_the_protocol_all_of_one() {
     const WINDOW: u64 = 10_000;
-    let first = StreamId(0);
+    let first = RequestId(0);
     for (speech, others) in [
         (Speech::Many, &[1, 2, 3][..]),
         // Its own windows do what the transport's do there.
@@ -397,7 +397,7 @@ fn the_same_seed_gives_the_same_order_of_events_and_another_one_another() {
         let heard = heard(Speech::Many, seed).into_iter();
         heard
             .filter(|(_, event)| matches!(event, Event::End { .. }))
-            .map(|(way, event)| (way, event.stream()))
+            .map(|(way, event)| (way, event.request()))
             .collect()
     };
     assert!((1..10).any(|seed| ends(seed) != ends(0)), "nothing overtakes");
@@ -457,8 +457,8 @@ fn an_exchange_that_is_given_up_ends_with_its_stream_and_the_others_go_on() {
         let exchanges = vec![Exchange { up: vec![3_000; 9], ..Exchange::get(&[3_000; 9]) }; 4];
         let mut talk = Talk::new(Speech::Many, seed, 2_000, &exchanges);
         // The client gives up the first in the middle of the request, the server the third in the middle of the answer.
-        let has_begun = |of: &BTreeMap<StreamId, Message>, id| of.get(&id).is_some_and(|message| message.len > 0);
-        let (first, third) = (StreamId(0), StreamId(2));
+        let has_begun = |of: &BTreeMap<RequestId, Message>, id| of.get(&id).is_some_and(|message| message.len > 0);
+        let (first, third) = (RequestId(0), RequestId(2));
         while !has_begun(&talk.at_server, first) || !has_begun(&talk.at_client, third) {
             assert!(talk.go_on());
         }

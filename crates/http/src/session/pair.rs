@@ -2,7 +2,7 @@
 
 use super::tests::{counted, drain_events};
 use crate::{Body, BodyId, Chunk, ClientSession, Content, Error, Event, Fields, Multiplexing, Priority, Protocol};
-use crate::{RequestHead, ResponseHead, ServerSession, Session, SessionFactory, StreamId, TransportStream, Wire};
+use crate::{RequestHead, RequestId, ResponseHead, ServerSession, Session, SessionFactory, TransportStream, Wire};
 use bytes::Bytes;
 use loadstone_units::Time;
 
@@ -66,7 +66,7 @@ impl Pair {
         up + down
     }
 
-    pub(super) fn ask(&mut self, method: &str, fields: &[(&str, &str)], content: Content) -> StreamId {
+    pub(super) fn ask(&mut self, method: &str, fields: &[(&str, &str)], content: Content) -> RequestId {
         let fields = Fields::from_pairs(fields.iter().copied());
         let head = RequestHead::new(method.to_owned().into(), "a.test".into(), "/".into(), fields);
         let id = self.client.request(head.into(), content, Priority::default());
@@ -75,7 +75,7 @@ impl Pair {
     }
 
     /// A GET that has arrived and is answered by what is appended.
-    pub(super) fn asked(&mut self, fields: &[(&str, &str)]) -> StreamId {
+    pub(super) fn asked(&mut self, fields: &[(&str, &str)]) -> RequestId {
         let id = self.ask("GET", &[], Body::EMPTY.into());
         let head = ResponseHead::new(200, Fields::from_pairs(fields.iter().copied()));
         self.server.respond(id, head.into(), Content::Streamed);

@@ -3,14 +3,14 @@
 use super::pair::{NOW, Pair, TCP, run, text, trailing};
 use super::tests::{counted, drain_events};
 use crate::{Body, BodyId, Chunk, Content, Event, Fields, Multiplexing, Policy, Priority, Protocol, RequestHead};
-use crate::{ResponseHead, ServerSession, Session, StreamId, Wire, h1};
+use crate::{RequestId, ResponseHead, ServerSession, Session, Wire, h1};
 use bytes::Bytes;
 use loadstone_units::Bounded;
 use proptest::prelude::*;
 use std::sync::Arc;
 
 /// The events of a body that has come: content, trailers, end.
-fn heard(id: StreamId, len: u64, trailers: Option<(&str, &str)>) -> Vec<Event> {
+fn heard(id: RequestId, len: u64, trailers: Option<(&str, &str)>) -> Vec<Event> {
     let data = (len > 0).then(|| Event::Data { id, content: counted(len) });
     let trailers = trailers.map(|pair| Event::Trailers { id, fields: Arc::new(Fields::from_pairs([pair])) });
     data.into_iter().chain(trailers).chain([Event::End { id }]).collect()
@@ -128,7 +128,7 @@ fn what_has_not_gone_out_is_counted_until_it_has() {
         assert_eq!(pair.server.buffered(id), 30_500 - runs, "{protocol}");
         pair.server.poll_transmit(NOW, TCP, 1 << 20, &mut wire);
         assert_eq!((pair.server.buffered(id), pair.server.has_output()), (0, false), "{protocol}");
-        assert_eq!(pair.server.buffered(StreamId(5)), 0, "a stream that nobody has heard of");
+        assert_eq!(pair.server.buffered(RequestId(5)), 0, "a stream that nobody has heard of");
 
         // The same for a request that waits for its turn.
         let mut pair = Pair::new(protocol);
@@ -143,7 +143,7 @@ fn what_has_not_gone_out_is_counted_until_it_has() {
 
 #[test]
 fn a_message_that_is_not_as_long_as_its_head_says_is_given_up() {
-    type Act = fn(&mut dyn Session, StreamId);
+    type Act = fn(&mut dyn Session, RequestId);
     let acts: [Act; 3] = [
         |session, id| {
             session.append(id, text(9));
@@ -283,12 +283,12 @@ fn said(request: &'static str, fields: &[(&str, &str)], pieces: &[&'static str])
     server.handle_input(NOW, TCP, &[Chunk::Bytes(Bytes::from_static(request.as_bytes()))]).unwrap();
     let mut wire = Wire::default();
     let head = ResponseHead::new(200, Fields::from_pairs(fields.iter().copied()));
-    server.respond(StreamId(0), head.into(), Content::Streamed);
+    server.respond(RequestId(0), head.into(), Content::Streamed);
     for piece in pieces {
-        server.append(StreamId(0), Chunk::Bytes(Bytes::from_static(piece.as_bytes())));
+        server.append(RequestId(0), Chunk::Bytes(Bytes::from_static(piece.as_bytes())));
         server.poll_transmit(NOW, TCP, 1_000, &mut wire);
     }
-    server.finish(StreamId(0), trailing());
+    server.finish(RequestId(0), trailing());
     server.poll_transmit(NOW, TCP, 1_000, &mut wire);
     let bytes = wire.take_all().into_iter().map(|chunk| match chunk {
         Chunk::Bytes(bytes) => String::from_utf8(bytes.to_vec()).unwrap(),
@@ -324,13 +324,13 @@ fn the_end_of_what_has_gone_out_is_heard_of_at_once_rfc9112_6_3() {
         let mut server = h1::Server::new();
         server.handle_input(NOW, TCP, &[Chunk::Bytes(request.into())]).unwrap();
         let head = ResponseHead::new(200, Fields::from_pairs([(fields, "5")]));
-        server.respond(StreamId(0), head.into(), Content::Streamed);
-        server.append(StreamId(0), text(5));
+        server.respond(RequestId(0), head.into(), Content::Streamed);
+        server.append(RequestId(0), text(5));
         server.poll_transmit(NOW, TCP, 1_000, &mut Wire::default());
         assert_eq!(drain_events(&mut server).len(), 2, "the request, and its end");
-        server.finish(StreamId(0), Fields::default());
+        server.finish(RequestId(0), Fields::default());
         assert!(!server.has_output());
-        assert_eq!(server.poll_event(), Some(Event::Answered { id: StreamId(0) }));
+        assert_eq!(server.poll_event(), Some(Event::Answered { id: RequestId(0) }));
     }
 }
 

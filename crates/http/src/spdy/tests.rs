@@ -5,7 +5,7 @@ use crate::{
     Body, Chunk, Content, Event, Fields, Multiplexing, PersistedSettings, Priority, Protocol, RequestHead,
     ResponseHead, TransportStream,
 };
-use crate::{Session, SessionFactory, StreamId, Wire};
+use crate::{RequestId, Session, SessionFactory, Wire};
 use bytes::{Buf, Bytes};
 use loadstone_units::Time;
 
@@ -46,9 +46,9 @@ fn trailers_end_the_stream_by_a_flag_or_where_there_is_none_by_an_empty_frame() 
     for protocol in ALL {
         let mut server = sessions().server(protocol);
         feed(server.as_mut(), others(protocol).0);
-        server.respond(StreamId(0), ResponseHead::new(200, Fields::default()).into(), Content::Streamed);
+        server.respond(RequestId(0), ResponseHead::new(200, Fields::default()).into(), Content::Streamed);
         sent(server.as_mut());
-        server.finish(StreamId(0), Fields::from_pairs([("x", "y")]));
+        server.finish(RequestId(0), Fields::from_pairs([("x", "y")]));
         let said = sent(server.as_mut());
         let (is_2, end) = (protocol == Protocol::Spdy2, b"\0\0\0\x01\x01\0\0\0");
         assert_eq!((said[3], said[4]), (8, u8::from(!is_2)), "{protocol}");
@@ -63,7 +63,7 @@ fn what_another_implementation_writes_is_read() {
         let mut server = sessions().server(protocol);
         feed(server.as_mut(), request);
         let Some(Event::Request { id, head }) = server.poll_event() else { panic!("{protocol}") };
-        assert_eq!((id, &head.method[..], &head.path[..]), (StreamId(0), &b"GET"[..], &b"/x?y=1"[..]));
+        assert_eq!((id, &head.method[..], &head.path[..]), (RequestId(0), &b"GET"[..], &b"/x?y=1"[..]));
         assert_eq!((&head.authority[..], head.scheme.name()), (&b"a.test"[..], "http"));
         assert_eq!(head.fields, Fields::from_pairs([("accept", "a"), ("accept", "b")]));
 
@@ -130,7 +130,7 @@ fn what_is_written_is_as_the_drafts_say_2_6() {
         let mut server = sessions().server(protocol);
         feed(server.as_mut(), others(protocol).0);
         sent(server.as_mut());
-        server.respond(StreamId(0), ResponseHead::new(404, Fields::default()).into(), Body::EMPTY.into());
+        server.respond(RequestId(0), ResponseHead::new(404, Fields::default()).into(), Body::EMPTY.into());
         let frame = sent(server.as_mut());
         assert_eq!(frame[..6], [0x80, version, 0, 2, 1, 0]);
         assert_eq!(frame[8..12 + unused], [&[0, 0, 0, 1][..], &vec![0; unused]].concat());
@@ -182,7 +182,7 @@ fn windows_are_those_of_the_version_2_6_8() {
         let mut server = sessions().server(protocol);
         feed(server.as_mut(), others(protocol).0);
         server.respond(
-            StreamId(0),
+            RequestId(0),
             ResponseHead::new(200, Fields::default()).into(),
             Body { id: crate::BodyId(0), len: 200_000 }.into(),
         );
@@ -211,7 +211,7 @@ fn settings_of_a_window_mean_nothing_in_spdy2() {
     feed(server.as_mut(), b"\x80\x02\0\x04\0\0\0\x0c\0\0\0\x01\x07\0\0\0\0\0\0\x05");
     feed(server.as_mut(), REQUEST_2);
     let body = Body { id: crate::BodyId(0), len: 200_000 };
-    server.respond(StreamId(0), ResponseHead::new(200, Fields::default()).into(), body.into());
+    server.respond(RequestId(0), ResponseHead::new(200, Fields::default()).into(), body.into());
     assert_eq!(content(server.as_mut()), 200_000);
 }
 

@@ -4,7 +4,7 @@ use super::push::LAST_STREAM;
 use super::{Framing, Multiplexing, Perspective, Streams};
 use crate::pending::{Method, Outgoing, Pending};
 use crate::{
-    Chunk, ClientSession, Content, Error, Event, Fields, PersistedSettings, Priority, RequestHead, Session, StreamId,
+    Chunk, ClientSession, Content, Error, Event, Fields, PersistedSettings, Priority, RequestHead, RequestId, Session,
     TransportStream, Wire,
 };
 use loadstone_units::Time;
@@ -17,7 +17,7 @@ pub(crate) struct Client<F> {
     streams: Streams<F>,
     /// Requests that are not on the wire: the most urgent first, then the earliest. Their heads are
     /// compressed when they go out, since compression depends on the order on the wire.
-    waiting: BTreeMap<(u8, StreamId), OpenRequest>,
+    waiting: BTreeMap<(u8, RequestId), OpenRequest>,
     next_id: u32,
     next_stream: u32,
 }
@@ -43,12 +43,12 @@ impl<F: Framing> Client<F> {
     }
 
     /// The streamed body of a request that is not on the wire.
-    fn pending(&mut self, id: StreamId) -> Option<&mut Pending> {
+    fn pending(&mut self, id: RequestId) -> Option<&mut Pending> {
         self.waiting.iter_mut().find(|((_, waiting), _)| *waiting == id)?.1.content.pending()
     }
 
     /// The body does not match content-length: cancels the queued request.
-    fn give_up_waiting(&mut self, id: StreamId) {
+    fn give_up_waiting(&mut self, id: RequestId) {
         self.cancel(id);
         self.streams.events.push_back(Event::Reset { id });
     }
@@ -60,7 +60,7 @@ impl<F: Framing> Client<F> {
     }
 
     /// Sends a request's head; returns what is left of `room`.
-    fn ask(&mut self, id: StreamId, request: OpenRequest, room: u64, out: &mut Wire) -> u64 {
+    fn ask(&mut self, id: RequestId, request: OpenRequest, room: u64, out: &mut Wire) -> u64 {
         let OpenRequest { head, content, priority } = request;
         let stream = self.next_stream;
         self.next_stream += 2;
@@ -126,14 +126,14 @@ impl<F: Framing> Session for Client<F> {
         self.streams.ping();
     }
 
-    fn append(&mut self, id: StreamId, chunk: Chunk) {
+    fn append(&mut self, id: RequestId, chunk: Chunk) {
         let Some(pending) = self.pending(id) else { return self.streams.append(id, chunk) };
         if pending.append(chunk).is_err() {
             self.give_up_waiting(id);
         }
     }
 
-    fn finish(&mut self, id: StreamId, trailers: Fields) {
+    fn finish(&mut self, id: RequestId, trailers: Fields) {
         let trailers = self.streams.fitting(trailers);
         let Some(pending) = self.pending(id) else { return self.streams.finish(id, &trailers) };
         if pending.finish(&trailers).is_err() {
@@ -141,7 +141,7 @@ impl<F: Framing> Session for Client<F> {
         }
     }
 
-    fn buffered(&self, id: StreamId) -> u64 {
+    fn buffered(&self, id: RequestId) -> u64 {
         let waiting = self.waiting.iter().find(|((_, waiting), _)| *waiting == id);
         waiting.map_or_else(|| self.streams.buffered(id), |(_, request)| request.content.buffered())
     }
@@ -150,7 +150,7 @@ impl<F: Framing> Session for Client<F> {
         self.streams.hold();
     }
 
-    fn release(&mut self, id: StreamId, bytes: u64) {
+    fn release(&mut self, id: RequestId, bytes: u64) {
         self.streams.release(id, bytes);
     }
 
@@ -158,7 +158,7 @@ impl<F: Framing> Session for Client<F> {
         self.streams.held.as_mut().map_or(0, |held| held.poll_used())
     }
 
-    fn cancel(&mut self, id: StreamId) {
+    fn cancel(&mut self, id: RequestId) {
         self.waiting.retain(|(_, waiting), _| *waiting != id);
         self.streams.cancel(id);
     }
@@ -191,9 +191,9 @@ impl<F: Framing> ClientSession for Client<F> {
         self.streams.is_closing() || self.next_id >= LAST_STREAM / 2
     }
 
-    fn request(&mut self, head: Arc<RequestHead>, content: Content, priority: Priority) -> StreamId {
+    fn request(&mut self, head: Arc<RequestHead>, content: Content, priority: Priority) -> RequestId {
         assert!(self.capacity() > 0, "a request beyond the session's capacity");
-        let id = StreamId(self.next_id);
+        let id = RequestId(self.next_id);
         self.next_id += 1;
         if head.http1_len() > self.streams.framing.max_message_head() {
             self.streams.events.push_back(Event::Reset { id });

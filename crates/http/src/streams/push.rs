@@ -5,7 +5,7 @@ use super::stream_state::{CloseReason, RecvState, StreamState};
 use super::violation::{ErrorAction, StreamViolation};
 use super::{Decoded, Framing, Perspective, Promise, Push, ResponseState, StreamDependency, Streams};
 use crate::pending::Method;
-use crate::{Event, PeerFault, Priority, RequestHead, ResponseHead, StreamId, Wire};
+use crate::{Event, PeerFault, Priority, RequestHead, RequestId, ResponseHead, Wire};
 use std::sync::Arc;
 
 /// The largest stream id.
@@ -20,21 +20,26 @@ pub(super) enum Early {
 }
 
 /// A server's request id of a stream, by the order of stream ids; also a client's, for pushes.
-pub(super) fn request_id(stream: u32) -> StreamId {
+pub(super) fn request_id(stream: u32) -> RequestId {
     match stream % 2 {
-        1 => StreamId(stream / 2),
-        _ => StreamId(StreamId::PUSHED.0 + stream / 2 - 1),
+        1 => RequestId(stream / 2),
+        _ => RequestId(RequestId::PUSHED.0 + stream / 2 - 1),
     }
 }
 
 /// The stream of a server's request id; the inverse of [`request_id`].
-pub(super) fn stream_of(id: StreamId) -> u32 {
-    if id.is_pushed() { 2 * (id.0 - StreamId::PUSHED.0) + 2 } else { 2 * id.0 + 1 }
+pub(super) fn stream_of(id: RequestId) -> u32 {
+    if id.is_pushed() { 2 * (id.0 - RequestId::PUSHED.0) + 2 } else { 2 * id.0 + 1 }
 }
 
 impl<F: Framing> Streams<F> {
     /// Opens a push associated with `parent`, if the client and the limits allow it.
-    pub(super) fn promise(&mut self, parent: StreamId, head: Arc<RequestHead>, priority: Priority) -> Option<StreamId> {
+    pub(super) fn promise(
+        &mut self,
+        parent: RequestId,
+        head: Arc<RequestHead>,
+        priority: Priority,
+    ) -> Option<RequestId> {
         let parent = stream_of(parent);
         let has_parent = self
             .open_streams
@@ -61,7 +66,7 @@ impl<F: Framing> Streams<F> {
     }
 
     /// Queues an interim response, unless the final response has been given.
-    pub(super) fn send_interim(&mut self, id: StreamId, head: Arc<ResponseHead>) {
+    pub(super) fn send_interim(&mut self, id: RequestId, head: Arc<ResponseHead>) {
         let stream = stream_of(id);
         if self.open_streams.get(&stream).is_some_and(|state| state.response == ResponseState::Awaited) {
             self.early.push_back(Early::Interim { stream, head });

@@ -4,8 +4,8 @@ use super::push::stream_of;
 use super::{Framing, Multiplexing, Perspective, ResponseState, Streams};
 use crate::pending::Outgoing;
 use crate::{
-    Body, Chunk, Content, Error, Event, Fields, PersistedSettings, Priority, RequestHead, ResponseHead, ServerSession,
-    Session, StreamId, TransportStream, Wire,
+    Body, Chunk, Content, Error, Event, Fields, PersistedSettings, Priority, RequestHead, RequestId, ResponseHead,
+    ServerSession, Session, TransportStream, Wire,
 };
 use loadstone_units::Time;
 use std::sync::Arc;
@@ -58,16 +58,16 @@ impl<F: Framing> Session for Server<F> {
         self.streams.ping();
     }
 
-    fn append(&mut self, id: StreamId, chunk: Chunk) {
+    fn append(&mut self, id: RequestId, chunk: Chunk) {
         self.streams.append(id, chunk);
     }
 
-    fn finish(&mut self, id: StreamId, trailers: Fields) {
+    fn finish(&mut self, id: RequestId, trailers: Fields) {
         let trailers = self.streams.fitting(trailers);
         self.streams.finish(id, &trailers);
     }
 
-    fn buffered(&self, id: StreamId) -> u64 {
+    fn buffered(&self, id: RequestId) -> u64 {
         self.streams.buffered(id)
     }
 
@@ -75,7 +75,7 @@ impl<F: Framing> Session for Server<F> {
         self.streams.hold();
     }
 
-    fn release(&mut self, id: StreamId, bytes: u64) {
+    fn release(&mut self, id: RequestId, bytes: u64) {
         self.streams.release(id, bytes);
     }
 
@@ -83,7 +83,7 @@ impl<F: Framing> Session for Server<F> {
         self.streams.held.as_mut().map_or(0, |held| held.poll_used())
     }
 
-    fn cancel(&mut self, id: StreamId) {
+    fn cancel(&mut self, id: RequestId) {
         self.streams.cancel(id);
     }
 
@@ -98,7 +98,7 @@ impl<F: Framing> Session for Server<F> {
 
 impl<F: Framing> ServerSession for Server<F> {
     /// A head that is too long for the protocol is replaced by status 500.
-    fn respond(&mut self, id: StreamId, head: Arc<ResponseHead>, content: Content) {
+    fn respond(&mut self, id: RequestId, head: Arc<ResponseHead>, content: Content) {
         let stream = stream_of(id);
         let last = if id.is_pushed() { self.streams.last_local } else { self.streams.last_remote };
         assert!(stream <= last, "a response to a request that never came");
@@ -129,11 +129,11 @@ impl<F: Framing> ServerSession for Server<F> {
         self.streams.framing.persisted()
     }
 
-    fn send_interim(&mut self, id: StreamId, head: Arc<ResponseHead>) {
+    fn send_interim(&mut self, id: RequestId, head: Arc<ResponseHead>) {
         self.streams.send_interim(id, head);
     }
 
-    fn push(&mut self, parent: StreamId, head: Arc<RequestHead>, priority: Priority) -> Option<StreamId> {
+    fn push(&mut self, parent: RequestId, head: Arc<RequestHead>, priority: Priority) -> Option<RequestId> {
         self.streams.promise(parent, head, priority)
     }
 }

@@ -6,7 +6,7 @@ use crate::{
     Body, BodyId, Chunk, ClientSession, Content, Error, Event, Fields, Multiplexing, PeerFault, Policy, Priority,
     TransportStream,
 };
-use crate::{Protocol, RequestHead, ResponseHead, ServerSession, Session, SessionFactory, StreamId, Wire};
+use crate::{Protocol, RequestHead, RequestId, ResponseHead, ServerSession, Session, SessionFactory, Wire};
 use bytes::Bytes;
 use loadstone_units::{Bounded, Time};
 use proptest::prelude::*;
@@ -117,7 +117,7 @@ fn a_more_urgent_response_overtakes_one_that_is_under_way() {
         let slow = client.request(get("/image"), Body::EMPTY.into(), Priority::at(5));
         let urgent = client.request(get("/style"), Body::EMPTY.into(), Priority::at(0));
         carry(client.as_mut(), server.as_mut(), 10_000, 10_000).unwrap();
-        let ids: Vec<StreamId> = events(server.as_mut())
+        let ids: Vec<RequestId> = events(server.as_mut())
             .into_iter()
             .filter_map(|event| if let Event::Request { id, .. } = event { Some(id) } else { None })
             .collect();
@@ -141,7 +141,7 @@ fn policies_decide_the_order_of_frames() {
             }
             carry(client.as_mut(), server.as_mut(), 10_000, 10_000).unwrap();
             // The stream of the more urgent request is 0, and its answer is ready last.
-            [1, 0].into_iter().for_each(|id| server.respond(StreamId(id), ok(2_000), body(id, 2_000).into()));
+            [1, 0].into_iter().for_each(|id| server.respond(RequestId(id), ok(2_000), body(id, 2_000).into()));
             order_of_data(server.as_mut(), 100_000)
         };
         assert_eq!(order(Policy::Priority), [0, 1]);
@@ -191,7 +191,7 @@ fn a_client_asks_for_no_more_at_a_time_than_the_server_lets_it() {
         }
         assert_eq!(asked, 100);
         carry(client.as_mut(), server.as_mut(), 100_000, 100_000).unwrap();
-        server.respond(StreamId(7), ok(0), Body::EMPTY.into());
+        server.respond(RequestId(7), ok(0), Body::EMPTY.into());
         carry(server.as_mut(), client.as_mut(), 100_000, 100_000).unwrap();
         assert_eq!(client.capacity(), 1);
     }
@@ -213,7 +213,7 @@ fn a_server_holds_its_clients_to_the_streams_that_it_announces() {
         let asked = events(server.as_mut()).into_iter().filter(|event| matches!(event, Event::Request { .. }));
         assert_eq!(asked.count(), 3, "{protocol}");
         carry(server.as_mut(), client.as_mut(), 100_000, 100_000).unwrap();
-        let refused = [StreamId(3), StreamId(4)].map(|id| Event::Refused { id });
+        let refused = [RequestId(3), RequestId(4)].map(|id| Event::Refused { id });
         assert!(events(client.as_mut()).ends_with(&refused), "{protocol}");
     }
 }
@@ -221,7 +221,7 @@ fn a_server_holds_its_clients_to_the_streams_that_it_announces() {
 #[test]
 fn a_client_keeps_to_a_limit_that_comes_after_its_requests_were_taken_rfc9113_5_1_2() {
     let mut client = sessions(Multiplexing::default()).client(Protocol::H2);
-    let ids: Vec<StreamId> =
+    let ids: Vec<RequestId> =
         (0..3).map(|_| client.request(get("/"), Body::EMPTY.into(), Priority::default())).collect();
     let one_stream = b"\0\0\x06\x04\0\0\0\0\0\0\x03\0\0\0\x01";
     client.handle_input(NOW, TransportStream::TCP, &[Chunk::Bytes(Bytes::from_static(one_stream))]).unwrap();
@@ -383,7 +383,7 @@ fn padding_is_no_content_and_takes_room_in_the_windows_rfc9113_6_1() {
     let padded = b"\0\0\x06\0\x09\0\0\0\x01\x03ab\0\0\0";
     let (result, mut server) = after(sessions(Multiplexing::default()).server(Protocol::H2), &[MAGIC, open, padded]);
     assert_eq!(result, Ok(()));
-    let id = StreamId(0);
+    let id = RequestId(0);
     assert_eq!(events(server.as_mut())[1..], [Event::Data { id, content: counted(2) }, Event::End { id }]);
     let all_padding = b"\0\0\x02\0\x09\0\0\0\x01\x02\0";
     assert_eq!(server_after(Protocol::H2, &[MAGIC, open, all_padding]), Err(PeerFault::MalformedFrame.into()));
@@ -483,7 +483,7 @@ fn a_stream_that_the_peer_resets_is_over_and_the_others_go_on() {
     ];
     for (protocol, reset) in frames {
         let (mut client, mut server) = pair(protocol, Multiplexing::default());
-        let ids: Vec<StreamId> =
+        let ids: Vec<RequestId> =
             (0..2).map(|_| client.request(get("/"), Body::EMPTY.into(), Priority::default())).collect();
         carry(client.as_mut(), server.as_mut(), 10_000, 10_000).unwrap();
         events(client.as_mut());
@@ -509,7 +509,7 @@ fn what_a_peer_that_goes_away_has_not_taken_is_given_back() {
     ];
     for (protocol, goaway) in frames {
         let (mut client, _) = pair(protocol, Multiplexing::default());
-        let ids: Vec<StreamId> =
+        let ids: Vec<RequestId> =
             (0..3).map(|_| client.request(get("/"), Body::EMPTY.into(), Priority::default())).collect();
         let mut wire = Wire::default();
         // Room for the heads of two.
@@ -536,7 +536,7 @@ fn a_head_that_is_no_request_ends_its_stream_alone() {
         [MAGIC, b"\0\0\x02\x01\x05\0\0\0\x01\x82\x87", b"\0\0\x06\x01\x05\0\0\0\x03\x82\x87\x84\x41\x01a"];
     let (result, mut server) = after(sessions(Multiplexing::default()).server(Protocol::H2), &frames);
     assert_eq!(result, Ok(()));
-    assert!(matches!(&events(server.as_mut())[..], [Event::Request { id: StreamId(1), .. }, Event::End { .. }]));
+    assert!(matches!(&events(server.as_mut())[..], [Event::Request { id: RequestId(1), .. }, Event::End { .. }]));
     let mut wire = Wire::default();
     server.poll_transmit(NOW, TransportStream::TCP, usize::MAX, &mut wire);
     assert_eq!(wire.take_all()[1], Chunk::Bytes(Bytes::from_static(b"\0\0\x04\x03\0\0\0\0\x01\0\0\0\x01")));
@@ -561,7 +561,7 @@ proptest! {
         for (at, (upload, _, urgency)) in exchanges.iter().enumerate() {
             let body = if *upload == 0 { Body::EMPTY } else { body(1000 + at as u32, *upload) };
             let id = client.request(get(&format!("/{at}")), body.into(), Priority::at(*urgency));
-            prop_assert_eq!(id, StreamId(at as u32));
+            prop_assert_eq!(id, RequestId(at as u32));
         }
         for turn in 0..10_000 {
             let (room, piece) = (rooms[turn % 8], pieces[turn % 8]);

@@ -1,7 +1,7 @@
 //! How late it is decided what goes next: something urgent overtakes what has not been sent.
 
 use crate::{EVERY_TLS, LIMIT, Setting, limited, object, page};
-use loadstone_http::{Chunk, ClientSession, Event, Priority, Protocol, StreamId, TransportStream, Wire};
+use loadstone_http::{Chunk, ClientSession, Event, Priority, Protocol, RequestId, TransportStream, Wire};
 use loadstone_live::{Clock, Lowat, Tls};
 use loadstone_load::page::ActivityId;
 use loadstone_units::Time;
@@ -39,7 +39,7 @@ impl Client {
         Client { stream, session: setting.sessions.client(setting.protocol), big: 0 }
     }
 
-    fn ask(&mut self, setting: &Setting, object: u32, priority: Priority) -> StreamId {
+    fn ask(&mut self, setting: &Setting, object: u32, priority: Priority) -> RequestId {
         let fetch = setting.page.fetch(ActivityId(object));
         let id = self.session.request(fetch.request.clone(), fetch.upload.into(), priority);
         self.send();
@@ -57,7 +57,7 @@ impl Client {
     }
 
     /// Reads what has arrived; the streams that it completes.
-    fn read(&mut self) -> Vec<StreamId> {
+    fn read(&mut self) -> Vec<RequestId> {
         let mut buffer = [0; 4_096];
         let count = self.stream.read(&mut buffer).unwrap();
         assert!(count > 0, "the server has closed");
@@ -66,7 +66,7 @@ impl Client {
         let mut ended = Vec::new();
         while let Some(event) = self.session.poll_event() {
             match event {
-                Event::Data { id: StreamId(0), content } => self.big += content.len(),
+                Event::Data { id: RequestId(0), content } => self.big += content.len(),
                 Event::End { id } => ended.push(id),
                 _ => {}
             }

@@ -2,8 +2,8 @@
 
 use crate::dial;
 use loadstone_http::{
-    Body, BodyId, Chunk, ClientSession, Event, Fields, Multiplexing, Priority, Protocol, Push, RequestHead,
-    ResponseHead, SessionFactory, StreamId, TransportStream, Wire,
+    Body, BodyId, Chunk, ClientSession, Event, Fields, Multiplexing, Priority, Protocol, Push, RequestHead, RequestId,
+    ResponseHead, SessionFactory, TransportStream, Wire,
 };
 use loadstone_units::Time;
 use rustls::pki_types::{CertificateDer, ServerName};
@@ -66,7 +66,7 @@ pub(crate) struct Talk {
     session: Box<dyn ClientSession>,
     /// What request bodies consist of, by their ids.
     bodies: Vec<Vec<u8>>,
-    pub(crate) got: BTreeMap<StreamId, Got>,
+    pub(crate) got: BTreeMap<RequestId, Got>,
     /// The server has closed, or the session has failed.
     pub(crate) is_over: bool,
 }
@@ -78,7 +78,7 @@ impl Talk {
         Talk { stream, session, bodies: Vec::new(), got: BTreeMap::new(), is_over: false }
     }
 
-    pub(crate) fn ask(&mut self, method: &str, path: &str, fields: &[(&str, &str)], body: &[u8]) -> StreamId {
+    pub(crate) fn ask(&mut self, method: &str, path: &str, fields: &[(&str, &str)], body: &[u8]) -> RequestId {
         let length = (!body.is_empty()).then(|| ("content-length", body.len().to_string()));
         let fields = fields.iter().map(|(name, value)| (*name, (*value).to_owned())).chain(length);
         let [method, path_bytes] = [method, path].map(|text| text.as_bytes().to_vec().into());
@@ -92,7 +92,7 @@ impl Talk {
     }
 
     /// Wants nothing more of a request.
-    pub(crate) fn cancel(&mut self, stream: StreamId) {
+    pub(crate) fn cancel(&mut self, stream: RequestId) {
         self.session.cancel(stream);
         self.got.remove(&stream);
         self.send();
@@ -137,7 +137,7 @@ impl Talk {
 
     fn note(&mut self) {
         while let Some(event) = self.session.poll_event() {
-            let got = event.stream().map(|id| self.got.entry(id).or_default());
+            let got = event.request().map(|id| self.got.entry(id).or_default());
             match (event, got) {
                 (Event::Promised { head, .. }, Some(got)) => got.path = String::from_utf8(head.path.to_vec()).unwrap(),
                 (Event::Interim { head, .. }, Some(got)) => got.interim.push(head),
@@ -150,7 +150,7 @@ impl Talk {
     }
 
     /// Goes on until everything that was asked for or promised has come, or nothing more can come.
-    pub(crate) fn finish(&mut self) -> &BTreeMap<StreamId, Got> {
+    pub(crate) fn finish(&mut self) -> &BTreeMap<RequestId, Got> {
         while !self.is_over && self.got.values().any(|got| !got.is_complete) {
             self.turn();
         }

@@ -33,7 +33,7 @@ impl Load {
         let server = sessions.server(protocol);
         let mut load = Load { browser, protocol, sessions, server };
         assert_eq!(load.requests(ConnId(0)), ["/"]);
-        load.respond(StreamId(0));
+        load.respond(RequestId(0));
         load.answer(ConnId(0));
         load
     }
@@ -55,7 +55,7 @@ impl Load {
         paths.collect()
     }
 
-    fn respond(&mut self, id: StreamId) {
+    fn respond(&mut self, id: RequestId) {
         let head = ResponseHead::new(200, loadstone_http::Fields::from_pairs([("content-length", "10")]));
         self.server.respond(id, head.into(), loadstone_http::Body { id: loadstone_http::BodyId(0), len: 10 }.into());
     }
@@ -111,7 +111,7 @@ fn a_connection_whose_server_leaves_is_closed_when_nothing_is_under_way() {
             assert_eq!(load.requests(ConnId(0)), [] as [&str; 0], "{turn}");
         }
         assert!(!load.actions().contains(&Action::Close { conn: ConnId(0) }));
-        (1..=asked.len() as u32).for_each(|id| load.respond(StreamId(id)));
+        (1..=asked.len() as u32).for_each(|id| load.respond(RequestId(id)));
         load.answer(ConnId(0));
         assert!(load.actions().contains(&Action::Close { conn: ConnId(0) }), "{protocol}");
         let is_done = load.browser.end().is_some();
@@ -123,7 +123,7 @@ fn a_connection_whose_server_leaves_is_closed_when_nothing_is_under_way() {
 fn after_a_pipeline_that_was_cut_the_browser_asks_for_one_object_at_a_time_rfc9112_9_3_2() {
     let mut load = Load::new(Protocol::Http1Pipelining);
     assert_eq!(load.requests(ConnId(0)).len(), 7);
-    load.respond(StreamId(1));
+    load.respond(RequestId(1));
     load.answer(ConnId(0));
     load.actions();
     load.browser.handle_close(NOW, ConnId(0), Closed::Finished);
@@ -140,7 +140,7 @@ fn cut_after(count: u32) -> Load {
     let mut load = Load::new(Protocol::Http1Pipelining);
     assert_eq!(load.requests(ConnId(0)).len(), 7);
     for request in 1..=count {
-        load.respond(StreamId(request));
+        load.respond(RequestId(request));
         load.answer(ConnId(0));
     }
     load.actions();

@@ -88,7 +88,7 @@ impl Talk {
         talk
     }
 
-    fn ask(&mut self, path: &str, upload: u64) -> StreamId {
+    fn ask(&mut self, path: &str, upload: u64) -> RequestId {
         let fields = Fields::from_pairs([("content-length", upload.to_string())]);
         let head = RequestHead::new("PUT".into(), "a.test".into(), path.to_owned().into(), fields);
         self.client.request(head.into(), Body { id: BodyId(0), len: upload }.into(), Priority::default())
@@ -332,7 +332,7 @@ fn a_site_may_answer_later() {
     for protocol in EVERY {
         let mut talk = Talk::new(protocol, Duration::ZERO);
         talk.origin.site.later = Some(at(5));
-        let asked: Vec<StreamId> = (0..if protocol.is_multiplexed() { 3 } else { 1 })
+        let asked: Vec<RequestId> = (0..if protocol.is_multiplexed() { 3 } else { 1 })
             .map(|number| talk.ask(&format!("/{number}"), 10))
             .collect();
         talk.exchange(at(1));

@@ -4,8 +4,8 @@ use super::StreamRef;
 use super::fields::bad_gateway;
 use crate::page::HostId;
 use loadstone_http::{
-    Body, Chunk, ClientSession, Content, Event, Fields, Priority, RequestHead, ResponseHead, ServerSession, Session,
-    StreamId, TransportStream,
+    Body, Chunk, ClientSession, Content, Event, Fields, Priority, RequestHead, RequestId, ResponseHead, ServerSession,
+    Session, TransportStream,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ pub(super) const WINDOW: u64 = 64 * 1024;
 #[derive(Debug)]
 pub(super) struct RelayConnection {
     half: Half,
-    pub(super) peers: BTreeMap<StreamId, Peer>,
+    pub(super) peers: BTreeMap<RequestId, Peer>,
     /// It carries an exchange, or is kept for one.
     pub(super) is_taken: bool,
     /// How much of the transport has been used, and up to where it may be read.
@@ -108,28 +108,28 @@ impl RelayConnection {
     }
 
     /// Sends a request; content follows if it is `Open`.
-    pub(super) fn request(&mut self, head: Arc<RequestHead>, content: Content) -> StreamId {
+    pub(super) fn request(&mut self, head: Arc<RequestHead>, content: Content) -> RequestId {
         match &mut self.half {
             Half::Behind(_, session) => session.request(head, content, Priority::default()),
             Half::Front(_) => unreachable!("clients are asked nothing"),
         }
     }
 
-    pub(super) fn respond(&mut self, stream: StreamId, head: Arc<ResponseHead>, content: Content) {
+    pub(super) fn respond(&mut self, stream: RequestId, head: Arc<ResponseHead>, content: Content) {
         if let Half::Front(session) = &mut self.half {
             session.respond(stream, head, content);
         }
         self.peers.entry(stream).and_modify(|peer| peer.begun = true);
     }
 
-    pub(super) fn inform(&mut self, stream: StreamId, head: Arc<ResponseHead>) {
+    pub(super) fn inform(&mut self, stream: RequestId, head: Arc<ResponseHead>) {
         if let Half::Front(session) = &mut self.half {
             session.send_interim(stream, head);
         }
     }
 
     /// More of a message; how much of it is held now.
-    pub(super) fn append(&mut self, stream: StreamId, chunk: Chunk) -> u64 {
+    pub(super) fn append(&mut self, stream: RequestId, chunk: Chunk) -> u64 {
         let Some(peer) = self.peers.get_mut(&stream) else { return 0 };
         peer.passed += chunk.len();
         let held = peer.passed;
@@ -137,11 +137,11 @@ impl RelayConnection {
         held
     }
 
-    pub(super) fn trailers(&mut self, stream: StreamId, fields: &Fields) {
+    pub(super) fn trailers(&mut self, stream: RequestId, fields: &Fields) {
         self.peers.entry(stream).and_modify(|peer| peer.trailers = fields.clone());
     }
 
-    pub(super) fn finish(&mut self, stream: StreamId) {
+    pub(super) fn finish(&mut self, stream: RequestId) {
         let trailers = self.peers.get_mut(&stream).map(|peer| std::mem::take(&mut peer.trailers));
         self.session().finish(stream, trailers.unwrap_or_default());
     }
@@ -165,7 +165,7 @@ impl RelayConnection {
 
     /// All of a message has come. With that a stream behind is over; whether the connection is of no more use then,
     /// because its request never got out.
-    pub(super) fn end(&mut self, stream: StreamId) -> bool {
+    pub(super) fn end(&mut self, stream: RequestId) -> bool {
         let Half::Behind(_, session) = &self.half else { return false };
         self.peers.remove(&stream);
         self.is_taken = false;
@@ -173,13 +173,13 @@ impl RelayConnection {
     }
 
     /// Everything has gone out that answers a request: of that nobody wants more.
-    pub(super) fn part(&mut self, stream: StreamId) {
+    pub(super) fn part(&mut self, stream: RequestId) {
         self.peers.remove(&stream);
         self.session().release(stream, u64::MAX);
     }
 
     /// The other side of a stream is gone. Whether this connection has to go with it: HTTP/1.1 has no smaller unit.
-    pub(super) fn give_up(&mut self, stream: StreamId) -> bool {
+    pub(super) fn give_up(&mut self, stream: RequestId) -> bool {
         let Some(peer) = self.peers.remove(&stream) else { return false };
         self.session().release(stream, u64::MAX);
         match &mut self.half {

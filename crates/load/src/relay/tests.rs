@@ -18,7 +18,7 @@ struct Behind {
     sent: Wire,
     read: u64,
     limit: u64,
-    requests: Vec<(StreamId, Arc<RequestHead>)>,
+    requests: Vec<(RequestId, Arc<RequestHead>)>,
     events: Vec<Event>,
     is_aborted: bool,
 }
@@ -46,7 +46,7 @@ impl World {
         world
     }
 
-    fn get(&mut self, path: &str) -> StreamId {
+    fn get(&mut self, path: &str) -> RequestId {
         let head = RequestHead::get("a.test", path, Fields::default());
         self.client.request(head.into(), Body::EMPTY.into(), Priority::default())
     }
@@ -151,20 +151,20 @@ impl World {
     }
 
     /// The requests that came, with the connection of each.
-    fn requests(&mut self) -> Vec<(ConnId, StreamId, Arc<RequestHead>)> {
+    fn requests(&mut self) -> Vec<(ConnId, RequestId, Arc<RequestHead>)> {
         let all = self.behind.iter_mut();
         all.flat_map(|(conn, behind)| behind.requests.drain(..).map(|(id, head)| (*conn, id, head))).collect()
     }
 
-    fn respond(&mut self, conn: ConnId, id: StreamId, body: Body) {
+    fn respond(&mut self, conn: ConnId, id: RequestId, body: Body) {
         let head = ResponseHead::new(200, Fields::from_pairs([("content-length", body.len.to_string())]));
         self.behind.get_mut(&conn).unwrap().session.respond(id, head.into(), body.into());
     }
 
     /// What has come of a stream's content, and whether it is all: the pieces of one body, in order.
-    fn content(&self, stream: StreamId) -> (Option<BodyId>, u64, bool) {
+    fn content(&self, stream: RequestId) -> (Option<BodyId>, u64, bool) {
         let (mut name, mut len, mut ended) = (None, 0, false);
-        for event in self.events.iter().filter(|event| event.stream() == Some(stream)) {
+        for event in self.events.iter().filter(|event| event.request() == Some(stream)) {
             match event {
                 Event::Data { content: Chunk::Run { body, offset, len: more }, .. } => {
                     assert!(*name.get_or_insert(*body) == *body && *offset == len, "a piece is out of order");
@@ -177,7 +177,7 @@ impl World {
         (name, len, ended)
     }
 
-    fn status(&self, stream: StreamId) -> Option<u16> {
+    fn status(&self, stream: RequestId) -> Option<u16> {
         let heads = self.events.iter().filter_map(|event| match event {
             Event::Response { id, head } if *id == stream => Some(head.status),
             _ => None,

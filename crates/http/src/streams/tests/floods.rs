@@ -118,7 +118,7 @@ fn streams_that_come_to_a_good_end_excuse_those_that_are_reset() {
             client.request(get("/"), Body::EMPTY.into(), Priority::default());
             carry(client.as_mut(), server.as_mut(), 10_000, 10_000).unwrap();
             if at % 2 == 0 {
-                server.respond(StreamId(at), ok(0), Body::EMPTY.into());
+                server.respond(RequestId(at), ok(0), Body::EMPTY.into());
                 carry(server.as_mut(), client.as_mut(), 10_000, 10_000).unwrap();
             } else {
                 let reset = Chunk::Bytes(writer.reset(2 * at + 1, 5).into());
@@ -144,7 +144,7 @@ fn a_large_head_that_waits_is_no_flood() {
         let fields = Fields::from_pairs([("x", value(1)), ("y", value(2)), ("z", value(3)), ("w", value(4))]);
         client.request(get("/"), Body::EMPTY.into(), Priority::default());
         carry(client.as_mut(), server.as_mut(), 10_000, 10_000).unwrap();
-        server.respond(StreamId(0), ResponseHead::new(200, fields).into(), Body::EMPTY.into());
+        server.respond(RequestId(0), ResponseHead::new(200, fields).into(), Body::EMPTY.into());
         server.poll_transmit(NOW, TransportStream::TCP, 1, &mut Wire::default());
         let mut writer = FrameWriter::new(protocol);
         for _ in 0..MAX_UNFLUSHED / 2 {

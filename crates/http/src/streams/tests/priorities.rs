@@ -32,7 +32,7 @@ fn update(writer: &FrameWriter, stream: u32, field: &str) -> Vec<u8> {
 
 /// Answers with two frames' worth each; the streams, frame by frame.
 fn order(server: &mut dyn ServerSession, ids: &[u32]) -> Vec<u32> {
-    ids.iter().for_each(|id| server.respond(StreamId(*id), ok(2_000), body(*id, 2_000).into()));
+    ids.iter().for_each(|id| server.respond(RequestId(*id), ok(2_000), body(*id, 2_000).into()));
     let mut wire = Wire::default();
     server.poll_transmit(NOW, TransportStream::TCP, usize::MAX, &mut wire);
     let stream = |chunk: Chunk| if let Chunk::Run { body, .. } = chunk { Some(body.0) } else { None };
@@ -133,7 +133,7 @@ fn spdy_has_no_dependencies_and_goes_by_weights_instead() {
             client.request(get("/"), Body::EMPTY.into(), Priority::at(urgency));
         }
         carry(client.as_mut(), server.as_mut(), 10_000, 10_000).unwrap();
-        (0..3).for_each(|id| server.respond(StreamId(id), ok(9_000), body(id, 9_000).into()));
+        (0..3).for_each(|id| server.respond(RequestId(id), ok(9_000), body(id, 9_000).into()));
         order_of_data(server.as_mut(), 100_000)
     };
     assert_eq!(order(Policy::Tree), order(Policy::Weighted));

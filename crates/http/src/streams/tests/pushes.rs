@@ -16,7 +16,7 @@ const DEFAULT: Multiplexing = Multiplexing {
 };
 
 /// A client that has asked for `/`, and a server that has heard of it.
-fn asked(config: Multiplexing, protocol: Protocol) -> (Box<dyn ClientSession>, Box<dyn ServerSession>, StreamId) {
+fn asked(config: Multiplexing, protocol: Protocol) -> (Box<dyn ClientSession>, Box<dyn ServerSession>, RequestId) {
     let (mut client, mut server) = pair(protocol, config);
     let id = client.request(get("/"), Body::EMPTY.into(), Priority::default());
     exchange(client.as_mut(), server.as_mut());
@@ -43,10 +43,10 @@ fn a_push_arrives_before_its_parent_with_its_request_and_its_answer() {
         let Event::Promised { id: promised, parent, head } = &told[0] else { panic!("{protocol}: {told:?}") };
         assert_eq!((*parent, &head.method[..], &head.path[..]), (id, &b"GET"[..], &b"/style.css?x"[..]));
         assert_eq!((&head.authority[..], head.scheme), (&b"a.test"[..], crate::Scheme::Https));
-        let answers: Vec<StreamId> = told
+        let answers: Vec<RequestId> = told
             .iter()
             .filter(|event| matches!(event, Event::Response { head, .. } if head.status == 200))
-            .map(|event| event.stream().unwrap())
+            .map(|event| event.request().unwrap())
             .collect();
         assert_eq!(answers.len(), 2, "{protocol}: {told:?}");
         for (id, len) in [(id, 70_000), (*promised, 30_000)] {
@@ -79,7 +79,7 @@ fn an_answer_that_is_late_follows_its_announcement() {
         let [.., Event::Response { head, .. }, Event::Data { content, .. }, Event::End { id }] = &told[..] else {
             panic!("{protocol}: {told:?}")
         };
-        assert_eq!((head.status, content.len(), *id), (200, 5, StreamId::PUSHED), "{protocol}");
+        assert_eq!((head.status, content.len(), *id), (200, 5, RequestId::PUSHED), "{protocol}");
     }
 }
 
@@ -111,7 +111,7 @@ fn nobody_is_pushed_what_he_does_not_take() {
             &[Chunk::Bytes(Bytes::from_static(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n"))],
         )
         .unwrap();
-    assert_eq!(server.push(StreamId(0), get("/a"), Priority::default()), None);
+    assert_eq!(server.push(RequestId(0), get("/a"), Priority::default()), None);
 }
 
 #[test]
@@ -134,7 +134,7 @@ fn as_many_pushes_are_open_as_the_client_lets_be() {
 fn a_client_cancels_a_push_and_in_spdy_all_of_them_draft3_3_3_2() {
     for protocol in ALL {
         let (mut client, mut server, id) = asked(ACCEPT, protocol);
-        let pushes: Vec<StreamId> =
+        let pushes: Vec<RequestId> =
             ["/a", "/b"].map(|path| server.push(id, get(path), Priority::default()).unwrap()).into();
         exchange(client.as_mut(), server.as_mut());
         client.cancel(pushes[0]);
@@ -179,7 +179,7 @@ fn declining_any_number_of_pushes_is_no_quarrel() {
         for turn in 0..30 {
             client.request(get("/"), Body::EMPTY.into(), Priority::default());
             exchange(client.as_mut(), server.as_mut());
-            let id = StreamId(turn);
+            let id = RequestId(turn);
             for _ in 0..100 {
                 server.push(id, get("/x"), Priority::default());
             }
@@ -213,7 +213,7 @@ fn who_cancels_a_request_of_spdy_hears_that_what_was_pushed_beside_it_does_not_c
         exchange(client.as_mut(), server.as_mut());
         events(client.as_mut());
         client.cancel(id);
-        assert_eq!(events(client.as_mut()), [Event::Reset { id: StreamId::PUSHED }], "{protocol}");
+        assert_eq!(events(client.as_mut()), [Event::Reset { id: RequestId::PUSHED }], "{protocol}");
         exchange(client.as_mut(), server.as_mut());
         client.shut_down();
         assert!(client.is_over() && client.handle_fin(NOW, TransportStream::TCP).is_ok(), "{protocol}");
@@ -267,7 +267,7 @@ fn in_spdy2_headers_do_not_end_a_stream_and_data_does_draft2_headers() {
     assert_eq!((&frames[..5], frames[4]), (&b"\x80\x02\0\x08\0"[..], 0));
     assert!(frames.ends_with(b"\0\0\0\x02\x01\0\0\0"));
     client.handle_input(NOW, TransportStream::TCP, &[Chunk::Bytes(frames.clone())]).unwrap();
-    assert!(events(client.as_mut()).contains(&Event::End { id: StreamId::PUSHED }));
+    assert!(events(client.as_mut()).contains(&Event::End { id: RequestId::PUSHED }));
 }
 
 #[test]

@@ -46,10 +46,10 @@ fn a_server_that_leaves_answers_what_it_has_taken_and_loses_no_request() {
         carry(client.as_mut(), server.as_mut(), 10_000, 777).unwrap();
         exchange(client.as_mut(), server.as_mut());
         assert!(!server.is_over() && !client.is_over(), "{protocol}");
-        let taken: Vec<StreamId> = events(server.as_mut())
+        let taken: Vec<RequestId> = events(server.as_mut())
             .iter()
             .filter(|event| matches!(event, Event::End { .. }))
-            .filter_map(Event::stream)
+            .filter_map(Event::request)
             .collect();
         let refused = events(client.as_mut()).contains(&Event::Refused { id: second });
         // RFC 9113, section 6.8: twice, so that nothing is refused; node's SPDY/2 is told last.
@@ -78,7 +78,7 @@ fn a_client_that_leaves_gets_what_it_asked_for_and_asks_no_more() {
         assert_eq!(events(client.as_mut()), [Event::Sent { id: first }, Event::Refused { id: second }], "{protocol}");
         exchange(client.as_mut(), server.as_mut());
         assert_eq!((client.capacity(), client.is_over(), server.is_over()), (0, false, false));
-        server.respond(StreamId(0), ok(3), body(0, 3).into());
+        server.respond(RequestId(0), ok(3), body(0, 3).into());
         exchange(client.as_mut(), server.as_mut());
         assert!(events(client.as_mut()).contains(&Event::End { id: first }) && client.is_over() && server.is_over());
     }
@@ -119,11 +119,11 @@ fn who_cancels_hears_no_more_of_it_and_the_other_end_does() {
         client.cancel(ids[0]);
         client.cancel(ids[0]);
         exchange(client.as_mut(), server.as_mut());
-        assert_eq!(events(server.as_mut()), [Event::Reset { id: StreamId(0) }], "{protocol}");
-        server.respond(StreamId(0), ok(9), body(0, 9).into());
-        server.respond(StreamId(1), ok(9), body(1, 9).into());
+        assert_eq!(events(server.as_mut()), [Event::Reset { id: RequestId(0) }], "{protocol}");
+        server.respond(RequestId(0), ok(9), body(0, 9).into());
+        server.respond(RequestId(1), ok(9), body(1, 9).into());
         exchange(client.as_mut(), server.as_mut());
-        assert!(events(client.as_mut()).iter().all(|event| event.stream() == Some(ids[1])), "{protocol}");
+        assert!(events(client.as_mut()).iter().all(|event| event.request() == Some(ids[1])), "{protocol}");
         let waiting = client.request(get("/"), Body::EMPTY.into(), Priority::default());
         client.cancel(waiting);
         assert!(!client.has_output(), "{protocol}: nobody has heard of it");
@@ -146,7 +146,7 @@ fn http_1_0_hears_no_interim_response_rfc9110_15_2() {
         let mut server = crate::h1::Server::new();
         let request = format!("GET / HTTP/{version}\r\nhost: a\r\n\r\n");
         server.handle_input(NOW, TransportStream::TCP, &[Chunk::Bytes(request.into())]).unwrap();
-        server.send_interim(StreamId(0), Arc::new(ResponseHead::new(103, Fields::default())));
+        server.send_interim(RequestId(0), Arc::new(ResponseHead::new(103, Fields::default())));
         assert_eq!(server.has_output(), hears, "{version}");
     }
 }
@@ -175,11 +175,11 @@ fn http1_says_with_its_last_response_that_it_closes_rfc9112_9_6() {
         let asked = events(&mut server).iter().filter(|event| matches!(event, Event::Request { .. })).count();
         assert_eq!(asked, if closes { 1 } else { 2 }, "{request}");
         assert!(!server.is_over());
-        server.respond(StreamId(0), ok(2), body(0, 2).into());
+        server.respond(RequestId(0), ok(2), body(0, 2).into());
         assert_eq!((text(&mut server).contains("connection: close"), server.is_over()), (closes, closes), "{request}");
         if !closes {
             server.shut_down();
-            server.respond(StreamId(1), ok(2), body(0, 2).into());
+            server.respond(RequestId(1), ok(2), body(0, 2).into());
             assert_eq!((text(&mut server).contains("connection: close"), server.is_over()), (true, true), "{request}");
         }
     }

@@ -146,10 +146,10 @@ fn check(case: Case, begin: fn(Protocol) -> RawPeer, goes_on: fn(&mut RawPeer) -
 fn takes_another(peer: &mut RawPeer) -> bool {
     events(peer.session.as_mut());
     peer.get(1001, &[("accept", "*/*")], true);
-    let id = StreamId(500);
+    let id = RequestId(500);
     let events = events(peer.session.as_mut());
     matches!(&events[..], [Event::Request { head, .. }, Event::End { .. }]
-        if head.fields.get(b"accept") == Some(b"*/*") && events[0].stream() == Some(id))
+        if head.fields.get(b"accept") == Some(b"*/*") && events[0].request() == Some(id))
 }
 
 /// Whether the other response, in the same compression, still arrives.
@@ -157,7 +157,7 @@ fn receives_the_other(peer: &mut RawPeer) -> bool {
     events(peer.session.as_mut());
     peer.ok(3, &[("x", "y")], true);
     let events = events(peer.session.as_mut());
-    matches!(&events[..], [Event::Response { head, .. }, Event::End { id: StreamId(1) }]
+    matches!(&events[..], [Event::Response { head, .. }, Event::End { id: RequestId(1) }]
         if head.fields.get(b"x") == Some(b"y"))
 }
 
@@ -169,7 +169,7 @@ fn server_after_answer(protocol: Protocol) -> RawPeer {
     let open = writer.open(1, &pairs, true);
     let greeting = if protocol == Protocol::H2 { MAGIC } else { b"" };
     server.handle_input(NOW, TransportStream::TCP, &[Chunk::Bytes([greeting, &open].concat().into())]).unwrap();
-    server.respond(StreamId(0), ok(0), Body::EMPTY.into());
+    server.respond(RequestId(0), ok(0), Body::EMPTY.into());
     let mut wire = Wire::default();
     server.poll_transmit(NOW, TransportStream::TCP, usize::MAX, &mut wire);
     events(server.as_mut());
@@ -567,7 +567,7 @@ fn a_reset_that_says_refused_lets_the_request_be_made_again_rfc9113_8_7() {
         let frame = peer.writer.reset(1, refused);
         peer.feed(frame);
         peer.reset(3);
-        let (first, second) = (StreamId(0), StreamId(1));
+        let (first, second) = (RequestId(0), RequestId(1));
         assert_eq!(events(peer.session.as_mut()), [Event::Refused { id: first }, Event::Reset { id: second }]);
         // A server has nobody to offer it to.
         let mut peer = server(protocol);
@@ -585,7 +585,7 @@ fn a_server_answers_only_what_was_asked_and_once() {
             let (mut client, mut server) = pair(protocol, Multiplexing::default());
             client.request(get("/"), Body::EMPTY.into(), Priority::default());
             carry(client.as_mut(), server.as_mut(), 10_000, 10_000).unwrap();
-            let respond = || ids.iter().for_each(|id| server.respond(StreamId(*id), ok(0), Body::EMPTY.into()));
+            let respond = || ids.iter().for_each(|id| server.respond(RequestId(*id), ok(0), Body::EMPTY.into()));
             std::panic::catch_unwind(std::panic::AssertUnwindSafe(respond)).is_ok()
         };
         assert_eq!([&[0][..], &[1], &[u32::MAX], &[0, 0]].map(respond), [true, false, false, false]);
@@ -645,12 +645,12 @@ fn when_a_session_is_over_goaway_is_all_that_goes_out() {
         let (good, bad) = (writer.open(3, &pairs, true), writer.open(2, &pairs, true));
         server.handle_input(NOW, TransportStream::TCP, &[Chunk::Bytes([greeting, &good].concat().into())]).unwrap();
         server.poll_transmit(NOW, TransportStream::TCP, usize::MAX, &mut Wire::default());
-        server.respond(StreamId(1), ok(9), body(0, 9).into());
+        server.respond(RequestId(1), ok(9), body(0, 9).into());
         assert_eq!(
             server.handle_input(NOW, TransportStream::TCP, &[Chunk::Bytes(bad.into())]),
             Err(PeerFault::StreamOutOfOrder.into())
         );
-        server.respond(StreamId(1), ok(9), body(0, 9).into());
+        server.respond(RequestId(1), ok(9), body(0, 9).into());
         let mut wire = Wire::default();
         server.poll_transmit(NOW, TransportStream::TCP, usize::MAX, &mut wire);
         let [Chunk::Bytes(bytes)] = &wire.take_all()[..] else { panic!("{protocol}") };

@@ -23,7 +23,7 @@ fn at(ms: u64) -> Time {
 #[derive(Clone, PartialEq, Debug)]
 struct Asked {
     conn: ConnId,
-    id: StreamId,
+    id: RequestId,
     path: String,
 }
 
@@ -125,7 +125,7 @@ impl Scene {
     }
 
     /// The server of the last request for this does something, and the browser hears of it.
-    fn server(&mut self, now: Time, path: &str, what: impl FnOnce(&mut dyn ServerSession, StreamId)) {
+    fn server(&mut self, now: Time, path: &str, what: impl FnOnce(&mut dyn ServerSession, RequestId)) {
         let Asked { conn, id, .. } = self.request(path);
         what(self.servers.get_mut(&conn).unwrap().as_mut(), id);
         self.deliver(now, conn);
@@ -146,7 +146,7 @@ impl Scene {
     }
 }
 
-fn respond(server: &mut dyn ServerSession, id: StreamId, fields: &[(&'static str, &'static str)]) {
+fn respond(server: &mut dyn ServerSession, id: RequestId, fields: &[(&'static str, &'static str)]) {
     let fields = fields.iter().copied().chain([("content-length", "10")]);
     let head = ResponseHead::new(200, Fields::from_pairs(fields));
     server.respond(id, head.into(), Body { id: BodyId(0), len: 10 }.into());
@@ -164,7 +164,7 @@ fn each_connection_of_http_1_carries_one_object_and_takes_the_next_in_page_order
     let mut scene = Scene::new(&objects, Protocol::Http1, |config| config.connections = 2);
     scene.establish(at(1));
     assert_eq!(scene.news(), asked(&[(0, "")]));
-    scene.asked = vec![Asked { conn: ConnId(0), id: StreamId(0), path: String::new() }];
+    scene.asked = vec![Asked { conn: ConnId(0), id: RequestId(0), path: String::new() }];
     scene.respond(at(2), "");
     assert_eq!(scene.opening, [ConnId(1)], "two may be open, and one is");
     scene.establish(at(3));
