@@ -160,7 +160,7 @@ impl<F: Framing> Streams<F> {
             control_queue,
             early: VecDeque::new(),
             scheduler: SendScheduler::new(config, windows),
-            receive_window: ReceiveWindow::new(windows.session.map(|least| session_window.max(least))),
+            receive_window: ReceiveWindow::new(windows.session.map(|initial| session_window.max(initial))),
             stream_window: windows.stream.map(|_| stream_window),
             open_streams: BTreeMap::new(),
             pushes: 0,
@@ -297,8 +297,8 @@ impl<F: Framing> Streams<F> {
     /// Puts heads and bodies on the wire, each time the frame that the scheduler chooses.
     fn transmit(&mut self, room: u64, out: &mut Wire) {
         let mut room = self.transmit_early(room, out);
-        while let Some(piece) = self.scheduler.poll(room.saturating_sub(F::FRAME_HEADER_LEN as u64)) {
-            match piece {
+        while let Some(next) = self.scheduler.poll(room.saturating_sub(F::FRAME_HEADER_LEN as u64)) {
+            match next {
                 NextFrame::Head { stream, head, end } => {
                     let frame = self.framing.response(stream, &head, end);
                     room = self.write_frame(frame, room, out);

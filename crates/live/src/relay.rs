@@ -38,6 +38,6 @@ pub fn relay(
         let mut host = HostLoop::new(clock, relay, Some(destinations), acceptors, connections)?;
         host.run(Time::NEVER, stop, |_| false).await?;
         let (relay, ClosedTable { records: connections, .. }) = host.finish();
-        Ok(Relayed { connections, most_held: relay.most_held() })
+        Ok(Relayed { connections, most_held: relay.peak_held() })
     })
 }

@@ -180,7 +180,7 @@ impl Load<'_> {
     fn legs(&self, last: ActivityId, finish: Time) -> Vec<PathStep> {
         let mut leg = PathStep { activity: last, left: finish };
         let mut legs = Vec::new();
-        // No page waits in a circle, so this comes to an end.
+        // No page waits in a circle, so this ends.
         while let Some(cause) = self.cause(leg.activity) {
             let before = PathStep { activity: cause.on, left: cause.at.min(leg.left) };
             legs.push(std::mem::replace(&mut leg, before));

@@ -22,9 +22,9 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How often an object is asked for again after its connection failed.
+/// How often an object is requested again after its connection failed.
 const RETRIES: u32 = 3;
-/// How long nothing may come on a connection that owes a response before it is given up: Firefox's
+/// How long nothing may arrive on a connection with an outstanding response before it is given up: Firefox's
 /// `network.http.response.timeout`. A server that has given up leaves no other sign.
 const PATIENCE: Duration = Duration::from_secs(300);
 
@@ -183,7 +183,7 @@ impl Browser {
     /// A browser that has not begun to load `page`.
     pub fn new(page: Arc<Page>, graph: Arc<Graph>, config: Config) -> Browser {
         let is_shared = config.protocol.is_multiplexed();
-        // Who may open one connection has none to spare for each request.
+        // With one connection allowed, there is none to open for each request.
         let joining = if is_shared && config.connections > 1 { config.joining } else { Joining::Together };
         let limit = if is_shared && joining == Joining::Together { 1 } else { config.connections };
         let pools = page.hosts.iter().map(|_| Pool::new(limit, joining)).collect();
@@ -451,7 +451,7 @@ impl Browser {
         }
     }
 
-    /// A connection has ended: what it still owed is asked for again, a bounded number of times.
+    /// A connection has ended: its outstanding requests are sent again, a bounded number of times.
     fn lose(&mut self, now: Time, conn: ConnId) {
         let connection = &mut self.connections[conn.0 as usize];
         let host = connection.host;
@@ -481,7 +481,7 @@ impl Browser {
         self.advance(now);
     }
 
-    /// An object's response did not come: it is asked for again, unless that has been tried too often.
+    /// An object's response did not come: it is requested again, unless that has been tried too often.
     fn ask_again(&mut self, now: Time, object: ActivityId) {
         if self.attempts[object.0 as usize] > RETRIES {
             return self.abandon(now, object);

@@ -25,7 +25,7 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The most that servers may push, all together: what they push is nobody's wish, and has to end.
+/// The most pushes of all servers together: pushes are not requested, so they have to be bounded.
 const MAX_PUSHES: usize = 10_000;
 
 /// How a fetcher behaves.
@@ -68,7 +68,7 @@ pub struct Use {
 
 /// A program that fetches what a [`FetchList`] names, with as few connections as the protocol allows.
 ///
-/// What is asked for again: what a server refused (RFC 9113, section 8.7), when it has answered something else on
+/// What is requested again: what a server refused (RFC 9113, section 8.7), when it has answered something else on
 /// that connection, or else on another one, and what was unanswered on a connection that closed, if it may be done
 /// twice, without pipelining (RFC 9112, section 9.3). Four connections in a row that bring nothing end a server's part.
 #[derive(Debug)]
@@ -228,10 +228,10 @@ impl Fetcher {
         else {
             return;
         };
-        let most = self.config.concurrency.map_or(usize::MAX, |most| most.get() as usize);
+        let max = self.config.concurrency.map_or(usize::MAX, |max| max.get() as usize);
         let requests = self.errand.requests();
         while !*is_refusing
-            && *asked < most
+            && *asked < max
             && session.capacity() > 0
             && let Some(id) = self.queues[*server].take()
         {
@@ -321,7 +321,7 @@ impl Fetcher {
         self.queues[self.connections[conn.0 as usize].server].want_again(transfers.into_iter());
     }
 
-    /// The transfer comes to no good end.
+    /// The transfer fails.
     fn fail(&mut self, id: TransferId, why: Unanswered) {
         self.transfers[id.0 as usize].failure = Some(why);
         self.unsettled -= 1;

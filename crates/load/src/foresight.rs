@@ -11,7 +11,7 @@ use std::sync::Arc;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Foresight {
-    /// What is pushed beside a response (SPDY, HTTP/2).
+    /// What is pushed with a response (SPDY, HTTP/2).
     pub push: Scope,
     /// What a client is told to fetch by itself.
     pub hint: Scope,
@@ -93,7 +93,7 @@ impl Foreseen {
     }
 }
 
-/// Which objects of `host` come beside which, in page order.
+/// Which objects of `host` are pushed or hinted with which, in page order.
 fn beside(page: &Page, host: HostId, scope: Scope) -> BTreeMap<ActivityId, Vec<ActivityId>> {
     let mut beside: BTreeMap<ActivityId, Vec<ActivityId>> = BTreeMap::new();
     let ours: Vec<ActivityId> = objects_of(page, host).collect();

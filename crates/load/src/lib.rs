@@ -15,7 +15,7 @@
 //! assert_eq!(page.activities[1].needs[0].trigger, Trigger::End);
 //! ```
 //!
-//! Elsewhere: the protocols (crate `http`), what carries their bytes (crate `net`), who drives the
+//! Elsewhere: the protocols (crate `http`), what carries their bytes (crate `net`), the driver of the
 //! programs (crate `sim`).
 
 mod account;

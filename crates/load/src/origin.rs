@@ -64,13 +64,13 @@ impl Config {
 pub struct Timeouts {
     /// Without a request, before it leaves.
     pub idle: Duration,
-    /// With a request that does not get complete, before it gives the connection up.
+    /// With an incomplete request, before it gives the connection up.
     pub request: Duration,
-    /// With a response that the client's windows do not let out, before it gives the connection up.
+    /// With a response blocked by the client's windows, before it gives the connection up.
     pub response: Duration,
 }
 
-/// Who closes a connection of HTTP/1.1 that carries no more requests.
+/// Which end closes a connection of HTTP/1.1 that carries no more requests.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Closing {
@@ -256,7 +256,7 @@ impl<S: Site> Origin<S> {
         }
     }
 
-    /// Gives a request its answer: tells ahead what there is to tell, thinks, or responds.
+    /// Answers a request: sends hints and pushes, thinks, or responds.
     fn give(&mut self, now: Time, conn: ConnId, stream: RequestId, mut answer: Answer) {
         let pushes = std::mem::take(&mut answer.pushes);
         if let Some(hint) = answer.hint.take() {
@@ -271,7 +271,7 @@ impl<S: Site> Origin<S> {
         self.think(now, conn, stream, answer);
     }
 
-    /// Answers what nobody has asked for, beside `parent`; whether the client takes it.
+    /// Pushes a response with `parent` as the associated request. Returns whether the client takes it.
     fn push(&mut self, now: Time, conn: ConnId, parent: RequestId, pushed: Pushed) -> bool {
         let Pushed { request, priority } = pushed;
         let Some(stream) = self.session(conn).engine.push(parent, request.clone(), priority) else { return false };
@@ -396,8 +396,8 @@ impl<S: Site> Origin<S> {
         }
     }
 
-    /// Leaves connections that are idle, gives up those whose requests do not get complete, and sets the
-    /// time to look again.
+    /// Leaves connections that are idle, gives up those with incomplete requests, and sets the time to look
+    /// again.
     fn expire_idle(&mut self, now: Time) {
         let Timeouts { idle, request, response } = self.config.timeouts;
         let mut due: Vec<(ConnId, Time, Stalled)> = Vec::new();
@@ -415,7 +415,7 @@ impl<S: Site> Origin<S> {
         self.next_expiry = next.map_or(Time::NEVER, |at| at.max(now + BETWEEN_LOOKS));
         for (conn, _, stalled) in due.into_iter().filter(|(_, at, _)| *at <= now) {
             let session = self.session(conn);
-            // Who has been left and is still there has not listened.
+            // A client that is still there after the shutdown has ignored it.
             if stalled == Stalled::Halfway || session.is_drained {
                 self.drop_session(conn);
             } else {
@@ -485,7 +485,7 @@ impl<S: Site> Program for Origin<S> {
 
     fn handle_close(&mut self, now: Time, conn: ConnId, how: Closed) {
         self.heard = now;
-        // Who has asked and says no more may still be listening.
+        // After a FIN the client may still read its responses.
         let session = self.sessions.get_mut(&conn).filter(|session| how == Closed::Finished && !session.is_closing);
         if let Some(session) = session
             && session.engine.handle_fin(now, TransportStream::TCP).is_ok()

@@ -25,7 +25,7 @@ pub enum Action {
         tag: Tag,
     },
     /// There is something to send: call [`Program::poll_transmit`] whenever there is room, until it
-    /// gives nothing.
+    /// returns nothing.
     Transmit {
         /// On which connection.
         conn: ConnId,
@@ -57,7 +57,7 @@ pub enum Action {
 /// How a connection came to be, and what it speaks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Opened {
-    /// Who opened it.
+    /// Which end opened it.
     pub by: Opener,
     /// The address of the host at its other end.
     pub peer: IpAddr,

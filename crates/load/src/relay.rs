@@ -2,7 +2,7 @@
 //! as they come and without a cache.
 //!
 //! An exchange has a stream in front and one behind, each the other's peer. What comes on one is appended to the
-//! other, and counts as used when it has left there: so no more than a window of a message is ever held, and who
+//! other, and is used when it has left there: so no more than a window of a message is ever held, and an end that
 //! reads slowly makes the other end send slowly. `exchange` says how those begin and end, `link` is a connection, `fields` what is
 //! passed on of heads.
 
@@ -33,7 +33,7 @@ pub struct Relay {
     early: BTreeMap<StreamRef, PendingRequest>,
     /// The connections that are being opened, and their servers.
     opening: BTreeMap<ConnId, HostId>,
-    most_held: u64,
+    peak_held: u64,
     actions: VecDeque<Action>,
 }
 
@@ -41,12 +41,12 @@ impl Relay {
     /// A relay to these servers that has no connections. Its sessions come from `sessions`.
     pub fn new(servers: BTreeMap<String, HostId>, sessions: Arc<SessionFactory>) -> Relay {
         let (links, early, opening) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-        Relay { sessions, servers, links, early, opening, most_held: 0, actions: VecDeque::new() }
+        Relay { sessions, servers, links, early, opening, peak_held: 0, actions: VecDeque::new() }
     }
 
     /// The most bytes of a message that it has held at a time.
-    pub fn most_held(&self) -> u64 {
-        self.most_held
+    pub fn peak_held(&self) -> u64 {
+        self.peak_held
     }
 
     fn drain_events(&mut self, conn: ConnId) {
@@ -70,9 +70,9 @@ impl Relay {
                 self.link(to).respond(stream, returned(&head), Content::Streamed);
             }
             (Event::Data { content, .. }, Some((to, stream))) => {
-                self.most_held = self.most_held.max(self.link(to).append(stream, content));
+                self.peak_held = self.peak_held.max(self.link(to).append(stream, content));
             }
-            // Nobody wants it any more.
+            // The exchange has ended: the content is dropped.
             (Event::Data { content, .. }, None) => self.link(conn).session().release(id, content.len()),
             (Event::Trailers { fields, .. }, Some((to, stream))) => self.link(to).trailers(stream, &fields),
             (Event::End { .. }, Some((to, stream))) => {
@@ -144,7 +144,7 @@ impl Program for Relay {
         link.is_ended = true;
         let is_whole = how == Closed::Finished && link.session().handle_fin(now, TransportStream::TCP).is_ok();
         self.drain_events(conn);
-        // Who has asked and says no more may still be listening.
+        // After a FIN the client may still read its responses.
         if !is_whole || !self.is_busy(conn) {
             self.lose(conn);
             self.links.remove(&conn);

@@ -58,7 +58,7 @@ pub struct Answer {
     pub object: Option<ActivityId>,
     /// What is said at once, where the protocol has interim responses (RFC 8297).
     pub hint: Option<Arc<ResponseHead>>,
-    /// What the client gets unasked beside it, if it takes that.
+    /// What is pushed with it, if the client takes pushes.
     pub pushes: Vec<Pushed>,
 }
 

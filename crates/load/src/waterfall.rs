@@ -86,7 +86,7 @@ pub struct Marks {
     pub causes: Vec<Option<Cause>>,
 }
 
-/// What a server tells of a request for one of its objects.
+/// What a server reports of a request for one of its objects.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Service {
     /// The connection it came on.
@@ -119,7 +119,7 @@ impl Row {
 }
 
 impl Marks {
-    /// The same with every time counted from `origin`; what came before it counts as of then.
+    /// The same with every time counted from `origin`; earlier times become 0.
     #[must_use]
     pub fn counted_from(mut self, origin: Time) -> Marks {
         let attempts = self.failed.iter_mut().map(|attempt| &mut attempt.row);
@@ -128,7 +128,7 @@ impl Marks {
         self
     }
 
-    /// Notes what a server tells of the requests, in their order. A row gets the marks of the last
+    /// Notes what a server reports of the requests, in their order. A row gets the marks of the last
     /// request for its object on its own connection.
     pub fn note(&mut self, services: &[Service]) {
         for service in services {

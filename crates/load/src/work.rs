@@ -28,7 +28,7 @@ impl Work {
         *self == Work::default()
     }
 
-    /// For a response with a body of so many bytes.
+    /// For a response with a body of `bytes` bytes.
     pub(crate) fn of_response(&self, bytes: u64) -> Duration {
         let body = u128::from(bytes) * u128::from(self.megabyte_us.get()) / 1_000_000;
         let body = u64::try_from(body).unwrap_or(u64::MAX / 2);

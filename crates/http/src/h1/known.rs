@@ -27,8 +27,8 @@ pub(crate) struct Known {
 impl Known {
     /// Sessions of strangers have no heads in common, so nothing is kept for them.
     pub(crate) fn new(keeps: Keeps) -> Known {
-        let most = if keeps == Keeps::Steps { MAX_KNOWN } else { 0 };
-        Known { requests: Heads::new(most), responses: Heads::new(most) }
+        let max_heads = if keeps == Keeps::Steps { MAX_KNOWN } else { 0 };
+        Known { requests: Heads::new(max_heads), responses: Heads::new(max_heads) }
     }
 }
 
@@ -45,7 +45,7 @@ type Place = (usize, usize);
 /// Heads by the place of their text.
 pub(super) struct Heads<H> {
     /// How many are kept.
-    most: usize,
+    max_heads: usize,
     heads: RwLock<BTreeMap<Place, (Bytes, Parsed<H>)>>,
 }
 
@@ -59,13 +59,13 @@ impl<H> fmt::Debug for Heads<H> {
 type Parse<H> = fn(&Bytes) -> Result<Option<Parsed<H>>, PeerFault>;
 
 impl<H> Heads<H> {
-    fn new(most: usize) -> Heads<H> {
-        Heads { most, heads: RwLock::default() }
+    fn new(max_heads: usize) -> Heads<H> {
+        Heads { max_heads, heads: RwLock::default() }
     }
 
     /// What `parse` makes of `text`.
     pub(super) fn read(&self, text: &Bytes, parse: Parse<H>) -> Result<Option<Parsed<H>>, PeerFault> {
-        if self.most == 0 {
+        if self.max_heads == 0 {
             return parse(text);
         }
         let place = (text.as_ptr() as usize, text.len());
@@ -73,7 +73,7 @@ impl<H> Heads<H> {
         if let Some((_, known)) = heads.get(&place) {
             return Ok(Some(known.clone()));
         }
-        let is_full = heads.len() >= self.most;
+        let is_full = heads.len() >= self.max_heads;
         drop(heads);
         let parsed = parse(text)?;
         if let Some(parsed) = parsed.as_ref().filter(|parsed| parsed.len == text.len())

@@ -80,8 +80,8 @@ impl StreamedBody {
 /// How much content a chunk has, if so much waits and there is room for so much, its framing included.
 fn chunk_within(room: u64, waiting: u64) -> u64 {
     let framing = |len: u64| u64::from((u64::BITS - len.leading_zeros()).div_ceil(4)) + "\r\n\r\n".len() as u64;
-    let most = waiting.min(MAX_CHUNK);
-    most.min(room.saturating_sub(framing(most.min(room))))
+    let max = waiting.min(MAX_CHUNK);
+    max.min(room.saturating_sub(framing(max.min(room))))
 }
 
 /// The empty chunk, and the trailers behind it (RFC 9112, section 7.1.2).

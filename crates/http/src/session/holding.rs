@@ -42,7 +42,7 @@ fn who_sends_stops_at_the_window_until_what_came_is_released() {
         pair.client.release(id, 1);
         pair.talk();
         assert_eq!(content(&pair.at_client, id), WINDOW + WINDOW / 2, "{protocol}");
-        // Nobody can use more than has come.
+        // No more can be released than has arrived.
         pair.client.release(id, 10 * WINDOW);
         pair.client.release(id, 10 * WINDOW);
         pair.talk();
@@ -297,12 +297,12 @@ proptest! {
             model.pair.server.append(id, run(0, 2 * WINDOW));
             model.pair.talk();
             let came = content(&model.pair.at_client, id);
-            let (least, most) = match protocol {
+            let (min, max) = match protocol {
                 Protocol::Spdy2 => (2 * WINDOW, 2 * WINDOW),
                 Protocol::Spdy3 => (WINDOW, WINDOW),
                 _ => (WINDOW / 2 + 1, WINDOW),
             };
-            prop_assert!((least..=most).contains(&came), "{}: {} of {}", protocol, came, WINDOW);
+            prop_assert!((min..=max).contains(&came), "{}: {} of {}", protocol, came, WINDOW);
         }
     }
 }

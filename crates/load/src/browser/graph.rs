@@ -8,7 +8,7 @@ use std::collections::{BinaryHeap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A page's dependencies turned around: for each activity, who waits for it. Made once for all runs
+/// A page's dependencies turned around: for each activity, those that wait for it. Made once for all runs
 /// of a page.
 #[derive(Debug)]
 pub struct Graph {
@@ -27,7 +27,7 @@ struct GraphNode {
     on_end: Vec<GraphEdge>,
 }
 
-/// Who waits, and how long after the moment it begins.
+/// The activity that waits, and how long after the moment it begins.
 #[derive(Clone, Copy, Debug)]
 struct GraphEdge {
     to: ActivityId,
@@ -81,13 +81,13 @@ struct GraphState {
     cause: Option<Cause>,
     /// Bytes of the body that have arrived.
     bytes: u64,
-    /// How many of those who wait for bytes have been told.
+    /// How many of the activities that wait for bytes have been told.
     told: u32,
     ahead: Ahead,
 }
 
-/// Whether an object is fetched before the page itself says that it is wanted. Nobody who waits for it
-/// hears of it until then.
+/// Whether an object is fetched before the page itself says that it is wanted. The activities that wait for it
+/// are not told until then.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Ahead {
     No,
@@ -185,7 +185,7 @@ impl Progress {
         }
     }
 
-    /// Tells those who wait for at most `arrived` bytes.
+    /// Tells the activities that wait for at most `arrived` bytes.
     fn tell(&mut self, now: Time, object: ActivityId, arrived: u64) {
         let graph = self.graph.clone();
         let told = self.states[object.0 as usize].told as usize;
@@ -208,7 +208,7 @@ impl Progress {
         graph.nodes[activity.0 as usize].on_end.iter().for_each(|edge| self.satisfy(now, activity, *edge));
     }
 
-    /// An object is asked for again: its bytes count from the beginning.
+    /// An object is requested again: its bytes are counted from the beginning.
     pub(super) fn restart(&mut self, object: ActivityId) {
         self.states[object.0 as usize].bytes = 0;
     }

@@ -29,13 +29,13 @@ pub(super) struct Queue {
     /// How many connections in a row have brought nothing.
     barren: u32,
     /// How many connections there may be, where one carries one request at a time.
-    most: u32,
+    max_connections: u32,
 }
 
 impl Queue {
-    pub(super) fn new(spoken: Option<Protocol>, most: u32) -> Queue {
+    pub(super) fn new(spoken: Option<Protocol>, max_connections: u32) -> Queue {
         let (waiting, live) = (VecDeque::new(), BTreeSet::new());
-        Queue { waiting, addresses: 0..0, opening: 0, live, spoken, is_careful: false, barren: 0, most }
+        Queue { waiting, addresses: 0..0, opening: 0, live, spoken, is_careful: false, barren: 0, max_connections }
     }
 
     /// The server may be found at these places.
@@ -68,12 +68,12 @@ impl Queue {
         self.addresses.is_empty()
     }
 
-    /// Where to open one more connection to, if one more is called for; it counts as being opened.
+    /// The host to open one more connection to, if one more is needed; it is then noted as being opened.
     pub(super) fn open(&mut self) -> Option<HostId> {
         let limit = match self.spoken {
             // The first connection shows whether it is enough.
             None => 1,
-            Some(protocol) if self.spoken_on(protocol) == Protocol::Http1 => self.most,
+            Some(protocol) if self.spoken_on(protocol) == Protocol::Http1 => self.max_connections,
             Some(_) => 1,
         };
         let is_wanted = self.waiting.len() > self.opening as usize;
@@ -109,7 +109,7 @@ impl Queue {
         !self.addresses.is_empty() || self.opening > 0 || !self.live.is_empty()
     }
 
-    /// A connection was lost that owed `answers`.
+    /// A connection was lost with `answers` responses outstanding.
     pub(super) fn lost(&mut self, answers: usize) {
         self.is_careful |= answers > 0;
     }
@@ -123,6 +123,6 @@ impl Queue {
             0 => {}
             _ => self.barren = 0,
         }
-        self.barren <= RETRIES * self.most
+        self.barren <= RETRIES * self.max_connections
     }
 }

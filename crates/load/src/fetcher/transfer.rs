@@ -17,7 +17,7 @@ pub struct Transfer {
     pub request: Arc<RequestHead>,
     /// Its server's place in [`crate::FetchList::servers`].
     pub server: usize,
-    /// The transfer beside which a server pushed this one.
+    /// If a server pushed this one: the transfer of the associated request.
     pub parent: Option<TransferId>,
     /// The connection on which it was asked for last.
     pub connection: Option<ConnId>,
@@ -40,7 +40,7 @@ pub struct Transfer {
 }
 
 impl Transfer {
-    /// A request that nobody has been asked for.
+    /// A request that has not been sent.
     pub(super) fn new(request: Arc<RequestHead>, server: usize) -> Transfer {
         Transfer {
             request,
@@ -75,7 +75,7 @@ impl Transfer {
 /// Why there is no complete response.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Unanswered {
-    /// Nobody knows where the server is.
+    /// The server's address is not known.
     #[error("the server's name was not found: check it, or say where it is with --resolve HOST:PORT:ADDRESS")]
     NotFound,
     /// The server cannot be connected to.

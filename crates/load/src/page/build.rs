@@ -228,8 +228,8 @@ fn fetch(index: usize, object: &ObjectSpec, hosts: &mut HostsByName<'_>) -> Resu
             return Err(value(field, size.to_string(), "at most 32768 bytes of head are supported"));
         }
     }
-    let too_small = |field, size: Option<u32>, TooSmall { least }: TooSmall| {
-        let size = format!("{}, but {least} is the least for this URL", size.unwrap_or_default());
+    let too_small = |field, size: Option<u32>, TooSmall { min }: TooSmall| {
+        let size = format!("{}, but {min} is the least for this URL", size.unwrap_or_default());
         value(field, size, "make it larger, or leave it out")
     };
     let request = match &object.request_fields {

@@ -175,7 +175,7 @@ pub enum PageError {
     /// A dependency on nothing.
     #[error("'{node}' needs '{missing}', which is not on the page")]
     UnknownNeed {
-        /// Who needs it.
+        /// The activity that needs it.
         node: String,
         /// What is missing.
         missing: String,

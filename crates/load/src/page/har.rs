@@ -236,12 +236,13 @@ fn described(fetched: &HarFetch<'_>, notes: &mut Notes) -> ObjectSpec {
     // others of its path.
     let longest = format!("{target}?1234567");
     let request_size = sizes::head(&fetched.request.headers_size).map(|size| {
-        let least = heads::sized_request(&method, &authority, &longest, upload, Some(0)).map_err(|least| least.least);
-        size.max(least.err().unwrap_or_default() as u32)
+        let smallest =
+            heads::sized_request(&method, &authority, &longest, upload, Some(0)).map_err(|too_small| too_small.min);
+        size.max(smallest.err().unwrap_or_default() as u32)
     });
     let response_size = sizes::head(&fetched.response.headers_size).map(|size| {
         let sized = heads::sized_response(status, &authority, fetched.bytes, Some(size));
-        sized.map_or_else(|least| least.least as u32, |_| size)
+        sized.map_or_else(|too_small| too_small.min as u32, |_| size)
     });
     ObjectSpec {
         url: fetched.url.clone(),

@@ -18,7 +18,7 @@ const REQUEST_FIELDS: [(&str, &str); 3] = [
 /// What a head of a stated size cannot be smaller than.
 pub(super) struct TooSmall {
     /// Bytes without any padding.
-    pub(super) least: usize,
+    pub(super) min: usize,
 }
 
 /// A request's head of exactly `size` bytes: method, path, host, a fixed user agent and accept set,
@@ -74,7 +74,7 @@ fn pad<H>(
     match size.checked_sub(least_padded) {
         Some(count) => Ok(with(Some(&padding(authority, count)))),
         None if stated.is_none() => Ok(bare),
-        None => Err(TooSmall { least: least_padded }),
+        None => Err(TooSmall { min: least_padded }),
     }
 }
 

@@ -21,7 +21,7 @@ impl Relay {
         });
         self.early.insert(front, PendingRequest { head, server: to, behind, events: Vec::new() });
         if behind.is_none() {
-            // Of a new connection it has to know no more than the server: whoever waits for that takes it.
+            // A new connection is tagged by its server alone: any exchange that waits for that server may take it.
             self.actions.push_back(Action::Open { to, tag: Tag(to.0) });
         }
     }

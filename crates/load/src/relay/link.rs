@@ -172,7 +172,7 @@ impl RelayConnection {
         session.capacity() == 0 && !session.is_closing()
     }
 
-    /// Everything has gone out that answers a request: of that nobody wants more.
+    /// The whole response is sent: the rest of the request is dropped.
     pub(super) fn part(&mut self, stream: RequestId) {
         self.peers.remove(&stream);
         self.session().release(stream, u64::MAX);

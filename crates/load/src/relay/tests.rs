@@ -227,7 +227,7 @@ fn a_slow_client_makes_the_server_wait_and_the_relay_hold_no_more_than_a_window(
             assert!(brought <= world.read + WINDOW + 1_000, "{protocol}: {brought} {}", world.read);
         }
         assert_eq!(world.content(stream), (Some(BodyId(1)), len, true));
-        assert!((WINDOW / 2..=WINDOW).contains(&world.relay.most_held()), "{protocol}: {}", world.relay.most_held());
+        assert!((WINDOW / 2..=WINDOW).contains(&world.relay.peak_held()), "{protocol}: {}", world.relay.peak_held());
     }
 }
 

@@ -7,7 +7,7 @@ use super::*;
 type Damage = (u32, u8);
 
 /// Two ends that exchange heads and bodies, turn by turn, while the wire damages bytes of heads; every third
-/// answer has a push beside it, and they ask for signs of life. How many exchanges come to their end.
+/// response has a push associated with it, and both ends send PING. Returns how many exchanges complete.
 fn talk_over(protocol: Protocol, damages: &[Damage], exchanges: u32) -> Result<usize, TestCaseError> {
     let config = Multiplexing {
         stream_window: Bounded::known(65_536),

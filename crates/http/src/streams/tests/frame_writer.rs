@@ -167,7 +167,7 @@ impl FrameWriter {
         }
     }
 
-    /// What a push of `path` says, beside a request for something of `host`: in SPDY with the head of the
+    /// The pairs of a push of `path`, associated with a request to `host`: in SPDY with the head of the
     /// answer, if that is wanted.
     pub(super) fn pushed<'a>(
         &self,

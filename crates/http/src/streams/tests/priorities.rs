@@ -102,7 +102,7 @@ fn a_server_says_that_it_does_not_go_by_dependencies_unless_it_does_rfc9218_2_1(
 
 #[test]
 fn dependencies_decide_if_the_policy_says_so_rfc7540_5_3() {
-    // 3 depends on 5, which is still to come: on nobody, then. PRIORITY puts it there once both are open.
+    // 3 depends on 5, which is not known yet: on the root, then. PRIORITY moves it to 5 once both are open.
     let chain = |policy| {
         let (mut server, mut writer) = server(policy);
         for (stream, dependency) in [(1, None), (3, Some((5, 255))), (5, Some((1, 15)))] {

@@ -1,4 +1,4 @@
-//! What a server sends that nobody asked for: pushes (draft 2, "Server Push"; draft 3, section 3.3; RFC 9113, section
+//! What a server sends without a request: pushes (draft 2, "Server Push"; draft 3, section 3.3; RFC 9113, section
 //! 8.4) and interim responses.
 
 use super::frame_writer::{FrameWriter, Pairs, SentFrame, sent_frames};
@@ -97,7 +97,7 @@ fn nobody_is_pushed_what_he_does_not_take() {
             server.respond(pushed, ok(10), body(1, 10).into());
         }
         assert_eq!(events(client.as_mut()), []);
-        // After its answer a request has nothing beside it any more.
+        // After the response nothing can be pushed with its request any more.
         let (mut client, mut server, id) = asked(ACCEPT, protocol);
         server.respond(id, ok(0), Body::EMPTY.into());
         exchange(client.as_mut(), server.as_mut());
@@ -149,7 +149,7 @@ fn a_client_cancels_a_push_and_in_spdy_all_of_them_draft3_3_3_2() {
         }
         let all = events(client.as_mut());
         let resets: Vec<&Event> = all.iter().filter(|event| matches!(event, Event::Reset { .. })).collect();
-        // Who cancels knows, but not what goes with it.
+        // The end that cancels a request gets events only for the pushes that go with it.
         let with_it = if protocol == Protocol::H2 { vec![] } else { vec![Event::Reset { id: pushes[1] }] };
         assert_eq!(resets, with_it.iter().collect::<Vec<_>>(), "{protocol}");
     }
@@ -299,7 +299,7 @@ type Case = (&'static str, fn(&mut FrameWriter) -> Vec<Vec<u8>>, [Option<SentFra
 const FINE: [Option<SentFrame>; 3] = [None; 3];
 const RESET: [Option<SentFrame>; 3] = [Some(SentFrame::Reset(2, 1)); 3];
 
-/// A push of this URL's parts on stream 2 beside stream 1.
+/// A push of this URL's parts on stream 2, associated with stream 1.
 fn push(writer: &mut FrameWriter, [host, url, path]: [&str; 3], with_answer: bool) -> Vec<u8> {
     let pairs = writer.pushed(host, url, path, with_answer);
     writer.push_of(2, 1, &pairs, 2)

@@ -23,7 +23,7 @@ fn a_ping_comes_back_once_and_only_if_it_was_sent() {
                 "{turn}"
             );
         }
-        // Draft 2 and draft 3, section 2.6.5; RFC 9113, section 6.7: an answer that nobody asked for.
+        // Draft 2 and draft 3, section 2.6.5; RFC 9113, section 6.7: an ACK without a PING.
         let writer = FrameWriter::new(protocol);
         let stray = match protocol {
             Protocol::H2 => writer.h2(6, 1, 0, b"12345678"),

@@ -1,4 +1,4 @@
-//! What each protocol answers to what a peer may do wrong. The sections are those of draft 2, which
+//! How each protocol reacts to what a peer may do wrong. The sections are those of draft 2, which
 //! has headings and no numbers, of draft 3 and of RFC 9113.
 
 use super::frame_writer::{FrameWriter, SentFrame, sent_frames};
@@ -110,7 +110,7 @@ fn client(protocol: Protocol, push: Push) -> RawPeer {
     peer
 }
 
-/// What is wrong, how it is done, and what SPDY/2, SPDY/3, SPDY/3.1 and HTTP/2 say to it.
+/// What is wrong, how it is done, and how SPDY/2, SPDY/3, SPDY/3.1 and HTTP/2 react.
 type Case = (&'static str, fn(&mut RawPeer), [Option<SentFrame>; 4]);
 
 const NO: Option<SentFrame> = None;
@@ -569,7 +569,7 @@ fn a_reset_that_says_refused_lets_the_request_be_made_again_rfc9113_8_7() {
         peer.reset(3);
         let (first, second) = (RequestId(0), RequestId(1));
         assert_eq!(events(peer.session.as_mut()), [Event::Refused { id: first }, Event::Reset { id: second }]);
-        // A server has nobody to offer it to.
+        // At a server it is an ordinary reset: a server has no request to send again.
         let mut peer = server(protocol);
         peer.get(1, &[], false);
         let frame = peer.writer.reset(1, refused);

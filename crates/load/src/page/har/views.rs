@@ -6,7 +6,7 @@ use super::model::{Entry, Log, PageRecord};
 use super::{HarError, Notes, Skip, moment, url};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A connection counts as busy until so long after its last byte, in ms: WebPageTest's times are
+/// A connection is taken to be busy until this long after its last byte, in ms: WebPageTest's times are
 /// whole ms.
 const HANDOVER_MS: f64 = 5.0;
 
@@ -90,7 +90,7 @@ fn loaded(record: &PageRecord<'_>, first: f64) -> Option<f64> {
 
 /// Old WebPageTest files do not say how long a request waited for a connection: one that begins on
 /// a connection of HTTP/1 just when the connection's previous response has ended did wait. When it
-/// was found nobody knows; browsers find things in the order in which they ask for them, so it
+/// was found is not known; browsers find things in the order in which they request them, so it
 /// takes the moment of the last one before it that did not wait.
 fn undo_queueing(entries: &mut [HarFetch<'_>]) {
     let mut busy_until: BTreeMap<String, f64> = BTreeMap::new();

@@ -22,18 +22,18 @@ impl Waits {
     pub(super) fn of(entries: &[HarFetch<'_>]) -> Waits {
         let mut hosts: BTreeMap<String, Least> = BTreeMap::new();
         for fetched in entries.iter().filter(|fetched| fetched.skip.is_none()) {
-            let least = hosts.entry(host(fetched)).or_default();
-            least.connect = smaller(least.connect, connect(fetched));
-            least.wait = smaller(least.wait, wait(fetched));
+            let min = hosts.entry(host(fetched)).or_default();
+            min.connect = smaller(min.connect, connect(fetched));
+            min.wait = smaller(min.wait, wait(fetched));
         }
-        let connect = hosts.values().fold(None, |least, host| smaller(least, host.connect));
+        let connect = hosts.values().fold(None, |min, host| smaller(min, host.connect));
         Waits { hosts, connect }
     }
 
     /// How long the server thought about a response, in ms: the wait less a round trip.
     pub(super) fn think(&self, fetched: &HarFetch<'_>) -> f64 {
-        let least = self.hosts.get(&host(fetched)).copied().unwrap_or_default();
-        let round_trip = least.connect.or(self.connect).or(least.wait).unwrap_or(0.0);
+        let min = self.hosts.get(&host(fetched)).copied().unwrap_or_default();
+        let round_trip = min.connect.or(self.connect).or(min.wait).unwrap_or(0.0);
         (wait(fetched).unwrap_or(0.0) - round_trip).clamp(0.0, MAX_THINK_MS)
     }
 }

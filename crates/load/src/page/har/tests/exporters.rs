@@ -3,7 +3,7 @@
 
 use super::*;
 
-/// Who waits for whom, by the ends of the URLs.
+/// Which object waits for which, by the ends of the URLs.
 fn graph(har: &Har) -> Vec<(String, String)> {
     let end = |url: &str| url.trim_start_matches("https://example.test").to_owned();
     let objects = har.file.objects.iter().enumerate().skip(1);
