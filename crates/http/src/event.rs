@@ -76,7 +76,7 @@ pub enum Event {
         id: RequestId,
     },
     /// Server: the last byte of the response has been put on the wire.
-    Answered {
+    ResponseSent {
         /// Which response.
         id: RequestId,
     },
@@ -107,7 +107,7 @@ impl Event {
             | Event::Data { id, .. }
             | Event::Trailers { id, .. }
             | Event::End { id }
-            | Event::Answered { id }
+            | Event::ResponseSent { id }
             | Event::Reset { id }
             | Event::Refused { id } => Some(*id),
             Event::Pong => None,

@@ -330,7 +330,7 @@ impl<F: Framing> Streams<F> {
         if let Some(state) = self.open_streams.get_mut(&stream).filter(|_| end) {
             state.is_sent = true;
             if self.role == Perspective::Server && state.response == ResponseState::FromProgram {
-                self.events.push_back(Event::Answered { id: state.id });
+                self.events.push_back(Event::ResponseSent { id: state.id });
             }
             self.close_if_complete(stream);
         }

@@ -327,7 +327,7 @@ impl Browser {
                     refused.push(object);
                 }
                 Event::Trailers { .. } => {}
-                Event::Request { .. } | Event::Answered { .. } | Event::Promised { .. } | Event::Pong => {
+                Event::Request { .. } | Event::ResponseSent { .. } | Event::Promised { .. } | Event::Pong => {
                     unreachable!("a client's session is asked nothing")
                 }
             }

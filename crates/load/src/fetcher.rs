@@ -289,7 +289,9 @@ impl Fetcher {
                     self.fail(id, Unanswered::Reset);
                 }
                 Event::Trailers { .. } | Event::Interim { .. } | Event::Promised { .. } | Event::Pong => {}
-                Event::Request { .. } | Event::Answered { .. } => unreachable!("a client's session is asked nothing"),
+                Event::Request { .. } | Event::ResponseSent { .. } => {
+                    unreachable!("a client's session is asked nothing")
+                }
             }
         }
         self.ask_again(conn, refused);

@@ -206,7 +206,7 @@ impl<S: Site> Origin<S> {
                 }
             }
             Event::End { id } => self.answer(now, conn, id),
-            Event::Answered { id } => self.finish(now, conn, id, Ending::Complete),
+            Event::ResponseSent { id } => self.finish(now, conn, id, Ending::Complete),
             Event::Reset { id } => self.finish(now, conn, id, Ending::CutShort),
             Event::Trailers { .. } | Event::Pong => {}
             Event::Sent { .. }

@@ -81,7 +81,7 @@ impl Relay {
                     self.abort(conn);
                 }
             }
-            (Event::Answered { .. }, _) => self.link(conn).part(id),
+            (Event::ResponseSent { .. }, _) => self.link(conn).part(id),
             (Event::Reset { .. } | Event::Refused { .. }, _) => self.cut((conn, id)),
             _ => {}
         }

@@ -46,7 +46,7 @@ impl Server {
 
     fn note_sent(&mut self) {
         if let Some(id) = self.sending.take_if(|_| !self.outbox.is_begun()) {
-            self.requests.events.push_back(Event::Answered { id });
+            self.requests.events.push_back(Event::ResponseSent { id });
         }
     }
 

@@ -150,7 +150,7 @@ fn of(event: Event, id: RequestId) -> Event {
         Event::Data { content, .. } => Event::Data { id, content },
         Event::Trailers { fields, .. } => Event::Trailers { id, fields },
         Event::End { .. } => Event::End { id },
-        Event::Answered { .. } => Event::Answered { id },
+        Event::ResponseSent { .. } => Event::ResponseSent { id },
         Event::Reset { .. } => Event::Reset { id },
         Event::Refused { .. } => Event::Refused { id },
         Event::Promised { .. } | Event::Pong => unreachable!("HTTP/1.1 has none"),

@@ -229,7 +229,7 @@ impl Talk {
             assert_eq!(self.numbers.insert(id, RequestId(number)), None, "{id:?} comes a second time");
         }
         let number = self.numbers[&id];
-        if !matches!(event, Event::Answered { .. }) {
+        if !matches!(event, Event::ResponseSent { .. }) {
             self.at_server.entry(number).or_default().hear(event, uploaded(number));
         }
         match event {
@@ -268,7 +268,8 @@ impl Talk {
             false => Message::complete(&exchange.up),
         };
         assert_eq!(self.at_server, ids().zip(self.exchanges.iter().map(request)).collect(), "{context:?}");
-        let (sent, answered): (Is, Is) = (|e| matches!(e, Event::Sent { .. }), |e| matches!(e, Event::Answered { .. }));
+        let (sent, answered): (Is, Is) =
+            (|e| matches!(e, Event::Sent { .. }), |e| matches!(e, Event::ResponseSent { .. }));
         for is_it in [sent, answered] {
             let told: Vec<_> = self.heard.iter().filter(|(_, event)| is_it(event)).map(|(_, e)| e.request()).collect();
             let once: BTreeSet<_> = told.iter().collect();

@@ -32,12 +32,12 @@ fn passes(protocol: Protocol, pieces: &[Chunk], fields: &[(&str, &str)], trailer
             pair.talk();
         }
     }
-    assert!(!pair.at_server.contains(&Event::Answered { id }), "{context}");
+    assert!(!pair.at_server.contains(&Event::ResponseSent { id }), "{context}");
     pair.server.finish(id, trailers.clone());
     pair.talk();
     assert!(matches!(pair.at_client[0], Event::Response { .. }), "{context}");
     assert_eq!(pair.at_client[1..], heard(id, len, expected), "{context}");
-    assert_eq!(pair.at_server, [Event::Answered { id }], "{context}");
+    assert_eq!(pair.at_server, [Event::ResponseSent { id }], "{context}");
     assert!(pair.client.capacity() > 0 && !pair.server.is_over(), "{context}");
 
     pair.at_server.clear();
@@ -270,7 +270,7 @@ fn the_answer_to_head_has_no_content_and_no_framing() {
                 panic!("{protocol}")
             };
             assert_eq!(head.fields, Fields::from_pairs(fields.iter().copied()), "{protocol}");
-            assert_eq!(pair.at_server.last(), Some(&Event::Answered { id }), "{protocol}");
+            assert_eq!(pair.at_server.last(), Some(&Event::ResponseSent { id }), "{protocol}");
             let next = pair.ask("GET", &[], Body::EMPTY.into());
             assert_eq!(pair.at_client.last(), Some(&Event::Sent { id: next }), "{protocol}");
         }
@@ -330,7 +330,7 @@ fn the_end_of_what_has_gone_out_is_heard_of_at_once_rfc9112_6_3() {
         assert_eq!(drain_events(&mut server).len(), 2, "the request, and its end");
         server.finish(RequestId(0), Fields::default());
         assert!(!server.has_output());
-        assert_eq!(server.poll_event(), Some(Event::Answered { id: RequestId(0) }));
+        assert_eq!(server.poll_event(), Some(Event::ResponseSent { id: RequestId(0) }));
     }
 }
 
@@ -352,7 +352,7 @@ fn open_answers_leave_in_the_order_of_pipelined_requests_rfc9112_9_3_2() {
     pair.talk();
     let ends: Vec<&Event> = pair.at_client.iter().filter(|event| matches!(event, Event::End { .. })).collect();
     assert_eq!(ends, [&Event::End { id: first }, &Event::End { id: second }]);
-    assert_eq!(pair.at_server[4..], [first, second].map(|id| Event::Answered { id }));
+    assert_eq!(pair.at_server[4..], [first, second].map(|id| Event::ResponseSent { id }));
 }
 
 #[test]
@@ -410,7 +410,7 @@ fn what_comes_by_and_by_keeps_to_the_windows_and_its_end_needs_none() {
         pair.server.poll_transmit(NOW, TCP, usize::MAX, &mut wire);
         pair.server.finish(id, if trailers { trailing() } else { Fields::default() });
         pair.server.poll_transmit(NOW, TCP, usize::MAX, &mut wire);
-        assert_eq!(drain_events(pair.server.as_mut()), [Event::Answered { id }], "{protocol}");
+        assert_eq!(drain_events(pair.server.as_mut()), [Event::ResponseSent { id }], "{protocol}");
     }
 }
 

@@ -581,7 +581,7 @@ proptest! {
                         uploads[at].1 = true;
                         server.respond(id, ok(exchanges[at].1), body(at as u32, exchanges[at].1).into());
                     }
-                    Event::Answered { .. } => answered += 1,
+                    Event::ResponseSent { .. } => answered += 1,
                     _ => prop_assert!(false),
                 }
             }

@@ -58,7 +58,9 @@ fn a_push_arrives_before_its_parent_with_its_request_and_its_answer() {
             assert!(told.contains(&Event::End { id }), "{protocol}");
         }
         let answered = events(server.as_mut());
-        assert!(answered.contains(&Event::Answered { id }) && answered.contains(&Event::Answered { id: pushed }));
+        assert!(
+            answered.contains(&Event::ResponseSent { id }) && answered.contains(&Event::ResponseSent { id: pushed })
+        );
         assert_eq!(client.capacity(), 100, "{protocol}: pushes are not counted as the client's");
     }
 }
