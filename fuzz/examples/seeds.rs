@@ -78,7 +78,7 @@ fn open_answer(server: &mut dyn ServerSession, id: RequestId) {
 fn push(server: &mut dyn ServerSession, id: RequestId) {
     let head = RequestHead::get("a.test", "/pushed.css", Fields::default());
     let pushed = server.push(id, head.into(), Priority::at(1));
-    server.inform(id, ResponseHead::new(103, Fields::from_pairs([("link", "</a>; rel=preload")])).into());
+    server.send_interim(id, ResponseHead::new(103, Fields::from_pairs([("link", "</a>; rel=preload")])).into());
     pushed.into_iter().chain([id]).for_each(|id| answer(server, id));
 }
 

@@ -41,7 +41,7 @@ fn outcome(pieces: &[&[u8]]) -> (Vec<Event>, bool) {
                     *sum = [&sum[..], &more].concat().into();
                 }
                 // When an answer has gone out depends on when it is drained, and so on the pieces.
-                (_, Event::Answered { .. }) => {}
+                (_, Event::ResponseSent { .. }) => {}
                 (_, event) => events.push(event),
             }
         }

@@ -59,7 +59,7 @@ impl Outcome {
 /// Uses all that came, whatever it was, and no more than came.
 fn release(outcome: &mut Outcome, session: &mut dyn Session, pieces: &[&[u8]]) {
     let fed: usize = pieces.iter().map(|piece| piece.len()).sum();
-    for id in outcome.events.iter().filter_map(Event::stream) {
+    for id in outcome.events.iter().filter_map(Event::request) {
         session.release(id, 1);
         session.release(id, u64::MAX);
     }

@@ -1,7 +1,7 @@
 //! The browser: finds out what to fetch, opens connections, asks, and notes what happened when.
 //!
 //! `graph` knows what may begin; `pool` knows which connection is free; this file joins the two
-//! with the sessions. The rules of the HTTP/1.1 browser stand at [`Pool`](pool::Pool).
+//! with the sessions. The rules of the HTTP/1.1 browser stand at [`Pool`].
 
 mod graph;
 mod pool;
