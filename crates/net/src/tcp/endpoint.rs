@@ -218,8 +218,7 @@ impl Endpoint {
     }
 
     /// An ACK while SND.WND is small: starts or stops the persist timer (`tcp_ack_probe`). A window update may be lost,
-    /// so
-    /// the window is probed.
+    /// so the window is probed.
     ///
     /// RFC 9293, section 3.8.6.1:
     /// > The transmitting TCP peer must regularly transmit at least one octet of new data (if available), or
@@ -232,14 +231,14 @@ impl Endpoint {
         if !self.sender.is_blocked_by_snd_wnd() {
             self.timers.stop(Timer::Persist);
             self.window_probe = ZeroWindowProbe::default();
-        } else if !self.timers.is_set(Timer::Persist) {
+        } else {
+            // An answer restarts the timer (`tcp_ack_probe`).
             self.set_persist_timer(now);
         }
     }
 
     /// The persist timer has expired: sends a zero-window probe; after `retries2` unanswered probes the connection
-    /// times
-    /// out (`tcp_probe_timer`).
+    /// times out (`tcp_probe_timer`).
     #[cold]
     fn handle_persist_timeout(&mut self, now: Time) {
         if self.window_probe.probes_out >= self.rules.constants.retries2 {
