@@ -392,8 +392,7 @@ impl Endpoint {
     }
 
     /// Reads up to `most` in-order bytes and returns how many. Unread bytes reduce the receive window. A read may
-    /// require
-    /// a window update, so call [`Endpoint::poll_segment`] afterwards.
+    /// require a window update, so call [`Endpoint::poll_segment`] afterwards.
     #[inline]
     pub fn read(&mut self, most: u64) -> u64 {
         self.receiver.read(most)

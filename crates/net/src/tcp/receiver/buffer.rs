@@ -140,8 +140,7 @@ impl ReceiveBuffer {
     }
 
     /// The program has read `taken` bytes and left `unread`, with RCV.NXT = `next`. Returns whether the window has
-    /// opened
-    /// enough for a window update (`tcp_cleanup_rbuf`).
+    /// opened enough for a window update (`tcp_cleanup_rbuf`).
     pub(super) fn handle_slow_read(&mut self, next: u64, taken: u64, unread: u64) -> bool {
         if let Some(tuning) = self.tuning.as_mut().filter(|_| self.is_reader_slow) {
             tuning.read += taken;
@@ -166,8 +165,7 @@ impl ReceiveBuffer {
     }
 
     /// A segment has come in order; `content` bytes are read with it. The highest number received is `reach` bytes
-    /// beyond
-    /// RCV.NXT. Returns whether the window grew.
+    /// beyond RCV.NXT. Returns whether the window grew.
     pub(super) fn handle_data(&mut self, now: Time, segment: &Segment, content: u64, reach: u64) -> bool {
         let Some(tuning) = &mut self.tuning else { return false };
         if u64::from(segment.len) >= tuning.mss {

@@ -85,8 +85,7 @@ impl Bbr {
     }
 
     /// Segments of one burst (section 4.2.2, `bbr_tso_segs_goal`). Here segments are paced one by one, but cwnd has
-    /// room
-    /// for a burst.
+    /// room for a burst.
     fn tso_segs_goal(&self) -> u32 {
         let whole = segments((self.pacing_rate >> QUANTUM_SHIFT).min(MAX_QUANTUM) / u64::from(self.mss));
         whole.max(if self.pacing_rate < FAST { 1 } else { 2 })
