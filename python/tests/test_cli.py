@@ -355,7 +355,7 @@ def test_bad_usage_is_one_line_and_code_2(loadstone: Command, usage: str) -> Non
 @pytest.mark.parametrize(
     ("name", "text", "expected"),
     [
-        ("a.json", "{", "EOF"),
+        ("a.json", "{", "cut off at line 1, column 1"),
         ("a.json", '{"page": {"objects": []}, "netwrk": "dsl"}', "netwrk"),
         ("a.toml", "network = ", "TOML"),
         ("a.toml", 'network = "dsl"\nvariant.tcp.iw = 0\npage.objects = []', "variant.tcp.iw"),

@@ -82,18 +82,18 @@ pub enum Mismatch {
 /// # Errors
 /// If `text` is not JSON, or not of this form.
 pub fn from_slice<T: DeserializeOwned>(text: &[u8]) -> Result<T, JsonError> {
-    serde_json::from_slice(text).map_err(|error| explain::<T>(text, &error))
+    serde_json::from_slice(text).map_err(|_| explain::<T>(text))
 }
 
-fn explain<T: DeserializeOwned>(text: &[u8], error: &serde_json::Error) -> JsonError {
-    let (line, column) = (error.line(), error.column());
-    let value: Value = match (error.classify(), serde_json::from_slice(text)) {
-        (Category::Eof, _) => return JsonError::CutOff { line, column },
-        (Category::Data, Ok(value)) => value,
-        (_, read) => {
-            // A text may be no JSON at all behind the value that was refused first: the value comes first for a reader.
-            let at = read.err().map_or((line, column), |error| (error.line(), error.column()));
-            return JsonError::Syntax { line: at.0, column: at.1 };
+fn explain<T: DeserializeOwned>(text: &[u8]) -> JsonError {
+    let value: Value = match serde_json::from_slice(text) {
+        Ok(value) => value,
+        Err(error) => {
+            let (line, column) = (error.line(), error.column());
+            return match error.classify() {
+                Category::Eof => JsonError::CutOff { line, column },
+                _ => JsonError::Syntax { line, column },
+            };
         }
     };
     match serde_path_to_error::deserialize::<_, T>(Checked(&value)) {
@@ -316,7 +316,7 @@ mod tests {
             (r#"{"sizes": [1, -2]}"#, "inner.sizes[1]: this is the number -2: give a whole number, not below 0"),
             (r#"{"sizes": {}}"#, "inner.sizes: this is an object: give a list"),
             (r#"{"pair": [1]}"#, "inner.pair: this is a list of 1: give an array of length 2"),
-            ("[true]", "inner[0]: this is true: give an object"),
+            ("3", "inner: this is the number 3: give an object"),
             (r#"{"x": 1}"#, "there is no field 'x': write cc, iw, rate, is_on, sizes, pair, of or either"),
             (r#"{"rate": 1, "rate": 2}"#, "a field is there twice: leave one out"),
         ] {
@@ -324,6 +324,12 @@ mod tests {
             assert!(given.ends_with(expected), "{inner}: {given}");
         }
         assert_eq!(from_slice::<Outer>(b"{}").unwrap_err().to_string(), "the field 'name' is missing: add it");
+    }
+
+    #[test]
+    fn of_two_mistakes_the_first_is_told() {
+        assert!(why(r#"{"sizes": 1, "cc": 2}"#).starts_with("inner.sizes"));
+        assert!(why(r#"{"cc": 2, "sizes": 1}"#).starts_with("inner.cc"));
     }
 
     #[test]
@@ -354,7 +360,7 @@ mod tests {
         #[test]
         fn the_second_reading_refuses_what_the_first_does(
             key in "(cc|iw|rate|is_on|sizes|pair|of|either|x)",
-            value in "(null|true|0|7|-1|2.5|\"reno\"|\"x\"|\\[\\]|\\[1, 2\\]|\\{\\}|\\{\"a\": \"reno\"\\}|\\{\"aimd\": \\{\"alpha\": 1\\}\\})",
+            value in "(null|true|0|7|-1|2\\.5|\"reno\"|\"x\"|\\[\\]|\\[1, 2\\]|\\{\\}|\\{\"a\": \"reno\"\\}|\\{\"aimd\": \\{\"alpha\": 1\\}\\})",
         ) {
             let text = format!(r#"{{"name": "x", "inner": {{"{key}": {value}}}}}"#);
             let first = serde_json::from_str::<Outer>(&text);
