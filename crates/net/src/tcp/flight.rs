@@ -513,4 +513,43 @@ mod tests {
             .map(|(from, end)| flight.next_seg_rule_3(from, end));
         assert_eq!(found, [Some(1), None, Some(1), Some(1), Some(2), None, Some(3), None]);
     }
+
+    #[test]
+    fn rfc6675_counts_sacked_segments_and_fack_how_far_the_highest_is_away() {
+        for (blocks, by_sacks, by_fack) in [
+            (&[21..31][..], &[][..], &[][..]),
+            (&[31..41], &[], &[0]),
+            (&[51..61], &[], &[0, 1, 2]),
+            (&[51..61, 11..21], &[], &[0, 2]),
+            (&[41..71], &[0, 1, 2, 3], &[0, 1, 2, 3]),
+            (&[61..71, 31..41, 11..21], &[0], &[0, 2]),
+        ] {
+            for (mark_lost, expected) in
+                [(Flight::mark_lost_by_sacks as fn(&mut Flight, u32), by_sacks), (Flight::mark_lost_by_fack, by_fack)]
+            {
+                let mut flight = Flight::default();
+                outstanding(&mut flight, 1..81);
+                sacked(&mut flight, blocks);
+                // A second look finds nothing new.
+                for _ in 0..2 {
+                    mark_lost(&mut flight, 3);
+                    let lost: Vec<usize> = (0..8).filter(|index| flight.get(*index).lost).collect();
+                    assert_eq!(lost, expected, "{blocks:?}");
+                }
+                flight.check_invariants();
+            }
+        }
+    }
+
+    #[test]
+    fn fack_goes_on_where_it_stopped_as_the_highest_sack_moves_up() {
+        let mut flight = Flight::default();
+        outstanding(&mut flight, 1..81);
+        for (block, lost_out) in [(41..51, 2), (51..61, 3), (71..81, 4)] {
+            sacked(&mut flight, from_ref(&block));
+            flight.mark_lost_by_fack(3);
+            assert_eq!(flight.lost_out(), lost_out, "{block:?}");
+        }
+        assert!(!flight.get(4).lost && !flight.get(6).lost);
+    }
 }

@@ -221,3 +221,40 @@ const MAC_OS_X_10_5: Rules = Rules {
     acks_push: true,
     ..TEXTBOOK
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// From the systems' sources and documents, as [`Constants`] names them: milliseconds and bytes.
+    #[test]
+    fn each_system_has_its_constants() {
+        const ALL: [Profile; 6] = [
+            Profile::Textbook,
+            Profile::Linux26,
+            Profile::Linux37,
+            Profile::Linux6,
+            Profile::Windows7,
+            Profile::MacOsX105,
+        ];
+        let ms = |span: fn(&Constants) -> Duration| ALL.map(|profile| span(&profile.rules().constants).as_millis());
+        assert_eq!(ms(|constants| constants.rto_initial), [1_000, 3_000, 1_000, 1_000, 3_000, 3_000]);
+        assert_eq!(ms(|constants| constants.rto_min), [1_000, 200, 200, 200, 300, 200]);
+        assert_eq!(ms(|constants| constants.rto_max), [60_000, 120_000, 120_000, 120_000, 60_000, 64_000]);
+        assert_eq!(ms(|constants| constants.delayed_ack), [40, 40, 40, 40, 200, 100]);
+        let bytes = |size: fn(&Constants) -> u64| ALL.map(|profile| size(&profile.rules().constants));
+        assert_eq!(bytes(|constants| constants.mss.into()), [1_448; 6]);
+        assert_eq!(bytes(|constants| constants.receive_window), [6_291_456; 6]);
+        let first = [6_291_456, 5_840, 14_600, u64::MAX, 65_536, 65_535];
+        assert_eq!(bytes(|constants| constants.initial_rcv_wnd), first);
+        assert_eq!(bytes(|constants| constants.rmem_default), [6_291_456, 87_380, 87_380, 131_072, 131_072, 131_072]);
+        let most = [6_291_456, 6_291_456, 6_291_456, 6_291_456, 33_554_432, 1_048_560];
+        assert_eq!(bytes(|constants| constants.rmem_max), most);
+        assert_eq!(bytes(|constants| constants.notsent_lowat), [16_384; 6]);
+        let retries = ALL.map(|profile| {
+            let Constants { syn_linear_timeouts, syn_retries, retries2, .. } = profile.rules().constants;
+            (syn_linear_timeouts, syn_retries, retries2)
+        });
+        assert_eq!(retries, [(0, 6, 15), (0, 5, 15), (0, 6, 15), (4, 6, 15), (0, 2, 5), (4, 3, 12)]);
+    }
+}

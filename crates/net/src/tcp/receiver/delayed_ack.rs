@@ -165,3 +165,90 @@ impl DelayedAck {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tcp::config::Config;
+
+    const MS: u64 = 1_000_000;
+
+    fn delayed() -> DelayedAck {
+        DelayedAck::new(&Config::default().rules())
+    }
+
+    #[test]
+    fn the_delay_is_the_round_trip_at_most_but_not_below_its_minimum() {
+        for (ato, rtt, expected) in
+            [(40, 0, 40), (100, 0, 100), (300, 0, 200), (100, 60, 60), (100, 10, 40), (300, 1_000, 200)]
+        {
+            let delayed = DelayedAck { ato: ato * MS, ..delayed() };
+            assert_eq!(delayed.delay(rtt * MS), expected * MS, "ato {ato} ms, round trip {rtt} ms");
+        }
+    }
+
+    #[test]
+    fn the_delay_follows_the_gaps_between_segments() {
+        for (gap, expected) in [
+            // Up to half of the minimum, 20 ms: half of the old delay and 20 ms.
+            (0, 60),
+            (20, 60),
+            // Below the delay: half of it and the gap.
+            (21, 61),
+            (79, 119),
+            // Else it stays.
+            (80, 80),
+            (5_000, 80),
+        ] {
+            let mut delayed = DelayedAck { ato: 80 * MS, lrcvtime: Some(Time::from_nanos(MS)), ..delayed() };
+            delayed.event_data_recv(Time::from_nanos((1 + gap) * MS), 100_000, 10_000 * MS);
+            assert_eq!(delayed.ato, expected * MS, "a gap of {gap} ms");
+        }
+    }
+
+    #[test]
+    fn quick_acks_are_as_many_as_half_of_the_window_has_segments_two_to_sixteen() {
+        for (window, quick) in [(0, 2), (4_000, 2), (6_000, 3), (32_000, 16), (1_000_000, 16)] {
+            let mut delayed = DelayedAck { rcv_mss: 1_000, ..delayed() };
+            delayed.incr_quickack(window);
+            assert_eq!(delayed.quick, quick, "{window} bytes");
+        }
+    }
+
+    #[test]
+    fn a_gap_longer_than_a_timeout_brings_quick_acks_back() {
+        for (gap, quick) in [(300, 0), (301, 2)] {
+            let mut delayed = DelayedAck { lrcvtime: Some(Time::ZERO), ..delayed() };
+            delayed.event_data_recv(Time::from_nanos(gap * MS), 0, 100 * MS);
+            assert_eq!(delayed.quick, quick, "a gap of {gap} ms, with a round trip of 100 ms");
+        }
+    }
+
+    #[test]
+    fn each_ack_that_was_pending_takes_a_quick_one() {
+        let mut delayed = DelayedAck { quick: 2, ato: 80 * MS, ..delayed() };
+        for (was_pending, quick, ato) in [(false, 2, 80), (true, 1, 80), (true, 0, 40), (true, 0, 40)] {
+            delayed.event_ack_sent(was_pending);
+            assert_eq!((delayed.quick, delayed.ato), (quick, ato * MS));
+        }
+    }
+
+    #[test]
+    fn data_within_the_delay_of_data_is_a_reply() {
+        for (gap, is_reply) in [(39, true), (40, false)] {
+            let mut delayed = DelayedAck { lrcvtime: Some(Time::ZERO), ..delayed() };
+            delayed.event_data_sent(Time::from_nanos(gap * MS));
+            assert_eq!(delayed.pingpong, is_reply, "after {gap} ms");
+        }
+        let mut silent = delayed();
+        silent.event_data_sent(Time::ZERO);
+        assert!(!silent.pingpong, "nothing has come that it could be a reply to");
+    }
+
+    #[test]
+    fn when_the_program_has_read_a_short_segment_is_acknowledged_two_of_them_in_a_session_of_replies() {
+        for (pushed, pingpong, is_at_once) in [(0, false, false), (1, false, true), (1, true, false), (2, true, true)] {
+            assert_eq!(DelayedAck { pushed, pingpong, ..delayed() }.handle_read(), is_at_once, "{pushed}, {pingpong}");
+        }
+    }
+}

@@ -1,6 +1,7 @@
 use super::*;
-use crate::tcp::config::Config;
+use crate::tcp::config::{Config, Profile};
 use crate::tcp::mechanisms::Mechanisms;
+use crate::tcp::segment::{Flags, Sacks, Segment};
 
 /// A sender whose window is `cwnd` segments, with an initial one of ten.
 fn sender(cwnd: u32, restart: IdleRestart) -> Sender {
@@ -50,4 +51,68 @@ fn a_pause_beyond_a_timeout_brings_back_the_initial_window_or_nothing_rfc5681_4_
         sender.handle_tx_start(Time::from_nanos(pause));
         assert_eq!(sender.window.cwnd, expected, "{restart:?} after {pause} ns");
     }
+}
+
+/// A sender of four segments, which are in flight, and of nothing more.
+fn all_sent(profile: Profile) -> Sender {
+    let config = Config { profile, ..Config::default() };
+    let mut sender = Sender::new(&config, config.rules());
+    sender.snd_wnd_end = 1 << 20;
+    sender.write(4 * 1448);
+    let sent = std::iter::from_fn(|| sender.poll(Time::ZERO, 0)).count();
+    assert_eq!(sent, 4);
+    sender
+}
+
+#[test]
+fn in_recovery_without_anything_to_send_the_last_segment_is_a_rescue_once_rfc6675_4() {
+    use CongestionState::{Disorder, Loss, Open, Recovery};
+    for (profile, state, is_sent) in [
+        (Profile::Textbook, Recovery, true),
+        (Profile::Textbook, Open, false),
+        (Profile::Textbook, Disorder, false),
+        (Profile::Textbook, Loss, false),
+        // RACK and FACK mark by themselves, and a tail loss probe is there for the tail.
+        (Profile::Linux37, Recovery, false),
+        (Profile::Linux6, Recovery, false),
+    ] {
+        let mut sender = all_sent(profile);
+        sender.ca_state = state;
+        let rescue = sender.poll(Time::ZERO, 0).map(|sent| sent.range);
+        assert_eq!(rescue, is_sent.then_some(3 * 1448 + 1..4 * 1448 + 1), "{profile:?} in {state:?}");
+        assert!(sender.poll(Time::ZERO, 0).is_none(), "one rescue in a recovery");
+    }
+}
+
+#[test]
+fn the_fast_path_is_for_data_that_says_nothing_new() {
+    let plain = |sender: &Sender| Segment {
+        seq: 1,
+        ack: sender.una,
+        len: 100,
+        window: (sender.snd_wnd_end - sender.una) as u32,
+        flags: Flags { ack: true, ..Flags::default() },
+        ts_val: Time::ZERO,
+        ts_ecr: Time::ZERO,
+        sacks: Sacks::default(),
+        dsack_end: 0,
+    };
+    let mut sacks = Sacks::default();
+    sacks.push(1, 1449..2897);
+    let changes: [(&str, fn(&mut Segment)); 5] = [
+        ("no data", |segment| segment.len = 0),
+        ("another window", |segment| segment.window += 1),
+        ("an ACK", |segment| (segment.ack, segment.window) = (segment.ack + 1, segment.window - 1)),
+        ("a D-SACK", |segment| segment.dsack_end = 1),
+        ("a FIN", |segment| segment.flags.fin = true),
+    ];
+    let sender = all_sent(Profile::Linux6);
+    // 4 * 1448 bytes and 4 * 832 bytes take 9,120 of 12,288 bytes in three pages: 3,168 are left, and 100 bytes take 960.
+    assert!(sender.takes_fast_path(&plain(&sender)));
+    for (what, change) in changes {
+        let mut segment = plain(&sender);
+        change(&mut segment);
+        assert!(!sender.takes_fast_path(&segment), "{what}");
+    }
+    assert!(!sender.takes_fast_path(&Segment { sacks, ..plain(&sender) }));
 }

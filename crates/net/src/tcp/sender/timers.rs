@@ -287,4 +287,49 @@ mod tests {
         sender.handle_timeout(deadline);
         assert_eq!(sender.ca_state, CongestionState::Recovery);
     }
+
+    /// A probe up to 50: what an ACK does to it, and whether cwnd shrinks.
+    #[test]
+    fn a_tail_loss_probe_ends_by_what_an_ack_says_of_it_rfc8985_7_4_2() {
+        for (is_retrans, ack, dsack_end, is_pure, (reduces, goes_on)) in [
+            // Below its end.
+            (true, 49, 0, true, (false, true)),
+            (true, 49, 50, true, (false, true)),
+            // Beyond its end: it has repaired a loss.
+            (true, 51, 0, false, (true, false)),
+            (true, 51, 49, false, (true, false)),
+            // Reported as a duplicate, so the original had arrived.
+            (true, 50, 50, false, (false, false)),
+            (true, 51, 50, false, (false, false)),
+            // A pure duplicate of the ACK for the original.
+            (true, 50, 0, true, (false, false)),
+            // The ACK for the original or for the probe: not known yet.
+            (true, 50, 0, false, (false, true)),
+            (true, 50, 49, false, (false, true)),
+            // New data was no retransmission.
+            (false, 50, 0, false, (false, false)),
+            (false, 51, 0, false, (false, false)),
+            (false, 49, 0, false, (false, true)),
+        ] {
+            let config = Config::default();
+            let mut sender = Sender::new(&config, config.rules());
+            sender.tlp = Some(Tlp { end_seq: 50, is_retrans });
+            let found = (sender.process_tlp_ack(ack, dsack_end, is_pure), sender.tlp.is_some());
+            assert_eq!(
+                found,
+                (reduces, goes_on),
+                "retransmission {is_retrans}, ACK {ack}, D-SACK {dsack_end}, pure {is_pure}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_probe_that_is_a_retransmission_counts_for_undo_from_the_beginning() {
+        let config = Config::default();
+        let mut sender = Sender::new(&config, config.rules());
+        for (tlp, expected) in [(None, 0), (Some(false), 0), (Some(true), 1)] {
+            sender.tlp = tlp.map(|is_retrans| Tlp { end_seq: 50, is_retrans });
+            assert_eq!(sender.initial_undo_retrans(), expected);
+        }
+    }
 }

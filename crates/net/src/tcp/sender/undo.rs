@@ -68,3 +68,48 @@ impl Undo {
         self.prior
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn begun(retrans: u32) -> Undo {
+        let mut undo = Undo::default();
+        undo.begin(100, retrans, &CongestionWindow::new(20));
+        undo
+    }
+
+    #[test]
+    fn a_reduction_was_spurious_when_d_sacks_report_every_retransmission_rfc3708() {
+        let mut undo = begun(0);
+        assert!(!undo.was_all_spurious(), "nothing has been retransmitted");
+        undo.note_retransmission(Time::from_nanos(1));
+        undo.note_retransmission(Time::from_nanos(2));
+        for (end, is_spurious) in [(100, false), (101, false), (99, false), (110, true), (110, true)] {
+            undo.note_dsack(end);
+            assert_eq!(undo.was_all_spurious(), is_spurious, "up to {end}; what ends at 100 was sent before");
+        }
+    }
+
+    #[test]
+    fn retransmissions_in_flight_when_it_began_have_to_be_reported_too() {
+        let mut undo = begun(2);
+        undo.note_dsack(110);
+        assert!(!undo.was_all_spurious());
+        undo.note_dsack(110);
+        assert!(undo.was_all_spurious());
+    }
+
+    #[test]
+    fn what_has_ended_is_not_undone_again() {
+        let mut undo = begun(1);
+        undo.note_dsack(110);
+        assert!(undo.has_marker() && undo.was_all_spurious());
+        assert_eq!(undo.end(), Some((20, u32::MAX)));
+        assert!(!undo.has_marker() && !undo.was_all_spurious());
+        let mut undo = Undo::default();
+        undo.note_retransmission(Time::ZERO);
+        undo.note_dsack(110);
+        assert!(!undo.was_all_spurious(), "no reduction has begun");
+    }
+}
