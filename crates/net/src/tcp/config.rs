@@ -133,3 +133,35 @@ impl Config {
         Config { iw: self.iw.or(Some(window)), cc: self.cc.or(Some(congestion)), ..self }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_chosen_is_the_profiles_and_is_stated() {
+        for (profile, iw, cc) in [
+            (Profile::Linux6, 10, Congestion::Cubic),
+            (Profile::Linux26, 3, Congestion::Cubic),
+            (Profile::Windows7, 2, Congestion::Reno),
+            (Profile::MacOsX105, 1, Congestion::Reno),
+        ] {
+            let config = Config { profile, ..Config::default() };
+            assert_eq!((config.initial_window().segments(), config.congestion()), (iw, cc));
+            let stated = config.stated();
+            assert_eq!((stated.iw.map(InitialWindow::segments), stated.cc), (Some(iw), Some(cc)));
+            let chosen = Config { iw: Some(InitialWindow::known(7)), cc: Some(Congestion::Bbr), ..config };
+            assert_eq!((chosen.stated(), chosen.congestion()), (chosen, Congestion::Bbr));
+        }
+    }
+
+    #[test]
+    fn several_flows_in_one_have_several_initial_windows_up_to_a_thousand_segments() {
+        for (iw, flows, expected) in [(10, 1, 10), (10, 4, 40), (10, 100, 1_000), (10, 101, 1_000), (1_000, 256, 1_000)]
+        {
+            let config =
+                Config { iw: Some(InitialWindow::known(iw)), flows: Some(Bounded::known(flows)), ..Config::default() };
+            assert_eq!(config.initial_window().segments(), expected);
+        }
+    }
+}
