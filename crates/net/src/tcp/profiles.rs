@@ -226,17 +226,12 @@ const MAC_OS_X_10_5: Rules = Rules {
 mod tests {
     use super::*;
 
+    const ALL: [Profile; 6] =
+        [Profile::Textbook, Profile::Linux26, Profile::Linux37, Profile::Linux6, Profile::Windows7, Profile::MacOsX105];
+
     /// From the systems' sources and documents, as [`Constants`] names them: milliseconds and bytes.
     #[test]
     fn each_system_has_its_constants() {
-        const ALL: [Profile; 6] = [
-            Profile::Textbook,
-            Profile::Linux26,
-            Profile::Linux37,
-            Profile::Linux6,
-            Profile::Windows7,
-            Profile::MacOsX105,
-        ];
         let ms = |span: fn(&Constants) -> Duration| ALL.map(|profile| span(&profile.rules().constants).as_millis());
         assert_eq!(ms(|constants| constants.rto_initial), [1_000, 3_000, 1_000, 1_000, 3_000, 3_000]);
         assert_eq!(ms(|constants| constants.rto_min), [1_000, 200, 200, 200, 300, 200]);
@@ -256,5 +251,56 @@ mod tests {
             (syn_linear_timeouts, syn_retries, retries2)
         });
         assert_eq!(retries, [(0, 6, 15), (0, 5, 15), (0, 6, 15), (4, 6, 15), (0, 2, 5), (4, 3, 12)]);
+    }
+
+    #[test]
+    fn each_system_has_its_buffers_and_timers() {
+        let constants = ALL.map(|profile| profile.rules().constants);
+        let ratios = constants.map(|constants| constants.scaling_ratio);
+        assert_eq!(ratios, [[1024; 2], [768; 2], [512; 2], [512, 640], [512; 2], [512; 2]]);
+        let latencies = constants.map(|constants| constants.wakeup_latency.as_micros());
+        assert_eq!(latencies, [0, 200, 200, 200, 0, 0]);
+        let added = constants.map(|constants| constants.rto_min_bounds_rttvar);
+        assert_eq!(added, [false, true, true, true, false, true]);
+        assert_eq!(constants.map(|constants| constants.flows), [1; 6]);
+    }
+
+    #[test]
+    fn each_system_has_its_mechanisms() {
+        let rules = ALL.map(Profile::rules);
+        let has = |mechanism: fn(&ProfileMechanisms) -> bool| {
+            let systems = rules.iter().map(|rules| if mechanism(&rules.mechanisms) { 'x' } else { '-' });
+            systems.collect::<String>()
+        };
+        // textbook, Linux 2.6, 3.7 and 6, Windows 7, Mac OS X 10.5.
+        assert_eq!(has(|mechanisms| mechanisms.rack), "---x--");
+        assert_eq!(has(|mechanisms| mechanisms.tail_loss_probes), "---x--");
+        assert_eq!(has(|mechanisms| mechanisms.sack_compression), "---x--");
+        for linux in [
+            has(|mechanisms| mechanisms.hystart),
+            has(|mechanisms| mechanisms.frto),
+            has(|mechanisms| mechanisms.undo),
+            has(|mechanisms| mechanisms.unused_window_shrinks),
+            has(|mechanisms| mechanisms.coarse_timers),
+            has(|mechanisms| mechanisms.quick_acks),
+            has(|mechanisms| mechanisms.send_buffer),
+        ] {
+            assert_eq!(linux, "-xxx--");
+        }
+        assert_eq!(has(|mechanisms| mechanisms.window_tuning), "-xxxxx");
+        assert_eq!(has(|mechanisms| mechanisms.metrics || mechanisms.nagle), "------");
+        let reductions = rules.map(|rules| rules.mechanisms.reduction);
+        let [crb, ssrb, halving] = [CwndReduction::PrrCrb, CwndReduction::PrrSsrb, CwndReduction::RateHalving];
+        assert_eq!(reductions, [crb, halving, ssrb, ssrb, crb, crb]);
+        let counting = rules.map(|rules| rules.mechanisms.counting);
+        let [bytes, acks, segments] = [AckCounting::Bytes2, AckCounting::Acks, AckCounting::Segments];
+        assert_eq!(counting, [bytes, acks, acks, segments, bytes, bytes]);
+        let restarts = rules.map(|rules| rules.mechanisms.idle_restart);
+        let [initial, halving] = [IdleRestart::Initial, IdleRestart::Halving];
+        assert_eq!(restarts, [initial, halving, halving, halving, initial, initial]);
+        let own = rules.map(|rules| (rules.fack, rules.ssthresh_from_flight_size, rules.kernel_cubic, rules.acks_push));
+        let (rfcs, linux) = ((false, true, false, false), (true, false, true, false));
+        let (linux_6, mac) = ((false, false, true, false), (false, true, false, true));
+        assert_eq!(own, [rfcs, linux, linux, linux_6, rfcs, mac]);
     }
 }
