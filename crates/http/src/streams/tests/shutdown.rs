@@ -141,6 +141,26 @@ fn what_waits_when_the_server_closes_is_refused() {
 }
 
 #[test]
+fn a_fin_in_the_middle_of_a_message_is_truncation_and_behind_it_the_end() {
+    for protocol in ALL {
+        for (answered, is_truncated) in [(0, true), (1, false)] {
+            let (mut client, mut server) = pair(protocol, Multiplexing::default());
+            let id = client.request(get("/"), Body::EMPTY.into(), Priority::default());
+            exchange(client.as_mut(), server.as_mut());
+            assert!(!client.is_closing(), "{protocol}");
+            // The request is complete, so its server may go on.
+            assert_eq!(server.handle_fin(NOW, TransportStream::TCP), Ok(()), "{protocol}");
+            if answered > 0 {
+                server.respond(id, ok(0), Body::EMPTY.into());
+                exchange(client.as_mut(), server.as_mut());
+            }
+            let ended = client.handle_fin(NOW, TransportStream::TCP);
+            assert_eq!(ended.is_err(), is_truncated, "{protocol}: {answered} answered");
+        }
+    }
+}
+
+#[test]
 fn http_1_0_hears_no_interim_response_rfc9110_15_2() {
     for (version, hears) in [("1.0", false), ("1.1", true)] {
         let mut server = crate::h1::Server::new();
