@@ -99,7 +99,8 @@ fn the_fast_path_is_for_data_that_says_nothing_new() {
     };
     let mut sacks = Sacks::default();
     sacks.push(1, 1449..2897);
-    let changes: [(&str, fn(&mut Segment)); 5] = [
+    type Change = fn(&mut Segment);
+    let changes: [(&str, Change); 5] = [
         ("no data", |segment| segment.len = 0),
         ("another window", |segment| segment.window += 1),
         ("an ACK", |segment| (segment.ack, segment.window) = (segment.ack + 1, segment.window - 1)),
