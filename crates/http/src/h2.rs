@@ -11,6 +11,7 @@ mod joiner;
 
 pub(crate) use dissect::Dissector;
 
+use crate::h1::MAX_HEAD;
 use crate::memory::{Keeps, Memory, Remembering};
 use crate::streams::{
     Client, Decoded, Frame, FrameHeader, Framing, GoAwayMode, LocalSettings, MessageHead, Multiplexing, ResetCause,
@@ -39,8 +40,6 @@ const ENHANCE_YOUR_CALM: u32 = 11;
 
 /// The largest frame that is sent and taken (RFC 9113, section 4.2).
 const MAX_FRAME: usize = 16_384;
-/// The largest head that is sent, in bytes as HTTP/1.1 would write it.
-const MAX_MESSAGE_HEAD: usize = 256 * 1024;
 /// The flow-control windows until SETTINGS say otherwise (RFC 9113, section 6.9.2).
 const WINDOW: u32 = 65_535;
 
@@ -191,7 +190,7 @@ impl Framing for H2 {
     const PREFACE: &'static [u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
     fn max_message_head(&self) -> usize {
-        MAX_MESSAGE_HEAD
+        MAX_HEAD
     }
 
     fn windows(&self) -> Windows {

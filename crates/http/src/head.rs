@@ -88,6 +88,11 @@ impl Fields {
         }
     }
 
+    /// Bytes of the buffer in which they lie, with all else that lies there.
+    pub(crate) fn text_len(&self) -> usize {
+        self.text.len()
+    }
+
     /// How many fields.
     pub fn len(&self) -> usize {
         self.spans.len()
@@ -173,6 +178,25 @@ impl RequestHead {
     /// The same request for a resource of this scheme.
     pub fn over(self, scheme: Scheme) -> RequestHead {
         RequestHead { scheme, ..self }
+    }
+
+    /// A copy in memory of its own, with those fields alone that are named in lower case: what is worth to be kept of a
+    /// stranger's head while its exchange goes on.
+    pub fn excerpt(&self, names: &[&[u8]]) -> RequestHead {
+        let kept = |name: &[u8]| names.iter().any(|known| known.eq_ignore_ascii_case(name));
+        RequestHead {
+            method: Bytes::copy_from_slice(&self.method),
+            scheme: self.scheme,
+            authority: Bytes::copy_from_slice(&self.authority),
+            path: Bytes::copy_from_slice(&self.path),
+            fields: Fields::from_pairs(self.fields.iter().filter(|(name, _)| kept(name))),
+            written: Written::default(),
+        }
+    }
+
+    /// Bytes of memory that hold its text.
+    pub fn text_len(&self) -> usize {
+        self.method.len() + self.authority.len() + self.path.len() + self.fields.text_len()
     }
 
     /// A GET request.

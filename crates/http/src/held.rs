@@ -21,16 +21,24 @@ pub(crate) struct Held {
     used: u64,
     /// Content of the current frame that the program has got.
     in_frame: u64,
+    /// Bytes of input that the session has not read.
+    unread: u64,
 }
 
 impl Held {
     pub(crate) fn new(bound: BackPressure) -> Held {
-        Held { back_pressure: bound, streams: BTreeMap::new(), used: 0, in_frame: 0 }
+        Held { back_pressure: bound, streams: BTreeMap::new(), used: 0, in_frame: 0, unread: 0 }
     }
 
     /// Counts all input as used; [`Held::take`] takes back what is content.
     pub(crate) fn handle_input(&mut self, input: &[Chunk]) {
         self.used += input.iter().map(Chunk::len).sum::<u64>();
+    }
+
+    /// The session leaves so many bytes of its input unread: they are not used.
+    pub(crate) fn set_unread(&mut self, bytes: u64) {
+        self.used = self.used + self.unread - bytes;
+        self.unread = bytes;
     }
 
     /// The program gets content.

@@ -120,6 +120,13 @@ pub trait Session: fmt::Debug {
     /// [`Session::hold`] all is used as it arrives, and this is 0.
     fn poll_used(&mut self, on: TransportStream) -> u64;
 
+    /// Whether more input is of use. Not while requests of HTTP/1.1 wait for so many responses that the next ones stay
+    /// unread: whoever reads on from the transport has to keep it. Ask after input, and after
+    /// [`Session::poll_transmit`].
+    fn takes_input(&self) -> bool {
+        true
+    }
+
     /// Cancels a request. In HTTP/1.1 only the connection can be closed: the session is then over, unless the
     /// request has not been sent.
     fn cancel(&mut self, id: RequestId);

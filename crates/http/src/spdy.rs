@@ -17,6 +17,7 @@ mod zlib;
 pub(crate) use dissect::Dissector;
 pub(crate) use version::{THREE, THREE_ONE, TWO};
 
+use crate::h1::MAX_HEAD;
 use crate::memory::{Keeps, Memory, Remembering};
 use crate::streams::{
     Client, Frame, FrameHeader, Framing, GoAwayMode, LocalSettings, MessageHead, Multiplexing, Promise, ResetCause,
@@ -37,8 +38,6 @@ pub(crate) fn dictionary(version: &str) -> &'static [u8] {
 
 /// The largest head that is sent in SPDY/2, in bytes as HTTP/1.1 would write it: a push has a scheme in addition.
 const MAX_MESSAGE_HEAD_2: usize = 65_000;
-/// The same in SPDY/3 and SPDY/3.1.
-const MAX_MESSAGE_HEAD: usize = 256 * 1024;
 
 /// The largest control frame that is taken. At least 8,192 bytes have to be (draft 3, section 2.2.1).
 const MAX_CONTROL: u32 = 64 * 1024;
@@ -186,7 +185,7 @@ impl Framing for Spdy {
 
     fn max_message_head(&self) -> usize {
         // SPDY/2 has 16 bits for the length of a part, and none is longer than all together.
-        if self.version.number == 2 { MAX_MESSAGE_HEAD_2 } else { MAX_MESSAGE_HEAD }
+        if self.version.number == 2 { MAX_MESSAGE_HEAD_2 } else { MAX_HEAD }
     }
 
     fn windows(&self) -> Windows {

@@ -89,6 +89,8 @@ struct Streams<F> {
     held: Option<Box<Held>>,
     abuse: AbuseCounters,
     events: VecDeque<Event>,
+    /// Bytes of the heads of requests among the events.
+    unpolled_heads: usize,
     /// The last stream that this end opened.
     last_local: u32,
     /// The last stream that the peer opened.
@@ -170,6 +172,7 @@ impl<F: Framing> Streams<F> {
             held: None,
             abuse: AbuseCounters::default(),
             events: VecDeque::new(),
+            unpolled_heads: 0,
             last_local: 0,
             last_remote: 0,
             local_max_streams: config.streams.get() as usize,
@@ -197,6 +200,14 @@ impl<F: Framing> Streams<F> {
             self.reader = reader;
         }
         self.connection_error.map_or(Ok(()), |fault| Err(fault.into()))
+    }
+
+    fn poll_event(&mut self) -> Option<Event> {
+        let event = self.events.pop_front();
+        if let Some(Event::Request { head, .. }) = &event {
+            self.unpolled_heads -= head.text_len();
+        }
+        event
     }
 
     /// A connection error: all streams are dropped, and a GOAWAY tells the peer the reason.

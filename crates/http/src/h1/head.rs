@@ -6,7 +6,8 @@ use bytes::{BufMut, Bytes, BytesMut};
 use std::mem::MaybeUninit;
 use std::sync::Arc;
 
-/// The longest head that is accepted, in bytes.
+/// The longest head that is sent and accepted in any protocol, in bytes as HTTP/1.1 writes it: a compressed head costs
+/// the receiver what it is once it is decompressed.
 pub const MAX_HEAD: usize = 64 * 1024;
 /// The most fields that are accepted in a head.
 pub const MAX_FIELDS: usize = 256;

@@ -11,6 +11,8 @@ pub(super) struct Reader {
     state: ReaderState,
     /// The beginning of a head, or of trailers, whose rest has not arrived.
     partial: BytesMut,
+    /// Input that begins with a head that the session does not take yet.
+    unread: Vec<Chunk>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -23,6 +25,10 @@ enum ReaderState {
 
 /// What a reader reports to its session.
 pub(super) trait Messages {
+    /// Whether it takes a further head now. If not, the input is kept until [`Reader::resume`].
+    fn takes_head(&self) -> bool {
+        true
+    }
     /// Reads the head at the beginning of `text`: its length, and how long the body is; `None` if
     /// the head is not all there.
     fn head(&mut self, text: &Bytes) -> Result<Option<(usize, Length)>, PeerFault>;
@@ -36,12 +42,16 @@ pub(super) trait Messages {
 
 impl Reader {
     pub(super) fn new() -> Reader {
-        Reader { state: ReaderState::Head, partial: BytesMut::new() }
+        Reader { state: ReaderState::Head, partial: BytesMut::new(), unread: Vec::new() }
     }
 
     /// Takes what has arrived and reports what it means.
     pub(super) fn read(&mut self, input: &[Chunk], messages: &mut impl Messages) -> Result<(), PeerFault> {
-        for chunk in input {
+        if !self.unread.is_empty() {
+            self.unread.extend_from_slice(input);
+            return Ok(());
+        }
+        for (at, chunk) in input.iter().enumerate() {
             if let (ReaderState::Body { left }, Chunk::Run { len, .. }) = (self.state, chunk)
                 && (1..=left).contains(len)
             {
@@ -53,6 +63,11 @@ impl Reader {
             let mut chunk = chunk.clone();
             while !chunk.is_empty() {
                 match self.state {
+                    ReaderState::Head if !messages.takes_head() => {
+                        self.unread.push(chunk);
+                        self.unread.extend_from_slice(&input[at + 1..]);
+                        return Ok(());
+                    }
                     ReaderState::Head => {
                         let Chunk::Bytes(bytes) = chunk else { return Err(PeerFault::BodyInsteadOfHead) };
                         chunk = Chunk::Bytes(self.read_head(bytes, messages)?);
@@ -72,6 +87,17 @@ impl Reader {
             }
         }
         Ok(())
+    }
+
+    /// Goes on with the input that was kept, if the session takes a head now.
+    pub(super) fn resume(&mut self, messages: &mut impl Messages) -> Result<(), PeerFault> {
+        let input = std::mem::take(&mut self.unread);
+        self.read(&input, messages)
+    }
+
+    /// Bytes of input that are kept.
+    pub(super) fn unread(&self) -> u64 {
+        self.unread.iter().map(Chunk::len).sum()
     }
 
     /// The other end sends no more.

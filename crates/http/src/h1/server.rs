@@ -17,8 +17,8 @@ use loadstone_units::Time;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// The most requests that wait for their responses: more than any client pipelines.
-pub(super) const MAX_WAITING: usize = 1_000;
+/// Bytes of requests' heads that wait for their responses: further requests stay unread. More than browsers pipeline.
+pub(super) const MAX_WAITING: usize = 128 * 1024;
 
 /// A server's end of an HTTP/1.1 connection. Responses leave in the order of the requests,
 /// whatever the order in which they are given (RFC 9112, section 9.3.2).
@@ -29,13 +29,15 @@ pub struct Server {
     outbox: Outbox,
     /// The response of which a rest is in the outbox.
     sending: Option<RequestId>,
+    /// The client sends no more.
+    has_fin: bool,
 }
 
 impl Server {
     /// The server's end of a new connection.
     pub fn new() -> Server {
         let (reader, requests, outbox) = (Reader::new(), Requests::default(), Outbox::default());
-        Server { reader, requests, outbox, sending: None }
+        Server { reader, requests, outbox, sending: None, has_fin: false }
     }
 
     /// The same server, which knows heads that others read.
@@ -47,6 +49,33 @@ impl Server {
     fn note_sent(&mut self) {
         if let Some(id) = self.sending.take_if(|_| !self.outbox.is_begun()) {
             self.requests.events.push_back(Event::ResponseSent { id });
+        }
+    }
+
+    /// Reads on after responses have gone out. A request that breaks the rules is the end; the responses to those before
+    /// it go out.
+    fn resume(&mut self) {
+        if self.takes_input() {
+            return;
+        }
+        if let Some(held) = &mut self.requests.held {
+            held.set_unread(0);
+        }
+        let mut result = self.reader.resume(&mut self.requests);
+        self.note_unread();
+        if self.has_fin && result.is_ok() && self.takes_input() {
+            result = self.reader.close(&mut self.requests);
+            self.requests.after = After::Closes;
+        }
+        if result.is_err() {
+            self.requests.after = After::Closes;
+            self.requests.is_deaf = true;
+        }
+    }
+
+    fn note_unread(&mut self) {
+        if let Some(held) = &mut self.requests.held {
+            held.set_unread(self.reader.unread());
         }
     }
 
@@ -105,16 +134,22 @@ impl Session for Server {
             held.handle_input(input);
         }
         let result = self.reader.read(input, &mut self.requests);
+        self.note_unread();
         if result.is_err() {
             // There is nothing more to say on this connection.
             self.outbox = Outbox::default();
             self.requests.queue.iter_mut().for_each(|waiting| *waiting = Waiting::default());
+            self.requests.waiting_bytes = 0;
         }
         Ok(result?)
     }
 
     fn handle_fin(&mut self, _: Time, on: TransportStream) -> Result<(), Error> {
         debug_assert_eq!(on, TransportStream::TCP);
+        self.has_fin = true;
+        if !self.takes_input() {
+            return Ok(());
+        }
         self.reader.close(&mut self.requests)?;
         self.requests.after = After::Closes;
         Ok(())
@@ -138,8 +173,7 @@ impl Session for Server {
                 };
                 let (id, head) = (RequestId(self.requests.first), self.written(head));
                 self.sending = Some(id);
-                self.requests.first += 1;
-                self.requests.queue.pop_front();
+                self.requests.pop();
                 room = match content {
                     Outgoing::Whole(body) => self.outbox.begin(head, body, room, out),
                     Outgoing::Streamed(pending) => {
@@ -151,6 +185,7 @@ impl Session for Server {
                 break;
             }
         }
+        self.resume();
     }
 
     fn poll_event(&mut self) -> Option<Event> {
@@ -200,6 +235,10 @@ impl Session for Server {
 
     fn poll_used(&mut self, _: TransportStream) -> u64 {
         self.requests.held.as_mut().map_or(0, |held| held.poll_used())
+    }
+
+    fn takes_input(&self) -> bool {
+        self.reader.unread() == 0
     }
 
     fn cancel(&mut self, id: RequestId) {
@@ -259,6 +298,8 @@ struct Waiting {
     /// The latest interim response that has not gone out.
     interim: Option<Arc<ResponseHead>>,
     response: Option<(Arc<ResponseHead>, Outgoing)>,
+    /// Bytes of the request's head.
+    len: usize,
 }
 
 impl Waiting {
@@ -277,6 +318,8 @@ impl Waiting {
 struct Requests {
     known: Arc<Known>,
     queue: VecDeque<Waiting>,
+    /// Bytes of the heads of the requests in the queue.
+    waiting_bytes: usize,
     /// The number of the first request in the queue.
     first: u32,
     events: VecDeque<Event>,
@@ -303,11 +346,18 @@ impl Requests {
         waiting
     }
 
+    /// The first response of the queue goes out.
+    fn pop(&mut self) {
+        self.first += 1;
+        self.waiting_bytes -= self.queue.pop_front().map_or(0, |sent| sent.len);
+    }
+
     /// What stands from here on in the queue is not answered, and what comes of it is not heard.
     fn give_up_from(&mut self, at: usize) {
         self.after = After::Closes;
         // What is being read is the last one, or, once that has been answered, the one before the queue.
         self.is_deaf |= at <= self.queue.len().saturating_sub(1);
+        self.waiting_bytes -= self.queue.range(at.min(self.queue.len())..).map(|waiting| waiting.len).sum::<usize>();
         self.queue.truncate(at);
     }
 
@@ -318,6 +368,10 @@ impl Requests {
 }
 
 impl Messages for Requests {
+    fn takes_head(&self) -> bool {
+        self.waiting_bytes < MAX_WAITING || self.after == After::Closes
+    }
+
     fn head(&mut self, text: &Bytes) -> Result<Option<(usize, Length)>, PeerFault> {
         let Some(parsed) = self.known.requests.read(text, parse_request)? else { return Ok(None) };
         // RFC 9112, section 6.3, rule 7: a request that names no length has no body.
@@ -327,13 +381,12 @@ impl Messages for Requests {
         if self.is_deaf {
             return Ok(Some((parsed.len, length)));
         }
-        if self.queue.len() == MAX_WAITING {
-            return Err(PeerFault::Flood);
-        }
         self.after = parsed.after;
+        self.waiting_bytes += parsed.len;
         self.queue.push_back(Waiting {
             version: parsed.version,
             method: Method::of(&parsed.head),
+            len: parsed.len,
             ..Waiting::default()
         });
         self.events.push_back(Event::Request { id: self.current(), head: parsed.head });

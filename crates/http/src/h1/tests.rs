@@ -1,5 +1,7 @@
 //! Pairs: a client's and a server's session joined by wires that a test cuts as it likes.
 
+mod back_pressure;
+
 use super::{Client, MAX_FIELDS, MAX_HEAD, Server};
 use crate::session::tests::{counted, drain_events as events};
 use crate::{Body, BodyId, Chunk, ClientSession, Error, Event, Fields, PeerFault, Priority, TransportStream};

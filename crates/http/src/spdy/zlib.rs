@@ -4,6 +4,7 @@
 use super::block;
 use super::version::Blocks;
 use crate::PeerFault;
+use crate::h1::{MAX_FIELDS, MAX_HEAD};
 use crate::memory::Codec;
 use crate::streams::{Decoded, MessageHead};
 use bytes::Bytes;
@@ -13,8 +14,9 @@ use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, 
 const WINDOW_BITS: u8 = 11;
 /// The largest window that a peer may use.
 const MAX_WINDOW_BITS: u8 = 15;
-/// The most bytes that a header block may have when it is inflated.
-const MAX_BLOCK: usize = 256 * 1024;
+/// The most bytes that a header block may have when it is inflated: it has a length for each name and value, where
+/// HTTP/1.1 has separators.
+const MAX_BLOCK: usize = MAX_HEAD + 4 * (MAX_FIELDS + 1);
 
 /// Compresses the header blocks of one direction.
 #[derive(Debug)]
@@ -107,9 +109,9 @@ impl Inflater {
                 }
                 // The stream ends with the session, not before.
                 Err(_) | Ok(Status::StreamEnd) => return Err(PeerFault::Compression),
+                Ok(_) if out.len() > MAX_BLOCK => return Err(PeerFault::HeadTooLarge),
                 Ok(_) if rest.is_empty() && out.len() < out.capacity() => return Ok(out),
-                Ok(_) if out.len() == out.capacity() && out.len() < MAX_BLOCK => out.reserve(out.len()),
-                Ok(_) if out.len() >= MAX_BLOCK => return Err(PeerFault::HeadTooLarge),
+                Ok(_) if out.len() == out.capacity() => out.reserve_exact(out.len().min(MAX_BLOCK + 1 - out.len())),
                 // No way forward.
                 Ok(_) if taken == 0 && out.len() == had => return Err(PeerFault::Compression),
                 Ok(_) => {}

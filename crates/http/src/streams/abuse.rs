@@ -5,8 +5,8 @@ use crate::PeerFault;
 /// The most control frames of this end (ACKs of PING and SETTINGS, RST_STREAM, WINDOW_UPDATE) that wait
 /// because the peer does not read.
 pub(super) const MAX_UNFLUSHED: u32 = 10_000;
-/// The most frames without content between two that have some: empty DATA without END_STREAM, fields
-/// that are ignored.
+/// The most frames without use between two that have some: empty DATA without END_STREAM, fields and frames that are
+/// ignored, RST_STREAM on closed streams, SETTINGS that change the initial window.
 pub(super) const MAX_EMPTY: u32 = 1_000;
 /// How many more streams may be reset, by either end, than completed.
 pub(super) const MAX_RESETS: u32 = 1_000;

@@ -11,6 +11,10 @@ use crate::{Body, Chunk, Event, Fields, PeerFault, Priority, ResponseHead};
 use bytes::Bytes;
 use std::sync::Arc;
 
+/// Bytes of requests' heads that the program has not polled: further streams are refused. A few bytes of compressed
+/// heads are many when they are decompressed, and a program polls after all that has arrived in one go.
+const MAX_UNPOLLED_HEADS: usize = 1024 * 1024;
+
 impl<F: Framing> Streams<F> {
     /// Reacts to a violation as the protocol demands.
     pub(super) fn handle_violation(&mut self, stream: u32, violation: StreamViolation) -> Result<(), PeerFault> {
@@ -82,7 +86,10 @@ impl<F: Framing> Streams<F> {
                 if self.peer_push == Push::Forbid {
                     self.cancel_promises();
                 }
-                stream_window.map_or(Ok(()), |window| self.scheduler.set_initial_window(window))
+                match stream_window {
+                    Some(window) => self.set_initial_window(window),
+                    None => Ok(()),
+                }
             }
             Frame::GoAway { last } => {
                 self.goaway_received = true;
@@ -94,6 +101,14 @@ impl<F: Framing> Streams<F> {
                 Ok(())
             }
         }
+    }
+
+    /// SETTINGS_INITIAL_WINDOW_SIZE. Each change costs a look at all streams.
+    fn set_initial_window(&mut self, window: u32) -> Result<(), PeerFault> {
+        if self.scheduler.initial_window() != i64::from(window) {
+            self.abuse.note_empty();
+        }
+        self.scheduler.set_initial_window(window)
     }
 
     /// The client has opened a stream.
@@ -111,10 +126,12 @@ impl<F: Framing> Streams<F> {
         }
         let pending_priority = self.pending_priorities.take(stream);
         if self.is_goaway_sent() {
+            self.abuse.note_reset();
             self.closed_streams.note(stream, CloseReason::LocalReset);
             return Ok(());
         }
-        if self.open_streams.len() - self.pushes >= self.local_max_streams {
+        let is_full = self.open_streams.len() - self.pushes >= self.local_max_streams;
+        if is_full || self.unpolled_heads > MAX_UNPOLLED_HEADS {
             return self.handle_violation(stream, StreamViolation::TooMany);
         }
         if matches!(head, Decoded::Malformed | Decoded::Pushed(_, Some(_))) {
@@ -132,6 +149,7 @@ impl<F: Framing> Streams<F> {
         self.open(stream, id, Method::of(&head), pending_priority.or(priority).unwrap_or(field));
         self.abuse.note_content();
         self.expect_content(stream, &head.fields);
+        self.unpolled_heads += head.text_len();
         self.events.push_back(Event::Request { id, head });
         self.begin_body(stream, end)
     }
@@ -196,7 +214,10 @@ impl<F: Framing> Streams<F> {
     fn handle_reset(&mut self, stream: u32, cause: ResetCause) -> Result<(), PeerFault> {
         match self.state(stream) {
             StreamState::Idle => self.handle_violation(stream, StreamViolation::ControlOnIdle),
-            StreamState::Closed(_) | StreamState::ImplicitlyClosed => Ok(()),
+            StreamState::Closed(_) | StreamState::ImplicitlyClosed => {
+                self.abuse.note_empty();
+                Ok(())
+            }
             StreamState::Open(_) => {
                 self.closed_streams.note(stream, CloseReason::RemoteReset);
                 // A client may reset pushes as often as it likes.
@@ -234,7 +255,10 @@ impl<F: Framing> Streams<F> {
         let violation = match self.state(stream) {
             StreamState::Open(recv_state) => return Ok(Some(recv_state)),
             // The frame was in flight when the stream was reset.
-            StreamState::Closed(CloseReason::LocalReset) | StreamState::ImplicitlyClosed => return Ok(None),
+            StreamState::Closed(CloseReason::LocalReset) | StreamState::ImplicitlyClosed => {
+                self.abuse.note_empty();
+                return Ok(None);
+            }
             StreamState::Idle => StreamViolation::Idle,
             StreamState::Closed(CloseReason::RemoteReset) => StreamViolation::AfterReset,
             StreamState::Closed(CloseReason::Complete) => StreamViolation::AfterClose,
@@ -325,8 +349,10 @@ impl<F: Framing> Frames for Streams<F> {
         if self.control_queue.len() > before {
             self.abuse.note_control();
         }
-        if let Some(frame) = frame {
-            self.handle_frame(frame)?;
+        match frame {
+            Some(frame) => self.handle_frame(frame)?,
+            None if self.control_queue.len() == before => self.abuse.note_empty(),
+            None => {}
         }
         self.abuse.check()
     }
@@ -336,6 +362,8 @@ impl<F: Framing> Frames for Streams<F> {
             return Err(PeerFault::UnexpectedFrame);
         }
         self.receive_window.consume(len)?;
+        // Until content comes: a frame may be nothing but padding.
+        self.abuse.note_empty();
         match self.recv_state(stream)? {
             None => Ok(()),
             Some(RecvState::Head) => self.handle_violation(stream, StreamViolation::BeforeHead),
@@ -367,9 +395,6 @@ impl<F: Framing> Frames for Streams<F> {
             self.complete(stream)?;
         } else if is_running {
             self.check_length(stream, u64::le)?;
-        }
-        if len == 0 && !end {
-            self.abuse.note_empty();
         }
         let held = self.held.as_mut().map_or(0, |held| held.end_frame());
         self.release_capacity(stream, len - held as u32);

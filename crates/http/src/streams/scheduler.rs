@@ -298,6 +298,11 @@ impl SendScheduler {
         Ok(())
     }
 
+    /// The window of a new stream.
+    pub(super) fn initial_window(&self) -> i64 {
+        self.initial_window
+    }
+
     /// SETTINGS_INITIAL_WINDOW_SIZE: changes the windows of open streams by the difference, even below zero
     /// (RFC 9113, section 6.9.2; draft 3, section 2.6.8).
     pub(super) fn set_initial_window(&mut self, window: u32) -> Result<(), PeerFault> {
@@ -307,14 +312,15 @@ impl SendScheduler {
             return Err(PeerFault::FlowControl);
         }
         for (stream, sending) in &mut self.streams {
+            let was_ready = sending.is_ready();
             sending.window += delta;
             if sending.window > MAX_WINDOW {
                 return Err(PeerFault::FlowControl);
             }
-            if sending.is_ready() {
-                self.order.unblock(*stream);
-            } else {
-                self.order.block(*stream);
+            match (was_ready, sending.is_ready()) {
+                (false, true) => self.order.unblock(*stream),
+                (true, false) => self.order.block(*stream),
+                _ => {}
             }
         }
         Ok(())

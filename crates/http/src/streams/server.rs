@@ -43,7 +43,7 @@ impl<F: Framing> Session for Server<F> {
     }
 
     fn poll_event(&mut self) -> Option<Event> {
-        self.streams.events.pop_front()
+        self.streams.poll_event()
     }
 
     fn poll_timeout(&self) -> Option<Time> {

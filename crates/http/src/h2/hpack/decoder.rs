@@ -5,10 +5,9 @@ use super::integer;
 use super::table::{Table, TableField};
 use super::{Form, TABLE_BYTES};
 use crate::PeerFault;
+use crate::h1::MAX_HEAD;
 use bytes::Bytes;
 
-/// The most bytes that a decompressed list may have, counted as in the table.
-const MAX_LIST: usize = 256 * 1024;
 /// The most fields of a list.
 const MAX_FIELDS: usize = 1024;
 
@@ -59,9 +58,9 @@ impl Decoder {
             if form == Form::Indexing {
                 self.table.add(field.clone());
             }
-            bytes += field.0.len() + field.1.len() + 32;
+            bytes += field.0.len() + field.1.len() + ": \r\n".len();
             fields.push(field);
-            if bytes > MAX_LIST || fields.len() > MAX_FIELDS {
+            if bytes > MAX_HEAD || fields.len() > MAX_FIELDS {
                 return Err(PeerFault::HeadTooLarge);
             }
         }

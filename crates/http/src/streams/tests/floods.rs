@@ -1,6 +1,6 @@
 //! Peers that send without end what brings nothing: every flood has a number at which it is over.
 
-use super::frame_writer::FrameWriter;
+use super::frame_writer::{FrameWriter, SentFrame, sent_frames};
 use super::*;
 use crate::streams::abuse::{MAX_EMPTY, MAX_RESETS, MAX_UNFLUSHED};
 
@@ -66,16 +66,20 @@ fn empty_frames_are_taken_up_to_a_number() {
 #[test]
 fn interim_responses_are_taken_up_to_a_number() {
     for protocol in ALL {
-        let (mut client, _) = pair(protocol, Multiplexing::default());
+        let mut client = sessions(Multiplexing::default()).client(protocol);
         client.request(get("/"), Body::EMPTY.into(), Priority::default());
         client.poll_transmit(NOW, TransportStream::TCP, usize::MAX, &mut Wire::default());
         let mut writer = FrameWriter::new(protocol);
+        if protocol == Protocol::H2 {
+            let settings = Chunk::Bytes(writer.h2(4, 0, 0, b"").into());
+            client.handle_input(NOW, TransportStream::TCP, &[settings]).unwrap();
+        }
         let mut feed = || {
             let mut pairs = writer.ok(&[]);
             pairs[0].1 = "103";
             client.handle_input(NOW, TransportStream::TCP, &[Chunk::Bytes(writer.reply(1, &pairs, false).into())])
         };
-        assert!((0..MAX_EMPTY).all(|_| feed().is_ok()), "{protocol}");
+        assert_eq!((0..MAX_EMPTY).position(|_| feed().is_err()), None, "{protocol}");
         assert_eq!(feed(), Err(PeerFault::Flood.into()), "{protocol}");
     }
 }
@@ -158,7 +162,7 @@ fn a_large_head_that_waits_is_no_flood() {
 }
 
 #[test]
-fn a_block_that_inflates_without_end_is_refused_at_256_kib() {
+fn a_block_that_inflates_without_end_is_refused_at_64_kib() {
     for protocol in [Protocol::Spdy2, Protocol::Spdy3, Protocol::Spdy31] {
         let read = |len: usize| {
             let mut writer = FrameWriter::new(protocol);
@@ -168,7 +172,96 @@ fn a_block_that_inflates_without_end_is_refused_at_256_kib() {
             let pairs = writer.get(&more);
             server_after(protocol, &[&writer.open(1, &pairs, true)])
         };
-        assert_eq!(read(255 * 1024), Ok(()), "{protocol}");
-        assert_eq!(read(257 * 1024), Err(PeerFault::HeadTooLarge.into()), "{protocol}");
+        assert_eq!(read(63 * 1024), Ok(()), "{protocol}");
+        assert_eq!(read(66 * 1024), Err(PeerFault::HeadTooLarge.into()), "{protocol}");
+    }
+}
+
+#[test]
+fn frames_that_change_nothing_are_taken_up_to_a_number() {
+    let limit = Some(1 + MAX_EMPTY);
+    for protocol in ALL {
+        let resets = |writer: &mut FrameWriter, at: u32| {
+            let pairs = writer.get(&[]);
+            let open = if at == 0 { writer.open(1, &pairs, true) } else { Vec::new() };
+            [open, writer.reset(1, 8)].concat()
+        };
+        assert_eq!(taken(protocol, true, resets), limit, "{protocol}: RST_STREAM on a closed stream");
+        let unknown = |writer: &mut FrameWriter| match writer.protocol {
+            Protocol::H2 => writer.h2(0xbb, 0, 0, b"grease"),
+            _ => writer.spdy(99, 0, b"grease"),
+        };
+        assert_eq!(on_a_stream(protocol, unknown), limit, "{protocol}: unknown frames");
+    }
+    assert_eq!(on_a_stream(Protocol::Spdy2, |writer| writer.spdy(5, 0, b"")), limit, "NOOP");
+    for padding in [&[0][..], &[3, 0, 0, 0]] {
+        let padded = |writer: &mut FrameWriter, at| {
+            let pairs = writer.get(&[]);
+            if at == 0 { writer.open(1, &pairs, false) } else { writer.h2(0, 8, 1, padding) }
+        };
+        assert_eq!(taken(Protocol::H2, true, padded), limit, "nothing but padding");
+    }
+}
+
+#[test]
+fn the_initial_window_changes_up_to_a_number_of_times() {
+    let settings = |writer: &mut FrameWriter, window: u8| writer.h2(4, 0, 0, &[0, 4, 0, 0, 0, window]);
+    assert_eq!(taken(Protocol::H2, true, |writer, at| settings(writer, (at % 2) as u8)), Some(MAX_EMPTY));
+    assert_eq!(taken(Protocol::H2, true, |writer, _| settings(writer, 1)), None);
+    let with_requests = |writer: &mut FrameWriter, at: u32| {
+        let pairs = writer.get(&[]);
+        let request = [writer.open(2 * at + 1, &pairs, true), writer.reset(2 * at + 1, 8)].concat();
+        if at.is_multiple_of(100) { request } else { settings(writer, (at % 2) as u8) }
+    };
+    assert_eq!(taken(Protocol::H2, true, with_requests), None);
+}
+
+/// RFC 9113, section 7.
+const REFUSED_STREAM: u32 = 7;
+
+/// A request of HTTP/2 with `count` fields, each of which is one byte that stands for 3,900 bytes of the table. The
+/// request on stream 1 puts them there.
+fn inflated(writer: &FrameWriter, stream: u32, count: usize) -> Vec<u8> {
+    let mut block = b"\x82\x87\x84".to_vec();
+    if stream == 1 {
+        // 3,900 is 127 + 3,773 (RFC 7541, section 5.1).
+        block.extend(b"\x41\x01a\x40\x01x\x7f\xbd\x1d");
+        block.extend([b'v'; 3_900]);
+    } else {
+        block.push(0xbf);
+        block.extend(vec![0xbe; count]);
+    }
+    writer.h2(1, 0x5, stream, &block)
+}
+
+#[test]
+fn a_head_of_references_is_as_large_as_it_is_without_them() {
+    let writer = FrameWriter::new(Protocol::H2);
+    let server = |count| server_after(Protocol::H2, &[MAGIC, &inflated(&writer, 1, 0), &inflated(&writer, 3, count)]);
+    assert_eq!((server(16), server(17)), (Ok(()), Err(PeerFault::HeadTooLarge.into())));
+}
+
+#[test]
+fn of_what_arrives_in_one_go_a_megabyte_of_heads_is_taken() {
+    let writer = FrameWriter::new(Protocol::H2);
+    let mut server = sessions(Multiplexing::default()).server(Protocol::H2);
+    let input = |streams: std::ops::Range<u32>| -> Vec<Chunk> {
+        streams.map(|at| Chunk::Bytes(inflated(&writer, 2 * at + 1, 16).into())).collect()
+    };
+    server.handle_input(NOW, TransportStream::TCP, &[Chunk::Bytes(Bytes::from_static(MAGIC))]).unwrap();
+    for streams in [0..50, 50..90] {
+        server.handle_input(NOW, TransportStream::TCP, &input(streams.clone())).unwrap();
+        let events = events(server.as_mut());
+        let taken = events.iter().filter(|event| matches!(event, Event::Request { .. })).count();
+        assert!((16..=18).contains(&taken), "{taken} heads of 62 KiB");
+        let mut wire = Wire::default();
+        server.poll_transmit(NOW, TransportStream::TCP, usize::MAX, &mut wire);
+        let sent = wire.take_all().into_iter().flat_map(|chunk| match chunk {
+            Chunk::Bytes(bytes) => bytes,
+            Chunk::Run { .. } => panic!("there is no content"),
+        });
+        let sent = sent_frames(Protocol::H2, &Vec::from_iter(sent));
+        let refused = sent.iter().filter(|frame| matches!(frame, SentFrame::Reset(_, REFUSED_STREAM))).count();
+        assert_eq!(refused, streams.len() - taken);
     }
 }
