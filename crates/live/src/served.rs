@@ -22,6 +22,9 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
+/// The fields of requests that are read here.
+const FIELDS_READ: [&[u8]; 2] = [b"content-type", b"x-subresource"];
+
 /// How clients are told what a manifest lists.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -151,6 +154,10 @@ impl ServedContent {
 
 impl Site for ServedContent {
     type Asked = AskedFor;
+
+    fn keep(&self, head: Arc<RequestHead>) -> Arc<RequestHead> {
+        Arc::new(head.excerpt(&FIELDS_READ))
+    }
 
     fn ask(&mut self, head: &Arc<RequestHead>) -> AskedFor {
         AskedFor { request: head.clone(), echo: self.patterns.as_ref().and_then(|patterns| patterns.echo(head)) }

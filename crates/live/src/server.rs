@@ -8,7 +8,7 @@ use crate::served::{Manifest, PushOrHint, ServedContent};
 use crate::{Authority, Chain, Clock, Error, Identity, Limits, Lowat, RecordKeeping, Stop, listen};
 use loadstone_http::{Multiplexing, Protocol, SessionFactory};
 use loadstone_load::page::{HostId, Page, PageError, PageFile};
-use loadstone_load::{Origin, OriginConfig, Timeouts};
+use loadstone_load::{MaxKept, Origin, OriginConfig, Timeouts};
 use loadstone_units::json::Mismatch;
 use loadstone_units::{Bounded, JsonError, Time, json};
 use rustls::ServerConfig;
@@ -30,6 +30,9 @@ const NOTSENT_LOWAT: Lowat = Bounded::known(128 * 1024);
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
 /// How long a client's flow control windows may block a response.
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// How much it keeps of requests that are not answered yet: what nghttpd and nginx keep of one connection is less.
+const MAX_KEPT: MaxKept = MaxKept { connection: 1024 * 1024, all: 256 * 1024 * 1024 };
 
 /// How a server is set up.
 #[derive(Debug, Deserialize)]
@@ -272,7 +275,7 @@ impl Server {
             response: RESPONSE_TIMEOUT,
         };
         let sessions = Arc::new(SessionFactory::isolated(settings.multiplexing));
-        let origin = Origin::new(content, OriginConfig { timeouts, ..OriginConfig::new(sessions) });
+        let origin = Origin::new(content, OriginConfig { timeouts, max_kept: MAX_KEPT, ..OriginConfig::new(sessions) });
         // Without ALPN: the only configured protocol, else HTTP/1.1.
         let without_alpn = if let [only] = protocols[..] { only } else { Protocol::Http1 };
         let finished = block_on(async {

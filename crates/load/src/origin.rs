@@ -32,6 +32,8 @@ pub struct Origin<S: Site = Arc<Catalogue>> {
     ending: Vec<ConnId>,
     /// When it last heard of anything.
     heard: Time,
+    /// Bytes that are kept of the heads of requests.
+    kept: usize,
     is_draining: bool,
 }
 
@@ -49,13 +51,30 @@ pub struct Config {
     pub closing: Closing,
     /// What its one processor needs for each response.
     pub work: Work,
+    /// What it keeps of requests.
+    pub max_kept: MaxKept,
+}
+
+/// How many bytes of the heads of requests a server keeps at a time; a request beyond that is cancelled.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct MaxKept {
+    /// Of one connection.
+    pub connection: usize,
+    /// Of all.
+    pub all: usize,
+}
+
+impl MaxKept {
+    /// Whatever comes, as in the simulator.
+    pub const UNLIMITED: MaxKept = MaxKept { connection: usize::MAX, all: usize::MAX };
 }
 
 impl Config {
     /// A server that waits without end, answers any number of requests on a connection, and needs no time.
     pub fn new(sessions: Arc<SessionFactory>) -> Config {
         let (timeouts, requests_per_connection) = (Timeouts::ENDLESS, u32::MAX);
-        Config { sessions, timeouts, requests_per_connection, closing: Closing::default(), work: Work::default() }
+        let (closing, work, max_kept) = (Closing::default(), Work::default(), MaxKept::UNLIMITED);
+        Config { sessions, timeouts, requests_per_connection, closing, work, max_kept }
     }
 }
 
@@ -111,6 +130,12 @@ struct OriginSession<A> {
     is_drained: bool,
     /// Its input is no longer read; what is still to be sent goes out first.
     is_closing: bool,
+    /// Bytes that have arrived.
+    received: u64,
+    /// Nothing is read from the transport: the session takes no input.
+    is_paused: bool,
+    /// Bytes that are kept of the heads of its requests.
+    kept: usize,
 }
 
 /// An exchange that is not over.
@@ -126,11 +151,13 @@ struct UnderWay<A> {
     response: Option<(u16, Body)>,
     /// Its place in the list of services.
     service: Option<usize>,
+    /// Bytes that are kept of the request's head.
+    kept: usize,
 }
 
 impl<A> UnderWay<A> {
     fn new(stream: RequestId, request: Arc<RequestHead>, began: Time, asked: Option<A>) -> UnderWay<A> {
-        UnderWay { stream, request, began, asked, answer: None, response: None, service: None }
+        UnderWay { stream, request, began, asked, answer: None, response: None, service: None, kept: 0 }
     }
 }
 
@@ -156,6 +183,7 @@ impl<S: Site> Origin<S> {
             next_expiry: Time::NEVER,
             ending: Vec::new(),
             heard: Time::ZERO,
+            kept: 0,
             is_draining: false,
         }
     }
@@ -233,14 +261,25 @@ impl<S: Site> Origin<S> {
         }
         session.asked += 1;
         let is_last = session.asked == requests;
-        let asked = Some(self.site.ask(&request));
-        let session = self.session(conn);
         // RFC 9110, section 10.1.1: the client holds its content back until it hears this, or for a time of its own.
         let is_waiting = request.fields.get(b"expect").is_some_and(|it| it.eq_ignore_ascii_case(b"100-continue"));
+        let request = self.site.keep(request);
+        let kept = request.text_len();
+        let MaxKept { connection, all } = self.config.max_kept;
+        if kept > connection - self.session(conn).kept || kept > all - self.kept {
+            let (session, cancelled) = (self.session(conn), UnderWay::new(stream, request, now, None));
+            session.engine.cancel(stream);
+            let protocol = session.protocol;
+            return self.note_over(now, conn, protocol, cancelled, Ending::CutShort);
+        }
+        self.kept += kept;
+        let asked = Some(self.site.ask(&request));
+        let session = self.session(conn);
+        session.kept += kept;
         if is_waiting {
             session.engine.send_interim(stream, Arc::new(ResponseHead::new(100, Fields::default())));
         }
-        session.exchanges.push(UnderWay::new(stream, request, now, asked));
+        session.exchanges.push(UnderWay { kept, ..UnderWay::new(stream, request, now, asked) });
         self.expire_in(now, self.config.timeouts.request);
         if is_last {
             self.leave(conn);
@@ -336,10 +375,28 @@ impl<S: Site> Origin<S> {
         session.stirred = now;
         let protocol = session.protocol;
         if let Some(at) = session.exchanges.iter().position(|exchange| exchange.stream == stream) {
-            let UnderWay { request, began, response, .. } = session.exchanges.swap_remove(at);
-            self.site.done(&Exchange { conn, protocol, request, response, began, ended: now, end });
+            let over = session.exchanges.swap_remove(at);
+            session.kept -= over.kept;
+            self.note_over(now, conn, protocol, over, end);
         }
         self.expire_in(now, self.config.timeouts.idle);
+    }
+
+    /// Stops reading what the session leaves unread anyway, and goes on when it reads again.
+    fn pause_or_resume(&mut self, conn: ConnId, on: TransportStream) {
+        let Some(session) = self.sessions.get_mut(&conn) else { return };
+        if session.is_paused == session.engine.takes_input() {
+            session.is_paused = !session.is_paused;
+            let limit = if session.is_paused { session.received } else { u64::MAX };
+            self.actions.push_back(Action::Receive { conn, on, limit });
+        }
+    }
+
+    /// An exchange is over, and nothing is kept of it here.
+    fn note_over(&mut self, now: Time, conn: ConnId, protocol: Protocol, over: UnderWay<S::Asked>, end: Ending) {
+        let UnderWay { request, began, response, kept, .. } = over;
+        self.kept -= kept;
+        self.site.done(&Exchange { conn, protocol, request, response, began, ended: now, end });
     }
 
     fn transmit(&mut self, conn: ConnId) {
@@ -382,9 +439,8 @@ impl<S: Site> Origin<S> {
     fn forget(&mut self, now: Time, conn: ConnId) -> bool {
         let Some(session) = self.sessions.remove(&conn) else { return false };
         let protocol = session.protocol;
-        for UnderWay { request, began, response, .. } in session.exchanges {
-            let end = Ending::CutShort;
-            self.site.done(&Exchange { conn, protocol, request, response, began, ended: now, end });
+        for over in session.exchanges {
+            self.note_over(now, conn, protocol, over, Ending::CutShort);
         }
         !session.is_closing
     }
@@ -461,6 +517,9 @@ impl<S: Site> Program for Origin<S> {
             shut: None,
             is_drained: false,
             is_closing: false,
+            received: 0,
+            is_paused: false,
+            kept: 0,
         };
         self.sessions.insert(conn, session);
         self.transmit_if_any(conn);
@@ -473,8 +532,10 @@ impl<S: Site> Program for Origin<S> {
     fn handle_input(&mut self, now: Time, conn: ConnId, on: TransportStream, input: &[Chunk]) {
         self.heard = now;
         let Some(session) = self.sessions.get_mut(&conn).filter(|session| !session.is_closing) else { return };
+        session.received += input.iter().map(Chunk::len).sum::<u64>();
         let result = session.engine.handle_input(now, on, input);
         self.drain_events(now, conn);
+        self.pause_or_resume(conn, on);
         if result.is_err() {
             self.drop_session(conn);
         } else {
@@ -549,6 +610,7 @@ impl<S: Site> Program for Origin<S> {
                 self.handle_event(now, conn, event);
                 self.drain_events(now, conn);
             }
+            self.pause_or_resume(conn, on);
         }
     }
 

@@ -13,7 +13,13 @@ pub trait Site {
     /// What it keeps of a request that is arriving.
     type Asked: fmt::Debug;
 
-    /// A request's head has come.
+    /// What is kept of a request's head until its exchange is over. A site that serves strangers keeps no more than it
+    /// reads.
+    fn keep(&self, head: Arc<RequestHead>) -> Arc<RequestHead> {
+        head
+    }
+
+    /// A request's head has come: what was kept of it.
     fn ask(&mut self, head: &Arc<RequestHead>) -> Self::Asked;
 
     /// Content of the request has come.
@@ -86,7 +92,7 @@ pub struct Exchange {
     pub conn: ConnId,
     /// What that speaks.
     pub protocol: Protocol,
-    /// The request, or the one that was made in the client's place.
+    /// What was kept of the request, or the request that was made in the client's place.
     pub request: Arc<RequestHead>,
     /// The status and the body of the response, if it came to that.
     pub response: Option<(u16, Body)>,

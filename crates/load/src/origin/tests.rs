@@ -1,6 +1,8 @@
 //! A server whose connections are in a test's hands: what it notes of each exchange, what it tells ahead, and
 //! when its timeouts expire.
 
+mod bounds;
+
 use super::*;
 use crate::Opener;
 use loadstone_http::{BodyId, ClientSession, Multiplexing, Priority, Push, TransportStream};
