@@ -132,6 +132,8 @@ struct OriginSession<A> {
     is_closing: bool,
     /// Bytes that have arrived.
     received: u64,
+    /// The client sends no more.
+    has_fin: bool,
     /// Nothing is read from the transport: the session takes no input.
     is_paused: bool,
     /// Bytes that are kept of the heads of its requests.
@@ -420,7 +422,9 @@ impl<S: Site> Origin<S> {
         if self.sessions.get(&conn).is_some_and(is_left) {
             return;
         }
-        let is_over = |session: &OriginSession<S::Asked>| session.engine.is_over() && !session.engine.has_output();
+        let is_over = |session: &OriginSession<S::Asked>| {
+            session.is_stuck() || (session.engine.is_over() && !session.engine.has_output())
+        };
         if self.sessions.get(&conn).is_some_and(is_over) {
             self.drop_session(conn);
         }
@@ -492,6 +496,15 @@ enum Stalled {
 }
 
 impl<A> OriginSession<A> {
+    /// Whether all that is left to send waits for windows that no longer open, since the client sends no more.
+    fn is_stuck(&self) -> bool {
+        let is_waiting = |exchange: &UnderWay<A>| exchange.response.is_none();
+        self.has_fin
+            && self.protocol.is_multiplexed()
+            && !self.engine.has_output()
+            && !self.exchanges.iter().any(is_waiting)
+    }
+
     /// Whether the client lets nothing out, although there is something: asked for when there was room.
     fn note_shut(&mut self, now: Time) {
         let is_shut = !self.engine.has_output() && self.exchanges.iter().any(|exchange| exchange.response.is_some());
@@ -518,6 +531,7 @@ impl<S: Site> Program for Origin<S> {
             is_drained: false,
             is_closing: false,
             received: 0,
+            has_fin: false,
             is_paused: false,
             kept: 0,
         };
@@ -552,7 +566,9 @@ impl<S: Site> Program for Origin<S> {
             && session.engine.handle_fin(now, TransportStream::TCP).is_ok()
         {
             self.drain_events(now, conn);
-            if !self.session(conn).exchanges.is_empty() {
+            let session = self.session(conn);
+            session.has_fin = true;
+            if !session.exchanges.is_empty() && !session.is_stuck() {
                 return;
             }
         }
@@ -594,7 +610,7 @@ impl<S: Site> Program for Origin<S> {
         if let Some(session) = self.sessions.get_mut(&conn) {
             let before = out.len();
             session.engine.poll_transmit(now, on, room, out);
-            if session.engine.is_over() && !session.is_closing {
+            if (session.engine.is_over() || session.is_stuck()) && !session.is_closing {
                 self.ending.push(conn);
             }
             let timeout = self.config.timeouts.response;

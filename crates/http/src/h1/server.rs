@@ -17,8 +17,9 @@ use loadstone_units::Time;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Bytes of requests' heads that wait for their responses: further requests stay unread. More than browsers pipeline.
-pub(super) const MAX_WAITING: usize = 128 * 1024;
+/// Bytes of requests' heads that wait for their responses: further requests stay unread. As much as nginx reads of one
+/// head.
+pub(super) const MAX_WAITING: usize = 32 * 1024;
 
 /// A server's end of an HTTP/1.1 connection. Responses leave in the order of the requests,
 /// whatever the order in which they are given (RFC 9112, section 9.3.2).

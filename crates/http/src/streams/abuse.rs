@@ -11,12 +11,17 @@ pub(super) const MAX_EMPTY: u32 = 1_000;
 /// How many more streams may be reset, by either end, than completed.
 pub(super) const MAX_RESETS: u32 = 1_000;
 
+/// How many more violations on single streams a peer may commit than streams complete: as a programmer's mistake, not as
+/// a way to have streams opened and reset.
+pub(super) const MAX_VIOLATIONS: u32 = 100;
+
 /// What is counted of one peer.
 #[derive(Debug, Default)]
 pub(super) struct AbuseCounters {
     unflushed: u32,
     empty: u32,
     resets: u32,
+    violations: u32,
 }
 
 impl AbuseCounters {
@@ -42,16 +47,27 @@ impl AbuseCounters {
         self.resets += 1;
     }
 
+    /// A violation on one stream.
+    pub(super) fn note_violation(&mut self) {
+        self.violations += 1;
+    }
+
     /// A stream completed.
     pub(super) fn note_completed(&mut self) {
         self.resets = self.resets.saturating_sub(1);
+        self.violations = self.violations.saturating_sub(1);
     }
 
     /// # Errors
     /// If a limit is exceeded.
     pub(super) fn check(&self) -> Result<(), PeerFault> {
-        let is_fine = self.unflushed <= MAX_UNFLUSHED && self.empty <= MAX_EMPTY && self.resets <= MAX_RESETS;
-        if is_fine { Ok(()) } else { Err(PeerFault::Flood) }
+        let counts = [
+            (self.unflushed, MAX_UNFLUSHED),
+            (self.empty, MAX_EMPTY),
+            (self.resets, MAX_RESETS),
+            (self.violations, MAX_VIOLATIONS),
+        ];
+        if counts.iter().all(|(count, limit)| count <= limit) { Ok(()) } else { Err(PeerFault::Flood) }
     }
 }
 
@@ -62,10 +78,11 @@ mod tests {
     #[test]
     fn as_many_as_are_allowed_pass_and_one_more_does_not() {
         type Note = fn(&mut AbuseCounters);
-        let kinds: [(u32, Note, Note); 3] = [
+        let kinds: [(u32, Note, Note); 4] = [
             (MAX_UNFLUSHED, AbuseCounters::note_control, AbuseCounters::note_flushed),
             (MAX_EMPTY, AbuseCounters::note_empty, AbuseCounters::note_content),
             (MAX_RESETS, AbuseCounters::note_reset, AbuseCounters::note_completed),
+            (MAX_VIOLATIONS, AbuseCounters::note_violation, AbuseCounters::note_completed),
         ];
         for (limit, note, undo) in kinds {
             let mut counters = AbuseCounters::default();

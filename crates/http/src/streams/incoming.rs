@@ -20,7 +20,13 @@ impl<F: Framing> Streams<F> {
     pub(super) fn handle_violation(&mut self, stream: u32, violation: StreamViolation) -> Result<(), PeerFault> {
         match self.framing.error_action(violation) {
             ErrorAction::Ignore => {}
-            ErrorAction::Reset(status) => self.reset(stream, status),
+            ErrorAction::Reset(status) => {
+                // A client may open too many streams before it knows how many it may.
+                if violation != StreamViolation::TooMany {
+                    self.abuse.note_violation();
+                }
+                self.reset(stream, status);
+            }
             ErrorAction::BadRequest => return self.respond_bad_request(stream),
             ErrorAction::End(fault) => return Err(fault),
         }
@@ -41,7 +47,7 @@ impl<F: Framing> Streams<F> {
             self.events.push_back(Event::Reset { id });
             self.forget(id);
         }
-        self.abuse.note_reset();
+        self.abuse.note_violation();
         let head = Arc::new(ResponseHead::new(400, Fields::from_pairs([("content-length", "0")])));
         self.scheduler.send(stream, Some(head), Outgoing::Whole(Body::EMPTY));
         Ok(())

@@ -2,7 +2,7 @@
 
 use super::frame_writer::{FrameWriter, SentFrame, sent_frames};
 use super::*;
-use crate::streams::abuse::{MAX_EMPTY, MAX_RESETS, MAX_UNFLUSHED};
+use crate::streams::abuse::{MAX_EMPTY, MAX_RESETS, MAX_UNFLUSHED, MAX_VIOLATIONS};
 
 /// How many of these frames a server takes, of which it reads nothing or all as it goes.
 fn taken(protocol: Protocol, reads: bool, mut frame: impl FnMut(&mut FrameWriter, u32) -> Vec<u8>) -> Option<u32> {
@@ -109,7 +109,7 @@ fn streams_are_opened_and_reset_up_to_a_number() {
             let pairs = writer.get(&[("X", "y")]);
             writer.open(2 * at + 1, &pairs, true)
         };
-        assert_eq!(taken(protocol, true, wrong), Some(MAX_RESETS), "{protocol}");
+        assert_eq!(taken(protocol, true, wrong), Some(MAX_VIOLATIONS), "{protocol}");
     }
 }
 

@@ -76,3 +76,47 @@ fn a_connection_is_read_no_further_while_requests_stay_unread() {
     talk.origin.actions.push_back(Action::Transmit { conn: CONN });
     assert_eq!(receives(&mut talk, usize::MAX), [u64::MAX]);
 }
+
+/// Lets the server go on, whose client hears nothing; whether it closes the connection.
+fn closes(talk: &mut Talk, now: Time) -> bool {
+    let mut is_closed = false;
+    for _ in 0..3 {
+        talk.origin.handle_timeout(now);
+        while let Some(action) = talk.origin.poll_action() {
+            match action {
+                Action::Close { .. } => is_closed = true,
+                _ => talk.origin.poll_transmit(now, CONN, TransportStream::TCP, usize::MAX, &mut Wire::default()),
+            }
+        }
+    }
+    is_closed
+}
+
+#[test]
+fn a_client_that_has_gone_is_not_waited_for_where_its_windows_hold_the_response() {
+    for (protocol, upload, end) in [
+        (Protocol::H2, 20_000_000, Ending::CutShort),
+        (Protocol::Spdy31, 20_000_000, Ending::CutShort),
+        (Protocol::H2, 1_000, Ending::Complete),
+        // Without windows all goes out.
+        (Protocol::Spdy2, 20_000_000, Ending::Complete),
+    ] {
+        // It goes while the server thinks, or when the response has come to a halt.
+        for goes_early in [true, false] {
+            let mut talk = Talk::new(protocol, Duration::from_secs(5));
+            talk.ask("/a", upload);
+            talk.exchange(at(1));
+            if goes_early {
+                talk.origin.handle_close(at(2), CONN, Closed::Finished);
+                assert!(!closes(&mut talk, at(2)), "{protocol}: it thinks");
+            }
+            let is_closed = closes(&mut talk, at(6));
+            assert_eq!(is_closed, goes_early, "{protocol}");
+            if !goes_early {
+                talk.origin.handle_close(at(7), CONN, Closed::Finished);
+                assert!(closes(&mut talk, at(7)), "{protocol}");
+            }
+            assert_eq!(talk.done(), [("/a".to_owned(), Some(200), end)], "{protocol}");
+        }
+    }
+}
