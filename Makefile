@@ -5,7 +5,7 @@ PROFILE ?= release
 BIN := .venv/bin
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
-.PHONY: demo test bench fmt lint fuzz readme setup
+.PHONY: attacks demo test bench fmt lint fuzz readme setup
 
 demo: setup
 	@$(BIN)/loadstone compare examples/shop.har
@@ -13,6 +13,10 @@ demo: setup
 test:
 	@PROFILE=$(PROFILE) scripts/setup tests
 	@scripts/check
+
+# What attacks cost `loadstone serve`, nghttpd and nginx: docs/attacks.md.
+attacks: setup
+	@scripts/attacks
 
 bench:
 	@cargo bench -p loadstone-sim

@@ -189,7 +189,7 @@ def test_files_are_one_sitting() -> None:
     long = [short(path) for path in sources() if len(without_tests(path)) > LONGEST_FILE]
     long += [
         short(path)
-        for path in ROOT.glob("python/**/*.py")
+        for path in [*ROOT.glob("python/**/*.py"), *ROOT.glob("attacks/*.py")]
         if len(path.read_text().split("\n")) > LONGEST_FILE
     ]
     assert not long
@@ -199,7 +199,7 @@ def test_every_file_says_first_what_it_is() -> None:
     silent = [short(path) for path in sources() if not path.read_text().startswith("//! ")]
     silent += [
         short(path)
-        for path in (ROOT / "python/loadstone").glob("**/*.py")
+        for path in [*(ROOT / "python/loadstone").glob("**/*.py"), *ROOT.glob("attacks/*.py")]
         if not path.read_text().startswith('"""')
     ]
     assert not silent
@@ -209,6 +209,7 @@ def test_names_say_what_is_inside() -> None:
     modules = [
         *sources(),
         *ROOT.glob("python/**/*.py"),
+        *ROOT.glob("attacks/*.py"),
         *(path for path in CRATES.iterdir() if path.is_dir()),
     ]
     assert not [short(path) for path in modules if path.stem in BANNED_NAMES]
@@ -276,7 +277,7 @@ def test_the_repository_is_at_home_anywhere() -> None:
     machine = re.compile("|".join(["/" + name + "/" for name in ("work", "farm", "root", "home")]))
     # Where git keeps the history of a worktree is no part of it.
     texts = [path for path in ROOT.iterdir() if path.is_file() and path.name != ".git"]
-    for folder in ("crates", "python", "docs", "examples", "scripts", "fuzz", ".ci"):
+    for folder in ("attacks", "crates", "python", "docs", "examples", "scripts", "fuzz", ".ci"):
         texts += [path for path in (ROOT / folder).rglob("*") if path.is_file() and not made(path)]
     endings = {".rs", ".py", ".pyi", ".md", ".toml", ".json", ".har", "", ".sh"}
     named = [

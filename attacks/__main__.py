@@ -1,0 +1,81 @@
+"""The command: all attacks on all servers, as one table."""
+
+import argparse
+import os
+import shlex
+import sys
+import tempfile
+from pathlib import Path
+
+from attacks import memory, table
+from attacks.attack import Attack
+from attacks.measurement import Measured, measure
+from attacks.servers import Server, found, make_site
+
+PAGE = Path(__file__).parents[1] / "docs/attacks.md"
+PEERS = {"nghttpd": "nghttp2-server", "nginx": "nginx"}
+"""With Debian's packages."""
+ATTACKS = memory.ATTACKS
+
+
+def arguments() -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(prog="scripts/attacks", description=__doc__)
+    parser.add_argument(
+        "--loadstone",
+        metavar="COMMAND",
+        default=shlex.join([sys.executable, "-m", "loadstone"]),
+        help="the loadstone that is attacked; this environment's if left out",
+    )
+    parser.add_argument(
+        "--only", metavar="TEXT", default="", help="attacks whose protocol or name has this in it"
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        type=Path,
+        help=f"else docs/{PAGE.name}, or, with --only, the terminal",
+    )
+    return parser.parse_args()
+
+
+def run(attack: Attack, servers: list[Server], folder: Path) -> dict[str, Measured]:
+    """Run an attack on every server that speaks its protocol."""
+    measured = {}
+    for server in servers:
+        if attack.protocol.name in server.protocols:
+            sys.stderr.write(f"attacks: {attack.protocol.name}: {attack.name}, {server.name}\n")
+            measured[server.name] = measure(attack, server, folder)
+    return measured
+
+
+def main() -> None:
+    """Run the attacks and write the page."""
+    given = arguments()
+    servers = found(shlex.split(given.loadstone))
+    missing = [name for name in PEERS if name not in {server.name for server in servers}]
+    for name in missing:
+        sys.stderr.write(f"attacks: no {name}, its rows are left out: install {PEERS[name]}\n")
+    chosen = [attack for attack in ATTACKS if given.only in f"{attack.protocol.name}: {attack.name}"]
+    if not chosen:
+        raise SystemExit(f"attacks: none has '{given.only}' in its name")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        make_site(folder)
+        rows = [run(attack, servers, folder) for attack in chosen]
+    repeats = max(attack.repeats for attack in ATTACKS)
+    written = table.page(rows, missing, repeats, os.cpu_count() or 1)
+    output = given.output or (None if given.only else PAGE)
+    if output is None:
+        sys.stdout.write(written)
+    else:
+        output.write_text(written)
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except KeyboardInterrupt:
+        # What was started has been ended on the way here.
+        raise SystemExit(130) from None

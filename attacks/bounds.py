@@ -1,0 +1,35 @@
+"""What `loadstone serve` may cost under an attack, against the servers beside it."""
+
+from collections.abc import Mapping
+
+from attacks.attack import Aim, Attack
+from attacks.measurement import Measured
+
+MEMORY = 3.0
+"""Of what is held by that one of the peers which holds more."""
+PROCESSOR = 2.0
+"""Of nghttpd's time per byte; of nginx's where nghttpd does not speak the protocol."""
+HELD_PER_CONNECTION = 256 * 1024
+"""Bytes: what tests allow, which run without the peers."""
+
+
+def share(measured: Mapping[str, Measured]) -> float | None:
+    """Give what of its bound ours has used up: more than 1 exceeds it. Without a peer there is none."""
+    ours, peers = measured["loadstone"], [one for name, one in measured.items() if name != "loadstone"]
+    if not peers:
+        return None
+    if ours.attack.aim is Aim.MEMORY:
+        return _ratio(ours.held, MEMORY * max(peer.held for peer in peers))
+    peer = measured.get("nghttpd", peers[0])
+    return _ratio(ours.seconds_per_mb, PROCESSOR * peer.seconds_per_mb)
+
+
+def held(attack: Attack) -> int:
+    """Give the bytes that a test allows to be held."""
+    return attack.connections * HELD_PER_CONNECTION
+
+
+def _ratio(value: float, bound: float) -> float:
+    if value <= 0:
+        return 0.0
+    return value / bound if bound > 0 else float("inf")

@@ -1,0 +1,155 @@
+"""The servers that are attacked: how they are started and ended, and what the system says of them."""
+
+import os
+import pwd
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from attacks.protocol import LARGE, UPLOAD
+
+STARTS_WITHIN = 20.0
+LEAVES_WITHIN = 10.0
+
+
+@dataclass(frozen=True)
+class Running:
+    """A server that runs: its process with those that it started, and where it listens."""
+
+    process: subprocess.Popen[bytes]
+    port: int
+
+    @property
+    def alive(self) -> bool:
+        """Whether the attack has not ended it."""
+        return self.process.poll() is None
+
+    @property
+    def pids(self) -> list[int]:
+        """Give its process and the children of it."""
+        pid = self.process.pid
+        return [pid, *map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split())]
+
+    @property
+    def seconds(self) -> float:
+        """Give the processor time that it has taken."""
+        # A process's clock, numbered as by clock_getcpuclockid(3): /proc/PID/stat, but in nanoseconds.
+        return sum(time.clock_gettime(~pid << 3 | 2) for pid in self.pids)
+
+    @property
+    def resident(self) -> int:
+        """Give the bytes of memory that it has."""
+        return self._status("VmRSS")
+
+    @property
+    def peak(self) -> int:
+        """Give the most bytes of memory that it had since `forget_peak`."""
+        return self._status("VmHWM")
+
+    def forget_peak(self) -> None:
+        """Let the peak be what there is now."""
+        for pid in self.pids:
+            Path(f"/proc/{pid}/clear_refs").write_text("5")
+
+    def _status(self, field: str) -> int:
+        lines = [line for pid in self.pids for line in Path(f"/proc/{pid}/status").read_text().splitlines()]
+        return 1024 * sum(int(line.split()[1]) for line in lines if line.startswith(f"{field}:"))
+
+
+@dataclass(frozen=True)
+class Server:
+    """A server's name, its program, and the protocols that it speaks without TLS."""
+
+    name: str
+    program: tuple[str, ...]
+    protocols: tuple[str, ...]
+
+    def command(self, folder: Path, port: int, protocol: str) -> list[str]:
+        """Serve the files of a folder by a protocol."""
+        site = str(folder / "site")
+        match self.name:
+            case "nghttpd":
+                given = ["--no-tls", "--echo-upload", "-a", "127.0.0.1", "-d", site, str(port)]
+            case "nginx":
+                given = ["-c", str(_nginx_configuration(folder, port, protocol))]
+            case _:
+                given = ["serve", site, "--patterns", "--plaintext", "--protocol", protocol]
+                given += ["--listen", f"127.0.0.1:{port}"]
+        return [*self.program, *given]
+
+    @contextmanager
+    def running(self, folder: Path, protocol: str) -> Iterator[Running]:
+        """Run it until it is needed no more."""
+        port = _free_port()
+        command, quiet = self.command(folder, port, protocol), subprocess.DEVNULL
+        # A group of its own: Ctrl-C is for the attacker, who ends it.
+        process = subprocess.Popen(command, stdout=quiet, stderr=quiet, start_new_session=True)
+        try:
+            _wait_until_it_listens(process, port)
+            yield Running(process, port)
+        finally:
+            process.terminate()
+            try:
+                process.wait(LEAVES_WITHIN)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+def found(loadstone: Sequence[str]) -> list[Server]:
+    """Give the servers that are here, ours first."""
+    # Debian has both where only root looks.
+    path = f"{os.environ['PATH']}:/usr/sbin"
+    servers = [Server("loadstone", tuple(loadstone), ("h2", "spdy/3.1", "http/1.1"))]
+    for name, protocols in (("nghttpd", ("h2",)), ("nginx", ("h2", "http/1.1"))):
+        if program := shutil.which(name, path=path):
+            servers.append(Server(name, (program,), protocols))
+    return servers
+
+
+def make_site(folder: Path) -> None:
+    """Write the files that are served."""
+    site = folder / "site"
+    site.mkdir()
+    (site / "index.html").write_text("hello\n")
+    with (site / LARGE.strip("/")).open("wb") as file:
+        file.truncate(64 << 20)
+
+
+def _nginx_configuration(folder: Path, port: int, protocol: str) -> Path:
+    places = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    temporary = " ".join(f"{place}_temp_path {folder}/{place};" for place in places)
+    user = f"user {pwd.getpwuid(os.geteuid()).pw_name};" if os.geteuid() == 0 else ""
+    listen = f"listen 127.0.0.1:{port}{' http2' if protocol == 'h2' else ''};"
+    # Who passes a body on has to read it first. There is nobody to whom it is passed: no attack's body ends.
+    upload = f"location {UPLOAD} {{ proxy_pass http://127.0.0.1:1; }}"
+    written = folder / "nginx.conf"
+    written.write_text(
+        f"{user} daemon off; worker_processes 1; pid {folder}/nginx.pid; error_log {folder}/nginx.log;\n"
+        "events { worker_connections 4096; }\n"
+        f"http {{ access_log off; {temporary}\nserver {{ {listen} root {folder}/site; {upload} }} }}\n"
+    )
+    return written
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _wait_until_it_listens(process: subprocess.Popen[bytes], port: int) -> None:
+    deadline = time.monotonic() + STARTS_WITHIN
+    while True:
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+            return
+        except OSError:
+            if process.poll() is not None or time.monotonic() > deadline:
+                raise SystemExit(f"attacks: it does not listen: {process.args!r}") from None
+            time.sleep(0.02)

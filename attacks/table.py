@@ -1,0 +1,105 @@
+"""Writes what was measured as a page."""
+
+import platform
+from collections.abc import Mapping, Sequence
+
+from attacks import bounds
+from attacks.attack import Aim
+from attacks.measurement import Measured
+
+HEADER = """# Attacks
+
+Made by `scripts/attacks`; do not edit. Each attack is run on `loadstone serve` and, next to it, on nghttpd
+and nginx (one worker), without TLS, on loopback, each time on a server just started. {missing}All attacks are
+in [attacks](../attacks).
+
+- **sent**: bytes of the attacker that the system took.
+- **held**, **peak**, **after**: growth of the server's resident memory, while the attacker's connections are
+  open, at most, and after they are closed (`VmRSS`, `VmHWM`).
+- **CPU**: processor time of the server per MB sent, without that for the other client. If the server closes
+  the connection of a flood, the attacker connects again, up to {repeats} times.
+- **other client**: how long another client waits for a small file, which it asks for every 10 ms over a
+  connection of its own: median and worst, in ms. All processes share {cores} cores, so the attacker's own
+  work is in it.
+- **of bound**: what of its bound Loadstone uses. Memory: {memory:g} times the *held* of that peer which holds
+  more. CPU: {processor:g} times nghttpd's, or nginx's with HTTP/1.1. **Bold** exceeds it. SPDY has no peer.
+
+{exceeded}
+
+"""
+COLUMNS = (
+    "attack",
+    "server",
+    "connections",
+    "sent, MB",
+    "held, MB",
+    "peak, MB",
+    "after, MB",
+    "CPU, s/MB",
+    "other client, ms",
+    "of bound",
+    "what the server did",
+)
+TITLES = {Aim.MEMORY: "Memory", Aim.PROCESSOR: "Processor time"}
+
+Row = Mapping[str, Measured]
+"""One attack, by server."""
+
+
+def page(rows: Sequence[Row], missing: Sequence[str], repeats: int, cores: int) -> str:
+    """Write the page."""
+    lines = [_joined(COLUMNS), _joined(["---"] * len(COLUMNS))]
+    aim = None
+    for row in rows:
+        attack = row["loadstone"].attack
+        if attack.aim is not aim:
+            aim = attack.aim
+            lines.append(_joined([f"**{TITLES[aim]}**", *[""] * (len(COLUMNS) - 1)]))
+        share = bounds.share(row)
+        lines += [_line(measured, share) for measured in row.values()]
+    head = HEADER.format(
+        missing="".join(f"{name} is missing on this machine. " for name in missing),
+        repeats=repeats,
+        cores=cores,
+        memory=bounds.MEMORY,
+        processor=bounds.PROCESSOR,
+        exceeded=_exceeded(rows),
+    )
+    return head + "\n".join(lines) + f"\n\nMeasured on {platform.system()} {platform.release()}.\n"
+
+
+def _exceeded(rows: Sequence[Row]) -> str:
+    judged = [share for row in rows if (share := bounds.share(row)) is not None]
+    return f"{sum(share > 1 for share in judged)} of {len(judged)} attacks exceed their bound."
+
+
+def _line(measured: Measured, share: float | None) -> str:
+    ours, attack = measured.server == "loadstone", measured.attack
+    waited = measured.latency
+    cells = [
+        f"{attack.protocol.name}: {attack.name}" if ours else "",
+        measured.server,
+        f"{attack.connections}" if ours else "",
+        _number(measured.sent / 1e6),
+        *(f"{size / 1e6:+.1f}" for size in (measured.held, measured.peak, measured.after)),
+        f"{measured.seconds_per_mb:.4f}",
+        f"{waited.median:.1f}, {waited.worst:.0f}" if waited else "none answered",
+        _share(share) if ours else "",
+        measured.outcome,
+    ]
+    return _joined(cells)
+
+
+def _joined(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _number(value: float) -> str:
+    return f"{value:.2f}" if value < 10 else f"{value:.0f}"
+
+
+def _share(share: float | None) -> str:
+    if share is None:
+        return "no peer"
+    text = f"{share:.2f}" if share < 10 else f"{share:,.0f}"
+    return f"**{text}**" if share > 1 else text
