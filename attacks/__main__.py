@@ -7,7 +7,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from attacks import memory, table
+from attacks import floods, memory, table
 from attacks.attack import Attack
 from attacks.measurement import Measured, measure
 from attacks.servers import Server, found, make_site
@@ -15,7 +15,7 @@ from attacks.servers import Server, found, make_site
 PAGE = Path(__file__).parents[1] / "docs/attacks.md"
 PEERS = {"nghttpd": "nghttp2-server", "nginx": "nginx"}
 """With Debian's packages."""
-ATTACKS = memory.ATTACKS
+ATTACKS = memory.ATTACKS + floods.ATTACKS
 
 
 def arguments() -> argparse.Namespace:

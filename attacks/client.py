@@ -9,8 +9,8 @@ from attacks.protocol import Heard, Protocol
 
 Pace = Callable[[int, Heard], bool]
 """Whether the piece of this number may go out, by what was heard."""
-PIECE = 262_144
-"""The most bytes that are handed to the kernel at once."""
+BUFFER = 32_768
+"""Bytes that wait in the attacker's system; what a server does not read is hardly counted as sent."""
 
 
 def at_once(number: int, heard: Heard) -> bool:
@@ -32,6 +32,7 @@ class Client:
         self._reads = reads
         self.socket = socket.socket()
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, BUFFER)
         if not reads:
             # What does not fit here waits in the server.
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
@@ -61,7 +62,7 @@ class Client:
     def read(self) -> None:
         """Take what came."""
         try:
-            data = self.socket.recv(PIECE)
+            data = self.socket.recv(8 * BUFFER)
         except BlockingIOError:
             return
         except OSError:
@@ -76,7 +77,7 @@ class Client:
         """Send as much of a piece as the kernel takes."""
         piece = memoryview(self._pieces[self._number])
         try:
-            taken = self.socket.send(piece[self._offset : self._offset + PIECE])
+            taken = self.socket.send(piece[self._offset : self._offset + BUFFER])
         except BlockingIOError:
             return
         except OSError:

@@ -131,6 +131,10 @@ def hear(came: bytearray, heard: Heard) -> None:
             heard.completed += 1
         elif kind in (PING, SETTINGS) and flags & ACK:
             heard.acknowledged += 1
+        elif kind == SETTINGS:
+            entries = (came[place : place + 6] for place in range(at + 9, end, 6))
+            sizes = [entry[2:] for entry in entries if int.from_bytes(entry[:2]) == INITIAL_WINDOW_SIZE]
+            heard.initial_window = int.from_bytes(sizes[-1]) if sizes else heard.initial_window
         elif kind == RST_STREAM:
             heard.resets += 1
         elif kind == WINDOW_UPDATE:

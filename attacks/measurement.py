@@ -11,12 +11,14 @@ from attacks.bystander import Asked, Latency, latency, watching
 from attacks.client import Client, turn
 from attacks.servers import Running, Server
 
-QUIET = 0.5
+QUIET = 0.4
 """Seconds before the attack, by which is known what the other client costs."""
 SENDING = 3.0
 """Seconds after which no more is sent."""
 STUCK = 0.7
 """Seconds without a byte taken, after which a server is taken not to want more."""
+LATE = 0.1
+"""Seconds in which a server may close after it has taken all."""
 STEP = 0.2
 IDLE = 0.01
 """Processor time in a step below which a server has done its work; the other client needs a fifth of it."""
@@ -36,6 +38,8 @@ class Measured:
     peak: int
     after: int
     """And after they were closed."""
+    left: int
+    """Connections that the server has not given up then."""
     seconds: float
     """Processor time, without what the other client took."""
     latency: Latency | None
@@ -56,7 +60,8 @@ def measure(attack: Attack, server: Server, folder: Path) -> Measured:
         other.wait()
         quiet, spent = time.monotonic(), running.seconds
         time.sleep(QUIET)
-        begin, before, resident = time.monotonic(), running.seconds, running.resident
+        begin, before = time.monotonic(), running.seconds
+        resident, sockets = running.resident, running.sockets
         running.forget_peak()
         clients = send(attack, pieces, running.port)
         settle(running, clients)
@@ -66,7 +71,7 @@ def measure(attack: Attack, server: Server, folder: Path) -> Measured:
             client.read()
             client.socket.close()
         settle(running, [])
-        after, peak = running.resident, running.peak
+        after, peak, left = running.resident, running.peak, running.sockets - sockets
         noted, alive = other.noted(), running.alive
     each = (before - spent) / max(_asked(noted, quiet, begin), 1)
     return Measured(
@@ -76,6 +81,7 @@ def measure(attack: Attack, server: Server, folder: Path) -> Measured:
         held=held - resident,
         peak=peak - resident,
         after=after - resident,
+        left=max(left, 0),
         seconds=max(done - before - each * _asked(noted, begin, end), 0.0),
         latency=latency(noted, begin, end),
         outcome=outcome(clients) if alive else "**the server ended**",
@@ -95,11 +101,13 @@ def send(attack: Attack, pieces: Sequence[bytes], port: int) -> list[Client]:
         turn(clients)
         if (total := sum(client.sent for client in clients)) > sent:
             moved, sent = now, total
-        if all(client.done for client in clients):
-            if clients[-1].open or len(clients) > attack.repeats:
+        if attack.repeats and not clients[-1].open:
+            if len(clients) > attack.repeats:
                 break
             clients[-1].socket.close()
             clients.append(connect())
+        elif all(client.done for client in clients) and now > moved + LATE:
+            break
     return clients
 
 

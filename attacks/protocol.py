@@ -23,6 +23,8 @@ class Heard:
     """Its error code's name."""
     window: Counter[int] = field(default_factory=Counter)
     """What WINDOW_UPDATE gave, by stream."""
+    initial_window: int = 65_535
+    """What a stream has before that (RFC 9113, section 6.5.2)."""
     closed: str | None = None
 
 

@@ -3,6 +3,7 @@
 import os
 import pwd
 import shutil
+import signal
 import socket
 import subprocess
 import time
@@ -14,7 +15,6 @@ from pathlib import Path
 from attacks.protocol import LARGE, UPLOAD
 
 STARTS_WITHIN = 20.0
-LEAVES_WITHIN = 10.0
 
 
 @dataclass(frozen=True)
@@ -50,6 +50,12 @@ class Running:
     def peak(self) -> int:
         """Give the most bytes of memory that it had since `forget_peak`."""
         return self._status("VmHWM")
+
+    @property
+    def sockets(self) -> int:
+        """Count the sockets that it has."""
+        files = (file for pid in self.pids for file in Path(f"/proc/{pid}/fd").iterdir())
+        return sum(str(file.readlink()).startswith("socket:") for file in files if file.is_symlink())
 
     def forget_peak(self) -> None:
         """Let the peak be what there is now."""
@@ -93,12 +99,9 @@ class Server:
             _wait_until_it_listens(process, port)
             yield Running(process, port)
         finally:
-            process.terminate()
-            try:
-                process.wait(LEAVES_WITHIN)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+            # With its workers, and at once: there is nothing that it should still finish.
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
 
 
 def found(loadstone: Sequence[str]) -> list[Server]:

@@ -85,7 +85,8 @@ def _line(measured: Measured, share: float | None) -> str:
         f"{measured.seconds_per_mb:.4f}",
         f"{waited.median:.1f}, {waited.worst:.0f}" if waited else "none answered",
         _share(share) if ours else "",
-        measured.outcome,
+        measured.outcome
+        + (f"; still has {measured.left} of the closed connections" if measured.left else ""),
     ]
     return _joined(cells)
 
