@@ -1,8 +1,8 @@
 """The command: all attacks on all servers, as one table."""
 
 import argparse
-import os
 import shlex
+import signal
 import sys
 import tempfile
 from pathlib import Path
@@ -52,6 +52,8 @@ def run(attack: Attack, servers: list[Server], folder: Path) -> dict[str, Measur
 
 def main() -> None:
     """Run the attacks and write the page."""
+    # Who is told to end ends its servers first, as with Ctrl-C.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     given = arguments()
     servers = found(shlex.split(given.loadstone))
     missing = [name for name in PEERS if name not in {server.name for server in servers}]
@@ -65,7 +67,7 @@ def main() -> None:
         make_site(folder)
         rows = [run(attack, servers, folder) for attack in chosen]
     repeats = max(attack.repeats for attack in ATTACKS)
-    written = table.page(rows, missing, repeats, os.cpu_count() or 1)
+    written = table.page(rows, [server.version for server in servers], missing, repeats)
     output = given.output or (None if given.only else PAGE)
     if output is None:
         sys.stdout.write(written)

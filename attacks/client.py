@@ -26,6 +26,8 @@ class Client:
     ) -> None:
         self.heard = Heard()
         self.sent = 0
+        self.stopped = False
+        """Whether it sends no more, though there is something left."""
         self._protocol, self._pieces, self._pace = protocol, pieces, pace
         self._number, self._offset = 0, 0
         self._came = bytearray()
@@ -57,7 +59,7 @@ class Client:
     @property
     def wants_to_write(self) -> bool:
         """Whether there is something that may be sent now."""
-        return not self.done and self._pace(self._number, self.heard)
+        return not self.done and not self.stopped and self._pace(self._number, self.heard)
 
     def read(self) -> None:
         """Take what came."""

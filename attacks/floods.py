@@ -154,7 +154,7 @@ def http1_attack(name: str, pieces: Callable[[], Sequence[bytes]]) -> Attack:
 
 UPLOADED = h2.headers(1, POST, h2.END_HEADERS)
 CHUNKED = http1.head(UPLOAD, "POST", b"Transfer-Encoding: chunked\r\n")
-LONG_HEAD = http1.head(fields=http1.padding(20_000))
+LONG_HEAD = http1.head(fields=http1.padding(12_000))
 
 ATTACKS = (
     attack("ordinary requests, answered", ordinary, answered),
@@ -192,6 +192,6 @@ ATTACKS = (
     spdy_attack("NOOP", lambda: [spdy.control(spdy.NOOP, b"") * 400_000]),
     spdy_attack("a head of 100 MB in 100 KB", spdy_large_bomb),
     spdy_attack("heads of 250 KB in 380 bytes, answered", spdy_bombs, answered),
-    http1_attack("heads of 20 KB, byte by byte", lambda: [bytes([byte]) for byte in LONG_HEAD] * 5),
+    http1_attack("heads of 12 KB, byte by byte", lambda: [bytes([byte]) for byte in LONG_HEAD] * 8),
     http1_attack("chunks of 1 byte", lambda: [CHUNKED, b"1\r\nx\r\n" * 500_000]),
 )

@@ -108,6 +108,8 @@ def send(attack: Attack, pieces: Sequence[bytes], port: int) -> list[Client]:
             clients.append(connect())
         elif all(client.done for client in clients) and now > moved + LATE:
             break
+    for client in clients:
+        client.stopped = True
     return clients
 
 
@@ -117,7 +119,7 @@ def settle(server: Running, clients: Sequence[Client]) -> None:
     while time.monotonic() < deadline:
         before, step = server.seconds, time.monotonic() + STEP
         while time.monotonic() < step:
-            turn([client for client in clients if client.done])
+            turn(clients)
         if server.seconds - before < IDLE:
             return
 

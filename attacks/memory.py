@@ -55,14 +55,19 @@ def inflated(size: int) -> list[bytes]:
     return [spdy.settings((spdy.INITIAL_WINDOW_SIZE, 0)), *heads]
 
 
-def pipelined(size: int) -> bytes:
-    """Ask 990 times, with heads of about this size."""
-    return 990 * http1.head(fields=http1.padding(size))
+def pipelined(size: int) -> list[bytes]:
+    """Ask for more than is ever read, then 990 times with heads of this size and what is always in them."""
+    return [http1.head(LARGE), 990 * http1.head(fields=http1.padding(size))]
 
 
-def unread(name: str, connections: int, *pieces: bytes) -> Attack:
+def unfinished() -> list[bytes]:
+    """Leave out the end of a long head."""
+    return [http1.head(fields=http1.padding(60_000)).removesuffix(b"\r\n")]
+
+
+def http1_attack(name: str, pieces: Callable[[], list[bytes]], connections: int = FEW) -> Attack:
     """Make an attack by HTTP/1.1 that takes no response."""
-    return Attack(name, http1.PROTOCOL, Aim.MEMORY, lambda: pieces, connections=connections, reads=False)
+    return Attack(name, http1.PROTOCOL, Aim.MEMORY, pieces, connections=connections, reads=False)
 
 
 def attack(name: str, pieces: Callable[[], list[bytes]], connections: int = FEW) -> Attack:
@@ -86,7 +91,7 @@ ATTACKS = (
     attack("1,000 references to a field of two bytes, held", small_fields),
     spdy_attack("heads of 60 KB in 190 bytes, held", lambda: inflated(60_000)),
     spdy_attack("heads of 250 KB in 380 bytes, held", lambda: inflated(250_000)),
-    unread("990 heads of 418 bytes behind a response", FEW, http1.head(LARGE), pipelined(380)),
-    unread("990 heads of 55 KB behind a response", 4, http1.head(LARGE), pipelined(55_000)),
-    unread("60 KB of a head that does not end", FEW, http1.head(fields=http1.padding(60_000))[:-2]),
+    http1_attack("990 heads of 418 bytes behind a response", lambda: pipelined(380)),
+    http1_attack("990 heads of 55 KB behind a response", lambda: pipelined(55_000), connections=4),
+    http1_attack("60 KB of a head that does not end", unfinished),
 )

@@ -2,13 +2,14 @@
 
 import os
 import pwd
+import re
 import shutil
 import signal
 import socket
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -75,6 +76,15 @@ class Server:
     program: tuple[str, ...]
     protocols: tuple[str, ...]
 
+    @property
+    def version(self) -> str:
+        """Give what it says of itself."""
+        asked = [*self.program, "-v" if self.name == "nginx" else "--version"]
+        # nginx says it on its standard error.
+        said = subprocess.run(asked, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+        found = re.search(r"\d+(\.\d+)+", said.stdout)
+        return f"{self.name} {found[0] if found else '?'}"
+
     def command(self, folder: Path, port: int, protocol: str) -> list[str]:
         """Serve the files of a folder by a protocol."""
         site = str(folder / "site")
@@ -82,7 +92,8 @@ class Server:
             case "nghttpd":
                 given = ["--no-tls", "--echo-upload", "-a", "127.0.0.1", "-d", site, str(port)]
             case "nginx":
-                given = ["-c", str(_nginx_configuration(folder, port, protocol))]
+                configuration = _nginx_configuration(folder, port, protocol)
+                given = ["-p", str(folder), "-e", "nginx.log", "-c", str(configuration)]
             case _:
                 given = ["serve", site, "--patterns", "--plaintext", "--protocol", protocol]
                 given += ["--listen", f"127.0.0.1:{port}"]
@@ -99,8 +110,9 @@ class Server:
             _wait_until_it_listens(process, port)
             yield Running(process, port)
         finally:
-            # With its workers, and at once: there is nothing that it should still finish.
-            os.killpg(process.pid, signal.SIGKILL)
+            # With its workers, and at once: there is nothing left to finish. An attack may have ended it.
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
             process.wait()
 
 
@@ -133,7 +145,7 @@ def _nginx_configuration(folder: Path, port: int, protocol: str) -> Path:
     upload = f"location {UPLOAD} {{ proxy_pass http://127.0.0.1:1; }}"
     written = folder / "nginx.conf"
     written.write_text(
-        f"{user} daemon off; worker_processes 1; pid {folder}/nginx.pid; error_log {folder}/nginx.log;\n"
+        f"{user} daemon off; worker_processes 1; pid {folder}/nginx.pid; error_log nginx.log;\n"
         "events { worker_connections 4096; }\n"
         f"http {{ access_log off; {temporary}\nserver {{ {listen} root {folder}/site; {upload} }} }}\n"
     )

@@ -1,5 +1,6 @@
 """Writes what was measured as a page."""
 
+import os
 import platform
 from collections.abc import Mapping, Sequence
 
@@ -46,7 +47,7 @@ Row = Mapping[str, Measured]
 """One attack, by server."""
 
 
-def page(rows: Sequence[Row], missing: Sequence[str], repeats: int, cores: int) -> str:
+def page(rows: Sequence[Row], versions: Sequence[str], missing: Sequence[str], repeats: int) -> str:
     """Write the page."""
     lines = [_joined(COLUMNS), _joined(["---"] * len(COLUMNS))]
     aim = None
@@ -60,12 +61,14 @@ def page(rows: Sequence[Row], missing: Sequence[str], repeats: int, cores: int) 
     head = HEADER.format(
         missing="".join(f"{name} is missing on this machine. " for name in missing),
         repeats=repeats,
-        cores=cores,
+        cores=os.cpu_count(),
         memory=bounds.MEMORY,
         processor=bounds.PROCESSOR,
         exceeded=_exceeded(rows),
     )
-    return head + "\n".join(lines) + f"\n\nMeasured on {platform.system()} {platform.release()}.\n"
+    # The version alone: what is behind it is the machine's own.
+    system = f"{platform.system()} {platform.release().split('-')[0]}"
+    return head + "\n".join(lines) + f"\n\nMeasured on {system}: {', '.join(versions)}.\n"
 
 
 def _exceeded(rows: Sequence[Row]) -> str:

@@ -91,5 +91,5 @@ def test_shares_are_of_the_peer_that_the_bound_names() -> None:
     of_processor = {name: cost(name, Aim.PROCESSOR, *values) for name, values in costs.items()}
     assert bounds.share(of_processor) == 6.0 / (2 * 1.5)
     assert bounds.share({"loadstone": of_memory["loadstone"]}) is None
-    page = table.page([of_memory, of_processor], [], 20, 2)
+    page = table.page([of_memory, of_processor], [], [], 20)
     assert "1 of 2 attacks exceed" in page and "| **2.00** | takes all |" in page and "| 1.00 |" in page
