@@ -14,6 +14,8 @@ from attacks.measurement import Measured, measure
 from attacks.protocol import Heard
 from attacks.servers import found, make_site
 
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="what a process costs is read from Linux")
+
 # The server is being mended at the same time; a mark goes when the attack is withstood.
 FAILS = pytest.mark.xfail(strict=True, reason="the server keeps what it decoded or read")
 FEW = 5
