@@ -1,4 +1,4 @@
-"""What `loadstone serve` may cost under an attack, against the servers beside it."""
+"""What `loadstone serve` may cost under an attack, against other servers."""
 
 from collections.abc import Mapping
 
@@ -9,6 +9,9 @@ MEMORY = 3.0
 """Of what is held by that one of the peers which holds more."""
 PROCESSOR = 2.0
 """Of nghttpd's time per byte; of nginx's where nghttpd does not speak the protocol."""
+NOTICEABLE = 0.005
+"""Seconds per MB below which nothing is exceeded: a sixteenth of a processor for an attacker with 100 Mbit/s. What two
+such servers need of it differs from run to run by more than twice."""
 HELD_PER_CONNECTION = 256 * 1024
 """Bytes, in tests, which run without the peers; nghttpd holds as much of ordinary requests."""
 HUGE_PAGES = 2 * 2**21
@@ -23,12 +26,15 @@ def share(measured: Mapping[str, Measured]) -> float | None:
     if ours.attack.aim is Aim.MEMORY:
         return _ratio(ours.held, MEMORY * max(peer.held for peer in peers))
     peer = measured.get("nghttpd", peers[0])
-    return _ratio(ours.seconds_per_mb, PROCESSOR * peer.seconds_per_mb)
+    return _ratio(ours.seconds_per_mb, max(PROCESSOR * peer.seconds_per_mb, NOTICEABLE))
 
 
 def held(attack: Attack) -> int:
     """Give the bytes that a test allows to be held."""
-    return HUGE_PAGES + attack.connections * HELD_PER_CONNECTION
+    return HUGE_PAGES + attack.connections * NOTICEABLE = 0.005
+"""Seconds per MB below which nothing is exceeded: a sixteenth of a processor for an attacker with 100 Mbit/s. What two
+such servers need of it differs from run to run by more than twice."""
+HELD_PER_CONNECTION
 
 
 def _ratio(value: float, bound: float) -> float:

@@ -91,7 +91,7 @@ ATTACKS = (
     attack("1,000 references to a field of two bytes, held", small_fields),
     spdy_attack("heads of 60 KB in 190 bytes, held", lambda: inflated(60_000)),
     spdy_attack("heads of 250 KB in 380 bytes, held", lambda: inflated(250_000)),
-    http1_attack("990 heads of 418 bytes behind a response", lambda: pipelined(380)),
-    http1_attack("990 heads of 55 KB behind a response", lambda: pipelined(55_000), connections=4),
+    http1_attack("990 heads of 418 bytes behind a response", lambda: pipelined(380), connections=MANY),
+    http1_attack("990 heads of 55 KB behind a response", lambda: pipelined(55_000), connections=MANY),
     http1_attack("60 KB of a head that does not end", unfinished),
 )

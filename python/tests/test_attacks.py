@@ -16,8 +16,6 @@ from attacks.servers import found, make_site
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="what a process costs is read from Linux")
 
-# The server is being mended at the same time; a mark goes when the attack is withstood.
-FAILS = pytest.mark.xfail(strict=True, reason="the server keeps what it decoded or read")
 FEW = 5
 
 
@@ -37,12 +35,12 @@ def ours(attack: Attack, folder: Path) -> Measured:
     "name",
     [
         "h2: ordinary requests, held",
-        pytest.param("h2: HPACK bomb, held", marks=FAILS),
-        pytest.param("h2: HPACK bomb of 15 references, held", marks=FAILS),
-        pytest.param("h2: HPACK bomb, each stream reset", marks=FAILS),
-        pytest.param("spdy/3.1: heads of 250 KB in 380 bytes, held", marks=FAILS),
-        pytest.param("http/1.1: 990 heads of 418 bytes behind a response", marks=FAILS),
-        pytest.param("http/1.1: 990 heads of 55 KB behind a response", marks=FAILS),
+        "h2: HPACK bomb, held",
+        "h2: HPACK bomb of 15 references, held",
+        "h2: HPACK bomb, each stream reset",
+        "spdy/3.1: heads of 250 KB in 380 bytes, held",
+        "http/1.1: 990 heads of 418 bytes behind a response",
+        "http/1.1: 990 heads of 55 KB behind a response",
         "http/1.1: 60 KB of a head that does not end",
     ],
 )

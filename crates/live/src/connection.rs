@@ -266,6 +266,9 @@ impl SocketConnection {
             self.tls.free_buffers();
         } else if self.write_blocked_since.is_none() || self.bytes_written > before {
             self.write_blocked_since = Some(now);
+        } else {
+            // The peer takes nothing: what is empty need not wait for it.
+            self.tls.free_buffers();
         }
     }
 

@@ -149,7 +149,7 @@ impl TlsLayer {
         }
     }
 
-    /// Frees its buffers if they are empty: of many connections most are idle.
+    /// Frees its buffers if they are empty: of many connections most are idle, or wait for a peer that does not read.
     pub(crate) fn free_buffers(&mut self) {
         if self.out.is_empty() {
             (self.out, self.content) = (Vec::new(), Vec::new());

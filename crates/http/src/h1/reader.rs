@@ -40,6 +40,14 @@ pub(super) trait Messages {
     fn end(&mut self);
 }
 
+/// A chunk in memory of its own: most of the text from which it was cut has been read.
+fn alone(chunk: Chunk) -> Chunk {
+    match chunk {
+        Chunk::Bytes(bytes) => Chunk::Bytes(Bytes::copy_from_slice(&bytes)),
+        run => run,
+    }
+}
+
 impl Reader {
     pub(super) fn new() -> Reader {
         Reader { state: ReaderState::Head, partial: BytesMut::new(), unread: Vec::new() }
@@ -64,7 +72,7 @@ impl Reader {
             while !chunk.is_empty() {
                 match self.state {
                     ReaderState::Head if !messages.takes_head() => {
-                        self.unread.push(chunk);
+                        self.unread.push(alone(chunk));
                         self.unread.extend_from_slice(&input[at + 1..]);
                         return Ok(());
                     }
