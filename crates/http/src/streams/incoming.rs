@@ -21,8 +21,9 @@ impl<F: Framing> Streams<F> {
         match self.framing.error_action(violation) {
             ErrorAction::Ignore => {}
             ErrorAction::Reset(status) => {
-                // A client may open too many streams before it knows how many it may.
-                if violation != StreamViolation::TooMany {
+                // A client may open too many streams before it knows how many it may. Servers open none to have them
+                // reset.
+                if violation != StreamViolation::TooMany && self.role == Perspective::Server {
                     self.abuse.note_violation();
                 }
                 self.reset(stream, status);
@@ -48,6 +49,7 @@ impl<F: Framing> Streams<F> {
             self.forget(id);
         }
         self.abuse.note_violation();
+        self.abuse.note_reset();
         let head = Arc::new(ResponseHead::new(400, Fields::from_pairs([("content-length", "0")])));
         self.scheduler.send(stream, Some(head), Outgoing::Whole(Body::EMPTY));
         Ok(())
