@@ -63,14 +63,19 @@ impl Fields {
 
     /// The first value of the field `name`, whatever its case.
     pub fn get(&self, name: &[u8]) -> Option<&[u8]> {
-        let is_it = |span: &&ByteSpan| {
+        self.get_all(name).next()
+    }
+
+    /// All values of the field `name`, whatever its case, in order.
+    pub(crate) fn get_all(&self, name: &[u8]) -> impl Iterator<Item = &[u8]> {
+        let is_it = move |span: &&ByteSpan| {
             let (start, end) = span.name;
             // Most names have another length or begin otherwise, so most of the text is not looked at.
             let begins = |text: &[u8]| text.first().map(u8::to_ascii_lowercase);
             let part = || self.part(span.name);
             (end - start) as usize == name.len() && begins(part()) == begins(name) && part().eq_ignore_ascii_case(name)
         };
-        self.spans.iter().find(is_it).map(|span| self.part(span.value))
+        self.spans.iter().filter(is_it).map(|span| self.part(span.value))
     }
 
     /// Bytes of these fields as HTTP/1.1 writes them.

@@ -30,6 +30,7 @@
 //! bytes (crates `net` and `sim`).
 
 mod chunk;
+mod content_length;
 pub mod decode;
 mod error;
 mod event;
@@ -42,6 +43,7 @@ mod pending;
 mod persisted;
 mod priority;
 mod protocol;
+mod request_target;
 mod session;
 mod spdy;
 mod streams;

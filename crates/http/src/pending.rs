@@ -1,5 +1,6 @@
 //! Content to be sent: a counted body, or a streamed one with its buffer.
 
+use crate::content_length::content_length;
 use crate::trailers::trailers;
 use crate::{Body, Chunk, Content, Fields, RequestHead, ResponseHead, Wire};
 
@@ -72,8 +73,7 @@ impl Method {
 
 /// The value of `content-length`; an invalid one is the maximum, which no content reaches.
 pub(crate) fn announced(fields: &Fields) -> Option<u64> {
-    let digits = |value: &[u8]| std::str::from_utf8(value).ok().and_then(|text| text.parse().ok());
-    fields.get(b"content-length").map(|value| digits(value).unwrap_or(u64::MAX))
+    content_length(fields).unwrap_or(Some(u64::MAX))
 }
 
 /// There is more or less content than `content-length` says.

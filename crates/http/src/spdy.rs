@@ -20,8 +20,8 @@ pub(crate) use version::{THREE, THREE_ONE, TWO};
 use crate::h1::MAX_HEAD;
 use crate::memory::{Keeps, Memory, Remembering};
 use crate::streams::{
-    Client, Frame, FrameHeader, Framing, GoAwayMode, LocalSettings, MessageHead, Multiplexing, Promise, ResetCause,
-    StreamViolation,
+    Client, Decoded, Frame, FrameHeader, Framing, GoAwayMode, LocalSettings, MessageHead, Multiplexing, Promise,
+    ResetCause, StreamViolation,
 };
 use crate::streams::{ErrorAction, Perspective, Server, Windows};
 use crate::{Chunk, Fields, PeerFault, PersistedSettings, Priority, RequestHead, ResponseHead, Wire};
@@ -237,6 +237,8 @@ impl Framing for Spdy {
                 match (self.inflater.step(&block)?, self.role) {
                     (head, Perspective::Client) => Frame::Push { stream, associated, head, end },
                     (head, Perspective::Server) => {
+                        // Draft 3, section 2.3.2.1: nothing is sent on such a stream, so no request comes on it.
+                        let head = if flags & FLAG_UNIDIRECTIONAL == 0 { head } else { Decoded::Malformed };
                         Frame::SynStream { stream, head, priority: self.priority(priority), end }
                     }
                 }

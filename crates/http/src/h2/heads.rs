@@ -1,6 +1,7 @@
 //! Heads as header blocks (RFC 9113, section 8.3).
 
 use super::hpack::{Decoder, Encoder};
+use crate::content_length::with_another;
 use crate::memory::Codec;
 use crate::streams::{
     Decoded, MessageHead, OptionalPseudoHeaders, PseudoHeaderNames, PseudoHeaderPosition, assemble, digits,
@@ -41,9 +42,11 @@ impl Packer {
         let cookies = fields.iter().filter(|(name, _)| name.eq_ignore_ascii_case(b"cookie"));
         let may_crumble = cookies.map(|(_, value)| crumbs(value)).sum::<usize>() <= MAX_CRUMBS;
         for (name, value) in sendable_fields(fields) {
+            // RFC 9113, section 8.2.1: what HTTP/1.1 takes for white space around a value is not sent.
+            let value = value.trim_ascii();
             if name == b"cookie" && may_crumble {
                 // RFC 9113, section 8.2.3: crumbs that stay the same compress better.
-                let crumbs = value.split(|byte| *byte == b';').map(<[u8]>::trim_ascii_start);
+                let crumbs = value.split(|byte| *byte == b';').map(<[u8]>::trim_ascii);
                 crumbs.for_each(|crumb| self.encoder.encode(&name, crumb, out));
             } else {
                 self.encoder.encode(&name, value, out);
@@ -94,6 +97,11 @@ impl Codec for Packer {
     }
 }
 
+/// Whether a value begins or ends with white space (RFC 9113, section 8.2.1).
+fn has_blank_ends(value: &[u8]) -> bool {
+    [value.first(), value.last()].into_iter().flatten().any(|byte| matches!(byte, b' ' | b'\t'))
+}
+
 /// Decompresses the heads of one direction.
 #[derive(Debug)]
 pub(crate) struct Unpacker {
@@ -114,11 +122,15 @@ impl Codec for Unpacker {
         // RFC 9113, section 8.2.2: what belongs to one connection of HTTP/1.1 has no place here.
         let is_odd = |name: &[u8], value: &[u8]| match name {
             b"te" => value != b"trailers",
+            // Section 8.2.1.
+            _ if has_blank_ends(value) => true,
             // Section 8.3.1 allows it in addition to `:authority`.
             b"host" => false,
             _ => is_connection_specific(name),
         };
-        if fields.iter().any(|(name, value)| is_odd(name, value)) {
+        let mut lengths = fields.iter().filter(|(name, _)| name[..] == *b"content-length");
+        let length = lengths.try_fold(None, |before, (_, value)| with_another(before, value).map(Some));
+        if length.is_err() || fields.iter().any(|(name, value)| is_odd(name, value)) {
             return Ok(Decoded::Malformed);
         }
         let mut text = BytesMut::new();
@@ -144,5 +156,22 @@ impl Codec for Unpacker {
 
     fn size(compressed: &Bytes, decoded: &Decoded) -> usize {
         compressed.len() + decoded.size()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::RequestHead;
+
+    #[test]
+    fn white_space_around_a_value_is_not_sent_rfc9113_8_2_1() {
+        let fields = Fields::from_pairs([("x", " y z\t"), ("cookie", " a=b ;c=d ; "), ("empty", " ")]);
+        let head = MessageHead::Request(RequestHead::get("a.test", "/", fields).into(), Priority::default());
+        let block = Packer::fresh(()).step(&head).unwrap();
+        let Decoded::Request(head, _) = Unpacker::fresh(()).step(&block).unwrap() else { panic!("it is a request") };
+        let sent: Vec<_> = head.fields.iter().map(|(name, value)| (name.to_vec(), value.to_vec())).collect();
+        let expected = [("x", "y z"), ("cookie", "a=b"), ("cookie", "c=d"), ("cookie", ""), ("empty", "")];
+        assert_eq!(sent, expected.map(|(name, value)| (name.into(), value.into())));
     }
 }

@@ -1,5 +1,6 @@
 //! Message heads as header compression takes and gives them, whatever the protocol calls the pseudo-headers.
 
+use crate::request_target::AbsoluteForm;
 use crate::trailers::trailers;
 use crate::{Fields, Priority, RequestHead, ResponseHead, Scheme};
 use bytes::Bytes;
@@ -178,15 +179,11 @@ impl<'a> ControlData<'a> {
 
     /// A `url` may be absolute (draft 2, "Request"); then scheme and host stand in it.
     fn split_url(&mut self, names: &PseudoHeaderNames) {
-        let absolute = self.path.filter(|_| names.optional == OptionalPseudoHeaders::SchemeAndHost).and_then(|url| {
-            let colon = url.windows(3).position(|three| three == b"://")?;
-            Some((&url[..colon], &url[colon + 3..]))
-        });
-        if let Some((scheme, rest)) = absolute.filter(|(scheme, _)| Scheme::named(scheme).is_some()) {
-            let (host, path) = rest.split_at(rest.iter().position(|byte| *byte == b'/').unwrap_or(rest.len()));
-            self.scheme = Some(scheme);
-            self.authority = Some(host);
-            self.path = Some(if path.is_empty() { b"/" } else { path });
+        let url = self.path.filter(|_| names.optional == OptionalPseudoHeaders::SchemeAndHost);
+        if let Some(AbsoluteForm { scheme, authority, rest }) = url.and_then(AbsoluteForm::read) {
+            self.scheme = Some(scheme.name().as_bytes());
+            self.authority = Some(authority);
+            self.path = Some(if rest.is_empty() { b"/" } else { rest });
         }
     }
 

@@ -386,6 +386,42 @@ const OF_CLIENTS: &[Case] = &[
         },
         [NO; 4],
     ),
+    (
+        "-, 3.2.1, 8.1.1: a length that is none (RFC 9110, section 8.6)",
+        |t| t.get(1, &[("content-length", "+0")], true),
+        [NO, Some(Reply(1)), Some(Reply(1)), rst(1, 1)],
+    ),
+    (
+        "Name/value block, 2.6.10, 8.1.1: two lengths that differ",
+        |t| t.get(1, &[("content-length", "0"), ("content-length", "1")], true),
+        reset(1, 1, 1),
+    ),
+    ("-, -, 8.2.1: a blank before a value", |t| t.get(1, &[("x", " y")], true), [NO, NO, NO, rst(1, 1)]),
+    ("-, -, 8.2.1: a tab after a value", |t| t.get(1, &[("x", "y\t")], true), [NO, NO, NO, rst(1, 1)]),
+    ("-, -, 8.2.1: a blank within a value", |t| t.get(1, &[("x", "y z")], true), [NO; 4]),
+    (
+        "SYN_STREAM, 2.3.2.1, -: a stream on which nothing may be sent",
+        |t| {
+            if !t.is_h2() {
+                let pairs = t.writer.get(&[]);
+                let frame = t.writer.push_of(1, 0, &pairs, 3);
+                t.feed(frame);
+            }
+        },
+        [rst(1, 1), rst(1, 1), rst(1, 1), NO],
+    ),
+    (
+        "SYN_STREAM, 2.3.2.1, -: a stream on which nothing may be sent, and its content",
+        |t| {
+            if !t.is_h2() {
+                let pairs = t.writer.get(&[]);
+                let frame = t.writer.push_of(1, 0, &pairs, 2);
+                t.feed(frame);
+                t.data(1, 5, true);
+            }
+        },
+        [rst(1, 1), rst(1, 1), rst(1, 1), NO],
+    ),
     ("Control frames, -, 4.1: a frame that nobody knows", |t| t.control(0x77, 0x77, b"x"), [NO; 4]),
     (
         "NOOP, 2.6.9, -: NOOP or CREDENTIAL",
@@ -486,6 +522,12 @@ const OF_SERVERS: &[Case] = &[
         },
         [NO, rst(1, 1), rst(1, 1), Some(GoAway(0, Some(5)))],
     ),
+    (
+        "-, 3.2.2, 8.1.1: a length that is none (RFC 9110, section 8.6)",
+        |t| t.ok(1, &[("content-length", "+0")], true),
+        { [NO, NO, NO, rst(1, 1)] },
+    ),
+    ("-, -, 8.2.1: a blank after a value", |t| t.ok(1, &[("x", "y ")], true), [NO, NO, NO, rst(1, 1)]),
     (
         "-, 3.2.2, 8.1.1: less content than announced",
         |t| {
