@@ -6,6 +6,9 @@ pub enum PeerFault {
     /// A head that is not HTTP (RFC 9112, sections 3 and 4).
     #[error("the head is malformed")]
     MalformedHead,
+    /// A version of HTTP other than 1.0 and 1.1 in a message of HTTP/1.1 (RFC 9112, section 2.3).
+    #[error("the version of HTTP is not supported")]
+    UnsupportedVersion,
     /// A head longer than [`crate::h1::MAX_HEAD`] or with more than [`crate::h1::MAX_FIELDS`] fields.
     #[error("the head is too large")]
     HeadTooLarge,

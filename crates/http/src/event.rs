@@ -56,6 +56,17 @@ pub enum Event {
         /// Its head.
         head: Arc<ResponseHead>,
     },
+    /// Server: the request breaks the rules of HTTP, and the session has answered it with this status and no content
+    /// (RFC 9110, section 15.5). It may take no more requests after it. The program's answer is not needed, and its
+    /// end is an [`Event::ResponseSent`] or [`Event::Reset`].
+    Rejected {
+        /// Which one.
+        id: RequestId,
+        /// What could be read of its head; `None` if it was read, and came by [`Event::Request`].
+        head: Option<Arc<RequestHead>>,
+        /// 400, 431, 501 or 505.
+        status: u16,
+    },
     /// Bytes of the message's body have arrived.
     Data {
         /// Whose.
@@ -101,6 +112,7 @@ impl Event {
         match self {
             Event::Sent { id }
             | Event::Request { id, .. }
+            | Event::Rejected { id, .. }
             | Event::Interim { id, .. }
             | Event::Promised { id, .. }
             | Event::Response { id, .. }

@@ -29,6 +29,7 @@ mod tree;
 mod violation;
 mod weight;
 
+pub(crate) use abuse::MAX_EMPTY;
 pub(crate) use client::Client;
 pub use config::{FrameBytes, MaxStreams, Multiplexing, Policy, Push, Window};
 pub(crate) use framing::{
@@ -340,7 +341,7 @@ impl<F: Framing> Streams<F> {
     fn note_sent(&mut self, stream: u32, end: bool) {
         if let Some(state) = self.open_streams.get_mut(&stream).filter(|_| end) {
             state.is_sent = true;
-            if self.role == Perspective::Server && state.response == ResponseState::FromProgram {
+            if self.role == Perspective::Server {
                 self.events.push_back(Event::ResponseSent { id: state.id });
             }
             self.close_if_complete(stream);
@@ -400,6 +401,6 @@ impl<F: Framing> Streams<F> {
 
     /// Whether the server's program still expects to hear how the stream ends.
     fn awaits_outcome(&self, state: &Stream) -> bool {
-        self.role == Perspective::Server && !state.is_sent && state.response != ResponseState::FromSession
+        self.role == Perspective::Server && !state.is_sent
     }
 }

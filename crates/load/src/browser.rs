@@ -327,7 +327,11 @@ impl Browser {
                     refused.push(object);
                 }
                 Event::Trailers { .. } => {}
-                Event::Request { .. } | Event::ResponseSent { .. } | Event::Promised { .. } | Event::Pong => {
+                Event::Request { .. }
+                | Event::Rejected { .. }
+                | Event::ResponseSent { .. }
+                | Event::Promised { .. }
+                | Event::Pong => {
                     unreachable!("a client's session is asked nothing")
                 }
             }

@@ -289,7 +289,7 @@ impl Fetcher {
                     self.fail(id, Unanswered::Reset);
                 }
                 Event::Trailers { .. } | Event::Interim { .. } | Event::Promised { .. } | Event::Pong => {}
-                Event::Request { .. } | Event::ResponseSent { .. } => {
+                Event::Request { .. } | Event::Rejected { .. } | Event::ResponseSent { .. } => {
                     unreachable!("a client's session is asked nothing")
                 }
             }

@@ -228,6 +228,7 @@ impl<S: Site> Origin<S> {
     fn handle_event(&mut self, now: Time, conn: ConnId, event: Event) {
         match event {
             Event::Request { id, head } => self.begin(now, conn, id, head),
+            Event::Rejected { id, head, status } => self.reject(now, conn, id, head, status),
             Event::Data { id, content } => {
                 let exchanges = &mut self.sessions.get_mut(&conn).expect("its events are being polled").exchanges;
                 let asked = exchanges.iter_mut().find(|exchange| exchange.stream == id);
@@ -285,6 +286,18 @@ impl<S: Site> Origin<S> {
         self.expire_in(now, self.config.timeouts.request);
         if is_last {
             self.leave(conn);
+        }
+    }
+
+    /// The session has answered a request that breaks the rules of HTTP: it is an exchange like any other. `head` is
+    /// what was read of it, if the request has not begun.
+    fn reject(&mut self, now: Time, conn: ConnId, stream: RequestId, head: Option<Arc<RequestHead>>, status: u16) {
+        let session = self.session(conn);
+        session.stirred = now;
+        session.exchanges.extend(head.map(|head| UnderWay::new(stream, head, now, None)));
+        if let Some(exchange) = session.exchange(stream) {
+            exchange.asked = None;
+            exchange.response = Some((status, Body::EMPTY));
         }
     }
 

@@ -58,7 +58,9 @@ impl Relay {
 
     fn handle_event(&mut self, conn: ConnId, event: Event) {
         let Some(id) = event.request() else { return };
-        if let Some(early) = self.early.get_mut(&(conn, id)).filter(|_| !matches!(event, Event::Reset { .. })) {
+        if let Some(early) =
+            self.early.get_mut(&(conn, id)).filter(|_| !matches!(event, Event::Reset { .. } | Event::Rejected { .. }))
+        {
             early.events.push(event);
             return self.join((conn, id));
         }
@@ -82,7 +84,7 @@ impl Relay {
                 }
             }
             (Event::ResponseSent { .. }, _) => self.link(conn).part(id),
-            (Event::Reset { .. } | Event::Refused { .. }, _) => self.cut((conn, id)),
+            (Event::Reset { .. } | Event::Rejected { .. } | Event::Refused { .. }, _) => self.cut((conn, id)),
             _ => {}
         }
         peer.into_iter().for_each(|(to, _)| self.settle(to));

@@ -7,6 +7,7 @@ use super::reader::{Messages, Reader};
 use super::streamed_body::{Framing, StreamedBody};
 use crate::held::{BackPressure, Held};
 use crate::pending::{Method, Outgoing, Pending};
+use crate::streams::MAX_EMPTY;
 use crate::{
     Chunk, ClientSession, Content, Error, Event, Fields, PeerFault, PersistedSettings, Priority, RequestHead,
     RequestId, Session, TransportStream, Wire,
@@ -249,6 +250,8 @@ struct ResponseQueue {
     held: Option<Box<Held>>,
     /// The head just read was an interim one (RFC 9110, section 15.2): the final response follows.
     interim: bool,
+    /// How many there were since the last final one.
+    interims: u32,
     /// What the server has said of the connection.
     after: After,
     /// It has said so with the response that is being read, or was read last: no other follows.
@@ -262,9 +265,14 @@ impl Messages for ResponseQueue {
         let status = parsed.head.status;
         self.interim = (100..200).contains(&status);
         if self.interim {
+            self.interims += 1;
+            if self.interims > MAX_EMPTY {
+                return Err(PeerFault::Flood);
+            }
             self.events.push_back(Event::Interim { id: asked.id, head: parsed.head });
             return Ok(Some((parsed.len, Length::Known(0))));
         }
+        self.interims = 0;
         if parsed.after == After::Closes {
             self.after = After::Closes;
             self.is_last = true;

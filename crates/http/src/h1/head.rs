@@ -1,7 +1,9 @@
 //! Heads as HTTP/1.1 writes them: reading, by `httparse`.
 
+use crate::content_length::with_another;
+use crate::request_target::AbsoluteForm;
 use crate::trailers::trailers;
-use crate::{Fields, PeerFault, RequestHead, ResponseHead};
+use crate::{Fields, PeerFault, RequestHead, ResponseHead, Scheme};
 use bytes::{BufMut, Bytes, BytesMut};
 use std::mem::MaybeUninit;
 use std::sync::Arc;
@@ -69,31 +71,83 @@ fn fault(error: httparse::Error) -> PeerFault {
     }
 }
 
+/// How long a head is, by what was read of `text`; `None` if it is not all there.
+fn head_len(status: httparse::Status<usize>, text: &Bytes) -> Result<Option<usize>, PeerFault> {
+    let (read, len) = match status {
+        httparse::Status::Complete(len) => (len, Some(len)),
+        httparse::Status::Partial => (text.len(), None),
+    };
+    if read > MAX_HEAD { Err(PeerFault::HeadTooLarge) } else { Ok(len) }
+}
+
 /// Reads a request's head at the beginning of `text`; `None` if it is not all there.
 pub(super) fn parse_request(text: &Bytes) -> Result<Option<Parsed<RequestHead>>, PeerFault> {
     let mut slots = slots();
     let mut request = httparse::Request::new(&mut []);
-    let status = request.parse_with_uninit_headers(text, &mut slots).map_err(fault)?;
-    let httparse::Status::Complete(len) = status else { return Ok(None) };
+    let status = request.parse_with_uninit_headers(text, &mut slots).map_err(|error| match error {
+        httparse::Error::Version if names_version(text) => PeerFault::UnsupportedVersion,
+        error => fault(error),
+    })?;
+    let Some(len) = head_len(status, text)? else { return Ok(None) };
     let found = sort(text, request.headers)?;
     let method = match request.method.unwrap_or_default() {
         "GET" => Bytes::from_static(b"GET"),
         other => text.slice_ref(other.as_bytes()),
     };
-    let path = text.slice_ref(request.path.unwrap_or_default().as_bytes());
+    let target = request.path.unwrap_or_default().as_bytes();
     // RFC 9112, section 3.2: a request without Host, or with several, is bad.
     let is_old = request.version == Some(0);
     let host = found.host.or(is_old.then_some(b"")).filter(|_| found.hosts == 1 || (is_old && found.hosts == 0));
-    let host = host.ok_or(PeerFault::MalformedHead)?;
+    let mut host = host.filter(|host| is_authority(host)).ok_or(PeerFault::MalformedHead)?;
+    let (mut scheme, mut path) = (Scheme::default(), text.slice_ref(target));
+    if let Some(absolute) = AbsoluteForm::read(target) {
+        // RFC 9112, section 3.2.2: a server takes this form, and its authority in place of Host.
+        host = Some(absolute.authority).filter(|host| is_authority(host)).ok_or(PeerFault::MalformedHead)?;
+        (scheme, path) = (absolute.scheme, with_path(text, absolute.rest));
+    }
     // RFC 9112, section 6.3, rule 3: two lengths in a request are an attempt to smuggle another one.
     if found.is_chunked && found.content_length.is_some() {
         return Err(PeerFault::InvalidLength);
     }
     let (body, after) = (found.body(), found.after(is_old));
     let host = if host.is_empty() { Bytes::new() } else { text.slice_ref(host) };
-    let head = RequestHead::new(method, host, path, found.fields);
+    let head = RequestHead::new(method, host, path, found.fields).over(scheme);
     let version = if is_old { Version::Old } else { Version::Usual };
     Ok(Some(Parsed { head: Arc::new(head), len, body, after, version }))
+}
+
+/// Whether a Host or an authority can be one, as far as it matters: nothing in it ends an authority (RFC 3986, section
+/// 3.2), and HTTP gives no user (RFC 9110, section 4.2.4).
+fn is_authority(host: &[u8]) -> bool {
+    !host.iter().any(|byte| matches!(byte, b' ' | b'\t' | b'/' | b'?' | b'#' | b'@' | b'\\'))
+}
+
+/// A path and its query; a missing path is `/`.
+fn with_path(text: &Bytes, rest: &[u8]) -> Bytes {
+    match rest {
+        [b'/', ..] => text.slice_ref(rest),
+        _ => [b"/", rest].concat().into(),
+    }
+}
+
+/// The words of a request line, which may be any bytes.
+fn request_line(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let begin = text.iter().position(|byte| !matches!(byte, b'\r' | b'\n')).unwrap_or(text.len());
+    let line = text[begin..].split(|byte| matches!(byte, b'\r' | b'\n')).next().unwrap_or_default();
+    line.split(|byte| *byte == b' ')
+}
+
+/// Whether a request line ends with a version of HTTP, supported or not (RFC 9112, section 2.3).
+fn names_version(text: &[u8]) -> bool {
+    matches!(request_line(text).nth(2), Some([b'H', b'T', b'T', b'P', b'/', major, b'.', minor])
+        if major.is_ascii_digit() && minor.is_ascii_digit())
+}
+
+/// What can be read of a request's head that is malformed: method and target.
+pub(super) fn salvage_request(text: &Bytes) -> RequestHead {
+    let mut words = request_line(text).map(|word| text.slice_ref(word));
+    let (method, target) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    RequestHead::new(method, Bytes::new(), target, Fields::default())
 }
 
 /// Reads a response's head at the beginning of `text`; `None` if it is not all there.
@@ -102,11 +156,13 @@ pub(super) fn parse_response(text: &Bytes) -> Result<Option<Parsed<ResponseHead>
     let mut response = httparse::Response::new(&mut []);
     let config = httparse::ParserConfig::default();
     let status = config.parse_response_with_uninit_headers(&mut response, text, &mut slots).map_err(fault)?;
-    let httparse::Status::Complete(len) = status else { return Ok(None) };
+    let Some(len) = head_len(status, text)? else { return Ok(None) };
+    // RFC 9110, section 15: statuses begin at 100.
+    let status = response.code.filter(|code| *code >= 100).ok_or(PeerFault::MalformedHead)?;
     let found = sort(text, response.headers)?;
     let is_old = response.version == Some(0);
     let (body, after) = (found.body(), found.after(is_old));
-    let head = ResponseHead::new(response.code.unwrap_or_default(), found.fields);
+    let head = ResponseHead::new(status, found.fields);
     let version = if is_old { Version::Old } else { Version::Usual };
     Ok(Some(Parsed { head: Arc::new(head), len, body, after, version }))
 }
@@ -174,11 +230,7 @@ fn sort<'h>(text: &Bytes, headers: &[httparse::Header<'h>]) -> Result<Found<'h>,
                 }
             }
             14 if field.name.eq_ignore_ascii_case("content-length") => {
-                let value = length(field.value).ok_or(PeerFault::InvalidLength)?;
-                if found.content_length.is_some_and(|before| before != value) {
-                    return Err(PeerFault::InvalidLength);
-                }
-                found.content_length = Some(value);
+                found.content_length = Some(with_another(found.content_length, field.value)?);
             }
             17 if field.name.eq_ignore_ascii_case("transfer-encoding") => {
                 if found.is_chunked || !field.value.eq_ignore_ascii_case(b"chunked") {
@@ -191,10 +243,4 @@ fn sort<'h>(text: &Bytes, headers: &[httparse::Header<'h>]) -> Result<Found<'h>,
         found.fields.add_within(field.name.as_bytes(), field.value);
     }
     Ok(found)
-}
-
-/// A length in decimal digits.
-fn length(value: &[u8]) -> Option<u64> {
-    let digits = !value.is_empty() && value.iter().all(u8::is_ascii_digit);
-    std::str::from_utf8(value).ok().filter(|_| digits)?.parse().ok()
 }

@@ -9,7 +9,7 @@ use bytes::{BufMut, Bytes, BytesMut};
 #[derive(Debug)]
 pub(super) struct Reader {
     state: ReaderState,
-    /// The beginning of a head, or of trailers, whose rest has not arrived.
+    /// The beginning of a head, or of trailers, whose rest has not arrived; a head that cannot be read.
     partial: BytesMut,
     /// Input that begins with a head that the session does not take yet.
     unread: Vec<Chunk>,
@@ -18,9 +18,13 @@ pub(super) struct Reader {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum ReaderState {
     Head,
-    Body { left: u64 },
+    Body {
+        left: u64,
+    },
     Chunked(Chunked),
     UntilClose,
+    /// What comes is not looked at.
+    Over,
 }
 
 /// What a reader reports to its session.
@@ -91,6 +95,7 @@ impl Reader {
                         messages.data(chunk);
                         break;
                     }
+                    ReaderState::Over => return Ok(()),
                 }
             }
         }
@@ -112,6 +117,7 @@ impl Reader {
     pub(super) fn close(&mut self, messages: &mut impl Messages) -> Result<(), PeerFault> {
         match self.state {
             ReaderState::Head if self.partial.is_empty() => Ok(()),
+            ReaderState::Over => Ok(()),
             ReaderState::UntilClose => {
                 self.state = ReaderState::Head;
                 messages.end();
@@ -119,6 +125,13 @@ impl Reader {
             }
             ReaderState::Head | ReaderState::Body { .. } | ReaderState::Chunked(_) => Err(PeerFault::Truncated),
         }
+    }
+
+    /// Looks at nothing that comes from here on. Returns what stands where a head has to begin; `None` within a body.
+    pub(super) fn give_up(&mut self) -> Option<Bytes> {
+        let before = std::mem::replace(&mut self.state, ReaderState::Over);
+        let partial = std::mem::take(&mut self.partial);
+        (before == ReaderState::Head).then(|| partial.freeze())
     }
 
     /// Reads a head from what was kept and `bytes`; returns what follows the head.
@@ -137,16 +150,11 @@ impl Reader {
             }
             self.partial.split().freeze()
         };
-        let Some((len, length)) = messages.head(&text)? else {
-            if text.len() > MAX_HEAD {
-                return Err(PeerFault::HeadTooLarge);
-            }
+        let read = messages.head(&text);
+        let Ok(Some((len, length))) = read else {
             self.partial.extend_from_slice(&text);
-            return Ok(Bytes::new());
+            return read.map(|_| Bytes::new());
         };
-        if len > MAX_HEAD {
-            return Err(PeerFault::HeadTooLarge);
-        }
         self.begin_body(length, messages);
         Ok(text.slice(len..))
     }

@@ -1,6 +1,6 @@
 //! The server's end.
 
-use super::head::{After, Length, Version, parse_request};
+use super::head::{After, Length, Version, parse_request, salvage_request};
 use super::known::Known;
 use super::outbox::Outbox;
 use super::reader::{Messages, Reader};
@@ -69,9 +69,11 @@ impl Server {
             result = self.reader.close(&mut self.requests);
             self.requests.after = After::Closes;
         }
-        if result.is_err() {
+        if let Err(fault) = result
+            && self.reject(fault).is_err()
+        {
             self.requests.after = After::Closes;
-            self.requests.is_deaf = true;
+            self.requests.queue.clear();
         }
     }
 
@@ -112,6 +114,20 @@ impl Server {
         self.requests.events.push_back(Event::Reset { id });
     }
 
+    /// A request cannot be read. If there is a status that says so, it is the last that is answered.
+    fn reject(&mut self, fault: PeerFault) -> Result<(), PeerFault> {
+        let malformed = self.reader.give_up();
+        let Some(status) = status(fault) else {
+            // There is nothing more to say on this connection.
+            self.outbox = Outbox::default();
+            self.requests.queue.iter_mut().for_each(|waiting| *waiting = Waiting::default());
+            self.requests.waiting_bytes = 0;
+            return Err(fault);
+        };
+        self.requests.reject(malformed, status);
+        Ok(())
+    }
+
     /// A head as it is written; the last one says that the connection closes.
     fn written(&self, text: Bytes) -> Bytes {
         if !self.requests.ends_with_first() {
@@ -137,13 +153,7 @@ impl Session for Server {
         }
         let result = self.reader.read(input, &mut self.requests);
         self.note_unread();
-        if result.is_err() {
-            // There is nothing more to say on this connection.
-            self.outbox = Outbox::default();
-            self.requests.queue.iter_mut().for_each(|waiting| *waiting = Waiting::default());
-            self.requests.waiting_bytes = 0;
-        }
-        Ok(result?)
+        Ok(result.or_else(|fault| self.reject(fault))?)
     }
 
     fn handle_fin(&mut self, _: Time, on: TransportStream) -> Result<(), Error> {
@@ -268,6 +278,9 @@ impl Session for Server {
 
 impl ServerSession for Server {
     fn respond(&mut self, id: RequestId, head: Arc<ResponseHead>, content: Content) {
+        if self.requests.rejected == Some(id) {
+            return;
+        }
         if let Some(waiting) = self.requests.waiting(id) {
             assert!(waiting.response.is_none(), "a second response to one request");
             let content = Outgoing::of_response(&head, waiting.method, content);
@@ -289,6 +302,18 @@ impl ServerSession for Server {
 
     fn push(&mut self, _: RequestId, _: Arc<RequestHead>, _: Priority) -> Option<RequestId> {
         None
+    }
+}
+
+/// The status that tells a client what it did wrong (RFC 9110, section 15.5; RFC 9112, sections 3.2, 6.1 and 6.3);
+/// `None` if there is none.
+fn status(fault: PeerFault) -> Option<u16> {
+    match fault {
+        PeerFault::MalformedHead | PeerFault::InvalidLength => Some(400),
+        PeerFault::HeadTooLarge => Some(431),
+        PeerFault::UnsupportedTransferCoding => Some(501),
+        PeerFault::UnsupportedVersion => Some(505),
+        _ => None,
     }
 }
 
@@ -327,6 +352,8 @@ struct Requests {
     events: VecDeque<Event>,
     /// Content that the program has not used, if it says when it has.
     held: Option<Box<Held>>,
+    /// The request that the session itself has answered.
+    rejected: Option<RequestId>,
     /// The message that is being read is not heard, since it came after the last one.
     is_deaf: bool,
     /// Whether the last request of the queue is the last of all.
@@ -352,6 +379,27 @@ impl Requests {
     fn pop(&mut self) {
         self.first += 1;
         self.waiting_bytes -= self.queue.pop_front().map_or(0, |sent| sent.len);
+    }
+
+    /// Answers the request that cannot be read, unless it has an answer or came after the last one. `malformed` is its
+    /// head, if that is at fault.
+    fn reject(&mut self, malformed: Option<Bytes>, status: u16) {
+        let is_heard = if malformed.is_some() { self.after == After::Persists } else { !self.is_deaf };
+        self.after = After::Closes;
+        self.is_deaf = true;
+        let head = malformed.map(|text| Arc::new(salvage_request(&text)));
+        if is_heard && head.is_some() {
+            self.queue.push_back(Waiting::default());
+        }
+        let Some(waiting) = self.queue.back_mut().filter(|waiting| is_heard && waiting.response.is_none()) else {
+            return;
+        };
+        let response = ResponseHead::new(status, Fields::from_pairs([("content-length", "0")]));
+        waiting.interim = None;
+        waiting.response = Some((response.into(), Outgoing::Whole(Body::EMPTY)));
+        let id = self.current();
+        self.rejected = Some(id);
+        self.events.push_back(Event::Rejected { id, head, status });
     }
 
     /// What stands from here on in the queue is not answered, and what comes of it is not heard.

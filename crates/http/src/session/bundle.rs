@@ -145,6 +145,7 @@ fn of(event: Event, id: RequestId) -> Event {
     match event {
         Event::Sent { .. } => Event::Sent { id },
         Event::Request { head, .. } => Event::Request { id, head },
+        Event::Rejected { head, status, .. } => Event::Rejected { id, head, status },
         Event::Interim { head, .. } => Event::Interim { id, head },
         Event::Response { head, .. } => Event::Response { id, head },
         Event::Data { content, .. } => Event::Data { id, content },

@@ -6,8 +6,8 @@ use crate::PeerFault;
 /// because the peer does not read.
 pub(super) const MAX_UNFLUSHED: u32 = 10_000;
 /// The most frames without use between two that have some: empty DATA without END_STREAM, fields and frames that are
-/// ignored, RST_STREAM on closed streams, SETTINGS that change the initial window.
-pub(super) const MAX_EMPTY: u32 = 1_000;
+/// ignored, RST_STREAM on closed streams, SETTINGS that change the initial window, interim responses (of HTTP/1.1 too).
+pub(crate) const MAX_EMPTY: u32 = 1_000;
 /// How many more streams may be reset, by either end, than completed.
 pub(super) const MAX_RESETS: u32 = 1_000;
 

@@ -7,7 +7,7 @@ use super::violation::{ErrorAction, StreamViolation};
 use super::{Decoded, Frame, FrameHeader, Framing, Perspective, Push, ResetCause, ResponseState, Stream, Streams};
 use crate::h1::MAX_HEAD;
 use crate::pending::{Method, Outgoing, announced};
-use crate::{Body, Chunk, Event, Fields, PeerFault, Priority, ResponseHead};
+use crate::{Body, Chunk, Event, Fields, PeerFault, Priority, RequestHead, ResponseHead};
 use bytes::Bytes;
 use std::sync::Arc;
 
@@ -42,15 +42,18 @@ impl<F: Framing> Streams<F> {
             return self.handle_violation(stream, StreamViolation::Malformed);
         }
         state.response = ResponseState::FromSession;
+        let (id, status) = (state.id, 400);
+        // Of a head that breaks the rules nothing is left.
+        let head = RequestHead::new(Bytes::new(), Bytes::new(), Bytes::new(), Fields::default());
+        let head = Some(Arc::new(head)).filter(|_| state.recv_state != RecvState::Body);
         if state.recv_state == RecvState::Body {
             state.recv_state = RecvState::Discarding;
-            let id = state.id;
-            self.events.push_back(Event::Reset { id });
             self.forget(id);
         }
         self.abuse.note_violation();
+        self.events.push_back(Event::Rejected { id, head, status });
         self.abuse.note_reset();
-        let head = Arc::new(ResponseHead::new(400, Fields::from_pairs([("content-length", "0")])));
+        let head = Arc::new(ResponseHead::new(status, Fields::from_pairs([("content-length", "0")])));
         self.scheduler.send(stream, Some(head), Outgoing::Whole(Body::EMPTY));
         Ok(())
     }

@@ -329,6 +329,46 @@ fn the_access_log_has_every_request_and_connection() {
 }
 
 #[test]
+fn what_is_wrong_with_a_request_is_said_to_the_client_and_to_the_log_rfc9112_3() {
+    let folder = Folder::new("malformed");
+    let path = folder.0.join("access.log");
+    let long = format!("GET /long HTTP/1.1\r\nhost: a\r\nx: {}\r\n\r\n", "y".repeat(70_000));
+    let requests = [
+        ("GET /none HTTP/1.1\r\n\r\n", 400),
+        ("GET /two HTTP/1.1\r\nhost: a\r\nhost: b\r\n\r\n", 400),
+        ("GET /space HTTP/1.1\r\nhost : a\r\n\r\n", 400),
+        ("GET /length HTTP/1.1\r\nhost: a\r\ncontent-length: +3\r\n\r\n", 400),
+        ("GET /both HTTP/1.1\r\nhost: a\r\ncontent-length: 3\r\ntransfer-encoding: chunked\r\n\r\n", 400),
+        ("GET /coding HTTP/1.1\r\nhost: a\r\ntransfer-encoding: gzip\r\n\r\n", 501),
+        (&long, 431),
+        ("GET /version HTTP/2.0\r\nhost: a\r\n\r\n", 505),
+        ("GET http://other/bytes/5 HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n", 200),
+    ];
+    let setting = plaintext(Protocol::Http1, json!({"patterns": true, "access_log": path}));
+    with_server(setting, |way, leave| {
+        for (text, status) in requests {
+            let mut stream = dial(way.address);
+            stream.write_all(text.as_bytes()).unwrap();
+            let mut said = Vec::new();
+            stream.read_to_end(&mut said).unwrap();
+            let said = String::from_utf8_lossy(&said);
+            assert!(said.starts_with(&format!("HTTP/1.1 {status} ")), "{text:.40}: {said}");
+            assert!(said.contains("connection: close\r\n"), "{text:.40}: {said}");
+        }
+        leave.stop();
+    });
+    let text = fs::read_to_string(path).unwrap();
+    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let logged = lines.iter().filter(|line| line.get("path").is_some());
+    let logged: Vec<Value> = logged.map(|line| json!([line["path"], line["host"], line["status"]])).collect();
+    let malformed = ["/none", "/two", "/space", "/length", "/both", "/coding", "/long", "/version"];
+    let mut expected: Vec<Value> =
+        malformed.iter().zip(requests).map(|(path, (_, status))| json!([path, "", status])).collect();
+    expected.push(json!(["/bytes/5", "other", 200]));
+    assert_eq!(logged, expected, "{text}");
+}
+
+#[test]
 fn a_client_that_holds_its_content_back_is_told_to_go_on_rfc9110_10_1_1() {
     with_server(plaintext(Protocol::Http1, json!({"patterns": true})), |way, leave| {
         let mut stream = dial(way.address);

@@ -171,6 +171,41 @@ fn what_a_client_or_a_connection_gives_up_was_cut_short() {
     }
 }
 
+/// RFC 9112, section 9.6: what was asked before it is answered, then the connection ends.
+#[test]
+fn a_request_that_the_session_answers_for_its_faults_is_an_exchange_and_the_last() {
+    let mut talk = Talk::new(Protocol::Http1, Duration::from_secs(1));
+    let text = "GET /good HTTP/1.1\r\nhost: a\r\n\r\nGET /bad HTTP/1.1\r\n\r\nGET /late HTTP/1.1\r\nhost: a\r\n\r\n";
+    talk.origin.handle_input(at(1), CONN, TransportStream::TCP, &[Chunk::Bytes(text.into())]);
+    talk.origin.handle_timeout(at(2));
+    let said = |talk: &mut Talk, now: Time| {
+        let (mut wire, mut said) = (Wire::default(), String::new());
+        talk.origin.poll_transmit(now, CONN, TransportStream::TCP, usize::MAX, &mut wire);
+        for chunk in wire.take_all() {
+            let Chunk::Bytes(text) = chunk else { panic!("no answer has content") };
+            said += std::str::from_utf8(&text).unwrap();
+        }
+        said
+    };
+    let ok = "HTTP/1.1 200 \r\ncontent-length: 0\r\n\r\n";
+    let bad = "HTTP/1.1 400 \r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
+    assert_eq!(said(&mut talk, at(2)), [ok, bad].concat());
+    let done = |path: &str, status| (path.to_owned(), Some(status), Ending::Complete);
+    assert_eq!(talk.done(), [done("/good", 200), done("/bad", 400)]);
+    talk.origin.handle_timeout(at(2));
+    assert!(std::iter::from_fn(|| talk.origin.poll_action()).any(|action| action == Action::Close { conn: CONN }));
+}
+
+/// Draft 3, section 3.2.1.
+#[test]
+fn a_request_whose_length_is_wrong_is_an_exchange_with_status_400_in_spdy_3() {
+    let mut talk = Talk::new(Protocol::Spdy31, Duration::ZERO);
+    let head = RequestHead::get("a.test", "/bad", Fields::from_pairs([("content-length", "9")]));
+    talk.client.request(head.into(), Body { id: BodyId(0), len: 5 }.into(), Priority::default());
+    talk.exchange(at(1));
+    assert_eq!(talk.done(), [("/bad".to_owned(), Some(400), Ending::Complete)]);
+}
+
 #[test]
 fn idle_connections_are_left_when_the_timeout_is_over_and_not_before() {
     for protocol in EVERY {
