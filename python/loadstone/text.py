@@ -62,6 +62,11 @@ def harmless(text: str) -> str:
     return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text)
 
 
+def harmless_lines(text: str) -> str:
+    """Do the same in each line of a text."""
+    return "\n".join(map(harmless, text.split("\n")))
+
+
 def printable(text: str) -> str:
     """Replace also what standard output cannot encode."""
     encoding = sys.stdout.encoding or "utf-8"

@@ -1,22 +1,29 @@
 //! What a server did, a line of JSON for each exchange and each connection.
 //!
 //! A thread of its own writes them, so that the server does not wait for a disk. It does wait when
-//! [`QUEUE`] lines are not written yet: none is ever lost.
+//! [`QUEUE`] lines are not written yet: none is lost but where there is no room for it, and those are counted
+//! (`log_writer`).
+
+mod log_writer;
 
 use crate::{RecordKeeping, SocketRecord};
 use loadstone_http::RequestHead;
 use loadstone_load::{ConnId, Ending, Exchange};
-use loadstone_units::Time;
+use loadstone_units::{Time, visible};
+use log_writer::LogWriter;
 use serde::Serialize;
 use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::AsFd;
-use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, sync_channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, SystemTime};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
+
+/// How long to wait, after a write has failed, before the next attempt if no line comes.
+const RETRY: Duration = Duration::from_secs(1);
 
 /// How many lines may wait to be written.
 const QUEUE: usize = 4096;
@@ -100,15 +107,17 @@ impl Log {
     ///
     /// # Errors
     /// If the system has no more threads.
-    #[allow(clippy::disallowed_methods, reason = "a driver dates what it did")]
     pub(crate) fn begin(to: LogFile) -> Result<Log, LogError> {
         let LogFile { path, file } = to;
-        let now = OffsetDateTime::from(SystemTime::now());
+        let now = now();
         // To the microsecond: the clock of day is not better.
         let zero = now - Duration::from_nanos(u64::from(now.nanosecond() % 1000));
         let begin = || {
             let (lines, waiting) = sync_channel(QUEUE);
-            let writer = thread::Builder::new().name("access log".to_owned()).spawn(move || write(&waiting, file))?;
+            let to = LogWriter::new(file);
+            let name = path.clone();
+            let writer =
+                thread::Builder::new().name("access log".to_owned()).spawn(move || write(&waiting, &name, to))?;
             let entries = Entries { lines, zero };
             let (connections, received) = sync_channel::<SocketRecord>(QUEUE);
             let noted = entries.clone();
@@ -148,24 +157,35 @@ impl Log {
     }
 }
 
-/// Writes lines as they come; what has been written stands there before it waits for more.
-fn write(lines: &Receiver<Vec<u8>>, to: File) -> io::Result<()> {
-    let mut out = io::BufWriter::with_capacity(64 * 1024, to);
-    let mut result = Ok(());
+/// Writes lines as they come; what has been written stands there before it waits for more. Says on standard error
+/// when lines begin to be lost, and when no more are.
+fn write(lines: &Receiver<Vec<u8>>, path: &str, mut to: LogWriter) -> io::Result<()> {
+    let say = |notice: Option<String>| {
+        // Nobody may be there to hear it.
+        notice.into_iter().for_each(|notice| drop(writeln!(io::stderr(), "loadstone: {path}: {notice}")));
+    };
     loop {
         let line = match lines.try_recv() {
             Err(TryRecvError::Empty) => {
-                result = result.and_then(|()| out.flush());
-                lines.recv().ok()
+                say(to.flush(now()));
+                if to.is_failing() { lines.recv_timeout(RETRY) } else { lines.recv().map_err(RecvTimeoutError::from) }
             }
-            line => line.ok(),
+            line => line.map_err(|_| RecvTimeoutError::Disconnected),
         };
-        // After an error it goes on to take lines, or the server would wait for ever.
         match line {
-            Some(line) => result = result.and_then(|()| out.write_all(&line)),
-            None => return result.and_then(|()| out.flush()),
+            Ok(line) => say(to.take(&line, now)),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => {
+                say(to.flush(now()));
+                return to.finish();
+            }
         }
     }
+}
+
+#[allow(clippy::disallowed_methods, reason = "a driver dates what it did")]
+fn now() -> OffsetDateTime {
+    OffsetDateTime::from(SystemTime::now())
 }
 
 impl Entries {
@@ -202,8 +222,8 @@ impl Entries {
     }
 
     fn put(&self, line: &impl Serialize) {
-        let mut line = serde_json::to_vec(line).expect("lines have only keys that are text");
-        line.push(b'\n');
+        let line = serde_json::to_string(line).expect("lines have only keys that are text");
+        let line = [visible(&line).as_bytes(), b"\n"].concat();
         // The writer is there as long as there are entries.
         let _sent = self.lines.send(line);
     }

@@ -3,6 +3,7 @@
 use crate::error::Failure;
 use loadstone_http::Protocol;
 use loadstone_http::decode as frames;
+use loadstone_units::visible;
 use pyo3::prelude::*;
 
 /// Takes one direction of a connection apart, as its bytes come.
@@ -24,7 +25,10 @@ impl Decoder {
     fn feed(&mut self, py: Python<'_>, data: &[u8]) -> (Vec<String>, Option<String>) {
         py.detach(|| {
             let result = self.decoder.handle_input(data);
-            let json = |line| serde_json::to_string(&line).expect("lines have only keys that are text");
+            let json = |line| {
+                let text = serde_json::to_string(&line).expect("lines have only keys that are text");
+                visible(&text).into_owned()
+            };
             let lines = std::iter::from_fn(|| self.decoder.poll_line()).map(json).collect();
             (lines, result.err().map(|error| error.to_string()))
         })

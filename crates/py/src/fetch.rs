@@ -7,7 +7,7 @@ use loadstone_live::{Clock, Fetched, Folder, Reach, ResolvedAddress, SocketRecor
 use loadstone_load::{
     FetchList, FetcherConfig, Ping, RequestTemplate, ServerAddress, Transfer, TransferId, Unanswered, Use,
 };
-use loadstone_units::{Time, json};
+use loadstone_units::{Time, json, visible};
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
@@ -115,7 +115,7 @@ impl Fetch {
     #[pyo3(signature = (most=None))]
     fn to_json(&self, py: Python<'_>, most: Option<usize>) -> PyResult<String> {
         let text = py.detach(|| serde_json::to_string(&self.document(most.unwrap_or(usize::MAX))));
-        Ok(text.map_err(Failure::from)?)
+        Ok(visible(&text.map_err(Failure::from)?).into_owned())
     }
 }
 

@@ -25,6 +25,7 @@ mod probability;
 mod rate;
 mod seed;
 mod time;
+mod visible;
 
 pub use bounded::{Bounded, OutOfRange};
 pub use json::JsonError;
@@ -33,3 +34,4 @@ pub use probability::Probability;
 pub use rate::Rate;
 pub use seed::{RandomStream, Seed};
 pub use time::Time;
+pub use visible::visible;

@@ -175,6 +175,6 @@ def decode(protocol: str, header_table: int | None) -> None:
     while error is None and (data := stdin.read1(_PIECE)):
         lines, error = decoder.feed(data)
         if lines:
-            emit("\n".join(lines))
+            click.echo("\n".join(lines))
     if error := error or decoder.close():
         raise InputError(error)

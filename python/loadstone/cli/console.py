@@ -18,7 +18,7 @@ def examples(*commands: str) -> str:
 
 def emit(shown: str | dict[str, Any]) -> None:
     """Write text, or a document as JSON, to standard output."""
-    click.echo(shown if isinstance(shown, str) else json.dumps(shown))
+    click.echo(text.harmless_lines(shown) if isinstance(shown, str) else json.dumps(shown))
 
 
 def say(message: str) -> None:

@@ -7,7 +7,7 @@ import click
 
 from loadstone import options, text
 from loadstone._native import protocols
-from loadstone.cli.console import FAILED, INTERRUPTED, examples, say
+from loadstone.cli.console import FAILED, INTERRUPTED, emit, examples, say
 
 _COUNT = click.IntRange(1, 10_000_000)
 
@@ -87,7 +87,7 @@ def serve(
             write(serving.authority(server))
     # Standard output is the access log's, if that is where it goes.
     for line in serving.ways(server, made):
-        click.echo(line, err=given["access_log"] == "-")
+        click.echo(text.harmless(line), err=given["access_log"] == "-")
     sys.stdout.flush()
     if cut := serving.run(server):
         say(f"{text.count(cut, 'connection')} cut off: give clients more time with --grace")
@@ -214,7 +214,10 @@ def fetch(
     }
     body = None if data is None else fetching.content(data)
     fetched = fetching.fetch(wanted, body, None if cacert is None else fetching.content(cacert))
-    click.echo(fetched.came.to_json() if as_json else fetching.table(fetched.came))
+    if as_json:
+        click.echo(fetched.came.to_json())
+    else:
+        emit(fetching.table(fetched.came))
     if fetched.interrupted:
         raise click.exceptions.Exit(INTERRUPTED)
     if fetched.came.failed:

@@ -1,6 +1,5 @@
 """The verbs `sweep`, `analyze` and `reproduce`: many loads, what they show, and studies run again."""
 
-import json
 import shlex
 from contextlib import nullcontext
 from dataclasses import replace
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from loadstone import options
-from loadstone.cli.console import examples
+from loadstone.cli.console import emit, examples
 
 if TYPE_CHECKING:
     import polars as pl
@@ -71,16 +70,16 @@ def sweep(
     if only_plan:
         plan = Plan.of(read)
         said = {"cells": len(plan.cells), "runs": plan.runs, "seconds_of_a_core": round(plan.seconds, 1)}
-        click.echo(json.dumps(said) if as_json else _planned(read, plan))
+        emit(said if as_json else _planned(read, plan))
         return
     with _client(dask) as client, progress.bar("runs") as show:
         swept = run(read, folder or "", threads=threads, client=client, extend=extend, progress=show)
     if as_json:
         done = {"folder": folder, "cells": swept.cells, "runs": swept.runs, "chunks": swept.chunks}
-        click.echo(json.dumps({**done, "runs_now": swept.ran}))
+        emit({**done, "runs_now": swept.ran})
         return
     before = "" if swept.ran == swept.runs else f", {swept.runs - swept.ran:,} of them there before"
-    click.echo(
+    emit(
         f"{folder}: {swept.runs:,} runs of {swept.cells:,} cells{before}\n"
         f"Look at them: loadstone analyze {folder}"
     )
@@ -184,9 +183,9 @@ def analyze(
     if as_json:
         document = analysis_report.document(found, state)
         document |= {"trees": [each.document() for each in trees]} if tree else {}
-        click.echo(json.dumps(document))
+        emit(document)
     else:
-        click.echo(analysis_report.in_words(found, state, text.width(), trees if tree else ()))
+        emit(analysis_report.in_words(found, state, text.width(), trees if tree else ()))
 
 
 def _opened(path: str) -> "tuple[pl.DataFrame, Question, str]":
@@ -241,8 +240,8 @@ def reproduce(study: str, output: str | None, pages: str | None, threads: int | 
         with progress.bar("runs") as show:
             results = chosen.run(Runner(threads, show, Path(pages) if pages else None))
         write(chosen, results)
-    click.echo(
-        json.dumps(study_report.document(chosen, results))
+    emit(
+        study_report.document(chosen, results)
         if as_json
         else study_report.in_words(chosen, results)
     )

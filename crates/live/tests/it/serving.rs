@@ -289,10 +289,13 @@ fn a_file_that_becomes_shorter_is_cut_and_not_padded() {
 fn the_access_log_has_every_request_and_connection() {
     let folder = Folder::new("log");
     let path = folder.0.join("access.log");
+    // What a terminal would obey: CSI, DEL, and a turn of the direction of writing.
+    let obeyed = "/\u{9b}2J\u{7f}\u{202e}";
     let setting = json!({"patterns": true, "access_log": path, "manifest": {"/bytes/3": ["/bytes/4"]}});
     with_server(setting, |way, leave| {
         way.talk(Protocol::H2).get("/bytes/3");
         way.talk(Protocol::Spdy2).get("/bytes/\u{e9}\"");
+        way.talk(Protocol::H2).get(obeyed);
         let mut cut = way.talk(Protocol::Http1);
         let id = cut.ask("GET", "/bytes/1000000000", &[], b"");
         while cut.got[&id].content.is_empty() {
@@ -306,7 +309,8 @@ fn the_access_log_has_every_request_and_connection() {
     let (connections, exchanges): (Vec<&Value>, Vec<&Value>) =
         lines.iter().partition(|line| line.get("peer").is_some());
     let begun = connections.iter().filter(|line| line.get("failure").is_none());
-    assert_eq!(begun.count(), 3, "{text}");
+    assert_eq!(begun.count(), 4, "{text}");
+    assert!(text.contains(r"/\u009b2J\u007f\u202e") && !text.contains(['\u{9b}', '\u{7f}', '\u{202e}']), "{text}");
     assert!(connections.iter().all(|line| line["peer"].as_str().unwrap().starts_with("127.0.0.1:")), "{text}");
     let said = |line: &Value| {
         let [protocol, path, status, bytes, end] =
@@ -318,6 +322,7 @@ fn the_access_log_has_every_request_and_connection() {
     let expected = [
         json!(["h2", "/bytes/3", 200, 3, "complete"]),
         json!(["h2", "/bytes/4", 200, 4, "complete"]),
+        json!(["h2", obeyed, 404, 0, "complete"]),
         json!(["http/1.1", "/bytes/1000000000", 200, null, "cut short"]),
         json!(["spdy/2", "/bytes/\u{e9}\"", 404, 0, "complete"]),
     ];
