@@ -82,6 +82,12 @@ impl Wire {
         self.len
     }
 
+    /// Bytes of counted bodies in the queue.
+    pub fn counted(&self) -> u64 {
+        let runs = self.chunks.iter().filter(|chunk| matches!(chunk, Chunk::Run { .. }));
+        runs.map(Chunk::len).sum()
+    }
+
     /// Whether nothing waits.
     pub fn is_empty(&self) -> bool {
         self.len == 0

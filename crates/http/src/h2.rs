@@ -293,6 +293,10 @@ impl Framing for H2 {
         block.map(|(lead, what, block)| self.read_block(lead, what, &block)).transpose()
     }
 
+    fn is_within_block(&self) -> bool {
+        self.joiner.is_within()
+    }
+
     fn request(&mut self, stream: u32, head: &Arc<RequestHead>, priority: Priority, end: bool) -> Bytes {
         self.head_frames(stream, &MessageHead::Request(head.clone(), priority), end)
     }

@@ -86,6 +86,10 @@ pub trait Session: fmt::Debug {
     /// When [`Session::handle_timeout`] is to be called, if at all.
     fn poll_timeout(&self) -> Option<Time>;
 
+    /// Whether the peer has begun what is no event yet: the input ends within a preface, a frame, a header block or
+    /// a head. A session that has to begin with a preface is so from the beginning.
+    fn is_partial(&self) -> bool;
+
     /// Whether [`Session::poll_transmit`] returns something if there is room.
     fn has_output(&self) -> bool;
 

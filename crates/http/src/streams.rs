@@ -239,6 +239,10 @@ impl<F: Framing> Streams<F> {
         self.goaway_received || self.connection_error.is_some() || self.shutdown != Shutdown::Open
     }
 
+    fn is_partial(&self) -> bool {
+        self.reader.is_partial() || self.framing.is_within_block()
+    }
+
     fn has_output(&self) -> bool {
         !self.partial_frame.is_empty()
             || !self.control_queue.is_empty()

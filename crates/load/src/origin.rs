@@ -85,7 +85,8 @@ pub struct Timeouts {
     pub idle: Duration,
     /// With an incomplete request, before it gives the connection up.
     pub request: Duration,
-    /// With a response blocked by the client's windows, before it gives the connection up.
+    /// With a response blocked by the client's windows, before it gives the connection up, unless the client lets
+    /// 16 KiB of content out in that time.
     pub response: Duration,
 }
 
@@ -107,6 +108,9 @@ impl Closing {
     }
 }
 
+/// What a client has to let out of responses in [`Timeouts::response`], in bytes of content, unless less is left.
+const PROGRESS: u64 = 16 * 1024;
+
 /// How long a server does not look for connections after it has looked.
 const BETWEEN_LOOKS: Duration = Duration::from_secs(1);
 
@@ -124,8 +128,8 @@ struct OriginSession<A> {
     exchanges: Vec<UnderWay<A>>,
     /// When the last exchange began or ended.
     stirred: Time,
-    /// Since when there is a response, and room, and the client lets nothing of it out.
-    shut: Option<Time>,
+    /// There is a response, and room, and the client lets nothing of it out, or too little.
+    shut: Option<Shut>,
     /// The client has been told that nothing new is taken.
     is_drained: bool,
     /// Its input is no longer read; what is still to be sent goes out first.
@@ -138,6 +142,14 @@ struct OriginSession<A> {
     is_paused: bool,
     /// Bytes that are kept of the heads of its requests.
     kept: usize,
+}
+
+/// How a client's windows block responses.
+#[derive(Clone, Copy, Debug)]
+struct Shut {
+    since: Time,
+    /// Bytes of content that it has let out since then.
+    let_out: u64,
 }
 
 /// An exchange that is not over.
@@ -478,7 +490,7 @@ impl<S: Site> Origin<S> {
             let arriving = session.exchanges.iter().filter(|exchange| exchange.asked.is_some());
             let began = arriving.map(|exchange| exchange.began).min();
             due.extend(began.map(|began| (*conn, began + request, Stalled::Halfway)));
-            due.extend(session.shut.map(|since| (*conn, since + response, Stalled::Halfway)));
+            due.extend(session.shut.map(|shut| (*conn, shut.since + response, Stalled::Halfway)));
             if session.exchanges.is_empty() {
                 due.push((*conn, session.stirred + idle, Stalled::Idle));
             }
@@ -488,8 +500,8 @@ impl<S: Site> Origin<S> {
         self.next_expiry = next.map_or(Time::NEVER, |at| at.max(now + BETWEEN_LOOKS));
         for (conn, _, stalled) in due.into_iter().filter(|(_, at, _)| *at <= now) {
             let session = self.session(conn);
-            // A client that is still there after the shutdown has ignored it.
-            if stalled == Stalled::Halfway || session.is_drained {
+            // A client that is still there after the shutdown has ignored it, and one that says half a word hears none.
+            if stalled == Stalled::Halfway || session.is_drained || session.engine.is_partial() {
                 self.drop_session(conn);
             } else {
                 session.stirred = now;
@@ -518,10 +530,14 @@ impl<A> OriginSession<A> {
             && !self.exchanges.iter().any(is_waiting)
     }
 
-    /// Whether the client lets nothing out, although there is something: asked for when there was room.
-    fn note_shut(&mut self, now: Time) {
-        let is_shut = !self.engine.has_output() && self.exchanges.iter().any(|exchange| exchange.response.is_some());
-        self.shut = if is_shut { self.shut.or(Some(now)) } else { None };
+    /// Notes whether the client lets nothing out, although there is something, or too little: asked for when there
+    /// was room, and `let_out` bytes of content went.
+    fn note_shut(&mut self, now: Time, let_out: u64) {
+        let is_blocked = !self.engine.has_output();
+        let has_response = self.exchanges.iter().any(|exchange| exchange.response.is_some());
+        let before = self.shut.map(|shut| Shut { let_out: shut.let_out + let_out, ..shut });
+        let before = before.filter(|shut| has_response && shut.let_out < PROGRESS);
+        self.shut = before.or((is_blocked && has_response).then_some(Shut { since: now, let_out: 0 }));
     }
 
     /// An exchange under way: most often the one that began last.
@@ -621,25 +637,24 @@ impl<S: Site> Program for Origin<S> {
 
     fn poll_transmit(&mut self, now: Time, conn: ConnId, on: TransportStream, room: usize, out: &mut Wire) {
         if let Some(session) = self.sessions.get_mut(&conn) {
-            let before = out.len();
+            let timeout = self.config.timeouts.response;
+            let before = if timeout == Duration::MAX { 0 } else { out.counted() };
             session.engine.poll_transmit(now, on, room, out);
             if (session.engine.is_over() || session.is_stuck()) && !session.is_closing {
                 self.ending.push(conn);
-            }
-            let timeout = self.config.timeouts.response;
-            if timeout != Duration::MAX {
-                // As long as something goes out, the client lets it.
-                if out.len() > before {
-                    session.shut = None;
-                }
-                session.note_shut(now);
-                self.next_expiry = self.next_expiry.min(session.shut.map_or(Time::NEVER, |since| since + timeout));
             }
             if let Some(event) = session.engine.poll_event() {
                 self.handle_event(now, conn, event);
                 self.drain_events(now, conn);
             }
             self.pause_or_resume(conn, on);
+            if timeout != Duration::MAX
+                && let Some(session) = self.sessions.get_mut(&conn)
+            {
+                session.note_shut(now, out.counted() - before);
+                let due = session.shut.map_or(Time::NEVER, |shut| shut.since + timeout);
+                self.next_expiry = self.next_expiry.min(due);
+            }
         }
     }
 

@@ -130,6 +130,10 @@ impl Session for Client {
         None
     }
 
+    fn is_partial(&self) -> bool {
+        self.reader.is_partial()
+    }
+
     fn has_output(&self) -> bool {
         self.outbox.has_output() || (!self.outbox.is_begun() && !self.waiting.is_empty())
     }

@@ -127,6 +127,11 @@ impl Reader {
         }
     }
 
+    /// Whether the beginning of a head has arrived, and not its end.
+    pub(super) fn is_partial(&self) -> bool {
+        self.state == ReaderState::Head && !self.partial.is_empty()
+    }
+
     /// Looks at nothing that comes from here on. Returns what stands where a head has to begin; `None` within a body.
     pub(super) fn give_up(&mut self) -> Option<Bytes> {
         let before = std::mem::replace(&mut self.state, ReaderState::Over);

@@ -208,6 +208,10 @@ impl Session for Server {
         None
     }
 
+    fn is_partial(&self) -> bool {
+        self.reader.is_partial()
+    }
+
     fn has_output(&self) -> bool {
         let may_begin = !self.outbox.is_begun() && self.requests.queue.front().is_some_and(Waiting::is_ready);
         self.outbox.has_output() || may_begin

@@ -37,6 +37,11 @@ impl<T> Joiner<T> {
         if self.begun.as_ref().is_some_and(|begun| !is_next(begun)) { Err(PeerFault::UnexpectedFrame) } else { Ok(()) }
     }
 
+    /// Whether a block has begun and not ended.
+    pub(super) fn is_within(&self) -> bool {
+        self.begun.is_some()
+    }
+
     /// Takes the first frame of a block; what it was and the block, if that is all of it.
     pub(super) fn begin(&mut self, lead: Lead, what: T, fragment: Bytes) -> Option<(Lead, T, Bytes)> {
         if lead.has(END_HEADERS) {

@@ -205,6 +205,10 @@ impl<S: Session> Session for Bundle<S> {
         None
     }
 
+    fn is_partial(&self) -> bool {
+        self.lanes.values().any(|lane| lane.session.is_partial())
+    }
+
     fn has_output(&self) -> bool {
         self.lanes.values().any(|lane| lane.has_output())
     }

@@ -118,6 +118,10 @@ impl<F: Framing> Session for Client<F> {
         None
     }
 
+    fn is_partial(&self) -> bool {
+        self.streams.is_partial()
+    }
+
     fn has_output(&self) -> bool {
         self.streams.has_output() || (!self.waiting.is_empty() && self.may_ask())
     }

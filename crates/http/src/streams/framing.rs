@@ -39,6 +39,11 @@ pub(crate) trait Framing: fmt::Debug {
     /// Parses a complete frame; `None` if the session need not see it. ACKs of SETTINGS and PING go to `out`.
     fn control(&mut self, head: &[u8], payload: Bytes, out: &mut Wire) -> Result<Option<Frame>, PeerFault>;
 
+    /// Whether a header block has begun and not ended (RFC 9113, section 4.3).
+    fn is_within_block(&self) -> bool {
+        false
+    }
+
     /// The frames of a request's head.
     fn request(&mut self, stream: u32, head: &Arc<RequestHead>, priority: Priority, end: bool) -> Bytes;
 

@@ -105,6 +105,12 @@ impl Reader {
         Ok(())
     }
 
+    /// Whether the input ends within the preface or a frame.
+    pub(super) fn is_partial(&self) -> bool {
+        let is_between = matches!(self.state, FrameReaderState::Head) && self.partial.is_empty();
+        !self.preface.is_empty() || !is_between
+    }
+
     fn read_preface(&mut self, bytes: &mut Bytes) -> Result<(), PeerFault> {
         let (expected, rest) = self.preface.split_at(bytes.len().min(self.preface.len()));
         if bytes.split_to(expected.len()) != expected {

@@ -50,6 +50,10 @@ impl<F: Framing> Session for Server<F> {
         None
     }
 
+    fn is_partial(&self) -> bool {
+        self.streams.is_partial()
+    }
+
     fn has_output(&self) -> bool {
         self.streams.has_output()
     }

@@ -272,26 +272,79 @@ fn a_client_that_lets_nothing_of_a_response_out_is_given_up() {
     }
 }
 
-#[test]
-fn a_client_that_lets_a_little_out_at_a_time_is_not_given_up() {
+/// Windows of one byte, and every 15 seconds as many more: the seconds after which the connection is closed, if it is.
+fn closed_when_let_out(step: u32, upload: u64) -> Option<u64> {
     let mut talk = Talk::new(Protocol::H2, Duration::ZERO);
-    // SETTINGS that leave every stream a window of one byte.
     let narrow = b"\0\0\x06\x04\0\0\0\0\0\0\x04\0\0\0\x01";
     talk.origin.handle_input(at(0), CONN, TransportStream::TCP, &[Chunk::Bytes(bytes::Bytes::from_static(narrow))]);
-    talk.ask("/a", 10);
-    for second in 0..9 {
-        talk.exchange(at(15 * second));
-        assert!(!talk.is_closed, "after {second}");
-        let wider = b"\0\0\x04\x08\0\0\0\0\x01\0\0\0\x01";
+    talk.ask("/a", upload);
+    let closed = (0..2_000).find(|second| {
+        talk.exchange(at(*second));
+        if second % 15 == 0 && !talk.is_closed {
+            let wider = [&b"\0\0\x04\x08\0\0\0\0\x01"[..], &step.to_be_bytes()].concat();
+            talk.origin.handle_input(at(*second), CONN, TransportStream::TCP, &[Chunk::Bytes(wider.into())]);
+        }
+        talk.is_closed || !talk.done().is_empty()
+    });
+    closed.filter(|_| talk.is_closed)
+}
+
+#[test]
+fn a_client_that_lets_a_byte_out_at_a_time_is_given_up_and_one_that_lets_16_kib_out_is_not() {
+    // 20 s: two steps of 15 s at most let too little out.
+    assert_eq!(closed_when_let_out(1, 100_000), Some(20));
+    assert_eq!(closed_when_let_out(1, 2), None, "as long as there is so much");
+    assert_eq!(closed_when_let_out(PROGRESS as u32, 500_000), None);
+}
+
+/// A PING is an answer of the session, not of the site.
+#[test]
+fn a_client_that_only_asks_for_answers_to_pings_is_given_up() {
+    let mut talk = Talk::new(Protocol::H2, Duration::ZERO);
+    let shut = b"\0\0\x06\x04\0\0\0\0\0\0\x04\0\0\0\0";
+    talk.origin.handle_input(at(0), CONN, TransportStream::TCP, &[Chunk::Bytes(bytes::Bytes::from_static(shut))]);
+    talk.ask("/a", 5);
+    for second in 0..20 {
+        talk.exchange(at(second));
+        let ping = b"\0\0\x08\x06\0\0\0\0\0pingpong";
         talk.origin.handle_input(
-            at(15 * second),
+            at(second),
             CONN,
             TransportStream::TCP,
-            &[Chunk::Bytes(bytes::Bytes::from_static(wider))],
+            &[Chunk::Bytes(bytes::Bytes::from_static(ping))],
         );
+        assert!(!talk.is_closed);
     }
-    talk.exchange(at(135));
-    assert_eq!(talk.done(), [("/a".to_owned(), Some(200), Ending::Complete)]);
+    talk.exchange(at(20));
+    assert!(talk.is_closed);
+}
+
+/// Half a preface, half a frame, a header block without its end (RFC 9113, sections 3.4, 4.1 and 4.3), half a head.
+#[test]
+fn a_client_that_says_half_a_word_is_not_waited_for_twice() {
+    let preface = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
+    let open = b"\0\0\x01\x01\x01\0\0\0\x01\x82";
+    for (protocol, said, closes) in [
+        (Protocol::H2, &preface[..10], 60),
+        (Protocol::H2, &[&preface[..], &open[..5]].concat()[..], 60),
+        (Protocol::H2, &[&preface[..], &open[..]].concat()[..], 60),
+        (Protocol::H2, &preface[..], 120),
+        (Protocol::Spdy31, b"\x80\x03\0\x06", 60),
+        (Protocol::Http1, b"GET / HT", 60),
+    ] {
+        let sessions = Arc::new(SessionFactory::new(Multiplexing::default()));
+        let timeouts = Timeouts { idle: Duration::from_secs(60), ..Timeouts::ENDLESS };
+        let mut origin = Origin::new(Echo::default(), Config { timeouts, ..Config::new(sessions) });
+        origin.handle_open(Time::ZERO, CONN, Opened::by(Opener::Peer, protocol));
+        let said = Chunk::Bytes(bytes::Bytes::copy_from_slice(said));
+        origin.handle_input(Time::ZERO, CONN, TransportStream::TCP, &[said]);
+        let closed = (1..200).find(|second| {
+            origin.poll_transmit(at(*second), CONN, TransportStream::TCP, 1_000, &mut Wire::default());
+            origin.handle_timeout(at(*second));
+            std::iter::from_fn(|| origin.poll_action()).any(|action| action == Action::Close { conn: CONN })
+        });
+        assert_eq!(closed, Some(closes), "{protocol}");
+    }
 }
 
 #[test]
