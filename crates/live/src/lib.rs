@@ -53,6 +53,7 @@ mod connection;
 mod connection_log;
 mod connection_table;
 mod content;
+mod descriptors;
 mod error;
 mod fetch;
 mod host;

@@ -3,6 +3,7 @@
 mod body_store;
 mod files;
 mod manifest;
+mod open_files;
 mod patterns;
 mod recording;
 mod reply;
@@ -11,10 +12,12 @@ pub(crate) use body_store::BodyStore;
 pub use manifest::{Manifest, ManifestError};
 
 use crate::access_log::Entries;
+use crate::descriptors::DescriptorShares;
 use files::Files;
 use loadstone_http::{Chunk, Fields, RequestHead, ResponseHead};
 use loadstone_load::page::Page;
-use loadstone_load::{Answer, Exchange, Site, Ticket};
+use loadstone_load::{Answer, ConnId, Exchange, Site, Ticket};
+use open_files::OpenFiles;
 use patterns::{Echo, Patterns};
 use recording::ReplayStore;
 use serde::Deserialize;
@@ -86,7 +89,8 @@ impl ServedContent {
     /// # Errors
     /// If there is no such directory, or it cannot be read.
     pub(crate) fn with_files(self, root: &Path) -> io::Result<ServedContent> {
-        Ok(ServedContent { source: Source::Files(Files::new(root, self.bodies.clone())?), ..self })
+        let open = OpenFiles::new(DescriptorShares::of_process());
+        Ok(ServedContent { source: Source::Files(Files::new(root, self.bodies.clone(), open)?), ..self })
     }
 
     /// The same with the objects of a page.
@@ -101,7 +105,7 @@ impl ServedContent {
 
     /// The first that the manifest lists and that is not there.
     pub(crate) fn missing(&self) -> Option<String> {
-        let is_missing = |request: &RequestHead| self.look_up(request, None).head.status != 200;
+        let is_missing = |request: &RequestHead| self.look_up(request, None, ConnId(0)).head.status != 200;
         let missing = self.manifest.listed().find(is_missing)?;
         Some(String::from_utf8_lossy(&missing.path).into_owned())
     }
@@ -116,7 +120,7 @@ impl ServedContent {
         self.bodies.clone()
     }
 
-    fn look_up(&self, request: &RequestHead, echo: Option<Echo>) -> Answer {
+    fn look_up(&self, request: &RequestHead, echo: Option<Echo>, conn: ConnId) -> Answer {
         if let Some(patterns) = &self.patterns {
             let pattern = match echo {
                 Some(echo) => Some(patterns.answer_echo(request, echo)),
@@ -128,7 +132,7 @@ impl ServedContent {
         }
         match &self.source {
             Source::Nothing => reply::bare(404, &[]),
-            Source::Files(files) => files.answer(request),
+            Source::Files(files) => files.answer(request, conn),
             Source::Recording(recording) => recording.answer(request),
         }
     }
@@ -169,9 +173,9 @@ impl Site for ServedContent {
         }
     }
 
-    fn answer(&mut self, asked: AskedFor, _: Ticket) -> Option<Answer> {
+    fn answer(&mut self, asked: AskedFor, ticket: Ticket) -> Option<Answer> {
         let AskedFor { request, echo } = asked;
-        let answer = self.look_up(&request, echo);
+        let answer = self.look_up(&request, echo, ticket.conn);
         Some(self.announce(&request, answer))
     }
 

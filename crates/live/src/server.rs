@@ -3,6 +3,7 @@
 use crate::acceptor::Acceptor;
 use crate::access_log::{Log, LogError, LogFile};
 use crate::connection_table::{ClosedTable, ConnectionTable};
+use crate::descriptors::DescriptorShares;
 use crate::host::{HostLoop, block_on};
 use crate::served::{Manifest, PushOrHint, ServedContent};
 use crate::{Authority, Chain, Clock, Error, Identity, Limits, Lowat, RecordKeeping, Stop, listen};
@@ -281,7 +282,9 @@ impl Server {
         let finished = block_on(async {
             let acceptor = Acceptor::new(HostId(0), listener, tls, without_alpn, settings.notsent_lowat)?;
             let acceptor = acceptor.with_bodies(Rc::new(bodies));
-            let connections = ConnectionTable::new(Limits::default(), records);
+            let limits = Limits::default();
+            let max_connections = limits.max_connections.min(DescriptorShares::of_process().connections);
+            let connections = ConnectionTable::new(Limits { max_connections, ..limits }, records);
             let mut host = HostLoop::new(&clock, origin, None, vec![acceptor], connections)?;
             host.run(Time::NEVER, graceful, |_| false).await?;
             host.stop_accepting();

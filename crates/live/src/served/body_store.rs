@@ -1,5 +1,6 @@
 //! The bytes of the bodies that a server sends: the pattern, files, its own memory.
 
+use super::open_files::Loan;
 use crate::{Bodies, pattern};
 use loadstone_http::BodyId;
 use std::cell::RefCell;
@@ -18,7 +19,7 @@ pub(crate) struct BodyStore(Rc<RefCell<BodySlots>>);
 
 /// Something that has the bytes of one body.
 pub(super) enum StoredBody {
-    File(Rc<File>),
+    File(Loan),
     /// Whatever keeps them in memory.
     Memory(Box<dyn AsRef<[u8]>>),
 }
@@ -74,7 +75,7 @@ impl Bodies for BodyStore {
         let content = (body.0 as usize).checked_sub(1).and_then(|at| bays.slots.get(at)?.as_ref());
         match content {
             None => {}
-            Some(StoredBody::File(file)) => read(file, offset, len as usize, out),
+            Some(StoredBody::File(loan)) => read(loan.file(), offset, len as usize, out),
             Some(StoredBody::Memory(bytes)) => {
                 let bytes = (**bytes).as_ref();
                 let place = |at: u64| usize::try_from(at).unwrap_or(usize::MAX).min(bytes.len());
@@ -103,7 +104,7 @@ pub(super) fn read(file: &File, offset: u64, len: usize, out: &mut Vec<u8>) {
 impl fmt::Debug for StoredBody {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            StoredBody::File(file) => write!(f, "{file:?}"),
+            StoredBody::File(loan) => write!(f, "{:?}", loan.file()),
             StoredBody::Memory(bytes) => write!(f, "{} bytes", (**bytes).as_ref().len()),
         }
     }
@@ -141,7 +142,7 @@ mod tests {
         let mut file = tempfile();
         file.write_all(&[7; 1000]).unwrap();
         let bodies = BodyStore::default();
-        let id = bodies.put(StoredBody::File(Rc::new(file.try_clone().unwrap())));
+        let id = bodies.put(StoredBody::File(Loan::of(file.try_clone().unwrap())));
         assert_eq!(given(&bodies, id, 100, 900), [7; 900]);
         file.set_len(400).unwrap();
         assert_eq!(given(&bodies, id, 100, 900), [7; 300]);

@@ -1,21 +1,23 @@
 //! The files of a directory.
 
 use super::body_store::{self, BodyStore, StoredBody};
+use super::open_files::{Exhausted, OpenFile, OpenFiles};
 use super::reply;
 use crate::Clock;
 use loadstone_http::{Body, RequestHead, ResponseHead};
-use loadstone_load::Answer;
+use loadstone_load::{Answer, ConnId};
 use loadstone_units::Time;
 use nix::errno::Errno;
 use nix::fcntl::{OFlag, OpenHow, ResolveFlag, openat2};
 use percent_encoding::percent_decode;
+use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs::{File, Metadata};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -51,8 +53,10 @@ pub(super) struct Files {
     root: File,
     bodies: BodyStore,
     clock: Clock,
-    /// Files that were found lately, by the path that was asked for.
+    /// Files that were found lately, by the only spelling of their path.
     known: RefCell<BTreeMap<Vec<u8>, KnownFile>>,
+    /// Those that are open, whether known or not.
+    open: RefCell<OpenFiles>,
     /// Bytes of files that are kept in memory.
     kept: Rc<Cell<u64>>,
 }
@@ -70,7 +74,7 @@ struct KnownFile {
 /// Where the bytes of a file come from.
 #[derive(Clone, Debug)]
 enum Source {
-    File(Rc<File>),
+    File(Rc<OpenFile>),
     Memory(Rc<Kept>),
 }
 
@@ -105,23 +109,17 @@ impl AsRef<[u8]> for HeldFile {
 
 impl Source {
     /// A short file is read at once, unless it is another by then; its reader then finds out.
-    fn of(file: File, len: u64, all: &Rc<Cell<u64>>) -> Source {
-        let mut bytes = Vec::new();
-        if len <= MAX_KEPT_FILE && all.get() + len <= MAX_KEPT_TOTAL {
-            body_store::read(&file, 0, len as usize, &mut bytes);
+    fn of(file: &File, len: u64, all: &Rc<Cell<u64>>) -> Option<Source> {
+        if len > MAX_KEPT_FILE || all.get() + len > MAX_KEPT_TOTAL {
+            return None;
         }
+        let mut bytes = Vec::new();
+        body_store::read(file, 0, len as usize, &mut bytes);
         if bytes.len() as u64 != len {
-            return Source::File(Rc::new(file));
+            return None;
         }
         all.set(all.get() + len);
-        Source::Memory(Rc::new(Kept { bytes, all: all.clone() }))
-    }
-
-    fn content(&self) -> StoredBody {
-        match self {
-            Source::File(file) => StoredBody::File(file.clone()),
-            Source::Memory(kept) => StoredBody::Memory(Box::new(HeldFile(kept.clone()))),
-        }
+        Some(Source::Memory(Rc::new(Kept { bytes, all: all.clone() })))
     }
 }
 
@@ -134,41 +132,49 @@ enum FoundFile {
 impl Files {
     /// # Errors
     /// If `root` is no directory that can be read.
-    pub(super) fn new(root: &Path, bodies: BodyStore) -> io::Result<Files> {
+    pub(super) fn new(root: &Path, bodies: BodyStore, open: OpenFiles) -> io::Result<Files> {
         let root = File::options().read(true).open(root)?;
         if !root.metadata()?.is_dir() {
             return Err(Errno::ENOTDIR.into());
         }
-        Ok(Files { root, bodies, clock: Clock::start(), known: RefCell::default(), kept: Rc::default() })
+        let (open, clock) = (RefCell::new(open), Clock::start());
+        Ok(Files { root, bodies, clock, known: RefCell::default(), open, kept: Rc::default() })
     }
 
-    /// The answer to a request: a file, or why there is none.
-    pub(super) fn answer(&self, request: &RequestHead) -> Answer {
+    /// The answer to a request on `conn`: a file, or why there is none.
+    pub(super) fn answer(&self, request: &RequestHead, conn: ConnId) -> Answer {
         if !reply::is_to_get(request) {
             return reply::not_allowed();
         }
-        let path = reply::path(request);
+        let asked = reply::path(request);
+        let Some(path) = canonical(asked) else { return reply::bare(404, &[]) };
         let now = self.clock.now();
-        if let Some(known) = self.known.borrow().get(path).filter(|known| known.until > now) {
-            return self.give(request, known);
+        if let Some(known) = self.known.borrow().get(&*path).filter(|known| known.until > now) {
+            return self.give(request, known, conn);
         }
-        let Some(relative) = relative(path) else { return reply::bare(404, &[]) };
-        match self.find(path, &relative, now) {
+        match self.find(&path, now) {
             Ok(Some(known)) => {
-                let answer = self.give(request, &known);
-                self.remember(path, known);
+                let answer = self.give(request, &known, conn);
+                self.remember(&path, known);
                 answer
             }
-            Ok(None) => moved(path),
+            Ok(None) => moved(asked),
             Err(why) => refused(why),
         }
     }
 
-    fn give(&self, request: &RequestHead, known: &KnownFile) -> Answer {
+    fn give(&self, request: &RequestHead, known: &KnownFile, conn: ConnId) -> Answer {
         let body = if reply::is_head(request) || known.len == 0 {
             Body::EMPTY
         } else {
-            Body { id: self.bodies.put(known.source.content()), len: known.len }
+            let content = match &known.source {
+                Source::Memory(kept) => StoredBody::Memory(Box::new(HeldFile(kept.clone()))),
+                Source::File(file) => match self.open.borrow().lend(file, conn) {
+                    Ok(loan) => StoredBody::File(loan),
+                    Err(Exhausted) => return unavailable(),
+                },
+            };
+            Body { id: self.bodies.put(content), len: known.len }
         };
         Answer::new(known.head.clone(), body)
     }
@@ -181,35 +187,43 @@ impl Files {
         all.insert(path.to_vec(), known);
     }
 
-    /// The file that `path` names, which leads there by `relative`; none for a directory that was asked
-    /// for like a file.
-    fn find(&self, path: &[u8], relative: &Path, now: Time) -> Result<Option<KnownFile>, Errno> {
+    /// The file that a canonical path names; none for a directory that was asked for like a file.
+    fn find(&self, path: &[u8], now: Time) -> Result<Option<KnownFile>, Errno> {
         let is_directory = path.ends_with(b"/");
+        let relative = Path::new(OsStr::from_bytes(path.strip_prefix(b"/").unwrap_or(path)));
         match self.open(relative)? {
             FoundFile::File(..) if is_directory => Err(Errno::ENOTDIR),
-            FoundFile::File(file, metadata) => Ok(Some(self.known(relative, file, &metadata, now))),
+            FoundFile::File(file, metadata) => self.known(relative, file, &metadata, now).map(Some),
             FoundFile::Directory if !is_directory => Ok(None),
             FoundFile::Directory => {
                 let index = relative.join(INDEX);
                 match self.open(&index)? {
-                    FoundFile::File(file, metadata) => Ok(Some(self.known(&index, file, &metadata, now))),
+                    FoundFile::File(file, metadata) => self.known(&index, file, &metadata, now).map(Some),
                     FoundFile::Directory => Err(Errno::EISDIR),
                 }
             }
         }
     }
 
-    fn known(&self, path: &Path, file: File, metadata: &Metadata, now: Time) -> KnownFile {
+    fn known(&self, path: &Path, file: File, metadata: &Metadata, now: Time) -> Result<KnownFile, Errno> {
         let modified = metadata.modified().map(http_date).unwrap_or_default();
         let more = [("last-modified", &modified[..])];
         let more = if modified.is_empty() { &[] } else { &more[..] };
         let len = metadata.len();
-        KnownFile {
-            source: Source::of(file, len, &self.kept),
-            len,
-            head: Arc::new(reply::head(&kind(path), len, more)),
-            until: now + FRESH,
-        }
+        let source = match Source::of(&file, len, &self.kept) {
+            Some(source) => source,
+            None => Source::File(self.add_open(file, metadata)?),
+        };
+        Ok(KnownFile { source, len, head: Arc::new(reply::head(&kind(path), len, more)), until: now + FRESH })
+    }
+
+    fn add_open(&self, file: File, metadata: &Metadata) -> Result<Rc<OpenFile>, Errno> {
+        let open = &mut *self.open.borrow_mut();
+        open.add(file, metadata).or_else(|file| {
+            // What is only known need not be open.
+            self.known.borrow_mut().clear();
+            open.add(file, metadata).map_err(|_| Errno::EMFILE)
+        })
     }
 
     /// Opens what is there, if the way to it does not leave the directory, not even by a link.
@@ -236,17 +250,32 @@ impl Files {
     }
 }
 
-/// The file that a path names, from the directory on; none if it can be no file's.
-fn relative(path: &[u8]) -> Option<PathBuf> {
-    let mut relative = PathBuf::new();
-    for segment in path.strip_prefix(b"/")?.split(|byte| *byte == b'/').filter(|segment| !segment.is_empty()) {
+/// The only spelling of a path, whatever way a client has written it: decoded, and without empty segments but the one
+/// that ends a directory's. None if it can be no file's.
+fn canonical(path: &[u8]) -> Option<Cow<'_, [u8]>> {
+    let segments = || path.split(|byte| *byte == b'/').filter(|segment| !segment.is_empty());
+    path.strip_prefix(b"/")?;
+    if !path.contains(&b'%') && !path.windows(2).any(|two| two == b"//") {
+        return segments().all(is_name).then_some(path.into());
+    }
+    let mut spelled = Vec::with_capacity(path.len());
+    for segment in segments() {
         let name = percent_decode(segment).collect::<Vec<u8>>();
-        if matches!(&name[..], b"." | b"..") || name.contains(&b'/') || name.contains(&0) {
+        if !is_name(&name) {
             return None;
         }
-        relative.push(OsStr::from_bytes(&name));
+        spelled.push(b'/');
+        spelled.extend(name);
     }
-    Some(relative)
+    if path.ends_with(b"/") {
+        spelled.push(b'/');
+    }
+    Some(spelled.into())
+}
+
+/// Whether a segment can be the name of a file.
+fn is_name(segment: &[u8]) -> bool {
+    !matches!(segment, b"." | b"..") && !segment.contains(&b'/') && !segment.contains(&0)
 }
 
 /// A directory that was asked for like a file: its relative links would be resolved against the parent.
@@ -261,10 +290,15 @@ fn moved(path: &[u8]) -> Answer {
 fn refused(why: Errno) -> Answer {
     match why {
         Errno::EACCES | Errno::EPERM => reply::bare(403, &[]),
-        Errno::EMFILE | Errno::ENFILE | Errno::ENOMEM => reply::bare(503, &[("retry-after", "1")]),
+        Errno::EMFILE | Errno::ENFILE | Errno::ENOMEM => unavailable(),
         Errno::EIO | Errno::EAGAIN | Errno::EINTR => reply::bare(500, &[]),
         _ => reply::bare(404, &[]),
     }
+}
+
+/// The answer where no more files can be open (RFC 9110, section 15.6.4).
+fn unavailable() -> Answer {
+    reply::bare(503, &[("retry-after", "1")])
 }
 
 /// The content type of a file, by its ending.

@@ -1,8 +1,10 @@
 use super::*;
 use crate::Bodies;
+use crate::descriptors::DescriptorShares;
 use loadstone_http::Fields;
 use std::fs;
 use std::os::unix::fs::symlink;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// A directory of its own, with a secret next to it.
@@ -33,7 +35,7 @@ impl Folder {
     }
 
     fn files(&self) -> Files {
-        Files::new(&self.root(), BodyStore::default()).unwrap()
+        Files::new(&self.root(), BodyStore::default(), open_files()).unwrap()
     }
 }
 
@@ -43,8 +45,15 @@ impl Drop for Folder {
     }
 }
 
+const CONN: ConnId = ConnId(1);
+
+/// Few may be open.
+fn open_files() -> OpenFiles {
+    OpenFiles::new(DescriptorShares { files: 4, files_of_connection: 2, connections: 1 })
+}
+
 fn get(files: &Files, path: &str) -> (u16, String) {
-    let answer = files.answer(&RequestHead::get("a.test", path, Fields::default()));
+    let answer = files.answer(&RequestHead::get("a.test", path, Fields::default()), CONN);
     let mut content = Vec::new();
     files.bodies.append(answer.body.id, 0, answer.body.len, &mut content);
     (answer.head.status, String::from_utf8(content).unwrap())
@@ -82,16 +91,16 @@ fn heads_say_the_type_the_length_and_the_date() {
     File::options().write(true).open(folder.root().join("sub/a.css")).unwrap().set_modified(at).unwrap();
     let files = folder.files();
     let request = RequestHead::get("a.test", "/sub/a.css", Fields::default());
-    let answer = files.answer(&request);
+    let answer = files.answer(&request, CONN);
     // The example of RFC 9110, section 5.6.7.
     assert_eq!(field(&answer, "last-modified"), "Sun, 06 Nov 1994 08:49:37 GMT");
     assert_eq!(
         (field(&answer, "content-type"), field(&answer, "content-length")),
         ("text/css; charset=utf-8".into(), "4".into())
     );
-    let head = files.answer(&reply::request("HEAD", "a.test", "/sub/a.css"));
+    let head = files.answer(&reply::request("HEAD", "a.test", "/sub/a.css"), CONN);
     assert_eq!((head.body.len, field(&head, "content-length")), (0, "4".into()));
-    let none = files.answer(&RequestHead::get("a.test", "/none", Fields::default()));
+    let none = files.answer(&RequestHead::get("a.test", "/none", Fields::default()), CONN);
     assert_eq!(field(&none, "content-type"), "application/octet-stream");
 }
 
@@ -100,7 +109,7 @@ fn a_directory_that_is_asked_for_like_a_file_is_elsewhere() {
     let folder = Folder::new("moved");
     let files = folder.files();
     for (path, location) in [("/sub", "/sub/"), ("//sub", "/sub/"), ("/sub//deep?x", "/sub/deep/")] {
-        let answer = files.answer(&RequestHead::get("a.test", path, Fields::default()));
+        let answer = files.answer(&RequestHead::get("a.test", path, Fields::default()), CONN);
         assert_eq!((answer.head.status, field(&answer, "location")), (301, location.to_owned()), "{path}");
     }
 }
@@ -146,7 +155,7 @@ fn what_is_no_file_is_not_given_and_not_waited_for() {
     let files = folder.files();
     assert_eq!(get(&files, "/pipe").0, 404);
     let post = reply::request("POST", "a.test", "/");
-    let answer = files.answer(&post);
+    let answer = files.answer(&post, CONN);
     assert_eq!((answer.head.status, field(&answer, "allow")), (405, "GET, HEAD".into()));
 }
 
@@ -176,28 +185,85 @@ fn no_more_files_are_known_than_may_be_open() {
 #[test]
 fn a_root_that_is_no_directory_is_refused() {
     let folder = Folder::new("roots");
-    assert!(Files::new(&folder.root().join("none"), BodyStore::default()).is_err());
-    assert!(Files::new(&folder.root().join("missing"), BodyStore::default()).is_err());
+    assert!(Files::new(&folder.root().join("none"), BodyStore::default(), open_files()).is_err());
+    assert!(Files::new(&folder.root().join("missing"), BodyStore::default(), open_files()).is_err());
 }
 
 #[test]
 fn what_is_kept_in_memory_is_bounded_and_is_freed_with_its_last_owner() {
     let folder = Folder::new("kept");
-    fs::write(folder.root().join("big"), vec![b'x'; MAX_KEPT_FILE as usize]).unwrap();
     let files = folder.files();
-    let answers: Vec<Answer> = (0..200)
-        .map(|slashes| {
-            let path = format!("{}big", "/".repeat(slashes + 1));
-            files.answer(&RequestHead::get("a.test", &path, Fields::default()))
+    let answers: Vec<Answer> = (0..66)
+        .map(|number| {
+            let path = format!("/big{number}");
+            fs::write(folder.root().join(&path[1..]), vec![b'x'; MAX_KEPT_FILE as usize]).unwrap();
+            files.answer(&RequestHead::get("a.test", &path, Fields::default()), CONN)
         })
         .collect();
     assert_eq!(files.kept.get(), MAX_KEPT_TOTAL);
     // Those beyond are read where they are.
     let mut content = Vec::new();
-    files.bodies.append(answers[199].body.id, 5, 10, &mut content);
+    files.bodies.append(answers[65].body.id, 5, 10, &mut content);
     assert_eq!(content, [b'x'; 10]);
     answers.iter().for_each(|answer| files.bodies.finish(answer.body.id));
     files.bodies.clear();
     files.known.borrow_mut().clear();
     assert_eq!(files.kept.get(), 0);
+}
+
+/// How many descriptors of this process lead to files of the folder.
+fn descriptors(folder: &Folder) -> usize {
+    let open = fs::read_dir("/proc/self/fd").unwrap().filter_map(|entry| fs::read_link(entry.ok()?.path()).ok());
+    open.filter(|path| path.starts_with(folder.root()) && *path != folder.root()).count()
+}
+
+fn status(files: &Files, path: &str, conn: u32) -> u16 {
+    files.answer(&RequestHead::get("a.test", path, Fields::default()), ConnId(conn)).head.status
+}
+
+#[test]
+fn a_file_is_opened_once_whatever_its_spelling_and_however_many_answers_use_it() {
+    let folder = Folder::new("once");
+    fs::write(folder.root().join("sub/large"), vec![b'x'; MAX_KEPT_FILE as usize + 1]).unwrap();
+    fs::hard_link(folder.root().join("sub/large"), folder.root().join("sub/also")).unwrap();
+    let files = folder.files();
+    for conn in 0..12 {
+        for slashes in 1..50 {
+            let slashes = "/".repeat(slashes);
+            assert_eq!(status(&files, &format!("{slashes}sub{slashes}large"), conn), 200);
+        }
+        for path in ["/s%75b/l%61rge", "/%73ub/large?query", "/sub/also"] {
+            assert_eq!(status(&files, path, conn), 200, "{path}");
+        }
+    }
+    assert_eq!(descriptors(&folder), 1);
+    assert_eq!(files.known.borrow().len(), 2);
+}
+
+#[test]
+fn no_more_files_are_open_than_may_be_and_the_next_is_told_to_come_again_rfc9110_15_6_4() {
+    let folder = Folder::new("many");
+    let files = folder.files();
+    for number in 0..5 {
+        fs::write(folder.root().join(number.to_string()), vec![b'x'; MAX_KEPT_FILE as usize + 1]).unwrap();
+    }
+    // A connection has two, and all have four.
+    for (conn, path, expected) in [
+        (1, "/0", 200),
+        (1, "/1", 200),
+        (1, "/0", 200),
+        (1, "/2", 503),
+        (2, "/2", 200),
+        (2, "/3", 200),
+        (3, "/4", 503),
+        (3, "/sub/a.css", 200),
+        (3, "/0", 200),
+    ] {
+        assert_eq!(status(&files, path, conn), expected, "{conn} {path}");
+    }
+    assert_eq!(descriptors(&folder), 4);
+    files.known.borrow_mut().clear();
+    (1..10).for_each(|id| files.bodies.finish(loadstone_http::BodyId(id)));
+    files.bodies.clear();
+    assert_eq!((descriptors(&folder), status(&files, "/4", 1)), (0, 200));
 }
