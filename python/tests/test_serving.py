@@ -182,6 +182,17 @@ def test_the_log_on_standard_output_has_nothing_but_lines_of_json(serve: Serve) 
     assert all(re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", line["time"]) for line in lines)
 
 
+def test_a_log_that_cannot_be_written_is_spoken_of_at_once_and_harms_no_answer(serve: Serve) -> None:
+    served = serve("--patterns", "--plaintext", "--access-log", "/dev/full")
+    assert len(curl(f"http://127.0.0.1:{served.port}/bytes/9")) == 9
+    assert served.process.stderr is not None
+    said = served.process.stderr.readline()
+    assert said.startswith("loadstone: /dev/full: cannot be written (No space left on device"), said
+    assert len(curl(f"http://127.0.0.1:{served.port}/bytes/9")) == 9
+    code, _, err = served.stop(signal.SIGTERM)
+    assert code == 2 and err.count("\n") == 1, err
+
+
 def test_a_signal_lets_finish_what_is_under_way_and_a_second_one_does_not(serve: Serve) -> None:
     for signals, code in ((1, 0), (2, 0)):
         served = serve("--patterns", "--plaintext", "--grace", "600")

@@ -240,11 +240,7 @@ def reproduce(study: str, output: str | None, pages: str | None, threads: int | 
         with progress.bar("runs") as show:
             results = chosen.run(Runner(threads, show, Path(pages) if pages else None))
         write(chosen, results)
-    emit(
-        study_report.document(chosen, results)
-        if as_json
-        else study_report.in_words(chosen, results)
-    )
+    emit(study_report.document(chosen, results) if as_json else study_report.in_words(chosen, results))
 
 
 def _study_folder(path: str | None) -> Any:

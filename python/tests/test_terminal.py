@@ -1,0 +1,28 @@
+"""What a terminal would obey instead of showing it, in text of strangers."""
+
+import io
+import json
+import struct
+import sys
+
+import pytest
+
+from conftest import Command
+from loadstone.cli import console
+
+
+def test_decode_escapes_it(loadstone: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    """CSI as one byte (C1) and DEL: HTTP/2 forbids neither."""
+    block = b"\x82\x00\x01x\x05a\x9b2J\x7f"
+    frame = struct.pack(">I", len(block))[1:] + b"\x01\x05" + struct.pack(">I", 1) + block
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(frame)))
+    result = loadstone("decode", "--protocol", "h2")
+    assert result.code == 0 and r"a\u009b2J\u007f" in result.out
+    assert json.loads(result.out)["headers"][1] == ["x", "a\x9b2J\x7f"]
+
+
+@pytest.mark.parametrize("char", ["\x1b", "\x7f", "\x9b", "\u202a", "\u202e", "\u2066", "\u2069"])
+def test_text_output_replaces_it(char: str, capsys: pytest.CaptureFixture[str]) -> None:
+    console.emit(f"a page{char}\nof two lines \u00e9")
+    console.say(f"no{char}")
+    assert capsys.readouterr() == ("a page\ufffd\nof two lines \u00e9\n", "loadstone: no\ufffd\n")
