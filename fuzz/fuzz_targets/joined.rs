@@ -118,7 +118,7 @@ fuzz_target!(|input: &[u8]| {
         while let Some(event) = server.poll_event() {
             match event {
                 Event::Request { id, .. } => asked.push(id),
-                Event::Reset { id } => asked.retain(|asked| *asked != id),
+                Event::Reset { id } | Event::Rejected { id, .. } => asked.retain(|asked| *asked != id),
                 Event::Data { id, content } => server.release(id, content.len()),
                 _ => {}
             }
