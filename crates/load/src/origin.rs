@@ -1,14 +1,20 @@
 //! A server: answers each request with what its site has for it.
 
+mod config;
+mod session;
+#[cfg(test)]
+mod tests;
+
+pub use config::{Closing, Config, MaxKept, Timeouts};
+
 use crate::catalogue::Catalogue;
 use crate::site::{Answer, Ending, Exchange, Pushed, Site, Ticket};
-use crate::{Action, Closed, ConnId, Opened, Program, Service, Work};
+use crate::{Action, Closed, ConnId, Opened, Program, Service};
 use loadstone_http::{
-    Body, Chunk, Event, Fields, Protocol, RequestHead, RequestId, ResponseHead, ServerSession, SessionFactory,
-    TransportStream, Wire,
+    Body, Chunk, Event, Fields, Protocol, RequestHead, RequestId, ResponseHead, TransportStream, Wire,
 };
 use loadstone_units::Time;
-use serde::{Deserialize, Serialize};
+use session::{OriginSession, UnderWay};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use std::sync::Arc;
@@ -37,143 +43,8 @@ pub struct Origin<S: Site = Arc<Catalogue>> {
     is_draining: bool,
 }
 
-/// How a server behaves.
-#[derive(Clone, Debug)]
-pub struct Config {
-    /// Where its sessions come from.
-    pub sessions: Arc<SessionFactory>,
-    /// How long it waits for a client.
-    pub timeouts: Timeouts,
-    /// The most requests that it answers on a connection before it leaves it (`Connection: close`, GOAWAY): with 1
-    /// it keeps no connection alive.
-    pub requests_per_connection: u32,
-    /// Who closes a connection that carries no more requests.
-    pub closing: Closing,
-    /// What its one processor needs for each response.
-    pub work: Work,
-    /// What it keeps of requests.
-    pub max_kept: MaxKept,
-}
-
-/// How many bytes of the heads of requests a server keeps at a time; a request beyond that is cancelled.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct MaxKept {
-    /// Of one connection.
-    pub connection: usize,
-    /// Of all.
-    pub all: usize,
-}
-
-impl MaxKept {
-    /// Whatever comes, as in the simulator.
-    pub const UNLIMITED: MaxKept = MaxKept { connection: usize::MAX, all: usize::MAX };
-}
-
-impl Config {
-    /// A server that waits without end, answers any number of requests on a connection, and needs no time.
-    pub fn new(sessions: Arc<SessionFactory>) -> Config {
-        let (timeouts, requests_per_connection) = (Timeouts::ENDLESS, u32::MAX);
-        let (closing, work, max_kept) = (Closing::default(), Work::default(), MaxKept::UNLIMITED);
-        Config { sessions, timeouts, requests_per_connection, closing, work, max_kept }
-    }
-}
-
-/// How long a server waits before it gives a connection up.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Timeouts {
-    /// Without a request, before it leaves.
-    pub idle: Duration,
-    /// With an incomplete request, before it gives the connection up.
-    pub request: Duration,
-    /// With a response blocked by the client's windows, before it gives the connection up, unless the client lets
-    /// 16 KiB of content out in that time.
-    pub response: Duration,
-}
-
-/// Which end closes a connection of HTTP/1.1 that carries no more requests.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Closing {
-    /// The server, with its last response: the FIN brings along whatever Nagle's algorithm held back.
-    #[default]
-    Server,
-    /// The client, when it has the last response; until then the server's end stays open.
-    Client,
-}
-
-impl Closing {
-    /// Whether it is what servers do where nothing else is said.
-    pub fn is_default(&self) -> bool {
-        *self == Closing::default()
-    }
-}
-
-/// What a client has to let out of responses in [`Timeouts::response`], in bytes of content, unless less is left.
-const PROGRESS: u64 = 16 * 1024;
-
 /// How long a server does not look for connections after it has looked.
 const BETWEEN_LOOKS: Duration = Duration::from_secs(1);
-
-impl Timeouts {
-    /// It never loses it, as in the simulator.
-    pub const ENDLESS: Timeouts = Timeouts { idle: Duration::MAX, request: Duration::MAX, response: Duration::MAX };
-}
-
-#[derive(Debug)]
-struct OriginSession<A> {
-    engine: Box<dyn ServerSession>,
-    protocol: Protocol,
-    /// Requests so far.
-    asked: u32,
-    exchanges: Vec<UnderWay<A>>,
-    /// When the last exchange began or ended.
-    stirred: Time,
-    /// There is a response, and room, and the client lets nothing of it out, or too little.
-    shut: Option<Shut>,
-    /// The client has been told that nothing new is taken.
-    is_drained: bool,
-    /// Its input is no longer read; what is still to be sent goes out first.
-    is_closing: bool,
-    /// Bytes that have arrived.
-    received: u64,
-    /// The client sends no more.
-    has_fin: bool,
-    /// Nothing is read from the transport: the session takes no input.
-    is_paused: bool,
-    /// Bytes that are kept of the heads of its requests.
-    kept: usize,
-}
-
-/// How a client's windows block responses.
-#[derive(Clone, Copy, Debug)]
-struct Shut {
-    since: Time,
-    /// Bytes of content that it has let out since then.
-    let_out: u64,
-}
-
-/// An exchange that is not over.
-#[derive(Debug)]
-struct UnderWay<A> {
-    stream: RequestId,
-    request: Arc<RequestHead>,
-    began: Time,
-    /// What the site keeps of it as long as it is arriving.
-    asked: Option<A>,
-    /// What is going to be said: apart, since there may be many exchanges and few answers that wait.
-    answer: Option<Box<Answer>>,
-    response: Option<(u16, Body)>,
-    /// Its place in the list of services.
-    service: Option<usize>,
-    /// Bytes that are kept of the request's head.
-    kept: usize,
-}
-
-impl<A> UnderWay<A> {
-    fn new(stream: RequestId, request: Arc<RequestHead>, began: Time, asked: Option<A>) -> UnderWay<A> {
-        UnderWay { stream, request, began, asked, answer: None, response: None, service: None, kept: 0 }
-    }
-}
 
 /// A response that is being thought about; the first to be ready comes first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -520,50 +391,11 @@ enum Stalled {
     Idle,
 }
 
-impl<A> OriginSession<A> {
-    /// Whether all that is left to send waits for windows that no longer open, since the client sends no more.
-    fn is_stuck(&self) -> bool {
-        let is_waiting = |exchange: &UnderWay<A>| exchange.response.is_none();
-        self.has_fin
-            && self.protocol.is_multiplexed()
-            && !self.engine.has_output()
-            && !self.exchanges.iter().any(is_waiting)
-    }
-
-    /// Notes whether the client lets nothing out, although there is something, or too little: asked for when there
-    /// was room, and `let_out` bytes of content went.
-    fn note_shut(&mut self, now: Time, let_out: u64) {
-        let is_blocked = !self.engine.has_output();
-        let has_response = self.exchanges.iter().any(|exchange| exchange.response.is_some());
-        let before = self.shut.map(|shut| Shut { let_out: shut.let_out + let_out, ..shut });
-        let before = before.filter(|shut| has_response && shut.let_out < PROGRESS);
-        self.shut = before.or((is_blocked && has_response).then_some(Shut { since: now, let_out: 0 }));
-    }
-
-    /// An exchange under way: most often the one that began last.
-    fn exchange(&mut self, stream: RequestId) -> Option<&mut UnderWay<A>> {
-        self.exchanges.iter_mut().rfind(|exchange| exchange.stream == stream)
-    }
-}
-
 impl<S: Site> Program for Origin<S> {
     fn handle_open(&mut self, now: Time, conn: ConnId, Opened { protocol, .. }: Opened) {
         self.heard = now;
         let engine = self.config.sessions.server(protocol);
-        let session = OriginSession {
-            engine,
-            protocol,
-            asked: 0,
-            exchanges: Vec::new(),
-            stirred: now,
-            shut: None,
-            is_drained: false,
-            is_closing: false,
-            received: 0,
-            has_fin: false,
-            is_paused: false,
-            kept: 0,
-        };
+        let session = OriginSession::new(engine, protocol, now);
         self.sessions.insert(conn, session);
         self.transmit_if_any(conn);
         self.expire_in(now, self.config.timeouts.idle);
@@ -667,6 +499,3 @@ impl<S: Site> Program for Origin<S> {
         Some(ready.min(self.next_expiry).min(later)).filter(|deadline| *deadline != Time::NEVER)
     }
 }
-
-#[cfg(test)]
-mod tests;

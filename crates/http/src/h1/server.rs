@@ -53,8 +53,7 @@ impl Server {
         }
     }
 
-    /// Reads on after responses have gone out. A request that breaks the rules is the end; the responses to those before
-    /// it go out.
+    /// Reads on after responses have gone out.
     fn resume(&mut self) {
         // Not with each response, or each costs a copy of what stays unread.
         if self.takes_input() || self.requests.waiting_bytes > MAX_WAITING / 2 {

@@ -3,9 +3,10 @@
 
 mod bounds;
 
+use super::session::PROGRESS;
 use super::*;
 use crate::Opener;
-use loadstone_http::{BodyId, ClientSession, Multiplexing, Priority, Push, TransportStream};
+use loadstone_http::{BodyId, ClientSession, Multiplexing, Priority, Push, SessionFactory, TransportStream};
 use std::cell::RefCell;
 use std::rc::Rc;
 

@@ -1,0 +1,110 @@
+//! One connection of a server: its session, and the exchanges that are not over.
+
+use crate::site::Answer;
+use loadstone_http::{Body, Protocol, RequestHead, RequestId, ServerSession};
+use loadstone_units::Time;
+use std::sync::Arc;
+
+/// What a client has to let out of responses in [`super::Timeouts::response`], in bytes of content, unless less is left.
+pub(super) const PROGRESS: u64 = 16 * 1024;
+
+/// One connection.
+#[derive(Debug)]
+pub(super) struct OriginSession<A> {
+    pub(super) engine: Box<dyn ServerSession>,
+    pub(super) protocol: Protocol,
+    /// Requests so far.
+    pub(super) asked: u32,
+    pub(super) exchanges: Vec<UnderWay<A>>,
+    /// When the last exchange began or ended.
+    pub(super) stirred: Time,
+    /// There is a response, and room, and the client lets nothing of it out, or too little.
+    pub(super) shut: Option<Shut>,
+    /// The client has been told that nothing new is taken.
+    pub(super) is_drained: bool,
+    /// Its input is no longer read; what is still to be sent goes out first.
+    pub(super) is_closing: bool,
+    /// Bytes that have arrived.
+    pub(super) received: u64,
+    /// The client sends no more.
+    pub(super) has_fin: bool,
+    /// Nothing is read from the transport: the session takes no input.
+    pub(super) is_paused: bool,
+    /// Bytes that are kept of the heads of its requests.
+    pub(super) kept: usize,
+}
+
+/// How a client's windows block responses.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shut {
+    pub(super) since: Time,
+    /// Bytes of content that it has let out since then.
+    pub(super) let_out: u64,
+}
+
+/// An exchange that is not over.
+#[derive(Debug)]
+pub(super) struct UnderWay<A> {
+    pub(super) stream: RequestId,
+    pub(super) request: Arc<RequestHead>,
+    pub(super) began: Time,
+    /// What the site keeps of it as long as it is arriving.
+    pub(super) asked: Option<A>,
+    /// What is going to be said: apart, since there may be many exchanges and few answers that wait.
+    pub(super) answer: Option<Box<Answer>>,
+    pub(super) response: Option<(u16, Body)>,
+    /// Its place in the list of services.
+    pub(super) service: Option<usize>,
+    /// Bytes that are kept of the request's head.
+    pub(super) kept: usize,
+}
+
+impl<A> UnderWay<A> {
+    pub(super) fn new(stream: RequestId, request: Arc<RequestHead>, began: Time, asked: Option<A>) -> UnderWay<A> {
+        UnderWay { stream, request, began, asked, answer: None, response: None, service: None, kept: 0 }
+    }
+}
+
+impl<A> OriginSession<A> {
+    /// A connection on which nothing has arrived.
+    pub(super) fn new(engine: Box<dyn ServerSession>, protocol: Protocol, now: Time) -> OriginSession<A> {
+        OriginSession {
+            engine,
+            protocol,
+            asked: 0,
+            exchanges: Vec::new(),
+            stirred: now,
+            shut: None,
+            is_drained: false,
+            is_closing: false,
+            received: 0,
+            has_fin: false,
+            is_paused: false,
+            kept: 0,
+        }
+    }
+
+    /// Whether all that is left to send waits for windows that no longer open, since the client sends no more.
+    pub(super) fn is_stuck(&self) -> bool {
+        let is_waiting = |exchange: &UnderWay<A>| exchange.response.is_none();
+        self.has_fin
+            && self.protocol.is_multiplexed()
+            && !self.engine.has_output()
+            && !self.exchanges.iter().any(is_waiting)
+    }
+
+    /// Notes whether the client lets nothing out, although there is something, or too little: asked for when there
+    /// was room, and `let_out` bytes of content went.
+    pub(super) fn note_shut(&mut self, now: Time, let_out: u64) {
+        let is_blocked = !self.engine.has_output();
+        let has_response = self.exchanges.iter().any(|exchange| exchange.response.is_some());
+        let before = self.shut.map(|shut| Shut { let_out: shut.let_out + let_out, ..shut });
+        let before = before.filter(|shut| has_response && shut.let_out < PROGRESS);
+        self.shut = before.or((is_blocked && has_response).then_some(Shut { since: now, let_out: 0 }));
+    }
+
+    /// An exchange under way: most often the one that began last.
+    pub(super) fn exchange(&mut self, stream: RequestId) -> Option<&mut UnderWay<A>> {
+        self.exchanges.iter_mut().rfind(|exchange| exchange.stream == stream)
+    }
+}
