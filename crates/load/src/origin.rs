@@ -175,9 +175,10 @@ impl<S: Site> Origin<S> {
     /// The session has answered a request that breaks the rules of HTTP: it is an exchange like any other. `head` is
     /// what was read of it, if the request has not begun.
     fn reject(&mut self, now: Time, conn: ConnId, stream: RequestId, head: Option<Arc<RequestHead>>, status: u16) {
+        let rejected = head.map(|head| UnderWay::new(stream, self.site.keep(head), now, None));
         let session = self.session(conn);
         session.stirred = now;
-        session.exchanges.extend(head.map(|head| UnderWay::new(stream, head, now, None)));
+        session.exchanges.extend(rejected);
         if let Some(exchange) = session.exchange(stream) {
             exchange.asked = None;
             exchange.response = Some((status, Body::EMPTY));
