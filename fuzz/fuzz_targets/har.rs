@@ -3,10 +3,10 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use loadstone_load::page::{Summary, har};
+use loadstone_load::page::{Secrets, Summary, har};
 
 fuzz_target!(|text: &[u8]| {
-    if let Ok(har) = har::read(text, None) {
+    if let Ok(har) = har::read(text, None, Secrets::Replaced) {
         let page = har.file.build().expect("a page from a HAR file can be built");
         assert_eq!(page.objects + har.notes.skipped_total(), har.notes.entries);
         assert!(Summary::of(&page).depth >= 1);

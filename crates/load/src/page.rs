@@ -1,7 +1,8 @@
 //! Pages: what a browser has to fetch and compute, and what has to wait for what.
 //!
 //! A [`PageFile`] is a page as it is written down; [`Page`] is the same page checked and ready to
-//! be loaded. [`har`] and [`synthetic`] make page files from other things.
+//! be loaded. [`har`] and [`synthetic`] make page files from other things; what a recording has of a user's secrets is
+//! replaced on the way ([`Secrets`]).
 
 mod build;
 mod compressed;
@@ -9,6 +10,7 @@ mod deal;
 mod file;
 pub mod har;
 mod heads;
+mod redact;
 mod summary;
 pub mod synthetic;
 
@@ -16,6 +18,7 @@ pub(crate) use build::Url;
 pub use compressed::HeaderBytes;
 pub use file::{ComputeSpec, Field, HostSpec, Need, ObjectSpec, On, PageError, PageFile};
 pub(crate) use heads::{is_token, is_value};
+pub use redact::Secrets;
 pub use summary::{KindSummary, Summary};
 
 use bytes::Bytes;

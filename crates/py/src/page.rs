@@ -1,7 +1,7 @@
 //! Pages: from bytes to the JSON of a page file, and what a page is in numbers.
 
 use crate::error::Failure;
-use loadstone_load::page::{PageFile, Summary, har, synthetic};
+use loadstone_load::page::{PageFile, Secrets, Summary, har, synthetic};
 use pyo3::prelude::*;
 use serde::Serialize;
 
@@ -10,17 +10,18 @@ fn json(value: &impl Serialize) -> String {
 }
 
 /// Reads a HAR. `page` counts from 1 and picks a page of the file; without it, the first that can
-/// be used. Gives `{"page": PAGE FILE, "notes": NOTES}` as JSON.
+/// be used. Secrets are replaced unless they are to be kept. Gives `{"page": PAGE FILE, "notes": NOTES}` as JSON.
 #[pyfunction]
-#[pyo3(signature = (data, page=None))]
-pub(crate) fn read_har(py: Python<'_>, data: &[u8], page: Option<usize>) -> PyResult<String> {
+#[pyo3(signature = (data, page=None, *, keep_secrets=false))]
+pub(crate) fn read_har(py: Python<'_>, data: &[u8], page: Option<usize>, keep_secrets: bool) -> PyResult<String> {
     #[derive(Serialize)]
     struct Reading {
         page: PageFile,
         notes: har::Notes,
     }
     let text = py.detach(|| {
-        let har = har::read(data, page)?;
+        let secrets = if keep_secrets { Secrets::Kept } else { Secrets::Replaced };
+        let har = har::read(data, page, secrets)?;
         har.file.build()?;
         Ok::<_, Failure>(json(&Reading { page: har.file, notes: har.notes }))
     })?;

@@ -17,6 +17,7 @@ mod waits;
 
 use super::file::{Need, ObjectSpec, PageFile};
 use super::heads;
+use super::redact::{Redactor, Secrets};
 use fetched::{EntryKind, HarFetch};
 use loose::Maybe;
 use needs::Graph;
@@ -136,8 +137,9 @@ impl Notes {
 ///
 /// # Errors
 /// If `text` is no HAR file, or holds no such page, or nothing that was fetched over the network.
-pub fn read(text: &[u8], page: Option<usize>) -> Result<Har, HarError> {
+pub fn read(text: &[u8], page: Option<usize>, secrets: Secrets) -> Result<Har, HarError> {
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
+    let page_of = |view| page_of(view, Redactor::new(secrets, text));
     let view = match parse(text) {
         // Only a text that is not UTF-8 is worth a copy and a second reading.
         Err(_) if std::str::from_utf8(text).is_err() => {
@@ -160,7 +162,7 @@ fn parse(text: &[u8]) -> Result<model::Log<'_>, HarError> {
 }
 
 /// The page of the entries that were chosen.
-fn page_of(view: views::View<'_>) -> Result<Har, HarError> {
+fn page_of(view: views::View<'_>, mut redactor: Redactor) -> Result<Har, HarError> {
     let views::View { entries, mut notes, loaded } = view;
     for skip in entries.iter().filter_map(|fetched| fetched.skip) {
         *notes.skipped.entry(skip).or_default() += 1;
@@ -171,7 +173,9 @@ fn page_of(view: views::View<'_>) -> Result<Har, HarError> {
     }
     let nothing = HarError::NothingLeft { page: notes.page, skipped: entries.len() };
     let root = root(&entries).ok_or(nothing)?;
-    let names = names(&entries);
+    // Here, not when it was read: what refers to a URL is found by the URL itself.
+    let urls: Vec<String> = entries.iter().map(|fetched| redactor.url(&fetched.url)).collect();
+    let names = names(&entries, &urls);
     let graph = Graph::new(&entries, root);
     let waits = Waits::of(&entries);
     let others = (0..entries.len()).filter(|at| *at != root && entries[*at].skip.is_none());
@@ -179,7 +183,7 @@ fn page_of(view: views::View<'_>) -> Result<Har, HarError> {
         let fetched = &entries[at];
         let hold = graph.hold(at);
         let need = |hold: needs::Hold| {
-            let node = names[hold.on].clone().unwrap_or_else(|| entries[hold.on].url.clone());
+            let node = names[hold.on].clone().unwrap_or_else(|| urls[hold.on].clone());
             Need { node, on: hold.moment, bytes: hold.bytes, ms: hold.ms }
         };
         let late = at != root && loaded.is_some_and(|loaded| fetched.began > loaded);
@@ -188,7 +192,8 @@ fn page_of(view: views::View<'_>) -> Result<Har, HarError> {
             think_ms: Some(waits.think(fetched)).filter(|ms| *ms > 0.0),
             needs: hold.map(|hold| vec![need(hold)]),
             needed: late.then_some(false),
-            ..described(fetched, &mut notes)
+            url: urls[at].clone(),
+            ..described(fetched, &mut redactor, &mut notes)
         }
     };
     let file = PageFile { objects: std::iter::once(root).chain(others).map(object).collect(), ..PageFile::default() };
@@ -205,10 +210,10 @@ fn root(entries: &[HarFetch<'_>]) -> Option<usize> {
     objects().find(|at| !checks(at)).or_else(|| objects().next())
 }
 
-/// Names for the second and later objects of one URL.
-fn names(entries: &[HarFetch<'_>]) -> Vec<Option<String>> {
+/// Names for the second and later objects of one URL, of all `urls` in the order of the entries.
+fn names<'u>(entries: &[HarFetch<'_>], urls: &'u [String]) -> Vec<Option<String>> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    let mut name = |fetched: &HarFetch<'_>, url| {
+    let mut name = |(fetched, url): (&HarFetch<'_>, &'u String)| {
         if fetched.skip.is_some() {
             return None;
         }
@@ -217,11 +222,11 @@ fn names(entries: &[HarFetch<'_>]) -> Vec<Option<String>> {
         // A cleaned URL has no space in it, so this is no other object's URL.
         (*count > 1).then(|| format!("{url} #{count}"))
     };
-    entries.iter().map(|fetched| name(fetched, fetched.url.as_str())).collect()
+    entries.iter().zip(urls).map(&mut name).collect()
 }
 
-/// What a page file says of an entry apart from the others.
-fn described(fetched: &HarFetch<'_>, notes: &mut Notes) -> ObjectSpec {
+/// What a page file says of an entry apart from the others and from its URL.
+fn described(fetched: &HarFetch<'_>, redactor: &mut Redactor, notes: &mut Notes) -> ObjectSpec {
     let method = fetched.request.method_name();
     let usable = (1..=32).contains(&method.len()) && method.bytes().all(|byte| byte.is_ascii_uppercase());
     notes.odd_methods += usize::from(!usable);
@@ -229,8 +234,8 @@ fn described(fetched: &HarFetch<'_>, notes: &mut Notes) -> ObjectSpec {
     let method = if usable { method } else { "GET".to_owned() };
     let status = Some(fetched.response.status_code()).filter(|status| (200..600).contains(status)).unwrap_or(200);
     let upload = sizes::upload(&fetched.request);
-    let request_fields = sizes::fields(&fetched.request.headers);
-    let response_fields = sizes::fields(&fetched.response.headers);
+    let request_fields = sizes::fields(&fetched.request.headers, redactor);
+    let response_fields = sizes::fields(&fetched.response.headers, redactor);
     let (authority, target) = url::parts(&fetched.url);
     // A head cannot be smaller than what the URL makes it, with the mark that may yet tell it from
     // others of its path.
@@ -245,7 +250,6 @@ fn described(fetched: &HarFetch<'_>, notes: &mut Notes) -> ObjectSpec {
         sized.map_or_else(|too_small| too_small.min as u32, |_| size)
     });
     ObjectSpec {
-        url: fetched.url.clone(),
         bytes: fetched.bytes,
         kind: (fetched.kind != EntryKind::Other).then(|| fetched.kind.name().to_owned()),
         method: (method != "GET").then_some(method),

@@ -3,6 +3,7 @@
 use super::loose::{List, Scalar};
 use super::model::{Entry, HeaderField, Request, Response};
 use crate::page::file::Field;
+use crate::page::redact::Redactor;
 
 /// What is larger is a mistake of the file: 1 TB.
 const MAX_BYTES: f64 = 1e12;
@@ -15,11 +16,11 @@ pub(super) fn field<'f>(headers: &'f List<HeaderField<'_>>, name: &str) -> Optio
 
 /// The fields of a head as a page file lists them, without HTTP/2's pseudo-fields; `None` where the
 /// file lists none.
-pub(super) fn fields(headers: &List<HeaderField<'_>>) -> Option<Vec<Field>> {
+pub(super) fn fields(headers: &List<HeaderField<'_>>, redactor: &mut Redactor) -> Option<Vec<Field>> {
     let pair = |field: &HeaderField<'_>| {
         let name = field.name.filled().filter(|name| !name.starts_with(':'))?;
         // Chrome joins the values of repeated fields with line breaks.
-        let value = field.value.key().unwrap_or_default();
+        let value = redactor.field(name, &field.value.key().unwrap_or_default());
         Some((name.to_owned(), value.replace(['\n', '\r'], ", ")))
     };
     let fields: Vec<Field> = headers.iter().filter_map(pair).collect();
