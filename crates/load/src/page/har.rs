@@ -25,8 +25,8 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use waits::Waits;
 
-/// The most objects of a page, as in a page file.
-const MAX_OBJECTS: usize = 20_000;
+/// The most entries of a file, as many as a page file may have objects.
+const MAX_ENTRIES: usize = 20_000;
 
 /// A page read from a HAR file.
 #[derive(Clone, PartialEq, Debug)]
@@ -118,11 +118,8 @@ pub enum HarError {
         skipped: usize,
     },
     /// More than the program is made for.
-    #[error("the page has {found} objects, at most {MAX_OBJECTS} are supported: record a shorter span")]
-    TooMany {
-        /// How many it has.
-        found: usize,
-    },
+    #[error("the HAR file has more than {MAX_ENTRIES} entries: record a shorter span, or export a single page")]
+    TooMany,
 }
 
 impl Notes {
@@ -140,14 +137,37 @@ impl Notes {
 pub fn read(text: &[u8], page: Option<usize>, secrets: Secrets) -> Result<Har, HarError> {
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
     let page_of = |view| page_of(view, Redactor::new(secrets, text));
-    let view = match parse(text) {
-        // Only a text that is not UTF-8 is worth a copy and a second reading.
-        Err(_) if std::str::from_utf8(text).is_err() => {
-            return views::chosen(parse(String::from_utf8_lossy(text).as_bytes())?, page).and_then(page_of);
-        }
-        log => views::chosen(log?, page)?,
+    match parse(text) {
+        Ok(log) => views::chosen(log, page).and_then(page_of),
+        // Only what cannot be read as it is is worth a copy and a second reading.
+        Err(why) => match mended(text) {
+            Some(mended) => views::chosen(parse(&mended)?, page).and_then(page_of),
+            None => Err(why),
+        },
+    }
+}
+
+/// The text with U+FFFD in the place of what is no character: bytes that are not UTF-8, and halves of surrogate pairs,
+/// which browsers write as they find them. `None` if there is nothing of it.
+fn mended(text: &[u8]) -> Option<Vec<u8>> {
+    const ESCAPE: usize = "\\ud800".len();
+    let unit = |text: &[u8]| {
+        let digits = text.get(..ESCAPE)?.strip_prefix(b"\\u")?;
+        u32::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
     };
-    page_of(view)
+    let is_half = |unit: Option<u32>, of: std::ops::Range<u32>| unit.is_some_and(|unit| of.contains(&unit));
+    let mut whole = String::from_utf8_lossy(text).into_owned().into_bytes();
+    let mut at = 0;
+    while let Some(next) = whole[at..].iter().position(|byte| *byte == b'\\') {
+        at += next;
+        let (here, after) = (unit(&whole[at..]), whole.get(at + ESCAPE..).and_then(unit));
+        let is_pair = is_half(here, 0xd800..0xdc00) && is_half(after, 0xdc00..0xe000);
+        if !is_pair && is_half(here, 0xd800..0xe000) {
+            whole[at..at + ESCAPE].copy_from_slice(b"\\ufffd");
+        }
+        at = (at + if is_pair { 2 * ESCAPE } else { 2 }).min(whole.len());
+    }
+    (whole != text).then_some(whole)
 }
 
 fn parse(text: &[u8]) -> Result<model::Log<'_>, HarError> {
@@ -166,10 +186,6 @@ fn page_of(view: views::View<'_>, mut redactor: Redactor) -> Result<Har, HarErro
     let views::View { entries, mut notes, loaded } = view;
     for skip in entries.iter().filter_map(|fetched| fetched.skip) {
         *notes.skipped.entry(skip).or_default() += 1;
-    }
-    let objects = entries.len() - notes.skipped_total();
-    if objects > MAX_OBJECTS {
-        return Err(HarError::TooMany { found: objects });
     }
     let nothing = HarError::NothingLeft { page: notes.page, skipped: entries.len() };
     let root = root(&entries).ok_or(nothing)?;

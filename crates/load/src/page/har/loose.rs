@@ -234,7 +234,11 @@ impl<'de, T: Record<'de>> Visitor<'de> for MaybeVisitor<T> {
     }
 }
 
-/// A list of objects; whatever in it is none is left out.
+/// How much of a list is kept: no list of a page needs more, and one more than the most entries tells that there are too
+/// many.
+const MAX_LIST: usize = super::MAX_ENTRIES + 1;
+
+/// A list of objects; whatever in it is none is left out, and what is beyond [`MAX_LIST`] passed over.
 #[derive(Debug)]
 pub(super) struct List<T>(pub(super) Vec<Option<T>>);
 
@@ -270,9 +274,11 @@ impl<'de, T: Record<'de>> Visitor<'de> for ListVisitor<T> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<List<T>, A::Error> {
         let mut list = Vec::new();
-        while let Some(Maybe(item)) = seq.next_element::<Maybe<T>>()? {
+        while list.len() < MAX_LIST {
+            let Some(Maybe(item)) = seq.next_element::<Maybe<T>>()? else { return Ok(List(list)) };
             list.push(item);
         }
+        skip_seq(seq)?;
         Ok(List(list))
     }
 

@@ -3,7 +3,7 @@
 use super::fetched::{EntryKind, HarFetch, moment_of};
 use super::loose::Scalar;
 use super::model::{Entry, Log, PageRecord};
-use super::{HarError, Notes, Skip, moment, url};
+use super::{HarError, MAX_ENTRIES, Notes, Skip, moment, url};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A connection is taken to be busy until this long after its last byte, in ms: WebPageTest's times are
@@ -20,6 +20,9 @@ pub(super) struct View<'a> {
 
 /// Takes the page number `asked`, from 1, or the first one that has entries.
 pub(super) fn chosen(log: Log<'_>, asked: Option<usize>) -> Result<View<'_>, HarError> {
+    if log.entries.0.len() > MAX_ENTRIES {
+        return Err(HarError::TooMany);
+    }
     let entries: Vec<Entry<'_>> = log.entries.0.into_iter().flatten().collect();
     if entries.is_empty() {
         return Err(HarError::NoEntries);

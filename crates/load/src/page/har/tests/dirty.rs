@@ -133,6 +133,29 @@ fn a_file_cut_off_anywhere_is_refused_as_such() {
     }
 }
 
+#[test]
+fn halves_of_surrogate_pairs_become_the_character_for_none() {
+    let named = |written: &str| {
+        let headers = format!(r#"{{"name": "x-a", "value": "{written}"}}"#);
+        let entry =
+            format!(r#"{{"request": {{"url": "{ROOT}", "headers": [{headers}]}}, "response": {{"status": 200}}}}"#);
+        let har = read(document("", &[&entry]).as_bytes(), None).unwrap_or_else(|error| panic!("{written}: {error}"));
+        har.file.objects[0].request_fields.as_ref().unwrap()[0].1.clone()
+    };
+    for (written, expected) in [
+        (r"a\ud800b", "a\u{fffd}b"),
+        (r"\uDFFF", "\u{fffd}"),
+        (r"\ud83d\ude00\ud83d", "\u{1f600}\u{fffd}"),
+        (r"\ud83d\ud83d\ude00", "\u{fffd}\u{1f600}"),
+        (r"\ud800\u0041", "\u{fffd}A"),
+        // What is escaped is the backslash.
+        (r"\\ud800\udc00", "\\ud800\u{fffd}"),
+    ] {
+        assert_eq!(named(written), expected, "{written}");
+    }
+    assert!(read(br#"{"log": {"entries": [{"request": {"url": "\ud80"}}]}}"#, None).is_err());
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
