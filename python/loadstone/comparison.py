@@ -198,13 +198,14 @@ def compare(
 
 def plan(pages: Sequence[Page], networks: Sequence[str], chosen: Chosen) -> list[PagePlan]:
     """Say what a comparison consists of, without running anything."""
-    return [PagePlan(page.name, [_planned(page, chosen, network) for network in networks]) for page in pages]
+    named = list(zip(experiment.shown_networks(networks), networks, strict=True))
+    return [PagePlan(page.name, [_planned(page, chosen, *network) for network in named]) for page in pages]
 
 
-def _planned(page: Page, chosen: Chosen, network: str) -> NetworkPlan:
+def _planned(page: Page, chosen: Chosen, name: str, network: str) -> NetworkPlan:
     common = {**COMMON, **chosen, "network": network}
     return NetworkPlan(
-        network, {name: experiment.cell(page, {**common, **variant}) for name, variant in VARIANTS.items()}
+        name, {name: experiment.cell(page, {**common, **variant}) for name, variant in VARIANTS.items()}
     )
 
 

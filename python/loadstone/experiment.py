@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from loadstone import files
+from loadstone import files, names
 from loadstone._native import (
     LoadstoneError,
     Outcome,
@@ -140,8 +140,7 @@ def scenario(page: str, fields: dict[str, Any]) -> Scenario:
 def cell(page: Page, chosen: Chosen) -> Cell:
     """Make the scenario of a page under the chosen options."""
     fields = nested(chosen)
-    if traces := traces_of(fields.get("network", "")):
-        fields["traces"] = {name: text_of(name) for name in traces}
+    fields.update(traced(fields.get("network", "")))
     try:
         return Cell.of(scenario(page.json, fields))
     except LoadstoneError as error:
@@ -149,6 +148,28 @@ def cell(page: Page, chosen: Chosen) -> Cell:
         if field == "traces":
             raise InputError(why) from None
         raise InputError(f"{OPTIONS.get(field, page.name)}: {why}") from None
+
+
+def traced(network: str, path_of: Callable[[str], str] = str) -> dict[str, Any]:
+    """Give the fields of a network that follows traces: their texts, by names as others may see them.
+
+    `path_of` gives where a trace is that the network names.
+    """
+    traces = traces_of(network)
+    shown = dict(zip(traces, names.shown(traces), strict=True))
+    if not traces:
+        return {}
+    return {
+        "network": names.in_text(network, shown),
+        "traces": {shown[name]: text_of(path_of(name)) for name in traces},
+    }
+
+
+def shown_networks(networks: Sequence[str]) -> list[str]:
+    """Give networks with names in place of the absolute paths of their traces."""
+    traces = [trace for network in networks for trace in traces_of(network)]
+    shown = dict(zip(traces, names.shown(traces), strict=True))
+    return [names.in_text(network, shown) for network in networks]
 
 
 def text_of(path: str) -> str:

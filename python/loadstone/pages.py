@@ -3,13 +3,13 @@
 import json
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from loadstone import _native, files
+from loadstone import _native, files, names
 from loadstone.files import InputError
 
 SYNTHETIC = "synthetic:"
@@ -20,11 +20,13 @@ class Page:
     """A page that can be loaded."""
 
     name: str
-    """The PAGE argument, as it was given."""
+    """The PAGE argument, an absolute path by the name of its file."""
     json: str
     """The page file."""
     notes: dict[str, Any]
     """What the import of a HAR says about it; empty for other pages."""
+    source: str = ""
+    """The PAGE argument, as it was given."""
 
     def summary(self) -> dict[str, Any]:
         """Give what the page is, in numbers."""
@@ -32,11 +34,24 @@ class Page:
         return summary
 
 
-def read(name: str) -> Page:
-    """Read the page that `name` says: a HAR, a page file, or `synthetic:` and a description."""
+def read_all(given: Sequence[str], *, keep_secrets: bool = False) -> list[Page]:
+    """Read pages, of which no two that are different have one name."""
+    shown = names.shown(given)
+    return [
+        replace(read(each, keep_secrets=keep_secrets), name=name)
+        for each, name in zip(given, shown, strict=True)
+    ]
+
+
+def read(name: str, *, keep_secrets: bool = False) -> Page:
+    """Read the page that `name` says: a HAR, a page file, or `synthetic:` and a description.
+
+    What a HAR has of a user's secrets is replaced (docs/pages.md) unless it is to be kept.
+    """
+    [shown] = names.shown([name])
     if name.startswith(SYNTHETIC):
         with _blame(name):
-            return Page(name, _native.synthetic_page(name.removeprefix(SYNTHETIC)), {})
+            return Page(name, _native.synthetic_page(name.removeprefix(SYNTHETIC)), {}, name)
     path, number = _split_number(name)
     try:
         data = files.read(path)
@@ -46,11 +61,11 @@ def read(name: str) -> Page:
         raise InputError(f"{error}: export it without response bodies, or strip them: {strip}") from None
     with _blame(path):
         if _is_har(path, data):
-            reading = json.loads(_native.read_har(data, number))
-            return Page(name, json.dumps(reading["page"]), reading["notes"])
+            reading = json.loads(_native.read_har(data, number, keep_secrets=keep_secrets))
+            return Page(shown, json.dumps(reading["page"]), reading["notes"], name)
         if number is not None:
             raise InputError(f"{path}: only a HAR has several pages: leave out #{number}")
-        return Page(name, _native.read_page_file(data), {})
+        return Page(shown, _native.read_page_file(data), {}, name)
 
 
 def path_of(name: str) -> str:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
-from loadstone import files, pages, text
+from loadstone import files, names, pages, text
 from loadstone.pages import Page
 
 BUSIEST = 5
@@ -50,19 +50,18 @@ class Surveyed:
         return {"page": self.name, **fields, "rtt_ms": self.rtt_ms}
 
 
-def survey(names: Iterable[str]) -> list[Surveyed]:
+def survey(given: Sequence[str]) -> list[Surveyed]:
     """Survey these pages, as `loadstone page` reads them."""
-    return [_page(name) for name in names]
+    return [_page(page) for page in pages.read_all(given)]
 
 
-def _page(name: str) -> Surveyed:
-    page = pages.read(name)
+def _page(page: Page) -> Surveyed:
     summary = page.summary()
     recorded = har_timings(page)
     servers = Counter(host(str(each["url"])) for each in json.loads(page.json)["objects"])
     size = summary["bytes"] + summary["request_header_bytes"] + summary["response_header_bytes"]
     return Surveyed(
-        name,
+        page.name,
         summary["hosts"],
         summary["objects"],
         size / 1000,
@@ -103,7 +102,7 @@ def document(surveyed: Sequence[Surveyed]) -> dict[str, Any]:
 def in_words(surveyed: Sequence[Surveyed]) -> str:
     """Write it as two tables."""
     mean = averages(surveyed)
-    labels = _labels([page.name for page in surveyed])
+    labels = [text.printable(label) for label in names.labels([page.name for page in surveyed])]
     head = ["page", "servers", "requests", "KB", "load, s", *(f"top {n}, %" for n in range(1, BUSIEST + 1))]
     rows = [
         _row(label, vars(page), f"{page.servers}", f"{page.requests}")
@@ -120,19 +119,6 @@ def in_words(surveyed: Sequence[Surveyed]) -> str:
         said = f"{of['min']:.0f} to {of['max']:.0f} ms, mean {of['mean']:.1f} ms"
         parts.append(f"{text.count(mean['rtts'], 'round trip')}: {said}")
     return "\n\n".join(parts)
-
-
-def _labels(names: Sequence[str]) -> list[str]:
-    """Give each page's file, and of its folder only what tells it from the others."""
-    shared = Counter(ending for name in set(names) for ending in _endings(name))
-    own = [next((ending for ending in _endings(name) if shared[ending] == 1), name) for name in names]
-    return [text.printable(label) for label in own]
-
-
-def _endings(path: str) -> list[str]:
-    """Give `c.har`, `b/c.har` and `a/b/c.har` of the last."""
-    parts = path.split("/")
-    return ["/".join(parts[-n:]) for n in range(1, len(parts) + 1)]
 
 
 def _row(name: str, of: dict[str, Any], *counts: str) -> list[str]:
@@ -181,7 +167,7 @@ class HarTimings:
 
 def har_timings(page: Page) -> HarTimings:
     """Read the page's HAR once more; what is no HAR has recorded nothing."""
-    log = _log(page.name) if page.notes else {}
+    log = _log(page.source) if page.notes else {}
     number = page.notes.get("page", 1)
     return HarTimings(_load_ms(log, number), _rtts_ms(log, number))
 

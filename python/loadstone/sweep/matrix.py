@@ -14,7 +14,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from loadstone import experiment, files
+from loadstone import experiment, files, names
+from loadstone._native import traces_of
 from loadstone.analysis.question import Level, Question, spelled
 from loadstone.experiment import DEFAULT_SEED, RUNS_OF_RANDOM
 from loadstone.expression import Condition
@@ -71,6 +72,10 @@ class Matrix:
     """What the paths of pages and traces start from."""
     place: str = "matrix"
     """What errors name: the file that it came from."""
+    places: Mapping[str, str] = field(default_factory=dict)
+    """Where files are that the matrix gave by absolute paths, and knows by name."""
+    keep_secrets: bool = False
+    """Whether secrets in HARs stay as they are."""
 
     def __post_init__(self) -> None:
         said = form.normal({key: getattr(self, key) for key in form.KEYS}, self.place)
@@ -93,7 +98,15 @@ class Matrix:
         for key in document:
             if key not in form.KEYS:
                 raise InputError(f"{place}: {key}: there is no such key{nearest(key, form.KEYS)}")
-        return cls(**document, folder=folder, place=place)
+        named, places = _named(document)
+        return cls(**named, folder=folder, place=place, places=places)
+
+    def path_of(self, name: str) -> str:
+        """Give the PAGE argument for a page, or the path of a trace, that the matrix names.
+
+        Files are found beside the matrix.
+        """
+        return name if name.startswith(SYNTHETIC) else self.places.get(name, str(self.folder / name))
 
     def document(self) -> dict[str, Any]:
         """Give what it says, for JSON or TOML; `of` reads it back."""
@@ -197,9 +210,40 @@ def _filled(value: Any, levels: Levels) -> Any:
     return IN_BRACES.sub(lambda found: spelled(levels[normal_name(found[1])]), value)
 
 
-def page_name(matrix: Matrix, named: str) -> str:
-    """Give the PAGE argument for a page that the matrix names: files are found beside the matrix."""
-    return named if named.startswith(SYNTHETIC) else str(matrix.folder / named)
+def _named(document: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+    """Give a document with names in place of absolute paths of pages and traces, and where those are.
+
+    What a store or a report says of a matrix says nothing of the machine's folders.
+    """
+    paths = [
+        path for text in _texts(document) for path in (text, *traces_of(text)) if Path(path).is_absolute()
+    ]
+    relative = [text for text in _texts(document) if not (Path(text).is_absolute() or traces_of(text))]
+    shown = dict(zip(paths, names.shown([*paths, *relative]), strict=False))
+
+    def name(value: Any) -> Any:
+        if isinstance(value, Mapping):
+            return {key: name(each) for key, each in value.items()}
+        if isinstance(value, list | tuple):
+            return [name(each) for each in value]
+        if not isinstance(value, str):
+            return value
+        return shown.get(value) or names.in_text(value, shown)
+
+    named = {key: name(value) if key in _WITH_PATHS else value for key, value in document.items()}
+    return named, {name: path for path, name in shown.items()}
+
+
+_WITH_PATHS = ("factors", "linked", "variants", "common")
+
+
+def _texts(value: Any) -> list[str]:
+    """Give all texts of a matrix that may name files."""
+    if isinstance(value, str):
+        return [value]
+    if isinstance(value, Mapping):
+        return [text for each in value.values() for text in _texts(each)]
+    return [text for each in value for text in _texts(each)] if isinstance(value, list | tuple) else []
 
 
 # --- what is refused ---

@@ -13,14 +13,14 @@ from functools import cached_property
 from typing import Any
 
 from loadstone import experiment, pages
-from loadstone._native import LoadstoneError, Scenario, traces_of
+from loadstone._native import LoadstoneError, Scenario
 from loadstone.analysis.question import Level, Question, spelled
 from loadstone.engine import engine
 from loadstone.files import InputError
 from loadstone.pages import Page
 from loadstone.stats.sequential import FIRST_LOOK
 from loadstone.sweep.form import FIELDS
-from loadstone.sweep.matrix import Levels, Matrix, Settings, page_name
+from loadstone.sweep.matrix import Levels, Matrix, Settings
 
 CHUNK_SECONDS = 0.25
 """About how long a core is busy with a chunk: what a kill can cost, and much more than a file does."""
@@ -291,7 +291,8 @@ class _Planner:
         if not isinstance(named, str):
             raise InputError(f"{self._matrix.place}: page: {named} is no name of a page: give a file")
         if named not in self.page_digests:
-            page = replace(pages.read(page_name(self._matrix, named)), name=named)
+            read = pages.read(self._matrix.path_of(named), keep_secrets=self._matrix.keep_secrets)
+            page = replace(read, name=named)
             digest = hashlib.sha256(page.json.encode()).hexdigest()
             self.page_digests[named] = digest
             self.pages.setdefault(digest, page)
@@ -316,9 +317,7 @@ class _Planner:
             raise InputError(
                 f"{self._matrix.place}: {names}: one field lies within another: leave one out"
             ) from None
-        if traces := traces_of(str(fields.get("network", ""))):
-            folder = self._matrix.folder
-            fields["traces"] = {name: experiment.text_of(str(folder / name)) for name in traces}
+        fields.update(experiment.traced(str(fields.get("network", "")), self._matrix.path_of))
         scenario = experiment.scenario(_SMALLEST, fields)
         understood = json.loads(scenario.to_json())
         del understood["page"], understood["seed"]
