@@ -2,11 +2,13 @@
 
 import gzip
 import os
+import re
 import secrets
 import stat
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from io import BufferedReader
 from pathlib import Path
 
@@ -106,25 +108,45 @@ def _damaged(path: str, form: str) -> InputError:
     return InputError(f"{path}: the {form} file is damaged: copy or export it again")
 
 
+@dataclass(frozen=True)
+class Kind:
+    """What a file is that loadstone writes: it may be written again, and no other is written over."""
+
+    name: str
+    opening: bytes
+    """How every one of them begins, as a regular expression."""
+
+    def is_of(self, beginning: bytes) -> bool:
+        """Say whether a file that begins so is one."""
+        return re.match(self.opening, beginning) is not None
+
+
+_BEGINNING = 4096
+"""Bytes that tell what a file is."""
+
+
 @contextmanager
-def replacement(path: str | None) -> Iterator[Callable[[str], None]]:
+def replacement(path: str | None, kind: Kind) -> Iterator[Callable[[str], None]]:
     """Give a function that makes a text the file's content, all of it at once or not at all.
 
-    A file that cannot be written is an error before anything else is done.
+    A file that cannot be written, or that is there and of another kind, is an error before anything else is
+    done.
     """
     if path is None:
         yield lambda text: None
         return
     with _blame_write(path):
         target = Path(path).resolve()
-        _refuse_to_replace(path, target)
+        _refuse_to_replace(path, target, kind)
         beside = target.with_name(f".loadstone-{secrets.token_hex(6)}.part")
         beside.open("xb").close()
     try:
 
         def write(text: str) -> None:
+            content = text.encode()
+            assert kind.is_of(content[:_BEGINNING]), f"this is no {kind.name}"
             with _blame_write(path):
-                beside.write_bytes(text.encode())
+                beside.write_bytes(content)
                 beside.replace(target)
 
         yield write
@@ -132,13 +154,18 @@ def replacement(path: str | None) -> Iterator[Callable[[str], None]]:
         beside.unlink(missing_ok=True)
 
 
-def _refuse_to_replace(path: str, target: Path) -> None:
+def _refuse_to_replace(path: str, target: Path, kind: Kind) -> None:
     if target.is_dir():
         raise InputError(f"{path}: this is a directory: give a file")
     if target.exists() and not target.is_file():
         raise InputError(f"{path}: this is no ordinary file: give another name")
     if target.exists() and not os.access(target, os.W_OK):
         raise InputError(f"{path}: cannot be written (permission denied)")
+    if target.exists():
+        with target.open("rb") as file:
+            beginning = file.read(_BEGINNING)
+        if beginning and not kind.is_of(beginning):
+            raise InputError(f"{path}: is there and no {kind.name}: give another name, or remove it first")
     if not target.parent.is_dir():
         raise InputError(f"{path}: there is no folder {target.parent}: make it first")
 

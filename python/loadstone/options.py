@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 import click
 
-from loadstone import experiment
+from loadstone import experiment, paths
 from loadstone._native import Scenario, networks, protocols
 from loadstone.experiment import DEFAULT_SEED, RUNS_OF_RANDOM
 
@@ -30,7 +30,7 @@ _NETWORKS = ", ".join(name for name, _ in networks())
 
 
 def _option(
-    flag: str, metavar: str, says: str, default: object, kind: type = str
+    flag: str, metavar: str, says: str, default: object, kind: type | paths.PathType = str
 ) -> Callable[[Command], Command]:
     return click.option(flag, metavar=metavar, type=kind, help=f"{says}  [default: {default}]")
 
@@ -39,11 +39,12 @@ _NETWORK_HELP = (
     "DOWN[/UP],RTTms[,loss=DOWN%[/UP%]][,queue=100ms|64KB|1000p][,trace=FILE][,trace-up=FILE],"
     f" or one of {_NETWORKS}."
 )
-NETWORK = _option("--network", "NETWORK", _NETWORK_HELP, experiment.DEFAULT_NETWORK)
+NETWORK = _option("--network", "NETWORK", _NETWORK_HELP, experiment.DEFAULT_NETWORK, paths.NETWORK)
 NETWORKS = click.option(
     "--network",
     "networks",
     metavar="NETWORK",
+    type=paths.NETWORK,
     multiple=True,
     help=f"{_NETWORK_HELP} Can be given several times.  [default: each of those]",
 )
@@ -139,6 +140,12 @@ UNTIL = click.option(
     help="Instead of --runs: run until half of every gain's interval is at most so much of it, as in 1%.",
 )
 
+KEEP_SECRETS = click.option(
+    "--keep-secrets",
+    is_flag=True,
+    help="Leave cookies, tokens and values in URLs of HARs as they are, instead of replacing them.",
+)
+
 JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 
 
@@ -154,10 +161,21 @@ _GATE = [
     click.option(
         "--against",
         metavar="FILE",
+        type=paths.READ,
         help="What was before: the document of an earlier compare --json, of which before(plt(h2)) asks.",
     ),
-    click.option("--junit", metavar="FILE", help="Write the assertions to this file as tests, for CI."),
-    click.option("--markdown", metavar="FILE", help="Write what came of the assertions to this file."),
+    click.option(
+        "--junit",
+        metavar="FILE",
+        type=paths.WRITTEN,
+        help="Write the assertions to this file as tests, for CI.",
+    ),
+    click.option(
+        "--markdown",
+        metavar="FILE",
+        type=paths.WRITTEN,
+        help="Write what came of the assertions to this file.",
+    ),
 ]
 
 LISTEN = "127.0.0.1:8443"
@@ -191,7 +209,9 @@ _SERVING = [
     ),
     _option("--notsent-lowat", "BYTES", "What sockets take beyond what is sent.", 131_072, int),
     _option("--max-streams", "N", "Most streams of a client.", _VARIANT["multiplexing"]["streams"], int),
-    click.option("--access-log", metavar="FILE|-", help="Write a line of JSON for each request."),
+    click.option(
+        "--access-log", metavar="FILE|-", type=paths.WRITTEN, help="Write a line of JSON for each request."
+    ),
     _option("--idle", "SECONDS", "Leave connections on which nobody asks for anything.", 60, int),
     _option("--grace", "SECONDS", "How long what is under way may go on after Ctrl-C.", 10, int),
 ]
@@ -208,7 +228,7 @@ def _all(options: list[Callable[[Any], Any]]) -> Callable[[Command], Command]:
 
 def shared(command: Command) -> Command:
     """Add the options that all verbs have that load pages."""
-    return _all([*_SHARED, *_RUN, JSON])(command)
+    return _all([*_SHARED, *_RUN, KEEP_SECRETS, JSON])(command)
 
 
 def gate(command: Command) -> Command:

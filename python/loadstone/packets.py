@@ -9,7 +9,7 @@ from typing import Any
 
 from loadstone import files
 from loadstone._native import Outcome
-from loadstone.files import InputError
+from loadstone.files import InputError, Kind
 
 LIMIT = 1_000_000
 """The most packets that are kept of a load: some 80 MB of text."""
@@ -28,6 +28,7 @@ _COLUMNS = [
     "fate",
     "due_ms",
 ]
+KIND = Kind("file of packets", ",".join(_COLUMNS).encode())
 _AGREE = ("flags", "seq", "len", "ack", "sacks", "fate")
 _UNDERWAY = "underway"
 """Of a packet whose fate is not known, because the load was over before."""

@@ -13,8 +13,9 @@ from typing import Any
 
 from loadstone import files, options, pages
 from loadstone._native import LoadstoneError, Server, Stopper
-from loadstone.files import InputError
+from loadstone.files import InputError, Kind
 
+CERTIFICATE = Kind("certificate in PEM", b"-----BEGIN CERTIFICATE-----")
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 # A signal may be taken by another thread, and does not end a wait of this one.
 _MOMENT = 0.1
@@ -24,7 +25,9 @@ _AT_ONCE = 2.0
 _MOST_HOSTS = 20
 
 
-def setting(source: str | None, listen: str, given: dict[str, Any]) -> dict[str, Any]:
+def setting(
+    source: str | None, listen: str, given: dict[str, Any], *, keep_secrets: bool = False
+) -> dict[str, Any]:
     """Make the setting of a server; `given` are the fields that options set."""
     made: dict[str, Any] = {"listen": listen}
     for name, value in given.items():
@@ -37,7 +40,7 @@ def setting(source: str | None, listen: str, given: dict[str, Any]) -> dict[str,
     if source is not None and Path(source).is_dir():
         made["directory"] = source
     elif source is not None:
-        made["page"] = json.loads(pages.read(source).json)
+        made["page"] = json.loads(pages.read(source, keep_secrets=keep_secrets).json)
     return made
 
 

@@ -261,7 +261,7 @@ def test_the_report_comes_beside_the_table(loadstone: Command, small: str, tmp_p
     result = loadstone(*arguments, "--html", target)
     assert (result.code, result.err, result.out) == (0, "", alone.out)
     html = target.read_text()
-    assert f">loadstone compare {small} --network dsl-lossy --runs 6 --seed 3</code>" in html
+    assert f">loadstone compare {Path(small).name} --network dsl-lossy --runs 6 --seed 3</code>" in html
     both = loadstone(*arguments, "--html", target, "--json", "--threads", "1")
     assert json.loads(both.out) == both.document
     assert target.read_text() == html
@@ -314,8 +314,9 @@ def test_what_goes_wrong_later_leaves_the_old_file_and_the_table(
     loadstone: Command, small: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     target = tmp_path / "report.html"
-    target.write_text("old")
     arguments = ("compare", small, "--network", "dsl", "--html", target)
+    assert loadstone("compare", "synthetic:objects=2,size=1KB", *arguments[2:]).code == 0
+    old = target.read_text()
 
     def full(path: Path, content: bytes) -> int:
         raise OSError(28, "No space left on device")
@@ -329,7 +330,7 @@ def test_what_goes_wrong_later_leaves_the_old_file_and_the_table(
     with monkeypatch.context() as patch:
         patch.setattr(experiment, "run_many", lambda *_: signal.raise_signal(signal.SIGINT))
         assert loadstone(*arguments).code == 130
-    assert target.read_text() == "old"
+    assert target.read_text() == old
     assert sorted(path.name for path in tmp_path.iterdir()) == ["report.html", "small.page.json"]
 
 

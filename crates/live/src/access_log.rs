@@ -14,7 +14,7 @@ use log_writer::LogWriter;
 use serde::Serialize;
 use std::borrow::Cow;
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, sync_channel};
 use std::thread::{self, JoinHandle};
@@ -27,6 +27,9 @@ const RETRY: Duration = Duration::from_secs(1);
 
 /// How many lines may wait to be written.
 const QUEUE: usize = 4096;
+
+/// How every line begins, by its first field.
+const OPENING: &[u8] = b"{\"time\":\"";
 
 /// The end of a log at which lines go in.
 #[derive(Clone, Debug)]
@@ -89,16 +92,29 @@ impl LogFile {
     /// Opens a file to write on at its end, or with `-` the standard output.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// If it cannot be written, or is there and no access log.
     pub(crate) fn open(path: String) -> Result<LogFile, LogError> {
         let file = match &path[..] {
             "-" => io::stdout().as_fd().try_clone_to_owned().map(File::from),
-            _ => File::options().append(true).create(true).open(&path),
+            _ => refuse_others(&path).and_then(|()| File::options().append(true).create(true).open(&path)),
         };
         match file {
             Ok(file) => Ok(LogFile { path, file }),
             Err(error) => Err(LogError { path, error }),
         }
+    }
+}
+
+/// Refuses a file that is there and has other things in it.
+fn refuse_others(path: &str) -> io::Result<()> {
+    if !std::fs::metadata(path).is_ok_and(|found| found.is_file() && found.len() > 0) {
+        return Ok(());
+    }
+    let mut beginning = Vec::new();
+    File::open(path)?.take(OPENING.len() as u64).read_to_end(&mut beginning)?;
+    match beginning == OPENING {
+        true => Ok(()),
+        false => Err(io::Error::new(io::ErrorKind::InvalidData, "it is there, and no access log")),
     }
 }
 

@@ -18,7 +18,7 @@ pub type Digest = [u8; 32];
 const MAX_NAME: usize = 80;
 
 /// Where bodies are written to, each to a file of its own: the transfer's number and, of its URL, what follows
-/// the last slash.
+/// the last slash. A file that is there already stays as it is.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Folder(PathBuf);
 
@@ -117,7 +117,7 @@ impl Saving {
         let (fetcher, folder, unwritten) = (&self.fetcher, &self.folder, &mut self.unwritten);
         let body = self.bodies.entry(transfer).or_insert_with(|| {
             let path = |folder: &Folder| folder.0.join(Folder::name(transfer, fetcher.path(transfer)));
-            let file = folder.as_ref().map(|folder| File::create(path(folder))).transpose();
+            let file = folder.as_ref().map(|folder| File::create_new(path(folder))).transpose();
             let file = file.unwrap_or_else(|error| {
                 unwritten.insert(transfer, error);
                 None

@@ -17,9 +17,12 @@ from loadstone.analysis.findings import Findings
 from loadstone.analysis.gain_tables import ALL
 from loadstone.analysis.question import spelled
 from loadstone.analysis.tree import Tree
-from loadstone.files import InputError
+from loadstone.files import InputError, Kind
+from loadstone.html import PAGE
 from loadstone.html.templates import embedded, environment
 
+_GAINS = Kind("table of gains", rb"[^\n]*\bis_counted\b")
+_TABLES = Kind("file of gain tables", rb"by,[^\n]*,conditions,max,mean,min,")
 _TITLED = ("report.html", "gains.csv", "tables.csv")
 
 
@@ -32,9 +35,9 @@ def folder(path: str) -> Iterator[Callable[[Findings, str, str, Sequence[Tree]],
         raise InputError(f"-o {path}: cannot be made ({(error.strerror or str(error)).lower()})") from None
     page_path, gains_path, tables_path = (str(Path(path) / name) for name in _TITLED)
     with (
-        files.replacement(page_path) as page,
-        files.replacement(gains_path) as gains,
-        files.replacement(tables_path) as tables,
+        files.replacement(page_path, PAGE) as page,
+        files.replacement(gains_path, _GAINS) as gains,
+        files.replacement(tables_path, _TABLES) as tables,
     ):
 
         def write(findings: Findings, state: str, command: str, trees: Sequence[Tree]) -> None:

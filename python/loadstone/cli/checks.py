@@ -7,8 +7,8 @@ from typing import Any, cast
 
 import click
 
-from loadstone import options
-from loadstone.cli.console import FAILED, emit, examples, say
+from loadstone import options, paths
+from loadstone.cli.console import FAILED, Verb, emit, examples, say
 from loadstone.files import InputError
 
 _PIECE = 8192
@@ -16,18 +16,20 @@ _PIECE = 8192
 
 
 @click.command(
+    cls=Verb,
     epilog=examples(
         "validate",
         "validate --full --measurements linux.csv --minutes 60",
         "validate --only cc=cubic,loss=0% --only rate=1mbit",
         "validate --kept -o report",
-    )
+    ),
 )
 @click.option("--full", is_flag=True, help="The whole grid, some three hours; else two minutes of it.")
 @click.option("--kept", is_flag=True, help="Measure nothing: score the measurements that are kept.")
 @click.option(
     "--measurements",
     metavar="FILE",
+    type=paths.WRITTEN,
     help="Where measurements are kept, one line for each load; what is there is not run again.  "
     "[default: validation.csv; with --kept those in studies/validation]",
 )
@@ -42,7 +44,13 @@ _PIECE = 8192
 @click.option(
     "--minutes", metavar="M", type=click.FloatRange(0, min_open=True), help="Start no load after M minutes."
 )
-@click.option("-o", "output", metavar="DIR", help="Write validation.md and validation.svg there as well.")
+@click.option(
+    "-o",
+    "output",
+    metavar="DIR",
+    type=paths.WRITTEN_FOLDER,
+    help="Write validation.md and validation.svg there as well.",
+)
 @click.option("--accept", is_flag=True, help="With --kept: from now on this accuracy is what is to be held.")
 @options.JSON
 def validate(
@@ -116,9 +124,11 @@ def _hold(now: dict[str, dict[str, float]], *, accept: bool) -> None:
         raise click.exceptions.Exit(FAILED)
 
 
-@click.command(epilog=examples("packets live.csv simulated.csv", "packets a.csv b.csv --tolerance 5"))
-@click.argument("one", metavar="FILE")
-@click.argument("other", metavar="FILE")
+@click.command(
+    cls=Verb, epilog=examples("packets live.csv simulated.csv", "packets a.csv b.csv --tolerance 5")
+)
+@click.argument("one", metavar="FILE", type=paths.READ)
+@click.argument("other", metavar="FILE", type=paths.READ)
 @click.option(
     "--tolerance",
     metavar="MS",
@@ -143,7 +153,8 @@ def packets(one: str, other: str, tolerance: float, around: int, as_json: bool) 
 
 
 @click.command(
-    epilog=examples("decode --protocol spdy/3.1 < up.bin", "decode --protocol h2 < down.bin | jq .headers")
+    cls=Verb,
+    epilog=examples("decode --protocol spdy/3.1 < up.bin", "decode --protocol h2 < down.bin | jq .headers"),
 )
 @click.option(
     "--protocol",

@@ -5,10 +5,19 @@ from typing import Any
 
 import click
 
-from loadstone import text
+from loadstone import paths, text
 
 FAILED = 1
 INTERRUPTED = 130
+
+
+class Verb(click.Command):
+    """A verb of the command line: before it does anything, no path may be read and written."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Check the paths, then do it."""
+        paths.refuse_overwriting(ctx)
+        return super().invoke(ctx)
 
 
 def examples(*commands: str) -> str:

@@ -7,24 +7,27 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from loadstone import options, text
-from loadstone.cli.console import FAILED, emit, examples, say
+from loadstone import options, paths, text
+from loadstone.cli.console import FAILED, Verb, emit, examples, say
+from loadstone.names import shown, shown_words
 
 _OF_THE_OUTPUT = {"as_json", "html", "threads", "asserted", "against", "junit", "markdown"}
 """Options that change no figure."""
 
-_PAGES = click.argument("names", metavar="PAGE...", nargs=-1, required=True)
+_PAGES = click.argument("names", metavar="PAGE...", nargs=-1, required=True, type=paths.PAGE)
 
 
 @click.command(
+    cls=Verb,
     epilog=examples(
         "page shop.har", "page shop.har#2 --json", "page synthetic:A", "page --survey shop.har news.har"
-    )
+    ),
 )
 @_PAGES
 @click.option("--survey", "is_survey", is_flag=True, help="Hold pages side by side, with their averages.")
+@options.KEEP_SECRETS
 @options.JSON
-def page(names: tuple[str, ...], as_json: bool, is_survey: bool) -> None:
+def page(names: tuple[str, ...], keep_secrets: bool, as_json: bool, is_survey: bool) -> None:
     """Show what PAGE is: objects, bytes, hosts, depth, kinds.
 
     With --survey any number of pages: requests, bytes, load times, the shares of the busiest servers and
@@ -38,11 +41,12 @@ def page(names: tuple[str, ...], as_json: bool, is_survey: bool) -> None:
         return
     if len(names) > 1:
         raise click.UsageError(f"one page at a time, but {len(names)} are given: add --survey")
-    read = pages.read(names[0])
+    read = pages.read(names[0], keep_secrets=keep_secrets)
     emit(verb_output.page_document(read) if as_json else verb_output.page_text(read))
 
 
 @click.command(
+    cls=Verb,
     epilog=examples(
         "load shop.har",
         "load shop.har --network 10/1mbit,100ms,1% --runs 50 --json",
@@ -50,9 +54,9 @@ def page(names: tuple[str, ...], as_json: bool, is_survey: bool) -> None:
         "load synthetic:B --cc bbr --live",
         "load shop.har --network cable --packets packets.csv",
         "load --scenario first.toml",
-    )
+    ),
 )
-@click.argument("page", metavar="PAGE", required=False)
+@click.argument("page", metavar="PAGE", required=False, type=paths.PAGE)
 @options.NETWORK
 @options.PROTOCOL
 @options.IW
@@ -72,18 +76,21 @@ def page(names: tuple[str, ...], as_json: bool, is_survey: bool) -> None:
 @click.option(
     "--packets",
     metavar="FILE",
+    type=paths.WRITTEN,
     help="Write the packets of the load to this file, as they come to the access link: CSV, alike in both "
     "worlds.",
 )
 @click.option(
     "--scenario",
     metavar="FILE",
+    type=paths.READ,
     help="Take page, network and variant from this scenario file (JSON, or TOML if it ends in .toml).",
 )
 def load(
     page: str | None,
     runs: int | None,
     threads: int | None,
+    keep_secrets: bool,
     as_json: bool,
     waterfall: bool,
     live: bool,
@@ -100,7 +107,7 @@ def load(
         _refuse_beside_scenario(page, given)
         cell = experiment.read_scenario(scenario)
     elif page is not None:
-        cell = experiment.cell(pages.read(page), experiment.chosen(given))
+        cell = experiment.cell(pages.read(page, keep_secrets=keep_secrets), experiment.chosen(given))
     else:
         raise click.UsageError("Missing argument 'PAGE': give a page or --scenario FILE.")
     jobs = cell.jobs(cell.runs(runs), cell.seed if given["seed"] is None else given["seed"])
@@ -111,14 +118,14 @@ def load(
         raise click.UsageError("--machine-wide-beta is about this machine's TCP: give it with --live.")
     if packets is not None and len(jobs) > 1:
         raise click.UsageError(f"--packets is of one load, and these are {len(jobs)}: add --runs 1.")
-    with files.replacement(packets) as write, progress.bar("runs") as show:
+    with files.replacement(packets, capture.KIND) as write, progress.bar("runs") as show:
         limit = None if packets is None else capture.LIMIT
         outcomes = execute(jobs, threads, lambda done: show(done, len(jobs)), packets=limit)
         table, lacks = capture.table(outcomes[0])
         write(table)
     if lacks:
         say(f"{packets}: {lacks}")
-    name = page or scenario or ""
+    [name] = shown([page or scenario or ""])
     if as_json:
         emit(verb_output.load_document(name, cell, outcomes, with_waterfall=waterfall))
         if not all(outcome.completed for outcome in outcomes):
@@ -140,6 +147,7 @@ def _refuse_beside_scenario(page: str | None, given: dict[str, Any]) -> None:
 
 
 @click.command(
+    cls=Verb,
     epilog=examples(
         "compare shop.har",
         "compare shop.har news.page.json --network dsl-lossy --runs 101",
@@ -147,7 +155,7 @@ def _refuse_beside_scenario(page: str | None, given: dict[str, Any]) -> None:
         "compare shop.har --network dsl-lossy --until 1%",
         "compare shop.har --html report.html",
         "compare shop.har --assert 'plt(h2) <= 1.05 * plt(baseline)' --junit gate.xml",
-    )
+    ),
 )
 @_PAGES
 @options.NETWORKS
@@ -155,7 +163,10 @@ def _refuse_beside_scenario(page: str | None, given: dict[str, Any]) -> None:
 @options.UNTIL
 @options.shared
 @click.option(
-    "--html", metavar="FILE", help="Write a report to this file as well: one page, ready to be sent."
+    "--html",
+    metavar="FILE",
+    type=paths.WRITTEN,
+    help="Write a report to this file as well: one page, ready to be sent.",
 )
 @options.gate
 @click.pass_context
@@ -167,6 +178,7 @@ def compare(
     until: str | None,
     runs: int | None,
     threads: int | None,
+    keep_secrets: bool,
     as_json: bool,
     html: str | None,
     asserted: tuple[str, ...],
@@ -182,26 +194,24 @@ def compare(
     from loadstone import comparison, experiment, files, pages, progress, stats, verb_output
     from loadstone.gate import comparison_document, gate
     from loadstone.gate.comparison_document import KeptFindings
+    from loadstone.html import PAGE
 
     if until is not None and runs is not None:
         raise click.UsageError("--until says when there are enough runs: leave out --runs, or --until.")
     if until is not None and against is not None:
         raise click.UsageError("--against compares the same runs: give --runs instead of --until.")
-    gate.refuse_one_file_for_two(
-        {"--against": against, "--html": html, "--junit": junit, "--markdown": markdown}
-    )
     enough = runs if until is None else stats.Until.parse(until)
     if html is not None:
         # Heavy, so only where it is asked for; and before the runs, after which nobody wants to wait.
         from loadstone.html import report_page
-    read = [pages.read(name) for name in names]
+    read = pages.read_all(names, keep_secrets=keep_secrets)
     networks = networks or comparison.NETWORKS
     planned = comparison.plan(read, networks, experiment.chosen(given))
     earlier = (
         None if against is None else KeptFindings.read(against, comparison_document.of_plans(planned, runs))
     )
     opened = gate.gate(asserted, list(comparison.VARIANTS), earlier, junit, markdown)
-    with opened as gating, files.replacement(html) as write:
+    with opened as gating, files.replacement(html, PAGE) as write:
         with progress.bar("runs") as show:
             results = comparison.carry_out(planned, enough, threads, show)
         judgement = gating.judge(results)
@@ -228,4 +238,4 @@ def _command(context: click.Context) -> str:
         value = context.params[name]
         for one in value if isinstance(value, tuple) else [value]:
             words += [str(one)] if isinstance(parameter, click.Argument) else [parameter.opts[0], str(one)]
-    return shlex.join(words)
+    return shlex.join(shown_words(words))

@@ -5,22 +5,23 @@ from typing import Any
 
 import click
 
-from loadstone import options, text
+from loadstone import options, paths, text
 from loadstone._native import protocols
-from loadstone.cli.console import FAILED, INTERRUPTED, emit, examples, say
+from loadstone.cli.console import FAILED, INTERRUPTED, Verb, emit, examples, say
 
 _COUNT = click.IntRange(1, 10_000_000)
 
 
 @click.command(
+    cls=Verb,
     epilog=examples(
         "serve site --listen localhost:8443 --save-ca ca.pem",
         "serve shop.har --listen 0.0.0.0:443 --access-log -",
         "serve --patterns --plaintext --protocol h2 --listen 127.0.0.1:8080",
         "serve site --push-manifest push.json --protocol spdy/3.1",
-    )
+    ),
 )
-@click.argument("source", metavar="[DIR|RECORDING]", required=False)
+@click.argument("source", metavar="[DIR|RECORDING]", required=False, type=paths.PAGE)
 @click.option(
     "--listen",
     metavar="HOST:PORT",
@@ -36,6 +37,7 @@ _COUNT = click.IntRange(1, 10_000_000)
 @click.option(
     "--push-manifest",
     metavar="FILE",
+    type=paths.READ,
     help='What is pushed beside which answers: {"/": ["/a.css", {"path": "/b.js", "urgency": 1}]}.',
 )
 @click.option(
@@ -45,9 +47,17 @@ _COUNT = click.IntRange(1, 10_000_000)
 )
 @click.option("--protocol", metavar="PROTOCOL", help="Speak this one alone.  [default: all, by ALPN]")
 @click.option("--plaintext", is_flag=True, help="No TLS: http/1.1, or the --protocol that clients know of.")
-@click.option("--cert", metavar="FILE", help="Chain of certificates in PEM.  [default: one is made]")
-@click.option("--key", metavar="FILE", help="The certificate's key in PEM.")
-@click.option("--save-ca", metavar="FILE", help="Write the certificate that clients have to trust, in PEM.")
+@click.option(
+    "--cert", metavar="FILE", type=paths.READ, help="Chain of certificates in PEM.  [default: one is made]"
+)
+@click.option("--key", metavar="FILE", type=paths.READ, help="The certificate's key in PEM.")
+@click.option(
+    "--save-ca",
+    metavar="FILE",
+    type=paths.WRITTEN,
+    help="Write the certificate that clients have to trust, in PEM.",
+)
+@options.KEEP_SECRETS
 @options.serving
 def serve(
     source: str | None,
@@ -59,6 +69,7 @@ def serve(
     cert: str | None,
     key: str | None,
     save_ca: str | None,
+    keep_secrets: bool,
     **given: Any,
 ) -> None:
     """Serve files or a recorded page by HTTP/1.1, SPDY and HTTP/2, on one port.
@@ -80,10 +91,10 @@ def serve(
         "identity": serving.identity(cert, key),
         **options.of_serving(given),
     }
-    made = serving.setting(source, listen, fields)
+    made = serving.setting(source, listen, fields, keep_secrets=keep_secrets)
     server = serving.open_server(made)
     if save_ca is not None:
-        with files.replacement(save_ca) as write:
+        with files.replacement(save_ca, serving.CERTIFICATE) as write:
             write(serving.authority(server))
     # Standard output is the access log's, if that is where it goes.
     for line in serving.ways(server, made):
@@ -94,12 +105,13 @@ def serve(
 
 
 @click.command(
+    cls=Verb,
     epilog=examples(
         "fetch https://a.test/ https://a.test/logo.png --protocol h2 --push",
         "fetch http://127.0.0.1:8080/10k --protocol spdy/3.1 --repeat 100000 --concurrency 100",
         "fetch --urls list.txt --resolve a.test:443:127.0.0.1 --insecure --json",
         "fetch https://a.test/form --data answers.json --header 'content-type: application/json'",
-    )
+    ),
 )
 @click.argument("urls", metavar="[URL]...", nargs=-1)
 @click.option(
@@ -112,6 +124,7 @@ def serve(
     "--urls",
     "listed",
     metavar="FILE",
+    type=paths.READ,
     help="Fetch these as well: one URL a line, a priority behind it if it has one; - is standard input.",
 )
 @click.option("--repeat", metavar="N", type=_COUNT, default=1, help="Ask for each N times.  [default: 1]")
@@ -136,7 +149,9 @@ def serve(
     help="Urgency, 0 (most) to 7, and i if pieces are of use: of all URLs or, given several times, of "
     "each in turn.  [default: 3]",
 )
-@click.option("--data", metavar="FILE", help="Send this as the body, with POST; - is standard input.")
+@click.option(
+    "--data", metavar="FILE", type=paths.READ, help="Send this as the body, with POST; - is standard input."
+)
 @click.option("--method", metavar="M", help="Ask with this method.  [default: GET; with --data POST]")
 @click.option("--header", "headers", metavar="'NAME: VALUE'", multiple=True, help="Send this header, too.")
 @click.option("--push", is_flag=True, help="Let servers push, and show it; else they may not.")
@@ -152,8 +167,15 @@ def serve(
     help="Look for a server there instead of asking for its name.",
 )
 @click.option("--insecure", is_flag=True, help="Believe any certificate.")
-@click.option("--cacert", metavar="FILE", help="Trust the certificates in it (PEM), not the system's.")
-@click.option("--output", metavar="DIR", help="Write bodies there, each to a file of its own.")
+@click.option(
+    "--cacert", metavar="FILE", type=paths.READ, help="Trust the certificates in it (PEM), not the system's."
+)
+@click.option(
+    "--output",
+    metavar="DIR",
+    type=paths.WRITTEN_FOLDER,
+    help="Write bodies there, each to a file of its own.",
+)
 @click.option(
     "--timeout",
     metavar="SECONDS",

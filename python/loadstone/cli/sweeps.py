@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from loadstone import options
-from loadstone.cli.console import emit, examples
+from loadstone import options, paths
+from loadstone.cli.console import Verb, emit, examples
+from loadstone.names import shown_words
 
 if TYPE_CHECKING:
     import polars as pl
@@ -22,15 +23,22 @@ _STUDIES = ("cablelabs", "yahoo", "nsdi", "ece540")
 
 
 @click.command(
+    cls=Verb,
     epilog=examples(
         "sweep shop.toml -o shop",
         "sweep shop.toml -o shop --extend",
         "sweep shop.toml --plan",
         "sweep shop.toml -o shop --dask scheduler:8786",
-    )
+    ),
 )
-@click.argument("matrix", metavar="MATRIX")
-@click.option("-o", "folder", metavar="DIR", help="The store that the runs are written to, or gone on with.")
+@click.argument("matrix", metavar="MATRIX", type=paths.READ)
+@click.option(
+    "-o",
+    "folder",
+    metavar="DIR",
+    type=paths.WRITTEN_FOLDER,
+    help="The store that the runs are written to, or gone on with.",
+)
 @options.THREADS
 @click.option(
     "--dask",
@@ -40,6 +48,7 @@ _STUDIES = ("cablelabs", "yahoo", "nsdi", "ece540")
 @options.UNTIL
 @click.option("--extend", is_flag=True, help="Add what is new in MATRIX to a store of another matrix.")
 @click.option("--plan", "only_plan", is_flag=True, help="Run nothing: say what would be run.")
+@options.KEEP_SECRETS
 @options.JSON
 def sweep(
     matrix: str,
@@ -49,6 +58,7 @@ def sweep(
     until: str | None,
     extend: bool,
     only_plan: bool,
+    keep_secrets: bool,
     as_json: bool,
 ) -> None:
     """Run every cell of MATRIX, a TOML file (docs/sweeps.md), into a store of Parquet files.
@@ -66,7 +76,7 @@ def sweep(
     from loadstone.sweep.sweep import sweep as run
 
     read = Matrix.read(matrix)
-    read = read if until is None else replace(read, until=until)
+    read = replace(read, keep_secrets=keep_secrets, until=until or read.until)
     if only_plan:
         plan = Plan.of(read)
         said = {"cells": len(plan.cells), "runs": plan.runs, "seconds_of_a_core": round(plan.seconds, 1)}
@@ -113,14 +123,15 @@ def _planned(matrix: Any, plan: Any) -> str:
 
 
 @click.command(
+    cls=Verb,
     epilog=examples(
         "analyze results",
         "analyze results --by page,loss --where 'rtt >= 100'",
         "analyze results --compare iw --baseline 3 --json",
         "analyze results --tree -o report",
-    )
+    ),
 )
-@click.argument("store", metavar="DIR")
+@click.argument("store", metavar="DIR", type=paths.READ_FOLDER)
 @click.option(
     "--compare", metavar="FACTOR", help="Hold its levels against each other.  [default: the matrix's]"
 )
@@ -146,6 +157,7 @@ def _planned(matrix: Any, plan: Any) -> str:
     "-o",
     "output",
     metavar="DIR",
+    type=paths.WRITTEN_FOLDER,
     help="Write report.html (with plots), gains.csv and tables.csv there as well.",
 )
 @options.JSON
@@ -214,15 +226,26 @@ def _analysis_folder(path: str | None) -> Any:
 def _repeated(store: str, given: dict[str, str | None]) -> str:
     """Write the command that gives the same figures again."""
     chosen = [word for option, value in given.items() if value is not None for word in (option, value)]
-    return shlex.join(["loadstone", "analyze", store, *chosen])
+    return shlex.join(["loadstone", "analyze", *shown_words([store]), *chosen])
 
 
-@click.command(epilog=examples("reproduce cablelabs", "reproduce nsdi -o nsdi", "reproduce yahoo --json"))
+@click.command(
+    cls=Verb, epilog=examples("reproduce cablelabs", "reproduce nsdi -o nsdi", "reproduce yahoo --json")
+)
 @click.argument("study", type=click.Choice(_STUDIES), metavar="|".join(_STUDIES))
 @click.option(
-    "-o", "output", metavar="DIR", help="Write report.html, report.md, cells.csv and claims.csv there."
+    "-o",
+    "output",
+    metavar="DIR",
+    type=paths.WRITTEN_FOLDER,
+    help="Write report.html, report.md, cells.csv and claims.csv there.",
 )
-@click.option("--pages", metavar="DIR", help="nsdi: load the recorded pages (HARs) of this folder, too.")
+@click.option(
+    "--pages",
+    metavar="DIR",
+    type=paths.READ_FOLDER,
+    help="nsdi: load the recorded pages (HARs) of this folder, too.",
+)
 @options.THREADS
 @options.JSON
 def reproduce(study: str, output: str | None, pages: str | None, threads: int | None, as_json: bool) -> None:

@@ -1,7 +1,6 @@
 """The gate of one comparison: its assertions, what they are held against, and where it is told."""
 
-import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import groupby
@@ -10,10 +9,15 @@ from xml.etree import ElementTree
 
 from loadstone import files, text, verb_output
 from loadstone.comparison import PageResult
-from loadstone.files import InputError
+from loadstone.files import InputError, Kind
 from loadstone.gate.assertion import Assertion
 from loadstone.gate.comparison_document import Findings, KeptFindings
 from loadstone.gate.judgement import Case, Check, judge, number
+
+JUNIT = Kind(
+    "JUnit file of loadstone", rb'<\?xml version="1.0" encoding="UTF-8"\?>\n<testsuites name="loadstone"'
+)
+MARKDOWN = Kind("summary of loadstone", b"### Loadstone: ")
 
 
 @dataclass(frozen=True)
@@ -83,27 +87,11 @@ def gate(
         raise InputError(f"--assert: '{asks_before[0]}' asks what was before: give --against FILE")
     if against is not None and not asks_before:
         raise InputError("--against: no assertion asks what was before: write one, as in before(plt(best))")
-    with files.replacement(junit) as write_junit, files.replacement(markdown) as write_markdown:
+    with (
+        files.replacement(junit, JUNIT) as write_junit,
+        files.replacement(markdown, MARKDOWN) as write_markdown,
+    ):
         yield Gate(assertions, against, write_junit, write_markdown)
-
-
-def refuse_one_file_for_two(named: Mapping[str, str | None]) -> None:
-    """Refuse options, by name with the file of each, of which one would write over another's file."""
-    options: dict[str, str] = {}
-    for option, name in named.items():
-        if name is None:
-            continue
-        other = options.setdefault(_place(name), option)
-        if other != option:
-            raise InputError(f"{option}: {name} is the file of {other} as well: give each its own")
-
-
-def _place(name: str) -> str:
-    try:
-        return os.path.realpath(name)
-    except ValueError:
-        # No name of a file at all, which is said when it is opened.
-        return name
 
 
 # --- what it says: text, a document, JUnit, Markdown ---

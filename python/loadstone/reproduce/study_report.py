@@ -12,7 +12,8 @@ from markupsafe import Markup
 
 from loadstone import __version__, files, text
 from loadstone.analysis.sections import Section
-from loadstone.files import InputError
+from loadstone.files import InputError, Kind
+from loadstone.html import PAGE
 from loadstone.html.templates import embedded, environment
 from loadstone.reproduce.claims import Judged, Verdict
 from loadstone.reproduce.study import Results, Study, Table
@@ -161,7 +162,12 @@ def _grid(table: Table) -> str:
 
 # --- as a folder of files ---
 
-_NAMES = ("report.html", "report.md", "cells.csv", "claims.csv")
+_KINDS = {
+    "report.html": PAGE,
+    "report.md": Kind("report of a study", rb"# [a-z0-9]+: "),
+    "cells.csv": Kind("table of cells", rb"[^\n]*\bvariant,published,ours,unit,sound\n"),
+    "claims.csv": Kind("table of claims", rb"id,verdict,ours,says,"),
+}
 
 
 @contextmanager
@@ -172,7 +178,10 @@ def folder(path: str) -> Iterator[Callable[[Study, Results], None]]:
     except OSError as error:
         raise InputError(f"-o {path}: cannot be made ({(error.strerror or str(error)).lower()})") from None
     with ExitStack() as stack:
-        writers = [stack.enter_context(files.replacement(str(Path(path) / name))) for name in _NAMES]
+        writers = [
+            stack.enter_context(files.replacement(str(Path(path) / name), kind))
+            for name, kind in _KINDS.items()
+        ]
 
         def write(study: Study, results: Results) -> None:
             contents = (

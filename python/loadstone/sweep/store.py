@@ -430,7 +430,7 @@ def _locked(folder: Path) -> Iterator[None]:
     with contextlib.ExitStack() as stack:
         # A folder that cannot be written can still be read, and some disks have no locks.
         with contextlib.suppress(OSError):
-            file = stack.enter_context((folder / _LOCK).open("wb"))
+            file = stack.enter_context((folder / _LOCK).open("ab"))
             fcntl.flock(file, fcntl.LOCK_EX)
         yield
 

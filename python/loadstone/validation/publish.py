@@ -18,12 +18,15 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from loadstone import files, text
+from loadstone.files import Kind
 from loadstone.html.charts import NOTHING, drawing
 from loadstone.validation import accuracy, agreement, validation_report
 from loadstone.validation.grid import FULL, LOSSY_RUNS, QUICK
 from loadstone.validation.score import Score, Validation
 
 PAGE, PLOT = "validation.md", "validation.svg"
+_REPORT = Kind("report of a validation", b"# Validation: the simulator beside a live kernel\n")
+_DRAWING = Kind("drawing of loadstone", rb"<\?xml [^>]*>\n<!DOCTYPE svg ")
 
 _TEMPLATES = Environment(
     loader=PackageLoader("loadstone.validation", "."),
@@ -38,7 +41,7 @@ _TEMPLATES = Environment(
 def folder(path: str) -> Iterator[Callable[[Validation], None]]:
     """Give a function that writes the report into a folder; one that cannot be written is refused at once."""
     page_path, plot_path = (str(Path(path) / name) for name in (PAGE, PLOT))
-    with files.replacement(page_path) as page, files.replacement(plot_path) as plot:
+    with files.replacement(page_path, _REPORT) as page, files.replacement(plot_path, _DRAWING) as plot:
 
         def write(validation: Validation) -> None:
             page(markdown(validation))
