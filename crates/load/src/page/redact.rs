@@ -25,17 +25,20 @@ pub enum Secrets {
 }
 
 /// Letters and digits by the length of their Huffman code in HPACK (RFC 7541, appendix B); those of hexadecimal numbers
-/// by themselves. Only A, X and Z are not as long as the others of their class: alone they would stay what they are.
-const CLASSES: [&[u8]; 10] =
-    [b"012", b"3456789", b"ace", b"bdf", b"iost", b"ghlmnpru", b"jkqvwxyz", b"BCDEF", b"GHIJKLMNOPQRSTUVWY", b"AXZ"];
+/// by themselves. A is a bit shorter than the others of its class, X and Z are a bit longer: alone they would not change.
+const CLASSES: [&[u8]; 9] =
+    [b"012", b"3456789", b"ace", b"bdf", b"iost", b"ghlmnpru", b"jkqvwxyz", b"ABCDEF", b"GHIJKLMNOPQRSTUVWXYZ"];
 
-/// Fields whose values are public; so are those that begin with one of [`PUBLIC_PREFIXES`].
-const PUBLIC: [&str; 64] = [
+/// Fields whose values are public: those that standards give to everybody, and what caches and servers say of themselves.
+/// So are those that begin with one of [`PUBLIC_PREFIXES`].
+const PUBLIC: [&str; 98] = [
     "accept",
     "accept-ch",
     "accept-charset",
     "accept-encoding",
     "accept-language",
+    "accept-patch",
+    "accept-post",
     "accept-ranges",
     "access-control-allow-credentials",
     "access-control-allow-headers",
@@ -48,22 +51,27 @@ const PUBLIC: [&str; 64] = [
     "allow",
     "alt-svc",
     "cache-control",
+    "cf-cache-status",
     "connection",
     "content-encoding",
     "content-language",
     "content-length",
     "content-range",
     "content-type",
+    "critical-ch",
     "cross-origin-embedder-policy",
     "cross-origin-opener-policy",
     "cross-origin-resource-policy",
     "date",
+    "device-memory",
     "dnt",
     "downlink",
     "dpr",
     "ect",
     "etag",
+    "expect",
     "expires",
+    "feature-policy",
     "host",
     "if-match",
     "if-modified-since",
@@ -72,19 +80,26 @@ const PUBLIC: [&str; 64] = [
     "if-unmodified-since",
     "keep-alive",
     "last-modified",
+    "max-forwards",
+    "nginx-cache",
+    "origin-agent-cluster",
     "p3p",
     "permissions-policy",
     "pragma",
     "priority",
     "proxy-connection",
+    "public-key-pins",
     "range",
     "referrer-policy",
     "retry-after",
     "rtt",
     "save-data",
+    "sec-gpc",
     "server",
     "server-timing",
+    "status",
     "strict-transport-security",
+    "surrogate-control",
     "te",
     "trailer",
     "transfer-encoding",
@@ -93,8 +108,28 @@ const PUBLIC: [&str; 64] = [
     "user-agent",
     "vary",
     "via",
+    "viewport-width",
+    "warning",
+    "width",
+    "x-akamai-transformed",
+    "x-amz-cf-pop",
+    "x-aspnet-version",
+    "x-cache",
+    "x-cache-hits",
+    "x-cache-status",
+    "x-cacheable",
+    "x-cdn",
     "x-content-type-options",
+    "x-dns-prefetch-control",
+    "x-download-options",
     "x-frame-options",
+    "x-permitted-cross-domain-policies",
+    "x-powered-by",
+    "x-requested-with",
+    "x-robots-tag",
+    "x-served-by",
+    "x-timer",
+    "x-ua-compatible",
 ];
 const PUBLIC_PREFIXES: [&str; 2] = ["sec-ch-", "sec-fetch-"];
 

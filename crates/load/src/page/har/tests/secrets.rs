@@ -222,7 +222,7 @@ proptest! {
             urls.iter().zip(&fields).map(|(url, fields)| (&url[..], &fields[..], &[][..])).collect();
         let [kept, replaced] = pages(&entries).map(|har| Summary::of(&har.file.build().unwrap()));
         prop_assert_eq!(kept.request_header_bytes, replaced.request_header_bytes);
-        if odd.is_ascii() && !secrets.concat().contains('%') && !odd.contains(['%', 'A', 'X', 'Z']) {
+        if odd.is_ascii() && !secrets.concat().contains('%') && !odd.contains(|c: char| c == '%' || c.is_ascii_uppercase()) {
             prop_assert_eq!(&kept.compressed_header_bytes["h2"], &replaced.compressed_header_bytes["h2"]);
         }
     }
