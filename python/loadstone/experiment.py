@@ -2,14 +2,13 @@
 
 import json
 import time
-import tomllib
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from loadstone import files, names
+from loadstone import files, names, toml
 from loadstone._native import (
     LoadstoneError,
     Outcome,
@@ -179,15 +178,14 @@ def text_of(path: str) -> str:
 
 def read_scenario(path: str) -> Cell:
     """Read a scenario file: JSON, or TOML if its name ends in `.toml`."""
-    data = files.read(path)
+    is_toml = path.endswith(".toml")
     try:
-        is_toml = path.endswith(".toml")
-        text = json.dumps(tomllib.loads(data.decode())) if is_toml else data.decode()
+        text = json.dumps(toml.read(path, "a scenario file")) if is_toml else files.read(path).decode()
         return Cell.of(Scenario(text))
     except LoadstoneError as error:
         why, field = error.args
         raise InputError(f"{path}: scenario{'.' if field else ''}{field}: {why}") from None
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError, TypeError) as error:
+    except (UnicodeDecodeError, TypeError) as error:
         raise InputError(f"{path}: not a scenario file in JSON or TOML: {error}") from None
 
 

@@ -52,6 +52,8 @@ def manifest(path: str | None) -> Any:
         return json.loads(files.read(path))
     except ValueError as error:
         raise InputError(f"{path}: not JSON: {error}") from None
+    except RecursionError:
+        raise InputError(f"{path}: lists or objects lie too deeply in one another: write fewer") from None
 
 
 def identity(certificate: str | None, key: str | None) -> dict[str, str] | None:

@@ -174,6 +174,8 @@ def har_timings(page: Page) -> HarTimings:
 
 def host(url: str) -> str:
     """Give the server of a URL: what the importer takes for one, whatever the scheme."""
+    # A half of a surrogate pair is no character, as for the importer.
+    url = url.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     scheme, _, rest = url.strip().partition("://")
     authority = re.split("[/?#]", rest, maxsplit=1)[0].rpartition("@")[2]
     port = ":443" if scheme.lower() == "https" else ":80"

@@ -72,15 +72,16 @@ def sweep(
     # Heavy, so only where a sweep is asked for.
     from loadstone import progress
     from loadstone.sweep import Matrix
-    from loadstone.sweep.plan import Plan
+    from loadstone.sweep.plan import Extent
     from loadstone.sweep.sweep import sweep as run
 
     read = Matrix.read(matrix)
     read = replace(read, keep_secrets=keep_secrets, until=until or read.until)
     if only_plan:
-        plan = Plan.of(read)
-        said = {"cells": len(plan.cells), "runs": plan.runs, "seconds_of_a_core": round(plan.seconds, 1)}
-        emit(said if as_json else _planned(read, plan))
+        with progress.bar("cells") as show:
+            extent = Extent.of(read, show)
+        said = {"cells": extent.cells, "runs": extent.runs, "seconds_of_a_core": round(extent.seconds, 1)}
+        emit(said if as_json else _planned(read, extent))
         return
     with _client(dask) as client, progress.bar("runs") as show:
         swept = run(read, folder or "", threads=threads, client=client, extend=extend, progress=show)
@@ -107,7 +108,7 @@ def _client(address: str | None) -> Any:
     return cluster.connected(address)
 
 
-def _planned(matrix: Any, plan: Any) -> str:
+def _planned(matrix: Any, extent: Any) -> str:
     from loadstone import text
     from loadstone.analysis.question import spelled
 
@@ -117,8 +118,8 @@ def _planned(matrix: Any, plan: Any) -> str:
         for name, levels in matrix.levels.items()
     ]
     most = "at most " if matrix.until else ""
-    takes = "one load at a time, in real time" if matrix.live else f"about {plan.seconds:,.0f} s of a core"
-    counts = f"{text.count(len(plan.cells), 'cell')}, {most}{text.count(plan.runs, 'run')}, {takes}"
+    takes = "one load at a time, in real time" if matrix.live else f"about {extent.seconds:,.0f} s of a core"
+    counts = f"{text.count(extent.cells, 'cell')}, {most}{text.count(extent.runs, 'run')}, {takes}"
     return f"{text.table(factors, left=2)}\n\n{counts}"
 
 

@@ -8,13 +8,12 @@ import itertools
 import keyword
 import math
 import re
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from loadstone import experiment, files, names
+from loadstone import experiment, names, toml
 from loadstone._native import traces_of
 from loadstone.analysis.question import Level, Question, spelled
 from loadstone.experiment import DEFAULT_SEED, RUNS_OF_RANDOM
@@ -29,6 +28,8 @@ Levels = dict[str, Level]
 """One level of each factor: what names a cell within its matrix."""
 Settings = dict[str, Any]
 """What a cell sets, by the names of fields."""
+MOST_ROWS = 1_000_000
+"""The most runs that are kept together. With `until` those of a condition are."""
 MOST_CELLS = 1_000_000
 MOST_RUNS = 100_000_000
 """More are refused: a slip of the hand makes them, and they would not fit into memory."""
@@ -86,11 +87,7 @@ class Matrix:
     @classmethod
     def read(cls, path: str) -> "Matrix":
         """Read a matrix file in TOML."""
-        try:
-            document = tomllib.loads(files.read(path).decode())
-        except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-            raise InputError(f"{path}: not a matrix in TOML: {error}") from None
-        return cls.of(document, Path(path).parent, path)
+        return cls.of(toml.read(path, "a matrix in TOML"), Path(path).parent, path)
 
     @classmethod
     def of(cls, document: Mapping[str, Any], folder: Path = Path(), place: str = "matrix") -> "Matrix":
@@ -350,5 +347,8 @@ def _check_runs(matrix: Matrix, cells: int) -> None:
     if matrix.seed < 0:
         raise InputError(f"{place}: seed: {matrix.seed} is below 0: give 0 or more")
     experiment.check_seeds(matrix.seed, runs, f"{place}: seed")
+    together = len(matrix.levels[matrix.analysis.get("compare", matrix.usually_compared())]) * runs
+    if matrix.until is not None and together > MOST_ROWS:
+        raise InputError(f"{place}: {together:,} runs of a condition: give fewer, {MOST_ROWS:,} are the most")
     if cells * runs > MOST_RUNS:
         raise InputError(f"{place}: {cells * runs:,} runs: give fewer, {MOST_RUNS:,} are the most")

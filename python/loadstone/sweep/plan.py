@@ -7,6 +7,7 @@ takes part in it on another machine, has the same chunks.
 import hashlib
 import itertools
 import json
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -27,6 +28,9 @@ CHUNK_SECONDS = 0.25
 
 Name = tuple[Level, ...]
 """What names a cell within its matrix: its levels in the order of the factors."""
+
+_MOST_KEPT = 10_000
+"""Of so many settings is kept how the engine understands them."""
 
 _SMALLEST = '{"objects": [{"url": "http://a.test/", "bytes": 0}]}'
 
@@ -160,6 +164,40 @@ def _is_there(group: Iterable[Planned], runs: Runs) -> bool:
 
 
 @dataclass(frozen=True)
+class Extent:
+    """How much a plan is."""
+
+    cells: int
+    runs: int
+    """All runs, the most that there can be."""
+    seconds: float
+    """About how long one core is busy with it."""
+
+    @classmethod
+    def of(cls, matrix: Matrix, progress: Callable[[int, int], None] = lambda done, total: None) -> "Extent":
+        """Count a matrix cell by cell, of which none is kept; `progress` is told cells done and the most.
+
+        Raises `InputError` as `Plan.of` does.
+        """
+        planner = _Planner(matrix)
+        loads: dict[str, float] = {}
+        cells, runs, seconds = 0, 0, 0.0
+        total = math.prod(len(axis) for axis in matrix.axes())
+        for cell in planner.all():
+            if cell.page not in loads:
+                loads[cell.page] = _seconds(planner.pages[cell.page])
+            cells, runs = cells + 1, runs + len(cell.seeds)
+            seconds += _cell_seconds(matrix, cell, loads[cell.page])
+            if cells % _TOLD == 0:
+                progress(cells, total)
+        return cls(cells, runs, seconds)
+
+
+_TOLD = 1000
+"""Cells after which progress is told."""
+
+
+@dataclass(frozen=True)
 class Plan:
     """A matrix, worked out."""
 
@@ -177,10 +215,7 @@ class Plan:
         Raises `InputError` if a page cannot be read or a cell asks for what there is not.
         """
         planner = _Planner(matrix)
-        cells = tuple(planner.planned(levels) for levels in matrix.cells())
-        if not cells:
-            raise InputError(f"{matrix.place}: where: no combination is so: {matrix.where}")
-        return cls(matrix, cells, planner.pages, planner.page_digests)
+        return cls(matrix, tuple(planner.all()), planner.pages, planner.page_digests)
 
     @property
     def runs(self) -> int:
@@ -237,9 +272,7 @@ class Plan:
     def _seconds(self) -> Callable[[Planned], float]:
         """Give what guesses how long a core is busy with a cell."""
         load = {digest: _seconds(page) for digest, page in self.pages.items()}
-        # Most gains are known well before the most runs are made.
-        most = 2 * FIRST_LOOK if self.matrix.until else self.matrix.most_runs
-        return lambda cell: min(len(cell.seeds), most) * cell.loads * load[cell.page]
+        return lambda cell: _cell_seconds(self.matrix, cell, load[cell.page])
 
     def _chunk(self, number: int, groups: Sequence[tuple[Planned, ...]]) -> Chunk:
         texts = {cell.page: self.pages[cell.page].json for group in groups for cell in group}
@@ -259,6 +292,13 @@ def _in_words(levels: Levels) -> str:
     return ", ".join(f"{name} = {spelled(level)}" for name, level in levels.items())
 
 
+def _cell_seconds(matrix: Matrix, cell: Planned, load: float) -> float:
+    """Guess how long a core is busy with a cell, of which it is `load` with a load."""
+    # Most gains are known well before the most runs are made.
+    most = 2 * FIRST_LOOK if matrix.until else matrix.most_runs
+    return min(len(cell.seeds), most) * cell.loads * load
+
+
 def _seconds(page: Page) -> float:
     """Guess how long a core is busy with a load, by a fit to synthetic and recorded pages."""
     page_is = page.summary()
@@ -275,6 +315,15 @@ class _Planner:
         self.page_digests: dict[str, str] = {}
         self._matrix = matrix
         self._scenarios: dict[str, tuple[str, bool, int]] = {}
+
+    def all(self) -> Iterator[Planned]:
+        """Give all cells, one after the other."""
+        is_empty = True
+        for levels in self._matrix.cells():
+            is_empty = False
+            yield self.planned(levels)
+        if is_empty:
+            raise InputError(f"{self._matrix.place}: where: no combination is so: {self._matrix.where}")
 
     def planned(self, levels: Levels) -> Planned:
         settings = self._matrix.settings(levels)
@@ -302,6 +351,8 @@ class _Planner:
         """Let the engine state every field; say whether chance has a part, and how many loads a run takes."""
         said = json.dumps(settings, sort_keys=True)
         if said not in self._scenarios:
+            if len(self._scenarios) == _MOST_KEPT:
+                self._scenarios.clear()
             try:
                 self._scenarios[said] = self._understood(settings)
             except LoadstoneError as error:

@@ -26,7 +26,7 @@ from loadstone.analysis.question import Level, Question
 from loadstone.engine import engine
 from loadstone.files import InputError
 from loadstone.sweep import rows
-from loadstone.sweep.matrix import Matrix
+from loadstone.sweep.matrix import MOST_ROWS, Matrix
 from loadstone.sweep.plan import Chunk, Name, Plan, Runs
 
 if TYPE_CHECKING:
@@ -369,7 +369,11 @@ def read_chunk(path: Path) -> pa.Table:
         f"{path}: this chunk is damaged: remove it and run the sweep again, which makes it anew"
     )
     try:
-        table = pq.read_table(path, partitioning=None, memory_map=False)
+        with pq.ParquetFile(path, memory_map=False) as file:
+            # A short file can say that it has any number of rows, and they would all be made first.
+            if file.metadata.num_rows > MOST_ROWS:
+                raise damaged
+            table = file.read()
         said = table.schema.metadata or {}
         is_whole = said.get(_ROWS) == _digest(table).encode() and _CHUNK in said
     except FileNotFoundError:
