@@ -29,9 +29,9 @@ pub enum Secrets {
 const CLASSES: [&[u8]; 9] =
     [b"012", b"3456789", b"ace", b"bdf", b"iost", b"ghlmnpru", b"jkqvwxyz", b"ABCDEF", b"GHIJKLMNOPQRSTUVWXYZ"];
 
-/// Fields whose values are public: those that standards give to everybody, and what caches and servers say of themselves.
-/// So are those that begin with one of [`PUBLIC_PREFIXES`].
-const PUBLIC: [&str; 98] = [
+/// Fields whose values are public: those that standards give to everybody, and what caches and servers say of
+/// themselves and by what they number requests. So are those that begin with one of [`PUBLIC_PREFIXES`].
+const PUBLIC: [&str; 116] = [
     "accept",
     "accept-ch",
     "accept-charset",
@@ -51,7 +51,11 @@ const PUBLIC: [&str; 98] = [
     "allow",
     "alt-svc",
     "cache-control",
+    "cf-bgj",
     "cf-cache-status",
+    "cf-polished",
+    "cf-ray",
+    "cf-request-id",
     "connection",
     "content-encoding",
     "content-language",
@@ -91,6 +95,7 @@ const PUBLIC: [&str; 98] = [
     "public-key-pins",
     "range",
     "referrer-policy",
+    "request-id",
     "retry-after",
     "rtt",
     "save-data",
@@ -112,7 +117,11 @@ const PUBLIC: [&str; 98] = [
     "warning",
     "width",
     "x-akamai-transformed",
+    "x-amz-cf-id",
     "x-amz-cf-pop",
+    "x-amz-id-2",
+    "x-amz-request-id",
+    "x-amz-version-id",
     "x-aspnet-version",
     "x-cache",
     "x-cache-hits",
@@ -122,14 +131,23 @@ const PUBLIC: [&str; 98] = [
     "x-content-type-options",
     "x-dns-prefetch-control",
     "x-download-options",
+    "x-fastly-request-id",
     "x-frame-options",
+    "x-github-request-id",
+    "x-hw",
+    "x-iinfo",
+    "x-msedge-ref",
     "x-permitted-cross-domain-policies",
     "x-powered-by",
+    "x-request-id",
     "x-requested-with",
     "x-robots-tag",
     "x-served-by",
     "x-timer",
+    "x-timestamp",
+    "x-trans-id",
     "x-ua-compatible",
+    "x-varnish",
 ];
 const PUBLIC_PREFIXES: [&str; 2] = ["sec-ch-", "sec-fetch-"];
 
