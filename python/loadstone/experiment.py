@@ -180,7 +180,9 @@ def read_scenario(path: str) -> Cell:
     """Read a scenario file: JSON, or TOML if its name ends in `.toml`."""
     is_toml = path.endswith(".toml")
     try:
-        text = json.dumps(toml.read(path, "a scenario file")) if is_toml else files.read(path).decode()
+        text = (
+            json.dumps(toml.read(path, "a scenario file in TOML")) if is_toml else files.read(path).decode()
+        )
         return Cell.of(Scenario(text))
     except LoadstoneError as error:
         why, field = error.args

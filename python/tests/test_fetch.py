@@ -149,6 +149,11 @@ def test_urls_come_from_a_file_and_bodies_go_to_files(server: str, fetch: Comman
     names = [response["file"] for response in came.document["responses"]]
     assert names == ["00000-index", "00001-small.txt", "00002-large"]
     assert [(tmp_path / "out" / "deep" / name).read_bytes() for name in names] == [SMALL, SMALL, LARGE]
+    mine = tmp_path / "out" / "deep" / "00000-index"
+    mine.write_bytes(b"mine")
+    again = fetch(f"{server}/", "--output", mine.parent, "--json")
+    assert again.code == 1 and mine.read_bytes() == b"mine"
+    assert "was not written" in again.document["responses"][0]["failure"]
 
 
 def test_names_are_resolved_as_is_said(server: str, fetch: Command) -> None:

@@ -178,3 +178,14 @@ def test_what_is_written_names_no_folder_of_this_machine(
     shown = result.out.replace(str(out), "").encode()
     assert not [text for text in (shown, *written) if b"home-of-alice" in text]
     assert before == {path: path.read_bytes() for path in given.values()}
+
+
+@pytest.mark.parametrize("option", ["--access-log", "--save-ca"])
+def test_what_a_server_writes_goes_into_no_file_of_another_kind(
+    loadstone: Command, tmp_path: Path, option: str
+) -> None:
+    mine = tmp_path / "mine.har"
+    mine.write_bytes((EXAMPLES / "shop.har").read_bytes())
+    result = loadstone("serve", "--patterns", "--listen", "127.0.0.1:0", option, mine)
+    assert (result.code, result.out, result.err.count("\n")) == (2, "", 1)
+    assert mine.read_bytes() == (EXAMPLES / "shop.har").read_bytes()
