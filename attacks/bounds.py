@@ -10,8 +10,8 @@ MEMORY = 3.0
 PROCESSOR = 2.0
 """Of nghttpd's time per byte; of nginx's where nghttpd does not speak the protocol."""
 NOTICEABLE = 0.005
-"""Seconds per MB below which nothing is exceeded: a sixteenth of a processor for an attacker with 100 Mbit/s. What two
-such servers need of it differs from run to run by more than twice."""
+"""Seconds per MB below which nothing is exceeded: a sixteenth of a processor for an attacker with 100 Mbit/s.
+What so little costs differs from run to run by more than twice."""
 HELD_PER_CONNECTION = 256 * 1024
 """Bytes, in tests, which run without the peers; nghttpd holds as much of ordinary requests."""
 HUGE_PAGES = 2 * 2**21
@@ -31,10 +31,7 @@ def share(measured: Mapping[str, Measured]) -> float | None:
 
 def held(attack: Attack) -> int:
     """Give the bytes that a test allows to be held."""
-    return HUGE_PAGES + attack.connections * NOTICEABLE = 0.005
-"""Seconds per MB below which nothing is exceeded: a sixteenth of a processor for an attacker with 100 Mbit/s. What two
-such servers need of it differs from run to run by more than twice."""
-HELD_PER_CONNECTION
+    return HUGE_PAGES + attack.connections * HELD_PER_CONNECTION
 
 
 def _ratio(value: float, bound: float) -> float:

@@ -23,8 +23,8 @@ in [attacks](../attacks).
   connection of its own: median and worst, in ms. All processes share {cores} cores, so the attacker's own
   work is in it.
 - **of bound**: what of its bound Loadstone uses. Memory: {memory:g} times the *held* of that peer which holds
-  more. CPU: {processor:g} times nghttpd's, or nginx's with HTTP/1.1, and at least {noticeable:g} s/MB, below which it
-  is noise. **Bold** exceeds it. SPDY has no peer.
+  more. CPU: {processor:g} times nghttpd's, or nginx's with HTTP/1.1, at least {noticeable:g} s/MB: less is
+  noise. **Bold** exceeds it. SPDY has no peer.
 
 {exceeded}
 
