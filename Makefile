@@ -5,7 +5,7 @@ PROFILE ?= release
 BIN := .venv/bin
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
-.PHONY: attacks demo test bench fmt lint fuzz readme setup
+.PHONY: attacks demo test bench fmt lint fuzz lock readme setup
 
 demo: setup
 	@$(BIN)/loadstone compare examples/shop.har
@@ -40,6 +40,14 @@ fuzz:
 		cargo +nightly fuzz run $$target fuzz/found/$$target fuzz/corpus/$$target -- \
 			-max_total_time=$(FUZZ_SECONDS) || exit 1; \
 	done
+
+# The newest versions that pyproject.toml allows, with the hashes of their files, for all supported versions of Python.
+# Needs `pip install uv`. The second lock has the versions of the first.
+LOCK := uv pip compile pyproject.toml --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
+	--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock"
+lock:
+	@$(LOCK) --extra dev --output-file requirements/dev.txt
+	@$(LOCK) --extra browser --constraints requirements/dev.txt --output-file requirements/browser.txt
 
 readme: setup
 	@scripts/readme
