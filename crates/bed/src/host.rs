@@ -3,7 +3,7 @@
 use crate::BedError;
 use crate::access::{TUN, leave_network, open_tun};
 use crate::kernel;
-use crate::netlink::{RouteMetrics, Routing};
+use crate::netlink::{LOOPBACK, RouteMetrics, Routing};
 use crate::settings::Tcp;
 use loadstone_scenario::{MAX_HOSTS, address};
 use std::fs::{self, File};
@@ -83,6 +83,7 @@ impl Namespace {
         routing.switch_on_loopback().map_err(BedError::host("switching on loopback"))?;
         routing.set_up(device, MTU, QUEUE).map_err(BedError::host("setting up its device"))?;
         routing.add_address(device, host.address()).map_err(BedError::host("giving it an address"))?;
+        outlive_device(&routing, host).map_err(BedError::host("preparing for its end"))?;
         Ok((Namespace { host, handle: Arc::new(handle), device }, tun))
     }
 
@@ -133,6 +134,16 @@ impl Namespace {
         // Where it is not allowed, things are a little later.
         let _ = kernel::set_realtime(PRIORITY);
     }
+}
+
+/// Lets the host answer for the others when its device is gone, because the process was killed: it does not know
+/// their connections, so it resets them. Without an answer the kernel would keep what was not acknowledged, and with
+/// it the namespace and a congestion control by BPF, for almost two minutes.
+fn outlive_device(routing: &Routing, host: BedHost) -> io::Result<()> {
+    // Connections end when their own address does; the loopback device keeps it.
+    routing.add_address(LOOPBACK, host.address())?;
+    let (to, prefix) = RANGE;
+    routing.route_last_to_itself(to, prefix)
 }
 
 /// Keeps the kernel from sending packets of its own (IPv6).

@@ -15,6 +15,11 @@ const IFLA_GSO_MAX_SEGS: u16 = 40;
 const RTAX_INITCWND: u16 = 11;
 const RTAX_CC_ALGO: u16 = 16;
 
+/// The number of the loopback device in every namespace.
+pub(crate) const LOOPBACK: u32 = 1;
+/// A priority of routes behind that of ordinary ones, which is 0.
+const LAST: u32 = 1;
+
 /// The routing of one namespace.
 #[derive(Debug)]
 pub(crate) struct Routing {
@@ -59,7 +64,14 @@ impl Routing {
     /// Switches the loopback device on.
     pub(crate) fn switch_on_loopback(&self) -> io::Result<()> {
         let mut message = NetlinkMessage::new(libc::RTM_NEWLINK, REQUEST);
-        message.device_header(1);
+        message.device_header(LOOPBACK);
+        self.request(message)
+    }
+
+    /// Keeps what goes to the addresses that share `prefix` bits with `to` on this host, once no device leads there.
+    pub(crate) fn route_last_to_itself(&self, to: Ipv4Addr, prefix: u8) -> io::Result<()> {
+        let mut message = NetlinkMessage::route(libc::RTN_LOCAL, libc::RT_SCOPE_HOST, LOOPBACK, to, prefix);
+        message.attribute(libc::RTA_PRIORITY, &LAST.to_ne_bytes());
         self.request(message)
     }
 
@@ -75,13 +87,7 @@ impl Routing {
 
     /// Sends what goes to the addresses that share `prefix` bits with `to` by a device; or changes how.
     pub(crate) fn route(&self, device: u32, to: Ipv4Addr, prefix: u8, metrics: RouteMetrics<'_>) -> io::Result<()> {
-        let mut message = NetlinkMessage::new(libc::RTM_NEWROUTE, REPLACE);
-        let (table, origin) = (libc::RT_TABLE_MAIN, libc::RTPROT_STATIC);
-        let (scope, kind) = (libc::RT_SCOPE_LINK, libc::RTN_UNICAST);
-        message.bytes(&[libc::AF_INET as u8, prefix, 0, 0, table, origin, scope, kind]);
-        message.bytes(&0_u32.to_ne_bytes());
-        message.attribute(libc::RTA_DST, &to.octets());
-        message.attribute(libc::RTA_OIF, &device.to_ne_bytes());
+        let mut message = NetlinkMessage::route(libc::RTN_UNICAST, libc::RT_SCOPE_LINK, device, to, prefix);
         let mut inner = NetlinkMessage::default();
         inner.attribute(RTAX_INITCWND, &metrics.initial_window.to_ne_bytes());
         inner.attribute(RTAX_CC_ALGO, &[metrics.congestion.as_bytes(), b"\0"].concat());
@@ -123,6 +129,17 @@ impl NetlinkMessage {
 
     fn bytes(&mut self, bytes: &[u8]) {
         self.0.extend_from_slice(bytes);
+    }
+
+    /// One that makes a route by a device, or changes it.
+    fn route(kind: u8, scope: u8, device: u32, to: Ipv4Addr, prefix: u8) -> NetlinkMessage {
+        let mut message = NetlinkMessage::new(libc::RTM_NEWROUTE, REPLACE);
+        let (table, origin) = (libc::RT_TABLE_MAIN, libc::RTPROT_STATIC);
+        message.bytes(&[libc::AF_INET as u8, prefix, 0, 0, table, origin, scope, kind]);
+        message.bytes(&0_u32.to_ne_bytes());
+        message.attribute(libc::RTA_DST, &to.octets());
+        message.attribute(libc::RTA_OIF, &device.to_ne_bytes());
+        message
     }
 
     /// What messages about devices begin with; the device is to be up.

@@ -80,8 +80,8 @@ pub enum NoTcpPlus {
     },
 }
 
-/// A congestion control that behaves like several flows. It is gone when this is dropped and the
-/// connections that have it are closed, also when the process is killed.
+/// A congestion control that behaves like several flows. It is gone when this is dropped and the connections that
+/// have it are closed. If the process is killed, that is a retransmission timeout later: `outlive_device` in `host`.
 #[derive(Debug)]
 pub(crate) struct TcpPlus {
     name: String,

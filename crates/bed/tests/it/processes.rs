@@ -4,8 +4,9 @@
 
 use crate::{PATIENCE, leave_out, turn};
 use std::collections::BTreeSet;
-use std::fs;
+use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read};
+use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Instant;
@@ -67,6 +68,39 @@ fn nothing_is_left_of_a_process_that_is_killed() {
     assert_eq!(surroundings(), before);
     let others = fs::read_dir("/proc").unwrap().flatten().flat_map(|entry| namespaces(&entry.path()));
     assert_eq!(others.filter(|namespace| made.contains(namespace)).count(), 0);
+}
+
+#[test]
+fn connections_do_not_outlive_a_process_that_is_killed() {
+    let Some(_turn) = turn() else { return };
+    if !is_root() {
+        return;
+    }
+    let (mut child, _output) = half_done();
+    let process = PathBuf::from(format!("/proc/{}", child.id()));
+    let own = namespaces(Path::new("/proc/self"));
+    let threads = fs::read_dir(process.join("task")).unwrap().flatten();
+    let links = threads.map(|thread| thread.path().join("ns/net"));
+    let inside = links.filter(|link| !own.contains(&fs::read_link(link).unwrap()));
+    // Open, they stay, so that one can look what is left in them.
+    let kept: Vec<File> = inside.map(|link| File::open(link).unwrap()).collect();
+    assert_eq!(kept.len(), 2, "a client and a server have a thread each");
+    let sockets = || kept.iter().map(connections).sum::<usize>();
+    assert_eq!(sockets(), 2);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    await_that(|| sockets() == 0);
+}
+
+/// How many connections there are in a namespace, without those that only wait for late packets (TIME-WAIT): these
+/// hold on to nothing.
+fn connections(namespace: &File) -> usize {
+    let entry = format!("--net=/proc/{}/fd/{}", std::process::id(), namespace.as_raw_fd());
+    let output = Command::new("nsenter").args([&entry, "cat", "/proc/net/tcp"]).output().unwrap();
+    let listed = String::from_utf8(output.stdout).unwrap();
+    let states = listed.lines().skip(1).filter_map(|line| line.split_whitespace().nth(3));
+    let (waiting, listening) = ("06", "0A");
+    states.filter(|state| ![waiting, listening].contains(state)).count()
 }
 
 #[test]
