@@ -33,12 +33,23 @@ pub enum Refusal {
     /// The process may not open the TUN driver.
     #[error("/dev/net/tun may not be opened: run as root, or allow it once, as root, with 'chmod 0666 /dev/net/tun'")]
     TunForbidden,
+    /// The process has no file descriptors left.
+    #[error("this process may not open more files: allow more with 'ulimit -n 1024'")]
+    Files,
     /// The TUN driver refuses for another reason.
     #[error("/dev/net/tun makes no device ({}): run as root, outside of a container", reason(*.0))]
     Tun(
         /// The number of the system's error.
         i32,
     ),
+}
+
+#[cfg(target_os = "linux")]
+impl Refusal {
+    /// The refusal that an error means whatever was asked for.
+    pub(crate) fn of_process(why: &io::Error) -> Option<Refusal> {
+        (why.raw_os_error() == Some(libc::EMFILE)).then_some(Refusal::Files)
+    }
 }
 
 /// What the system says of an error, in its own words without their number.
@@ -127,7 +138,7 @@ mod linux {
         opened.map_err(|error| match error.raw_os_error() {
             Some(libc::ENOENT | libc::ENODEV | libc::ENXIO) => Refusal::NoTun,
             Some(libc::EACCES | libc::EPERM) => Refusal::TunForbidden,
-            _ => Refusal::Tun(number(&error)),
+            _ => Refusal::of_process(&error).unwrap_or(Refusal::Tun(number(&error))),
         })
     }
 
@@ -176,6 +187,7 @@ mod tests {
             (Refusal::Threads(3), "has 3 threads"),
             (Refusal::NoTun, "'modprobe tun'"),
             (Refusal::TunForbidden, "'chmod 0666 /dev/net/tun'"),
+            (Refusal::Files, "'ulimit -n 1024'"),
             (Refusal::Tun(1), "run as root"),
         ] {
             let message = refusal.to_string();

@@ -35,7 +35,7 @@ impl BackOffs {
         let made = match self.own.entry((base, flows)) {
             Entry::Occupied(made) => made.into_mut(),
             Entry::Vacant(place) => {
-                place.insert(TcpPlus::register(base, flows).map_err(|why| BedError::TcpPlus { flows, why })?)
+                place.insert(TcpPlus::register(base, flows).map_err(|why| BedError::tcp_plus(flows, why))?)
             }
         };
         Ok(made.name().to_owned())

@@ -78,6 +78,25 @@ pub enum BedError {
 impl BedError {
     /// Says at which step of setting up a host the kernel refused.
     pub(crate) fn host(step: &'static str) -> impl FnOnce(io::Error) -> BedError {
-        move |why| BedError::Host { step, why }
+        move |why| BedError::refused(&why).unwrap_or(BedError::Host { step, why })
+    }
+
+    /// Says which setting the kernel refused.
+    pub(crate) fn setting(name: &'static str, value: String, why: io::Error) -> BedError {
+        BedError::refused(&why).unwrap_or(BedError::Setting { name, value, why })
+    }
+
+    /// Says why no connection can behave like several flows.
+    pub(crate) fn tcp_plus(flows: u32, why: NoTcpPlus) -> BedError {
+        let of_process = match &why {
+            NoTcpPlus::Refused { why, .. } => BedError::refused(why),
+            NoTcpPlus::Missing(_) => None,
+        };
+        of_process.unwrap_or(BedError::TcpPlus { flows, why })
+    }
+
+    /// What is wrong with the process, if it is that.
+    fn refused(why: &io::Error) -> Option<BedError> {
+        Refusal::of_process(why).map(BedError::Refused)
     }
 }

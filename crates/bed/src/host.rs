@@ -78,8 +78,8 @@ impl Namespace {
         let handle = File::open("/proc/thread-self/ns/net").map_err(BedError::host("opening its namespace"))?;
         silence_ipv6().map_err(BedError::host("switching IPv6 off"))?;
         let tun = open_tun()?;
-        let device = kernel::device_number(TUN).map_err(BedError::host("finding its device"))?;
         let routing = Routing::open().map_err(BedError::host("asking for its routing"))?;
+        let device = routing.device(TUN).map_err(BedError::host("finding its device"))?;
         routing.switch_on_loopback().map_err(BedError::host("switching on loopback"))?;
         routing.set_up(device, MTU, QUEUE).map_err(BedError::host("setting up its device"))?;
         routing.add_address(device, host.address()).map_err(BedError::host("giving it an address"))?;
@@ -93,7 +93,7 @@ impl Namespace {
         self.on(|| {
             for (name, value) in own.sysctls() {
                 if let Err(why) = fs::write(format!("/proc/sys/net/ipv4/{name}"), &value) {
-                    return Err(BedError::Setting { name, value, why });
+                    return Err(BedError::setting(name, value, why));
                 }
             }
             let metrics = RouteMetrics { congestion, initial_window: own.iw.segments() };
@@ -103,7 +103,7 @@ impl Namespace {
                 Some(libc::EINVAL | libc::ENOENT) => {
                     BedError::Congestion { host: self.host, name: congestion.to_owned() }
                 }
-                _ => BedError::Host { step: "making its route", why },
+                _ => BedError::host("making its route")(why),
             })
         })
     }

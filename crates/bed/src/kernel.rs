@@ -54,25 +54,29 @@ pub(crate) fn wake_on_time() {
 
 /// Makes `tun`, an open `/dev/net/tun`, a device of this name that carries IP packets and nothing else.
 pub(crate) fn make_tun(tun: &File, name: &str) -> io::Result<()> {
+    let mut request = about_device(name);
+    request.ifr_ifru.ifru_flags = (libc::IFF_TUN | libc::IFF_NO_PI) as i16;
+    // SAFETY: this call reads and writes a `ifreq`, which lives through it.
+    check(unsafe { libc::ioctl(tun.as_raw_fd(), libc::TUNSETIFF as _, &mut request) }).map(drop)
+}
+
+/// The number of a device in the namespace of a socket.
+pub(crate) fn device_number(socket: &File, name: &str) -> io::Result<u32> {
+    let mut request = about_device(name);
+    // SAFETY: this call reads and writes a `ifreq`, which lives through it.
+    check(unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCGIFINDEX as _, &mut request) })?;
+    // SAFETY: this is what the call has written.
+    Ok(unsafe { request.ifr_ifru.ifru_ifindex } as u32)
+}
+
+/// A request about the device of this name, with nothing else in it.
+fn about_device(name: &str) -> libc::ifreq {
     assert!(name.len() < NAME);
     let mut ifr_name = [0; NAME];
     for (to, from) in ifr_name.iter_mut().zip(name.bytes()) {
         *to = from as libc::c_char;
     }
-    let ifr_ifru = libc::__c_anonymous_ifr_ifru { ifru_flags: (libc::IFF_TUN | libc::IFF_NO_PI) as i16 };
-    let mut request = libc::ifreq { ifr_name, ifr_ifru };
-    // SAFETY: this call reads and writes a `ifreq`, which lives through it.
-    check(unsafe { libc::ioctl(tun.as_raw_fd(), libc::TUNSETIFF as _, &mut request) }).map(drop)
-}
-
-/// The number of a device in this thread's namespace.
-pub(crate) fn device_number(name: &str) -> io::Result<u32> {
-    let name = std::ffi::CString::new(name)?;
-    // SAFETY: the name is a C string that lives through the call.
-    match unsafe { libc::if_nametoindex(name.as_ptr()) } {
-        0 => Err(io::Error::last_os_error()),
-        number => Ok(number),
-    }
+    libc::ifreq { ifr_name, ifr_ifru: libc::__c_anonymous_ifr_ifru { ifru_ifindex: 0 } }
 }
 
 /// A socket to the kernel's routing, in this thread's namespace: a message is a write, its answer a read.

@@ -41,6 +41,11 @@ impl Routing {
         Ok(Routing { socket: kernel::routing_socket()? })
     }
 
+    /// The number of a device.
+    pub(crate) fn device(&self, name: &str) -> io::Result<u32> {
+        kernel::device_number(&self.socket, name)
+    }
+
     /// Sets up a device with a queue of `queue` packets, and segments made one by one.
     pub(crate) fn set_up(&self, device: u32, mtu: u32, queue: u32) -> io::Result<()> {
         let mut message = NetlinkMessage::new(libc::RTM_NEWLINK, REQUEST);

@@ -71,10 +71,10 @@ pub enum NoTcpPlus {
     #[error("this kernel lists no {0} among its types")]
     Missing(String),
     /// It does not allow it.
-    #[error("this kernel does not take {step} by BPF ({why}): run as root, outside of a container")]
+    #[error("this kernel refuses {what} ({why}): run as root, outside of a container")]
     Refused {
-        /// What it does not take.
-        step: &'static str,
+        /// What it refuses.
+        what: &'static str,
         /// What it says.
         why: io::Error,
     },
@@ -112,12 +112,13 @@ impl TcpPlus {
         let mut loaded = Vec::new();
         for (operation, program) in programs {
             let member = types.member(operations, operation)?;
-            let program = kernel::load_operation(&program, operations, member.number).map_err(refused("a program"))?;
+            let program =
+                kernel::load_operation(&program, operations, member.number).map_err(refused("a BPF program"))?;
             put(member, &i64::from(program.as_raw_fd()).to_ne_bytes());
             loaded.push(program);
         }
-        let made = kernel::make_operations(wrapped, &value).map_err(refused("a congestion control"))?;
-        let link = kernel::link_operations(&made).map_err(refused("a link to a congestion control"))?;
+        let made = kernel::make_operations(wrapped, &value).map_err(refused("a congestion control by BPF"))?;
+        let link = kernel::link_operations(&made).map_err(refused("a link to a congestion control by BPF"))?;
         Ok(TcpPlus { name, _link: link })
     }
 
@@ -133,8 +134,8 @@ fn new_name() -> String {
     format!("ls{:x}.{:x}", process::id(), COUNT.fetch_add(1, Ordering::Relaxed) & 0xffff)
 }
 
-fn refused(step: &'static str) -> impl FnOnce(io::Error) -> NoTcpPlus {
-    move |why| NoTcpPlus::Refused { step, why }
+fn refused(what: &'static str) -> impl FnOnce(io::Error) -> NoTcpPlus {
+    move |why| NoTcpPlus::Refused { what, why }
 }
 
 /// The kernel's types; what is not there is an error.
@@ -142,7 +143,11 @@ struct Types(Btf);
 
 impl Types {
     fn of_the_kernel() -> Result<Types, NoTcpPlus> {
-        found(TYPES, fs::read(TYPES).ok().and_then(Btf::read)).map(Types)
+        let types = match fs::read(TYPES) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            read => Btf::read(read.map_err(refused("a look at its types"))?),
+        };
+        found(TYPES, types).map(Types)
     }
 
     fn structure(&self, name: &str) -> Result<u32, NoTcpPlus> {

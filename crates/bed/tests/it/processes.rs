@@ -104,6 +104,24 @@ fn connections(namespace: &File) -> usize {
 }
 
 #[test]
+fn a_process_with_too_few_descriptors_says_so() {
+    let Some(_turn) = turn() else { return };
+    for flows in ["", " 4"] {
+        let say_so = |limit: &u32| {
+            let script = format!("ulimit -n {limit}; exec {} 100mbit,20ms 100000{flows}", transfer().display());
+            let output = Command::new("sh").args(["-c", &script]).output().unwrap();
+            let said = String::from_utf8_lossy(&output.stderr);
+            let no_bed = said.contains("this process may not open more files: allow more with 'ulimit -n");
+            // Where there is a bed, the example's own server may find none left.
+            let no_server = ["Connection refused", "Too many open files"].iter().any(|error| said.contains(error));
+            assert!(no_bed || no_server && !said.contains("bed") || output.status.success(), "{limit}: {output:?}");
+            no_bed
+        };
+        assert!((4..20).filter(say_so).count() > 3);
+    }
+}
+
+#[test]
 fn a_process_that_is_stopped_for_a_while_takes_it_for_a_pause() {
     let Some(_turn) = turn() else { return };
     let (mut child, mut output) = half_done();
