@@ -2,14 +2,17 @@
 
 import os
 import signal
+import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import dask
 import pytest
-from distributed import LocalCluster
+from distributed import LocalCluster, Security
 
-from conftest import Command
+from conftest import Command, need
 from loadstone.files import InputError
 from loadstone.sweep import Matrix, cluster, sweep
 from test_store import LONG, content
@@ -100,6 +103,95 @@ def test_a_worker_with_another_engine_is_refused(
 
 def _another() -> str:
     return f"0.0.0+{os.getpid()}"
+
+
+def test_other_machines_are_not_spoken_to_without_tls_unless_that_is_meant(
+    tmp_path: Path, loadstone: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    def nobody_there(address: str, **_: Any) -> None:
+        asked.append(address)
+        raise OSError("nobody there")
+
+    monkeypatch.setattr(cluster, "Client", nobody_there)
+    monkeypatch.setattr(cluster, "_check_certificates", lambda address: None)
+    (tmp_path / "m.toml").write_text('factors.iw = [3]\ncommon = { page = "synthetic:A", network = "dsl" }\n')
+    line = ["sweep", tmp_path / "m.toml", "-o", tmp_path / "s", "--dask"]
+    # RFC 5737, RFC 3849; a name may be looked up to be any machine.
+    plain = [
+        "192.0.2.1:8786",
+        "tcp://192.0.2.1:8786",
+        "[2001:db8::1]:8786",
+        "scheduler:8786",
+        "ws://a.test:1",
+    ]
+    for address in plain:
+        result = loadstone(*line, address)
+        assert (result.code, result.err.count("\n"), asked) == (2, 1, [])
+        assert "use tls://" in result.err and "--dask-insecure" in result.err
+    here = [
+        "127.0.0.1:1",
+        "tcp://127.8.9.1:1",
+        "[::1]:1",
+        "localhost:1",
+        "tls://scheduler:8786",
+        "wss://a.test:1",
+    ]
+    for address in here:
+        assert "no scheduler answers" in loadstone(*line, address).err
+    assert "no scheduler answers" in loadstone(*line, plain[0], "--dask-insecure").err
+    assert asked == [*here, plain[0]]
+    assert "--dask" in loadstone("sweep", tmp_path / "m.toml", "--plan", "--dask-insecure").err
+
+
+def test_a_cluster_with_tls_takes_only_who_has_a_certificate(
+    tmp_path: Path, loadstone: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = [
+        need("openssl"),
+        "req",
+        "-x509",
+        "-newkey",
+        "ec",
+        "-pkeyopt",
+        "ec_paramgen_curve:P-256",
+        "-nodes",
+    ]
+    command += [
+        "-days",
+        "2",
+        "-subj",
+        "/CN=cluster",
+        "-keyout",
+        tmp_path / "key.pem",
+        "-out",
+        tmp_path / "cert.pem",
+    ]
+    subprocess.run(command, check=True, capture_output=True)
+    ours = {"cert": str(tmp_path / "cert.pem"), "key": str(tmp_path / "key.pem")}
+    tls = {f"{who}.{what}": path for who in ("scheduler", "worker", "client") for what, path in ours.items()}
+    tls |= {"ca-file": ours["cert"]}
+    monkeypatch.setattr(cluster, "_CONNECT_SECONDS", 2.0)
+    (tmp_path / "m.toml").write_text('factors.iw = [3]\ncommon = { page = "synthetic:A", network = "dsl" }\n')
+    line = ["sweep", tmp_path / "m.toml", "-o", tmp_path / "s", "--json", "--dask"]
+    with (
+        dask.config.set({f"distributed.comm.tls.{what}": path for what, path in tls.items()}),
+        LocalCluster(
+            n_workers=1,
+            processes=False,
+            protocol="tls",
+            host="tls://127.0.0.1",
+            security=Security(),
+            dashboard_address="127.0.0.1:0",
+            silence_logs=50,
+        ) as encrypted,
+    ):
+        with dask.config.set({f"distributed.comm.tls.{what}": None for what in tls}):
+            without = loadstone(*line, encrypted.scheduler_address)
+        assert (without.code, without.err.count("\n")) == (2, 1)
+        assert "distributed.comm.tls" in without.err
+        assert loadstone(*line, encrypted.scheduler_address).document["runs_now"] == 1
 
 
 def test_no_scheduler_is_one_line(

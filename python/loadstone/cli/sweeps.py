@@ -28,7 +28,7 @@ _STUDIES = ("cablelabs", "yahoo", "nsdi", "ece540")
         "sweep shop.toml -o shop",
         "sweep shop.toml -o shop --extend",
         "sweep shop.toml --plan",
-        "sweep shop.toml -o shop --dask scheduler:8786",
+        "sweep shop.toml -o shop --dask tls://scheduler:8786",
     ),
 )
 @click.argument("matrix", metavar="MATRIX", type=paths.READ)
@@ -45,6 +45,11 @@ _STUDIES = ("cablelabs", "yahoo", "nsdi", "ece540")
     metavar="HOST:PORT",
     help="Spread the runs over the Dask cluster of this scheduler.  [default: the cores of this machine]",
 )
+@click.option(
+    "--dask-insecure",
+    is_flag=True,
+    help="Go to a scheduler on another machine without TLS: all who reach its port can run code.",
+)
 @options.UNTIL
 @click.option("--extend", is_flag=True, help="Add what is new in MATRIX to a store of another matrix.")
 @click.option("--plan", "only_plan", is_flag=True, help="Run nothing: say what would be run.")
@@ -55,6 +60,7 @@ def sweep(
     folder: str | None,
     threads: int | None,
     dask: str | None,
+    dask_insecure: bool,
     until: str | None,
     extend: bool,
     only_plan: bool,
@@ -67,6 +73,8 @@ def sweep(
     """
     if dask is not None and threads is not None:
         raise click.UsageError("--threads is for this machine: the cluster's workers have their own.")
+    if dask_insecure and dask is None:
+        raise click.UsageError("--dask-insecure says how --dask connects: give that, or leave it out.")
     if folder is None and not only_plan:
         raise click.UsageError("Missing option '-o': give the folder of the store, or --plan.")
     # Heavy, so only where a sweep is asked for.
@@ -83,7 +91,7 @@ def sweep(
         said = {"cells": extent.cells, "runs": extent.runs, "seconds_of_a_core": round(extent.seconds, 1)}
         emit(said if as_json else _planned(read, extent))
         return
-    with _client(dask) as client, progress.bar("runs") as show:
+    with _client(dask, dask_insecure) as client, progress.bar("runs") as show:
         swept = run(read, folder or "", threads=threads, client=client, extend=extend, progress=show)
     if as_json:
         done = {"folder": folder, "cells": swept.cells, "runs": swept.runs, "chunks": swept.chunks}
@@ -96,7 +104,7 @@ def sweep(
     )
 
 
-def _client(address: str | None) -> Any:
+def _client(address: str | None, insecure: bool) -> Any:
     if address is None:
         return nullcontext()
     from loadstone.files import InputError
@@ -105,7 +113,7 @@ def _client(address: str | None) -> Any:
         from loadstone.sweep import cluster
     except ImportError:
         raise InputError("--dask: Dask is not installed: pip install distributed") from None
-    return cluster.connected(address)
+    return cluster.connected(address, insecure=insecure)
 
 
 def _planned(matrix: Any, extent: Any) -> str:

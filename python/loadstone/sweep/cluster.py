@@ -3,6 +3,7 @@
 Only pages and settings go out and only rows come back: workers need the same loadstone, but no common disk.
 """
 
+import ipaddress
 import logging
 import re
 import time
@@ -11,7 +12,7 @@ from concurrent.futures import CancelledError, Executor, Future
 from contextlib import contextmanager
 
 import pyarrow as pa
-from distributed import Client, KilledWorker
+from distributed import Client, KilledWorker, Security
 
 from loadstone.engine import engine
 from loadstone.files import InputError
@@ -23,14 +24,29 @@ _CONNECT_SECONDS = 10.0
 _WORKERS_SECONDS = 60.0
 """Seconds for workers to come, at first and when all have gone."""
 
-_ADDRESS = re.compile(r"([a-z]+://)?([^:/ ]+|\[[0-9a-f:.]+\]):[0-9]+")
+_ADDRESS = re.compile(r"(?:([a-z]+)://)?(?:([^:/ \[\]]+)|\[([0-9a-f:.]+)\]):[0-9]+")
+_ENCRYPTED = ("tls", "wss")
+"""Schemes under which both ends show certificates, if Dask is configured so."""
 
 
 @contextmanager
-def connected(address: str) -> Iterator[Client]:
-    """Give a client of the scheduler at `address`: `host:port`, `tcp://host:port`, `tls://host:port`."""
-    if _ADDRESS.fullmatch(address) is None:
+def connected(address: str, *, insecure: bool = False) -> Iterator[Client]:
+    """Give a client of the scheduler at `address`: `host:port`, `tcp://host:port`, `tls://host:port`.
+
+    Without TLS everyone who reaches the ports of a cluster can run code on it, and a false scheduler can run
+    code here. So beyond this machine that is refused, unless it is meant: `insecure`.
+    """
+    parts = _ADDRESS.fullmatch(address)
+    if parts is None:
         raise InputError(f"--dask: '{address}' is no address of a scheduler: give host:port")
+    scheme, name, literal = parts.groups()
+    if not (insecure or scheme in _ENCRYPTED or _is_loopback(name or literal)):
+        raise InputError(
+            f"--dask: {address} is not this machine, and without TLS others on the network can run code on "
+            "the cluster and here: use tls:// (docs/sweeps.md), or --dask-insecure if the network is yours"
+        )
+    if scheme in _ENCRYPTED:
+        _check_certificates(address)
     # What it has to say is said once, in a line of ours.
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     try:
@@ -39,6 +55,29 @@ def connected(address: str) -> Iterator[Client]:
         raise InputError(f"--dask: {address}: no scheduler answers there ({error}): start one") from None
     with client:
         yield client
+
+
+def _is_loopback(host: str) -> bool:
+    """Say whether a host is this machine by its name alone: what is looked up may be another."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _check_certificates(address: str) -> None:
+    """See that Dask is told what to show and whom to trust, which it would otherwise wait for."""
+    try:
+        context = Security().get_connection_args("client")["ssl_context"]
+    except OSError as error:
+        raise InputError(
+            f"--dask: the certificates of distributed.comm.tls cannot be read: {error}"
+        ) from None
+    if context is None:
+        raise InputError(
+            f"--dask: {address}: Dask has no certificates for TLS: set ca-file and client of "
+            "distributed.comm.tls in its configuration (docs/sweeps.md)"
+        )
 
 
 class _Cluster:
