@@ -58,6 +58,7 @@ def site(tmp_path: Path) -> Path:
     (folder / "a.css").write_text("p {}")
     (folder / "sub" / "index.html").write_text("<p>sub</p>")
     (folder / "large.bin").write_bytes(os.urandom(1_000_000))
+    (folder / ".htpasswd").write_text("password")
     (tmp_path / "secret").write_text("secret")
     return folder
 
@@ -98,6 +99,11 @@ def test_curl_gets_files_over_tls_from_a_name_that_the_certificate_has(
     assert served.stop() == (0, "", "")
 
 
+def test_dotfiles_are_served_to_who_asks_for_it(serve: Serve, site: Path) -> None:
+    served = serve(site, "--plaintext", "--dotfiles")
+    assert curl(f"http://127.0.0.1:{served.port}/.htpasswd") == b"password"
+
+
 @pytest.mark.parametrize("version", ["--http1.1", "--http2-prior-knowledge"])
 def test_curl_gets_files_in_plaintext(serve: Serve, site: Path, version: str) -> None:
     protocol = ["--protocol", "h2"] if "2" in version else []
@@ -112,6 +118,8 @@ def test_curl_gets_files_in_plaintext(serve: Serve, site: Path, version: str) ->
         "/../secret": "404",
         "/%2e%2e/secret": "404",
         "/sub": "301",
+        "/.htpasswd": "404",
+        "/%2ehtpasswd": "404",
     }.items():
         assert curl(version, *status, base + path).decode() == expected, path
     assert curl(version, *status, "-X", "DELETE", f"{base}/a.css").decode() == "405"
@@ -233,6 +241,7 @@ BAD_USAGE = {
     "serve --patterns --policy none": ["--policy", "priority"],
     "serve --patterns --cert a.pem": ["--cert", "--key"],
     "serve --patterns --plaintext --save-ca ca.pem": ["--save-ca", "--plaintext"],
+    "serve synthetic:A --dotfiles": ["--dotfiles", "directory"],
     "serve --patterns --push-manifest missing.json": ["missing.json"],
     "serve --patterns --access-log .": ["cannot be written"],
 }

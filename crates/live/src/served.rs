@@ -9,6 +9,7 @@ mod recording;
 mod reply;
 
 pub(crate) use body_store::BodyStore;
+pub(crate) use files::Dotfiles;
 pub use manifest::{Manifest, ManifestError};
 
 use crate::access_log::Entries;
@@ -88,9 +89,9 @@ impl ServedContent {
     ///
     /// # Errors
     /// If there is no such directory, or it cannot be read.
-    pub(crate) fn with_files(self, root: &Path) -> io::Result<ServedContent> {
+    pub(crate) fn with_files(self, root: &Path, dotfiles: Dotfiles) -> io::Result<ServedContent> {
         let open = OpenFiles::new(DescriptorShares::of_process());
-        Ok(ServedContent { source: Source::Files(Files::new(root, self.bodies.clone(), open)?), ..self })
+        Ok(ServedContent { source: Source::Files(Files::new(root, dotfiles, self.bodies.clone(), open)?), ..self })
     }
 
     /// The same with the objects of a page.

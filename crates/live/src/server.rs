@@ -5,7 +5,7 @@ use crate::access_log::{Log, LogError, LogFile};
 use crate::connection_table::{ClosedTable, ConnectionTable};
 use crate::descriptors::DescriptorShares;
 use crate::host::{HostLoop, block_on};
-use crate::served::{Manifest, PushOrHint, ServedContent};
+use crate::served::{Dotfiles, Manifest, PushOrHint, ServedContent};
 use crate::{Authority, Chain, Clock, Error, Identity, Limits, Lowat, RecordKeeping, Stop, listen};
 use loadstone_http::{Multiplexing, Protocol, SessionFactory};
 use loadstone_load::page::{HostId, Page, PageError, PageFile};
@@ -44,6 +44,8 @@ pub struct ServerSettings {
     /// The directory whose files it serves.
     #[serde(default)]
     directory: Option<PathBuf>,
+    #[serde(default)]
+    dotfiles: Dotfiles,
     /// The recorded page that it serves instead.
     #[serde(default)]
     page: Option<PageFile>,
@@ -325,7 +327,7 @@ fn served_content(settings: &ServerSettings, page: Option<&Page>) -> Result<Serv
     match (&settings.directory, page) {
         (Some(path), None) => {
             let unreadable = |error| ServerError::Directory { path: path.clone(), error };
-            content.with_files(path).map_err(unreadable)
+            content.with_files(path, settings.dotfiles).map_err(unreadable)
         }
         (None, Some(page)) => Ok(content.with_recording(page.clone())),
         (None, None) => Ok(content),

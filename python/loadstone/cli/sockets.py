@@ -1,6 +1,7 @@
 """The verbs `serve` and `fetch`: a server of one's own, and what real servers answer."""
 
 import sys
+from pathlib import Path
 from typing import Any
 
 import click
@@ -35,6 +36,11 @@ _COUNT = click.IntRange(1, 10_000_000)
     help="Answer /bytes/N, /echo, /push/N and /pushed/I as well (docs/serving.md).",
 )
 @click.option(
+    "--dotfiles",
+    is_flag=True,
+    help="Serve files and directories whose names begin with a dot, too.  [default: only /.well-known/]",
+)
+@click.option(
     "--push-manifest",
     metavar="FILE",
     type=paths.READ,
@@ -63,6 +69,7 @@ def serve(
     source: str | None,
     listen: str,
     patterns: bool,
+    dotfiles: bool,
     push_manifest: str | None,
     hints: bool,
     plaintext: bool,
@@ -83,7 +90,10 @@ def serve(
         raise click.UsageError("Missing argument '[DIR|RECORDING]': give one, or --patterns.")
     if plaintext and (cert or key or save_ca):
         raise click.UsageError("--cert, --key and --save-ca are for TLS: leave out --plaintext.")
+    if dotfiles and not (source and Path(source).is_dir()):
+        raise click.UsageError("--dotfiles is for the files of a directory: give one, or leave it out.")
     fields = {
+        "dotfiles": "served" if dotfiles else "hidden",
         "patterns": patterns,
         "manifest": serving.manifest(push_manifest),
         "telling": "hint" if hints else "push",

@@ -10,6 +10,7 @@ use loadstone_units::Time;
 use nix::errno::Errno;
 use nix::fcntl::{OFlag, OpenHow, ResolveFlag, openat2};
 use percent_encoding::percent_decode;
+use serde::Deserialize;
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -47,10 +48,26 @@ const MAX_KEPT_FILE: u64 = 1024 * 1024;
 /// Bytes of all that is kept, with what answers under way hold that is not known any more.
 const MAX_KEPT_TOTAL: u64 = 64 * 1024 * 1024;
 
+/// What may be served although it begins with a dot: the top directory of RFC 8615.
+const WELL_KNOWN: &[u8] = b".well-known";
+
+/// What happens to files whose name, or a directory's on the way to them, begins with a dot. Such files are seldom
+/// meant for others: passwords, the history of a repository.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Dotfiles {
+    /// They are not found, except below `/.well-known/`.
+    #[default]
+    Hidden,
+    /// They are files like others.
+    Served,
+}
+
 /// Serves the files of a directory, and nothing outside it.
 #[derive(Debug)]
 pub(super) struct Files {
     root: File,
+    dotfiles: Dotfiles,
     bodies: BodyStore,
     clock: Clock,
     /// Files that were found lately, by the only spelling of their path.
@@ -132,13 +149,13 @@ enum FoundFile {
 impl Files {
     /// # Errors
     /// If `root` is no directory that can be read.
-    pub(super) fn new(root: &Path, bodies: BodyStore, open: OpenFiles) -> io::Result<Files> {
+    pub(super) fn new(root: &Path, dotfiles: Dotfiles, bodies: BodyStore, open: OpenFiles) -> io::Result<Files> {
         let root = File::options().read(true).open(root)?;
         if !root.metadata()?.is_dir() {
             return Err(Errno::ENOTDIR.into());
         }
         let (open, clock) = (RefCell::new(open), Clock::start());
-        Ok(Files { root, bodies, clock, known: RefCell::default(), open, kept: Rc::default() })
+        Ok(Files { root, dotfiles, bodies, clock, known: RefCell::default(), open, kept: Rc::default() })
     }
 
     /// The answer to a request on `conn`: a file, or why there is none.
@@ -151,6 +168,9 @@ impl Files {
         let now = self.clock.now();
         if let Some(known) = self.known.borrow().get(&*path).filter(|known| known.until > now) {
             return self.give(request, known, conn);
+        }
+        if self.dotfiles == Dotfiles::Hidden && has_dotfile(&path) {
+            return reply::bare(404, &[]);
         }
         match self.find(&path, now) {
             Ok(Some(known)) => {
@@ -271,6 +291,13 @@ fn canonical(path: &[u8]) -> Option<Cow<'_, [u8]>> {
         spelled.push(b'/');
     }
     Some(spelled.into())
+}
+
+/// Whether a segment of a path that is spelled as [`canonical`] does hides what it names.
+fn has_dotfile(path: &[u8]) -> bool {
+    let mut segments = path.split(|byte| *byte == b'/').skip(1);
+    let is_hidden = |segment: &[u8]| segment.starts_with(b".");
+    segments.next().is_some_and(|first| is_hidden(first) && first != WELL_KNOWN) || segments.any(is_hidden)
 }
 
 /// Whether a segment can be the name of a file.

@@ -35,7 +35,7 @@ impl Folder {
     }
 
     fn files(&self) -> Files {
-        Files::new(&self.root(), BodyStore::default(), open_files()).unwrap()
+        Files::new(&self.root(), Dotfiles::Hidden, BodyStore::default(), open_files()).unwrap()
     }
 }
 
@@ -115,6 +115,41 @@ fn a_directory_that_is_asked_for_like_a_file_is_elsewhere() {
 }
 
 #[test]
+fn names_that_begin_with_a_dot_are_hidden_however_they_are_spelled() {
+    let folder = Folder::new("dotfiles");
+    for name in [".git", "sub/.cache", ".well-known", ".well-known/.git", "sub/.well-known", ".well-known-too"] {
+        fs::create_dir_all(folder.root().join(name)).unwrap();
+        fs::write(folder.root().join(name).join("index.html"), name).unwrap();
+    }
+    fs::write(folder.root().join(".htpasswd"), "password").unwrap();
+    fs::write(folder.root().join("a.b"), "an ending").unwrap();
+    let files = folder.files();
+    for path in [
+        "/.htpasswd",
+        "/%2ehtpasswd",
+        "/%2Ehtp%61sswd",
+        "//.htpasswd",
+        "/.htpasswd?a",
+        "/.git",
+        "/.git/",
+        "/%2egit/index.html",
+        "/sub/.cache/",
+        "/sub/.well-known/",
+        "/.well-known-too/",
+        "/.well-known/.git/",
+    ] {
+        assert_eq!(get(&files, path), (404, String::new()), "{path}");
+    }
+    // RFC 8615, section 3.
+    assert_eq!(get(&files, "/.well-known/"), (200, ".well-known".to_owned()));
+    assert_eq!(get(&files, "/a.b"), (200, "an ending".to_owned()));
+    let open = Files::new(&folder.root(), Dotfiles::Served, BodyStore::default()).unwrap();
+    assert_eq!(get(&open, "/%2ehtpasswd"), (200, "password".to_owned()));
+    assert_eq!(get(&open, "/.git/"), (200, ".git".to_owned()));
+    assert_eq!(get(&open, "/%2e%2e/secret").0, 404);
+}
+
+#[test]
 fn nothing_leads_out_of_the_directory() {
     let folder = Folder::new("beneath");
     symlink("../secret", folder.root().join("relative")).unwrap();
@@ -185,8 +220,7 @@ fn no_more_files_are_known_than_may_be_open() {
 #[test]
 fn a_root_that_is_no_directory_is_refused() {
     let folder = Folder::new("roots");
-    assert!(Files::new(&folder.root().join("none"), BodyStore::default(), open_files()).is_err());
-    assert!(Files::new(&folder.root().join("missing"), BodyStore::default(), open_files()).is_err());
+    assert!(Files::new(&folder.root().join("missing"), Dotfiles::Hidden, BodyStore::default(), open_files()).is_err());
 }
 
 #[test]
