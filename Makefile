@@ -5,7 +5,7 @@ PROFILE ?= release
 BIN := .venv/bin
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
-.PHONY: attacks demo test bench fmt lint fuzz lock readme setup
+.PHONY: attacks demo test bench fmt lint fuzz lock licenses audit readme setup
 
 demo: setup
 	@$(BIN)/loadstone compare examples/shop.har
@@ -48,6 +48,17 @@ LOCK := uv pip compile pyproject.toml --quiet --upgrade --universal --python-ver
 lock:
 	@$(LOCK) --extra dev --output-file requirements/dev.txt
 	@$(LOCK) --extra browser --constraints requirements/dev.txt --output-file requirements/browser.txt
+
+# What wheels say of the Rust packages in them.
+licenses:
+	@scripts/licenses
+
+# Known vulnerabilities, licences and sources of what is locked. Needs `cargo install cargo-deny`, `pip install pip-audit`
+# and the internet, where the lists of vulnerabilities are.
+audit:
+	@cargo deny --locked check
+	@cargo deny --locked --manifest-path fuzz/Cargo.toml --config deny.toml check advisories bans sources
+	@for locked in requirements/*.txt; do pip-audit --strict --disable-pip --requirement $$locked || exit 1; done
 
 readme: setup
 	@scripts/readme

@@ -1,6 +1,7 @@
-"""What is built and tested is locked to the byte."""
+"""What is built and tested is locked to the byte, and wheels say whose code they contain."""
 
 import re
+import runpy
 import tomllib
 
 import pytest
@@ -52,3 +53,10 @@ def test_both_locks_have_the_same_versions() -> None:
 def test_what_users_may_have_is_what_is_tested() -> None:
     """An extra for users has no bound of its own."""
     assert {*EXTRAS["cluster"], *EXTRAS["pandas"]} <= {*EXTRAS["dev"]}
+
+
+def test_licences_of_linked_packages_are_those_of_the_lock() -> None:
+    licenses = runpy.run_path(str(ROOT / "scripts/licenses"))
+    written = licenses["document"](licenses["linked"]())
+    assert (ROOT / "THIRD-PARTY-LICENSES").read_text() == written, "run 'make licenses'"
+    assert "THIRD-PARTY-LICENSES" in PROJECT["license-files"]
