@@ -143,7 +143,7 @@ fn names_that_begin_with_a_dot_are_hidden_however_they_are_spelled() {
     // RFC 8615, section 3.
     assert_eq!(get(&files, "/.well-known/"), (200, ".well-known".to_owned()));
     assert_eq!(get(&files, "/a.b"), (200, "an ending".to_owned()));
-    let open = Files::new(&folder.root(), Dotfiles::Served, BodyStore::default()).unwrap();
+    let open = Files::new(&folder.root(), Dotfiles::Served, BodyStore::default(), open_files()).unwrap();
     assert_eq!(get(&open, "/%2ehtpasswd"), (200, "password".to_owned()));
     assert_eq!(get(&open, "/.git/"), (200, ".git".to_owned()));
     assert_eq!(get(&open, "/%2e%2e/secret").0, 404);
