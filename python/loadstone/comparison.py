@@ -41,7 +41,7 @@ class NetworkPlan:
     """By variant."""
 
     def jobs(self, runs: int | None) -> dict[str, list[Job]]:
-        """Give what there is to run for each variant, until there are so many runs of it.
+        """Give what there is to run for each variant, until there are this many runs of it.
 
         Where chance has no part one is enough, whatever `runs` says: every run would be the same.
         """
@@ -68,7 +68,7 @@ class VariantResult:
     outcomes: list[Outcome]
     gain: stats.Gain | None
     ranks: stats.Ranks | None = None
-    """How its loads rank beside the baseline's, seed by seed, where chance has a part."""
+    """How its loads rank among the baseline's, seed by seed, where chance has a part."""
     effect: str | None = None
     """What it is worth against the baseline, in words."""
 
@@ -145,7 +145,7 @@ class _Row:
         self.outcomes = [[] for _ in self.cells]
 
     def jobs(self, runs: int | None) -> list[list[Job]]:
-        """Give what is left to run for each cell, until there are so many runs of it."""
+        """Give what is left to run for each cell, until there are this many runs of it."""
         planned = self.plan.jobs(runs).values()
         return [jobs[len(done) :] for jobs, done in zip(planned, self.outcomes, strict=True)]
 
@@ -246,7 +246,7 @@ def _run_until(
 def _run(
     rows: list[_Row], runs: int | None, threads: int | None, progress: Callable[[int, int], None], before: int
 ) -> int:
-    """Run what is left of all rows until there are so many runs of each cell; say how many that were.
+    """Run what is left of all rows until there are this many runs of each cell; say how many that were.
 
     `before` is how many were run earlier.
     """
@@ -273,7 +273,7 @@ def _gain(
 def _effect(
     cell: Cell, baseline: list[Outcome], variant: list[Outcome], gain: stats.Gain | None
 ) -> tuple[stats.Ranks | None, str]:
-    """Rank a variant's loads beside the baseline's, and say what it is worth."""
+    """Rank a variant's loads among the baseline's, and say what it is worth."""
     firsts, seconds, _ = _paired(baseline, variant)
     ranks = stats.rank_test(firsts, seconds) if cell.scenario.is_random else None
     return ranks, effect_size.sentence(gain, Summary.of(firsts), Summary.of(seconds), ranks)

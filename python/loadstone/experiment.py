@@ -208,8 +208,8 @@ def execute_live(
     """Run all jobs over the kernel, `threads` of them at a time (one if it is left out), in their order.
 
     `machine_wide_beta` lets connections behave like several flows by CUBIC's beta, which is one for the
-    whole machine while they run, instead of by a congestion control of their own. With `packets` the first
-    so many of each run are captured.
+    whole machine while they run, instead of by a congestion control of their own. `packets` is how many
+    of each run's are captured, if any.
     """
     if why_not := live_access():
         raise InputError(f"--live: {why_not}")
@@ -244,7 +244,7 @@ def execute(
     """Run all jobs; the outcomes come in their order and do not depend on `threads`.
 
     Works in portions of about a fifth of a second, so that Ctrl-C is heeded between them.
-    `progress` is told how many are done. With `packets` the first so many of each run are captured.
+    `progress` is told how many are done. `packets` is how many of each run's are captured, if any.
     """
     outcomes: list[Outcome] = []
     portion = 2

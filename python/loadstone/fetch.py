@@ -42,7 +42,7 @@ class Priority:
 def urls(given: Sequence[str], priorities: Sequence[str], listed: str | None) -> list[tuple[str, Priority]]:
     """Give the URLs of the command line, then those of a file, with their priorities.
 
-    One priority is that of all URLs; several are those of the URLs in their order. What stands beside a URL
+    One priority is that of all URLs; several are those of the URLs in their order. What follows a URL
     in the file comes first.
     """
     wanted: list[tuple[str, Priority | None]] = [(url, None) for url in given]

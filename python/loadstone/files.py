@@ -157,7 +157,7 @@ def replacement(path: str | None, kind: Kind) -> Iterator[Callable[[str], None]]
 
         yield write
     finally:
-        beside.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
 
 
 def _refuse_to_replace(path: str, target: Path, kind: Kind) -> None:

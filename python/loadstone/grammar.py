@@ -268,7 +268,7 @@ class Reader:
         return Part(self._source(node), Kind.TRUTH, value, deciding=deciding)
 
     def _arithmetic(self, node: ast.BinOp, depth: int) -> Part:
-        # What goes from left to right nests to the left, which nobody sees who writes a sum: it is one level.
+        # What goes from left to right nests to the left. To a reader a sum is one level, so it counts as one.
         steps, first = [node], node.left
         while isinstance(first, ast.BinOp) and type(first.op) in _ARITHMETIC:
             steps.append(first)

@@ -91,7 +91,7 @@ _SHARED = [
         _VARIANT["multiplexing"]["streams"],
         int,
     ),
-    _option("--push", _SCOPES, "What servers push beside a response (SPDY, HTTP/2).", "nothing"),
+    _option("--push", _SCOPES, "What servers push with a response (SPDY, HTTP/2).", "nothing"),
     _option("--hint", _SCOPES, "What servers tell the browser to fetch by itself.", "nothing"),
     _option(
         "--hint-by",

@@ -87,7 +87,7 @@ def sentence(result: NetworkResult) -> str | None:
 
 
 def _opponent(result: NetworkResult) -> VariantResult | None:
-    """Choose whom the best is compared with: the baseline, the best of another protocol, or the next."""
+    """Choose what the best is compared with: the baseline, the best of another protocol, or the next."""
     best, base = result.best, result.variants[0]
     if best is None:
         return None

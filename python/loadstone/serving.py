@@ -21,7 +21,7 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _MOMENT = 0.1
 _AT_ONCE = 2.0
 """Seconds in which a server ends that is told to do so at once."""
-# More lines than a screen has tell nobody anything.
+# No one reads more lines than a screen has.
 _MOST_HOSTS = 20
 
 
@@ -45,7 +45,7 @@ def setting(
 
 
 def manifest(path: str | None) -> Any:
-    """Read what stands beside which answers."""
+    """Read what is pushed with which responses."""
     if path is None:
         return None
     try:
@@ -124,7 +124,7 @@ def run(server: Server) -> int:
         while thread.is_alive():
             thread.join(_MOMENT)
             if not to_stop and not _ends(thread):
-                # It waits for whoever reads the access log: nothing but that keeps it from hearing.
+                # It waits for the reader of the access log: only that keeps it from ending.
                 os._exit(1)
     finally:
         for number, handler in former.items():

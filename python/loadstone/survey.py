@@ -1,7 +1,7 @@
 """A survey of pages: how many objects, bytes and servers they have, and how far their busiest servers are.
 
 These are the statistics of tables 2 and 3 of the study `cablelabs`, over any set of HARs and other pages.
-Load times and round trips are what a HAR recorded of the page beside the page itself, and pages that were not
+Load times and round trips are what a HAR recorded in addition to the page itself; pages that were not
 recorded have none. Which page is meant and which entries are its own are the importer's rules; see
 `docs/pages.md`.
 """
@@ -20,7 +20,7 @@ from loadstone import files, names, pages, text
 from loadstone.pages import Page
 
 BUSIEST = 5
-"""Of so many servers shares and round trips are given."""
+"""For this many servers shares and round trips are given."""
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ def _ms(value: float | None) -> str:
     return "-" if value is None else f"{value:.0f}"
 
 
-# --- what a HAR recorded beside the page itself ---
+# --- what a HAR recorded in addition to the page itself ---
 
 
 _LONGEST_MS = 3_600_000

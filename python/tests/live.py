@@ -1,4 +1,4 @@
-"""A live runner that is none: the simulator, with what a kernel's times have beside."""
+"""A live runner that is none: the simulator, with what a kernel's times have in addition."""
 
 import random
 import threading

@@ -22,7 +22,7 @@ INTEROP = ROOT / "interop"
 MADE = ROOT / "target" / "interop"
 LOADSTONE = [sys.executable, "-m", "loadstone"]
 CONCURRENCY = 100
-# Seconds. Nothing here takes so long unless it waits in vain.
+# Seconds. Nothing here takes so long unless it waits for nothing.
 VAIN = 60
 
 Words = Sequence[str | Path]
@@ -73,7 +73,7 @@ def sha256(size: int) -> str:
 
 
 def wanted(request: Request) -> Response:
-    """Give what has to come of a request, without what is pushed beside it."""
+    """Give what has to come of a request, without what is pushed with it."""
     path = request.path
     if request.body is not None:
         body = request.body.read_bytes()
@@ -86,7 +86,7 @@ def wanted(request: Request) -> Response:
 
 
 def pushes(count: int) -> list[Response]:
-    """Give what has to be pushed beside `/push/COUNT`."""
+    """Give what has to be pushed with `/push/COUNT`."""
     return [Response(f"/pushed/{at}", 200, 1000 + at, sha256(1000 + at), True) for at in range(count)]
 
 
@@ -136,7 +136,7 @@ class Server:
         return said.split()[-1]
 
     def _found(self, port: int) -> str:
-        """Ask until somebody listens there, if it does not say when it does."""
+        """Ask until a server listens there, if it does not say when it does."""
         while self._process.poll() is None:
             try:
                 socket.create_connection(("127.0.0.1", port)).close()

@@ -110,11 +110,11 @@ def test_other_machines_are_not_spoken_to_without_tls_unless_that_is_meant(
 ) -> None:
     asked: list[str] = []
 
-    def nobody_there(address: str, **_: Any) -> None:
+    def no_one_there(address: str, **_: Any) -> None:
         asked.append(address)
-        raise OSError("nobody there")
+        raise OSError("no one there")
 
-    monkeypatch.setattr(cluster, "Client", nobody_there)
+    monkeypatch.setattr(cluster, "Client", no_one_there)
     monkeypatch.setattr(cluster, "_check_certificates", lambda address: None)
     (tmp_path / "m.toml").write_text('factors.iw = [3]\ncommon = { page = "synthetic:A", network = "dsl" }\n')
     line = ["sweep", tmp_path / "m.toml", "-o", tmp_path / "s", "--dask"]

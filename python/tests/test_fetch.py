@@ -59,7 +59,7 @@ class Handler(BaseHTTPRequestHandler):
 def server() -> Iterator[str]:
     """Serve by Python's own HTTP/1.1 on a port of its own."""
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as httpd:
-        # Its threads would wait for connections that nobody closes.
+        # Its threads would wait for connections that no one closes.
         httpd.daemon_threads = True
         thread = threading.Thread(target=httpd.serve_forever, daemon=True)
         thread.start()
@@ -275,7 +275,7 @@ def test_when_the_time_is_up_it_ends_with_what_there_is(held: Held) -> None:
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Make a certificate that signs itself, for a.test, and its key beside it."""
+    """Make a certificate that signs itself, for a.test, and its key next to it."""
     folder = tmp_path_factory.mktemp("certificate")
     command = [need("openssl"), "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"]
     command += ["-nodes", "-days", "2", "-subj", "/CN=a.test", "-addext", "subjectAltName=DNS:a.test"]
@@ -316,7 +316,7 @@ def nghttpd(tmp_path: Path) -> Iterator[Callable[..., int]]:
 
 
 def _wait_for(port: int, process: "subprocess.Popen[bytes]") -> None:
-    """Ask until somebody listens there: it does not say when it does."""
+    """Ask until a server listens there: it does not say when it does."""
     until = time.monotonic() + PATIENCE
     while time.monotonic() < until and process.poll() is None:
         try:

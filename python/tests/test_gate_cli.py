@@ -19,7 +19,7 @@ NOT_SLOWER = "plt(h2) <= 1.05 * before(plt(h2))"
 
 @pytest.fixture
 def page(tmp_path: Path) -> Callable[..., str]:
-    """Write a page whose image has so many bytes."""
+    """Write a page whose image has this many bytes."""
 
     def write(image: int, name: str = "small.page.json") -> str:
         objects = [

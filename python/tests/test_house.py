@@ -1,4 +1,4 @@
-"""The rules of the house, which nobody has to remember. CONTRIBUTING.md says why."""
+"""The rules of the house, which no one has to remember. CONTRIBUTING.md says why."""
 
 import re
 import subprocess

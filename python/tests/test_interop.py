@@ -17,7 +17,7 @@ from conftest import need
 from peers import GO, NETTY, NODE, OURS, Foreign, Identity, Request, Response, Server, Way, run, wanted
 
 UPLOAD = 1_000_000
-# As many as a server of ours pushes beside one response.
+# As many as a server of ours pushes with one response.
 PUSHES = 100
 
 MULTIPLEXED = [
@@ -256,7 +256,7 @@ def test_a_thousand_objects_of_ours_reach_curl_whole(serve: Serve, tmp_path: Pat
     assert complaints(curl(way, serve(OURS, way), requests, tmp_path), requests) == []
 
 
-# A page that asks for everything, so many at a time, and says what came by which protocol.
+# A page that asks for everything, this many at a time, and says what came by which protocol.
 IN_A_PAGE = """async ({ paths, upload, most }) => {
     performance.setResourceTimingBufferSize(10000);
     const came = [];

@@ -257,7 +257,7 @@ def _as_nobody(tun_mode: str, command: list[str]) -> Result:
 
 @pytest.fixture
 def nobody(access: None) -> Callable[..., Result]:
-    """Run the command as somebody without privileges."""
+    """Run the command as a user without privileges."""
     try:
         tried = _as_nobody("0600", [*LOADSTONE, "--version"])
     except FileNotFoundError:

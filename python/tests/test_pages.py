@@ -133,7 +133,7 @@ def _hars() -> list[Path]:
 
 def test_real_hars_are_read_or_refused_in_one_line(loadstone: Command) -> None:
     if not _hars():
-        pytest.skip(f"no HARs of real pages at {HARS.relative_to(ROOT.parent)} beside the repository")
+        pytest.skip(f"no HARs of real pages at {HARS.relative_to(ROOT.parent)} next to the repository")
     refused = []
     for path in _hars():
         result = loadstone("page", str(path), "--json")

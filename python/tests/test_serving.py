@@ -16,7 +16,7 @@ import pytest
 
 from conftest import EXAMPLES, Command, need
 
-# Nothing here takes so long unless it waits in vain.
+# Nothing here takes so long unless it waits for nothing.
 VAIN = 30
 
 

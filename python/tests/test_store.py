@@ -374,9 +374,9 @@ def test_such_a_store_is_extended_by_whole_conditions(tmp_path: Path) -> None:
     sweep(wider, tmp_path / "s", extend=True)
     sweep(wider, tmp_path / "anew")
     assert_frame_equal(Store.open(tmp_path / "s").runs(), Store.open(tmp_path / "anew").runs())
-    beside = {**factors, "protocol": [*factors["protocol"], "h2"]}
-    with pytest.raises(InputError, match="a condition would get levels beside those that were run"):
-        sweep(Matrix.of({**KNOWN.document(), "factors": beside}), tmp_path / "s", extend=True)
+    more = {**factors, "protocol": [*factors["protocol"], "h2"]}
+    with pytest.raises(InputError, match="a condition would get levels in addition to those that were run"):
+        sweep(Matrix.of({**KNOWN.document(), "factors": more}), tmp_path / "s", extend=True)
     with pytest.raises(InputError, match="until"):
         sweep(replace(wider, until="5%"), tmp_path / "s", extend=True)
 

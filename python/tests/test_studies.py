@@ -14,4 +14,4 @@ from conftest import ROOT
 def test_a_study_prints_its_committed_table(study: str) -> None:
     script = ROOT / "studies" / f"{study}.py"
     printed = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
-    assert printed.stdout == script.with_suffix(".md").read_text(), "the figures have moved: print them anew"
+    assert printed.stdout == script.with_suffix(".md").read_text(), "the figures have moved: print them again"

@@ -115,7 +115,7 @@ def test_the_page_that_is_taken_is_the_first_that_has_entries(tmp_path: Path) ->
 )
 def test_runs_that_were_recorded_in_one_file_are_told_apart(name: str, loads_ms: list[int]) -> None:
     if not HARS.is_dir():
-        pytest.skip(f"no HARs of real pages at {HARS.relative_to(ROOT.parent)} beside the repository")
+        pytest.skip(f"no HARs of real pages at {HARS.relative_to(ROOT.parent)} next to the repository")
     pages = survey.survey([f"{HARS / name}#{run}" for run in range(1, len(loads_ms) + 1)])
     assert [round(page.load_ms or 0) for page in pages] == loads_ms
     assert len({tuple(page.rtts_ms) for page in pages}) == len(pages)

@@ -48,7 +48,7 @@ def test_it_measures_scores_and_says_what_is_met(loadstone: Command, kernel: Fak
     assert len(goals) >= 7 and {met for _, met in goals} == {"met"}
     assert worst.splitlines()[0].split() == ["The", "worst", "cells", "kernel", "simulated", "off", "by"]
     assert "met a pause" in conditions and "late by 0.05 ms" in conditions
-    assert f"beside Linux {KERNEL}" in result.out
+    assert f"compared with Linux {KERNEL}" in result.out
     assert all(len(line) <= 100 for line in result.out.splitlines())
 
 

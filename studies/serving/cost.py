@@ -4,7 +4,7 @@
     PROFILE=release make setup && .venv/bin/python studies/serving/cost.py > studies/serving/cost.md
 
 `loadstone serve`, nghttpd and nginx answer h2load over loopback, each server on one core and its clients on
-another, in rounds that take each in turn; then SPDY/3.1 beside HTTP/2, both driven by `loadstone fetch`; then
+another, in rounds that take each in turn; then SPDY/3.1 and HTTP/2, both driven by `loadstone fetch`; then
 connections that are opened and left. Needs nghttp2-client, nghttp2-server and nginx-light; a server that is
 not there is left out.
 """
@@ -152,7 +152,7 @@ def prepare(folder: Path) -> Bench:
     """Make the files and a certificate."""
     bench = Bench(folder)
     bench.files.mkdir()
-    # nginx's worker is somebody else.
+    # nginx's worker is another user.
     folder.chmod(0o755)
     for size, _ in OBJECTS.values():
         (bench.files / str(size)).write_bytes(os.urandom(size))
@@ -241,7 +241,7 @@ def compare_servers(bench: Bench) -> None:
 
 def compare_protocols(bench: Bench) -> None:
     """Hold SPDY/3.1 against HTTP/2, both by our own client."""
-    print("## SPDY/3.1 beside HTTP/2, both by `loadstone fetch`\n")
+    print("## SPDY/3.1 and HTTP/2, both by `loadstone fetch`\n")
     print("One connection, 100 streams, plaintext. Microseconds of the server per request.\n")
     for name, (size, requests) in OBJECTS.items():
         rounds: dict[str, list[float]] = {"h2": [], "spdy/3.1": [], "http/1.1+pipelining": []}

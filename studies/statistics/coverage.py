@@ -24,7 +24,7 @@ WAYS = ("pairs", "apart")
 
 ABOUT = """\
 In how many of 2,000 experiments a 95 % interval of the gain holds what the gain is in truth, which is taken
-from 50,000 runs under other seeds. An experiment has so many runs of both sides: in pairs under the same
+from 50,000 runs under other seeds. An experiment has this many runs of both sides: in pairs under the same
 seeds, or apart, each side under its own. The script is [coverage.py](coverage.py). By chance alone 95 % comes
 out as 94 to 96 % of 2,000 experiments, and as 92 to 98 % of 200.
 
@@ -36,7 +36,7 @@ In % of 2,000 experiments; in brackets, of the first 200.
 
 """
 METHODS_ABOUT = """\
-## The methods beside each other
+## The methods compared
 
 In % of the first 500 experiments: the mean over the questions, and in brackets the least and the most of
 them; pairs and apart together. Width is that of ln of the gain, relative to `stats.gain`'s. The last question
@@ -55,7 +55,7 @@ it. There no method holds 95 %. Pairs, in % of 500 experiments:
 
 @dataclass
 class Held:
-    """What came of the experiments of one question with so many runs."""
+    """What came of the experiments of one question with this many runs."""
 
     holds: dict[str, list[bool]] = field(default_factory=dict)
     widths: dict[str, list[float]] = field(default_factory=dict)
@@ -66,7 +66,7 @@ class Held:
         self.widths.setdefault(name, []).append(high - low)
 
     def percent(self, name: str, first: int) -> float:
-        """Give how often the method held the truth, in the first so many experiments."""
+        """Give how often the method held the truth, in the first experiments, this many."""
         return 100 * float(np.mean(self.holds[name][:first]))
 
     def width(self, name: str) -> float:

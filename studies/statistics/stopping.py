@@ -50,7 +50,7 @@ as was wanted; runs are the median of the comparisons.
 
 @dataclass(frozen=True)
 class Look:
-    """What is known after so many runs."""
+    """What is known after this many runs."""
 
     runs: int
     careful: stats.Gain

@@ -1,9 +1,9 @@
-"""Experiments on TCP in both worlds, the simulator's times beside the kernel's.
+"""Experiments on TCP in both worlds, the simulator's times compared with the kernel's.
 
     .venv/bin/python studies/tcp/beside.py > studies/tcp/beside.md          # simulates; the kernel's are kept
-    .venv/bin/python studies/tcp/beside.py --measure                       # measures the kernel's anew
+    .venv/bin/python studies/tcp/beside.py --measure                       # measures the kernel's again
 
-A second object after a pause, with and without restart; and a long flow that loses packets beside a short
+A second object after a pause, with and without restart; and a long flow that loses packets next to a short
 one with a large initial window (the fairness test of the study `yahoo`, section 4.1.3).
 """
 

@@ -1,7 +1,7 @@
-"""Two long flows at one link, every pair of congestion controls, the simulator's figures beside the kernel's.
+"""Two long flows at one link, every pair of congestion controls, simulated and over the kernel.
 
     .venv/bin/python studies/tcp/pairs.py > studies/tcp/pairs.md          # simulates; the kernel's are kept
-    .venv/bin/python studies/tcp/pairs.py --measure                      # measures the kernel's anew
+    .venv/bin/python studies/tcp/pairs.py --measure                      # measures the kernel's again
 
 Each flow is one object from a server of its own. Figures are of the time in which both send.
 """
@@ -40,7 +40,7 @@ percentile. All of it over the time in which both flows send. Five loads each, i
 are [pairs.csv](pairs.csv).
 
 A difference is bold where the ranges of the two worlds do not meet. Started together, the first of two Reno
-flows has three fifths of the rate over the kernel and half simulated, and Reno beside CUBIC has less than
+flows has three fifths of the rate over the kernel and half simulated, and Reno next to CUBIC has less than
 half over the kernel and more simulated; it is not known why.
 
 """

@@ -1,4 +1,4 @@
-"""Experiments in both worlds: the kernel's figures are kept, the simulator's are printed beside them."""
+"""Experiments in both worlds: the kernel's figures are kept, the simulator's are printed next to them."""
 
 import csv
 import statistics
@@ -30,9 +30,9 @@ class Experiment:
 
 
 def study(script: str, experiments: Sequence[Experiment], at_once: int, about: str = "") -> None:
-    """Print the table of a script's experiments; with `--measure` take the kernel's figures anew.
+    """Print the table of a script's experiments; with `--measure` measure the kernel's figures again.
 
-    They are kept beside the script, as CSV; `at_once` loads run at a time.
+    They are kept next to the script, as CSV; `at_once` loads run at a time.
     """
     kept = Path(script).with_suffix(".csv")
     if "--measure" in sys.argv:
@@ -78,7 +78,7 @@ def read(kept: Path) -> dict[str, list[float]]:
 
 
 def table(experiments: Iterable[Experiment], kernel: dict[str, list[float]]) -> str:
-    """Set the simulator's figures beside the kernel's."""
+    """Compare the simulator's figures with the kernel's."""
     lines = ["| experiment | kernel: median (range) | simulated | difference |", "|---|---|---|---|"]
     outcomes: dict[int, list[Outcome]] = {}
     for one in experiments:

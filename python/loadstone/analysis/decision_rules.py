@@ -177,7 +177,7 @@ class Rule:
 
     @property
     def verdict(self) -> str:
-        """Say what it comes to, with likelihood and support."""
+        """Say what it decides, with likelihood and support."""
         mixed = ", ".join(f"{share:.2f} {label}" for label, share in self.shares.items())
         likelihood = f"{self.likelihood:.2f}" if self.is_decided else mixed
         conditions = text.count(self.support, "condition")

@@ -31,7 +31,7 @@ from loadstone.analysis.question import Level
 Codes: TypeAlias = NDArray[np.int64]
 
 _GROUPS = 256
-"""So many rows of a table have their draws in memory at a time."""
+"""This many rows of a table have their draws in memory at a time."""
 
 ALL = "all"
 """How a margin is written: over all levels of the factor."""
@@ -311,7 +311,7 @@ class Accounts:
 
 
 def accounts(runs: pl.DataFrame, gains: Gains) -> list[Accounts]:
-    """Give the accounts of each challenger beside the baseline's, over the conditions whose gains count."""
+    """Give the accounts of each challenger and of the baseline, over the conditions whose gains count."""
     question = gains.question
     columns = [f"{part}_ms" for part in PARTS]
     sides = [[f"{side}_{column}" for column in columns] for side in ("baseline", "variant")]

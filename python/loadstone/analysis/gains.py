@@ -33,16 +33,16 @@ def interval(drawn: NDArray[np.float64] | Draws) -> tuple[Ends, Ends]:
     return low, high
 
 
-# --- what the gain of a condition comes to ---
+# --- the verdict on the gain of a condition ---
 
 FASTER, SLOWER, ALIKE, EQUAL, UNDECIDED = "faster", "slower", "alike", "equal", "undecided"
 
 LEAST_EFFECT = 0.01
-"""A gain that is known exactly and nearer to 1 counts as alike: nobody acts on less."""
+"""A gain that is known exactly and nearer to 1 counts as alike: no one acts on less."""
 
 
 def verdicts(gains: pl.DataFrame) -> pl.Series:
-    """Say of each gain what it comes to.
+    """Give the verdict on each gain.
 
     Where chance has a part, the interval has to leave 1 out, and too few loads for one leave it undecided.
     Without chance the gain is known, and has to differ by the least effect of interest.

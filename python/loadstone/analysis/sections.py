@@ -15,7 +15,7 @@ _MOST_ROWS = 40
 _MOST_LINES = 60
 """Of a longer table by several factors the beginning is shown."""
 _ENDS = 15
-"""Of a longer table by one factor, so many rows are shown from either end."""
+"""Of a longer table by one factor, this many rows are shown from either end."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Section:
     rows: list[list[str]]
     """The first is the head."""
     left: int = 1
-    """So many columns are words, the others figures."""
+    """This many columns are words, the others figures."""
     note: str = ""
 
 

@@ -111,7 +111,7 @@ def _column(what: str, at: int) -> str:
 
 
 def _wide(gains: pl.DataFrame, question: Question, challengers: Sequence[Level]) -> pl.DataFrame:
-    """Put the gains of the challengers beside each other; the order of the conditions stays."""
+    """Put the gains of the challengers next to each other; the order of the conditions stays."""
     others = [name for name in question.others if name in gains.columns]
     parts = [
         features.rows_at(gains, question.compared, [level])
@@ -152,7 +152,7 @@ def _label(ratios: Any, thresholds: Thresholds) -> int:
 
 FOLDS = 10
 MOST_DEPTH = 6
-"""The most questions in a row, unless a depth is given: rules of more are read by nobody."""
+"""The most questions in a row, unless a depth is given: no one reads longer rules."""
 _MOST_LEVELS = 50
 _SEED = 7
 

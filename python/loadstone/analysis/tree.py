@@ -122,7 +122,7 @@ class Tree:
             yield from self._lines(child, indent + 1)
 
     def trust(self) -> str:
-        """Say how far the rules can be trusted, beside saying always the same."""
+        """Say how far the rules can be trusted, compared with a rule that always says the same."""
         known = self.accuracy
         if known is None or not self.root.branches:
             return ""

@@ -58,7 +58,7 @@ def _run(arguments: list[str] | None) -> int:
         say("interrupted")
         return INTERRUPTED
     except BrokenPipeError:
-        # Whoever read has gone; what is left in the buffer must not raise again at exit.
+        # The reader has gone; what is left in the buffer must not raise again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _BROKEN_PIPE
     except click.ClickException as error:

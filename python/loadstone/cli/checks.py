@@ -1,4 +1,4 @@
-"""The verbs `validate`, `packets` and `decode`: simulator beside kernel, load beside load, frame by frame."""
+"""The verbs `validate`, `packets` and `decode`: two worlds, two loads, the frames of one."""
 
 import io
 import sys

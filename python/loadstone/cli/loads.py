@@ -202,7 +202,7 @@ def compare(
         raise click.UsageError("--against compares the same runs: give --runs instead of --until.")
     enough = runs if until is None else stats.Until.parse(until)
     if html is not None:
-        # Heavy, so only where it is asked for; and before the runs, after which nobody wants to wait.
+        # Heavy, so only where it is asked for; and before the runs, after which no one wants to wait.
         from loadstone.html import report_page
     read = pages.read_all(names, keep_secrets=keep_secrets)
     networks = networks or comparison.NETWORKS

@@ -160,7 +160,7 @@ def _planned(matrix: Any, extent: Any) -> str:
     "--depth",
     type=int,
     metavar="N",
-    help="Let rules ask at most so many questions in a row.  [default: by cross-validation]",
+    help="Let rules ask at most this many questions in a row.  [default: by cross-validation]",
 )
 @click.option(
     "-o",
@@ -258,7 +258,7 @@ def _repeated(store: str, given: dict[str, str | None]) -> str:
 @options.THREADS
 @options.JSON
 def reproduce(study: str, output: str | None, pages: str | None, threads: int | None, as_json: bool) -> None:
-    """Run a published study again: its numbers beside ours, and what becomes of every claim.
+    """Run a published study again: its numbers and ours, and what becomes of every claim.
 
     Needs a checkout, which has the studies' figures.
     """

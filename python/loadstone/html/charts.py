@@ -141,7 +141,7 @@ class _Chart:
         )
 
     def head(self, variant: Variant, top: float, middle: float, figure: str) -> None:
-        """Write a variant's name and its figure: beside its row, or above it."""
+        """Write a variant's name and its figure: next to its row, or above it."""
         form = self.form
         edge = self.low - form.left * self.pixel
         end = edge + form.width * self.pixel

@@ -1,6 +1,6 @@
 """Colours and patterns as the charts draw them: of parts of an account, series and meanings.
 
-Matplotlib writes a colour into every mark; light and dark want two. So it is given colours that nobody
+Matplotlib writes a colour into every mark; light and dark want two. So it is given colours that no one
 would choose, and `paint` puts in their place what the style sheet defines for both.
 """
 
@@ -119,7 +119,7 @@ def _leaning(box: Box, lean: float, gap: float) -> Iterator[Stroke]:
 
 
 def _clipped(stroke: Stroke, left: float, right: float) -> Stroke | None:
-    """Cut off what lies beside the box."""
+    """Cut off what lies outside the box."""
     x1, y1, x2, y2 = stroke
     if x1 == x2:
         return stroke if left < x1 < right else None

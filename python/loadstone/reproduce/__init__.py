@@ -1,1 +1,1 @@
-"""The published studies, run again: their numbers beside ours, claim by claim."""
+"""The published studies, run again: their numbers and ours, claim by claim."""

@@ -38,7 +38,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Table:
-    """A table, ours beside the study's."""
+    """A table: our figures and the study's."""
 
     name: str
     """What it is called among others: `table-5`."""

@@ -24,7 +24,7 @@ _WEIGHED = 255
 """Of more runs the normal approximation says well enough where the median lies among them."""
 
 _MOST_WEIGHTS = 2_048
-"""Runs that lie so many places apart share a weight, so that a table of weights has an end."""
+"""Runs that lie this many places apart share a weight, so that a table of weights has an end."""
 
 _STREAM = 21
 """Any number would do."""
@@ -146,7 +146,7 @@ def _weights(places: int, resamples: int, seed: int, stream: int) -> Weights:
 
 @lru_cache(maxsize=4)
 def _deviations(draws: int) -> Array:
-    """Give which normal deviates have the ranks of so many draws."""
+    """Give which normal deviates have the ranks of this many draws."""
     return np.asarray(special.ndtri((np.arange(draws) + 0.5) / draws))
 
 
@@ -154,7 +154,7 @@ def _normal_approximation(ordered: Array, rows: NDArray[np.intp], weights: Weigh
     """Draw the median of many runs, given in order.
 
     By how much more weight lies in the upper half than in the lower one it is known how many places away
-    from the middle half of the weight lies below; so many runs make that as good as normal.
+    from the middle half of the weight lies below; this many runs make that as good as normal.
     """
     count, half = len(ordered), len(ordered) // 2
     lower, upper = np.zeros((2, weights.shape[1]), np.float32)

@@ -1,6 +1,6 @@
 """Runs until a gain is known well enough: when to look, and how wide intervals are that one looks at often.
 
-Whoever looks after every run and stops as soon as a 95 % interval pleases is wrong more often than in 5 %.
+One who looks after every run and stops as soon as a 95 % interval pleases is wrong more often than in 5 %.
 So one looks rarely, after twice as many runs each time, and the k-th look may err in 5 % / (k (k + 1)): over
 all looks, however many, that is 5 % at most.
 """
@@ -55,7 +55,7 @@ class Until:
         return 1 - (1 - CONFIDENCE) / (look * (look + 1))
 
     def confidence_after(self, runs: int) -> float:
-        """Give the confidence of the intervals at the look after so many runs."""
+        """Give the confidence of the intervals at the look after this many runs."""
         looks = list(self.looks())
         return self.confidence(next((at for at, most in enumerate(looks, 1) if most >= runs), len(looks)))
 

@@ -66,7 +66,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def _check_certificates(address: str) -> None:
-    """See that Dask is told what to show and whom to trust, which it would otherwise wait for."""
+    """Check that Dask has certificates to show and to trust; otherwise it would wait for them."""
     try:
         context = Security().get_connection_args("client")["ssl_context"]
     except OSError as error:

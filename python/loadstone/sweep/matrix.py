@@ -40,7 +40,7 @@ _TAKEN = {
     *("retransmissions", "connections_opened"),
     *("gain", "low", "high", "pairs", "runs", "why", "by", "conditions", "max", "mean", "min"),
 }
-"""Columns of a store, or of what analyses make of it, beside the factors."""
+"""Columns of a store, or of what analyses make of it, in addition to the factors."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Matrix:
     runs: int | None = None
     """Runs of a cell in which chance has a part, 21 if nothing is said; of any other, one says all."""
     until: str | None = None
-    """Instead of so many runs: 21, 42, ..., until every gain is known so well (`1%`); `runs` is the most."""
+    """21, 42, ... runs, until every gain is known this well (`1%`); `runs` is the most."""
     seed: int = DEFAULT_SEED
     """Seed of the first run; run k has `seed` + k, in every cell, so that cells are paired."""
     live: bool = False

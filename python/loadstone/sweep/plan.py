@@ -1,6 +1,6 @@
 """Plans: a matrix worked out into cells, each known by its scenario's digest, and into chunks of runs.
 
-A plan depends on the matrix, its pages and the engine alone, so whoever goes on with a sweep, and whoever
+A plan depends on the matrix, its pages and the engine alone, so a process that resumes a sweep, and one that
 takes part in it on another machine, has the same chunks.
 """
 
@@ -157,8 +157,8 @@ def _is_there(group: Iterable[Planned], runs: Runs) -> bool:
     there = [bool(runs.of(cell)) for cell in group]
     if any(there) and not all(there):
         raise InputError(
-            "until: a condition would get levels beside those that were run: give another folder, or a "
-            "number of runs from the beginning"
+            "until: a condition would get levels in addition to those that were run: give another folder, or "
+            "a number of runs from the beginning"
         )
     return all(there)
 

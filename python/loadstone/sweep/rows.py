@@ -35,7 +35,7 @@ COLUMNS = {
     **dict.fromkeys(_COUNTS.values(), pa.int64()),
     **dict.fromkeys(ACCOUNT.values(), pa.float64()),
 }
-"""What there is of each run beside its factors. Times are null if the load was not completed."""
+"""What there is of each run in addition to its factors. Times are null if the load was not completed."""
 
 
 def schema(levels: dict[str, tuple[Level, ...]], *, live: bool) -> pa.Schema:

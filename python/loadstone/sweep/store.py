@@ -83,7 +83,7 @@ class Manifest:
     @classmethod
     def read(cls, path: Path) -> "Manifest":
         """Read `matrix.json`."""
-        damaged = InputError(f"{path}: this file of a store is damaged: put it back, or sweep anew")
+        damaged = InputError(f"{path}: this file of a store is damaged: put it back, or sweep again")
         try:
             said = json.loads(path.read_bytes())
             if said.pop("format") != _FORMAT:
@@ -366,7 +366,7 @@ def _short(value: Any) -> str:
 def read_chunk(path: Path) -> pa.Table:
     """Read a chunk, and hold it against what it says of itself."""
     damaged = InputError(
-        f"{path}: this chunk is damaged: remove it and run the sweep again, which makes it anew"
+        f"{path}: this chunk is damaged: remove it and run the sweep again, which makes a new one"
     )
     try:
         with pq.ParquetFile(path, memory_map=False) as file:
@@ -377,7 +377,7 @@ def read_chunk(path: Path) -> pa.Table:
         said = table.schema.metadata or {}
         is_whole = said.get(_ROWS) == _digest(table).encode() and _CHUNK in said
     except FileNotFoundError:
-        raise InputError(f"{path}: this chunk is gone: run the sweep again, which makes it anew") from None
+        raise InputError(f"{path}: this chunk is gone: run the sweep again, which makes a new one") from None
     except PermissionError as error:
         raise InputError(f"{path}: cannot be read ({_why(error)})") from None
     except (OSError, pa.ArrowException, ValueError):
@@ -407,16 +407,16 @@ def _digest(table: pa.Table) -> str:
 
 def _write_atomically(path: Path, content: bytes) -> None:
     """Make this a file's content, all of it at once. Raises `OSError` if it cannot be written."""
-    beside = path.with_name(f".loadstone-{secrets.token_hex(6)}.part")
+    temporary = path.with_name(f".loadstone-{secrets.token_hex(6)}.part")
     try:
-        with beside.open("xb") as file:
+        with temporary.open("xb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        beside.replace(path)
+        temporary.replace(path)
         _sync_folder(path.parent)
     finally:
-        beside.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
 
 
 def _sync_folder(folder: Path) -> None:

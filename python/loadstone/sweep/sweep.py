@@ -41,7 +41,7 @@ class Workers(Protocol):
         """Begin a chunk."""
 
     def check(self) -> None:
-        """Raise `InputError` if nobody is left who could run one."""
+        """Raise `InputError` if no worker is left that could run one."""
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ def _here(matrix: Matrix, threads: int | None) -> Iterator[Workers]:
 def _run(
     chunks: Sequence[Chunk], workers: Workers, progress: Progress, made: int = 0
 ) -> Iterator[tuple[Chunk, pa.Table]]:
-    """Run chunks, beside the `made` runs that are there; give each as it is done, in any order."""
+    """Run chunks, in addition to the `made` runs that are there; give each as it is done, in any order."""
     left = sum(chunk.runs for chunk in chunks)
     waiting = iter(chunks)
     under_way: dict[Future[pa.Table], Chunk] = {}

@@ -73,7 +73,7 @@ class Pace:
 
 
 _FAILURES = 5
-"""So many failures in a row are not the scenarios' fault."""
+"""This many failures in a row are not the scenarios' fault."""
 
 Clock = Callable[[], float]
 Progress = Callable[[int, int], None]
@@ -90,7 +90,7 @@ def measure(
     with measurements.journal(path) as journal:
         measure = Measure(grid, journal, run)
         if not measure.remaining:
-            say(f"{path}: all loads are there, nothing is measured: remove it to measure anew")
+            say(f"{path}: all loads are there, nothing is measured: remove it to measure again")
         measure.take(Pace(at_once or MOST), minutes, progress, say)
         for why, count in sorted(measure.left_out.items()):
             say(f"{text.count(count, 'load')} left out: {why}")

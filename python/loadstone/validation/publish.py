@@ -161,7 +161,7 @@ def _levels(factor: str, scores: Sequence[Score]) -> dict[str, list[Score]]:
     return {level: members for level, members in levels.items() if members}
 
 
-# --- the plot: every cell's error beside its page load time, and its spread by factor ---
+# --- the plot: every cell's error over its page load time, and its spread by factor ---
 #
 # Drawn like the charts of the report: by matplotlib's own settings, with nothing in it of the moment or the
 # machine, so that the same measurements give the same bytes.

@@ -1,4 +1,4 @@
-"""The simulator beside the kernel, cell by cell."""
+"""The simulator compared with the kernel, cell by cell."""
 
 import json
 import statistics

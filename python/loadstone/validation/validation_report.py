@@ -12,7 +12,7 @@ from loadstone.validation.measurements import Load, Measurement
 from loadstone.validation.score import Score, Validation
 
 WORST = 20
-"""So many of the worst cells are shown."""
+"""How many of the worst cells are shown."""
 
 
 def document(validation: Validation) -> dict[str, Any]:
@@ -71,7 +71,7 @@ def _cell_document(score: Score) -> dict[str, Any]:
 
 
 COUNTS = ("packets_down", "bytes_down", "retransmissions")
-"""What is compared beside the times."""
+"""What is compared in addition to the times."""
 
 
 def medians_of(score: Score, count: str) -> tuple[float, float]:
@@ -107,7 +107,7 @@ def words(validation: Validation) -> str:
     """Give the report for people."""
     source = validation.measured.source
     head = (
-        f"The simulator (TCP profile {validation.profile}) beside Linux {source.kernel}: "
+        f"The simulator (TCP profile {validation.profile}) compared with Linux {source.kernel}: "
         f"{text.count(len(validation.scores), 'cell')}, "
         f"{text.count(len(validation.measured.measurements), 'live load')}"
     )

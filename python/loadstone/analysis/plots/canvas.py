@@ -206,7 +206,7 @@ def room(texts: Sequence[str], size: float = SMALL) -> float:
 
 
 def label(words: str) -> str:
-    """Cut a name to what fits beside a plot."""
+    """Cut a name to what fits next to a plot."""
     return text.shorten(text.harmless(words), _LONGEST)
 
 
@@ -238,7 +238,7 @@ def _cut(name: str, begin: int, end: int) -> str:
 
 
 def name_lines(axes: Axes, lines: Sequence[tuple[str, float, Stroke]], height: float) -> None:
-    """Write the names of lines beside where they end, each after a piece of it, none upon another."""
+    """Write the names of lines next to their ends, each after a piece of its line, so that none overlap."""
     bottom = float(axes.transAxes.transform((0, 0))[1])
     wide = float(axes.transAxes.transform((1, 0))[0] - axes.transAxes.transform((0, 0))[0])
     ends = [float(axes.transData.transform((0, end))[1]) - bottom for _, end, _ in lines]

@@ -37,7 +37,7 @@ class Curve:
     """The gains of a challenger, ascending."""
 
     name: str
-    """Short enough to stand beside it."""
+    """Short enough to stand next to it."""
     gains: list[float]
     stroke: Stroke
 

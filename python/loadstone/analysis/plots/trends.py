@@ -27,7 +27,7 @@ from loadstone.analysis.question import Level, Question, named, spelled
 from loadstone.html import palette
 
 MOST_LEVELS = 16
-"""Names beyond that have no room beside each other; numbers stay, some without a label."""
+"""More names have no room next to each other; numbers stay, some without a label."""
 _LEFT, _TOP, _TIMES, _BETWEEN, _GAINS, _FOOT = 70.0, 12.0, 230.0, 26.0, 120.0, 48.0
 _MOST_BANDS = 3
 """More would hide each other; then there are lines upward instead."""
@@ -69,7 +69,7 @@ class Line:
     """One level of the compared factor, along the steps of another."""
 
     name: str
-    """Short enough to stand beside it."""
+    """Short enough to stand next to it."""
     stroke: Stroke
     xs: list[int]
     """The steps, counted from the lowest."""
@@ -166,7 +166,7 @@ def _draw(
 
 
 def _spacing(names: Sequence[str], factor: Factor, scale: Scale, width: float) -> tuple[list[int], float]:
-    """Say which steps are named, those that have room beside each other, and how steeply, as the sine."""
+    """Say which steps are named, those that have room next to each other, and how steeply, as the sine."""
     each = (room(names) + 10) / width * len(names)
     if factor.kind is Kind.NAME:
         return [*range(len(names))], 0.6 if each > 1 else 0.0

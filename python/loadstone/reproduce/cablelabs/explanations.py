@@ -86,7 +86,7 @@ def _accounts(found: Laboratory, chosen: list[tuple[str, int, int, int, int]]) -
 
 @dataclass(frozen=True)
 class Counts:
-    """The connections of a page from so many servers, over HTTPS and over SPDY."""
+    """The connections of a page from this many servers, over HTTPS and over SPDY."""
 
     page: str
     servers: int

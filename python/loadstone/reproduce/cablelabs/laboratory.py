@@ -72,7 +72,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class Laboratory:
-    """What was measured, beside what was published."""
+    """What was measured, with what was published."""
 
     pairs: list[Pair]
     runs: pl.DataFrame
@@ -98,7 +98,7 @@ class Laboratory:
         return gains.measure(_as_runs(self.of(WIN7), self.runs), self.question)
 
     def cells(self) -> list[Cell]:
-        """Give every published time beside ours."""
+        """Give every published time with ours."""
         return [cell for pair in self.pairs for cell in _cells(pair)]
 
 
@@ -125,7 +125,7 @@ def measure(runner: Runner) -> Laboratory:
 
 
 def pairs(by_client: Mapping[str, pl.DataFrame]) -> Iterator[Pair]:
-    """Give the published conditions that were run, beside the medians of the runs."""
+    """Give the published conditions that were run, with the medians of the runs."""
     ours = {client: _medians(client, runs) for client, runs in by_client.items()}
     for row in rows(STUDIES / STUDY / "published.csv"):
         condition = Condition.of(row)

@@ -62,7 +62,7 @@ def round_trips(segments: int, window: int) -> int:
 
 
 def calculated_ms(size: int, window: int) -> float:
-    """Give the time of a file of so many bytes, without loss and with a receive window that never binds."""
+    """Give the time of a file of this many bytes, without loss and with a receive window that never binds."""
     return RTT_MS * round_trips(-(-size // SEGMENT), window) + size * 8 / RATE
 
 
@@ -120,17 +120,17 @@ def figure(points: list[Point]) -> Table:
 #
 # One rule for all: what section 3.1 says is about its model, and is judged by the calculation, whose counts
 # come out exactly or do not; what section 5.4.2 says is about loads, and is judged by the simulation. The
-# other of both is beside it.
+# other of both is next to it.
 
 _IMAGE = 302_000
 """Bytes of an image of page C, on average."""
 _IMAGE_SAVED = 1
-"""Round trips that a window of ten saves of it, as the study says beside their number."""
+"""Round trips that a window of ten saves of it, as the study says next to their number."""
 _MSS = 1448
 _MOST = 400
 """Packets of the largest file that is calculated."""
 _FILE, _FILE_KB = 9, 12
-"""Packets of the file of which the study speaks, and a size that makes so many with its head."""
+"""Packets of the file of which the study speaks, and a size that makes this many with its head."""
 
 
 def judge(claims: Claims, curve: list[Point]) -> None:

@@ -1,4 +1,4 @@
-"""The study's tables beside ours, and how near ours comes: errors and ranks of gains."""
+"""The study's tables compared with ours, and how near ours comes: errors and ranks of gains."""
 
 import math
 import statistics
@@ -73,7 +73,7 @@ def mean_gain(own: Gains, option: str, where: Callable[[dict[str, Level]], bool]
     return sum(chosen) / len(chosen)
 
 
-# --- how near ours comes, beside what knows nothing of networks ---
+# --- how near ours comes, compared with a prediction that knows nothing of networks ---
 
 ERROR, RANK, TIME_ERROR = 0.15, 0.6, 0.25
 """What is near enough: median |ln ours - ln theirs| of gains, their rank correlation, the same of times."""

@@ -1,4 +1,4 @@
-"""The laboratories of the study `ece540` and their pages, beside its 20 repetitions; cold and warm cache.
+"""The laboratories of the study `ece540` and their pages, its 20 repetitions, cold and warm cache.
 
 The study says little of its page, so stated ones stand for it. Its own page moved 9.3 MB with one other
 address that it refers to (the virtual laboratory), and 9.7 MB with more of them (EC2, where four connections
@@ -23,7 +23,7 @@ PICTURES = 400
 PICTURE_BYTES = {"virtual": 22_200, "ec2": 23_100}
 """A little more where more was moved."""
 OTHERS = {"virtual": 1, "ec2": 3}
-"""Servers that the page refers to beside its own."""
+"""Servers that the page refers to in addition to its own."""
 HTML_BYTES = 20_000
 OTHER_BYTES = 15_000
 
@@ -31,7 +31,7 @@ HOSTS, OF_EACH = 10, 12
 """Of the shop that stands for the production site, and its objects from each."""
 SHOP_BYTES = 10_000
 STALE = 7
-"""Every so many of its objects is not in a warm cache: some of each host."""
+"""One in this many of its objects is not in a warm cache: some of each host."""
 
 
 def own_page(lab: str, pictures: int = PICTURES, size: int | None = None) -> Page:

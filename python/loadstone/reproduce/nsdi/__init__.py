@@ -21,7 +21,7 @@ def run(runner: Runner) -> Results:
 
 
 def study(runner: Runner, matrix: Matrix, pages: int) -> Results:
-    """Run it with this matrix of synthetic pages, and so many of the pages of objects."""
+    """Run it with this matrix of synthetic pages, and this many of the pages of objects."""
     from loadstone.analysis.plots.tree_diagram import draw
 
     claims = Claims("nsdi")

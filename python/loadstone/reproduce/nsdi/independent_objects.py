@@ -14,7 +14,7 @@ from loadstone.reproduce.nsdi.laboratory import (
     SPDY,
     TCP_PLUS,
     Plan,
-    beside,
+    compared,
     load,
     median,
     share_faster,
@@ -68,7 +68,7 @@ def judge(cells: pl.DataFrame, synthetic: pl.DataFrame, claims: Claims) -> None:
         "NS51",
         real < made,
         f"{real:.1%} of packets on object sets, {made:.1%} on synthetic pages",
-        f"beside HTTP it is: {real / real_http:.2f} of HTTP's on sets, {made / http:.2f} on synthetic pages",
+        f"relative to HTTP: {real / real_http:.2f} of HTTP's on sets, {made / http:.2f} on synthetic pages",
     )
     _judge_tcp_plus(cells, synthetic, claims)
     clear = [median(ratios, LOSSLESS), share_faster(ratios, LOSSLESS)]
@@ -81,7 +81,7 @@ def judge(cells: pl.DataFrame, synthetic: pl.DataFrame, claims: Claims) -> None:
 
 
 def _judge_tcp_plus(cells: pl.DataFrame, synthetic: pl.DataFrame, claims: Claims) -> None:
-    gained = beside(cells, {"variant": TCP_PLUS}, {"variant": SPDY})
+    gained = compared(cells, {"variant": TCP_PLUS}, {"variant": SPDY})
     near = (FAST, pl.col("rtt") == 20)
     far = median(gained, FAST, pl.col("rtt") > 20)
     claims.finding(
@@ -122,7 +122,7 @@ def judge_equal(runner: Runner, corpus: Mapping[str, Page], claims: Claims) -> N
     """Judge what equal sizes change."""
     forms = {"set": page_corpus.objects_alone, "equal": page_corpus.of_equal_sizes}
     cells = load(runner, corpus, Plan(forms, {"rtt": [20, 200], "rate": [10], "loss": [0, 1]}))
-    found = beside(cells.filter(variant=HTTP), {"form": "equal"}, {"form": "set"})
+    found = compared(cells.filter(variant=HTTP), {"form": "equal"}, {"form": "set"})
     ratio = median(found)
     claims.finding("NS52", 0.9 < ratio <= 1.02, f"HTTP with equal objects takes {ratio:.2f} of the time")
 
@@ -136,7 +136,7 @@ def judge_one_connection(runner: Runner, corpus: Mapping[str, Page], claims: Cla
     )
     cells = load(runner, corpus, plan)
     spdy = median(spdy_over_http(cells))
-    alone = median(beside(cells, {"variant": "one connection"}, {"variant": HTTP}))
+    alone = median(compared(cells, {"variant": "one connection"}, {"variant": HTTP}))
     claims.finding(
         "NS03",
         (1 - alone) > (1 - spdy) / 2,
@@ -147,7 +147,7 @@ def judge_one_connection(runner: Runner, corpus: Mapping[str, Page], claims: Cla
 
 def table(cells: pl.DataFrame, name: str, title: str) -> Table:
     """Show the ratios by network."""
-    ratios, plus = spdy_over_http(cells), beside(cells, {"variant": TCP_PLUS}, {"variant": HTTP})
+    ratios, plus = spdy_over_http(cells), compared(cells, {"variant": TCP_PLUS}, {"variant": HTTP})
     rows = []
     for (rate, rtt, loss), part in ratios.group_by("rate", "rtt", "loss", maintain_order=True):
         here = (pl.col("rate") == rate, pl.col("rtt") == rtt, pl.col("loss") == loss)

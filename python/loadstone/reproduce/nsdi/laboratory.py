@@ -43,7 +43,7 @@ class Plan:
     """`rtt` in ms, `rate` in Mbit/s, `loss` in percent, and any others."""
     variants: Mapping[str, Settings] = field(default_factory=lambda: sweep().variants)
     common: Settings = field(default_factory=dict)
-    """What all set, beside or instead of what the synthetic sweep does."""
+    """What all set, in addition to or instead of what the synthetic sweep does."""
     runs: int = 5
 
 
@@ -81,7 +81,7 @@ def medians(runs: pl.DataFrame, factors: Sequence[str]) -> pl.DataFrame:
     )
 
 
-def beside(cells: pl.DataFrame, over: Mapping[str, Any], under: Mapping[str, Any]) -> pl.DataFrame:
+def compared(cells: pl.DataFrame, over: Mapping[str, Any], under: Mapping[str, Any]) -> pl.DataFrame:
     """Hold some cells against others, everything else alike.
 
     `over` and `under` say by some factors' levels which cells. Gives the other factors, `over_ms`, `under_ms`
@@ -101,7 +101,7 @@ def beside(cells: pl.DataFrame, over: Mapping[str, Any], under: Mapping[str, Any
 
 def spdy_over_http(cells: pl.DataFrame) -> pl.DataFrame:
     """Hold SPDY against HTTP."""
-    return beside(cells, {"variant": SPDY}, {"variant": HTTP})
+    return compared(cells, {"variant": SPDY}, {"variant": HTTP})
 
 
 def median(ratios: pl.DataFrame, *where: pl.Expr | bool) -> float:

@@ -44,7 +44,7 @@ _PARSE_MS = 25.0
 
 
 def corpus(pages: int = PAGES) -> Iterator[tuple[str, Page]]:
-    """Give so many of the two hundred pages with their names, spread over all of them."""
+    """Give this many of the two hundred pages with their names, spread over all of them."""
     chance = random.Random(_SEED)
     objects, sizes, smalls = (_quantiles(chance) for _ in range(3))
     for at in range(0, PAGES, PAGES // pages):
@@ -206,7 +206,7 @@ def registrable(host: str) -> str:
 
 
 def with_computing(factor: float) -> Change:
-    """Give what makes computing take so many times as long, on one host."""
+    """Give what makes computing take this many times as long, on one host."""
 
     def change(page: Page) -> Page:
         made = on_one_host(page)

@@ -8,7 +8,7 @@ import polars as pl
 
 from loadstone.analysis.question import Level, spelled
 from loadstone.reproduce.claims import Claims
-from loadstone.reproduce.nsdi.laboratory import FLOWS, HTTP, SPDY, TCP_PLUS, beside, medians, sweep
+from loadstone.reproduce.nsdi.laboratory import FLOWS, HTTP, SPDY, TCP_PLUS, compared, medians, sweep
 from loadstone.reproduce.nsdi.synthetic import Synthetic, retransmitted
 from loadstone.reproduce.study import Runner, Table
 from loadstone.sweep.matrix import Matrix, Settings
@@ -108,7 +108,7 @@ def _words(factor: str) -> str:
 
 def _row(runner: Runner, settings: Settings, runs: int) -> list[str]:
     cells = _cells(runner, settings, runs)
-    ratios = beside(cells, {"variant": SPDY}, {"variant": HTTP})
+    ratios = compared(cells, {"variant": SPDY}, {"variant": HTTP})
     shares = [
         f"{float(np.mean(is_better)):.0%}"
         for part in (ratios.filter(pl.col("loss") < 1), ratios.filter(pl.col("loss") >= 1))

@@ -11,7 +11,7 @@ from loadstone.analysis.features import number
 from loadstone.analysis.gains import Gains
 from loadstone.analysis.question import Level, Question, spelled
 from loadstone.reproduce.claims import Claims
-from loadstone.reproduce.nsdi.laboratory import HTTP, SPDY, TCP_PLUS, beside, medians
+from loadstone.reproduce.nsdi.laboratory import HTTP, SPDY, TCP_PLUS, compared, medians
 from loadstone.reproduce.study import Cell, Runner, Table
 from loadstone.sweep.matrix import Matrix
 
@@ -37,7 +37,7 @@ class Synthetic:
 
     def ratios(self, challenger: str) -> pl.DataFrame:
         """Hold a challenger against HTTP: `ratio` is the study's s; `bytes` is the objects' size."""
-        found = beside(self.cells, {"variant": challenger}, {"variant": HTTP})
+        found = compared(self.cells, {"variant": challenger}, {"variant": HTTP})
         sizes = {level: _number(level) for level in self.question.factors["size"]}
         return found.with_columns(
             bytes=pl.col("size").replace_strict(sizes, return_dtype=pl.Float64),

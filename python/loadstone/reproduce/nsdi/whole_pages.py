@@ -14,7 +14,7 @@ from loadstone.reproduce.nsdi.laboratory import (
     HTTP,
     SPDY,
     Plan,
-    beside,
+    compared,
     load,
     look_inside,
     median,
@@ -82,7 +82,7 @@ def judge(cells: pl.DataFrame, claims: Claims) -> None:
 
 def _judge_both(cells: pl.DataFrame, claims: Claims) -> None:
     slower = {
-        name: median(beside(cells.filter(variant=name), {"form": "graph"}, {"form": "set"}))
+        name: median(compared(cells.filter(variant=name), {"form": "graph"}, {"form": "set"}))
         for name in (HTTP, SPDY)
     }
     claims.finding(
@@ -171,7 +171,7 @@ def judge_priorities(runner: Runner, corpus: Corpus, claims: Claims) -> None:
     networks = {"rtt": [20, 200], "rate": [1, 10], "loss": [0, 2]}
     cells = load(runner, corpus, Plan(forms, networks, alone))
     by_kind, by_dependency = (
-        beside(cells, {"form": form}, {"form": "none"}) for form in ("kind", "dependency")
+        compared(cells, {"form": form}, {"form": "none"}) for form in ("kind", "dependency")
     )
     kind = median(by_kind, _FAST, _LOSSLESS)
     near, far = (median(by_dependency, _FAST, _LOSSLESS, pl.col("rtt") == rtt) for rtt in (20, 200))
@@ -202,7 +202,7 @@ def judge_pushes(runner: Runner, corpus: Corpus, claims: Claims) -> None:
     )
     cells = load(runner, corpus, plan)
     ratios = {
-        name: beside(cells, {"variant": name}, {"variant": "pushing nothing"})
+        name: compared(cells, {"variant": name}, {"variant": "pushing nothing"})
         for name in variants
         if name != "pushing nothing"
     }
@@ -215,7 +215,7 @@ def judge_pushes(runner: Runner, corpus: Corpus, claims: Claims) -> None:
     near, far = by["TCP+ and dependencies"]
     claims.number("NS77", 100 * (1 - far), "median over the pages, without loss", digits=0)
     claims.finding("NS78", (1 - near) < (1 - far) / 2, f"{100 * (1 - near):.0f} % at 20 ms")
-    between = beside(cells, {"variant": "dependencies"}, {"variant": "embedded"})
+    between = compared(cells, {"variant": "dependencies"}, {"variant": "embedded"})
     claims.finding("NS75", abs(1 - median(between)) < 0.1, f"median ratio to embedded {median(between):.2f}")
     slower = {name: 100 * float(np.mean(ratios[name]["ratio"].to_numpy() > 1)) for name in [*_PUSHES][1:]}
     said = ", ".join(f"{name} {share:.0f} %" for name, share in slower.items())
@@ -245,7 +245,7 @@ def judge_hosts(runner: Runner, corpus: Corpus, claims: Claims) -> None:
     plain = {name: sweep().variants[name] for name in (HTTP, SPDY)}
     cells = load(runner, corpus, Plan(forms, {"rtt": [20], "rate": [10], "loss": [0, 0.5, 1, 2]}, plain))
     spdy = cells.filter(variant=SPDY)
-    full, registrable = (beside(spdy, {"form": form}, {"form": "one"}) for form in ("full", "registrable"))
+    full, registrable = (compared(spdy, {"form": form}, {"form": "one"}) for form in ("full", "registrable"))
     claims.finding(
         "NS81",
         median(full, _LOSSLESS) > 1,
@@ -263,7 +263,7 @@ def judge_hosts(runner: Runner, corpus: Corpus, claims: Claims) -> None:
     plan = Plan({"graph": page_corpus.on_one_host}, _NETWORKS, {**plain, **secured})
     cells = load(runner, corpus, plan)
     bare = median(spdy_over_http(cells))
-    tls = median(beside(cells, {"variant": f"{SPDY}, TLS"}, {"variant": f"{HTTP}, TLS"}))
+    tls = median(compared(cells, {"variant": f"{SPDY}, TLS"}, {"variant": f"{HTTP}, TLS"}))
     claims.finding(
         "NS83", abs(tls - bare) < _LITTLE * 2, f"median ratio {tls:.2f} with TLS 1.2, {bare:.2f} without"
     )
@@ -285,7 +285,7 @@ def judge_mobile(cells: pl.DataFrame, claims: Claims) -> None:
 
 
 def table(cells: pl.DataFrame, name: str, title: str) -> Table:
-    """Show the ratios of whole pages by network, beside those of their objects alone."""
+    """Show the ratios of whole pages by network, next to those of their objects alone."""
     rows = []
     for form in ("graph", "set"):
         ratios = spdy_over_http(cells.filter(form=form))

@@ -1,4 +1,4 @@
-"""The study `yahoo` run again: which initial window for whom."""
+"""The study `yahoo` run again: which initial window for which clients."""
 
 from loadstone.reproduce.study import Results, Runner
 from loadstone.reproduce.yahoo import claims, explanations, fairness, initial_window, sensitivity, slow_start

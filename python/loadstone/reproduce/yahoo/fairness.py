@@ -1,4 +1,4 @@
-"""Fairness: a long flow that loses packets beside a short one with a large window, and of what.
+"""Fairness: how many packets a long flow loses next to a short one with a large window, and why.
 
 The study says 25 %, and not of what. Two figures of this test, three ways to read it: the reading that is
 nearest is the one by which everything else is run.
@@ -96,7 +96,7 @@ def table(rates: dict[str, Rates]) -> Table:
         "run. The nearest reading is used for all the rest."
     )
     return Table(
-        "fairness", "Who gets what beside a large window, and of what is the loss?", head, rows, 1, note
+        "fairness", "Who gets what next to a large window, and why are packets lost?", head, rows, 1, note
     )
 
 

@@ -18,7 +18,7 @@ FOLDER = STUDIES / "yahoo"
 FITTED = 3
 """The window whose load without loss sets the page's free number."""
 OF_THEM = 5
-"""The study's figure is the geometric mean of so many loads."""
+"""The study's figure is the geometric mean of this many loads."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def each_way(loss: float) -> float:
 
 
 def rows_of(runs: "pl.DataFrame", clean: "pl.DataFrame") -> list[Row]:
-    """Set ours beside the study's."""
+    """Compare ours with the study's."""
     return [
         Row(iw, loss, theirs, theirs_clean, seconds(runs, iw=iw), seconds(clean, iw=iw)[0])
         for iw, loss, theirs, theirs_clean in published()

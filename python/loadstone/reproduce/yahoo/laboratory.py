@@ -85,7 +85,7 @@ def _embedded(html: int, small: int) -> list[tuple[str, int]]:
 
 
 def scenario(page: Page, iw: int, loss: str = "0", **variant: Any) -> Scenario:
-    """Make a load of it over the laboratory's link; `variant` is beside or in place of what is usual."""
+    """Make a load of it over the laboratory's link; `variant` adds to what is usual, or replaces it."""
     said = {"tcp": SERVER, "client_tcp": CLIENT, **variant}
     said["tcp"] = {**said["tcp"], "iw": iw}
     return experiment.scenario(json.dumps(page), {"network": LINK.format(loss=loss), "variant": said})
