@@ -1,4 +1,4 @@
-//! Two ends joined by a wire that damages bytes: nobody panics, hangs or says without end. The first byte
+//! Two ends joined by a wire that damages bytes: no end panics, hangs or talks forever. The first byte
 //! chooses the protocol, what the client says to pushes, who leaves and whether content is held; each three that follow are a damage:
 //! how far from the last one, and which bits.
 

@@ -125,7 +125,7 @@ fuzz_target!(|input: &[u8]| {
     let [choice, step, bytes @ ..] = input else { return };
     let protocol = [Protocol::Spdy31, Protocol::H2, Protocol::Spdy2, Protocol::Spdy3][usize::from(*choice >> 2 & 3)];
     let end = if choice & 2 == 0 { client } else { server };
-    // The preface need not be found anew each time.
+    // The preface need not be found again each time.
     let magic: &[u8] = match (protocol, choice & 2) {
         (Protocol::H2, 0) => &PREFACE[24..],
         (Protocol::H2, _) => PREFACE,

@@ -102,7 +102,7 @@ pub struct ConnectionKey {
     pub client: BedHost,
     /// The client's port.
     pub client_port: u16,
-    /// To whom it goes.
+    /// Where it goes.
     pub server: BedHost,
     /// The server's port.
     pub server_port: u16,

@@ -46,7 +46,7 @@ fn connect(address: SocketAddr) -> TcpStream {
 }
 
 fn idle(criterion: &mut Criterion) {
-    let mut group = criterion.benchmark_group("beside idle connections");
+    let mut group = criterion.benchmark_group("next to idle connections");
     group.throughput(Throughput::Elements(1));
     for count in [ONE, MANY, MAX] {
         let listener = listen("127.0.0.1:0".parse().expect("an address")).expect("a port");

@@ -56,7 +56,7 @@ pub struct Authority {
 /// How a client speaks TLS with a server.
 #[derive(Clone, Debug)]
 pub struct ClientTls {
-    /// What it offers and whom it trusts.
+    /// What it offers and which certificates it trusts.
     pub config: Arc<ClientConfig>,
     /// The name that the server has to prove.
     pub name: ServerName<'static>,

@@ -400,7 +400,7 @@ impl Browser {
         }
     }
 
-    /// Lets go of a connection whose session takes no more requests: of itself when nothing is under way, and
+    /// Gives up a connection whose session takes no more requests: of itself when nothing is under way, and
     /// of its place then too, or at once if it has many streams. The limit of HTTP/1.1 is on connections that
     /// carry something, so a response that is the last one keeps its place to its end.
     fn drain(&mut self, now: Time, conn: ConnId) {

@@ -59,8 +59,8 @@ pub(crate) struct Foreseen {
 
 impl Foreseen {
     pub(crate) fn new(page: &Page, host: HostId, foresight: Foresight) -> Foreseen {
-        let mut foreseen = Foreseen { pushes: beside(page, host, foresight.push), ..Foreseen::default() };
-        for (object, hinted) in beside(page, host, foresight.hint) {
+        let mut foreseen = Foreseen { pushes: by_response(page, host, foresight.push), ..Foreseen::default() };
+        for (object, hinted) in by_response(page, host, foresight.hint) {
             let response = &page.fetch(object).response;
             let extended = |field: (&str, String)| {
                 let field = [(field.0.as_bytes(), field.1.as_bytes())];
@@ -94,14 +94,14 @@ impl Foreseen {
 }
 
 /// Which objects of `host` are pushed or hinted with which, in page order.
-fn beside(page: &Page, host: HostId, scope: Scope) -> BTreeMap<ActivityId, Vec<ActivityId>> {
-    let mut beside: BTreeMap<ActivityId, Vec<ActivityId>> = BTreeMap::new();
+fn by_response(page: &Page, host: HostId, scope: Scope) -> BTreeMap<ActivityId, Vec<ActivityId>> {
+    let mut by_response: BTreeMap<ActivityId, Vec<ActivityId>> = BTreeMap::new();
     let ours: Vec<ActivityId> = objects_of(page, host).collect();
     if scope == Scope::All {
         if let [first, rest @ ..] = &ours[..] {
-            beside.insert(*first, rest.to_vec());
+            by_response.insert(*first, rest.to_vec());
         }
-        return beside;
+        return by_response;
     }
     let is_awaited =
         |object: ActivityId| page.activities.iter().any(|other| other.needs.iter().any(|need| need.on == object));
@@ -112,10 +112,10 @@ fn beside(page: &Page, host: HostId, scope: Scope) -> BTreeMap<ActivityId, Vec<A
             Scope::Dependencies => is_awaited(object),
         };
         if wanted && let Some(parent) = parent(page, object).filter(|parent| page.fetch(*parent).host == host) {
-            beside.entry(parent).or_default().push(object);
+            by_response.entry(parent).or_default().push(object);
         }
     }
-    beside
+    by_response
 }
 
 fn objects_of(page: &Page, host: HostId) -> impl Iterator<Item = ActivityId> + '_ {
@@ -200,7 +200,10 @@ mod tests {
 
     fn pushed(scope: Scope) -> Vec<(u32, Vec<u32>)> {
         let numbers = |objects: Vec<ActivityId>| objects.into_iter().map(|object| object.0).collect();
-        beside(&page(), HostId(0), scope).into_iter().map(|(parent, objects)| (parent.0, numbers(objects))).collect()
+        by_response(&page(), HostId(0), scope)
+            .into_iter()
+            .map(|(parent, objects)| (parent.0, numbers(objects)))
+            .collect()
     }
 
     #[test]

@@ -134,7 +134,7 @@ impl<S: Site> Origin<S> {
     }
 
     fn session(&mut self, conn: ConnId) -> &mut OriginSession<S::Asked> {
-        self.sessions.get_mut(&conn).expect("whoever names it has it")
+        self.sessions.get_mut(&conn).expect("a connection that is named is there")
     }
 
     fn begin(&mut self, now: Time, conn: ConnId, stream: RequestId, request: Arc<RequestHead>) {

@@ -263,8 +263,8 @@ mod tests {
         assert_eq!(hops(&fabric, down), [Hop::Link(LinkId(2)), Hop::Link(LinkId(0))]);
         assert_eq!((fabric.first_link(up), fabric.first_link(down)), (Some(LinkId(1)), Some(LinkId(2))));
         assert!(LinkId(2).is_down() && !LinkId(3).is_down() && LinkId(3).link() == 1);
-        let beside = fabric.add_route(near, far).unwrap();
-        assert_eq!((hops(&fabric, beside), fabric.first_link(beside)), (vec![Hop::Delay(7_000_000)], None));
+        let direct = fabric.add_route(near, far).unwrap();
+        assert_eq!((hops(&fabric, direct), fabric.first_link(direct)), (vec![Hop::Delay(7_000_000)], None));
     }
 
     #[test]

@@ -104,7 +104,7 @@ pub enum TopologyError {
     NoRoute {
         /// Who opens connections.
         from: String,
-        /// To whom.
+        /// To which host.
         to: String,
     },
     /// A field that hosts with other programs have.

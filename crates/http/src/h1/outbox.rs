@@ -89,7 +89,7 @@ impl Outbox {
         self.open.as_ref().filter(|(open, _)| *open == id).map_or(0, |(_, open)| open.pending.len())
     }
 
-    /// Lets go of the message if it is complete.
+    /// Drops the message if it is complete.
     pub(super) fn settle(&mut self) {
         self.open.take_if(|(_, open)| open.is_over());
     }

@@ -112,7 +112,7 @@ impl Message {
                 assert_eq!((*of, *offset, self.has_trailers), (body, self.len, false), "out of order");
                 self.len += len;
             }
-            Event::Data { .. } => panic!("content that nobody sent"),
+            Event::Data { .. } => panic!("content that no one sent"),
             Event::Trailers { .. } => self.has_trailers = true,
             Event::End { .. } => self.is_complete = true,
             Event::Reset { .. } => self.is_reset = true,
@@ -210,7 +210,7 @@ impl Talk {
             self.heard.push((Way::ToServer, event));
         }
         while let Some(event) = self.client.poll_event() {
-            let id = event.request().expect("nobody pings");
+            let id = event.request().expect("no one pings");
             self.at_client.entry(id).or_default().hear(&event, downloaded(id));
             if let Event::Data { content, .. } = &event {
                 match self.hoarded.get_mut(&id) {
@@ -223,7 +223,7 @@ impl Talk {
     }
 
     fn hear_at_server(&mut self, event: &Event) {
-        let id = event.request().expect("nobody pings");
+        let id = event.request().expect("no one pings");
         if let Event::Request { head, .. } = event {
             let number = std::str::from_utf8(&head.path[1..]).unwrap().parse().unwrap();
             assert_eq!(self.numbers.insert(id, RequestId(number)), None, "{id:?} comes a second time");

@@ -128,7 +128,7 @@ fn what_has_not_gone_out_is_counted_until_it_has() {
         assert_eq!(pair.server.buffered(id), 30_500 - runs, "{protocol}");
         pair.server.poll_transmit(NOW, TCP, 1 << 20, &mut wire);
         assert_eq!((pair.server.buffered(id), pair.server.has_output()), (0, false), "{protocol}");
-        assert_eq!(pair.server.buffered(RequestId(5)), 0, "a stream that nobody has heard of");
+        assert_eq!(pair.server.buffered(RequestId(5)), 0, "a stream that is unknown");
 
         // The same for a request that waits for its turn.
         let mut pair = Pair::new(protocol);

@@ -125,8 +125,8 @@ impl<F: Framing> Streams<F> {
             Decoded::Pushed(request, response) => (request, response),
             _ => return self.handle_violation(stream, StreamViolation::NotPromisable),
         };
-        let beside = &self.open_streams[&parent];
-        let (beside, asked) = (beside.id, beside.asked.as_ref());
+        let opener = &self.open_streams[&parent];
+        let (opener, asked) = (opener.id, opener.asked.as_ref());
         let is_same_origin =
             asked.is_some_and(|asked| asked.authority == request.authority && asked.scheme == request.scheme);
         // RFC 9113, section 8.4: safe, cacheable, without content.
@@ -139,7 +139,7 @@ impl<F: Framing> Streams<F> {
         let state = self.open_streams.get_mut(&stream).expect("it has just been opened");
         (state.is_sent, state.parent) = (true, parent);
         self.abuse.note_content();
-        self.events.push_back(Event::Promised { id, parent: beside, head: request });
+        self.events.push_back(Event::Promised { id, parent: opener, head: request });
         match response {
             Some(response) => self.handle_response(stream, Decoded::Response(response), end),
             None if end => self.handle_violation(stream, StreamViolation::Malformed),
@@ -162,9 +162,9 @@ impl<F: Framing> Streams<F> {
 
     /// Closes the pushes that are associated with a stream, for this reason.
     pub(super) fn drop_pushes_of(&mut self, parent: u32, reason: CloseReason) {
-        let beside = self.open_streams.iter().filter(|(stream, state)| *stream % 2 == 0 && state.parent == parent);
-        let beside: Vec<u32> = beside.map(|(stream, _)| *stream).collect();
-        for stream in beside {
+        let pushed = self.open_streams.iter().filter(|(stream, state)| *stream % 2 == 0 && state.parent == parent);
+        let pushed: Vec<u32> = pushed.map(|(stream, _)| *stream).collect();
+        for stream in pushed {
             self.closed_streams.note(stream, reason);
             self.drop_stream(stream, |id| Event::Reset { id });
         }

@@ -285,7 +285,7 @@ fn a_session_that_follows_another_sends_the_same_bytes_as_one_that_is_alone() {
 }
 
 #[test]
-fn a_session_with_trailers_says_the_same_bytes_beside_others_as_alone() {
+fn a_session_with_trailers_says_the_same_bytes_next_to_others_as_alone() {
     for protocol in ALL {
         let shared = sessions(Multiplexing::default());
         let heads: Vec<_> = (0..4).map(|at| get(&format!("/{at}"))).collect();

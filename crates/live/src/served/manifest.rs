@@ -55,10 +55,10 @@ pub enum ManifestError {
     #[error("'{0}' is neither a path nor a URL: write /path or https://host/path")]
     Place(String),
     /// More than clients take.
-    #[error("{count} resources stand beside '{beside}': give at most {MAX_LISTED}")]
+    #[error("{count} resources are listed for '{response}': give at most {MAX_LISTED}")]
     TooMany {
-        /// Beside what.
-        beside: String,
+        /// For which response.
+        response: String,
         /// How many.
         count: usize,
     },
@@ -69,13 +69,13 @@ impl TryFrom<BTreeMap<String, Vec<ManifestEntry>>> for Manifest {
 
     fn try_from(written: BTreeMap<String, Vec<ManifestEntry>>) -> Result<Manifest, ManifestError> {
         let mut mentions = BTreeMap::new();
-        for (beside, entries) in written {
+        for (response, entries) in written {
             if entries.len() > MAX_LISTED {
-                return Err(ManifestError::TooMany { beside, count: entries.len() });
+                return Err(ManifestError::TooMany { response, count: entries.len() });
             }
             let entries = entries.into_iter().map(Mention::try_from).collect::<Result<_, _>>()?;
             // HTTP/1.1 does not say which scheme is meant, so it makes no difference here.
-            let ManifestPlace { origin, path } = ManifestPlace::parse(&beside)?;
+            let ManifestPlace { origin, path } = ManifestPlace::parse(&response)?;
             mentions.insert((origin.map(|(_, host)| host), path), entries);
         }
         Ok(Manifest(mentions))
@@ -118,7 +118,7 @@ impl ManifestPlace {
 
 impl Manifest {
     /// What is listed for the answer to `request`.
-    fn beside(&self, request: &RequestHead) -> &[Mention] {
+    fn listed_for(&self, request: &RequestHead) -> &[Mention] {
         if self.0.is_empty() {
             return &[];
         }
@@ -146,7 +146,7 @@ impl Manifest {
     pub(super) fn pushes(&self, request: &RequestHead) -> Vec<Pushed> {
         let pushed =
             |mention: &Mention| Pushed { request: Arc::new(mention.request(request)), priority: mention.priority };
-        self.beside(request).iter().map(pushed).collect()
+        self.listed_for(request).iter().map(pushed).collect()
     }
 
     /// The same as an interim response (RFC 8297).
@@ -167,7 +167,7 @@ impl Manifest {
             destination: purpose(&mention.place.path),
             media_type: mime_guess::from_path(mention.place.file()).first_or_octet_stream().essence_str().to_owned(),
         };
-        self.beside(request).iter().map(hint).collect()
+        self.listed_for(request).iter().map(hint).collect()
     }
 }
 
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_beside_a_path_is_pushed_from_the_host_that_was_asked() {
+    fn what_is_listed_for_a_path_is_pushed_from_the_host_that_was_asked() {
         let manifest = manifest(r#"{"/": ["/a.css", {"path": "/b.js", "urgency": 1}], "/other": []}"#);
         assert_eq!(pushed(&manifest, &get("localhost:4433", "/")), ["localhost:4433/a.css", "localhost:4433/b.js"]);
         let urgencies = manifest.pushes(&get("a.test", "/")).into_iter().map(|pushed| pushed.priority.urgency());

@@ -150,7 +150,7 @@ fn a_client_that_talks_nonsense_harms_no_other() {
                 gone.write_all(b"GET").unwrap();
                 drop(gone);
                 let loaded = setting.load(&clock, &setting.destinations(addresses), stop);
-                // The server has closed, so this comes to an end.
+                // The server has closed, so this ends.
                 read_to_close(&mut nonsense);
                 loaded
             });

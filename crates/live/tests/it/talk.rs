@@ -109,7 +109,7 @@ impl Talk {
                 self.is_over |= self.session.handle_input(Time::ZERO, TransportStream::TCP, &[input]).is_err();
             }
             Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {
-                panic!("waited in vain: {:?}", self.got)
+                panic!("waited for nothing: {:?}", self.got)
             }
             Ok(0) | Err(_) => {
                 self.is_over = true;

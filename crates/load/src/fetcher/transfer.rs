@@ -96,7 +96,7 @@ pub enum Unanswered {
     /// There was no time left.
     #[error("the response was not complete in time: allow more with --timeout")]
     TimedOut,
-    /// Somebody stopped it.
+    /// It was stopped.
     #[error("interrupted")]
     Interrupted,
 }

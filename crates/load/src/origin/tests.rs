@@ -168,7 +168,7 @@ fn what_a_client_or_a_connection_gives_up_was_cut_short() {
         assert_eq!(talk.done(), [("/b".to_owned(), None, Ending::CutShort)], "{protocol}");
         assert!(talk.origin.sessions.is_empty());
         talk.origin.handle_timeout(at(9));
-        assert_eq!(talk.done(), [], "what it thought about is nobody's");
+        assert_eq!(talk.done(), [], "no one waits for what it thought about");
     }
 }
 

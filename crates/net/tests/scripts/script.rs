@@ -9,7 +9,7 @@ use std::str::FromStr;
 pub(crate) const MSS: u64 = 1448;
 /// What the script's end announces if nothing is said: the most that its scale can express, in bytes.
 const WINDOW: u32 = 65_535 << WINDOW_SCALE;
-/// The script's end counts its window in so many bits less. A full segment is a multiple of it.
+/// The script's end leaves this many bits of its window out (RFC 7323, section 2). A full segment is a multiple of it.
 pub(crate) const WINDOW_SCALE: u8 = 3;
 
 /// A script: one end is under test, the script is the network and the other end.
@@ -63,7 +63,7 @@ pub(crate) enum What {
 pub(crate) enum Action {
     Connect,
     Listen,
-    /// Writes so many bytes.
+    /// Writes this many bytes.
     Write(u64),
     /// Writes no more.
     Close,

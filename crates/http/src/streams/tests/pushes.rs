@@ -208,7 +208,7 @@ fn nothing_is_promised_after_a_client_has_heard_that_it_forbade_it_rfc9113_6_5_2
 }
 
 #[test]
-fn who_cancels_a_request_of_spdy_hears_that_what_was_pushed_beside_it_does_not_come() {
+fn who_cancels_a_request_of_spdy_hears_that_what_was_pushed_with_it_does_not_come() {
     for protocol in [Protocol::Spdy2, Protocol::Spdy3, Protocol::Spdy31] {
         let (mut client, mut server, id) = asked(ACCEPT, protocol);
         server.push(id, get("/x"), Priority::default()).unwrap();

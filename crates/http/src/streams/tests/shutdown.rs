@@ -126,7 +126,7 @@ fn who_cancels_hears_no_more_of_it_and_the_other_end_does() {
         assert!(events(client.as_mut()).iter().all(|event| event.request() == Some(ids[1])), "{protocol}");
         let waiting = client.request(get("/"), Body::EMPTY.into(), Priority::default());
         client.cancel(waiting);
-        assert!(!client.has_output(), "{protocol}: nobody has heard of it");
+        assert!(!client.has_output(), "{protocol}: it is still unknown");
     }
 }
 

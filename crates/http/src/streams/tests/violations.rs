@@ -429,7 +429,7 @@ const OF_CLIENTS: &[Case] = &[
         [NO; 4],
     ),
     (
-        "SETTINGS, 2.6.4, 6.5.2: a setting that nobody knows",
+        "SETTINGS, 2.6.4, 6.5.2: an unknown setting",
         |t| {
             let entry: &[u8] = if t.is_h2() { b"\x77\x77\0\0\0\0" } else { b"\0\0\0\x01\x77\0\0\x77\0\0\0\0" };
             t.control(4, 4, entry);
@@ -559,7 +559,7 @@ fn a_push_that_is_declined_harms_nothing() {
             },
             reset(2, 3, 7),
         ),
-        ("Server Push, 3.3.1, 6.6: a push for a request that nobody made", |t| t.push(2, 9), {
+        ("Server Push, 3.3.1, 6.6: a push for a request that was not made", |t| t.push(2, 9), {
             [rst(2, 2), rst(2, 2), rst(2, 2), Some(GoAway(2, Some(1)))]
         }),
         (

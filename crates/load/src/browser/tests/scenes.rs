@@ -208,7 +208,7 @@ fn a_connection_that_is_silent_for_five_minutes_is_given_up_and_its_object_asked
         scene.respond(at(302_000), "");
         assert_eq!(scene.end(), Some((at(302_000), true)));
         scene.timeout(at(601_100));
-        assert_eq!(scene.browser.poll_timeout(), None, "nothing is owed");
+        assert_eq!(scene.browser.poll_timeout(), None, "nothing is missing");
         let marks = scene.browser.into_marks();
         assert_eq!(
             marks.failed.iter().map(|failed| (failed.object, failed.row.connection)).collect::<Vec<_>>(),

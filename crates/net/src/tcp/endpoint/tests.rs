@@ -23,7 +23,7 @@ struct Pair<'f> {
     fate: Fate<'f>,
     /// Arrival, receiver, order of sending, segment.
     wire: Vec<(Time, usize, usize, Segment)>,
-    /// When, by whom, what.
+    /// When, by which end, what.
     sent: Vec<(Time, usize, Segment)>,
     /// How many bytes the programs take when something has come, and have taken.
     takes: [u64; 2],

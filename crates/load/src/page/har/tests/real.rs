@@ -1,4 +1,4 @@
-//! Real files, from the folder beside the repository that no release contains.
+//! Real files, from the folder next to the repository that no release contains.
 
 use super::*;
 use crate::page::Summary;

@@ -12,7 +12,7 @@ struct Path {
     now: Time,
     delivered: u64,
     lost: u64,
-    /// What the next acknowledgements say beside what is delivered.
+    /// What the next acknowledgements say in addition to what is delivered.
     losses: u32,
     repair: CongestionState,
     app_limited: bool,
