@@ -9,7 +9,7 @@ from conftest import ROOT
 
 
 @pytest.mark.parametrize(
-    "study", ["cablelabs/ablation", "tcp/mechanisms", "tcp/beside", "tcp/pairs", "validation/moved"]
+    "study", ["cablelabs/ablation", "tcp/mechanisms", "tcp/both_worlds", "tcp/pairs", "validation/moved"]
 )
 def test_a_study_prints_its_committed_table(study: str) -> None:
     script = ROOT / "studies" / f"{study}.py"

@@ -1,7 +1,7 @@
 """Experiments on TCP in both worlds, the simulator's times compared with the kernel's.
 
-    .venv/bin/python studies/tcp/beside.py > studies/tcp/beside.md          # simulates; the kernel's are kept
-    .venv/bin/python studies/tcp/beside.py --measure                       # measures the kernel's again
+    .venv/bin/python studies/tcp/both_worlds.py > studies/tcp/both_worlds.md  # simulates; kernel's are kept
+    .venv/bin/python studies/tcp/both_worlds.py --measure                     # measures them again
 
 A second object after a pause, with and without restart; and a long flow that loses packets next to a short
 one with a large initial window (the fairness test of the study `yahoo`, section 4.1.3).
