@@ -144,16 +144,16 @@ def replacement(path: str | None, kind: Kind) -> Iterator[Callable[[str], None]]
     with _blame_write(path):
         target = Path(path).resolve()
         _refuse_to_replace(path, target, kind)
-        beside = target.with_name(f".loadstone-{secrets.token_hex(6)}.part")
-        beside.open("xb").close()
+        temporary = target.with_name(f".loadstone-{secrets.token_hex(6)}.part")
+        temporary.open("xb").close()
     try:
 
         def write(text: str) -> None:
             content = text.encode()
             assert kind.is_of(content[:_BEGINNING]), f"this is no {kind.name}"
             with _blame_write(path):
-                beside.write_bytes(content)
-                beside.replace(target)
+                temporary.write_bytes(content)
+                temporary.replace(target)
 
         yield write
     finally:
