@@ -25,7 +25,7 @@ from loadstone.validation.grid import FULL, LOSSY_RUNS, QUICK
 from loadstone.validation.score import Score, Validation
 
 PAGE, PLOT = "validation.md", "validation.svg"
-_REPORT = Kind("report of a validation", b"# Validation: the simulator beside a live kernel\n")
+_REPORT = Kind("report of a validation", b"# Validation: the simulator compared with a live kernel\n")
 _DRAWING = Kind("drawing of loadstone", rb"<\?xml [^>]*>\n<!DOCTYPE svg ")
 
 _TEMPLATES = Environment(
