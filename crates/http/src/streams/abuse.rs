@@ -13,7 +13,7 @@ pub(super) const MAX_RESETS: u32 = 1_000;
 
 /// How many more violations on single streams a peer may commit than streams complete: as a programmer's mistake, not as
 /// a way to have streams opened and reset.
-pub(super) const MAX_VIOLATIONS: u32 = 100;
+pub(super) const MAX_VIOLATIONS: u32 = 20;
 
 /// What is counted of one peer.
 #[derive(Debug, Default)]
