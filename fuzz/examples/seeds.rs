@@ -11,6 +11,7 @@ use loadstone_http::{
 use loadstone_http::{RequestHead, RequestId, ResponseHead, ServerSession, Session, SessionFactory, Wire};
 use loadstone_units::Time;
 use std::path::Path;
+use std::sync::Arc;
 use std::{fs, io};
 
 const NOW: Time = Time::ZERO;
@@ -32,6 +33,7 @@ fn main() -> io::Result<()> {
         ("page_file", texts(&PAGES)),
         ("scenario", scenarios()),
         ("packet", packets()),
+        ("bounds", bombs()),
     ] {
         let folder = corpus.join(target);
         fs::create_dir_all(&folder)?;
@@ -42,6 +44,27 @@ fn main() -> io::Result<()> {
     }
     println!("{count} inputs in {}", corpus.display());
     Ok(())
+}
+
+/// Requests with heads of 60 KB that compress to next to nothing, and small ones of HTTP/1.1. The response is not read,
+/// or 8 KB at a time. The first byte is that of `bounds`.
+fn bombs() -> Vec<Seed> {
+    let fields = Fields::from_pairs(vec![("x", "v".repeat(3_900)); 15]);
+    let head = Arc::new(RequestHead::get("a.test", "/", fields));
+    let sessions = SessionFactory::new(Multiplexing::default());
+    let bomb = |protocol: Protocol, at: u8, room: u8| {
+        let mut client = sessions.client(protocol);
+        (0..20).for_each(|_| {
+            client.request(head.clone(), Body::EMPTY.into(), Priority::default());
+        });
+        let name = protocol.name().replace('/', "-");
+        (format!("{name}-{room}"), [vec![at, room, 255], said(client.as_mut())].concat())
+    };
+    let small = b"GET / HTTP/1.1\r\nhost: a\r\n\r\n".repeat(300);
+    let pipelined = |room: u8| (format!("http-1.1-{room}"), [&[2, room, 255], &small[..]].concat());
+    let served = [(Protocol::H2, 0), (Protocol::Spdy31, 1), (Protocol::Spdy3, 3), (Protocol::Spdy2, 4)];
+    let of_room = |room| served.map(|(protocol, at)| bomb(protocol, at, room)).into_iter().chain([pipelined(room)]);
+    [0, 128].into_iter().flat_map(of_room).collect()
 }
 
 /// A file's name and content.
