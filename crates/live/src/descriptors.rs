@@ -13,8 +13,8 @@ const MAX_FILES: u64 = 4096;
 pub(crate) struct DescriptorShares {
     /// Files that are served.
     pub(crate) files: usize,
-    /// Of those, what the answers of one connection may hold.
-    pub(crate) files_of_connection: usize,
+    /// Of those, what the answers to one client may hold, by its address.
+    pub(crate) files_of_client: usize,
     pub(crate) connections: usize,
 }
 
@@ -29,7 +29,7 @@ impl DescriptorShares {
         let files = (limit / 4).clamp(1, MAX_FILES);
         let connections = limit.saturating_sub(files + RESERVED).max(1);
         let [files, connections] = [files, connections].map(|share| usize::try_from(share).unwrap_or(usize::MAX));
-        DescriptorShares { files, files_of_connection: files.div_ceil(2), connections }
+        DescriptorShares { files, files_of_client: files.div_ceil(2), connections }
     }
 }
 
@@ -40,8 +40,8 @@ mod tests {
     #[test]
     fn the_shares_and_the_reserve_are_no_more_than_the_limit() {
         let shares = |limit| {
-            let DescriptorShares { files, files_of_connection, connections } = DescriptorShares::of(limit);
-            (files, files_of_connection, connections)
+            let DescriptorShares { files, files_of_client, connections } = DescriptorShares::of(limit);
+            (files, files_of_client, connections)
         };
         assert_eq!(shares(1_024), (256, 128, 704));
         assert_eq!(shares(1 << 20), (4_096, 2_048, (1 << 20) - 4_160));

@@ -17,12 +17,13 @@ use crate::descriptors::DescriptorShares;
 use files::Files;
 use loadstone_http::{Chunk, Fields, RequestHead, ResponseHead};
 use loadstone_load::page::Page;
-use loadstone_load::{Answer, ConnId, Exchange, Site, Ticket};
+use loadstone_load::{Answer, Exchange, Site, Ticket};
 use open_files::OpenFiles;
 use patterns::{Echo, Patterns};
 use recording::ReplayStore;
 use serde::Deserialize;
 use std::io;
+use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -106,7 +107,8 @@ impl ServedContent {
 
     /// The first that the manifest lists and that is not there.
     pub(crate) fn missing(&self) -> Option<String> {
-        let is_missing = |request: &RequestHead| self.look_up(request, None, ConnId(0)).head.status != 200;
+        let is_missing =
+            |request: &RequestHead| self.look_up(request, None, Ipv4Addr::LOCALHOST.into()).head.status != 200;
         let missing = self.manifest.listed().find(is_missing)?;
         Some(String::from_utf8_lossy(&missing.path).into_owned())
     }
@@ -121,7 +123,7 @@ impl ServedContent {
         self.bodies.clone()
     }
 
-    fn look_up(&self, request: &RequestHead, echo: Option<Echo>, conn: ConnId) -> Answer {
+    fn look_up(&self, request: &RequestHead, echo: Option<Echo>, client: IpAddr) -> Answer {
         if let Some(patterns) = &self.patterns {
             let pattern = match echo {
                 Some(echo) => Some(patterns.answer_echo(request, echo)),
@@ -133,7 +135,7 @@ impl ServedContent {
         }
         match &self.source {
             Source::Nothing => reply::bare(404, &[]),
-            Source::Files(files) => files.answer(request, conn),
+            Source::Files(files) => files.answer(request, client),
             Source::Recording(recording) => recording.answer(request),
         }
     }
@@ -176,7 +178,7 @@ impl Site for ServedContent {
 
     fn answer(&mut self, asked: AskedFor, ticket: Ticket) -> Option<Answer> {
         let AskedFor { request, echo } = asked;
-        let answer = self.look_up(&request, echo, ticket.conn);
+        let answer = self.look_up(&request, echo, ticket.client);
         Some(self.announce(&request, answer))
     }
 

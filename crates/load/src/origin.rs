@@ -189,7 +189,8 @@ impl<S: Site> Origin<S> {
     fn answer(&mut self, now: Time, conn: ConnId, stream: RequestId) {
         let Some(exchange) = self.session(conn).exchange(stream) else { return };
         let asked = exchange.asked.take().expect("a request ends once");
-        if let Some(answer) = self.site.answer(asked, Ticket { conn, stream }) {
+        let client = self.session(conn).client;
+        if let Some(answer) = self.site.answer(asked, Ticket { conn, stream, client }) {
             self.give(now, conn, stream, answer);
         }
     }
@@ -214,7 +215,8 @@ impl<S: Site> Origin<S> {
         let Pushed { request, priority } = pushed;
         let Some(stream) = self.session(conn).engine.push(parent, request.clone(), priority) else { return false };
         let asked = self.site.ask(&request);
-        let answer = self.site.answer(asked, Ticket { conn, stream });
+        let client = self.session(conn).client;
+        let answer = self.site.answer(asked, Ticket { conn, stream, client });
         self.session(conn).exchanges.push(UnderWay::new(stream, request, now, None));
         self.transmit(conn);
         if let Some(answer) = answer {
@@ -393,10 +395,10 @@ enum Stalled {
 }
 
 impl<S: Site> Program for Origin<S> {
-    fn handle_open(&mut self, now: Time, conn: ConnId, Opened { protocol, .. }: Opened) {
+    fn handle_open(&mut self, now: Time, conn: ConnId, opened: Opened) {
         self.heard = now;
-        let engine = self.config.sessions.server(protocol);
-        let session = OriginSession::new(engine, protocol, now);
+        let engine = self.config.sessions.server(opened.protocol);
+        let session = OriginSession::new(engine, opened, now);
         self.sessions.insert(conn, session);
         self.transmit_if_any(conn);
         self.expire_in(now, self.config.timeouts.idle);
@@ -446,7 +448,7 @@ impl<S: Site> Program for Origin<S> {
                 self.remember(now, thought);
             }
         }
-        while let Some((Ticket { conn, stream }, answer)) = self.site.poll_answer(now) {
+        while let Some((Ticket { conn, stream, .. }, answer)) = self.site.poll_answer(now) {
             // The client may have lost interest.
             if self.sessions.get_mut(&conn).is_some_and(|session| session.exchange(stream).is_some()) {
                 self.give(now, conn, stream, answer);

@@ -5,6 +5,7 @@ use crate::page::ActivityId;
 use loadstone_http::{Body, Chunk, Priority, Protocol, RequestHead, RequestId, ResponseHead};
 use loadstone_units::Time;
 use std::fmt;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -49,6 +50,8 @@ pub struct Ticket {
     pub conn: ConnId,
     /// Its stream.
     pub stream: RequestId,
+    /// The address of the client.
+    pub client: IpAddr,
 }
 
 /// What is said to a request.

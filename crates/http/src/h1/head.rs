@@ -84,10 +84,12 @@ fn head_len(status: httparse::Status<usize>, text: &Bytes) -> Result<Option<usiz
 pub(super) fn parse_request(text: &Bytes) -> Result<Option<Parsed<RequestHead>>, PeerFault> {
     let mut slots = slots();
     let mut request = httparse::Request::new(&mut []);
-    let status = request.parse_with_uninit_headers(text, &mut slots).map_err(|error| match error {
-        httparse::Error::Version if names_version(text) => PeerFault::UnsupportedVersion,
-        error => fault(error),
-    })?;
+    let status = match request.parse_with_uninit_headers(text, &mut slots) {
+        // Which fault it is shows at the end of the line.
+        Err(httparse::Error::Version) if !text.contains(&b'\n') => return Ok(None),
+        Err(httparse::Error::Version) if names_version(text) => return Err(PeerFault::UnsupportedVersion),
+        result => result.map_err(fault)?,
+    };
     let Some(len) = head_len(status, text)? else { return Ok(None) };
     let found = sort(text, request.headers)?;
     let method = match request.method.unwrap_or_default() {

@@ -5,7 +5,7 @@ use super::open_files::{Exhausted, OpenFile, OpenFiles};
 use super::reply;
 use crate::Clock;
 use loadstone_http::{Body, RequestHead, ResponseHead};
-use loadstone_load::{Answer, ConnId};
+use loadstone_load::Answer;
 use loadstone_units::Time;
 use nix::errno::Errno;
 use nix::fcntl::{OFlag, OpenHow, ResolveFlag, openat2};
@@ -17,6 +17,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs::{File, Metadata};
 use std::io;
+use std::net::IpAddr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::rc::Rc;
@@ -158,8 +159,8 @@ impl Files {
         Ok(Files { root, dotfiles, bodies, clock, known: RefCell::default(), open, kept: Rc::default() })
     }
 
-    /// The answer to a request on `conn`: a file, or why there is none.
-    pub(super) fn answer(&self, request: &RequestHead, conn: ConnId) -> Answer {
+    /// The answer to a request of `client`: a file, or why there is none.
+    pub(super) fn answer(&self, request: &RequestHead, client: IpAddr) -> Answer {
         if !reply::is_to_get(request) {
             return reply::not_allowed();
         }
@@ -167,14 +168,14 @@ impl Files {
         let Some(path) = canonical(asked) else { return reply::bare(404, &[]) };
         let now = self.clock.now();
         if let Some(known) = self.known.borrow().get(&*path).filter(|known| known.until > now) {
-            return self.give(request, known, conn);
+            return self.give(request, known, client);
         }
         if self.dotfiles == Dotfiles::Hidden && has_dotfile(&path) {
             return reply::bare(404, &[]);
         }
         match self.find(&path, now) {
             Ok(Some(known)) => {
-                let answer = self.give(request, &known, conn);
+                let answer = self.give(request, &known, client);
                 self.remember(&path, known);
                 answer
             }
@@ -183,13 +184,13 @@ impl Files {
         }
     }
 
-    fn give(&self, request: &RequestHead, known: &KnownFile, conn: ConnId) -> Answer {
+    fn give(&self, request: &RequestHead, known: &KnownFile, client: IpAddr) -> Answer {
         let body = if reply::is_head(request) || known.len == 0 {
             Body::EMPTY
         } else {
             let content = match &known.source {
                 Source::Memory(kept) => StoredBody::Memory(Box::new(HeldFile(kept.clone()))),
-                Source::File(file) => match self.open.borrow().lend(file, conn) {
+                Source::File(file) => match self.open.borrow().lend(file, client) {
                     Ok(loan) => StoredBody::File(loan),
                     Err(Exhausted) => return unavailable(),
                 },

@@ -1,10 +1,10 @@
 //! The files that are open: each of them once, and no more than may be.
 
 use crate::descriptors::DescriptorShares;
-use loadstone_load::ConnId;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fs::{File, Metadata};
+use std::net::IpAddr;
 use std::os::unix::fs::MetadataExt;
 use std::rc::{Rc, Weak};
 
@@ -23,8 +23,8 @@ pub(super) struct OpenFiles {
     loans: Loans,
 }
 
-/// How many answers of a connection use a file.
-type Loans = Rc<RefCell<BTreeMap<(ConnId, FileVersion), u32>>>;
+/// How many answers to a client use a file.
+type Loans = Rc<RefCell<BTreeMap<(IpAddr, FileVersion), u32>>>;
 
 /// A file that is open.
 #[derive(Debug)]
@@ -37,11 +37,11 @@ pub(super) struct OpenFile {
 #[derive(Debug)]
 pub(super) struct Loan {
     file: Rc<OpenFile>,
-    conn: ConnId,
+    client: IpAddr,
     loans: Loans,
 }
 
-/// A connection's answers hold as many files as they may.
+/// The answers to a client hold as many files as they may.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Exhausted;
 
@@ -70,19 +70,19 @@ impl OpenFiles {
         Ok(open)
     }
 
-    /// Lends a file to an answer on `conn`.
+    /// Lends a file to an answer to `client`.
     ///
     /// # Errors
-    /// If the connection's answers hold as many as they may.
-    pub(super) fn lend(&self, file: &Rc<OpenFile>, conn: ConnId) -> Result<Loan, Exhausted> {
+    /// If the answers to that client hold as many as they may.
+    pub(super) fn lend(&self, file: &Rc<OpenFile>, client: IpAddr) -> Result<Loan, Exhausted> {
         let mut loans = self.loans.borrow_mut();
-        let first = (conn, (0, 0, 0, i64::MIN, i64::MIN));
-        let held = || loans.range(first..).take_while(|((holder, _), _)| *holder == conn).count();
-        if !loans.contains_key(&(conn, file.version)) && held() >= self.shares.files_of_connection {
+        let first = (client, (0, 0, 0, i64::MIN, i64::MIN));
+        let held = || loans.range(first..).take_while(|((holder, _), _)| *holder == client).count();
+        if !loans.contains_key(&(client, file.version)) && held() >= self.shares.files_of_client {
             return Err(Exhausted);
         }
-        *loans.entry((conn, file.version)).or_default() += 1;
-        Ok(Loan { file: file.clone(), conn, loans: self.loans.clone() })
+        *loans.entry((client, file.version)).or_default() += 1;
+        Ok(Loan { file: file.clone(), client, loans: self.loans.clone() })
     }
 }
 
@@ -91,7 +91,11 @@ impl Loan {
     #[cfg(test)]
     pub(super) fn of(file: File) -> Loan {
         let version = version(&file.metadata().unwrap());
-        Loan { file: Rc::new(OpenFile { file, version }), conn: ConnId(0), loans: Loans::default() }
+        Loan {
+            file: Rc::new(OpenFile { file, version }),
+            client: std::net::Ipv4Addr::LOCALHOST.into(),
+            loans: Loans::default(),
+        }
     }
 
     pub(super) fn file(&self) -> &File {
@@ -101,7 +105,7 @@ impl Loan {
 
 impl Drop for Loan {
     fn drop(&mut self) {
-        let (mut loans, loan) = (self.loans.borrow_mut(), (self.conn, self.file.version));
+        let (mut loans, loan) = (self.loans.borrow_mut(), (self.client, self.file.version));
         if let Some(count) = loans.get_mut(&loan) {
             *count -= 1;
             if *count == 0 {
@@ -114,8 +118,9 @@ impl Drop for Loan {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::net::Ipv4Addr;
 
-    const SHARES: DescriptorShares = DescriptorShares { files: 3, files_of_connection: 2, connections: 1 };
+    const SHARES: DescriptorShares = DescriptorShares { files: 3, files_of_client: 2, connections: 1 };
 
     /// A file without a name.
     fn file(number: u32) -> (File, Metadata) {
@@ -142,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn the_answers_of_a_connection_hold_no_more_than_its_share() {
+    fn the_answers_to_a_client_hold_no_more_than_its_share() {
         let mut files = OpenFiles::new(SHARES);
         let open: Vec<Rc<OpenFile>> = (10..13)
             .map(|number| {
@@ -150,7 +155,7 @@ mod tests {
                 files.add(file, &metadata).unwrap()
             })
             .collect();
-        let lend = |at: usize, conn| files.lend(&open[at], ConnId(conn));
+        let lend = |at: usize, last| files.lend(&open[at], Ipv4Addr::new(192, 0, 2, last).into());
         let mut loans: Vec<Loan> = [lend(0, 1), lend(1, 1), lend(1, 1)].map(Result::unwrap).into();
         assert!(lend(2, 1).is_err() && lend(2, 2).is_ok(), "another has a share of its own");
         loans.pop();

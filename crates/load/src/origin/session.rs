@@ -1,8 +1,10 @@
 //! One connection of a server: its session, and the exchanges that are not over.
 
+use crate::Opened;
 use crate::site::Answer;
 use loadstone_http::{Body, Protocol, RequestHead, RequestId, ServerSession};
 use loadstone_units::Time;
+use std::net::IpAddr;
 use std::sync::Arc;
 
 /// What a client has to let out of responses in [`super::Timeouts::response`], in bytes of content, unless less is left.
@@ -12,6 +14,8 @@ pub(super) const PROGRESS: u64 = 16 * 1024;
 #[derive(Debug)]
 pub(super) struct OriginSession<A> {
     pub(super) engine: Box<dyn ServerSession>,
+    /// The address of the client.
+    pub(super) client: IpAddr,
     pub(super) protocol: Protocol,
     /// Requests so far.
     pub(super) asked: u32,
@@ -67,9 +71,11 @@ impl<A> UnderWay<A> {
 
 impl<A> OriginSession<A> {
     /// A connection on which nothing has arrived.
-    pub(super) fn new(engine: Box<dyn ServerSession>, protocol: Protocol, now: Time) -> OriginSession<A> {
+    pub(super) fn new(engine: Box<dyn ServerSession>, opened: Opened, now: Time) -> OriginSession<A> {
+        let Opened { protocol, peer: client, .. } = opened;
         OriginSession {
             engine,
+            client,
             protocol,
             asked: 0,
             exchanges: Vec::new(),

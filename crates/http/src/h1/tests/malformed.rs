@@ -7,7 +7,6 @@ use crate::{
     TransportStream, Wire,
 };
 use bytes::Bytes;
-use proptest::prelude::*;
 
 fn send(server: &mut Server, text: impl Into<Bytes>) {
     server.handle_input(NOW, TransportStream::TCP, &[Chunk::Bytes(text.into())]).unwrap();
@@ -134,15 +133,16 @@ fn a_target_in_absolute_form_takes_the_place_of_host_rfc9112_3_2_2() {
     }
 }
 
-proptest! {
-    #[test]
-    fn however_a_malformed_request_is_cut_it_is_answered_alike(cut in 1_usize..400, which in 0_usize..22) {
-        let (text, status) = malformed_heads().swap_remove(which);
-        let mut server = Server::new();
-        for piece in text.as_bytes().chunks(cut) {
-            send(&mut server, Bytes::copy_from_slice(piece));
+#[test]
+fn however_a_malformed_request_is_cut_it_is_answered_alike() {
+    for (text, status) in malformed_heads() {
+        for cut in 1..=text.len().min(100) {
+            let mut server = Server::new();
+            for piece in text.as_bytes().chunks(cut) {
+                send(&mut server, Bytes::copy_from_slice(piece));
+            }
+            assert_eq!(said(&mut server), refusal(status), "pieces of {cut} bytes of {:?}", &text[..cut]);
         }
-        prop_assert_eq!(said(&mut server), refusal(status));
     }
 }
 

@@ -3,6 +3,7 @@ use crate::Bodies;
 use crate::descriptors::DescriptorShares;
 use loadstone_http::Fields;
 use std::fs;
+use std::net::Ipv4Addr;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -45,15 +46,20 @@ impl Drop for Folder {
     }
 }
 
-const CONN: ConnId = ConnId(1);
+const CLIENT: IpAddr = client(1);
+
+/// The address of one of several clients.
+const fn client(last: u8) -> IpAddr {
+    IpAddr::V4(Ipv4Addr::new(192, 0, 2, last))
+}
 
 /// Few may be open.
 fn open_files() -> OpenFiles {
-    OpenFiles::new(DescriptorShares { files: 4, files_of_connection: 2, connections: 1 })
+    OpenFiles::new(DescriptorShares { files: 4, files_of_client: 2, connections: 1 })
 }
 
 fn get(files: &Files, path: &str) -> (u16, String) {
-    let answer = files.answer(&RequestHead::get("a.test", path, Fields::default()), CONN);
+    let answer = files.answer(&RequestHead::get("a.test", path, Fields::default()), CLIENT);
     let mut content = Vec::new();
     files.bodies.append(answer.body.id, 0, answer.body.len, &mut content);
     (answer.head.status, String::from_utf8(content).unwrap())
@@ -91,16 +97,16 @@ fn heads_say_the_type_the_length_and_the_date() {
     File::options().write(true).open(folder.root().join("sub/a.css")).unwrap().set_modified(at).unwrap();
     let files = folder.files();
     let request = RequestHead::get("a.test", "/sub/a.css", Fields::default());
-    let answer = files.answer(&request, CONN);
+    let answer = files.answer(&request, CLIENT);
     // The example of RFC 9110, section 5.6.7.
     assert_eq!(field(&answer, "last-modified"), "Sun, 06 Nov 1994 08:49:37 GMT");
     assert_eq!(
         (field(&answer, "content-type"), field(&answer, "content-length")),
         ("text/css; charset=utf-8".into(), "4".into())
     );
-    let head = files.answer(&reply::request("HEAD", "a.test", "/sub/a.css"), CONN);
+    let head = files.answer(&reply::request("HEAD", "a.test", "/sub/a.css"), CLIENT);
     assert_eq!((head.body.len, field(&head, "content-length")), (0, "4".into()));
-    let none = files.answer(&RequestHead::get("a.test", "/none", Fields::default()), CONN);
+    let none = files.answer(&RequestHead::get("a.test", "/none", Fields::default()), CLIENT);
     assert_eq!(field(&none, "content-type"), "application/octet-stream");
 }
 
@@ -109,7 +115,7 @@ fn a_directory_that_is_asked_for_like_a_file_is_elsewhere() {
     let folder = Folder::new("moved");
     let files = folder.files();
     for (path, location) in [("/sub", "/sub/"), ("//sub", "/sub/"), ("/sub//deep?x", "/sub/deep/")] {
-        let answer = files.answer(&RequestHead::get("a.test", path, Fields::default()), CONN);
+        let answer = files.answer(&RequestHead::get("a.test", path, Fields::default()), CLIENT);
         assert_eq!((answer.head.status, field(&answer, "location")), (301, location.to_owned()), "{path}");
     }
 }
@@ -190,7 +196,7 @@ fn what_is_no_file_is_not_given_and_not_waited_for() {
     let files = folder.files();
     assert_eq!(get(&files, "/pipe").0, 404);
     let post = reply::request("POST", "a.test", "/");
-    let answer = files.answer(&post, CONN);
+    let answer = files.answer(&post, CLIENT);
     assert_eq!((answer.head.status, field(&answer, "allow")), (405, "GET, HEAD".into()));
 }
 
@@ -231,7 +237,7 @@ fn what_is_kept_in_memory_is_bounded_and_is_freed_with_its_last_owner() {
         .map(|number| {
             let path = format!("/big{number}");
             fs::write(folder.root().join(&path[1..]), vec![b'x'; MAX_KEPT_FILE as usize]).unwrap();
-            files.answer(&RequestHead::get("a.test", &path, Fields::default()), CONN)
+            files.answer(&RequestHead::get("a.test", &path, Fields::default()), CLIENT)
         })
         .collect();
     assert_eq!(files.kept.get(), MAX_KEPT_TOTAL);
@@ -251,8 +257,8 @@ fn descriptors(folder: &Folder) -> usize {
     open.filter(|path| path.starts_with(folder.root()) && *path != folder.root()).count()
 }
 
-fn status(files: &Files, path: &str, conn: u32) -> u16 {
-    files.answer(&RequestHead::get("a.test", path, Fields::default()), ConnId(conn)).head.status
+fn status(files: &Files, path: &str, from: u8) -> u16 {
+    files.answer(&RequestHead::get("a.test", path, Fields::default()), client(from)).head.status
 }
 
 #[test]
@@ -261,13 +267,13 @@ fn a_file_is_opened_once_whatever_its_spelling_and_however_many_answers_use_it()
     fs::write(folder.root().join("sub/large"), vec![b'x'; MAX_KEPT_FILE as usize + 1]).unwrap();
     fs::hard_link(folder.root().join("sub/large"), folder.root().join("sub/also")).unwrap();
     let files = folder.files();
-    for conn in 0..12 {
+    for from in 0..12 {
         for slashes in 1..50 {
             let slashes = "/".repeat(slashes);
-            assert_eq!(status(&files, &format!("{slashes}sub{slashes}large"), conn), 200);
+            assert_eq!(status(&files, &format!("{slashes}sub{slashes}large"), from), 200);
         }
         for path in ["/s%75b/l%61rge", "/%73ub/large?query", "/sub/also"] {
-            assert_eq!(status(&files, path, conn), 200, "{path}");
+            assert_eq!(status(&files, path, from), 200, "{path}");
         }
     }
     assert_eq!(descriptors(&folder), 1);
@@ -281,8 +287,8 @@ fn no_more_files_are_open_than_may_be_and_the_next_is_told_to_come_again_rfc9110
     for number in 0..5 {
         fs::write(folder.root().join(number.to_string()), vec![b'x'; MAX_KEPT_FILE as usize + 1]).unwrap();
     }
-    // A connection has two, and all have four.
-    for (conn, path, expected) in [
+    // A client has two, and all have four.
+    for (from, path, expected) in [
         (1, "/0", 200),
         (1, "/1", 200),
         (1, "/0", 200),
@@ -293,7 +299,7 @@ fn no_more_files_are_open_than_may_be_and_the_next_is_told_to_come_again_rfc9110
         (3, "/sub/a.css", 200),
         (3, "/0", 200),
     ] {
-        assert_eq!(status(&files, path, conn), expected, "{conn} {path}");
+        assert_eq!(status(&files, path, from), expected, "{from} {path}");
     }
     assert_eq!(descriptors(&folder), 4);
     files.known.borrow_mut().clear();
