@@ -2,10 +2,10 @@
 
 use crate::ConnId;
 use crate::page::ActivityId;
+use core::net::IpAddr;
 use loadstone_http::{Body, Chunk, Priority, Protocol, RequestHead, RequestId, ResponseHead};
 use loadstone_units::Time;
 use std::fmt;
-use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 

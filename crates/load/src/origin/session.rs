@@ -2,9 +2,9 @@
 
 use crate::Opened;
 use crate::site::Answer;
+use core::net::IpAddr;
 use loadstone_http::{Body, Protocol, RequestHead, RequestId, ServerSession};
 use loadstone_units::Time;
-use std::net::IpAddr;
 use std::sync::Arc;
 
 /// What a client has to let out of responses in [`super::Timeouts::response`], in bytes of content, unless less is left.
