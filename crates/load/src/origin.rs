@@ -283,16 +283,6 @@ impl<S: Site> Origin<S> {
         self.expire_in(now, self.config.timeouts.idle);
     }
 
-    /// Stops reading what the session leaves unread anyway, and goes on when it reads again.
-    fn pause_or_resume(&mut self, conn: ConnId, on: TransportStream) {
-        let Some(session) = self.sessions.get_mut(&conn) else { return };
-        if session.is_paused == session.engine.takes_input() {
-            session.is_paused = !session.is_paused;
-            let limit = if session.is_paused { session.received } else { u64::MAX };
-            self.actions.push_back(Action::Receive { conn, on, limit });
-        }
-    }
-
     /// An exchange is over, and nothing is kept of it here.
     fn note_over(&mut self, now: Time, conn: ConnId, protocol: Protocol, over: UnderWay<S::Asked>, end: Ending) {
         let UnderWay { request, began, response, kept, .. } = over;
@@ -412,8 +402,8 @@ impl<S: Site> Program for Origin<S> {
         let Some(session) = self.sessions.get_mut(&conn).filter(|session| !session.is_closing) else { return };
         session.received += input.iter().map(Chunk::len).sum::<u64>();
         let result = session.engine.handle_input(now, on, input);
+        self.actions.extend(session.pause_or_resume(conn, on));
         self.drain_events(now, conn);
-        self.pause_or_resume(conn, on);
         if result.is_err() {
             self.drop_session(conn);
         } else {
@@ -475,6 +465,9 @@ impl<S: Site> Program for Origin<S> {
             let timeout = self.config.timeouts.response;
             let before = if timeout == Duration::MAX { 0 } else { out.counted() };
             session.engine.poll_transmit(now, on, room, out);
+            if session.is_paused {
+                self.actions.extend(session.pause_or_resume(conn, on));
+            }
             if (session.engine.is_over() || session.is_stuck()) && !session.is_closing {
                 self.ending.push(conn);
             }
@@ -482,7 +475,6 @@ impl<S: Site> Program for Origin<S> {
                 self.handle_event(now, conn, event);
                 self.drain_events(now, conn);
             }
-            self.pause_or_resume(conn, on);
             if timeout != Duration::MAX
                 && let Some(session) = self.sessions.get_mut(&conn)
             {

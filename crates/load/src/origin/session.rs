@@ -1,9 +1,9 @@
 //! One connection of a server: its session, and the exchanges that are not over.
 
-use crate::Opened;
 use crate::site::Answer;
+use crate::{Action, ConnId, Opened};
 use core::net::IpAddr;
-use loadstone_http::{Body, Protocol, RequestHead, RequestId, ServerSession};
+use loadstone_http::{Body, Protocol, RequestHead, RequestId, ServerSession, TransportStream};
 use loadstone_units::Time;
 use std::sync::Arc;
 
@@ -88,6 +88,16 @@ impl<A> OriginSession<A> {
             is_paused: false,
             kept: 0,
         }
+    }
+
+    /// Stops reading what the session leaves unread anyway, and goes on when it reads again.
+    pub(super) fn pause_or_resume(&mut self, conn: ConnId, on: TransportStream) -> Option<Action> {
+        if self.is_paused != self.engine.takes_input() {
+            return None;
+        }
+        self.is_paused = !self.is_paused;
+        let limit = if self.is_paused { self.received } else { u64::MAX };
+        Some(Action::Receive { conn, on, limit })
     }
 
     /// Whether all that is left to send waits for windows that no longer open, since the client sends no more.
