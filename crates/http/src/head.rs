@@ -185,7 +185,7 @@ impl RequestHead {
         RequestHead { scheme, ..self }
     }
 
-    /// A copy in memory of its own, with those fields alone that are named in lower case: what is worth to be kept of a
+    /// A copy in memory of its own, with those fields alone that are named in lower case: what a server keeps of a
     /// stranger's head while its exchange goes on.
     pub fn excerpt(&self, names: &[&[u8]]) -> RequestHead {
         let kept = |name: &[u8]| names.iter().any(|known| known.eq_ignore_ascii_case(name));

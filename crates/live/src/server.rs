@@ -32,7 +32,7 @@ const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
 /// How long a client's flow control windows may block a response.
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// How much it keeps of requests that are not answered yet: what nghttpd and nginx keep of one connection is less.
+/// How much it keeps of requests that are not answered yet.
 const MAX_KEPT: MaxKept = MaxKept { connection: 1024 * 1024, all: 256 * 1024 * 1024 };
 
 /// How a server is set up.
