@@ -203,3 +203,19 @@ fn with_field(answer: Answer, name: &str, value: &str) -> Answer {
     let head = ResponseHead::new(head.status, Fields::from_pairs(fields));
     Answer { head: Arc::new(head), ..answer }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_request_only_its_line_and_the_fields_that_are_read_are_kept() {
+        let long = "v".repeat(60_000);
+        let fields = [("x", &long[..]), ("Content-Type", "text/plain"), ("cookie", &long)];
+        let head = Arc::new(RequestHead::get("a.test", "/echo", Fields::from_pairs(fields)));
+        let kept = ServedContent::new().keep(head.clone());
+        let expected = RequestHead::get("a.test", "/echo", Fields::from_pairs([("Content-Type", "text/plain")]));
+        assert_eq!(*kept, expected);
+        assert!(kept.text_len() < 100 && head.text_len() > 120_000, "{}", kept.text_len());
+    }
+}
