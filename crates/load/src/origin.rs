@@ -113,9 +113,8 @@ impl<S: Site> Origin<S> {
             Event::Request { id, head } => self.begin(now, conn, id, head),
             Event::Rejected { id, head, status } => self.reject(now, conn, id, head, status),
             Event::Data { id, content } => {
-                let exchanges = &mut self.sessions.get_mut(&conn).expect("its events are being polled").exchanges;
-                let asked = exchanges.iter_mut().find(|exchange| exchange.stream == id);
-                if let Some(asked) = asked.and_then(|exchange| exchange.asked.as_mut()) {
+                let session = self.sessions.get_mut(&conn).expect("its events are being polled");
+                if let Some(asked) = session.exchange(id).and_then(|exchange| exchange.asked.as_mut()) {
                     self.site.take(asked, content);
                 }
             }
@@ -153,19 +152,18 @@ impl<S: Site> Origin<S> {
         let kept = request.text_len();
         let MaxKept { connection, all } = self.config.max_kept;
         if kept > connection - self.session(conn).kept || kept > all - self.kept {
-            let (session, cancelled) = (self.session(conn), UnderWay::new(stream, request, now, None));
+            let (session, cancelled) = (self.session(conn), UnderWay::new(request, now));
             session.engine.cancel(stream);
             let protocol = session.protocol;
             return self.note_over(now, conn, protocol, cancelled, Ending::CutShort);
         }
         self.kept += kept;
-        let asked = Some(self.site.ask(&request));
+        let asked = self.site.ask(&request);
         let session = self.session(conn);
-        session.kept += kept;
         if is_waiting {
             session.engine.send_interim(stream, Arc::new(ResponseHead::new(100, Fields::default())));
         }
-        session.exchanges.push(UnderWay { kept, ..UnderWay::new(stream, request, now, asked) });
+        session.begin(stream, UnderWay::arriving(request, now, asked, kept));
         self.expire_in(now, self.config.timeouts.request);
         if is_last {
             self.leave(conn);
@@ -175,14 +173,16 @@ impl<S: Site> Origin<S> {
     /// The session has answered a request that breaks the rules of HTTP: it is an exchange like any other. `head` is
     /// what was read of it, if the request has not begun.
     fn reject(&mut self, now: Time, conn: ConnId, stream: RequestId, head: Option<Arc<RequestHead>>, status: u16) {
-        let rejected = head.map(|head| UnderWay::new(stream, self.site.keep(head), now, None));
+        let rejected = head.map(|head| UnderWay::new(self.site.keep(head), now));
         let session = self.session(conn);
         session.stirred = now;
-        session.exchanges.extend(rejected);
+        if let Some(rejected) = rejected {
+            session.begin(stream, rejected);
+        }
         if let Some(exchange) = session.exchange(stream) {
             exchange.asked = None;
-            exchange.response = Some((status, Body::EMPTY));
         }
+        session.note_response(stream, status, Body::EMPTY);
     }
 
     /// A request is complete.
@@ -217,7 +217,7 @@ impl<S: Site> Origin<S> {
         let asked = self.site.ask(&request);
         let client = self.session(conn).client;
         let answer = self.site.answer(asked, Ticket { conn, stream, client });
-        self.session(conn).exchanges.push(UnderWay::new(stream, request, now, None));
+        self.session(conn).begin(stream, UnderWay::new(request, now));
         self.transmit(conn);
         if let Some(answer) = answer {
             self.think(now, conn, stream, answer);
@@ -262,10 +262,10 @@ impl<S: Site> Origin<S> {
     fn respond(&mut self, now: Time, conn: ConnId, stream: RequestId, Answer { head, body, .. }: Answer) {
         let Some(session) = self.sessions.get_mut(&conn).filter(|session| !session.is_closing) else { return };
         let Some(exchange) = session.exchange(stream) else { return };
-        exchange.response = Some((head.status, body));
         if let Some(service) = exchange.service {
             self.services[service].answered = Some(now);
         }
+        session.note_response(stream, head.status, body);
         session.engine.respond(stream, head, body.into());
         self.transmit(conn);
     }
@@ -275,9 +275,7 @@ impl<S: Site> Origin<S> {
         let session = self.session(conn);
         session.stirred = now;
         let protocol = session.protocol;
-        if let Some(at) = session.exchanges.iter().position(|exchange| exchange.stream == stream) {
-            let over = session.exchanges.swap_remove(at);
-            session.kept -= over.kept;
+        if let Some(over) = session.end(stream) {
             self.note_over(now, conn, protocol, over, end);
         }
         self.expire_in(now, self.config.timeouts.idle);
@@ -285,7 +283,8 @@ impl<S: Site> Origin<S> {
 
     /// An exchange is over, and nothing is kept of it here.
     fn note_over(&mut self, now: Time, conn: ConnId, protocol: Protocol, over: UnderWay<S::Asked>, end: Ending) {
-        let UnderWay { request, began, response, kept, .. } = over;
+        let response = over.response();
+        let UnderWay { request, began, kept, .. } = over;
         self.kept -= kept;
         self.site.done(&Exchange { conn, protocol, request, response, began, ended: now, end });
     }
@@ -332,10 +331,11 @@ impl<S: Site> Origin<S> {
     fn forget(&mut self, now: Time, conn: ConnId) -> bool {
         let Some(session) = self.sessions.remove(&conn) else { return false };
         let protocol = session.protocol;
-        for over in session.exchanges {
+        let is_open = !session.is_closing;
+        for over in session.into_exchanges() {
             self.note_over(now, conn, protocol, over, Ending::CutShort);
         }
-        !session.is_closing
+        is_open
     }
 
     /// Looks at the timeouts again after this time, or earlier.
@@ -351,11 +351,11 @@ impl<S: Site> Origin<S> {
         let Timeouts { idle, request, response } = self.config.timeouts;
         let mut due: Vec<(ConnId, Time, Stalled)> = Vec::new();
         for (conn, session) in self.sessions.iter().filter(|(_, session)| !session.is_closing) {
-            let arriving = session.exchanges.iter().filter(|exchange| exchange.asked.is_some());
+            let arriving = session.exchanges().filter(|exchange| exchange.asked.is_some());
             let began = arriving.map(|exchange| exchange.began).min();
             due.extend(began.map(|began| (*conn, began + request, Stalled::Halfway)));
             due.extend(session.shut.map(|shut| (*conn, shut.since + response, Stalled::Halfway)));
-            if session.exchanges.is_empty() {
+            if session.exchanges().len() == 0 {
                 due.push((*conn, session.stirred + idle, Stalled::Idle));
             }
         }
@@ -422,7 +422,7 @@ impl<S: Site> Program for Origin<S> {
             self.drain_events(now, conn);
             let session = self.session(conn);
             session.has_fin = true;
-            if !session.exchanges.is_empty() && !session.is_stuck() {
+            if session.exchanges().len() > 0 && !session.is_stuck() {
                 return;
             }
         }

@@ -2,6 +2,7 @@
 
 use super::head::MAX_HEAD;
 use crate::{Chunk, PeerFault};
+use bytes::Buf;
 
 /// Where in a chunked body the reader stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -60,7 +61,7 @@ impl Chunked {
             return Ok(Piece::Content(content));
         }
         let Chunk::Bytes(bytes) = input else { return Err(PeerFault::BodyInsteadOfHead) };
-        let byte = bytes.split_to(1)[0];
+        let byte = bytes.get_u8();
         if self.stage == ChunkedStage::LastLf && byte == b'\n' {
             return Ok(Piece::End);
         }

@@ -5,6 +5,9 @@ use super::head::{Length, MAX_HEAD, parse_trailers};
 use crate::{Chunk, Fields, PeerFault};
 use bytes::{BufMut, Bytes, BytesMut};
 
+/// Chunks with less content than this, in bytes, are reported together.
+const SMALL_CHUNK: usize = 256;
+
 /// Where in the stream of messages the reader stands.
 #[derive(Debug)]
 pub(super) struct Reader {
@@ -52,6 +55,13 @@ fn alone(chunk: Chunk) -> Chunk {
     }
 }
 
+/// Reports what small chunks had, if anything.
+fn report(joined: &mut BytesMut, messages: &mut impl Messages) {
+    if !joined.is_empty() {
+        messages.data(Chunk::Bytes(joined.split().freeze()));
+    }
+}
+
 impl Reader {
     pub(super) fn new() -> Reader {
         Reader { state: ReaderState::Head, partial: BytesMut::new(), unread: Vec::new() }
@@ -90,7 +100,7 @@ impl Reader {
                         messages.data(content);
                         self.begin_body(Length::Known(left), messages);
                     }
-                    ReaderState::Chunked(body) => self.read_chunk(body, &mut chunk, messages)?,
+                    ReaderState::Chunked(body) => self.read_chunked(body, &mut chunk, messages)?,
                     ReaderState::UntilClose => {
                         messages.data(chunk);
                         break;
@@ -164,29 +174,40 @@ impl Reader {
         Ok(text.slice(len..))
     }
 
-    fn read_chunk(
+    /// Reads a body in chunks as far as it has arrived, at most to its end. Small chunks in a row are reported
+    /// together, or each byte would cost a report.
+    fn read_chunked(
         &mut self,
         mut body: Chunked,
-        chunk: &mut Chunk,
+        input: &mut Chunk,
         messages: &mut impl Messages,
     ) -> Result<(), PeerFault> {
-        match body.take(chunk)? {
-            Piece::Framing => self.state = ReaderState::Chunked(body),
-            Piece::Content(content) => {
-                self.state = ReaderState::Chunked(body);
-                messages.data(content);
-            }
-            Piece::Trailer(byte) => {
-                self.state = ReaderState::Chunked(body);
-                self.partial.put_u8(byte);
-            }
-            Piece::End => {
-                if !self.partial.is_empty() {
-                    messages.trailers(parse_trailers(self.partial.split())?);
+        let mut joined = BytesMut::new();
+        let result = loop {
+            match body.take(input) {
+                Ok(Piece::Framing) => {}
+                Ok(Piece::Content(Chunk::Bytes(content))) if content.len() < SMALL_CHUNK => {
+                    joined.extend_from_slice(&content);
                 }
-                self.begin_body(Length::Known(0), messages);
+                Ok(Piece::Content(content)) => {
+                    report(&mut joined, messages);
+                    messages.data(content);
+                }
+                Ok(Piece::Trailer(byte)) => self.partial.put_u8(byte),
+                end_or_fault => break end_or_fault,
             }
+            if input.is_empty() {
+                self.state = ReaderState::Chunked(body);
+                report(&mut joined, messages);
+                return Ok(());
+            }
+        };
+        report(&mut joined, messages);
+        result?;
+        if !self.partial.is_empty() {
+            messages.trailers(parse_trailers(self.partial.split())?);
         }
+        self.begin_body(Length::Known(0), messages);
         Ok(())
     }
 

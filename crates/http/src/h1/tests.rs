@@ -77,6 +77,26 @@ fn pipelined_answers_leave_in_the_order_of_the_requests_rfc9112_9_3_2() {
 }
 
 #[test]
+fn small_chunks_that_arrive_together_are_reported_together_and_in_order_rfc9112_7_1() {
+    let mut server = Server::new();
+    let head = "POST / HTTP/1.1\r\nhost: a.test\r\ntransfer-encoding: chunked\r\n\r\n";
+    let large = "L".repeat(1_000);
+    let body = format!("{}3e8\r\n{large}\r\n{}0\r\n\r\n", "1\r\na\r\n".repeat(300), "1\r\nz\r\n".repeat(300));
+    let input = Chunk::Bytes(format!("{head}{body}").into());
+    server.handle_input(NOW, TransportStream::TCP, &[input]).unwrap();
+    let events: Vec<Event> = std::iter::from_fn(|| server.poll_event()).collect();
+    let content: Vec<Bytes> = events
+        .iter()
+        .filter_map(|event| match event {
+            Event::Data { content: Chunk::Bytes(bytes), .. } => Some(bytes.clone()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(content, ["a".repeat(300), large, "z".repeat(300)]);
+    assert!(matches!(events.last(), Some(Event::End { .. })));
+}
+
+#[test]
 fn behind_a_response_that_is_said_to_be_the_last_nothing_is_waited_for_rfc9112_9_6() {
     let mut client = Client::pipelining();
     for path in ["/a", "/b", "/c"] {

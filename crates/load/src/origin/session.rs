@@ -5,6 +5,7 @@ use crate::{Action, ConnId, Opened};
 use core::net::IpAddr;
 use loadstone_http::{Body, Protocol, RequestHead, RequestId, ServerSession, TransportStream};
 use loadstone_units::Time;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// What a client has to let out of responses in [`super::Timeouts::response`], in bytes of content, unless less is left.
@@ -19,7 +20,9 @@ pub(super) struct OriginSession<A> {
     pub(super) protocol: Protocol,
     /// Requests so far.
     pub(super) asked: u32,
-    pub(super) exchanges: Vec<UnderWay<A>>,
+    exchanges: BTreeMap<RequestId, UnderWay<A>>,
+    /// How many of them have a response: with thousands of streams, none is looked for.
+    responses: usize,
     /// When the last exchange began or ended.
     pub(super) stirred: Time,
     /// There is a response, and room, and the client lets nothing of it out, or too little.
@@ -49,14 +52,13 @@ pub(super) struct Shut {
 /// An exchange that is not over.
 #[derive(Debug)]
 pub(super) struct UnderWay<A> {
-    pub(super) stream: RequestId,
     pub(super) request: Arc<RequestHead>,
     pub(super) began: Time,
     /// What the site keeps of it as long as it is arriving.
     pub(super) asked: Option<A>,
     /// What is going to be said: apart, since there may be many exchanges and few answers that wait.
     pub(super) answer: Option<Box<Answer>>,
-    pub(super) response: Option<(u16, Body)>,
+    response: Option<(u16, Body)>,
     /// Its place in the list of services.
     pub(super) service: Option<usize>,
     /// Bytes that are kept of the request's head.
@@ -64,8 +66,18 @@ pub(super) struct UnderWay<A> {
 }
 
 impl<A> UnderWay<A> {
-    pub(super) fn new(stream: RequestId, request: Arc<RequestHead>, began: Time, asked: Option<A>) -> UnderWay<A> {
-        UnderWay { stream, request, began, asked, answer: None, response: None, service: None, kept: 0 }
+    pub(super) fn new(request: Arc<RequestHead>, began: Time) -> UnderWay<A> {
+        UnderWay { request, began, asked: None, answer: None, response: None, service: None, kept: 0 }
+    }
+
+    /// A request that arrives, and of whose head `kept` bytes are kept.
+    pub(super) fn arriving(request: Arc<RequestHead>, began: Time, asked: A, kept: usize) -> UnderWay<A> {
+        UnderWay { asked: Some(asked), kept, ..UnderWay::new(request, began) }
+    }
+
+    /// The status of the response and its body, if there is one.
+    pub(super) fn response(&self) -> Option<(u16, Body)> {
+        self.response
     }
 }
 
@@ -78,7 +90,8 @@ impl<A> OriginSession<A> {
             client,
             protocol,
             asked: 0,
-            exchanges: Vec::new(),
+            exchanges: BTreeMap::new(),
+            responses: 0,
             stirred: now,
             shut: None,
             is_drained: false,
@@ -102,25 +115,53 @@ impl<A> OriginSession<A> {
 
     /// Whether all that is left to send waits for windows that no longer open, since the client sends no more.
     pub(super) fn is_stuck(&self) -> bool {
-        let is_waiting = |exchange: &UnderWay<A>| exchange.response.is_none();
         self.has_fin
             && self.protocol.is_multiplexed()
             && !self.engine.has_output()
-            && !self.exchanges.iter().any(is_waiting)
+            && self.responses == self.exchanges.len()
     }
 
     /// Notes whether the client lets nothing out, although there is something, or too little: asked for when there
     /// was room, and `let_out` bytes of content went.
     pub(super) fn note_shut(&mut self, now: Time, let_out: u64) {
         let is_blocked = !self.engine.has_output();
-        let has_response = self.exchanges.iter().any(|exchange| exchange.response.is_some());
+        let has_response = self.responses > 0;
         let before = self.shut.map(|shut| Shut { let_out: shut.let_out + let_out, ..shut });
         let before = before.filter(|shut| has_response && shut.let_out < PROGRESS);
         self.shut = before.or((is_blocked && has_response).then_some(Shut { since: now, let_out: 0 }));
     }
 
-    /// An exchange under way: most often the one that began last.
+    /// The exchanges that are not over, in the order of their streams.
+    pub(super) fn exchanges(&self) -> impl ExactSizeIterator<Item = &UnderWay<A>> {
+        self.exchanges.values()
+    }
+
     pub(super) fn exchange(&mut self, stream: RequestId) -> Option<&mut UnderWay<A>> {
-        self.exchanges.iter_mut().rfind(|exchange| exchange.stream == stream)
+        self.exchanges.get_mut(&stream)
+    }
+
+    pub(super) fn begin(&mut self, stream: RequestId, exchange: UnderWay<A>) {
+        self.kept += exchange.kept;
+        self.exchanges.insert(stream, exchange);
+    }
+
+    /// An exchange has its response.
+    pub(super) fn note_response(&mut self, stream: RequestId, status: u16, body: Body) {
+        if let Some(exchange) = self.exchanges.get_mut(&stream) {
+            self.responses += usize::from(exchange.response.replace((status, body)).is_none());
+        }
+    }
+
+    /// An exchange is over.
+    pub(super) fn end(&mut self, stream: RequestId) -> Option<UnderWay<A>> {
+        let over = self.exchanges.remove(&stream)?;
+        self.responses -= usize::from(over.response.is_some());
+        self.kept -= over.kept;
+        Some(over)
+    }
+
+    /// The connection is over, and its exchanges with it.
+    pub(super) fn into_exchanges(self) -> impl Iterator<Item = UnderWay<A>> {
+        self.exchanges.into_values()
     }
 }
