@@ -13,7 +13,7 @@ def engine() -> str:
 
     Two builds that agree here are one engine, whatever machine and compiler made them.
     """
-    page = pages.read("synthetic:objects=12,size=20KB").json
+    page = pages.read("synthetic:objects=12,size=20KB").content
     made = [
         experiment.scenario(page, {"network": "5/1mbit,80ms,loss=2%", "variant": {"protocol": name, **rest}})
         for name in protocols()

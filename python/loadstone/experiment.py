@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from loadstone import files, names, toml
+from loadstone import _native, files, names, toml
 from loadstone._native import (
     LoadstoneError,
     Outcome,
@@ -127,13 +127,12 @@ def nested(chosen: Chosen) -> dict[str, Any]:
     return fields
 
 
-def scenario(page: str, fields: dict[str, Any]) -> Scenario:
-    """Make the scenario of a page file's text, which stays the text that it is: it can be large.
+def scenario(page: _native.Page, fields: dict[str, Any]) -> Scenario:
+    """Make the scenario of a page.
 
     Raises `LoadstoneError`, which names the field.
     """
-    text = f'{{"page": {page}, {json.dumps(fields)[1:]}' if fields else f'{{"page": {page}}}'
-    return Scenario(text)
+    return Scenario.of(page, json.dumps(fields))
 
 
 def cell(page: Page, chosen: Chosen) -> Cell:
@@ -141,7 +140,7 @@ def cell(page: Page, chosen: Chosen) -> Cell:
     fields = nested(chosen)
     fields.update(traced(fields.get("network", "")))
     try:
-        return Cell.of(scenario(page.json, fields))
+        return Cell.of(scenario(page.content, fields))
     except LoadstoneError as error:
         why, field = error.args
         if field == "traces":

@@ -21,17 +21,34 @@ class Page:
 
     name: str
     """The PAGE argument, an absolute path by the name of its file."""
-    json: str
-    """The page file."""
-    notes: dict[str, Any]
-    """What the import of a HAR says about it; empty for other pages."""
+    content: _native.Page
+    """What is loaded."""
     source: str = ""
     """The PAGE argument, as it was given."""
 
+    @property
+    def json(self) -> str:
+        """Give the page file."""
+        return self.content.to_json()
+
+    @property
+    def notes(self) -> dict[str, Any]:
+        """Give what the import of a HAR says about it; nothing of other pages."""
+        notes: dict[str, Any] = json.loads(self.content.notes_json)
+        return notes
+
     def summary(self) -> dict[str, Any]:
         """Give what the page is, in numbers."""
-        summary: dict[str, Any] = json.loads(_native.page_summary(self.json))
+        summary: dict[str, Any] = json.loads(self.content.summary_json())
         return summary
+
+
+def of_document(document: dict[str, Any]) -> _native.Page:
+    """Make a page of what a page file has.
+
+    Raises `LoadstoneError` if it breaks a rule of page files.
+    """
+    return _native.Page(json.dumps(document).encode())
 
 
 def read_all(given: Sequence[str], *, keep_secrets: bool = False) -> list[Page]:
@@ -51,7 +68,7 @@ def read(name: str, *, keep_secrets: bool = False) -> Page:
     [shown] = names.shown([name])
     if name.startswith(SYNTHETIC):
         with _blame(name):
-            return Page(name, _native.synthetic_page(name.removeprefix(SYNTHETIC)), {}, name)
+            return Page(name, _native.Page.synthetic(name.removeprefix(SYNTHETIC)), name)
     path, number = _split_number(name)
     try:
         data = files.read(path)
@@ -61,11 +78,10 @@ def read(name: str, *, keep_secrets: bool = False) -> Page:
         raise InputError(f"{error}: export it without response bodies, or strip them: {strip}") from None
     with _blame(path):
         if _is_har(path, data):
-            reading = json.loads(_native.read_har(data, number, keep_secrets=keep_secrets))
-            return Page(shown, json.dumps(reading["page"]), reading["notes"], name)
+            return Page(shown, _native.Page.from_har(data, number, keep_secrets=keep_secrets), name)
         if number is not None:
             raise InputError(f"{path}: only a HAR has several pages: leave out #{number}")
-        return Page(shown, _native.read_page_file(data), {}, name)
+        return Page(shown, _native.Page(data), name)
 
 
 def path_of(name: str) -> str:

@@ -83,7 +83,7 @@ def sweep(
         for level in asked.factors[asked.compared]:
             cell = {**condition, asked.compared: level}
             fields = scenario(cell)
-            fields["page"] = json.loads(_native.synthetic_page(fields["page"]))
+            fields["page"] = json.loads(_native.Page.synthetic(fields["page"]).to_json())
             made = _native.Scenario(json.dumps(fields))
             count = seeds if made.is_random else 1
             cells += [{**cell, "is_random": made.is_random}] * count

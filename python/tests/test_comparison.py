@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import pytest
 
 from loadstone import comparison, experiment, verb_output
-from loadstone.pages import Page
+from loadstone.pages import Page, of_document
 from loadstone.stats import Until
 
-PAGE = Page("made.up", '{"objects": [{"url": "http://a.test/", "bytes": 1}]}', {})
+PAGE = Page("made.up", of_document({"objects": [{"url": "http://a.test/", "bytes": 1}]}))
 BASE, LARGER, OTHER, BOTH, *_ = comparison.VARIANTS
 
 

@@ -16,7 +16,7 @@ from loadstone.files import InputError
 from loadstone.gate.assertion import FIGURES, FUNCTIONS, Assertion
 from loadstone.gate.comparison_document import COUNTS, Findings, KeptFindings, Terms
 from loadstone.gate.judgement import Check, judge
-from loadstone.pages import Page
+from loadstone.pages import Page, of_document
 
 VARIANTS = ("a 1", "a 2", "b 1", "b 2", "c")
 """The first is the baseline."""
@@ -398,7 +398,7 @@ def test_an_unchanged_page_never_turns_red(
     sizes: list[int], network: str, seed: int, threads_then: int, threads_now: int
 ) -> None:
     objects = [{"url": f"https://{at % 3}.test/{at}", "bytes": size} for at, size in enumerate(sizes)]
-    page = Page("random", json.dumps({"objects": objects}), {})
+    page = Page("random", of_document({"objects": objects}))
     kept = Findings.of(json.loads(json.dumps(found(page, network, seed, threads_then))))
     names = [*comparison.VARIANTS, "baseline", "best"]
     asserted = [

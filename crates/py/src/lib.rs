@@ -27,7 +27,7 @@ mod _native {
     #[pymodule_export]
     use super::fetch::{Fetch, fetch};
     #[pymodule_export]
-    use super::page::{page_summary, read_har, read_page_file, synthetic_page};
+    use super::page::Page;
     #[pymodule_export]
     use super::run::{Outcome, Scenario, Stopper, live_access, networks, protocols, run_live, run_many, traces_of};
     #[pymodule_export]

@@ -1,7 +1,8 @@
-//! Pages: from bytes to the JSON of a page file, and what a page is in numbers.
+//! Pages: from bytes to an object that scenarios share.
 
 use crate::error::Failure;
 use loadstone_load::page::{PageFile, Secrets, Summary, har, synthetic};
+use loadstone_scenario::SharedPage;
 use pyo3::prelude::*;
 use serde::Serialize;
 
@@ -9,50 +10,64 @@ fn json(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect("pages have only keys that are text")
 }
 
-/// Reads a HAR. `page` counts from 1 and picks a page of the file; without it, the first that can
-/// be used. Secrets are replaced unless they are to be kept. Gives `{"page": PAGE FILE, "notes": NOTES}` as JSON.
-#[pyfunction]
-#[pyo3(signature = (data, page=None, *, keep_secrets=false))]
-pub(crate) fn read_har(py: Python<'_>, data: &[u8], page: Option<usize>, keep_secrets: bool) -> PyResult<String> {
-    #[derive(Serialize)]
-    struct Reading {
-        page: PageFile,
-        notes: har::Notes,
+/// A page that can be loaded: read and checked once.
+#[pyclass(frozen, module = "loadstone._native")]
+pub(crate) struct Page {
+    pub(crate) page: SharedPage,
+    /// What the import of a HAR says about it, as JSON; `{}` for other pages.
+    #[pyo3(get)]
+    notes_json: String,
+}
+
+impl Page {
+    fn of(file: PageFile, notes_json: String) -> Result<Page, Failure> {
+        let page = SharedPage::from(file);
+        page.page()?;
+        Ok(Page { page, notes_json })
     }
-    let text = py.detach(|| {
-        let secrets = if keep_secrets { Secrets::Kept } else { Secrets::Replaced };
-        let har = har::read(data, page, secrets)?;
-        har.file.build()?;
-        Ok::<_, Failure>(json(&Reading { page: har.file, notes: har.notes }))
-    })?;
-    Ok(text)
 }
 
-/// Reads a page file and checks it. Gives it back as JSON.
-#[pyfunction]
-pub(crate) fn read_page_file(py: Python<'_>, data: &[u8]) -> PyResult<String> {
-    let text = py.detach(|| checked(&PageFile::from_json(data)?))?;
-    Ok(text)
-}
+#[pymethods]
+impl Page {
+    /// Reads a page file.
+    #[new]
+    #[pyo3(signature = (data, notes_json = "{}".to_owned()))]
+    fn new(py: Python<'_>, data: &[u8], notes_json: String) -> PyResult<Page> {
+        Ok(py.detach(|| Page::of(PageFile::from_json(data)?, notes_json))?)
+    }
 
-/// Makes the page that `description` describes: what stands after `synthetic:`. As JSON.
-#[pyfunction]
-pub(crate) fn synthetic_page(description: &str) -> PyResult<String> {
-    let file = synthetic::page(description).map_err(Failure::from)?;
-    Ok(checked(&file)?)
-}
+    /// Reads a HAR. `page` counts from 1 and picks a page of the file; without it, the first that can
+    /// be used. Secrets are replaced unless they are to be kept.
+    #[staticmethod]
+    #[pyo3(signature = (data, page=None, *, keep_secrets=false))]
+    fn from_har(py: Python<'_>, data: &[u8], page: Option<usize>, keep_secrets: bool) -> PyResult<Page> {
+        let read = py.detach(|| {
+            let secrets = if keep_secrets { Secrets::Kept } else { Secrets::Replaced };
+            let har = har::read(data, page, secrets)?;
+            Page::of(har.file, json(&har.notes))
+        });
+        Ok(read?)
+    }
 
-/// What the page of this page file is, in numbers, as JSON.
-#[pyfunction]
-pub(crate) fn page_summary(py: Python<'_>, page: &str) -> PyResult<String> {
-    let text = py.detach(|| {
-        let page = PageFile::from_json(page.as_bytes())?.build()?;
-        Ok::<_, Failure>(json(&Summary::of(&page)))
-    })?;
-    Ok(text)
-}
+    /// Makes the page that `description` describes: what stands after `synthetic:`.
+    #[staticmethod]
+    fn synthetic(description: &str) -> PyResult<Page> {
+        let file = synthetic::page(description).map_err(Failure::from)?;
+        Ok(Page::of(file, "{}".to_owned())?)
+    }
 
-fn checked(file: &PageFile) -> Result<String, Failure> {
-    file.build()?;
-    Ok(json(file))
+    /// The page file, as JSON.
+    fn to_json(&self, py: Python<'_>) -> String {
+        py.detach(|| json(&self.page))
+    }
+
+    /// What it is, in numbers, as JSON.
+    fn summary_json(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(py.detach(|| Ok::<_, Failure>(json(&Summary::of(self.page.page()?))))?)
+    }
+
+    /// For pickle: what [`Page::new`] takes.
+    fn __getnewargs__(&self, py: Python<'_>) -> (Vec<u8>, String) {
+        (self.to_json(py).into_bytes(), self.notes_json.clone())
+    }
 }

@@ -40,14 +40,27 @@ pub(crate) struct Scenario {
     plan: Plan,
 }
 
+impl Scenario {
+    fn planned(scenario: loadstone_scenario::Scenario) -> Result<Scenario, Failure> {
+        let plan = Plan::new(&scenario)?;
+        Ok(Scenario { scenario, plan })
+    }
+}
+
 #[pymethods]
 impl Scenario {
     #[new]
     fn new(py: Python<'_>, json: &str) -> PyResult<Scenario> {
+        let scenario = py.detach(|| Scenario::planned(loadstone_scenario::Scenario::from_json(json.as_bytes())?))?;
+        Ok(scenario)
+    }
+
+    /// A scenario of `page` with these settings, which are JSON: all that a scenario has besides.
+    #[staticmethod]
+    fn of(py: Python<'_>, page: &crate::page::Page, settings: &str) -> PyResult<Scenario> {
+        let shared = &page.page;
         let scenario = py.detach(|| {
-            let scenario = loadstone_scenario::Scenario::from_json(json.as_bytes())?;
-            let plan = Plan::new(&scenario)?;
-            Ok::<_, Failure>(Scenario { scenario, plan })
+            Scenario::planned(loadstone_scenario::Scenario::of_page(shared.clone(), settings.as_bytes())?)
         })?;
         Ok(scenario)
     }

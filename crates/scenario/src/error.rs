@@ -27,6 +27,9 @@ pub enum ScenarioProblem {
     /// The page cannot be loaded.
     #[error(transparent)]
     Page(#[from] PageError),
+    /// A page beside another one.
+    #[error("the page is known already: leave it out")]
+    SecondPage,
     /// The network is incomplete.
     #[error(transparent)]
     Network(#[from] NetworkError),

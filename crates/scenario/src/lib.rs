@@ -21,6 +21,7 @@ mod hosts;
 mod outcome;
 mod plan;
 mod scenario;
+mod shared_page;
 mod topology;
 
 pub use capture::{Capture, Captured, CapturedFlags};
@@ -31,4 +32,5 @@ pub use loadstone_net::Fate;
 pub use outcome::{Conditions, ConnectionOutcome, Outcome};
 pub use plan::Plan;
 pub use scenario::{Connections, EarlierLoads, Requests, Scenario, Servers, Variant};
+pub use shared_page::SharedPage;
 pub use topology::{ProgramKind, Topology, TopologyHost, TopologyLink};

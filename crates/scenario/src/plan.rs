@@ -1,9 +1,10 @@
 //! A scenario made ready to be run, in whichever world.
 
 use crate::hosts::{HostRole, Hosts, PageHosts, PlannedHost};
-use crate::{Requests, Scenario, ScenarioError, ScenarioProblem, Variant};
+use crate::shared_page::LoadablePage;
+use crate::{Requests, Scenario, ScenarioError, ScenarioProblem, SharedPage, Variant};
 use loadstone_http::{Multiplexing, Protocol, Push, SessionFactory};
-use loadstone_load::page::{HostId, Page, PageFile};
+use loadstone_load::page::{HostId, Page};
 use loadstone_load::{Browser, BrowserConfig, Catalogue, Graph, Hints, Origin, OriginConfig, Relay, Scope};
 use loadstone_net::tls::Tls;
 use loadstone_net::{Fabric, LinkId};
@@ -165,14 +166,14 @@ impl Plan {
     }
 }
 
-fn planned(file: &PageFile, variant: &Variant, field: &str) -> Result<PlannedPage, ScenarioError> {
-    let page = match variant.servers {
-        Some(servers) => file.dealt(servers.get()).build(),
-        None => file.build(),
+fn planned(page: &SharedPage, variant: &Variant, field: &str) -> Result<PlannedPage, ScenarioError> {
+    let loadable = match variant.servers {
+        Some(servers) => LoadablePage::of(&page.dealt(servers.get())),
+        None => page.loadable().cloned(),
     };
-    let page = Arc::new(page.map_err(|error| ScenarioError::new(field, error))?);
+    let LoadablePage { page, graph } = loadable.map_err(|error| ScenarioError::new(field, error))?;
     let catalogues = Catalogue::all(&page, variant.foresight).into_iter().map(Arc::new).collect();
-    Ok(PlannedPage { graph: Arc::new(Graph::new(&page)), catalogues, page })
+    Ok(PlannedPage { page, graph, catalogues })
 }
 
 /// The hosts of a page, with the TCP and the TLS of each.

@@ -1,8 +1,8 @@
 //! What one run is.
 
-use crate::{ScenarioError, Topology};
+use crate::{ScenarioError, ScenarioProblem, SharedPage, Topology};
 use loadstone_http::{Multiplexing, Protocol};
-use loadstone_load::{Closing, Foresight, Joining, Work, page::PageFile};
+use loadstone_load::{Closing, Foresight, Joining, Work};
 use loadstone_net::{Network, Trace, tcp, tls::Tls};
 use loadstone_units::{Bounded, OutOfRange, json};
 use serde::{Deserialize, Serialize};
@@ -15,7 +15,8 @@ use std::sync::Arc;
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
     /// What is loaded.
-    pub page: PageFile,
+    #[serde(default)]
+    pub page: SharedPage,
     /// Over which access link; `10/1mbit,100ms` if it is left out.
     #[serde(default)]
     pub network: Network,
@@ -185,7 +186,8 @@ mod protocol_name {
 
 impl Scenario {
     /// A load of `page` with everything else as it is by default.
-    pub fn of(page: PageFile) -> Scenario {
+    pub fn of(page: impl Into<SharedPage>) -> Scenario {
+        let page = page.into();
         let (network, variant) = (Network::default(), Variant::default());
         Scenario { page, network, traces: BTreeMap::new(), variant, topology: None, seed: first_seed() }
     }
@@ -203,6 +205,18 @@ impl Scenario {
             *config = config.stated();
         }
         Ok(scenario)
+    }
+
+    /// Reads what a scenario of `page` has besides: with many scenarios of a page, it is read and checked once.
+    ///
+    /// # Errors
+    /// As with [`Scenario::from_json`], and if `settings` has a page of its own.
+    pub fn of_page(page: SharedPage, settings: &[u8]) -> Result<Scenario, ScenarioError> {
+        let scenario = Scenario::from_json(settings)?;
+        if scenario.page != SharedPage::default() {
+            return Err(ScenarioError::new("page", ScenarioProblem::SecondPage));
+        }
+        Ok(Scenario { page, ..scenario })
     }
 
     /// Writes the scenario, every field stated.

@@ -1,6 +1,6 @@
 //! Who takes part in a run and over which links, where that is not one browser behind one access link.
 
-use loadstone_load::page::PageFile;
+use crate::SharedPage;
 use loadstone_net::{Network, tcp};
 use serde::{Deserialize, Serialize};
 
@@ -29,7 +29,7 @@ pub struct TopologyHost {
     pub via: Option<String>,
     /// A browser: what it loads, if it is not the scenario's page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub page: Option<PageFile>,
+    pub page: Option<SharedPage>,
     /// Origins: the names of the pages' hosts that stand here; all that stand nowhere else if it is left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub serves: Option<Vec<String>>,

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from loadstone import experiment, pages
+from loadstone import _native, experiment, pages
 from loadstone._native import LoadstoneError, Scenario
 from loadstone.analysis.question import Level, Question, spelled
 from loadstone.engine import engine
@@ -32,7 +32,7 @@ Name = tuple[Level, ...]
 _MOST_KEPT = 10_000
 """Of so many settings is kept how the engine understands them."""
 
-_SMALLEST = '{"objects": [{"url": "http://a.test/", "bytes": 0}]}'
+_SMALLEST = pages.of_document({"objects": [{"url": "http://a.test/", "bytes": 0}]})
 
 
 @dataclass(frozen=True)
@@ -62,8 +62,8 @@ class Planned:
         seeds = [self.seeds[0], len(self.seeds)] if isinstance(self.seeds, range) else [*self.seeds]
         return json.dumps([list(self.levels.items()), self.digest, seeds])
 
-    def scenario(self, page: str) -> Scenario:
-        """Make the scenario; `page` is the text of the page file."""
+    def scenario(self, page: _native.Page) -> Scenario:
+        """Make the scenario."""
         try:
             return experiment.scenario(page, json.loads(self.fields))
         except LoadstoneError as error:
@@ -78,8 +78,8 @@ class Chunk:
     """Where it comes in the plan."""
     groups: tuple[tuple[Planned, ...], ...]
     """Cells or parts of cells; with `until`, whole conditions."""
-    pages: dict[str, str]
-    """The texts of the cells' pages, by digest."""
+    pages: dict[str, _native.Page]
+    """The cells' pages, by digest."""
     engine: str
     """The engine that has to run it."""
     question: Question
@@ -275,8 +275,8 @@ class Plan:
         return lambda cell: _cell_seconds(self.matrix, cell, load[cell.page])
 
     def _chunk(self, number: int, groups: Sequence[tuple[Planned, ...]]) -> Chunk:
-        texts = {cell.page: self.pages[cell.page].json for group in groups for cell in group}
-        return Chunk(number, tuple(groups), texts, engine(), self.matrix.question)
+        contents = {cell.page: self.pages[cell.page].content for group in groups for cell in group}
+        return Chunk(number, tuple(groups), contents, engine(), self.matrix.question)
 
 
 def refused(levels: Levels, error: LoadstoneError, settings: Settings | None = None) -> InputError:

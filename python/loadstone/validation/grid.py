@@ -11,13 +11,12 @@ each factor stays about equally often, whatever the others are.
 
 import hashlib
 import itertools
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import Any
 
-from loadstone._native import Scenario, synthetic_page
+from loadstone import experiment, pages
+from loadstone._native import Page, Scenario
 from loadstone.files import InputError
 
 OBJECT, PAGE = "object", "page"
@@ -63,7 +62,7 @@ class Cell:
             "tcp": {"iw": self.iw, "cc": self.cc},
         }
         page = _object(self.name) if self.kind == OBJECT else _synthetic(self.name)
-        return Scenario(json.dumps({"page": page, "network": self.network, "variant": variant}))
+        return experiment.scenario(page, {"network": self.network, "variant": variant})
 
     @cached_property
     def factors(self) -> dict[str, str]:
@@ -89,16 +88,15 @@ class Cell:
 
 
 @cache
-def _synthetic(name: str) -> dict[str, Any]:
-    page: dict[str, Any] = json.loads(synthetic_page(name))
-    return page
+def _synthetic(name: str) -> Page:
+    return Page.synthetic(name)
 
 
-def _object(name: str) -> dict[str, Any]:
+def _object(name: str) -> Page:
     number, unit = name[:-2], name[-2:]
     if not number.isdecimal() or unit not in _UNITS:
         raise InputError(f"'{name}' is no size of an object: write for instance 30KB or 1MB")
-    return {"objects": [{"url": "http://a.test/", "bytes": int(number) * _UNITS[unit]}]}
+    return pages.of_document({"objects": [{"url": "http://a.test/", "bytes": int(number) * _UNITS[unit]}]})
 
 
 @dataclass(frozen=True)

@@ -107,7 +107,7 @@ def measure_connections(runner: Runner) -> Iterator[Counts]:
     factors = {**matrix.factors, "link": matrix.factors["link"][:1], "rtt": [100], "loss": [0]}
     variants = {option: matrix.variants[option] for option in (BASE, SPDY)}
     plan = Plan.of(replace(matrix, factors=factors, variants=variants))
-    jobs = [(cell.scenario(plan.pages[cell.page].json), matrix.seed) for cell in plan.cells]
+    jobs = [(cell.scenario(plan.pages[cell.page].content), matrix.seed) for cell in plan.cells]
     outcomes = runner.outcomes(jobs)
     for cell, https, spdy in zip(plan.cells[::2], outcomes[::2], outcomes[1::2], strict=True):
         page = str(cell.levels["page"]).removeprefix("synthetic:")

@@ -1,8 +1,6 @@
 """How far the gain of the study `ece540` depends on what it does not say: pictures, round trip, rate."""
 
-import json
-
-from loadstone import experiment
+from loadstone import experiment, pages
 from loadstone._native import Scenario
 from loadstone.reproduce.ece540.laboratory import PICTURE_BYTES, PICTURES, PROTOCOLS, own_page
 from loadstone.reproduce.study import Runner, Table
@@ -36,7 +34,7 @@ def measure(runner: Runner) -> dict[Setting, float]:
 def _scenario(setting: Setting, protocol: str) -> Scenario:
     count, rtt, rate = setting
     variant = {"protocol": protocol, "tls": "1.2", "tcp": SYSTEM, "client_tcp": SYSTEM}
-    page = json.dumps(own_page("virtual", count, _TOTAL // count))
+    page = pages.of_document(own_page("virtual", count, _TOTAL // count))
     return experiment.scenario(page, {"network": f"{rate}mbit,{rtt}ms", "variant": variant})
 
 

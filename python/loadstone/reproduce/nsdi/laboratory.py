@@ -15,6 +15,7 @@ from loadstone import experiment
 from loadstone._native import Outcome
 from loadstone.analysis.question import Level
 from loadstone.pages import Page as Named
+from loadstone.pages import of_document
 from loadstone.reproduce.claims import STUDIES
 from loadstone.reproduce.nsdi.page_corpus import Change, Page
 from loadstone.reproduce.study import Runner
@@ -145,7 +146,7 @@ def look_inside(
     common["network"] = common["network"].format(rtt=rtt, rate=rate, loss=loss)
     del common["page"]
     jobs = [
-        experiment.cell(Named(name, json.dumps(change(page)), {}), experiment.chosen(common)).jobs(1, 1)[0]
+        experiment.cell(Named(name, of_document(change(page))), experiment.chosen(common)).jobs(1, 1)[0]
         for name, page in corpus.items()
     ]
     return [_inside(outcome, rtt) for outcome in runner.outcomes(jobs) if outcome.completed]

@@ -4,12 +4,11 @@ The study says 25 %, and not of what. Two figures of this test, three ways to re
 nearest is the one by which everything else is run.
 """
 
-import json
 import math
 import statistics
 from dataclasses import dataclass
 
-from loadstone import experiment
+from loadstone import experiment, pages
 from loadstone._native import Outcome
 from loadstone.reproduce.study import Cell, Runner, Table
 from loadstone.reproduce.yahoo.initial_window import condition, each_way
@@ -58,7 +57,7 @@ def measure(runner: Runner, reading: str) -> Rates:
         "network": LINK.format(loss=READINGS[reading](LOSS)),
         "variant": {"tcp": {**SERVER, "iw": 32}, "client_tcp": CLIENT},
     }
-    scenario = experiment.scenario(json.dumps({"objects": objects}), fields)
+    scenario = experiment.scenario(pages.of_document({"objects": objects}), fields)
     outcomes = runner.outcomes([(scenario, seed) for seed in range(1, SEEDS + 1)])
     completed = [outcome for outcome in outcomes if outcome.completed]
     return Rates(list(map(_long, completed)), list(map(_short, completed)))

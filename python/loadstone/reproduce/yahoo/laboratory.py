@@ -5,11 +5,10 @@ HTML is one of them; the other 16 have the size that an object has on average by
 (`MEAN_OBJECT`). What no size explains is the time that does not depend on the window: the browser's.
 """
 
-import json
 from collections.abc import Callable
 from typing import Any
 
-from loadstone import experiment
+from loadstone import experiment, pages
 from loadstone._native import Scenario
 
 Page = dict[str, Any]
@@ -88,7 +87,7 @@ def scenario(page: Page, iw: int, loss: str = "0", **variant: Any) -> Scenario:
     """Make a load of it over the laboratory's link; `variant` adds to what is usual, or replaces it."""
     said = {"tcp": SERVER, "client_tcp": CLIENT, **variant}
     said["tcp"] = {**said["tcp"], "iw": iw}
-    return experiment.scenario(json.dumps(page), {"network": LINK.format(loss=loss), "variant": said})
+    return experiment.scenario(pages.of_document(page), {"network": LINK.format(loss=loss), "variant": said})
 
 
 def fitted(build: Build, most: int, seconds: float, **variant: Any) -> int:

@@ -2,13 +2,12 @@
 
 import csv
 import io
-import json
 from collections import Counter
 from collections.abc import Sequence
 from statistics import mean
 from typing import TYPE_CHECKING, Any
 
-from loadstone import experiment
+from loadstone import experiment, pages
 from loadstone._native import Outcome, Scenario
 from loadstone.reproduce.study import Cell, Runner, Table
 from loadstone.reproduce.yahoo.initial_window import condition
@@ -49,7 +48,7 @@ def single(runner: Runner) -> float:
 def _load(objects: Sequence[dict[str, Any]], client: dict[str, Any], **tcp: Any) -> Scenario:
     variant = {"connections": 1, "tcp": {**SERVER, "iw": 3, **tcp}, "client_tcp": client}
     fields = {"network": LINK.format(loss="0"), "variant": variant}
-    return experiment.scenario(json.dumps({"objects": objects}), fields)
+    return experiment.scenario(pages.of_document({"objects": objects}), fields)
 
 
 def after_pauses(runner: Runner) -> dict[tuple[int, str], float]:
