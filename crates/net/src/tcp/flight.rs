@@ -452,6 +452,15 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_segment_is_lost_with_as_many_sacked_ones_above_it_as_asked_for_and_not_with_fewer_rfc6675_4() {
+        for (count, expected) in [(4, 4), (5, 0)] {
+            let mut flight = half_sacked();
+            flight.mark_lost_by_sacks(count);
+            assert_eq!(flight.lost_out(), expected, "{count}");
+        }
+    }
+
     /// The summary of an ACK of `1` with these SACK blocks.
     fn sacked(flight: &mut Flight, blocks: &[Range<u64>]) -> AckSummary {
         let mut sacks = Sacks::default();

@@ -179,6 +179,19 @@ mod tests {
     }
 
     #[test]
+    fn a_round_trip_that_falls_moves_linuxs_deviation_by_an_eighth_of_what_a_rising_one_does() {
+        for (sample, rto) in [(200, 1_775 + 225), (3_800, 2_225 + 1_800)] {
+            let mut rtt = rtt(Profile::Linux6);
+            // The deviation is nearly 0 after as many steady rounds.
+            for round in 0..80 {
+                rtt.on_sample(MS(2_000), SendSequence { una: 2 * round, nxt: 2 * round + 1 });
+            }
+            rtt.on_sample(MS(sample), HERE);
+            assert_eq!((rtt.rto() + MS(1) / 2) / MS(1), rto, "{sample} ms");
+        }
+    }
+
+    #[test]
     fn linux_adds_at_least_200_ms_and_first_twice_the_round_trip() {
         let mut near = rtt(Profile::Linux6);
         near.on_sample(MS(20), HERE);

@@ -190,6 +190,10 @@ mod tests {
         assert!((985..=1003).contains(&curve[90]), "{curve:?}");
         assert!(curve[90] - curve[80] < 10, "flat around W_max");
         assert!(curve[10] - curve[0] > 50, "steep after the loss");
+        // Each of a round's acknowledgements takes 1/cwnd of what is left to the curve one round on: together 1 - 1/e.
+        // After ten rounds that is the curve at 1.1 s, 1000 - 0.4 * (9.09 - 1.1)^3 = 796.
+        let expected = f64::from(curve[9]) + 0.632 * (796.0 - f64::from(curve[9]));
+        assert!((f64::from(curve[10]) - expected).abs() < 1.5, "{curve:?}");
         assert!(curve.windows(2).all(|pair| pair[0] <= pair[1]));
     }
 

@@ -274,6 +274,15 @@ mod tests {
     }
 
     #[test]
+    fn below_the_curve_a_segment_of_growth_takes_the_windows_share_of_the_gap_rfc9438_4_4() {
+        let (mut cubic, _) = after_a_loss();
+        cubic.follow_the_curve(700, 0, at(0));
+        cubic.follow_the_curve(700, 0, at(2_000));
+        // K = cbrt(300 / 0.4) = 9.1 s, so two seconds after the loss the curve is at 1000 - 0.4 * 7.1^3 = 857.
+        assert_eq!(cubic.cnt, 700 / 157);
+    }
+
+    #[test]
     fn a_curve_that_begins_within_a_pause_begins_at_its_end_at_the_latest() {
         // Sent at 0, acknowledged at 100, and nothing more to send until 1000.
         let (mut cubic, mut window) = after_a_loss();

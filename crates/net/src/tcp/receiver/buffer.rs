@@ -335,6 +335,15 @@ mod tests {
     }
 
     #[test]
+    fn the_buffer_grows_by_twice_what_was_read_and_by_how_much_faster_that_was_than_before() {
+        let mut tuning = ReceiveBuffer::new(&Config::default().rules()).tuning.unwrap();
+        (tuning.rcv_rtt, tuning.rcvq_space, tuning.rcvq_copied) = (50 * NANOS_PER_MS, 10 * MSS, 19 * MSS);
+        tuning.rcv_space_adjust(Time::from_nanos(60 * NANOS_PER_MS), MSS, 0);
+        // 20 segments in a round trip, after 10: 40, and the same share more twice over, at 512 of 1,024.
+        assert_eq!((tuning.rcvq_space, tuning.rcvbuf), (20 * MSS, 2 * (40 + 2 * 40) * MSS));
+    }
+
+    #[test]
     fn data_that_a_gap_held_back_counts_to_the_next_round_trip() {
         let mut tuning = ReceiveBuffer::new(&Config::default().rules()).tuning.unwrap();
         let at = |ms: u64| Time::from_nanos(ms * NANOS_PER_MS);

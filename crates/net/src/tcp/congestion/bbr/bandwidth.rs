@@ -105,6 +105,7 @@ mod tests {
         assert_eq!(bandwidth.segments_in(1_000_000), 99);
         assert_eq!(bandwidth.segments_by(1_000_000, UNIT), 100);
         assert_eq!(bandwidth.segments_by(1_000_000, 2 * UNIT), 200);
+        assert_eq!(bandwidth.scaled_by(UNIT * 5 / 4), Bandwidth(bandwidth.0 * 5 / 4));
         let rate = bandwidth.rate(1000, UNIT);
         assert!((98_900..=99_000).contains(&rate), "{rate}");
     }
