@@ -146,3 +146,22 @@ impl FairQueue {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stream_that_becomes_incremental_goes_behind_those_that_are_rfc9218_10() {
+        let incremental = Priority::incremental_at(Priority::default().urgency());
+        let mut queue = FairQueue::new(Policy::Priority);
+        for (stream, priority) in [(1, incremental), (3, incremental), (5, Priority::default())] {
+            queue.open(stream, priority);
+            queue.enqueue(stream);
+            queue.unblock(stream);
+        }
+        assert_eq!(queue.streams().collect::<Vec<_>>(), [5, 1, 3], "one after the other, and then in turn");
+        queue.prioritise(5, incremental);
+        assert_eq!(queue.streams().collect::<Vec<_>>(), [1, 3, 5]);
+    }
+}

@@ -267,3 +267,60 @@ pub(crate) fn sendable_fields(fields: &Fields) -> impl Iterator<Item = (Vec<u8>,
 pub(crate) fn digits(status: u16) -> [u8; 3] {
     [100, 10, 1].map(|unit| b'0' + (status / unit % 10) as u8)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_head_is_the_same_only_if_all_of_it_is() {
+        let (request, other) =
+            (Arc::new(RequestHead::get("a", "/", Fields::default())), RequestHead::get("a", "/", Fields::default()));
+        let other = Arc::new(other);
+        let response = Arc::new(ResponseHead::new(200, Fields::default()));
+        let heads = [
+            MessageHead::Request(request.clone(), Priority::default()),
+            MessageHead::Request(request.clone(), Priority::at(0)),
+            MessageHead::Request(other, Priority::default()),
+            MessageHead::Response(response.clone()),
+            MessageHead::Pushed(request.clone(), None),
+            MessageHead::Pushed(request, Some(response)),
+            MessageHead::Trailers(Arc::default()),
+        ];
+        for (at, one) in heads.iter().enumerate() {
+            let same: Vec<usize> = (0..heads.len()).filter(|other| one.is_same(&heads[*other])).collect();
+            assert_eq!(same, [at]);
+        }
+    }
+
+    #[test]
+    fn the_size_of_a_head_is_that_of_its_text() {
+        let fields = || Fields::from_pairs([("x", "y".repeat(500))]);
+        let (request, response) =
+            (Arc::new(RequestHead::get("a", "/", fields())), Arc::new(ResponseHead::new(200, fields())));
+        for (head, least) in [
+            (MessageHead::Request(request.clone(), Priority::default()), 500),
+            (MessageHead::Response(response.clone()), 500),
+            (MessageHead::Pushed(request, Some(response)), 500),
+            (MessageHead::Trailers(Arc::new(fields())), 500),
+        ] {
+            assert!((least..least + 600).contains(&head.size()), "{head:?}: {}", head.size());
+        }
+    }
+
+    #[test]
+    fn a_status_has_three_digits_of_which_the_first_is_not_0() {
+        for (text, status) in [
+            ("200", Some(200)),
+            ("404 Not Found", Some(404)),
+            ("099", None),
+            ("2x0", None),
+            ("20", None),
+            ("2000", None),
+            ("200OK", None),
+            ("", None),
+        ] {
+            assert_eq!(parse_status(text.as_bytes()), status, "{text:?}");
+        }
+    }
+}

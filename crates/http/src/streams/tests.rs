@@ -111,6 +111,47 @@ fn a_request_arrives_as_it_was_sent_less_the_case_of_its_names() {
 }
 
 #[test]
+fn a_session_says_whether_its_input_ends_within_a_frame() {
+    for protocol in ALL {
+        let mut server = sessions(Multiplexing::default()).server(protocol);
+        assert_eq!(server.is_partial(), protocol == Protocol::H2, "{protocol}: a preface is missing, or nothing");
+        let feed = |server: &mut dyn Session, part: &[u8]| {
+            server.handle_input(NOW, TransportStream::TCP, &[Chunk::Bytes(Bytes::copy_from_slice(part))]).unwrap();
+        };
+        if protocol == Protocol::H2 {
+            feed(server.as_mut(), MAGIC);
+        }
+        let mut writer = frame_writer::FrameWriter::new(protocol);
+        let pairs = writer.get(&[]);
+        let frame = writer.open(1, &pairs, true);
+        let mut is_partial = Vec::new();
+        for part in [&frame[..0], &frame[..3], &frame[3..20], &frame[20..]] {
+            feed(server.as_mut(), part);
+            is_partial.push(server.is_partial());
+        }
+        assert_eq!(is_partial, [false, true, true, false], "{protocol}");
+    }
+}
+
+#[test]
+fn half_a_block_of_http2_is_as_partial_as_half_a_frame_rfc9113_6_10() {
+    let (_, mut server) = pair(Protocol::H2, Multiplexing::default());
+    let head = frame_writer::FrameWriter::new(Protocol::H2).h2(1, 1, 1, b"");
+    server.handle_input(NOW, TransportStream::TCP, &[Chunk::Bytes(head.into())]).unwrap();
+    assert!(server.is_partial());
+}
+
+#[test]
+fn without_room_no_request_leaves() {
+    for protocol in ALL {
+        let (mut client, _) = pair(protocol, Multiplexing::default());
+        client.request(get("/"), Body::EMPTY.into(), Priority::default());
+        client.poll_transmit(NOW, TransportStream::TCP, 0, &mut Wire::default());
+        assert_eq!(events(client.as_mut()), [], "{protocol}");
+    }
+}
+
+#[test]
 fn a_more_urgent_response_overtakes_one_that_is_under_way() {
     for protocol in ALL {
         let (mut client, mut server) = pair(protocol, Multiplexing::default());

@@ -175,6 +175,30 @@ fn a_server_keeps_no_more_answers_than_it_would_take_requests_whatever_the_clien
 }
 
 #[test]
+fn more_pushes_than_a_client_lets_be_are_refused_draft3_2_3_9_rfc9113_5_1_2() {
+    for (protocol, refused) in ALL.into_iter().zip([3, 3, 3, 7]) {
+        let mut client = sessions(Multiplexing { streams: Bounded::known(1), ..ACCEPT }).client(protocol);
+        client.request(get("/"), Body::EMPTY.into(), Priority::default());
+        client.poll_transmit(NOW, TransportStream::TCP, usize::MAX, &mut Wire::default());
+        let mut writer = FrameWriter::new(protocol);
+        let mut input = if protocol == Protocol::H2 { MAGIC[24..].to_vec() } else { Vec::new() };
+        for stream in [2, 4] {
+            let pairs = writer.pushed("a.test", "https://a.test/x", "/x", false);
+            input.extend(writer.push_of(stream, 1, &pairs, 2));
+        }
+        client.handle_input(NOW, TransportStream::TCP, &[Chunk::Bytes(input.into())]).unwrap();
+        let mut wire = Wire::default();
+        client.poll_transmit(NOW, TransportStream::TCP, usize::MAX, &mut wire);
+        let sent: Vec<u8> = wire
+            .take_all()
+            .into_iter()
+            .flat_map(|chunk| if let Chunk::Bytes(bytes) = chunk { bytes } else { panic!("nothing is uploaded") })
+            .collect();
+        assert_eq!(sent_frames(protocol, &sent), [SentFrame::Reset(4, refused)], "{protocol}");
+    }
+}
+
+#[test]
 fn declining_any_number_of_pushes_is_no_quarrel() {
     for protocol in [Protocol::Spdy2, Protocol::Spdy3, Protocol::Spdy31] {
         let (mut client, mut server) = pair(protocol, Multiplexing { push: Push::Forbid, ..DEFAULT });
@@ -354,6 +378,22 @@ const CASES: &[Case] = &[
         [Some(SentFrame::GoAway(2, None)), RESET[0], RESET[0]],
     ),
     ("Server Push, 3.3.1, 8.1: a second head of the answer", |h| vec![push(h, OURS, false), head(h), head(h)], RESET),
+    (
+        "Server Push, 3.3.1, -: the end of an answer that never began",
+        |h| {
+            let pairs = h.pushed("a.test", "https://a.test/x", "/x", false);
+            vec![h.push_of(2, 1, &pairs, 3)]
+        },
+        [RESET[0], RESET[1], None],
+    ),
+    (
+        "Server Push, 3.3.1, 8.3.1: of an empty path",
+        |h| {
+            let name = if h.protocol == Protocol::Spdy2 { "url" } else { ":path" };
+            vec![altered(h, name.trim_start_matches(':'), &[(name, "")])]
+        },
+        RESET,
+    ),
 ];
 
 #[test]

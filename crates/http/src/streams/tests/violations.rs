@@ -188,6 +188,16 @@ const OF_CLIENTS: &[Case] = &[
         [Some(Reply(1)), Some(Reply(1)), Some(Reply(1)), NO],
     ),
     (
+        "Request, 3.2.1, 8.3.1: a path with a blank",
+        |t| {
+            let mut pairs = t.writer.get(&[]);
+            pairs.iter_mut().filter(|(_, value)| *value == "/").for_each(|(_, path)| *path = "/a b");
+            let frame = t.writer.open(1, &pairs, true);
+            t.feed(frame);
+        },
+        [Some(Reply(1)), Some(Reply(1)), Some(Reply(1)), rst(1, 1)],
+    ),
+    (
         "Request, 3.2.1, 8.3.1: a request without a method, and more content than a window",
         |t| {
             let pairs = t.writer.get(&[]).split_off(1);
@@ -562,6 +572,15 @@ fn a_push_that_is_declined_harms_nothing() {
         ("Server Push, 3.3.1, 6.6: a push for a request that was not made", |t| t.push(2, 9), {
             [rst(2, 2), rst(2, 2), rst(2, 2), Some(GoAway(2, Some(1)))]
         }),
+        (
+            "Stream creation, 2.3.2, 5.1.1: two pushes on one stream",
+            |t| {
+                t.push(2, 1);
+                t.sent.clear();
+                t.push(2, 1)
+            },
+            { [rst(2, 1), rst(2, 1), rst(2, 1), Some(GoAway(2, Some(1)))] },
+        ),
         (
             "Stream creation, 2.3.2, 5.1.1: a push below another",
             |t| {
