@@ -20,7 +20,6 @@ from loadstone.analysis.gain_tables import Cube, Figures, accounts, cube, overal
 from loadstone.analysis.question import Question
 from loadstone.files import InputError
 from loadstone.pages import Page
-from loadstone.stats.effect_size import resampled
 from matrices import CABLELABS, Levels
 
 FACTORS = {"page": ("A", "B"), "loss": (0, 1), "protocol": ("http/1.1", "h2", "spdy")}
@@ -317,19 +316,17 @@ def test_conditions_with_different_numbers_of_pairs_still_share_their_seeds() ->
 
 
 def test_incomplete_pairs_leave_the_draws_of_the_others_as_they_are() -> None:
-    from loadstone.stats.bootstrap import Resampled
-
     draw = random.Random(1)
     times = [draw.lognormvariate(7, 0.3) for _ in range(21)]
     places = [at for at in range(21) if at != 3]
     few = [times[at] for at in places]
     whole, part = (
-        Resampled.of(each, [1.0] * len(each), 4_000, 1, paired=True, places=kept).baseline
+        stats.Resampled(each, [1.0] * len(each), 1, paired=True, places=kept).baseline
         for each, kept in ((times, range(21)), (few, places))
     )
-    as_first = Resampled.of(few, [1.0] * 20, 4_000, 1, paired=True).baseline
-    mean = statistics.correlation(whole.tolist(), part.tolist())
-    assert mean > 0.9 > statistics.correlation(whole.tolist(), as_first.tolist())
+    as_first = stats.Resampled(few, [1.0] * 20, 1, paired=True).baseline
+    mean = statistics.correlation(whole, part)
+    assert mean > 0.9 > statistics.correlation(whole, as_first)
 
 
 def test_the_mean_of_many_conditions_without_a_difference_is_not_above_1() -> None:
@@ -375,9 +372,7 @@ def test_until_the_confidence_is_that_of_the_look_not_of_the_pairs_that_are_left
     row = gains.measure(runs, asked).frame.row(0, named=True)
     sides = [runs.filter((pl.col("protocol") == name) & (pl.col("seed") > 3)) for name in ("http/1.1", "h2")]
     times = [side["plt_ms"].to_list() for side in sides]
-    gain, _ = resampled(
-        *times, 1, random=True, paired=True, confidence=until.confidence(2), places=range(3, 42)
-    )
+    gain = stats.gain(*times, 1, random=True, confidence=until.confidence(2), places=range(3, 42))
     assert (row["low"], row["high"]) == (gain.low, gain.high)
 
 

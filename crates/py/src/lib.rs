@@ -4,6 +4,7 @@
 //! Read first: [`run::Scenario`], [`run::run_many`]. Elsewhere: everything about two or more runs
 //! (Python).
 
+mod answer;
 mod decode;
 mod error;
 mod fetch;
@@ -21,6 +22,8 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 #[pymodule]
 mod _native {
     #[pymodule_export]
+    use super::answer::{Gain, Ranks, Resampled, Summary, gain, rank_test};
+    #[pymodule_export]
     use super::decode::Decoder;
     #[pymodule_export]
     use super::error::LoadstoneError;
@@ -36,4 +39,10 @@ mod _native {
     #[pymodule_export]
     #[allow(non_upper_case_globals)]
     const __version__: &str = env!("CARGO_PKG_VERSION");
+    #[pymodule_export]
+    const CONFIDENCE: f64 = loadstone_answer::CONFIDENCE;
+    #[pymodule_export]
+    const LEAST_PAIRS: usize = loadstone_answer::LEAST_PAIRS;
+    #[pymodule_export]
+    const RESAMPLES: usize = loadstone_answer::RESAMPLES;
 }

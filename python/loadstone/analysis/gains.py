@@ -12,11 +12,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from loadstone import stats
+from loadstone import _native, stats
 from loadstone.analysis.question import Level, Question
 from loadstone.files import InputError
 from loadstone.stats import CONFIDENCE, Gain
-from loadstone.stats.effect_size import resampled
 
 Ends: TypeAlias = NDArray[np.float64]
 Draws: TypeAlias = NDArray[np.float32]
@@ -253,7 +252,7 @@ def _gains(sides: pl.DataFrame, question: Question, seed: int) -> tuple[pl.DataF
     found: list[Gain] = []
     for at, (baseline, variant, seeds, is_random, *runs) in enumerate(columns.iter_rows()):
         until = question.until
-        gain, drawn = resampled(
+        made = _native.gain(
             baseline,
             variant,
             # Over a kernel nothing is shared, not even between conditions.
@@ -264,6 +263,8 @@ def _gains(sides: pl.DataFrame, question: Question, seed: int) -> tuple[pl.DataF
             confidence=until.confidence_after(max(runs)) if until else CONFIDENCE,
             places=None if question.live else seeds,
         )
+        assert made is not None, "both sides have runs"
+        gain, drawn = made
         if drawn is not None:
             draws[at] = drawn.ln_gains(RESAMPLES)
         elif gain.is_exact:

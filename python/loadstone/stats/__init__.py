@@ -3,17 +3,8 @@
 docs/statistics.md says what is computed and why, and how often the intervals hold the truth.
 """
 
-from loadstone.stats.effect_size import (
-    CONFIDENCE,
-    LEAST_PAIRS,
-    RESAMPLES,
-    Gain,
-    Ranks,
-    Summary,
-    gain,
-    median,
-    rank_test,
-)
+from loadstone._native import CONFIDENCE, LEAST_PAIRS, RESAMPLES, Gain, Ranks, Resampled, Summary, rank_test
+from loadstone.stats.effect_size import gain, median
 from loadstone.stats.sequential import Until
 
 __all__ = [
@@ -22,6 +13,7 @@ __all__ = [
     "RESAMPLES",
     "Gain",
     "Ranks",
+    "Resampled",
     "Summary",
     "Until",
     "gain",

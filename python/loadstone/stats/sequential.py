@@ -8,8 +8,8 @@ all looks, however many, that is 5 % at most.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from loadstone._native import CONFIDENCE, Gain
 from loadstone.files import InputError
-from loadstone.stats.effect_size import CONFIDENCE, Gain
 
 FIRST_LOOK = 21
 """Runs after which one looks first: as many as there are where nothing is said."""
