@@ -13,14 +13,15 @@ from dataclasses import dataclass
 from io import BufferedReader
 from pathlib import Path
 
+from loadstone import _native
+from loadstone._native import LoadstoneError
+
 LIMIT = 128 * 1024 * 1024
 """The most bytes that are read from a file, before and after decompression."""
 
 _GZIP = b"\x1f\x8b"
 _ZSTD = b"\x28\xb5\x2f\xfd"
 _PIECE = 1024 * 1024
-# A piece of 1 KiB of zstd grows to 32 MiB at most (a block of 128 KiB can be 4 bytes long).
-_ZSTD_PIECE = 1024
 _UTF8_MARK = b"\xef\xbb\xbf"
 
 
@@ -43,7 +44,7 @@ def read(path: str, limit: int | None = None) -> bytes:
         if stat.S_ISDIR(mode):
             raise InputError(f"{path}: this is a directory: give a file")
         with Path(path).open("rb") as file:
-            data = _gather(path, _pieces(path, file), limit)
+            data = _gather(path, _pieces(path, file, limit), limit)
     except FileNotFoundError:
         raise InputError(f"{path}: there is no such file") from None
     except (OSError, ValueError) as error:  # ValueError: a null character in the name
@@ -54,12 +55,12 @@ def read(path: str, limit: int | None = None) -> bytes:
     return data.removeprefix(_UTF8_MARK)
 
 
-def _pieces(path: str, file: BufferedReader) -> Iterator[bytes]:
+def _pieces(path: str, file: BufferedReader, limit: int) -> Iterator[bytes]:
     magic = file.peek(len(_ZSTD))
     if magic.startswith(_GZIP):
         return _gunzipped(path, file)
     if magic.startswith(_ZSTD):
-        return _unzstd(path, file)
+        return iter([_unzstd(path, file, limit)])
     return _plain(file)
 
 
@@ -84,34 +85,18 @@ def _gunzipped(path: str, compressed: BufferedReader) -> Iterator[bytes]:
             while piece := file.read(_PIECE):
                 yield piece
     except EOFError:
-        raise _cut_short(path, "gzip") from None
+        raise InputError(f"{path}: the gzip file is cut short: copy or export it again") from None
     except (gzip.BadGzipFile, zlib.error):
-        raise _damaged(path, "gzip") from None
+        raise InputError(f"{path}: the gzip file is damaged: copy or export it again") from None
 
 
-def _unzstd(path: str, compressed: BufferedReader) -> Iterator[bytes]:
-    import zstandard
-
-    frame = zstandard.ZstdDecompressor().decompressobj()
+def _unzstd(path: str, compressed: BufferedReader, limit: int) -> bytes:
+    # Text that is larger once it is compressed is too large as well.
+    data = compressed.read(limit + 1)
     try:
-        while piece := compressed.read(_ZSTD_PIECE):
-            while piece:
-                if frame.eof:
-                    frame = zstandard.ZstdDecompressor().decompressobj()
-                yield frame.decompress(piece)
-                piece = frame.unused_data
-    except zstandard.ZstdError:
-        raise _damaged(path, "zstd") from None
-    if not frame.eof:
-        raise _cut_short(path, "zstd")
-
-
-def _cut_short(path: str, form: str) -> InputError:
-    return InputError(f"{path}: the {form} file is cut short: copy or export it again")
-
-
-def _damaged(path: str, form: str) -> InputError:
-    return InputError(f"{path}: the {form} file is damaged: copy or export it again")
+        return data if len(data) > limit else _native.unzstd(data, limit)
+    except LoadstoneError as error:
+        raise InputError(f"{path}: {error.args[0]}") from None
 
 
 @dataclass(frozen=True)

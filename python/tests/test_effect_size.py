@@ -1,6 +1,7 @@
 """Effects in words, and the ranks and summaries that they are made of."""
 
 import math
+import random
 
 import pytest
 from scipy import stats as scipy_stats
@@ -83,6 +84,18 @@ def test_ranks_apart_compare_each_load_with_each() -> None:
     assert ranks.share_faster == 0.75
     u = scipy_stats.mannwhitneyu([3.0, 5.0], [1.0, 3.0, 4.0]).statistic
     assert ranks.share_faster == u / 6
+
+
+@pytest.mark.parametrize("count", [5, 21, 49, 80, 300])
+def test_p_values_are_those_of_another_program(count: int) -> None:
+    draw = random.Random(count)
+    first, second = ([draw.lognormvariate(7, 0.3) for _ in range(count)] for _ in range(2))
+    differences = [math.log(one) - math.log(other) for one, other in zip(first, second, strict=True)]
+    paired = scipy_stats.wilcoxon(differences, zero_method="pratt").pvalue
+    assert stats.rank_test(first, second).p_value == pytest.approx(paired, rel=1e-9)
+    exact = "exact" if 2 * count <= 50 else "asymptotic"
+    apart = scipy_stats.mannwhitneyu(first, second, method=exact).pvalue
+    assert stats.rank_test(first, second, paired=False).p_value == pytest.approx(apart, rel=1e-9)
 
 
 def test_all_equal_is_no_difference() -> None:

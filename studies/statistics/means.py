@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from questions import QUESTIONS, Times
 
-from loadstone.stats.bootstrap import Resampled
+from loadstone.stats import Resampled
 
 EXPERIMENTS = 200
 RUNS = 42
@@ -83,8 +83,9 @@ def interval(sides: list[Side], way: Way, rng: np.random.Generator) -> tuple[flo
     total = np.zeros(DRAWS)
     for at, (one, other) in enumerate(sides):
         places = way(at, rng)
-        drawn = Resampled.of(one[places], other[places], RESAMPLES, 1, paired=True, places=places)
-        total += drawn.ln_gains(DRAWS)
+        first, second, kept = one[places].tolist(), other[places].tolist(), np.asarray(places).tolist()
+        drawn = Resampled(first, second, 1, paired=True, places=kept, resamples=RESAMPLES)
+        total += np.asarray(drawn.ln_gains(DRAWS))
     low, high = np.quantile(total / len(sides), TAILS)
     return float(low), float(high)
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from questions import Times
 from scipy import special, stats
 
-from loadstone.stats.bootstrap import Resampled
+from loadstone.stats import Resampled
 
 RESAMPLES = 2_000
 SEED = 1
@@ -141,12 +141,17 @@ def intervals(
     """Give the interval of ln of the gain by each other method; both sides drawn alike are pairs."""
     again = plain(baseline, variant, drawn)
     found = {name: method(again) for name, method in PLAIN.items()}
-    resampled = Resampled.of(baseline, variant, RESAMPLES, SEED, paired=drawn[0] is drawn[1])
-    low, high = np.quantile(resampled.baseline - resampled.variant, TAILS)
+    resampled = _resampled(baseline, variant, paired=drawn[0] is drawn[1])
+    low, high = np.quantile(np.subtract(resampled.baseline, resampled.variant), TAILS)
     found[SMOOTHED] = low, high
     return found
 
 
 def shipped(baseline: Times, variant: Times, *, paired: bool) -> Interval:
     """Give the interval of ln of the gain as it is shipped."""
-    return Resampled.of(baseline, variant, RESAMPLES, SEED, paired=paired).interval(0.95)
+    return _resampled(baseline, variant, paired=paired).interval(0.95)
+
+
+def _resampled(baseline: Times, variant: Times, *, paired: bool) -> Resampled:
+    first, second = (np.asarray(side).tolist() for side in (baseline, variant))
+    return Resampled(first, second, SEED, paired=paired, resamples=RESAMPLES)

@@ -2,7 +2,7 @@
 
     .venv/bin/python studies/statistics/narrowing.py > studies/statistics/narrowing.md     # 3 minutes
 
-It says what `_NARROWING` of loadstone/stats/bootstrap.py would have to be for intervals that hold the
+It says what `NARROWING` of crates/answer/src/bootstrap.rs would have to be for intervals that hold the
 truth in just 95 %.
 """
 
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from loadstone.stats.bootstrap import Resampled
+from loadstone.stats import Resampled
 
 EXPERIMENTS = 2_000
 RESAMPLES = 2_000
@@ -49,7 +49,8 @@ def experiment(
     other = correlation * one + np.sqrt(1 - correlation**2) * own
     baseline, variant = (SPREAD * SHAPES[shape](side) for side in (one, other))
     times = np.exp(baseline), np.exp(spread * variant)
-    return Resampled.of(*times, RESAMPLES, 1, paired=correlation > 0)
+    first, second = (side.tolist() for side in times)
+    return Resampled(first, second, 1, paired=correlation > 0, resamples=RESAMPLES)
 
 
 def cell(count: int, shape: str, spread: float, correlation: float) -> str:
@@ -58,7 +59,7 @@ def cell(count: int, shape: str, spread: float, correlation: float) -> str:
     shares, balances = [], []
     for _ in range(EXPERIMENTS):
         resampled = experiment(count, shape, spread, correlation, rng)
-        shares.append((resampled.baseline < resampled.variant).mean())
+        shares.append(np.mean(np.less(resampled.baseline, resampled.variant)))
         balances.append(resampled.balance())
     # In standard deviations, how far out of the draws the truth lies.
     away = np.abs(special.ndtri(np.clip(shares, 0.5 / RESAMPLES, 1 - 0.5 / RESAMPLES)))

@@ -223,6 +223,11 @@ impl Resampled {
         &self.baseline
     }
 
+    /// Ln of the variant's median, draw by draw.
+    pub fn variant(&self) -> &[f64] {
+        &self.variant
+    }
+
     fn ln_gains(&self) -> impl Iterator<Item = f64> + Clone {
         self.baseline.iter().zip(&self.variant).map(|(one, other)| one - other)
     }

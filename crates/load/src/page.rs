@@ -13,6 +13,7 @@ mod heads;
 mod redact;
 mod summary;
 pub mod synthetic;
+pub mod zstd;
 
 pub(crate) use build::Url;
 pub use compressed::HeaderBytes;

@@ -117,6 +117,12 @@ impl Resampled {
         self.resampled.baseline().to_vec()
     }
 
+    /// Ln of the variant's median, draw by draw.
+    #[getter]
+    fn variant(&self) -> Vec<f64> {
+        self.resampled.variant().to_vec()
+    }
+
     /// The ends of the interval of ln of the gain.
     fn interval(&self, confidence: f64) -> (f64, f64) {
         self.resampled.interval(confidence)

@@ -8,6 +8,7 @@ use loadstone_load::FetchListError;
 use loadstone_load::page::PageError;
 use loadstone_load::page::har::HarError;
 use loadstone_load::page::synthetic::SyntheticError;
+use loadstone_load::page::zstd::ZstdError;
 use loadstone_scenario::ScenarioError;
 use loadstone_units::JsonError;
 use pyo3::PyErr;
@@ -59,6 +60,7 @@ macro_rules! without_a_field {
 without_a_field!(
     PageError,
     HarError,
+    ZstdError,
     SyntheticError,
     UnknownProtocol,
     DecodeError,

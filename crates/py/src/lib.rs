@@ -30,7 +30,7 @@ mod _native {
     #[pymodule_export]
     use super::fetch::{Fetch, fetch};
     #[pymodule_export]
-    use super::page::Page;
+    use super::page::{Page, unzstd};
     #[pymodule_export]
     use super::run::{Outcome, Scenario, Stopper, live_access, networks, protocols, run_live, run_many, traces_of};
     #[pymodule_export]

@@ -1,13 +1,21 @@
 //! Pages: from bytes to an object that scenarios share.
 
 use crate::error::Failure;
-use loadstone_load::page::{PageFile, Secrets, Summary, har, synthetic};
+use loadstone_load::page::{PageFile, Secrets, Summary, har, synthetic, zstd};
 use loadstone_scenario::SharedPage;
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 use serde::Serialize;
 
 fn json(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect("pages have only keys that are text")
+}
+
+/// Decompresses Zstandard, until there is more than `limit` bytes of text.
+#[pyfunction]
+pub(crate) fn unzstd<'py>(py: Python<'py>, data: &[u8], limit: usize) -> PyResult<Bound<'py, PyBytes>> {
+    let text = py.detach(|| zstd::decompress(data, limit)).map_err(Failure::from)?;
+    Ok(PyBytes::new(py, &text))
 }
 
 /// A page that can be loaded: read and checked once.
