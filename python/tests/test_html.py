@@ -19,7 +19,8 @@ import reports
 from conftest import EXAMPLES, Command
 from loadstone import comparison, experiment, text
 from loadstone.account import PARTS
-from loadstone.html import charts, palette, report_page, svg, waterfalls
+from loadstone.analysis.plots import svg
+from loadstone.html import charts, palette, report_page, waterfalls
 from loadstone.html.palette import HATCHES
 from loadstone.html.waterfalls import Scale
 from reports import Report
@@ -121,7 +122,7 @@ def test_a_page_of_300_objects_makes_no_monster(tmp_path: Path) -> None:
 def test_many_runs_become_a_hundred_dots(tmp_path: Path) -> None:
     made = reports.write(tmp_path, ["synthetic:objects=2,size=3KB"], ["dsl-lossy"], charts.MOST_DOTS + 1)
     (spread, _) = re.findall(r'<svg class="chart wide.*?</svg>', made.html, re.DOTALL)
-    assert spread.count("<use") == 100 * len(made.results[0].networks[0].variants)
+    assert spread.count("<circle") == 100 * len(made.results[0].networks[0].variants)
     assert "50.5 % of 201 runs took no more than" in spread
 
 
@@ -221,16 +222,31 @@ def test_dots_do_not_hide_one_another_while_there_is_room(xs: list[float]) -> No
     assert set(charts._swarm(spread_out, 4.0, 13.0)) == {0.0}
 
 
-def test_a_drawing_gives_each_mark_its_text() -> None:
+def test_a_chart_gives_each_mark_its_text() -> None:
+    runs = [(1, 100.0), (2, 110.0), (3, 130.0)]
+    variants = [charts.Variant(name, False, runs, 110.0, None) for name in ("one", "<two>")]
+    drawn = charts.spread(variants, charts.FORMS[0])
+    # A band and three dots for each.
+    assert drawn.count('tabindex="0"') == 1 and drawn.count('tabindex="-1"') == 7
+    assert 'data-row="1" data-tip="&lt;two&gt;, seed 3&#10;130 ms"' in drawn
+    assert '<text x="0"' in drawn and ">&lt;two&gt;</text>" in drawn
+
+
+@given(st.floats(1e-3, 1e7))
+def test_a_scale_has_steps_that_people_count_in(least: float) -> None:
+    step = charts._step(least)
+    assert least * (1 - 1e-6) <= step <= 2.5 * least * (1 + 1e-6)
+    assert f"{step:e}"[0] in "125"
+
+
+def test_what_matplotlib_draws_becomes_part_of_a_page() -> None:
     drawn = b"""<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9">
-      <metadata/><g id="line2d_1"><path id="x" d="M 1.23456 2 L 3 4" style="stroke: #000003"/></g>
-      <g id="bar-3"><path d="M 0 0" clip-path="url(#p)"/><path d="M 1 1"/></g></svg>"""
-    adopted = svg.adopt(drawn, 'a "chart"', "wide", {"bar-3": ["one", "<two>"]})
-    assert 'data-row="3" data-tip="one"' in adopted and 'data-tip="&lt;two&gt;"' in adopted
-    assert 'd="M1.23 2L3 4" stroke="var(--line)"' in adopted
-    assert adopted.count('tabindex="0"') == 1 and adopted.count('tabindex="-1"') == 1
-    with pytest.raises(ValueError, match="zip"):
-        svg.adopt(drawn, "", "wide", {"bar-3": ["one"]})
+      <metadata/><g id="line2d_1"><path id="x" d="M 1.23456 2 L 3 4" style="stroke: #000003"/></g></svg>"""
+    adopted = svg.adopt(drawn, 'a "chart"', "plot")
+    assert adopted == (
+        '<svg class="chart plot" viewBox="0 0 9 9" role="group" aria-label="a &quot;chart&quot;">'
+        '<path id="x" d="M1.23 2L3 4" stroke="var(--line)" /></svg>'
+    )
 
 
 def test_the_headline_says_who_is_fastest_where_and_how_sure_that_is() -> None:

@@ -1,33 +1,28 @@
-"""The charts of a report, drawn by matplotlib: how the runs are spread, and where their time went."""
+"""The charts of a report as SVG: how the runs are spread, and where their time went.
 
-import io
+Marks have no styles of their own, which the page's security policy refuses. What they say on hover and
+focus is in `data-tip`.
+"""
+
 import math
 import statistics
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
+from xml.etree import ElementTree
+from xml.etree.ElementTree import Element
 
-import matplotlib
 from markupsafe import Markup
-from matplotlib.axes import Axes
-from matplotlib.backends.backend_svg import FigureCanvasSVG
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-from matplotlib.patches import Rectangle
-from matplotlib.ticker import MaxNLocator
 
 from loadstone import text
 from loadstone.account import PARTS
-from loadstone.html import palette, svg
+from loadstone.html import palette
 from loadstone.html.palette import HATCHES, Stroke
 
 MOST_DOTS = 200
 """More runs are shown as a hundred dots, each of which stands for a hundredth of them."""
 
-NOTHING = {"Date": None, "Creator": None, "Format": None, "Type": None}
-_INCH = 72
-_HEAVY = 700
+_HEAVY = "700"
 # The widest of the fonts that a system may have.
 _CHARACTER = 0.66
 
@@ -84,23 +79,12 @@ class _Chart:
     high: float
     band: tuple[float, float]
     """Where in a row the marks are; the rest is for text if names stand above."""
-    tips: dict[str, list[str]] = field(default_factory=dict)
+    marks: list[tuple[float, Element]] = field(default_factory=list)
+    """With their order from back to front."""
     strokes: dict[str, list[Stroke]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        form = self.form
         self.body = self.rows * self.row
-        height = self.body + _FOOT
-        self.figure = Figure(figsize=(form.width / _INCH, height / _INCH), dpi=_INCH)
-        FigureCanvasSVG(self.figure)
-        self.figure.patch.set_visible(False)
-        span = (form.width - form.left - form.right) / form.width
-        self.axes: Axes = self.figure.add_axes(
-            (form.left / form.width, _FOOT / height, span, self.body / height)
-        )
-        self.axes.set_axis_off()
-        self.axes.set_xlim(self.low, self.high)
-        self.axes.set_ylim(self.body, 0)
         self._rule()
 
     @property
@@ -108,104 +92,131 @@ class _Chart:
         """Say how many milliseconds a pixel is."""
         return (self.high - self.low) / (self.form.width - self.form.left - self.form.right)
 
+    def at(self, ms: float) -> float:
+        """Give the place of a time, in pixels from the left."""
+        return self.form.left + (ms - self.low) / self.pixel
+
     def _rule(self) -> None:
         """Draw the scale; a label that would leave the drawing is left out with its line."""
-        ticks = MaxNLocator(self.form.ticks, steps=[1, 2, 5, 10]).tick_values(self.low, self.high)
-        decimals = max(0, -math.floor(math.log10(ticks[1] - ticks[0])))
+        step = _step((self.high - self.low) / self.form.ticks)
+        decimals = max(0, -math.floor(math.log10(step)))
         shown = []
-        for tick in map(float, ticks):
+        for tick in (step * at for at in range(math.ceil(self.low / step), math.floor(self.high / step) + 1)):
             label = f"{tick:,.{decimals}f} ms" if tick else "0"
             half = len(label) * _SMALL * _CHARACTER / 2
-            at = self.form.left + (tick - self.low) / self.pixel
-            if self.low <= tick <= self.high and half <= at <= self.form.width - half:
+            if half <= self.at(tick) <= self.form.width - half:
                 shown.append(tick)
-                self.write(tick, self.body + 19, label, size=_SMALL, colour=palette.MUTED, align="center")
-        begins = [at * self.row for at in range(self.rows)] if self.form.names_above else []
-        for begin in begins:
-            self.lines(shown, (begin + self.band[0], begin + self.band[1]), palette.LINE, 1)
-        if not begins:
+                self.write(
+                    self.at(tick), self.body + 19, label, size=_SMALL, colour=palette.MUTED, align="middle"
+                )
+        if not self.form.names_above:
             self.lines(shown, (0, self.body + 4), palette.LINE, 1)
+            return
+        for begin in (at * self.row for at in range(self.rows)):
+            self.lines(shown, (begin + self.band[0], begin + self.band[1]), palette.LINE, 1)
+
+    def _add(self, order: float, tag: str, **attributes: str | float) -> Element:
+        named = {name.replace("_", "-"): _number(value) for name, value in attributes.items()}
+        mark = Element(tag, named)
+        self.marks.append((order, mark))
+        return mark
 
     def write(self, x: float, y: float, what: str, **how: Any) -> None:
-        """Write text with its baseline at `y`."""
-        self.axes.text(
-            x,
-            y,
-            what,
-            fontsize=how.get("size", _SIZE),
-            color=how.get("colour", palette.INK),
-            ha=how.get("align", "left"),
-            va="baseline",
-            fontweight=_HEAVY if how.get("heavy") else 400,
-            parse_math=False,
+        """Write text with its baseline at `y`, both in pixels."""
+        written = self._add(
+            3,
+            "text",
+            x=x,
+            y=y,
+            font_size=how.get("size", _SIZE),
+            fill=palette.paint(how.get("colour", palette.INK)),
+            text_anchor=how.get("align", "start"),
         )
+        if how.get("heavy"):
+            written.set("font-weight", _HEAVY)
+        written.text = what
 
     def head(self, variant: Variant, top: float, middle: float, figure: str) -> None:
         """Write a variant's name and its figure: next to its row, or above it."""
-        form = self.form
-        edge = self.low - form.left * self.pixel
-        end = edge + form.width * self.pixel
-        base = top + 16 if form.names_above else middle + 4.5
-        self.write(edge, base, variant.title, heavy=variant.is_best)
-        self.write(end, base, figure, align="right", heavy=variant.is_best)
+        base = top + 16 if self.form.names_above else middle + 4.5
+        self.write(0, base, variant.title, heavy=variant.is_best)
+        self.write(self.form.width, base, figure, align="end", heavy=variant.is_best)
 
-    def box(self, x: tuple[float, float], y: tuple[float, float], colour: str, gid: str) -> None:
-        """Fill a rectangle."""
-        corner, width, height = (x[0], y[0]), x[1] - x[0], y[1] - y[0]
-        box = Rectangle(corner, width, height, facecolor=colour, linewidth=0, gid=gid, zorder=1)
-        self.axes.add_artist(box)
+    def box(self, x: tuple[float, float], y: tuple[float, float], colour: str, row: int, tip: str) -> None:
+        """Fill a rectangle, which says `tip`."""
+        width, height = (x[1] - x[0]) / self.pixel, y[1] - y[0]
+        fill = palette.paint(colour)
+        mark = self._add(1, "rect", x=self.at(x[0]), y=y[0], width=width, height=height, fill=fill)
+        _speak(mark, row, tip)
+
+    def dot(self, x: float, y: float, colour: str, row: int, tip: str) -> None:
+        """Draw a dot, which says `tip`."""
+        mark = self._add(2, "circle", cx=self.at(x), cy=y, r=self.form.dot, fill=palette.paint(colour))
+        _speak(mark, row, tip)
 
     def lines(
-        self, xs: Sequence[float], y: tuple[float, float], colour: str, width: float, order: int = 0
+        self, xs: Sequence[float], y: tuple[float, float], colour: str, width: float, order: float = 0
     ) -> None:
         """Draw vertical lines."""
-        along = [at for x in xs for at in (x, x, math.nan)]
-        across = [*y, math.nan] * len(xs)
-        self.axes.add_artist(
-            Line2D(along, across, color=colour, linewidth=width, zorder=order, solid_capstyle="butt")
-        )
+        if xs:
+            path = "".join(f"M{_number(self.at(x))} {_number(y[0])}V{_number(y[1])}" for x in xs)
+            self._add(order, "path", d=path, stroke=palette.paint(colour), stroke_width=width)
 
     def hatch(self, part: str, x: tuple[float, float], y: tuple[float, float]) -> None:
         """Cover a rectangle with the pattern of a part, when all are known."""
-        box = (x[0] / self.pixel, y[0], x[1] / self.pixel, y[1])
+        box = (self.at(x[0]), y[0], self.at(x[1]), y[1])
         self.strokes.setdefault(part, []).extend(HATCHES[part].strokes(box))
 
     def _draw_hatches(self) -> None:
         for part, strokes in self.strokes.items():
+            if not strokes:
+                continue
             pattern = HATCHES[part]
-            along = [at for x1, _, x2, _ in strokes for at in (x1 * self.pixel, x2 * self.pixel, math.nan)]
-            across = [at for _, y1, _, y2 in strokes for at in (y1, y2, math.nan)]
-            line = Line2D(along, across, color=palette.of_hatch(part), linewidth=pattern.width, zorder=1.5)
-            line.set_solid_capstyle("butt")
+            path = "".join("M{} {}L{} {}".format(*map(_number, stroke)) for stroke in strokes)
+            line = self._add(
+                1.5,
+                "path",
+                d=path,
+                stroke=palette.paint(palette.of_hatch(part)),
+                stroke_width=pattern.width,
+            )
             if pattern.dotted:
-                # Dots are dashes without length, with round ends; dashes are counted in line widths.
-                line.set_dashes((0.001, pattern.gap / pattern.width))
-                line.set_dash_capstyle("round")
-            self.axes.add_artist(line)
+                # Dots are dashes without length, with round ends.
+                line.attrib |= {"stroke-dasharray": f"0 {_number(pattern.gap)}", "stroke-linecap": "round"}
 
-    def finish(self, label: str, salt: str) -> Markup:
-        """Give the drawing; `salt` tells it from the page's others."""
+    def finish(self, label: str) -> Markup:
+        """Give the drawing."""
         self._draw_hatches()
-        drawn = io.BytesIO()
-        matplotlib.rcParams["svg.hashsalt"] = f"loadstone {salt} {self.form.name}"
-        self.figure.savefig(drawn, format="svg", metadata=NOTHING)
-        return svg.adopt(drawn.getvalue(), label, self.form.name, self.tips)
+        box = f"0 0 {_number(self.form.width)} {_number(self.body + _FOOT)}"
+        shape = {"class": f"chart {self.form.name}", "viewBox": box, "role": "group", "aria-label": label}
+        root = Element("svg", shape)
+        root.extend(mark for _, mark in sorted(self.marks, key=lambda ordered: ordered[0]))
+        # Tab goes to the first mark, the arrow keys to the others.
+        for at, mark in enumerate(each for each in root if "data-tip" in each.attrib):
+            mark.set("tabindex", "-1" if at else "0")
+        # Text follows each element on a line of its own otherwise.
+        return Markup(ElementTree.tostring(root, encoding="unicode"))
 
 
-@contextmanager
-def drawing() -> Iterator[None]:
-    """Draw within: by matplotlib's own settings, whatever the user's are."""
-    with matplotlib.rc_context():
-        matplotlib.rcdefaults()
-        matplotlib.rcParams["svg.fonttype"] = "none"
-        matplotlib.rcParams["path.simplify"] = False
-        yield
+def _step(least: float) -> float:
+    """Give the next number of 1, 2, 5, 10, 20, ... that is not below."""
+    power = 10.0 ** math.floor(math.log10(least))
+    return next(step * power for step in (1, 2, 5, 10) if step * power >= least * (1 - 1e-9))
+
+
+def _number(value: str | float) -> str:
+    return value if isinstance(value, str) else f"{value:.2f}".rstrip("0").rstrip(".")
+
+
+def _speak(mark: Element, row: int, tip: str) -> None:
+    """Let a mark say something; `data-row` says which stand side by side."""
+    mark.attrib |= {"role": "img", "data-row": f"{row}", "data-tip": tip}
 
 
 # --- how the runs are spread ---
 
 
-def spread(variants: Sequence[Variant], form: Form, salt: str) -> Markup:
+def spread(variants: Sequence[Variant], form: Form) -> Markup:
     """Draw every run as a dot, with the median and, of several runs, the middle half."""
     several = any(len(variant.runs) > 1 for variant in variants)
     reach = 13.0 if several else 6.0
@@ -218,7 +229,7 @@ def spread(variants: Sequence[Variant], form: Form, salt: str) -> Markup:
         chart.head(variant, top, middle, text.ms(variant.median_ms))
         if variant.median_ms is not None:
             _spread_row(chart, at, variant, (middle, reach))
-    return chart.finish("Page load time of every run, by variant", salt)
+    return chart.finish("Page load time of every run, by variant")
 
 
 def _limits(variants: Sequence[Variant]) -> tuple[float, float]:
@@ -233,19 +244,17 @@ def _spread_row(chart: _Chart, at: int, variant: Variant, place: tuple[float, fl
     median = statistics.median(times)
     if len(times) > 1:
         low, _, high = statistics.quantiles(times, n=4, method="inclusive")
-        chart.box((low, high), (middle - reach, middle + reach), palette.BAND, f"band-{at}")
-        chart.tips[f"band-{at}"] = [
+        tip = (
             f"{variant.name}\nmedian {text.ms(median)} of {text.count(len(times), 'run')}\n"
             f"middle half {text.ms(low)} to {text.ms(high)}\n"
             f"all {text.ms(min(times))} to {text.ms(max(times))}"
-        ]
+        )
+        chart.box((low, high), (middle - reach, middle + reach), palette.BAND, at, tip)
     dots, tips = _dots(variant)
     offsets = _swarm([ms / chart.pixel for ms in dots], chart.form.dot, reach)
     colour = palette.BEST if variant.is_best else palette.DOT
-    ys = [middle + offset for offset in offsets]
-    size = (2 * chart.form.dot) ** 2
-    chart.axes.scatter(dots, ys, s=size, c=colour, linewidths=0, gid=f"dots-{at}", zorder=2)
-    chart.tips[f"dots-{at}"] = tips
+    for ms, offset, tip in zip(dots, offsets, tips, strict=True):
+        chart.dot(ms, middle + offset, colour, at, tip)
     if len(times) > 1:
         chart.lines([median], (middle - reach - 3, middle + reach + 3), palette.INK, 2, order=3)
 
@@ -280,7 +289,7 @@ def _swarm(xs: Sequence[float], radius: float, reach: float) -> list[float]:
 # --- where the time went ---
 
 
-def accounts(variants: Sequence[Variant], form: Form, salt: str) -> Markup:
+def accounts(variants: Sequence[Variant], form: Form) -> Markup:
     """Draw the account of each variant's median run as a bar of its parts."""
     row, above = (66.0, 40.0) if form.names_above else (50.0, 20.0)
     longest = max((variant.median_ms or 0.0 for variant in variants), default=0.0)
@@ -291,7 +300,7 @@ def accounts(variants: Sequence[Variant], form: Form, salt: str) -> Markup:
         chart.head(variant, top, bar + 9, text.ms(variant.median_ms))
         if variant.account is not None:
             _account_row(chart, at, variant, variant.account, bar)
-    return chart.finish("Where the time of each variant's median run went", salt)
+    return chart.finish("Where the time of each variant's median run went")
 
 
 def _account_row(chart: _Chart, at: int, variant: Variant, account: dict[str, float], top: float) -> None:
@@ -302,16 +311,13 @@ def _account_row(chart: _Chart, at: int, variant: Variant, account: dict[str, fl
         spent = account[part]
         if spent <= 0:
             continue
-        gid = f"{part}-{at}"
-        chart.box((begin, begin + spent), (top, top + 19), palette.of_part(part), gid)
+        tip = f"{variant.name}\n{words.label}: {text.ms(spent)}\n{spent / total:.0%} of {text.ms(total)}"
+        chart.box((begin, begin + spent), (top, top + 19), palette.of_part(part), at, tip)
         chart.hatch(part, (begin, begin + spent), (top, top + 19))
-        chart.tips[gid] = [
-            f"{variant.name}\n{words.label}: {text.ms(spent)}\n{spent / total:.0%} of {text.ms(total)}"
-        ]
         label = f"{spent:,.0f}"
         if spent / chart.pixel > len(label) * _SMALL * _CHARACTER + 4 and spent >= 0.5:
-            middle = begin + spent / 2
-            chart.write(middle, top - 5, label, size=_SMALL, colour=palette.MUTED, align="center")
+            middle = chart.at(begin + spent / 2)
+            chart.write(middle, top - 5, label, size=_SMALL, colour=palette.MUTED, align="middle")
         begin += spent
         ends.append(begin)
     chart.lines(ends, (top, top + 19), palette.PAGE, 1, order=2)

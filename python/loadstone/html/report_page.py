@@ -135,11 +135,10 @@ def render(results: Sequence[PageResult], pages: Sequence[Page], command: str, p
     document = verb_output.compare_document(results)
     total = sum(2 * len(charts.FORMS) * len(result.networks) for result in results)
     done = iter(range(1, total + 1))
-    with charts.drawing():
-        views = [
-            _page_view(f"page-{at}", page, result, shown, lambda: progress(next(done), total))
-            for at, (page, result, shown) in enumerate(zip(pages, results, document["pages"], strict=True))
-        ]
+    views = [
+        _page_view(f"page-{at}", page, result, shown, lambda: progress(next(done), total))
+        for at, (page, result, shown) in enumerate(zip(pages, results, document["pages"], strict=True))
+    ]
     data = {"parts": [[key, part.label, part.spent] for key, part in PARTS.items()], "critical": CRITICAL}
     filters: dict[str, Callable[..., Any]] = {
         "ms": text.ms,
@@ -248,10 +247,10 @@ def _network_view(
     shown += [0] if 0 not in shown else []
     spreads, accounts = [], []
     for form in charts.FORMS:
-        spreads.append(charts.spread(variants, form, place))
+        spreads.append(charts.spread(variants, form))
         drawn()
         if any(variant.account for variant in variants):
-            accounts.append(charts.accounts(variants, form, place))
+            accounts.append(charts.accounts(variants, form))
         drawn()
     tables = {at: table(waterfalls[at], objects, scales[at]) for at in shown}
     return NetworkView(place, result, document, spreads, accounts, waterfalls, scales, tables)

@@ -18,8 +18,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from loadstone import files, text
+from loadstone.analysis.plots.svg import NOTHING, drawing
 from loadstone.files import Kind
-from loadstone.html.charts import NOTHING, drawing
 from loadstone.validation import accuracy, agreement, validation_report
 from loadstone.validation.grid import FULL, LOSSY_RUNS, QUICK
 from loadstone.validation.score import Score, Validation

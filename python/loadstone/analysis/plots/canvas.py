@@ -21,8 +21,9 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 
 from loadstone import text
-from loadstone.html import palette, svg
-from loadstone.html.charts import NOTHING, drawing
+from loadstone.analysis.plots import svg
+from loadstone.analysis.plots.svg import NOTHING, drawing
+from loadstone.html import palette
 from loadstone.html.palette import Box, Hatch
 
 WIDTH = 920.0
@@ -154,7 +155,7 @@ class Canvas:
             # Text stays text, so it is the reader's fonts that matter.
             warnings.filterwarnings("ignore", r"Glyph \d+ .* missing from font", UserWarning)
             self.figure.savefig(drawn, format="svg", metadata=NOTHING)
-        return Plot(name, title, str(svg.adopt(drawn.getvalue(), title, "plot", {})), caption)
+        return Plot(name, title, svg.adopt(drawn.getvalue(), title, "plot"), caption)
 
 
 def fill(axes: Axes, box: Box, at: int, colour: str) -> None:
