@@ -3,10 +3,10 @@
 use super::chunked::{Chunked, Piece};
 use super::head::{Length, MAX_HEAD, parse_trailers};
 use crate::{Chunk, Fields, PeerFault};
-use bytes::{BufMut, Bytes, BytesMut};
+use bytes::{Buf, BufMut, Bytes, BytesMut};
 
 /// Chunks with less content than this, in bytes, are reported together.
-const SMALL_CHUNK: usize = 256;
+const SMALL_CHUNK: u64 = 256;
 
 /// Where in the stream of messages the reader stands.
 #[derive(Debug)]
@@ -186,12 +186,16 @@ impl Reader {
         let result = loop {
             match body.take(input) {
                 Ok(Piece::Framing) => {}
-                Ok(Piece::Content(Chunk::Bytes(content))) if content.len() < SMALL_CHUNK => {
-                    joined.extend_from_slice(&content);
-                }
-                Ok(Piece::Content(content)) => {
-                    report(&mut joined, messages);
-                    messages.data(content);
+                Ok(Piece::Content(len)) => {
+                    if len < SMALL_CHUNK
+                        && let Chunk::Bytes(bytes) = input
+                    {
+                        joined.extend_from_slice(&bytes[..len as usize]);
+                        bytes.advance(len as usize);
+                    } else {
+                        report(&mut joined, messages);
+                        messages.data(input.split_to(len));
+                    }
                 }
                 Ok(Piece::Trailer(byte)) => self.partial.put_u8(byte),
                 end_or_fault => break end_or_fault,
