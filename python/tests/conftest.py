@@ -1,6 +1,7 @@
 import json
 import os
 import shutil
+import signal
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,9 @@ import pytest
 
 from live import FakeOutcome
 from loadstone import cli, experiment
+
+# Under nohup, or in the background of a shell, interrupts are ignored here and in all that is started here.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"

@@ -2,7 +2,7 @@
 
 /// Times of one kind in ms: page load times of one variant on one network.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Summary {
+pub struct TimeSummary {
     /// How many there are.
     pub count: usize,
     /// The median.
@@ -27,14 +27,14 @@ pub struct Summary {
     pub most: f64,
 }
 
-impl Summary {
+impl TimeSummary {
     /// Summarises times in ms, which are above 0; `None` where there are none.
-    pub fn of(times: &[f64]) -> Option<Summary> {
+    pub fn of(times: &[f64]) -> Option<TimeSummary> {
         let ordered = sorted(times);
         let count = ordered.len();
         let mean = |of: fn(f64) -> f64| times.iter().map(|time| of(*time)).sum::<f64>() / count as f64;
         let at = |share| quantile(&ordered, share);
-        Some(Summary {
+        Some(TimeSummary {
             count,
             median: median(times)?,
             mean: mean(|time| time),
@@ -83,13 +83,13 @@ mod tests {
 
     #[test]
     fn a_summary_of_times_whose_answers_are_known() {
-        let summary = Summary::of(&[16.0, 1.0, 2.0, 4.0, 8.0]).unwrap();
+        let summary = TimeSummary::of(&[16.0, 1.0, 2.0, 4.0, 8.0]).unwrap();
         assert_eq!((summary.count, summary.median, summary.mean), (5, 4.0, 6.2));
         assert_eq!((summary.least, summary.most, summary.p25, summary.p75), (1.0, 16.0, 2.0, 8.0));
         assert!((summary.geometric_mean - 4.0).abs() < 1e-12);
         // The 90th percentile is 0.6 of the way from the fourth to the fifth.
         assert!((summary.p90 - 12.8).abs() < 1e-12);
-        assert_eq!(Summary::of(&[]), None);
+        assert_eq!(TimeSummary::of(&[]), None);
     }
 
     #[test]

@@ -218,9 +218,9 @@ impl Summary {
     /// Summarises times in ms, which are above 0; `None` where there are none.
     #[staticmethod]
     fn of(times: Vec<f64>) -> Option<Summary> {
-        let summary = loadstone_answer::Summary::of(&times)?;
-        let loadstone_answer::Summary { count, median, mean, geometric_mean, least, most, .. } = summary;
-        let loadstone_answer::Summary { p10, p25, p75, p90, p95, .. } = summary;
+        let summary = loadstone_answer::TimeSummary::of(&times)?;
+        let loadstone_answer::TimeSummary { count, median, mean, geometric_mean, least, most, .. } = summary;
+        let loadstone_answer::TimeSummary { p10, p25, p75, p90, p95, .. } = summary;
         Some(Summary { count, median, mean, geometric_mean, least, p10, p25, p75, p90, p95, most })
     }
 }

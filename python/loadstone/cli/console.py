@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from loadstone import paths, text
+from loadstone.cli import extras
 
 FAILED = 1
 INTERRUPTED = 130
@@ -17,7 +18,8 @@ class Verb(click.Command):
     def invoke(self, ctx: click.Context) -> Any:
         """Check the paths, then do it."""
         paths.refuse_overwriting(ctx)
-        return super().invoke(ctx)
+        with extras.explained(self.name or ""):
+            return super().invoke(ctx)
 
 
 def examples(*commands: str) -> str:

@@ -107,12 +107,8 @@ def sweep(
 def _client(address: str | None, insecure: bool) -> Any:
     if address is None:
         return nullcontext()
-    from loadstone.files import InputError
+    from loadstone.sweep import cluster
 
-    try:
-        from loadstone.sweep import cluster
-    except ImportError:
-        raise InputError("--dask: Dask is not installed: pip install distributed") from None
     return cluster.connected(address, insecure=insecure)
 
 
