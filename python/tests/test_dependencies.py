@@ -11,6 +11,7 @@ import pytest
 from packaging.requirements import Requirement
 
 from conftest import ROOT
+from loadstone import __version__
 from loadstone.cli import extras
 from loadstone.files import InputError
 
@@ -135,6 +136,10 @@ sys.exit(cli._run(sys.argv[1:]))
     matrix = str(ROOT / "studies" / "cablelabs" / "matrix.toml")
     done = run("sweep", matrix, "--plan")
     assert done.returncode == 2 and "is not installed: pip install 'loadstone[sweep]'" in done.stderr
+
+
+def test_it_is_cited_by_its_version() -> None:
+    assert f"\nversion: {__version__}\n" in (ROOT / "CITATION.cff").read_text()
 
 
 def test_licences_of_linked_packages_are_those_of_the_lock() -> None:

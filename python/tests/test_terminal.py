@@ -1,8 +1,10 @@
-"""What a terminal would obey instead of showing it, in text of strangers."""
+"""What a terminal would obey in text of strangers, and what a shell is told to complete."""
 
 import io
 import json
+import os
 import struct
+import subprocess
 import sys
 
 import pytest
@@ -26,3 +28,17 @@ def test_text_output_replaces_it(char: str, capsys: pytest.CaptureFixture[str]) 
     console.emit(f"a page{char}\nof two lines \u00e9")
     console.say(f"no{char}")
     assert capsys.readouterr() == ("a page\ufffd\nof two lines \u00e9\n", "loadstone: no\ufffd\n")
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_shells_are_told_how_to_complete_the_command(shell: str) -> None:
+    def asked(what: str, **more: str) -> str:
+        environment = {**os.environ, "_LOADSTONE_COMPLETE": f"{shell}_{what}", **more}
+        command = [sys.executable, "-m", "loadstone"]
+        return subprocess.run(command, env=environment, capture_output=True, text=True, check=False).stdout
+
+    assert "_LOADSTONE_COMPLETE" in asked("source")
+    # fish gives the words and the one that is begun, the others its place among them.
+    begun = "--cc" if shell == "fish" else "2"
+    said = asked("complete", COMP_WORDS="loadstone load --cc", COMP_CWORD=begun)
+    assert "--cc" in said and "--iw" not in said

@@ -13,6 +13,8 @@ from loadstone.files import InputError
 
 _BAD_INPUT = 2
 _BROKEN_PIPE = 141
+_COMPLETE = "_LOADSTONE_COMPLETE"
+"""The variable by which shells ask, as click has it."""
 
 
 @click.group(
@@ -43,7 +45,16 @@ for _verb in (
 
 def main(arguments: list[str] | None = None) -> NoReturn:
     """Run the command; whatever goes wrong is one line and an exit code."""
+    if asked := os.environ.get(_COMPLETE):
+        sys.exit(_complete(asked))
     sys.exit(_run(arguments))
+
+
+def _complete(asked: str) -> int:
+    """Tell a shell how to complete the command (`bash_source`), or what comes next (`bash_complete`)."""
+    from click.shell_completion import shell_complete
+
+    return shell_complete(loadstone, {}, "loadstone", _COMPLETE, asked)
 
 
 def _run(arguments: list[str] | None) -> int:
