@@ -19,7 +19,7 @@ attacks: setup
 	@scripts/attacks
 
 bench:
-	@cargo bench -p loadstone-sim
+	@cargo bench -p loadstone-sim -p loadstone-answer
 
 fmt: setup
 	@cargo fmt --all

@@ -1,4 +1,5 @@
 //! Gains per second: `cargo bench -p loadstone-answer`.
+#![allow(missing_docs, reason = "criterion's macro makes a public function")]
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use loadstone_answer::{CONFIDENCE, Draws, Gain, Pairing};
