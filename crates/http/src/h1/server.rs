@@ -65,8 +65,7 @@ impl Server {
         let mut result = self.reader.resume(&mut self.requests);
         self.note_unread();
         if self.has_fin && result.is_ok() && self.takes_input() {
-            result = self.reader.close(&mut self.requests);
-            self.requests.after = After::Closes;
+            result = self.end_input();
         }
         if let Err(fault) = result
             && self.reject(fault).is_err()
@@ -74,6 +73,14 @@ impl Server {
             self.requests.after = After::Closes;
             self.requests.queue.clear();
         }
+    }
+
+    /// The client sends no more.
+    fn end_input(&mut self) -> Result<(), PeerFault> {
+        // RFC 9112, section 9.6: what comes after the last request is not looked at, half a head neither.
+        let is_over = self.requests.after == After::Closes && self.reader.is_partial();
+        self.requests.after = After::Closes;
+        if is_over { Ok(()) } else { self.reader.close(&mut self.requests) }
     }
 
     fn note_unread(&mut self) {
@@ -161,9 +168,7 @@ impl Session for Server {
         if !self.takes_input() {
             return Ok(());
         }
-        self.reader.close(&mut self.requests)?;
-        self.requests.after = After::Closes;
-        Ok(())
+        Ok(self.end_input()?)
     }
 
     fn handle_timeout(&mut self, _: Time) {}

@@ -3,7 +3,7 @@
 use super::{NOW, events, ok};
 use crate::h1::{MAX_HEAD, Server};
 use crate::{
-    Body, BodyId, Chunk, Content, Event, Fields, RequestHead, RequestId, Scheme, ServerSession, Session,
+    Body, BodyId, Chunk, Content, Event, Fields, PeerFault, RequestHead, RequestId, Scheme, ServerSession, Session,
     TransportStream, Wire,
 };
 use bytes::Bytes;
@@ -161,4 +161,15 @@ fn interim_responses_are_bounded_between_two_final_ones_as_in_http2_rfc9110_15_2
     assert!(super::client_after(answer(1_000).leak().as_bytes()).1.is_ok());
     let flood = super::client_after(answer(1_001).leak().as_bytes()).1;
     assert_eq!(flood, Err(crate::PeerFault::Flood.into()));
+}
+
+#[test]
+fn half_a_head_behind_the_last_request_does_not_keep_the_response_back_rfc9112_9_6() {
+    for (line, is_last) in [("GET / HTTP/1.0\r\n\r\n", true), ("GET / HTTP/1.1\r\nhost: a\r\n\r\n", false)] {
+        let mut server = Server::new();
+        let input = Chunk::Bytes(format!("{line}GET /2 HT").into());
+        server.handle_input(NOW, TransportStream::TCP, &[input]).unwrap();
+        let expected = if is_last { Ok(()) } else { Err(PeerFault::Truncated.into()) };
+        assert_eq!(server.handle_fin(NOW, TransportStream::TCP), expected, "{line:?}");
+    }
 }
