@@ -5,7 +5,7 @@ PROFILE ?= release
 BIN := .venv/bin
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
-.PHONY: attacks demo test bench fmt lint fuzz lock licenses audit readme setup
+.PHONY: attacks demo test bench fmt lint fuzz lock licenses audit readme setup wheels
 
 demo: setup
 	@$(BIN)/loadstone compare examples/shop.har
@@ -47,7 +47,13 @@ LOCK := uv pip compile pyproject.toml --quiet --upgrade --universal --python-ver
 	--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock"
 lock:
 	@$(LOCK) --extra dev --output-file requirements/dev.txt
-	@$(LOCK) --extra browser --constraints requirements/dev.txt --output-file requirements/browser.txt
+	@for extra in browser wheels; do \
+		$(LOCK) --extra $$extra --constraints requirements/dev.txt --output-file requirements/$$extra.txt || exit 1; \
+	done
+
+# For Linux on x86-64 and aarch64, into target/wheels.
+wheels:
+	@scripts/wheels
 
 # What wheels say of the Rust packages in them.
 licenses:

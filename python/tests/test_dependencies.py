@@ -17,7 +17,7 @@ from loadstone.files import InputError
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 EXTRAS = PROJECT["optional-dependencies"]
-LOCKED = {"dev": ROOT / "requirements/dev.txt", "browser": ROOT / "requirements/browser.txt"}
+LOCKED = {extra: ROOT / f"requirements/{extra}.txt" for extra in ("dev", "browser", "wheels")}
 ENTRY = re.compile(
     r"^(\S+==\S+(?: ; [^\\]+?)?) \\\n((?:    --hash=sha256:[0-9a-f]{64}(?: \\)?\n)+)", re.MULTILINE
 )
@@ -62,14 +62,17 @@ def test_a_lock_has_what_the_project_asks_for(extra: str, python: str, machine: 
         assert wanted.specifier.contains(chosen[wanted.name]), f"{wanted}: run 'make lock'"
 
 
-def test_both_locks_have_the_same_versions() -> None:
-    dev, browser = ({f"{entry}" for entry in entries(extra)} for extra in LOCKED)
+def test_all_locks_have_the_same_versions() -> None:
+    dev = {f"{entry}" for entry in entries("dev")}
     names = {Requirement(entry).name for entry in dev}
-    assert {entry for entry in browser - dev if Requirement(entry).name in names} == set()
+    others = {f"{entry}" for extra in ("browser", "wheels") for entry in entries(extra)}
+    assert {entry for entry in others - dev if Requirement(entry).name in names} == set()
 
 
 def test_what_users_may_have_is_what_is_tested() -> None:
-    assert {each for extra in EXTRAS if extra != "browser" for each in asked(extra)} == {*asked("dev")}
+    assert {each for extra in EXTRAS if extra not in ("browser", "wheels") for each in asked(extra)} == {
+        *asked("dev")
+    }
 
 
 def test_each_package_of_an_extra_is_known_by_the_extra_that_brings_it() -> None:
