@@ -306,6 +306,46 @@ mod tests {
     }
 
     #[test]
+    fn a_drawn_median_lies_in_each_gap_as_often_as_the_true_one() {
+        // Of 7 values k are below the true median with the probability of k heads in 7 tosses of a coin.
+        let values: Vec<f64> = (1..=7).map(f64::from).collect();
+        let drawn = Draws::new(1).resample(&values, &[1.0; 7], &Pairing::same_seeds(7)).unwrap();
+        let ways = [1.0, 7.0, 21.0, 35.0, 35.0, 21.0, 7.0, 1.0];
+        for k in 2..=7 {
+            let end = libm::log(f64::from(k)) - 1e-12;
+            let share = drawn.baseline.iter().filter(|median| **median < end).count() as f64 / RESAMPLES as f64;
+            let expected = ways[..k as usize].iter().sum::<f64>() / 128.0;
+            // Four standard deviations.
+            assert!((share - expected).abs() < 0.02, "below {k}: {share} for {expected}");
+        }
+    }
+
+    #[test]
+    fn of_two_sides_that_spread_alike_the_interval_is_narrower_than_the_draws() {
+        let mut chance = Seed(4).stream("test");
+        let mut side = || (0..21).map(|_| 100.0 + 100.0 * chance.next_f64()).collect::<Vec<f64>>();
+        let (one, other) = (side(), side());
+        let drawn = Draws::new(1).resample(&one, &other, &Pairing::Apart).unwrap();
+        let ordered = sorted(&drawn.ln_gains().collect::<Vec<f64>>());
+        let ((low, high), raw) = (drawn.interval(0.95), [0.025, 0.975].map(|share| quantile(&ordered, share).unwrap()));
+        assert!(drawn.balance() > 0.6 && (0.85..0.97).contains(&((high - low) / (raw[1] - raw[0]))));
+    }
+
+    #[test]
+    fn many_runs_are_drawn_from_afar_with_the_same_result() {
+        // 255 runs are weighed one by one, 256 are not.
+        let mut chance = Seed(3).stream("test");
+        let values: Vec<f64> = (0..256).map(|_| 1_000.0 * (1.0 + chance.next_f64())).collect();
+        let interval = |count: usize| {
+            let pairing = Pairing::same_seeds(count);
+            Draws::new(1).resample(&values[..count], &vec![1.0; count], &pairing).unwrap().interval(0.95)
+        };
+        let ((low, high), (far_low, far_high)) = (interval(255), interval(256));
+        assert!(high - low > 0.05, "{low} {high}");
+        assert!((low - far_low).abs() < 0.01 && (high - far_high).abs() < 0.01, "{low} {far_low} {high} {far_high}");
+    }
+
+    #[test]
     fn a_place_has_the_same_weight_however_many_there_are() {
         let values: Vec<f64> = (0..40).map(|at| 100.0 + f64::from(at * 7 % 40)).collect();
         let some: Vec<usize> = (0..40).filter(|at| at % 3 != 0).collect();

@@ -27,4 +27,4 @@ mod summary;
 pub use bootstrap::{Draws, NotPairs, Pairing, RESAMPLES, Resampled};
 pub use gain::{CONFIDENCE, Gain, LEAST_PAIRS};
 pub use ranks::Ranks;
-pub use summary::{TimeSummary, median, quantile};
+pub use summary::TimeSummary;

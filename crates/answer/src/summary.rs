@@ -51,7 +51,7 @@ impl TimeSummary {
 }
 
 /// The median, or `None` where there are no values.
-pub fn median(values: &[f64]) -> Option<f64> {
+pub(crate) fn median(values: &[f64]) -> Option<f64> {
     let ordered = sorted(values);
     let half = ordered.len() / 2;
     match ordered.len() % 2 {
@@ -63,7 +63,7 @@ pub fn median(values: &[f64]) -> Option<f64> {
 
 /// Where this share of the values lies below, which come in order; between two it is interpolated. `None` where there
 /// are none.
-pub fn quantile(ordered: &[f64], share: f64) -> Option<f64> {
+pub(crate) fn quantile(ordered: &[f64], share: f64) -> Option<f64> {
     let last = ordered.len().checked_sub(1)?;
     let place = share.clamp(0.0, 1.0) * last as f64;
     let below = place as usize;

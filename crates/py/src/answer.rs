@@ -9,12 +9,14 @@ use std::sync::{Mutex, PoisonError};
 static KNOWN: Mutex<Vec<((u64, usize), Draws)>> = Mutex::new(Vec::new());
 const MOST_KNOWN: usize = 4;
 
+/// Asks with these weights. They are taken out meanwhile: threads do not wait for one another, but make their own.
 fn with_draws<T>(seed: u64, resamples: usize, ask: impl FnOnce(&mut Draws) -> T) -> T {
-    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     let key = (seed, resamples);
-    let at = known.iter().position(|(other, _)| *other == key);
-    let mut draws = at.map_or_else(|| Draws::of(seed, resamples), |at| known.remove(at).1);
+    let take = |known: &mut Vec<_>| known.iter().position(|(other, _)| *other == key).map(|at| known.remove(at));
+    let mut draws = take(&mut known()).map_or_else(|| Draws::of(seed, resamples), |(_, draws)| draws);
     let result = ask(&mut draws);
+    let mut known = known();
     if known.len() == MOST_KNOWN {
         known.remove(0);
     }
@@ -107,8 +109,7 @@ impl Resampled {
         let pairing = pairing(paired, places, baseline.len());
         let resampled =
             py.detach(|| with_draws(seed, resamples, |draws| draws.resample(&baseline, &variant, &pairing)));
-        let resampled = resampled.map_err(|error| Failure::new(error.to_string()))?;
-        Ok(Resampled { resampled, seed, resamples })
+        Ok(Resampled { resampled: resampled.map_err(Failure::from)?, seed, resamples })
     }
 
     /// Ln of the baseline's median, draw by draw.
@@ -168,8 +169,7 @@ pub(crate) fn gain(
             loadstone_answer::Gain::of(&baseline, &variant, &pairing, draws, confidence)
         })
     });
-    let compared = compared.map_err(|error| Failure::new(error.to_string()))?;
-    Ok(compared.map(|(gain, resampled)| {
+    Ok(compared.map_err(Failure::from)?.map(|(gain, resampled)| {
         (gain.into(), resampled.map(|resampled| Resampled { resampled, seed, resamples: RESAMPLES }))
     }))
 }

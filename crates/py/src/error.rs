@@ -1,5 +1,6 @@
 //! Errors of the engine as one Python exception.
 
+use loadstone_answer::NotPairs;
 use loadstone_bed::{BedError, BedHost, RunError};
 use loadstone_http::UnknownProtocol;
 use loadstone_http::decode::DecodeError;
@@ -61,6 +62,7 @@ without_a_field!(
     PageError,
     HarError,
     ZstdError,
+    NotPairs,
     SyntheticError,
     UnknownProtocol,
     DecodeError,

@@ -1,6 +1,7 @@
 """How much faster one variant is than another, and in words."""
 
 import math
+import statistics
 from collections.abc import Sequence
 
 from loadstone import _native, text
@@ -9,8 +10,7 @@ from loadstone._native import CONFIDENCE, LEAST_PAIRS, Gain, Ranks, Summary
 
 def median(values: Sequence[float]) -> float | None:
     """Give the median, or `None` where there are no values."""
-    found = Summary.of(values)
-    return None if found is None else found.median
+    return statistics.median(values) if values else None
 
 
 def gain(
