@@ -21,9 +21,8 @@ from loadstone._native import (
 )
 from loadstone.files import InputError
 from loadstone.pages import Page
+from loadstone.settings import OF_SCENARIOS
 
-DEFAULT_NETWORK = "10/1mbit,100ms"
-DEFAULT_SEED = 1
 RUNS_OF_RANDOM = 21
 """Runs of a scenario in which chance has a part; of any other, one says all."""
 
@@ -34,45 +33,20 @@ _MOMENT = 0.2
 Chosen = dict[str, Any]
 """The options that were given, by the path of the scenario's field that each sets."""
 
-OPTIONS = {
-    "network": "--network",
-    "seed": "--seed",
-    "variant.protocol": "--protocol",
-    "variant.tls": "--tls",
-    "variant.servers": "--servers",
-    "variant.connections": "--connections",
-    "variant.requests_per_connection": "--requests-per-connection",
-    "variant.multiplexing.policy": "--policy",
-    "variant.multiplexing.frame_bytes": "--frame-bytes",
-    "variant.multiplexing.streams": "--max-streams",
-    "variant.foresight.push": "--push",
-    "variant.foresight.hint": "--hint",
-    "variant.foresight.hint_by": "--hint-by",
-    "variant.tcp.notsent_lowat": "--notsent-lowat",
-    "variant.tcp.iw": "--iw",
-    "variant.tcp.cc": "--cc",
-    "variant.tcp.profile": "--tcp",
-    "variant.client_tcp.iw": "--client-iw",
-    "variant.client_tcp.cc": "--client-cc",
-    "variant.client_tcp.profile": "--client-tcp",
-    "variant.tcp.flows": "--flows",
-    "variant.client_tcp.flows": "--client-flows",
-}
+OPTIONS = {setting.field: setting.flag for setting in OF_SCENARIOS.values()}
 """Which option sets which field; what is not given is left to the engine's defaults."""
-
-_AS_THE_SERVERS = {"client_tcp": "tcp", "client_flows": "flows"}
-"""What the client has of the servers where nothing is said."""
 
 
 def chosen(given: dict[str, Any]) -> Chosen:
     """Give the scenario's fields that options set, which are given by their names, `_` for `-`."""
-    for one, other in _AS_THE_SERVERS.items():
-        if given.get(one) is None:
-            given = {**given, one: given.get(other)}
+    followed = {
+        name: given.get(setting.follows)
+        for name, setting in OF_SCENARIOS.items()
+        if setting.follows is not None and given.get(name) is None
+    }
+    given = {**given, **followed}
     return {
-        field: given[name]
-        for field, option in OPTIONS.items()
-        if given.get(name := option.removeprefix("--").replace("-", "_")) is not None
+        setting.field: given[name] for name, setting in OF_SCENARIOS.items() if given.get(name) is not None
     }
 
 

@@ -11,6 +11,7 @@ from loadstone.comparison import BASELINE, NetworkResult, PageResult, VariantRes
 from loadstone.engine import engine
 from loadstone.experiment import Cell
 from loadstone.pages import Page
+from loadstone.settings import OF_RUNS
 from loadstone.stats import LEAST_PAIRS, Until
 
 # --- loadstone load ---
@@ -31,15 +32,7 @@ def load_document(
 
 def _run(outcome: Outcome, *, with_waterfall: bool = False) -> dict[str, Any]:
     run: dict[str, Any] = {
-        "seed": outcome.seed,
-        "plt_ms": outcome.plt_ms,
-        "bytes_down": outcome.bytes_down,
-        "bytes_up": outcome.bytes_up,
-        "packets_down": outcome.packets_down,
-        "packets_up": outcome.packets_up,
-        "retransmissions": outcome.retransmissions,
-        "connections": outcome.connections,
-        "completed": outcome.completed,
+        **{name: getattr(outcome, name) for name in OF_RUNS},
         "account": outcome.account(),
     }
     if conditions := outcome.conditions():
@@ -61,14 +54,12 @@ def _number(value: float) -> str:
     return f"{value:,.0f}" if value == int(value) else f"{value:,.1f}"
 
 
-_MEASURES: list[tuple[str, str, Callable[[float], str]]] = [
-    ("page load time", "plt_ms", text.ms),
-    ("bytes down", "bytes_down", _size),
-    ("bytes up", "bytes_up", _size),
-    ("packets down", "packets_down", _number),
-    ("packets up", "packets_up", _number),
-    ("retransmissions", "retransmissions", _number),
-    ("connections", "connections", _number),
+_SHOWN: dict[str, Callable[[float], str]] = {"ms": text.ms, "bytes": _size}
+"""How values are shown, by their unit; others are counts."""
+_MEASURES = [
+    ("page load time" if name == "plt_ms" else name.replace("_", " "), name, _SHOWN.get(column.unit, _number))
+    for name, column in OF_RUNS.items()
+    if column.unit
 ]
 
 

@@ -2,34 +2,17 @@
 
 import sys
 from collections.abc import Mapping
-from typing import Any, TypedDict
+from typing import Any
 
 from loadstone import text
-
-
-class Columns(TypedDict):
-    """The marks of a run's objects, in page order; `None` where something did not happen."""
-
-    name: list[str]
-    kind: list[str]
-    bytes: list[int]
-    connection: list[int | None]
-    found_ms: list[float | None]
-    found_by: list[str]
-    retried_ms: list[float | None]
-    sent_ms: list[float | None]
-    arrived_ms: list[float | None]
-    answered_ms: list[float | None]
-    first_byte_ms: list[float | None]
-    last_byte_ms: list[float | None]
-
+from loadstone.typed import Waterfall
 
 _BARS = "\N{MIDDLE DOT}\N{LIGHT SHADE}\N{FULL BLOCK}"
 _PLAIN_BARS = ".-#"
 _NAME_SHARE = 0.38
 
 
-def render(columns: Columns, end_ms: float, width: int) -> str:
+def render(columns: Waterfall, end_ms: float, width: int) -> str:
     """Draw one row per object, scaled so that `end_ms` is at the right edge."""
     bars = _bars()
     numbers = [["object", "kind", "bytes", "conn", "done"]]

@@ -3,9 +3,10 @@
 import pytest
 
 from loadstone import waterfall
+from loadstone.typed import Waterfall
 
 
-def columns(*rows: tuple[float | None, ...]) -> waterfall.Columns:
+def columns(*rows: tuple[float | None, ...]) -> Waterfall:
     """Give the columns of objects with these marks: found, sent, first byte, last byte."""
     marks = list(zip(*rows, strict=True))
     return {

@@ -2,6 +2,8 @@
 
 use crate::memory::Keeps;
 use crate::{ClientSession, Multiplexing, PersistedSettings, ServerSession, h1, h2, spdy};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -44,6 +46,16 @@ impl Protocol {
     /// Whether one connection carries many requests side by side.
     pub const fn is_multiplexed(self) -> bool {
         !matches!(self, Protocol::Http1 | Protocol::Http1Pipelining)
+    }
+}
+
+impl JsonSchema for Protocol {
+    fn schema_name() -> Cow<'static, str> {
+        "Protocol".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": "string", "enum": Protocol::ALL.map(Protocol::name)})
     }
 }
 

@@ -21,6 +21,7 @@ use loadstone_load::{Answer, Exchange, Site, Ticket};
 use open_files::OpenFiles;
 use patterns::{Echo, Patterns};
 use recording::ReplayStore;
+use schemars::JsonSchema;
 use serde::Deserialize;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr};
@@ -31,7 +32,7 @@ use std::sync::Arc;
 const FIELDS_READ: [&[u8]; 2] = [b"content-type", b"x-subresource"];
 
 /// How clients are told what a manifest lists.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PushOrHint {
     /// It is pushed, where the protocol can.

@@ -11,9 +11,12 @@ use loadstone_http::{Multiplexing, Protocol, SessionFactory};
 use loadstone_load::page::{HostId, Page, PageError, PageFile};
 use loadstone_load::{MaxKept, Origin, OriginConfig, Timeouts};
 use loadstone_units::json::Mismatch;
+use loadstone_units::options::{CommandOption, OptionOf};
 use loadstone_units::{Bounded, JsonError, Time, json};
 use rustls::ServerConfig;
+use schemars::{JsonSchema, schema_for};
 use serde::Deserialize;
+use serde_json::Value;
 use std::io;
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 use std::path::PathBuf;
@@ -36,7 +39,7 @@ const RESPONSE_TIMEOUT: Duration = Duration::from_secs(60);
 const MAX_KEPT: MaxKept = MaxKept { connection: 1024 * 1024, all: 256 * 1024 * 1024 };
 
 /// How a server is set up.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ServerSettings {
     /// Host and port; port 0 is one that is free.
@@ -60,17 +63,19 @@ pub struct ServerSettings {
     /// A chain and a key in PEM; where there is none one is made.
     #[serde(default)]
     identity: Option<Pem>,
-    /// The name of the only protocol that is spoken.
+    /// The only protocol that is spoken; if it is left out all are, by ALPN.
+    #[schemars(with = "Option<Protocol>")]
     #[serde(default)]
     protocol: Option<String>,
     #[serde(default)]
     multiplexing: Multiplexing,
+    /// The most bytes that sockets take beyond what is sent (TCP_NOTSENT_LOWAT).
     #[serde(default = "notsent_lowat")]
     notsent_lowat: Lowat,
-    /// A file, or `-` for standard output.
+    /// The file to which a line of JSON is written for each request, or `-` for standard output.
     #[serde(default)]
     access_log: Option<String>,
-    /// How long idle connections are kept, without a request, in seconds.
+    /// How long a connection is kept on which nobody asks for anything, in seconds.
     #[serde(default = "idle")]
     idle: Bounded<1, 86_400>,
     /// How long what is under way may go on when the server leaves, in seconds.
@@ -81,7 +86,7 @@ pub struct ServerSettings {
 /// A span in whole seconds, up to a day.
 type Seconds = Bounded<0, 86_400>;
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 enum TransportSecurity {
     #[default]
@@ -89,7 +94,7 @@ enum TransportSecurity {
     Plaintext,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Pem {
     chain: String,
@@ -107,6 +112,18 @@ fn idle() -> Bounded<1, 86_400> {
 fn grace() -> Seconds {
     Bounded::known(10)
 }
+
+/// The options that set fields of a server's settings.
+const OPTIONS: [OptionOf; 8] = [
+    OptionOf::new("protocol", "protocol", "PROTOCOL"),
+    OptionOf::new("policy", "multiplexing.policy", "POLICY"),
+    OptionOf::new("frame-bytes", "multiplexing.frame_bytes", "BYTES"),
+    OptionOf::new("max-streams", "multiplexing.streams", "N"),
+    OptionOf::new("notsent-lowat", "notsent_lowat", "BYTES"),
+    OptionOf::new("access-log", "access_log", "FILE|-"),
+    OptionOf::new("idle", "idle", "SECONDS"),
+    OptionOf::new("grace", "grace", "SECONDS"),
+];
 
 /// Why a server cannot be set up, or could not go on.
 #[derive(Debug, thiserror::Error)]
@@ -167,6 +184,12 @@ pub enum SettingProblem {
 }
 
 impl ServerSettings {
+    /// The options that set its fields.
+    pub fn options() -> Vec<CommandOption> {
+        let schema = schema_for!(ServerSettings);
+        OPTIONS.iter().map(|option| option.describe(&schema, &Value::Null)).collect()
+    }
+
     /// Reads settings from JSON; the fields are the options of `loadstone serve`.
     ///
     /// # Errors

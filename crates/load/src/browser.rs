@@ -17,6 +17,7 @@ use loadstone_http::{
 };
 use loadstone_units::Time;
 use pool::Pool;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -45,7 +46,7 @@ pub struct Config {
 
 /// How requests come to the one connection to a host, of a protocol with many streams, when they were wanted
 /// before it was established.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Joining {
     /// They wait for it, and all go at once.

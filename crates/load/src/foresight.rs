@@ -3,24 +3,25 @@
 use crate::hint::Hint;
 use crate::page::{ActivityId, HostId, Page};
 use loadstone_http::{Fields, ResponseHead};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// What servers push, and what they hint at.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Foresight {
-    /// What is pushed with a response (SPDY, HTTP/2).
+    /// What servers push with a response (SPDY, HTTP/2).
     pub push: Scope,
-    /// What a client is told to fetch by itself.
+    /// What servers tell the client to fetch by itself.
     pub hint: Scope,
-    /// How it is told.
+    /// How they tell it: by a response 103, by Link or by X-Subresource in the response.
     pub hint_by: HintBy,
 }
 
 /// Which objects of the same server a response brings along. Objects of other servers never do.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scope {
     /// None.
@@ -35,7 +36,7 @@ pub enum Scope {
 }
 
 /// How a client is told what to fetch by itself.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum HintBy {
     /// `Link: <...>; rel=preload` in a response 103 that comes before the server thinks (RFC 8297); SPDY

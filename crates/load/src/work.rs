@@ -1,12 +1,13 @@
 //! What a server's processor has to do.
 
 use loadstone_units::Bounded;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// What a server's one processor has to do, one thing after the other, in microseconds: a response waits until
 /// all that came before is done.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Work {
     /// For a response, at most a second.

@@ -2,7 +2,9 @@
 
 use crate::Trace;
 use loadstone_units::{Probability, Rate, UnitError, parse};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
@@ -110,6 +112,9 @@ enum NetworkProblem {
     MissingTrace(String),
 }
 
+/// How a network is written.
+const NOTATION: &str = "DOWN[/UP],RTTms[,loss=DOWN%[/UP%]][,queue=100ms|64KB|1000p][,trace=FILE][,trace-up=FILE]";
+
 fn preset_names() -> String {
     PRESETS.map(|(name, _)| name).join(", ")
 }
@@ -175,6 +180,20 @@ impl Network {
         };
         let known = |link_trace: &LinkTrace| link_trace.trace.clone().expect("the traces were given");
         Direction { rate, trace: link_trace.map(known), propagation: self.propagation(), queue, loss }
+    }
+}
+
+impl JsonSchema for Network {
+    fn schema_name() -> Cow<'static, str> {
+        "Network".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "string",
+            "description": format!("{NOTATION}, or one of {}.", preset_names()),
+            "examples": PRESETS.map(|(name, _)| name),
+        })
     }
 }
 

@@ -3,11 +3,12 @@
 //! The sizes are those of full handshakes with a certificate chain of a usual length and without
 //! tickets; `docs/model.md` has their source.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 /// Which TLS a connection uses, if any.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize, JsonSchema)]
 pub enum Tls {
     /// Plain TCP.
     #[serde(rename = "none")]

@@ -34,7 +34,9 @@ mod _native {
     #[pymodule_export]
     use super::run::{Outcome, Scenario, Stopper, live_access, networks, protocols, run_live, run_many, traces_of};
     #[pymodule_export]
-    use super::serve::Server;
+    use super::run::{columns_json, scenario_options_json, scenario_schema_json};
+    #[pymodule_export]
+    use super::serve::{Server, server_options_json};
 
     #[pymodule_export]
     #[allow(non_upper_case_globals)]

@@ -5,11 +5,15 @@ use loadstone_bed::{BackOff, Stop};
 use loadstone_http::Protocol;
 use loadstone_load::page::Page;
 use loadstone_net::Network;
-use loadstone_scenario::{ConnectionOutcome, HostRole, Part, Plan, Span};
+use loadstone_scenario::columns::{self, Column, Value};
+use loadstone_scenario::{HostRole, Part, Plan};
 use loadstone_units::{Seed, Time};
+use pyo3::IntoPyObjectExt;
+use pyo3::exceptions::PyAttributeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use rayon::prelude::*;
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -82,6 +86,16 @@ impl Scenario {
     }
 }
 
+fn converted<'py>(py: Python<'py>, value: Value<'_>) -> PyResult<Bound<'py, PyAny>> {
+    match value {
+        Value::Missing => Ok(py.None().into_bound(py)),
+        Value::Boolean(value) => value.into_bound_py_any(py),
+        Value::Integer(value) => value.into_bound_py_any(py),
+        Value::Number(value) => value.into_bound_py_any(py),
+        Value::String(value) => value.into_bound_py_any(py),
+    }
+}
+
 /// What one run gave.
 #[pyclass(frozen, module = "loadstone._native")]
 pub(crate) struct Outcome {
@@ -99,53 +113,25 @@ impl Outcome {
         let others = named.map(|(host, other)| (host.name.clone(), other.plt.as_ms(), other.completed));
         Outcome { outcome, page: Arc::clone(first_page(plan)), others: others.collect() }
     }
+
+    fn table<'py>(&self, py: Python<'py>, columns: &[Column]) -> PyResult<Bound<'py, PyDict>> {
+        let table = PyDict::new(py);
+        for column in columns {
+            let values = (column.values)(&self.page, &self.outcome).into_iter();
+            table.set_item(column.name, values.map(|value| converted(py, value)).collect::<PyResult<Vec<_>>>()?)?;
+        }
+        Ok(table)
+    }
 }
 
 #[pymethods]
 impl Outcome {
-    #[getter]
-    fn seed(&self) -> u64 {
-        self.outcome.seed
-    }
-
-    #[getter]
-    fn completed(&self) -> bool {
-        self.outcome.completed
-    }
-
-    #[getter]
-    fn plt_ms(&self) -> f64 {
-        self.outcome.plt.as_ms()
-    }
-
-    #[getter]
-    fn packets_down(&self) -> u64 {
-        self.outcome.packets_down
-    }
-
-    #[getter]
-    fn packets_up(&self) -> u64 {
-        self.outcome.packets_up
-    }
-
-    #[getter]
-    fn bytes_down(&self) -> u64 {
-        self.outcome.bytes_down
-    }
-
-    #[getter]
-    fn bytes_up(&self) -> u64 {
-        self.outcome.bytes_up
-    }
-
-    #[getter]
-    fn retransmissions(&self) -> u64 {
-        self.outcome.retransmissions
-    }
-
-    #[getter]
-    fn connections(&self) -> u32 {
-        self.outcome.connections
+    /// The value of a column of `RUN`.
+    fn __getattr__<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+        let column = columns::RUN.iter().find(|column| column.name == name);
+        let column = column.ok_or_else(|| PyAttributeError::new_err(format!("an outcome has no '{name}'")))?;
+        let values = (column.values)(&self.page, &self.outcome);
+        converted(py, values[0])
     }
 
     /// What the other browsers of the run gave, where its topology has several: name, page load time in ms, whether
@@ -157,25 +143,7 @@ impl Outcome {
 
     /// The marks of every object as columns, in page order; `None` where something did not happen.
     fn waterfall<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let rows = &self.outcome.waterfall;
-        let objects = || self.page.fetches();
-        let ms = |mark: fn(&loadstone_scenario::Row) -> Option<Time>| -> Vec<Option<f64>> {
-            rows.iter().map(|row| mark(row).map(Time::as_ms)).collect()
-        };
-        let columns = PyDict::new(py);
-        columns.set_item("name", objects().map(|(object, _)| object.name.as_str()).collect::<Vec<_>>())?;
-        columns.set_item("kind", objects().map(|(_, fetch)| fetch.kind.as_str()).collect::<Vec<_>>())?;
-        columns.set_item("bytes", objects().map(|(_, fetch)| fetch.body.len).collect::<Vec<_>>())?;
-        columns.set_item("connection", rows.iter().map(|row| row.connection).collect::<Vec<_>>())?;
-        columns.set_item("found_ms", ms(|row| row.found))?;
-        columns.set_item("found_by", rows.iter().map(|row| row.found_by.name()).collect::<Vec<_>>())?;
-        columns.set_item("retried_ms", ms(|row| row.retried))?;
-        columns.set_item("sent_ms", ms(|row| row.sent))?;
-        columns.set_item("arrived_ms", ms(|row| row.arrived))?;
-        columns.set_item("answered_ms", ms(|row| row.answered))?;
-        columns.set_item("first_byte_ms", ms(|row| row.first_byte))?;
-        columns.set_item("last_byte_ms", ms(|row| row.last_byte))?;
-        Ok(columns)
+        self.table(py, columns::WATERFALL)
     }
 
     /// What the page load time went into, in ms by part; `None` if the load was not completed.
@@ -194,14 +162,7 @@ impl Outcome {
     /// The critical path as columns, from the start to the page load time without gaps; empty if the
     /// load was not completed.
     fn path<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let path = &self.outcome.path;
-        let name = |span: &Span| self.page.activities[span.activity.0 as usize].name.as_str();
-        let columns = PyDict::new(py);
-        columns.set_item("name", path.iter().map(name).collect::<Vec<_>>())?;
-        columns.set_item("part", path.iter().map(|span| span.part.name()).collect::<Vec<_>>())?;
-        columns.set_item("from_ms", path.iter().map(|span| span.from.as_ms()).collect::<Vec<_>>())?;
-        columns.set_item("to_ms", path.iter().map(|span| span.to.as_ms()).collect::<Vec<_>>())?;
-        Ok(columns)
+        self.table(py, columns::PATH)
     }
 
     /// How the machine behaved during a run over the real kernel, spans in ms; `None` for a run in
@@ -227,19 +188,27 @@ impl Outcome {
 
     /// What each connection was used for as columns, in the order of opening.
     fn connection_table<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let connections = &self.outcome.per_connection;
-        let host = |connection: &ConnectionOutcome| self.page.hosts[connection.host.0 as usize].name.as_str();
-        let numbers = |column: fn(&ConnectionOutcome) -> u64| connections.iter().map(column).collect::<Vec<_>>();
-        let columns = PyDict::new(py);
-        columns.set_item("host", connections.iter().map(host).collect::<Vec<_>>())?;
-        columns.set_item("opened_ms", connections.iter().map(|conn| conn.opened.as_ms()).collect::<Vec<_>>())?;
-        let established = connections.iter().map(|conn| conn.established.map(Time::as_ms));
-        columns.set_item("established_ms", established.collect::<Vec<_>>())?;
-        columns.set_item("content_up", numbers(|conn| conn.content_up))?;
-        columns.set_item("content_down", numbers(|conn| conn.content_down))?;
-        columns.set_item("retransmissions", numbers(|conn| conn.retransmissions))?;
-        Ok(columns)
+        self.table(py, columns::CONNECTIONS)
     }
+}
+
+/// The columns of an outcome's tables, as JSON: names, kinds, units, what they are.
+#[pyfunction]
+pub(crate) fn columns_json() -> PyResult<String> {
+    let tables: BTreeMap<_, _> = columns::TABLES.into_iter().collect();
+    Ok(serde_json::to_string(&tables).map_err(Failure::from)?)
+}
+
+/// The options that set fields of a scenario, as JSON.
+#[pyfunction]
+pub(crate) fn scenario_options_json() -> PyResult<String> {
+    Ok(serde_json::to_string(&loadstone_scenario::Scenario::options()).map_err(Failure::from)?)
+}
+
+/// What a scenario may say, as a JSON schema.
+#[pyfunction]
+pub(crate) fn scenario_schema_json() -> PyResult<String> {
+    Ok(serde_json::to_string(&loadstone_scenario::Scenario::schema()).map_err(Failure::from)?)
 }
 
 /// Why this process may not run scenarios over the kernel, in one sentence with the remedy; `None` if it

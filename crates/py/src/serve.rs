@@ -7,6 +7,12 @@ use loadstone_live::ServerSettings;
 use pyo3::prelude::*;
 use std::sync::{Mutex, PoisonError};
 
+/// The options that set fields of a server's settings, as JSON.
+#[pyfunction]
+pub(crate) fn server_options_json() -> PyResult<String> {
+    Ok(serde_json::to_string(&ServerSettings::options()).map_err(Failure::from)?)
+}
+
 /// A server that listens, and answers when it is run.
 #[pyclass(frozen, module = "loadstone._native")]
 pub(crate) struct Server {

@@ -16,8 +16,10 @@
 //! Elsewhere: how a run is carried out (crate `sim`), how two runs compare (Python).
 
 mod capture;
+pub mod columns;
 mod error;
 mod hosts;
+mod options;
 mod outcome;
 mod plan;
 mod scenario;

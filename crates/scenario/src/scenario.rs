@@ -5,23 +5,26 @@ use loadstone_http::{Multiplexing, Protocol};
 use loadstone_load::{Closing, Foresight, Joining, Work};
 use loadstone_net::{Network, Trace, tcp, tls::Tls};
 use loadstone_units::{Bounded, OutOfRange, json};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// What one run is: a page, a network, a variant, a seed. It is complete in itself: the page is
 /// inside it, not a path.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
     /// What is loaded.
     #[serde(default)]
     pub page: SharedPage,
-    /// Over which access link; `10/1mbit,100ms` if it is left out.
+    /// The access link, where there is no topology.
     #[serde(default)]
     pub network: Network,
     /// The traces that the network follows, by the names that it gives them: each the text of a file
     /// in Mahimahi's format.
+    #[schemars(with = "BTreeMap<String, String>")]
     #[serde(default, with = "trace_texts", skip_serializing_if = "BTreeMap::is_empty")]
     pub traces: BTreeMap<String, Arc<Trace>>,
     /// By which protocol and with which settings.
@@ -30,7 +33,7 @@ pub struct Scenario {
     /// Who takes part and over which links, where it is not one browser behind one access link.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub topology: Option<Topology>,
-    /// From which every random decision of the run draws.
+    /// The seed of the first run, from which every random decision draws; run k has this plus k.
     #[serde(default = "first_seed")]
     pub seed: u64,
 }
@@ -40,10 +43,11 @@ fn first_seed() -> u64 {
 }
 
 /// Protocol and settings of a run.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Variant {
-    /// What the connections speak.
+    /// The protocol of all connections.
+    #[schemars(with = "Protocol")]
     #[serde(with = "protocol_name")]
     pub protocol: Protocol,
     /// TLS on all connections, or on none; if it is left out, by each URL's scheme: 1.3 or none.
@@ -52,8 +56,8 @@ pub struct Variant {
     pub servers: Option<Servers>,
     /// The most connections to a host at a time.
     pub connections: Connections,
-    /// The most requests that a server answers on a connection before it leaves it, 1 to 1,000,000: with 1 it
-    /// keeps no connection alive. If it is left out, any number.
+    /// The most requests that a server answers on a connection before it leaves it: with 1 it keeps no connection
+    /// alive. If it is left out, any number.
     pub requests_per_connection: Option<Requests>,
     /// Who closes a connection of HTTP/1.1 that carries no more requests.
     #[serde(skip_serializing_if = "Closing::is_default")]
@@ -93,6 +97,20 @@ macro_rules! bounded {
             /// How many.
             pub fn get(self) -> u32 {
                 self.0.get()
+            }
+        }
+
+        impl JsonSchema for $name {
+            fn inline_schema() -> bool {
+                true
+            }
+
+            fn schema_name() -> Cow<'static, str> {
+                stringify!($name).into()
+            }
+
+            fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+                Bounded::<$min, $max>::json_schema(generator)
             }
         }
 

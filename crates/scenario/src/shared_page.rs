@@ -2,7 +2,9 @@
 
 use loadstone_load::Graph;
 use loadstone_load::page::{Page, PageError, PageFile};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::borrow::Cow;
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 
@@ -62,6 +64,16 @@ impl From<PageFile> for SharedPage {
 impl PartialEq for SharedPage {
     fn eq(&self, other: &SharedPage) -> bool {
         Arc::ptr_eq(&self.0, &other.0) || self.0.file == other.0.file
+    }
+}
+
+impl JsonSchema for SharedPage {
+    fn schema_name() -> Cow<'static, str> {
+        PageFile::schema_name()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        PageFile::json_schema(generator)
     }
 }
 

@@ -2,12 +2,13 @@
 
 use crate::SharedPage;
 use loadstone_net::{Network, tcp};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The hosts of a run, each with its program, and the links between them. They form a tree.
 ///
 /// Without one a scenario is a star: one browser, one access link, and behind it each host of the page.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Topology {
     /// Hosts, and junctions where links meet.
@@ -17,7 +18,7 @@ pub struct Topology {
 }
 
 /// A host of a topology.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TopologyHost {
     /// Its name, which links and other hosts know it by.
@@ -39,7 +40,7 @@ pub struct TopologyHost {
 }
 
 /// What a host of a topology does.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProgramKind {
     /// It loads a page.
@@ -53,7 +54,7 @@ pub enum ProgramKind {
 }
 
 /// A link of a topology.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TopologyLink {
     /// Its name, which its random streams have.

@@ -1,6 +1,8 @@
 //! Whole numbers that lie between two bounds, both included.
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::fmt;
 
 /// A whole number from `MIN` to `MAX`.
@@ -53,6 +55,20 @@ impl<const MIN: u32, const MAX: u32> TryFrom<i64> for Bounded<MIN, MAX> {
 impl<const MIN: u32, const MAX: u32> From<Bounded<MIN, MAX>> for i64 {
     fn from(bounded: Bounded<MIN, MAX>) -> i64 {
         i64::from(bounded.0)
+    }
+}
+
+impl<const MIN: u32, const MAX: u32> JsonSchema for Bounded<MIN, MAX> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        format!("From{MIN}To{MAX}").into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": "integer", "minimum": MIN, "maximum": MAX})
     }
 }
 

@@ -20,6 +20,7 @@
 
 mod bounded;
 pub mod json;
+pub mod options;
 pub mod parse;
 mod probability;
 mod rate;

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, get_args
 
-from loadstone import experiment
 from loadstone.analysis.question import Level
 from loadstone.files import InputError
+from loadstone.settings import OF_SCENARIOS
 
 VARIANT = "variant"
 """The factor that the matrix's variants make."""
@@ -17,12 +17,10 @@ IN_BRACES = re.compile(r"\{([^{}]*)\}")
 _ASKED = ("compare", "baseline", "around", "high")
 
 
-def _fields() -> dict[str, str]:
-    named = {option.removeprefix("--").replace("-", "_"): path for path, option in experiment.OPTIONS.items()}
-    return {"page": "page", **{name: path for name, path in named.items() if name != "seed"}}
-
-
-FIELDS = _fields()
+FIELDS = {
+    "page": "page",
+    **{name: setting.field for name, setting in OF_SCENARIOS.items() if name != "seed"},
+}
 """The path of the scenario's field, by the name that it has here: the option's, with `_` for `-`."""
 _NAMES = {path: name for name, path in FIELDS.items()}
 

@@ -16,10 +16,11 @@ from typing import Any
 from loadstone import experiment, names, toml
 from loadstone._native import traces_of
 from loadstone.analysis.question import Level, Question, spelled
-from loadstone.experiment import DEFAULT_SEED, RUNS_OF_RANDOM
+from loadstone.experiment import RUNS_OF_RANDOM
 from loadstone.expression import Condition
 from loadstone.files import InputError
 from loadstone.pages import SYNTHETIC
+from loadstone.settings import OF_SCENARIOS
 from loadstone.stats import Until
 from loadstone.sweep import form
 from loadstone.sweep.form import FIELDS, IN_BRACES, VARIANT, is_field, nearest, normal_name
@@ -61,7 +62,7 @@ class Matrix:
     """Runs of a cell in which chance has a part, 21 if nothing is said; of any other, one says all."""
     until: str | None = None
     """21, 42, ... runs, until every gain is known this well (`1%`); `runs` is the most."""
-    seed: int = DEFAULT_SEED
+    seed: int = OF_SCENARIOS["seed"].default
     """Seed of the first run; run k has `seed` + k, in every cell, so that cells are paired."""
     live: bool = False
     """Whether the loads go over this machine's own TCP, in real time."""

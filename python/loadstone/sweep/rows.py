@@ -9,20 +9,20 @@ from loadstone import account
 from loadstone._native import Outcome
 from loadstone.account import PARTS
 from loadstone.analysis.question import Level
+from loadstone.settings import OF_RUNS
 from loadstone.sweep.plan import Chunk, Planned
 
 ACCOUNT = {part: f"{part}_ms" for part in PARTS}
 """The columns of the account, by its parts."""
 
+_RENAMED = {"connections": "connections_opened"}
+"""`connections` may be a factor: how many a host may have."""
 _COUNTS = {
-    "packets_down": "packets_down",
-    "packets_up": "packets_up",
-    "bytes_down": "bytes_down",
-    "bytes_up": "bytes_up",
-    "retransmissions": "retransmissions",
-    "connections": "connections_opened",
+    name: _RENAMED.get(name, name)
+    for name, column in OF_RUNS.items()
+    if column.kind == "integer" and name != "seed"
 }
-"""The columns of an outcome's counts; `connections` may be a factor, how many a host may have."""
+"""The columns of an outcome's counts."""
 _LATE = {"paused_ms": "live_paused_ms", "late_p90_ms": "live_late_p90_ms"}
 """How the machine behaved under a live load: the columns of those of its conditions that are kept."""
 

@@ -2,16 +2,17 @@
 
 use super::PRESUMED_STREAMS;
 use loadstone_units::Bounded;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The configuration of one end of a session of many streams: the server's order of sending, and the
 /// flow-control windows that this end grants its peer.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Multiplexing {
-    /// Which response goes next.
+    /// Which response a server of SPDY or HTTP/2 sends next.
     pub policy: Policy,
-    /// The most bytes of content in a DATA frame, 256 to 16,384.
+    /// The most bytes of content in a DATA frame (SPDY, HTTP/2).
     pub frame_bytes: FrameBytes,
     /// The window of each stream in bytes, 65,536 to 2^31 - 1.
     pub stream_window: Window,
@@ -20,7 +21,7 @@ pub struct Multiplexing {
     /// Whether a client takes pushes. It is no key of a scenario: there pushes happen where servers push.
     #[serde(skip)]
     pub push: Push,
-    /// The streams that the peer may have open at a time, 1 to 10,000: what is announced and enforced.
+    /// The most streams that the peer may have open at a time (SPDY, HTTP/2).
     pub streams: MaxStreams,
 }
 
@@ -44,7 +45,7 @@ pub enum Push {
 }
 
 /// Which of the responses that are ready goes next.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Policy {
     /// The most urgent; of one urgency whole responses in the order of the requests, then

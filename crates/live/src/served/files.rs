@@ -10,6 +10,7 @@ use loadstone_units::Time;
 use nix::errno::Errno;
 use nix::fcntl::{OFlag, OpenHow, ResolveFlag, openat2};
 use percent_encoding::percent_decode;
+use schemars::JsonSchema;
 use serde::Deserialize;
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
@@ -54,7 +55,7 @@ const WELL_KNOWN: &[u8] = b".well-known";
 
 /// What happens to files whose name, or a directory's on the way to them, begins with a dot. Such files are seldom
 /// meant for others: passwords, the history of a repository.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Dotfiles {
     /// They are not found, except below `/.well-known/`.

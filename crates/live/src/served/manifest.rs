@@ -6,7 +6,9 @@ use loadstone_http::{Fields, Priority, RequestHead, ResponseHead, Scheme};
 use loadstone_load::{Hint, Pushed};
 use loadstone_units::Bounded;
 use mime_guess::mime;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -16,18 +18,31 @@ const MAX_LISTED: usize = 100;
 /// Resources, by what they are announced with: a path, or `https://host/path` where there are
 /// several hosts. In JSON `{"/": ["/a.css", {"path": "/b.js", "urgency": 1}]}`.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(try_from = "BTreeMap<String, Vec<ManifestEntry>>")]
+#[serde(try_from = "WrittenManifest")]
 pub struct Manifest(BTreeMap<(Option<String>, String), Vec<Mention>>);
 
 /// How a manifest is written.
-#[derive(Deserialize)]
+type WrittenManifest = BTreeMap<String, Vec<ManifestEntry>>;
+
+impl JsonSchema for Manifest {
+    fn schema_name() -> Cow<'static, str> {
+        "Manifest".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        WrittenManifest::json_schema(generator)
+    }
+}
+
+/// One resource of a manifest.
+#[derive(Deserialize, JsonSchema)]
 #[serde(untagged)]
 enum ManifestEntry {
     Path(String),
     WithUrgency(Urgent),
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Urgent {
     path: String,

@@ -2,6 +2,7 @@
 
 use crate::Work;
 use loadstone_http::SessionFactory;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::Duration;
@@ -60,7 +61,7 @@ pub struct Timeouts {
 }
 
 /// Which end closes a connection of HTTP/1.1 that carries no more requests.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Closing {
     /// The server, with its last response: the FIN brings along whatever Nagle's algorithm held back.

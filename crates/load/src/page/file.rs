@@ -1,12 +1,13 @@
 //! Pages as they are written down: the page file (`.page.json`).
 
 use loadstone_units::{Bounded, JsonError};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// A page file. In its smallest form `{"objects": [{"url": "https://a.test/", "bytes": 12800}]}`:
 /// the first object is the root, and all others start when it has arrived.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PageFile {
     /// The objects, in page order; the first is the root.
@@ -20,7 +21,7 @@ pub struct PageFile {
 }
 
 /// One object of a page file. Only `url` and `bytes` have to be given.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ObjectSpec {
     /// Where it is: `https://host[:port]/path` or `http://...`. The host decides the server.
@@ -74,7 +75,7 @@ pub struct ObjectSpec {
 pub type Field = (String, String);
 
 /// A compute node of a page file.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ComputeSpec {
     /// Its name, for `needs` to refer to.
@@ -87,7 +88,7 @@ pub struct ComputeSpec {
 }
 
 /// What is particular about a host.
-#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct HostSpec {
     /// What its round trip takes beyond the network's, in ms.
@@ -97,7 +98,7 @@ pub struct HostSpec {
 }
 
 /// A dependency of a page file.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Need {
     /// The URL or name of an object, or the name of a compute node.
@@ -118,7 +119,7 @@ fn is_zero(ms: &f64) -> bool {
 }
 
 /// Which moment of an activity is waited for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum On {
     /// It begins: for an object, when the browser has found it.

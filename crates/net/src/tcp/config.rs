@@ -2,26 +2,29 @@
 
 use super::mechanisms::Mechanisms;
 use loadstone_units::{Bounded, OutOfRange};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 
 /// How one end of a connection behaves.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Which system it behaves like.
+    /// The system whose TCP it has.
     pub profile: Profile,
-    /// The initial window in segments (RFC 6928), 1 to 1000; the profile's if it is left out.
+    /// The initial window in segments (RFC 6928); the profile's if it is left out.
     pub iw: Option<InitialWindow>,
     /// The congestion control; the profile's if it is left out.
     pub cc: Option<Congestion>,
-    /// The maximum of written but unsent bytes (Linux's TCP_NOTSENT_LOWAT), 2 KiB to 1 GiB; the profile's if it is left
-    /// out. The lower it is, the later the next data is chosen.
+    /// The most bytes that are written but unsent (Linux's TCP_NOTSENT_LOWAT); the profile's, 16,384, if it is left out.
+    /// The fewer, the later the next data is chosen.
     pub notsent_lowat: Option<Bounded<2048, 0x4000_0000>>,
     /// The receive window in bytes, 2 KiB to 1 GiB; the profile's if it is left out. Linux reckons it as
     /// half of a buffer, which then does not grow.
     pub receive_window: Option<Bounded<2048, 0x4000_0000>>,
-    /// Behaves like n connections in one, n from 1 to 256 (TCP+ of the study `nsdi`): initial window and receive window
-    /// are n times as large, and a loss costs 1/n of a single connection's reduction; 1 if it is left out.
+    /// Behaves like n connections in one (TCP+ of the study `nsdi`); 1 if it is left out.
+    ///
+    /// Initial window and receive window are n times as large, and a loss costs 1/n of a single connection's reduction.
     pub flows: Option<Bounded<1, 256>>,
     /// Mechanisms that are to be otherwise than the profile has them.
     #[serde(skip_serializing_if = "Mechanisms::is_default")]
@@ -31,7 +34,9 @@ pub struct Config {
 /// An initial window in segments.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(try_from = "i64", into = "i64")]
-pub struct InitialWindow(Bounded<1, 1000>);
+pub struct InitialWindow(Segments);
+
+type Segments = Bounded<1, 1000>;
 
 impl InitialWindow {
     /// An initial window of `segments`.
@@ -45,6 +50,20 @@ impl InitialWindow {
     /// Segments.
     pub fn segments(self) -> u32 {
         self.0.get()
+    }
+}
+
+impl JsonSchema for InitialWindow {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "InitialWindow".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        Segments::json_schema(generator)
     }
 }
 
@@ -70,7 +89,7 @@ impl From<InitialWindow> for i64 {
 }
 
 /// A congestion control.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Congestion {
     /// NewReno (RFC 5681).
@@ -83,7 +102,7 @@ pub enum Congestion {
 }
 
 /// A system whose TCP is modelled.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Profile {
     /// TCP by the RFCs, for teaching and for arithmetic on paper: delayed acknowledgements every

@@ -1,6 +1,7 @@
 //! TCP's mechanisms, in one list: what a profile has, and what a scenario may switch.
 
 use super::reduction::CwndReduction;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Makes of one list what a profile has (all of it) and what may be switched (each or not).
@@ -8,7 +9,7 @@ macro_rules! mechanisms {
     ($($(#[$doc:meta])* $name:ident: $kind:ty,)+) => {
         /// Mechanisms of TCP, each switched by itself, to measure its effect. A mechanism that is left out is as in the
         /// profile.
-        #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+        #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
         #[serde(deny_unknown_fields, default)]
         pub struct Mechanisms {
             $($(#[$doc])* pub $name: Option<$kind>,)+
@@ -74,7 +75,7 @@ impl Mechanisms {
 }
 
 /// By what an ACK lets cwnd grow.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AckCounting {
     /// One segment, whatever it acknowledges (Linux before 3.13, `tcp_abc` = 0).
@@ -90,7 +91,7 @@ pub enum AckCounting {
 }
 
 /// What an idle phase longer than the RTO does to the window.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum IdleRestart {
     /// It is the initial one again (RFC 5681, section 4.1).

@@ -1,5 +1,6 @@
 //! The reduction of cwnd during recovery.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// State of a reduction: proportional rate reduction (PRR: RFC 6937, RFC 9937), which paces sending by delivery, or
@@ -17,7 +18,7 @@ pub(super) struct ReductionState {
 
 /// The algorithm of a reduction: PRR with a reduction bound, which limits sending once pipe is below ssthresh, or
 /// rate halving.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 pub enum CwndReduction {
     /// PRR-CRB (RFC 6937, section 3): the conservative reduction bound, as many as are delivered.
     #[serde(rename = "conservative")]
