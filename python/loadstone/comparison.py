@@ -3,12 +3,11 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from loadstone import account, experiment, stats
-from loadstone._native import Outcome, Scenario
-from loadstone.account import Account
+from loadstone import _native, experiment, stats
+from loadstone._native import Compared, Comparison, Outcome, Scenario
 from loadstone.experiment import Cell, Chosen
 from loadstone.pages import Page
-from loadstone.stats import CONFIDENCE, Summary, Until, effect_size
+from loadstone.stats import CONFIDENCE, Until
 
 NETWORKS = ("cable", "dsl", "dsl-lossy", "3g")
 
@@ -66,26 +65,32 @@ class VariantResult:
     name: str
     cell: Cell
     outcomes: list[Outcome]
-    gain: stats.Gain | None
-    ranks: stats.Ranks | None = None
-    """How its loads rank among the baseline's, seed by seed, where chance has a part."""
-    effect: str | None = None
-    """What it is worth against the baseline, in words."""
+    compared: Compared
 
     @property
     def completed(self) -> int:
         """Say how many runs were completed."""
-        return sum(outcome.completed for outcome in self.outcomes)
+        return self.compared.completed
 
     @property
     def median_plt_ms(self) -> float | None:
         """Give the median of the completed runs."""
-        return median_plt_ms(self.outcomes)
+        return self.compared.median_plt_ms
 
     @property
-    def account(self) -> Account | None:
-        """Give the account of the median run."""
-        return account.of_median(self.outcomes)
+    def gain(self) -> stats.Gain | None:
+        """Say how much faster it is than the baseline."""
+        return self.compared.gain
+
+    @property
+    def effect(self) -> str | None:
+        """Say what it is worth against the baseline, in words."""
+        return self.compared.effect
+
+    @property
+    def middle_run(self) -> Outcome:
+        """Give the median run; where none was completed, the first."""
+        return self.outcomes[self.compared.middle or 0]
 
 
 @dataclass(frozen=True)
@@ -99,6 +104,8 @@ class NetworkResult:
     """The fastest of those with the most completed runs, of equals the first; `None` if nothing completed."""
     rivals: list[str]
     """The variants that the best is not clearly faster than."""
+    reason: str | None
+    """Why the best wins."""
     until: Until | None = None
     """How well every gain was to be known, if that was asked for."""
 
@@ -149,35 +156,29 @@ class _Row:
         planned = self.plan.jobs(runs).values()
         return [jobs[len(done) :] for jobs, done in zip(planned, self.outcomes, strict=True)]
 
-    def gains(self) -> list[stats.Gain | None]:
-        """Give each variant's gain over the baseline, which has none."""
-        cells = list(zip(self.cells, self.outcomes, strict=True))
-        _, base = cells[0]
-        return [None] + [_gain(cell, base, outcomes, self.confidence) for cell, outcomes in cells[1:]]
+    def compared(self) -> Comparison:
+        """Compare what there is."""
+        first = self.cells[0]
+        runs = zip(self.plan.cells, self.cells, self.outcomes, strict=True)
+        return _native.compare(
+            [(name, cell.variant["protocol"], outcomes) for name, cell, outcomes in runs],
+            first.seed,
+            random=first.scenario.is_random,
+            confidence=self.confidence,
+        )
+
+    def is_settled(self, until: Until) -> bool:
+        """Say whether every gain is known as well as is asked for."""
+        return all(until.is_settled(variant.gain) for variant in self.compared().variants[1:])
 
     def result(self, until: Until | None) -> NetworkResult:
-        """Compare what there is."""
-        base = self.outcomes[0]
-        variants = [
-            VariantResult(name, cell, outcomes, gain, *(_effect(cell, base, outcomes, gain) if at else ()))
-            for at, (name, cell, outcomes, gain) in enumerate(
-                zip(self.plan.cells, self.cells, self.outcomes, self.gains(), strict=True)
-            )
-        ]
-        finished = max(variant.completed for variant in variants)
-        best = min(
-            (variant for variant in variants if variant.completed == finished > 0),
-            key=lambda variant: variant.median_plt_ms or 0.0,
-            default=None,
-        )
-        rivals = [] if best is None else [one.name for one in variants if self._is_rival(one, best)]
-        return NetworkResult(self.plan.name, variants, best, rivals, until)
-
-    def _is_rival(self, variant: VariantResult, best: VariantResult) -> bool:
-        if variant is best:
-            return False
-        gain = _gain(best.cell, variant.outcomes, best.outcomes, self.confidence)
-        return gain is not None and not gain.is_clear
+        """Say what the comparison gave."""
+        compared = self.compared()
+        each = zip(self.plan.cells, self.cells, self.outcomes, compared.variants, strict=True)
+        variants = [VariantResult(*fields) for fields in each]
+        best = None if compared.best is None else variants[compared.best]
+        rivals = [variants[at].name for at in compared.rivals]
+        return NetworkResult(self.plan.name, variants, best, rivals, compared.reason, until)
 
 
 def compare(
@@ -238,7 +239,7 @@ def _run_until(
         for row in rows:
             row.confidence = until.confidence(look)
         # A network whose gains are all known is left as it is.
-        rows = [row for row in rows if not all(until.is_settled(gain) for gain in row.gains()[1:])]
+        rows = [row for row in rows if not row.is_settled(until)]
         if not rows:
             return
 
@@ -259,28 +260,3 @@ def _run(
     for done, jobs in work:
         done += [next(outcomes) for _ in jobs]
     return len(wanted)
-
-
-def _gain(
-    cell: Cell, baseline: list[Outcome], variant: list[Outcome], confidence: float
-) -> stats.Gain | None:
-    """Compare over the seeds under which both were completed."""
-    firsts, seconds, places = _paired(baseline, variant)
-    is_random = cell.scenario.is_random
-    return stats.gain(firsts, seconds, cell.seed, random=is_random, confidence=confidence, places=places)
-
-
-def _effect(
-    cell: Cell, baseline: list[Outcome], variant: list[Outcome], gain: stats.Gain | None
-) -> tuple[stats.Ranks | None, str]:
-    """Rank a variant's loads among the baseline's, and say what it is worth."""
-    firsts, seconds, _ = _paired(baseline, variant)
-    ranks = stats.rank_test(firsts, seconds) if cell.scenario.is_random else None
-    return ranks, effect_size.sentence(gain, Summary.of(firsts), Summary.of(seconds), ranks)
-
-
-def _paired(baseline: list[Outcome], variant: list[Outcome]) -> tuple[list[float], list[float], list[int]]:
-    """Give the times of loads that both completed, and which places among the seeds they have."""
-    both = list(zip(baseline, variant, strict=True))
-    places = [at for at, (first, second) in enumerate(both) if first.completed and second.completed]
-    return [both[at][0].plt_ms for at in places], [both[at][1].plt_ms for at in places], places

@@ -5,7 +5,7 @@ import textwrap
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from loadstone import __version__, reason, text, waterfall
+from loadstone import __version__, text, waterfall
 from loadstone._native import Outcome
 from loadstone.comparison import BASELINE, NetworkResult, PageResult, VariantResult, median_plt_ms
 from loadstone.engine import engine
@@ -185,7 +185,7 @@ def _network(result: NetworkResult) -> dict[str, Any]:
         "variants": [_compared(variant) for variant in result.variants],
         "best": result.best.name if result.best else None,
         "not_clearly_slower": result.rivals,
-        "reason": reason.sentence(result),
+        "reason": result.reason,
         **({"until": _until(result.until, result)} if result.until else {}),
     }
 
@@ -204,10 +204,10 @@ def _compared(variant: VariantResult) -> dict[str, Any]:
         "gain": gain.ratio if gain else None,
         "gain_low": gain.low if gain else None,
         "gain_high": gain.high if gain else None,
-        "share_faster": variant.ranks.share_faster if variant.ranks else None,
-        "p_value": variant.ranks.p_value if variant.ranks else None,
+        "share_faster": variant.compared.ranks.share_faster if variant.compared.ranks else None,
+        "p_value": variant.compared.ranks.p_value if variant.compared.ranks else None,
         "effect": variant.effect,
-        "account": variant.account,
+        "account": variant.compared.account,
     }
 
 
@@ -245,7 +245,7 @@ def _block(page: str, result: NetworkResult) -> str:
         text.table(rows, left=2),
         verdict(result),
     ]
-    return "\n".join([*lines, *_wrapped(reason.sentence(result) or "")])
+    return "\n".join([*lines, *_wrapped(result.reason or "")])
 
 
 def _wrapped(sentence: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Effects in words, and the ranks and summaries that they are made of."""
+"""The ranks and summaries that effects are told by."""
 
 import math
 import random
@@ -7,64 +7,8 @@ import pytest
 from scipy import stats as scipy_stats
 
 from loadstone import stats
-from loadstone.stats import effect_size
-
-
-def said(baseline: list[float], variant: list[float], *, random: bool = True, paired: bool = True) -> str:
-    return effect_size.sentence(
-        stats.gain(baseline, variant, 1, random=random, paired=paired),
-        stats.Summary.of(baseline),
-        stats.Summary.of(variant),
-        stats.rank_test(baseline, variant, paired=paired),
-    )
-
 
 SPREAD = [1000.0 + 10 * at for at in range(21)]
-
-
-def test_a_clear_difference_is_a_factor_a_saving_and_a_share_of_seeds() -> None:
-    faster = [ms / 1.25 for ms in SPREAD]
-    assert said(SPREAD, faster) == (
-        "1.25 times as fast (95 %: 1.25 to 1.25): 220 ms of 1,100 ms saved; faster under 21 of 21 seeds"
-    )
-    assert said(faster, SPREAD) == (
-        "0.80 times as fast (95 %: 0.80 to 0.80): 220 ms more than 880 ms; slower under 21 of 21 seeds"
-    )
-
-
-def test_without_seeds_in_common_it_is_a_share_of_pairs_of_loads() -> None:
-    assert said(SPREAD, [ms / 2 for ms in SPREAD[1:]], paired=False).endswith(
-        "faster in 100 % of pairs of loads"
-    )
-
-
-def test_no_difference_says_what_may_have_gone_unseen() -> None:
-    assert said(SPREAD, SPREAD[::-1], paired=False).startswith(
-        "no difference that 21 runs could show; at most "
-    )
-    gain = stats.Gain(1.0, 0.98, 1.01)
-    summary = stats.Summary.of(SPREAD)
-    # 1 / 0.98 is 1.0204: rounded up, since it is a bound.
-    assert effect_size.sentence(gain, summary, summary).endswith("; at most 3 % either way")
-    assert effect_size.sentence(stats.Gain(1.0, 0.999, 1.0042), summary, summary).endswith(
-        "; at most 0.5 % either way"
-    )
-
-
-def test_what_is_alike_is_exactly_as_fast() -> None:
-    assert said([5.0], [5.0], random=False) == "exactly as fast"
-    assert said(SPREAD, SPREAD) == "exactly as fast"
-
-
-def test_without_chance_there_is_no_interval_to_tell_of() -> None:
-    assert said([300.0], [200.0], random=False) == "1.50 times as fast: 100 ms of 300 ms saved"
-
-
-def test_few_runs_and_no_runs_claim_nothing() -> None:
-    assert "say nothing of chance: that takes 6" in said([300.0] * 3, [200.0] * 3)
-    assert (
-        effect_size.sentence(None, None, None) == "no load was completed by both, so nothing can be compared"
-    )
 
 
 def test_ranks_count_pairs_and_ask_the_signed_rank_test() -> None:

@@ -21,7 +21,7 @@ ARROWS = {
     "load": {"http"},
     "scenario": {"load", "net"},
     "sim": {"scenario"},
-    "answer": {"units"},
+    "answer": {"load"},
     "live": {"load", "net"},
     "bed": {"scenario", "live"},
     "py": {"sim", "bed", "answer"},

@@ -75,7 +75,7 @@ def test_every_waterfall_has_a_row_per_object_with_its_numbers(opened: Open, sho
     for block, network in zip(page.query_selector_all(".waterfall"), shop.results[0].networks, strict=True):
         for at, variant in enumerate(network.variants):
             block.query_selector(f'input[value="{at}"]').check(force=True)
-            columns = account.middle_runs(variant.outcomes)[0].waterfall()
+            columns = variant.middle_run.waterfall()
             rows = block.eval_on_selector_all(
                 ".panel:not([hidden]) tbody tr",
                 "rows => rows.map(row => [...row.cells].map(cell => cell.innerText.trim()))",

@@ -1,5 +1,5 @@
-//! What runs say: medians, gains over a baseline, how sure they are ([`Gain`], [`Resampled`]) and how single loads
-//! rank ([`Ranks`]).
+//! What runs say: variants compared ([`Comparison`]): which is fastest, its gain over the baseline, how sure that is
+//! ([`Gain`], [`Resampled`]), how single loads rank ([`Ranks`]), and, by the accounts of two runs, why it wins.
 //!
 //! Pure: the same figures on any machine. Logarithms and the like are those of `libm`, in Rust, because a platform's
 //! own differ in the last bit. docs/statistics.md says why it is computed so, and how often the intervals hold the
@@ -19,12 +19,20 @@
 //! Elsewhere: what is run (crate `scenario`), how it is shown (Python).
 
 mod bootstrap;
+mod comparison;
+mod effect;
 mod gain;
 mod normal;
 mod ranks;
+mod reason;
+mod saving;
 mod summary;
+mod words;
 
 pub use bootstrap::{Draws, NotPairs, Pairing, RESAMPLES, Resampled};
+pub use comparison::{Compared, Comparison, Contender, TimedRun};
+pub use effect::effect;
 pub use gain::{CONFIDENCE, Gain, LEAST_PAIRS};
 pub use ranks::Ranks;
+pub use saving::AccountMs;
 pub use summary::TimeSummary;

@@ -57,6 +57,47 @@ impl Part {
             Part::Computing => "computing",
         }
     }
+
+    /// Its name for people.
+    pub const fn label(self) -> &'static str {
+        match self {
+            Part::Handshakes => "Handshakes",
+            Part::WaitingForConnection => "Waiting for a connection",
+            Part::RequestRoundTrips => "Request round trips",
+            Part::Transfer => "Transfer",
+            Part::LossRecovery => "Loss recovery",
+            Part::Server => "Server",
+            Part::Computing => "Computing",
+        }
+    }
+
+    /// How time is spent in it: what follows `12 ms less`.
+    pub const fn spent(self) -> &'static str {
+        match self {
+            Part::Handshakes => "in handshakes",
+            Part::WaitingForConnection => "waiting for a connection",
+            Part::RequestRoundTrips => "in request round trips",
+            Part::Transfer => "in transfer",
+            Part::LossRecovery => "in loss recovery",
+            Part::Server => "on the server",
+            Part::Computing => "in computing",
+        }
+    }
+
+    /// What happens in it.
+    pub const fn meaning(self) -> &'static str {
+        match self {
+            Part::Handshakes => "a new connection was being opened: the round trips of TCP and TLS",
+            Part::WaitingForConnection => "an object was known, but every connection it could use was busy",
+            Part::RequestRoundTrips => {
+                "a request was on its way to the server, and the beginning of the answer on its way back"
+            }
+            Part::Transfer => "an answer was arriving, as fast as the link and TCP's window let it",
+            Part::LossRecovery => "packets had been lost, and the load waited for their repetition",
+            Part::Server => "the server was preparing its answer",
+            Part::Computing => "the browser was parsing and running what it had received",
+        }
+    }
 }
 
 /// A stretch of the critical path.

@@ -10,7 +10,7 @@ static KNOWN: Mutex<Vec<((u64, usize), Draws)>> = Mutex::new(Vec::new());
 const MOST_KNOWN: usize = 4;
 
 /// Asks with these weights. They are taken out meanwhile: threads do not wait for one another, but make their own.
-fn with_draws<T>(seed: u64, resamples: usize, ask: impl FnOnce(&mut Draws) -> T) -> T {
+pub(crate) fn with_draws<T>(seed: u64, resamples: usize, ask: impl FnOnce(&mut Draws) -> T) -> T {
     let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     let key = (seed, resamples);
     let take = |known: &mut Vec<_>| known.iter().position(|(other, _)| *other == key).map(|at| known.remove(at));
@@ -186,14 +186,19 @@ pub(crate) struct Ranks {
     share_faster: f64,
 }
 
+impl From<loadstone_answer::Ranks> for Ranks {
+    fn from(ranks: loadstone_answer::Ranks) -> Ranks {
+        let loadstone_answer::Ranks { pairs, is_paired, faster, slower, p_value } = ranks;
+        Ranks { pairs, is_paired, faster, slower, p_value, share_faster: ranks.share_faster() }
+    }
+}
+
 /// Compares times in ms rank by rank; `None` where a side has none.
 #[pyfunction]
 #[pyo3(signature = (baseline, variant, *, paired=true))]
 pub(crate) fn rank_test(baseline: Vec<f64>, variant: Vec<f64>, paired: bool) -> Option<Ranks> {
     let compare = if paired { loadstone_answer::Ranks::of_pairs } else { loadstone_answer::Ranks::of_sides };
-    let ranks = compare(&baseline, &variant)?;
-    let loadstone_answer::Ranks { pairs, is_paired, faster, slower, p_value } = ranks;
-    Some(Ranks { pairs, is_paired, faster, slower, p_value, share_faster: ranks.share_faster() })
+    compare(&baseline, &variant).map(Ranks::from)
 }
 
 /// Times of one kind in ms.

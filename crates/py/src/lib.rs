@@ -5,6 +5,7 @@
 //! (Python).
 
 mod answer;
+mod comparison;
 mod decode;
 mod error;
 mod fetch;
@@ -23,6 +24,8 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 mod _native {
     #[pymodule_export]
     use super::answer::{Gain, Ranks, Resampled, Summary, gain, rank_test};
+    #[pymodule_export]
+    use super::comparison::{Compared, Comparison, account_parts, compare};
     #[pymodule_export]
     use super::decode::Decoder;
     #[pymodule_export]

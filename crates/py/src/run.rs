@@ -1,6 +1,7 @@
 //! Scenarios and their runs.
 
 use crate::error::Failure;
+use loadstone_answer::{AccountMs, TimedRun};
 use loadstone_bed::{BackOff, Stop};
 use loadstone_http::Protocol;
 use loadstone_load::page::Page;
@@ -86,6 +87,15 @@ impl Scenario {
     }
 }
 
+/// An account in ms by part.
+pub(crate) fn account_dict<'py>(py: Python<'py>, account: &AccountMs) -> PyResult<Bound<'py, PyDict>> {
+    let parts = PyDict::new(py);
+    for (part, ms) in Part::ALL.into_iter().zip(account) {
+        parts.set_item(part.name(), ms)?;
+    }
+    Ok(parts)
+}
+
 fn converted<'py>(py: Python<'py>, value: Value<'_>) -> PyResult<Bound<'py, PyAny>> {
     match value {
         Value::Missing => Ok(py.None().into_bound(py)),
@@ -112,6 +122,18 @@ impl Outcome {
         let (_, outcome) = named.next().expect("a plan has a browser");
         let others = named.map(|(host, other)| (host.name.clone(), other.plt.as_ms(), other.completed));
         Outcome { outcome, page: Arc::clone(first_page(plan)), others: others.collect() }
+    }
+
+    /// What answers are made of.
+    pub(crate) fn timed(&self) -> TimedRun {
+        let (outcome, completed) = (&self.outcome, self.outcome.completed);
+        let account = completed.then(|| self.account_ms());
+        TimedRun { seed: outcome.seed, plt_ms: completed.then(|| outcome.plt.as_ms()), account }
+    }
+
+    fn account_ms(&self) -> AccountMs {
+        let account = self.outcome.account();
+        Part::ALL.map(|part| Time::from_nanos(account.nanos(part)).as_ms())
     }
 
     fn table<'py>(&self, py: Python<'py>, columns: &[Column]) -> PyResult<Bound<'py, PyDict>> {
@@ -151,12 +173,7 @@ impl Outcome {
         if !self.outcome.completed {
             return Ok(None);
         }
-        let account = self.outcome.account();
-        let parts = PyDict::new(py);
-        for part in Part::ALL {
-            parts.set_item(part.name(), Time::from_nanos(account.nanos(part)).as_ms())?;
-        }
-        Ok(Some(parts))
+        Ok(Some(account_dict(py, &self.account_ms())?))
     }
 
     /// The critical path as columns, from the start to the page load time without gaps; empty if the

@@ -240,7 +240,7 @@ def _network_view(
     place: str, result: NetworkResult, document: dict[str, Any], drawn: Callable[[], None]
 ) -> NetworkView:
     variants = [_drawable(row, result) for row in document["variants"]]
-    waterfalls = [Waterfall.of(variant.outcomes) for variant in result.variants]
+    waterfalls = [Waterfall.of(variant.middle_run, variant.outcomes) for variant in result.variants]
     scales = _scales(result, waterfalls)
     objects = Objects.of(result.variants[0].outcomes[0].waterfall())
     shown = [result.variants.index(result.best)] if result.best else []

@@ -10,7 +10,7 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from loadstone import account, text
+from loadstone import text
 from loadstone._native import Outcome
 from loadstone.account import PARTS
 from loadstone.waterfall import sent_or_promised
@@ -99,9 +99,8 @@ class Waterfall:
     """What the load waited for: object or name, part, from, to."""
 
     @classmethod
-    def of(cls, outcomes: Sequence[Outcome]) -> "Waterfall":
-        """Show the median run: of two that the median lies between, the faster."""
-        run = next(iter(account.middle_runs(outcomes)), outcomes[0])
+    def of(cls, run: Outcome, outcomes: Sequence[Outcome]) -> "Waterfall":
+        """Show one of these runs."""
         columns: Mapping[str, Any] = run.waterfall()
         columns = {**columns, "sent_ms": sent_or_promised(columns)}
         marks = {

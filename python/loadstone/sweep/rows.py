@@ -5,7 +5,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from loadstone import account
 from loadstone._native import Outcome
 from loadstone.account import PARTS
 from loadstone.analysis.question import Level
@@ -55,7 +54,7 @@ def _kind(levels: Sequence[Level]) -> pa.DataType:
 
 def row(cell: Planned, outcome: Outcome) -> dict[str, Any]:
     """Give the row of a run."""
-    parts = account.of_run(outcome)
+    parts = outcome.account()
     conditions = outcome.conditions() or {}
     return {
         **cell.levels,
