@@ -13,9 +13,12 @@ from numpy.typing import NDArray
 import matrices
 from conftest import ROOT, Command, verdicts_said
 from loadstone.files import InputError
-from loadstone.reproduce import cablelabs, study_report
-from loadstone.reproduce.cablelabs import claims, explanations, laboratory, slow_start, tables
-from loadstone.reproduce.cablelabs.laboratory import (
+from loadstone.reproduce import study_report
+from loadstone.reproduce.claims import Verdict
+from loadstone.reproduce.study import STUDIES, Results, Runner
+from loadstone.studies import cablelabs
+from loadstone.studies.cablelabs import claims, explanations, laboratory, slow_start, tables
+from loadstone.studies.cablelabs.laboratory import (
     BASE,
     BOTH,
     COLUMNS,
@@ -25,8 +28,6 @@ from loadstone.reproduce.cablelabs.laboratory import (
     WINXP,
     Laboratory,
 )
-from loadstone.reproduce.claims import Verdict
-from loadstone.reproduce.study import Results, Runner
 
 
 @pytest.fixture(scope="module")
@@ -110,7 +111,7 @@ def test_the_browser_has_as_many_connections_as_it_may_and_one_session(runner: R
 
 
 def test_a_change_of_the_laboratory_that_changes_nothing_is_refused(runner: Runner) -> None:
-    matrix = runner.matrix("cablelabs", "matrix.toml")
+    matrix = runner.matrix(STUDIES / "cablelabs" / "matrix.toml")
     with pytest.raises(InputError, match="there is no '50p,' in"):
         laboratory.with_network(matrix, "50p,", "100p,")
     with pytest.raises(InputError, match="tls_version is not set"):
@@ -173,7 +174,7 @@ def test_a_score_knows_error_and_order() -> None:
 
 def test_the_server_kept_no_connection_alive(runner: Runner) -> None:
     """102 objects over HTTPS at 100 ms took 8.7 s: with connections that stay they would take a third."""
-    matrix = runner.matrix("cablelabs", "matrix.toml")
+    matrix = runner.matrix(STUDIES / "cablelabs" / "matrix.toml")
     one = {"page": ["synthetic:A"], "servers": [1], "link": ["10/1mbit"], "rtt": [100], "loss": [0]}
     kept = {name: value for name, value in matrix.variants[BASE].items() if name != "requests_per_connection"}
     both = replace(matrix, factors=one, variants={BASE: matrix.variants[BASE], "kept": kept})

@@ -9,10 +9,10 @@ import pytest
 import matrices
 from conftest import verdicts_said
 from loadstone import pages
-from loadstone.reproduce.claims import STUDIES, Verdict, rows
-from loadstone.reproduce.ece540 import laboratory
-from loadstone.reproduce.ece540 import laboratory as described
-from loadstone.reproduce.study import STUDIES_BY_NAME, Results, Runner
+from loadstone.reproduce.claims import Verdict, rows
+from loadstone.reproduce.study import STUDIES, Results, Runner, Study
+from loadstone.studies.ece540 import laboratory
+from loadstone.studies.ece540 import laboratory as described
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +22,7 @@ def runner() -> Runner:
 
 @pytest.fixture(scope="module")
 def results(runner: Runner) -> Results:
-    return STUDIES_BY_NAME["ece540"].run(runner)
+    return Study.open("ece540").run(runner)
 
 
 @pytest.fixture(scope="module")

@@ -10,11 +10,11 @@ import pytest
 import matrices
 from conftest import ROOT
 from loadstone.analysis.question import Level
-from loadstone.reproduce import nsdi
 from loadstone.reproduce.claims import Claims, Verdict, rows
-from loadstone.reproduce.nsdi import deciding_factors, page_corpus, sensitivity
-from loadstone.reproduce.nsdi.laboratory import HTTP, SPDY, Plan, load, median, spdy_over_http, sweep
-from loadstone.reproduce.study import Results, Runner
+from loadstone.reproduce.study import STUDIES, Results, Runner
+from loadstone.studies import nsdi
+from loadstone.studies.nsdi import deciding_factors, page_corpus, sensitivity
+from loadstone.studies.nsdi.laboratory import HTTP, SPDY, Plan, load, median, spdy_over_http, sweep
 
 STUDY = ROOT / "studies" / "nsdi"
 HARS = ROOT.parent / "shared" / "data" / "har"
@@ -154,4 +154,4 @@ def test_recorded_pages_can_be_loaded_beside_those_that_are_made() -> None:
 
 
 def test_claims_of_the_study_can_be_read() -> None:
-    assert len(Claims("nsdi")._claims) == 81
+    assert len(Claims(STUDIES / "nsdi")._claims) == 81

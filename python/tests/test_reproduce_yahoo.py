@@ -13,9 +13,9 @@ import matrices
 from conftest import verdicts_said
 from loadstone import pages
 from loadstone._native import run_many
-from loadstone.reproduce.claims import STUDIES, Verdict, rows
-from loadstone.reproduce.study import STUDIES_BY_NAME, Results, Runner
-from loadstone.reproduce.yahoo import fairness, initial_window, laboratory, slow_start
+from loadstone.reproduce.claims import Verdict, rows
+from loadstone.reproduce.study import STUDIES, Results, Runner, Study
+from loadstone.studies.yahoo import fairness, initial_window, laboratory, slow_start
 
 
 @pytest.fixture(scope="module")
@@ -25,13 +25,13 @@ def runner() -> Runner:
 
 @pytest.fixture(scope="module")
 def results(runner: Runner) -> Results:
-    return STUDIES_BY_NAME["yahoo"].run(runner)
+    return Study.open("yahoo").run(runner)
 
 
 @pytest.fixture(scope="module")
 def table_1(runner: Runner) -> list[initial_window.Row]:
-    clean = runner.runs(runner.matrix("yahoo", "rtt.toml")).filter(pl.col("rtt") == 100)
-    return initial_window.rows_of(runner.runs(runner.matrix("yahoo", "table1.toml")), clean)
+    clean = runner.runs(runner.matrix(STUDIES / "yahoo" / "rtt.toml")).filter(pl.col("rtt") == 100)
+    return initial_window.rows_of(runner.runs(runner.matrix(STUDIES / "yahoo" / "table1.toml")), clean)
 
 
 def test_the_13_figures_of_table_1_that_nothing_was_set_by_lie_within_a_quarter(
@@ -72,7 +72,7 @@ def test_the_fairness_test_says_of_what_the_loss_is(runner: Runner) -> None:
 
 
 def test_pipelining_with_a_window_of_300_takes_four_round_trips_over_two_connections(runner: Runner) -> None:
-    runs = runner.runs(runner.matrix("yahoo", "pipelining.toml"))
+    runs = runner.runs(runner.matrix(STUDIES / "yahoo" / "pipelining.toml"))
     assert slow_start.round_trips(runs, 300) == pytest.approx(4, abs=0.01)
     assert slow_start.connections(runs) == 2
 

@@ -7,19 +7,19 @@ from dataclasses import replace
 
 import click
 
-from loadstone.reproduce.cablelabs import laboratory, tables
-from loadstone.reproduce.cablelabs.laboratory import (
+from loadstone.reproduce.claims import rows
+from loadstone.reproduce.study import Runner
+from loadstone.studies.cablelabs import laboratory, tables
+from loadstone.studies.cablelabs.laboratory import (
+    FOLDER,
     KINDS,
     NO_WORK,
-    STUDY,
     WIN7,
     WINXP,
     Pair,
     with_network,
     without,
 )
-from loadstone.reproduce.claims import STUDIES, rows
-from loadstone.reproduce.study import Runner
 from loadstone.sweep.matrix import Matrix, Settings
 
 HTTPS_ONLY = {"requests_per_connection": None, "variant.closing": None}
@@ -52,7 +52,7 @@ def variations(matrix: Matrix) -> dict[str, Matrix]:
 
 def credible() -> str:
     """Say with how many servers and how much loss any published time on Windows 7 is credible."""
-    published = rows(STUDIES / STUDY / "published.csv")
+    published = rows(FOLDER / "published.csv")
     sound = [row for row in published if row["client"] == WIN7 and row["sound"] == "1"]
     kinds = dict.fromkeys((row["servers"], row["loss_pct"]) for row in sound)
     return " or ".join(f"servers == {servers} and loss == {loss}" for servers, loss in kinds)
@@ -79,7 +79,7 @@ def line(name: str, pairs: list[Pair]) -> str:
 def main() -> None:
     """Print the table."""
     runner = Runner(None, lambda done, total: None)
-    matrix = runner.matrix(STUDY, "matrix.toml")
+    matrix = runner.matrix(FOLDER / "matrix.toml")
     head = [f"{kind}, {page}" for kind in KINDS.values() for page in tables.PAGES]
     click.echo(f"| | {' | '.join(head)} | times |\n|{'---|' * (len(head) + 2)}")
     for name, each in variations(matrix).items():

@@ -12,9 +12,9 @@ from dataclasses import astuple, dataclass, replace
 
 import click
 
-from loadstone.reproduce.cablelabs import laboratory
-from loadstone.reproduce.cablelabs.laboratory import BASE, STUDY, WINDOW, Pair, with_network
 from loadstone.reproduce.study import Runner
+from loadstone.studies.cablelabs import laboratory
+from loadstone.studies.cablelabs.laboratory import BASE, FOLDER, WINDOW, Pair, with_network
 from loadstone.sweep.matrix import Matrix, Settings
 
 QUEUES = (50, 100, 150, 200)
@@ -78,7 +78,7 @@ def main() -> None:
     """Print the best."""
     runner = Runner(None, lambda done, total: None)
     tried: list[tuple[float, Constants]] = []
-    for chosen, matrix in laboratories(runner.matrix(STUDY, "matrix.toml")):
+    for chosen, matrix in laboratories(runner.matrix(FOLDER / "matrix.toml")):
         pairs = pairs_of(runner, matrix)
         tried += [(error(pairs, browser), Constants(*chosen, browser)) for browser in BROWSERS_MS]
     tried.sort(key=lambda each: each[0])

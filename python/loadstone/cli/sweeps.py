@@ -1,6 +1,7 @@
 """The verbs `sweep`, `analyze` and `reproduce`: many loads, what they show, and studies run again."""
 
 import shlex
+import sys
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from loadstone import options, paths
-from loadstone.cli.console import Verb, emit, examples
+from loadstone.cli.console import Verb, emit, examples, say
 from loadstone.names import shown_words
 
 if TYPE_CHECKING:
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
     from loadstone.analysis.findings import Findings
     from loadstone.analysis.question import Question
     from loadstone.analysis.tree import Tree
-
-_STUDIES = ("cablelabs", "yahoo", "nsdi", "ece540")
 
 
 @click.command(
@@ -235,9 +234,12 @@ def _repeated(store: str, given: dict[str, str | None]) -> str:
 
 
 @click.command(
-    cls=Verb, epilog=examples("reproduce cablelabs", "reproduce nsdi -o nsdi", "reproduce yahoo --json")
+    cls=Verb,
+    epilog=examples(
+        "reproduce cablelabs", "reproduce nsdi -o nsdi", "reproduce yahoo --json", "reproduce mine"
+    ),
 )
-@click.argument("study", type=click.Choice(_STUDIES), metavar="|".join(_STUDIES))
+@click.argument("study", metavar="STUDY|DIR")
 @click.option(
     "-o",
     "output",
@@ -251,24 +253,38 @@ def _repeated(store: str, given: dict[str, str | None]) -> str:
     type=paths.READ_FOLDER,
     help="nsdi: load the recorded pages (HARs) of this folder, too.",
 )
+@click.option("--trust", is_flag=True, help="Run the code of a study in DIR without asking.")
 @options.THREADS
 @options.JSON
-def reproduce(study: str, output: str | None, pages: str | None, threads: int | None, as_json: bool) -> None:
+def reproduce(
+    study: str, output: str | None, pages: str | None, trust: bool, threads: int | None, as_json: bool
+) -> None:
     """Run a published study again: its numbers and ours, and what becomes of every claim.
 
-    Needs a checkout, which has the studies' figures.
+    STUDY is cablelabs, yahoo, nsdi or ece540, which come with Loadstone; DIR is the folder of another,
+    with its code (docs/studies.md).
     """
     # Heavy, so only where a study is run.
     from loadstone import progress
     from loadstone.reproduce import study_report
-    from loadstone.reproduce.study import STUDIES_BY_NAME, Runner
+    from loadstone.reproduce.study import Runner, Study
 
-    chosen = STUDIES_BY_NAME[study]
+    chosen = Study.open(study)
+    if not (chosen.is_own or trust):
+        _ask(chosen.folder)
     with _study_folder(output) as write:
         with progress.bar("runs") as show:
             results = chosen.run(Runner(threads, show, Path(pages) if pages else None))
         write(chosen, results)
     emit(study_report.document(chosen, results) if as_json else study_report.in_words(chosen, results))
+
+
+def _ask(folder: Path) -> None:
+    """Let the user say whether a stranger's code shall run."""
+    say(f"{folder} holds a program that did not come with Loadstone: it can do whatever you can")
+    if not sys.stdin.isatty():
+        raise click.UsageError("nobody is there to be asked: give --trust if you know what it does.")
+    click.confirm("Run it?", abort=True, err=True)
 
 
 def _study_folder(path: str | None) -> Any:

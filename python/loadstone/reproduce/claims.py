@@ -1,15 +1,14 @@
 """Claims: what a study says, number by number, and what becomes of each when the study is run again."""
 
 import csv
+import dataclasses
 import enum
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from loadstone.files import InputError
-
-STUDIES = Path(__file__).parents[3] / "studies"
-"""Where a checkout keeps the studies: claims, published figures, matrices."""
 
 NEAR = 0.25
 """A number comes out if ours lies within a quarter of it."""
@@ -66,8 +65,9 @@ class Judged:
 class Claims:
     """The claims of a study, each of which is judged once."""
 
-    def __init__(self, study: str) -> None:
-        self._claims = {claim.id: claim for claim in _read(STUDIES / study / "claims.csv")}
+    def __init__(self, folder: Path) -> None:
+        """Read the claims of the study in this folder."""
+        self._claims = {claim.id: claim for claim in _read(folder / "claims.csv")}
         self._judged: dict[str, Judged] = {}
 
     def number(
@@ -124,29 +124,25 @@ def _verdict(holds: bool) -> Verdict:
 
 
 def _read(path: Path) -> list[Claim]:
-    return [
-        Claim(
-            row["id"],
-            row["kind"],
-            row["says"],
-            row["relation"],
-            _number(row["value"]),
-            _number(row["most"]),
-            row["unit"],
-            row["conditions"],
-            row["section"],
-        )
-        for row in rows(path)
-    ]
+    return [_claim(row, f"{path}: line {line}") for line, row in enumerate(rows(path), start=2)]
+
+
+def _claim(row: Mapping[str, str], place: str) -> Claim:
+    fields: dict[str, Any] = {field.name: row.get(field.name) for field in dataclasses.fields(Claim)}
+    if lacking := [name for name, value in fields.items() if value is None]:
+        raise InputError(f"{place}: a claim needs {', '.join(lacking)}: add the columns")
+    if fields["relation"] not in {*_RELATIONS, "direction", "text"}:
+        raise InputError(f"{place}: relation: write {', '.join(_RELATIONS)}, direction or text")
+    return Claim(**{**fields, "value": _number(fields["value"]), "most": _number(fields["most"])})
 
 
 def rows(path: Path) -> list[Mapping[str, str]]:
-    """Read a table that a checkout keeps."""
+    """Read a table of a study."""
     try:
         with path.open(encoding="utf-8", newline="") as file:
             return list(csv.DictReader(file))
     except FileNotFoundError:
-        raise InputError(f"{path}: studies are run again from a checkout, which has this file") from None
+        raise InputError(f"{path}: there is no such file: a study has it") from None
 
 
 def _number(text: str) -> float | None:

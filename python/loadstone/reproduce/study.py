@@ -1,15 +1,20 @@
 """Studies by name, how their loads are run, and what a study that was run again gives."""
 
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from hashlib import sha256
 from importlib import import_module
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from loadstone import experiment
+import loadstone
+from loadstone import experiment, toml
 from loadstone._native import Outcome, Scenario
 from loadstone.analysis.question import Level
-from loadstone.reproduce.claims import STUDIES, Judged
+from loadstone.files import InputError
+from loadstone.reproduce.claims import Judged
 from loadstone.sweep.matrix import Matrix
 
 if TYPE_CHECKING:
@@ -80,29 +85,58 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class Study:
-    """A published study that can be run again."""
+    """A published study that can be run again: a folder with `study.toml`, code, claims and matrices."""
 
     name: str
     title: str
     source: str
     """Who published it, and when."""
+    folder: Path
+    is_own: bool
+    """Whether it came with Loadstone; another's is code of whoever wrote it."""
+
+    @classmethod
+    def open(cls, name: str) -> "Study":
+        """Open one of the studies that came with Loadstone by its name, or any by its folder."""
+        is_own = name in OWN
+        folder = STUDIES / name if is_own else Path(name)
+        if not (folder / FORM).is_file():
+            raise InputError(
+                f"{name}: neither a study ({', '.join(OWN)}) nor a folder with {FORM}: give one of them"
+            )
+        said = toml.read(str(folder / FORM), "the form of a study")
+        if not all(isinstance(said.get(key), str) for key in _SAID) or said.keys() - set(_SAID):
+            raise InputError(f"{folder / FORM}: give {' and '.join(_SAID)}, each a text, and nothing else")
+        return cls(folder.resolve().name, said["title"], said["source"], folder, is_own)
 
     def run(self, runner: "Runner") -> Results:
         """Run it again."""
-        module = import_module(f"loadstone.reproduce.{self.name}")
-        return cast("Results", module.run(runner))
+        return cast("Results", self._module().run(runner))
+
+    def _module(self) -> Any:
+        if self.is_own:
+            return import_module(f"loadstone.studies.{self.name}")
+        package = self.folder.resolve() / "__init__.py"
+        if not package.is_file():
+            raise InputError(f"{package}: there is no such file: write it, with a function run(runner)")
+        # Two folders may have one name.
+        name = f"loadstone_study_{sha256(bytes(package)).hexdigest()[:16]}"
+        spec = spec_from_file_location(name, package)
+        assert spec is not None and spec.loader is not None
+        module = module_from_spec(spec)
+        # Its files import one another.
+        sys.modules[spec.name] = module
+        spec.loader.exec_module(module)
+        if not hasattr(module, "run"):
+            raise InputError(f"{package}: there is no function run(runner): write it")
+        return module
 
 
-STUDIES_BY_NAME = {
-    study.name: study
-    for study in (
-        Study("cablelabs", "Analysis of Google SPDY and TCP initcwnd", "CableLabs, rev. 3, May 2012"),
-        Study("yahoo", "Overclocking the Yahoo! CDN for faster web page loads", "IMC 2011"),
-        Study("nsdi", "How speedy is SPDY?", "NSDI 2014"),
-        Study("ece540", "SPDY protocol", "ECE540 course project, 2012"),
-    )
-}
-"""The studies that can be run again."""
+FORM = "study.toml"
+_SAID = ("title", "source")
+STUDIES = Path(loadstone.__file__).parent / "studies"
+"""The studies that come with Loadstone."""
+OWN = ("cablelabs", "yahoo", "nsdi", "ece540")
 
 
 class Runner:
@@ -114,9 +148,9 @@ class Runner:
         self._threads = threads
         self._progress = progress
 
-    def matrix(self, study: str, name: str) -> Matrix:
-        """Read a matrix of a study's folder."""
-        return Matrix.read(str(STUDIES / study / name))
+    def matrix(self, path: Path) -> Matrix:
+        """Read a matrix."""
+        return Matrix.read(str(path))
 
     def runs(self, matrix: Matrix) -> "pl.DataFrame":
         """Run a matrix; give its runs as a store would."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
+import loadstone
 from loadstone.files import InputError
 from loadstone.validation import agreement, measurements
 from loadstone.validation.grid import OBJECT, Cell
@@ -208,7 +209,7 @@ def worst(scores: Scores, count: int) -> list[Score]:
 
 # --- the accuracy that was accepted, not to get worse ---
 
-FOLDER = Path(__file__).parents[3] / "studies" / "validation"
+FOLDER = Path(loadstone.__file__).parent / "studies" / "validation"
 """Where a checkout keeps measurements and the accuracy that was accepted."""
 
 ACCEPTED = FOLDER / "accuracy.json"

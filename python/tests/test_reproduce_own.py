@@ -1,0 +1,86 @@
+"""A study that did not come with Loadstone."""
+
+from pathlib import Path
+
+import pytest
+
+from conftest import Command
+
+STUDY = '''"""A study of one claim."""
+
+from loadstone.reproduce.claims import Claims
+from loadstone.reproduce.study import Cell, Results, Runner
+
+from .laboratory import FOLDER, measure
+
+
+def run(runner: Runner) -> Results:
+    ours = measure(runner)
+    claims = Claims(FOLDER)
+    claims.number("OWN01", ours)
+    return Results([Cell({"iw": 10}, "h2", 2.0, ours, "times")], [], claims.judged())
+'''
+LABORATORY = """from pathlib import Path
+
+FOLDER = Path(__file__).parent
+
+
+def measure(runner):
+    frame = runner.runs(runner.matrix(FOLDER / "matrix.toml"))
+    of = {row["protocol"]: row["plt_ms"] for row in frame.to_dicts()}
+    return of["http/1.1"] / of["h2"]
+"""
+CLAIMS = """id,kind,says,relation,value,most,unit,conditions,section
+OWN01,number,HTTP/2 is faster,gt,1,,times,one network,1
+"""
+MATRIX = """[factors]
+page = ["synthetic:objects=32,size=1KB"]
+protocol = ["http/1.1", "h2"]
+network = ["10/1mbit,100ms"]
+"""
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Path:
+    folder = tmp_path / "own"
+    folder.mkdir()
+    (folder / "study.toml").write_text('title = "Is it faster?"\nsource = "nobody, 2026"\n')
+    (folder / "__init__.py").write_text(STUDY)
+    (folder / "laboratory.py").write_text(LABORATORY)
+    (folder / "claims.csv").write_text(CLAIMS)
+    (folder / "matrix.toml").write_text(MATRIX)
+    return folder
+
+
+def _refused(loadstone: Command, *arguments: str) -> str:
+    ran = loadstone(*arguments)
+    assert ran.code == 2
+    return ran.err
+
+
+def test_a_folder_of_that_form_is_a_study(loadstone: Command, own: Path) -> None:
+    found = loadstone("reproduce", str(own), "--trust", "--json").document
+    assert found["claims"][0]["verdict"] == "confirmed"
+    assert found["cells"][0]["ours"] > 1.5
+
+
+def test_nobody_s_code_is_run_unasked(loadstone: Command, own: Path) -> None:
+    (own / "__init__.py").write_text("raise SystemExit('it was run')")
+    refused = _refused(loadstone, "reproduce", str(own))
+    assert "can do whatever you can" in refused and "--trust" in refused
+    assert "it was run" not in refused
+
+
+def test_what_is_no_study_says_what_is_missing(loadstone: Command, own: Path) -> None:
+    assert "neither a study (cablelabs, yahoo" in _refused(loadstone, "reproduce", "nonesuch")
+    (own / "claims.csv").write_text("id,kind\nOWN01,number\n")
+    assert "claims.csv: line 2: a claim needs says, rel" in _refused(
+        loadstone, "reproduce", str(own), "--trust"
+    )
+    (own / "study.toml").write_text('title = "No source"\n')
+    assert "study.toml: give title and source" in _refused(loadstone, "reproduce", str(own), "--trust")
+    (own / "study.toml").write_text('title = "a"\nsource = "b"\n')
+    (own / "__init__.py").write_text("")
+    assert "no function run(runner)" in _refused(loadstone, "reproduce", str(own), "--trust")
+    (own / "__init__.py").unlink()
+    assert "__init__.py: there is no such file" in _refused(loadstone, "reproduce", str(own), "--trust")
