@@ -13,6 +13,8 @@ from loadstone import _native, files, names
 from loadstone.files import InputError
 
 SYNTHETIC = "synthetic:"
+EXAMPLE = "example:"
+_EXAMPLES = Path(__file__).parent / "examples"
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,24 @@ class Page:
         """Give what the import of a HAR says about it; nothing of other pages."""
         notes: dict[str, Any] = json.loads(self.content.notes_json)
         return notes
+
+    @classmethod
+    def read(cls, name: "str | Path", *, keep_secrets: bool = False) -> "Page":
+        """Read a HAR, a page file, `synthetic:B` or `example:shop`.
+
+        What a HAR has of a user's secrets is replaced (docs/pages.md) unless it is to be kept.
+        """
+        return read(str(name), keep_secrets=keep_secrets)
+
+    @classmethod
+    def of(cls, document: dict[str, Any], name: str = "page") -> "Page":
+        """Make a page of what a page file has (docs/pages.md).
+
+        >>> Page.of({"objects": [{"url": "https://a.test/", "bytes": 12800}]}).summary()["bytes"]
+        12800
+        """
+        with _blame(name):
+            return cls(name, of_document(document), name)
 
     def summary(self) -> dict[str, Any]:
         """Give what the page is, in numbers."""
@@ -69,7 +89,7 @@ def read(name: str, *, keep_secrets: bool = False) -> Page:
     if name.startswith(SYNTHETIC):
         with _blame(name):
             return Page(name, _native.Page.synthetic(name.removeprefix(SYNTHETIC)), name)
-    path, number = _split_number(name)
+    path, number = _split_number(example(name))
     try:
         data = files.read(path)
     except files.TooLargeError as error:
@@ -84,9 +104,26 @@ def read(name: str, *, keep_secrets: bool = False) -> Page:
         return Page(shown, _native.Page(data), name)
 
 
+def is_file(name: str) -> bool:
+    """Say whether a page is in a file of the user's."""
+    return not name.startswith((SYNTHETIC, EXAMPLE))
+
+
 def path_of(name: str) -> str:
     """Give the file of a page: `FILE` of `FILE#2`."""
-    return _split_number(name)[0]
+    return _split_number(example(name))[0]
+
+
+def example(name: str) -> str:
+    """Give the file of `example:shop`, which came with Loadstone; any other name as it is."""
+    if not name.startswith(EXAMPLE):
+        return name
+    known = {path.name.partition(".")[0]: str(path) for path in sorted(_EXAMPLES.iterdir())}
+    if (path := known.get(name.removeprefix(EXAMPLE))) is None:
+        raise InputError(
+            f"{name}: there is no such example: give {' or '.join(EXAMPLE + each for each in known)}"
+        )
+    return path
 
 
 def _split_number(name: str) -> tuple[str, int | None]:
@@ -108,7 +145,7 @@ def _is_har(path: str, data: bytes) -> bool:
     if not data.lstrip().startswith(b"{"):
         raise InputError(
             f"{path}: neither a HAR nor a page file, it is no JSON object: "
-            "give a HAR (.har, also .gz or .zst), a .page.json or synthetic:B"
+            "give a HAR (.har, also .gz or .zst), a .page.json, synthetic:B or example:shop"
         )
     return re.search(r"\.page\.json(\.gz|\.zst)?$", path) is None
 

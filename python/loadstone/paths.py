@@ -12,7 +12,7 @@ import click
 
 from loadstone._native import traces_of
 from loadstone.files import InputError
-from loadstone.pages import SYNTHETIC, path_of
+from loadstone.pages import is_file, path_of
 
 STANDARD = "-"
 """Standard input or output in the place of a file."""
@@ -32,7 +32,7 @@ class PathType(click.types.StringParamType):
 
 class _PageType(PathType):
     def of(self, value: str) -> list[str]:
-        return [] if value.startswith(SYNTHETIC) else [path_of(value)]
+        return [path_of(value)] if is_file(value) else []
 
 
 class _NetworkType(PathType):

@@ -14,7 +14,7 @@ from distributed import LocalCluster, Security
 
 from conftest import Command, need
 from loadstone.files import InputError
-from loadstone.sweep import Matrix, cluster, sweep
+from loadstone.stores import Matrix, cluster, sweep
 from test_store import LONG, content
 
 

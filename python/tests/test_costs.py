@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from conftest import EXAMPLES, Command
-from loadstone.sweep.matrix import MOST_ROWS
+from loadstone.stores.matrix import MOST_ROWS
 
 MEMORY = 1 << 30
 """Bytes of address space: libraries take most of it, and each of these inputs took more alone."""
@@ -76,8 +76,8 @@ def test_a_plan_of_many_cells_keeps_none_of_them(tmp_path: Path) -> None:
 
 
 def test_the_extent_is_that_of_the_plan(loadstone: Command, tmp_path: Path) -> None:
-    from loadstone.sweep import Matrix
-    from loadstone.sweep.plan import Extent, Plan
+    from loadstone.stores import Matrix
+    from loadstone.stores.plan import Extent, Plan
 
     path = tmp_path / "small.toml"
     path.write_text(

@@ -18,7 +18,7 @@ import pytest
 from conftest import Command, Result, leave_out
 from live import FakeKernel
 from loadstone import experiment
-from loadstone.sweep import Store
+from loadstone.stores import Store
 
 LOADSTONE = [sys.executable, "-m", "loadstone"]
 PATIENCE = 30

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from conftest import EXAMPLES
 from loadstone.files import InputError
-from loadstone.sweep import Matrix
-from loadstone.sweep.plan import Plan
+from loadstone.stores import Matrix
+from loadstone.stores.plan import Plan
 
 SHOP = """
 runs = 9

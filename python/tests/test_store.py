@@ -18,8 +18,8 @@ from polars.testing import assert_frame_equal
 from conftest import EXAMPLES, Command, leave_out
 from loadstone.analysis.gains import measure
 from loadstone.files import InputError
-from loadstone.sweep import Matrix, Store, collect, sweep
-from loadstone.sweep import plan as planning
+from loadstone.stores import Matrix, Store, collect, sweep
+from loadstone.stores import plan as planning
 
 LONG = """
 runs = 100
@@ -151,7 +151,7 @@ def test_a_folder_that_cannot_be_written_is_refused_before_anything_runs(tmp_pat
     sweep(SMALL, tmp_path / "s")
     chunks(tmp_path / "s")[0].unlink()
     script = f"mount --bind -o ro {tmp_path}/s {tmp_path}/s || exit 77; exec {sys.executable} - <<'E'\n" + (
-        "from loadstone.sweep import Matrix, sweep\nfrom loadstone.files import InputError\n"
+        "from loadstone.stores import Matrix, sweep\nfrom loadstone.files import InputError\n"
         f"matrix = Matrix.of({SMALL.document()!r})\n"
         f"try: sweep(matrix, {str(tmp_path / 's')!r})\nexcept InputError as error: print(error)\nE\n"
     )

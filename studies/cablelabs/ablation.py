@@ -9,6 +9,7 @@ import click
 
 from loadstone.reproduce.claims import rows
 from loadstone.reproduce.study import Runner
+from loadstone.stores.matrix import Matrix, Settings
 from loadstone.studies.cablelabs import laboratory, tables
 from loadstone.studies.cablelabs.laboratory import (
     FOLDER,
@@ -20,7 +21,6 @@ from loadstone.studies.cablelabs.laboratory import (
     with_network,
     without,
 )
-from loadstone.sweep.matrix import Matrix, Settings
 
 HTTPS_ONLY = {"requests_per_connection": None, "variant.closing": None}
 TCP = "variant.tcp.mechanisms."

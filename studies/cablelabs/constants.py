@@ -13,9 +13,9 @@ from dataclasses import astuple, dataclass, replace
 import click
 
 from loadstone.reproduce.study import Runner
+from loadstone.stores.matrix import Matrix, Settings
 from loadstone.studies.cablelabs import laboratory
 from loadstone.studies.cablelabs.laboratory import BASE, FOLDER, WINDOW, Pair, with_network
-from loadstone.sweep.matrix import Matrix, Settings
 
 QUEUES = (50, 100, 150, 200)
 RESPONSES_US = (0, 1_000, 2_000, 4_000)

@@ -8,8 +8,8 @@ import polars as pl
 from loadstone._native import Outcome
 from loadstone.account import PARTS
 from loadstone.reproduce.study import Passage, Runner, Table
-from loadstone.sweep.matrix import Matrix
-from loadstone.sweep.plan import Plan
+from loadstone.stores.matrix import Matrix
+from loadstone.stores.plan import Plan
 
 from . import laboratory
 from .laboratory import (

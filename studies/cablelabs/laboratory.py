@@ -14,7 +14,7 @@ from loadstone.analysis.question import Level, Question
 from loadstone.files import InputError
 from loadstone.reproduce.claims import rows
 from loadstone.reproduce.study import Cell, Runner
-from loadstone.sweep.matrix import Matrix, Settings
+from loadstone.stores.matrix import Matrix, Settings
 
 FOLDER = Path(__file__).parent
 """Claims, published figures, matrices and pages of the study."""

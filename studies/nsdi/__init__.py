@@ -2,7 +2,7 @@
 
 from loadstone.reproduce.claims import Claims
 from loadstone.reproduce.study import Results, Runner, Table
-from loadstone.sweep.matrix import Matrix
+from loadstone.stores.matrix import Matrix
 
 from . import (
     deciding_factors,

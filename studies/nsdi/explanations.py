@@ -5,7 +5,7 @@ import polars as pl
 
 from loadstone.analysis.question import spelled
 from loadstone.reproduce.study import Passage, Table
-from loadstone.sweep.rows import ACCOUNT
+from loadstone.stores.rows import ACCOUNT
 
 from .laboratory import HTTP, SPDY
 from .synthetic import Synthetic

@@ -17,8 +17,8 @@ from loadstone.analysis.question import Level
 from loadstone.pages import Page as Named
 from loadstone.pages import of_document
 from loadstone.reproduce.study import Runner
-from loadstone.sweep.matrix import Matrix, Settings
-from loadstone.sweep.rows import ACCOUNT
+from loadstone.stores.matrix import Matrix, Settings
+from loadstone.stores.rows import ACCOUNT
 
 from .page_corpus import Change, Page
 

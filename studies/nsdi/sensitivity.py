@@ -9,7 +9,7 @@ import polars as pl
 from loadstone.analysis.question import Level, spelled
 from loadstone.reproduce.claims import Claims
 from loadstone.reproduce.study import Runner, Table
-from loadstone.sweep.matrix import Matrix, Settings
+from loadstone.stores.matrix import Matrix, Settings
 
 from .laboratory import FLOWS, HTTP, SPDY, TCP_PLUS, compared, medians, sweep
 from .synthetic import Synthetic, retransmitted

@@ -12,7 +12,7 @@ from loadstone.analysis.gains import Gains
 from loadstone.analysis.question import Level, Question, spelled
 from loadstone.reproduce.claims import Claims
 from loadstone.reproduce.study import Cell, Runner, Table
-from loadstone.sweep.matrix import Matrix
+from loadstone.stores.matrix import Matrix
 
 from .laboratory import HTTP, SPDY, TCP_PLUS, compared, medians
 

@@ -8,7 +8,7 @@ import polars as pl
 
 from loadstone.reproduce.claims import Claims
 from loadstone.reproduce.study import Runner, Table
-from loadstone.sweep.matrix import Settings
+from loadstone.stores.matrix import Settings
 
 from . import page_corpus
 from .deciding_factors import total_effects

@@ -17,7 +17,7 @@ from typing import Any
 
 from distributed import LocalCluster
 
-from loadstone.sweep import Matrix, cluster, sweep
+from loadstone.stores import Matrix, cluster, sweep
 
 ROUNDS = 5
 HERE = Path(__file__).parent

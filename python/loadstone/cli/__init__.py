@@ -28,7 +28,7 @@ def loadstone(context: click.Context) -> None:
     """Web page load time, simulated packet by packet.
 
     PAGE is a HAR (.har, also .gz and .zst; FILE.har#2 is the second page of a file), a page file
-    (.page.json), or synthetic:B, synthetic:objects=64,size=10KB.
+    (.page.json), synthetic:B, synthetic:objects=64,size=10KB, or example:shop.
     """
     if context.invoked_subcommand is None:
         click.echo(context.get_help())

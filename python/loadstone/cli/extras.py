@@ -10,6 +10,7 @@ EXTRAS = {
     "polars": "sweep",
     "pyarrow": "sweep",
     "matplotlib": "analysis",
+    "narwhals": "sweep",
     "scipy": "analysis",
     "sklearn": "analysis",
     "dask": "dask",

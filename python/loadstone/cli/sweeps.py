@@ -78,9 +78,9 @@ def sweep(
         raise click.UsageError("Missing option '-o': give the folder of the store, or --plan.")
     # Heavy, so only where a sweep is asked for.
     from loadstone import progress
-    from loadstone.sweep import Matrix
-    from loadstone.sweep.plan import Extent
-    from loadstone.sweep.sweep import sweep as run
+    from loadstone.stores import Matrix
+    from loadstone.stores.plan import Extent
+    from loadstone.stores.sweep import sweep as run
 
     read = Matrix.read(matrix)
     read = replace(read, keep_secrets=keep_secrets, until=until or read.until)
@@ -106,7 +106,7 @@ def sweep(
 def _client(address: str | None, insecure: bool) -> Any:
     if address is None:
         return nullcontext()
-    from loadstone.sweep import cluster
+    from loadstone.stores import cluster
 
     return cluster.connected(address, insecure=insecure)
 
@@ -206,7 +206,7 @@ def analyze(
 
 def _opened(path: str) -> "tuple[pl.DataFrame, Question, str]":
     """Give the runs of a store, what is asked of them, and how much of it is there."""
-    from loadstone.sweep import Store
+    from loadstone.stores import Store
 
     opened = Store.open(path)
     return opened.runs(), opened.question(), opened.state()

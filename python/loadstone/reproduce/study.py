@@ -15,7 +15,7 @@ from loadstone._native import Outcome, Scenario
 from loadstone.analysis.question import Level
 from loadstone.files import InputError
 from loadstone.reproduce.claims import Judged
-from loadstone.sweep.matrix import Matrix
+from loadstone.stores.matrix import Matrix
 
 if TYPE_CHECKING:
     import polars as pl
@@ -154,7 +154,7 @@ class Runner:
 
     def runs(self, matrix: Matrix) -> "pl.DataFrame":
         """Run a matrix; give its runs as a store would."""
-        from loadstone.sweep.sweep import collect
+        from loadstone.stores.sweep import collect
 
         return collect(matrix, threads=self._threads, progress=self._progress)
 

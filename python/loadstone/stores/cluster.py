@@ -16,8 +16,8 @@ from distributed import Client, KilledWorker, Security
 
 from loadstone.engine import engine
 from loadstone.files import InputError
-from loadstone.sweep.chunk_runs import run_chunk
-from loadstone.sweep.plan import Chunk
+from loadstone.stores.chunk_runs import run_chunk
+from loadstone.stores.plan import Chunk
 
 _CONNECT_SECONDS = 10.0
 """Seconds for a scheduler to answer."""

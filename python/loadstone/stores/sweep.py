@@ -14,10 +14,10 @@ import pyarrow as pa
 
 from loadstone._native import live_access
 from loadstone.files import InputError
-from loadstone.sweep.chunk_runs import Stop, run_chunk
-from loadstone.sweep.matrix import Matrix
-from loadstone.sweep.plan import Chunk, Plan
-from loadstone.sweep.store import Store, in_order
+from loadstone.stores.chunk_runs import Stop, run_chunk
+from loadstone.stores.matrix import Matrix
+from loadstone.stores.plan import Chunk, Plan
+from loadstone.stores.store import Store, in_order
 
 if TYPE_CHECKING:
     import polars as pl
@@ -103,7 +103,7 @@ def _workers(matrix: Matrix, threads: int | None, client: "Client | None") -> Ab
         return _here(matrix, threads)
     if matrix.live:
         raise InputError(f"{matrix.place}: live: loads over the kernel are of this machine: leave out --dask")
-    from loadstone.sweep import cluster
+    from loadstone.stores import cluster
 
     return cluster.workers(client)
 

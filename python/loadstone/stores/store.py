@@ -25,9 +25,9 @@ import pyarrow.parquet as pq
 from loadstone.analysis.question import Level, Question
 from loadstone.engine import engine
 from loadstone.files import InputError
-from loadstone.sweep import rows
-from loadstone.sweep.matrix import MOST_ROWS, Matrix
-from loadstone.sweep.plan import Chunk, Name, Plan, Runs
+from loadstone.stores import rows
+from loadstone.stores.matrix import MOST_ROWS, Matrix
+from loadstone.stores.plan import Chunk, Name, Plan, Runs
 
 if TYPE_CHECKING:
     import pandas as pd

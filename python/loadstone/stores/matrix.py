@@ -19,11 +19,11 @@ from loadstone.analysis.question import Level, Question, spelled
 from loadstone.experiment import RUNS_OF_RANDOM
 from loadstone.expression import Condition
 from loadstone.files import InputError
-from loadstone.pages import SYNTHETIC
+from loadstone.pages import is_file
 from loadstone.settings import OF_SCENARIOS
 from loadstone.stats import Until
-from loadstone.sweep import form
-from loadstone.sweep.form import FIELDS, IN_BRACES, VARIANT, is_field, nearest, normal_name
+from loadstone.stores import form
+from loadstone.stores.form import FIELDS, IN_BRACES, VARIANT, is_field, nearest, normal_name
 
 Levels = dict[str, Level]
 """One level of each factor: what names a cell within its matrix."""
@@ -104,7 +104,7 @@ class Matrix:
 
         Files are found beside the matrix.
         """
-        return name if name.startswith(SYNTHETIC) else self.places.get(name, str(self.folder / name))
+        return self.places.get(name, str(self.folder / name)) if is_file(name) else name
 
     def document(self) -> dict[str, Any]:
         """Give what it says, for JSON or TOML; `of` reads it back."""

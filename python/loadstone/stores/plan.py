@@ -20,8 +20,8 @@ from loadstone.engine import engine
 from loadstone.files import InputError
 from loadstone.pages import Page
 from loadstone.stats.sequential import FIRST_LOOK
-from loadstone.sweep.form import FIELDS
-from loadstone.sweep.matrix import Levels, Matrix, Settings
+from loadstone.stores.form import FIELDS
+from loadstone.stores.matrix import Levels, Matrix, Settings
 
 CHUNK_SECONDS = 0.25
 """About how long a core is busy with a chunk: what a kill can cost, and much more than a file does."""

@@ -13,8 +13,8 @@ from loadstone.analysis.question import Question
 from loadstone.engine import engine
 from loadstone.files import InputError
 from loadstone.stats import Until
-from loadstone.sweep import rows
-from loadstone.sweep.plan import Chunk, Planned
+from loadstone.stores import rows
+from loadstone.stores.plan import Chunk, Planned
 
 Job = tuple[Scenario, int]
 """What is run, and the seed."""

@@ -9,7 +9,7 @@ from loadstone._native import Outcome
 from loadstone.account import PARTS
 from loadstone.analysis.question import Level
 from loadstone.settings import OF_RUNS
-from loadstone.sweep.plan import Chunk, Planned
+from loadstone.stores.plan import Chunk, Planned
 
 ACCOUNT = {part: f"{part}_ms" for part in PARTS}
 """The columns of the account, by its parts."""
