@@ -5,7 +5,7 @@ PROFILE ?= release
 BIN := .venv/bin
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
-.PHONY: attacks demo generate test bench fmt lint fuzz lock licenses audit readme setup wheels
+.PHONY: attacks demo generate test bench fmt lint fuzz lock licenses audit readme setup sdist wheels
 
 demo: setup
 	@$(BIN)/loadstone compare examples/shop.har
@@ -54,6 +54,10 @@ lock:
 # For Linux on x86-64 and aarch64, into target/wheels.
 wheels:
 	@scripts/wheels
+
+# Builds without network where cargo has the sources (`cargo vendor`, or its own store).
+sdist: setup
+	@$(BIN)/maturin sdist --out target/wheels
 
 # What follows from the engine's definitions of options and columns: types, schema, reference.
 generate: setup

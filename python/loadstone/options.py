@@ -107,8 +107,8 @@ _GATE = [
 LISTEN = "127.0.0.1:8443"
 """Where a server listens if nothing is said."""
 
-_SERVING = [_of(setting) for name, setting in OF_SERVERS.items() if name != "protocol"]
-SERVED_PROTOCOL = _of(OF_SERVERS["protocol"])
+# None on systems that cannot serve.
+_SERVING = [_of(setting) for setting in OF_SERVERS.values()]
 
 
 def _all(options: list[Callable[[Any], Any]]) -> Callable[[Command], Command]:

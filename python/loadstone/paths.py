@@ -40,9 +40,15 @@ class _NetworkType(PathType):
         return traces_of(value)
 
 
+class _StudyType(PathType):
+    def of(self, value: str) -> list[str]:
+        # Any other is the name of a study that came with Loadstone.
+        return [value] if Path(value, "study.toml").is_file() else []
+
+
 READ, WRITTEN = PathType(), PathType(written=True)
 READ_FOLDER, WRITTEN_FOLDER = PathType(is_folder=True), PathType(written=True, is_folder=True)
-PAGE, NETWORK = _PageType(), _NetworkType()
+PAGE, NETWORK, STUDY = _PageType(), _NetworkType(), _StudyType(is_folder=True)
 
 
 def refuse_overwriting(context: click.Context) -> None:

@@ -72,7 +72,7 @@ pub struct ServerSettings {
     /// The most bytes that sockets take beyond what is sent (TCP_NOTSENT_LOWAT).
     #[serde(default = "notsent_lowat")]
     notsent_lowat: Lowat,
-    /// The file to which a line of JSON is written for each request, or `-` for standard output.
+    /// Write a line of JSON for each request to this file, or to standard output for `-`.
     #[serde(default)]
     access_log: Option<String>,
     /// How long a connection is kept on which nobody asks for anything, in seconds.

@@ -1,9 +1,11 @@
 //! Errors of the engine as one Python exception.
 
 use loadstone_answer::NotPairs;
+#[cfg(target_os = "linux")]
 use loadstone_bed::{BedError, BedHost, RunError};
 use loadstone_http::UnknownProtocol;
 use loadstone_http::decode::DecodeError;
+#[cfg(target_os = "linux")]
 use loadstone_live::ServerError;
 use loadstone_load::FetchListError;
 use loadstone_load::page::PageError;
@@ -67,12 +69,15 @@ without_a_field!(
     UnknownProtocol,
     DecodeError,
     rayon::ThreadPoolBuildError,
-    loadstone_live::Error,
     FetchListError,
     JsonError,
     serde_json::Error
 );
 
+#[cfg(target_os = "linux")]
+without_a_field!(loadstone_live::Error);
+
+#[cfg(target_os = "linux")]
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Failure {
         let field = match &error {
@@ -85,6 +90,7 @@ impl From<RunError> for Failure {
     }
 }
 
+#[cfg(target_os = "linux")]
 impl From<ServerError> for Failure {
     fn from(error: ServerError) -> Failure {
         match error {

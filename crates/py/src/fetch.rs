@@ -1,7 +1,7 @@
 //! Fetching over this machine's own sockets: what is wanted from JSON, what came of it as JSON.
 
 use crate::error::Failure;
-use crate::run::Stopper;
+use crate::kernel::Stopper;
 use loadstone_http::{Body, BodyId, Fields, Multiplexing, Priority, Protocol, Push, SessionFactory};
 use loadstone_live::{Clock, Fetched, Folder, Reach, ResolvedAddress, SocketRecord, Tls, Trust};
 use loadstone_load::{

@@ -7,10 +7,16 @@
 mod answer;
 mod comparison;
 mod decode;
+#[cfg(not(target_os = "linux"))]
+mod elsewhere;
 mod error;
+#[cfg(target_os = "linux")]
 mod fetch;
+#[cfg(target_os = "linux")]
+mod kernel;
 mod page;
 mod run;
+#[cfg(target_os = "linux")]
 mod serve;
 
 use pyo3::prelude::*;
@@ -28,16 +34,24 @@ mod _native {
     use super::comparison::{Compared, Comparison, account_parts, compare};
     #[pymodule_export]
     use super::decode::Decoder;
+    #[cfg(not(target_os = "linux"))]
+    #[pymodule_export]
+    use super::elsewhere::{Fetch, Server, Stopper, fetch, live_access, run_live, server_options_json};
     #[pymodule_export]
     use super::error::LoadstoneError;
+    #[cfg(target_os = "linux")]
     #[pymodule_export]
     use super::fetch::{Fetch, fetch};
+    #[cfg(target_os = "linux")]
+    #[pymodule_export]
+    use super::kernel::{Stopper, live_access, run_live};
     #[pymodule_export]
     use super::page::{Page, unzstd};
     #[pymodule_export]
-    use super::run::{Outcome, Scenario, Stopper, live_access, networks, protocols, run_live, run_many, traces_of};
+    use super::run::{Outcome, Scenario, networks, protocols, run_many, traces_of};
     #[pymodule_export]
     use super::run::{columns_json, scenario_options_json, scenario_schema_json};
+    #[cfg(target_os = "linux")]
     #[pymodule_export]
     use super::serve::{Server, server_options_json};
 

@@ -1,7 +1,7 @@
 //! A server of one's own.
 
 use crate::error::Failure;
-use crate::run::Stopper;
+use crate::kernel::Stopper;
 use loadstone_http::Protocol;
 use loadstone_live::ServerSettings;
 use pyo3::prelude::*;

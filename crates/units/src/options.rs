@@ -132,14 +132,12 @@ fn is_type(schema: &Value, name: &str) -> bool {
     }
 }
 
-/// What may be chosen: an `enum`, or a `oneOf` in which each choice is described.
+/// What may be chosen: an `enum`, a `const`, or a `oneOf` of them, in which some choices are described.
 fn choices(schema: &Value) -> Vec<String> {
-    let word = |value: &Value| value.as_str().map(str::to_owned);
-    let list = |key: &str| schema.get(key).and_then(Value::as_array);
-    if let Some(values) = list("enum") {
-        return values.iter().filter_map(word).collect();
-    }
-    list("oneOf").into_iter().flatten().filter_map(|each| word(each.get("const")?)).collect()
+    let list = |key: &str| schema.get(key).and_then(Value::as_array).into_iter().flatten();
+    let own = schema.get("const").into_iter().chain(list("enum"));
+    let own = own.filter_map(|value| value.as_str().map(str::to_owned));
+    own.chain(list("oneOf").flat_map(choices)).collect()
 }
 
 /// What a schema is said to be, first of all.
@@ -202,8 +200,9 @@ mod tests {
     #[test]
     fn a_list_of_choices_stands_in_place_of_its_name() {
         let option = described(&OptionOf::new("colour", "inner.colour", "COLOUR"));
-        assert_eq!(option.choices, ["light-blue", "red"]);
-        assert_eq!((option.metavar.as_str(), option.default), ("light-blue|red", "light-blue".into()));
+        // What is not described comes first.
+        assert_eq!(option.choices, ["red", "light-blue"]);
+        assert_eq!((option.metavar.as_str(), option.default), ("red|light-blue", "light-blue".into()));
         let text = described(&OptionOf::new("name", "inner.name", "NAME").following("colour"));
         assert_eq!((text.kind, text.metavar.as_str(), text.follows), (ValueKind::String, "NAME", Some("colour")));
     }

@@ -51,7 +51,6 @@ _COUNT = click.IntRange(1, 10_000_000)
     is_flag=True,
     help="Tell of what the manifest lists instead of pushing it: by 103, in SPDY by X-Subresource.",
 )
-@options.SERVED_PROTOCOL
 @click.option("--plaintext", is_flag=True, help="No TLS: http/1.1, or the --protocol that clients know of.")
 @click.option(
     "--cert", metavar="FILE", type=paths.READ, help="Chain of certificates in PEM.  [default: one is made]"

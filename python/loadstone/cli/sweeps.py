@@ -239,7 +239,7 @@ def _repeated(store: str, given: dict[str, str | None]) -> str:
         "reproduce cablelabs", "reproduce nsdi -o nsdi", "reproduce yahoo --json", "reproduce mine"
     ),
 )
-@click.argument("study", metavar="STUDY|DIR")
+@click.argument("study", metavar="STUDY|DIR", type=paths.STUDY)
 @click.option(
     "-o",
     "output",

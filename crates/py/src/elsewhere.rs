@@ -1,0 +1,83 @@
+//! What stands in for sockets and the kernel on systems other than Linux: it says that it is not there.
+//!
+//! The drivers wait, look into sockets and open files by Linux's own system calls.
+
+use crate::error::Failure;
+use crate::run::{Outcome, Scenario};
+use pyo3::prelude::*;
+
+const WHY: &str = "this needs Linux, whose system calls it uses: run it there, in a virtual machine or in a container";
+
+fn refused<T>() -> PyResult<T> {
+    Err(Failure::new(WHY.to_owned()).into())
+}
+
+/// Why this process may not run scenarios over the kernel.
+#[pyfunction]
+pub(crate) fn live_access() -> Option<String> {
+    Some(WHY.to_owned())
+}
+
+/// The options that set fields of a server's settings, as JSON: none.
+#[pyfunction]
+pub(crate) fn server_options_json() -> &'static str {
+    "[]"
+}
+
+/// Stops nothing.
+#[pyclass(frozen, module = "loadstone._native")]
+pub(crate) struct Stopper;
+
+#[pymethods]
+impl Stopper {
+    #[new]
+    fn new() -> Stopper {
+        Stopper
+    }
+
+    /// Stops nothing.
+    fn stop(&self) {}
+}
+
+/// No server.
+#[pyclass(frozen, module = "loadstone._native")]
+pub(crate) struct Server;
+
+#[pymethods]
+impl Server {
+    #[new]
+    fn new(_json: &str) -> PyResult<Server> {
+        refused()
+    }
+}
+
+/// What came of no fetch.
+#[pyclass(frozen, module = "loadstone._native")]
+pub(crate) struct Fetch;
+
+/// Fetches nothing.
+#[pyfunction]
+#[pyo3(signature = (wanted, stopper, data=None, cacert=None))]
+#[allow(unused_variables)]
+pub(crate) fn fetch(
+    wanted: &str,
+    stopper: &Stopper,
+    data: Option<Vec<u8>>,
+    cacert: Option<Vec<u8>>,
+) -> PyResult<Fetch> {
+    refused()
+}
+
+/// Runs nothing.
+#[pyfunction]
+#[pyo3(signature = (scenario, seed, stopper=None, *, machine_wide_beta=false, packets=None))]
+#[allow(unused_variables)]
+pub(crate) fn run_live(
+    scenario: &Scenario,
+    seed: u64,
+    stopper: Option<&Stopper>,
+    machine_wide_beta: bool,
+    packets: Option<usize>,
+) -> PyResult<Outcome> {
+    refused()
+}
