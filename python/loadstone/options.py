@@ -26,7 +26,7 @@ def _of(setting: Setting, default: str | None = None, **more: Any) -> Callable[[
     said = f"{setting.help}  [{'; '.join(notes)}]" if notes else setting.help
     kind = _PATHS.get(setting.name) or (int if setting.type == "integer" else str)
     flags = [setting.flag, *more.pop("names", [])]
-    return click.option(*flags, metavar=setting.metavar, type=kind, help=said + more.pop("also", ""), **more)
+    return click.option(*flags, metavar=setting.metavar, type=kind, help=said, **more)
 
 
 _PATHS = {"network": paths.NETWORK, "access_log": paths.WRITTEN}
