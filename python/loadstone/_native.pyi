@@ -237,6 +237,13 @@ class Fetch:
     def bytes(self) -> int: ...
     def to_json(self, most: int | None = None) -> str: ...
 
+class CaptureTable:
+    """A table that a run's `capture` gave."""
+
+    def __new__(cls, data: bytes) -> CaptureTable: ...
+    def compare_json(self, other: CaptureTable, tolerance_ms: float, around: int) -> str:
+        """Give the first packet that the other one has not alike, and those around it."""
+
 class Decoder:
     """The frames of one direction of a connection, as its bytes come."""
 

@@ -1,9 +1,7 @@
 """Fetching URLs from real servers: what is wanted, the wait for it, and the table of what came."""
 
-import ipaddress
 import json
 import sys
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,55 +21,9 @@ _URL_SHOWN = 70
 Document = dict[str, Any]
 
 
-@dataclass(frozen=True)
-class Priority:
-    """How urgent a response is: 0, the most urgent, to 7; incremental if its pieces are of use."""
-
-    urgency: int = 3
-    incremental: bool = False
-
-    @classmethod
-    def parse(cls, written: str) -> "Priority":
-        """Read `U` or `Ui`."""
-        digits = written.removesuffix("i")
-        if digits not in list("01234567"):
-            raise InputError(f"'{written}' is no priority: write 0 (most urgent) to 7, and i if incremental")
-        return cls(int(digits), written.endswith("i"))
-
-
-def urls(given: Sequence[str], priorities: Sequence[str], listed: str | None) -> list[tuple[str, Priority]]:
-    """Give the URLs of the command line, then those of a file, with their priorities.
-
-    One priority is that of all URLs; several are those of the URLs in their order. What follows a URL
-    in the file comes first.
-    """
-    wanted: list[tuple[str, Priority | None]] = [(url, None) for url in given]
-    wanted += [] if listed is None else _read(listed)
-    if not wanted:
-        raise InputError("there is no URL: give one, or a file with --urls")
-    parsed = [Priority.parse(priority) for priority in priorities]
-    if len(parsed) > len(wanted):
-        raise InputError(f"--priority: {len(parsed)} for {text.count(len(wanted), 'URL')}: give one for each")
-    if len(parsed) == 1:
-        parsed *= len(wanted)
-    parsed += [Priority()] * (len(wanted) - len(parsed))
-    return [(url, own or parsed[at]) for at, (url, own) in enumerate(wanted)]
-
-
-def _read(path: str) -> list[tuple[str, Priority | None]]:
-    """Read a file of URLs, one a line, each with its priority behind it if it has one."""
-    wanted: list[tuple[str, Priority | None]] = []
-    for number, line in enumerate(content(path).decode(errors="replace").splitlines(), 1):
-        words = line.split()
-        if not words or line.lstrip().startswith("#"):
-            continue
-        if len(words) > 2:
-            raise InputError(f"{path}, line {number}: write a URL and, if it has one, its priority")
-        try:
-            wanted.append((words[0], Priority.parse(words[1]) if len(words) == 2 else None))
-        except InputError as error:
-            raise InputError(f"{path}, line {number}: {error}") from None
-    return wanted
+def listed(path: str) -> tuple[str, str]:
+    """Give what a list of URLs is called, and its text."""
+    return path, content(path).decode(errors="replace")
 
 
 def content(path: str) -> bytes:
@@ -81,28 +33,6 @@ def content(path: str) -> bytes:
     except (OSError, ValueError) as error:  # ValueError: a null character in the name
         why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise InputError(f"{path}: cannot be read ({why.lower()})") from None
-
-
-def header(written: str) -> tuple[str, str]:
-    """Read `name: value`."""
-    name, colon, value = written.partition(":")
-    if not colon or not name:
-        raise InputError(f"--header: '{written}' is no header: write 'name: value'")
-    return name, value.strip()
-
-
-def place(written: str) -> tuple[str, int, str]:
-    """Read `HOST:PORT:ADDRESS`, where an address of IPv6 may stand in brackets."""
-    host, _, rest = written.partition(":")
-    port, _, address = rest.partition(":")
-    try:
-        number = int(port)
-        if not host or not 0 < number < 1 << 16:
-            raise ValueError
-        return host, number, str(ipaddress.ip_address(address.removeprefix("[").removesuffix("]")))
-    except ValueError:
-        why = f"'{written}' is no HOST:PORT:ADDRESS, as in a.test:443:127.0.0.1"
-        raise InputError(f"--resolve: {why}") from None
 
 
 @dataclass(frozen=True)

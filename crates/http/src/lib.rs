@@ -54,7 +54,7 @@ pub use error::{Error, PeerFault};
 pub use event::{Event, RequestId};
 pub use head::{Fields, RequestHead, ResponseHead, Scheme};
 pub use persisted::PersistedSettings;
-pub use priority::Priority;
+pub use priority::{Priority, UnknownPriority};
 pub use protocol::{Protocol, SessionFactory, UnknownProtocol};
 pub use session::{ClientSession, Content, ServerSession, Session, TransportStream};
 pub use streams::{FrameBytes, MaxStreams, Multiplexing, Policy, Push, Window};

@@ -1,6 +1,7 @@
 //! How urgent a response is to the client.
 
 use std::fmt;
+use std::str::FromStr;
 
 /// How urgent a response is (RFC 9218, section 4). SPDY's priorities are the same numbers (draft 3,
 /// section 2.3.3).
@@ -41,6 +42,24 @@ impl Priority {
             }
         }
         priority
+    }
+}
+
+/// What was written is no priority.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("'{0}' is no priority: write 0 (most urgent) to 7, and i if incremental")]
+pub struct UnknownPriority(String);
+
+impl FromStr for Priority {
+    type Err = UnknownPriority;
+
+    /// Reads `U` or `Ui`: an urgency, and whether pieces are of use.
+    fn from_str(written: &str) -> Result<Priority, UnknownPriority> {
+        let (digit, incremental) = written.strip_suffix('i').map_or((written, false), |digit| (digit, true));
+        match digit.as_bytes() {
+            [digit @ b'0'..=b'7'] => Ok(Priority { urgency: digit - b'0', incremental }),
+            _ => Err(UnknownPriority(written.to_owned())),
+        }
     }
 }
 

@@ -90,7 +90,7 @@ pub use load::{Destinations, Loaded, Target, load};
 pub use loadstone_net::tls::Tls;
 pub use record::{Failure, SocketRecord};
 pub use relay::{Relayed, relay};
-pub use resolver::ResolvedAddress;
+pub use resolver::{NoResolvedAddress, ResolvedAddress};
 pub use save::{Digest, Folder};
 pub use serve::{Listener, Served, serve};
 pub use served::{Manifest, ManifestError, PushOrHint};

@@ -7,6 +7,7 @@ use loadstone_units::Time;
 use std::future::{Future, poll_fn};
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::pin::pin;
+use std::str::FromStr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Poll;
 use std::thread;
@@ -24,6 +25,27 @@ pub struct ResolvedAddress {
     pub port: u16,
     /// Where it is found.
     pub address: IpAddr,
+}
+
+/// What was written names no server and where it is found.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("'{0}' is no HOST:PORT:ADDRESS, as in a.test:443:127.0.0.1")]
+pub struct NoResolvedAddress(String);
+
+impl FromStr for ResolvedAddress {
+    type Err = NoResolvedAddress;
+
+    /// Reads `HOST:PORT:ADDRESS`, where an address of IPv6 may stand in brackets.
+    fn from_str(written: &str) -> Result<ResolvedAddress, NoResolvedAddress> {
+        let parsed = || {
+            let (host, rest) = written.split_once(':').filter(|(host, _)| !host.is_empty())?;
+            let (port, address) = rest.split_once(':')?;
+            let bare = address.strip_prefix('[').and_then(|address| address.strip_suffix(']')).unwrap_or(address);
+            let port = port.parse().ok().filter(|port| *port > 0)?;
+            Some(ResolvedAddress { host: host.to_ascii_lowercase(), port, address: bare.parse().ok()? })
+        };
+        parsed().ok_or_else(|| NoResolvedAddress(written.to_owned()))
+    }
 }
 
 /// Where each server is found, in the order in which to try; nowhere, if its name is unknown. `None` if the

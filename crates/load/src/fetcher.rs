@@ -8,9 +8,11 @@ mod queue;
 #[cfg(test)]
 mod tests;
 mod transfer;
+mod url_list;
 
-pub use fetch_list::{FetchList, FetchListError, Request, RequestTemplate, ServerAddress};
+pub use fetch_list::{FetchList, FetchListError, Request, RequestTemplate, ServerAddress, header_field};
 pub use transfer::{BodyPiece, Transfer, TransferId, Unanswered};
+pub use url_list::{UrlFile, UrlListError, urls_with_priorities};
 
 use crate::page::HostId;
 use crate::{Action, Closed, ConnId, Opened, Program, Tag};

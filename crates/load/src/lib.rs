@@ -37,7 +37,7 @@ pub use browser::{Browser, Config as BrowserConfig, Graph, Hints, Joining, LoadE
 pub use catalogue::Catalogue;
 pub use fetcher::{
     BodyPiece, Config as FetcherConfig, FetchList, FetchListError, Fetcher, Ping, Request, RequestTemplate,
-    ServerAddress, Transfer, TransferId, Unanswered, Use,
+    ServerAddress, Transfer, TransferId, Unanswered, UrlFile, UrlListError, Use, header_field, urls_with_priorities,
 };
 pub use foresight::{Foresight, HintBy, Scope};
 pub use hint::Hint;

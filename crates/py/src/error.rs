@@ -7,12 +7,12 @@ use loadstone_http::UnknownProtocol;
 use loadstone_http::decode::DecodeError;
 #[cfg(target_os = "linux")]
 use loadstone_live::ServerError;
-use loadstone_load::FetchListError;
 use loadstone_load::page::PageError;
 use loadstone_load::page::har::HarError;
 use loadstone_load::page::synthetic::SyntheticError;
 use loadstone_load::page::zstd::ZstdError;
-use loadstone_scenario::ScenarioError;
+use loadstone_load::{FetchListError, UrlListError};
+use loadstone_scenario::{CaptureTableError, ScenarioError};
 use loadstone_units::JsonError;
 use pyo3::PyErr;
 use pyo3::exceptions::PyException;
@@ -70,6 +70,8 @@ without_a_field!(
     DecodeError,
     rayon::ThreadPoolBuildError,
     FetchListError,
+    UrlListError,
+    CaptureTableError,
     JsonError,
     serde_json::Error
 );

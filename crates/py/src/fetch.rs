@@ -2,15 +2,15 @@
 
 use crate::error::Failure;
 use crate::kernel::Stopper;
-use loadstone_http::{Body, BodyId, Fields, Multiplexing, Priority, Protocol, Push, SessionFactory};
+use loadstone_http::{Body, BodyId, Fields, Multiplexing, Protocol, Push, Scheme, SessionFactory};
 use loadstone_live::{Clock, Fetched, Folder, Reach, ResolvedAddress, SocketRecord, Tls, Trust};
 use loadstone_load::{
-    FetchList, FetcherConfig, Ping, RequestTemplate, ServerAddress, Transfer, TransferId, Unanswered, Use,
+    FetchList, FetcherConfig, Ping, RequestTemplate, ServerAddress, Transfer, TransferId, Unanswered, UrlFile, Use,
+    header_field, urls_with_priorities,
 };
 use loadstone_units::{Time, json, visible};
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
-use std::net::IpAddr;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,16 +22,18 @@ const MAX_REQUESTS: u64 = 10_000_000;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Wanted {
-    /// URLs, each with its urgency and whether it is incremental.
-    urls: Vec<(String, u8, bool)>,
+    urls: Vec<String>,
+    /// What a list of more URLs is called, and its text.
+    listed: Option<(String, String)>,
+    priorities: Vec<String>,
     protocol: Option<String>,
     tls: Option<String>,
     method: String,
-    headers: Vec<(String, String)>,
+    headers: Vec<String>,
     repeat: NonZeroU32,
     connections: NonZeroU32,
     concurrency: Option<NonZeroU32>,
-    resolve: Vec<(String, u16, IpAddr)>,
+    resolve: Vec<String>,
     insecure: bool,
     push: bool,
     ping: bool,
@@ -134,8 +136,8 @@ pub(crate) fn fetch(
     let fetch = py.detach(|| {
         let wanted: Wanted = json::from_slice(wanted.as_bytes())?;
         let errand = wanted.errand(data.as_ref().map(Vec::len))?;
-        let (config, reach) = (wanted.config()?, wanted.reach(data, cacert)?);
         let servers = errand.servers().to_vec();
+        let (config, reach) = (wanted.config()?, wanted.reach(&servers, data, cacert)?);
         let fetched = loadstone_live::fetch(&Clock::start(), errand, config, &reach, &stopper.stop)?;
         Ok::<_, Failure>(Fetch { wanted, servers, fetched })
     })?;
@@ -144,15 +146,21 @@ pub(crate) fn fetch(
 
 impl Wanted {
     fn errand(&self, upload: Option<usize>) -> Result<FetchList, Failure> {
-        let requests = self.urls.len() as u64 * u64::from(self.repeat.get());
+        let listed = self.listed.as_ref().map(|(name, text)| UrlFile { name, text });
+        let urls = urls_with_priorities(&self.urls, listed, &self.priorities)?;
+        let requests = urls.len() as u64 * u64::from(self.repeat.get());
         if requests > MAX_REQUESTS {
             return Err(Failure::new(format!("{requests} requests are too many: ask for {MAX_REQUESTS} at most")));
         }
         let body = upload.map(|len| Body { id: BodyId(0), len: len as u64 });
-        let mut errand = FetchList::new(RequestTemplate::new(&self.method, &self.headers, body)?);
-        for (url, urgency, incremental) in &self.urls {
-            let priority = if *incremental { Priority::incremental_at } else { Priority::at }(*urgency);
-            errand.add(url, priority)?;
+        let headers: Vec<_> = self
+            .headers
+            .iter()
+            .map(|written| header_field(written).map_err(of_option("--header")))
+            .collect::<Result<_, _>>()?;
+        let mut errand = FetchList::new(RequestTemplate::new(&self.method, &headers, body)?);
+        for (url, priority) in &urls {
+            errand.add(url, *priority)?;
         }
         Ok(errand)
     }
@@ -173,12 +181,17 @@ impl Wanted {
         })
     }
 
-    fn reach(&self, data: Option<Vec<u8>>, cacert: Option<Vec<u8>>) -> Result<Reach, Failure> {
+    fn reach(
+        &self,
+        servers: &[ServerAddress],
+        data: Option<Vec<u8>>,
+        cacert: Option<Vec<u8>>,
+    ) -> Result<Reach, Failure> {
         let trust = match (self.insecure, cacert) {
             (true, _) => Trust::Anyone,
             (false, Some(pem)) => Trust::Only(pem),
             // Without TLS there are no certificates to trust.
-            (false, None) if !self.urls.iter().any(|(url, ..)| is_https(url)) => Trust::Anyone,
+            (false, None) if !servers.iter().any(|server| server.scheme == Scheme::Https) => Trust::Anyone,
             (false, None) => Trust::System,
         };
         let tls = match self.tls.as_deref() {
@@ -188,16 +201,13 @@ impl Wanted {
             Some(other) => return Err(Failure::new(format!("--tls: '{other}' is not spoken here: use 1.2 or 1.3"))),
         };
         let offers = self.protocol()?.map_or_else(|| vec![Protocol::H2, Protocol::Http1], |only| vec![only]);
-        let place = |(host, port, address): &(String, u16, IpAddr)| {
-            let host = host.to_ascii_lowercase();
-            ResolvedAddress { host, port: *port, address: *address }
-        };
+        let place = |written: &String| written.parse::<ResolvedAddress>().map_err(of_option("--resolve"));
         let folder = |path: &String| {
             let unmade = |error| Failure::new(format!("--output: {path} cannot be made: {error}"));
             Folder::new(path.into()).map_err(unmade)
         };
         Ok(Reach {
-            places: self.resolve.iter().map(place).collect(),
+            places: self.resolve.iter().map(place).collect::<Result<_, _>>()?,
             tls: trust.config(tls, &offers)?,
             payload: data.unwrap_or_default().into(),
             folder: self.output.as_ref().map(folder).transpose()?,
@@ -287,8 +297,9 @@ fn failure(fetched: &Fetched, transfer: &Transfer) -> Option<String> {
     }
 }
 
-fn is_https(url: &str) -> bool {
-    url.get(..6).is_some_and(|scheme| scheme.eq_ignore_ascii_case("https:"))
+/// Names the option at fault.
+fn of_option<E: std::fmt::Display>(option: &str) -> impl Fn(E) -> Failure {
+    move |problem| Failure::new(format!("{option}: {problem}"))
 }
 
 fn ms(at: Time, began: Time) -> f64 {

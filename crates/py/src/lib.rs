@@ -5,6 +5,7 @@
 //! (Python).
 
 mod answer;
+mod capture;
 mod comparison;
 mod decode;
 #[cfg(not(target_os = "linux"))]
@@ -30,6 +31,8 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 mod _native {
     #[pymodule_export]
     use super::answer::{Gain, Ranks, Resampled, Summary, gain, rank_test};
+    #[pymodule_export]
+    use super::capture::CaptureTable;
     #[pymodule_export]
     use super::comparison::{Compared, Comparison, account_parts, compare};
     #[pymodule_export]

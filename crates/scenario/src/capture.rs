@@ -6,6 +6,12 @@ use loadstone_units::Time;
 use std::fmt::{self, Write};
 use std::ops::Range;
 
+/// The columns of the table of a capture.
+pub(crate) const COLUMNS: [&str; 12] =
+    ["time_ms", "way", "connection", "host", "flags", "seq", "len", "ack", "sacks", "bytes", "fate", "due_ms"];
+/// The second column where links have names.
+pub(crate) const LINK: &str = "link";
+
 /// The packets of a run in the order in which they came to its links.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Capture {
@@ -74,8 +80,11 @@ impl Capture {
     /// column says which one it was.
     pub fn csv(&self) -> String {
         let has_names = self.links.iter().any(|name| !name.is_empty());
-        let link = if has_names { "link," } else { "" };
-        let mut table = format!("time_ms,{link}way,connection,host,flags,seq,len,ack,sacks,bytes,fate,due_ms\n");
+        let mut columns = COLUMNS.to_vec();
+        if has_names {
+            columns.insert(1, LINK);
+        }
+        let mut table = columns.join(",") + "\n";
         for packet in &self.packets {
             let host = quoted(&self.hosts[packet.host as usize]);
             let link = has_names.then(|| quoted(&self.links[packet.link.link()]));

@@ -17,6 +17,7 @@
 
 mod capture;
 pub mod columns;
+mod divergence;
 mod error;
 mod hosts;
 mod options;
@@ -27,6 +28,7 @@ mod shared_page;
 mod topology;
 
 pub use capture::{Capture, Captured, CapturedFlags};
+pub use divergence::{CaptureComparison, CaptureTable, CaptureTableError};
 pub use error::{ScenarioError, ScenarioProblem, TopologyError};
 pub use hosts::{HostRole, MAX_HOSTS, PlannedHost, Way, address};
 pub use loadstone_load::{Account, Part, Row, Span};

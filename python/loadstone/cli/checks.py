@@ -148,8 +148,8 @@ def packets(one: str, other: str, tolerance: float, around: int, as_json: bool) 
     """Find the first packet that two loads do not have alike, in files of load --packets."""
     from loadstone import packets as capture
 
-    comparison = capture.compare(one, other, tolerance)
-    emit(comparison.document() if as_json else comparison.text(around))
+    compared = capture.compare(one, other, tolerance, around)
+    emit(compared if as_json else capture.in_words(compared, (one, other)))
 
 
 @click.command(

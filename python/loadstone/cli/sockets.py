@@ -225,18 +225,17 @@ def fetch(
     if data == "-" and listed == "-":
         raise click.UsageError("--data and --urls cannot both be standard input: give one as a file.")
     wanted = {
-        "urls": [
-            (url, priority.urgency, priority.incremental)
-            for url, priority in fetching.urls(urls, priorities, listed)
-        ],
+        "urls": urls,
+        "listed": None if listed is None else fetching.listed(listed),
+        "priorities": priorities,
         "protocol": protocol,
         "tls": tls,
         "method": method or ("GET" if data is None else "POST"),
-        "headers": [fetching.header(header) for header in headers],
+        "headers": headers,
         "repeat": repeat,
         "connections": connections,
         "concurrency": concurrency,
-        "resolve": [fetching.place(place) for place in places],
+        "resolve": places,
         "insecure": insecure,
         "push": push,
         "ping": ping,

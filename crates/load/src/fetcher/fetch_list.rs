@@ -129,6 +129,16 @@ impl RequestTemplate {
     }
 }
 
+/// Reads `name: value`.
+///
+/// # Errors
+/// If there is no name or no colon. What a head can hold is [`RequestTemplate::new`]'s to judge.
+pub fn header_field(written: &str) -> Result<(String, String), FetchListError> {
+    let field = written.split_once(':').filter(|(name, _)| !name.is_empty());
+    let (name, value) = field.ok_or_else(|| FetchListError::Field(written.to_owned()))?;
+    Ok((name.to_owned(), value.trim().to_owned()))
+}
+
 /// What is to be fetched, in order.
 #[derive(Clone, Debug)]
 pub struct FetchList {

@@ -38,7 +38,7 @@ pub struct Har {
 }
 
 /// What a reader of a HAR file should know about the page that was made from it.
-#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct Notes {
     /// Which page of the file was taken, from 1.
     pub page: usize,
@@ -52,6 +52,10 @@ pub struct Notes {
     pub cut_urls: usize,
     /// How many methods were no words and have become GET.
     pub odd_methods: usize,
+    /// How long the page took until its load event, in ms, if the file says so.
+    pub load_ms: Option<f64>,
+    /// The shortest TCP handshake with each host that has one, in ms: a round trip.
+    pub handshakes_ms: BTreeMap<String, f64>,
 }
 
 /// Why an entry is no object of the page.
@@ -194,6 +198,7 @@ fn page_of(view: views::View<'_>, mut redactor: Redactor) -> Result<Har, HarErro
     let names = names(&entries, &urls);
     let graph = Graph::new(&entries, root);
     let waits = Waits::of(&entries);
+    notes.handshakes_ms = waits.handshakes_ms();
     let others = (0..entries.len()).filter(|at| *at != root && entries[*at].skip.is_none());
     let object = |at: usize| {
         let fetched = &entries[at];

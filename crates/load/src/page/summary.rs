@@ -3,6 +3,7 @@
 use super::{Activity, HeaderBytes, Page, Task};
 use loadstone_http::Protocol;
 use serde::Serialize;
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 /// How many of the busiest hosts are looked at.
@@ -25,6 +26,8 @@ pub struct Summary {
     pub compressed_header_bytes: BTreeMap<&'static str, HeaderBytes>,
     /// How many names of hosts.
     pub hosts: usize,
+    /// The hosts with the most requests, up to five, the busiest first; of equals the first in page order.
+    pub top_hosts: Vec<String>,
     /// The share of all requests that the busiest host has, the busiest two, and so on up to five,
     /// in percent.
     pub top_hosts_pct: Vec<f64>,
@@ -63,12 +66,14 @@ impl Summary {
             compressing.map(|protocol| (protocol.name(), HeaderBytes::of(page, protocol))).collect();
         let requests = requests_per_host(page);
         summary.hosts = requests.len();
+        let busiest = requests.iter().take(TOP_HOSTS);
+        summary.top_hosts = busiest.clone().map(|(host, _)| (*host).to_owned()).collect();
         let mut sum = 0;
-        let share = |requests: &usize| {
+        let share = |(_, requests): &(&str, usize)| {
             sum += requests;
             100.0 * sum as f64 / page.objects as f64
         };
-        summary.top_hosts_pct = requests.iter().take(TOP_HOSTS).map(share).collect();
+        summary.top_hosts_pct = busiest.map(share).collect();
         let chain = longest_chain(page);
         summary.depth = chain.len();
         summary.longest_chain = chain.iter().map(|at| page.activities[*at].name.clone()).collect();
@@ -76,16 +81,17 @@ impl Summary {
     }
 }
 
-/// How many requests each host has, the busiest first.
-fn requests_per_host(page: &Page) -> Vec<usize> {
-    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    for (_, fetch) in page.fetches() {
-        // One name under `http` and `https` is one host here.
-        *counts.entry(&page.hosts[fetch.host.0 as usize].name).or_default() += 1;
+/// How many requests each host has, the busiest first; of equals the first in page order.
+fn requests_per_host(page: &Page) -> Vec<(&str, usize)> {
+    // One name under `http` and `https` is one host here.
+    let mut counts: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
+    for (at, (_, fetch)) in page.fetches().enumerate() {
+        let (count, _) = counts.entry(&page.hosts[fetch.host.0 as usize].name).or_insert((0, at));
+        *count += 1;
     }
-    let mut counts: Vec<usize> = counts.into_values().collect();
-    counts.sort_unstable_by(|a, b| b.cmp(a));
-    counts
+    let mut hosts: Vec<_> = counts.into_iter().collect();
+    hosts.sort_unstable_by_key(|(_, (count, first))| (Reverse(*count), *first));
+    hosts.into_iter().map(|(host, (count, _))| (host, count)).collect()
 }
 
 /// The objects of the longest chain, in its order.
@@ -96,11 +102,11 @@ fn longest_chain(page: &Page) -> Vec<usize> {
     let mut chains: Vec<(usize, Option<usize>)> = vec![(0, None); activities.len()];
     for at in in_order(activities) {
         let before = activities[at].needs.iter().map(|need| need.on.0 as usize);
-        let longest = before.max_by_key(|before| (chains[*before].0, std::cmp::Reverse(*before)));
+        let longest = before.max_by_key(|before| (chains[*before].0, Reverse(*before)));
         let length = longest.map_or(0, |before| chains[before].0);
         chains[at] = (length + usize::from(is_object(at)), longest);
     }
-    let ends = (0..page.objects).max_by_key(|at| (chains[*at].0, std::cmp::Reverse(*at)));
+    let ends = (0..page.objects).max_by_key(|at| (chains[*at].0, Reverse(*at)));
     let mut chain: Vec<usize> = std::iter::successors(ends, |at| chains[*at].1).filter(|at| is_object(*at)).collect();
     chain.reverse();
     chain
@@ -157,6 +163,7 @@ mod tests {
         let objects: Vec<_> = (0..).zip(hosts).map(|(path, host)| object(host, path)).collect();
         let summary = of(&format!(r#"{{"objects": [{}]}}"#, objects.join(",")));
         assert_eq!((summary.hosts, summary.top_hosts_pct), (4, vec![50.0, 75.0, 87.5, 100.0]));
+        assert_eq!(summary.top_hosts, ["a.test", "b.test", "c.test", "d.test"]);
         let many: Vec<_> = (0..10).map(|i| object(&format!("https://h{i}"), i)).collect();
         let summary = of(&format!(r#"{{"objects": [{}]}}"#, many.join(",")));
         assert_eq!(summary.top_hosts_pct, [10.0, 20.0, 30.0, 40.0, 50.0]);

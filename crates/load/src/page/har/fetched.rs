@@ -6,7 +6,7 @@ use super::{moment, sizes, url};
 use loadstone_units::Bounded;
 
 /// One hour, the longest span of a page file, in ms.
-const MAX_MS: f64 = 3_600_000.0;
+pub(super) const MAX_MS: f64 = 3_600_000.0;
 
 /// An entry with its own rules applied; how entries hang together comes later.
 #[derive(Debug)]

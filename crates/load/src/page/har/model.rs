@@ -72,6 +72,7 @@ record! {
     Request {
         method: Scalar<'a> = "method",
         url: Scalar<'a> = "url",
+        http_version: Scalar<'a> = "httpVersion",
         headers: List<HeaderField<'a>> = "headers",
         headers_size: Scalar<'a> = "headersSize",
         body_size: Scalar<'a> = "bodySize",

@@ -1,6 +1,6 @@
 //! The pages of a HAR file: runs, first and repeat views; and the one that is taken.
 
-use super::fetched::{EntryKind, HarFetch, moment_of};
+use super::fetched::{EntryKind, HarFetch, MAX_MS, moment_of};
 use super::loose::Scalar;
 use super::model::{Entry, Log, PageRecord};
 use super::{HarError, MAX_ENTRIES, Notes, Skip, moment, url};
@@ -38,9 +38,12 @@ pub(super) fn chosen(log: Log<'_>, asked: Option<usize>) -> Result<View<'_>, Har
     let entries = entries.into_iter().zip(pages).filter(|(_, of)| *of == page).map(|(entry, _)| entry).collect();
     let entries = ordered(entries, record);
     let Some(first) = entries.first() else { return Err(HarError::EmptyPage(page + 1)) };
-    let loaded = record.and_then(|record| loaded(record, first.began));
-    let notes = Notes { page: page + 1, pages: count, entries: entries.len(), ..Notes::default() };
-    Ok(View { entries, notes, loaded })
+    let on_load = record.and_then(|record| record.timings.0.as_ref()?.on_load.positive());
+    let started = record.and_then(|record| date(&record.started)).unwrap_or(first.began);
+    let load_ms = on_load.filter(|ms| *ms <= MAX_MS);
+    let notes = Notes { page: page + 1, pages: count, entries: entries.len(), load_ms, ..Notes::default() };
+    // `onLoad` counts from the page's start.
+    Ok(View { entries, notes, loaded: on_load.map(|on_load| started + on_load) })
 }
 
 /// The page of each entry, from 0, and how many there are. An entry without a page is of the first;
@@ -83,12 +86,6 @@ fn ordered<'a>(entries: Vec<Entry<'a>>, record: Option<&PageRecord<'a>>) -> Vec<
 
 fn date(text: &Scalar<'_>) -> Option<f64> {
     text.text().and_then(moment::parse)
-}
-
-/// When the page was loaded: `onLoad` counts from the page's start.
-fn loaded(record: &PageRecord<'_>, first: f64) -> Option<f64> {
-    let on_load = record.timings.0.as_ref()?.on_load.positive()?;
-    Some(date(&record.started).unwrap_or(first) + on_load)
 }
 
 /// Old WebPageTest files do not say how long a request waited for a connection: one that begins on

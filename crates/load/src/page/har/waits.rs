@@ -1,9 +1,13 @@
-//! How long a server thought: what was waited for a response, less the way there and back.
+//! How far the servers were, and how long they thought: what was waited for a response, less the
+//! way there and back.
 
-use super::fetched::HarFetch;
+use super::fetched::{HarFetch, MAX_MS};
 use super::url;
 use crate::page::build::MAX_THINK_MS;
 use std::collections::BTreeMap;
+
+/// Less is no round trip to a server, but what the browser needs to take a connection that it has, in ms.
+const SHORTEST_MS: f64 = 1.0;
 
 /// What is known of the way to the servers and their speed.
 pub(super) struct Waits {
@@ -30,6 +34,11 @@ impl Waits {
         Waits { hosts, connect }
     }
 
+    /// The shortest handshake with each host that has one, in ms.
+    pub(super) fn handshakes_ms(&self) -> BTreeMap<String, f64> {
+        self.hosts.iter().filter_map(|(host, least)| Some((host.clone(), least.connect?))).collect()
+    }
+
     /// How long the server thought about a response, in ms: the wait less a round trip.
     pub(super) fn think(&self, fetched: &HarFetch<'_>) -> f64 {
         let min = self.hosts.get(&host(fetched)).copied().unwrap_or_default();
@@ -49,12 +58,12 @@ fn wait(fetched: &HarFetch<'_>) -> Option<f64> {
 /// The TCP handshake alone: `ssl` lies inside `connect`. Where both are equal the exporter did not
 /// see the former. QUIC has none: its handshake is TLS's too, and what is left of it is nothing.
 fn connect(fetched: &HarFetch<'_>) -> Option<f64> {
-    let protocols = [&fetched.response.http_version, &fetched.entry.protocol];
+    let protocols = [&fetched.request.http_version, &fetched.response.http_version, &fetched.entry.protocol];
     if protocols.into_iter().filter_map(|protocol| protocol.text()).any(is_quic) {
         return None;
     }
     let tls = fetched.timings.ssl.positive().unwrap_or(0.0);
-    fetched.timings.connect.positive().map(|connect| connect - tls).filter(|tcp| *tcp > 0.0)
+    fetched.timings.connect.positive().map(|connect| connect - tls).filter(|tcp| (SHORTEST_MS..=MAX_MS).contains(tcp))
 }
 
 /// Whether this names HTTP/3 or what came before it: `h3`, `h3-Q050`, `HTTP/3.0`, `http/2+quic/46`.

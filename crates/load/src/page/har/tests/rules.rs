@@ -228,6 +228,30 @@ fn think_time_is_the_wait_less_the_smallest_handshake() {
 }
 
 #[test]
+fn what_takes_no_time_is_no_handshake() {
+    let timed = |url: &str, timings: &str| {
+        entry(url, 20, 5, "", "").replace("\"connect\": -1, \"send\": 0, \"wait\": 10", timings)
+    };
+    let har = log(&[
+        &timed("https://a.test/", r#""connect": 40, "ssl": 10, "send": 0, "wait": 100"#),
+        &timed("https://a.test/1", r#""connect": 20.3, "ssl": 20, "send": 0, "wait": 100"#),
+        &timed("https://b.test/1", r#""connect": 20, "ssl": 20, "send": 0, "wait": 100"#),
+    ]);
+    let thinks: Vec<_> = har.file.objects.iter().map(|object| object.think_ms).collect();
+    assert_eq!(thinks, [Some(70.0); 3]);
+    assert_eq!(har.notes.handshakes_ms, BTreeMap::from([("a.test".to_owned(), 30.0)]));
+}
+
+#[test]
+fn the_load_event_is_noted_of_the_page_that_is_taken() {
+    let pages = r#"{"id": "p", "pageTimings": {"onLoad": 1500}}, {"id": "q", "pageTimings": {"onLoad": 1e9}}"#;
+    let [of_p, of_q] = ["p", "q"].map(|id| entry(ROOT, 0, 5, "", &format!(r#""pageref": "{id}""#)));
+    let text = document(pages, &[&of_p, &of_q]);
+    let load_ms = |page| read(text.as_bytes(), Some(page)).unwrap().notes.load_ms;
+    assert_eq!((load_ms(1), load_ms(2)), (Some(1500.0), None));
+}
+
+#[test]
 fn quics_handshake_is_no_tcp_handshake() {
     let timings = r#""connect": 24.7, "ssl": 24.4, "send": 0, "wait": 60"#;
     let timed = |url: &str, timings: &str| {
