@@ -19,19 +19,19 @@ const UNDERWAY: &str = "underway";
 #[derive(Debug)]
 pub struct CaptureTable {
     header: StringRecord,
-    rows: Vec<Row>,
+    rows: Vec<TableLine>,
 }
 
 #[derive(Debug)]
-struct Row {
+struct TableLine {
     fields: StringRecord,
     time_ms: f64,
-    flow: Flow,
+    flow: CapturedFlow,
 }
 
 /// One direction of a connection, on a link.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-struct Flow {
+struct CapturedFlow {
     connection: u32,
     link: String,
     way: String,
@@ -60,7 +60,7 @@ enum Difference {
 /// The first packet of a flow that is not alike.
 #[derive(Debug)]
 struct Divergence {
-    flow: Flow,
+    flow: CapturedFlow,
     /// Which packet of the flow, from 1.
     number: usize,
     /// Its place in either table.
@@ -96,23 +96,23 @@ impl CaptureTable {
             // The header is line 1.
             let line = rows.len() as u64 + 2;
             let fields = record.map_err(|_| CaptureTableError::NoPacket(line))?;
-            let row = Row::new(&header, StringRecord::from_byte_record_lossy(fields));
+            let row = TableLine::new(&header, StringRecord::from_byte_record_lossy(fields));
             rows.push(row.ok_or(CaptureTableError::NoPacket(line))?);
         }
         Ok(CaptureTable { header, rows })
     }
 
     /// The places of each flow's packets.
-    fn flows(&self) -> BTreeMap<&Flow, Vec<usize>> {
-        let mut flows: BTreeMap<&Flow, Vec<usize>> = BTreeMap::new();
+    fn flows(&self) -> BTreeMap<&CapturedFlow, Vec<usize>> {
+        let mut flows: BTreeMap<&CapturedFlow, Vec<usize>> = BTreeMap::new();
         for (at, row) in self.rows.iter().enumerate() {
             flows.entry(&row.flow).or_default().push(at);
         }
         flows
     }
 
-    fn packet(&self, at: usize) -> Packet<'_> {
-        Packet { header: &self.header, fields: &self.rows[at].fields }
+    fn packet(&self, at: usize) -> LineFields<'_> {
+        LineFields { header: &self.header, fields: &self.rows[at].fields }
     }
 
     /// The packets of a connection about the place `at`, or its last ones, and where among them `at` is.
@@ -127,13 +127,16 @@ impl CaptureTable {
     }
 }
 
-impl Row {
-    fn new(header: &StringRecord, fields: StringRecord) -> Option<Row> {
+impl TableLine {
+    fn new(header: &StringRecord, fields: StringRecord) -> Option<TableLine> {
         let of = |name: &str| field(header, &fields, name);
         let time_ms = of("time_ms").parse().ok().filter(|ms: &f64| ms.is_finite())?;
-        let flow =
-            Flow { connection: of("connection").parse().ok()?, link: of(LINK).to_owned(), way: of("way").to_owned() };
-        Some(Row { time_ms, flow, fields })
+        let flow = CapturedFlow {
+            connection: of("connection").parse().ok()?,
+            link: of(LINK).to_owned(),
+            way: of("way").to_owned(),
+        };
+        Some(TableLine { time_ms, flow, fields })
     }
 }
 
@@ -146,7 +149,7 @@ impl<'a> CaptureComparison<'a> {
     pub fn new(one: &'a CaptureTable, other: &'a CaptureTable, tolerance_ms: f64, around: usize) -> Self {
         let mut found = CaptureComparison { tables: [one, other], tolerance_ms, around, divergence: None };
         let [here, there] = [one.flows(), other.flows()];
-        let mut flows: Vec<&Flow> = here.keys().chain(there.keys()).copied().collect();
+        let mut flows: Vec<&CapturedFlow> = here.keys().chain(there.keys()).copied().collect();
         flows.sort_unstable();
         flows.dedup();
         let places = |flow| [&here, &there].map(|flows| flows.get(flow).map_or(&[][..], Vec::as_slice));
@@ -155,7 +158,7 @@ impl<'a> CaptureComparison<'a> {
         found
     }
 
-    fn divergence_of(&self, flow: &Flow, [one, other]: [&[usize]; 2]) -> Option<Divergence> {
+    fn divergence_of(&self, flow: &CapturedFlow, [one, other]: [&[usize]; 2]) -> Option<Divergence> {
         (0..one.len().max(other.len())).find_map(|at| {
             let places = [one.get(at).copied(), other.get(at).copied()];
             let difference = self.difference(places)?;
@@ -209,18 +212,18 @@ impl fmt::Display for Difference {
 
 /// A packet as its line in the table.
 #[derive(Clone, Copy)]
-struct Packet<'a> {
+struct LineFields<'a> {
     header: &'a StringRecord,
     fields: &'a StringRecord,
 }
 
-impl<'a> Packet<'a> {
+impl<'a> LineFields<'a> {
     fn field(self, name: &str) -> &'a str {
         field(self.header, self.fields, name)
     }
 }
 
-impl Serialize for Packet<'_> {
+impl Serialize for LineFields<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_map(self.header.iter().zip(self.fields))
     }
@@ -229,7 +232,7 @@ impl Serialize for Packet<'_> {
 /// Packets that follow one another on a connection.
 #[derive(serde::Serialize)]
 struct Excerpt<'a> {
-    packets: Vec<Packet<'a>>,
+    packets: Vec<LineFields<'a>>,
     /// Which of them it is about; none where that packet is missing.
     at: Option<usize>,
 }
@@ -249,7 +252,7 @@ struct Parting<'a>(&'a CaptureComparison<'a>, &'a Divergence);
 impl Serialize for Parting<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Parting(CaptureComparison { tables: [one, other], around, .. }, divergence) = self;
-        let Flow { connection, link, way } = &divergence.flow;
+        let CapturedFlow { connection, link, way } = &divergence.flow;
         let [here, there] = divergence.places;
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("connection", connection)?;
