@@ -152,9 +152,9 @@ fn carry_out(
     programs::check(plan)?;
     let bed = Bed::new(plan.hosts().len())?;
     bed.configure_each(&tcps, back_off)?;
-    let programs = programs::programs(plan, &bed)?;
+    let programs = programs::programs(plan, &bed, seed)?;
     let nodes: Vec<NodeId> = plan.hosts().iter().map(|host| host.node).collect();
-    let links = bed.begin_noting(plan.fabric(), &nodes, seed, noted)?;
+    let links = bed.begin_noting(&plan.fabric_of(seed), &nodes, seed, noted)?;
     let clock = links.clock();
     let curtain = Curtain::new(links, plan.browsers());
 

@@ -15,7 +15,7 @@ use graph::Progress;
 use loadstone_http::{
     Chunk, ClientSession, Event, Protocol, RequestId, ResponseHead, SessionFactory, TransportStream, Wire,
 };
-use loadstone_units::Time;
+use loadstone_units::{Factors, Time};
 use pool::Pool;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -204,6 +204,13 @@ impl Browser {
             next_expiry: Time::NEVER,
             page,
         }
+    }
+
+    /// The same with each of the page's own times multiplied by a factor.
+    #[must_use]
+    pub fn with_own_times(mut self, factors: Factors) -> Browser {
+        self.progress.vary(factors);
+        self
     }
 
     /// Begins to load the page.

@@ -227,7 +227,11 @@ impl<S: Site> Origin<S> {
 
     fn think(&mut self, now: Time, conn: ConnId, stream: RequestId, answer: Answer) {
         let done = self.occupy(now, self.config.work.of_response(answer.body.len));
-        let ready = done + answer.think;
+        let think = match answer.object {
+            Some(object) => self.config.thinking.scale(u64::from(object.0), answer.think),
+            None => answer.think,
+        };
+        let ready = done + think;
         let service = answer.object.map(|object| {
             self.services.push(Service { conn, object, arrived: now, answered: None });
             self.services.len() - 1

@@ -1,6 +1,7 @@
 //! The topology: hosts and junctions as the nodes of a tree, links and delays as its edges.
 
 use crate::Network;
+use loadstone_units::{Factors, Seed};
 use std::time::Duration;
 
 /// A node of a fabric: a host, or a junction where links meet.
@@ -55,6 +56,8 @@ pub struct Fabric {
     links: Vec<NamedLink>,
     /// The hops of all routes, one route after the other; each ends with [`Hop::Host`].
     hops: Vec<Hop>,
+    /// For each hop the edge that it is, if it is one.
+    edges_of_hops: Vec<Option<usize>>,
     /// For each hop the minimum time from there on, in nanoseconds: delays and propagation.
     rests: Vec<u64>,
 }
@@ -132,21 +135,59 @@ impl Fabric {
     pub fn add_route(&mut self, from: NodeId, to: NodeId) -> Option<Route> {
         let way = self.edges_between(from, to)?;
         let route = Route(self.hops.len() as u32);
-        let hops: Vec<Hop> = way.into_iter().filter_map(|(edge, towards)| self.hop(edge, towards)).collect();
-        self.hops.extend(hops);
+        for (edge, towards) in way {
+            if let Some(hop) = self.hop(edge, towards) {
+                self.hops.push(hop);
+                self.edges_of_hops.push(Some(edge));
+            }
+        }
         if self.hops.len() == route.0 as usize {
             // A packet is never there at the moment at which it is sent.
             self.hops.push(Hop::Delay(0));
+            self.edges_of_hops.push(None);
         }
         self.hops.push(Hop::Host);
-        let mut rest = 0;
-        let mut rests = Vec::new();
-        for hop in self.hops[route.0 as usize..].iter().rev() {
-            rest += self.min_hop_delay(*hop);
-            rests.push(rest);
-        }
-        self.rests.extend(rests.into_iter().rev());
+        self.edges_of_hops.push(None);
+        self.rests.resize(self.hops.len(), 0);
+        self.sum_rests(route.0 as usize);
         Some(route)
+    }
+
+    /// Sums what is left of each route from this hop on.
+    fn sum_rests(&mut self, from: usize) {
+        let mut rest = 0;
+        for at in (from..self.hops.len()).rev() {
+            // A route ends with its host.
+            rest = if self.hops[at] == Hop::Host { 0 } else { rest + self.min_hop_delay(self.hops[at]) };
+            self.rests[at] = rest;
+        }
+    }
+
+    /// The same with each rate and each delay up to `share` more or less, and traces begun anywhere, as `seed` has it.
+    #[must_use]
+    pub fn varied(&self, share: f64, seed: Seed) -> Fabric {
+        let (rates, delays) = (Factors::new(seed, "spread.rate", share), Factors::new(seed, "spread.delay", share));
+        let start = seed.stream("spread.trace").next_f64();
+        let mut varied = self.clone();
+        for (key, edge) in (0..).zip(&mut varied.edges) {
+            match &mut edge.by {
+                By::Delay(nanos) => *nanos = (*nanos as f64 * delays.of(key)) as u64,
+                By::Link(index) => {
+                    let link = &mut varied.links[*index as usize].network;
+                    let of_rates = [0, 1].map(|direction| rates.of(2 * u64::from(*index) + direction));
+                    *link = link.clone().varied(of_rates, delays.of(key), start);
+                }
+            }
+        }
+        for (hop, edge) in varied.hops.iter_mut().zip(&varied.edges_of_hops) {
+            if let (Hop::Delay(nanos), Some(edge)) = (hop, edge)
+                && let By::Delay(of_edge) = varied.edges[*edge].by
+            {
+                *nanos = of_edge;
+            }
+        }
+        varied.sum_rests(0);
+        varied
     }
 
     /// All links, in the order in which they were added.
@@ -265,6 +306,32 @@ mod tests {
         assert!(LinkId(2).is_down() && !LinkId(3).is_down() && LinkId(3).link() == 1);
         let direct = fabric.add_route(near, far).unwrap();
         assert_eq!((hops(&fabric, direct), fabric.first_link(direct)), (vec![Hop::Delay(7_000_000)], None));
+    }
+
+    #[test]
+    fn a_varied_fabric_has_the_same_routes_with_other_times() {
+        let mut fabric = Fabric::new();
+        let [client, hub, near, far] = [(); 4].map(|()| fabric.add_node());
+        fabric.add_link([client, hub], link("", "10/1mbit,100ms")).unwrap();
+        fabric.add_delay([hub, near], Duration::from_millis(10)).unwrap();
+        fabric.add_delay([hub, far], Duration::from_millis(40)).unwrap();
+        let [up, down, across] =
+            [(client, far), (far, client), (near, far)].map(|(from, to)| fabric.add_route(from, to).unwrap());
+        let varied = fabric.varied(0.1, Seed(3));
+        let shares = [up, down, across]
+            .map(|route| varied.min_delay(route).as_secs_f64() / fabric.min_delay(route).as_secs_f64());
+        assert!(shares.iter().all(|share| (0.9..1.1).contains(share) && *share != 1.0), "{shares:?}");
+        assert_eq!(varied.min_delay(up), varied.min_delay(down), "there and back are one link");
+        assert_ne!(shares[0], shares[2], "each link and delay by itself");
+        let rates = |fabric: &Fabric| {
+            let network = &fabric.links()[0].network;
+            [network.down().rate, network.up().rate].map(|rate| rate.bits_per_second() as f64)
+        };
+        let [stated, other] = [rates(&fabric), rates(&varied)];
+        let [of_down, of_up] = [other[0] / stated[0], other[1] / stated[1]];
+        assert!((0.9..1.1).contains(&of_down) && (0.9..1.1).contains(&of_up) && of_down != of_up);
+        assert_eq!(varied.min_delay(up), fabric.varied(0.1, Seed(3)).min_delay(up));
+        assert_ne!(varied.min_delay(up), fabric.varied(0.1, Seed(4)).min_delay(up));
     }
 
     #[test]

@@ -54,7 +54,7 @@ impl<P> Link<P> {
     /// An idle link that takes its loss draws from `draws`.
     pub fn new(direction: &Direction, draws: RandomStream) -> Link<P> {
         Link {
-            pace: Pace::new(direction.rate, direction.trace.clone()),
+            pace: Pace::new(direction.rate, direction.trace.clone(), direction.trace_start),
             propagation: direction.propagation.as_nanos() as u64,
             queue: direction.queue,
             loss: direction.loss,

@@ -36,6 +36,8 @@ pub struct Network {
 struct LinkTrace {
     name: String,
     trace: Option<Arc<Trace>>,
+    /// Where it is when the run begins.
+    start: Duration,
 }
 
 /// One direction of a network, as a link needs it.
@@ -45,6 +47,8 @@ pub struct Direction {
     pub rate: Rate,
     /// What it follows instead of the rate.
     pub trace: Option<Arc<Trace>>,
+    /// Where the trace is when the run begins.
+    pub trace_start: Duration,
     /// Half of the round trip.
     pub propagation: Duration,
     /// What may wait.
@@ -167,6 +171,18 @@ impl Network {
         self.rtt / 2
     }
 
+    /// The same with rates and round trip multiplied by factors, and its traces begun at this share of their length.
+    #[must_use]
+    pub(crate) fn varied(mut self, [down, up]: [f64; 2], rtt: f64, start: f64) -> Network {
+        (self.down, self.up) = (self.down.scaled(down), self.up.scaled(up));
+        self.rtt = self.rtt.mul_f64(rtt);
+        for link_trace in self.trace_down.iter_mut().chain(&mut self.trace_up) {
+            let length = link_trace.trace.as_ref().map_or(Duration::ZERO, |trace| trace.length());
+            link_trace.start = length.mul_f64(start);
+        }
+        self
+    }
+
     /// Whether it draws random numbers.
     pub fn is_random(&self) -> bool {
         self.loss_down > Probability::ZERO || self.loss_up > Probability::ZERO
@@ -179,7 +195,8 @@ impl Network {
             QueueText::Time(span) => QueueLimit::Bytes(self.down.bytes_in(span).max(MTU)),
         };
         let known = |link_trace: &LinkTrace| link_trace.trace.clone().expect("the traces were given");
-        Direction { rate, trace: link_trace.map(known), propagation: self.propagation(), queue, loss }
+        let trace_start = link_trace.map_or(Duration::ZERO, |link_trace| link_trace.start);
+        Direction { rate, trace: link_trace.map(known), trace_start, propagation: self.propagation(), queue, loss }
     }
 }
 
@@ -250,7 +267,7 @@ fn parse_trace(name: &str) -> Result<LinkTrace, NetworkProblem> {
     if name.is_empty() {
         return Err(NetworkProblem::UnnamedTrace);
     }
-    Ok(LinkTrace { name: name.to_owned(), trace: None })
+    Ok(LinkTrace { name: name.to_owned(), trace: None, start: Duration::ZERO })
 }
 
 fn parse_queue(text: &str) -> Result<QueueText, NetworkProblem> {

@@ -103,6 +103,11 @@ impl<P: Carried> Path<P> {
         Arc::make_mut(&mut self.fabric).add_route(from, to)
     }
 
+    /// The links and delays.
+    pub fn fabric(&self) -> &Arc<Fabric> {
+        &self.fabric
+    }
+
     /// A host sends a packet.
     #[inline]
     pub fn handle_packet(&mut self, now: Time, transit: Transit<P>) {

@@ -3,6 +3,7 @@
 use loadstone_units::Time;
 use std::fmt;
 use std::str::FromStr;
+use std::time::Duration;
 
 /// Bytes of IP packets that one opportunity carries.
 pub const OPPORTUNITY: u32 = 1500;
@@ -65,6 +66,11 @@ impl Trace {
         let into = ms - round * self.period();
         let place = self.times.partition_point(|time| u64::from(*time) < into);
         round * self.times.len() as u64 + place as u64
+    }
+
+    /// How long it takes until it begins again.
+    pub fn length(&self) -> Duration {
+        Duration::from_millis(self.period())
     }
 
     /// The length of a repetition in ms.

@@ -82,7 +82,7 @@ impl Scenario {
     /// Whether chance has a part in it, so that seeds differ.
     #[getter]
     fn is_random(&self) -> bool {
-        self.plan.fabric().links().iter().any(|link| link.network.is_random())
+        self.plan.is_random()
     }
 }
 

@@ -25,6 +25,7 @@ mod outcome;
 mod plan;
 mod scenario;
 mod shared_page;
+mod spread;
 mod topology;
 
 pub use capture::{Capture, Captured, CapturedFlags};
@@ -37,4 +38,5 @@ pub use outcome::{Conditions, ConnectionOutcome, Outcome};
 pub use plan::Plan;
 pub use scenario::{Connections, EarlierLoads, Requests, Scenario, Servers, Variant};
 pub use shared_page::SharedPage;
+pub use spread::Spread;
 pub use topology::{ProgramKind, Topology, TopologyHost, TopologyLink};

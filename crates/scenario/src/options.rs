@@ -7,7 +7,7 @@ use schemars::{Schema, schema_for};
 use serde_json::Value;
 
 /// All options: what a field may be, what it is by default and what it does, its type says.
-const OPTIONS: [OptionOf; 22] = [
+const OPTIONS: [OptionOf; 24] = [
     OptionOf::new("network", "network", "NETWORK"),
     OptionOf::new("protocol", "variant.protocol", "PROTOCOL"),
     OptionOf::new("iw", "variant.tcp.iw", "N").of(SERVERS),
@@ -29,6 +29,8 @@ const OPTIONS: [OptionOf; 22] = [
     OptionOf::new("client-cc", "variant.client_tcp.cc", "CC").of(CLIENT),
     OptionOf::new("client-tcp", "variant.client_tcp.profile", "PROFILE").of(CLIENT).following("tcp"),
     OptionOf::new("client-flows", "variant.client_tcp.flows", "N").of(CLIENT).following("flows"),
+    OptionOf::new("spread", "spread.network", "PERCENT"),
+    OptionOf::new("spread-times", "spread.times", "PERCENT"),
     OptionOf::new("seed", "seed", "S"),
 ];
 

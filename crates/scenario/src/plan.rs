@@ -2,7 +2,7 @@
 
 use crate::hosts::{HostRole, Hosts, PageHosts, PlannedHost};
 use crate::shared_page::LoadablePage;
-use crate::{Requests, Scenario, ScenarioError, ScenarioProblem, SharedPage, Variant};
+use crate::{Requests, Scenario, ScenarioError, ScenarioProblem, SharedPage, Spread, Variant};
 use loadstone_http::{Multiplexing, Protocol, Push, SessionFactory};
 use loadstone_load::page::{HostId, Page};
 use loadstone_load::{Browser, BrowserConfig, Catalogue, Graph, Hints, Origin, OriginConfig, Relay, Scope};
@@ -20,6 +20,7 @@ pub struct Plan {
     hosts: Hosts,
     variant: Variant,
     sessions: Arc<SessionFactory>,
+    spread: Spread,
     seed: Seed,
 }
 
@@ -60,6 +61,7 @@ impl Plan {
             hosts,
             variant: variant.clone(),
             sessions: Arc::new(SessionFactory::new(multiplexing(variant))),
+            spread: scenario.spread,
             seed: Seed(scenario.seed),
             pages,
         })
@@ -88,9 +90,24 @@ impl Plan {
         self.hosts.access.len()
     }
 
-    /// The links and delays between hosts.
+    /// The links and delays between hosts, as they are stated.
     pub fn fabric(&self) -> &Arc<Fabric> {
         &self.hosts.fabric
+    }
+
+    /// The links and delays between hosts in the run of this seed.
+    pub fn fabric_of(&self, seed: Seed) -> Arc<Fabric> {
+        self.spread.fabric(&self.hosts.fabric, seed)
+    }
+
+    /// How much of what is not known exactly varies with the seed.
+    pub fn spread(&self) -> Spread {
+        self.spread
+    }
+
+    /// Whether the seed makes a difference.
+    pub fn is_random(&self) -> bool {
+        !self.spread.is_none() || self.fabric().links().iter().any(|link| link.network.is_random())
     }
 
     /// The link nearest to a browser, in the direction towards it.
@@ -119,11 +136,11 @@ impl Plan {
         self.seed
     }
 
-    /// A browser of a run, which loads the page of this place.
+    /// A browser of the run of this seed, which loads the page of this place.
     ///
     /// # Panics
     /// If there is no such page.
-    pub fn browser(&self, page: usize) -> Browser {
+    pub fn browser(&self, page: usize, seed: Seed) -> Browser {
         let config = BrowserConfig {
             connections: self.variant.connections.get(),
             protocol: self.variant.protocol,
@@ -132,19 +149,20 @@ impl Plan {
             hints: if self.variant.foresight.hint == Scope::Nothing { Hints::Ignore } else { Hints::Follow },
         };
         let PlannedPage { page, graph, .. } = &self.pages[page];
-        Browser::new(page.clone(), graph.clone(), config)
+        Browser::new(page.clone(), graph.clone(), config).with_own_times(self.spread.own_times(seed))
     }
 
-    /// The server of a page's host.
+    /// The server of a page's host in the run of this seed.
     ///
     /// # Panics
     /// If there is no such page or host.
-    pub fn origin(&self, page: usize, host: HostId) -> Origin {
+    pub fn origin(&self, page: usize, host: HostId, seed: Seed) -> Origin {
         let Variant { closing, work, requests_per_connection, .. } = self.variant;
         let config = OriginConfig {
             requests_per_connection: requests_per_connection.map_or(u32::MAX, Requests::get),
             closing,
             work,
+            thinking: self.spread.thinking(seed),
             ..OriginConfig::new(self.sessions.clone())
         };
         Origin::new(self.pages[page].catalogues[host.0 as usize].clone(), config)

@@ -1,6 +1,6 @@
 //! What one run is.
 
-use crate::{ScenarioError, ScenarioProblem, SharedPage, Topology};
+use crate::{ScenarioError, ScenarioProblem, SharedPage, Spread, Topology};
 use loadstone_http::{Multiplexing, Protocol};
 use loadstone_load::{Closing, Foresight, Joining, Work};
 use loadstone_net::{Network, Trace, tcp, tls::Tls};
@@ -33,6 +33,9 @@ pub struct Scenario {
     /// Who takes part and over which links, where it is not one browser behind one access link.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub topology: Option<Topology>,
+    /// How much of what is not known exactly varies with the seed; nothing if it is left out.
+    #[serde(default, skip_serializing_if = "Spread::is_none")]
+    pub spread: Spread,
     /// The seed of the first run, from which every random decision draws; run k has this plus k.
     #[serde(default = "first_seed")]
     pub seed: u64,
@@ -207,7 +210,8 @@ impl Scenario {
     pub fn of(page: impl Into<SharedPage>) -> Scenario {
         let page = page.into();
         let (network, variant) = (Network::default(), Variant::default());
-        Scenario { page, network, traces: BTreeMap::new(), variant, topology: None, seed: first_seed() }
+        let (traces, spread) = (BTreeMap::new(), Spread::default());
+        Scenario { page, network, traces, variant, topology: None, spread, seed: first_seed() }
     }
 
     /// Reads a scenario.
@@ -250,10 +254,12 @@ impl Scenario {
             variant: &'a Variant,
             #[serde(skip_serializing_if = "Option::is_none")]
             topology: &'a Option<Topology>,
+            #[serde(skip_serializing_if = "Spread::is_none")]
+            spread: Spread,
             seed: u64,
         }
-        let Scenario { network, variant, topology, seed, .. } = self;
-        let settings = Settings { network, variant, topology, seed: *seed };
+        let Scenario { network, variant, topology, spread, seed, .. } = self;
+        let settings = Settings { network, variant, topology, spread: *spread, seed: *seed };
         serde_json::to_string(&settings).expect("settings have only keys that are text")
     }
 }

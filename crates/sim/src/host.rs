@@ -4,7 +4,7 @@
 use loadstone_load::{Action, Browser, Origin, Program, Relay};
 use loadstone_net::tcp::{self, Metrics};
 use loadstone_scenario::{HostRole, Plan, PlannedHost, Way};
-use loadstone_units::Time;
+use loadstone_units::{RandomStream, Seed, Time};
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
@@ -18,13 +18,33 @@ pub(crate) struct SimHost<'a> {
     pub(crate) ends: Vec<EndId>,
     /// TCP metrics of closed connections, by the index of the other host.
     pub(crate) metrics: BTreeMap<usize, Metrics>,
-    /// How long after an event the program's actions run: a process is woken a moment after the kernel has done its
-    /// own part.
-    pub(crate) wakeup_latency: Duration,
+    pub(crate) wakeup: Wakeup,
     /// When the pending actions run; [`Time::NEVER`] if there are none.
     pub(crate) actions_due: Time,
     /// Actions that wait for the wake-up latency.
     pub(crate) pending_actions: VecDeque<Action>,
+}
+
+/// How long after an event a program's actions run: a process is woken a moment after the kernel has done its own part.
+#[derive(Debug)]
+pub(crate) struct Wakeup {
+    latency: Duration,
+    /// Where each latency is drawn from, half to one and a half times as long as stated, if it varies: so that
+    /// packets of several hosts do not meet in the same order in all runs.
+    draws: Option<RandomStream>,
+}
+
+impl Wakeup {
+    /// Whether actions run at once.
+    #[inline]
+    pub(crate) fn is_immediate(&self) -> bool {
+        self.latency.is_zero()
+    }
+
+    /// How long it takes this time.
+    pub(crate) fn next(&mut self) -> Duration {
+        self.draws.as_mut().map_or(self.latency, |draws| self.latency.mul_f64(0.5 + draws.next_f64()))
+    }
 }
 
 /// An end of a connection, in as few bytes as there can be: each packet has it. The ends of all connections are
@@ -82,19 +102,25 @@ pub(crate) enum HostedProgram {
 
 impl<'a> SimHost<'a> {
     /// A host whose program has not started, with its metrics cache.
-    pub(crate) fn new(plan: &Plan, host: &'a PlannedHost, metrics: BTreeMap<usize, Metrics>) -> SimHost<'a> {
+    pub(crate) fn new(
+        plan: &Plan,
+        seed: Seed,
+        host: &'a PlannedHost,
+        metrics: BTreeMap<usize, Metrics>,
+    ) -> SimHost<'a> {
         let hosted = match host.role {
-            HostRole::Browser { page } => HostedProgram::Browser(plan.browser(page)),
+            HostRole::Browser { page } => HostedProgram::Browser(plan.browser(page, seed)),
             HostRole::Relay => HostedProgram::Relay(plan.relay()),
-            HostRole::Origin { page, host } => HostedProgram::Origin(plan.origin(page, host)),
+            HostRole::Origin { page, host } => HostedProgram::Origin(plan.origin(page, host, seed)),
         };
+        let draws = plan.spread().varies_moments().then(|| seed.stream(&format!("{}.wakeup", host.name)));
         SimHost {
             hosted,
             tcp: &host.tcp,
             ways: &host.ways,
             ends: Vec::new(),
             metrics,
-            wakeup_latency: host.tcp.wakeup_latency(),
+            wakeup: Wakeup { latency: host.tcp.wakeup_latency(), draws },
             actions_due: Time::NEVER,
             pending_actions: VecDeque::new(),
         }

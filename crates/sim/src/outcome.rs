@@ -4,7 +4,7 @@ use crate::host::{HostedProgram, Side, SimHost};
 use crate::packet::capture;
 use crate::world::{Connection, World};
 use loadstone_load::{ConnectionRecord, Service, critical_path};
-use loadstone_net::LinkCounts;
+use loadstone_net::{Fabric, LinkCounts};
 use loadstone_scenario::{ConnectionOutcome, HostRole, Outcome, Plan};
 use loadstone_units::{Seed, Time};
 
@@ -30,8 +30,9 @@ pub(crate) fn outcomes(world: World, seed: Seed) -> Vec<Outcome> {
     }
     note_services(&mut seen, &hosts, &connections);
     let server_of = |at: usize| connections[at].ends[Side::Server as usize].host;
+    let fabric = path.fabric().clone();
     let captured = path.into_log(now).map(|log| capture(plan, log, server_of));
-    note_connections(&mut seen, plan, connections, now);
+    note_connections(&mut seen, (plan, &fabric), connections, now);
     let loads = hosts.into_iter().zip(seen).zip(0..);
     let mut outcomes: Vec<Outcome> =
         loads.map(|((host, seen), at)| outcome(plan, (seed, now), (at, host), seen)).collect();
@@ -57,13 +58,18 @@ fn note_services(seen: &mut [BrowserTotals], hosts: &[SimHost], connections: &[C
 }
 
 /// The connections of each browser, in the order in which it opened them.
-fn note_connections(seen: &mut [BrowserTotals], plan: &Plan, connections: Vec<Connection>, now: Time) {
+fn note_connections(
+    seen: &mut [BrowserTotals],
+    (plan, fabric): (&Plan, &Fabric),
+    connections: Vec<Connection>,
+    now: Time,
+) {
     for connection in connections {
         let client = connection.ends[Side::Client as usize].host as usize;
         if let Some(seen) = seen.get_mut(client) {
             let way = plan.hosts()[client].ways[connection.to.0 as usize];
             seen.connections.push(connection.outcome());
-            seen.records.push(connection.into_record(now, plan.fabric().min_delay(way.back)));
+            seen.records.push(connection.into_record(now, fabric.min_delay(way.back)));
         }
     }
 }

@@ -61,10 +61,10 @@ impl<'a> World<'a> {
         let mut deadlines = DeadlineQueue::default();
         let hosts = plan.hosts().iter().zip(caches).map(|(host, metrics)| {
             deadlines.add();
-            SimHost::new(plan, host, metrics)
+            SimHost::new(plan, seed, host, metrics)
         });
         let hosts = hosts.collect();
-        let path = Path::new(plan.fabric(), seed, capture_limit);
+        let path = Path::new(&plan.fabric_of(seed), seed, capture_limit);
         World {
             plan,
             now: Time::ZERO,
@@ -291,11 +291,14 @@ impl<'a> World<'a> {
     fn queue_actions(&mut self, index: usize) {
         while let Some(action) = self.hosts[index].program().poll_action() {
             let host = &mut self.hosts[index];
-            if host.wakeup_latency.is_zero() {
+            if host.wakeup.is_immediate() {
                 self.actions.push_back(action);
                 self.run_actions(index);
             } else {
-                host.actions_due = host.actions_due.min(self.now + host.wakeup_latency);
+                // Actions that wait already take the later ones along.
+                if host.actions_due == Time::NEVER {
+                    host.actions_due = self.now + host.wakeup.next();
+                }
                 host.pending_actions.push_back(action);
             }
         }

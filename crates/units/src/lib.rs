@@ -19,6 +19,7 @@
 //! ```
 
 mod bounded;
+mod factors;
 pub mod json;
 pub mod options;
 pub mod parse;
@@ -29,6 +30,7 @@ mod time;
 mod visible;
 
 pub use bounded::{Bounded, OutOfRange};
+pub use factors::Factors;
 pub use json::JsonError;
 pub use parse::UnitError;
 pub use probability::Probability;

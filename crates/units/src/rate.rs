@@ -25,6 +25,12 @@ impl Rate {
         self.0
     }
 
+    /// The rate multiplied by a factor, within what a rate may be.
+    #[must_use]
+    pub fn scaled(self, factor: f64) -> Rate {
+        Rate(((self.0 as f64 * factor) as u64).clamp(1, Rate::MAX.0))
+    }
+
     /// The time that `bytes` bytes take on the wire, rounded up to a whole nanosecond so that a
     /// link never exceeds its rate.
     pub fn transmission(self, bytes: u32) -> Duration {

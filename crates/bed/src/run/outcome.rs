@@ -6,6 +6,7 @@ use crate::{BedHost, ConnectionKey, ConnectionReport, LinkReport};
 use loadstone_http::TransportStream;
 use loadstone_live::{Joined, Loaded, Served, join};
 use loadstone_load::{ConnectionRecord, Marks, StreamStalls, critical_path};
+use loadstone_net::Fabric;
 use loadstone_scenario::{Conditions, ConnectionOutcome, HostRole, Outcome, Plan, PlannedHost, Way};
 use loadstone_units::{Seed, Time};
 use std::fs;
@@ -42,9 +43,10 @@ fn outcome(
     let on_links = |conn| (conn, on_links(at, browser, conn, &report.connections));
     let connections: Vec<_> = joined.iter().map(on_links).collect();
     let per_connection: Vec<_> = connections.iter().map(|(conn, seen)| connection(conn, *seen, origin)).collect();
+    let fabric = plan.fabric_of(seed);
     let records: Vec<_> = connections
         .iter()
-        .map(|(conn, seen)| record(plan, browser.ways[conn.host.0 as usize], conn, *seen, origin))
+        .map(|(conn, seen)| record(&fabric, browser.ways[conn.host.0 as usize], conn, *seen, origin))
         .collect();
     let link = plan.access_link(at.0);
     let LinkStats { counts: down, .. } = report.passage(link);
@@ -120,7 +122,7 @@ fn opened(conn: &Joined, seen: Option<&ConnectionReport>) -> Time {
     seen.and_then(|seen| seen.opened).unwrap_or(conn.opened)
 }
 
-fn record(plan: &Plan, way: Way, conn: &Joined, seen: Option<&ConnectionReport>, origin: Time) -> ConnectionRecord {
+fn record(fabric: &Fabric, way: Way, conn: &Joined, seen: Option<&ConnectionReport>, origin: Time) -> ConnectionRecord {
     let stalls = |stalls: &[std::ops::Range<Time>]| {
         stalls.iter().map(|stall| stall.start.counted_from(origin)..stall.end.counted_from(origin)).collect()
     };
@@ -128,7 +130,7 @@ fn record(plan: &Plan, way: Way, conn: &Joined, seen: Option<&ConnectionReport>,
     ConnectionRecord {
         opened: opened(conn, seen).counted_from(origin),
         established: conn.established.map(|at| at.counted_from(origin)),
-        min_owd: plan.fabric().min_delay(way.back),
+        min_owd: fabric.min_delay(way.back),
         stalls: of_tcp.map(|stalls| (TransportStream::TCP, stalls)).into_iter().collect(),
     }
 }

@@ -10,6 +10,7 @@ use loadstone_live::{
 };
 use loadstone_load::page::HostId;
 use loadstone_scenario::{HostRole, Plan, PlannedHost, Way};
+use loadstone_units::Seed;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -31,6 +32,7 @@ pub(super) struct Programs {
 pub(super) struct LiveBrowser {
     at: BedHost,
     page: usize,
+    seed: Seed,
     route: Destinations,
 }
 
@@ -38,6 +40,7 @@ pub(super) struct LiveBrowser {
 pub(super) struct LiveServer {
     at: BedHost,
     page: usize,
+    seed: Seed,
     site: Listener,
 }
 
@@ -64,7 +67,7 @@ pub(super) fn check(plan: &Plan) -> Result<(), RunError> {
 }
 
 /// The programs of a plan on the hosts of a bed.
-pub(super) fn programs(plan: &Plan, bed: &Bed) -> Result<Programs, RunError> {
+pub(super) fn programs(plan: &Plan, bed: &Bed, seed: Seed) -> Result<Programs, RunError> {
     let uses_tls = plan.hosts().iter().flat_map(|host| &host.ways).any(|way| way.tls != Tls::None);
     let authority = uses_tls.then(|| Authority::new(Chain::Usual));
     let mut programs = Programs { browsers: Vec::new(), relays: Vec::new(), servers: Vec::new() };
@@ -74,12 +77,12 @@ pub(super) fn programs(plan: &Plan, bed: &Bed) -> Result<Programs, RunError> {
             HostRole::Browser { page } => {
                 let names = plan.page_at(page).hosts.iter().map(|host| host.name.as_str());
                 let route = route(plan, bed, (at, host), names, authority.as_ref())?;
-                programs.browsers.push(LiveBrowser { at, page, route });
+                programs.browsers.push(LiveBrowser { at, page, seed, route });
             }
             HostRole::Origin { page, host: id } => {
                 let tls = visits(plan, at).next().map_or(Tls::None, |way| way.tls);
                 let site = site(plan, bed, (at, host), (id, tls, &[&host.name]), authority.as_ref())?;
-                programs.servers.push(LiveServer { at, page, site });
+                programs.servers.push(LiveServer { at, page, seed, site });
             }
             HostRole::Relay => {
                 let route = route(plan, bed, (at, host), plan.origin_names(), authority.as_ref())?;
@@ -157,7 +160,7 @@ impl LiveBrowser {
         stop: &Stop,
         ending: CurtainEnding,
     ) -> Result<Loaded, Error> {
-        bed.on(self.at, || load(clock, plan.browser(self.page), &self.route, stop, || ending.wait()))
+        bed.on(self.at, || load(clock, plan.browser(self.page, self.seed), &self.route, stop, || ending.wait()))
     }
 }
 
@@ -172,7 +175,7 @@ impl LiveRelay {
 impl LiveServer {
     /// Serves until it is told to stop.
     pub(super) fn serve(self, bed: &Bed, plan: &Plan, clock: &Clock, stop: &Stop) -> Result<Served, Error> {
-        let LiveServer { at, page, site } = self;
-        bed.on(at, || serve(clock, plan.origin(page, site.host), site, stop))
+        let LiveServer { at, page, seed, site } = self;
+        bed.on(at, || serve(clock, plan.origin(page, site.host, seed), site, stop))
     }
 }

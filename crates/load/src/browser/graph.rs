@@ -2,7 +2,7 @@
 
 use crate::Cause;
 use crate::page::{ActivityId, Page, Task, Trigger};
-use loadstone_units::Time;
+use loadstone_units::{Factors, Time};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::sync::Arc;
@@ -65,6 +65,8 @@ impl Graph {
 #[derive(Debug)]
 pub(super) struct Progress {
     graph: Arc<Graph>,
+    /// What the page's own times are multiplied by, each by itself.
+    own_times: Factors,
     states: Vec<GraphState>,
     /// Activities that may begin at once, in page order as far as they became ready together.
     ready: VecDeque<ActivityId>,
@@ -113,7 +115,12 @@ impl Progress {
             ahead: Ahead::No,
         };
         let states = graph.nodes.iter().map(state).collect();
-        Progress { graph, states, ready: VecDeque::new(), timers: BinaryHeap::new() }
+        Progress { graph, own_times: Factors::ONE, states, ready: VecDeque::new(), timers: BinaryHeap::new() }
+    }
+
+    /// From now on the page's own times are multiplied by these factors.
+    pub(super) fn vary(&mut self, own_times: Factors) {
+        self.own_times = own_times;
     }
 
     /// The load begins: so does all that waits for nothing.
@@ -216,7 +223,8 @@ impl Progress {
     /// A dependency on `on` has come true.
     fn satisfy(&mut self, now: Time, on: ActivityId, edge: GraphEdge) {
         let state = &mut self.states[edge.to.0 as usize];
-        let begin = now + edge.delay;
+        let key = u64::from(on.0) << 32 | u64::from(edge.to.0);
+        let begin = now + self.own_times.scale(key, edge.delay);
         if begin >= state.begin {
             state.begin = begin;
             if state.ahead == Ahead::No {

@@ -2,6 +2,7 @@
 
 use crate::Work;
 use loadstone_http::SessionFactory;
+use loadstone_units::Factors;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -23,6 +24,8 @@ pub struct Config {
     pub work: Work,
     /// What it keeps of requests.
     pub max_kept: MaxKept,
+    /// What the time that it thinks about an object is multiplied by, by the object's number.
+    pub thinking: Factors,
 }
 
 /// How many bytes of the heads of requests a server keeps at a time; a request beyond that is cancelled.
@@ -44,7 +47,8 @@ impl Config {
     pub fn new(sessions: Arc<SessionFactory>) -> Config {
         let (timeouts, requests_per_connection) = (Timeouts::ENDLESS, u32::MAX);
         let (closing, work, max_kept) = (Closing::default(), Work::default(), MaxKept::UNLIMITED);
-        Config { sessions, timeouts, requests_per_connection, closing, work, max_kept }
+        let thinking = Factors::ONE;
+        Config { sessions, timeouts, requests_per_connection, closing, work, max_kept, thinking }
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::trace::{OPPORTUNITY, Trace};
 use loadstone_units::{Rate, Time};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// How fast a link takes packets.
 #[derive(Debug)]
@@ -16,10 +17,32 @@ pub(super) enum Pace {
     },
     /// At the opportunities of a recording.
     Traced {
-        trace: Arc<Trace>,
+        trace: StartedTrace,
         /// The opportunity that the last packet ended with, and what is left of it.
         reached: TracePlace,
     },
+}
+
+/// A recording that is at `start` when the run begins.
+#[derive(Debug)]
+pub(super) struct StartedTrace {
+    trace: Arc<Trace>,
+    start: Duration,
+}
+
+impl StartedTrace {
+    /// When an opportunity is, in the run's time.
+    fn time(&self, opportunity: u64) -> Time {
+        match self.trace.time(opportunity) {
+            Time::NEVER => Time::NEVER,
+            recorded => recorded.counted_from(Time::ZERO + self.start),
+        }
+    }
+
+    /// The number of the first opportunity at `now` or later.
+    fn first_from(&self, now: Time) -> u64 {
+        self.trace.first_from(now + self.start)
+    }
 }
 
 /// A place in a trace: an opportunity, and the bytes of it that are left.
@@ -30,10 +53,14 @@ pub(super) struct TracePlace {
 }
 
 impl Pace {
-    pub(super) fn new(rate: Rate, trace: Option<Arc<Trace>>) -> Pace {
+    pub(super) fn new(rate: Rate, trace: Option<Arc<Trace>>, start: Duration) -> Pace {
         match trace {
             None => Pace::Even { rate, last: (0, 0) },
-            Some(trace) => Pace::Traced { trace, reached: TracePlace { opportunity: 0, left: OPPORTUNITY } },
+            Some(trace) => {
+                let trace = StartedTrace { trace, start };
+                let opportunity = trace.first_from(Time::ZERO);
+                Pace::Traced { trace, reached: TracePlace { opportunity, left: OPPORTUNITY } }
+            }
         }
     }
 
@@ -84,7 +111,7 @@ impl Pace {
 
 impl TracePlace {
     /// Where a packet begins that comes `now`: what an earlier opportunity had left is wasted.
-    fn next(self, trace: &Trace, now: Time) -> TracePlace {
+    fn next(self, trace: &StartedTrace, now: Time) -> TracePlace {
         let whole = |opportunity| TracePlace { opportunity, left: OPPORTUNITY };
         if trace.time(self.opportunity) < now {
             whole(trace.first_from(now))

@@ -8,6 +8,7 @@ mod foresight;
 mod habits;
 mod laws;
 mod relays;
+mod spread;
 mod streams;
 mod topologies;
 mod worlds;

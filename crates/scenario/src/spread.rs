@@ -1,0 +1,62 @@
+//! What varies with the seed because nobody knows it exactly.
+//!
+//! A load is one draw even without random loss: whether a queue overflows, a timer fires or a trace delivers turns on a
+//! single packet. Figures that hold for one round trip to the microsecond hold for no user.
+
+use loadstone_net::Fabric;
+use loadstone_units::{Bounded, Factors, Seed};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// How much of what is not known exactly varies with the seed; nothing if it is left out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Spread {
+    /// By how much in percent each link's rates and each way's delay may be more or less than stated. Above 0, traces
+    /// begin anywhere and programs wake up at their own moments.
+    pub network: Bounded<0, 50>,
+    /// By how much in percent each of the servers' and the page's own times may be more or less than stated.
+    pub times: Bounded<0, 50>,
+}
+
+impl Default for Spread {
+    /// Nothing varies.
+    fn default() -> Spread {
+        Spread { network: Bounded::known(0), times: Bounded::known(0) }
+    }
+}
+
+impl Spread {
+    /// Whether nothing varies.
+    pub fn is_none(&self) -> bool {
+        *self == Spread::default()
+    }
+
+    /// The links and delays of one run.
+    pub(crate) fn fabric(self, stated: &Arc<Fabric>, seed: Seed) -> Arc<Fabric> {
+        match share(self.network) {
+            0.0 => stated.clone(),
+            share => Arc::new(stated.varied(share, seed)),
+        }
+    }
+
+    /// What servers' times to think are multiplied by in one run, by the number of the object.
+    pub(crate) fn thinking(self, seed: Seed) -> Factors {
+        Factors::new(seed, "spread.thinking", share(self.times))
+    }
+
+    /// What the page's own times are multiplied by in one run.
+    pub(crate) fn own_times(self, seed: Seed) -> Factors {
+        Factors::new(seed, "spread.own", share(self.times))
+    }
+
+    /// Whether programs wake up at moments of their own.
+    pub fn varies_moments(self) -> bool {
+        self.network.get() > 0
+    }
+}
+
+fn share(percent: Bounded<0, 50>) -> f64 {
+    f64::from(percent.get()) / 100.0
+}
