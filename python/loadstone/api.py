@@ -33,11 +33,12 @@ def _page(page: AnyPage) -> Page:
     return page if isinstance(page, Page) else Page.read(page)
 
 
-def _chosen(asked: str, settings: Settings, varied: Set[str] = frozenset()) -> Chosen:
+def _chosen(asked: str, settings: Settings, exact: bool, varied: Set[str] = frozenset()) -> Chosen:
     for name in settings:
         if name not in OF_SCENARIOS or name in varied:
             raise TypeError(f"{asked}() has no argument '{name}': docs/options.md lists those that there are")
-    return experiment.chosen(dict(settings))
+    given = dict(settings)
+    return {**experiment.spread(given, exact=exact), **experiment.chosen(given)}
 
 
 def _quiet(done: int, total: int) -> None:
@@ -83,12 +84,18 @@ def _row(outcome: Outcome) -> dict[str, Any]:
 
 
 def load(
-    page: AnyPage, *, runs: int | None = None, threads: int | None = None, **settings: Unpack[Settings]
+    page: AnyPage,
+    *,
+    runs: int | None = None,
+    exact: bool = False,
+    threads: int | None = None,
+    **settings: Unpack[Settings],
 ) -> Load:
     """Load a page on one network under one variant.
 
-    `runs` is 1, or 21 where loss is random, if it is left out; run k has the seed `seed` + k. Runs go over
-    `threads` threads, all cores if it is left out, and do not depend on how many.
+    `runs` is 21, or 1 where nothing is random, if it is left out; run k has the seed `seed` + k. If `exact`,
+    nothing varies but random loss (docs/model.md#spread). Runs go over `threads` threads, all cores if it is
+    left out, and do not depend on how many.
 
     >>> import loadstone
     >>> page = loadstone.Page.read("example:shop")
@@ -100,7 +107,7 @@ def load(
     6
     """
     read = _page(page)
-    cell = experiment.cell(read, _chosen("load", settings))
+    cell = experiment.cell(read, _chosen("load", settings, exact))
     return Load(read, cell, experiment.execute(cell.jobs(cell.runs(runs), cell.seed), threads))
 
 
@@ -157,24 +164,26 @@ def compare(
     networks: Sequence[str] = comparison.NETWORKS,
     runs: int | None = None,
     until: str | None = None,
+    exact: bool = False,
     threads: int | None = None,
     **settings: Unpack[Settings],
 ) -> Comparison:
     """Compare protocols and initial windows for each page on several networks.
 
     `until`, as in "1%", instead of `runs`: run until half of every gain's interval is at most so much of it.
+    If `exact`, nothing varies but random loss (docs/model.md#spread).
 
     >>> import loadstone
     >>> compared = loadstone.compare("example:shop", networks=["cable"])
     >>> [network] = compared.results[0].networks
-    >>> network.best.name.endswith("IW 10"), network.best.gain.ratio > 1
-    (True, True)
+    >>> network.fastest.name.endswith("IW 10"), network.fastest.gain.is_clear, network.best
+    (True, True, None)
     >>> "ms against http/1.1 IW 3: " in network.reason
     True
     """
     given = [pages_] if isinstance(pages_, Page | str | Path) else list(pages_)
     enough = runs if until is None else Until.parse(until)
-    chosen = _chosen("compare", settings, {"network", "protocol", "iw"})
+    chosen = _chosen("compare", settings, exact, {"network", "protocol", "iw"})
     return Comparison(
         comparison.compare([_page(each) for each in given], networks, chosen, enough, threads, _quiet)
     )

@@ -24,8 +24,9 @@ VARIANTS: dict[str, Chosen] = {
 Job = tuple[Scenario, int]
 """What is run, and the seed."""
 
-COMMON: Chosen = {"variant.tls": "1.3"}
-"""What all variants have unless it is chosen otherwise: a page is compared as it would be served today."""
+COMMON: Chosen = {"variant.tls": "1.3", **experiment.SPREAD}
+"""What all variants have unless it is chosen otherwise: a page is compared as it would be served today, and
+what is not known exactly varies."""
 
 BASELINE = next(iter(VARIANTS))
 
@@ -100,12 +101,18 @@ class NetworkResult:
     name: str
     """The network as it was asked for, a preset's name perhaps."""
     variants: list[VariantResult]
-    best: VariantResult | None
-    """The fastest of those with the most completed runs, of equals the first; `None` if nothing completed."""
+    fastest: VariantResult | None
+    """The least median of those with the most completed runs, of equals the first; `None` without any."""
+    is_alike: bool
+    """Whether all variants are within 1 %."""
     rivals: list[str]
-    """The variants that the best is not clearly faster than."""
+    """The variants that the fastest is not clearly faster than."""
+    best: VariantResult | None
+    """The fastest, if it is clearly faster than all others, and not within 1 % of all."""
+    verdict: str
+    """Which is best, and how sure that is."""
     reason: str | None
-    """Why the best wins."""
+    """Why the fastest is that."""
     until: Until | None = None
     """How well every gain was to be known, if that was asked for."""
 
@@ -176,9 +183,12 @@ class _Row:
         compared = self.compared()
         each = zip(self.plan.cells, self.cells, self.outcomes, compared.variants, strict=True)
         variants = [VariantResult(*fields) for fields in each]
-        best = None if compared.best is None else variants[compared.best]
+        fastest, best = (None if at is None else variants[at] for at in (compared.fastest, compared.best))
         rivals = [variants[at].name for at in compared.rivals]
-        return NetworkResult(self.plan.name, variants, best, rivals, compared.reason, until)
+        verdict, reason = compared.verdict, compared.reason
+        return NetworkResult(
+            self.plan.name, variants, fastest, compared.is_alike, rivals, best, verdict, reason, until
+        )
 
 
 def compare(

@@ -33,8 +33,22 @@ _MOMENT = 0.2
 Chosen = dict[str, Any]
 """The options that were given, by the path of the scenario's field that each sets."""
 
+_OF_SPREAD = ("spread", "spread_times")
+
 OPTIONS = {setting.field: setting.flag for setting in OF_SCENARIOS.values()}
 """Which option sets which field; what is not given is left to the engine's defaults."""
+
+
+SPREAD: Chosen = {"spread.network": 1, "spread.times": 10}
+"""What varies in loads and comparisons where nothing else is said, in percent (docs/model.md#spread)."""
+EXACT: Chosen = dict.fromkeys(SPREAD, 0)
+
+
+def spread(given: dict[str, Any], *, exact: bool, usual: Chosen = SPREAD) -> Chosen:
+    """Give what varies: nothing if `exact`, else what the options say, else what is usual."""
+    if exact and (asked := [OF_SCENARIOS[name].flag for name in _OF_SPREAD if given.get(name) is not None]):
+        raise InputError(f"--exact: nothing varies with it: leave out {' and '.join(asked)}")
+    return EXACT if exact else usual
 
 
 def chosen(given: dict[str, Any]) -> Chosen:
@@ -65,13 +79,16 @@ class Cell:
     scenario: Scenario
     network: str
     variant: dict[str, Any]
+    spread: dict[str, int]
+    """What varies with the seed, in percent."""
     seed: int
 
     @classmethod
     def of(cls, scenario: Scenario) -> "Cell":
         """Read back what the engine understood, every field stated."""
         fields = json.loads(scenario.settings_json())
-        return cls(scenario, _networks(fields), fields["variant"], fields["seed"])
+        spread = fields.get("spread") or {"network": 0, "times": 0}
+        return cls(scenario, _networks(fields), fields["variant"], spread, fields["seed"])
 
     def runs(self, asked: int | None) -> int:
         """Say how often it is run."""

@@ -66,6 +66,12 @@ UNTIL = click.option(
     help="Instead of --runs: run until half of every gain's interval is at most so much of it, as in 1%.",
 )
 
+EXACT = click.option(
+    "--exact",
+    is_flag=True,
+    help="Vary nothing (docs/model.md#spread): round trips, rates and times are as stated.",
+)
+
 KEEP_SECRETS = click.option(
     "--keep-secrets",
     is_flag=True,

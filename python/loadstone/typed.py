@@ -61,6 +61,12 @@ class Settings(TypedDict, total=False):
     client_flows: int
     """Client: Behaves like n connections in one (TCP+ of the study `nsdi`); 1 if it is left out. Default:
     as flows. 1 to 256."""
+    spread: int
+    """By how much in percent each link's rates and each way's delay may be more or less than stated. Above
+    0, traces begin anywhere and programs wake up at their own moments. Default: 0. 0 to 50."""
+    spread_times: int
+    """By how much in percent each of the servers' and the page's own times may be more or less than
+    stated. Default: 0. 0 to 50."""
     seed: int
     """The seed of the first run, from which every random decision draws; run k has this plus k. Default:
     1."""

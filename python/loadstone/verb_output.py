@@ -25,6 +25,7 @@ def load_document(
         "page": page,
         "network": cell.network,
         "variant": cell.variant,
+        "spread": cell.spread,
         "runs": [_run(outcome, with_waterfall=with_waterfall) for outcome in outcomes],
         "median_plt_ms": median_plt_ms(outcomes),
     }
@@ -83,7 +84,7 @@ def load_text(page: str, cell: Cell, outcomes: Sequence[Outcome]) -> str:
         middle = statistics.median(values)
         shown = [show(middle), show(min(values)), show(max(values))] if several else [show(middle)]
         rows.append([name, *shown])
-    seeds = f"{text.count(len(outcomes), 'run')}, {_seeds(outcomes)}"
+    seeds = f"{text.count(len(outcomes), 'run')}, {_seeds(outcomes)}{_varied(cell.spread)}"
     note = (
         "" if len(completed) == len(outcomes) else f"\n{incomplete(outcomes)}: the figures are of the others"
     )
@@ -122,6 +123,13 @@ def _machine(conditions: Sequence[dict[str, Any]], outcomes: Sequence[Outcome]) 
     if paused > _MUCH * sum(outcome.plt_ms for outcome in outcomes):
         said += ", but TCP's own timers went on: do not rely on these figures, and free the machine"
     return ["", *_wrapped(said)]
+
+
+def _varied(spread: dict[str, int]) -> str:
+    """Say what varies with the seed."""
+    whose = {"network": "round trips and rates", "times": "servers' and page's times"}
+    varied = [f"{whose[name]} by {percent} %" for name, percent in spread.items() if percent]
+    return f"; varied: {', '.join(varied)}" if varied else ""
 
 
 def _seeds(outcomes: Sequence[Outcome]) -> str:
@@ -182,9 +190,12 @@ def _network(result: NetworkResult) -> dict[str, Any]:
         "name": result.name,
         "network": result.network,
         "random": result.is_random,
+        "spread": result.variants[0].cell.spread,
         "variants": [_compared(variant) for variant in result.variants],
-        "best": result.best.name if result.best else None,
+        "fastest": result.fastest.name if result.fastest else None,
         "not_clearly_slower": result.rivals,
+        "best": result.best.name if result.best else None,
+        "verdict": result.verdict,
         "reason": result.reason,
         **({"until": _until(result.until, result)} if result.until else {}),
     }
@@ -221,7 +232,7 @@ def runs_text(result: NetworkResult) -> str:
     """Say how often each variant was run."""
     runs = result.variants[0].outcomes
     if not result.is_random:
-        return "no random loss, so every run is the same: 1 run, no interval"
+        return "nothing varies, so every run is the same: 1 run, no interval"
     return f"{text.count(len(runs), 'run')} per variant, {_seeds(runs)}{_too_few(runs)}{_known(result)}"
 
 
@@ -243,9 +254,8 @@ def _block(page: str, result: NetworkResult) -> str:
     lines = [
         f"{text.printable(page)} on {name}: {runs_text(result)}",
         text.table(rows, left=2),
-        verdict(result),
     ]
-    return "\n".join([*lines, *_wrapped(result.reason or "")])
+    return "\n".join([*lines, *_wrapped(result.verdict), *_wrapped(result.reason or "")])
 
 
 def _wrapped(sentence: str) -> list[str]:
@@ -276,28 +286,6 @@ def _gain(variant: VariantResult) -> str:
 def _interval(variant: VariantResult) -> str:
     gain = variant.gain
     return "" if gain is None or gain.low is None else f"{gain.low:.2f} - {gain.high:.2f}"
-
-
-def verdict(result: NetworkResult) -> str:
-    """Say which variant is best, and how sure that is."""
-    best, base = result.best, result.variants[0]
-    if best is None:
-        return "No run was completed: nothing can be compared."
-    rivals = " or ".join(name for name in result.rivals if name != BASELINE)
-    also = (
-        ""
-        if not rivals
-        else f"; not clearly faster than {rivals}"
-        if result.is_random
-        else f"; so is {rivals}"
-    )
-    if best is base:
-        return f"Best: {best.name}, the baseline{also}."
-    if best.gain is None:
-        return f"Best: {best.name}; the baseline has no completed run to compare with."
-    if BASELINE in result.rivals:
-        return f"No clear winner: {best.name} has the least median; against {BASELINE} {best.effect}."
-    return f"Best: {best.name}, against {BASELINE} {best.effect}{also}."
 
 
 # --- loadstone page ---

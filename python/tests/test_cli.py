@@ -16,7 +16,6 @@ import pytest
 
 from conftest import EXAMPLES, ROOT, Command, Result
 from loadstone import LoadstoneError, Scenario, networks, protocols
-from loadstone.comparison import BASELINE, VARIANTS
 from loadstone.experiment import OPTIONS, RUNS_OF_RANDOM
 
 RUN_FIELDS = [
@@ -31,10 +30,11 @@ def test_load_prints_the_stable_document(loadstone: Command, small: str) -> None
     )
     assert (result.code, result.err) == (0, "")
     document = result.document
-    assert list(document) == ["page", "network", "variant", "runs", "median_plt_ms"]
+    assert list(document) == ["page", "network", "variant", "spread", "runs", "median_plt_ms"]
     assert document["page"] == Path(small).name
     assert document["network"] == json.loads(_scenario(network="dsl-lossy").to_json())["network"]
     assert document["variant"] == json.loads(_scenario().to_json())["variant"]
+    assert document["spread"] == {"network": 1, "times": 10}
     assert [list(run) for run in document["runs"]] == [RUN_FIELDS] * 3
     assert [run["seed"] for run in document["runs"]] == [7, 8, 9]
     assert document["median_plt_ms"] == sorted(run["plt_ms"] for run in document["runs"])[1]
@@ -83,11 +83,14 @@ def test_every_option_arrives_in_the_scenario(loadstone: Command, small: str) ->
     assert document["runs"][0]["seed"] == 5
 
 
-def test_the_number_of_runs_follows_the_network(loadstone: Command, small: str) -> None:
-    assert len(loadstone("load", small, "--json").document["runs"]) == 1
-    assert (
-        len(loadstone("load", small, "--json", "--network", "dsl-lossy").document["runs"]) == RUNS_OF_RANDOM
-    )
+def test_the_number_of_runs_follows_what_varies(loadstone: Command, small: str) -> None:
+    def runs(*options: str) -> int:
+        return len(loadstone("load", small, "--json", *options).document["runs"])
+
+    assert runs() == RUNS_OF_RANDOM
+    assert runs("--exact") == 1
+    assert runs("--exact", "--network", "dsl-lossy") == RUNS_OF_RANDOM
+    assert runs("--spread", "0", "--spread-times", "0") == 1
 
 
 def test_a_slower_link_and_a_smaller_window_load_more_slowly(loadstone: Command) -> None:
@@ -135,7 +138,7 @@ def test_the_waterfall_in_the_document_is_in_order(loadstone: Command, small: st
 
 @pytest.mark.parametrize("form", ["json", "toml"])
 def test_a_scenario_file_says_everything(loadstone: Command, small: str, tmp_path: Path, form: str) -> None:
-    options = ["--network", "cable", "--iw", "3", "--seed", "4"]
+    options = ["--network", "cable", "--iw", "3", "--seed", "4", "--exact"]
     direct = loadstone("load", small, "--json", *options).document
     page = json.loads(Path(small).read_text())
     path = tmp_path / f"first.{form}"
@@ -146,84 +149,6 @@ def test_a_scenario_file_says_everything(loadstone: Command, small: str, tmp_pat
         objects = [f'[[page.objects]]\nurl = "{o["url"]}"\nbytes = {o["bytes"]}\n' for o in page["objects"]]
         path.write_text('network = "cable"\nseed = 4\nvariant.tcp.iw = 3\n' + "".join(objects))
     assert loadstone("load", "--scenario", str(path), "--json").document == {**direct, "page": path.name}
-
-
-def test_compare_shows_every_variant_on_four_networks(loadstone: Command, small: str) -> None:
-    result = loadstone("compare", small, "--runs", "7", "--json")
-    assert result.code == 0
-    document = result.document
-    assert document["baseline"] == BASELINE == "http/1.1 IW 3"
-    (page,) = document["pages"]
-    assert [network["name"] for network in page["networks"]] == ["cable", "dsl", "dsl-lossy", "3g"]
-    for network in page["networks"]:
-        assert [variant["name"] for variant in network["variants"]] == list(VARIANTS)
-        base, *others = network["variants"]
-        assert base["gain"] is None
-        for variant in others:
-            assert len(variant["runs"]) == (7 if network["random"] else 1)
-            assert variant["gain"] == base["median_plt_ms"] / variant["median_plt_ms"]
-            assert (variant["gain_low"] is not None) == network["random"]
-            if network["random"]:
-                assert variant["gain_low"] <= variant["gain"] <= variant["gain_high"]
-        least = min(variant["median_plt_ms"] for variant in network["variants"])
-        best = next(variant for variant in network["variants"] if variant["name"] == network["best"])
-        assert best["median_plt_ms"] == least
-
-
-def test_compare_is_over_tls_unless_another_is_chosen(loadstone: Command) -> None:
-    def used(*options: str) -> set[str]:
-        document = loadstone("compare", "synthetic:A", "--network", "cable", "--json", *options).document
-        return {variant["variant"]["tls"] for variant in document["pages"][0]["networks"][0]["variants"]}
-
-    assert used() == {"1.3"}
-    assert used("--tls", "1.2") == {"1.2"}
-    assert used("--tls", "none") == {"none"}
-
-
-def test_compare_in_words_marks_the_winner(loadstone: Command, small: str) -> None:
-    result = loadstone("compare", small, "--network", "dsl-lossy", "--network", "20mbit,10ms", "--runs", "7")
-    assert result.code == 0
-    lossy, clean = result.out.split("\n\n")
-    assert "95 % interval" in lossy and "7 runs per variant, seeds 1-7" in lossy
-    assert "no random loss, so every run is the same: 1 run, no interval" in clean
-    for block in (lossy, clean):
-        assert sum(line.startswith("*") for line in block.splitlines()) == 1
-        assert sum(line.startswith(("Best: ", "No clear winner: ")) for line in block.splitlines()) == 1
-
-
-def test_compare_claims_nothing_without_an_interval(loadstone: Command, small: str) -> None:
-    result = loadstone("compare", small, "--network", "dsl-lossy", "--runs", "3")
-    assert "(an interval needs 6)" in result.out
-    claims = [line for line in result.out.splitlines() if line.startswith("Best: ")]
-    assert all("baseline" in claim for claim in claims)
-
-
-def test_compare_runs_until_gains_are_known(loadstone: Command, small: str) -> None:
-    asked = ("compare", small, "--network", "dsl-lossy", "--network", "cable", "--until", "20%", "--json")
-    one, many = loadstone(*asked, "--threads", "1"), loadstone(*asked, "--threads", "3")
-    assert (one.code, one.out) == (0, many.out)
-    lossy, clean = one.document["pages"][0]["networks"]
-    assert lossy["until"] == {"half_width": 0.2, "most_runs": 2000, "reached": True}
-    counts = {len(variant["runs"]) for variant in lossy["variants"]}
-    assert counts <= {21, 42, 84, 168, 336, 672, 1344, 2000} and len(counts) == 1
-    for variant in lossy["variants"][1:]:
-        assert variant["gain_high"] - variant["gain_low"] <= 0.4 * variant["gain"]
-    assert [len(variant["runs"]) for variant in clean["variants"]] == [1] * len(VARIANTS)
-
-
-@pytest.mark.parametrize(
-    ("options", "says"),
-    [
-        (["--until", "1%", "--runs", "5"], "leave out --runs, or --until"),
-        (["--until", "1"], "--until: '1' is no share"),
-    ],
-)
-def test_until_is_a_percentage_in_place_of_runs(
-    loadstone: Command, small: str, options: list[str], says: str
-) -> None:
-    result = loadstone("compare", small, *options)
-    assert (result.code, result.out) == (2, "")
-    assert says in result.err and result.err.count("\n") == 1
 
 
 def test_page_tells_what_it_is(loadstone: Command) -> None:
@@ -537,15 +462,15 @@ def test_incomplete_loads_are_said_and_left_out(loadstone: Command, small: str) 
     assert len(result.document["runs"]) == 7
     assert result.document["median_plt_ms"] == sorted(completed)[1]
     assert "4 of 7 runs did not complete" in result.err
-    none = loadstone("load", small, "--json", "--seed", "1")
+    none = loadstone("load", small, "--json", "--seed", "1", "--runs", "1")
     assert none.document["median_plt_ms"] is None
     assert "did not complete" in loadstone("load", small).out
-    assert "No run was completed" in loadstone("compare", small, "--network", "dsl").out
+    assert "No run was completed" in loadstone("compare", small, "--network", "dsl", "--runs", "1").out
     assert "3 of 7" in loadstone("compare", small, "--network", "dsl-lossy", "--runs", "7").out
 
 
 def test_fields_that_options_set_are_fields_of_the_scenario() -> None:
-    fields = json.loads(_scenario().to_json())
+    fields = json.loads(_scenario(spread={"network": 1}).to_json())
     for path in OPTIONS:
         place = fields
         for key in path.split("."):

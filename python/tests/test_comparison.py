@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import pytest
 
 from loadstone import comparison, experiment, verb_output
+from loadstone.experiment import EXACT
 from loadstone.pages import Page, of_document
 from loadstone.stats import Until
 
@@ -40,7 +41,7 @@ def compare(
         return outcomes[f"{variant['protocol']} IW {variant['tcp']['iw']}"](seed)
 
     monkeypatch.setattr(experiment, "run_many", run_many)
-    (result,) = comparison.compare([PAGE], [network], {}, runs, None, lambda done, total: None)
+    (result,) = comparison.compare([PAGE], [network], EXACT, runs, None, lambda done, total: None)
     return result.networks[0]
 
 
@@ -59,15 +60,15 @@ def test_the_fastest_is_best_and_the_gain_is_over_the_baseline(monkeypatch: pyte
         0.75,
         1.2,
     ]
-    said = verb_output.compare_text([comparison.PageResult("made.up", [result])])
     effect = "1.50 times as fast (95 %: 1.50 to 1.50): 105 ms of 315 ms saved; faster under 9 of 9 seeds"
-    assert f"Best: {LARGER}, against {BASE} {effect}." in said
+    assert f"Best: {LARGER}, against {BASE} {effect}." == result.verdict
 
 
 def test_of_equals_the_first_is_best_and_the_others_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     times = {BASE: steady(300), LARGER: steady(200), OTHER: steady(300), BOTH: steady(200)}
     result = compare(monkeypatch, "dsl", 1, times)
-    assert (result.best.name, result.rivals) == (LARGER, [BOTH])
+    assert (result.fastest.name, result.rivals, result.best) == (LARGER, [BOTH], None)
+    assert f"; so is {BOTH}." in result.verdict
 
 
 def test_a_fast_variant_that_gives_up_is_not_best(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -88,8 +89,17 @@ def test_what_chance_may_explain_is_no_win(monkeypatch: pytest.MonkeyPatch) -> N
 
     times = {BASE: steady(300), LARGER: erratic, OTHER: steady(500), BOTH: steady(600)}
     result = compare(monkeypatch, "dsl-lossy", 9, times)
-    assert (result.best.name, result.rivals) == (LARGER, [BASE])
+    assert (result.fastest.name, result.rivals, result.best) == (LARGER, [BASE], None)
     assert "No clear winner" in verb_output.compare_text([comparison.PageResult("made.up", [result])])
+
+
+def test_where_all_are_within_one_percent_it_hardly_matters(monkeypatch: pytest.MonkeyPatch) -> None:
+    times = {variant: steady(300 - at / 2) for at, variant in enumerate(comparison.VARIANTS)}
+    result = compare(monkeypatch, "dsl-lossy", 9, times)
+    assert result.is_alike and result.best is None
+    said = verb_output.compare_text([comparison.PageResult("made.up", [result])])
+    assert f"It hardly matters here: every variant is within 1 % of {BASE}." in said
+    assert not any(line.startswith("*") for line in said.splitlines())
 
 
 def chancy(ms: float, share: float) -> object:

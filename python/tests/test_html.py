@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import reports
 from conftest import EXAMPLES, Command
-from loadstone import comparison, experiment, text
+from loadstone import experiment, text
 from loadstone.account import PARTS
 from loadstone.analysis.plots import svg
 from loadstone.html import charts, palette, report_page, waterfalls
@@ -250,21 +250,21 @@ def test_what_matplotlib_draws_becomes_part_of_a_page() -> None:
 
 
 def test_the_headline_says_who_is_fastest_where_and_how_sure_that_is() -> None:
-    def network(name: str, best: str | None, *, doubt: bool = False) -> Any:
+    def network(name: str, best: str | None, *, is_alike: bool = False, is_run: bool = True) -> Any:
         winner = None if best is None else SimpleNamespace(name=best)
-        return SimpleNamespace(
-            name=name, best=winner, is_random=doubt, rivals=[comparison.BASELINE] if doubt else []
-        )
+        return SimpleNamespace(name=name, best=winner, is_alike=is_alike, fastest="one" if is_run else None)
 
-    cable, dsl = network("cable", "h2"), network("dsl", "h2")
-    assert report_page._headline([cable, dsl]) == "h2 is fastest on every network."
-    assert report_page._headline([cable]) == "h2 is fastest on cable."
-    lossy, slow = network("lossy", "h2", doubt=True), network("3g", "h1")
-    assert report_page._headline([slow, cable, lossy]) == (
-        "h2 is fastest on cable and lossy (not clearly); h1 on 3g."
+    cable, dsl, slow = network("cable", "h2"), network("dsl", "h2"), network("3g", "h1")
+    assert report_page._headline([cable, dsl]) == "h2 is best on every network."
+    assert report_page._headline([cable]) == "h2 is best on cable."
+    lossy, near = network("lossy", None), network("lan", None, is_alike=True)
+    assert report_page._headline([slow, cable, dsl, lossy]) == (
+        "h2 is best on cable and dsl; h1 is best on 3g; there is no clear winner on lossy."
     )
-    assert report_page._headline([network("cable", None)]) == "No run was completed."
-    assert report_page._headline([cable, network("dsl", None)]) == "h2 is fastest on cable."
+    assert report_page._headline([near]) == "It hardly matters on lan."
+    never = network("dsl", None, is_run=False)
+    assert report_page._headline([never]) == "No run was completed."
+    assert report_page._headline([cable, never]) == "h2 is best on cable."
 
 
 # --- the option ---

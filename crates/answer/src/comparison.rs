@@ -35,11 +35,18 @@ pub struct Contender {
 pub struct Comparison {
     /// Each of them, as they came.
     pub variants: Vec<Compared>,
-    /// The fastest of those with the most completed runs, of equals the first; `None` if nothing was completed.
-    pub best: Option<usize>,
-    /// The variants that the best is not clearly faster than.
+    /// The one with the least median of those with the most completed runs, of equals the first; `None` if nothing was
+    /// completed.
+    pub fastest: Option<usize>,
+    /// The variants that the fastest is not clearly faster than.
     pub rivals: Vec<usize>,
-    /// Why the best wins, in words; `None` where there is nothing to compare or no account.
+    /// Whether every variant is known to be as fast as the baseline but for 1 %.
+    pub is_alike: bool,
+    /// The fastest, if it is clearly faster than every other and not alike with all of them.
+    pub best: Option<usize>,
+    /// Which is best and how sure that is, in words.
+    pub verdict: String,
+    /// Why the fastest is that, in words; `None` where there is nothing to compare or no account.
     pub reason: Option<String>,
 }
 
@@ -157,21 +164,25 @@ impl Comparison {
             let sides = sides.as_ref().map(|(baseline, variant)| (baseline, variant));
             variant.effect = Some(effect(variant.gain.as_ref(), sides, variant.ranks.as_ref()));
         }
-        let best = best(&variants);
+        let fastest = fastest(&variants);
         let mut rivals = Vec::new();
         for (at, contender) in contenders.iter().enumerate() {
-            if let Some(best) = best.filter(|best| *best != at) {
-                let gain = Pairs::of(contender, &contenders[best])?.gain(draws.as_deref_mut(), confidence)?;
+            if let Some(fastest) = fastest.filter(|fastest| *fastest != at) {
+                let gain = Pairs::of(contender, &contenders[fastest])?.gain(draws.as_deref_mut(), confidence)?;
                 rivals.extend(gain.is_some_and(|gain| !gain.is_clear()).then_some(at));
             }
         }
-        let mut comparison = Comparison { variants, best, rivals, reason: None };
+        let is_alike = Comparison::all_alike(&variants);
+        let best = fastest.filter(|_| rivals.is_empty() && !is_alike);
+        let (verdict, reason) = (String::new(), None);
+        let mut comparison = Comparison { variants, fastest, rivals, is_alike, best, verdict, reason };
+        comparison.verdict = comparison.verdict(is_random);
         comparison.reason = comparison.sentence(is_random);
         Ok(comparison)
     }
 }
 
-fn best(variants: &[Compared]) -> Option<usize> {
+fn fastest(variants: &[Compared]) -> Option<usize> {
     let finished = variants.iter().map(|variant| variant.completed).max()?;
     let able = variants.iter().enumerate().filter(|(_, variant)| variant.completed == finished && finished > 0);
     let median = |variant: &Compared| variant.median_ms.unwrap_or(0.0);

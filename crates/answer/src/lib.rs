@@ -27,6 +27,7 @@ mod ranks;
 mod reason;
 mod saving;
 mod summary;
+mod verdict;
 mod words;
 
 pub use bootstrap::{Draws, NotPairs, Pairing, RESAMPLES, Resampled};
@@ -36,3 +37,4 @@ pub use gain::{CONFIDENCE, Gain, LEAST_PAIRS};
 pub use ranks::Ranks;
 pub use saving::AccountMs;
 pub use summary::TimeSummary;
+pub use verdict::ALIKE;

@@ -4,15 +4,15 @@ use crate::comparison::{Compared, Comparison};
 use crate::saving::TimeSaving;
 
 impl Comparison {
-    /// Says why the best wins; `None` where there is nothing to compare or no account.
+    /// Says why the fastest is that; `None` where there is nothing to compare or no account.
     pub(crate) fn sentence(&self, is_random: bool) -> Option<String> {
-        let best = &self.variants[self.best?];
+        let best = &self.variants[self.fastest?];
         let opponent = self.opponent(best)?;
         let other = &self.variants[opponent];
         let (fast, slow) = (best.median_ms.zip(best.account)?, other.median_ms.zip(other.account)?);
         if slow.0 < fast.0 {
             return Some(format!(
-                "{} is best because {} of its runs were completed, against {} of {}.",
+                "{} is ahead because {} of its runs were completed, against {} of {}.",
                 best.name,
                 best.completion(),
                 other.completion(),
@@ -41,7 +41,7 @@ impl Comparison {
 
     /// With which variant the best is compared: the baseline, the best of another protocol, or the next.
     fn opponent(&self, best: &Compared) -> Option<usize> {
-        let is_other = |at: &usize| Some(*at) != self.best && self.variants[*at].completed > 0;
+        let is_other = |at: &usize| Some(*at) != self.fastest && self.variants[*at].completed > 0;
         let mut others: Vec<usize> = (0..self.variants.len()).filter(is_other).collect();
         others.sort_by(|one, other| {
             let (one, other) = (&self.variants[*one], &self.variants[*other]);

@@ -1,8 +1,9 @@
 //! The browser: finds out what to fetch, opens connections, asks, and notes what happened when.
 //!
-//! `graph` knows what may begin; `pool` knows which connection is free; this file joins the two
-//! with the sessions. The rules of the HTTP/1.1 browser stand at [`Pool`].
+//! `graph` knows what may begin; `pool` knows which connection is free, `connection` what was asked on one; this file
+//! joins them with the sessions. The rules of the HTTP/1.1 browser stand at [`Pool`].
 
+mod connection;
 mod graph;
 mod pool;
 
@@ -11,15 +12,14 @@ pub use graph::Graph;
 use crate::hint::hinted;
 use crate::page::{ActivityId, HostId, Page, Task};
 use crate::{Action, Attempt, Closed, ConnId, FoundBy, Marks, Opened, Program, Row, Tag};
+use connection::{BrowserConnection, BrowserStage};
 use graph::Progress;
-use loadstone_http::{
-    Chunk, ClientSession, Event, Protocol, RequestId, ResponseHead, SessionFactory, TransportStream, Wire,
-};
+use loadstone_http::{Chunk, Event, Protocol, RequestId, ResponseHead, SessionFactory, TransportStream, Wire};
 use loadstone_units::{Factors, Time};
 use pool::Pool;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -107,77 +107,6 @@ pub struct LoadEnd {
     pub at: Time,
     /// Whether everything that the page needs was there; else the browser gave up.
     pub completed: bool,
-}
-
-#[derive(Debug)]
-struct BrowserConnection {
-    host: HostId,
-    stage: BrowserStage,
-    /// The objects asked for, by the numbers of their streams; none where the stream was reset.
-    streams: Vec<Option<ActivityId>>,
-    /// The objects that are being pushed.
-    pushes: BTreeMap<RequestId, ActivityId>,
-    /// It takes no more requests.
-    is_retired: bool,
-    /// When something last came or went out.
-    heard: Time,
-    /// What a session that is over still has to say: why.
-    farewell: Wire,
-}
-
-#[derive(Debug)]
-enum BrowserStage {
-    Connecting,
-    Established(Box<dyn ClientSession>),
-    Ended,
-}
-
-impl BrowserConnection {
-    /// A connection that is being opened.
-    fn to(host: HostId, now: Time) -> BrowserConnection {
-        BrowserConnection {
-            host,
-            stage: BrowserStage::Connecting,
-            streams: Vec::new(),
-            pushes: BTreeMap::new(),
-            is_retired: false,
-            heard: now,
-            farewell: Wire::default(),
-        }
-    }
-
-    /// The object that comes on a stream.
-    fn object(&self, id: RequestId) -> Option<ActivityId> {
-        if id.is_pushed() { self.pushes.get(&id).copied() } else { self.streams[id.0 as usize] }
-    }
-
-    /// What is to come on a stream does not.
-    fn let_go(&mut self, id: RequestId) {
-        if id.is_pushed() {
-            self.pushes.remove(&id);
-        } else {
-            self.streams[id.0 as usize] = None;
-        }
-    }
-
-    /// The objects that were asked for or announced here.
-    fn objects(&self) -> impl Iterator<Item = ActivityId> + '_ {
-        self.streams.iter().flatten().chain(self.pushes.values()).copied()
-    }
-
-    /// Whether the server leaves, and has taken some of what it was asked for: what it has refused it might have
-    /// taken, too, had it come earlier.
-    fn leaves_after_work(&self) -> bool {
-        matches!(&self.stage, BrowserStage::Established(session) if session.is_closing())
-            && self.objects().next().is_some()
-    }
-
-    fn session(&mut self) -> Option<&mut dyn ClientSession> {
-        match &mut self.stage {
-            BrowserStage::Established(session) => Some(session.as_mut()),
-            BrowserStage::Connecting | BrowserStage::Ended => None,
-        }
-    }
 }
 
 impl Browser {
@@ -474,7 +403,7 @@ impl Browser {
         };
         let is_owed = |object: &ActivityId| self.waterfall[object.0 as usize].last_byte.is_none();
         let owed: Vec<ActivityId> = connection.objects().filter(is_owed).collect();
-        (connection.streams, connection.pushes) = (Vec::new(), BTreeMap::new());
+        connection.forget();
         let pool = &mut self.pools[host.0 as usize];
         if !connection.is_retired {
             pool.lose(conn, established);

@@ -47,8 +47,11 @@ impl Compared {
 #[pyclass(frozen, get_all, module = "loadstone._native")]
 pub(crate) struct Comparison {
     variants: Vec<Py<Compared>>,
-    best: Option<usize>,
+    fastest: Option<usize>,
     rivals: Vec<usize>,
+    is_alike: bool,
+    best: Option<usize>,
+    verdict: String,
     reason: Option<String>,
 }
 
@@ -94,12 +97,13 @@ pub(crate) fn compare(
             loadstone_answer::Comparison::of(&contenders, None, confidence)
         }
     });
-    let loadstone_answer::Comparison { variants, best, rivals, reason } = compared.map_err(Failure::from)?;
+    let loadstone_answer::Comparison { variants, fastest, rivals, is_alike, best, verdict, reason } =
+        compared.map_err(Failure::from)?;
     let compared = |variant: loadstone_answer::Compared| {
         let loadstone_answer::Compared { completed, median_ms, middle, account, gain, ranks, effect, .. } = variant;
         let (gain, ranks) = (gain.map(Gain::from), ranks.map(Ranks::from));
         Py::new(py, Compared { completed, median_plt_ms: median_ms, middle, gain, ranks, effect, account })
     };
     let variants = variants.into_iter().map(compared).collect::<PyResult<_>>()?;
-    Ok(Comparison { variants, best, rivals, reason })
+    Ok(Comparison { variants, fastest, rivals, is_alike, best, verdict, reason })
 }

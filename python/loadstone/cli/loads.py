@@ -62,6 +62,7 @@ def page(names: tuple[str, ...], keep_secrets: bool, as_json: bool, is_survey: b
 @options.IW
 @options.TLS
 @options.shared
+@options.EXACT
 @click.option("--waterfall", is_flag=True, help="Show when each object was found, asked for and received.")
 @click.option(
     "--live",
@@ -97,6 +98,7 @@ def load(
     machine_wide_beta: bool,
     packets: str | None,
     scenario: str | None,
+    exact: bool,
     **given: Any,
 ) -> None:
     """Load PAGE on one network under one variant."""
@@ -104,10 +106,14 @@ def load(
     from loadstone import packets as capture
 
     if scenario is not None:
-        _refuse_beside_scenario(page, given)
+        _refuse_beside_scenario(page, {**given, "exact": exact or None})
         cell = experiment.read_scenario(scenario)
     elif page is not None:
-        cell = experiment.cell(pages.read(page, keep_secrets=keep_secrets), experiment.chosen(given))
+        # The kernel varies by itself, and packets are looked at one by one.
+        usual = experiment.EXACT if live or packets is not None else experiment.SPREAD
+        spread = experiment.spread(given, exact=exact, usual=usual)
+        chosen = {**spread, **experiment.chosen(given)}
+        cell = experiment.cell(pages.read(page, keep_secrets=keep_secrets), chosen)
     else:
         raise click.UsageError("Missing argument 'PAGE': give a page or --scenario FILE.")
     jobs = cell.jobs(cell.runs(runs), cell.seed if given["seed"] is None else given["seed"])
@@ -162,6 +168,7 @@ def _refuse_beside_scenario(page: str | None, given: dict[str, Any]) -> None:
 @options.TLS_OF_ALL
 @options.UNTIL
 @options.shared
+@options.EXACT
 @click.option(
     "--html",
     metavar="FILE",
@@ -181,6 +188,7 @@ def compare(
     keep_secrets: bool,
     as_json: bool,
     html: str | None,
+    exact: bool,
     asserted: tuple[str, ...],
     against: str | None,
     junit: str | None,
@@ -206,7 +214,8 @@ def compare(
         from loadstone.html import report_page
     read = pages.read_all(names, keep_secrets=keep_secrets)
     networks = networks or comparison.NETWORKS
-    planned = comparison.plan(read, networks, experiment.chosen(given))
+    chosen = {**experiment.spread(given, exact=exact), **experiment.chosen(given)}
+    planned = comparison.plan(read, networks, chosen)
     earlier = (
         None if against is None else KeptFindings.read(against, comparison_document.of_plans(planned, runs))
     )

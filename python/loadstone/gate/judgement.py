@@ -110,9 +110,9 @@ def _found(asked: Asked, meaning: Meaning, network: NetworkFindings) -> Given:
     when = "before, " if asked.is_before else ""
     name = meaning[asked.name]
     if name == BEST:
-        if network.best is None:
+        if network.fastest is None:
             raise InputError(f"{when}no load of any variant was completed, so there is no best")
-        name = network.best
+        name = network.fastest
     figure, variant = FIGURES[asked.figure], network.variants[name]
     for one in figure.whose(variant, network):
         if one.incomplete:

@@ -11,7 +11,7 @@ from markupsafe import Markup, escape
 
 from loadstone import __version__, text, verb_output
 from loadstone.account import PARTS
-from loadstone.comparison import BASELINE, NetworkResult, PageResult, VariantResult
+from loadstone.comparison import NetworkResult, PageResult, VariantResult
 from loadstone.html import charts
 from loadstone.html.palette import HATCHES
 from loadstone.html.templates import embedded, environment
@@ -41,9 +41,10 @@ class NetworkView:
         return None if self.result.name == self.result.network else self.result.network
 
     @property
-    def best(self) -> dict[str, Any] | None:
-        """Give the best variant, of the document."""
-        return next((row for row in self.document["variants"] if row["name"] == self.document["best"]), None)
+    def fastest(self) -> dict[str, Any] | None:
+        """Give the fastest variant, of the document."""
+        rows = self.document["variants"]
+        return next((row for row in rows if row["name"] == self.document["fastest"]), None)
 
     @property
     def base(self) -> dict[str, Any]:
@@ -52,19 +53,16 @@ class NetworkView:
         return base
 
     @property
-    def is_clear(self) -> bool:
-        """Say whether the best is clearly faster than the baseline."""
-        return BASELINE not in self.document["not_clearly_slower"] or not self.document["random"]
+    def doubt(self) -> str | None:
+        """Say why the fastest is not the best."""
+        if self.result.best is not None:
+            return None
+        return "hardly matters" if self.result.is_alike else "not clear"
 
     @property
     def runs(self) -> str:
         """Say how often each variant was run."""
         return verb_output.runs_text(self.result)
-
-    @property
-    def verdict(self) -> str:
-        """Say which variant is best."""
-        return verb_output.verdict(self.result)
 
     @property
     def is_complete(self) -> bool:
@@ -243,7 +241,7 @@ def _network_view(
     waterfalls = [Waterfall.of(variant.middle_run, variant.outcomes) for variant in result.variants]
     scales = _scales(result, waterfalls)
     objects = Objects.of(result.variants[0].outcomes[0].waterfall())
-    shown = [result.variants.index(result.best)] if result.best else []
+    shown = [result.variants.index(result.fastest)] if result.fastest else []
     shown += [0] if 0 not in shown else []
     spreads, accounts = [], []
     for form in charts.FORMS:
@@ -284,19 +282,26 @@ def _scales(result: NetworkResult, waterfalls: list[Waterfall]) -> list[Scale]:
 
 
 def _headline(networks: list[NetworkResult]) -> str:
-    """Say which variant is fastest where, beginning with the one that is most often."""
+    """Say which variant is best where, beginning with the one that is most often."""
+    if all(network.fastest is None for network in networks):
+        return "No run was completed."
     where: dict[str, list[str]] = {}
+    alike, unclear = [], []
     for network in networks:
         if network.best is not None:
-            doubt = " (not clearly)" if network.is_random and BASELINE in network.rivals else ""
-            where.setdefault(network.best.name, []).append(f"{network.name}{doubt}")
-    if not where:
-        return "No run was completed."
-    first, *others = sorted(where, key=lambda name: -len(where[name]))
-    if len(where[first]) == len(networks) > 1 and not any("(" in name for name in where[first]):
-        return f"{first} is fastest on every network."
-    clauses = [f"{first} is fastest on {_listed(where[first])}"]
-    return "; ".join([*clauses, *(f"{name} on {_listed(where[name])}" for name in others)]) + "."
+            where.setdefault(network.best.name, []).append(network.name)
+        elif network.is_alike:
+            alike.append(network.name)
+        elif network.fastest is not None:
+            unclear.append(network.name)
+    ordered = sorted(where, key=lambda name: -len(where[name]))
+    if ordered and len(where[ordered[0]]) == len(networks) > 1:
+        return f"{ordered[0]} is best on every network."
+    clauses = [f"{name} is best on {_listed(where[name])}" for name in ordered]
+    clauses += [f"it hardly matters on {_listed(alike)}"] if alike else []
+    clauses += [f"there is no clear winner on {_listed(unclear)}"] if unclear else []
+    said = "; ".join(clauses)
+    return f"{said[0].upper()}{said[1:]}." if not ordered else f"{said}."
 
 
 def _listed(items: list[str]) -> str:

@@ -70,7 +70,8 @@ fn alone_or_without_accounts_there_is_no_reason() {
     let unaccounted = TimedRun { account: None, ..transfer(20.0) };
     assert_eq!(exact(&[base(), contender("h2", &[unaccounted])]).reason, None);
     let nothing = exact(&[contender("h1", &[FAILED])]);
-    assert_eq!((nothing.best, nothing.reason), (None, None));
+    assert_eq!((nothing.fastest, nothing.best, nothing.reason), (None, None, None));
+    assert_eq!(nothing.verdict, "No run was completed: nothing can be compared.");
 }
 
 #[test]
@@ -80,7 +81,14 @@ fn what_chance_may_explain_is_said() {
     let base = of("h1 IW 3", [710.0, 640.0, 720.0, 780.0, 700.0, 715.0, 705.0]);
     let h2 = of("h2 IW 3", [700.0, 790.0, 690.0, 630.0, 760.0, 650.0, 710.0]);
     let compared = Comparison::of(&[base, h2], Some(&mut Draws::new(1)), CONFIDENCE).unwrap();
-    assert_eq!((compared.best, compared.rivals), (Some(1), vec![0]));
+    assert_eq!(
+        (compared.fastest, compared.best, compared.rivals),
+        (Some(1), None, vec![0]),
+        "no star stands on chance"
+    );
+    assert!(
+        compared.verdict.starts_with("No clear winner: h2 IW 3 has the least median; against h1 IW 3 no difference")
+    );
     assert_eq!(
         compared.reason.unwrap(),
         "In the median runs h2 IW 3 saves 10 ms against h1 IW 3, which chance alone may explain, all of it in handshakes."
@@ -106,7 +114,7 @@ fn a_winner_that_is_slower_won_by_completing() {
     let base = contender("h1", &[transfer(100.0), FAILED]);
     let h2 = contender("h2", &[transfer(300.0), transfer(310.0)]);
     let said = reason(&[base, h2]);
-    assert_eq!(said, "h2 is best because 2 of 2 of its runs were completed, against 1 of 2 of h1.");
+    assert_eq!(said, "h2 is ahead because 2 of 2 of its runs were completed, against 1 of 2 of h1.");
 }
 
 #[test]
@@ -153,4 +161,62 @@ fn only_seeds_under_which_both_completed_are_compared() {
     assert_eq!(compared.best, Some(1));
     let short = contender("h2", &[transfer(1.0)]);
     assert_eq!(Comparison::of(&[base, short], None, CONFIDENCE), Err(NotPairs { baseline: 3, variant: 1 }));
+}
+
+/// Comparisons of these variants, each with so many ms under each seed.
+fn random(variants: &[(&str, [f64; 8])]) -> Comparison {
+    let contenders: Vec<Contender> = variants.iter().map(|(name, ms)| contender(name, &ms.map(transfer))).collect();
+    Comparison::of(&contenders, Some(&mut Draws::new(1)), CONFIDENCE).unwrap()
+}
+
+/// Loads of about 1 s, by this factor.
+fn loads(factor: f64) -> [f64; 8] {
+    [1000.0, 1003.0, 998.0, 1010.0, 994.0, 1001.0, 1005.0, 990.0].map(|ms| ms * factor)
+}
+
+/// The same about the same middle, in another order.
+fn shuffled(factor: f64) -> [f64; 8] {
+    [1005.0, 990.0, 1003.0, 1000.0, 1010.0, 994.0, 998.0, 1001.0].map(|ms| ms * factor)
+}
+
+#[test]
+fn the_best_is_clearly_faster_than_every_other() {
+    let compared = random(&[("h1", loads(1.0)), ("h2", loads(0.8)), ("spdy", loads(0.9))]);
+    assert_eq!((compared.best, compared.rivals.len()), (Some(1), 0));
+    assert!(compared.verdict.starts_with("Best: h2, against h1 1.25 times as fast"), "{}", compared.verdict);
+    let compared = random(&[("h1", loads(0.8)), ("h2", loads(1.0))]);
+    assert_eq!((compared.best, compared.verdict.as_str()), (Some(0), "Best: h1, the baseline."));
+}
+
+#[test]
+fn of_two_that_are_not_apart_none_is_best() {
+    let compared = random(&[("h1", loads(1.0)), ("h2", loads(0.8)), ("spdy", shuffled(0.8))]);
+    assert_eq!((compared.fastest, compared.best, &compared.rivals), (Some(1), None, &vec![2]));
+    let begin = "Better than h1: h2 and spdy, which are not clearly apart; h2 is 1.25 times as fast";
+    assert!(compared.verdict.starts_with(begin), "{}", compared.verdict);
+    let compared = random(&[("h1", shuffled(1.0)), ("h2", loads(1.1)), ("spdy", loads(1.0))]);
+    assert_eq!((compared.best, &compared.rivals), (None, &vec![2]));
+    let said = "No clear winner: h1, the baseline, has the least median, but is not clearly faster than spdy.";
+    assert_eq!(compared.verdict, said);
+}
+
+#[test]
+fn what_is_within_a_percent_hardly_matters_however_clear_it_is() {
+    let said = "It hardly matters here: every variant is within 1 % of h1.";
+    let compared = random(&[("h1", loads(1.0)), ("h2", loads(0.995)), ("spdy", loads(1.004))]);
+    assert!(compared.variants[1].gain.unwrap().is_clear());
+    assert_eq!((compared.is_alike, compared.best, compared.verdict.as_str()), (true, None, said));
+    assert!(!random(&[("h1", loads(1.0)), ("h2", loads(0.995)), ("spdy", loads(1.02))]).is_alike);
+    let exact = exact(&[contender("h1", &[transfer(1000.0)]), contender("h2", &[transfer(1009.0)])]);
+    assert_eq!((exact.is_alike, exact.best, exact.verdict.as_str()), (true, None, said));
+    let failed = contender("h2", &[FAILED]);
+    assert!(!Comparison::of(&[contender("h1", &[transfer(1000.0)]), failed], None, CONFIDENCE).unwrap().is_alike);
+}
+
+#[test]
+fn without_chance_equals_are_best_together() {
+    let of = |name: &str, ms: f64| contender(name, &[transfer(ms)]);
+    let compared = exact(&[of("h1", 1000.0), of("h2", 500.0), of("spdy", 500.0)]);
+    assert_eq!(compared.verdict, "Best: h2, against h1 2.00 times as fast: 500 ms of 1,000 ms saved; so is spdy.");
+    assert_eq!(compared.best, None);
 }

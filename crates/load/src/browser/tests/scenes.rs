@@ -3,6 +3,7 @@
 use super::*;
 use crate::Cause;
 use loadstone_http::{Body, BodyId, Fields, Priority, RequestHead};
+use std::collections::BTreeMap;
 
 /// An object of 10 bytes for each name; what stands behind a name is its page file's other fields.
 fn page(objects: &[(&str, &str)]) -> Arc<Page> {

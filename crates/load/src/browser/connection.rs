@@ -1,0 +1,83 @@
+//! A connection of the browser's, and what was asked for on it.
+
+use crate::page::{ActivityId, HostId};
+use loadstone_http::{ClientSession, RequestId, Wire};
+use loadstone_units::Time;
+use std::collections::BTreeMap;
+
+#[derive(Debug)]
+pub(super) struct BrowserConnection {
+    pub(super) host: HostId,
+    pub(super) stage: BrowserStage,
+    /// The objects asked for, by the numbers of their streams; none where the stream was reset.
+    pub(super) streams: Vec<Option<ActivityId>>,
+    /// The objects that are being pushed.
+    pub(super) pushes: BTreeMap<RequestId, ActivityId>,
+    /// It takes no more requests.
+    pub(super) is_retired: bool,
+    /// When something last came or went out.
+    pub(super) heard: Time,
+    /// What a session that is over still has to say: why.
+    pub(super) farewell: Wire,
+}
+
+#[derive(Debug)]
+pub(super) enum BrowserStage {
+    Connecting,
+    Established(Box<dyn ClientSession>),
+    Ended,
+}
+
+impl BrowserConnection {
+    /// A connection that is being opened.
+    pub(super) fn to(host: HostId, now: Time) -> BrowserConnection {
+        BrowserConnection {
+            host,
+            stage: BrowserStage::Connecting,
+            streams: Vec::new(),
+            pushes: BTreeMap::new(),
+            is_retired: false,
+            heard: now,
+            farewell: Wire::default(),
+        }
+    }
+
+    /// The object that comes on a stream.
+    pub(super) fn object(&self, id: RequestId) -> Option<ActivityId> {
+        if id.is_pushed() { self.pushes.get(&id).copied() } else { self.streams[id.0 as usize] }
+    }
+
+    /// What is to come on a stream does not.
+    pub(super) fn let_go(&mut self, id: RequestId) {
+        if id.is_pushed() {
+            self.pushes.remove(&id);
+        } else {
+            self.streams[id.0 as usize] = None;
+        }
+    }
+
+    /// Nothing comes on it any more.
+    pub(super) fn forget(&mut self) {
+        self.streams.clear();
+        self.pushes.clear();
+    }
+
+    /// The objects that were asked for or announced here.
+    pub(super) fn objects(&self) -> impl Iterator<Item = ActivityId> + '_ {
+        self.streams.iter().flatten().chain(self.pushes.values()).copied()
+    }
+
+    /// Whether the server leaves, and has taken some of what it was asked for: what it has refused it might have
+    /// taken, too, had it come earlier.
+    pub(super) fn leaves_after_work(&self) -> bool {
+        matches!(&self.stage, BrowserStage::Established(session) if session.is_closing())
+            && self.objects().next().is_some()
+    }
+
+    pub(super) fn session(&mut self) -> Option<&mut dyn ClientSession> {
+        match &mut self.stage {
+            BrowserStage::Established(session) => Some(session.as_mut()),
+            BrowserStage::Connecting | BrowserStage::Ended => None,
+        }
+    }
+}
