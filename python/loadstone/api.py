@@ -20,6 +20,7 @@ from loadstone.pages import Page
 from loadstone.settings import OF_RUNS, OF_SCENARIOS
 from loadstone.stats import Until
 from loadstone.typed import Settings
+from loadstone.variants import variants as variants_of
 
 if TYPE_CHECKING:
     from loadstone.analysis.findings import Findings
@@ -162,13 +163,20 @@ def compare(
     /,
     *,
     networks: Sequence[str] = comparison.NETWORKS,
+    variants: Sequence[str] = (),
+    vary: Sequence[str] = (),
+    baseline: str | None = None,
     runs: int | None = None,
     until: str | None = None,
     exact: bool = False,
     threads: int | None = None,
     **settings: Unpack[Settings],
 ) -> Comparison:
-    """Compare protocols and initial windows for each page on several networks.
+    """Compare variants of each page on several networks.
+
+    Variants are what was recorded, HTTP/1.1 and HTTP/2 if nothing is said; others as in
+    "protocol=h2,iw=32,name=large". `vary` compares each under several values, as in "iw=4,10,32". The first
+    is the baseline, or the one that `baseline` names.
 
     `until`, as in "1%", instead of `runs`: run until half of every gain's interval is at most so much of it.
     If `exact`, nothing varies but random loss (docs/model.md#spread).
@@ -176,17 +184,18 @@ def compare(
     >>> import loadstone
     >>> compared = loadstone.compare("example:shop", networks=["cable"])
     >>> [network] = compared.results[0].networks
-    >>> network.fastest.name.endswith("IW 10"), network.fastest.gain.is_clear, network.best
-    (True, True, None)
-    >>> "ms against http/1.1 IW 3: " in network.reason
-    True
+    >>> [variant.name for variant in network.variants]
+    ['recorded', 'http/1.1', 'h2']
+    >>> windows = loadstone.compare("example:shop", networks=["cable"], variants=["h2"], vary=["iw=4,32"])
+    >>> windows.results[0].networks[0].best.name
+    'h2 iw=32'
     """
     given = [pages_] if isinstance(pages_, Page | str | Path) else list(pages_)
     enough = runs if until is None else Until.parse(until)
-    chosen = _chosen("compare", settings, exact, {"network", "protocol", "iw"})
-    return Comparison(
-        comparison.compare([_page(each) for each in given], networks, chosen, enough, threads, _quiet)
-    )
+    chosen = _chosen("compare", settings, exact, {"network", "protocol"})
+    read = [_page(each) for each in given]
+    compared = variants_of(read, variants, vary, baseline)
+    return Comparison(comparison.compare(read, compared, networks, chosen, enough, threads, _quiet))
 
 
 def sweep(

@@ -8,18 +8,9 @@ from loadstone._native import Compared, Comparison, Outcome, Scenario
 from loadstone.experiment import Cell, Chosen
 from loadstone.pages import Page
 from loadstone.stats import CONFIDENCE, Until
+from loadstone.variants import Variant, spoken
 
-NETWORKS = ("cable", "dsl", "dsl-lossy", "3g")
-
-PROTOCOLS = ("http/1.1", "spdy/3.1", "h2")
-WINDOWS = (3, 10)
-
-VARIANTS: dict[str, Chosen] = {
-    f"{protocol} IW {iw}": {"variant.protocol": protocol, "variant.tcp.iw": iw}
-    for protocol in PROTOCOLS
-    for iw in WINDOWS
-}
-"""What is compared, by name; the first is the baseline."""
+NETWORKS = ("cable", "wifi", "4g", "slow-4g")
 
 Job = tuple[Scenario, int]
 """What is run, and the seed."""
@@ -27,8 +18,6 @@ Job = tuple[Scenario, int]
 COMMON: Chosen = {"variant.tls": "1.3", **experiment.SPREAD}
 """What all variants have unless it is chosen otherwise: a page is compared as it would be served today, and
 what is not known exactly varies."""
-
-BASELINE = next(iter(VARIANTS))
 
 
 @dataclass(frozen=True)
@@ -38,7 +27,7 @@ class NetworkPlan:
     name: str
     """The network as it was asked for, a preset's name perhaps."""
     cells: dict[str, Cell]
-    """By variant."""
+    """By variant, the baseline first."""
 
     def jobs(self, runs: int | None) -> dict[str, list[Job]]:
         """Give what there is to run for each variant, until there are this many runs of it.
@@ -56,6 +45,8 @@ class PagePlan:
     """One page on all networks, as it will be run."""
 
     page: str
+    spoken: str | None
+    """What its hosts spoke when it was recorded, in words."""
     networks: list[NetworkPlan]
 
 
@@ -105,10 +96,12 @@ class NetworkResult:
     """The least median of those with the most completed runs, of equals the first; `None` without any."""
     is_alike: bool
     """Whether all variants are within 1 %."""
+    equals: list[str]
+    """The variants whose runs took exactly as long as the fastest's."""
     rivals: list[str]
-    """The variants that the fastest is not clearly faster than."""
+    """The others that the fastest is not clearly faster than."""
     best: VariantResult | None
-    """The fastest, if it is clearly faster than all others, and not within 1 % of all."""
+    """The fastest, if it is clearly faster than all others but its equals, and not within 1 % of all."""
     verdict: str
     """Which is best, and how sure that is."""
     reason: str | None
@@ -137,6 +130,8 @@ class PageResult:
     """One page on all networks."""
 
     page: str
+    spoken: str | None
+    """What its hosts spoke when it was recorded, in words."""
     networks: list[NetworkResult]
 
 
@@ -151,17 +146,20 @@ class _Row:
 
     plan: NetworkPlan
     outcomes: list[list[Outcome]] = field(init=False)
+    """Of variants that are the same the same."""
     confidence: float = CONFIDENCE
     """Of the intervals at the latest look."""
 
     def __post_init__(self) -> None:
         self.cells = list(self.plan.cells.values())
-        self.outcomes = [[] for _ in self.cells]
+        own: list[list[Outcome]] = [[] for _ in self.cells]
+        variants = [cell.variant for cell in self.cells]
+        self.outcomes = [own[variants.index(variant)] for variant in variants]
 
-    def jobs(self, runs: int | None) -> list[list[Job]]:
-        """Give what is left to run for each cell, until there are this many runs of it."""
-        planned = self.plan.jobs(runs).values()
-        return [jobs[len(done) :] for jobs, done in zip(planned, self.outcomes, strict=True)]
+    def jobs(self, runs: int | None) -> list[tuple[list[Outcome], list[Job]]]:
+        """Give what is left to run until there are this many runs of each cell, and where it belongs."""
+        planned = zip(self.outcomes, self.plan.jobs(runs).values(), strict=True)
+        return list({id(done): (done, jobs[len(done) :]) for done, jobs in planned}.values())
 
     def compared(self) -> Comparison:
         """Compare what there is."""
@@ -184,15 +182,16 @@ class _Row:
         each = zip(self.plan.cells, self.cells, self.outcomes, compared.variants, strict=True)
         variants = [VariantResult(*fields) for fields in each]
         fastest, best = (None if at is None else variants[at] for at in (compared.fastest, compared.best))
-        rivals = [variants[at].name for at in compared.rivals]
-        verdict, reason = compared.verdict, compared.reason
+        equals, rivals = ([variants[at].name for at in some] for some in (compared.equals, compared.rivals))
+        said = compared.verdict, compared.reason
         return NetworkResult(
-            self.plan.name, variants, fastest, compared.is_alike, rivals, best, verdict, reason, until
+            self.plan.name, variants, fastest, compared.is_alike, equals, rivals, best, *said, until
         )
 
 
 def compare(
     pages: Sequence[Page],
+    variants: Sequence[Variant],
     networks: Sequence[str],
     chosen: Chosen,
     runs: int | Until | None,
@@ -204,20 +203,24 @@ def compare(
     With `Until` in place of a number, every variant on a network is run until all gains there are known so
     well, or the most runs are reached. A network without loss is run once, whatever `runs` says.
     """
-    return carry_out(plan(pages, networks, chosen), runs, threads, progress)
+    return carry_out(plan(pages, variants, networks, chosen), runs, threads, progress)
 
 
-def plan(pages: Sequence[Page], networks: Sequence[str], chosen: Chosen) -> list[PagePlan]:
+def plan(
+    pages: Sequence[Page], variants: Sequence[Variant], networks: Sequence[str], chosen: Chosen
+) -> list[PagePlan]:
     """Say what a comparison consists of, without running anything."""
     named = list(zip(experiment.shown_networks(networks), networks, strict=True))
-    return [PagePlan(page.name, [_planned(page, chosen, *network) for network in named]) for page in pages]
+    return [
+        PagePlan(page.name, spoken(page), [_planned(page, variants, chosen, *network) for network in named])
+        for page in pages
+    ]
 
 
-def _planned(page: Page, chosen: Chosen, name: str, network: str) -> NetworkPlan:
+def _planned(page: Page, variants: Sequence[Variant], chosen: Chosen, name: str, network: str) -> NetworkPlan:
     common = {**COMMON, **chosen, "network": network}
-    return NetworkPlan(
-        name, {name: experiment.cell(page, {**common, **variant}) for name, variant in VARIANTS.items()}
-    )
+    cells = {variant.name: experiment.cell(page, {**common, **variant.fields(page)}) for variant in variants}
+    return NetworkPlan(name, cells)
 
 
 def carry_out(
@@ -235,7 +238,7 @@ def carry_out(
         _run(rows, runs, threads, progress, 0)
     until = runs if isinstance(runs, Until) else None
     return [
-        PageResult(page.page, [row.result(until) for row in page_rows])
+        PageResult(page.page, page.spoken, [row.result(until) for row in page_rows])
         for page, page_rows in zip(plans, pages_rows, strict=True)
     ]
 
@@ -261,7 +264,7 @@ def _run(
 
     `before` is how many were run earlier.
     """
-    work = [(done, jobs) for row in rows for done, jobs in zip(row.outcomes, row.jobs(runs), strict=True)]
+    work = [left for row in rows for left in row.jobs(runs)]
     wanted = [job for _, jobs in work for job in jobs]
     total = before + len(wanted)
     outcomes: Iterator[Outcome] = iter(

@@ -90,6 +90,16 @@ class Cell:
         spread = fields.get("spread") or {"network": 0, "times": 0}
         return cls(scenario, _networks(fields), fields["variant"], spread, fields["seed"])
 
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Give what a scenario file says besides the page."""
+        return {
+            "network": self.network,
+            "variant": self.variant,
+            "spread": self.spread,
+            "seed": self.seed,
+        }
+
     def runs(self, asked: int | None) -> int:
         """Say how often it is run."""
         return asked or (RUNS_OF_RANDOM if self.scenario.is_random else 1)

@@ -39,6 +39,12 @@ class Page:
         notes: dict[str, Any] = json.loads(self.content.notes_json)
         return notes
 
+    @property
+    def protocols(self) -> dict[str, str]:
+        """Say what each host spoke when the page was recorded, where that is known: `h2`, `h3`, ..."""
+        spoken: dict[str, str] = self.notes.get("protocols", {})
+        return spoken
+
     @classmethod
     def read(cls, name: "str | Path", *, keep_secrets: bool = False) -> "Page":
         """Read a HAR, a page file, `synthetic:B` or `example:shop`.

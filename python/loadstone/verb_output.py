@@ -7,7 +7,7 @@ from typing import Any
 
 from loadstone import __version__, text, waterfall
 from loadstone._native import Outcome
-from loadstone.comparison import BASELINE, NetworkResult, PageResult, VariantResult, median_plt_ms
+from loadstone.comparison import NetworkResult, PageResult, VariantResult, median_plt_ms
 from loadstone.engine import engine
 from loadstone.experiment import Cell
 from loadstone.pages import Page
@@ -177,9 +177,13 @@ def compare_document(results: Sequence[PageResult]) -> dict[str, Any]:
     return {
         "version": __version__,
         "engine": engine(),
-        "baseline": BASELINE,
+        "baseline": results[0].networks[0].variants[0].name,
         "pages": [
-            {"page": result.page, "networks": [_network(network) for network in result.networks]}
+            {
+                "page": result.page,
+                "recorded": result.spoken,
+                "networks": [_network(network) for network in result.networks],
+            }
             for result in results
         ],
     }
@@ -193,6 +197,7 @@ def _network(result: NetworkResult) -> dict[str, Any]:
         "spread": result.variants[0].cell.spread,
         "variants": [_compared(variant) for variant in result.variants],
         "fastest": result.fastest.name if result.fastest else None,
+        "equally_fast": result.equals,
         "not_clearly_slower": result.rivals,
         "best": result.best.name if result.best else None,
         "verdict": result.verdict,
@@ -224,7 +229,11 @@ def _compared(variant: VariantResult) -> dict[str, Any]:
 
 def compare_text(results: Sequence[PageResult]) -> str:
     """Give a table per page and network, with its winner."""
-    blocks = [_block(result.page, network) for result in results for network in result.networks]
+    blocks = [
+        _block(result, network, is_first=network is result.networks[0])
+        for result in results
+        for network in result.networks
+    ]
     return "\n\n".join(blocks)
 
 
@@ -236,7 +245,7 @@ def runs_text(result: NetworkResult) -> str:
     return f"{text.count(len(runs), 'run')} per variant, {_seeds(runs)}{_too_few(runs)}{_known(result)}"
 
 
-def _block(page: str, result: NetworkResult) -> str:
+def _block(page: PageResult, result: NetworkResult, *, is_first: bool) -> str:
     name = result.network if result.name == result.network else f"{result.name} ({result.network})"
     all_completed = all(variant.completed == len(variant.outcomes) for variant in result.variants)
     head = ["", "variant", "median PLT", "gain", *(["95 % interval"] if result.is_random else [])]
@@ -246,13 +255,17 @@ def _block(page: str, result: NetworkResult) -> str:
             "*" if variant is result.best else "",
             variant.name,
             text.ms(variant.median_plt_ms),
-            _gain(variant),
+            "baseline" if variant is result.variants[0] else _gain(variant),
         ]
         row += [_interval(variant)] if result.is_random else []
         row += [] if all_completed else [f"{variant.completed} of {len(variant.outcomes)}"]
         rows.append(row)
+    recorded = (
+        [f"{text.printable(page.page)}, as recorded: {page.spoken}"] if is_first and page.spoken else []
+    )
     lines = [
-        f"{text.printable(page)} on {name}: {runs_text(result)}",
+        *recorded,
+        f"{text.printable(page.page)} on {name}: {runs_text(result)}",
         text.table(rows, left=2),
     ]
     return "\n".join([*lines, *_wrapped(result.verdict), *_wrapped(result.reason or "")])
@@ -278,8 +291,6 @@ def _known(result: NetworkResult) -> str:
 
 
 def _gain(variant: VariantResult) -> str:
-    if variant.name == BASELINE:
-        return "baseline"
     return f"{variant.gain.ratio:.2f}" if variant.gain else "-"
 
 

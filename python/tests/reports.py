@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from loadstone import comparison, pages, verb_output
+from loadstone import comparison, pages, variants, verb_output
 from loadstone.comparison import PageResult
 from loadstone.html import report_page
 
@@ -27,7 +27,8 @@ class Report:
 def write(folder: Path, names: Sequence[str], networks: Sequence[str], runs: int = 7) -> Report:
     """Compare, and write the report into the folder."""
     read = [pages.read(name) for name in names]
-    results = comparison.compare(read, networks, {}, runs, None, lambda done, total: None)
+    compared = variants.variants(read, ["http/1.1", "spdy/3.1", "h2"], ["iw=3,10"])
+    results = comparison.compare(read, compared, networks, {}, runs, None, lambda done, total: None)
     html = report_page.render(results, read, "loadstone compare", lambda done, total: None)
     path = folder / "report.html"
     path.write_text(html, encoding="utf-8")

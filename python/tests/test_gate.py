@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from loadstone import __version__, comparison, verb_output
+from loadstone import __version__, comparison, variants, verb_output
 from loadstone.engine import engine
 from loadstone.files import InputError
 from loadstone.gate.assertion import FIGURES, FUNCTIONS, Assertion
@@ -18,6 +18,7 @@ from loadstone.gate.comparison_document import COUNTS, Findings, KeptFindings, T
 from loadstone.gate.judgement import Check, judge
 from loadstone.pages import Page, of_document
 
+COMPARED = variants.variants([], ["http/1.1", "h2"], ["iw=3,10"])
 VARIANTS = ("a 1", "a 2", "b 1", "b 2", "c")
 """The first is the baseline."""
 
@@ -388,7 +389,9 @@ NETWORKS = st.tuples(RATES, DELAYS, LOSSES).map(lambda parts: f"{parts[0]},{part
 
 
 def found(page: Page, network: str, seed: int, threads: int) -> dict[str, Any]:
-    results = comparison.compare([page], [network], {"seed": seed}, 6, threads, lambda done, total: None)
+    results = comparison.compare(
+        [page], COMPARED, [network], {"seed": seed}, 6, threads, lambda done, total: None
+    )
     return verb_output.compare_document(results)
 
 
@@ -400,11 +403,11 @@ def test_an_unchanged_page_never_turns_red(
     objects = [{"url": f"https://{at % 3}.test/{at}", "bytes": size} for at, size in enumerate(sizes)]
     page = Page("random", of_document({"objects": objects}))
     kept = Findings.of(json.loads(json.dumps(found(page, network, seed, threads_then))))
-    names = [*comparison.VARIANTS, "baseline", "best"]
+    names = [*[variant.name for variant in COMPARED], "baseline", "best"]
     asserted = [
         f"{figure}('{name}') == before({figure}('{name}'))" for figure in FIGURES for name in names
     ] + ["plt(h2) <= before(plt(h2))"]
-    assertions = [Assertion.read(text, list(comparison.VARIANTS)) for text in asserted]
+    assertions = [Assertion.read(text, [variant.name for variant in COMPARED]) for text in asserted]
     now = Findings.of(found(page, network, seed, threads_now))
     checks = judge(assertions, now, KeptFindings("before.json", kept))
     assert [check.failures for check in checks if not check.holds] == []

@@ -95,7 +95,7 @@ def test_every_waterfall_has_a_row_per_object_with_its_numbers(opened: Open, sho
 def test_bars_are_to_scale(opened: Open, shop: Report) -> None:
     page = opened(shop)
     variant = shop.results[0].networks[0].variants[0]
-    columns = variant.outcomes[0].waterfall()
+    columns = variant.middle_run.waterfall()
     page.locator(".waterfall").first.locator('input[value="0"]').check(force=True)
     places = page.locator(".waterfall").first.evaluate(
         """block => [...block.querySelectorAll(".panel:not([hidden]) tbody tr")].map(row => {
@@ -253,7 +253,7 @@ def test_the_keyboard_reaches_everything(opened: Open, shop: Report) -> None:
     for key, row in [("ArrowDown", 1), ("ArrowDown", 2), ("ArrowUp", 1), ("End", 41), ("Home", 0)]:
         page.keyboard.press(key)
         assert page.evaluate("document.activeElement.sectionRowIndex") == row
-        columns = shop.results[0].networks[0].variants[chosen].outcomes[0].waterfall()
+        columns = shop.results[0].networks[0].variants[chosen].middle_run.waterfall()
         said = tip.inner_text()
         assert columns["name"][row] in said
         for mark, words in [("sent_ms", "request sent"), ("last_byte_ms", "last byte")]:
@@ -302,9 +302,9 @@ def test_without_script_the_winner_and_the_baseline_are_there(opened: Open, shop
     assert page.locator(".choice").first.is_hidden()
     for at, network in enumerate(shop.results[0].networks):
         panels = page.locator(".waterfall").nth(at).locator(".panel")
-        assert panels.first.locator("summary").inner_text() == network.best.name
+        assert panels.first.locator("summary").inner_text() == network.fastest.name
         assert panels.first.locator("tbody tr").first.is_visible()
-        assert panels.locator("summary").all_inner_texts()[-1] in (network.best.name, "http/1.1 IW 3")
+        assert panels.locator("summary").all_inner_texts()[-1] in (network.fastest.name, "http/1.1 iw=3")
 
 
 def test_a_downloaded_scenario_repeats_the_load(

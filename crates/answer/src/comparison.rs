@@ -38,11 +38,13 @@ pub struct Comparison {
     /// The one with the least median of those with the most completed runs, of equals the first; `None` if nothing was
     /// completed.
     pub fastest: Option<usize>,
-    /// The variants that the fastest is not clearly faster than.
+    /// The variants whose runs took exactly as long as the fastest's.
+    pub equals: Vec<usize>,
+    /// The others that the fastest is not clearly faster than.
     pub rivals: Vec<usize>,
     /// Whether every variant is known to be as fast as the baseline but for 1 %.
     pub is_alike: bool,
-    /// The fastest, if it is clearly faster than every other and not alike with all of them.
+    /// The fastest, if it is clearly faster than every other but its equals, and not alike with all of them.
     pub best: Option<usize>,
     /// Which is best and how sure that is, in words.
     pub verdict: String,
@@ -165,9 +167,14 @@ impl Comparison {
             variant.effect = Some(effect(variant.gain.as_ref(), sides, variant.ranks.as_ref()));
         }
         let fastest = fastest(&variants);
-        let mut rivals = Vec::new();
+        let (mut equals, mut rivals) = (Vec::new(), Vec::new());
         for (at, contender) in contenders.iter().enumerate() {
             if let Some(fastest) = fastest.filter(|fastest| *fastest != at) {
+                let times = |contender: &Contender| contender.runs.iter().map(|run| run.plt_ms).collect::<Vec<_>>();
+                if times(contender) == times(&contenders[fastest]) {
+                    equals.push(at);
+                    continue;
+                }
                 let gain = Pairs::of(contender, &contenders[fastest])?.gain(draws.as_deref_mut(), confidence)?;
                 rivals.extend(gain.is_some_and(|gain| !gain.is_clear()).then_some(at));
             }
@@ -175,8 +182,8 @@ impl Comparison {
         let is_alike = Comparison::all_alike(&variants);
         let best = fastest.filter(|_| rivals.is_empty() && !is_alike);
         let (verdict, reason) = (String::new(), None);
-        let mut comparison = Comparison { variants, fastest, rivals, is_alike, best, verdict, reason };
-        comparison.verdict = comparison.verdict(is_random);
+        let mut comparison = Comparison { variants, fastest, equals, rivals, is_alike, best, verdict, reason };
+        comparison.verdict = comparison.verdict();
         comparison.reason = comparison.sentence(is_random);
         Ok(comparison)
     }

@@ -9,21 +9,23 @@ pub const ALIKE: f64 = 0.01;
 
 impl Comparison {
     /// Says which variant is best, and how sure that is.
-    pub(crate) fn verdict(&self, is_random: bool) -> String {
+    pub(crate) fn verdict(&self) -> String {
         let (Some(fastest), Some(base)) = (self.fastest.map(|at| &self.variants[at]), self.variants.first()) else {
             return "No run was completed: nothing can be compared.".to_owned();
         };
         let name = &fastest.name;
-        let others: Vec<&str> = self.rivals.iter().map(|at| self.variants[*at].name.as_str()).collect();
+        let names =
+            |places: &[usize]| -> Vec<String> { places.iter().map(|at| self.variants[*at].name.clone()).collect() };
+        let (equals, rivals) = (names(&self.equals), names(&self.rivals));
+        let equals = if equals.is_empty() { String::new() } else { format!("; so is {}", equals.join(" or ")) };
         let Some(effect) = fastest.effect.as_ref() else {
-            return match (&others[..], is_random) {
+            return match &rivals[..] {
                 _ if self.is_alike => self.nothing_matters(base),
-                ([], _) => format!("Best: {name}, the baseline."),
-                (_, true) => format!(
+                [] => format!("Best: {name}, the baseline{equals}."),
+                _ => format!(
                     "No clear winner: {name}, the baseline, has the least median, but is not clearly faster than {}.",
-                    others.join(" or ")
+                    rivals.join(" or ")
                 ),
-                (_, false) => format!("Best: {name}, the baseline; so is {}.", others.join(" or ")),
             };
         };
         if self.is_alike {
@@ -33,12 +35,12 @@ impl Comparison {
             return format!("Best: {name}; the baseline has no completed run to compare with.");
         }
         let against = format!("against {} {effect}", base.name);
-        match (&others[..], is_random) {
-            ([], _) => format!("Best: {name}, {against}."),
-            (_, false) => format!("Best: {name}, {against}; so is {}.", others.join(" or ")),
+        match &rivals[..] {
+            [] => format!("Best: {name}, {against}{equals}."),
             _ if self.rivals.contains(&0) => format!("No clear winner: {name} has the least median; {against}."),
             _ => {
-                let together: Vec<String> = std::iter::once(name.as_str()).chain(others).map(str::to_owned).collect();
+                let together: Vec<String> =
+                    std::iter::once(name.clone()).chain(names(&self.equals)).chain(rivals).collect();
                 format!(
                     "Better than {}: {}, which are not clearly apart; {name} is {effect}.",
                     base.name,

@@ -130,8 +130,16 @@ pub struct UnknownProtocol(pub String);
 impl FromStr for Protocol {
     type Err = UnknownProtocol;
 
+    /// In any case, and also as people write them: `HTTP/2`, `h1`, `spdy`.
     fn from_str(name: &str) -> Result<Protocol, UnknownProtocol> {
-        let found = Protocol::ALL.into_iter().find(|protocol| protocol.name() == name);
+        let lower = name.trim().to_ascii_lowercase();
+        let known = match lower.as_str() {
+            "h1" | "http/1" | "http1" | "http1.1" => "http/1.1",
+            "http/2" | "http/2.0" | "http2" => "h2",
+            "spdy" | "spdy/3.1" => "spdy/3.1",
+            other => other,
+        };
+        let found = Protocol::ALL.into_iter().find(|protocol| protocol.name() == known);
         found.ok_or_else(|| UnknownProtocol(name.to_owned()))
     }
 }

@@ -93,19 +93,19 @@ impl Authority {
         Authority { chain, root, issuer: Issuer::new(params, key), intermediate: Some(intermediate) }
     }
 
-    /// The configuration of a server of `hosts`, whose ports do not matter, that speaks `protocol`
+    /// The configuration of a server of `hosts`, whose ports do not matter, that speaks these protocols
     /// through `tls`; none for plain TCP.
     ///
     /// # Errors
     /// If one of them is no name.
-    pub fn server(&self, hosts: &[&str], tls: Tls, protocol: Protocol) -> Result<Option<Arc<ServerConfig>>, Error> {
+    pub fn server(&self, hosts: &[&str], tls: Tls, protocols: &[Protocol]) -> Result<Option<Arc<ServerConfig>>, Error> {
         let Some(version) = version_of(tls) else { return Ok(None) };
         let (chain, key) = self.certify(hosts, tls)?;
         let builder = ServerConfig::builder_with_provider(provider()).with_protocol_versions(&[version]);
         let mut config = builder
             .and_then(|builder| builder.with_no_client_auth().with_single_cert(chain, key))
             .expect("the suites fit the version, and the key the certificate");
-        config.alpn_protocols = vec![alpn_name(protocol).to_vec()];
+        config.alpn_protocols = protocols.iter().map(|protocol| alpn_name(*protocol).to_vec()).collect();
         config.send_tls13_tickets = 0;
         config.session_storage = Arc::new(NoServerSessionStorage {});
         Ok(Some(Arc::new(config)))
@@ -249,7 +249,7 @@ mod tests {
     fn flights(chain: Chain, tls: Tls) -> Vec<usize> {
         let authority = Authority::new(chain);
         let mut client = authority.client("www.a.test:8443", tls, Protocol::H2).unwrap().unwrap().connect();
-        let server = authority.server(&["www.a.test"], tls, Protocol::H2).unwrap().unwrap();
+        let server = authority.server(&["www.a.test"], tls, &[Protocol::H2]).unwrap().unwrap();
         let mut server = Connection::from(ServerConnection::new(server).unwrap());
         let mut flights = Vec::new();
         loop {
@@ -292,7 +292,7 @@ mod tests {
         for (tls, overhead) in [(Tls::V1_2, 29), (Tls::V1_3, 22)] {
             let authority = Authority::new(Chain::Minimal);
             let mut client = authority.client("a.test", tls, Protocol::H2).unwrap().unwrap().connect();
-            let server = authority.server(&["a.test"], tls, Protocol::H2).unwrap().unwrap();
+            let server = authority.server(&["a.test"], tls, &[Protocol::H2]).unwrap().unwrap();
             let mut server = Connection::from(ServerConnection::new(server).unwrap());
             while carry(&mut client, &mut server) + carry(&mut server, &mut client) > 0 {}
             std::io::Write::write_all(&mut client.writer(), &[7; 1000]).unwrap();
@@ -333,7 +333,7 @@ mod tests {
         let authority = Authority::new(Chain::Minimal);
         let error = authority.client("a b", Tls::V1_3, Protocol::H2).unwrap_err();
         assert!(error.to_string().contains("'a b'") && error.to_string().contains("use letters"), "{error}");
-        assert!(authority.server(&["ä.test"], Tls::V1_3, Protocol::H2).is_err());
-        assert!(authority.server(&["a b"], Tls::None, Protocol::H2).unwrap().is_none());
+        assert!(authority.server(&["ä.test"], Tls::V1_3, &[Protocol::H2]).is_err());
+        assert!(authority.server(&["a b"], Tls::None, &[Protocol::H2]).unwrap().is_none());
     }
 }

@@ -466,7 +466,7 @@ mod tests {
 
     /// Tests a connection that was accepted at [`at`] 1 s, and its other end.
     fn with_accepted(tls: Tls, test: impl AsyncFnOnce(&mut SocketConnection, TcpStream)) {
-        let config = Authority::new(Chain::Usual).server(&["a.test"], tls, Protocol::H2).unwrap();
+        let config = Authority::new(Chain::Usual).server(&["a.test"], tls, &[Protocol::H2]).unwrap();
         let channel =
             TlsLayer::new(config.map(|config| ServerConnection::new(config).unwrap().into()), Rc::new(Pattern));
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();

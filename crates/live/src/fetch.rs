@@ -116,8 +116,9 @@ fn destinations(
     timeout: Duration,
 ) -> Destinations {
     let places = tls.iter().zip(found).flat_map(|(tls, found)| found.iter().map(move |address| (tls, *address)));
-    let targets = places.map(|(tls, address)| Target { address, tls: tls.clone() }).collect();
-    Destinations { targets, protocol: protocol.unwrap_or(Protocol::Http1), notsent_lowat: NOTSENT_LOWAT, timeout }
+    let protocol = protocol.unwrap_or(Protocol::Http1);
+    let targets = places.map(|(tls, address)| Target { address, tls: tls.clone(), protocol }).collect();
+    Destinations { targets, notsent_lowat: NOTSENT_LOWAT, timeout }
 }
 
 /// The one body that all requests send.

@@ -229,7 +229,7 @@ impl<'a, P: Program> HostLoop<'a, P> {
         let client = socket.as_ref().ok().and_then(Socket::local_address);
         let tls = TlsLayer::new(target.tls.as_ref().map(|tls| tls.connect()), self.bodies.clone());
         let record = SocketRecord::new(conn, to, target.address, client, now);
-        self.connections.add(conn, SocketConnection::opening(socket, tls, destinations.protocol, record));
+        self.connections.add(conn, SocketConnection::opening(socket, tls, target.protocol, record));
         self.program.handle_opening(now, conn, tag);
         Ok(())
     }

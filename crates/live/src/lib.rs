@@ -32,8 +32,8 @@
 //!     let (joining, hints) = (Joining::Together, Hints::Ignore);
 //!     let config = BrowserConfig { connections: 6, protocol, joining, sessions: sessions.clone(), hints };
 //!     let browser = Browser::new(page.clone(), Arc::new(Graph::new(&page)), config);
-//!     let targets = vec![Target { address, tls: None }];
-//!     let destinations = Destinations { targets, protocol, notsent_lowat, timeout: Duration::from_secs(10) };
+//!     let targets = vec![Target { address, tls: None, protocol }];
+//!     let destinations = Destinations { targets, notsent_lowat, timeout: Duration::from_secs(10) };
 //!     let loaded = load(&clock, browser, &destinations, &stop, || {}).unwrap();
 //!     stopper.stop();
 //!     (loaded, server.join().unwrap().unwrap())

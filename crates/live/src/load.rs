@@ -16,6 +16,8 @@ pub struct Target {
     pub address: SocketAddr,
     /// How to speak TLS with it; none for plain TCP.
     pub tls: Option<ClientTls>,
+    /// What connections speak on which TLS agrees on nothing.
+    pub protocol: Protocol,
 }
 
 /// How a browser gets to the servers of its page.
@@ -23,8 +25,6 @@ pub struct Target {
 pub struct Destinations {
     /// Where each host of the page is found, in the page's order.
     pub targets: Vec<Target>,
-    /// What connections speak on which TLS agrees on nothing.
-    pub protocol: Protocol,
     /// How many bytes the browser may write beyond what has been sent.
     pub notsent_lowat: Lowat,
     /// For how long the load may go on, by the clock.

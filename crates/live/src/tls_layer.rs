@@ -176,7 +176,7 @@ mod tests {
     fn a_client_sends_nothing_before_it_has_the_whole_of_the_servers_flight() {
         let authority = Authority::new(Chain::Usual);
         let client = authority.client("a.test", Tls::V1_3, Protocol::H2).unwrap().unwrap();
-        let server = authority.server(&["a.test"], Tls::V1_3, Protocol::H2).unwrap().unwrap();
+        let server = authority.server(&["a.test"], Tls::V1_3, &[Protocol::H2]).unwrap().unwrap();
         let mut client = TlsLayer::new(Some(client.connect()), Rc::new(Pattern));
         let mut server = TlsLayer::new(Some(ServerConnection::new(server).unwrap().into()), Rc::new(Pattern));
         client.start_handshake();

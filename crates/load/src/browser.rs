@@ -34,7 +34,7 @@ const PATIENCE: Duration = Duration::from_secs(300);
 pub struct Config {
     /// The most connections to a host at a time, where one carries one request at a time.
     pub connections: u32,
-    /// What they speak.
+    /// What they speak, but where a host speaks another ([`Browser::with_protocols`]).
     pub protocol: Protocol,
     /// How requests come to the one connection of a protocol with many streams.
     pub joining: Joining,
@@ -112,11 +112,7 @@ pub struct LoadEnd {
 impl Browser {
     /// A browser that has not begun to load `page`.
     pub fn new(page: Arc<Page>, graph: Arc<Graph>, config: Config) -> Browser {
-        let is_shared = config.protocol.is_multiplexed();
-        // With one connection allowed, there is none to open for each request.
-        let joining = if is_shared && config.connections > 1 { config.joining } else { Joining::Together };
-        let limit = if is_shared && joining == Joining::Together { 1 } else { config.connections };
-        let pools = page.hosts.iter().map(|_| Pool::new(limit, joining)).collect();
+        let pools = page.hosts.iter().map(|_| Pool::new(config.protocol, config.connections, config.joining)).collect();
         let needed = page.fetches().filter(|(activity, _)| activity.needed).count();
         Browser {
             config,
@@ -133,6 +129,14 @@ impl Browser {
             next_expiry: Time::NEVER,
             page,
         }
+    }
+
+    /// The same where hosts speak these protocols, in the page's order.
+    #[must_use]
+    pub fn with_protocols(mut self, protocols: &[Protocol]) -> Browser {
+        let Config { connections, joining, .. } = self.config;
+        self.pools = protocols.iter().map(|protocol| Pool::new(*protocol, connections, joining)).collect();
+        self
     }
 
     /// The same with each of the page's own times multiplied by a factor.
@@ -198,7 +202,6 @@ impl Browser {
 
     /// Gives waiting objects to connections that take them, and opens more where that is the rule.
     fn dispatch(&mut self, now: Time, host: HostId) {
-        let pool_protocol = self.protocol_to(host);
         let pool = &mut self.pools[host.0 as usize];
         while let Some(conn) = pool.next_free() {
             let BrowserConnection { stage: BrowserStage::Established(session), streams, heard, .. } =
@@ -223,7 +226,7 @@ impl Browser {
             self.next_expiry = self.next_expiry.min(now + PATIENCE);
             self.actions.push_back(Action::Transmit { conn });
         }
-        for _ in 0..pool.openings(pool_protocol) {
+        for _ in 0..pool.openings() {
             let tag = Tag(self.connections.len() as u32);
             self.connections.push(BrowserConnection::to(host, now));
             self.actions.push_back(Action::Open { to: host, tag });
@@ -328,15 +331,6 @@ impl Browser {
         }
     }
 
-    /// What new connections to a host speak: one that closed in the middle of a pipeline is not trusted
-    /// with another (RFC 9112, section 9.3.2).
-    fn protocol_to(&self, host: HostId) -> Protocol {
-        match self.config.protocol {
-            Protocol::Http1Pipelining if !self.pools[host.0 as usize].may_pipeline => Protocol::Http1,
-            protocol => protocol,
-        }
-    }
-
     /// Gives up a connection whose session takes no more requests: of itself when nothing is under way, and
     /// of its place then too, or at once if it has many streams. The limit of HTTP/1.1 is on connections that
     /// carry something, so a response that is the last one keeps its place to its end.
@@ -348,7 +342,7 @@ impl Browser {
             return;
         }
         let is_over = session.is_over() && !session.has_output();
-        if !is_over && !self.config.protocol.is_multiplexed() {
+        if !is_over && !self.pools[host.0 as usize].protocol.is_multiplexed() {
             return;
         }
         if !std::mem::replace(&mut connection.is_retired, true) {
@@ -450,7 +444,8 @@ impl Program for Browser {
 
     fn handle_open(&mut self, now: Time, conn: ConnId, Opened { protocol, .. }: Opened) {
         let host = self.connections[conn.0 as usize].host;
-        let protocol = if protocol == self.config.protocol { self.protocol_to(host) } else { protocol };
+        let pool = &self.pools[host.0 as usize];
+        let protocol = if protocol == pool.protocol { pool.spoken() } else { protocol };
         self.connections[conn.0 as usize].stage = BrowserStage::Established(self.config.sessions.client(protocol));
         if !self.pools[host.0 as usize].established(conn) {
             self.actions.push_back(Action::Close { conn });

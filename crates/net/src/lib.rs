@@ -14,7 +14,7 @@
 //! }
 //!
 //! let network: Network = "10/1mbit,100ms".parse().unwrap();
-//! let mut down = Link::new(&network.down(), Seed(1).stream("down.loss"));
+//! let mut down = Link::new(&network.down(), Seed(1), "down");
 //! down.handle_packet(Time::ZERO, Datagram(1500));
 //! // 1.2 ms to put 1,500 bytes on a link of 10 Mbit/s, then half of the round trip.
 //! assert_eq!(down.poll_timeout(), Some(Time::from_nanos(51_200_000)));
@@ -29,6 +29,7 @@ mod delay_line;
 mod device;
 mod fabric;
 mod link;
+mod loss;
 mod network;
 mod packet_log;
 mod path;
@@ -41,6 +42,7 @@ pub use assembler::Assembler;
 pub use device::{Device, Packet};
 pub use fabric::{Cycle, Fabric, LinkId, NamedLink, NodeId, Route};
 pub use link::{Link, LinkCounts};
+pub use loss::{GilbertElliott, Loss};
 pub use network::{Direction, Network, NetworkError, QueueLimit};
 pub use packet_log::{Fate, Logged, PacketLog};
 pub use path::{Carried, Due, LostPacket, Path, Transit};

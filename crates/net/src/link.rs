@@ -1,9 +1,10 @@
-//! One direction of a link: random loss, a drop-tail queue, serialisation, propagation.
+//! One direction of a link: random loss, a drop-tail queue, serialisation, propagation with jitter.
 
 mod pace;
 
+use crate::loss::LossProcess;
 use crate::{Device, Direction, Fate, Packet, QueueLimit};
-use loadstone_units::{Probability, RandomStream, Time};
+use loadstone_units::{RandomStream, Seed, Time};
 use pace::Pace;
 use std::collections::VecDeque;
 
@@ -12,17 +13,18 @@ const EXPECTED: usize = 32;
 
 /// One direction of a link.
 ///
-/// In this order a packet meets: random loss (one draw each in order of arrival; a lost packet
-/// takes no queue and no time), the queue (which counts what waits, not what is being sent),
-/// serialisation at the link's rate or at the opportunities of a trace, propagation.
+/// In this order a packet meets: random loss (in order of arrival; a lost packet takes no queue and
+/// no time), the queue (which counts what waits, not what is being sent), serialisation at the
+/// link's rate or at the opportunities of a trace, propagation, which may vary from packet to
+/// packet, but lets none pass another.
 #[derive(Debug)]
 pub struct Link<P> {
     pace: Pace,
     /// In nanoseconds.
     propagation: u64,
+    jitter: Option<Jitter>,
     queue: QueueLimit,
-    loss: Probability,
-    draws: RandomStream,
+    loss: LossProcess,
     /// When the last accepted packet has left the serialiser.
     busy_until: Time,
     /// The packets whose serialisation has not begun: when it begins, and their bytes.
@@ -35,6 +37,22 @@ pub struct Link<P> {
     /// Lost and dropped packets not yet polled: when each would have come out, and which of the two.
     lost: VecDeque<(Time, Fate, P)>,
     counts: LinkCounts,
+}
+
+/// Delay that varies from packet to packet.
+#[derive(Debug)]
+struct Jitter {
+    /// By how much at most, either way, in nanoseconds.
+    within: u64,
+    draws: RandomStream,
+}
+
+impl Jitter {
+    /// A delay around `delay`, evenly distributed like netem's, and not negative.
+    fn around(&mut self, delay: u64) -> u64 {
+        let offset = (self.draws.next_f64() * (2 * self.within) as f64) as u64;
+        (delay + offset).saturating_sub(self.within)
+    }
 }
 
 /// What one direction of a link has met.
@@ -51,14 +69,15 @@ pub struct LinkCounts {
 }
 
 impl<P> Link<P> {
-    /// An idle link that takes its loss draws from `draws`.
-    pub fn new(direction: &Direction, draws: RandomStream) -> Link<P> {
+    /// An idle link, whose random numbers are the streams `NAME.loss` and `NAME.jitter`.
+    pub fn new(direction: &Direction, seed: Seed, name: &str) -> Link<P> {
+        let within = direction.jitter.as_nanos() as u64;
         Link {
             pace: Pace::new(direction.rate, direction.trace.clone(), direction.trace_start),
             propagation: direction.propagation.as_nanos() as u64,
+            jitter: (within > 0).then(|| Jitter { within, draws: seed.stream(&format!("{name}.jitter")) }),
             queue: direction.queue,
-            loss: direction.loss,
-            draws,
+            loss: LossProcess::new(direction.loss, seed.stream(&format!("{name}.loss"))),
             busy_until: Time::ZERO,
             waiting: VecDeque::with_capacity(EXPECTED),
             waiting_bytes: 0,
@@ -128,7 +147,7 @@ impl<P: Packet> Device<P> for Link<P> {
         let len = packet.len();
         self.counts.packets += 1;
         self.counts.bytes += u64::from(len);
-        if self.loss > Probability::ZERO && self.loss.draw(&mut self.draws) {
+        if self.loss.takes() {
             self.counts.lost += 1;
             return self.lose(now, Fate::Lost, packet);
         }
@@ -143,7 +162,13 @@ impl<P: Packet> Device<P> for Link<P> {
             self.waiting_bytes += u64::from(len);
         }
         self.busy_until = self.pace.take(now, start, len);
-        let out = self.busy_until.plus_nanos(self.propagation);
+        let out = match &mut self.jitter {
+            None => self.busy_until.plus_nanos(self.propagation),
+            Some(jitter) => {
+                let varied = self.busy_until.plus_nanos(jitter.around(self.propagation));
+                self.inside.back().map_or(varied, |(before, _)| varied.max(*before))
+            }
+        };
         self.next_out = self.next_out.min(out);
         self.inside.push_back((out, packet));
     }

@@ -1,6 +1,6 @@
 //! An access link in words: `10/1mbit,100ms,loss=1%,queue=100ms`.
 
-use crate::Trace;
+use crate::{GilbertElliott, Loss, Trace};
 use loadstone_units::{Probability, Rate, UnitError, parse};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
@@ -13,9 +13,11 @@ use std::time::Duration;
 
 /// The link between a client and the servers, both directions.
 ///
-/// As text: `DOWN[/UP],RTTms[,loss=DOWN%[/UP%]][,queue=100ms|64KB|1000p][,trace=NAME][,trace-up=NAME]`,
+/// As text: `DOWN[/UP],RTTms[,loss=DOWN%[/UP%]][,queue=100ms|64KB|1000p][,jitter=5ms][,trace=NAME][,trace-up=NAME]`,
 /// or the name of a preset.
-/// `10/1mbit,100ms,1%` is short for `loss=1%`; one loss figure means each direction by itself. A
+/// `10/1mbit,100ms,1%` is short for `loss=1%`; one loss figure means each direction by itself. In place of `loss`
+/// stands `gemodel=P%/R%[/BAD%[/GOOD%]]` for [`GilbertElliott`] in both directions. `jitter` is by how much the delay
+/// of each direction varies from packet to packet, either way. A
 /// direction with a trace follows it instead of its rate; DOWN then only sizes a queue given in time.
 /// The traces themselves are not in the text: [`Network::with_traces`].
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -24,8 +26,9 @@ pub struct Network {
     down: Rate,
     up: Rate,
     rtt: Duration,
-    loss_down: Probability,
-    loss_up: Probability,
+    loss_down: Loss,
+    loss_up: Loss,
+    jitter: Duration,
     queue: QueueText,
     trace_down: Option<LinkTrace>,
     trace_up: Option<LinkTrace>,
@@ -53,8 +56,10 @@ pub struct Direction {
     pub propagation: Duration,
     /// What may wait.
     pub queue: QueueLimit,
-    /// The probability that a packet is lost, each by itself.
-    pub loss: Probability,
+    /// What is lost at random.
+    pub loss: Loss,
+    /// By how much the propagation varies from packet to packet, either way.
+    pub jitter: Duration,
 }
 
 /// How much may wait at a link.
@@ -79,12 +84,30 @@ const DEFAULT_QUEUE: QueueText = QueueText::Time(Duration::from_millis(100));
 /// A full-sized IP packet: a queue that holds no such packet would never let one wait.
 const MTU: u64 = 1500;
 
-/// Networks with names, in the order in which they are shown.
-const PRESETS: [(&str, &str); 4] = [
+/// Networks with names, in the order in which they are shown. docs/networks.md says where their figures come from.
+const PRESETS: [(&str, &str); 22] = [
     ("cable", "20/2mbit,20ms"),
     ("dsl", "10/1mbit,100ms"),
     ("dsl-lossy", "10/1mbit,100ms,loss=1%"),
-    ("3g", "1.6mbit/768kbit,300ms"),
+    ("fibre", "300mbit,10ms"),
+    ("wifi", "30/15mbit,28ms"),
+    ("5g", "100/20mbit,47ms,queue=300ms"),
+    ("4g", "10.5/2.8mbit,74ms,queue=500ms"),
+    ("slow-4g", "1638400bit/750kbit,150ms,queue=500ms"),
+    ("3g", "1.6mbit/768kbit,300ms,queue=1000ms"),
+    ("satellite", "100/10mbit,50ms,loss=0.5%,queue=200ms"),
+    ("plane", "1.89mbit,760ms,loss=6%,queue=200ms"),
+    ("mobileSlow4G", "1638400bit/750kbit,150ms,queue=1000p"),
+    ("mobileRegular3G", "700kbit,300ms,queue=1000p"),
+    ("desktopDense4G", "10240kbit,40ms,queue=1000p"),
+    ("wpt-cable", "5/1mbit,28ms,queue=1000p"),
+    ("wpt-dsl", "1.5mbit/384kbit,50ms,queue=1000p"),
+    ("wpt-fios", "20/5mbit,4ms,queue=1000p"),
+    ("wpt-lte", "12mbit,70ms,queue=1000p"),
+    ("wpt-4g", "9mbit,170ms,queue=1000p"),
+    ("wpt-3gfast", "1.6mbit/768kbit,150ms,queue=1000p"),
+    ("wpt-3g", "1.6mbit/768kbit,300ms,queue=1000p"),
+    ("wpt-3gslow", "780/330kbit,200ms,queue=1000p"),
 ];
 
 /// A text that is no network, or a network whose trace is missing.
@@ -102,8 +125,10 @@ enum NetworkProblem {
     Incomplete,
     #[error(transparent)]
     Unit(#[from] UnitError),
-    #[error("'{0}' is unknown: after rate and round trip come loss=1%, queue=100ms, trace=FILE")]
+    #[error("'{0}' is unknown: after rate and round trip come loss=1%, queue=100ms, jitter=5ms, trace=FILE")]
     UnknownPart(String),
+    #[error("'{0}' is no Gilbert-Elliott model: write gemodel=P%/R%, or with the losses of both states, /100%/0%")]
+    GilbertElliott(String),
     #[error("with a loss of {0} nothing ever arrives: give less than 100%")]
     NothingArrives(String),
     #[error("'{0}' is no queue: write for instance 1000p, 64KB or 100ms")]
@@ -117,7 +142,8 @@ enum NetworkProblem {
 }
 
 /// How a network is written.
-const NOTATION: &str = "DOWN[/UP],RTTms[,loss=DOWN%[/UP%]][,queue=100ms|64KB|1000p][,trace=FILE][,trace-up=FILE]";
+const NOTATION: &str = "DOWN[/UP],RTTms[,loss=DOWN%[/UP%]|,gemodel=P%/R%[/BAD%[/GOOD%]]][,queue=100ms|64KB|1000p]\
+                        [,jitter=5ms][,trace=FILE][,trace-up=FILE]";
 
 fn preset_names() -> String {
     PRESETS.map(|(name, _)| name).join(", ")
@@ -185,10 +211,10 @@ impl Network {
 
     /// Whether it draws random numbers.
     pub fn is_random(&self) -> bool {
-        self.loss_down > Probability::ZERO || self.loss_up > Probability::ZERO
+        !self.loss_down.is_none() || !self.loss_up.is_none() || !self.jitter.is_zero()
     }
 
-    fn direction(&self, rate: Rate, loss: Probability, link_trace: Option<&LinkTrace>) -> Direction {
+    fn direction(&self, rate: Rate, loss: Loss, link_trace: Option<&LinkTrace>) -> Direction {
         let queue = match self.queue {
             QueueText::Packets(count) => QueueLimit::Packets(count),
             QueueText::Bytes(bytes) => QueueLimit::Bytes(bytes),
@@ -196,7 +222,8 @@ impl Network {
         };
         let known = |link_trace: &LinkTrace| link_trace.trace.clone().expect("the traces were given");
         let trace_start = link_trace.map_or(Duration::ZERO, |link_trace| link_trace.start);
-        Direction { rate, trace: link_trace.map(known), trace_start, propagation: self.propagation(), queue, loss }
+        let (propagation, jitter) = (self.propagation(), self.jitter);
+        Direction { rate, trace: link_trace.map(known), trace_start, propagation, queue, loss, jitter }
     }
 }
 
@@ -225,7 +252,8 @@ impl FromStr for Network {
     type Err = NetworkError;
 
     fn from_str(text: &str) -> Result<Network, NetworkError> {
-        let written = PRESETS.iter().find(|(name, _)| *name == text).map_or(text, |(_, written)| written);
+        let preset = PRESETS.iter().find(|(name, _)| name.eq_ignore_ascii_case(text.trim()));
+        let written = preset.map_or(text, |(_, written)| written);
         parse_network(written).map_err(|problem| NetworkError { network: text.to_owned(), problem })
     }
 }
@@ -236,13 +264,15 @@ fn parse_network(text: &str) -> Result<Network, NetworkProblem> {
     let rtt = parts.next().ok_or(NetworkProblem::Incomplete)?;
     let (down, up) = parse::rate_pair(rates)?;
     let rtt = parse::duration(rtt)?;
-    let none = Probability::ZERO;
-    let (loss_down, loss_up, queue) = (none, none, DEFAULT_QUEUE);
-    let mut network = Network { down, up, rtt, loss_down, loss_up, queue, trace_down: None, trace_up: None };
+    let (loss_down, loss_up, queue) = (Loss::NONE, Loss::NONE, DEFAULT_QUEUE);
+    let (jitter, trace_down, trace_up) = (Duration::ZERO, None, None);
+    let mut network = Network { down, up, rtt, loss_down, loss_up, jitter, queue, trace_down, trace_up };
     for part in parts {
         match part.split_once('=') {
             Some(("loss", loss)) => (network.loss_down, network.loss_up) = parse_loss(loss)?,
             None if part.ends_with('%') => (network.loss_down, network.loss_up) = parse_loss(part)?,
+            Some(("gemodel", model)) => (network.loss_down, network.loss_up) = parse_gemodel(model)?,
+            Some(("jitter", jitter)) => network.jitter = parse::duration(jitter)?,
             Some(("queue", queue)) => network.queue = parse_queue(queue)?,
             Some(("trace", name)) => network.trace_down = Some(parse_trace(name)?),
             Some(("trace-up", name)) => network.trace_up = Some(parse_trace(name)?),
@@ -252,9 +282,23 @@ fn parse_network(text: &str) -> Result<Network, NetworkProblem> {
     Ok(network)
 }
 
-fn parse_loss(text: &str) -> Result<(Probability, Probability), NetworkProblem> {
+fn parse_gemodel(text: &str) -> Result<(Loss, Loss), NetworkProblem> {
+    let figures = text.split('/').map(parse::percentage).collect::<Result<Vec<_>, _>>()?;
+    let (p, r, bad, good) = match figures[..] {
+        [p, r] => (p, r, Probability::CERTAIN, Probability::ZERO),
+        [p, r, bad] => (p, r, bad, Probability::ZERO),
+        [p, r, bad, good] => (p, r, bad, good),
+        _ => return Err(NetworkProblem::GilbertElliott(text.to_owned())),
+    };
+    match Loss::GilbertElliott(GilbertElliott { p, r, bad, good }) {
+        loss if loss.mean() < 1.0 => Ok((loss, loss)),
+        _ => Err(NetworkProblem::NothingArrives(text.to_owned())),
+    }
+}
+
+fn parse_loss(text: &str) -> Result<(Loss, Loss), NetworkProblem> {
     let one = |text: &str| match parse::percentage(text)? {
-        loss if loss.value() < 1.0 => Ok(loss),
+        loss if loss.value() < 1.0 => Ok(Loss::Independent(loss)),
         _ => Err(NetworkProblem::NothingArrives(text.to_owned())),
     };
     match text.split_once('/') {
@@ -298,12 +342,18 @@ impl fmt::Display for Network {
             write!(f, "{down}/{up}")?;
         }
         write!(f, ",{}ms", self.rtt.as_secs_f64() * 1e3)?;
-        let percent = |loss: Probability| loss.value() * 100.0;
-        if self.is_random() {
-            write!(f, ",loss={}%", percent(self.loss_down))?;
-            if self.loss_up != self.loss_down {
-                write!(f, "/{}%", percent(self.loss_up))?;
+        let percent = |share: Probability| share.value() * 100.0;
+        match (self.loss_down, self.loss_up) {
+            (Loss::GilbertElliott(GilbertElliott { p, r, bad, good }), _) => {
+                let [p, r, bad, good] = [p, r, bad, good].map(percent);
+                write!(f, ",gemodel={p}%/{r}%/{bad}%/{good}%")?;
             }
+            (down, up) if down.is_none() && up.is_none() => {}
+            (down, up) if down == up => write!(f, ",loss={}%", down.mean() * 100.0)?,
+            (down, up) => write!(f, ",loss={}%/{}%", down.mean() * 100.0, up.mean() * 100.0)?,
+        }
+        if !self.jitter.is_zero() {
+            write!(f, ",jitter={}ms", self.jitter.as_secs_f64() * 1e3)?;
         }
         match self.queue {
             queue if queue == DEFAULT_QUEUE => {}
@@ -349,10 +399,28 @@ mod tests {
         assert_eq!(network.down().rate.bits_per_second(), 1_600_000);
         assert_eq!(network.up().rate.bits_per_second(), 768_000);
         assert_eq!(network.up().propagation, Duration::from_millis(150));
-        assert_eq!((network.down().loss.value(), network.up().loss.value()), (0.01, 0.005));
+        assert_eq!((network.down().loss.mean(), network.up().loss.mean()), (0.01, 0.005));
         assert_eq!(network.up().queue, QueueLimit::Packets(1000));
         assert_eq!(parsed("10/1mbit,100ms,1%"), parsed("10mbit/1mbit,100ms,loss=1%/1%"));
         assert_eq!(parsed("dsl"), parsed("10/1mbit,100ms,queue=100ms"));
+        assert_eq!(parsed("10mbit,20ms,gemodel=1%/25%").down().loss.mean(), 1.0 / 26.0);
+    }
+
+    #[test]
+    fn networks_are_understood_as_people_write_them() {
+        let network = parsed("10/1mbit,100ms");
+        for text in ["10/1Mbps,100ms", "10Mbit/s/1Mbit/s,100 MS", "10mbps/1000Kbps, 100ms", "DSL", " dsl "] {
+            assert_eq!(parsed(text), network, "{text}");
+        }
+        assert!("10MBps,100ms".parse::<Network>().is_err(), "these are bytes");
+        assert_eq!(parsed("MobileSlow4g"), parsed("mobileSlow4G"));
+    }
+
+    #[test]
+    fn every_preset_is_a_network() {
+        for (name, written) in Network::presets() {
+            assert_eq!(parsed(name), parsed(written));
+        }
     }
 
     #[test]
@@ -362,6 +430,7 @@ mod tests {
             "1.6mbit/768kbit,300ms",
             "10mbit,20ms,loss=1%,queue=64000B",
             "9mbit,20ms,trace=a/b.down,trace-up=c",
+            "10mbit,20ms,gemodel=0.5%/40%/100%/0%,jitter=5ms,queue=500ms",
         ] {
             assert_eq!(parsed(text).to_string(), text);
         }
@@ -379,6 +448,9 @@ mod tests {
             ("10mbit,-5ms", "is no time"),
             ("10mbit,100ms,100%", "nothing ever arrives"),
             ("10mbit,100ms,loss=120%", "is no percentage"),
+            ("10mbit,100ms,gemodel=1%", "no Gilbert-Elliott model"),
+            ("10mbit,100ms,gemodel=1%/0%", "nothing ever arrives"),
+            ("10mbit,100ms,jitter=5", "'5' is no time"),
             ("10mbit,100ms,queue=0p", "holds no packet"),
             ("10mbit,100ms,queue=10B", "holds no packet"),
             ("10mbit,100ms,queue=x", "is no queue"),

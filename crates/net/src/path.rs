@@ -256,10 +256,7 @@ impl<P: Carried> Path<P> {
 fn both_directions<P: Packet>(link: &NamedLink, seed: Seed) -> [Link<P>; 2] {
     let NamedLink { name, network } = link;
     let prefix = if name.is_empty() { String::new() } else { format!("{name}.") };
-    [
-        Link::new(&network.down(), seed.stream(&format!("{prefix}down.loss"))),
-        Link::new(&network.up(), seed.stream(&format!("{prefix}up.loss"))),
-    ]
+    [Link::new(&network.down(), seed, &format!("{prefix}down")), Link::new(&network.up(), seed, &format!("{prefix}up"))]
 }
 
 #[cfg(test)]

@@ -48,6 +48,7 @@ impl Compared {
 pub(crate) struct Comparison {
     variants: Vec<Py<Compared>>,
     fastest: Option<usize>,
+    equals: Vec<usize>,
     rivals: Vec<usize>,
     is_alike: bool,
     best: Option<usize>,
@@ -97,7 +98,7 @@ pub(crate) fn compare(
             loadstone_answer::Comparison::of(&contenders, None, confidence)
         }
     });
-    let loadstone_answer::Comparison { variants, fastest, rivals, is_alike, best, verdict, reason } =
+    let loadstone_answer::Comparison { variants, fastest, equals, rivals, is_alike, best, verdict, reason } =
         compared.map_err(Failure::from)?;
     let compared = |variant: loadstone_answer::Compared| {
         let loadstone_answer::Compared { completed, median_ms, middle, account, gain, ranks, effect, .. } = variant;
@@ -105,5 +106,5 @@ pub(crate) fn compare(
         Py::new(py, Compared { completed, median_plt_ms: median_ms, middle, gain, ranks, effect, account })
     };
     let variants = variants.into_iter().map(compared).collect::<PyResult<_>>()?;
-    Ok(Comparison { variants, fastest, rivals, is_alike, best, verdict, reason })
+    Ok(Comparison { variants, fastest, equals, rivals, is_alike, best, verdict, reason })
 }

@@ -4,6 +4,7 @@ use crate::Scenario;
 use crate::error::{ScenarioError, TopologyError};
 use crate::topology::{ProgramKind, Topology, TopologyHost};
 use core::net::{IpAddr, Ipv4Addr};
+use loadstone_http::Protocol;
 use loadstone_load::page::{HostId, Page};
 use loadstone_net::tls::Tls;
 use loadstone_net::{Fabric, LinkId, NamedLink, Network, NodeId, Route, tcp};
@@ -60,6 +61,8 @@ pub struct Way {
     pub back: Route,
     /// What it goes through.
     pub tls: Tls,
+    /// What it speaks.
+    pub protocol: Protocol,
 }
 
 /// The address of the host of this place, alike in both worlds.
@@ -80,11 +83,12 @@ pub(crate) struct Hosts {
     pub(crate) access: Vec<LinkId>,
 }
 
-/// The pages of a run: for each its hosts, with the TCP and the TLS of each.
+/// The pages of a run: for each its hosts, with the TCP, the TLS and the protocol of each.
 pub(crate) struct PageHosts<'a> {
     pub(crate) page: &'a Page,
     pub(crate) tcps: Vec<tcp::Config>,
     pub(crate) tls: Vec<Tls>,
+    pub(crate) protocols: Vec<Protocol>,
 }
 
 /// Where each thing stands while hosts are being laid out.
@@ -208,7 +212,7 @@ impl Builder<'_> {
             let relay = relay
                 .and_then(|name| self.all.iter().position(|host| host.role == HostRole::Relay && host.name == name));
             for (place, origin) in targets.into_iter().enumerate() {
-                let way = self.way(from, relay.unwrap_or(origin), self.tls_of(own, place))?;
+                let way = self.way(from, relay.unwrap_or(origin), self.spoken(own, place))?;
                 self.all[from].ways.push(way);
             }
         }
@@ -227,22 +231,25 @@ impl Builder<'_> {
         (0..self.all.len()).filter(|at| is_one(&self.all[*at])).collect()
     }
 
-    /// The TLS of the host of this place, among those of a page or of all.
-    fn tls_of(&self, page: Option<usize>, place: usize) -> Tls {
+    /// What is spoken with the host of this place, among those of a page by its browser, or of all by a relay.
+    fn spoken(&self, page: Option<usize>, place: usize) -> (Tls, Protocol) {
         match page {
-            Some(page) => self.pages[page].tls[place],
-            None => self.pages.iter().flat_map(|page| &page.tls).copied().nth(place).unwrap_or(Tls::None),
+            Some(page) => (self.pages[page].tls[place], self.pages[page].protocols[place]),
+            None => {
+                let tls = self.pages.iter().flat_map(|page| &page.tls).copied().nth(place);
+                (tls.unwrap_or(Tls::None), Protocol::Http1)
+            }
         }
     }
 
-    fn way(&mut self, from: usize, to: usize, tls: Tls) -> Result<Way, ScenarioError> {
+    fn way(&mut self, from: usize, to: usize, (tls, protocol): (Tls, Protocol)) -> Result<Way, ScenarioError> {
         let ends = (self.all[from].node, self.all[to].node);
         let routes = self.fabric.add_route(ends.0, ends.1).zip(self.fabric.add_route(ends.1, ends.0));
         let Some((there, back)) = routes else {
             let [from, to] = [from, to].map(|at| self.all[at].name.clone());
             return Err(refuse(".links", TopologyError::NoRoute { from, to }));
         };
-        Ok(Way { to, there, back, tls })
+        Ok(Way { to, there, back, tls, protocol })
     }
 
     /// The link nearest to a browser, by which its packets are counted: of it the direction towards the browser.

@@ -54,7 +54,8 @@ impl Plan {
         }
         let pages = files.iter().map(|(file, field)| planned(file, variant, field));
         let pages = pages.collect::<Result<Vec<PlannedPage>, ScenarioError>>()?;
-        check_tcp_of(variant, &pages)?;
+        check_hosts("variant.tcp_of", variant.tcp_of.keys(), &pages)?;
+        check_hosts("variant.protocol_of", variant.protocol_of.keys(), &pages)?;
         let of_pages: Vec<PageHosts> = pages.iter().map(|page| hosts_of(variant, &page.page)).collect();
         let hosts = Hosts::new(scenario, &of_pages, &loaded)?;
         Ok(Plan {
@@ -118,14 +119,6 @@ impl Plan {
         self.hosts.access[browser]
     }
 
-    /// What the connections speak that a host opens.
-    pub fn protocol(&self, host: usize) -> Protocol {
-        match self.hosts.all[host].role {
-            HostRole::Relay => Protocol::Http1,
-            HostRole::Browser { .. } | HostRole::Origin { .. } => self.variant.protocol,
-        }
-    }
-
     /// Protocol and settings.
     pub fn variant(&self) -> &Variant {
         &self.variant
@@ -149,7 +142,9 @@ impl Plan {
             hints: if self.variant.foresight.hint == Scope::Nothing { Hints::Ignore } else { Hints::Follow },
         };
         let PlannedPage { page, graph, .. } = &self.pages[page];
-        Browser::new(page.clone(), graph.clone(), config).with_own_times(self.spread.own_times(seed))
+        let protocols: Vec<Protocol> = page.hosts.iter().map(|host| self.variant.protocol_to(&host.name)).collect();
+        let browser = Browser::new(page.clone(), graph.clone(), config).with_protocols(&protocols);
+        browser.with_own_times(self.spread.own_times(seed))
     }
 
     /// The server of a page's host in the run of this seed.
@@ -194,12 +189,13 @@ fn planned(page: &SharedPage, variant: &Variant, field: &str) -> Result<PlannedP
     Ok(PlannedPage { page, graph, catalogues })
 }
 
-/// The hosts of a page, with the TCP and the TLS of each.
+/// The hosts of a page, with the TCP, the TLS and the protocol of each.
 fn hosts_of<'a>(variant: &Variant, page: &'a Page) -> PageHosts<'a> {
     let tcps = page.hosts.iter().map(|host| *variant.tcp_of.get(&host.name).unwrap_or(&variant.tcp)).collect();
     let by_scheme = |secure| if secure { Tls::V1_3 } else { Tls::None };
     let tls = page.hosts.iter().map(|host| variant.tls.unwrap_or(by_scheme(host.secure))).collect();
-    PageHosts { page, tcps, tls }
+    let protocols = page.hosts.iter().map(|host| variant.protocol_to(&host.name)).collect();
+    PageHosts { page, tcps, tls, protocols }
 }
 
 /// How sessions behave: a browser takes pushes where servers push.
@@ -208,15 +204,19 @@ fn multiplexing(variant: &Variant) -> Multiplexing {
     Multiplexing { push, ..variant.multiplexing }
 }
 
-/// Refuses a TCP of a host that no page has.
-fn check_tcp_of(variant: &Variant, pages: &[PlannedPage]) -> Result<(), ScenarioError> {
+/// Refuses settings of a host that no page has.
+fn check_hosts<'n>(
+    field: &str,
+    mut named: impl Iterator<Item = &'n String>,
+    pages: &[PlannedPage],
+) -> Result<(), ScenarioError> {
     let names = || pages.iter().flat_map(|page| &page.page.hosts).map(|host| host.name.as_str());
-    let Some(unknown) = variant.tcp_of.keys().find(|known| !names().any(|name| name == known.as_str())) else {
+    let Some(unknown) = named.find(|named| !names().any(|name| name == named.as_str())) else {
         return Ok(());
     };
     let mut known: Vec<String> = names().map(str::to_owned).collect();
     known.dedup();
-    Err(ScenarioError::new("variant.tcp_of", ScenarioProblem::UnknownServer { name: unknown.clone(), known }))
+    Err(ScenarioError::new(field, ScenarioProblem::UnknownServer { name: unknown.clone(), known }))
 }
 
 #[cfg(test)]
@@ -243,13 +243,21 @@ mod tests {
     }
 
     #[test]
-    fn a_tcp_of_a_host_that_is_not_there_is_refused() {
-        for (variant, why) in [
-            (r#"{"tcp_of": {"c.test": {}}}"#, "no host 'c.test': it has a.test, b.test"),
-            (r#"{"servers": 2, "tcp_of": {"b.test": {}}}"#, "no host 'b.test': it has a.test, s1.a.test"),
+    fn single_servers_speak_a_protocol_of_their_own() {
+        let plan = plan(r#"{"protocol": "h2", "protocol_of": {"b.test": "http/1.1"}}"#).unwrap();
+        let spoken: Vec<Protocol> = plan.hosts()[0].ways.iter().map(|way| way.protocol).collect();
+        assert_eq!(spoken, [Protocol::H2, Protocol::Http1]);
+    }
+
+    #[test]
+    fn settings_of_a_host_that_is_not_there_are_refused() {
+        for (field, variant, why) in [
+            ("tcp_of", r#"{"tcp_of": {"c.test": {}}}"#, "no host 'c.test': it has a.test, b.test"),
+            ("protocol_of", r#"{"protocol_of": {"c.test": "h2"}}"#, "no host 'c.test'"),
+            ("tcp_of", r#"{"servers": 2, "tcp_of": {"b.test": {}}}"#, "no host 'b.test': it has a.test, s1.a.test"),
         ] {
             let error = plan(variant).unwrap_err();
-            assert_eq!(error.field, "variant.tcp_of");
+            assert_eq!(error.field, format!("variant.{field}"));
             assert!(error.problem.to_string().contains(why), "{error}");
         }
     }

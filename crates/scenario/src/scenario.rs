@@ -53,6 +53,10 @@ pub struct Variant {
     #[schemars(with = "Protocol")]
     #[serde(with = "protocol_name")]
     pub protocol: Protocol,
+    /// The protocol of connections to single hosts that speak another.
+    #[schemars(with = "BTreeMap<String, Protocol>")]
+    #[serde(with = "protocol_names", skip_serializing_if = "BTreeMap::is_empty")]
+    pub protocol_of: BTreeMap<String, Protocol>,
     /// TLS on all connections, or on none; if it is left out, by each URL's scheme: 1.3 or none.
     pub tls: Option<Tls>,
     /// Deals the objects in turn over this many hosts; if it is left out, they stay where they are.
@@ -202,6 +206,34 @@ mod protocol_name {
 
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Protocol, D::Error> {
         String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
+    }
+}
+
+mod protocol_names {
+    use loadstone_http::Protocol;
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+    use std::collections::BTreeMap;
+
+    pub(super) fn serialize<S: Serializer>(
+        protocols: &BTreeMap<String, Protocol>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(protocols.iter().map(|(host, protocol)| (host, protocol.name())))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<BTreeMap<String, Protocol>, D::Error> {
+        let named = BTreeMap::<String, String>::deserialize(deserializer)?;
+        let parsed = named.into_iter().map(|(host, name)| Ok((host, name.parse()?)));
+        parsed.collect::<Result<_, _>>().map_err(D::Error::custom::<loadstone_http::UnknownProtocol>)
+    }
+}
+
+impl Variant {
+    /// What connections to a host speak.
+    pub fn protocol_to(&self, host: &str) -> Protocol {
+        self.protocol_of.get(host).copied().unwrap_or(self.protocol)
     }
 }
 

@@ -10,7 +10,8 @@ use crate::host::{EndId, HostedProgram, Side, SimHost};
 use crate::packet::SimPacket;
 use crate::tcp::TcpTls;
 use crate::transport::Transport;
-use loadstone_http::{Chunk, TransportStream};
+
+use loadstone_http::{Chunk, Protocol, TransportStream};
 use loadstone_load::page::HostId;
 use loadstone_load::{Action, Closed, ConnId, Opened, Opener, Tag};
 use loadstone_net::tcp::{Endpoint, Metrics};
@@ -256,16 +257,18 @@ impl<'a> World<'a> {
                 connection.established = Some(self.now);
             }
             let by = if id.side() == Side::Client { Opener::Us } else { Opener::Peer };
-            let opened = Opened { by, peer: address(peer), protocol: self.plan.protocol(self.opener(id)) };
+            let opened = Opened { by, peer: address(peer), protocol: self.protocol(id) };
             self.hosts[host].program().handle_open(self.now, conn, opened);
             self.queue_actions(host);
         }
         self.flush(id);
     }
 
-    /// The index of the host that opened a connection.
-    fn opener(&mut self, id: EndId) -> usize {
-        self.connections[id.connection()].end(Side::Client).host as usize
+    /// What a connection speaks.
+    fn protocol(&mut self, id: EndId) -> Protocol {
+        let connection = &mut self.connections[id.connection()];
+        let (opener, to) = (connection.end(Side::Client).host as usize, connection.to);
+        self.hosts[opener].ways[to.0 as usize].protocol
     }
 
     /// Tells the program at an end if its connection has closed.
@@ -350,7 +353,7 @@ impl<'a> World<'a> {
     }
 
     fn open(&mut self, from: usize, to: HostId, tag: Tag) {
-        let Way { to: server, there, back, tls } = self.hosts[from].ways[to.0 as usize];
+        let Way { to: server, there, back, tls, .. } = self.hosts[from].ways[to.0 as usize];
         let connection = self.connections.len();
         let mut end = |host: usize, side, route| {
             let conn = ConnId(self.hosts[host].ends.len() as u32);

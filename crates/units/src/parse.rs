@@ -32,7 +32,7 @@ fn split(text: &str) -> Option<(f64, &str)> {
 pub fn duration(text: &str) -> Result<Duration, UnitError> {
     let error = || UnitError::Duration(text.to_owned());
     let (number, unit) = split(text).ok_or_else(error)?;
-    let nanos = match unit {
+    let nanos = match unit.to_ascii_lowercase().as_str() {
         "us" => number * 1e3,
         "ms" => number * 1e6,
         "s" => number * 1e9,
@@ -41,9 +41,12 @@ pub fn duration(text: &str) -> Result<Duration, UnitError> {
     if nanos > 3.6e12 { Err(error()) } else { Ok(Duration::from_nanos(nanos.round() as u64)) }
 }
 
-/// The unit of a rate in bits per second, or `None` where the text is no such unit.
+/// The unit of a rate in bits per second, or `None` where the text is no such unit: `mbit`, `Mbit/s`, `Mbps`. Not
+/// `MBps`, which are bytes.
 fn rate_unit(unit: &str) -> Option<f64> {
-    match unit {
+    let bits = unit.strip_suffix("bps").map(|prefix| format!("{prefix}bit"));
+    let bits = bits.as_deref().unwrap_or(unit).to_ascii_lowercase();
+    match bits.strip_suffix("/s").unwrap_or(&bits) {
         "bit" => Some(1.0),
         "kbit" => Some(1e3),
         "mbit" => Some(1e6),
@@ -76,7 +79,9 @@ fn scaled_rate(text: &str, number: f64, unit: &str) -> Result<Rate, UnitError> {
 /// `1.6mbit/768kbit` gives each its own.
 pub fn rate_pair(text: &str) -> Result<(Rate, Rate), UnitError> {
     let error = || rate_error(text);
-    let Some((down, up)) = text.split_once('/') else {
+    // The first bar parts them: those of "/s" do not.
+    let between = text.match_indices('/').find(|(at, _)| !text[at + 1..].starts_with(['s', 'S']));
+    let Some((down, up)) = between.map(|(at, _)| (&text[..at], &text[at + 1..])) else {
         let both = rate(text)?;
         return Ok((both, both));
     };

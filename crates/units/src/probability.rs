@@ -10,6 +10,9 @@ impl Probability {
     /// It never happens.
     pub const ZERO: Probability = Probability(0.0);
 
+    /// It always happens.
+    pub const CERTAIN: Probability = Probability(1.0);
+
     /// `None` unless `value` lies between 0 and 1.
     pub fn new(value: f64) -> Option<Probability> {
         (0.0..=1.0).contains(&value).then_some(Probability(value))

@@ -158,6 +158,8 @@ def _refuse_beside_scenario(page: str | None, given: dict[str, Any]) -> None:
         "compare shop.har",
         "compare shop.har news.page.json --network dsl-lossy --runs 101",
         "compare synthetic:B --network 5/1mbit,60ms --tls none --json",
+        "compare shop.har --variant protocol=h2,iw=32 --variant spdy/3.1 --baseline spdy/3.1",
+        "compare shop.har --variant h2 --vary iw=4,10,32",
         "compare shop.har --network dsl-lossy --until 1%",
         "compare shop.har --html report.html",
         "compare shop.har --assert 'plt(h2) <= 1.05 * plt(baseline)' --junit gate.xml",
@@ -165,6 +167,26 @@ def _refuse_beside_scenario(page: str | None, given: dict[str, Any]) -> None:
 )
 @_PAGES
 @options.NETWORKS
+@click.option(
+    "--variant",
+    "asked",
+    metavar="SETTINGS",
+    multiple=True,
+    help="What is compared, as in h2, or protocol=h2,iw=32,name=large: options without their dashes. Can be "
+    "given several times; one alone is compared with what was recorded.  [default: recorded, if a HAR says "
+    "what its hosts spoke; http/1.1; h2]",
+)
+@click.option(
+    "--vary",
+    "varied",
+    metavar="SETTING=VALUES",
+    multiple=True,
+    help="Compare each variant under each of these values, as in iw=4,10,32. Can be given several times.",
+)
+@click.option(
+    "--baseline", metavar="VARIANT", help="With what the others are compared.  [default: the first]"
+)
+@options.IW
 @options.TLS_OF_ALL
 @options.UNTIL
 @options.shared
@@ -182,6 +204,9 @@ def compare(
     /,
     names: tuple[str, ...],
     networks: tuple[str, ...],
+    asked: tuple[str, ...],
+    varied: tuple[str, ...],
+    baseline: str | None,
     until: str | None,
     runs: int | None,
     threads: int | None,
@@ -195,11 +220,11 @@ def compare(
     markdown: str | None,
     **given: Any,
 ) -> None:
-    """Compare protocols and initial windows for each PAGE on several networks.
+    """Compare protocols, or whatever --variant says, for each PAGE on several networks.
 
     Gain is the baseline's median page load time over the variant's: above 1 is faster.
     """
-    from loadstone import comparison, experiment, files, pages, progress, stats, verb_output
+    from loadstone import comparison, experiment, files, pages, progress, stats, variants, verb_output
     from loadstone.gate import comparison_document, gate
     from loadstone.gate.comparison_document import KeptFindings
     from loadstone.html import PAGE
@@ -215,11 +240,12 @@ def compare(
     read = pages.read_all(names, keep_secrets=keep_secrets)
     networks = networks or comparison.NETWORKS
     chosen = {**experiment.spread(given, exact=exact), **experiment.chosen(given)}
-    planned = comparison.plan(read, networks, chosen)
+    compared = variants.variants(read, asked, varied, baseline)
+    planned = comparison.plan(read, compared, networks, chosen)
     earlier = (
         None if against is None else KeptFindings.read(against, comparison_document.of_plans(planned, runs))
     )
-    opened = gate.gate(asserted, list(comparison.VARIANTS), earlier, junit, markdown)
+    opened = gate.gate(asserted, [variant.name for variant in compared], earlier, junit, markdown)
     with opened as gating, files.replacement(html, PAGE) as write:
         with progress.bar("runs") as show:
             results = comparison.carry_out(planned, enough, threads, show)

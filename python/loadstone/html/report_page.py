@@ -74,11 +74,7 @@ class NetworkView:
         variants = [
             {
                 "name": variant.name,
-                "scenario": {
-                    "network": variant.cell.network,
-                    "variant": variant.cell.variant,
-                    "seed": variant.cell.seed,
-                },
+                "scenario": variant.cell.settings,
                 "step": scale.step,
                 "steps": scale.steps,
                 **waterfall.data(),
@@ -202,8 +198,7 @@ def _spaced(notation: str) -> str:
 
 
 def _scenario_line(variant: VariantResult) -> str:
-    cell = variant.cell
-    return json.dumps({"network": cell.network, "variant": cell.variant, "seed": cell.seed})
+    return json.dumps(variant.cell.settings)
 
 
 # --- pages and networks ---

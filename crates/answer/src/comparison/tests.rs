@@ -218,5 +218,13 @@ fn without_chance_equals_are_best_together() {
     let of = |name: &str, ms: f64| contender(name, &[transfer(ms)]);
     let compared = exact(&[of("h1", 1000.0), of("h2", 500.0), of("spdy", 500.0)]);
     assert_eq!(compared.verdict, "Best: h2, against h1 2.00 times as fast: 500 ms of 1,000 ms saved; so is spdy.");
-    assert_eq!(compared.best, None);
+    assert_eq!((compared.best, compared.equals, compared.rivals), (Some(1), vec![2], vec![]));
+}
+
+#[test]
+fn who_loads_alike_under_every_seed_is_no_rival() {
+    let loads = |factor: f64| std::array::from_fn(|at| (1000.0 + 3.0 * at as f64) * factor);
+    let compared = random(&[("recorded", loads(0.5)), ("h1", loads(1.0)), ("h2", loads(0.5))]);
+    assert_eq!((compared.best, compared.equals, compared.rivals), (Some(0), vec![2], vec![]));
+    assert_eq!(compared.verdict, "Best: recorded, the baseline; so is h2.");
 }

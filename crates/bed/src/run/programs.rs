@@ -54,12 +54,7 @@ pub(super) struct LiveRelay {
 /// Refuses what no program here can do: to tell by a plain connection which of two protocols it speaks.
 pub(super) fn check(plan: &Plan) -> Result<(), RunError> {
     for (at, host) in plan.hosts().iter().enumerate() {
-        let visits = plan.hosts().iter().enumerate().flat_map(|(from, visitor)| {
-            let to_here = visitor.ways.iter().filter(move |way| way.to == at && way.tls == Tls::None);
-            to_here.map(move |_| plan.protocol(from))
-        });
-        let protocols: BTreeSet<Protocol> = visits.collect();
-        if protocols.len() > 1 {
+        if spoken_with(plan, BedHost(at), Tls::None).len() > 1 {
             return Err(RunError::unsupported("topology.hosts", Unsupported::TwoProtocols(host.name.clone())));
         }
     }
@@ -76,7 +71,7 @@ pub(super) fn programs(plan: &Plan, bed: &Bed, seed: Seed) -> Result<Programs, R
         match host.role {
             HostRole::Browser { page } => {
                 let names = plan.page_at(page).hosts.iter().map(|host| host.name.as_str());
-                let route = route(plan, bed, (at, host), names, authority.as_ref())?;
+                let route = route(bed, host, names, authority.as_ref())?;
                 programs.browsers.push(LiveBrowser { at, page, seed, route });
             }
             HostRole::Origin { page, host: id } => {
@@ -85,7 +80,7 @@ pub(super) fn programs(plan: &Plan, bed: &Bed, seed: Seed) -> Result<Programs, R
                 programs.servers.push(LiveServer { at, page, seed, site });
             }
             HostRole::Relay => {
-                let route = route(plan, bed, (at, host), plan.origin_names(), authority.as_ref())?;
+                let route = route(bed, host, plan.origin_names(), authority.as_ref())?;
                 let names: Vec<&str> = plan.origin_names().collect();
                 // By their ports: one of each is enough.
                 let spoken: BTreeMap<u16, Tls> = visits(plan, at).map(|way| (port(way.tls), way.tls)).collect();
@@ -100,21 +95,19 @@ pub(super) fn programs(plan: &Plan, bed: &Bed, seed: Seed) -> Result<Programs, R
 
 /// How a browser or a relay gets to the servers of these names.
 fn route<'n>(
-    plan: &Plan,
     bed: &Bed,
-    (at, host): (BedHost, &PlannedHost),
+    host: &PlannedHost,
     names: impl Iterator<Item = &'n str>,
     authority: Option<&Authority>,
 ) -> Result<Destinations, RunError> {
-    let protocol = plan.protocol(at.0);
     let mut targets = Vec::new();
     for (way, name) in host.ways.iter().zip(names) {
         let address = SocketAddr::new(bed.address(BedHost(way.to)), port(way.tls));
-        let tls = authority.map_or(Ok(None), |authority| authority.client(name, way.tls, protocol))?;
-        targets.push(Target { address, tls });
+        let tls = authority.map_or(Ok(None), |authority| authority.client(name, way.tls, way.protocol))?;
+        targets.push(Target { address, tls, protocol: way.protocol });
     }
     let notsent_lowat = host.tcp.notsent_lowat.unwrap_or(NOTSENT_LOWAT);
-    Ok(Destinations { targets, protocol, notsent_lowat, timeout: LIMIT })
+    Ok(Destinations { targets, notsent_lowat, timeout: LIMIT })
 }
 
 /// Where the server of a page's host, or a relay in its place, is found, with these names in its certificate.
@@ -125,10 +118,11 @@ fn site(
     (id, tls, names): (HostId, Tls, &[&str]),
     authority: Option<&Authority>,
 ) -> Result<Listener, RunError> {
-    let protocol = spoken_with(plan, at);
+    let protocols: Vec<Protocol> = spoken_with(plan, at, tls).into_iter().collect();
+    let protocol = protocols.first().copied().unwrap_or(Protocol::Http1);
     let address = SocketAddr::new(bed.address(at), port(tls));
     let listener = bed.on(at, || listen(address)).map_err(RunError::Listen)?;
-    let tls = authority.map_or(Ok(None), |authority| authority.server(names, tls, protocol))?;
+    let tls = authority.map_or(Ok(None), |authority| authority.server(names, tls, &protocols))?;
     let notsent_lowat = host.tcp.notsent_lowat.unwrap_or(NOTSENT_LOWAT);
     let (limits, records) = (Limits::UNLIMITED, RecordKeeping::Collect);
     Ok(Listener { host: id, listener, tls, protocol, notsent_lowat, limits, records })
@@ -139,10 +133,9 @@ fn visits(plan: &Plan, host: BedHost) -> impl Iterator<Item = &Way> {
     plan.hosts().iter().flat_map(|visitor| &visitor.ways).filter(move |way| way.to == host.0)
 }
 
-/// What a host's visitors speak: all the same, or what TLS tells apart.
-fn spoken_with(plan: &Plan, host: BedHost) -> Protocol {
-    let visitor = plan.hosts().iter().position(|visitor| visitor.ways.iter().any(|way| way.to == host.0));
-    visitor.map_or(Protocol::Http1, |visitor| plan.protocol(visitor))
+/// What a host's visitors speak through this TLS: one protocol, or what TLS tells apart.
+fn spoken_with(plan: &Plan, host: BedHost, tls: Tls) -> BTreeSet<Protocol> {
+    visits(plan, host).filter(|way| port(way.tls) == port(tls)).map(|way| way.protocol).collect()
 }
 
 /// Where a server listens.

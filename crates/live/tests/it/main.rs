@@ -137,9 +137,10 @@ impl Setting {
         let target = |(host, address): (&loadstone_load::page::Host, &SocketAddr)| Target {
             address: *address,
             tls: self.authority.client(&host.name, self.tls, self.protocol).unwrap(),
+            protocol: self.protocol,
         };
         let targets = self.page.hosts.iter().zip(addresses).map(target).collect();
-        Destinations { targets, protocol: self.protocol, notsent_lowat: self.lowat, timeout: self.limit }
+        Destinations { targets, notsent_lowat: self.lowat, timeout: self.limit }
     }
 
     fn load(&self, clock: &Clock, destinations: &Destinations, stop: &Stop) -> Loaded {
@@ -153,7 +154,7 @@ impl Setting {
     fn serve(&self, clock: &Clock, host: usize, listener: TcpListener, stop: &Stop) -> Served {
         let catalogue = Catalogue::all(&self.page, Foresight::default()).remove(host);
         let origin = Origin::new(Arc::new(catalogue), OriginConfig::new(self.sessions.clone()));
-        let tls = self.authority.server(&[&self.page.hosts[host].name], self.tls, self.protocol).unwrap();
+        let tls = self.authority.server(&[&self.page.hosts[host].name], self.tls, &[self.protocol]).unwrap();
         let (host, protocol, notsent_lowat) = (HostId(host as u32), self.protocol, self.lowat);
         let (limits, records) = (self.limits, self.records.clone());
         let listener = Listener { host, listener, tls, protocol, notsent_lowat, limits, records };

@@ -56,8 +56,8 @@ impl Edge {
         let (host, protocol, notsent_lowat) = (HostId(0), self.protocol, NOTSENT_LOWAT);
         let (limits, records) = (Limits::UNLIMITED, RecordKeeping::Collect);
         let listener = Listener { host, listener, tls: None, protocol, notsent_lowat, limits, records };
-        let targets = vec![Target { address: origin, tls: None }];
-        let destinations = Destinations { targets, protocol: Protocol::Http1, notsent_lowat, timeout: LIMIT };
+        let targets = vec![Target { address: origin, tls: None, protocol: Protocol::Http1 }];
+        let destinations = Destinations { targets, notsent_lowat, timeout: LIMIT };
         relay(clock, relayed, vec![listener], &destinations, stop).unwrap()
     }
 

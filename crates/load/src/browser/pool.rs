@@ -14,6 +14,8 @@ use std::collections::VecDeque;
 /// is enough while it is free; one of a protocol with many streams is all that there is.
 #[derive(Debug)]
 pub(super) struct Pool {
+    /// What connections to the host speak.
+    pub(super) protocol: Protocol,
     limit: u32,
     /// Ascending: page order.
     waiting: VecDeque<ActivityId>,
@@ -43,9 +45,14 @@ struct JoinedHost {
 }
 
 impl Pool {
-    /// No connections, of which at most `limit` may be open.
-    pub(super) fn new(limit: u32, joining: Joining) -> Pool {
+    /// No connections to a host that speaks `protocol`, of which at most `connections` may be open.
+    pub(super) fn new(protocol: Protocol, connections: u32, joining: Joining) -> Pool {
+        let is_shared = protocol.is_multiplexed();
+        // With one connection allowed, there is none to open for each request.
+        let joining = if is_shared && connections > 1 { joining } else { Joining::Together };
+        let limit = if is_shared && joining == Joining::Together { 1 } else { connections };
         Pool {
+            protocol,
             joining: (joining == Joining::OneByOne).then(JoinedHost::default),
             limit,
             waiting: VecDeque::new(),
@@ -56,6 +63,15 @@ impl Pool {
             abreast: 0,
             stirred: false,
             may_pipeline: true,
+        }
+    }
+
+    /// What a new connection speaks: one that closed in the middle of a pipeline is not trusted with another (RFC 9112,
+    /// section 9.3.2).
+    pub(super) fn spoken(&self) -> Protocol {
+        match self.protocol {
+            Protocol::Http1Pipelining if !self.may_pipeline => Protocol::Http1,
+            protocol => protocol,
         }
     }
 
@@ -154,8 +170,8 @@ impl Pool {
     }
 
     /// How many connections to open now; they then count as being opened.
-    pub(super) fn openings(&mut self, protocol: Protocol) -> u32 {
-        let wanted = match protocol {
+    pub(super) fn openings(&mut self) -> u32 {
+        let wanted = match self.spoken() {
             Protocol::Http1 => self.waiting.len() as u32,
             _ if self.joining.is_some() => self.unadmitted(),
             _ => u32::from(!self.waiting.is_empty()),
@@ -173,39 +189,43 @@ mod tests {
     use super::*;
 
     fn pool_with(objects: u32) -> Pool {
-        let mut pool = Pool::new(6, Joining::Together);
+        pool_of(Protocol::Http1, objects)
+    }
+
+    fn pool_of(protocol: Protocol, objects: u32) -> Pool {
+        let mut pool = Pool::new(protocol, 6, Joining::Together);
         (0..objects).for_each(|at| pool.want(ActivityId(at)));
         pool
     }
 
     #[test]
     fn as_many_connections_are_opened_as_objects_wait_up_to_the_limit() {
-        let opened = |objects| pool_with(objects).openings(Protocol::Http1);
+        let opened = |objects| pool_with(objects).openings();
         assert_eq!([0, 1, 3, 6, 7, 100].map(opened), [0, 1, 3, 6, 6, 6]);
     }
 
     #[test]
     fn connections_that_are_being_opened_count() {
         let mut pool = pool_with(2);
-        assert_eq!((pool.openings(Protocol::Http1), pool.openings(Protocol::Http1)), (2, 0));
+        assert_eq!((pool.openings(), pool.openings()), (2, 0));
         (2..9).for_each(|at| pool.want(ActivityId(at)));
-        assert_eq!(pool.openings(Protocol::Http1), 4);
+        assert_eq!(pool.openings(), 4);
     }
 
     #[test]
     fn a_pipelining_connection_carries_all() {
-        assert_eq!(pool_with(100).openings(Protocol::Http1Pipelining), 1);
+        assert_eq!(pool_of(Protocol::Http1Pipelining, 100).openings(), 1);
     }
 
     #[test]
     fn a_round_has_failed_when_as_many_have_as_are_opened_at_once() {
         for objects in [1, 2, 6, 9] {
             let mut pool = pool_with(objects);
-            let abreast = pool.openings(Protocol::Http1);
+            let abreast = pool.openings();
             for failed in 1..=4 * abreast {
                 pool.lose(ConnId(failed), false);
                 assert_eq!(pool.failed_rounds(), failed / abreast, "{objects} objects");
-                assert_eq!(pool.openings(Protocol::Http1), 1, "another is tried at once");
+                assert_eq!(pool.openings(), 1, "another is tried at once");
             }
             pool.established(ConnId(1));
             assert_eq!(pool.failed_rounds(), 0);
@@ -215,12 +235,12 @@ mod tests {
     #[test]
     fn while_one_is_established_no_round_fails() {
         let mut pool = pool_with(2);
-        assert_eq!(pool.openings(Protocol::Http1), 2);
+        assert_eq!(pool.openings(), 2);
         pool.established(ConnId(1));
         pool.lose(ConnId(1), false);
         assert_eq!(pool.failed_rounds(), 0);
         pool.lose(ConnId(0), true);
-        assert_eq!(pool.openings(Protocol::Http1), 2);
+        assert_eq!(pool.openings(), 2);
         pool.lose(ConnId(2), false);
         pool.lose(ConnId(3), false);
         assert_eq!(pool.failed_rounds(), 1);
@@ -228,7 +248,7 @@ mod tests {
 
     #[test]
     fn objects_leave_in_page_order_whenever_they_came() {
-        let mut pool = Pool::new(6, Joining::Together);
+        let mut pool = pool_with(0);
         [5, 1, 9, 3].into_iter().for_each(|at| pool.want(ActivityId(at)));
         let order: Vec<u32> = std::iter::from_fn(|| pool.take()).map(|object| object.0).collect();
         assert_eq!(order, [1, 3, 5, 9]);
@@ -259,29 +279,29 @@ mod tests {
 
     #[test]
     fn a_connection_that_is_drained_leaves_its_place_to_another() {
-        let mut pool = pool_with(1);
-        assert_eq!(pool.openings(Protocol::H2), 1);
+        let mut pool = pool_of(Protocol::H2, 1);
+        assert_eq!(pool.openings(), 1);
         assert!(pool.established(ConnId(0)));
         pool.free(ConnId(0));
         pool.drain(ConnId(0));
-        assert_eq!((pool.next_free(), pool.openings(Protocol::H2)), (None, 1));
+        assert_eq!((pool.next_free(), pool.openings()), (None, 1));
     }
 
     #[test]
     fn one_connection_is_lost_among_several_that_are_being_opened() {
         let mut pool = pool_with(2);
-        assert_eq!(pool.openings(Protocol::Http1), 2);
+        assert_eq!(pool.openings(), 2);
         pool.established(ConnId(0));
         pool.lose(ConnId(0), true);
         // The other one is still being opened, and one place is free.
-        assert_eq!(pool.openings(Protocol::Http1), 1);
+        assert_eq!(pool.openings(), 1);
     }
 
     #[test]
     fn who_races_is_admitted_to_the_first_connection_one_by_one() {
-        let mut pool = Pool::new(6, Joining::OneByOne);
+        let mut pool = Pool::new(Protocol::H2, 6, Joining::OneByOne);
         (0..3).for_each(|at| pool.want(ActivityId(at)));
-        assert_eq!((pool.openings(Protocol::H2), pool.openings(Protocol::H2)), (3, 0), "one for each");
+        assert_eq!((pool.openings(), pool.openings()), (3, 0), "one for each");
         assert!(pool.established(ConnId(1)), "the first stays");
         pool.free(ConnId(1));
         assert_eq!((pool.take(), pool.take()), (Some(ActivityId(0)), None));
@@ -292,11 +312,11 @@ mod tests {
         assert!(!pool.established(ConnId(0)), "of no use any more");
         pool.lose(ConnId(0), true);
         assert_eq!((pool.take(), pool.take()), (Some(ActivityId(2)), None));
-        assert_eq!(pool.openings(Protocol::H2), 0, "the third one is still being opened");
+        assert_eq!(pool.openings(), 0, "the third one is still being opened");
         // Without the one that carries all they race again.
         pool.lose(ConnId(1), true);
-        assert_eq!((pool.take(), pool.openings(Protocol::H2)), (None, 0), "for the third one");
+        assert_eq!((pool.take(), pool.openings()), (None, 0), "for the third one");
         pool.want(ActivityId(11));
-        assert_eq!(pool.openings(Protocol::H2), 1);
+        assert_eq!(pool.openings(), 1);
     }
 }

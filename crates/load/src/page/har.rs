@@ -11,9 +11,12 @@ mod model;
 mod moment;
 mod needs;
 mod sizes;
+mod spoken;
 mod url;
 mod views;
 mod waits;
+
+pub use spoken::RecordedProtocol;
 
 use super::file::{Need, ObjectSpec, PageFile};
 use super::heads;
@@ -56,6 +59,8 @@ pub struct Notes {
     pub load_ms: Option<f64>,
     /// The shortest TCP handshake with each host that has one, in ms: a round trip.
     pub handshakes_ms: BTreeMap<String, f64>,
+    /// What each host spoke, where the file says so.
+    pub protocols: BTreeMap<String, RecordedProtocol>,
 }
 
 /// Why an entry is no object of the page.
@@ -199,6 +204,7 @@ fn page_of(view: views::View<'_>, mut redactor: Redactor) -> Result<Har, HarErro
     let graph = Graph::new(&entries, root);
     let waits = Waits::of(&entries);
     notes.handshakes_ms = waits.handshakes_ms();
+    notes.protocols = spoken::protocols(&entries);
     let others = (0..entries.len()).filter(|at| *at != root && entries[*at].skip.is_none());
     let object = |at: usize| {
         let fetched = &entries[at];

@@ -13,7 +13,7 @@ impl Packet for u32 {
 
 fn down(network: &str) -> Link<u32> {
     let network: Network = network.parse().unwrap();
-    Link::new(&network.down(), Seed(1).stream("down.loss"))
+    Link::new(&network.down(), Seed(1), "down")
 }
 
 fn ms(ms: f64) -> Time {
@@ -76,7 +76,7 @@ fn a_lost_packet_takes_no_queue_and_no_time() {
     let network: Network = "10mbit,100ms,50%".parse().unwrap();
     let mut draws = Seed(1).stream("down.loss");
     let fate: Vec<bool> = (0..20).map(|_| draws.next_f64() < 0.5).collect();
-    let mut link = Link::new(&network.down(), Seed(1).stream("down.loss"));
+    let mut link = Link::new(&network.down(), Seed(1), "down");
     (0..20).for_each(|_| link.handle_packet(Time::ZERO, 1500));
     let survivors = fate.iter().filter(|lost| !**lost).count();
     let out = drain(&mut link);
@@ -96,9 +96,25 @@ fn a_packet_that_is_not_accepted_is_told_of_with_the_time_at_which_it_would_have
     assert_eq!(link.poll_lost(), None);
 
     let lossy: Network = "10mbit,100ms,99.9999%".parse().unwrap();
-    let mut link = Link::new(&lossy.down(), Seed(1).stream("down.loss"));
+    let mut link = Link::new(&lossy.down(), Seed(1), "down");
     link.handle_packet(ms(7.0), 1500);
     assert_eq!((link.poll_lost(), link.counts().lost), (Some((ms(58.2), Fate::Lost, 1500)), 1), "the link was idle");
+}
+
+#[test]
+fn jitter_moves_packets_either_way_and_none_past_another() {
+    // 10,000 packets, each 4 ms after the one before, with up to 6 ms more or less than 50 ms.
+    let mut link = down("100mbit,100ms,jitter=6ms");
+    let sent = |at: u32| ms(4.0 * f64::from(at));
+    (0..10_000).for_each(|at| link.handle_packet(sent(at), 1000 + at % 400));
+    let out = drain(&mut link);
+    assert_eq!(out.len(), 10_000);
+    assert!(out.iter().zip(0..).all(|((_, len), at)| *len == 1000 + at % 400), "in the order in which they came");
+    let delays: Vec<f64> = out.iter().zip(0..).map(|((out, _), at)| out.nanos_since(sent(at)) as f64 / 1e6).collect();
+    let (least, most) = delays.iter().fold((f64::MAX, 0.0_f64), |(least, most), ms| (least.min(*ms), most.max(*ms)));
+    assert!((44.0..44.2).contains(&least) && (55.9..56.2).contains(&most), "{least} to {most}");
+    let mean = delays.iter().sum::<f64>() / 1e4;
+    assert!((50.0..51.0).contains(&mean), "waiting for those before makes it a little longer: {mean}");
 }
 
 proptest! {
@@ -157,7 +173,7 @@ proptest! {
 fn traced(trace: &str, queue: &str) -> Link<u32> {
     let network: Network = format!("10mbit,0ms,queue={queue},trace=t").parse().unwrap();
     let traces = [("t".to_owned(), Arc::new(trace.parse().unwrap()))].into();
-    Link::new(&network.with_traces(&traces).unwrap().down(), Seed(1).stream("down.loss"))
+    Link::new(&network.with_traces(&traces).unwrap().down(), Seed(1), "down")
 }
 
 #[test]

@@ -7,6 +7,7 @@ mod determinism;
 mod foresight;
 mod habits;
 mod laws;
+mod protocols;
 mod relays;
 mod spread;
 mod streams;

@@ -2,6 +2,7 @@
 //! way there and back.
 
 use super::fetched::{HarFetch, MAX_MS};
+use super::spoken::{self, RecordedProtocol};
 use super::url;
 use crate::page::build::MAX_THINK_MS;
 use std::collections::BTreeMap;
@@ -58,18 +59,11 @@ fn wait(fetched: &HarFetch<'_>) -> Option<f64> {
 /// The TCP handshake alone: `ssl` lies inside `connect`. Where both are equal the exporter did not
 /// see the former. QUIC has none: its handshake is TLS's too, and what is left of it is nothing.
 fn connect(fetched: &HarFetch<'_>) -> Option<f64> {
-    let protocols = [&fetched.request.http_version, &fetched.response.http_version, &fetched.entry.protocol];
-    if protocols.into_iter().filter_map(|protocol| protocol.text()).any(is_quic) {
+    if spoken::protocol(fetched) == Some(RecordedProtocol::H3) {
         return None;
     }
     let tls = fetched.timings.ssl.positive().unwrap_or(0.0);
     fetched.timings.connect.positive().map(|connect| connect - tls).filter(|tcp| (SHORTEST_MS..=MAX_MS).contains(tcp))
-}
-
-/// Whether this names HTTP/3 or what came before it: `h3`, `h3-Q050`, `HTTP/3.0`, `http/2+quic/46`.
-fn is_quic(protocol: &str) -> bool {
-    let protocol = protocol.to_ascii_lowercase();
-    ["h3", "http/3", "quic"].iter().any(|name| protocol.contains(name))
 }
 
 fn smaller(a: Option<f64>, b: Option<f64>) -> Option<f64> {
