@@ -7,10 +7,14 @@ from loadstone import _native, experiment, stats
 from loadstone._native import Compared, Comparison, Outcome, Scenario
 from loadstone.experiment import Cell, Chosen
 from loadstone.pages import Page
+from loadstone.recorded import Recorded, Recording
 from loadstone.stats import CONFIDENCE, Until
-from loadstone.variants import Variant, spoken
+from loadstone.variants import Variant
 
 NETWORKS = ("cable", "wifi", "4g", "slow-4g")
+
+_MUCH_RESENT = 0.02
+_RANDOM_LOSS = ("loss=", "gemodel=")
 
 Job = tuple[Scenario, int]
 """What is run, and the seed."""
@@ -45,8 +49,8 @@ class PagePlan:
     """One page on all networks, as it will be run."""
 
     page: str
-    spoken: str | None
-    """What its hosts spoke when it was recorded, in words."""
+    recording: Recording | None
+    """The load that it was recorded from."""
     networks: list[NetworkPlan]
 
 
@@ -78,6 +82,12 @@ class VariantResult:
     def effect(self) -> str | None:
         """Say what it is worth against the baseline, in words."""
         return self.compared.effect
+
+    @property
+    def resent(self) -> float:
+        """Say how many of all packets were sent again, as a share."""
+        packets = sum(outcome.packets_down + outcome.packets_up for outcome in self.outcomes)
+        return sum(outcome.retransmissions for outcome in self.outcomes) / max(packets, 1)
 
     @property
     def middle_run(self) -> Outcome:
@@ -115,6 +125,17 @@ class NetworkResult:
         return self.until is None or all(self.until.is_settled(variant.gain) for variant in self.variants[1:])
 
     @property
+    def overflows(self) -> dict[str, float]:
+        """Give the variants whose queues overflow, with the shares of packets that are sent again.
+
+        They are those that lose more than 2 % though none is lost at random.
+        """
+        if any(part in self.network for part in _RANDOM_LOSS):
+            return {}
+        shares = {variant.name: variant.resent for variant in self.variants}
+        return {name: share for name, share in shares.items() if share > _MUCH_RESENT}
+
+    @property
     def network(self) -> str:
         """Give the network in the notation."""
         return self.variants[0].cell.network
@@ -130,8 +151,8 @@ class PageResult:
     """One page on all networks."""
 
     page: str
-    spoken: str | None
-    """What its hosts spoke when it was recorded, in words."""
+    recorded: Recorded | None
+    """The load that it was recorded from, beside the same one simulated."""
     networks: list[NetworkResult]
 
 
@@ -212,7 +233,9 @@ def plan(
     """Say what a comparison consists of, without running anything."""
     named = list(zip(experiment.shown_networks(networks), networks, strict=True))
     return [
-        PagePlan(page.name, spoken(page), [_planned(page, variants, chosen, *network) for network in named])
+        PagePlan(
+            page.name, Recording.of(page), [_planned(page, variants, chosen, *network) for network in named]
+        )
         for page in pages
     ]
 
@@ -232,14 +255,15 @@ def carry_out(
     """Run a comparison that was planned, as `compare` does."""
     pages_rows = [[_Row(network) for network in page.networks] for page in plans]
     rows = [row for page_rows in pages_rows for row in page_rows]
+    recorded = [page.recording.simulated(threads) if page.recording else None for page in plans]
     if isinstance(runs, Until):
         _run_until(runs, rows, threads, progress)
     else:
         _run(rows, runs, threads, progress, 0)
     until = runs if isinstance(runs, Until) else None
     return [
-        PageResult(page.page, page.spoken, [row.result(until) for row in page_rows])
-        for page, page_rows in zip(plans, pages_rows, strict=True)
+        PageResult(page.page, beside, [row.result(until) for row in page_rows])
+        for page, beside, page_rows in zip(plans, recorded, pages_rows, strict=True)
     ]
 
 

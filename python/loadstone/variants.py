@@ -39,7 +39,7 @@ class Variant:
 
     def fields(self, page: Page) -> Chosen:
         """Give the fields of a scenario of this page."""
-        return {**(_recorded(page) if self.is_recorded else {}), **self.chosen}
+        return {**(recorded(page) if self.is_recorded else {}), **self.chosen}
 
 
 def variants(
@@ -86,7 +86,7 @@ def spoken(page: Page) -> str | None:
     return ", ".join(said) or None
 
 
-def _recorded(page: Page) -> Chosen:
+def recorded(page: Page) -> Chosen:
     """Let each host of a recording speak what it spoke, as far as that is known."""
     by_host = {host: _SPOKEN.get(protocol, protocol) for host, protocol in page.protocols.items()}
     usual = Counter(by_host.values()).most_common(1)[0][0]

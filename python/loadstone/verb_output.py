@@ -11,6 +11,7 @@ from loadstone.comparison import NetworkResult, PageResult, VariantResult, media
 from loadstone.engine import engine
 from loadstone.experiment import Cell
 from loadstone.pages import Page
+from loadstone.recorded import Recorded
 from loadstone.settings import OF_RUNS
 from loadstone.stats import LEAST_PAIRS, Until
 
@@ -181,7 +182,7 @@ def compare_document(results: Sequence[PageResult]) -> dict[str, Any]:
         "pages": [
             {
                 "page": result.page,
-                "recorded": result.spoken,
+                "recorded": result.recorded and result.recorded.document(),
                 "networks": [_network(network) for network in result.networks],
             }
             for result in results
@@ -202,6 +203,7 @@ def _network(result: NetworkResult) -> dict[str, Any]:
         "best": result.best.name if result.best else None,
         "verdict": result.verdict,
         "reason": result.reason,
+        "overflows": result.overflows,
         **({"until": _until(result.until, result)} if result.until else {}),
     }
 
@@ -260,15 +262,27 @@ def _block(page: PageResult, result: NetworkResult, *, is_first: bool) -> str:
         row += [_interval(variant)] if result.is_random else []
         row += [] if all_completed else [f"{variant.completed} of {len(variant.outcomes)}"]
         rows.append(row)
-    recorded = (
-        [f"{text.printable(page.page)}, as recorded: {page.spoken}"] if is_first and page.spoken else []
-    )
     lines = [
-        *recorded,
+        *(_recorded(page.page, page.recorded) if is_first else []),
         f"{text.printable(page.page)} on {name}: {runs_text(result)}",
         text.table(rows, left=2),
     ]
-    return "\n".join([*lines, *_wrapped(result.verdict), *_wrapped(result.reason or "")])
+    said = [result.verdict, result.reason or "", overflows_text(result)]
+    return "\n".join([*lines, *(line for sentence in said for line in _wrapped(sentence))])
+
+
+def overflows_text(result: NetworkResult) -> str:
+    """Warn of queues that overflow: whose packet finds no room turns on a few bytes."""
+    if not result.overflows:
+        return ""
+    shares = ", ".join(f"{name} {100 * share:.1f} %" for name, share in result.overflows.items())
+    return f"The queue overflows: packets sent again, though none is lost at random: {shares}."
+
+
+def _recorded(page: str, recorded: Recorded | None) -> list[str]:
+    """Say how the recorded load compares with the simulated one."""
+    lines = recorded.lines(text.printable(page)) if recorded else []
+    return [line for said in lines for line in _wrapped(said)]
 
 
 def _wrapped(sentence: str) -> list[str]:
@@ -302,9 +316,10 @@ def _interval(variant: VariantResult) -> str:
 # --- loadstone page ---
 
 
-def page_document(page: Page) -> dict[str, Any]:
+def page_document(page: Page, recorded: Recorded | None) -> dict[str, Any]:
     """Give the document of `loadstone page --json`."""
-    return {"page": page.name, **page.summary(), "notes": page.notes}
+    told = recorded and recorded.document()
+    return {"page": page.name, **page.summary(), "recorded": told, "notes": page.notes}
 
 
 _SKIPPED = {
@@ -316,7 +331,7 @@ _SKIPPED = {
 }
 
 
-def page_text(page: Page) -> str:
+def page_text(page: Page, recorded: Recorded | None) -> str:
     """Give what the page is as a few tables."""
     summary = page.summary()
     heads = summary["request_header_bytes"], summary["response_header_bytes"]
@@ -348,6 +363,7 @@ def page_text(page: Page) -> str:
         text.table(kind_rows),
         "longest chain\n" + "\n".join(chain),
     ]
+    parts += ["\n".join(_recorded(page.name, recorded))] if recorded else []
     notes = _notes(page.notes)
     return "\n\n".join([*parts, "\n".join(notes)] if notes else parts)
 

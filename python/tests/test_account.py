@@ -9,7 +9,7 @@ from loadstone import Outcome, Scenario, run_many
 
 PARTS = [
     "handshakes", "waiting_for_connection", "request_round_trips", "transfer",
-    "loss_recovery", "server", "computing",
+    "loss_recovery", "server", "page_itself",
 ]  # fmt: skip
 
 
@@ -40,7 +40,7 @@ def test_the_path_has_no_gaps_and_is_what_the_account_adds_up() -> None:
         spans = zip(path["part"], path["from_ms"], path["to_ms"], strict=True)
         total = sum(to - begin for name, begin, to in spans if name == part)
         assert account[part] == pytest.approx(total, abs=1e-6)
-    assert "layout" in path["name"] and account["computing"] == 500.0
+    assert "layout" in path["name"] and account["page_itself"] == 500.0
 
 
 def test_the_waterfall_says_when_requests_arrived_and_were_answered() -> None:

@@ -13,8 +13,8 @@ import pytest
 from conftest import ROOT, Command
 from live import KERNEL, FakeKernel
 from loadstone import _native
-from loadstone.validation import accuracy, measurements
-from loadstone.validation.grid import QUICK
+from loadstone.studies.validation import accuracy, measurements
+from loadstone.studies.validation.grid import QUICK
 
 KEPT = sorted((ROOT / "studies" / "validation").glob("linux-*.csv*"))
 # A dozen cells of all kinds.
@@ -226,7 +226,7 @@ def test_help_has_examples_and_loads_nothing_heavy(loadstone: Command) -> None:
         "from loadstone import cli\n"
         "try: cli.main(['validate', '--help'])\n"
         "except SystemExit: pass\n"
-        "heavy = {'jinja2', 'matplotlib', 'numpy', 'scipy', 'rich', 'loadstone.validation'}\n"
+        "heavy = {'jinja2', 'matplotlib', 'numpy', 'scipy', 'rich', 'loadstone.studies.validation'}\n"
         "print(sorted(heavy & set(sys.modules)), file=sys.stderr)"
     )
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

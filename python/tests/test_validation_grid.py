@@ -9,8 +9,8 @@ import pytest
 
 from loadstone import run_many
 from loadstone.files import InputError
-from loadstone.validation import grid
-from loadstone.validation.grid import FACTORS, FULL, LOSSY_RUNS, OBJECT, PAGE, QUICK, Cell, Grid
+from loadstone.studies.validation import grid
+from loadstone.studies.validation.grid import FACTORS, FULL, LOSSY_RUNS, OBJECT, PAGE, QUICK, Cell, Grid
 
 LOSSY = [cell for cell in FULL.cells if cell.is_random]
 EXACT = [cell for cell in FULL.cells if not cell.is_random]

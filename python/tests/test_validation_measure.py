@@ -11,10 +11,10 @@ import pytest
 from live import KERNEL, FakeKernel
 from loadstone import Scenario, __version__
 from loadstone.files import InputError
-from loadstone.validation import measurements
-from loadstone.validation.grid import OBJECT, Cell, Grid
-from loadstone.validation.measure import Measure, Pace, _ctrl_c
-from loadstone.validation.measurements import Measured
+from loadstone.studies.validation import measurements
+from loadstone.studies.validation.grid import OBJECT, Cell, Grid
+from loadstone.studies.validation.measure import Measure, Pace, _ctrl_c
+from loadstone.studies.validation.measurements import Measured
 
 
 def cell(name: str = "1KB", cc: str = "cubic", loss: str = "") -> Cell:

@@ -12,11 +12,11 @@ from scipy import stats
 from live import FakeKernel, exactly
 from loadstone import LoadstoneError, Outcome, Scenario
 from loadstone.files import InputError
-from loadstone.validation import accuracy, agreement, score
-from loadstone.validation.accuracy import GROUPS, Goal, Row
-from loadstone.validation.grid import OBJECT, PAGE, Cell
-from loadstone.validation.measurements import Conditions, Load, Measured, Measurement, Source
-from loadstone.validation.score import Score, Validation
+from loadstone.studies.validation import accuracy, agreement, score
+from loadstone.studies.validation.accuracy import GROUPS, Goal, Row
+from loadstone.studies.validation.grid import OBJECT, PAGE, Cell
+from loadstone.studies.validation.measurements import Conditions, Load, Measured, Measurement, Source
+from loadstone.studies.validation.score import Score, Validation
 
 SMALL = Cell(OBJECT, "10KB", "10mbit,20ms,queue=100ms", "http/1.1", 1, 10, "cubic")
 LOSSY = replace(SMALL, network="10mbit,20ms,loss=1%,queue=100ms")

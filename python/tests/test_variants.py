@@ -55,7 +55,7 @@ def test_today_is_what_was_recorded_http_1_1_and_h2(recording: str) -> None:
 def test_hosts_speak_what_they_spoke_when_it_was_recorded(loadstone: Command, recording: str) -> None:
     document = loadstone("compare", recording, "--network", "cable", "--exact", "--json").document
     (page,) = document["pages"]
-    assert page["recorded"] == "2 hosts h2, 1 host http/1.1, 1 host h3 (taken as h2)"
+    assert page["recorded"]["spoken"] == "2 hosts h2, 1 host http/1.1, 1 host h3 (taken as h2)"
     recorded, one, two = page["networks"][0]["variants"]
     assert recorded["variant"]["protocol_of"] == {"c.test": "http/1.1"}
     assert "protocol_of" not in one["variant"]
@@ -69,7 +69,7 @@ def test_a_recording_that_spoke_one_protocol_is_run_once(loadstone: Command, tmp
         json.dumps({"log": {"entries": [entry(f"https://a.test/{at}", "h2") for at in range(60)]}})
     )
     result = loadstone("compare", str(path), "--network", "cable")
-    assert result.out.startswith("h2.har, as recorded: 1 host h2\n")
+    assert result.out.startswith("h2.har, as recorded: 1 host h2.\n")
     assert "\n*  recorded" in result.out and "Best: recorded, the baseline; so is h2." in result.out
     network = loadstone("compare", str(path), "--network", "cable", "--json").document["pages"][0][
         "networks"

@@ -18,7 +18,7 @@ from typing import Any
 from worlds import Experiment, study
 
 from loadstone._native import Outcome, Scenario
-from loadstone.validation.agreement import percentile
+from loadstone.studies.validation.agreement import percentile
 
 BITS_A_MS = 10_000
 PROPAGATION_MS = 20

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from loadstone import experiment, text
 from loadstone._native import Scenario
-from loadstone.validation import accuracy
-from loadstone.validation.grid import Cell
+from loadstone.studies.validation import accuracy
+from loadstone.studies.validation.grid import Cell
 
 STEPS = 20
 STEP_MS = 0.05

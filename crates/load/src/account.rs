@@ -29,8 +29,8 @@ pub enum Part {
     LossRecovery,
     /// The server thinks.
     Server,
-    /// The browser computes.
-    Computing,
+    /// The page makes itself wait: whatever lies between a cause and what follows from it in the browser.
+    PageItself,
 }
 
 impl Part {
@@ -42,7 +42,7 @@ impl Part {
         Part::Transfer,
         Part::LossRecovery,
         Part::Server,
-        Part::Computing,
+        Part::PageItself,
     ];
 
     /// Its name in results.
@@ -54,7 +54,7 @@ impl Part {
             Part::Transfer => "transfer",
             Part::LossRecovery => "loss_recovery",
             Part::Server => "server",
-            Part::Computing => "computing",
+            Part::PageItself => "page_itself",
         }
     }
 
@@ -67,7 +67,7 @@ impl Part {
             Part::Transfer => "Transfer",
             Part::LossRecovery => "Loss recovery",
             Part::Server => "Server",
-            Part::Computing => "Computing",
+            Part::PageItself => "The page itself",
         }
     }
 
@@ -80,7 +80,7 @@ impl Part {
             Part::Transfer => "in transfer",
             Part::LossRecovery => "in loss recovery",
             Part::Server => "on the server",
-            Part::Computing => "in computing",
+            Part::PageItself => "in the page itself",
         }
     }
 
@@ -95,7 +95,9 @@ impl Part {
             Part::Transfer => "an answer was arriving, as fast as the link and TCP's window let it",
             Part::LossRecovery => "packets had been lost, and the load waited for their repetition",
             Part::Server => "the server was preparing its answer",
-            Part::Computing => "the browser was parsing and running what it had received",
+            Part::PageItself => {
+                "the page made itself wait: parsing, scripts, timers, all that lies between what it had and what it asked for next"
+            }
         }
     }
 }
@@ -180,7 +182,7 @@ pub fn critical_path(page: &Page, marks: &Marks, connections: &[ConnectionRecord
     for leg in load.legs(last, finish).into_iter().rev() {
         (pen.activity, pen.left) = (leg.activity, leg.left);
         match load.page.activities[leg.activity.0 as usize].task {
-            Task::Compute(_) => pen.go_on(Some(leg.left), Part::Computing, &[]),
+            Task::Compute(_) => pen.go_on(Some(leg.left), Part::PageItself, &[]),
             Task::Fetch(_) => load.add_object(load.row(&leg), &mut pen),
         }
     }
@@ -246,7 +248,7 @@ impl Load<'_> {
     fn add_object(&self, row: Row, pen: &mut PathBuilder) {
         let nothing = ConnectionRecord::default();
         let conn = row.connection.and_then(|conn| self.connections.get(conn as usize)).unwrap_or(&nothing);
-        pen.go_on(row.found, Part::Computing, &[]);
+        pen.go_on(row.found, Part::PageItself, &[]);
         pen.go_on(row.retried, Part::LossRecovery, &[]);
 
         // A mark that is missing leaves its time to what comes next.

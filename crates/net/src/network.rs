@@ -329,6 +329,11 @@ fn parse_queue(text: &str) -> Result<QueueText, NetworkProblem> {
     if is_too_small { Err(NetworkProblem::QueueTooSmall(text.to_owned())) } else { Ok(queue) }
 }
 
+/// In ms, without the rounding of seconds.
+fn ms(span: Duration) -> f64 {
+    span.as_nanos() as f64 / 1e6
+}
+
 impl fmt::Display for Network {
     /// In the notation that is read; the default queue is left out.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -341,7 +346,7 @@ impl fmt::Display for Network {
         } else {
             write!(f, "{down}/{up}")?;
         }
-        write!(f, ",{}ms", self.rtt.as_secs_f64() * 1e3)?;
+        write!(f, ",{}ms", ms(self.rtt))?;
         let percent = |share: Probability| share.value() * 100.0;
         match (self.loss_down, self.loss_up) {
             (Loss::GilbertElliott(GilbertElliott { p, r, bad, good }), _) => {
@@ -353,11 +358,11 @@ impl fmt::Display for Network {
             (down, up) => write!(f, ",loss={}%/{}%", down.mean() * 100.0, up.mean() * 100.0)?,
         }
         if !self.jitter.is_zero() {
-            write!(f, ",jitter={}ms", self.jitter.as_secs_f64() * 1e3)?;
+            write!(f, ",jitter={}ms", ms(self.jitter))?;
         }
         match self.queue {
             queue if queue == DEFAULT_QUEUE => {}
-            QueueText::Time(span) => write!(f, ",queue={}ms", span.as_secs_f64() * 1e3)?,
+            QueueText::Time(span) => write!(f, ",queue={}ms", ms(span))?,
             QueueText::Bytes(bytes) => write!(f, ",queue={bytes}B")?,
             QueueText::Packets(count) => write!(f, ",queue={count}p")?,
         }
@@ -428,7 +433,7 @@ mod tests {
         for text in [
             "10/1mbit,100ms",
             "1.6mbit/768kbit,300ms",
-            "10mbit,20ms,loss=1%,queue=64000B",
+            "10mbit,31.1ms,loss=1%,queue=64000B",
             "9mbit,20ms,trace=a/b.down,trace-up=c",
             "10mbit,20ms,gemodel=0.5%/40%/100%/0%,jitter=5ms,queue=500ms",
         ] {

@@ -6,6 +6,7 @@ use loadstone_scenario::SharedPage;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 fn json(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect("pages have only keys that are text")
@@ -62,6 +63,12 @@ impl Page {
     fn synthetic(description: &str) -> PyResult<Page> {
         let file = synthetic::page(description).map_err(Failure::from)?;
         Ok(Page::of(file, "{}".to_owned())?)
+    }
+
+    /// The same page with hosts at distances of their own: what their round trips take, in ms.
+    fn at_distances(&self, py: Python<'_>, round_trips_ms: BTreeMap<String, f64>) -> PyResult<Page> {
+        let file = PageFile::clone(&self.page);
+        Ok(py.detach(|| Page::of(file.at_distances(&round_trips_ms), self.notes_json.clone()))?)
     }
 
     /// The page file, as JSON.

@@ -70,7 +70,7 @@ def validate(
     simulated. A measure that is stopped goes on where it was.
     """
     from loadstone import progress
-    from loadstone.validation import accuracy, grid, measure, score, validation_report
+    from loadstone.studies.validation import accuracy, grid, measure, score, validation_report
 
     if kept:
         _refuse_beside_kept({"--full": full, "--at-once": at_once, "--minutes": minutes})
@@ -101,7 +101,7 @@ def _report_folder(path: str | None) -> Any:
     if path is None:
         return nullcontext(lambda validation: None)
     # Heavy, so only where it is asked for.
-    from loadstone.validation import publish
+    from loadstone.studies.validation import publish
 
     return publish.folder(path)
 
@@ -114,7 +114,7 @@ def _refuse_beside_kept(given: dict[str, Any]) -> None:
 
 def _hold(now: dict[str, dict[str, float]], *, accept: bool) -> None:
     """Compare an accuracy with the one that was accepted, or accept it."""
-    from loadstone.validation import accuracy
+    from loadstone.studies.validation import accuracy
 
     if accept:
         accuracy.accept(now)

@@ -34,6 +34,7 @@ def page(names: tuple[str, ...], keep_secrets: bool, as_json: bool, is_survey: b
     their round trips, as far as a HAR has recorded them.
     """
     from loadstone import pages, survey, verb_output
+    from loadstone.recorded import Recording
 
     if is_survey:
         surveyed = survey.survey(names)
@@ -42,7 +43,9 @@ def page(names: tuple[str, ...], keep_secrets: bool, as_json: bool, is_survey: b
     if len(names) > 1:
         raise click.UsageError(f"one page at a time, but {len(names)} are given: add --survey")
     read = pages.read(names[0], keep_secrets=keep_secrets)
-    emit(verb_output.page_document(read) if as_json else verb_output.page_text(read))
+    recording = Recording.of(read)
+    recorded = recording.simulated(None) if recording else None
+    emit(verb_output.page_document(read, recorded) if as_json else verb_output.page_text(read, recorded))
 
 
 @click.command(

@@ -103,7 +103,7 @@ HATCHES = {
     "transfer": Hatch(dotted=True, gap=6.0, width=2.2),
     "loss_recovery": Hatch(leaning=(1.0, -1.0), gap=9.0),
     "server": Hatch(level=True, gap=5.0),
-    "computing": Hatch(leaning=(0.0,), gap=5.0),
+    "page_itself": Hatch(leaning=(0.0,), gap=5.0),
 }
 """The pattern of each part of an account."""
 

@@ -65,6 +65,11 @@ class NetworkView:
         return verb_output.runs_text(self.result)
 
     @property
+    def overflows(self) -> str:
+        """Warn of queues that overflow."""
+        return verb_output.overflows_text(self.result)
+
+    @property
     def is_complete(self) -> bool:
         """Say whether every run was completed."""
         return all(run["completed"] for row in self.document["variants"] for run in row["runs"])
@@ -93,6 +98,8 @@ class PageView:
     id: str
     name: str
     facts: str
+    recorded: list[str]
+    """How the recorded load compares with the simulated one."""
     page: Any
     objects: Objects
     networks: list[NetworkView]
@@ -223,6 +230,7 @@ def _page_view(
         place,
         text.harmless(page.name),
         ", ".join(fact for fact in facts if fact),
+        result.recorded.lines("This page") if result.recorded else [],
         json.loads(first.cell.scenario.to_json())["page"],
         Objects.of(first.outcomes[0].waterfall()),
         networks,

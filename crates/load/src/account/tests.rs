@@ -78,7 +78,7 @@ fn of_one(row: Row, connection: ConnectionRecord) -> Vec<(Part, u64)> {
     drawn(&lone(), &marks, &[connection]).into_iter().map(|(_, part, to)| (part, to)).collect()
 }
 
-use Part::{Computing, Handshakes, LossRecovery, RequestRoundTrips, Server, Transfer, WaitingForConnection};
+use Part::{Handshakes, LossRecovery, PageItself, RequestRoundTrips, Server, Transfer, WaitingForConnection};
 
 #[test]
 fn an_object_goes_through_its_marks() {
@@ -198,7 +198,7 @@ fn stalls_of_both_directions_may_overlap_in_a_handshake() {
 }
 
 #[test]
-fn the_path_leads_from_cause_to_cause_and_delays_are_computing() {
+fn the_path_leads_from_cause_to_cause_and_delays_are_the_page_itself() {
     let rows = [row([0, 0, 50, 50, 100, 100]), row([135, 140, 190, 190, 240, 250])];
     let connections = [connection(0, 0)];
     let path = |causes: [Option<Cause>; 3]| {
@@ -206,14 +206,14 @@ fn the_path_leads_from_cause_to_cause_and_delays_are_computing() {
         drawn(&three(), &marks, &connections)
     };
     let object = [(1, WaitingForConnection, 140), (1, RequestRoundTrips, 240), (1, Transfer, 250)];
-    let through_the_layout = [(0, RequestRoundTrips, 100), (2, Computing, 130), (1, Computing, 135)];
+    let through_the_layout = [(0, RequestRoundTrips, 100), (2, PageItself, 130), (1, PageItself, 135)];
     let found = path([None, cause(2, 130), cause(0, 100)]);
     assert_eq!(found, [&through_the_layout[..], &object].concat());
     // The root was left when it had come, and not later.
-    let early = [(0, RequestRoundTrips, 95), (1, Computing, 135)];
+    let early = [(0, RequestRoundTrips, 95), (1, PageItself, 135)];
     assert_eq!(path([None, cause(0, 95), None]), [&early[..], &object].concat());
     // And here when it was found: it has no part in the path at all.
-    assert_eq!(path([None, cause(0, 0), None]), [&[(1, Computing, 135)][..], &object].concat());
+    assert_eq!(path([None, cause(0, 0), None]), [&[(1, PageItself, 135)][..], &object].concat());
 }
 
 #[test]
@@ -253,10 +253,10 @@ fn an_attempt_that_failed_is_loss_recovery_unless_the_object_was_left_before_tha
     assert_eq!(path(cause(0, 720)), [&retried[..], &[last]].concat());
     // The bytes that were waited for were the last that the first attempt brought.
     let until_it_failed = path(cause(0, 500));
-    assert_eq!(until_it_failed[2..4], [(0, Transfer, 500), (1, Computing, 720)]);
+    assert_eq!(until_it_failed[2..4], [(0, Transfer, 500), (1, PageItself, 720)]);
     // Its first bytes came in the first attempt, and that was enough.
     let first = [(0, Handshakes, 100), (0, RequestRoundTrips, 200), (0, Transfer, 230)];
-    assert_eq!(path(cause(0, 230)), [&first[..], &[(1, Computing, 720), last]].concat());
+    assert_eq!(path(cause(0, 230)), [&first[..], &[(1, PageItself, 720), last]].concat());
 }
 
 #[test]
@@ -270,7 +270,7 @@ fn the_parts_are_in_the_order_of_their_names() {
         "transfer",
         "loss_recovery",
         "server",
-        "computing",
+        "page_itself",
     ];
     assert_eq!(names, expected);
 }

@@ -20,6 +20,19 @@ pub struct PageFile {
     pub hosts: BTreeMap<String, HostSpec>,
 }
 
+impl PageFile {
+    /// The same page with hosts at distances of their own: what their round trips take, in ms. The nearest is where the
+    /// network ends, and so is a host of which nothing is known.
+    #[must_use]
+    pub fn at_distances(mut self, round_trips_ms: &BTreeMap<String, f64>) -> PageFile {
+        let nearest = round_trips_ms.values().copied().fold(f64::INFINITY, f64::min);
+        for (host, ms) in round_trips_ms {
+            self.hosts.entry(host.clone()).or_default().rtt_ms = ms - nearest;
+        }
+        self
+    }
+}
+
 /// One object of a page file. Only `url` and `bytes` have to be given.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -10,6 +10,7 @@ mod loose;
 mod model;
 mod moment;
 mod needs;
+mod rate;
 mod sizes;
 mod spoken;
 mod url;
@@ -61,6 +62,8 @@ pub struct Notes {
     pub handshakes_ms: BTreeMap<String, f64>,
     /// What each host spoke, where the file says so.
     pub protocols: BTreeMap<String, RecordedProtocol>,
+    /// The rate of the fastest half second, in short loads of less, in kbit/s.
+    pub down_kbit: Option<u64>,
 }
 
 /// Why an entry is no object of the page.
@@ -205,6 +208,7 @@ fn page_of(view: views::View<'_>, mut redactor: Redactor) -> Result<Har, HarErro
     let waits = Waits::of(&entries);
     notes.handshakes_ms = waits.handshakes_ms();
     notes.protocols = spoken::protocols(&entries);
+    notes.down_kbit = rate::down_kbit(&entries);
     let others = (0..entries.len()).filter(|at| *at != root && entries[*at].skip.is_none());
     let object = |at: usize| {
         let fetched = &entries[at];

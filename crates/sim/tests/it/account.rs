@@ -9,7 +9,7 @@ use loadstone_units::{Seed, Time};
 use proptest::prelude::*;
 use std::time::Duration;
 
-use Part::{Computing, Handshakes, LossRecovery, RequestRoundTrips, Server, Transfer, WaitingForConnection};
+use Part::{Handshakes, LossRecovery, PageItself, RequestRoundTrips, Server, Transfer, WaitingForConnection};
 
 /// Bytes of a request's and of a response's head where the page does not say.
 const REQUEST: u64 = 400;
@@ -89,15 +89,15 @@ fn need(node: &str, on: On, ms: f64) -> Need {
 }
 
 #[test]
-fn compute_nodes_and_delays_are_computing() {
+fn compute_nodes_and_delays_are_the_page_itself() {
     let mut objects = vec![object("/", 1000), object("/app.js", 1000), object("/data", 1000)];
     objects[2].needs = Some(vec![need("run", On::End, 5.0)]);
     let after_the_script = Some(vec![need("http://a.test/app.js", On::End, 0.0)]);
     let compute = vec![ComputeSpec { name: "run".to_owned(), ms: 30.0, needs: after_the_script }];
     let outcome = load(PageFile { objects, compute, ..PageFile::default() }, FAST, textbook());
-    assert_eq!(whole_ms(&outcome), [(Handshakes, 100), (RequestRoundTrips, 300), (Computing, 35)]);
-    let computing: Vec<u32> = outcome.path.iter().filter(|s| s.part == Computing).map(|s| s.activity.0).collect();
-    assert_eq!(computing, [3, 2], "the node, then the delay of what waited for it");
+    assert_eq!(whole_ms(&outcome), [(Handshakes, 100), (RequestRoundTrips, 300), (PageItself, 35)]);
+    let own: Vec<u32> = outcome.path.iter().filter(|s| s.part == PageItself).map(|s| s.activity.0).collect();
+    assert_eq!(own, [3, 2], "the node, then the delay of what waited for it");
 }
 
 #[test]
@@ -106,7 +106,7 @@ fn an_object_is_on_the_path_only_until_it_is_left() {
     let mut objects = vec![object("/", 20 * MSS - RESPONSE), object("/late", 1000)];
     objects[1].needs = Some(vec![need("http://a.test/", On::Bytes, 400.0)]);
     let outcome = load(page(objects), FAST, variant(r#"{"connections": 1}"#));
-    assert_eq!(whole_ms(&outcome), [(Handshakes, 100), (RequestRoundTrips, 200), (Computing, 400)]);
+    assert_eq!(whole_ms(&outcome), [(Handshakes, 100), (RequestRoundTrips, 200), (PageItself, 400)]);
     assert_eq!(outcome.account().nanos(Transfer), fast(ACK + MSS) + fast(ACK + RESPONSE + 1000));
 }
 
@@ -308,7 +308,7 @@ fn richer_pages() -> impl Strategy<Value = PageFile> {
 /// The stretch of an object's load in which a part may lie.
 fn stretch(part: Part, row: &Row) -> (Option<Time>, Option<Time>) {
     match part {
-        Computing => (Some(Time::ZERO), row.found),
+        PageItself => (Some(Time::ZERO), row.found),
         Handshakes | WaitingForConnection => (row.found.max(row.retried), row.sent),
         RequestRoundTrips => (row.sent, row.first_byte),
         Server => (row.arrived, row.answered),
@@ -330,7 +330,7 @@ fn check(page: &Page, outcome: &Outcome) -> Result<(), TestCaseError> {
     for span in &outcome.path {
         let at = span.activity.0 as usize;
         let Task::Fetch(fetch) = &page.activities[at].task else {
-            prop_assert_eq!(span.part, Computing);
+            prop_assert_eq!(span.part, PageItself);
             continue;
         };
         let row = &outcome.waterfall[at];

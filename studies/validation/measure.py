@@ -12,9 +12,9 @@ from typing import Any, cast
 from loadstone import _native, text
 from loadstone._native import LoadstoneError, Scenario
 from loadstone.files import InputError
-from loadstone.validation import measurements
-from loadstone.validation.grid import Cell, Grid
-from loadstone.validation.measurements import Journal, LiveOutcome, Measured, Measurement, kernel_of
+from loadstone.studies.validation import measurements
+from loadstone.studies.validation.grid import Cell, Grid
+from loadstone.studies.validation.measurements import Journal, LiveOutcome, Measured, Measurement, kernel_of
 
 Run = Callable[[Scenario, int], LiveOutcome]
 """Runs a scenario with a seed; blocks until it is over, and lets other threads run meanwhile."""

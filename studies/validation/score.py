@@ -9,9 +9,9 @@ from functools import cached_property
 from loadstone import experiment
 from loadstone._native import LoadstoneError, Scenario, run_many
 from loadstone.files import InputError
-from loadstone.validation import agreement
-from loadstone.validation.grid import LOSSY_RUNS, Cell
-from loadstone.validation.measurements import Load, Measured, Measurement
+from loadstone.studies.validation import agreement
+from loadstone.studies.validation.grid import LOSSY_RUNS, Cell
+from loadstone.studies.validation.measurements import Load, Measured, Measurement
 
 LEAST_REPEATS = 2
 """Fewer repeats of a cell without loss have no range."""

@@ -17,7 +17,7 @@ from typing import Any, Protocol
 
 from loadstone import __version__, files
 from loadstone.files import InputError
-from loadstone.validation.grid import Cell
+from loadstone.studies.validation.grid import Cell
 
 
 class LiveOutcome(Protocol):

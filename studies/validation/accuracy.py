@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
-import loadstone
 from loadstone.files import InputError
-from loadstone.validation import agreement, measurements
-from loadstone.validation.grid import OBJECT, Cell
-from loadstone.validation.measurements import Measured
-from loadstone.validation.score import Score, Validation
+from loadstone.studies.validation import agreement, measurements
+from loadstone.studies.validation.grid import OBJECT, Cell
+from loadstone.studies.validation.measurements import Measured
+from loadstone.studies.validation.score import Score, Validation
 
 BBR = "bbr"
 
@@ -209,7 +208,7 @@ def worst(scores: Scores, count: int) -> list[Score]:
 
 # --- the accuracy that was accepted, not to get worse ---
 
-FOLDER = Path(loadstone.__file__).parent / "studies" / "validation"
+FOLDER = Path(__file__).parent
 """Where a checkout keeps measurements and the accuracy that was accepted."""
 
 ACCEPTED = FOLDER / "accuracy.json"

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from loadstone import text
-from loadstone.validation import accuracy, agreement
-from loadstone.validation.accuracy import Row
-from loadstone.validation.measurements import Load, Measurement
-from loadstone.validation.score import Score, Validation
+from loadstone.studies.validation import accuracy, agreement
+from loadstone.studies.validation.accuracy import Row
+from loadstone.studies.validation.measurements import Load, Measurement
+from loadstone.studies.validation.score import Score, Validation
 
 WORST = 20
 """How many of the worst cells are shown."""

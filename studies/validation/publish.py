@@ -20,16 +20,16 @@ from matplotlib.lines import Line2D
 from loadstone import files, text
 from loadstone.analysis.plots.svg import NOTHING, drawing
 from loadstone.files import Kind
-from loadstone.validation import accuracy, agreement, validation_report
-from loadstone.validation.grid import FULL, LOSSY_RUNS, QUICK
-from loadstone.validation.score import Score, Validation
+from loadstone.studies.validation import accuracy, agreement, validation_report
+from loadstone.studies.validation.grid import FULL, LOSSY_RUNS, QUICK
+from loadstone.studies.validation.score import Score, Validation
 
 PAGE, PLOT = "validation.md", "validation.svg"
 _REPORT = Kind("report of a validation", b"# Validation: the simulator compared with a live kernel\n")
 _DRAWING = Kind("drawing of loadstone", rb"<\?xml [^>]*>\n<!DOCTYPE svg ")
 
 _TEMPLATES = Environment(
-    loader=PackageLoader("loadstone.validation", "."),
+    loader=PackageLoader("loadstone.studies.validation", "."),
     undefined=StrictUndefined,
     trim_blocks=True,
     keep_trailing_newline=True,
