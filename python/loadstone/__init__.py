@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 from loadstone._native import LoadstoneError, Outcome, Scenario, __version__, networks, protocols, run_many
 
 if TYPE_CHECKING:
-    from loadstone.api import Page, analyze, compare, load, sweep
+    from loadstone.api import Page, analyze, compare, load, sweep, whatif
     from loadstone.stores import Store
 
 _HEAVY = {
-    **dict.fromkeys(("Page", "analyze", "compare", "load", "sweep"), "loadstone.api"),
+    **dict.fromkeys(("Page", "analyze", "compare", "load", "sweep", "whatif"), "loadstone.api"),
     "Store": "loadstone.stores",
 }
 """What is imported when it is first asked for, and where it is."""
@@ -29,6 +29,7 @@ __all__ = [
     "protocols",
     "run_many",
     "sweep",
+    "whatif",
 ]
 
 

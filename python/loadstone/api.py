@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-from loadstone import comparison, experiment, frames, pages, verb_output
+from loadstone import comparison, experiment, frames, pages, savings, savings_output, verb_output
 from loadstone._native import Outcome
 from loadstone.comparison import PageResult
 from loadstone.experiment import Cell, Chosen
 from loadstone.frames import Backend
 from loadstone.pages import Page
+from loadstone.savings import Saving, Savings
 from loadstone.settings import OF_RUNS, OF_SCENARIOS
 from loadstone.stats import Until
 from loadstone.typed import Settings
@@ -196,6 +197,52 @@ def compare(
     read = [_page(each) for each in given]
     compared = variants_of(read, variants, vary, baseline)
     return Comparison(comparison.compare(read, compared, networks, chosen, enough, threads, _quiet))
+
+
+@dataclass(frozen=True)
+class WhatIf:
+    """A page on one network, and what changing parts of it would save, the best first."""
+
+    found: Savings
+
+    @property
+    def savings(self) -> list[Saving]:
+        """Give what each idea is worth."""
+        return self.found.savings
+
+    def frame(self, backend: Backend | None = None) -> Any:
+        """Give a data frame with a row for each idea: what is changed, and the ms that it saves."""
+        return frames.frame(self.document()["savings"], backend)
+
+    def document(self) -> dict[str, Any]:
+        """Give what `loadstone whatif --json` prints."""
+        return savings_output.document(self.found)
+
+    def __str__(self) -> str:
+        return savings_output.in_words(self.found, is_all=False)
+
+
+def whatif(
+    page: AnyPage,
+    *,
+    runs: int | None = None,
+    exact: bool = False,
+    threads: int | None = None,
+    **settings: Unpack[Settings],
+) -> WhatIf:
+    """Say what would make a page faster: parts left out, smaller, cached, nearer, found earlier.
+
+    The network is 4g if it is left out, the protocol what each host spoke when the page was recorded.
+
+    >>> import loadstone
+    >>> found = loadstone.whatif("example:shop", network="cable")
+    >>> best = found.savings[0]
+    >>> best.is_clear, best.ms > 0, best.idea.part.what
+    (True, True, 'kind')
+    """
+    read = _page(page)
+    chosen = savings.settings(read, _chosen("whatif", settings, exact))
+    return WhatIf(savings.what_if(read, chosen, runs, threads, _quiet))
 
 
 def sweep(

@@ -31,7 +31,7 @@ class NetworkPlan:
     name: str
     """The network as it was asked for, a preset's name perhaps."""
     cells: dict[str, Cell]
-    """By variant, the baseline first."""
+    """By variant, the baseline first; of variants that are the same the same."""
 
     def jobs(self, runs: int | None) -> dict[str, list[Job]]:
         """Give what there is to run for each variant, until there are this many runs of it.
@@ -173,9 +173,8 @@ class _Row:
 
     def __post_init__(self) -> None:
         self.cells = list(self.plan.cells.values())
-        own: list[list[Outcome]] = [[] for _ in self.cells]
-        variants = [cell.variant for cell in self.cells]
-        self.outcomes = [own[variants.index(variant)] for variant in variants]
+        own: dict[int, list[Outcome]] = {id(cell): [] for cell in self.cells}
+        self.outcomes = [own[id(cell)] for cell in self.cells]
 
     def jobs(self, runs: int | None) -> list[tuple[list[Outcome], list[Job]]]:
         """Give what is left to run until there are this many runs of each cell, and where it belongs."""
@@ -242,8 +241,11 @@ def plan(
 
 def _planned(page: Page, variants: Sequence[Variant], chosen: Chosen, name: str, network: str) -> NetworkPlan:
     common = {**COMMON, **chosen, "network": network}
-    cells = {variant.name: experiment.cell(page, {**common, **variant.fields(page)}) for variant in variants}
-    return NetworkPlan(name, cells)
+    made = [experiment.cell(page, {**common, **variant.fields(page)}) for variant in variants]
+    settings = [cell.variant for cell in made]
+    # Variants that are the same are run once.
+    cells = [made[settings.index(own)] for own in settings]
+    return NetworkPlan(name, dict(zip([variant.name for variant in variants], cells, strict=True)))
 
 
 def carry_out(

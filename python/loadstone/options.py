@@ -39,6 +39,8 @@ NETWORKS = _of(
     names=["networks"],
     multiple=True,
 )
+NETWORK_OF_USERS = _of(OF_SCENARIOS["network"], "4g")
+PROTOCOL_AS_RECORDED = _of(OF_SCENARIOS["protocol"], "what a HAR says that each host spoke; else h2")
 PROTOCOL = _of(OF_SCENARIOS["protocol"])
 IW = _of(OF_SCENARIOS["iw"])
 TLS = _of(OF_SCENARIOS["tls"])

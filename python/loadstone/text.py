@@ -36,7 +36,7 @@ def size(count: int) -> str:
         return f"{count} B"
     if count < 1_000_000:
         return f"{count / 1e3:.1f} KB"
-    return f"{count / 1e6:.2f} MB"
+    return f"{count / 1e6:.2f} MB" if count < 1_000_000_000 else f"{count / 1e9:.2f} GB"
 
 
 def count(number: int, singular: str, plural: str | None = None) -> str:

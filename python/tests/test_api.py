@@ -83,3 +83,12 @@ def test_importing_takes_little() -> None:
     )
     ran = subprocess.run([sys.executable, "-c", heavy], capture_output=True, text=True, check=True)
     assert ran.stdout.strip() == "[]"
+
+
+def test_whatif_is_the_verb_whatif(loadstone: Command) -> None:
+    options = ("--network", "3g", "--runs", "3")
+    said = loadstone("whatif", "example:shop", *options, "--json").document
+    found = ls.whatif("example:shop", network="3g", runs=3)
+    assert json.loads(json.dumps(found.document())) == said
+    assert len(found.frame("polars")) == len(found.savings) == len(said["savings"])
+    assert str(found) == loadstone("whatif", "example:shop", *options).out.rstrip("\n")

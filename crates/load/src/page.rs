@@ -5,6 +5,7 @@
 //! replaced on the way ([`Secrets`]).
 
 mod build;
+mod change;
 mod compressed;
 mod deal;
 mod file;
@@ -16,6 +17,7 @@ pub mod synthetic;
 pub mod zstd;
 
 pub(crate) use build::Url;
+pub use change::{Change, UnknownChange, registrable_domain};
 pub use compressed::HeaderBytes;
 pub use file::{ComputeSpec, Field, HostSpec, Need, ObjectSpec, On, PageError, PageFile};
 pub(crate) use heads::{is_token, is_value};

@@ -197,6 +197,12 @@ impl Network {
         self.rtt / 2
     }
 
+    /// The same with another round trip.
+    #[must_use]
+    pub fn with_rtt(self, rtt: Duration) -> Network {
+        Network { rtt, ..self }
+    }
+
     /// The same with rates and round trip multiplied by factors, and its traces begun at this share of their length.
     #[must_use]
     pub(crate) fn varied(mut self, [down, up]: [f64; 2], rtt: f64, start: f64) -> Network {

@@ -7,11 +7,12 @@ use loadstone_http::UnknownProtocol;
 use loadstone_http::decode::DecodeError;
 #[cfg(target_os = "linux")]
 use loadstone_live::ServerError;
-use loadstone_load::page::PageError;
 use loadstone_load::page::har::HarError;
 use loadstone_load::page::synthetic::SyntheticError;
 use loadstone_load::page::zstd::ZstdError;
+use loadstone_load::page::{PageError, UnknownChange};
 use loadstone_load::{FetchListError, UrlListError};
+use loadstone_net::NetworkError;
 use loadstone_scenario::{CaptureTableError, ScenarioError};
 use loadstone_units::JsonError;
 use pyo3::PyErr;
@@ -67,6 +68,8 @@ without_a_field!(
     NotPairs,
     SyntheticError,
     UnknownProtocol,
+    UnknownChange,
+    NetworkError,
     DecodeError,
     rayon::ThreadPoolBuildError,
     FetchListError,

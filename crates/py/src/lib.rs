@@ -49,9 +49,9 @@ mod _native {
     #[pymodule_export]
     use super::kernel::{Stopper, live_access, run_live};
     #[pymodule_export]
-    use super::page::{Page, unzstd};
+    use super::page::{Page, domain_of, unzstd};
     #[pymodule_export]
-    use super::run::{Outcome, Scenario, networks, protocols, run_many, traces_of};
+    use super::run::{Outcome, Scenario, nearer_network, networks, protocols, run_many, traces_of};
     #[pymodule_export]
     use super::run::{columns_json, scenario_options_json, scenario_schema_json};
     #[cfg(target_os = "linux")]

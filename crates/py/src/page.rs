@@ -1,12 +1,12 @@
 //! Pages: from bytes to an object that scenarios share.
 
 use crate::error::Failure;
-use loadstone_load::page::{PageFile, Secrets, Summary, har, synthetic, zstd};
+use loadstone_load::page::{Change, PageFile, Secrets, Summary, har, registrable_domain, synthetic, zstd};
 use loadstone_scenario::SharedPage;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 fn json(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect("pages have only keys that are text")
@@ -17,6 +17,12 @@ fn json(value: &impl Serialize) -> String {
 pub(crate) fn unzstd<'py>(py: Python<'py>, data: &[u8], limit: usize) -> PyResult<Bound<'py, PyBytes>> {
     let text = py.detach(|| zstd::decompress(data, limit)).map_err(Failure::from)?;
     Ok(PyBytes::new(py, &text))
+}
+
+/// Whose a host is: the domain that was registered, by the Public Suffix List.
+#[pyfunction]
+pub(crate) fn domain_of(host: &str) -> &str {
+    registrable_domain(host)
 }
 
 /// A page that can be loaded: read and checked once.
@@ -69,6 +75,26 @@ impl Page {
     fn at_distances(&self, py: Python<'_>, round_trips_ms: BTreeMap<String, f64>) -> PyResult<Page> {
         let file = PageFile::clone(&self.page);
         Ok(py.detach(|| Page::of(file.at_distances(&round_trips_ms), self.notes_json.clone()))?)
+    }
+
+    /// The same page with its objects at these places changed (`Change`); `None` if that is the same page.
+    fn changed(&self, py: Python<'_>, change: &str, places: BTreeSet<usize>) -> PyResult<Option<Page>> {
+        let change: Change = change.parse().map_err(Failure::from)?;
+        let changed = || {
+            let changed = self.page.changed(change, &places);
+            (changed != *self.page).then(|| Page::of(changed, self.notes_json.clone())).transpose()
+        };
+        Ok(py.detach(changed)?)
+    }
+
+    /// Name and host of each object, in the page's order.
+    fn names_and_hosts(&self) -> Vec<(&str, String)> {
+        self.page.names_and_hosts().collect()
+    }
+
+    /// The same page on a network whose round trip is shorter by `ms`, which is of use to these hosts alone.
+    fn nearer(&self, py: Python<'_>, hosts: BTreeSet<String>, ms: f64) -> PyResult<Page> {
+        Ok(py.detach(|| Page::of(self.page.nearer(&hosts, ms), self.notes_json.clone()))?)
     }
 
     /// The page file, as JSON.

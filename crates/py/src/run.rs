@@ -30,6 +30,15 @@ pub(crate) fn traces_of(network: &str) -> Vec<String> {
     network.parse().map_or_else(|_| Vec::new(), |network: Network| network.traces().map(str::to_owned).collect())
 }
 
+/// A network whose round trip is this long, in ms, and by how much that is shorter; `None` if it is not.
+#[pyfunction]
+pub(crate) fn nearer_network(network: &str, rtt_ms: f64) -> PyResult<Option<(String, f64)>> {
+    let network: Network = network.parse().map_err(Failure::from)?;
+    let rtt = Duration::from_secs_f64(rtt_ms / 1e3);
+    let shorter = (2 * network.propagation()).checked_sub(rtt).filter(|shorter| !shorter.is_zero());
+    Ok(shorter.map(|shorter| (network.with_rtt(rtt).to_string(), shorter.as_secs_f64() * 1e3)))
+}
+
 /// The names of all protocols.
 #[pyfunction]
 pub(crate) fn protocols() -> Vec<&'static str> {

@@ -158,6 +158,47 @@ def _refuse_beside_scenario(page: str | None, given: dict[str, Any]) -> None:
 @click.command(
     cls=Verb,
     epilog=examples(
+        "whatif shop.har",
+        "whatif shop.har --network slow-4g --all",
+        "whatif shop.har --network cable --protocol h2 --json",
+    ),
+)
+@click.argument("page", metavar="PAGE", type=paths.PAGE)
+@options.NETWORK_OF_USERS
+@options.PROTOCOL_AS_RECORDED
+@options.IW
+@options.TLS_OF_ALL
+@options.shared
+@options.EXACT
+@click.option("--all", "is_all", is_flag=True, help="Show what saves little or nothing clear as well.")
+def whatif(
+    page: str,
+    runs: int | None,
+    threads: int | None,
+    keep_secrets: bool,
+    as_json: bool,
+    exact: bool,
+    is_all: bool,
+    **given: Any,
+) -> None:
+    """Say what would make PAGE faster: parts left out, smaller, cached, nearer, found earlier.
+
+    Each third party, host, kind of objects and object on the critical path is changed by itself; all loads
+    have the same seeds.
+    """
+    from loadstone import experiment, pages, progress, savings, savings_output
+
+    read = pages.read(page, keep_secrets=keep_secrets)
+    asked = {**experiment.spread(given, exact=exact), **experiment.chosen(given)}
+    chosen = savings.settings(read, asked)
+    with progress.bar("runs") as show:
+        found = savings.what_if(read, chosen, runs, threads, show)
+    emit(savings_output.document(found) if as_json else savings_output.in_words(found, is_all=is_all))
+
+
+@click.command(
+    cls=Verb,
+    epilog=examples(
         "compare shop.har",
         "compare shop.har news.page.json --network dsl-lossy --runs 101",
         "compare synthetic:B --network 5/1mbit,60ms --tls none --json",

@@ -1,0 +1,292 @@
+//! A page as it would be: with some of its objects left out, smaller, elsewhere or found earlier.
+
+use super::build::Url;
+use super::{ComputeSpec, Need, ObjectSpec, On, PageFile};
+use std::collections::BTreeSet;
+use std::fmt;
+use std::str::FromStr;
+
+/// What is done to objects of a page.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Change {
+    /// They are not there, and neither is what only they bring.
+    LeftOut,
+    /// Their bodies have half the bytes.
+    HalfTheBytes,
+    /// The browser has them: what waits for them goes on at once.
+    Cached,
+    /// The browser finds them with the first bytes of the root (`rel=preload`).
+    Preloaded,
+    /// They come from the root's host.
+    OnTheMainHost,
+}
+
+impl Change {
+    /// All, in the order in which they are shown.
+    pub const ALL: [Change; 5] =
+        [Change::LeftOut, Change::HalfTheBytes, Change::Cached, Change::Preloaded, Change::OnTheMainHost];
+
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Change::LeftOut => "left out",
+            Change::HalfTheBytes => "half the bytes",
+            Change::Cached => "cached",
+            Change::Preloaded => "preloaded",
+            Change::OnTheMainHost => "on the main host",
+        }
+    }
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A name that no [`Change`] has.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("unknown change '{0}': use {names}", names = Change::ALL.map(Change::name).join(", "))]
+pub struct UnknownChange(String);
+
+impl FromStr for Change {
+    type Err = UnknownChange;
+
+    fn from_str(name: &str) -> Result<Change, UnknownChange> {
+        let found = Change::ALL.into_iter().find(|change| change.name() == name);
+        found.ok_or_else(|| UnknownChange(name.to_owned()))
+    }
+}
+
+impl PageFile {
+    /// This page with the objects at these places changed. The root can have half its bytes; otherwise it stays as it is.
+    #[must_use]
+    pub fn changed(&self, change: Change, places: &BTreeSet<usize>) -> PageFile {
+        let mut page = self.clone();
+        let others: BTreeSet<usize> =
+            places.iter().copied().filter(|at| (1..self.objects.len()).contains(at)).collect();
+        match change {
+            Change::LeftOut => page.leave_out(&others),
+            Change::HalfTheBytes => page.halve(places),
+            Change::Cached => page.cache(&others),
+            Change::Preloaded => page.preload(&others),
+            Change::OnTheMainHost => page.join_main_host(&others),
+        }
+        page
+    }
+
+    /// This page on a network whose round trip is shorter by `ms`, which is of use to these hosts alone.
+    #[must_use]
+    pub fn nearer(&self, hosts: &BTreeSet<String>, ms: f64) -> PageFile {
+        let mut page = self.clone();
+        let all: BTreeSet<String> = self.objects.iter().filter_map(|object| host_of(&object.url)).collect();
+        for host in all.difference(hosts) {
+            page.hosts.entry(host.clone()).or_default().rtt_ms += ms;
+        }
+        page
+    }
+
+    /// What needs call each object, and its host.
+    pub fn names_and_hosts(&self) -> impl Iterator<Item = (&str, String)> {
+        self.objects.iter().map(|object| (object.node(), host_of(&object.url).unwrap_or_default()))
+    }
+
+    fn leave_out(&mut self, places: &BTreeSet<usize>) {
+        let mut gone: BTreeSet<String> = places.iter().map(|at| self.objects[*at].node().to_owned()).collect();
+        // Everything of which all causes are gone goes too, and with it perhaps something else.
+        loop {
+            let is_brought_by = |needs: &Option<Vec<Need>>| {
+                needs
+                    .as_ref()
+                    .is_some_and(|needs| !needs.is_empty() && needs.iter().all(|need| gone.contains(&need.node)))
+            };
+            let objects =
+                self.objects.iter().skip(1).filter(|object| is_brought_by(&object.needs)).map(ObjectSpec::node);
+            let computed = self.compute.iter().filter(|compute| is_brought_by(&compute.needs));
+            let more: BTreeSet<String> =
+                objects.chain(computed.map(|compute| compute.name.as_str())).map(str::to_owned).collect();
+            let before = gone.len();
+            gone.extend(more);
+            if gone.len() == before {
+                break;
+            }
+        }
+        let mut is_root = true;
+        self.objects.retain(|object| std::mem::take(&mut is_root) || !gone.contains(object.node()));
+        self.compute.retain(|compute| !gone.contains(&compute.name));
+        self.each_need(|needs| needs.retain(|need| !gone.contains(&need.node)));
+    }
+
+    fn halve(&mut self, places: &BTreeSet<usize>) {
+        let mut halved = BTreeSet::new();
+        for at in places {
+            if let Some(object) = self.objects.get_mut(*at) {
+                object.bytes /= 2;
+                halved.insert(object.node().to_owned());
+            }
+        }
+        self.each_need(|needs| {
+            for need in needs.iter_mut().filter(|need| halved.contains(&need.node)) {
+                need.bytes = need.bytes.map(|bytes| bytes / 2);
+            }
+        });
+    }
+
+    /// A cached object is a moment of the browser's.
+    fn cache(&mut self, places: &BTreeSet<usize>) {
+        let cached: BTreeSet<String> = places.iter().map(|at| self.objects[*at].node().to_owned()).collect();
+        let at_once = places.iter().map(|at| {
+            let object = &self.objects[*at];
+            ComputeSpec { name: object.node().to_owned(), ms: 0.0, needs: object.needs.clone() }
+        });
+        self.compute.extend(at_once.collect::<Vec<_>>());
+        let mut at = 0;
+        self.objects.retain(|_| {
+            at += 1;
+            !places.contains(&(at - 1))
+        });
+        self.each_need(|needs| {
+            for need in needs.iter_mut().filter(|need| need.on == On::Bytes && cached.contains(&need.node)) {
+                (need.on, need.bytes) = (On::End, None);
+            }
+        });
+    }
+
+    fn preload(&mut self, places: &BTreeSet<usize>) {
+        let Some(root) = self.objects.first() else { return };
+        let on = if root.bytes > 0 { On::Bytes } else { On::End };
+        let found = Need { node: root.node().to_owned(), on, bytes: (on == On::Bytes).then_some(1), ms: 0.0 };
+        for at in places {
+            self.objects[*at].needs = Some(vec![found.clone()]);
+        }
+    }
+
+    fn join_main_host(&mut self, places: &BTreeSet<usize>) {
+        let Some(root) = self.objects.first().map(|root| root.url.clone()) else { return };
+        // A root without a usable URL is for `build` to refuse.
+        let Some(main) = Url::split(&root) else { return };
+        let scheme = if main.secure { "https" } else { "http" };
+        for at in places {
+            let object = &mut self.objects[*at];
+            let Some(url) = Url::split(&object.url).filter(|url| url.authority != main.authority) else { continue };
+            let longer = main.authority.len().saturating_sub(url.authority.len()) as u32;
+            // A head that is stated in bytes names its host.
+            object.request_header_bytes = object.request_header_bytes.map(|bytes| bytes + longer);
+            let moved = format!("{scheme}://{}{}", main.authority, url.path);
+            let old = std::mem::replace(&mut object.url, moved);
+            object.name.get_or_insert(old);
+        }
+    }
+
+    fn each_need(&mut self, mut alter: impl FnMut(&mut Vec<Need>)) {
+        let objects = self.objects.iter_mut().map(|object| &mut object.needs);
+        objects.chain(self.compute.iter_mut().map(|compute| &mut compute.needs)).flatten().for_each(&mut alter);
+    }
+}
+
+fn host_of(url: &str) -> Option<String> {
+    Url::split(url).map(|url| url.authority.to_ascii_lowercase())
+}
+
+/// Whose a host is: the domain that was registered, by the Public Suffix List, as in `example.co.uk`. The host itself
+/// where there is none.
+pub fn registrable_domain(host: &str) -> &str {
+    let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
+    if name.trim_matches(['[', ']']).parse::<core::net::IpAddr>().is_ok() {
+        name
+    } else {
+        psl::domain_str(name).unwrap_or(name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn page() -> PageFile {
+        PageFile::from_json(
+            br#"{"objects": [
+                {"url": "https://a.test/", "bytes": 100},
+                {"url": "https://tags.test/t.js", "bytes": 1000, "needs": [{"node": "https://a.test/", "on": "bytes", "bytes": 60}]},
+                {"url": "https://ads.test/ad.js", "bytes": 500, "needs": [{"node": "https://tags.test/t.js", "on": "bytes", "bytes": 900, "ms": 5}]},
+                {"url": "https://ads.test/ad.png", "bytes": 9000, "needs": [{"node": "https://ads.test/ad.js"}, {"node": "run"}]},
+                {"url": "https://a.test/a.png", "bytes": 10, "request_header_bytes": 300,
+                 "needs": [{"node": "https://a.test/"}, {"node": "https://tags.test/t.js"}]}],
+              "compute": [{"name": "run", "ms": 20, "needs": [{"node": "https://tags.test/t.js"}]}]}"#,
+        )
+        .unwrap()
+    }
+
+    fn urls(page: &PageFile) -> Vec<&str> {
+        page.objects.iter().map(|object| object.url.as_str()).collect()
+    }
+
+    fn changed(change: Change, places: impl IntoIterator<Item = usize>) -> PageFile {
+        let changed = page().changed(change, &places.into_iter().collect());
+        changed.build().expect("a changed page is a page");
+        changed
+    }
+
+    #[test]
+    fn what_only_a_left_out_object_brings_goes_with_it() {
+        let without = changed(Change::LeftOut, [1]);
+        assert_eq!(urls(&without), ["https://a.test/", "https://a.test/a.png"]);
+        assert!(without.compute.is_empty());
+        assert_eq!(without.objects[1].needs.as_ref().map(Vec::len), Some(1), "its other cause is still there");
+        assert_eq!(urls(&changed(Change::LeftOut, [2])).len(), 4, "the picture has another cause");
+        assert_eq!(changed(Change::LeftOut, [0]), page(), "without its root there is no page");
+    }
+
+    #[test]
+    fn half_the_bytes_are_waited_for_where_all_were() {
+        let half = changed(Change::HalfTheBytes, [0, 1]);
+        assert_eq!((half.objects[0].bytes, half.objects[1].bytes), (50, 500));
+        let bytes = |at: usize| half.objects[at].needs.as_ref().unwrap()[0].bytes;
+        assert_eq!((bytes(1), bytes(2)), (Some(30), Some(450)));
+    }
+
+    #[test]
+    fn what_waits_for_a_cached_object_goes_on_at_once() {
+        let cached = changed(Change::Cached, [1]);
+        assert_eq!(cached.objects.len(), 4);
+        let moment = cached.compute.last().unwrap();
+        assert_eq!((moment.name.as_str(), moment.ms), ("https://tags.test/t.js", 0.0));
+        assert_eq!(moment.needs, page().objects[1].needs);
+        let need = &cached.objects[1].needs.as_ref().unwrap()[0];
+        assert_eq!((need.on, need.bytes, need.ms), (On::End, None, 5.0));
+    }
+
+    #[test]
+    fn a_preloaded_object_is_found_with_the_first_byte_of_the_root() {
+        let preloaded = changed(Change::Preloaded, [3]);
+        let need = Need { node: "https://a.test/".to_owned(), on: On::Bytes, bytes: Some(1), ms: 0.0 };
+        assert_eq!(preloaded.objects[3].needs, Some(vec![need]));
+    }
+
+    #[test]
+    fn on_the_main_host_objects_keep_their_names() {
+        let joined = changed(Change::OnTheMainHost, [1, 2, 3]);
+        assert!(urls(&joined).iter().all(|url| url.starts_with("https://a.test/")));
+        assert_eq!(joined.objects[1].name.as_deref(), Some("https://tags.test/t.js"));
+        assert_eq!(joined.build().unwrap().hosts.len(), 1);
+    }
+
+    #[test]
+    fn to_bring_hosts_nearer_leaves_the_others_where_they_are() {
+        let near = page().nearer(&BTreeSet::from(["tags.test".to_owned()]), 54.0);
+        let far: Vec<(&str, f64)> = near.hosts.iter().map(|(host, spec)| (host.as_str(), spec.rtt_ms)).collect();
+        assert_eq!(far, [("a.test", 54.0), ("ads.test", 54.0)]);
+    }
+
+    #[test]
+    fn a_domain_is_what_was_registered() {
+        let domains = ["www.a.example.co.uk:8443", "example.com", "localhost", "127.0.0.1"].map(registrable_domain);
+        assert_eq!(domains, ["example.co.uk", "example.com", "localhost", "127.0.0.1"]);
+    }
+
+    #[test]
+    fn changes_are_known_by_their_names() {
+        assert!(Change::ALL.iter().all(|change| change.name().parse() == Ok(*change)));
+        assert!("gone".parse::<Change>().unwrap_err().to_string().contains("half the bytes"));
+    }
+}

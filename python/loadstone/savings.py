@@ -1,0 +1,177 @@
+"""What would make a page faster: parts of it left out, smaller, nearer, found earlier, one at a time."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from loadstone import comparison, experiment, variants
+from loadstone._native import domain_of, nearer_network
+from loadstone.comparison import NetworkPlan, NetworkResult, PagePlan, VariantResult
+from loadstone.experiment import Cell, Chosen
+from loadstone.pages import Page
+
+EDGE_MS = 20.0
+"""How far an edge server is."""
+
+NETWORK = "4g"
+"""Where nothing is said: most users are on phones."""
+
+AS_IT_IS = "as it is"
+NEARER = f"nearer, at {EDGE_MS:.0f} ms"
+HINTED = "hinted by 103"
+
+_OF_SITES = ("half the bytes", "cached", "on the main host", NEARER)
+_OF_KINDS = ("half the bytes", "cached")
+_OF_OBJECTS = ("half the bytes", "cached", "preloaded", "on the main host")
+_LEFT_OUT = ("left out",)
+"""Only of what a page can do without: third parties, and what is no document and no redirect."""
+
+_DISPENSABLE = ("image", "js", "css", "font", "media", "json", "xhr")
+
+UNCERTAIN = ("preloaded", HINTED)
+"""What turns on when objects are found, which a HAR tells by rules only (docs/pages.md#har-files)."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some objects of a page."""
+
+    what: str
+    """`third parties`, `domain`, `host`, `kind`, `object` or `page`."""
+    name: str
+    places: frozenset[int]
+    """Which objects, in the page's order."""
+    changes: tuple[str, ...]
+    """What may be done to them."""
+
+
+@dataclass(frozen=True)
+class Idea:
+    """A change of a part of a page."""
+
+    part: Part
+    change: str
+
+    @property
+    def name(self) -> str:
+        """Give a name that no other idea has."""
+        return f"{self.part.what} {self.part.name}: {self.change}"
+
+
+@dataclass(frozen=True)
+class Saving:
+    """What an idea is worth."""
+
+    idea: Idea
+    result: VariantResult
+    base_ms: float
+
+    @property
+    def ms(self) -> float:
+        """Say how much faster the page is; below 0 it is slower."""
+        return self.base_ms - (self.result.median_plt_ms or 0.0)
+
+    @property
+    def interval_ms(self) -> tuple[float, float] | None:
+        """Give the ends of the 95 % interval of that."""
+        gain = self.result.gain
+        if gain is None or gain.low is None or gain.high is None:
+            return None
+        return self.base_ms * (1 - 1 / gain.low), self.base_ms * (1 - 1 / gain.high)
+
+    @property
+    def is_clear(self) -> bool:
+        """Say whether chance does not explain it."""
+        return self.result.gain is not None and self.result.gain.is_clear
+
+
+@dataclass(frozen=True)
+class Savings:
+    """A page on one network, and what each idea would save, the best first."""
+
+    page: str
+    base: VariantResult
+    network: NetworkResult
+    savings: list[Saving]
+
+
+def settings(page: Page, chosen: Chosen) -> Chosen:
+    """Give the settings of a page's loads: what was chosen; else hosts speak what they spoke, on 4g."""
+    spoken = variants.recorded(page) if page.protocols else {"variant.protocol": "h2"}
+    return {
+        **comparison.COMMON,
+        "network": NETWORK,
+        **({} if "variant.protocol" in chosen else spoken),
+        **chosen,
+    }
+
+
+def what_if(
+    page: Page, chosen: Chosen, runs: int | None, threads: int | None, progress: Callable[[int, int], None]
+) -> Savings:
+    """Load the page as it is and under each idea, all under the same seeds."""
+    base = experiment.cell(page, chosen)
+    outcome = experiment.execute(base.jobs(1, base.seed), 1)[0]
+    shown = outcome.waterfall()
+    kinds = dict(zip(shown["name"], shown["kind"], strict=True))
+    critical = list(dict.fromkeys(outcome.path()["name"]))
+    ideas = {idea.name: idea for part in _parts(page, kinds, critical) for idea in _ideas(part)}
+    cells = {name: cell for name, idea in ideas.items() if (cell := _cell(page, chosen, base, idea))}
+    plan = PagePlan(page.name, None, [NetworkPlan(base.network, {AS_IT_IS: base, **cells})])
+    (result,) = comparison.carry_out([plan], runs, threads, progress)
+    network = result.networks[0]
+    first, *others = network.variants
+    savings = [Saving(ideas[one.name], one, first.median_plt_ms or 0.0) for one in others]
+    savings.sort(key=lambda saving: -saving.ms)
+    return Savings(page.name, first, network, savings)
+
+
+def _ideas(part: Part) -> Iterator[Idea]:
+    return (Idea(part, change) for change in part.changes)
+
+
+def _cell(page: Page, chosen: Chosen, base: Cell, idea: Idea) -> Cell | None:
+    """Give the scenario of an idea; `None` if it changes nothing."""
+    if idea.change == HINTED:
+        return experiment.cell(page, {**chosen, "variant.foresight.hint": "all"})
+    if idea.change == NEARER:
+        nearer = nearer_network(base.network, EDGE_MS)
+        if nearer is None:
+            return None
+        network, ms = nearer
+        hosts = [host for _, host in page.content.names_and_hosts()]
+        content = page.content.nearer({hosts[at] for at in idea.part.places}, ms)
+        return experiment.cell(replace(page, content=content), {**chosen, "network": network})
+    changed = page.content.changed(idea.change, set(idea.part.places))
+    if changed is None:
+        return None
+    known = chosen.get("variant.protocol_of") or {}
+    left = {host for _, host in changed.names_and_hosts()}
+    fields = {**chosen, "variant.protocol_of": {host: known[host] for host in known if host in left}}
+    return experiment.cell(replace(page, content=changed), fields)
+
+
+def _parts(page: Page, kinds: dict[str, str], critical: Sequence[str]) -> Iterator[Part]:
+    """Give the parts of a page, from large to small."""
+    names, hosts = zip(*page.content.names_and_hosts(), strict=True)
+    domains = [domain_of(host) for host in hosts]
+    everything = frozenset(range(len(names)))
+    foreign = frozenset(at for at in everything if domains[at] != domains[0])
+    yield Part("page", "all of it", everything, ("half the bytes", NEARER, HINTED))
+    if foreign:
+        yield Part("third parties", "all of them", foreign, _LEFT_OUT + _OF_SITES)
+    for what, labels in (("domain", domains), ("host", hosts)):
+        for label in dict.fromkeys(labels):
+            places = frozenset(at for at in everything if labels[at] == label)
+            # A domain of one host is that host.
+            is_alone = (
+                what == "host" and {at for at in everything if domains[at] == domains[min(places)]} == places
+            )
+            if not is_alone and places != everything:
+                yield Part(what, label, places, (_LEFT_OUT if places <= foreign else ()) + _OF_SITES)
+    for kind in dict.fromkeys(kinds.values()):
+        places = frozenset(at for at in everything if kinds.get(names[at]) == kind)
+        yield Part("kind", kind, places, (_LEFT_OUT if kind in _DISPENSABLE else ()) + _OF_KINDS)
+    for name in critical:
+        if name in names and (at := names.index(name)) > 0:
+            is_dispensable = kinds.get(name) in _DISPENSABLE
+            yield Part("object", name, frozenset([at]), (_LEFT_OUT if is_dispensable else ()) + _OF_OBJECTS)

@@ -1,0 +1,82 @@
+"""What would make a page faster."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conftest import Command
+
+ROOT_URL = "https://www.shop.test/"
+
+
+@pytest.fixture
+def page(tmp_path: Path) -> str:
+    """A page whose font hangs on a far chain of third parties, and whose pictures are large."""
+    objects: list[dict[str, Any]] = [
+        {"url": ROOT_URL, "bytes": 20_000},
+        {
+            "url": "https://tags.other.test/t.js",
+            "bytes": 30_000,
+            "needs": [{"node": ROOT_URL, "on": "bytes", "bytes": 1000}],
+        },
+        {
+            "url": "https://ads.third.test/ad.js",
+            "bytes": 40_000,
+            "needs": [{"node": "https://tags.other.test/t.js", "ms": 50}],
+        },
+        *[{"url": f"{ROOT_URL}{at}.jpg", "bytes": 30_000} for at in range(4)],
+    ]
+    path = tmp_path / "shop.page.json"
+    path.write_text(json.dumps({"objects": objects}))
+    return str(path)
+
+
+def savings(document: dict[str, Any]) -> dict[tuple[str, str, str], dict[str, Any]]:
+    return {(one["part"], one["name"], one["change"]): one for one in document["savings"]}
+
+
+def test_every_part_is_changed_by_itself_and_the_best_comes_first(loadstone: Command, page: str) -> None:
+    document = loadstone("whatif", page, "--json", "--runs", "7").document
+    assert document["network"] == "10.5/2.8mbit,74ms,queue=500ms"
+    assert document["variant"]["protocol"] == "h2"
+    saved = [one["saved_ms"] for one in document["savings"]]
+    assert saved == sorted(saved, reverse=True)
+    found = savings(document)
+    without = found["third parties", "all of them", "left out"]
+    assert (without["objects"], without["is_clear"]) == (2, True)
+    assert without["saved_low_ms"] <= without["saved_ms"] <= without["saved_high_ms"]
+    # What the first brings goes with it, so it is as good as to leave out both.
+    first = found["domain", "other.test", "left out"]
+    assert (
+        first["saved_ms"] == without["saved_ms"] > found["domain", "third.test", "left out"]["saved_ms"] > 0
+    )
+    assert found["object", "https://tags.other.test/t.js", "cached"]["saved_ms"] > 0
+    assert found["domain", "other.test", "nearer, at 20 ms"]["saved_ms"] > 0
+    assert ("kind", "image", "half the bytes") in found
+    assert found["page", "all of it", "hinted by 103"]["by_rules"]
+    assert ("domain", "shop.test", "on the main host") not in found, "it is there already"
+
+
+def test_a_near_network_has_no_nearer_edge(loadstone: Command, page: str) -> None:
+    document = loadstone("whatif", page, "--network", "20mbit,20ms", "--exact", "--json").document
+    assert not [one for one in document["savings"] if one["change"].startswith("nearer")]
+    assert document["runs"] == 1 and all(one["saved_low_ms"] is None for one in document["savings"])
+
+
+def test_in_words_it_shows_what_is_clear_and_says_what_it_leaves_out(loadstone: Command, page: str) -> None:
+    brief = loadstone("whatif", page, "--runs", "7").out
+    assert brief.startswith("shop.page.json on 10.5/2.8mbit,74ms,queue=500ms, h2: ")
+    first = brief.splitlines()[3]
+    assert " ms" in first and not first.startswith("change")
+    assert "--all shows them" in brief
+    full = loadstone("whatif", page, "--runs", "7", "--all").out
+    assert len(full.splitlines()) > len(brief.splitlines()) and "--all" not in full
+
+
+def test_hosts_speak_what_they_spoke(loadstone: Command) -> None:
+    document = loadstone("whatif", "example:shop", "--network", "cable", "--runs", "1", "--json").document
+    assert document["variant"]["protocol"] == "h2"
+    chosen = loadstone("whatif", "example:shop", "--protocol", "http/1.1", "--runs", "1", "--json").document
+    assert chosen["variant"]["protocol"] == "http/1.1"
