@@ -123,7 +123,7 @@ def _machine(conditions: Sequence[dict[str, Any]], outcomes: Sequence[Outcome]) 
         said += f"; the machine paused for {text.ms(paused)}, left out of all times"
     if paused > _MUCH * sum(outcome.plt_ms for outcome in outcomes):
         said += ", but TCP's own timers went on: do not rely on these figures, and free the machine"
-    return ["", *_wrapped(said)]
+    return ["", *wrapped(said)]
 
 
 def _varied(spread: dict[str, int]) -> str:
@@ -183,14 +183,15 @@ def compare_document(results: Sequence[PageResult]) -> dict[str, Any]:
             {
                 "page": result.page,
                 "recorded": result.recorded and result.recorded.document(),
-                "networks": [_network(network) for network in result.networks],
+                "networks": [network_document(network) for network in result.networks],
             }
             for result in results
         ],
     }
 
 
-def _network(result: NetworkResult) -> dict[str, Any]:
+def network_document(result: NetworkResult) -> dict[str, Any]:
+    """Give what the document has of a page on a network."""
     return {
         "name": result.name,
         "network": result.network,
@@ -268,7 +269,7 @@ def _block(page: PageResult, result: NetworkResult, *, is_first: bool) -> str:
         text.table(rows, left=2),
     ]
     said = [result.verdict, result.reason or "", overflows_text(result)]
-    return "\n".join([*lines, *(line for sentence in said for line in _wrapped(sentence))])
+    return "\n".join([*lines, *(line for sentence in said for line in wrapped(sentence))])
 
 
 def overflows_text(result: NetworkResult) -> str:
@@ -282,10 +283,10 @@ def overflows_text(result: NetworkResult) -> str:
 def _recorded(page: str, recorded: Recorded | None) -> list[str]:
     """Say how the recorded load compares with the simulated one."""
     lines = recorded.lines(text.printable(page)) if recorded else []
-    return [line for said in lines for line in _wrapped(said)]
+    return [line for said in lines for line in wrapped(said)]
 
 
-def _wrapped(sentence: str) -> list[str]:
+def wrapped(sentence: str) -> list[str]:
     """Break a sentence into lines, but not between a number and its unit."""
     bound = sentence.replace(" ms", "\N{NO-BREAK SPACE}ms")
     lines = textwrap.wrap(bound, text.width(), break_long_words=False, break_on_hyphens=False)

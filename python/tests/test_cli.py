@@ -297,7 +297,7 @@ def test_a_bad_scenario_file_is_one_line_and_code_2(
     assert expected in result.err and name in result.err
 
 
-@pytest.mark.parametrize("verb", ["page", "load", "compare", "whatif", "packets"])
+@pytest.mark.parametrize("verb", ["page", "load", "compare", "whatif", "diff", "packets"])
 def test_help_has_examples(loadstone: Command, verb: str) -> None:
     result = loadstone(verb, "--help")
     assert result.code == 0

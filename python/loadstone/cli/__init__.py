@@ -35,7 +35,7 @@ def loadstone(context: click.Context) -> None:
 
 
 for _verb in (
-    *(loads.page, loads.load, loads.compare, loads.whatif),
+    *(loads.page, loads.load, loads.compare, loads.whatif, loads.diff),
     *(checks.validate, checks.packets, checks.decode),
     *(sockets.serve, sockets.fetch),
     *(sweeps.sweep, sweeps.analyze, sweeps.reproduce),

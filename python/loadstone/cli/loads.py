@@ -199,6 +199,47 @@ def whatif(
 @click.command(
     cls=Verb,
     epilog=examples(
+        "diff before.har after.har",
+        "diff main.page.json branch.page.json --network slow-4g --json",
+    ),
+)
+@click.argument("before", metavar="BEFORE", type=paths.PAGE)
+@click.argument("after", metavar="AFTER", type=paths.PAGE)
+@options.NETWORKS
+@options.PROTOCOL_AS_RECORDED
+@options.IW
+@options.TLS_OF_ALL
+@options.shared
+@options.EXACT
+def diff(
+    before: str,
+    after: str,
+    networks: tuple[str, ...],
+    runs: int | None,
+    threads: int | None,
+    keep_secrets: bool,
+    as_json: bool,
+    exact: bool,
+    **given: Any,
+) -> None:
+    """Compare two states of a page: what was added, is gone or grew, and what that does to its load time.
+
+    Both are loaded under the same seeds on each network. Objects are the same if their URLs are, or else
+    host and path.
+    """
+    from loadstone import comparison, difference, difference_output, experiment, pages, progress
+
+    one, other = pages.read_all((before, after), keep_secrets=keep_secrets)
+    chosen = {**experiment.spread(given, exact=exact), **experiment.chosen(given)}
+    where = networks or comparison.NETWORKS
+    with progress.bar("runs") as show:
+        found = difference.difference(one, other, where, chosen, runs, threads, show)
+    emit(difference_output.document(found) if as_json else difference_output.in_words(found))
+
+
+@click.command(
+    cls=Verb,
+    epilog=examples(
         "compare shop.har",
         "compare shop.har news.page.json --network dsl-lossy --runs 101",
         "compare synthetic:B --network 5/1mbit,60ms --tls none --json",
