@@ -34,7 +34,7 @@ def test_every_path_on_the_command_line_says_what_it_is_for() -> None:
     for name, verb in group.commands.items():
         for parameter in verb.params:
             metavar = parameter.metavar or ""
-            names_path = re.search(r"\b(FILE|DIR|PAGE|MATRIX|RECORDING)\b", metavar) is not None
+            names_path = re.search(r"\b(FILE|DIR|PAGE|BEFORE|AFTER|MATRIX|RECORDING)\b", metavar) is not None
             is_path = isinstance(parameter.type, PathType)
             assert is_path == (names_path or metavar == "NETWORK"), (name, parameter.name)
             if is_path:
