@@ -35,7 +35,7 @@ _PATHS = {"network": paths.NETWORK, "access_log": paths.WRITTEN}
 NETWORK = _of(OF_SCENARIOS["network"])
 NETWORKS = _of(
     OF_SCENARIOS["network"],
-    "each of those; can be given several times",
+    "cable, wifi, 4g and slow-4g; can be given several times, also as a CSV file of users",
     names=["networks"],
     multiple=True,
 )

@@ -37,7 +37,8 @@ class _PageType(PathType):
 
 class _NetworkType(PathType):
     def of(self, value: str) -> list[str]:
-        return traces_of(value)
+        # Also a file of users.
+        return [value] if value.lower().endswith(".csv") else traces_of(value)
 
 
 class _StudyType(PathType):

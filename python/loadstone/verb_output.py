@@ -173,12 +173,12 @@ def waterfall_text(outcome: Outcome, width: int) -> str:
 # --- loadstone compare ---
 
 
-def compare_document(results: Sequence[PageResult]) -> dict[str, Any]:
-    """Give the document of `loadstone compare --json`."""
+def compare_document(results: Sequence[PageResult], baseline: str | None = None) -> dict[str, Any]:
+    """Give the document of `loadstone compare --json`; `baseline` where no network says which it is."""
     return {
         "version": __version__,
         "engine": engine(),
-        "baseline": results[0].networks[0].variants[0].name,
+        "baseline": baseline or results[0].networks[0].variants[0].name,
         "pages": [
             {
                 "page": result.page,

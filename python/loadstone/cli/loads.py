@@ -309,7 +309,18 @@ def compare(
 
     Gain is the baseline's median page load time over the variant's: above 1 is faster.
     """
-    from loadstone import comparison, experiment, files, pages, progress, stats, variants, verb_output
+    from loadstone import (
+        comparison,
+        experiment,
+        files,
+        pages,
+        progress,
+        stats,
+        users,
+        users_output,
+        variants,
+        verb_output,
+    )
     from loadstone.gate import comparison_document, gate
     from loadstone.gate.comparison_document import KeptFindings
     from loadstone.html import PAGE
@@ -323,7 +334,10 @@ def compare(
         # Heavy, so only where it is asked for; and before the runs, after which no one wants to wait.
         from loadstone.html import report_page
     read = pages.read_all(names, keep_secrets=keep_secrets)
-    networks = networks or comparison.NETWORKS
+    groups = [network for network in networks if users.is_file(network)]
+    networks = tuple(network for network in networks or comparison.NETWORKS if network not in groups)
+    if groups and not networks and (html or asserted or against):
+        raise click.UsageError("--html and the gate are about networks: give one beside the users.")
     chosen = {**experiment.spread(given, exact=exact), **experiment.chosen(given)}
     compared = variants.variants(read, asked, varied, baseline)
     planned = comparison.plan(read, compared, networks, chosen)
@@ -334,14 +348,24 @@ def compare(
     with opened as gating, files.replacement(html, PAGE) as write:
         with progress.bar("runs") as show:
             results = comparison.carry_out(planned, enough, threads, show)
+            found = [
+                users.compare(page, path, compared, chosen, enough, threads, show)
+                for page in read
+                for path in groups
+            ]
         judgement = gating.judge(results)
         try:
             if html is not None:
                 with progress.bar("charts") as show:
                     write(report_page.render(results, read, _command(context), show))
         finally:
-            shown = verb_output.compare_document(results) if as_json else verb_output.compare_text(results)
-            emit(judgement.add_to(shown))
+            first = compared[0].name
+            document = users_output.added_to(verb_output.compare_document(results, first), found)
+            emit(
+                judgement.add_to(document)
+                if as_json
+                else judgement.add_to(users_output.below(verb_output.compare_text(results), found, first))
+            )
         gating.publish(judgement)
     if not judgement.holds:
         say(judgement.headline)
