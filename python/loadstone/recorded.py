@@ -20,6 +20,8 @@ _OWN = ("server", "page_itself")
 class Recording:
     """What a HAR says of the load that it has recorded, as far as that can be simulated."""
 
+    place: str
+    """Which page of the file it is, in words, if the file has several."""
     spoken: str | None
     """What the hosts spoke, in words."""
     load_ms: float | None
@@ -45,7 +47,8 @@ class Recording:
             network = f"{rate},{min(round_trips.values()):.1f}ms,queue={_QUEUE}"
             fields = variants.recorded(page) if page.protocols else {}
             cell = experiment.cell(apart, {**experiment.SPREAD, **fields, "network": network})
-        return cls(spoken, load_ms, cell) if spoken or load_ms is not None else None
+        place = f" (page {notes['page']} of {notes['pages']} in the file)" if notes["pages"] > 1 else ""
+        return cls(place, spoken, load_ms, cell) if spoken or load_ms is not None else None
 
     def simulated(self, threads: int | None) -> "Recorded":
         """Put the same load simulated beside it: the median of 21 runs."""
@@ -107,10 +110,10 @@ class Recorded:
             ]
             saved = f"no protocol can save more than {100 * (1 - self.own_share):.0f} %"
             return [
-                f"{page}, as recorded: {'; '.join(said)}.",
+                f"{page}{recording.place}, as recorded: {'; '.join(said)}.",
                 f"{own}: {saved}. By host: {', '.join(most)}.",
             ]
-        return [f"{page}, as recorded: {'; '.join(said)}."]
+        return [f"{page}{recording.place}, as recorded: {'; '.join(said)}."]
 
 
 def _own_ms(outcome: Outcome) -> dict[str, float]:

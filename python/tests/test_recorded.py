@@ -83,6 +83,17 @@ def test_what_a_recording_does_not_tell_is_not_simulated(tmp_path: Path) -> None
     assert no_load.lines("page") == ["page, as recorded: 1 host http/1.1."]
 
 
+def test_of_several_pages_it_says_which_was_taken(tmp_path: Path) -> None:
+    path = har(tmp_path, [entry("a.test", "/", 0, -1, 40, 400, 1000)], 900)
+    whole = json.loads(Path(path).read_text())
+    (page,), (one,) = whole["log"]["pages"], whole["log"]["entries"]
+    whole["log"]["pages"].append({**page, "id": "q"})
+    whole["log"]["entries"].append({**one, "pageref": "q"})
+    Path(path).write_text(json.dumps(whole))
+    said = recorded(path).lines("page")[0]
+    assert said == "page (page 1 of 2 in the file), as recorded: 1 host http/1.1; 900 ms."
+
+
 def test_page_and_compare_say_how_it_compares(loadstone: Command) -> None:
     document = loadstone("page", "example:shop", "--json").document["recorded"]
     assert document["spoken"] == "3 hosts h2"

@@ -10,7 +10,9 @@ from xml.etree import ElementTree
 from loadstone import files, text, verb_output
 from loadstone.comparison import PageResult
 from loadstone.files import InputError, Kind
+from loadstone.gate import changes
 from loadstone.gate.assertion import Assertion
+from loadstone.gate.changes import VariantChange
 from loadstone.gate.comparison_document import Findings, KeptFindings
 from loadstone.gate.judgement import Case, Check, judge, number
 
@@ -25,6 +27,8 @@ class Judgement:
     """What came of it; nothing where nothing was asserted."""
 
     checks: list[Check]
+    changed: list[VariantChange]
+    """What was before, where that is known."""
 
     @property
     def holds(self) -> bool:
@@ -38,11 +42,11 @@ class Judgement:
 
     def add_to(self, shown: str | dict[str, Any]) -> str | dict[str, Any]:
         """Add what came of it to the text or the document of the comparison."""
-        if not self.checks:
-            return shown
         if isinstance(shown, str):
-            return f"{shown}\n\n{words(self.checks)}"
-        return {**shown, "assertions": document(self.checks)}
+            said = [changes.in_words(self.changed)] if self.changed else []
+            return "\n\n".join([shown, *said, *([words(self.checks)] if self.checks else [])])
+        before = {"before": [one.document() for one in self.changed]} if self.changed else {}
+        return {**shown, **before, **({"assertions": document(self.checks)} if self.checks else {})}
 
 
 @dataclass(frozen=True)
@@ -56,11 +60,12 @@ class Gate:
 
     def judge(self, results: Sequence[PageResult]) -> Judgement:
         """Judge a comparison."""
-        if not self.assertions:
-            return Judgement([])
+        if not self.assertions and self.earlier is None:
+            return Judgement([], [])
         # By its document, so that what is now and what was kept are read alike.
         now = Findings.of(verb_output.compare_document(results))
-        return Judgement(judge(self.assertions, now, self.earlier))
+        changed = [] if self.earlier is None else changes.changes(now, self.earlier)
+        return Judgement(judge(self.assertions, now, self.earlier), changed)
 
     def publish(self, judgement: Judgement) -> None:
         """Write the files that were asked for."""
@@ -79,14 +84,12 @@ def gate(
 ) -> Iterator[Gate]:
     """Open a gate; whatever is wrong with it is an error now, before anything runs."""
     assertions = [Assertion.read(text, variants) for text in dict.fromkeys(asserted)]
-    for option, value in {"--against": against, "--junit": junit, "--markdown": markdown}.items():
+    for option, value in {"--junit": junit, "--markdown": markdown}.items():
         if value is not None and not assertions:
             raise InputError(f"{option}: there is nothing to judge: give --assert as well")
     asks_before = [assertion.text for assertion in assertions if assertion.asks_before]
     if asks_before and against is None:
         raise InputError(f"--assert: '{asks_before[0]}' asks what was before: give --against FILE")
-    if against is not None and not asks_before:
-        raise InputError("--against: no assertion asks what was before: write one, as in before(plt(best))")
     with (
         files.replacement(junit, JUNIT) as write_junit,
         files.replacement(markdown, MARKDOWN) as write_markdown,
