@@ -221,7 +221,7 @@ def compare(
     """Run every variant on every network for every page; `progress` is told runs done and runs in all.
 
     With `Until` in place of a number, every variant on a network is run until all gains there are known so
-    well, or the most runs are reached. A network without loss is run once, whatever `runs` says.
+    well, or the most runs are reached. Where nothing varies one run is enough, whatever `runs` says.
     """
     return carry_out(plan(pages, variants, networks, chosen), runs, threads, progress)
 
@@ -233,15 +233,20 @@ def plan(
     named = list(zip(experiment.shown_networks(networks), networks, strict=True))
     return [
         PagePlan(
-            page.name, Recording.of(page), [_planned(page, variants, chosen, *network) for network in named]
+            page.name,
+            Recording.of(page),
+            [network_plan(page, variants, chosen, *network) for network in named],
         )
         for page in pages
     ]
 
 
-def _planned(page: Page, variants: Sequence[Variant], chosen: Chosen, name: str, network: str) -> NetworkPlan:
+def network_plan(
+    page: Page, variants: Sequence[Variant], chosen: Chosen, name: str, network: str
+) -> NetworkPlan:
+    """Say what the comparison of a page on one network consists of."""
     common = {**COMMON, **chosen, "network": network}
-    made = [experiment.cell(page, {**common, **variant.fields(page)}) for variant in variants]
+    made = [experiment.cell(page, variant.fields(page, common)) for variant in variants]
     settings = [cell.variant for cell in made]
     # Variants that are the same are run once.
     cells = [made[settings.index(own)] for own in settings]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from loadstone import comparison, experiment, savings
+from loadstone._native import Outcome
 from loadstone.comparison import NetworkPlan, NetworkResult, PagePlan
 from loadstone.experiment import Chosen
 from loadstone.files import InputError
@@ -68,7 +69,7 @@ def difference(
         plans.append(NetworkPlan(name, cells))
     plan = PagePlan(after.name, None, plans)
     (result,) = comparison.carry_out([plan], runs, threads, progress)
-    first, second = (_resources(plans[0].cells[name].scenario, threads) for name in names)
+    first, second = (_resources(variant.outcomes[0]) for variant in result.networks[0].variants)
     pairs, gone, added = _matched(first, second)
     changed = [(one, other) for one, other in pairs if _differ(one.bytes, other.bytes)]
     return Difference(names, added, gone, changed, len(pairs) - len(changed), result.networks)
@@ -80,9 +81,8 @@ def _told_apart(before: str, after: str) -> tuple[str, str]:
     return before, after
 
 
-def _resources(scenario: object, threads: int | None) -> list[Resource]:
-    """Give the objects of a page."""
-    (outcome,) = experiment.execute([(scenario, 1)], threads)  # type: ignore[list-item]
+def _resources(outcome: Outcome) -> list[Resource]:
+    """Give the objects of a page that was loaded."""
     shown = outcome.waterfall()
     rows = zip(shown["name"], shown["kind"], shown["bytes"], strict=True)
     return [Resource(name, kind, size) for name, kind, size in rows]

@@ -56,7 +56,7 @@ _RUN = [
         "--runs",
         metavar="K",
         type=_RUNS,
-        help=f"Runs, each with its own seed.  [default: 1; {RUNS_OF_RANDOM} where loss is random]",
+        help=f"Runs, each with its own seed.  [default: {RUNS_OF_RANDOM}; 1 where nothing varies]",
     ),
     _of(OF_SCENARIOS["seed"]),
     THREADS,

@@ -96,13 +96,11 @@ class Savings:
 
 def settings(page: Page, chosen: Chosen) -> Chosen:
     """Give the settings of a page's loads: what was chosen; else hosts speak what they spoke, on 4g."""
-    spoken = variants.recorded(page) if page.protocols else {"variant.protocol": "h2"}
-    return {
-        **comparison.COMMON,
-        "network": NETWORK,
-        **({} if "variant.protocol" in chosen else spoken),
-        **chosen,
-    }
+    common = {**comparison.COMMON, "network": NETWORK, **chosen}
+    if "variant.protocol" in chosen:
+        return common
+    spoken = variants.Variant(variants.RECORDED, {}, is_recorded=True)
+    return spoken.fields(page, common) if page.protocols else {**common, "variant.protocol": "h2"}
 
 
 def what_if(
@@ -115,7 +113,7 @@ def what_if(
     kinds = dict(zip(shown["name"], shown["kind"], strict=True))
     critical = list(dict.fromkeys(outcome.path()["name"]))
     ideas = {idea.name: idea for part in _parts(page, kinds, critical) for idea in _ideas(part)}
-    cells = {name: cell for name, idea in ideas.items() if (cell := _cell(page, chosen, base, idea))}
+    cells = {name: cell for name, idea in ideas.items() if (cell := _cell(page, chosen, idea))}
     plan = PagePlan(page.name, None, [NetworkPlan(base.network, {AS_IT_IS: base, **cells})])
     (result,) = comparison.carry_out([plan], runs, threads, progress)
     network = result.networks[0]
@@ -129,12 +127,13 @@ def _ideas(part: Part) -> Iterator[Idea]:
     return (Idea(part, change) for change in part.changes)
 
 
-def _cell(page: Page, chosen: Chosen, base: Cell, idea: Idea) -> Cell | None:
+def _cell(page: Page, chosen: Chosen, idea: Idea) -> Cell | None:
     """Give the scenario of an idea; `None` if it changes nothing."""
     if idea.change == HINTED:
         return experiment.cell(page, {**chosen, "variant.foresight.hint": "all"})
     if idea.change == NEARER:
-        nearer = nearer_network(base.network, EDGE_MS)
+        # As it was given: a trace in it is named by its path.
+        nearer = nearer_network(chosen["network"], EDGE_MS)
         if nearer is None:
             return None
         network, ms = nearer

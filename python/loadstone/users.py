@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from loadstone import comparison, files
-from loadstone.comparison import NetworkResult
+from loadstone.comparison import NetworkResult, PagePlan
 from loadstone.experiment import Chosen
 from loadstone.files import InputError
 from loadstone.names import shown
@@ -50,11 +50,11 @@ class UserKind:
 
 
 def read(path: str) -> list[UserKind]:
-    """Read kinds of users: a line each, under a head with `weight`, `down`, `up`, `rtt`, and any of `loss`,
-    `queue`, `name`. Bare numbers are Mbit/s, ms, percent and ms.
+    """Read kinds of users, a line each.
 
-    Raises `InputError`, which names the line.
-    """  # noqa: D205
+    The head names `weight`, `down`, `up` and `rtt`, and any of `loss`, `queue` and `name`. Bare numbers are
+    Mbit/s, ms, percent and ms. Raises `InputError`, which names the line.
+    """
     text = files.read(path).decode("utf-8-sig", errors="replace")
     rows = csv.DictReader(io.StringIO(text), strict=True)
     try:
@@ -171,24 +171,35 @@ class UsersResult:
     """The same with so many times the loss, where there is any."""
 
 
-def compare(
-    page: Page,
-    path: str,
-    variants: Sequence[Variant],
-    chosen: Chosen,
-    runs: int | Until | None,
-    threads: int | None,
-    progress: Callable[[int, int], None],
-) -> UsersResult:
-    """Compare variants of a page for each kind of users in a file, and again with less and more loss."""
-    kinds = read(path)
-    lossy = [at for at, kind in enumerate(kinds) if kind.loss > 0]
-    networks = [kind.network() for kind in kinds]
-    networks += [kinds[at].network(factor) for factor in LOSS_FACTORS for at in lossy]
-    (result,) = comparison.compare([page], variants, networks, chosen, runs, threads, progress)
-    stated, others = result.networks[: len(kinds)], iter(result.networks[len(kinds) :])
-    by_loss = {}
-    for factor in LOSS_FACTORS if lossy else ():
-        replaced = {at: next(others) for at in lossy}
-        by_loss[factor] = effects(kinds, [replaced.get(at, one) for at, one in enumerate(stated)])
-    return UsersResult(page.name, shown([path])[0], kinds, effects(kinds, stated), by_loss)
+@dataclass(frozen=True)
+class UsersPlan:
+    """Variants of a page for the users of one file, as they will run: as stated, and with other loss."""
+
+    file: str
+    kinds: list[UserKind]
+    page: PagePlan
+
+    @classmethod
+    def of(cls, page: Page, path: str, variants: Sequence[Variant], chosen: Chosen) -> "UsersPlan":
+        """Read a file of users, without running anything."""
+        kinds = read(path)
+        networks = [kind.network() for kind in kinds]
+        networks += [kind.network(factor) for factor in LOSS_FACTORS for kind in kinds if kind.loss]
+        planned = [comparison.network_plan(page, variants, chosen, name, name) for name in networks]
+        return cls(shown([path])[0], kinds, PagePlan(page.name, None, planned))
+
+    def carry_out(
+        self, runs: int | Until | None, threads: int | None, progress: Callable[[int, int], None]
+    ) -> UsersResult:
+        """Compare the variants for each kind of users."""
+        (result,) = comparison.carry_out([self.page], runs, threads, progress)
+        stated, others = result.networks[: len(self.kinds)], iter(result.networks[len(self.kinds) :])
+        has_loss = any(kind.loss for kind in self.kinds)
+        by_loss = {
+            factor: effects(
+                self.kinds,
+                [next(others) if kind.loss else one for kind, one in zip(self.kinds, stated, strict=True)],
+            )
+            for factor in (LOSS_FACTORS if has_loss else ())
+        }
+        return UsersResult(self.page.page, self.file, self.kinds, effects(self.kinds, stated), by_loss)

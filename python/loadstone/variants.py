@@ -37,9 +37,13 @@ class Variant:
     is_recorded: bool = False
     """Whether hosts speak what they spoke when the page was recorded."""
 
-    def fields(self, page: Page) -> Chosen:
-        """Give the fields of a scenario of this page."""
-        return {**(recorded(page) if self.is_recorded else {}), **self.chosen}
+    def fields(self, page: Page, common: Chosen) -> Chosen:
+        """Give the fields of a scenario of this page that has `common` besides."""
+        fields = {**common, **(recorded(page) if self.is_recorded else {}), **self.chosen}
+        if fields.get("variant.servers") is not None:
+            # Dealt over other hosts its objects come by what most hosts spoke.
+            fields.pop("variant.protocol_of", None)
+        return fields
 
 
 def variants(

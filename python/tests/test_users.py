@@ -79,8 +79,14 @@ def test_what_is_no_file_of_users_is_said(tmp_path: Path, text: str, says: str) 
     assert str(refused.value).startswith(f"{path}: ") and says in str(refused.value)
 
 
-def test_a_network_of_a_user_is_refused_with_its_file(loadstone: Command, tmp_path: Path) -> None:
+def test_users_are_read_before_anything_runs(
+    loadstone: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run(*_: object) -> None:
+        raise AssertionError("nothing may run before everything is known to be right")
+
+    monkeypatch.setattr("loadstone.experiment.run_many", run)
     path = tmp_path / "u.csv"
     path.write_text(f"{HEAD}a,1,10x,1,20,,\n")
-    result = loadstone("compare", "example:shop", "--network", path)
+    result = loadstone("compare", "example:shop", "--network", "cable", "--network", path)
     assert (result.code, result.out) == (2, "") and "10x" in result.err and result.err.count("\n") == 1

@@ -46,7 +46,7 @@ def test_today_is_what_was_recorded_http_1_1_and_h2(recording: str) -> None:
     assert page.protocols == {"a.test": "h2", "b.test": "h2", "c.test": "http/1.1", "d.test": "h3"}
     found = variants.variants([page])
     assert [variant.name for variant in found] == ["recorded", "http/1.1", "h2"]
-    fields = found[0].fields(page)
+    fields = found[0].fields(page, {})
     assert fields == {"variant.protocol": "h2", "variant.protocol_of": {"c.test": "http/1.1"}}
     assert variants.spoken(page) == "2 hosts h2, 1 host http/1.1, 1 host h3 (taken as h2)"
     assert [variant.name for variant in variants.variants([page, PLAIN])] == ["http/1.1", "h2"]
@@ -61,6 +61,14 @@ def test_hosts_speak_what_they_spoke_when_it_was_recorded(loadstone: Command, re
     assert "protocol_of" not in one["variant"]
     times = [variant["median_plt_ms"] for variant in (recorded, one, two)]
     assert len(set(times)) == 3, "it is neither of the two"
+
+
+def test_objects_that_are_dealt_come_by_what_most_hosts_spoke(loadstone: Command, recording: str) -> None:
+    for verb in ("compare", "whatif"):
+        result = loadstone(verb, recording, "--network", "cable", "--exact", "--servers", "2", "--json")
+        assert (result.code, result.err) == (0, "")
+    assert result.document["variant"]["protocol"] == "h2"
+    assert "protocol_of" not in result.document["variant"]
 
 
 def test_a_recording_that_spoke_one_protocol_is_run_once(loadstone: Command, tmp_path: Path) -> None:

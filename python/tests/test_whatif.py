@@ -65,6 +65,17 @@ def test_a_near_network_has_no_nearer_edge(loadstone: Command, page: str) -> Non
     assert document["runs"] == 1 and all(one["saved_low_ms"] is None for one in document["savings"])
 
 
+def test_a_network_may_follow_a_trace_in_another_folder(
+    loadstone: Command, page: str, tmp_path: Path
+) -> None:
+    trace = tmp_path / "traces" / "cell.down"
+    trace.parent.mkdir()
+    trace.write_text("\n".join(str(at) for at in range(1, 400)))
+    network = f"12mbit,80ms,trace={trace}"
+    found = savings(loadstone("whatif", page, "--network", network, "--exact", "--json").document)
+    assert found["page", "all of it", "nearer, at 20 ms"]["saved_ms"] > 0
+
+
 def test_in_words_it_shows_what_is_clear_and_says_what_it_leaves_out(loadstone: Command, page: str) -> None:
     brief = loadstone("whatif", page, "--runs", "7").out
     assert brief.startswith("shop.page.json on 10.5/2.8mbit,74ms,queue=500ms, h2: ")

@@ -91,7 +91,7 @@ const PRESETS: [(&str, &str); 22] = [
     ("dsl-lossy", "10/1mbit,100ms,loss=1%"),
     ("fibre", "300mbit,10ms"),
     ("wifi", "30/15mbit,28ms"),
-    ("5g", "100/20mbit,47ms,queue=300ms"),
+    ("5g", "100/20mbit,36ms,queue=300ms"),
     ("4g", "10.5/2.8mbit,74ms,queue=500ms"),
     ("slow-4g", "1638400bit/750kbit,150ms,queue=500ms"),
     ("3g", "1.6mbit/768kbit,300ms,queue=1000ms"),

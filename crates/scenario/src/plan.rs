@@ -142,9 +142,12 @@ impl Plan {
             hints: if self.variant.foresight.hint == Scope::Nothing { Hints::Ignore } else { Hints::Follow },
         };
         let PlannedPage { page, graph, .. } = &self.pages[page];
+        let browser = Browser::new(page.clone(), graph.clone(), config).with_own_times(self.spread.own_times(seed));
+        if self.variant.protocol_of.is_empty() {
+            return browser;
+        }
         let protocols: Vec<Protocol> = page.hosts.iter().map(|host| self.variant.protocol_to(&host.name)).collect();
-        let browser = Browser::new(page.clone(), graph.clone(), config).with_protocols(&protocols);
-        browser.with_own_times(self.spread.own_times(seed))
+        browser.with_protocols(&protocols)
     }
 
     /// The server of a page's host in the run of this seed.

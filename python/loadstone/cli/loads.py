@@ -341,6 +341,7 @@ def compare(
     chosen = {**experiment.spread(given, exact=exact), **experiment.chosen(given)}
     compared = variants.variants(read, asked, varied, baseline)
     planned = comparison.plan(read, compared, networks, chosen)
+    of_users = [users.UsersPlan.of(page, path, compared, chosen) for page in read for path in groups]
     earlier = (
         None if against is None else KeptFindings.read(against, comparison_document.of_plans(planned, runs))
     )
@@ -348,11 +349,7 @@ def compare(
     with opened as gating, files.replacement(html, PAGE) as write:
         with progress.bar("runs") as show:
             results = comparison.carry_out(planned, enough, threads, show)
-            found = [
-                users.compare(page, path, compared, chosen, enough, threads, show)
-                for page in read
-                for path in groups
-            ]
+            found = [plan.carry_out(enough, threads, show) for plan in of_users]
         judgement = gating.judge(results)
         try:
             if html is not None:

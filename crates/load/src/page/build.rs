@@ -105,6 +105,12 @@ impl ObjectSpec {
     pub fn node(&self) -> &str {
         self.name.as_deref().unwrap_or(&self.url)
     }
+
+    /// Puts the object elsewhere. What referred to it still finds it: without a name, it is now called by its old URL.
+    pub(crate) fn move_to(&mut self, url: String) {
+        let old = std::mem::replace(&mut self.url, url);
+        self.name.get_or_insert(old);
+    }
 }
 
 /// The activities' names.

@@ -172,9 +172,7 @@ impl PageFile {
             let longer = main.authority.len().saturating_sub(url.authority.len()) as u32;
             // A head that is stated in bytes names its host.
             object.request_header_bytes = object.request_header_bytes.map(|bytes| bytes + longer);
-            let moved = format!("{scheme}://{}{}", main.authority, url.path);
-            let old = std::mem::replace(&mut object.url, moved);
-            object.name.get_or_insert(old);
+            object.move_to(format!("{scheme}://{}{}", main.authority, url.path));
         }
     }
 

@@ -23,9 +23,7 @@ impl PageFile {
         let mut page = self.clone();
         for (index, object) in page.objects.iter_mut().enumerate() {
             let Some(url) = Url::split(&object.url) else { continue };
-            let dealt = format!("{scheme}://{}{}", authority(index % servers), url.path);
-            let old = std::mem::replace(&mut object.url, dealt);
-            object.name.get_or_insert(old);
+            object.move_to(format!("{scheme}://{}{}", authority(index % servers), url.path));
         }
         let root_spec = self.hosts.get(&root.authority.to_ascii_lowercase());
         let used = servers.min(self.objects.len());
