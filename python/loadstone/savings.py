@@ -1,6 +1,6 @@
 """What would make a page faster: parts of it left out, smaller, nearer, found earlier, one at a time."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from loadstone import comparison, experiment, variants
@@ -8,6 +8,9 @@ from loadstone._native import domain_of, nearer_network
 from loadstone.comparison import NetworkPlan, NetworkResult, PagePlan, VariantResult
 from loadstone.experiment import Cell, Chosen
 from loadstone.pages import Page
+
+_FEW = 3
+"""Runs that are enough to see what saves little."""
 
 EDGE_MS = 20.0
 """How far an edge server is."""
@@ -92,6 +95,18 @@ class Savings:
     base: VariantResult
     network: NetworkResult
     savings: list[Saving]
+    tried: int
+    """How many ideas were tried, those included that too few runs were enough to leave out."""
+
+    @property
+    def best(self) -> list[Saving]:
+        """Give those that clearly make the page faster."""
+        return [saving for saving in self.savings if saving.is_clear and saving.ms > 0]
+
+    @property
+    def is_guessed(self) -> bool:
+        """Say whether any of them turns on when objects are found."""
+        return any(saving.idea.change in UNCERTAIN for saving in self.best)
 
 
 def settings(page: Page, chosen: Chosen) -> Chosen:
@@ -104,9 +119,17 @@ def settings(page: Page, chosen: Chosen) -> Chosen:
 
 
 def what_if(
-    page: Page, chosen: Chosen, runs: int | None, threads: int | None, progress: Callable[[int, int], None]
+    page: Page,
+    chosen: Chosen,
+    runs: int | None,
+    threads: int | None,
+    progress: Callable[[int, int], None],
+    most: int | None = None,
 ) -> Savings:
-    """Load the page as it is and under each idea, all under the same seeds."""
+    """Load the page as it is and under each idea, all under the same seeds.
+
+    With `most`, three runs choose the ideas that seem to save so much, and only these are run in full.
+    """
     base = experiment.cell(page, chosen)
     outcome = experiment.execute(base.jobs(1, base.seed), 1)[0]
     shown = outcome.waterfall()
@@ -114,13 +137,20 @@ def what_if(
     critical = list(dict.fromkeys(outcome.path()["name"]))
     ideas = {idea.name: idea for part in _parts(page, kinds, critical) for idea in _ideas(part)}
     cells = {name: cell for name, idea in ideas.items() if (cell := _cell(page, chosen, idea))}
-    plan = PagePlan(page.name, None, [NetworkPlan(base.network, {AS_IT_IS: base, **cells})])
-    (result,) = comparison.carry_out([plan], runs, threads, progress)
-    network = result.networks[0]
-    first, *others = network.variants
-    savings = [Saving(ideas[one.name], one, first.median_plt_ms or 0.0) for one in others]
-    savings.sort(key=lambda saving: -saving.ms)
-    return Savings(page.name, first, network, savings)
+
+    def tried(names: Iterable[str], runs: int | None) -> Savings:
+        some = {name: cells[name] for name in names}
+        plan = PagePlan(page.name, None, [NetworkPlan(base.network, {AS_IT_IS: base, **some})])
+        (result,) = comparison.carry_out([plan], runs, threads, progress)
+        network = result.networks[0]
+        first, *others = network.variants
+        savings = [Saving(ideas[one.name], one, first.median_plt_ms or 0.0) for one in others]
+        savings.sort(key=lambda saving: -saving.ms)
+        return Savings(page.name, first, network, savings, len(cells))
+
+    if most is None or len(cells) <= most:
+        return tried(cells, runs)
+    return tried([saving.idea.name for saving in tried(cells, _FEW).savings[:most]], runs)
 
 
 def _ideas(part: Part) -> Iterator[Idea]:

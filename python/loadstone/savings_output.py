@@ -28,11 +28,11 @@ def document(found: Savings) -> dict[str, Any]:
 
 def _saving(saving: Saving) -> dict[str, Any]:
     low, high = saving.interval_ms or (None, None)
-    part = saving.idea.part
+    of = saving.idea.part
     return {
-        "part": part.what,
-        "name": part.name,
-        "objects": len(part.places),
+        "part": of.what,
+        "name": of.name,
+        "objects": len(of.places),
         "change": saving.idea.change,
         "by_rules": saving.idea.change in UNCERTAIN,
         "median_plt_ms": saving.result.median_plt_ms,
@@ -50,12 +50,11 @@ def in_words(found: Savings, *, is_all: bool) -> str:
         f"{text.printable(found.page)} on {base.cell.network}, {base.cell.variant['protocol']}: "
         f"{text.ms(base.median_plt_ms)}; {runs_text(found.network)}"
     )
-    shown = found.savings if is_all else [one for one in found.savings if one.is_clear and one.ms > 0]
-    shown = shown if is_all else shown[:_SHOWN]
+    shown = found.savings if is_all else found.best[:_SHOWN]
     if not shown:
         return f"{head}\n\nNothing that was tried makes it clearly faster."
     rows = [["change", "of", "saves", "95 % interval"]]
-    rows += [[_change(one), _part(one), text.ms(one.ms), _interval(one)] for one in shown]
+    rows += [[change(one), part(one), text.ms(one.ms), interval(one)] for one in shown]
     lines = [head, "", text.table(rows, left=2)]
     if left := len(found.savings) - len(shown):
         lines.append(f"{text.count(left, 'idea')} more, which save less or nothing clear: --all shows them")
@@ -64,17 +63,20 @@ def in_words(found: Savings, *, is_all: bool) -> str:
     return "\n".join(lines)
 
 
-def _interval(saving: Saving) -> str:
+def interval(saving: Saving) -> str:
+    """Give the ends of what it saves."""
     ends = saving.interval_ms
     return "" if ends is None else f"{ends[0]:,.0f} - {ends[1]:,.0f} ms"
 
 
-def _change(saving: Saving) -> str:
+def change(saving: Saving) -> str:
+    """Say what is done; a star marks what turns on guessed times."""
     return f"{saving.idea.change}{'*' if saving.idea.change in UNCERTAIN else ''}"
 
 
-def _part(saving: Saving) -> str:
-    part = saving.idea.part
-    name = text.shorten(text.printable(part.name), 60)
-    objects = f" ({text.count(len(part.places), 'object')})" if len(part.places) > 1 else ""
-    return f"{part.what} {name}{objects}"
+def part(saving: Saving) -> str:
+    """Say to what it is done."""
+    of = saving.idea.part
+    name = text.shorten(text.printable(of.name), 60)
+    objects = f" ({text.count(len(of.places), 'object')})" if len(of.places) > 1 else ""
+    return f"{of.what} {name}{objects}"

@@ -29,7 +29,8 @@ def write(folder: Path, names: Sequence[str], networks: Sequence[str], runs: int
     read = [pages.read(name) for name in names]
     compared = variants.variants(read, ["http/1.1", "spdy/3.1", "h2"], ["iw=3,10"])
     results = comparison.compare(read, compared, networks, {}, runs, None, lambda done, total: None)
-    html = report_page.render(results, read, "loadstone compare", lambda done, total: None)
+    found = report_page.savings(results, read, compared[0], networks, {}, None, lambda done, total: None)
+    html = report_page.render(results, read, found, "loadstone compare")
     path = folder / "report.html"
     path.write_text(html, encoding="utf-8")
     return Report(path, html, results)

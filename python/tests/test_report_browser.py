@@ -10,7 +10,6 @@ import pytest
 import reports
 from conftest import EXAMPLES, Command
 from loadstone import account, text
-from loadstone.html.waterfalls import CRITICAL
 from reports import Report
 
 AUDIT = (Path(__file__).parent / "audit.js").read_text()
@@ -18,7 +17,22 @@ DESKTOP = {"width": 1280, "height": 900}
 PHONE = {"width": 390, "height": 844}
 NETWORKS = ["dsl", "dsl-lossy"]
 
+CRITICAL = "\N{BLACK DIAMOND}"
+
 Open = Callable[..., Any]
+
+
+def show(page: Any, at: int, variant: int | None = None) -> Any:
+    """Choose a network's tab, open its waterfall, choose the variant in it; give the waterfall."""
+    page.locator("[role=tab]").nth(at).click()
+    fold = page.locator(".fold").nth(at)
+    if not fold.evaluate("fold => fold.open"):
+        fold.locator("summary").click()
+    block = fold.locator(".waterfall")
+    block.locator("tbody").wait_for()
+    if variant is not None:
+        block.locator("select[name=variant]").select_option(str(variant))
+    return block
 
 
 @pytest.fixture
@@ -72,13 +86,13 @@ def several(tmp_path_factory: pytest.TempPathFactory) -> Report:
 
 def test_every_waterfall_has_a_row_per_object_with_its_numbers(opened: Open, shop: Report) -> None:
     page = opened(shop)
-    for block, network in zip(page.query_selector_all(".waterfall"), shop.results[0].networks, strict=True):
+    for place, network in enumerate(shop.results[0].networks):
         for at, variant in enumerate(network.variants):
-            block.query_selector(f'input[value="{at}"]').check(force=True)
             columns = variant.middle_run.waterfall()
-            rows = block.eval_on_selector_all(
-                ".panel:not([hidden]) tbody tr",
-                "rows => rows.map(row => [...row.cells].map(cell => cell.innerText.trim()))",
+            rows = (
+                show(page, place, at)
+                .locator("tbody tr")
+                .evaluate_all("rows => rows.map(row => [...row.cells].map(cell => cell.innerText.trim()))")
             )
             assert len(rows) == len(columns["name"])
             expected = zip(
@@ -96,9 +110,8 @@ def test_bars_are_to_scale(opened: Open, shop: Report) -> None:
     page = opened(shop)
     variant = shop.results[0].networks[0].variants[0]
     columns = variant.middle_run.waterfall()
-    page.locator(".waterfall").first.locator('input[value="0"]').check(force=True)
-    places = page.locator(".waterfall").first.evaluate(
-        """block => [...block.querySelectorAll(".panel:not([hidden]) tbody tr")].map(row => {
+    places = show(page, 0, 0).evaluate(
+        """block => [...block.querySelectorAll("tbody tr")].map(row => {
             const all = row.cells[5].querySelector("svg").getBoundingClientRect();
             return [...row.querySelectorAll("rect.get")].map(bar => {
                 const at = bar.getBoundingClientRect();
@@ -121,6 +134,7 @@ def test_the_numbers_are_the_document_s(opened: Open, shop: Report) -> None:
     networks = shop.document["pages"][0]["networks"]
     assert page.locator(".network").count() == page.locator(".winners li").count() == len(networks)
     for at, network in enumerate(networks):
+        page.locator("[role=tab]").nth(at).click()
         shown = page.locator(".network").nth(at)
         rows = shown.locator(".results tbody tr")
         for row, variant in zip(rows.all(), network["variants"], strict=True):
@@ -131,7 +145,7 @@ def test_the_numbers_are_the_document_s(opened: Open, shop: Report) -> None:
             if network["random"] and variant["gain"] is not None:
                 assert cells[3] == f"{variant['gain_low']:.2f} - {variant['gain_high']:.2f}"
         assert network["reason"] in shown.inner_text()
-        assert network["reason"] in page.locator(".winners li").nth(at).inner_text()
+        assert network["verdict"] in page.locator(".winners li").nth(at).inner_text()
         shown.locator("details.figures summary").click()
         for place, variant in enumerate(network["variants"]):
             column = shown.locator(f".account tbody td:nth-child({place + 2})").all_inner_texts()
@@ -142,39 +156,66 @@ def test_the_numbers_are_the_document_s(opened: Open, shop: Report) -> None:
 def test_every_run_and_every_part_is_a_mark_with_its_numbers(opened: Open, shop: Report) -> None:
     page = opened(shop)
     for at, network in enumerate(shop.document["pages"][0]["networks"]):
-        figures = page.locator(".network").nth(at).locator("figure")
-        for form in ("wide", "narrow"):
-            says = "[...svg.querySelectorAll('[data-tip]')].map(mark => mark.dataset.tip)"
-            spread, accounts = (figures.nth(k).locator(f".{form}").evaluate(f"svg => {says}") for k in (0, 1))
-            for variant in network["variants"]:
-                for run in variant["runs"]:
-                    assert f"{variant['name']}, seed {run['seed']}\n{text.ms(run['plt_ms'])}" in spread
-                for part, ms in variant["account"].items():
-                    said = f"{variant['name']}\n{account.PARTS[part].label}: {text.ms(ms)}\n"
-                    assert any(tip.startswith(said) for tip in accounts) == (ms > 0)
+        tips = page.locator(".network").nth(at).locator(".chart [data-tip]")
+        said = tips.evaluate_all("marks => marks.map(mark => mark.dataset.tip)")
+        for variant in network["variants"]:
+            for run in variant["runs"]:
+                assert f"{variant['name']}, seed {run['seed']}\n{text.ms(run['plt_ms'])}" in said
+            for part, ms in variant["account"].items():
+                begin = f"{variant['name']}\n{account.PARTS[part].label}: {text.ms(ms)}\n"
+                assert any(tip.startswith(begin) for tip in said) == (ms > 0)
 
 
-def test_the_script_draws_what_stands_in_the_page(opened: Open, shop: Report) -> None:
+def test_bars_are_the_spans_between_marks(opened: Open, shop: Report) -> None:
     page = opened(shop)
-    drawn = page.evaluate(
-        """() => [...document.querySelectorAll(".waterfall")].map(block => {
-            const [panel] = block.querySelectorAll(".panel:not([hidden])");
-            const clean = () => {
-                const copy = panel.querySelector("table").cloneNode(true);
-                for (const element of copy.querySelectorAll("rect, tr")) {
-                    for (const name of ["tabindex", "aria-label", "role"]) element.removeAttribute(name);
-                }
-                return copy.outerHTML;
-            };
-            const before = clean();
-            panel.querySelector("table").remove();
-            block.querySelector("input:checked").dispatchEvent(new Event("change", { bubbles: true }));
-            return [before, clean()];
-        })"""
+    block = show(page, 0, 0)
+    columns = shop.results[0].networks[0].variants[0].middle_run.waterfall()
+    kinds = block.locator("tbody tr").evaluate_all(
+        "rows => rows.map(row => [...row.cells[5].querySelectorAll('rect')].map(bar => bar.classList[0]))"
     )
-    for before, after in drawn:
-        assert len(before) > 1000
-        assert after == before
+    for bars, found, sent in zip(kinds, columns["found_ms"], columns["sent_ms"], strict=True):
+        # A request, the server's work, the answer on its way, its bytes; a wait before it if there was one.
+        assert bars == [*(["wait"] if sent - found >= 0.001 else []), "ask", "think", "ask", "get"]
+
+
+def test_one_network_is_shown_at_a_time_and_a_link_chooses_it(opened: Open, shop: Report) -> None:
+    page = opened(shop)
+    assert [network.is_visible() for network in page.locator(".network").all()] == [True, False]
+    page.locator(".winners a").nth(1).click()
+    assert [network.is_visible() for network in page.locator(".network").all()] == [False, True]
+    page.locator("[role=tab]").nth(1).focus()
+    page.keyboard.press("ArrowRight")
+    assert [network.is_visible() for network in page.locator(".network").all()] == [True, False]
+    assert page.locator(":focus").get_attribute("aria-selected") == "true"
+
+
+def test_a_waterfall_can_be_filtered(opened: Open, shop: Report) -> None:
+    page = opened(shop)
+    block = show(page, 0, 0)
+    columns = shop.results[0].networks[0].variants[0].middle_run.waterfall()
+    rows = block.locator("tbody tr:visible")
+    block.locator("select[name=kind]").select_option("image")
+    assert rows.count() == columns["kind"].count("image") > 0
+    block.locator("select[name=kind]").select_option("")
+    host = block.locator("select[name=host] option").nth(1).inner_text()
+    block.locator("select[name=host]").select_option(host)
+    assert rows.count() == sum(f"//{host}/" in name for name in columns["name"]) < len(columns["name"])
+    block.locator("select[name=host]").select_option("")
+    block.locator("select[name=which]").select_option("critical")
+    waited = set(shop.results[0].networks[0].variants[0].middle_run.path()["name"])
+    assert rows.count() == len(waited & set(columns["name"]))
+    assert all(name.startswith(CRITICAL) for name in rows.locator("th").all_inner_texts())
+
+
+def test_the_first_screen_says_what_would_help(opened: Open, shop: Report) -> None:
+    page = opened(shop)
+    saved = page.locator(".savings tbody tr")
+    assert 1 <= saved.count() <= 8
+    times = [
+        float(cell.split()[0].replace(",", "")) for cell in saved.locator("td:nth-child(2)").all_inner_texts()
+    ]
+    assert times == sorted(times, reverse=True) and times[-1] > 0
+    assert page.locator("h1").inner_text() == "shop.example.test"
 
 
 VIEWS = [
@@ -190,11 +231,25 @@ def test_nothing_overlaps_is_cut_off_or_faint(
     opened: Open, request: pytest.FixtureRequest, which: str, viewport: dict[str, int], scheme: str
 ) -> None:
     page = opened(request.getfixturevalue(which), viewport, color_scheme=scheme)
-    for closed in page.locator("details.figures").all():
+    for closed in page.locator("details").all():
         closed.evaluate("details => details.open = true")
+    page.locator("tbody").first.wait_for()
     found = page.evaluate(AUDIT)
     assert found["pieces"] > 300
     assert found["complaints"] == []
+
+
+@pytest.mark.parametrize(("viewport", "scheme"), VIEWS)
+def test_axe_finds_nothing_serious(opened: Open, shop: Report, viewport: dict[str, int], scheme: str) -> None:
+    from axe_playwright_python.sync_playwright import Axe
+
+    # Pages may load nothing, not even what checks them.
+    page = opened(shop, viewport, color_scheme=scheme, bypass_csp=True)
+    show(page, 1, 0)
+    for closed in page.locator("details").all():
+        closed.evaluate("details => details.open = true")
+    found = Axe().run(page).response["violations"]
+    assert [(rule["id"], rule["impact"], len(rule["nodes"])) for rule in found] == []
 
 
 @pytest.mark.parametrize("width", [320, 600, 801, 1000, 1920])
@@ -208,9 +263,9 @@ def test_paper_shows_all_that_is_open(opened: Open, shop: Report) -> None:
     page.emulate_media(media="print", color_scheme="dark")
     assert page.evaluate(AUDIT)["complaints"] == []
     assert page.evaluate("getComputedStyle(document.body).color") == "rgb(21, 25, 30)"
-    assert page.locator(".chart.wide").first.is_visible()
+    assert all(network.is_visible() for network in page.locator(".network").all())
     assert page.locator(".account").first.is_visible()
-    assert page.locator(".choice").first.is_hidden()
+    assert page.locator(".filters").first.is_hidden()
     # A pattern the browser draws itself would be printed as a picture: megabytes.
     assert len(page.pdf(format="A4")) < 2_000_000
 
@@ -225,35 +280,35 @@ def tab_to(page: Any, selector: str, most: int = 60) -> Any:
 
 def test_the_keyboard_reaches_everything(opened: Open, shop: Report) -> None:
     page = opened(shop)
-    network = shop.document["pages"][0]["networks"][0]
+    network = {"variants": shop.results[0].networks[0].variants}
     tip = page.locator("#tip")
 
-    dot = tab_to(page, ".chart.wide [data-tip]")
-    assert tip.inner_text() == dot.get_attribute("data-tip")
+    bar = tab_to(page, ".summary .chart [data-tip]")
+    assert tip.inner_text() == bar.get_attribute("data-tip")
     page.keyboard.press("ArrowDown")
-    assert tip.inner_text().startswith(network["variants"][1]["name"])
+    assert tip.inner_text().startswith(shop.document["pages"][0]["networks"][1]["name"])
     page.keyboard.press("Escape")
     assert tip.is_hidden()
 
-    first = tab_to(page, ".chart.wide [data-tip]").get_attribute("data-tip")
+    first = tab_to(page, ".network .chart [data-tip]").get_attribute("data-tip")
     assert tip.inner_text() == first
     page.keyboard.press("ArrowRight")
     assert tip.inner_text() == page.locator(":focus").get_attribute("data-tip") != first
 
-    tab_to(page, ".choice input")
-    page.keyboard.press("ArrowLeft")
-    chosen = int(page.locator(":focus").get_attribute("value"))
-    panel = page.locator(f'.waterfall >> nth=0 >> .panel[data-variant="{chosen}"]')
-    assert panel.is_visible()
-    assert page.locator(".waterfall").first.locator(".panel:visible").count() == 1
-
+    tab_to(page, ".fold > summary")
+    page.keyboard.press("Enter")
+    tab_to(page, "select[name=variant]", most=1)
+    page.keyboard.press("ArrowUp")
+    chosen = int(page.locator(":focus").input_value())
+    for name in ("which", "host", "kind"):
+        tab_to(page, f"select[name={name}]", most=1)
     tab_to(page, ".ribbon [data-tip]", most=1)
     assert " ms to " in tip.inner_text()
     tab_to(page, ".fall tbody tr", most=1)
     for key, row in [("ArrowDown", 1), ("ArrowDown", 2), ("ArrowUp", 1), ("End", 41), ("Home", 0)]:
         page.keyboard.press(key)
         assert page.evaluate("document.activeElement.sectionRowIndex") == row
-        columns = shop.results[0].networks[0].variants[chosen].middle_run.waterfall()
+        columns = network["variants"][chosen].middle_run.waterfall()
         said = tip.inner_text()
         assert columns["name"][row] in said
         for mark, words in [("sent_ms", "request sent"), ("last_byte_ms", "last byte")]:
@@ -268,11 +323,11 @@ def test_the_keyboard_reaches_everything(opened: Open, shop: Report) -> None:
 def test_hovering_says_the_numbers_and_leaving_hides_them(opened: Open, shop: Report) -> None:
     page = opened(shop)
     tip = page.locator("#tip")
-    page.locator(".chart.wide [data-tip]").nth(2).hover(force=True)
+    page.locator(".chart [data-tip]").nth(2).hover(force=True)
     assert " ms" in tip.inner_text()
     page.locator("h1").hover()
     assert tip.is_hidden()
-    row = page.locator(".fall tbody tr:visible").nth(3)
+    row = show(page, 0).locator("tbody tr").nth(3)
     row.hover()
     assert "last byte: " in tip.inner_text()
     inside = tip.bounding_box()
@@ -282,37 +337,42 @@ def test_hovering_says_the_numbers_and_leaving_hides_them(opened: Open, shop: Re
 def test_a_hostile_page_is_only_shown(opened: Open, hostile: Report) -> None:
     page = opened(hostile)
     for at in range(len(hostile.results[0].networks[0].variants)):
-        page.locator(f'.choice input[value="{at}"]').check(force=True)
-        assert page.locator(".panel:visible tbody tr").count() == 300
+        if at == 0:
+            page.locator(".fold > summary").click()
+        page.locator("select[name=variant]").first.select_option(str(at))
+        assert page.locator(".panel tbody tr").count() == 300
         for row in range(9):
-            page.locator(".panel:visible tbody tr").nth(row).focus()
+            page.locator(".panel tbody tr").nth(row).focus()
             tip = page.locator("#tip").bounding_box()
             assert tip["height"] < DESKTOP["height"] * 0.6
     assert page.evaluate("typeof steal") == "undefined"
     assert page.locator("img, iframe, object, embed, [onmouseover], [onerror], b").count() == 0
     assert page.locator("script").count() == 3
-    shown = page.locator(".panel:visible tbody").inner_text()
+    shown = page.locator(".panel tbody").inner_text()
     for expected in ("</script>", "<!--<script>", "&lt;b&gt;&amp;", "\u05e9\u05dc\u05d5\u05dd"):
         assert expected in shown
     assert "\u202e" not in page.content()
 
 
-def test_without_script_the_winner_and_the_baseline_are_there(opened: Open, shop: Report) -> None:
+def test_without_script_all_but_the_waterfalls_is_there(opened: Open, shop: Report) -> None:
     page = opened(shop, java_script_enabled=False)
-    assert page.locator(".choice").first.is_hidden()
+    assert page.locator(".filters").first.is_hidden()
     for at, network in enumerate(shop.results[0].networks):
-        panels = page.locator(".waterfall").nth(at).locator(".panel")
-        assert panels.first.locator("summary").inner_text() == network.fastest.name
-        assert panels.first.locator("tbody tr").first.is_visible()
-        assert panels.locator("summary").all_inner_texts()[-1] in (network.fastest.name, "http/1.1 iw=3")
+        shown = page.locator(".network").nth(at)
+        assert shown.is_visible()
+        longest, *_ = shown.locator(".pieces td").all_inner_texts()
+        path = network.fastest.middle_run.path()
+        spans = zip(path["from_ms"], path["to_ms"], strict=True)
+        assert float(longest.split()[0].replace(",", "")) >= max(end - begin for begin, end in spans) - 0.5
+        assert "need JavaScript" in shown.locator("noscript").text_content()
 
 
 def test_a_downloaded_scenario_repeats_the_load(
     opened: Open, shop: Report, loadstone: Command, tmp_path: Path
 ) -> None:
     page = opened(shop, accept_downloads=True)
-    page.select_option("select[name=network]", "0-1")
-    page.select_option("select[name=variant]", "1")
+    page.select_option(".scenario select[name=network]", "0-1")
+    page.select_option(".scenario select[name=variant]", "1")
     with page.expect_download() as download:
         page.click("[data-download=scenario]")
     assert download.value.suggested_filename.endswith(".scenario.json")

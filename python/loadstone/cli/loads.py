@@ -353,8 +353,9 @@ def compare(
         judgement = gating.judge(results)
         try:
             if html is not None:
-                with progress.bar("charts") as show:
-                    write(report_page.render(results, read, _command(context), show))
+                with progress.bar("ideas") as show:
+                    saved = report_page.savings(results, read, compared[0], networks, chosen, threads, show)
+                write(report_page.render(results, read, saved, _command(context)))
         finally:
             first = compared[0].name
             document = users_output.added_to(verb_output.compare_document(results, first), found)

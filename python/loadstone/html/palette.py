@@ -1,4 +1,4 @@
-"""Colours and patterns as the charts draw them: of parts of an account, series and meanings.
+"""Colours and patterns as the plots draw them: of series and meanings, and of parts of an account.
 
 Matplotlib writes a colour into every mark; light and dark want two. So it is given colours that no one
 would choose, and `paint` puts in their place what the style sheet defines for both.
@@ -8,14 +8,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from loadstone.account import PARTS
-
 INK = "#000001"
 MUTED = "#000002"
 LINE = "#000003"
-DOT = "#000004"
-BEST = "#000005"
-BAND = "#000006"
 PAGE = "#000007"
 FASTER = "#000008"
 SLOWER = "#000009"
@@ -26,34 +21,13 @@ _NAMES = {
     INK: "var(--ink)",
     MUTED: "var(--muted)",
     LINE: "var(--line)",
-    DOT: "var(--dot)",
-    BEST: "var(--best)",
-    BAND: "var(--band)",
     PAGE: "var(--page)",
     FASTER: "var(--faster)",
     SLOWER: "var(--slower)",
 }
-
-
-def _name(part: str) -> str:
-    return part.replace("_", "-")
-
-
-_PARTS = {f"#0001{at:02x}": f"var(--{_name(part)})" for at, part in enumerate(PARTS)}
-_HATCHES = {f"#0002{at:02x}": f"var(--on-{_name(part)})" for at, part in enumerate(PARTS)}
 _SERIES = {colour: f"var(--series-{at})" for at, colour in enumerate(SERIES, 1)}
-_MEANINGS = {**_NAMES, **_PARTS, **_HATCHES, **_SERIES}
+_MEANINGS = {**_NAMES, **_SERIES}
 _PLACEHOLDER = re.compile(r"#000[0-3][0-9a-f]{2}")
-
-
-def of_part(part: str) -> str:
-    """Give the placeholder for the colour of a part of an account."""
-    return f"#0001{list(PARTS).index(part):02x}"
-
-
-def of_hatch(part: str) -> str:
-    """Give the placeholder for the lines on that colour."""
-    return f"#0002{list(PARTS).index(part):02x}"
 
 
 def paint(value: str) -> str:

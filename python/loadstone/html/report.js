@@ -1,8 +1,9 @@
-// The report's script: the waterfalls that are not in the page yet, what a mark says on hover and focus,
-// the arrow keys, copies and downloads. Text from the page under test is only ever set as text.
+// The report's script: networks as tabs, waterfalls, what a mark says on hover and focus, the arrow keys, copies
+// and downloads. Text from the page under test is only ever set as text.
 "use strict";
 (() => {
   const SVG = "http://www.w3.org/2000/svg";
+  const CRITICAL = "\u25c6";
   const LEAST = 15; // hundredths of a percent
   const data = JSON.parse(document.getElementById("data").textContent);
   const tip = document.getElementById("tip");
@@ -34,7 +35,7 @@
     constructor(page, variant) {
       this.page = page;
       this.variant = variant;
-      this.end = variant.step * variant.steps;
+      this.end = variant.step * (variant.labels.length - 1);
       this.critical = new Set(variant.path.map((span) => span[0]).filter((place) => typeof place === "number"));
     }
 
@@ -43,18 +44,16 @@
       const head = make("thead", {}, make("tr", {}, ...heads, make("th", { scope: "col" }, this.axis())));
       if (this.variant.path.length) head.append(this.ribbon());
       const body = make("tbody", {}, ...this.page.labels.map((_, at) => this.row(at)));
-      return make("table", { class: `fall steps-${this.variant.steps}` }, head, body);
+      return make("table", { class: `fall steps-${this.variant.labels.length - 1}` }, head, body);
     }
 
     axis() {
-      const { step, steps } = this.variant;
-      const [unit, size] = this.end >= 2000000 ? ["s", 1000000] : ["ms", 1000];
+      const { step, labels } = this.variant;
       const axis = make("svg", { class: "axis", role: "img", "aria-label": "Time" });
-      for (let k = 0; k <= steps; k++) {
-        const anchor = k === 0 ? "start" : k < steps ? "middle" : "end";
-        const label = grouped((k * step) / size) + (k === steps ? ` ${unit}` : "");
+      labels.forEach((label, k) => {
+        const anchor = k === 0 ? "start" : k < labels.length - 1 ? "middle" : "end";
         axis.append(make("text", { x: this.percent(k * step), y: "11", "text-anchor": anchor }, label));
-      }
+      });
       return axis;
     }
 
@@ -82,7 +81,7 @@
       const bars = this.segments(at).map(([kind, begin, end]) =>
         make("rect", { class: kind, ...this.extent(begin, end) }),
       );
-      const name = (isCritical ? data.critical + " " : "") + page.labels[at];
+      const name = (isCritical ? CRITICAL + " " : "") + page.labels[at];
       return make(
         "tr",
         isCritical ? { class: "critical" } : {},
@@ -153,39 +152,94 @@
 
   function fill(panel, page, variant) {
     const waterfall = new Waterfall(page, variant);
-    if (!panel.querySelector("tbody")) {
-      panel.append(make("p", { class: "about" }, variant.about), waterfall.table());
-    }
-    const body = panel.querySelector("tbody");
-    waterfalls.set(body, waterfall);
-    for (const row of body.rows) row.tabIndex = -1;
-    body.rows[0].tabIndex = 0;
+    panel.replaceChildren(make("p", { class: "about" }, variant.about), waterfall.table());
+    waterfalls.set(panel.querySelector("tbody"), waterfall);
     const marks = panel.querySelectorAll(".ribbon rect");
     for (const mark of marks) mark.setAttribute("role", "img");
     speak(marks);
   }
 
-  function choose(block, at) {
-    const page = data.pages[block.dataset.page];
-    const variant = page.networks[block.dataset.network].variants[at];
-    let panel = block.querySelector(`.panel[data-variant="${at}"]`);
-    if (!panel) {
-      panel = make("details", { class: "panel", "data-variant": at }, make("summary", {}, variant.name));
-      block.append(panel);
+  function filter(block, page) {
+    const { which, host, kind } = block.querySelector(".filters").elements;
+    const body = block.querySelector("tbody");
+    const { critical } = waterfalls.get(body);
+    for (const [at, row] of [...body.rows].entries()) {
+      const isShown =
+        (which.value === "all" || critical.has(at)) &&
+        (!host.value || page.hosts[at] === host.value) &&
+        (!kind.value || page.kinds[at] === kind.value);
+      row.hidden = !isShown;
+      row.tabIndex = -1;
     }
-    if (!waterfalls.has(panel.querySelector("tbody"))) fill(panel, page, variant);
-    for (const other of block.querySelectorAll(".panel")) {
-      other.open = other === panel;
-      other.hidden = other !== panel;
-    }
+    const first = shownRows(body)[0];
+    if (first) first.tabIndex = 0;
+  }
+
+  function shownRows(body) {
+    return [...body.rows].filter((row) => !row.hidden);
   }
 
   for (const block of document.querySelectorAll(".waterfall")) {
-    block.classList.add("scripted");
-    block.querySelector(".choice").hidden = false;
-    block.addEventListener("change", (event) => choose(block, event.target.value));
-    // A browser may remember what was chosen before the page was loaded again.
-    choose(block, block.querySelector("input:checked").value);
+    const page = data.pages[block.dataset.page];
+    const form = block.querySelector(".filters");
+    const draw = () => {
+      fill(block.querySelector(".panel"), page, page.networks[block.dataset.network].variants[form.elements.variant.value]);
+      filter(block, page);
+    };
+    for (const [name, values] of [["host", page.hosts], ["kind", page.kinds]]) {
+      const choices = [...new Set(values)].filter((value) => value);
+      form.elements[name].append(...choices.map((value) => make("option", { value }, value)));
+    }
+    form.hidden = false;
+    form.addEventListener("change", (event) => (event.target.name === "variant" ? draw() : filter(block, page)));
+    // Hundreds of rows for each: drawn when someone looks.
+    block.closest("details").addEventListener("toggle", (event) => {
+      if (event.target.open && !block.querySelector("tbody")) draw();
+    });
+  }
+
+  // --- networks as tabs ---
+
+  function tabs(group, networks) {
+    const buttons = networks.map((network, at) => {
+      const name = network.querySelector("h2 bdi").textContent;
+      const button = make("button", { type: "button", role: "tab", id: `${network.id}-tab`, "aria-controls": network.id }, name);
+      network.setAttribute("role", "tabpanel");
+      button.addEventListener("click", () => choose(at));
+      return button;
+    });
+    const choose = (at) => {
+      networks.forEach((network, k) => {
+        network.hidden = k !== at;
+        buttons[k].setAttribute("aria-selected", k === at);
+        buttons[k].tabIndex = k === at ? 0 : -1;
+      });
+    };
+    const list = make("div", { class: "tabs", role: "tablist", "aria-label": "Networks" }, ...buttons);
+    list.addEventListener("keydown", (event) => {
+      const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+      if (!step) return;
+      const to = (buttons.indexOf(document.activeElement) + step + buttons.length) % buttons.length;
+      choose(to);
+      buttons[to].focus();
+    });
+    group.prepend(list);
+    group.classList.add("tabbed");
+    const follow = () => {
+      const at = networks.findIndex((network) => location.hash === `#${network.id}`);
+      if (at >= 0) {
+        choose(at);
+        group.scrollIntoView();
+      }
+    };
+    addEventListener("hashchange", follow);
+    choose(0);
+    follow();
+  }
+
+  for (const group of document.querySelectorAll(".networks")) {
+    const networks = [...group.querySelectorAll(".network")];
+    if (networks.length > 1) tabs(group, networks);
   }
 
   // --- what a mark says ---
@@ -233,7 +287,7 @@
     hide();
   });
   document.addEventListener("pointerleave", hide);
-  speak(document.querySelectorAll(".chart [data-tip]"));
+  for (const chart of document.querySelectorAll(".chart")) speak(chart.querySelectorAll("[data-tip]"));
 
   // --- the arrow keys: Tab goes to a chart or waterfall, they go on within ---
 
@@ -250,10 +304,14 @@
     return there.sort((first, second) => distance(first) - distance(second))[0];
   }
 
+  function marksBeside(mark) {
+    return [...mark.closest(".chart, .ribbon").querySelectorAll("[data-tip]")];
+  }
+
   function next(key, mark) {
     const body = mark.closest("tbody");
     const isRow = body !== null && !mark.dataset.tip;
-    const marks = isRow ? [...body.rows] : [...mark.closest("svg").querySelectorAll("[data-tip]")];
+    const marks = isRow ? shownRows(body) : marksBeside(mark);
     if (!isRow) marks.sort((first, second) => (first.dataset.row ?? 0) - (second.dataset.row ?? 0));
     const at = marks.indexOf(mark);
     const last = marks.length - 1;
@@ -319,7 +377,7 @@
   }
 
   document.querySelector(".scenario").hidden = false;
-  for (const button of document.querySelectorAll("button")) {
+  for (const button of document.querySelectorAll("[data-copy], [data-download]")) {
     button.hidden = false;
     button.addEventListener("click", () => (button.dataset.copy ? copy(button) : saves[button.dataset.download]()));
   }

@@ -9,16 +9,41 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from loadstone import __version__, text, verb_output
+from loadstone import __version__, savings_output, text, verb_output
 from loadstone.account import PARTS
-from loadstone.comparison import NetworkResult, PageResult, VariantResult
-from loadstone.html import charts
+from loadstone.comparison import COMMON, NetworkResult, PageResult, VariantResult
+from loadstone.experiment import Chosen
+from loadstone.html import headline, strips
 from loadstone.html.palette import HATCHES
+from loadstone.html.strips import Scale, us
 from loadstone.html.templates import embedded, environment
-from loadstone.html.waterfalls import CRITICAL, Objects, Scale, Waterfall, table
+from loadstone.html.waterfalls import Objects, Waterfall
 from loadstone.pages import Page
+from loadstone.savings import Savings, what_if
+from loadstone.variants import Variant
 
-Progress = Callable[[int, int], None]
+_MOST_IDEAS = 8
+_LONGEST = 8
+"""How many of the pieces that a load waited for are named."""
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A row of a chart: a load's account, and the runs it is one of."""
+
+    name: str
+    is_best: bool
+    ms: float | None
+    account: Markup
+    runs: Markup
+
+
+@dataclass(frozen=True)
+class Chart:
+    """Bars on one time axis."""
+
+    bars: list[Bar]
+    axis: Markup
 
 
 @dataclass(frozen=True)
@@ -28,12 +53,9 @@ class NetworkView:
     id: str
     result: NetworkResult
     document: dict[str, Any]
-    spreads: list[Markup]
-    accounts: list[Markup]
+    chart: Chart
     waterfalls: list[Waterfall]
     scales: list[Scale]
-    tables: dict[int, Markup]
-    """The waterfalls that need no script, by variant; the one that is shown first is the first."""
 
     @property
     def notation(self) -> str | None:
@@ -60,6 +82,19 @@ class NetworkView:
         return "hardly matters" if self.result.is_alike else "not clear"
 
     @property
+    def pieces(self) -> list[tuple[str, str]]:
+        """Give the longest pieces of what the load of the fastest variant waited for."""
+        if self.result.fastest is None:
+            return []
+        longest = headline.pieces(self.result.fastest.middle_run, _LONGEST)
+        return [(text.ms(piece[0]), headline.said(piece)) for piece in longest]
+
+    @property
+    def is_accounted(self) -> bool:
+        """Say whether any variant has an account."""
+        return any(row["account"] for row in self.document["variants"])
+
+    @property
     def runs(self) -> str:
         """Say how often each variant was run."""
         return verb_output.runs_text(self.result)
@@ -77,13 +112,7 @@ class NetworkView:
     def data(self) -> dict[str, Any]:
         """Give what the page's script needs."""
         variants = [
-            {
-                "name": variant.name,
-                "scenario": variant.cell.settings,
-                "step": scale.step,
-                "steps": scale.steps,
-                **waterfall.data(),
-            }
+            {"name": variant.name, "scenario": variant.cell.settings, **waterfall.data(scale)}
             for variant, waterfall, scale in zip(
                 self.result.variants, self.waterfalls, self.scales, strict=True
             )
@@ -96,6 +125,8 @@ class PageView:
     """One page on all networks, as the page shows it."""
 
     id: str
+    title: str
+    """The site, or the file's name."""
     name: str
     facts: str
     recorded: list[str]
@@ -103,16 +134,24 @@ class PageView:
     page: Any
     objects: Objects
     networks: list[NetworkView]
-
-    @property
-    def title(self) -> str:
-        """Give the page's name without folders."""
-        return PurePath(self.name).name or self.name
+    chart: Chart
+    """The fastest load of each network."""
+    savings: Savings | None
 
     @property
     def headline(self) -> str:
-        """Say in a sentence which variant is best where."""
-        return _headline([network.result for network in self.networks])
+        """Say which variant is best where."""
+        return headline.verdict([network.result for network in self.networks])
+
+    @property
+    def focus(self) -> NetworkResult | None:
+        """Give the network that the page is explained on."""
+        return headline.focus([network.result for network in self.networks])
+
+    @property
+    def own_time(self) -> str:
+        """Say where the time goes that no protocol can save."""
+        return headline.own_time(self.focus) if self.focus is not None else ""
 
     def data(self) -> dict[str, Any]:
         """Give what the page's script needs."""
@@ -122,25 +161,50 @@ class PageView:
             "page": self.page,
             "names": objects.names,
             "labels": objects.labels,
+            "hosts": objects.hosts,
             "kinds": objects.kinds,
             "sizes": objects.sizes,
             "networks": [network.data() for network in self.networks],
         }
 
 
-def render(results: Sequence[PageResult], pages: Sequence[Page], command: str, progress: Progress) -> str:
-    """Give the report as HTML.
+def savings(
+    results: Sequence[PageResult],
+    pages: Sequence[Page],
+    baseline: Variant,
+    networks: Sequence[str],
+    chosen: Chosen,
+    threads: int | None,
+    progress: Callable[[int, int], None],
+) -> list[Savings | None]:
+    """Find what would help each page most under the baseline, on the network it is explained on.
 
-    `command` repeats the comparison; `progress` is told how many charts are drawn and how many there are.
+    `networks` are those of the results, as they were asked for.
     """
+    found: list[Savings | None] = []
+    for page, result in zip(pages, results, strict=True):
+        network = headline.focus(result.networks)
+        if network is None or not network.variants[0].completed:
+            found.append(None)
+            continue
+        asked = networks[result.networks.index(network)]
+        fields = baseline.fields(page, {**COMMON, **chosen, "network": asked})
+        found.append(what_if(page, fields, None, threads, progress, _MOST_IDEAS))
+    return found
+
+
+def render(
+    results: Sequence[PageResult], pages: Sequence[Page], savings: Sequence[Savings | None], command: str
+) -> str:
+    """Give the report as HTML, with what would make each page faster; `command` repeats the comparison."""
     document = verb_output.compare_document(results)
-    total = sum(2 * len(charts.FORMS) * len(result.networks) for result in results)
-    done = iter(range(1, total + 1))
     views = [
-        _page_view(f"page-{at}", page, result, shown, lambda: progress(next(done), total))
-        for at, (page, result, shown) in enumerate(zip(pages, results, document["pages"], strict=True))
+        _page_view(f"page-{at}", page, saved, result, shown)
+        for at, (page, saved, result, shown) in enumerate(
+            zip(pages, savings, results, document["pages"], strict=True)
+        )
     ]
-    data = {"parts": [[key, part.label, part.spent] for key, part in PARTS.items()], "critical": CRITICAL}
+    data = {"parts": [[key, part.label, part.spent] for key, part in PARTS.items()]}
     filters: dict[str, Callable[..., Any]] = {
         "ms": text.ms,
         "harmless": text.harmless,
@@ -159,7 +223,9 @@ def render(results: Sequence[PageResult], pages: Sequence[Page], command: str, p
             command=command,
             version=__version__,
             parts=PARTS,
-            critical=CRITICAL,
+            change=savings_output.change,
+            part=savings_output.part,
+            interval=savings_output.interval,
             methods=_methods(results),
             style=embedded("report.css"),
             script=embedded("report.js"),
@@ -212,14 +278,16 @@ def _scenario_line(variant: VariantResult) -> str:
 
 
 def _page_view(
-    place: str, page: Page, result: PageResult, document: dict[str, Any], drawn: Callable[[], None]
+    place: str, page: Page, savings: Savings | None, result: PageResult, document: dict[str, Any]
 ) -> PageView:
     networks = [
-        _network_view(f"{place}-network-{at}", network, shown, drawn)
+        _network_view(f"{place}-network-{at}", network, shown)
         for at, (network, shown) in enumerate(zip(result.networks, document["networks"], strict=True))
     ]
     first = result.networks[0].variants[0]
     summary = page.summary()
+    name = PurePath(text.harmless(page.name)).name or text.harmless(page.name)
+    title = _site(page) or name
     facts = [
         text.count(summary["objects"], "object"),
         text.size(summary["bytes"]),
@@ -228,43 +296,66 @@ def _page_view(
     ]
     return PageView(
         place,
-        text.harmless(page.name),
+        title,
+        name,
         ", ".join(fact for fact in facts if fact),
         result.recorded.lines("This page") if result.recorded else [],
         json.loads(first.cell.scenario.to_json())["page"],
         Objects.of(first.outcomes[0].waterfall()),
         networks,
+        _fastest(networks),
+        savings,
     )
 
 
-def _network_view(
-    place: str, result: NetworkResult, document: dict[str, Any], drawn: Callable[[], None]
-) -> NetworkView:
-    variants = [_drawable(row, result) for row in document["variants"]]
+def _site(page: Page) -> str | None:
+    """Give the host of a recorded page's root."""
+    _, host = page.content.names_and_hosts()[0]
+    return text.harmless(host) if page.notes else None
+
+
+def _network_view(place: str, result: NetworkResult, document: dict[str, Any]) -> NetworkView:
     waterfalls = [Waterfall.of(variant.middle_run, variant.outcomes) for variant in result.variants]
-    scales = _scales(result, waterfalls)
-    objects = Objects.of(result.variants[0].outcomes[0].waterfall())
-    shown = [result.variants.index(result.fastest)] if result.fastest else []
-    shown += [0] if 0 not in shown else []
-    spreads, accounts = [], []
-    for form in charts.FORMS:
-        spreads.append(charts.spread(variants, form))
-        drawn()
-        if any(variant.account for variant in variants):
-            accounts.append(charts.accounts(variants, form))
-        drawn()
-    tables = {at: table(waterfalls[at], objects, scales[at]) for at in shown}
-    return NetworkView(place, result, document, spreads, accounts, waterfalls, scales, tables)
-
-
-def _drawable(row: dict[str, Any], result: NetworkResult) -> charts.Variant:
-    return charts.Variant(
-        row["name"],
-        result.best is not None and row["name"] == result.best.name,
-        [(run["seed"], run["plt_ms"]) for run in row["runs"] if run["completed"]],
-        row["median_plt_ms"],
-        row["account"],
+    return NetworkView(
+        place, result, document, _variants(result, document), waterfalls, _scales(result, waterfalls)
     )
+
+
+def _variants(result: NetworkResult, document: dict[str, Any]) -> Chart:
+    """Draw each variant's account, and its runs."""
+    rows = document["variants"]
+    runs = [[(run["seed"], run["plt_ms"]) for run in row["runs"] if run["completed"]] for row in rows]
+    scale = Scale.to(us(max((ms for times in runs for _, ms in times), default=0)))
+    best = result.best and result.best.name
+    bars = [
+        Bar(
+            row["name"],
+            row["name"] == best,
+            row["median_plt_ms"],
+            strips.account(row["name"], row["account"], scale, at) if row["account"] else Markup(""),
+            strips.runs(row["name"], times, scale, at),
+        )
+        for at, (row, times) in enumerate(zip(rows, runs, strict=True))
+    ]
+    return Chart(bars, strips.axis(scale))
+
+
+def _fastest(networks: Sequence[NetworkView]) -> Chart:
+    """Draw the account of the fastest variant on each network."""
+    rows = [(network.result.name, row) for network in networks if (row := network.fastest)]
+    scale = Scale.to(us(max((row["median_plt_ms"] for _, row in rows), default=0)))
+    bars = [
+        Bar(
+            text.harmless(name),
+            is_best=False,
+            ms=row["median_plt_ms"],
+            account=strips.account(f"{text.harmless(name)}, {row['name']}", row["account"], scale, at),
+            runs=Markup(""),
+        )
+        for at, (name, row) in enumerate(rows)
+        if row["account"]
+    ]
+    return Chart(bars, strips.axis(scale))
 
 
 def _scales(result: NetworkResult, waterfalls: list[Waterfall]) -> list[Scale]:
@@ -284,38 +375,11 @@ def _scales(result: NetworkResult, waterfalls: list[Waterfall]) -> list[Scale]:
 # --- sentences ---
 
 
-def _headline(networks: list[NetworkResult]) -> str:
-    """Say which variant is best where, beginning with the one that is most often."""
-    if all(network.fastest is None for network in networks):
-        return "No run was completed."
-    where: dict[str, list[str]] = {}
-    alike, unclear = [], []
-    for network in networks:
-        if network.best is not None:
-            where.setdefault(network.best.name, []).append(network.name)
-        elif network.is_alike:
-            alike.append(network.name)
-        elif network.fastest is not None:
-            unclear.append(network.name)
-    ordered = sorted(where, key=lambda name: -len(where[name]))
-    if ordered and len(where[ordered[0]]) == len(networks) > 1:
-        return f"{ordered[0]} is best on every network."
-    clauses = [f"{name} is best on {_listed(where[name])}" for name in ordered]
-    clauses += [f"it hardly matters on {_listed(alike)}"] if alike else []
-    clauses += [f"there is no clear winner on {_listed(unclear)}"] if unclear else []
-    said = "; ".join(clauses)
-    return f"{said[0].upper()}{said[1:]}." if not ordered else f"{said}."
-
-
-def _listed(items: list[str]) -> str:
-    return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}"
-
-
 def _methods(results: Sequence[PageResult]) -> str:
     """Say what was compared: protocols, windows, TLS."""
     variants = [variant.cell.variant for variant in results[0].networks[0].variants]
-    protocols = _listed(list(dict.fromkeys(variant["protocol"] for variant in variants)))
-    windows = _listed([str(iw) for iw in dict.fromkeys(variant["tcp"]["iw"] for variant in variants)])
+    protocols = headline.listed(list(dict.fromkeys(variant["protocol"] for variant in variants)))
+    windows = headline.listed([str(iw) for iw in dict.fromkeys(variant["tcp"]["iw"] for variant in variants)])
     tls = next(iter(variants))["tls"]
     over = {None: "", "none": ", without TLS"}.get(tls, f", over TLS {tls}")
     return f"{protocols}, each with an initial window of {windows} segments{over}"
