@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from loadstone import _native, experiment, stats
 from loadstone._native import Compared, Comparison, Outcome, Scenario
@@ -52,6 +53,8 @@ class PagePlan:
     recording: Recording | None
     """The load that it was recorded from."""
     networks: list[NetworkPlan]
+    measured: dict[str, Any] | None = None
+    """Up to what loads are measured, if it is not the load event."""
 
 
 @dataclass(frozen=True)
@@ -154,6 +157,8 @@ class PageResult:
     recorded: Recorded | None
     """The load that it was recorded from, beside the same one simulated."""
     networks: list[NetworkResult]
+    measured: dict[str, Any] | None = None
+    """Up to what loads are measured, if it is not the load event."""
 
 
 def median_plt_ms(outcomes: Sequence[Outcome]) -> float | None:
@@ -236,6 +241,7 @@ def plan(
             page.name,
             Recording.of(page),
             [network_plan(page, variants, chosen, *network) for network in named],
+            page.measured,
         )
         for page in pages
     ]
@@ -269,7 +275,7 @@ def carry_out(
         _run(rows, runs, threads, progress, 0)
     until = runs if isinstance(runs, Until) else None
     return [
-        PageResult(page.page, beside, [row.result(until) for row in page_rows])
+        PageResult(page.page, beside, [row.result(until) for row in page_rows], page.measured)
         for page, beside, page_rows in zip(plans, recorded, pages_rows, strict=True)
     ]
 

@@ -7,6 +7,7 @@ import click
 
 from loadstone import paths
 from loadstone.experiment import RUNS_OF_RANDOM
+from loadstone.pages import METRICS, ONLOAD
 from loadstone.settings import OF_SCENARIOS, OF_SERVERS, Setting
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -72,6 +73,15 @@ EXACT = click.option(
     "--exact",
     is_flag=True,
     help="Vary nothing (docs/model.md#spread): round trips, rates and times are as stated.",
+)
+
+METRIC = click.option(
+    "--metric",
+    type=click.Choice(METRICS),
+    default=ONLOAD,
+    show_default=True,
+    help="Up to which moment a load is measured: its load event, or until what the largest or the first "
+    "contentful paint needs is in (docs/pages.md#paints).",
 )
 
 KEEP_SECRETS = click.option(

@@ -14,6 +14,9 @@ from loadstone.files import InputError
 
 SYNTHETIC = "synthetic:"
 EXAMPLE = "example:"
+ONLOAD = "onload"
+METRICS = (ONLOAD, "lcp", "fcp")
+"""Moments up to which a load is measured: load event, largest and first contentful paint."""
 _EXAMPLES = Path(__file__).parent / "examples"
 
 
@@ -27,6 +30,8 @@ class Page:
     """What is loaded."""
     source: str = ""
     """The PAGE argument, as it was given."""
+    metric: str = ONLOAD
+    """Up to which moment a load is measured."""
 
     @property
     def json(self) -> str:
@@ -63,6 +68,26 @@ class Page:
         with _blame(name):
             return cls(name, of_document(document), name)
 
+    def until(self, metric: str) -> "Page":
+        """Measure loads until what a paint needs is in, `lcp` or `fcp`; `onload` is the page as it is."""
+        if metric == ONLOAD:
+            return self
+        content = self.content.until(set(self.paint(metric)["objects"]))
+        return replace(self, content=content, metric=metric)
+
+    @property
+    def measured(self) -> dict[str, Any] | None:
+        """Say up to what loads are measured, if it is not the load event."""
+        return None if self.metric == ONLOAD else {"metric": self.metric, **self.paint(self.metric)}
+
+    def paint(self, metric: str) -> dict[str, Any]:
+        """Say what a paint needs, and how that is known: as recorded, or else by rule (docs/pages.md)."""
+        if recorded := self.notes.get("paints"):
+            known: dict[str, Any] = {**recorded[metric], "ms": recorded[f"{metric}_ms"]}
+            return known
+        by_rule = dict(zip(("fcp", "lcp"), self.content.paints_json(), strict=True))
+        return {**json.loads(by_rule[metric]), "ms": None}
+
     def summary(self) -> dict[str, Any]:
         """Give what the page is, in numbers."""
         summary: dict[str, Any] = json.loads(self.content.summary_json())
@@ -77,11 +102,11 @@ def of_document(document: dict[str, Any]) -> _native.Page:
     return _native.Page(json.dumps(document).encode())
 
 
-def read_all(given: Sequence[str], *, keep_secrets: bool = False) -> list[Page]:
+def read_all(given: Sequence[str], *, keep_secrets: bool = False, metric: str = ONLOAD) -> list[Page]:
     """Read pages, of which no two that are different have one name."""
     shown = names.shown(given)
     return [
-        replace(read(each, keep_secrets=keep_secrets), name=name)
+        replace(read(each, keep_secrets=keep_secrets).until(metric), name=name)
         for each, name in zip(given, shown, strict=True)
     ]
 

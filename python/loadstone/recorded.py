@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 from loadstone import experiment, text, variants
 from loadstone._native import Outcome
 from loadstone.experiment import Cell
-from loadstone.pages import Page
+from loadstone.pages import ONLOAD, Page
 
 _QUEUE = "500ms"
 """No recording says how deep queues were; a phone network's are deep (docs/networks.md)."""
@@ -25,7 +25,7 @@ class Recording:
     spoken: str | None
     """What the hosts spoke, in words."""
     load_ms: float | None
-    """When the load event was."""
+    """When the load event was, or the paint up to which loads are measured."""
     cell: Cell | None
     """The load on the network as inferred; `None` if the file does not say enough."""
 
@@ -39,7 +39,8 @@ class Recording:
         notes = page.notes
         if not notes:
             return None
-        load_ms, kbit, round_trips = notes["load_ms"], notes["down_kbit"], notes["handshakes_ms"]
+        load_ms = notes["load_ms"] if page.metric == ONLOAD else page.paint(page.metric)["ms"]
+        kbit, round_trips = notes["down_kbit"], notes["handshakes_ms"]
         spoken, cell = variants.spoken(page), None
         if load_ms is not None and kbit is not None and round_trips:
             apart = replace(page, content=page.content.at_distances(round_trips))

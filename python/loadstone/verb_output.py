@@ -183,6 +183,7 @@ def compare_document(results: Sequence[PageResult], baseline: str | None = None)
             {
                 "page": result.page,
                 "recorded": result.recorded and result.recorded.document(),
+                **measured_document(result.measured),
                 "networks": [network_document(network) for network in result.networks],
             }
             for result in results
@@ -251,7 +252,8 @@ def runs_text(result: NetworkResult) -> str:
 def _block(page: PageResult, result: NetworkResult, *, is_first: bool) -> str:
     name = result.network if result.name == result.network else f"{result.name} ({result.network})"
     all_completed = all(variant.completed == len(variant.outcomes) for variant in result.variants)
-    head = ["", "variant", "median PLT", "gain", *(["95 % interval"] if result.is_random else [])]
+    moment = page.measured["metric"].upper() if page.measured else "PLT"
+    head = ["", "variant", f"median {moment}", "gain", *(["95 % interval"] if result.is_random else [])]
     rows = [head if all_completed else [*head, "completed"]]
     for variant in result.variants:
         row = [
@@ -265,11 +267,43 @@ def _block(page: PageResult, result: NetworkResult, *, is_first: bool) -> str:
         rows.append(row)
     lines = [
         *(_recorded(page.page, page.recorded) if is_first else []),
+        *(wrapped(measured_text(page.measured)) if is_first and page.measured else []),
         f"{text.printable(page.page)} on {name}: {runs_text(result)}",
         text.table(rows, left=2),
     ]
     said = [result.verdict, result.reason or "", overflows_text(result)]
     return "\n".join([*lines, *(line for sentence in said for line in wrapped(sentence))])
+
+
+def measured_first(measured: dict[str, Any] | None, said: str) -> str:
+    """Put up to what loads are measured before what is said of them, if it is not the load event."""
+    return "\n".join([*wrapped(measured_text(measured)), said]) if measured else said
+
+
+def measured_document(measured: dict[str, Any] | None) -> dict[str, Any]:
+    """Give that as documents have it."""
+    return {"measured": measured} if measured else {}
+
+
+_SOURCES = {
+    "named": "the recording names it",
+    "moment": "in by the recorded moment",
+    "rule": "by rule",
+}
+"""How it is known what a paint needs."""
+
+
+def measured_text(measured: dict[str, Any]) -> str:
+    """Say up to what loads are measured, and how sure that is."""
+    needed = measured["objects"]
+    name = measured["image"] or needed[0]
+    shown = text.shorten(text.harmless(name).split("://", 1)[-1].partition("?")[0], 60)
+    more = f" and {text.count(len(needed) - 1, 'more object')}" if len(needed) > 1 else ""
+    rivals = measured["rivals"]
+    doubt = f"; {text.count(rivals, 'other image')} may be meant" if rivals else ""
+    how = f"{_SOURCES[measured['source']]}{doubt}"
+    verb = "are" if more else "is"
+    return f"Measured until {measured['metric']}: {shown}{more} {verb} in ({how}); painting is not included."
 
 
 def overflows_text(result: NetworkResult) -> str:

@@ -87,6 +87,16 @@ impl Page {
         Ok(py.detach(changed)?)
     }
 
+    /// The same page, loaded as soon as these objects and the root are in.
+    fn until(&self, py: Python<'_>, names: BTreeSet<String>) -> PyResult<Page> {
+        Ok(py.detach(|| Page::of(self.page.until(&names), self.notes_json.clone()))?)
+    }
+
+    /// What the first and the largest contentful paint need by rule, as JSON.
+    fn paints_json(&self, py: Python<'_>) -> (String, String) {
+        py.detach(|| (json(&self.page.first_paint()), json(&self.page.largest_paint())))
+    }
+
     /// Name and host of each object, in the page's order.
     fn names_and_hosts(&self) -> Vec<(&str, String)> {
         self.page.names_and_hosts().collect()

@@ -65,6 +65,7 @@ def page(names: tuple[str, ...], keep_secrets: bool, as_json: bool, is_survey: b
 @options.IW
 @options.TLS
 @options.shared
+@options.METRIC
 @options.EXACT
 @click.option("--waterfall", is_flag=True, help="Show when each object was found, asked for and received.")
 @click.option(
@@ -101,6 +102,7 @@ def load(
     machine_wide_beta: bool,
     packets: str | None,
     scenario: str | None,
+    metric: str,
     exact: bool,
     **given: Any,
 ) -> None:
@@ -108,15 +110,19 @@ def load(
     from loadstone import experiment, files, pages, progress, verb_output
     from loadstone import packets as capture
 
+    measured = None
     if scenario is not None:
-        _refuse_beside_scenario(page, {**given, "exact": exact or None})
+        asked = {"exact": exact or None, "metric": None if metric == pages.ONLOAD else metric}
+        _refuse_beside_scenario(page, {**given, **asked})
         cell = experiment.read_scenario(scenario)
     elif page is not None:
         # The kernel varies by itself, and packets are looked at one by one.
         usual = experiment.EXACT if live or packets is not None else experiment.SPREAD
         spread = experiment.spread(given, exact=exact, usual=usual)
         chosen = {**spread, **experiment.chosen(given)}
-        cell = experiment.cell(pages.read(page, keep_secrets=keep_secrets), chosen)
+        read = pages.read(page, keep_secrets=keep_secrets).until(metric)
+        measured = read.measured
+        cell = experiment.cell(read, chosen)
     else:
         raise click.UsageError("Missing argument 'PAGE': give a page or --scenario FILE.")
     jobs = cell.jobs(cell.runs(runs), cell.seed if given["seed"] is None else given["seed"])
@@ -136,11 +142,12 @@ def load(
         say(f"{packets}: {lacks}")
     [name] = shown([page or scenario or ""])
     if as_json:
-        emit(verb_output.load_document(name, cell, outcomes, with_waterfall=waterfall))
+        document = verb_output.load_document(name, cell, outcomes, with_waterfall=waterfall)
+        emit(document | verb_output.measured_document(measured))
         if not all(outcome.completed for outcome in outcomes):
             say(f"{verb_output.incomplete(outcomes)}; the median is of the others")
         return
-    emit(verb_output.load_text(name, cell, outcomes))
+    emit(verb_output.measured_first(measured, verb_output.load_text(name, cell, outcomes)))
     if waterfall:
         emit("\n" + verb_output.waterfall_text(outcomes[0], text.width()))
 
@@ -169,6 +176,7 @@ def _refuse_beside_scenario(page: str | None, given: dict[str, Any]) -> None:
 @options.IW
 @options.TLS_OF_ALL
 @options.shared
+@options.METRIC
 @options.EXACT
 @click.option("--all", "is_all", is_flag=True, help="Show what saves little or nothing clear as well.")
 def whatif(
@@ -177,6 +185,7 @@ def whatif(
     threads: int | None,
     keep_secrets: bool,
     as_json: bool,
+    metric: str,
     exact: bool,
     is_all: bool,
     **given: Any,
@@ -186,14 +195,17 @@ def whatif(
     Each third party, host, kind of objects and object on the critical path is changed by itself; all loads
     have the same seeds.
     """
-    from loadstone import experiment, pages, progress, savings, savings_output
+    from loadstone import experiment, pages, progress, savings, savings_output, verb_output
 
-    read = pages.read(page, keep_secrets=keep_secrets)
+    read = pages.read(page, keep_secrets=keep_secrets).until(metric)
     asked = {**experiment.spread(given, exact=exact), **experiment.chosen(given)}
     chosen = savings.settings(read, asked)
     with progress.bar("runs") as show:
         found = savings.what_if(read, chosen, runs, threads, show)
-    emit(savings_output.document(found) if as_json else savings_output.in_words(found, is_all=is_all))
+    if as_json:
+        emit(savings_output.document(found) | verb_output.measured_document(read.measured))
+    else:
+        emit(verb_output.measured_first(read.measured, savings_output.in_words(found, is_all=is_all)))
 
 
 @click.command(
@@ -210,6 +222,7 @@ def whatif(
 @options.IW
 @options.TLS_OF_ALL
 @options.shared
+@options.METRIC
 @options.EXACT
 def diff(
     before: str,
@@ -219,6 +232,7 @@ def diff(
     threads: int | None,
     keep_secrets: bool,
     as_json: bool,
+    metric: str,
     exact: bool,
     **given: Any,
 ) -> None:
@@ -227,14 +241,17 @@ def diff(
     Both are loaded under the same seeds on each network. Objects are the same if their URLs are, or else
     host and path.
     """
-    from loadstone import comparison, difference, difference_output, experiment, pages, progress
+    from loadstone import comparison, difference, difference_output, experiment, pages, progress, verb_output
 
-    one, other = pages.read_all((before, after), keep_secrets=keep_secrets)
+    one, other = pages.read_all((before, after), keep_secrets=keep_secrets, metric=metric)
     chosen = {**experiment.spread(given, exact=exact), **experiment.chosen(given)}
     where = networks or comparison.NETWORKS
     with progress.bar("runs") as show:
         found = difference.difference(one, other, where, chosen, runs, threads, show)
-    emit(difference_output.document(found) if as_json else difference_output.in_words(found))
+    if as_json:
+        emit(difference_output.document(found) | verb_output.measured_document(other.measured))
+    else:
+        emit(verb_output.measured_first(other.measured, difference_output.in_words(found)))
 
 
 @click.command(
@@ -275,6 +292,7 @@ def diff(
 @options.TLS_OF_ALL
 @options.UNTIL
 @options.shared
+@options.METRIC
 @options.EXACT
 @click.option(
     "--html",
@@ -298,6 +316,7 @@ def compare(
     keep_secrets: bool,
     as_json: bool,
     html: str | None,
+    metric: str,
     exact: bool,
     asserted: tuple[str, ...],
     against: str | None,
@@ -333,7 +352,7 @@ def compare(
     if html is not None:
         # Heavy, so only where it is asked for; and before the runs, after which no one wants to wait.
         from loadstone.html import report_page
-    read = pages.read_all(names, keep_secrets=keep_secrets)
+    read = pages.read_all(names, keep_secrets=keep_secrets, metric=metric)
     groups = [network for network in networks if users.is_file(network)]
     networks = tuple(network for network in networks or comparison.NETWORKS if network not in groups)
     if groups and not networks and (html or asserted or against):

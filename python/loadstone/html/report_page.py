@@ -129,6 +129,8 @@ class PageView:
     """The site, or the file's name."""
     name: str
     facts: str
+    measured: str
+    """Up to what loads are measured, if it is not the load event."""
     recorded: list[str]
     """How the recorded load compares with the simulated one."""
     page: Any
@@ -299,6 +301,7 @@ def _page_view(
         title,
         name,
         ", ".join(fact for fact in facts if fact),
+        verb_output.measured_text(result.measured) if result.measured else "",
         result.recorded.lines("This page") if result.recorded else [],
         json.loads(first.cell.scenario.to_json())["page"],
         Objects.of(first.outcomes[0].waterfall()),

@@ -262,7 +262,7 @@ fn fetch(index: usize, object: &ObjectSpec, hosts: &mut HostsByName<'_>) -> Resu
 }
 
 /// The sort of an object, by the ending of its path.
-fn kind_of(path: &str, index: usize) -> &'static str {
+pub(super) fn kind_of(path: &str, index: usize) -> &'static str {
     let path = path.split('?').next().unwrap_or_default();
     match path.rsplit_once('.').map(|(_, ending)| ending).unwrap_or_default() {
         "html" | "htm" => "html",

@@ -10,6 +10,7 @@ mod loose;
 mod model;
 mod moment;
 mod needs;
+mod paints;
 mod rate;
 mod sizes;
 mod spoken;
@@ -17,6 +18,7 @@ mod url;
 mod views;
 mod waits;
 
+pub use paints::Paints;
 pub use spoken::RecordedProtocol;
 
 use super::file::{Need, ObjectSpec, PageFile};
@@ -64,6 +66,8 @@ pub struct Notes {
     pub protocols: BTreeMap<String, RecordedProtocol>,
     /// The rate of the fastest half second, in short loads of less, in kbit/s.
     pub down_kbit: Option<u64>,
+    /// What the first and the largest contentful paint needed.
+    pub paints: Option<Paints>,
 }
 
 /// Why an entry is no object of the page.
@@ -195,7 +199,7 @@ fn parse(text: &[u8]) -> Result<model::Log<'_>, HarError> {
 
 /// The page of the entries that were chosen.
 fn page_of(view: views::View<'_>, mut redactor: Redactor) -> Result<Har, HarError> {
-    let views::View { entries, mut notes, loaded } = view;
+    let views::View { entries, mut notes, loaded, painted } = view;
     for skip in entries.iter().filter_map(|fetched| fetched.skip) {
         *notes.skipped.entry(skip).or_default() += 1;
     }
@@ -227,7 +231,10 @@ fn page_of(view: views::View<'_>, mut redactor: Redactor) -> Result<Har, HarErro
             ..described(fetched, &mut redactor, &mut notes)
         }
     };
-    let file = PageFile { objects: std::iter::once(root).chain(others).map(object).collect(), ..PageFile::default() };
+    let places: Vec<usize> = std::iter::once(root).chain(others).collect();
+    let file = PageFile { objects: places.iter().copied().map(object).collect(), ..PageFile::default() };
+    let fetched: Vec<_> = places.iter().map(|at| &entries[*at]).collect();
+    notes.paints = Some(paints::paints(&file, &fetched, &painted));
     Ok(Har { file, notes })
 }
 

@@ -25,6 +25,9 @@ record! {
         id: Scalar<'a> = "id",
         started: Scalar<'a> = "startedDateTime",
         timings: Maybe<PageTimings<'a>> = "pageTimings",
+        first_paint: Scalar<'a> = "_firstContentfulPaint",
+        largest_paint: Scalar<'a> = "_chromeUserTiming.LargestContentfulPaint",
+        largest_image: Scalar<'a> = "_LargestContentfulPaintImageURL",
     }
 }
 
@@ -32,6 +35,8 @@ record! {
     /// The page's own moments.
     PageTimings {
         on_load: Scalar<'a> = "onLoad",
+        first_paint: Scalar<'a> = "_firstContentfulPaint",
+        largest_paint: Scalar<'a> = "_largestContentfulPaint",
     }
 }
 
@@ -51,6 +56,8 @@ record! {
         initiator_type: Scalar<'a> = "_initiator_type",
         resource_type: Scalar<'a> = "_resourceType",
         priority: Scalar<'a> = "_priority",
+        render_blocking: Scalar<'a> = "_renderBlocking",
+        is_largest_paint: Scalar<'a> = "_isLCP",
         from_cache: Scalar<'a> = "_fromCache",
         from_disk_cache: Scalar<'a> = "_fromDiskCache",
         from_memory_cache: Scalar<'a> = "_fromMemoryCache",

@@ -3,6 +3,7 @@ use crate::page::file::On;
 
 mod dirty;
 mod exporters;
+mod paints;
 mod real;
 mod rules;
 mod secrets;

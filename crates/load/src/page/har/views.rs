@@ -3,6 +3,7 @@
 use super::fetched::{EntryKind, HarFetch, MAX_MS, moment_of};
 use super::loose::Scalar;
 use super::model::{Entry, Log, PageRecord};
+use super::paints::Painted;
 use super::{HarError, MAX_ENTRIES, Notes, Skip, moment, url};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,6 +17,7 @@ pub(super) struct View<'a> {
     pub(super) notes: Notes,
     /// When the page was loaded, in ms since 1970.
     pub(super) loaded: Option<f64>,
+    pub(super) painted: Painted,
 }
 
 /// Takes the page number `asked`, from 1, or the first one that has entries.
@@ -43,7 +45,8 @@ pub(super) fn chosen(log: Log<'_>, asked: Option<usize>) -> Result<View<'_>, Har
     let load_ms = on_load.filter(|ms| *ms <= MAX_MS);
     let notes = Notes { page: page + 1, pages: count, entries: entries.len(), load_ms, ..Notes::default() };
     // `onLoad` counts from the page's start.
-    Ok(View { entries, notes, loaded: on_load.map(|on_load| started + on_load) })
+    let painted = Painted::of(record, started);
+    Ok(View { entries, notes, loaded: on_load.map(|on_load| started + on_load), painted })
 }
 
 /// The page of each entry, from 0, and how many there are. An entry without a page is of the first;
