@@ -146,7 +146,7 @@ def test_the_numbers_are_the_document_s(opened: Open, shop: Report) -> None:
                 assert cells[3] == f"{variant['gain_low']:.2f} - {variant['gain_high']:.2f}"
         assert network["reason"] in shown.inner_text()
         assert network["verdict"] in page.locator(".winners li").nth(at).inner_text()
-        shown.locator("details.figures summary").click()
+        shown.locator("details.figures summary").first.click()
         for place, variant in enumerate(network["variants"]):
             column = shown.locator(f".account tbody td:nth-child({place + 2})").all_inner_texts()
             parts = [*variant["account"].values(), variant["median_plt_ms"]]
@@ -176,6 +176,25 @@ def test_bars_are_the_spans_between_marks(opened: Open, shop: Report) -> None:
     for bars, found, sent in zip(kinds, columns["found_ms"], columns["sent_ms"], strict=True):
         # A request, the server's work, the answer on its way, its bytes; a wait before it if there was one.
         assert bars == [*(["wait"] if sent - found >= 0.001 else []), "ask", "think", "ask", "get"]
+
+
+def test_one_connection_is_drawn_over_time(opened: Open, shop: Report) -> None:
+    page = opened(shop)
+    drawn = page.locator(".lines").first
+    labels = (
+        drawn.locator(".who").all_inner_texts()
+        if drawn.is_visible()
+        else drawn.locator(".who").all_text_contents()
+    )
+    assert labels == ["Congestion window", "Round trip", "Queue"]
+    page.locator(".network details", has_text="One connection").first.locator("summary").click()
+    heights = drawn.locator(".line").evaluate_all(
+        "lines => lines.map(line => line.getBoundingClientRect().height)"
+    )
+    assert min(heights) > 50
+    said = page.locator(".network").first.inner_text()
+    run = shop.results[0].networks[0].fastest.middle_run
+    assert f"seed {run.seed}: the connection that brought most" in said
 
 
 def test_one_network_is_shown_at_a_time_and_a_link_chooses_it(opened: Open, shop: Report) -> None:

@@ -22,7 +22,7 @@ pub use change::{Change, UnknownChange, registrable_domain};
 pub use compressed::HeaderBytes;
 pub use file::{ComputeSpec, Field, HostSpec, Need, ObjectSpec, On, PageError, PageFile};
 pub(crate) use heads::{is_token, is_value};
-pub use paint::{Paint, Source};
+pub use paint::{Paint, PaintSource};
 pub use redact::Secrets;
 pub use summary::{KindSummary, Summary};
 

@@ -211,6 +211,14 @@ impl Outcome {
         Some((py.detach(|| capture.csv()), capture.left_out))
     }
 
+    /// How TCP fared on the connection that brought most, as JSON, of a run of which packets were asked for; `None`
+    /// for any other run, or if nothing came.
+    fn timeline_json(&self, py: Python<'_>) -> Option<String> {
+        let capture = self.outcome.capture.as_ref()?;
+        py.detach(|| capture.timeline())
+            .map(|timeline| serde_json::to_string(&timeline).expect("a timeline has only numbers and text"))
+    }
+
     /// What each connection was used for as columns, in the order of opening.
     fn connection_table<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         self.table(py, columns::CONNECTIONS)

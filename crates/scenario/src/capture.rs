@@ -1,6 +1,6 @@
 //! The packets of one run, one by one, alike in both worlds.
 
-use crate::Plan;
+use crate::{CongestionWindowAt, Plan};
 use loadstone_net::{Fate, LinkId};
 use loadstone_units::Time;
 use std::fmt::{self, Write};
@@ -23,6 +23,8 @@ pub struct Capture {
     pub packets: Vec<Captured>,
     /// How many came after them.
     pub left_out: u64,
+    /// The servers' congestion windows as they sent those packets; empty over the real kernel.
+    pub windows: Vec<CongestionWindowAt>,
 }
 
 /// A packet as it came to a link. Sequence numbers are counted from the SYN's 0, so the first byte
@@ -73,7 +75,7 @@ impl Capture {
     pub fn new(plan: &Plan) -> Capture {
         let links = plan.fabric().links().iter().map(|link| link.name.clone()).collect();
         let hosts = plan.hosts().iter().map(|host| host.name.clone()).collect();
-        Capture { links, hosts, packets: Vec::new(), left_out: 0 }
+        Capture { links, hosts, ..Capture::default() }
     }
 
     /// A table in CSV, times in ms, the same for the same packets to the last byte. Where links have names, a
@@ -199,7 +201,7 @@ mod tests {
         let fin = Captured { flags: CapturedFlags { fin: true, ..ack }, fate: Fate::Dropped, ..data.clone() };
         let late = Captured { fate: Fate::Underway, ..data.clone() };
         let (links, hosts) = (vec![String::new()], ["a.test", "b,c.test"].map(str::to_owned).to_vec());
-        let capture = Capture { links, hosts, packets: vec![syn, data, sack, fin, late], left_out: 0 };
+        let capture = Capture { links, hosts, packets: vec![syn, data, sack, fin, late], ..Capture::default() };
         let lines = [
             "time_ms,way,connection,host,flags,seq,len,ack,sacks,bytes,fate,due_ms",
             "0.000000,up,0,a.test,S,0,0,,,60,loss,",

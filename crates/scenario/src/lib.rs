@@ -26,6 +26,7 @@ mod plan;
 mod scenario;
 mod shared_page;
 mod spread;
+mod timeline;
 mod topology;
 
 pub use capture::{Capture, Captured, CapturedFlags};
@@ -39,4 +40,5 @@ pub use plan::Plan;
 pub use scenario::{Connections, EarlierLoads, Requests, Scenario, Servers, Variant};
 pub use shared_page::SharedPage;
 pub use spread::Spread;
+pub use timeline::{CongestionWindowAt, Timeline};
 pub use topology::{ProgramKind, Topology, TopologyHost, TopologyLink};

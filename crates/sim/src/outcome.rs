@@ -22,7 +22,7 @@ struct BrowserTotals {
 
 /// The outcome of each browser, in their order. The first has the run's packets, if they were captured.
 pub(crate) fn outcomes(world: World, seed: Seed) -> Vec<Outcome> {
-    let World { plan, now, hosts, connections, path, .. } = world;
+    let World { plan, now, hosts, connections, path, windows, .. } = world;
     let mut seen: Vec<BrowserTotals> = (0..plan.browsers()).map(|_| BrowserTotals::default()).collect();
     for (at, seen) in seen.iter_mut().enumerate() {
         let link = plan.access_link(at);
@@ -31,7 +31,7 @@ pub(crate) fn outcomes(world: World, seed: Seed) -> Vec<Outcome> {
     note_services(&mut seen, &hosts, &connections);
     let server_of = |at: usize| connections[at].ends[Side::Server as usize].host;
     let fabric = path.fabric().clone();
-    let captured = path.into_log(now).map(|log| capture(plan, log, server_of));
+    let captured = path.into_log(now).map(|log| capture(plan, log, windows, server_of));
     note_connections(&mut seen, (plan, &fabric), connections, now);
     let loads = hosts.into_iter().zip(seen).zip(0..);
     let mut outcomes: Vec<Outcome> =

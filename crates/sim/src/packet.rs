@@ -3,7 +3,7 @@
 use crate::host::EndId;
 use loadstone_net::tcp::Segment;
 use loadstone_net::{Carried, Logged, Packet, PacketLog};
-use loadstone_scenario::{Capture, Captured, CapturedFlags, Plan};
+use loadstone_scenario::{Capture, Captured, CapturedFlags, CongestionWindowAt, Plan};
 
 /// A segment on its way, and the end to which it goes.
 #[derive(Clone, Copy, Debug)]
@@ -28,7 +28,12 @@ impl Carried for SimPacket {
 }
 
 /// A log in the form that both worlds share; `server_of` tells the host to which the connection at an index was opened.
-pub(crate) fn capture(plan: &Plan, log: PacketLog<SimPacket>, server_of: impl Fn(usize) -> u32) -> Capture {
+pub(crate) fn capture(
+    plan: &Plan,
+    log: PacketLog<SimPacket>,
+    windows: Vec<CongestionWindowAt>,
+    server_of: impl Fn(usize) -> u32,
+) -> Capture {
     let captured = |Logged { entered, link, head: SimPacket { to, segment }, fate }| Captured {
         entered,
         link,
@@ -49,5 +54,5 @@ pub(crate) fn capture(plan: &Plan, log: PacketLog<SimPacket>, server_of: impl Fn
         fate,
     };
     let packets = log.packets.into_iter().map(captured).collect();
-    Capture { packets, left_out: log.left_out, ..Capture::new(plan) }
+    Capture { packets, windows, left_out: log.left_out, ..Capture::new(plan) }
 }

@@ -116,6 +116,10 @@ impl Transport for TcpTls {
         self.endpoint.save_metrics(metrics);
     }
 
+    fn cwnd(&self) -> u32 {
+        self.endpoint.cwnd()
+    }
+
     fn retransmissions(&self) -> u64 {
         self.endpoint.retransmissions()
     }

@@ -64,6 +64,9 @@ pub(crate) trait Transport: Debug {
     /// Saves what was learnt of the path in the host's metrics cache.
     fn save_metrics(&self, metrics: &mut Metrics);
 
+    /// The congestion window in segments.
+    fn cwnd(&self) -> u32;
+
     /// The number of retransmissions.
     fn retransmissions(&self) -> u64;
 }

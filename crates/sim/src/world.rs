@@ -17,7 +17,7 @@ use loadstone_load::{Action, Closed, ConnId, Opened, Opener, Tag};
 use loadstone_net::tcp::{Endpoint, Metrics};
 use loadstone_net::tls::Role;
 use loadstone_net::{Path, Transit};
-use loadstone_scenario::{Plan, Way, address};
+use loadstone_scenario::{CongestionWindowAt, Plan, Way, address};
 use loadstone_units::{Seed, Time};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -43,6 +43,9 @@ pub(crate) struct World<'a> {
     deadlines: DeadlineQueue,
     /// Actions of the program that runs now; empty between steps.
     actions: VecDeque<Action>,
+    /// The servers' congestion windows as they send, as many as packets are captured.
+    pub(crate) windows: Vec<CongestionWindowAt>,
+    capture_limit: usize,
     /// Storage that is used again and again.
     input: Vec<Chunk>,
 }
@@ -74,6 +77,8 @@ impl<'a> World<'a> {
             path,
             deadlines,
             actions: VecDeque::new(),
+            windows: Vec::new(),
+            capture_limit: capture_limit.unwrap_or_default(),
             input: Vec::new(),
         }
     }
@@ -395,6 +400,10 @@ impl<'a> World<'a> {
                 // What has been sent may have made room for more.
                 break end.next_stream(self.hosts[host].program()).is_some();
             };
+            if id.side() == Side::Server && self.windows.len() < self.capture_limit {
+                let segments = end.transport.cwnd();
+                self.windows.push(CongestionWindowAt { at: now, connection: id.connection() as u32, segments });
+            }
             self.path.handle_packet(now, Transit::new(end.route, SimPacket { to: id.other(), segment }));
         };
         if filled {

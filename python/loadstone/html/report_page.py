@@ -9,20 +9,22 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from loadstone import __version__, savings_output, text, verb_output
+from loadstone import __version__, experiment, savings_output, text, verb_output
 from loadstone.account import PARTS
 from loadstone.comparison import COMMON, NetworkResult, PageResult, VariantResult
 from loadstone.experiment import Chosen
-from loadstone.html import headline, strips
+from loadstone.html import headline, strips, timeline_chart
 from loadstone.html.palette import HATCHES
 from loadstone.html.strips import Scale, us
 from loadstone.html.templates import embedded, environment
+from loadstone.html.timeline_chart import TimelineChart
 from loadstone.html.waterfalls import Objects, Waterfall
 from loadstone.pages import Page
 from loadstone.savings import Savings, what_if
 from loadstone.variants import Variant
 
 _MOST_IDEAS = 8
+_MOST_PACKETS = 100_000
 _LONGEST = 8
 """How many of the pieces that a load waited for are named."""
 
@@ -54,6 +56,8 @@ class NetworkView:
     result: NetworkResult
     document: dict[str, Any]
     chart: Chart
+    timeline: TimelineChart | None
+    """How TCP fared in the median run of the fastest variant."""
     waterfalls: list[Waterfall]
     scales: list[Scale]
 
@@ -320,8 +324,25 @@ def _site(page: Page) -> str | None:
 def _network_view(place: str, result: NetworkResult, document: dict[str, Any]) -> NetworkView:
     waterfalls = [Waterfall.of(variant.middle_run, variant.outcomes) for variant in result.variants]
     return NetworkView(
-        place, result, document, _variants(result, document), waterfalls, _scales(result, waterfalls)
+        place,
+        result,
+        document,
+        _variants(result, document),
+        _timeline(result),
+        waterfalls,
+        _scales(result, waterfalls),
     )
+
+
+def _timeline(result: NetworkResult) -> TimelineChart | None:
+    """Run the median run of the fastest variant once more, with its packets, and draw how TCP fared."""
+    if (fastest := result.fastest) is None:
+        return None
+    run = fastest.middle_run
+    [captured] = experiment.execute([(fastest.cell.scenario, run.seed)], 1, packets=_MOST_PACKETS)
+    drawn = captured.timeline_json()
+    about = f"{fastest.name}, seed {run.seed}"
+    return timeline_chart.chart(json.loads(drawn), about, run.plt_ms) if drawn else None
 
 
 def _variants(result: NetworkResult, document: dict[str, Any]) -> Chart:

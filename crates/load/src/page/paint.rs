@@ -15,7 +15,7 @@ pub struct Paint {
     /// Which of them is the image that is painted; `None` if that is text.
     pub image: Option<String>,
     /// How that is known.
-    pub source: Source,
+    pub source: PaintSource,
     /// Of the largest paint: other images with at least half as many bytes, each of which may be the one that is meant.
     pub rivals: usize,
 }
@@ -23,7 +23,7 @@ pub struct Paint {
 /// How it is known what a paint needs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Source {
+pub enum PaintSource {
     /// The recording names it.
     Named,
     /// The recording has the moment of the paint: it is the likeliest of what was in by then.
@@ -59,7 +59,7 @@ impl PageFile {
             let is_urgent = object.urgency.is_none_or(|urgency| urgency.get() <= BLOCKING_URGENCY);
             *at == document || found.contains(at) && is_urgent && matches!(kind(object), "css" | "js")
         };
-        self.paint((0..self.objects.len()).filter(blocks), Source::Rule, 0)
+        self.paint((0..self.objects.len()).filter(blocks), PaintSource::Rule, 0)
     }
 
     /// What the largest contentful paint needs, by rule: what the first one needs, and the image with the most bytes of
@@ -69,11 +69,11 @@ impl PageFile {
         let images = || (0..self.objects.len()).filter(|at| kind(&self.objects[*at]) == "image");
         let own: Vec<usize> = images().filter(|at| found.contains(at)).collect();
         let candidates = if own.is_empty() { images().collect() } else { own };
-        self.painted_with(&self.first_paint(), &candidates, Source::Rule)
+        self.painted_with(&self.first_paint(), &candidates, PaintSource::Rule)
     }
 
     /// The first paint's objects and the largest of these images.
-    pub(super) fn painted_with(&self, first: &Paint, images: &[usize], source: Source) -> Paint {
+    pub(super) fn painted_with(&self, first: &Paint, images: &[usize], source: PaintSource) -> Paint {
         // Of equals the first.
         let bytes = |at: usize| self.objects[at].bytes;
         let Some(largest) = images.iter().copied().rev().max_by_key(|at| bytes(*at)) else {
@@ -86,7 +86,7 @@ impl PageFile {
         Paint { image: Some(self.objects[largest].node().to_owned()), ..self.paint(needed, source, rivals) }
     }
 
-    pub(super) fn paint(&self, places: impl Iterator<Item = usize>, source: Source, rivals: usize) -> Paint {
+    pub(super) fn paint(&self, places: impl Iterator<Item = usize>, source: PaintSource, rivals: usize) -> Paint {
         Paint { objects: places.map(|at| self.objects[at].node().to_owned()).collect(), image: None, source, rivals }
     }
 
@@ -158,7 +158,7 @@ mod tests {
     #[test]
     fn style_sheets_and_urgent_scripts_of_the_document_that_is_shown_block_the_first_paint() {
         let paint = page().first_paint();
-        assert_eq!((files(&paint), paint.source), (vec!["", "a.css", "sync.js"], Source::Rule));
+        assert_eq!((files(&paint), paint.source), (vec!["", "a.css", "sync.js"], PaintSource::Rule));
         assert_eq!(paint.objects[0], "https://www.a.test/");
     }
 

@@ -125,6 +125,10 @@ impl Transport for Toy {
 
     fn save_metrics(&self, _: &mut Metrics) {}
 
+    fn cwnd(&self) -> u32 {
+        0
+    }
+
     fn retransmissions(&self) -> u64 {
         0
     }

@@ -87,3 +87,24 @@ fn what_is_not_there_at_the_end_is_under_way() {
     let last = capture.packets.last().unwrap();
     assert_eq!((last.entered, last.link, last.fate), (outcome.plt, UP, Fate::Underway));
 }
+
+#[test]
+fn over_time_the_window_opens_the_queue_fills_and_the_round_trip_grows_by_as_much() {
+    let network = "4/4mbit,100ms,queue=1s".parse().unwrap();
+    let scenario = Scenario { network, ..Scenario::of(page([object("/", 400_000), object("/small", 1000)])) };
+    let (_, capture) = captured(&scenario, 100_000);
+    let timeline = capture.timeline().expect("there was a connection");
+    let values = |samples: &[(f64, f64)]| samples.iter().map(|(_, value)| *value).collect::<Vec<_>>();
+    let most = |values: &[f64]| values.iter().copied().fold(0.0, f64::max);
+    let [cwnd, rtt, queue] = [&timeline.cwnd, &timeline.rtt_ms, &timeline.queue_ms].map(|samples| values(samples));
+    assert_eq!(cwnd[0], 10.0);
+    assert!(cwnd.is_sorted() && most(&cwnd) > 60.0, "nothing is lost: {cwnd:?}");
+    assert!(rtt.iter().all(|ms| *ms > 100.0) && rtt[0] < 110.0, "{rtt:?}");
+    assert!(queue.contains(&0.0) && most(&queue) > 100.0, "{queue:?}");
+    // A full packet takes 3 ms at this rate, an acknowledgement may wait for a second one.
+    assert!((most(&rtt) - 100.0 - most(&queue)).abs() < 10.0, "{} {}", most(&rtt), most(&queue));
+    assert!(timeline.rtt_ms.is_sorted_by(|a, b| a.0 <= b.0));
+    let [connection, ..] = &capture.packets[..] else { panic!() };
+    assert_eq!((timeline.connection, timeline.host.as_str()), (connection.connection, "a.test"));
+    assert_eq!(Capture::default().timeline(), None);
+}

@@ -8,7 +8,7 @@ use super::fetched::{EntryKind, HarFetch, MAX_MS};
 use super::model::PageRecord;
 use super::url;
 use crate::page::PageFile;
-use crate::page::paint::{Paint, Source};
+use crate::page::paint::{Paint, PaintSource};
 use serde::Serialize;
 
 /// What both paints needed, and when they were.
@@ -64,16 +64,16 @@ pub(super) fn paints(file: &PageFile, fetched: &[&HarFetch<'_>], painted: &Paint
     let marked = places(&|one| is_image(one) && one.entry.is_largest_paint.is_set());
     let named = places(&|one| is_image(one) && painted.image.as_deref() == Some(&one.url));
     let lcp = if let Some(image) = marked.first().or(named.first()) {
-        file.painted_with(&fcp, &[*image], Source::Named)
+        file.painted_with(&fcp, &[*image], PaintSource::Named)
     } else if let Some(largest) = painted.largest_ms {
         if painted.first_ms.is_some_and(|first| first >= largest) {
             // Text, which was there with the first paint.
-            Paint { source: Source::Moment, ..fcp.clone() }
+            Paint { source: PaintSource::Moment, ..fcp.clone() }
         } else {
             file.painted_with(
                 &fcp,
                 &places(&|one| is_image(one) && one.ended <= painted.started + largest),
-                Source::Moment,
+                PaintSource::Moment,
             )
         }
     } else {
@@ -83,7 +83,7 @@ pub(super) fn paints(file: &PageFile, fetched: &[&HarFetch<'_>], painted: &Paint
             let name = file.objects[*at].node();
             image == Some(name) || fcp.objects.iter().any(|one| one == name)
         };
-        let objects = file.paint((0..fetched.len()).filter(needed), Source::Rule, rule.rivals).objects;
+        let objects = file.paint((0..fetched.len()).filter(needed), PaintSource::Rule, rule.rivals).objects;
         Paint { objects, ..rule }
     };
     Paints { fcp, lcp, fcp_ms: painted.first_ms, lcp_ms: painted.largest_ms }
@@ -99,12 +99,12 @@ fn first(file: &PageFile, fetched: &[&HarFetch<'_>], painted: &Painted) -> Paint
         let document = rule.objects.first().map(String::as_str);
         let blocks =
             |at: &usize| says(*at) == Some("blocking") || document.is_some_and(|name| name == file.objects[*at].node());
-        return file.paint(all.filter(blocks), Source::Named, 0);
+        return file.paint(all.filter(blocks), PaintSource::Named, 0);
     }
     match painted.first_ms {
         Some(first) => {
             let was_in = |at: &usize| fetched[*at].ended <= painted.started + first;
-            file.paint(all.filter(|at| is_of_rule(at) && (*at == 0 || was_in(at))), Source::Moment, 0)
+            file.paint(all.filter(|at| is_of_rule(at) && (*at == 0 || was_in(at))), PaintSource::Moment, 0)
         }
         None => rule,
     }

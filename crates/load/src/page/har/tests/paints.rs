@@ -1,5 +1,5 @@
 use super::*;
-use crate::page::Source;
+use crate::page::PaintSource;
 
 const FROM_ROOT: &str = r#""_initiator": {"type": "parser", "url": "https://example.test/"}"#;
 const PAGE: &str =
@@ -26,12 +26,12 @@ fn page(timings: &str, page: &str, rest: [&str; 3]) -> Har {
     read(document(&record, &entries).as_bytes(), None).unwrap()
 }
 
-fn largest(har: &Har) -> (&str, Source, usize) {
+fn largest(har: &Har) -> (&str, PaintSource, usize) {
     let lcp = &har.notes.paints.as_ref().unwrap().lcp;
     (lcp.objects.last().unwrap().trim_start_matches(ROOT), lcp.source, lcp.rivals)
 }
 
-fn first(har: &Har) -> (Vec<&str>, Source) {
+fn first(har: &Har) -> (Vec<&str>, PaintSource) {
     let fcp = &har.notes.paints.as_ref().unwrap().fcp;
     (fcp.objects.iter().map(|name| name.trim_start_matches(ROOT)).collect(), fcp.source)
 }
@@ -39,36 +39,36 @@ fn first(har: &Har) -> (Vec<&str>, Source) {
 #[test]
 fn the_recording_s_mark_is_the_largest_paint_whatever_is_larger() {
     let har = page("", "", ["", r#", "_isLCP": true"#, ""]);
-    assert_eq!(largest(&har), ("logo.png", Source::Named, 0));
+    assert_eq!(largest(&har), ("logo.png", PaintSource::Named, 0));
     let har = page("", r#", "_LargestContentfulPaintImageURL": "https://example.test/hero.jpg""#, [""; 3]);
-    assert_eq!(largest(&har), ("hero.jpg", Source::Named, 0));
+    assert_eq!(largest(&har), ("hero.jpg", PaintSource::Named, 0));
 }
 
 #[test]
 fn with_a_moment_it_is_the_largest_image_that_was_in_by_then() {
     let har = page(r#", "_firstContentfulPaint": 80, "_largestContentfulPaint": 400"#, "", [""; 3]);
-    assert_eq!(largest(&har), ("hero.jpg", Source::Moment, 1));
+    assert_eq!(largest(&har), ("hero.jpg", PaintSource::Moment, 1));
     assert_eq!(har.notes.paints.as_ref().unwrap().lcp_ms, Some(400.0));
     let har = page("", r#", "_chromeUserTiming.LargestContentfulPaint": 120"#, [""; 3]);
-    assert_eq!(largest(&har), ("logo.png", Source::Moment, 0));
+    assert_eq!(largest(&har), ("logo.png", PaintSource::Moment, 0));
 }
 
 #[test]
 fn a_largest_paint_at_the_moment_of_the_first_is_text() {
     let har = page(r#", "_firstContentfulPaint": 400, "_largestContentfulPaint": 400"#, "", [""; 3]);
-    assert_eq!(largest(&har), ("a.css", Source::Moment, 0));
+    assert_eq!(largest(&har), ("a.css", PaintSource::Moment, 0));
 }
 
 #[test]
 fn without_any_word_it_is_the_largest_image_of_the_document() {
-    assert_eq!(largest(&page("", "", [""; 3])), ("below.jpg", Source::Rule, 0));
+    assert_eq!(largest(&page("", "", [""; 3])), ("below.jpg", PaintSource::Rule, 0));
 }
 
 #[test]
 fn style_sheets_block_the_first_paint_unless_they_came_later_or_are_said_not_to() {
-    assert_eq!(first(&page("", "", [""; 3])), (vec!["", "a.css"], Source::Rule));
+    assert_eq!(first(&page("", "", [""; 3])), (vec!["", "a.css"], PaintSource::Rule));
     let later = page(r#", "_firstContentfulPaint": 45"#, "", [""; 3]);
-    assert_eq!(first(&later), (vec![""], Source::Moment));
+    assert_eq!(first(&later), (vec![""], PaintSource::Moment));
     let marked = page("", "", [r#", "_renderBlocking": "non_blocking""#, "", r#", "_renderBlocking": "blocking""#]);
-    assert_eq!(first(&marked), (vec!["", "hero.jpg"], Source::Named));
+    assert_eq!(first(&marked), (vec!["", "hero.jpg"], PaintSource::Named));
 }
