@@ -1,5 +1,6 @@
 """Text for people: tables, numbers, names cut to fit."""
 
+import io
 import os
 import shutil
 import sys
@@ -7,6 +8,8 @@ from collections.abc import Sequence
 
 PIPED_WIDTH = 100
 """Columns where no terminal says how many it has."""
+
+_ENDLESS = 100_000
 
 
 def width() -> int:
@@ -16,18 +19,39 @@ def width() -> int:
     return max(60, shutil.get_terminal_size((PIPED_WIDTH, 24)).columns)
 
 
-def table(rows: Sequence[Sequence[str]], left: int = 1) -> str:
-    """Align the columns: the first `left` to the left, the others to the right. Row 0 is the head."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+def table(rows: Sequence[Sequence[str]], left: int = 1, *, is_plain: bool = False) -> str:
+    """Align the columns: the first `left` to the left, the others to the right. Row 0 is the head.
 
-    def line(row: Sequence[str]) -> str:
-        cells = [
-            text.ljust(size) if at < left else text.rjust(size)
-            for at, (text, size) in enumerate(zip(row, widths, strict=True))
-        ]
-        return "  ".join(cells).rstrip()
+    A terminal shows the head in bold, unless it cannot or NO_COLOR is set, and long cells are broken to fit
+    it; a table that `is_plain` has neither.
+    """
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
 
-    return "\n".join(line(row) for row in rows)
+    has_styles = _has_styles() and not is_plain
+    head, *body = rows
+    made = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold" if has_styles else "")
+    for at, name in enumerate(head):
+        made.add_column(Text(name), justify="left" if at < left else "right", overflow="fold")
+    for row in body:
+        made.add_row(*map(Text, row))
+    room = width() if sys.stdout.isatty() and not is_plain else _ENDLESS
+    drawn = Console(
+        file=io.StringIO(),
+        width=room,
+        force_terminal=has_styles,
+        color_system="standard" if has_styles else None,
+    )
+    with drawn.capture() as shown:
+        drawn.print(made)
+    return "\n".join(line.rstrip() for line in shown.get().rstrip("\n").split("\n"))
+
+
+def _has_styles() -> bool:
+    """Say whether standard output shows styles (https://no-color.org)."""
+    is_plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    return sys.stdout.isatty() and not is_plain
 
 
 def size(count: int) -> str:

@@ -30,7 +30,7 @@ def render(columns: Waterfall, end_ms: float, width: int) -> str:
     room = max(16, int((width - rest) * _NAME_SHARE))
     for row in numbers:
         row[0] = text.shorten(text.printable(_without_scheme(row[0])), room)
-    table = text.table(numbers, left=2).split("\n")
+    table = text.table(numbers, left=2, is_plain=True).split("\n")
     side = max(map(len, table)) + 2
     chart = max(10, width - side)
     lines = [table[0].ljust(side) + _axis(end_ms, chart)]

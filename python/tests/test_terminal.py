@@ -10,6 +10,7 @@ import sys
 import pytest
 
 from conftest import Command
+from loadstone import text
 from loadstone.cli import console
 
 
@@ -42,3 +43,33 @@ def test_shells_are_told_how_to_complete_the_command(shell: str) -> None:
     begun = "--cc" if shell == "fish" else "2"
     said = asked("complete", COMP_WORDS="loadstone load --cc", COMP_CWORD=begun)
     assert "--cc" in said and "--iw" not in said
+
+
+ROWS = [["", "variant", "gain"], ["*", "h2 " * 30, "1.00"], ["", "[red]a", "12.00"]]
+
+
+def terminal(monkeypatch: pytest.MonkeyPatch, **environment: str) -> None:
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    for name, value in {"COLUMNS": "60", "TERM": "xterm", **environment}.items():
+        monkeypatch.setenv(name, value)
+
+
+def test_a_table_fits_the_terminal_and_has_a_bold_head(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal(monkeypatch)
+    head, *body = text.table(ROWS, left=2).split("\n")
+    assert head.startswith("\x1b[1m") and head.endswith("\x1b[0m")
+    assert max(map(len, body)) <= 60 and body[-1].endswith("12.00")
+    assert "".join(body).count("h2") == 30 and "[red]a" in body[-1]
+
+
+@pytest.mark.parametrize("environment", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
+def test_no_styles_where_they_are_not_wanted(
+    monkeypatch: pytest.MonkeyPatch, environment: dict[str, str]
+) -> None:
+    terminal(monkeypatch, **environment)
+    assert "\x1b" not in text.table(ROWS, left=2)
+
+
+def test_a_pipe_gets_every_row_on_a_line() -> None:
+    assert len(text.table(ROWS, left=2).split("\n")) == 3

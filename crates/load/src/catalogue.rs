@@ -33,6 +33,7 @@ impl Catalogue {
         let fetch = self.page.fetch(object);
         Answer {
             think: self.think(object),
+            key: self.page.activities[object.0 as usize].key,
             object: Some(object),
             ..Answer::new(self.foreseen.head(object).unwrap_or(&fetch.response).clone(), fetch.body)
         }

@@ -228,7 +228,7 @@ impl<S: Site> Origin<S> {
     fn think(&mut self, now: Time, conn: ConnId, stream: RequestId, answer: Answer) {
         let done = self.occupy(now, self.config.work.of_response(answer.body.len));
         let think = match answer.object {
-            Some(object) => self.config.thinking.scale(u64::from(object.0), answer.think),
+            Some(_) => self.config.thinking.scale(answer.key, answer.think),
             None => answer.think,
         };
         let ready = done + think;

@@ -74,6 +74,8 @@ pub struct Host {
 pub struct Activity {
     /// The URL of an object, the name of a compute node; unique on the page.
     pub name: String,
+    /// By which factors know it: the same on every page that has an activity of this name, wherever it stands there.
+    pub key: u64,
     /// What has to happen before it begins. Empty: it begins with the load.
     pub needs: Vec<Dependency>,
     /// Whether the page is not loaded without it.

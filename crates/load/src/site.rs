@@ -63,6 +63,8 @@ pub struct Answer {
     pub body: Body,
     /// How long the server thinks before it has them.
     pub think: Duration,
+    /// By which factors know it ([`loadstone_units::Factors`]).
+    pub key: u64,
     /// Which object of a page it is, if it is one whose times are wanted.
     pub object: Option<ActivityId>,
     /// What is said at once, where the protocol has interim responses (RFC 8297).
@@ -74,7 +76,7 @@ pub struct Answer {
 impl Answer {
     /// An answer without thinking, hints and pushes.
     pub fn new(head: Arc<ResponseHead>, body: Body) -> Answer {
-        Answer { head, body, think: Duration::ZERO, object: None, hint: None, pushes: Vec::new() }
+        Answer { head, body, think: Duration::ZERO, key: 0, object: None, hint: None, pushes: Vec::new() }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Small differences that a seed makes to what is not known exactly.
 
 use crate::Seed;
-use crate::seed::split_mix;
+use crate::seed::{fnv_1a, split_mix};
 use std::time::Duration;
 
 /// Factors about 1, one for each key. Under one seed a key has the same factor, whoever asks and whenever, so that
@@ -19,6 +19,11 @@ impl Factors {
     /// The factors of the concern `name` under a seed: uniform from 1 - `share` to 1 + `share`.
     pub fn new(seed: Seed, name: &str, share: f64) -> Factors {
         Factors { base: seed.stream(name).next_u64(), share }
+    }
+
+    /// The key of what has a name.
+    pub fn key(name: &str) -> u64 {
+        fnv_1a(name)
     }
 
     /// The factor of a key.

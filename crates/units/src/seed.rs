@@ -10,13 +10,15 @@ impl Seed {
     /// Streams of different names are independent of one another, so adding a component shifts no
     /// other component's numbers, and two variants run under one seed draw the same sequences.
     pub fn stream(self, name: &str) -> RandomStream {
-        // FNV-1a of the name, then SplitMix64 to fill the state (as its authors recommend).
-        let hash = name
-            .bytes()
-            .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
-        let mut mixer = self.0 ^ hash;
+        // SplitMix64 fills the state, as its authors recommend.
+        let mut mixer = self.0 ^ fnv_1a(name);
         RandomStream { state: std::array::from_fn(|_| split_mix(&mut mixer)) }
     }
+}
+
+/// FNV-1a of a name (Fowler, Noll, Vo).
+pub(crate) fn fnv_1a(name: &str) -> u64 {
+    name.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 /// SplitMix64 (Steele, Lea, Flood 2014).

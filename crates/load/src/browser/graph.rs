@@ -17,6 +17,8 @@ pub struct Graph {
 
 #[derive(Debug, Default)]
 struct GraphNode {
+    /// By which factors know it.
+    key: u64,
     /// How many dependencies it has.
     needs: u32,
     /// How long it takes, if it is a compute node.
@@ -40,6 +42,7 @@ impl Graph {
         let mut nodes: Vec<GraphNode> = Vec::new();
         nodes.resize_with(page.activities.len(), GraphNode::default);
         for (at, activity) in page.activities.iter().enumerate() {
+            nodes[at].key = activity.key;
             nodes[at].needs = activity.needs.len() as u32;
             if let Task::Compute(span) = activity.task {
                 nodes[at].computing = Some(span);
@@ -223,7 +226,7 @@ impl Progress {
     /// A dependency on `on` has come true.
     fn satisfy(&mut self, now: Time, on: ActivityId, edge: GraphEdge) {
         let state = &mut self.states[edge.to.0 as usize];
-        let key = u64::from(on.0) << 32 | u64::from(edge.to.0);
+        let key = self.graph.nodes[edge.to.0 as usize].key;
         let begin = now + self.own_times.scale(key, edge.delay);
         if begin >= state.begin {
             state.begin = begin;

@@ -4,7 +4,7 @@ use super::file::{ComputeSpec, HostSpec, Need, ObjectSpec, On, PageError, PageFi
 use super::heads::{self, TooSmall};
 use super::{Activity, ActivityId, Dependency, Fetch, Host, HostId, Page, Task, Trigger};
 use loadstone_http::{Body, BodyId, Priority, Scheme};
-use loadstone_units::json;
+use loadstone_units::{Factors, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -87,12 +87,14 @@ impl PageFile {
             let task = Task::Fetch(fetch(index, object, &mut hosts)?);
             let needs = names.needs(object.node(), object.needs.as_deref(), index == 0)?;
             let needed = index == 0 || object.needed.unwrap_or(true);
-            activities.push(Activity { name: object.node().to_owned(), needs, needed, task });
+            let name = object.node().to_owned();
+            activities.push(Activity { key: Factors::key(&name), name, needs, needed, task });
         }
         for compute in &self.compute {
             let ms = milliseconds(|| format!("compute node '{}'", compute.name), "ms", compute.ms)?;
             let needs = names.needs(&compute.name, compute.needs.as_deref(), false)?;
-            activities.push(Activity { name: compute.name.clone(), needs, needed: false, task: Task::Compute(ms) });
+            let (key, name) = (Factors::key(&compute.name), compute.name.clone());
+            activities.push(Activity { key, name, needs, needed: false, task: Task::Compute(ms) });
         }
         let page = Page::new(hosts.list, activities, self.objects.len());
         acyclic(&page)?;

@@ -118,3 +118,21 @@ fn exact_runs_are_the_middle_of_varied_ones() {
         assert!((mean / exact - 1.0).abs() < 0.01, "{network}: {mean} of {exact}");
     }
 }
+
+#[test]
+fn what_is_left_of_a_page_takes_the_same_times_as_before() {
+    let late = |name: &str| ObjectSpec {
+        think_ms: Some(1_000.0),
+        needs: Some(vec![Need { node: "http://a.test/".into(), on: On::End, bytes: None, ms: 1_000.0 }]),
+        ..object(name, 100)
+    };
+    let scenario = |objects: Vec<ObjectSpec>| Scenario {
+        network: "1000mbit,1ms".parse().unwrap(),
+        spread: spread(0, 10),
+        ..Scenario::of(PageFile { objects, ..PageFile::default() })
+    };
+    // What is left out is small and over early, but stood before the others.
+    let whole = plts(&scenario(vec![object("/", 100), object("/banner", 100), late("/a"), late("/b")]), 30);
+    let rest = plts(&scenario(vec![object("/", 100), late("/a"), late("/b")]), 30);
+    assert!(whole.iter().zip(&rest).all(|(whole, rest)| (whole - rest).abs() < 1.0), "{whole:?} {rest:?}");
+}
