@@ -15,7 +15,7 @@ from loadstone.variants import Variant
 NETWORKS = ("cable", "wifi", "4g", "slow-4g")
 
 _MUCH_RESENT = 0.02
-_RANDOM_LOSS = ("loss=", "gemodel=")
+_OTHER_DROPS = ("loss=", "gemodel=", "aqm=")
 
 Job = tuple[Scenario, int]
 """What is run, and the seed."""
@@ -131,9 +131,9 @@ class NetworkResult:
     def overflows(self) -> dict[str, float]:
         """Give the variants whose queues overflow, with the shares of packets that are sent again.
 
-        They are those that lose more than 2 % though none is lost at random.
+        They are those that lose more than 2 % though none is lost at random or dropped before the queue is full.
         """
-        if any(part in self.network for part in _RANDOM_LOSS):
+        if any(part in self.network for part in _OTHER_DROPS):
             return {}
         shares = {variant.name: variant.resent for variant in self.variants}
         return {name: share for name, share in shares.items() if share > _MUCH_RESENT}

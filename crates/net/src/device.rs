@@ -15,8 +15,9 @@ pub trait Packet {
 
 /// Something that packets pass through: a link, a path, a tracer around either.
 ///
-/// Departures are computed when a packet arrives, so that a packet costs one wake-up. After a drain
-/// [`Device::poll_timeout`] is in the future; a timeout that comes early does nothing.
+/// Departures are computed when a packet arrives, so that a packet costs one wake-up; only a queue that decides when it
+/// is served (an AQM) costs a second one. After a drain [`Device::poll_timeout`] is in the future; a timeout that comes
+/// early does nothing.
 pub trait Device<P> {
     /// A packet enters.
     fn handle_packet(&mut self, now: Time, packet: P);
@@ -24,6 +25,6 @@ pub trait Device<P> {
     /// The next packet that has come out by `now`, in order.
     fn poll_packet(&mut self, now: Time) -> Option<P>;
 
-    /// When the next packet comes out, if any is inside.
+    /// When the next packet comes out, or the queue is to be served; none if nothing is inside.
     fn poll_timeout(&self) -> Option<Time>;
 }

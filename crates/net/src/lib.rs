@@ -24,6 +24,7 @@
 //!
 //! Elsewhere: what the bytes mean (crate `http`), and what drives the machines (crate `sim`).
 
+mod aqm;
 mod assembler;
 mod delay_line;
 mod device;
@@ -38,10 +39,11 @@ pub mod tcp;
 pub mod tls;
 mod trace;
 
+pub use aqm::Aqm;
 pub use assembler::Assembler;
 pub use device::{Device, Packet};
 pub use fabric::{Cycle, Fabric, LinkId, NamedLink, NodeId, Route};
-pub use link::{Link, LinkCounts};
+pub use link::{Link, LinkCounts, NotAccepted};
 pub use loss::{GilbertElliott, Loss};
 pub use network::{Direction, Network, NetworkError, QueueLimit};
 pub use packet_log::{Fate, Logged, PacketLog};

@@ -1,6 +1,7 @@
 //! An access link in words: `10/1mbit,100ms,loss=1%,queue=100ms`.
 
-use crate::{GilbertElliott, Loss, Trace};
+use crate::aqm::UnknownAqm;
+use crate::{Aqm, GilbertElliott, Loss, Trace};
 use loadstone_units::{Probability, Rate, UnitError, parse};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
@@ -13,11 +14,11 @@ use std::time::Duration;
 
 /// The link between a client and the servers, both directions.
 ///
-/// As text: `DOWN[/UP],RTTms[,loss=DOWN%[/UP%]][,queue=100ms|64KB|1000p][,jitter=5ms][,trace=NAME][,trace-up=NAME]`,
-/// or the name of a preset.
+/// As text: `DOWN[/UP],RTTms[,loss=DOWN%[/UP%]][,queue=100ms|64KB|1000p][,aqm=codel][,jitter=5ms]
+/// [,trace=NAME][,trace-up=NAME]`, or the name of a preset.
 /// `10/1mbit,100ms,1%` is short for `loss=1%`; one loss figure means each direction by itself. In place of `loss`
 /// stands `gemodel=P%/R%[/BAD%[/GOOD%]]` for [`GilbertElliott`] in both directions. `jitter` is by how much the delay
-/// of each direction varies from packet to packet, either way. A
+/// of each direction varies from packet to packet, either way. `aqm` manages the queue of each direction ([`Aqm`]). A
 /// direction with a trace follows it instead of its rate; DOWN then only sizes a queue given in time.
 /// The traces themselves are not in the text: [`Network::with_traces`].
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -30,6 +31,7 @@ pub struct Network {
     loss_up: Loss,
     jitter: Duration,
     queue: QueueText,
+    aqm: Option<Aqm>,
     trace_down: Option<LinkTrace>,
     trace_up: Option<LinkTrace>,
 }
@@ -56,6 +58,8 @@ pub struct Direction {
     pub propagation: Duration,
     /// What may wait.
     pub queue: QueueLimit,
+    /// How the queue is managed, if it does more than to drop what finds it full.
+    pub aqm: Option<Aqm>,
     /// What is lost at random.
     pub loss: Loss,
     /// By how much the propagation varies from packet to packet, either way.
@@ -69,6 +73,17 @@ pub enum QueueLimit {
     Packets(u32),
     /// Bytes.
     Bytes(u64),
+}
+
+impl QueueLimit {
+    /// Whether so many packets, which have so many bytes, may wait.
+    #[inline]
+    pub(crate) fn holds(self, packets: usize, bytes: u64) -> bool {
+        match self {
+            QueueLimit::Packets(limit) => packets <= limit as usize,
+            QueueLimit::Bytes(limit) => bytes <= limit,
+        }
+    }
 }
 
 /// The queue as it was written.
@@ -125,7 +140,7 @@ enum NetworkProblem {
     Incomplete,
     #[error(transparent)]
     Unit(#[from] UnitError),
-    #[error("'{0}' is unknown: after rate and round trip come loss=1%, queue=100ms, jitter=5ms, trace=FILE")]
+    #[error("'{0}' is unknown: after rate and round trip come loss=1%, queue=100ms, aqm=codel, jitter=5ms, trace=FILE")]
     UnknownPart(String),
     #[error("'{0}' is no Gilbert-Elliott model: write gemodel=P%/R%, or with the losses of both states, /100%/0%")]
     GilbertElliott(String),
@@ -135,6 +150,8 @@ enum NetworkProblem {
     Queue(String),
     #[error("a queue of {0} holds no packet of {MTU} bytes: give more")]
     QueueTooSmall(String),
+    #[error(transparent)]
+    Aqm(#[from] UnknownAqm),
     #[error("trace= names no file: write for instance trace=cell.down")]
     UnnamedTrace,
     #[error("the trace '{0}' is not among the scenario's traces: put its text there")]
@@ -143,7 +160,7 @@ enum NetworkProblem {
 
 /// How a network is written.
 const NOTATION: &str = "DOWN[/UP],RTTms[,loss=DOWN%[/UP%]|,gemodel=P%/R%[/BAD%[/GOOD%]]][,queue=100ms|64KB|1000p]\
-                        [,jitter=5ms][,trace=FILE][,trace-up=FILE]";
+                        [,aqm=codel][,jitter=5ms][,trace=FILE][,trace-up=FILE]";
 
 fn preset_names() -> String {
     PRESETS.map(|(name, _)| name).join(", ")
@@ -229,7 +246,8 @@ impl Network {
         let known = |link_trace: &LinkTrace| link_trace.trace.clone().expect("the traces were given");
         let trace_start = link_trace.map_or(Duration::ZERO, |link_trace| link_trace.start);
         let (propagation, jitter) = (self.propagation(), self.jitter);
-        Direction { rate, trace: link_trace.map(known), trace_start, propagation, queue, loss, jitter }
+        let (trace, aqm) = (link_trace.map(known), self.aqm);
+        Direction { rate, trace, trace_start, propagation, queue, aqm, loss, jitter }
     }
 }
 
@@ -271,8 +289,8 @@ fn parse_network(text: &str) -> Result<Network, NetworkProblem> {
     let (down, up) = parse::rate_pair(rates)?;
     let rtt = parse::duration(rtt)?;
     let (loss_down, loss_up, queue) = (Loss::NONE, Loss::NONE, DEFAULT_QUEUE);
-    let (jitter, trace_down, trace_up) = (Duration::ZERO, None, None);
-    let mut network = Network { down, up, rtt, loss_down, loss_up, jitter, queue, trace_down, trace_up };
+    let (jitter, aqm, trace_down, trace_up) = (Duration::ZERO, None, None, None);
+    let mut network = Network { down, up, rtt, loss_down, loss_up, jitter, queue, aqm, trace_down, trace_up };
     for part in parts {
         match part.split_once('=') {
             Some(("loss", loss)) => (network.loss_down, network.loss_up) = parse_loss(loss)?,
@@ -280,6 +298,7 @@ fn parse_network(text: &str) -> Result<Network, NetworkProblem> {
             Some(("gemodel", model)) => (network.loss_down, network.loss_up) = parse_gemodel(model)?,
             Some(("jitter", jitter)) => network.jitter = parse::duration(jitter)?,
             Some(("queue", queue)) => network.queue = parse_queue(queue)?,
+            Some(("aqm", aqm)) => network.aqm = Some(aqm.parse()?),
             Some(("trace", name)) => network.trace_down = Some(parse_trace(name)?),
             Some(("trace-up", name)) => network.trace_up = Some(parse_trace(name)?),
             _ => return Err(NetworkProblem::UnknownPart(part.to_owned())),
@@ -372,6 +391,9 @@ impl fmt::Display for Network {
             QueueText::Bytes(bytes) => write!(f, ",queue={bytes}B")?,
             QueueText::Packets(count) => write!(f, ",queue={count}p")?,
         }
+        if let Some(aqm) = self.aqm {
+            write!(f, ",aqm={aqm}")?;
+        }
         for (key, link_trace) in [("trace", &self.trace_down), ("trace-up", &self.trace_up)] {
             if let Some(link_trace) = link_trace {
                 write!(f, ",{key}={}", link_trace.name)?;
@@ -442,6 +464,8 @@ mod tests {
             "10mbit,31.1ms,loss=1%,queue=64000B",
             "9mbit,20ms,trace=a/b.down,trace-up=c",
             "10mbit,20ms,gemodel=0.5%/40%/100%/0%,jitter=5ms,queue=500ms",
+            "10mbit,20ms,aqm=codel",
+            "20/2mbit,20ms,queue=1000p,aqm=codel,trace=cell.down",
         ] {
             assert_eq!(parsed(text).to_string(), text);
         }
@@ -465,6 +489,8 @@ mod tests {
             ("10mbit,100ms,queue=0p", "holds no packet"),
             ("10mbit,100ms,queue=10B", "holds no packet"),
             ("10mbit,100ms,queue=x", "is no queue"),
+            ("10mbit,100ms,aqm=red", "'red' is no queue management: write aqm=codel"),
+            ("10mbit,100ms,aqm=", "is no queue management"),
             ("10mbit,100ms,colour=red", "'colour=red' is unknown"),
             ("10mbit,100ms,trace=", "names no file"),
         ] {
@@ -480,8 +506,10 @@ mod tests {
             rtt in 0_u64..2_000_000,
             loss in 0_u32..1000,
             queue in prop_oneof!["[1-9][0-9]{0,3}p", "[1-9][0-9]{0,2}ms", "[2-9][0-9]{0,3}KB"],
+            aqm in prop_oneof!["", ",aqm=codel"],
         ) {
-            let text = format!("{down}bit/{up}bit,{rtt}us,loss={}%,queue={queue}", f64::from(loss) / 10.0 * 0.99);
+            let loss = f64::from(loss) / 10.0 * 0.99;
+            let text = format!("{down}bit/{up}bit,{rtt}us,loss={loss}%,queue={queue}{aqm}");
             let network = parsed(&text);
             prop_assert_eq!(parsed(&network.to_string()), network);
         }

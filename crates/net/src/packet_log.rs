@@ -2,6 +2,7 @@
 
 use crate::LinkId;
 use loadstone_units::Time;
+use std::collections::BTreeMap;
 
 /// The first packets that came to any link of a path, in their order.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -9,6 +10,9 @@ pub struct PacketLog<H> {
     /// Those packets, at most the limit of the log.
     pub packets: Vec<Logged<H>>,
     limit: usize,
+    /// The packets whose fate is not known yet, by link and by number there: the place of each in `packets`, and the
+    /// nanoseconds from there to its host or to the next link of its route.
+    undecided: BTreeMap<(LinkId, u64), (usize, u64)>,
     /// The number of packets after them.
     pub left_out: u64,
 }
@@ -33,24 +37,36 @@ pub enum Fate {
     Delivered(Time),
     /// It was lost at random.
     Lost,
-    /// The queue was full.
+    /// The queue dropped it: it was full, or its AQM did.
     Dropped,
-    /// The run ended before it arrived.
+    /// It had not arrived when the run ended.
     Underway,
 }
 
 impl<H> PacketLog<H> {
     /// An empty log for at most `limit` packets.
     pub(crate) fn new(limit: usize) -> PacketLog<H> {
-        PacketLog { packets: Vec::new(), limit, left_out: 0 }
+        PacketLog { packets: Vec::new(), limit, undecided: BTreeMap::new(), left_out: 0 }
     }
 
-    /// A packet has come to a link.
-    pub(crate) fn note(&mut self, packet: Logged<H>) {
+    /// A packet has come to a link, where it has this number; behind the link it needs `delay` nanoseconds more.
+    /// [`PacketLog::decide`] says what becomes of it.
+    pub(crate) fn note(&mut self, entered: Time, (link, number): (LinkId, u64), head: H, delay: u64) {
         if self.packets.len() < self.limit {
-            self.packets.push(packet);
+            self.undecided.insert((link, number), (self.packets.len(), delay));
+            self.packets.push(Logged { entered, link, head, fate: Fate::Underway });
         } else {
             self.left_out += 1;
+        }
+    }
+
+    /// What becomes of a packet is known; [`Fate::Delivered`] has when it comes out of the link.
+    pub(crate) fn decide(&mut self, link: LinkId, number: u64, fate: Fate) {
+        if let Some((at, delay)) = self.undecided.remove(&(link, number)) {
+            self.packets[at].fate = match fate {
+                Fate::Delivered(out) => Fate::Delivered(out.plus_nanos(delay)),
+                other => other,
+            };
         }
     }
 

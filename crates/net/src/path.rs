@@ -6,8 +6,8 @@
 
 use crate::delay_line::DelayLine;
 use crate::fabric::{Fabric, Hop, Route};
-use crate::packet_log::{Fate, Logged, PacketLog};
-use crate::{Device, Link, LinkCounts, LinkId, NamedLink, NodeId, Packet};
+use crate::packet_log::{Fate, PacketLog};
+use crate::{Device, Link, LinkCounts, LinkId, NamedLink, NodeId, NotAccepted, Packet};
 use loadstone_units::{Seed, Time};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -40,7 +40,7 @@ pub struct Path<P: Carried> {
 pub struct Due {
     /// When.
     pub at: Time,
-    /// The index of the link that a packet leaves; one past the last if a delay ends.
+    /// The index of the link that a packet leaves or whose queue is served; one past the last if a delay ends.
     index: usize,
 }
 
@@ -120,11 +120,11 @@ impl<P: Carried> Path<P> {
         let (pairs, _) = self.links.as_chunks();
         let mut next = Due { at: Time::NEVER, index: self.links.len() };
         for (pair, [down, up]) in pairs.iter().enumerate() {
-            if down.next_out() < next.at {
-                next = Due { at: down.next_out(), index: 2 * pair };
+            if down.next_due() < next.at {
+                next = Due { at: down.next_due(), index: 2 * pair };
             }
-            if up.next_out() < next.at {
-                next = Due { at: up.next_out(), index: 2 * pair + 1 };
+            if up.next_due() < next.at {
+                next = Due { at: up.next_due(), index: 2 * pair + 1 };
             }
         }
         if self.delays.next() < next.at { Due { at: self.delays.next(), index: self.links.len() } } else { next }
@@ -136,6 +136,9 @@ impl<P: Carried> Path<P> {
         // The same call twice, so that the packet is not moved to a common place first.
         match self.links.get_mut(due.index) {
             Some(link) => {
+                if link.is_managed() {
+                    return self.advance_managed(due);
+                }
                 let transit = link.poll_packet(due.at)?;
                 self.pass_on(due.at, transit)
             }
@@ -144,6 +147,15 @@ impl<P: Carried> Path<P> {
                 self.pass_on(due.at, transit)
             }
         }
+    }
+
+    /// The same at a link that decides when its queue is served.
+    #[inline(never)]
+    fn advance_managed(&mut self, due: Due) -> Option<Transit<P>> {
+        let id = LinkId(due.index as u32);
+        let transit = self.link(id).poll_packet(due.at);
+        self.note_decisions(id);
+        self.pass_on(due.at, transit?)
     }
 
     /// A packet has passed a hop: it goes on, or is returned at its host.
@@ -187,36 +199,45 @@ impl<P: Carried> Path<P> {
         let link = self.link(id);
         link.handle_packet(now, transit);
         if link.has_lost() {
-            self.note_loss(id);
+            self.note_decisions(id);
         }
     }
 
-    /// A packet arrives at a link; its fate is logged.
+    /// A packet arrives at a link and is logged, with its fate as soon as the link has decided it.
     #[cold]
     fn enter_noting(&mut self, now: Time, id: LinkId, transit: Transit<P>) {
-        let (head, hop) = (transit.packet.head(), transit.hop);
+        let (head, delay) = (transit.packet.head(), self.fabric.delay_at(transit.hop));
         let link = self.link(id);
         link.handle_packet(now, transit);
-        let out = link.last_out();
-        let lost = if link.has_lost() { self.note_loss(id) } else { None };
-        let fate = lost.unwrap_or_else(|| {
-            let out = out.expect("what was accepted is inside");
-            Fate::Delivered(out.plus_nanos(self.fabric.delay_at(hop)))
-        });
+        let number = link.counts().packets - 1;
+        let is_accepted = !link.is_managed() && !link.has_lost();
+        let out = link.last_out().filter(|_| is_accepted);
         if let Some(log) = &mut self.log {
-            log.note(Logged { entered: now, link: id, head, fate });
+            log.note(now, (id, number), head, delay);
+            if let Some(out) = out {
+                log.decide(id, number, Fate::Delivered(out));
+            }
         }
+        self.note_decisions(id);
     }
 
-    /// The link did not accept the packet: it was lost or dropped.
+    /// Notes what a link tells of its packets: which it lost or dropped, and when the others come out.
     #[cold]
-    fn note_loss(&mut self, id: LinkId) -> Option<Fate> {
-        let link = self.link(id);
-        let number = link.counts().packets - 1;
-        let (out, fate, Transit { packet, hop }) = link.poll_lost()?;
-        let due = out.plus_nanos(self.fabric.min_delay_from(hop));
-        self.lost.push_back(LostPacket { packet, link: id, number, due, fate });
-        Some(fate)
+    fn note_decisions(&mut self, id: LinkId) {
+        let (link, log) = (&mut self.links[id.0 as usize], &mut self.log);
+        let mut decide = |number, fate| {
+            if let Some(log) = log {
+                log.decide(id, number, fate);
+            }
+        };
+        while let Some((number, out)) = link.poll_served() {
+            decide(number, Fate::Delivered(out));
+        }
+        while let Some(NotAccepted { packet: Transit { packet, hop }, number, out, fate }) = link.poll_lost() {
+            decide(number, fate);
+            let due = out.plus_nanos(self.fabric.min_delay_from(hop));
+            self.lost.push_back(LostPacket { packet, link: id, number, due, fate });
+        }
     }
 
     /// Whether [`Path::poll_lost`] returns a packet: the cheaper test.
@@ -239,7 +260,7 @@ impl<P: Carried> Path<P> {
     pub fn drain(&mut self) -> Vec<P> {
         let mut underway = Vec::new();
         for link in &mut self.links {
-            underway.extend(std::iter::from_fn(|| link.poll_packet(Time::NEVER)).map(|transit| transit.packet));
+            underway.extend(link.drain().map(|transit| transit.packet));
         }
         underway.extend(std::iter::from_fn(|| self.delays.pop(Time::NEVER)).map(|transit| transit.packet));
         underway

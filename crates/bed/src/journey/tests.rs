@@ -92,6 +92,19 @@ fn what_a_full_queue_drops_is_told_and_its_connection_waits_for_it() {
 }
 
 #[test]
+fn what_waits_under_an_aqm_when_a_run_ends_is_underway() {
+    let (client, server) = (BedHost::CLIENT, BedHost::server(0));
+    let mut journey = journey("10mbit,100ms,aqm=codel", &[0]);
+    for sequence in 0..5 {
+        journey.handle_packet(us(0), parcel(server, client, sequence, 1460, ACK)).unwrap();
+    }
+    assert!(journey.poll_packet(us(2000)).is_none());
+    let notes = journey.end(us(2000));
+    assert_eq!((notes.underway.len(), notes.passages[0].lost.len()), (5, 0));
+    assert!(notes.trace.iter().all(|event| event.fate == Fate::Underway));
+}
+
+#[test]
 fn what_is_no_part_of_the_run_is_handed_back_and_what_is_underway_is_not_lost() {
     let (client, server) = (BedHost::CLIENT, BedHost::server(0));
     let mut journey = journey("10/1mbit,100ms", &[0]);

@@ -86,9 +86,15 @@ fn a_seed_loses_the_same_packets_and_the_kernel_repairs_it() {
 fn every_packet_is_delivered_lost_or_dropped() {
     let Some(_turn) = turn() else { return };
     let bed = bed(1, &initial_window(32));
-    let run = begin(&bed, "10/1mbit,40ms,1%,queue=10p", 3);
-    fetch(&bed, 0, 200_000);
-    let report = run.finish().unwrap();
+    for aqm in ["", ",aqm=codel"] {
+        let run = begin(&bed, &format!("10/1mbit,40ms,1%,queue=10p{aqm}"), 3);
+        fetch(&bed, 0, 200_000);
+        check_fates(&run.finish().unwrap());
+    }
+}
+
+/// What the log says of each packet is what the links counted, and what came through was put into its host.
+fn check_fates(report: &LinkReport) {
     let mut delivered = 0;
     for (passage, is_down) in [(report.down(), true), (report.up(), false)] {
         let there: Vec<Fate> = report
@@ -119,4 +125,28 @@ fn a_short_queue_drops_the_tail_of_a_flight() {
     let of_the_flight = dropped.iter().filter(|lost| lost.number <= 34).count();
     assert!((20..=26).contains(&of_the_flight), "{dropped:?}");
     assert!(report.connections[0].down.retransmissions >= dropped.len() as u64);
+}
+
+#[test]
+fn codel_keeps_a_kernels_download_from_filling_a_deep_buffer() {
+    let Some(_turn) = turn() else { return };
+    let bed = bed(1, &initial_window(10));
+    // 6 MB take 2.4 s: after half of it the kernel has learned what the buffer holds.
+    let median_wait = |aqm: &str| {
+        let run = begin(&bed, &format!("20mbit,10ms,queue=500ms{aqm}"), 1);
+        fetch(&bed, 0, 6_000_000);
+        let report = run.finish().unwrap();
+        let wait = |event: &LoggedPacket| match event.fate {
+            Fate::Delivered(due) => Some(due.nanos_since(event.entered + DELAY) as f64 / 1e6),
+            _ => None,
+        };
+        let mut waits: Vec<f64> = data(&report).filter_map(wait).collect();
+        let mut later = waits.split_off(waits.len() / 2);
+        later.sort_unstable_by(f64::total_cmp);
+        later[later.len() / 2]
+    };
+    let (plain, codel) = (median_wait(""), median_wait(",aqm=codel"));
+    // CoDel's target is 5 ms, and a packet takes 0.6 ms.
+    assert!(codel < 10.0, "{codel} ms, {plain} ms without");
+    assert!(plain > 50.0, "{plain}");
 }

@@ -90,15 +90,16 @@ fn a_packet_that_is_not_accepted_is_told_of_with_the_time_at_which_it_would_have
     (0..4).for_each(|_| link.handle_packet(ms(0.0), 1500));
     link.handle_packet(ms(1.0), 750);
     // One is sent until 1.2 ms, one until 2.4 ms; each of the others would have been the next.
-    let told: Vec<(Time, Fate, u32)> = std::iter::from_fn(|| link.poll_lost()).collect();
-    let dropped = |at, len| (ms(at), Fate::Dropped, len);
-    assert_eq!(told, [dropped(53.6, 1500), dropped(53.6, 1500), dropped(53.0, 750)]);
+    let told: Vec<NotAccepted<u32>> = std::iter::from_fn(|| link.poll_lost()).collect();
+    let dropped = |number, out, packet| NotAccepted { packet, number, out: ms(out), fate: Fate::Dropped };
+    assert_eq!(told, [dropped(2, 53.6, 1500), dropped(3, 53.6, 1500), dropped(4, 53.0, 750)]);
     assert_eq!(link.poll_lost(), None);
 
     let lossy: Network = "10mbit,100ms,99.9999%".parse().unwrap();
     let mut link = Link::new(&lossy.down(), Seed(1), "down");
     link.handle_packet(ms(7.0), 1500);
-    assert_eq!((link.poll_lost(), link.counts().lost), (Some((ms(58.2), Fate::Lost, 1500)), 1), "the link was idle");
+    let told = NotAccepted { packet: 1500, number: 0, out: ms(58.2), fate: Fate::Lost };
+    assert_eq!((link.poll_lost(), link.counts().lost), (Some(told), 1), "the link was idle");
 }
 
 #[test]
@@ -143,8 +144,8 @@ proptest! {
                 prop_assert_eq!(link.poll_lost(), None);
                 latest = link.inside.back().unwrap().0;
             } else {
-                let (would_arrive, _, lost) = link.poll_lost().unwrap();
-                prop_assert_eq!((lost, link.poll_lost()), (*len, None));
+                let NotAccepted { packet: lost, number, out: would_arrive, .. } = link.poll_lost().unwrap();
+                prop_assert_eq!((lost, number, link.poll_lost()), (*len, before.packets, None));
                 // Had it been accepted it would have been the last of all, and at the rate behind the others.
                 let serialised = Rate::from_bits_per_second(3_000_000).transmission(*len);
                 let alone = Time::from_nanos(now) + serialised + Duration::from_millis(20);
@@ -204,7 +205,8 @@ fn on_a_traced_link_a_packet_waits_for_its_opportunity_in_the_queue() {
     link.handle_packet(ms(1.0), 1500);
     link.handle_packet(ms(2.0), 1500);
     assert_eq!(link.counts().dropped, 1);
-    assert_eq!(link.poll_lost(), Some((ms(20.0), Fate::Dropped, 1500)), "had it been accepted");
+    let told = NotAccepted { packet: 1500, number: 1, out: ms(20.0), fate: Fate::Dropped };
+    assert_eq!(link.poll_lost(), Some(told), "had it been accepted");
     link.handle_packet(ms(10.0), 1500);
     assert_eq!(drain(&mut link), [(ms(10.0), 1500), (ms(20.0), 1500)]);
 }

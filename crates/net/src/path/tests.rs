@@ -105,6 +105,36 @@ fn what_is_lost_is_told_with_when_it_would_have_been_at_its_host() {
 }
 
 #[test]
+fn what_an_aqm_decides_later_is_told_and_logged_then() {
+    // On 1 Mbit/s a packet takes 12 ms: one is dropped at 120 ms, when packets have waited for too long
+    // for an interval. When the run ends some are on their way and one waits.
+    let (fabric, there, _) = chain(["10/1mbit,100ms,aqm=codel", "100mbit,20ms"]);
+    let mut path = Path::new(&fabric, Seed(1), Some(13));
+    (0..13).for_each(|number| path.handle_packet(ms(0.0), Transit::new(there, Numbered(number, 1500))));
+    assert!(!path.has_lost());
+    let mut dropped_at = None;
+    while path.next().at <= ms(150.0) {
+        let due = path.next();
+        path.advance(due);
+        if let Some(lost) = path.poll_lost() {
+            dropped_at = Some((due.at, lost.packet.0, lost.number, lost.due, lost.fate));
+        }
+    }
+    assert_eq!(dropped_at, Some((ms(120.0), 10, 10, ms(120.0 + 12.0 + 50.0 + 10.0), Fate::Dropped)));
+    let log = path.into_log(ms(150.0)).unwrap();
+    let fates: Vec<_> =
+        log.packets.iter().filter(|packet| packet.link == LinkId(1)).map(|packet| packet.fate).collect();
+    let delivered = (1..=8).map(|number| Fate::Delivered(ms(f64::from(number) * 12.0 + 50.0)));
+    assert!(fates.into_iter().eq(delivered.chain([
+        Fate::Underway,
+        Fate::Underway,
+        Fate::Dropped,
+        Fate::Underway,
+        Fate::Underway
+    ])));
+}
+
+#[test]
 fn each_direction_of_each_link_draws_from_a_stream_of_its_name() {
     let lost = |name: &str, seed| {
         let mut fabric = Fabric::new();
@@ -129,13 +159,13 @@ fn tree() -> impl Strategy<Value = Vec<(usize, bool, u64)>> {
     prop::collection::vec((0_usize..100, any::<bool>(), 0_u64..40), 1..9)
 }
 
-fn plant(tree: &[(usize, bool, u64)], loss: &str) -> (Fabric, Vec<NodeId>) {
+fn plant(tree: &[(usize, bool, u64)], more: &str) -> (Fabric, Vec<NodeId>) {
     let mut fabric = Fabric::new();
     let mut nodes = vec![fabric.add_node()];
     for (at, (before, is_link, delay)) in tree.iter().enumerate() {
         let ends = [nodes[before % nodes.len()], fabric.add_node()];
         if *is_link {
-            let network = format!("{}/3mbit,{delay}ms{loss},queue=20p", 1 + at);
+            let network = format!("{}/3mbit,{delay}ms{more},queue=20p", 1 + at);
             fabric.add_link(ends, link(&at.to_string(), &network)).unwrap();
         } else {
             fabric.add_delay(ends, Duration::from_millis(*delay)).unwrap();
@@ -149,11 +179,12 @@ proptest! {
     #[test]
     fn in_any_tree_every_packet_arrives_or_is_lost_once_and_none_before_its_time(
         tree in tree(),
-        is_lossy in any::<bool>(),
+        loss in prop_oneof!["", ",loss=10%"],
+        aqm in prop_oneof!["", ",aqm=codel"],
         packets in prop::collection::vec((0_usize..100, 0_usize..100, 40_u32..1500, 0_u64..50), 1..80),
         seed in any::<u64>(),
     ) {
-        let (mut fabric, nodes) = plant(&tree, if is_lossy { ",loss=10%" } else { "" });
+        let (mut fabric, nodes) = plant(&tree, &format!("{loss}{aqm}"));
         let route = |fabric: &mut Fabric, (from, to): (usize, usize)| {
             fabric.add_route(nodes[from % nodes.len()], nodes[to % nodes.len()]).unwrap()
         };

@@ -82,9 +82,10 @@ proptest! {
         variant_json in variants(),
         (rate, rtt) in (100_u64..100_000, 1_u64..400),
         loss in 0_u32..10,
+        aqm in prop_oneof!["", ",aqm=codel"],
         seed in 1_u64..1_000_000,
     ) {
-        let network = format!("{rate}kbit,{rtt}ms,{loss}%");
+        let network = format!("{rate}kbit,{rtt}ms,{loss}%{aqm}");
         let scenario = Scenario {
             network: network.parse().unwrap(), variant: variant(&variant_json), seed, ..Scenario::of(page.clone()) };
         let outcome = run_once(&Plan::new(&scenario).unwrap());

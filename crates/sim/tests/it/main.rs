@@ -8,6 +8,7 @@ mod foresight;
 mod habits;
 mod laws;
 mod protocols;
+mod queues;
 mod relays;
 mod spread;
 mod streams;
