@@ -11,7 +11,7 @@ class Settings(TypedDict, total=False):
 
     network: str
     """The access link, where there is no topology.
-    DOWN[/UP],RTTms[,loss=DOWN%[/UP%]|,gemodel=P%/R%[/BAD%[/GOOD%]]][,queue=100ms|64KB|1000p][,aqm=codel][,jitter=5ms][,trace=FILE][,trace-up=FILE],
+    DOWN[/UP],RTTms[,loss=DOWN%[/UP%]|,gemodel=P%/R%[/BAD%[/GOOD%]]][,queue=100ms|64KB|1000p][,aqm=codel|fq_codel][,jitter=5ms][,trace=FILE][,trace-up=FILE],
     or one of cable, dsl, dsl-lossy, fibre, wifi, 5g, 4g, slow-4g, 3g, satellite, plane, mobileSlow4G,
     mobileRegular3G, desktopDense4G, wpt-cable, wpt-dsl, wpt-fios, wpt-lte, wpt-4g, wpt-3gfast, wpt-3g,
     wpt-3gslow. Default: 10/1mbit,100ms."""

@@ -68,6 +68,11 @@ impl loadstone_net::Packet for Datagram {
     fn len(&self) -> u32 {
         self.len
     }
+
+    /// Its connection. What is of none has one flow for each host to which it goes, numbered from the highest down.
+    fn flow(&self) -> u32 {
+        self.connection.map_or(u32::MAX - self.to.0 as u32, |connection| connection as u32)
+    }
 }
 
 impl Carried for Datagram {

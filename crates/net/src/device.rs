@@ -2,7 +2,7 @@
 
 use loadstone_units::Time;
 
-/// What a device carries. It is only asked its length.
+/// What a device carries. It is only asked its length, and by a queue that shares a link among flows its flow.
 pub trait Packet {
     /// Bytes of the IP packet.
     fn len(&self) -> u32;
@@ -10,6 +10,11 @@ pub trait Packet {
     /// Whether it has no bytes; no real packet has none.
     fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// Its flow, by a number; 0 where all packets are of one.
+    fn flow(&self) -> u32 {
+        0
     }
 }
 

@@ -1,6 +1,7 @@
 //! One direction of a link: random loss, a queue, serialisation, propagation with jitter.
 
 mod codel;
+mod fq_codel;
 mod managed;
 mod pace;
 

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 /// The link between a client and the servers, both directions.
 ///
-/// As text: `DOWN[/UP],RTTms[,loss=DOWN%[/UP%]][,queue=100ms|64KB|1000p][,aqm=codel][,jitter=5ms]
+/// As text: `DOWN[/UP],RTTms[,loss=DOWN%[/UP%]][,queue=100ms|64KB|1000p][,aqm=codel|fq_codel][,jitter=5ms]
 /// [,trace=NAME][,trace-up=NAME]`, or the name of a preset.
 /// `10/1mbit,100ms,1%` is short for `loss=1%`; one loss figure means each direction by itself. In place of `loss`
 /// stands `gemodel=P%/R%[/BAD%[/GOOD%]]` for [`GilbertElliott`] in both directions. `jitter` is by how much the delay
@@ -160,7 +160,7 @@ enum NetworkProblem {
 
 /// How a network is written.
 const NOTATION: &str = "DOWN[/UP],RTTms[,loss=DOWN%[/UP%]|,gemodel=P%/R%[/BAD%[/GOOD%]]][,queue=100ms|64KB|1000p]\
-                        [,aqm=codel][,jitter=5ms][,trace=FILE][,trace-up=FILE]";
+                        [,aqm=codel|fq_codel][,jitter=5ms][,trace=FILE][,trace-up=FILE]";
 
 fn preset_names() -> String {
     PRESETS.map(|(name, _)| name).join(", ")
@@ -465,7 +465,7 @@ mod tests {
             "9mbit,20ms,trace=a/b.down,trace-up=c",
             "10mbit,20ms,gemodel=0.5%/40%/100%/0%,jitter=5ms,queue=500ms",
             "10mbit,20ms,aqm=codel",
-            "20/2mbit,20ms,queue=1000p,aqm=codel,trace=cell.down",
+            "20/2mbit,20ms,queue=1000p,aqm=fq_codel,trace=cell.down",
         ] {
             assert_eq!(parsed(text).to_string(), text);
         }
@@ -489,7 +489,7 @@ mod tests {
             ("10mbit,100ms,queue=0p", "holds no packet"),
             ("10mbit,100ms,queue=10B", "holds no packet"),
             ("10mbit,100ms,queue=x", "is no queue"),
-            ("10mbit,100ms,aqm=red", "'red' is no queue management: write aqm=codel"),
+            ("10mbit,100ms,aqm=red", "'red' is no queue management: write aqm=codel or aqm=fq_codel"),
             ("10mbit,100ms,aqm=", "is no queue management"),
             ("10mbit,100ms,colour=red", "'colour=red' is unknown"),
             ("10mbit,100ms,trace=", "names no file"),
@@ -506,7 +506,7 @@ mod tests {
             rtt in 0_u64..2_000_000,
             loss in 0_u32..1000,
             queue in prop_oneof!["[1-9][0-9]{0,3}p", "[1-9][0-9]{0,2}ms", "[2-9][0-9]{0,3}KB"],
-            aqm in prop_oneof!["", ",aqm=codel"],
+            aqm in prop_oneof!["", ",aqm=codel", ",aqm=fq_codel"],
         ) {
             let loss = f64::from(loss) / 10.0 * 0.99;
             let text = format!("{down}bit/{up}bit,{rtt}us,loss={loss}%,queue={queue}{aqm}");

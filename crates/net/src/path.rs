@@ -66,6 +66,10 @@ impl<P: Packet> Packet for Transit<P> {
     fn len(&self) -> u32 {
         self.packet.len()
     }
+
+    fn flow(&self) -> u32 {
+        self.packet.flow()
+    }
 }
 
 /// A packet that was lost at a link or dropped there.

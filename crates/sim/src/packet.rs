@@ -17,6 +17,11 @@ impl Packet for SimPacket {
     fn len(&self) -> u32 {
         Packet::len(&self.segment)
     }
+
+    /// Its connection.
+    fn flow(&self) -> u32 {
+        self.to.connection() as u32
+    }
 }
 
 impl Carried for SimPacket {

@@ -92,6 +92,19 @@ fn what_a_full_queue_drops_is_told_and_its_connection_waits_for_it() {
 }
 
 #[test]
+fn under_fq_codel_a_connection_does_not_wait_for_another() {
+    let (client, server, other) = (BedHost::CLIENT, BedHost::server(0), BedHost::server(1));
+    let mut journey = journey("10mbit,100ms,aqm=fq_codel", &[0, 0]);
+    for sequence in 0..5 {
+        journey.handle_packet(us(0), parcel(server, client, sequence, 1460, ACK)).unwrap();
+    }
+    journey.handle_packet(us(1000), parcel(other, client, 9, 1460, ACK)).unwrap();
+    // The first is being sent, and the other connection is the next.
+    let expected = [(51_200, 0), (52_400, 9), (53_600, 1), (54_800, 2), (56_000, 3), (57_200, 4)];
+    assert_eq!(drain(&mut journey), expected.map(|(at, sequence)| (us(at), client, sequence)));
+}
+
+#[test]
 fn what_waits_under_an_aqm_when_a_run_ends_is_underway() {
     let (client, server) = (BedHost::CLIENT, BedHost::server(0));
     let mut journey = journey("10mbit,100ms,aqm=codel", &[0]);

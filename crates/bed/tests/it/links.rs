@@ -86,7 +86,7 @@ fn a_seed_loses_the_same_packets_and_the_kernel_repairs_it() {
 fn every_packet_is_delivered_lost_or_dropped() {
     let Some(_turn) = turn() else { return };
     let bed = bed(1, &initial_window(32));
-    for aqm in ["", ",aqm=codel"] {
+    for aqm in ["", ",aqm=codel", ",aqm=fq_codel"] {
         let run = begin(&bed, &format!("10/1mbit,40ms,1%,queue=10p{aqm}"), 3);
         fetch(&bed, 0, 200_000);
         check_fates(&run.finish().unwrap());
@@ -145,8 +145,8 @@ fn codel_keeps_a_kernels_download_from_filling_a_deep_buffer() {
         later.sort_unstable_by(f64::total_cmp);
         later[later.len() / 2]
     };
-    let (plain, codel) = (median_wait(""), median_wait(",aqm=codel"));
+    let (plain, codel, fq_codel) = (median_wait(""), median_wait(",aqm=codel"), median_wait(",aqm=fq_codel"));
     // CoDel's target is 5 ms, and a packet takes 0.6 ms.
-    assert!(codel < 10.0, "{codel} ms, {plain} ms without");
+    assert!(codel < 10.0 && fq_codel < 10.0, "{codel} and {fq_codel} ms, {plain} ms without");
     assert!(plain > 50.0, "{plain}");
 }

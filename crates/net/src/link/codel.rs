@@ -78,13 +78,24 @@ impl<P: Packet> CodelQueue<P> {
         Some(waiting)
     }
 
-    /// The packet that is sent now; those before it that are dropped go to `dropped` (RFC 8289, section 5.5).
-    pub(super) fn dequeue(&mut self, now: Time, dropped: &mut VecDeque<QueuedPacket<P>>) -> Option<QueuedPacket<P>> {
-        let mut head = self.take_head(now);
+    /// So many packets were dropped because there was no room: CoDel goes on from there.
+    pub(super) fn count_overflow(&mut self, packets: u64) {
+        self.count += packets;
+    }
+
+    /// The packet that is sent now; those before it that are dropped go to `dropped` (RFC 8289, section 5.5). Other
+    /// queues of the link have `elsewhere` bytes.
+    pub(super) fn dequeue(
+        &mut self,
+        now: Time,
+        elsewhere: u64,
+        dropped: &mut VecDeque<QueuedPacket<P>>,
+    ) -> Option<QueuedPacket<P>> {
+        let mut head = self.take_head(now, elsewhere);
         if !self.dropping {
             if head.may_drop {
                 dropped.extend(head.waiting);
-                head = self.take_head(now);
+                head = self.take_head(now, elsewhere);
                 self.start_dropping(now);
             }
             return head.waiting;
@@ -93,7 +104,7 @@ impl<P: Packet> CodelQueue<P> {
         while self.dropping && now >= self.drop_next {
             dropped.extend(head.waiting);
             self.count += 1;
-            head = self.take_head(now);
+            head = self.take_head(now, elsewhere);
             self.dropping = head.may_drop;
             if head.may_drop {
                 self.drop_next = control_law(self.drop_next, self.count);
@@ -103,10 +114,10 @@ impl<P: Packet> CodelQueue<P> {
     }
 
     /// Takes the first packet away, and notes for how long packets have waited for too long (section 5.6).
-    fn take_head(&mut self, now: Time) -> Head<P> {
+    fn take_head(&mut self, now: Time, elsewhere: u64) -> Head<P> {
         let waiting = self.pop();
-        let is_above =
-            waiting.as_ref().is_some_and(|waiting| now.nanos_since(waiting.entered) >= TARGET) && self.bytes > MTU;
+        let is_above = waiting.as_ref().is_some_and(|waiting| now.nanos_since(waiting.entered) >= TARGET)
+            && self.bytes + elsewhere > MTU;
         let may_drop = is_above && self.first_above.is_some_and(|at| now >= at);
         self.first_above = is_above.then(|| self.first_above.unwrap_or(now.plus_nanos(INTERVAL)));
         Head { waiting, may_drop }

@@ -1,6 +1,7 @@
 //! A queue under active management, between a link's entrance and its serialiser: what it is, and how a link serves it.
 
 use super::codel::{CodelQueue, QueuedPacket};
+use super::fq_codel::FqCodel;
 use crate::{Aqm, Fate, Link, Packet, QueueLimit};
 use loadstone_units::Time;
 use std::collections::VecDeque;
@@ -22,12 +23,14 @@ pub(super) struct ManagedQueue<P> {
 #[derive(Debug)]
 enum Discipline<P> {
     Codel(CodelQueue<P>),
+    FqCodel(FqCodel<P>),
 }
 
 impl<P: Packet> ManagedQueue<P> {
     pub(super) fn new(aqm: Aqm, limit: QueueLimit) -> ManagedQueue<P> {
         let discipline = match aqm {
             Aqm::Codel => Discipline::Codel(CodelQueue::new()),
+            Aqm::FqCodel => Discipline::FqCodel(FqCodel::new()),
         };
         let (dropped, served) = (VecDeque::new(), VecDeque::new());
         ManagedQueue { discipline, limit, service: Time::NEVER, dropped, served }
@@ -37,6 +40,7 @@ impl<P: Packet> ManagedQueue<P> {
     fn is_empty(&self) -> bool {
         match &self.discipline {
             Discipline::Codel(queue) => queue.len() == 0,
+            Discipline::FqCodel(queues) => queues.len() == 0,
         }
     }
 
@@ -45,10 +49,11 @@ impl<P: Packet> ManagedQueue<P> {
         self.service <= now && self.service < Time::NEVER
     }
 
-    /// Whether a packet finds no room.
+    /// Whether a packet finds no room. Queues of flows take every packet and make room then.
     fn refuses(&self, packet: &P) -> bool {
         match &self.discipline {
             Discipline::Codel(queue) => !self.limit.holds(queue.len() + 1, queue.bytes() + u64::from(packet.len())),
+            Discipline::FqCodel(_) => false,
         }
     }
 
@@ -56,20 +61,23 @@ impl<P: Packet> ManagedQueue<P> {
     fn enqueue(&mut self, waiting: QueuedPacket<P>) {
         match &mut self.discipline {
             Discipline::Codel(queue) => queue.push(waiting),
+            Discipline::FqCodel(queues) => queues.enqueue(self.limit, waiting, &mut self.dropped),
         }
     }
 
     /// The packet that goes to the serialiser now.
     fn dequeue(&mut self, now: Time) -> Option<QueuedPacket<P>> {
         match &mut self.discipline {
-            Discipline::Codel(queue) => queue.dequeue(now, &mut self.dropped),
+            Discipline::Codel(queue) => queue.dequeue(now, 0, &mut self.dropped),
+            Discipline::FqCodel(queues) => queues.dequeue(now, &mut self.dropped),
         }
     }
 
     /// The bytes that would be sent before a packet that comes now, if none of them is dropped.
-    pub(super) fn bytes_before(&self, _packet: &P) -> u64 {
+    pub(super) fn bytes_before(&self, packet: &P) -> u64 {
         match &self.discipline {
             Discipline::Codel(queue) => queue.bytes(),
+            Discipline::FqCodel(queues) => queues.bytes_before(packet),
         }
     }
 
@@ -78,6 +86,7 @@ impl<P: Packet> ManagedQueue<P> {
         self.service = Time::NEVER;
         let next = || match &mut self.discipline {
             Discipline::Codel(queue) => queue.pop(),
+            Discipline::FqCodel(queues) => queues.pop(),
         };
         std::iter::from_fn(next).map(|waiting| waiting.packet)
     }

@@ -11,6 +11,10 @@ impl Packet for Numbered {
     fn len(&self) -> u32 {
         self.1
     }
+
+    fn flow(&self) -> u32 {
+        self.0 % 3
+    }
 }
 
 impl Carried for Numbered {
@@ -180,7 +184,7 @@ proptest! {
     fn in_any_tree_every_packet_arrives_or_is_lost_once_and_none_before_its_time(
         tree in tree(),
         loss in prop_oneof!["", ",loss=10%"],
-        aqm in prop_oneof!["", ",aqm=codel"],
+        aqm in prop_oneof!["", ",aqm=codel", ",aqm=fq_codel"],
         packets in prop::collection::vec((0_usize..100, 0_usize..100, 40_u32..1500, 0_u64..50), 1..80),
         seed in any::<u64>(),
     ) {

@@ -82,7 +82,7 @@ proptest! {
         variant_json in variants(),
         (rate, rtt) in (100_u64..100_000, 1_u64..400),
         loss in 0_u32..10,
-        aqm in prop_oneof!["", ",aqm=codel"],
+        aqm in prop_oneof!["", ",aqm=codel", ",aqm=fq_codel"],
         seed in 1_u64..1_000_000,
     ) {
         let network = format!("{rate}kbit,{rtt}ms,{loss}%{aqm}");

@@ -1,7 +1,7 @@
-//! What a deep buffer does to delays, and what CoDel changes.
+//! What a deep buffer does to delays, and what CoDel and fq_codel change.
 
 use crate::{object, page};
-use loadstone_load::page::PageFile;
+use loadstone_load::page::{Need, ObjectSpec, PageFile};
 use loadstone_net::LinkId;
 use loadstone_scenario::{Captured, Fate, Outcome, Plan, Scenario};
 use loadstone_sim::run_captured;
@@ -10,6 +10,8 @@ use loadstone_units::{Rate, Seed};
 /// The rate of the link, in bits per second, and its notation with 1 s of buffer.
 const RATE: u64 = 10_000_000;
 const LINK: &str = "10mbit,40ms,queue=1000ms";
+/// How long a full packet takes on it, in ms.
+const PACKET: f64 = 1.2;
 /// CoDel's target, in ms.
 const TARGET: f64 = 5.0;
 
@@ -50,9 +52,65 @@ fn codel_keeps_a_download_from_filling_a_deep_buffer() {
     let (plain, _, plain_plt) = standing("");
     // From a full buffer CUBIC goes back to 0.7 of its window, which is the buffer and the round trip.
     assert!((0.7 * 1040.0 - 40.0..=1000.0).contains(&plain), "{plain} ms without CoDel");
-    for aqm in [",aqm=codel"] {
+    for aqm in [",aqm=codel", ",aqm=fq_codel"] {
         let (median, most, plt) = standing(aqm);
         assert!(median < TARGET && most < 2.0 * TARGET, "{aqm}: {median} ms, nine in ten below {most} ms");
         assert!(plt < 1.1 * plain_plt, "{aqm} costs little of the rate: {plt} ms, {plain_plt} ms without");
     }
+}
+
+/// Four downloads of 5 MB, which are 16 s at least, and after 3 s beside them four small objects one after the other.
+fn small_beside_bulk() -> PageFile {
+    let bulk = |at| ObjectSpec { url: format!("http://bulk{at}.test/"), bytes: 5_000_000, ..ObjectSpec::default() };
+    let small = |at: usize| {
+        let (node, ms) = if at == 0 {
+            ("http://a.test/".to_owned(), 3000.0)
+        } else {
+            (format!("http://small.test/{}", at - 1), 50.0)
+        };
+        let needs = Some(vec![Need { node, ms, ..Need::default() }]);
+        ObjectSpec { url: format!("http://small.test/{at}"), bytes: 500, needs, ..ObjectSpec::default() }
+    };
+    page([object("/", 1000)].into_iter().chain((0..4).map(bulk)).chain((0..4).map(small)))
+}
+
+#[test]
+fn fq_codel_lets_a_small_flow_pass_four_downloads() {
+    let longest = |aqm| {
+        let outcome = loaded(&small_beside_bulk(), aqm);
+        let capture = outcome.capture.as_ref().unwrap();
+        let small = capture.hosts.iter().position(|host| host == "small.test").unwrap();
+        let waits = waits(&outcome, |packet| packet.host as usize == small && packet.len > 0);
+        assert!(waits.len() >= 4);
+        waits[waits.len() - 1]
+    };
+    // A new flow has the next turn: it waits for the packet that is being sent, and for acknowledgements of its own. A
+    // turn of each download would be four packets.
+    let by_flow = longest(",aqm=fq_codel");
+    assert!(by_flow < 2.0 * PACKET, "{by_flow}");
+    // With one queue for all it waits behind the downloads: CoDel only makes that short.
+    let (codel, plain) = (longest(",aqm=codel"), longest(""));
+    assert!(codel > 2.0 * PACKET && plain > 10.0 * codel, "{codel} ms with CoDel, {plain} ms without");
+}
+
+#[test]
+fn four_downloads_share_a_link_evenly_under_fq_codel() {
+    let outcome = loaded(&small_beside_bulk(), ",aqm=fq_codel");
+    let capture = outcome.capture.as_ref().unwrap();
+    // What each has got between the 5th and the 10th second.
+    let mut bytes = [0_u64; 4];
+    for packet in capture.packets.iter().filter(|packet| packet.link == LinkId(0)) {
+        let host = &capture.hosts[packet.host as usize];
+        let bulk = host
+            .strip_prefix("bulk")
+            .and_then(|rest| rest.strip_suffix(".test"))
+            .map(|at| at.parse::<usize>().unwrap());
+        if let (Some(at), Fate::Delivered(due)) = (bulk, packet.fate)
+            && (5000.0..10_000.0).contains(&due.as_ms())
+        {
+            bytes[at] += u64::from(packet.bytes);
+        }
+    }
+    let share = RATE as f64 / 8.0 * 5.0 / 4.0;
+    assert!(bytes.iter().all(|bytes| (*bytes as f64 / share - 1.0).abs() < 0.1), "{bytes:?} of {share}");
 }

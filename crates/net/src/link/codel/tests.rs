@@ -45,7 +45,7 @@ impl Served {
 
     fn serve(&mut self) -> Vec<u64> {
         let mut dropped = VecDeque::new();
-        self.queue.dequeue(Time::from_nanos(self.now * MS), &mut dropped);
+        self.queue.dequeue(Time::from_nanos(self.now * MS), 0, &mut dropped);
         self.now += 1;
         vec![self.now - 1; dropped.len()]
     }
@@ -95,7 +95,7 @@ fn one_full_packet_that_waits_on_a_slow_link_is_no_standing_queue_rfc8289_5_6() 
         let at = |turn: u64| Time::from_nanos(12 * MS * turn);
         (0..waiting).for_each(|_| queue.push(QueuedPacket { packet: 1500, entered: at(0), number: 0 }));
         for turn in 1..100 {
-            queue.dequeue(at(turn), &mut dropped);
+            queue.dequeue(at(turn), 0, &mut dropped);
             while queue.len() < waiting {
                 queue.push(QueuedPacket { packet: 1500, entered: at(turn), number: 0 });
             }

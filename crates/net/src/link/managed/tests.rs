@@ -16,6 +16,10 @@ impl Packet for Sent {
     fn len(&self) -> u32 {
         self.len
     }
+
+    fn flow(&self) -> u32 {
+        self.flow
+    }
 }
 
 fn ms(ms: f64) -> Time {
@@ -91,8 +95,25 @@ fn codel_tells_of_a_packet_when_it_drops_it_with_when_it_would_have_come_out() {
 }
 
 #[test]
+fn a_small_flow_passes_a_bulk_flow_that_fills_the_buffer() {
+    let delay = |aqm: &str| {
+        let mut link = link(&format!("10mbit,0ms,queue=200p{aqm}"));
+        (0..80).for_each(|number| link.handle_packet(ms(0.0), Sent { number, flow: 1, len: 1500 }));
+        link.handle_packet(ms(3.0), Sent { number: 80, flow: 2, len: 500 });
+        let mut course = Course::default();
+        course.poll(&mut link, Time::NEVER, 0);
+        let (out, _) = course.out.iter().find(|(_, packet)| packet.flow == 2).unwrap();
+        out.nanos_since(ms(3.0))
+    };
+    // The packet that is being sent goes until 3.6 ms, and the small one takes 0.4 ms.
+    assert_eq!(delay(",aqm=fq_codel"), 1_000_000);
+    assert_eq!(delay(""), 93_400_000);
+    assert_eq!(delay(",aqm=codel"), 93_400_000, "too short for CoDel to have dropped");
+}
+
+#[test]
 fn what_is_inside_is_taken_out_with_nothing_lost() {
-    for aqm in ["codel"] {
+    for aqm in ["codel", "fq_codel"] {
         let mut link = link(&format!("10mbit,100ms,queue=200p,aqm={aqm}"));
         (0..100).for_each(|number| link.handle_packet(ms(0.0), Sent { number, flow: number as u32 % 3, len: 1500 }));
         assert!(link.poll_packet(ms(5.0)).is_none(), "five are on their way, and the rest waits");
@@ -109,7 +130,7 @@ fn arrivals() -> impl Strategy<Value = Vec<(u64, u32, u32)>> {
 }
 
 fn networks() -> impl Strategy<Value = String> {
-    let aqm = Just("codel");
+    let aqm = prop_oneof!["codel", "fq_codel"];
     let more = prop_oneof!["", ",trace=t", ",jitter=3ms", ",5%", ",gemodel=1%/30%,jitter=1ms,trace=t"];
     (aqm, more, 1_u32..200).prop_map(|(aqm, more, limit)| format!("2mbit,20ms{more},queue={limit}p,aqm={aqm}"))
 }
@@ -138,7 +159,7 @@ proptest! {
     }
 
     #[test]
-    fn nothing_leaves_early_or_above_the_rate(arrivals in arrivals(), aqm in Just("codel")) {
+    fn nothing_leaves_early_or_above_the_rate(arrivals in arrivals(), aqm in prop_oneof!["codel", "fq_codel"]) {
         let mut link = link(&format!("2mbit,20ms,queue=50p,aqm={aqm}"));
         let mut previous = Time::ZERO;
         for (at, packet) in Course::of(&mut link, &arrivals, 0).out {
@@ -164,6 +185,7 @@ proptest! {
 
     #[test]
     fn where_codel_drops_nothing_the_link_is_as_without_it(arrivals in arrivals(), network in networks()) {
+        let network = network.replace("fq_codel", "codel");
         let short = &arrivals[..arrivals.len().min(40)];
         let managed = Course::of(&mut link(&network), short, 0);
         let plain = Course::of(&mut link(&network.replace(",aqm=codel", "")), short, 0);
