@@ -88,7 +88,7 @@ impl PageFile {
             let needs = names.needs(object.node(), object.needs.as_deref(), index == 0)?;
             let needed = index == 0 || object.needed.unwrap_or(true);
             let name = object.node().to_owned();
-            activities.push(Activity { key: Factors::key(&name), name, needs, needed, task });
+            activities.push(Activity { key: key_of(&name), name, needs, needed, task });
         }
         for compute in &self.compute {
             let ms = milliseconds(|| format!("compute node '{}'", compute.name), "ms", compute.ms)?;
@@ -261,6 +261,11 @@ fn fetch(index: usize, object: &ObjectSpec, hosts: &mut HostsByName<'_>) -> Resu
         body: Body { id: BodyId(index as u32), len: body_len },
         think: thinking(place, object.think_ms.unwrap_or(0.0))?,
     })
+}
+
+/// By which factors know an object: its URL without the query, which often differs from one state of a page to the next.
+fn key_of(name: &str) -> u64 {
+    Factors::key(name.split('?').next().unwrap_or(name))
 }
 
 /// The sort of an object, by the ending of its path.
