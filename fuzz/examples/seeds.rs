@@ -394,8 +394,14 @@ fn texts(texts: &[(&str, &str)]) -> Vec<Seed> {
 /// Scenarios that differ in their network and in their variant.
 fn scenarios() -> Vec<Seed> {
     let page = r#"{"objects":[{"url":"https://a.test/","bytes":100}]}"#;
-    let networks =
-        ["cable", "10/1mbit,100ms,loss=1%", "1gbit,1ms,queue=64KB", "10mbit,5ms,queue=20p,loss=0.1%/2%", "1/0mbit"];
+    let networks = [
+        "cable",
+        "10/1mbit,100ms,loss=1%",
+        "1gbit,1ms,queue=64KB",
+        "10mbit,5ms,queue=20p,loss=0.1%/2%",
+        "1/0mbit",
+        "10mbit,40ms,queue=1000ms,aqm=fq_codel",
+    ];
     let variants = [
         r#"{}"#,
         r#"{"protocol":"h2","tls":"1.2","servers":3,"connections":2}"#,

@@ -131,7 +131,7 @@ class NetworkResult:
     def overflows(self) -> dict[str, float]:
         """Give the variants whose queues overflow, with the shares of packets that are sent again.
 
-        They are those that lose more than 2 % though none is lost at random or dropped before the queue is full.
+        They are those that lose more than 2 % though none is lost at random or dropped by an AQM.
         """
         if any(part in self.network for part in _OTHER_DROPS):
             return {}

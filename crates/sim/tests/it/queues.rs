@@ -4,7 +4,7 @@ use crate::{object, page};
 use loadstone_load::page::{Need, ObjectSpec, PageFile};
 use loadstone_net::LinkId;
 use loadstone_scenario::{Captured, Fate, Outcome, Plan, Scenario};
-use loadstone_sim::run_captured;
+use loadstone_sim::{run_all, run_captured};
 use loadstone_units::{Rate, Seed};
 
 /// The rate of the link, in bits per second, and its notation with 1 s of buffer.
@@ -113,4 +113,41 @@ fn four_downloads_share_a_link_evenly_under_fq_codel() {
     }
     let share = RATE as f64 / 8.0 * 5.0 / 4.0;
     assert!(bytes.iter().all(|bytes| (*bytes as f64 / share - 1.0).abs() < 0.1), "{bytes:?} of {share}");
+}
+
+/// A page of 41 objects that begins 5 s after a download of another client behind the same phone link.
+fn page_beside_download(protocol: &str, aqm: &str) -> f64 {
+    let objects: Vec<String> = (0..40)
+        .map(|at| format!(r#"{{"url": "https://a.test/{at}", "bytes": 20000, "needs": [{{"node": "https://a.test/", "ms": 5000}}]}}"#))
+        .collect();
+    let text = format!(
+        r#"{{"page": {{"objects": [{{"url": "https://a.test/", "bytes": 500}}, {}]}},
+            "variant": {{"protocol": "{protocol}"}},
+            "topology": {{
+                "hosts": [
+                    {{"name": "page", "runs": "browser"}},
+                    {{"name": "download", "runs": "browser",
+                      "page": {{"objects": [{{"url": "http://big.test/", "bytes": 60000000}}]}}}},
+                    {{"name": "home", "runs": "junction"}},
+                    {{"name": "servers", "runs": "origins"}}],
+                "links": [
+                    {{"name": "one", "between": ["page", "home"], "network": "1000mbit,0ms"}},
+                    {{"name": "other", "between": ["download", "home"], "network": "1000mbit,0ms"}},
+                    {{"name": "phone", "between": ["home", "servers"],
+                      "network": "10.5/2.8mbit,74ms,queue=500ms{aqm}"}}]}}}}"#,
+        objects.join(",")
+    );
+    let plan = Plan::new(&Scenario::from_json(text.as_bytes()).unwrap()).unwrap();
+    run_all(&plan, Seed(1), None)[0].plt.as_ms() - 5000.0
+}
+
+#[test]
+fn a_page_is_loaded_at_least_twice_as_fast_beside_a_download_if_the_queue_is_managed() {
+    // The figures of docs/networks.md: run this with --nocapture.
+    for protocol in ["http/1.1", "h2"] {
+        let [plain, codel, fq_codel] =
+            ["", ",aqm=codel", ",aqm=fq_codel"].map(|aqm| page_beside_download(protocol, aqm));
+        println!("{protocol}: {plain:.0} ms, codel {codel:.0} ms, fq_codel {fq_codel:.0} ms");
+        assert!(2.0 * codel < plain && 2.0 * fq_codel < plain);
+    }
 }
