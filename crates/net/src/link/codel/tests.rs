@@ -114,7 +114,23 @@ fn it_goes_on_where_it_was_if_the_queue_is_back_within_sixteen_intervals_rfc8289
         let drops = served.overload(served.now + 1500, 800);
         (before, drops[1] - drops[0])
     };
-    let (count, gap) = first_gap(500);
+    // 125 ms pass from the end of the idle time to the first drop.
+    let (count, gap) = first_gap(1400);
     assert_eq!(gap, (100.0 / ((count - 1) as f64).sqrt()).ceil() as u64, "after {count} drops, the first began it");
-    assert_eq!(first_gap(1600).1, 100, "that is long ago");
+    assert_eq!(first_gap(1500).1, 100, "that is long ago");
+}
+
+#[test]
+fn what_a_full_buffer_drops_counts_as_dropped() {
+    let mut served = Served::new();
+    let first = served.overload(126, 800)[0];
+    served.queue.count_overflow(99);
+    let later = served.overload(300, 800);
+    // The second was due already; from there on it is the 101st.
+    assert_eq!(later[..2], [first + 100, first + 110]);
+    // Before any drop there is no rate to go on with.
+    let mut served = Served::new();
+    served.queue.count_overflow(99);
+    let drops = served.overload(300, 800);
+    assert_eq!(drops[..2], [first, first + 100]);
 }

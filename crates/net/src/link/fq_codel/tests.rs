@@ -123,6 +123,25 @@ fn flows_share_a_queue_only_where_there_are_more_than_1024() {
 }
 
 #[test]
+fn flows_of_one_packet_each_are_a_standing_queue_together() {
+    // Like Linux. A packet takes 12 ms, and each of ten flows sends another one when its packet has left: all wait
+    // for 120 ms.
+    let mut filled = Filled::new(NO_LIMIT);
+    (0..10).for_each(|flow| filled.add(1, OfFlow(flow, 1500)));
+    let mut sent = 0;
+    for turn in 1..100 {
+        let now = Time::from_nanos(12_000_000 * turn);
+        if let Some(QueuedPacket { packet, .. }) = filled.queues.dequeue(now, &mut filled.dropped) {
+            sent += 1;
+            let again = QueuedPacket { packet, entered: now, number: 10 + turn };
+            filled.queues.enqueue(NO_LIMIT, again, &mut filled.dropped);
+        }
+    }
+    // A flow whose packet is dropped sends no more here; two that are left are no standing queue.
+    assert_eq!((sent, filled.dropped.len()), (99, 8));
+}
+
+#[test]
 fn what_would_go_before_a_packet_is_as_much_of_each_flow_as_of_its_own() {
     let mut filled = Filled::new(NO_LIMIT);
     filled.add(100, OfFlow(1, 1500));

@@ -83,6 +83,15 @@ fn a_full_buffer_drops_under_codel_what_comes_as_without_it() {
 }
 
 #[test]
+fn a_full_buffer_under_fq_codel_tells_at_once_of_what_it_drops() {
+    let mut link = link("10mbit,100ms,queue=2p,aqm=fq_codel");
+    (0..4).for_each(|number| link.handle_packet(ms(0.0), Sent { number, flow: 0, len: 1500 }));
+    let told = link.poll_lost().map(|lost| (lost.number, lost.out, lost.fate));
+    // It is the oldest that waits: it would have been sent after the one that is being sent.
+    assert_eq!(told, Some((1, ms(52.4), Fate::Dropped)));
+}
+
+#[test]
 fn codel_tells_of_a_packet_when_it_drops_it_with_when_it_would_have_come_out() {
     // A packet of 1,500 bytes takes 12 ms. The second leaves the queue 12 ms after it came: too long. It still is
     // an interval later, with the packet that leaves at 120 ms.
