@@ -58,6 +58,8 @@ pub struct Notes {
     pub cut_urls: usize,
     /// How many methods were no words and have become GET.
     pub odd_methods: usize,
+    /// Of how many the body is less than half of its content, though nothing says that it was compressed.
+    pub contradicted_sizes: usize,
     /// How long the page took until its load event, in ms, if the file says so.
     pub load_ms: Option<f64>,
     /// The shortest TCP handshake with each host that has one, in ms: a round trip.
@@ -269,6 +271,7 @@ fn described(fetched: &HarFetch<'_>, redactor: &mut Redactor, notes: &mut Notes)
     let usable = (1..=32).contains(&method.len()) && method.bytes().all(|byte| byte.is_ascii_uppercase());
     notes.odd_methods += usize::from(!usable);
     notes.cut_urls += usize::from(fetched.cut);
+    notes.contradicted_sizes += usize::from(sizes::is_contradicted(&fetched.request, &fetched.response, fetched.bytes));
     let method = if usable { method } else { "GET".to_owned() };
     let status = Some(fetched.response.status_code()).filter(|status| (200..600).contains(status)).unwrap_or(200);
     let upload = sizes::upload(&fetched.request);

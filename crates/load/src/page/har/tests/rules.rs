@@ -298,6 +298,28 @@ fn bodies_are_counted_as_they_were_on_the_wire() {
     assert_eq!(get(r#""status": 204, "bodySize": 800"#), 0);
 }
 
+/// As Playwright writes pictures that a server of HTTP/1.0 sent: what it counted is one packet.
+#[test]
+fn a_body_whose_length_and_content_agree_is_not_smaller() {
+    let read = |fields: &str, content: u32| {
+        let response = format!(
+            r#""status": 200, "bodySize": 3718, "headersSize": 189, "_transferSize": 3907, "headers": [{fields}],
+            "content": {{"size": {content}, "mimeType": "image/png"}}"#
+        );
+        let har = log(&[&format!(r#"{{"request": {{"url": "https://a.test/"}}, "response": {{{response}}}}}"#)]);
+        (har.file.objects[0].bytes, har.notes.contradicted_sizes)
+    };
+    let length = r#"{"name": "Content-Length", "value": "35949"}"#;
+    let gzip = r#"{"name": "Content-Encoding", "value": "gzip"}"#;
+    let server = r#"{"name": "Server", "value": "x"}"#;
+    assert_eq!(read(length, 35_949), (35_949, 0));
+    assert_eq!(read(&format!("{length}, {gzip}"), 35_949), (3718, 0), "it was compressed");
+    assert_eq!(read(server, 35_949), (3718, 1), "nothing says which of the two is right");
+    assert_eq!(read(length, 9_000), (3718, 1));
+    assert_eq!(read(server, 7_000), (3718, 0));
+    assert_eq!(read("", 35_949), (3718, 0), "without fields nobody knows whether it was compressed");
+}
+
 #[test]
 fn heads_are_the_listed_fields_or_the_stated_size_or_neither() {
     let listed = entry(ROOT, 0, 5, "text/html", "").replace(
