@@ -40,7 +40,7 @@ def _chosen(asked: str, settings: Settings, exact: bool, varied: Set[str] = froz
         if name not in OF_SCENARIOS or name in varied:
             raise TypeError(f"{asked}() has no argument '{name}': docs/options.md lists those that there are")
     given = dict(settings)
-    return {**experiment.spread(given, exact=exact), **experiment.chosen(given)}
+    return experiment.asked(given, exact=exact)
 
 
 def _quiet(done: int, total: int) -> None:

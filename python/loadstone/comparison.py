@@ -20,10 +20,6 @@ _OTHER_DROPS = ("loss=", "gemodel=", "aqm=")
 Job = tuple[Scenario, int]
 """What is run, and the seed."""
 
-COMMON: Chosen = {"variant.tls": "1.3", **experiment.SPREAD}
-"""What all variants have unless it is chosen otherwise: a page is compared as it would be served today, and
-what is not known exactly varies."""
-
 
 @dataclass(frozen=True)
 class NetworkPlan:
@@ -251,7 +247,7 @@ def network_plan(
     page: Page, variants: Sequence[Variant], chosen: Chosen, name: str, network: str
 ) -> NetworkPlan:
     """Say what the comparison of a page on one network consists of."""
-    common = {**COMMON, **chosen, "network": network}
+    common = {**experiment.COMMON, **chosen, "network": network}
     made = [experiment.cell(page, variant.fields(page, common)) for variant in variants]
     settings = [cell.variant for cell in made]
     # Variants that are the same are run once.

@@ -41,14 +41,16 @@ OPTIONS = {setting.field: setting.flag for setting in OF_SCENARIOS.values()}
 
 SPREAD: Chosen = {"spread.network": 1, "spread.times": 10}
 """What varies in loads and comparisons where nothing else is said, in percent (docs/model.md#spread)."""
+COMMON: Chosen = {"variant.tls": "1.3", **SPREAD}
+"""What loads have where nothing else is said: a page is loaded as it would be served today."""
 EXACT: Chosen = dict.fromkeys(SPREAD, 0)
 
 
-def spread(given: dict[str, Any], *, exact: bool, usual: Chosen = SPREAD) -> Chosen:
-    """Give what varies: nothing if `exact`, else what the options say, else what is usual."""
-    if exact and (asked := [OF_SCENARIOS[name].flag for name in _OF_SPREAD if given.get(name) is not None]):
-        raise InputError(f"--exact: nothing varies with it: leave out {' and '.join(asked)}")
-    return EXACT if exact else usual
+def asked(given: dict[str, Any], *, exact: bool, usual: Chosen = SPREAD) -> Chosen:
+    """Give what loads are made under: what options say, else what is common; if `exact`, nothing varies."""
+    if exact and (varied := [OF_SCENARIOS[name].flag for name in _OF_SPREAD if given.get(name) is not None]):
+        raise InputError(f"--exact: nothing varies with it: leave out {' and '.join(varied)}")
+    return {**COMMON, **(EXACT if exact else usual), **chosen(given)}
 
 
 def chosen(given: dict[str, Any]) -> Chosen:

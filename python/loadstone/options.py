@@ -44,8 +44,7 @@ NETWORK_OF_USERS = _of(OF_SCENARIOS["network"], "4g")
 PROTOCOL_AS_RECORDED = _of(OF_SCENARIOS["protocol"], "what a HAR says that each host spoke; else h2")
 PROTOCOL = _of(OF_SCENARIOS["protocol"])
 IW = _of(OF_SCENARIOS["iw"])
-TLS = _of(OF_SCENARIOS["tls"])
-TLS_OF_ALL = _of(OF_SCENARIOS["tls"], "1.3, whatever the URLs' schemes")
+TLS = _of(OF_SCENARIOS["tls"], "1.3, whatever the URLs' schemes")
 
 _OF_SOME_VERBS = {"network", "protocol", "iw", "tls", "seed"}
 _SHARED = [_of(setting) for name, setting in OF_SCENARIOS.items() if name not in _OF_SOME_VERBS]

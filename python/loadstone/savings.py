@@ -111,7 +111,7 @@ class Savings:
 
 def settings(page: Page, chosen: Chosen) -> Chosen:
     """Give the settings of a page's loads: what was chosen; else hosts speak what they spoke, on 4g."""
-    common = {**comparison.COMMON, "network": NETWORK, **chosen}
+    common = {**experiment.COMMON, "network": NETWORK, **chosen}
     if "variant.protocol" in chosen:
         return common
     spoken = variants.Variant(variants.RECORDED, {}, is_recorded=True)

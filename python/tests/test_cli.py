@@ -33,7 +33,7 @@ def test_load_prints_the_stable_document(loadstone: Command, small: str) -> None
     assert list(document) == ["page", "network", "variant", "spread", "runs", "median_plt_ms"]
     assert document["page"] == Path(small).name
     assert document["network"] == json.loads(_scenario(network="dsl-lossy").to_json())["network"]
-    assert document["variant"] == json.loads(_scenario().to_json())["variant"]
+    assert document["variant"] == json.loads(_scenario(variant={"tls": "1.3"}).to_json())["variant"]
     assert document["spread"] == {"network": 1, "times": 10}
     assert [list(run) for run in document["runs"]] == [RUN_FIELDS] * 3
     assert [run["seed"] for run in document["runs"]] == [7, 8, 9]
@@ -143,11 +143,13 @@ def test_a_scenario_file_says_everything(loadstone: Command, small: str, tmp_pat
     page = json.loads(Path(small).read_text())
     path = tmp_path / f"first.{form}"
     if form == "json":
-        fields = {"page": page, "network": "cable", "seed": 4, "variant": {"tcp": {"iw": 3}}}
+        fields = {"page": page, "network": "cable", "seed": 4, "variant": {"tls": "1.3", "tcp": {"iw": 3}}}
         path.write_text(json.dumps(fields))
     else:
         objects = [f'[[page.objects]]\nurl = "{o["url"]}"\nbytes = {o["bytes"]}\n' for o in page["objects"]]
-        path.write_text('network = "cable"\nseed = 4\nvariant.tcp.iw = 3\n' + "".join(objects))
+        path.write_text(
+            'network = "cable"\nseed = 4\nvariant = {tls = "1.3", tcp.iw = 3}\n' + "".join(objects)
+        )
     assert loadstone("load", "--scenario", str(path), "--json").document == {**direct, "page": path.name}
 
 

@@ -1,7 +1,10 @@
 """The verb `compare` on the command line."""
 
+from pathlib import Path
+
 import pytest
 
+import loadstone as package
 from conftest import Command
 
 VERDICTS = ("Best: ", "Better than ", "No clear winner: ", "It hardly matters here: ")
@@ -46,6 +49,21 @@ def test_compare_is_over_tls_unless_another_is_chosen(loadstone: Command) -> Non
     assert used() == {"1.3"}
     assert used("--tls", "1.2") == {"1.2"}
     assert used("--tls", "none") == {"none"}
+
+
+def test_load_and_compare_answer_alike(loadstone: Command, tmp_path: Path) -> None:
+    """Also where pages were recorded without TLS: they are loaded as they would be served today."""
+    page = tmp_path / "old.page.json"
+    page.write_text(
+        '{"objects": [{"url": "http://a.test/", "bytes": 9000}, {"url": "http://a.test/1", "bytes": 90}]}'
+    )
+    common = (page, "--network", "cable", "--json")
+    loaded = loadstone("load", *common, "--protocol", "h2").document
+    (network,) = loadstone("compare", *common).document["pages"][0]["networks"]
+    assert loaded["variant"] == network["variants"][1]["variant"] and loaded["variant"]["tls"] == "1.3"
+    assert loaded["median_plt_ms"] == network["variants"][1]["median_plt_ms"]
+    assert loaded["median_plt_ms"] == package.load(page, network="cable", protocol="h2").median_plt_ms
+    assert loadstone("load", *common, "--tls", "none").document["variant"]["tls"] == "none"
 
 
 def test_compare_in_words_marks_the_winner(loadstone: Command, small: str) -> None:

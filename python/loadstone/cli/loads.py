@@ -118,8 +118,7 @@ def load(
     elif page is not None:
         # The kernel varies by itself, and packets are looked at one by one.
         usual = experiment.EXACT if live or packets is not None else experiment.SPREAD
-        spread = experiment.spread(given, exact=exact, usual=usual)
-        chosen = {**spread, **experiment.chosen(given)}
+        chosen = experiment.asked(given, exact=exact, usual=usual)
         read = pages.read(page, keep_secrets=keep_secrets).until(metric)
         measured = read.measured
         cell = experiment.cell(read, chosen)
@@ -174,7 +173,7 @@ def _refuse_beside_scenario(page: str | None, given: dict[str, Any]) -> None:
 @options.NETWORK_OF_USERS
 @options.PROTOCOL_AS_RECORDED
 @options.IW
-@options.TLS_OF_ALL
+@options.TLS
 @options.shared
 @options.METRIC
 @options.EXACT
@@ -198,7 +197,7 @@ def whatif(
     from loadstone import experiment, pages, progress, savings, savings_output, verb_output
 
     read = pages.read(page, keep_secrets=keep_secrets).until(metric)
-    asked = {**experiment.spread(given, exact=exact), **experiment.chosen(given)}
+    asked = experiment.asked(given, exact=exact)
     chosen = savings.settings(read, asked)
     with progress.bar("runs") as show:
         found = savings.what_if(read, chosen, runs, threads, show)
@@ -220,7 +219,7 @@ def whatif(
 @options.NETWORKS
 @options.PROTOCOL_AS_RECORDED
 @options.IW
-@options.TLS_OF_ALL
+@options.TLS
 @options.shared
 @options.METRIC
 @options.EXACT
@@ -243,8 +242,13 @@ def diff(
     """
     from loadstone import comparison, difference, difference_output, experiment, pages, progress, verb_output
 
+<<<<<<< HEAD
     one, other = pages.read_all((before, after), keep_secrets=keep_secrets, metric=metric)
     chosen = {**experiment.spread(given, exact=exact), **experiment.chosen(given)}
+=======
+    one, other = pages.read_all((before, after), keep_secrets=keep_secrets)
+    chosen = experiment.asked(given, exact=exact)
+>>>>>>> fd52d6c (Load pages over TLS 1.3 by default, as they are compared)
     where = networks or comparison.NETWORKS
     with progress.bar("runs") as show:
         found = difference.difference(one, other, where, chosen, runs, threads, show)
@@ -289,7 +293,7 @@ def diff(
     "--baseline", metavar="VARIANT", help="With what the others are compared.  [default: the first]"
 )
 @options.IW
-@options.TLS_OF_ALL
+@options.TLS
 @options.UNTIL
 @options.shared
 @options.METRIC
@@ -357,7 +361,7 @@ def compare(
     networks = tuple(network for network in networks or comparison.NETWORKS if network not in groups)
     if groups and not networks and (html or asserted or against):
         raise click.UsageError("--html and the gate are about networks: give one beside the users.")
-    chosen = {**experiment.spread(given, exact=exact), **experiment.chosen(given)}
+    chosen = experiment.asked(given, exact=exact)
     compared = variants.variants(read, asked, varied, baseline)
     planned = comparison.plan(read, compared, networks, chosen)
     of_users = [users.UsersPlan.of(page, path, compared, chosen) for page in read for path in groups]
