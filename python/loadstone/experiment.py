@@ -175,7 +175,10 @@ def shown_networks(networks: Sequence[str]) -> list[str]:
 
 def text_of(path: str) -> str:
     """Read a text file; what is not text in it will be refused with its line."""
-    return files.read(path).decode(errors="replace")
+    data = files.read(path)
+    if b"\0" in data:
+        raise InputError(f"{path}: no text: unpack it first if it is an archive (tar)")
+    return data.decode(errors="replace")
 
 
 def read_scenario(path: str) -> Cell:

@@ -19,13 +19,16 @@ use std::time::Duration;
 /// `10/1mbit,100ms,1%` is short for `loss=1%`; one loss figure means each direction by itself. In place of `loss`
 /// stands `gemodel=P%/R%[/BAD%[/GOOD%]]` for [`GilbertElliott`] in both directions. `jitter` is by how much the delay
 /// of each direction varies from packet to packet, either way. `aqm` manages the queue of each direction ([`Aqm`]). A
-/// direction with a trace follows it instead of its rate; DOWN then only sizes a queue given in time.
+/// direction with a trace follows it instead of its rate; DOWN then only sizes a queue given in time, and may be left out
+/// (`trace=NAME,RTTms`): the trace's mean rate stands for it, and for UP where that direction has no trace.
 /// The traces themselves are not in the text: [`Network::with_traces`].
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Network {
-    down: Rate,
-    up: Rate,
+    /// `None` for the mean rate of the trace.
+    down: Option<Rate>,
+    /// `None` with `down`.
+    up: Option<Rate>,
     rtt: Duration,
     loss_down: Loss,
     loss_up: Loss,
@@ -198,7 +201,7 @@ impl Network {
     /// # Panics
     /// If it follows a trace that it has not been given.
     pub fn down(&self) -> Direction {
-        self.direction(self.down, self.loss_down, self.trace_down.as_ref())
+        self.direction(self.rate(self.down), self.loss_down, self.trace_down.as_ref())
     }
 
     /// From the client to the servers.
@@ -206,7 +209,7 @@ impl Network {
     /// # Panics
     /// If it follows a trace that it has not been given.
     pub fn up(&self) -> Direction {
-        self.direction(self.up, self.loss_up, self.trace_up.as_ref())
+        self.direction(self.rate(self.up), self.loss_up, self.trace_up.as_ref())
     }
 
     /// The propagation delay in each direction: half of the round trip.
@@ -223,7 +226,8 @@ impl Network {
     /// The same with rates and round trip multiplied by factors, and its traces begun at this share of their length.
     #[must_use]
     pub(crate) fn varied(mut self, [down, up]: [f64; 2], rtt: f64, start: f64) -> Network {
-        (self.down, self.up) = (self.down.scaled(down), self.up.scaled(up));
+        self.down = self.down.map(|rate| rate.scaled(down));
+        self.up = self.up.map(|rate| rate.scaled(up));
         self.rtt = self.rtt.mul_f64(rtt);
         for link_trace in self.trace_down.iter_mut().chain(&mut self.trace_up) {
             let length = link_trace.trace.as_ref().map_or(Duration::ZERO, |trace| trace.length());
@@ -237,11 +241,16 @@ impl Network {
         !self.loss_down.is_none() || !self.loss_up.is_none() || !self.jitter.is_zero()
     }
 
+    fn rate(&self, stated: Option<Rate>) -> Rate {
+        let mean = || self.trace_down.as_ref().and_then(|link_trace| Some(link_trace.trace.as_ref()?.mean_rate()));
+        stated.or_else(mean).expect("the traces were given")
+    }
+
     fn direction(&self, rate: Rate, loss: Loss, link_trace: Option<&LinkTrace>) -> Direction {
         let queue = match self.queue {
             QueueText::Packets(count) => QueueLimit::Packets(count),
             QueueText::Bytes(bytes) => QueueLimit::Bytes(bytes),
-            QueueText::Time(span) => QueueLimit::Bytes(self.down.bytes_in(span).max(MTU)),
+            QueueText::Time(span) => QueueLimit::Bytes(self.rate(self.down).bytes_in(span).max(MTU)),
         };
         let known = |link_trace: &LinkTrace| link_trace.trace.clone().expect("the traces were given");
         let trace_start = link_trace.map_or(Duration::ZERO, |link_trace| link_trace.start);
@@ -283,11 +292,16 @@ impl FromStr for Network {
 }
 
 fn parse_network(text: &str) -> Result<Network, NetworkProblem> {
-    let mut parts = text.split(',').map(str::trim);
-    let rates = parts.next().unwrap_or_default();
-    let rtt = parts.next().ok_or(NetworkProblem::Incomplete)?;
-    let (down, up) = parse::rate_pair(rates)?;
-    let rtt = parse::duration(rtt)?;
+    let mut parts: Vec<&str> = text.split(',').map(str::trim).collect();
+    if parts.len() < 2 {
+        return Err(NetworkProblem::Incomplete);
+    }
+    // A trace in front stands for the rates; the round trip is then the first part that says nothing else.
+    let is_traced = parts[0].starts_with("trace=");
+    let rates = if is_traced { None } else { Some(parse::rate_pair(parts.remove(0))?) };
+    let place = parts.iter().position(|part| !is_traced || !part.contains('='));
+    let rtt = parse::duration(parts.remove(place.ok_or(NetworkProblem::Incomplete)?))?;
+    let (down, up) = rates.unzip();
     let (loss_down, loss_up, queue) = (Loss::NONE, Loss::NONE, DEFAULT_QUEUE);
     let (jitter, aqm, trace_down, trace_up) = (Duration::ZERO, None, None, None);
     let mut network = Network { down, up, rtt, loss_down, loss_up, jitter, queue, aqm, trace_down, trace_up };
@@ -359,17 +373,26 @@ fn ms(span: Duration) -> f64 {
     span.as_nanos() as f64 / 1e6
 }
 
+fn write_rates(f: &mut fmt::Formatter<'_>, down: Rate, up: Rate) -> fmt::Result {
+    let (is_one, down, up) = (up == down, down.to_string(), up.to_string());
+    let unit = |rate: &str| rate.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(rate.len());
+    if is_one {
+        write!(f, "{down}")
+    } else if down[unit(&down)..] == up[unit(&up)..] {
+        write!(f, "{}/{up}", &down[..unit(&down)])
+    } else {
+        write!(f, "{down}/{up}")
+    }
+}
+
 impl fmt::Display for Network {
     /// In the notation that is read; the default queue is left out.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (down, up) = (self.down.to_string(), self.up.to_string());
-        let unit = |rate: &str| rate.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(rate.len());
-        if self.up == self.down {
-            write!(f, "{down}")?;
-        } else if down[unit(&down)..] == up[unit(&up)..] {
-            write!(f, "{}/{up}", &down[..unit(&down)])?;
-        } else {
-            write!(f, "{down}/{up}")?;
+        let mut traces = [("trace", &self.trace_down), ("trace-up", &self.trace_up)].into_iter();
+        if let Some((down, up)) = self.down.zip(self.up) {
+            write_rates(f, down, up)?;
+        } else if let Some((key, Some(link_trace))) = traces.next() {
+            write!(f, "{key}={}", link_trace.name)?;
         }
         write!(f, ",{}ms", ms(self.rtt))?;
         let percent = |share: Probability| share.value() * 100.0;
@@ -394,7 +417,7 @@ impl fmt::Display for Network {
         if let Some(aqm) = self.aqm {
             write!(f, ",aqm={aqm}")?;
         }
-        for (key, link_trace) in [("trace", &self.trace_down), ("trace-up", &self.trace_up)] {
+        for (key, link_trace) in traces {
             if let Some(link_trace) = link_trace {
                 write!(f, ",{key}={}", link_trace.name)?;
             }
@@ -463,6 +486,7 @@ mod tests {
             "1.6mbit/768kbit,300ms",
             "10mbit,31.1ms,loss=1%,queue=64000B",
             "9mbit,20ms,trace=a/b.down,trace-up=c",
+            "trace=a/b.down,20ms,loss=1%,trace-up=c",
             "10mbit,20ms,gemodel=0.5%/40%/100%/0%,jitter=5ms,queue=500ms",
             "10mbit,20ms,aqm=codel",
             "20/2mbit,20ms,queue=1000p,aqm=fq_codel,trace=cell.down",
@@ -470,6 +494,18 @@ mod tests {
             assert_eq!(parsed(text).to_string(), text);
         }
         assert_eq!(parsed("dsl-lossy").to_string(), "10/1mbit,100ms,loss=1%");
+    }
+
+    #[test]
+    fn a_trace_in_front_stands_for_the_rates_by_its_mean() {
+        // 3 opportunities of 1500 bytes in 4 ms: 9 Mbit/s.
+        let traces = BTreeMap::from([("t".to_owned(), Arc::new("1\n2\n4\n".parse::<Trace>().unwrap()))]);
+        let network = parsed("trace=t,20ms,queue=100ms").with_traces(&traces).unwrap();
+        let (down, up) = (network.down(), network.up());
+        assert_eq!([down.rate, up.rate].map(Rate::bits_per_second), [9_000_000; 2]);
+        assert_eq!((down.trace.is_some(), up.trace.is_some()), (true, false));
+        assert_eq!(down.queue, QueueLimit::Bytes(112_500));
+        assert_eq!(parsed("trace=t,trace-up=t,20ms"), parsed("trace=t,20ms,trace-up=t"));
     }
 
     #[test]
@@ -493,6 +529,11 @@ mod tests {
             ("10mbit,100ms,aqm=", "is no queue management"),
             ("10mbit,100ms,colour=red", "'colour=red' is unknown"),
             ("10mbit,100ms,trace=", "names no file"),
+            ("trace=,100ms", "names no file"),
+            ("trace=t", "write rate and round trip"),
+            ("trace=t,loss=1%", "write rate and round trip"),
+            ("trace-up=t,100ms", "'trace-up=t' is no rate"),
+            ("trace=t,100ms,10mbit", "'10mbit' is unknown"),
         ] {
             let message = text.parse::<Network>().unwrap_err().to_string();
             assert!(message.contains(expected) && !message.contains('\n'), "{text}: {message}");

@@ -1,6 +1,6 @@
 //! A link that follows a recording: the moments at which it could deliver a packet.
 
-use loadstone_units::Time;
+use loadstone_units::{Rate, Time};
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
@@ -32,6 +32,17 @@ pub enum TraceError {
         /// What stands there, its beginning.
         found: String,
     },
+    /// A line of several numbers: a rate for each second, as other programs record it.
+    #[error(
+        "line {line}: '{found}' has several columns: a trace has one time in whole milliseconds a line, for each packet \
+         of {OPPORTUNITY} bytes; docs/networks.md#traces converts seconds with rates"
+    )]
+    Columns {
+        /// Counts from 1.
+        line: usize,
+        /// What stands there, its beginning.
+        found: String,
+    },
     /// A time before the one above it.
     #[error("line {line}: {found} comes after a later time: sort the lines")]
     Descending {
@@ -46,6 +57,16 @@ pub enum TraceError {
     /// More lines than the program is made for.
     #[error("more than {MAX_OPPORTUNITIES} lines: cut the trace")]
     TooLong,
+}
+
+impl TraceError {
+    fn of_line(line: usize, text: &str) -> TraceError {
+        let found = text.chars().take(20).collect();
+        let mut columns = text.split([' ', '\t', ',', ';']).filter(|column| !column.is_empty()).peekable();
+        columns.next();
+        let is_table = columns.peek().is_some() && columns.all(|column| column.parse::<f64>().is_ok());
+        if is_table { TraceError::Columns { line, found } } else { TraceError::Line { line, found } }
+    }
 }
 
 impl Trace {
@@ -68,6 +89,12 @@ impl Trace {
         round * self.times.len() as u64 + place as u64
     }
 
+    /// The rate over its whole length.
+    pub fn mean_rate(&self) -> Rate {
+        let bits = self.times.len() as u64 * u64::from(OPPORTUNITY) * 8;
+        Rate::from_bits_per_second((bits * 1000 / self.period()).clamp(1, Rate::MAX.bits_per_second()))
+    }
+
     /// How long it takes until it begins again.
     pub fn length(&self) -> Duration {
         Duration::from_millis(self.period())
@@ -86,8 +113,7 @@ impl FromStr for Trace {
         let mut times = Vec::new();
         let lines = text.lines().enumerate().map(|(at, line)| (at + 1, line.trim()));
         for (line, found) in lines.filter(|(_, found)| !found.is_empty()) {
-            let time: u32 =
-                found.parse().map_err(|_| TraceError::Line { line, found: found.chars().take(20).collect() })?;
+            let time: u32 = found.parse().map_err(|_| TraceError::of_line(line, found))?;
             if times.last().is_some_and(|last| *last > time) {
                 return Err(TraceError::Descending { line, found: time });
             }
@@ -157,6 +183,9 @@ mod tests {
             ("1\nx\n", "line 2: 'x'"),
             ("1\n-2\n", "line 2: '-2'"),
             ("1.5\n", "whole milliseconds"),
+            ("0 65.0\n1 70\n", "line 1: '0 65.0' has several columns"),
+            ("0,65.0\n", "has several columns"),
+            ("no trace\n", "line 1: 'no trace' is no time"),
             ("7\n\n6\n", "line 3: 6 comes after"),
             ("99999999999\n", "line 1"),
         ] {

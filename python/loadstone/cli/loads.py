@@ -242,13 +242,8 @@ def diff(
     """
     from loadstone import comparison, difference, difference_output, experiment, pages, progress, verb_output
 
-<<<<<<< HEAD
     one, other = pages.read_all((before, after), keep_secrets=keep_secrets, metric=metric)
-    chosen = {**experiment.spread(given, exact=exact), **experiment.chosen(given)}
-=======
-    one, other = pages.read_all((before, after), keep_secrets=keep_secrets)
     chosen = experiment.asked(given, exact=exact)
->>>>>>> fd52d6c (Load pages over TLS 1.3 by default, as they are compared)
     where = networks or comparison.NETWORKS
     with progress.bar("runs") as show:
         found = difference.difference(one, other, where, chosen, runs, threads, show)
