@@ -35,6 +35,10 @@ def _page(page: AnyPage) -> Page:
     return page if isinstance(page, Page) else Page.read(page)
 
 
+def _pages(page: AnyPage) -> list[Page]:
+    return [page] if isinstance(page, Page) else pages.read_all([str(page)])
+
+
 def _chosen(asked: str, settings: Settings, exact: bool, varied: Set[str] = frozenset()) -> Chosen:
     for name in settings:
         if name not in OF_SCENARIOS or name in varied:
@@ -191,10 +195,10 @@ def compare(
     >>> windows.results[0].networks[0].best.name
     'h2 iw=32'
     """
-    given = [pages_] if isinstance(pages_, Page | str | Path) else list(pages_)
+    given = [pages_] if isinstance(pages_, Page | str | Path) else pages_
     enough = runs if until is None else Until.parse(until)
     chosen = _chosen("compare", settings, exact, {"network", "protocol"})
-    read = [_page(each) for each in given]
+    read = [page for each in given for page in _pages(each)]
     compared = variants_of(read, variants, vary, baseline)
     return Comparison(comparison.compare(read, compared, networks, chosen, enough, threads, _quiet))
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from loadstone import _native, experiment, stats
-from loadstone._native import Compared, Comparison, Outcome, Scenario
+from loadstone._native import Compared, Comparison, Outcome, OverPages, Scenario
 from loadstone.experiment import Cell, Chosen
 from loadstone.pages import Page
 from loadstone.recorded import Recorded, Recording
@@ -155,6 +155,28 @@ class PageResult:
     networks: list[NetworkResult]
     measured: dict[str, Any] | None = None
     """Up to what loads are measured, if it is not the load event."""
+
+
+@dataclass(frozen=True)
+class VariantOverPages:
+    """What a variant is worth on several pages of one network."""
+
+    network: str
+    variant: str
+    pages: int
+    """Of how many: those of which some run of it and of the baseline was completed."""
+    over: OverPages
+
+
+def over_pages(results: Sequence[PageResult]) -> list[VariantOverPages]:
+    """Sum up several pages, network by network; nothing of a single one."""
+    found = []
+    for networks in zip(*(page.networks for page in results), strict=True) if len(results) > 1 else ():
+        for variants in list(zip(*(network.variants for network in networks), strict=True))[1:]:
+            gains = [variant.gain for variant in variants if variant.gain is not None]
+            if over := OverPages.of(gains):
+                found.append(VariantOverPages(networks[0].name, variants[0].name, len(gains), over))
+    return found
 
 
 def median_plt_ms(outcomes: Sequence[Outcome]) -> float | None:

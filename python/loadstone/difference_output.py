@@ -5,13 +5,21 @@ from typing import Any
 
 from loadstone import __version__, text
 from loadstone.account import PARTS
-from loadstone.comparison import NetworkResult
-from loadstone.difference import Difference, Resource
+from loadstone.difference import Difference, NetworkDifference, Resource, State
 from loadstone.engine import engine
-from loadstone.verb_output import network_document, runs_text, wrapped
+from loadstone.verb_output import (
+    gain_document,
+    gain_text,
+    interval_text,
+    network_document,
+    runs_text,
+    wrapped,
+)
 
 _MUCH = 0.1
 """Parts that differ by less than this share of the part that differs most are not named."""
+
+_SIDES = ("before", "after")
 
 _SHOWN = 10
 """The most objects of a sort that are named."""
@@ -22,8 +30,10 @@ def document(found: Difference) -> dict[str, Any]:
     return {
         "version": __version__,
         "engine": engine(),
-        "before": found.names[0],
-        "after": found.names[1],
+        **{
+            side: {"page": state.name, "sessions": [page.name for page in state.sessions]}
+            for side, state in zip(_SIDES, found.states, strict=True)
+        },
         "added": [_resource(one) for one in found.added],
         "gone": [_resource(one) for one in found.gone],
         "changed": [
@@ -31,7 +41,19 @@ def document(found: Difference) -> dict[str, Any]:
             for before, after in found.changed
         ],
         "same": found.same,
-        "networks": [{**network_document(network), "reason": _why(network)} for network in found.networks],
+        "networks": [_network(network) for network in found.networks],
+    }
+
+
+def _network(found: NetworkDifference) -> dict[str, Any]:
+    before_ms, after_ms = found.medians_ms
+    document = network_document(found.result)
+    return {
+        **{name: document[name] for name in ("name", "network", "random", "spread", "variants", "overflows")},
+        "before_ms": before_ms,
+        "after_ms": after_ms,
+        **gain_document(found.gain),
+        "reason": _why(found),
     }
 
 
@@ -41,7 +63,7 @@ def _resource(one: Resource) -> dict[str, Any]:
 
 def in_words(found: Difference) -> str:
     """Give what differs in the page, then what that does to its load time."""
-    before, after = map(text.printable, found.names)
+    before, after = map(_state, found.states)
     parts = [f"{before} -> {after}"]
     grown = [(after.bytes - before.bytes, after) for before, after in found.changed]
     parts += _listed("added", [(one.bytes, one) for one in found.added])
@@ -51,27 +73,40 @@ def in_words(found: Difference) -> str:
     rows = [["network", "before", "after", "saved", "gain", "95 % interval"]]
     sentences = []
     for network in found.networks:
-        one, other = network.variants
-        saved = (
-            None
-            if one.median_plt_ms is None or other.median_plt_ms is None
-            else (one.median_plt_ms - other.median_plt_ms)
+        one, other = network.medians_ms
+        saved = None if one is None or other is None else one - other
+        shown = [text.ms(one), text.ms(other), _signed(saved)]
+        rows.append([network.result.name, *shown, gain_text(network.gain), interval_text(network.gain)])
+        sentences += wrapped(f"{network.result.name}: {_why(network)}")
+    runs = wrapped(f"{runs_text(found.networks[0].result)}{_of_sessions(found)}")
+    return "\n".join([*parts, "", text.table(rows), *runs, "", *sentences]).rstrip("\n")
+
+
+def _state(state: State) -> str:
+    count = len(state.sessions)
+    return text.printable(state.name) + (f" ({count} sessions)" if count > 1 else "")
+
+
+def _of_sessions(found: Difference) -> str:
+    """Say what the interval is of where sessions are pooled, or why there is none."""
+    counts = [len(state.sessions) for state in found.states]
+    if counts == [1, 1]:
+        return ""
+    if 1 in counts:
+        return (
+            "; no interval: record two sessions of either state, or more, so that it is known how they differ"
         )
-        gain = other.gain
-        ends = "" if gain is None or gain.low is None else f"{gain.low:.2f} - {gain.high:.2f}"
-        shown = [text.ms(one.median_plt_ms), text.ms(other.median_plt_ms), _signed(saved)]
-        rows.append([network.name, *shown, f"{gain.ratio:.2f}" if gain else "-", ends])
-        sentences += wrapped(f"{network.name}: {_why(network)}")
-    runs = runs_text(found.networks[0])
-    return "\n".join([*parts, "", text.table(rows), runs, "", *sentences]).rstrip("\n")
+    return (
+        "; times are geometric means of the sessions' medians, objects those of more than half of them, and "
+        "the interval is of sessions like these"
+    )
 
 
-def _why(network: NetworkResult) -> str:
-    """Say what the times of the two median runs went into, as far as that differs much."""
-    before, after = (variant.compared.account for variant in network.variants)
-    if before is None or after is None:
+def _why(network: NetworkDifference) -> str:
+    """Say what the times of the median runs went into, as far as that differs much."""
+    longer = network.longer_ms
+    if longer is None:
         return "not every load was completed, so nothing can be said."
-    longer = {part: after[part] - before[part] for part in after}
     much = _MUCH * max(abs(ms) for ms in longer.values())
     named = sorted((part for part in longer if abs(longer[part]) > much), key=lambda part: -abs(longer[part]))
     said = [

@@ -2,25 +2,35 @@
 
 import gzip
 import io
+import lzma
 import os
 import re
 import secrets
+import shlex
 import stat
+import sys
+import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BufferedReader
 from pathlib import Path
+from typing import IO
 
 from loadstone import _native
 from loadstone._native import LoadstoneError
+
+STANDARD = "-"
+"""Standard input or output in the place of a file."""
 
 LIMIT = 128 * 1024 * 1024
 """The most bytes that are read from a file, before and after decompression."""
 
 _GZIP = b"\x1f\x8b"
 _ZSTD = b"\x28\xb5\x2f\xfd"
+_XZ = b"\xfd7zX"
+_ZIP = b"PK\x03\x04"
 _PIECE = 1024 * 1024
 _UTF8_MARK = b"\xef\xbb\xbf"
 
@@ -34,16 +44,15 @@ class TooLargeError(InputError):
 
 
 def read(path: str, limit: int | None = None) -> bytes:
-    """Read the file, decompressed if it is gzip or zstd, without a byte order mark; at most `limit` bytes.
+    """Read the file, decompressed, without a byte order mark; at most `limit` bytes. `-` is standard input.
 
-    If it is left out that is `LIMIT`.
+    It may be gzip, zstd, xz, or a zip file of one file. If `limit` is left out, it is `LIMIT`.
     """
     limit = LIMIT if limit is None else limit
+    if path.endswith(".br"):
+        raise InputError(f"{path}: Brotli is not read here: unpack it first: brotli -d {shlex.quote(path)}")
     try:
-        mode = Path(path).stat().st_mode
-        if stat.S_ISDIR(mode):
-            raise InputError(f"{path}: this is a directory: give a file")
-        with Path(path).open("rb") as file:
+        with _opened(path, limit) as file:
             data = _gather(path, _pieces(path, file, limit), limit)
     except FileNotFoundError:
         raise InputError(f"{path}: there is no such file") from None
@@ -55,10 +64,23 @@ def read(path: str, limit: int | None = None) -> bytes:
     return data.removeprefix(_UTF8_MARK)
 
 
+def _opened(path: str, limit: int) -> BufferedReader:
+    if path == STANDARD:
+        # Read as a whole: a zip file's list is at its end.
+        return BufferedReader(io.BytesIO(sys.stdin.buffer.read(limit + 1)))
+    if stat.S_ISDIR(Path(path).stat().st_mode):
+        raise InputError(f"{path}: this is a directory: give a file")
+    return Path(path).open("rb")
+
+
 def _pieces(path: str, file: BufferedReader, limit: int) -> Iterator[bytes]:
-    magic = file.peek(len(_ZSTD))
+    magic = file.peek(len(_XZ))
     if magic.startswith(_GZIP):
-        return _gunzipped(path, file)
+        return _unpacked(path, "gzip", gzip.GzipFile(fileobj=file))
+    if magic.startswith(_XZ):
+        return _unpacked(path, "xz", lzma.LZMAFile(file))
+    if magic.startswith(_ZIP):
+        return _unpacked(path, "zip", _only_member(path, file))
     if magic.startswith(_ZSTD):
         return iter([_unzstd(path, file, limit)])
     return _plain(file)
@@ -79,15 +101,29 @@ def _plain(file: BufferedReader) -> Iterator[bytes]:
         yield piece
 
 
-def _gunzipped(path: str, compressed: BufferedReader) -> Iterator[bytes]:
+def _unpacked(path: str, kind: str, packed: IO[bytes] | io.BufferedIOBase) -> Iterator[bytes]:
     try:
-        with gzip.GzipFile(fileobj=compressed) as file:
+        with packed as file:
             while piece := file.read(_PIECE):
                 yield piece
     except EOFError:
-        raise InputError(f"{path}: the gzip file is cut short: copy or export it again") from None
-    except (gzip.BadGzipFile, zlib.error):
-        raise InputError(f"{path}: the gzip file is damaged: copy or export it again") from None
+        raise InputError(f"{path}: the {kind} file is cut short: copy or export it again") from None
+    except (gzip.BadGzipFile, zipfile.BadZipFile, lzma.LZMAError, zlib.error):
+        raise InputError(f"{path}: the {kind} file is damaged: copy or export it again") from None
+
+
+def _only_member(path: str, file: BufferedReader) -> IO[bytes]:
+    try:
+        packed = zipfile.ZipFile(file)
+        # What macOS adds is no file of the user's.
+        found = [
+            one for one in packed.infolist() if not one.is_dir() and not one.filename.startswith("__MACOSX/")
+        ]
+        if len(found) == 1:
+            return packed.open(found[0])
+    except (zipfile.BadZipFile, RuntimeError, NotImplementedError) as error:
+        raise InputError(f"{path}: the zip file cannot be unpacked here: {error}: unpack it first") from None
+    raise InputError(f"{path}: {len(found)} files in one zip file: unpack it, and give the one that is meant")
 
 
 def _unzstd(path: str, compressed: BufferedReader, limit: int) -> bytes:

@@ -12,12 +12,15 @@ from typing import Any
 from loadstone import _native, files, names
 from loadstone.files import InputError
 
+ALL = "#all"
 SYNTHETIC = "synthetic:"
 EXAMPLE = "example:"
 ONLOAD = "onload"
 METRICS = (ONLOAD, "lcp", "fcp")
 """Moments up to which a load is measured: load event, largest and first contentful paint."""
 _EXAMPLES = Path(__file__).parent / "examples"
+_OF_PAGES = re.compile(r"\.(har|page\.json)(\.gz|\.zst|\.xz|\.zip)?$", re.IGNORECASE)
+"""What files of pages are called."""
 
 
 @dataclass(frozen=True)
@@ -103,12 +106,26 @@ def of_document(document: dict[str, Any]) -> _native.Page:
 
 
 def read_all(given: Sequence[str], *, keep_secrets: bool = False, metric: str = ONLOAD) -> list[Page]:
-    """Read pages, of which no two that are different have one name."""
-    shown = names.shown(given)
+    """Read pages, also all of a folder or a HAR; no two that are different have one name."""
+    each = [one for name in given for one in several(name)]
     return [
-        replace(read(each, keep_secrets=keep_secrets).until(metric), name=name)
-        for each, name in zip(given, shown, strict=True)
+        replace(read(one, keep_secrets=keep_secrets).until(metric), name=name)
+        for one, name in zip(each, names.shown(each), strict=True)
     ]
+
+
+def several(name: str) -> list[str]:
+    """Give the pages that a name stands for: those of `FILE.har#all` or of a folder; mostly one."""
+    path = path_of(name)
+    if Path(path).is_dir():
+        found = files_of(name)
+        if not found:
+            raise InputError(f"{name}: no page in this folder: put HARs (.har, also .gz) or .page.json there")
+        return found
+    if name != path + ALL:
+        return [name]
+    count = read(path).notes.get("pages", 1)
+    return [f"{path}#{number}" for number in range(1, count + 1)] if count > 1 else [path]
 
 
 def read(name: str, *, keep_secrets: bool = False) -> Page:
@@ -121,10 +138,12 @@ def read(name: str, *, keep_secrets: bool = False) -> Page:
         with _blame(name):
             return Page(name, _native.Page.synthetic(name.removeprefix(SYNTHETIC)), name)
     path, number = _split_number(example(name))
+    if number == 0:
+        raise InputError(f"{name}: several pages, and this takes one: write {path}#1")
     try:
         data = files.read(path)
     except files.TooLargeError as error:
-        show = {".gz": "zcat", ".zst": "zstdcat"}.get(Path(path).suffix, "cat")
+        show = {".gz": "zcat", ".zst": "zstdcat", ".xz": "xzcat"}.get(Path(path).suffix, "cat")
         strip = f"{show} {shlex.quote(path)} | jq 'del(.log.entries[].response.content.text)' > small.har"
         raise InputError(f"{error}: export it without response bodies, or strip them: {strip}") from None
     with _blame(path):
@@ -141,8 +160,18 @@ def is_file(name: str) -> bool:
 
 
 def path_of(name: str) -> str:
-    """Give the file of a page: `FILE` of `FILE#2`."""
+    """Give the file of a page: `FILE` of `FILE#2` and `FILE#all`."""
     return _split_number(example(name))[0]
+
+
+def files_of(name: str) -> list[str]:
+    """Give the files of what a PAGE argument names: of a folder those that are called like pages."""
+    if not is_file(name):
+        return []
+    path = path_of(name)
+    if not Path(path).is_dir():
+        return [path]
+    return sorted(str(each) for each in Path(path).iterdir() if _OF_PAGES.search(each.name))
 
 
 def example(name: str) -> str:
@@ -158,12 +187,12 @@ def example(name: str) -> str:
 
 
 def _split_number(name: str) -> tuple[str, int | None]:
-    """Take `FILE#2` apart, unless a file has that very name."""
-    match = re.fullmatch(r"(.+)#([0-9]{1,9})", name, re.DOTALL)
+    """Take `FILE#2` apart, unless a file has that very name; `FILE#all` has the number 0."""
+    match = re.fullmatch(r"(.+)#([0-9]{1,9}|all)", name, re.DOTALL)
     if match is None or Path(name).exists():
         return name, None
-    path, number = match[1], int(match[2])
-    if number == 0:
+    path, number = match[1], 0 if match[2] == "all" else int(match[2])
+    if match[2] != "all" and number == 0:
         raise InputError(f"{name}: pages count from 1: write {path}#1")
     return path, number
 

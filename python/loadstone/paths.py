@@ -11,11 +11,8 @@ from pathlib import Path
 import click
 
 from loadstone._native import traces_of
-from loadstone.files import InputError
-from loadstone.pages import is_file, path_of
-
-STANDARD = "-"
-"""Standard input or output in the place of a file."""
+from loadstone.files import STANDARD, InputError
+from loadstone.pages import files_of
 
 
 class PathType(click.types.StringParamType):
@@ -32,7 +29,7 @@ class PathType(click.types.StringParamType):
 
 class _PageType(PathType):
     def of(self, value: str) -> list[str]:
-        return [path_of(value)] if is_file(value) else []
+        return files_of(value)
 
 
 class _NetworkType(PathType):

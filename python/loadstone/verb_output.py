@@ -7,13 +7,20 @@ from typing import Any
 
 from loadstone import __version__, text, waterfall
 from loadstone._native import Outcome
-from loadstone.comparison import NetworkResult, PageResult, VariantResult, median_plt_ms
+from loadstone.comparison import (
+    NetworkResult,
+    PageResult,
+    VariantOverPages,
+    VariantResult,
+    median_plt_ms,
+    over_pages,
+)
 from loadstone.engine import engine
 from loadstone.experiment import Cell
 from loadstone.pages import Page
 from loadstone.recorded import Recorded
 from loadstone.settings import OF_RUNS
-from loadstone.stats import LEAST_PAIRS, Until
+from loadstone.stats import LEAST_PAIRS, Gain, Until
 
 # --- loadstone load ---
 
@@ -188,7 +195,29 @@ def compare_document(results: Sequence[PageResult], baseline: str | None = None)
             }
             for result in results
         ],
+        **({"over_pages": [_over(found) for found in summed]} if (summed := over_pages(results)) else {}),
     }
+
+
+def _over(found: VariantOverPages) -> dict[str, Any]:
+    over = found.over
+    return {
+        "network": found.network,
+        "variant": found.variant,
+        "pages": found.pages,
+        **gain_document(over.gain),
+        "least": over.least,
+        "most": over.most,
+        "faster": over.faster,
+        "slower": over.slower,
+    }
+
+
+def gain_document(gain: Gain | None) -> dict[str, float | None]:
+    """Give what documents have of a gain."""
+    if gain is None:
+        return dict.fromkeys(("gain", "gain_low", "gain_high"))
+    return {"gain": gain.ratio, "gain_low": gain.low, "gain_high": gain.high}
 
 
 def network_document(result: NetworkResult) -> dict[str, Any]:
@@ -215,15 +244,12 @@ def _until(until: Until, result: NetworkResult) -> dict[str, Any]:
 
 
 def _compared(variant: VariantResult) -> dict[str, Any]:
-    gain = variant.gain
     return {
         "name": variant.name,
         "variant": variant.cell.variant,
         "runs": [_run(outcome) for outcome in variant.outcomes],
         "median_plt_ms": variant.median_plt_ms,
-        "gain": gain.ratio if gain else None,
-        "gain_low": gain.low if gain else None,
-        "gain_high": gain.high if gain else None,
+        **gain_document(variant.gain),
         "share_faster": variant.compared.ranks.share_faster if variant.compared.ranks else None,
         "p_value": variant.compared.ranks.p_value if variant.compared.ranks else None,
         "effect": variant.effect,
@@ -232,13 +258,33 @@ def _compared(variant: VariantResult) -> dict[str, Any]:
 
 
 def compare_text(results: Sequence[PageResult]) -> str:
-    """Give a table per page and network, with its winner."""
+    """Give a table per page and network, with its winner; below, one over all pages."""
     blocks = [
         _block(result, network, is_first=network is result.networks[0])
         for result in results
         for network in result.networks
     ]
-    return "\n\n".join(blocks)
+    return "\n\n".join([*blocks, *_over_block(results)])
+
+
+def _over_block(results: Sequence[PageResult]) -> list[str]:
+    summed = over_pages(results)
+    if not summed:
+        return []
+    rows = [
+        ["network", "variant", "gain", "95 % over pages", "least", "most", "faster on", "slower on", "of"]
+    ]
+    for found in summed:
+        over = found.over
+        shown = [gain_text(over.gain), interval_text(over.gain), f"{over.least:.2f}", f"{over.most:.2f}"]
+        counts = map(str, (over.faster, over.slower, found.pages))
+        rows.append([found.network, found.variant, *shown, *counts])
+    base = results[0].networks[0].variants[0].name
+    said = (
+        f"Gains against {base} are geometric means, with intervals of pages like these. Faster and slower "
+        "on: so many pages, where that is clear."
+    )
+    return ["\n".join([f"over {text.count(len(results), 'page')}", text.table(rows, left=2), *wrapped(said)])]
 
 
 def runs_text(result: NetworkResult) -> str:
@@ -260,9 +306,9 @@ def _block(page: PageResult, result: NetworkResult, *, is_first: bool) -> str:
             "*" if variant is result.best else "",
             variant.name,
             text.ms(variant.median_plt_ms),
-            "baseline" if variant is result.variants[0] else _gain(variant),
+            "baseline" if variant is result.variants[0] else gain_text(variant.gain),
         ]
-        row += [_interval(variant)] if result.is_random else []
+        row += [interval_text(variant.gain)] if result.is_random else []
         row += [] if all_completed else [f"{variant.completed} of {len(variant.outcomes)}"]
         rows.append(row)
     lines = [
@@ -339,12 +385,13 @@ def _known(result: NetworkResult) -> str:
     return f", the most; not every gain is known within {result.until}"
 
 
-def _gain(variant: VariantResult) -> str:
-    return f"{variant.gain.ratio:.2f}" if variant.gain else "-"
+def gain_text(gain: Gain | None) -> str:
+    """Write a gain."""
+    return f"{gain.ratio:.2f}" if gain else "-"
 
 
-def _interval(variant: VariantResult) -> str:
-    gain = variant.gain
+def interval_text(gain: Gain | None) -> str:
+    """Write the interval of a gain, if it has one."""
     return "" if gain is None or gain.low is None else f"{gain.low:.2f} - {gain.high:.2f}"
 
 
@@ -419,6 +466,10 @@ def _notes(notes: dict[str, Any]) -> list[str]:
         lines.append(f"{entries(number)} left out: {_SKIPPED.get(cause, cause.replace('_', ' '))}")
     if notes["cut_urls"]:
         lines.append(f"{text.count(notes['cut_urls'], 'URL')} cut, too long")
+    if doubtful := notes["contradicted_sizes"]:
+        lines.append(
+            f"sizes of {text.count(doubtful, 'object')} contradict each other: the smaller are taken"
+        )
     if notes["odd_methods"]:
         lines.append(
             f"{text.count(notes['odd_methods'], 'request')} with a method that is no word: taken as GET"

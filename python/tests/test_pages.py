@@ -1,7 +1,11 @@
 """The PAGE argument: files of all sorts, and what is said of those that cannot be used."""
 
 import gzip
+import io
 import json
+import lzma
+import sys
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -20,7 +24,17 @@ PACKED: dict[str, Callable[[bytes], bytes]] = {
     "": bytes,
     ".gz": gzip.compress,
     ".zst": zstandard.compress,
+    ".xz": lzma.compress,
+    ".zip": lambda data: zipped({"a.har": data}),
 }
+
+
+def zipped(files: dict[str, bytes]) -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in files.items():
+            archive.writestr(name, data)
+    return packed.getvalue()
 
 
 @pytest.mark.parametrize("example", ["shop.har", "news.page.json"])
@@ -34,20 +48,39 @@ def test_a_page_is_what_its_bytes_are(tmp_path: Path, example: str, packing: str
     assert (read.json, read.notes) == (plain.json, plain.notes)
 
 
-@pytest.mark.parametrize("packing", [".gz", ".zst"])
+@pytest.mark.parametrize("packing", [".gz", ".zst", ".xz"])
 def test_members_follow_one_another(tmp_path: Path, packing: str) -> None:
     path = tmp_path / "two"
     path.write_bytes(PACKED[packing](b'{"objects": ') + PACKED[packing](b"[]}"))
     assert files.read(str(path)) == b'{"objects": []}'
 
 
-@pytest.mark.parametrize("packing", [".gz", ".zst"])
+@pytest.mark.parametrize("packing", PACKED)
+def test_a_page_comes_by_standard_input_too(packing: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    packed = PACKED[packing]((EXAMPLES / "shop.har").read_bytes())
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(packed)))
+    assert pages.read("-").json == pages.read("example:shop").json
+
+
+def test_what_cannot_be_unpacked_is_said_with_what_to_do(tmp_path: Path) -> None:
+    path = tmp_path / "many.har.zip"
+    path.write_bytes(zipped({"a.har": b"{}", "b.har": b"{}", "__MACOSX/a.har": b"{}"}))
+    with pytest.raises(InputError, match="2 files in one zip file: unpack it"):
+        files.read(str(path))
+    path.write_bytes(path.read_bytes()[:60])
+    with pytest.raises(InputError, match="cannot be unpacked here"):
+        files.read(str(path))
+    with pytest.raises(InputError, match=r"brotli -d shop\.har\.br"):
+        files.read("shop.har.br")
+
+
+@pytest.mark.parametrize("packing", [".gz", ".zst", ".xz"])
 def test_every_truncation_of_a_compressed_file_is_noticed(tmp_path: Path, packing: str) -> None:
     packed = PACKED[packing](b'{"objects": []}' * 9)
     path = tmp_path / "cut"
     for length in range(4, len(packed)):
         path.write_bytes(packed[:length])
-        with pytest.raises(InputError, match=r"cut: the (gzip|zstd) file is (cut short|damaged)"):
+        with pytest.raises(InputError, match=r"cut: the (gzip|zstd|xz) file is (cut short|damaged)"):
             files.read(str(path))
     path.write_bytes(packed)
     assert files.read(str(path)).startswith(b'{"objects"')

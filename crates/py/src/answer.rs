@@ -25,7 +25,7 @@ pub(crate) fn with_draws<T>(seed: u64, resamples: usize, ask: impl FnOnce(&mut D
 }
 
 /// How much faster a variant is: the baseline's median over the variant's, above 1 is faster.
-#[pyclass(frozen, eq, get_all, module = "loadstone._native")]
+#[pyclass(frozen, eq, get_all, from_py_object, module = "loadstone._native")]
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) struct Gain {
     ratio: f64,
@@ -69,9 +69,38 @@ impl Gain {
         self.answer().half_width()
     }
 
+    /// How much faster sessions of one page are than others, by a time in ms of each; `None` where a side has none.
+    #[staticmethod]
+    fn of_sessions(baseline: Vec<f64>, variant: Vec<f64>) -> Option<Gain> {
+        loadstone_answer::Gain::of_sessions(&baseline, &variant).map(Gain::from)
+    }
+
     fn __repr__(&self) -> String {
         let Gain { ratio, low, high, is_exact, .. } = self;
         format!("Gain(ratio={ratio}, low={low:?}, high={high:?}, is_exact={is_exact})")
+    }
+}
+
+/// One variant's gains on several pages.
+#[pyclass(frozen, eq, get_all, module = "loadstone._native")]
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) struct OverPages {
+    gain: Gain,
+    least: f64,
+    most: f64,
+    faster: usize,
+    slower: usize,
+}
+
+#[pymethods]
+impl OverPages {
+    /// Sums up the gains on each page; `None` where there are none.
+    #[staticmethod]
+    fn of(gains: Vec<Gain>) -> Option<OverPages> {
+        let gains: Vec<_> = gains.iter().map(Gain::answer).collect();
+        let loadstone_answer::OverPages { gain, least, most, faster, slower } =
+            loadstone_answer::OverPages::of(&gains)?;
+        Some(OverPages { gain: gain.into(), least, most, faster, slower })
     }
 }
 

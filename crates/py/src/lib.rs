@@ -30,7 +30,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 #[pymodule]
 mod _native {
     #[pymodule_export]
-    use super::answer::{Gain, Ranks, Resampled, Summary, gain, rank_test};
+    use super::answer::{Gain, OverPages, Ranks, Resampled, Summary, gain, rank_test};
     #[pymodule_export]
     use super::capture::CaptureTable;
     #[pymodule_export]

@@ -27,8 +27,9 @@ _COMPLETE = "_LOADSTONE_COMPLETE"
 def loadstone(context: click.Context) -> None:
     """Web page load time, simulated packet by packet.
 
-    PAGE is a HAR (.har, also .gz and .zst; FILE.har#2 is the second page of a file), a page file
-    (.page.json), synthetic:B, synthetic:objects=64,size=10KB, or example:shop.
+    PAGE is a HAR (.har; FILE.har#2 is the second page of a file, FILE.har#all are all of them), a page
+    file (.page.json), synthetic:B, synthetic:objects=64,size=10KB, or example:shop. Files may be .gz, .zst,
+    .xz or .zip; - is standard input. A folder is all pages in it.
     """
     if context.invoked_subcommand is None:
         click.echo(context.get_help())

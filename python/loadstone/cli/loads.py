@@ -212,6 +212,7 @@ def whatif(
     epilog=examples(
         "diff before.har after.har",
         "diff main.page.json branch.page.json --network slow-4g --json",
+        "diff before/ after.har#all",
     ),
 )
 @click.argument("before", metavar="BEFORE", type=paths.PAGE)
@@ -238,19 +239,19 @@ def diff(
     """Compare two states of a page: what was added, is gone or grew, and what that does to its load time.
 
     Both are loaded under the same seeds on each network. Objects are the same if their URLs are, or else
-    host and path.
+    host and path. BEFORE and AFTER may be several recorded sessions each: a folder, or FILE.har#all.
     """
-    from loadstone import comparison, difference, difference_output, experiment, pages, progress, verb_output
+    from loadstone import comparison, difference, difference_output, experiment, progress, verb_output
 
-    one, other = pages.read_all((before, after), keep_secrets=keep_secrets, metric=metric)
+    one, other = difference.states(before, after, keep_secrets=keep_secrets, metric=metric)
     chosen = experiment.asked(given, exact=exact)
     where = networks or comparison.NETWORKS
     with progress.bar("runs") as show:
         found = difference.difference(one, other, where, chosen, runs, threads, show)
     if as_json:
-        emit(difference_output.document(found) | verb_output.measured_document(other.measured))
+        emit(difference_output.document(found) | verb_output.measured_document(other.sessions[0].measured))
     else:
-        emit(verb_output.measured_first(other.measured, difference_output.in_words(found)))
+        emit(verb_output.measured_first(other.sessions[0].measured, difference_output.in_words(found)))
 
 
 @click.command(
