@@ -11,7 +11,7 @@ from markupsafe import Markup, escape
 
 from loadstone import __version__, experiment, savings_output, text, verb_output
 from loadstone.account import PARTS
-from loadstone.comparison import COMMON, NetworkResult, PageResult, VariantResult
+from loadstone.comparison import NetworkResult, PageResult, VariantResult
 from loadstone.experiment import Chosen
 from loadstone.html import headline, strips, timeline_chart
 from loadstone.html.palette import HATCHES
@@ -194,7 +194,7 @@ def savings(
             found.append(None)
             continue
         asked = networks[result.networks.index(network)]
-        fields = baseline.fields(page, {**COMMON, **chosen, "network": asked})
+        fields = baseline.fields(page, {**experiment.COMMON, **chosen, "network": asked})
         found.append(what_if(page, fields, None, threads, progress, _MOST_IDEAS))
     return found
 
