@@ -76,7 +76,7 @@ def table(came: Fetch) -> str:
             lines.append(
                 f"failed: {_words(response['url'], _URL_SHOWN)}: {text.printable(response['failure'])}"
             )
-    lines += ["", *map(_connection, connections[:_SHOWN])]
+    lines += ["", *map(_connection, connections[:_SHOWN])] if connections else []
     if len(connections) > _SHOWN:
         lines.append(f"... and {len(connections) - _SHOWN:,} more connections")
     return "\n".join([*lines, "", _sum(came, document)])
@@ -108,10 +108,13 @@ def _connection(connection: Document) -> str:
 
 
 def _sum(came: Fetch, document: Document) -> str:
+    whole = came.responses - came.failed
+    said = f"{text.count(whole, 'response')}, {came.failed:,} failed"
+    if not whole:
+        return f"{said} in {text.ms(document['elapsed_ms'])}"
     return (
-        f"{text.count(came.responses, 'response')}, {came.failed:,} failed, {text.size(came.bytes)}"
-        f" in {text.ms(document['elapsed_ms'])}: {document['requests_per_second']:,.0f} a second,"
-        f" {text.ms(document['cpu_ms'])} of the processor"
+        f"{said}, {text.size(came.bytes)} in {text.ms(document['elapsed_ms'])}:"
+        f" {document['requests_per_second']:,.0f} a second, {text.ms(document['cpu_ms'])} of the processor"
     )
 
 

@@ -218,8 +218,13 @@ class Reader:
         if name in _TRUTHS:
             return Part(name, Kind.TRUTH, lambda values: _TRUTHS[name])
         if self._functions and not self._names:
-            raise self.refusal(name, f"stands alone: ask for a figure, as in {self._functions[0]}({name})")
+            raise self.refusal(name, f"stands alone: {self._remedy(name)}")
         raise self.refusal(name, f"is no name that is known here{_nearest(name, self._names)}")
+
+    def _remedy(self, name: str) -> str:
+        if name in self._functions:
+            return f"say of which variant, as in {name}(best)"
+        return f"ask for a figure, as in {self._functions[0]}({name})"
 
     def _call(self, node: ast.Call, depth: int) -> Part:
         call, text = self._asked(node, depth), self._source(node)

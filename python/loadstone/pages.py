@@ -21,6 +21,19 @@ METRICS = (ONLOAD, "lcp", "fcp")
 _EXAMPLES = Path(__file__).parent / "examples"
 _OF_PAGES = re.compile(r"\.(har|page\.json)(\.gz|\.zst|\.xz|\.zip)?$", re.IGNORECASE)
 """What files of pages are called."""
+_FOREIGN = (
+    (rb"\xff\xfe|\xfe\xff", "it looks like UTF-16: save it as UTF-8; else give a HAR"),
+    (
+        rb"\xd4\xc3\xb2\xa1|\xa1\xb2\xc3\xd4|\x4d\x3c\xb2\xa1|\xa1\xb2\x3c\x4d|\n\r\r\n",
+        "it is a capture of packets: record the page in a browser, and give that HAR",
+    ),
+    (
+        rb"\s*\[",
+        "it is a list, as logs of DevTools are: export the page with 'Save all as HAR', and give that HAR",
+    ),
+    (rb"\s*<", "it is HTML or XML: record how the page loads in a browser, and give that HAR"),
+)
+"""How files begin that others take for recordings, and what to do."""
 
 
 @dataclass(frozen=True)
@@ -203,9 +216,12 @@ def _is_har(path: str, data: bytes) -> bool:
     if first is not None and first[1] in (b"log", b"objects", b"compute", b"hosts"):
         return first[1] == b"log"
     if not data.lstrip().startswith(b"{"):
+        known = next(
+            (what for form, what in _FOREIGN if re.match(form, data)), "it is no JSON object: give a HAR"
+        )
         raise InputError(
-            f"{path}: neither a HAR nor a page file, it is no JSON object: "
-            "give a HAR (.har, also .gz or .zst), a .page.json, synthetic:B or example:shop"
+            f"{path}: neither a HAR nor a page file, {known} "
+            "(.har, also compressed), a .page.json, synthetic:B or example:shop"
         )
     return re.search(r"\.page\.json(\.gz|\.zst)?$", path) is None
 

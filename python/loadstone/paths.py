@@ -7,6 +7,7 @@ write may be one that it reads, or another one that it writes, however the path 
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -21,6 +22,12 @@ class PathType(click.types.StringParamType):
     def __init__(self, *, written: bool = False, is_folder: bool = False) -> None:
         self.is_written = written
         self.is_folder = is_folder
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Take what names something."""
+        return (
+            super().convert(value, param, ctx) if value else self.fail("it is empty: give a name", param, ctx)
+        )
 
     def of(self, value: str) -> list[str]:
         """Give the files that a value names."""

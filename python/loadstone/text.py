@@ -9,6 +9,7 @@ from collections.abc import Sequence
 PIPED_WIDTH = 100
 """Columns where no terminal says how many it has."""
 
+_NARROWEST = 40
 _ENDLESS = 100_000
 
 
@@ -16,7 +17,7 @@ def width() -> int:
     """Say how many columns standard output has."""
     if not sys.stdout.isatty() and "COLUMNS" not in os.environ:
         return PIPED_WIDTH
-    return max(60, shutil.get_terminal_size((PIPED_WIDTH, 24)).columns)
+    return max(_NARROWEST, shutil.get_terminal_size((PIPED_WIDTH, 24)).columns)
 
 
 def table(rows: Sequence[Sequence[str]], left: int = 1, *, is_plain: bool = False) -> str:

@@ -81,7 +81,9 @@ def load_text(page: str, cell: Cell, outcomes: Sequence[Outcome]) -> str:
         if conditions
         else f"TCP as {cell.variant['tcp']['profile']}"
     )
-    head = f"{text.printable(page)} on {cell.network}\n{_variant(cell.variant, whose)}\n"
+    head = "\n".join(
+        [f"{text.printable(page)} on {cell.network}", *wrapped(_variant(cell.variant, whose)), ""]
+    )
     if not completed:
         gave_up = text.ms(max(outcome.plt_ms for outcome in outcomes))
         return f"{head}\n{incomplete(outcomes)}: the browser gave up after {gave_up} at the latest"
@@ -92,7 +94,9 @@ def load_text(page: str, cell: Cell, outcomes: Sequence[Outcome]) -> str:
         middle = statistics.median(values)
         shown = [show(middle), show(min(values)), show(max(values))] if several else [show(middle)]
         rows.append([name, *shown])
-    seeds = f"{text.count(len(outcomes), 'run')}, {_seeds(outcomes)}{_varied(cell.spread)}"
+    seeds = "\n".join(
+        wrapped(f"{text.count(len(outcomes), 'run')}, {_seeds(outcomes)}{_varied(cell.spread)}")
+    )
     note = (
         "" if len(completed) == len(outcomes) else f"\n{incomplete(outcomes)}: the figures are of the others"
     )
@@ -314,7 +318,7 @@ def _block(page: PageResult, result: NetworkResult, *, is_first: bool) -> str:
     lines = [
         *(_recorded(page.page, page.recorded) if is_first else []),
         *(wrapped(measured_text(page.measured)) if is_first and page.measured else []),
-        f"{text.printable(page.page)} on {name}: {runs_text(result)}",
+        *wrapped(f"{text.printable(page.page)} on {name}: {runs_text(result)}"),
         text.table(rows, left=2),
     ]
     said = [result.verdict, result.reason or "", overflows_text(result)]

@@ -1,6 +1,7 @@
 """Waterfalls as text: when each object of a page was found, asked for and received."""
 
 import sys
+import textwrap
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,6 +11,8 @@ from loadstone.typed import Waterfall
 _BARS = "\N{MIDDLE DOT}\N{LIGHT SHADE}\N{FULL BLOCK}"
 _PLAIN_BARS = ".-#"
 _NAME_SHARE = 0.38
+_NARROW = 72
+"""Below so many columns only names and times stand beside the bars."""
 
 
 def render(columns: Waterfall, end_ms: float, width: int) -> str:
@@ -26,11 +29,13 @@ def render(columns: Waterfall, end_ms: float, width: int) -> str:
     ):
         conn = "-" if connection is None else str(connection)
         numbers.append([name, text.shorten(kind, 8), text.size(size), conn, text.ms(last)])
-    rest = sum(max(len(row[at]) for row in numbers) + 2 for at in range(1, 5))
+    if width < _NARROW:
+        numbers = [[row[0], row[-1]] for row in numbers]
+    rest = sum(max(map(len, column)) + 2 for column in list(zip(*numbers, strict=True))[1:])
     room = max(16, int((width - rest) * _NAME_SHARE))
     for row in numbers:
         row[0] = text.shorten(text.printable(_without_scheme(row[0])), room)
-    table = text.table(numbers, left=2, is_plain=True).split("\n")
+    table = text.table(numbers, left=len(numbers[0]) // 2, is_plain=True).split("\n")
     side = max(map(len, table)) + 2
     chart = max(10, width - side)
     lines = [table[0].ljust(side) + _axis(end_ms, chart)]
@@ -43,9 +48,10 @@ def render(columns: Waterfall, end_ms: float, width: int) -> str:
     )
     for line, times in zip(table[1:], marks, strict=True):
         lines.append((line.ljust(side) + _bar(list(times), end_ms, chart, bars)).rstrip())
-    lines.append(
+    legend = (
         f"{bars[0]} found, waiting to be sent   {bars[1]} sent, waiting for an answer   {bars[2]} arriving"
     )
+    lines += textwrap.wrap(legend, width)
     return "\n".join(lines)
 
 

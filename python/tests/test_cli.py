@@ -279,6 +279,15 @@ def test_bad_usage_is_one_line_and_code_2(loadstone: Command, usage: str) -> Non
     assert " at line " not in result.err and "variant." not in result.err
 
 
+@pytest.mark.parametrize("option", ["--network", "--html", "--against", "--junit"])
+def test_an_empty_name_names_nothing(loadstone: Command, option: str) -> None:
+    for words in ([option, ""], [f"{option}="]):
+        result = loadstone("compare", "synthetic:A", *words)
+        assert (result.code, result.out) == (2, "")
+        assert f"Invalid value for '{option}': it is empty: give a name" in result.err
+    assert "it is empty: give a name" in loadstone("load", "").err
+
+
 @pytest.mark.parametrize(
     ("name", "text", "expected"),
     [

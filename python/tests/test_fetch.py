@@ -175,7 +175,10 @@ def test_what_fails_is_said_and_takes_nothing_from_the_rest(server: str, fetch: 
         assert "--resolve" in unknown["failure"] and unknown["connection"] is None
         shown = fetch(nobody, f"{server}/small")
         assert shown.code == 1 and f"failed: {nobody}: cannot connect" in shown.out
-        assert "2 responses, 1 failed" in shown.out
+        assert "\n1 response, 1 failed, " in shown.out
+        nothing = fetch(nobody)
+        lines = nothing.out.splitlines()
+        assert lines[-1].startswith("0 responses, 1 failed in ") and "a second" not in nothing.out
 
 
 def test_a_server_without_tls_is_told_from_one_with(server: str, fetch: Command) -> None:

@@ -163,6 +163,7 @@ BAD_ASSERTIONS = {
     "plt(base) < 1": "did you mean 'baseline'?",
     "plx(c) < 1": "'plx' is no function that is known here: did you mean 'plt'?",
     "c < 1": "'c' stands alone: ask for a figure, as in plt(c)",
+    "plt < 2500": "'plt' stands alone: say of which variant, as in plt(best)",
     "plt(a 1) < 1": "names with spaces stand in quotes",
     "plt(c)": "'plt(c)' is a number, not true or false",
     "plt(c) < 'fast'": "'fast' is a text",

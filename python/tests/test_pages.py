@@ -86,6 +86,24 @@ def test_every_truncation_of_a_compressed_file_is_noticed(tmp_path: Path, packin
     assert files.read(str(path)).startswith(b'{"objects"')
 
 
+FOREIGN = {
+    "UTF-16": '{"log": {}}'.encode("utf-16"),
+    "capture of packets": bytes.fromhex("d4c3b2a102000400"),
+    "record the page in a browser": bytes.fromhex("0a0d0d0a1c0000004d3c2b1a"),
+    "Save all as HAR": b'[{"method": "Network.requestWillBeSent"}]',
+    "HTML or XML": b"<!doctype html>",
+    "no JSON object": b"shop",
+}
+
+
+@pytest.mark.parametrize("said", FOREIGN)
+def test_what_others_take_for_a_recording_is_told_apart(tmp_path: Path, said: str) -> None:
+    path = tmp_path / "page"
+    path.write_bytes(FOREIGN[said])
+    with pytest.raises(InputError, match=f"page: neither a HAR nor a page file, .*{said}"):
+        pages.read(str(path))
+
+
 @pytest.mark.parametrize("packing", PACKED)
 def test_the_limit_holds_on_both_sides(tmp_path: Path, packing: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "LIMIT", 3_000_000)

@@ -62,6 +62,10 @@ def test_a_folder_of_that_form_is_a_study(loadstone: Command, own: Path) -> None
     found = loadstone("reproduce", str(own), "--trust", "--json").document
     assert found["claims"][0]["verdict"] == "confirmed"
     assert found["cells"][0]["ours"] > 1.5
+    said = loadstone("reproduce", str(own), "--trust").out
+    assert "Of 1 claim: 1 confirmed, 0 contradicted, 0 not testable." in said, (
+        "none of these is left out of 1"
+    )
 
 
 def test_nobody_s_code_is_run_unasked(loadstone: Command, own: Path) -> None:

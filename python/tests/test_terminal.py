@@ -31,6 +31,16 @@ def test_text_output_replaces_it(char: str, capsys: pytest.CaptureFixture[str]) 
     assert capsys.readouterr() == ("a page\ufffd\nof two lines \u00e9\n", "loadstone: no\ufffd\n")
 
 
+@pytest.mark.parametrize("columns", [50, 64, 100])
+def test_text_keeps_to_the_width_of_the_terminal(
+    loadstone: Command, monkeypatch: pytest.MonkeyPatch, columns: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    for verb in (["compare"], ["load", "--waterfall"]):
+        shown = loadstone(*verb, "example:shop", "--network", "cable", "--runs", "7").out
+        assert 0.8 * columns < max(map(len, shown.splitlines())) <= columns
+
+
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_shells_are_told_how_to_complete_the_command(shell: str) -> None:
     def asked(what: str, **more: str) -> str:

@@ -131,7 +131,7 @@ _HARDLY = 0.1
 
 
 def judge(found: Laboratory, curve: list[Point], connections: Sequence[Counts]) -> list[Judged]:
-    """Judge every claim that a laboratory can test."""
+    """Judge every claim."""
     claims = Claims(FOLDER)
     _setup(claims)
     slow_start.judge(claims, curve)

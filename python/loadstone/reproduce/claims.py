@@ -35,7 +35,7 @@ class Verdict(enum.Enum):
 
 @dataclass(frozen=True)
 class Claim:
-    """One statement of a study that a laboratory can test."""
+    """One statement of a study."""
 
     id: str
     kind: str

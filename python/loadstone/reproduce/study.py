@@ -73,7 +73,7 @@ class Results:
     cells: Sequence[Cell]
     tables: Sequence[Table]
     judged: Sequence[Judged]
-    """Every claim that a laboratory can test, in the order of the study's list."""
+    """Every claim that is listed, in the order of the study's list."""
     passages: Sequence[Passage] = ()
     plots: "Sequence[Plot]" = field(default=())
 

@@ -23,7 +23,7 @@ def counts(results: Results) -> str:
     """Say how many claims came out."""
     found = Counter(judged.verdict for judged in results.judged)
     said = ", ".join(f"{found[verdict]} {verdict.value}" for verdict in Verdict)
-    return f"Of {text.count(len(results.judged), 'claim')} that a laboratory can test: {said}."
+    return f"Of {text.count(len(results.judged), 'claim')}: {said}."
 
 
 def cells_csv(results: Results) -> str:
