@@ -263,9 +263,14 @@ fn fetch(index: usize, object: &ObjectSpec, hosts: &mut HostsByName<'_>) -> Resu
     })
 }
 
-/// By which factors know an object: its URL without the query, which often differs from one state of a page to the next.
+/// By which factors know an object: its URL without what differs from one state of a page to the next, and without what
+/// may be a secret. Both are the query, the fragment, path parameters, and the name and password.
 fn key_of(name: &str) -> u64 {
-    Factors::key(name.split('?').next().unwrap_or(name))
+    let Some((scheme, rest)) = name.split_once("://") else { return Factors::key(name) };
+    let public = rest.split(['?', '#', ';']).next().unwrap_or(rest);
+    let (authority, path) = public.split_at(public.find('/').unwrap_or(public.len()));
+    let host = authority.rsplit('@').next().unwrap_or(authority);
+    Factors::key(&format!("{scheme}://{host}{path}"))
 }
 
 /// The sort of an object, by the ending of its path.
