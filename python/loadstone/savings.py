@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from loadstone import comparison, experiment, variants
 from loadstone._native import domain_of, nearer_network
 from loadstone.comparison import NetworkPlan, NetworkResult, PagePlan, VariantResult
+from loadstone.entities import entity_of
 from loadstone.experiment import Cell, Chosen
 from loadstone.pages import Page
 
@@ -39,7 +40,7 @@ class Part:
     """Some objects of a page."""
 
     what: str
-    """`third parties`, `domain`, `host`, `kind`, `object` or `page`."""
+    """`third parties`, `entity`, `domain`, `host`, `kind`, `object` or `page`."""
     name: str
     places: frozenset[int]
     """Which objects, in the page's order."""
@@ -188,14 +189,13 @@ def _parts(page: Page, kinds: dict[str, str], critical: Sequence[str]) -> Iterat
     yield Part("page", "all of it", everything, ("half the bytes", NEARER, HINTED))
     if foreign:
         yield Part("third parties", "all of them", foreign, _LEFT_OUT + _OF_SITES)
-    for what, labels in (("domain", domains), ("host", hosts)):
+    seen = {everything}
+    for what, labels in (("domain", domains), ("host", hosts), ("entity", [*map(entity_of, hosts)])):
         for label in dict.fromkeys(labels):
             places = frozenset(at for at in everything if labels[at] == label)
-            # A domain of one host is that host.
-            is_alone = (
-                what == "host" and {at for at in everything if domains[at] == domains[min(places)]} == places
-            )
-            if not is_alone and places != everything:
+            # A host that is all of its domain goes by the domain, an entity of one domain as well.
+            if label is not None and places not in seen:
+                seen.add(places)
                 yield Part(what, label, places, (_LEFT_OUT if places <= foreign else ()) + _OF_SITES)
     for kind in dict.fromkeys(kinds.values()):
         places = frozenset(at for at in everything if kinds.get(names[at]) == kind)

@@ -48,7 +48,8 @@ def variant(name: str, times: list[float | None], **counted: int) -> dict[str, A
 def network(name: str = "dsl", best: str | None = "c", **times: list[float | None]) -> dict[str, Any]:
     """Make a network; variants (`a_1` for `a 1`) that are not mentioned took 100 ms, three times."""
     made = [variant(name, times.get(name.replace(" ", "_"), [100.0] * 3)) for name in VARIANTS]
-    return {"name": name, "network": f"{name} as it is", "random": True, "variants": made, "best": best}
+    document = {"name": name, "network": f"{name} as it is", "random": True, "variants": made, "best": best}
+    return {**document, "spread": {"network": 1, "times": 10}}
 
 
 def document(*networks: dict[str, Any], page: str = "shop.har") -> dict[str, Any]:

@@ -289,6 +289,8 @@ OTHERWISE: dict[str, tuple[list[str], str]] = {
         "had 6 seeds from 1 on and has 7 seeds from 1 on: give the same --runs and --seed",
     ),
     "other seeds": (["--seed", "5"], "had 6 seeds from 1 on and has 6 seeds from 5 on"),
+    "another metric": (["--metric", "lcp"], "the metric was onload and is lcp: give the same --metric"),
+    "no spread": (["--exact"], "the spread was otherwise (network was 1 and is 0, in percent)"),
     "a setting": (["--tls", "1.2"], 'http/1.1 was set otherwise (tls was "1.3" and is "1.2")'),
 }
 

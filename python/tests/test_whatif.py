@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from conftest import Command
+from loadstone.entities import entity_of
 
 ROOT_URL = "https://www.shop.test/"
 
@@ -91,3 +92,30 @@ def test_hosts_speak_what_they_spoke(loadstone: Command) -> None:
     assert document["variant"]["protocol"] == "h2"
     chosen = loadstone("whatif", "example:shop", "--protocol", "http/1.1", "--runs", "1", "--json").document
     assert chosen["variant"]["protocol"] == "http/1.1"
+
+
+def test_third_parties_of_several_domains_are_one_entity(loadstone: Command, tmp_path: Path) -> None:
+    urls = ["https://shop.test/", "https://fonts.googleapis.com/css", "https://fonts.gstatic.com/a.woff2"]
+    urls += ["https://www.googletagmanager.com/gtm.js"]
+    page = {"objects": [{"url": url, "bytes": 20_000} for url in urls]}
+    (tmp_path / "fonts.json").write_text(json.dumps(page))
+    found = savings(loadstone("whatif", tmp_path / "fonts.json", "--json").document)
+    fonts = found["entity", "Google Fonts", "left out"]
+    assert fonts["objects"] == 2 and fonts["is_clear"]
+    assert not [name for what, name, _ in found if what == "entity" and name != "Google Fonts"]
+
+
+@pytest.mark.parametrize(
+    ("host", "entity"),
+    [
+        ("www.googletagmanager.com", "Google Tag Manager"),
+        ("WWW.GoogleTagManager.com:443", "Google Tag Manager"),
+        ("maps.googleapis.com", "Google Maps"),
+        ("notgoogletagmanager.com", None),
+        ("shop.test", None),
+        ("10.0.0.1:8443", None),
+        ("", None),
+    ],
+)
+def test_who_runs_a_host(host: str, entity: str | None) -> None:
+    assert entity_of(host) == entity

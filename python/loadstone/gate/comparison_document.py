@@ -10,6 +10,7 @@ from loadstone import files
 from loadstone.comparison import NetworkPlan, PagePlan
 from loadstone.engine import engine
 from loadstone.files import InputError
+from loadstone.pages import ONLOAD
 from loadstone.text import shorten
 
 COUNTS = ("bytes_down", "bytes_up", "packets_down", "packets_up", "retransmissions", "connections")
@@ -50,6 +51,10 @@ class NetworkFindings:
     variants: dict[str, VariantFindings]
     baseline: str
     fastest: str | None
+    metric: str
+    """Up to which moment loads were measured."""
+    spread: dict[str, int]
+    """What varied with the seed, in percent."""
 
 
 @dataclass(frozen=True)
@@ -71,11 +76,12 @@ class Findings:
 
 
 def _networks(page: Any, baseline: str) -> dict[str, NetworkFindings]:
-    networks = [_network(network, baseline) for network in _field(page, "networks", list)]
+    metric = _field(page["measured"], "metric", str) if "measured" in page else ONLOAD
+    networks = [_network(network, baseline, metric) for network in _field(page, "networks", list)]
     return {network.name: network for network in networks}
 
 
-def _network(network: Any, baseline: str) -> NetworkFindings:
+def _network(network: Any, baseline: str, metric: str) -> NetworkFindings:
     variants = [_variant(variant) for variant in _field(network, "variants", list)]
     found = NetworkFindings(
         _field(network, "name", str),
@@ -85,6 +91,8 @@ def _network(network: Any, baseline: str) -> NetworkFindings:
         baseline,
         # Documents from before say "best" of the fastest.
         _field(network, "fastest" if "fastest" in network else "best", str | None),
+        metric,
+        _field(network, "spread", dict),
     )
     if not {found.baseline, found.fastest} - {None} <= set(found.variants):
         raise ValueError("the baseline or the fastest is none of the variants")
@@ -145,14 +153,19 @@ class Terms:
     """Each variant, as scenarios have it."""
     seeds: dict[str, tuple[int, ...]]
     """Of each variant's loads."""
+    metric: str
+    spread: dict[str, int]
 
     @classmethod
-    def of_plan(cls, plan: NetworkPlan, runs: int | None) -> "Terms":
+    def of_plan(cls, plan: NetworkPlan, runs: int | None, metric: str) -> "Terms":
         """Give those of a comparison that is still to be run."""
+        first = next(iter(plan.cells.values()))
         return cls(
-            next(iter(plan.cells.values())).network,
+            first.network,
             {name: cell.variant for name, cell in plan.cells.items()},
             {name: tuple(seed for _, seed in jobs) for name, jobs in plan.jobs(runs).items()},
+            metric,
+            first.spread,
         )
 
     @classmethod
@@ -163,12 +176,19 @@ class Terms:
             found.notation,
             {variant.name: variant.settings for variant in variants},
             {variant.name: variant.seeds for variant in variants},
+            found.metric,
+            found.spread,
         )
 
     def difference(self, then: "Terms") -> str | None:
         """Say what is otherwise than then, and what to do: what differs would not be the page alone."""
+        if self.metric != then.metric:
+            return f"the metric was {then.metric} and is {self.metric}: give the same --metric, or {REMEDY}"
         if self.notation != then.notation:
             return f"the network was {then.notation} and is {self.notation}: {REMEDY}"
+        if self.spread != then.spread:
+            how = _difference(then.spread, self.spread)
+            return f"the spread was otherwise ({how}, in percent): give the same, or {REMEDY}"
         if list(self.settings) != list(then.settings):
             return f"the variants were {listed(then.settings)} and are {listed(self.settings)}: {REMEDY}"
         for name, settings in self.settings.items():
@@ -184,7 +204,11 @@ class Terms:
 def of_plans(plans: Sequence[PagePlan], runs: int | None) -> dict[str, dict[str, Terms]]:
     """Give the terms of each page, by name, on each network, by name."""
     return {
-        plan.page: {network.name: Terms.of_plan(network, runs) for network in plan.networks} for plan in plans
+        plan.page: {
+            network.name: Terms.of_plan(network, runs, plan.measured["metric"] if plan.measured else ONLOAD)
+            for network in plan.networks
+        }
+        for plan in plans
     }
 
 
