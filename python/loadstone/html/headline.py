@@ -74,7 +74,7 @@ def own_time(network: NetworkResult) -> str:
     share = sum(spent[part] for part in _OWN) / max(sum(spent.values()), 1e-9)
     longest = pieces(variant.middle_run, 1)[0]
     return (
-        f"On {network.name}, {share:.0%} of the load is the page's and the servers' own time, which no "
+        f"On {network.name}, {100 * share:.0f} % of the load is the page's and the servers' own time, which no "
         f"protocol can save. The longest piece is {text.ms(longest[0])}: {said(longest)}."
     )
 
