@@ -97,7 +97,8 @@ def account(name: str, spent: Account, scale: Scale, row: int) -> Markup:
             figures += Markup('<text x="{}" y="10" text-anchor="middle">{}</text>').format(
                 place, f"{spent[part]:,.0f}"
             )
-        tip = f"{name}\n{words.label}: {text.ms(spent[part])}\n{100 * spent[part] / total:.0f} % of {text.ms(total)}"
+        share = f"{100 * spent[part] / total:.0f} % of {text.ms(total)}"
+        tip = f"{name}\n{words.label}: {text.ms(spent[part])}\n{share}"
         bars += Markup('<rect class="{}" {} role="img" data-row="{}" data-tip="{}"></rect>').format(
             part.replace("_", "-"), _extent(begin, end, scale), row, tip
         )
