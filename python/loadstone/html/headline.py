@@ -74,8 +74,8 @@ def own_time(network: NetworkResult) -> str:
     share = sum(spent[part] for part in _OWN) / max(sum(spent.values()), 1e-9)
     longest = pieces(variant.middle_run, 1)[0]
     return (
-        f"On {network.name}, {100 * share:.0f} % of the load is the page's and the servers' own time, which no "
-        f"protocol can save. The longest piece is {text.ms(longest[0])}: {said(longest)}."
+        f"On {network.name}, {100 * share:.0f} % of the load is the page's and the servers' own time, which "
+        f"no protocol can save. The longest piece is {text.ms(longest[0])}: {said(longest)}."
     )
 
 
