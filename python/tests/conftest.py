@@ -57,13 +57,13 @@ def need(program: str) -> str:
 
 
 def verdicts_said(study: str) -> dict[str, int]:
-    """Give how many claims README says have come to each verdict in a study."""
+    """Give how many claims that could fail README says have come to each verdict in a study."""
     row = next(
         line for line in (ROOT / "README.md").read_text().splitlines() if line.startswith(f"| [{study}]")
     )
-    claims, *verdicts = (int(cell) for cell in row.split("|")[3:7])
+    claims, *verdicts = (int(cell) for cell in row.split("|")[3:8])
     assert sum(verdicts) == claims
-    return dict(zip(("confirmed", "contradicted", "not testable"), verdicts, strict=True))
+    return dict(zip(("confirmed", "contradicted", "undecided", "not testable"), verdicts, strict=True))
 
 
 @pytest.fixture(scope="module")

@@ -8,30 +8,31 @@ from conftest import Command
 
 STUDY = '''"""A study of one claim."""
 
-from loadstone.reproduce.claims import Claims
+from loadstone.reproduce.evidence import of_matrix
+from loadstone.reproduce.judge import Judge
 from loadstone.reproduce.study import Cell, Results, Runner
 
-from .laboratory import FOLDER, measure
+from .laboratory import FOLDER, gain
 
 
 def run(runner: Runner) -> Results:
-    ours = measure(runner)
-    claims = Claims(FOLDER)
-    claims.number("OWN01", ours)
-    return Results([Cell({"iw": 10}, "h2", 2.0, ours, "times")], [], claims.judged())
+    evidence = of_matrix(runner, runner.matrix(FOLDER / "matrix.toml"), compared="protocol")
+    judge = Judge(FOLDER)
+    judge.number("OWN01", evidence, gain)
+    ours = gain(evidence.loads(1))
+    return Results([Cell({"iw": 10}, "h2", 2.0, ours, "times")], [], judge.judged())
 '''
 LABORATORY = """from pathlib import Path
 
 FOLDER = Path(__file__).parent
 
 
-def measure(runner):
-    frame = runner.runs(runner.matrix(FOLDER / "matrix.toml"))
-    of = {row["protocol"]: row["plt_ms"] for row in frame.to_dicts()}
+def gain(loads):
+    of = {row["protocol"]: row["plt_ms"] for row in loads.to_dicts()}
     return of["http/1.1"] / of["h2"]
 """
-CLAIMS = """id,kind,says,relation,value,most,unit,conditions,section
-OWN01,number,HTTP/2 is faster,gt,1,,times,one network,1
+CLAIMS = """id,kind,says,relation,value,most,unit,conditions,section,turned_by
+OWN01,number,HTTP/2 is faster,gt,1,,times,one network,1,equal inverted
 """
 MATRIX = """[factors]
 page = ["synthetic:objects=32,size=1KB"]
@@ -63,9 +64,10 @@ def test_a_folder_of_that_form_is_a_study(loadstone: Command, own: Path) -> None
     assert found["claims"][0]["verdict"] == "confirmed"
     assert found["cells"][0]["ours"] > 1.5
     said = loadstone("reproduce", str(own), "--trust").out
-    assert "Of 1 claim: 1 confirmed, 0 contradicted, 0 not testable." in said, (
-        "none of these is left out of 1"
-    )
+    said_of_all = "Of 1 claim: 1 confirmed, 0 contradicted, 0 undecided, 0 not testable."
+    assert said_of_all in said, "none of these is left out of 1"
+    altered = found["claims"][0]["altered"]
+    assert not altered["equal"] and not altered["inverted"] and altered["halved"] and altered["doubled"]
 
 
 def test_nobody_s_code_is_run_unasked(loadstone: Command, own: Path) -> None:

@@ -18,7 +18,7 @@ def run(runner: Runner) -> Results:
         laboratory.shop_table(site),
     )
     cells = (*laboratory.cells(found), *laboratory.shop_cells(site))
-    return Results(cells, tables, claims.judge(found, gains, site), [_why()])
+    return Results(cells, tables, claims.judge(runner), [_why()])
 
 
 def _why() -> Passage:

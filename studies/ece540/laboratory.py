@@ -34,6 +34,7 @@ OTHER_BYTES = 15_000
 HOSTS, OF_EACH = 10, 12
 """Of the shop that stands for the production site, and its objects from each."""
 SHOP_BYTES = 10_000
+_FEW_HOSTS = 3
 STALE = 7
 """One in this many of its objects is not in a warm cache: some of each host."""
 
@@ -50,10 +51,17 @@ def own_page(lab: str, pictures: int = PICTURES, size: int | None = None) -> Pag
 
 
 def shop_page(cache: str) -> Page:
-    """Make a page of many hosts, with a cache that is `cold` or `warm`."""
-    step = {"cold": 1, "warm": STALE}[cache]
+    """Make a page of many hosts, with a cache that is `cold`, `warm`, or `warm-3-hosts`.
+
+    In the last one as many objects are stale, but of three hosts only.
+    """
     urls = [f"https://s{host}.test/{place}.jpg" for place in range(OF_EACH) for host in range(HOSTS)]
-    objects = [{"url": url, "bytes": SHOP_BYTES} for url in urls[::step]]
+    stale = {
+        "cold": urls,
+        "warm": urls[::STALE],
+        "warm-3-hosts": [url for url in urls if int(url[9]) < _FEW_HOSTS][: len(urls[::STALE])],
+    }
+    objects = [{"url": url, "bytes": SHOP_BYTES} for url in stale[cache]]
     return {"objects": [{"url": "https://s0.test/", "bytes": 3 * SHOP_BYTES}, *objects]}
 
 

@@ -3,21 +3,25 @@
 import csv
 import dataclasses
 import enum
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from loadstone.files import InputError
+from loadstone.reproduce.altered import FAMILY
 
 NEAR = 0.25
 """A number comes out if ours lies within a quarter of it."""
 
 _RELATIONS = {
+    "exactly": lambda ours, low, high, near: ours == low,
     "eq": lambda ours, low, high, near: abs(ours - low) <= near * abs(low),
     "approx": lambda ours, low, high, near: abs(ours - low) <= near * abs(low),
     "lt": lambda ours, low, high, near: ours < low,
     "le": lambda ours, low, high, near: ours <= low,
+    "share": lambda ours, low, high, near: abs(ours - low) <= near * min(low, 100 - low),
     "upto": lambda ours, low, high, near: ours <= low * (1 + near),
     "gt": lambda ours, low, high, near: ours > low,
     "ge": lambda ours, low, high, near: ours >= low,
@@ -28,8 +32,12 @@ _RELATIONS = {
 class Verdict(enum.Enum):
     """What became of a claim."""
 
+    SET_UP = "set-up"
+    """It says how the laboratory was made, and nothing is tested by that."""
     CONFIRMED = "confirmed"
     CONTRADICTED = "contradicted"
+    UNDECIDED = "undecided"
+    """Chance or assumptions could turn it."""
     NOT_TESTABLE = "not testable"
 
 
@@ -48,6 +56,41 @@ class Claim:
     unit: str
     conditions: str
     section: str
+    turned_by: frozenset[str] = frozenset()
+    """Altered outcomes (`altered.FAMILY`) in which it must not hold: said beforehand."""
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """Give the bounds between which our number has to lie, a quarter at most from the study's.
+
+        Of a share of a whole, in percent, the rest is as near to theirs. "Up to" is about the largest of some
+        figures, which has to be near. "At least" and "at most" are bounds themselves, and the other one is a
+        quarter further on. "More than" and "less than" are about a direction.
+        """
+        if self.value is None:
+            raise ValueError(f"{self.id}: says no number")
+        near = NEAR * abs(self.value)
+        match self.relation:
+            case "range":
+                most = self.value if self.most is None else self.most
+                return self.value - near, most + NEAR * abs(most)
+            case "share":
+                most = self.value if self.most is None else self.most
+                return max(self.value - near, self.value - NEAR * (100 - self.value)), min(
+                    most + NEAR * most, most + NEAR * (100 - most)
+                )
+            case "exactly":
+                return self.value, self.value
+            case "ge":
+                return self.value, self.value + near
+            case "le":
+                return self.value - near, self.value
+            case "gt":
+                return self.value, math.inf
+            case "lt":
+                return -math.inf, self.value
+            case _:
+                return self.value - near, self.value + near
 
 
 @dataclass(frozen=True)
@@ -60,6 +103,23 @@ class Judged:
     """What came out here, as far as it can be said in a few words."""
     why: str = ""
     """Why it cannot be tested, or what explains a difference."""
+    altered: Mapping[str, bool] = dataclasses.field(default_factory=dict)
+    """Whether it would hold in each of the altered outcomes; nothing if it is not judged by loads."""
+    holds: bool = False
+    """Whether it holds as it came out, whatever chance and assumptions make of that."""
+
+    @property
+    def fails_in(self) -> frozenset[str]:
+        """Name the altered outcomes in which it does not hold."""
+        return frozenset(name for name, holds in self.altered.items() if not holds)
+
+    @property
+    def survives(self) -> frozenset[str]:
+        """Name the altered outcomes that should have turned it, and did not. A test says that there are none.
+
+        What does not hold as it came out has been turned already.
+        """
+        return self.claim.turned_by - self.fails_in if self.holds else frozenset()
 
 
 class Claims:
@@ -69,6 +129,16 @@ class Claims:
         """Read the claims of the study in this folder."""
         self._claims = {claim.id: claim for claim in _read(folder / "claims.csv")}
         self._judged: dict[str, Judged] = {}
+
+    def __getitem__(self, id: str) -> Claim:
+        """Give a claim of the list."""
+        return self._claims[id]
+
+    def add(self, judged: Judged) -> None:
+        """Take a verdict."""
+        if judged.claim.id in self._judged:
+            raise ValueError(f"{judged.claim.id} is judged twice")
+        self._judged[judged.claim.id] = judged
 
     def number(
         self, id: str, ours: float | None, why: str = "", *, digits: int = 2, near: float = NEAR
@@ -99,7 +169,7 @@ class Claims:
 
     def same(self, id: str, ours: str) -> None:
         """Say that something is set up here as it was there."""
-        self._judge(id, Verdict.CONFIRMED, ours, "set up so")
+        self._judge(id, Verdict.SET_UP, ours, "")
 
     def not_testable(self, id: str, why: str, ours: str = "-") -> None:
         """Say why something cannot be tested."""
@@ -114,9 +184,7 @@ class Claims:
         return [self._judged[id] for id in self._claims]
 
     def _judge(self, id: str, verdict: Verdict, ours: str, why: str) -> None:
-        if id in self._judged:
-            raise ValueError(f"{id} is judged twice")
-        self._judged[id] = Judged(self._claims[id], verdict, ours, why)
+        self.add(Judged(self._claims[id], verdict, ours, why))
 
 
 def _verdict(holds: bool) -> Verdict:
@@ -128,12 +196,17 @@ def _read(path: Path) -> list[Claim]:
 
 
 def _claim(row: Mapping[str, str], place: str) -> Claim:
-    fields: dict[str, Any] = {field.name: row.get(field.name) for field in dataclasses.fields(Claim)}
+    turned_by = frozenset((row.get("turned_by") or "").split())
+    if unknown := turned_by - {*FAMILY}:
+        raise InputError(f"{place}: turned_by: write some of {', '.join(FAMILY)}, not {', '.join(unknown)}")
+    named = [field.name for field in dataclasses.fields(Claim) if field.name != "turned_by"]
+    fields: dict[str, Any] = {name: row.get(name) for name in named}
     if lacking := [name for name, value in fields.items() if value is None]:
         raise InputError(f"{place}: a claim needs {', '.join(lacking)}: add the columns")
     if fields["relation"] not in {*_RELATIONS, "direction", "text"}:
         raise InputError(f"{place}: relation: write {', '.join(_RELATIONS)}, direction or text")
-    return Claim(**{**fields, "value": _number(fields["value"]), "most": _number(fields["most"])})
+    numbers = {name: _number(fields[name]) for name in ("value", "most")}
+    return Claim(**{**fields, **numbers, "turned_by": turned_by})
 
 
 def rows(path: Path) -> list[Mapping[str, str]]:

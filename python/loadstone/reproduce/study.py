@@ -147,6 +147,7 @@ class Runner:
         """A folder with recorded pages, for studies that loaded real ones."""
         self._threads = threads
         self._progress = progress
+        self._known: dict[str, pl.DataFrame] = {}
 
     def matrix(self, path: Path) -> Matrix:
         """Read a matrix."""
@@ -156,7 +157,11 @@ class Runner:
         """Run a matrix; give its runs as a store would."""
         from loadstone.stores.sweep import collect
 
-        return collect(matrix, threads=self._threads, progress=self._progress)
+        # Claims share matrices.
+        key = repr(matrix)
+        if key not in self._known:
+            self._known[key] = collect(matrix, threads=self._threads, progress=self._progress)
+        return self._known[key]
 
     def outcomes(self, jobs: Sequence[tuple[Scenario, int]], packets: int | None = None) -> list[Outcome]:
         """Run scenarios under seeds, for what no matrix keeps: waterfalls, connections, packets."""

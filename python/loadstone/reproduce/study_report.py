@@ -15,6 +15,7 @@ from loadstone.analysis.sections import Section
 from loadstone.files import InputError, Kind
 from loadstone.html import PAGE
 from loadstone.html.templates import embedded, environment
+from loadstone.reproduce.altered import FAMILY
 from loadstone.reproduce.claims import Judged, Verdict
 from loadstone.reproduce.study import Results, Study, Table
 
@@ -22,8 +23,11 @@ from loadstone.reproduce.study import Results, Study, Table
 def counts(results: Results) -> str:
     """Say how many claims came out."""
     found = Counter(judged.verdict for judged in results.judged)
-    said = ", ".join(f"{found[verdict]} {verdict.value}" for verdict in Verdict)
-    return f"Of {text.count(len(results.judged), 'claim')}: {said}."
+    said = ", ".join(f"{found[verdict]} {verdict.value}" for verdict in Verdict if verdict != Verdict.SET_UP)
+    could = len(results.judged) - found[Verdict.SET_UP]
+    made = found[Verdict.SET_UP]
+    of_that = f" {text.count(made, 'claim says', 'claims say')} how the laboratory was made." if made else ""
+    return f"Of {text.count(could, 'claim')}: {said}.{of_that}"
 
 
 def cells_csv(results: Results) -> str:
@@ -42,11 +46,22 @@ def claims_csv(results: Results) -> str:
     """Write every claim as a line, with its verdict."""
     lines = io.StringIO()
     write = csv.writer(lines, lineterminator="\n").writerow
-    write(["id", "verdict", "ours", "says", "relation", "value", "most", "unit", "section", "why"])
+    write(
+        ["id", "verdict", "ours", "says", "relation", "value", "most", "unit", "section", "why", "fails_in"]
+    )
     for judged in results.judged:
         claim = judged.claim
         said = [claim.says, claim.relation, claim.value, claim.most, claim.unit, claim.section]
-        write([claim.id, judged.verdict.value, judged.ours, *said, judged.why])
+        write(
+            [
+                claim.id,
+                judged.verdict.value,
+                judged.ours,
+                *said,
+                judged.why,
+                " ".join(sorted(judged.fails_in)),
+            ]
+        )
     return lines.getvalue()
 
 
@@ -59,7 +74,13 @@ def document(study: Study, results: Results) -> dict[str, Any]:
         "source": study.source,
         "counts": dict(Counter(judged.verdict.value for judged in results.judged)),
         "claims": [
-            {"id": one.claim.id, "verdict": one.verdict.value, "ours": one.ours, "why": one.why}
+            {
+                "id": one.claim.id,
+                "verdict": one.verdict.value,
+                "ours": one.ours,
+                "why": one.why,
+                "altered": dict(one.altered),
+            }
             for one in results.judged
         ],
         "cells": [
@@ -130,6 +151,11 @@ def _blocks(study: Study, results: Results) -> Iterator[str]:
     claims = claims_table(results)
     yield f"## {claims.title}"
     yield _grid(claims)
+    altered = altered_table(results)
+    if altered.rows:
+        yield f"## {altered.title}"
+        yield _grid(altered)
+        yield altered.note
 
 
 def claims_table(results: Results) -> Table:
@@ -137,6 +163,20 @@ def claims_table(results: Results) -> Table:
     head = ["", "the study", "ours", "verdict", "why"]
     rows = [[one.claim.id, _said(one), one.ours, one.verdict.value, one.why] for one in results.judged]
     return Table("claims", "What became of each claim?", head, rows, left=len(head))
+
+
+def altered_table(results: Results) -> Table:
+    """Give what becomes of each claim that is judged by loads in each altered outcome."""
+    rows = [
+        [one.claim.id, one.verdict.value, *("holds" if one.altered[name] else "-" for name in FAMILY)]
+        for one in results.judged
+        if one.altered
+    ]
+    note = (
+        "What a claim would be in other worlds: all variants alike, gains inverted, every effect halved or "
+        "doubled, what was measured dealt out anew. -: it does not hold there."
+    )
+    return Table("altered", "By what could each claim fail?", ["", "verdict", *FAMILY], rows, 7, note)
 
 
 def _said(judged: Judged) -> str:
@@ -209,6 +249,7 @@ def html(study: Study, results: Results) -> str:
             for passage in results.passages
         ],
         claims=_section(claims_table(results)),
+        altered=_section(altered_table(results)),
         command=f"loadstone reproduce {study.name}",
         version=__version__,
         styles=[embedded("report.css"), embedded("analysis.css")],
