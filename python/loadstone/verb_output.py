@@ -68,8 +68,9 @@ _SHOWN: dict[str, Callable[[float], str]] = {"ms": text.ms, "bytes": _size}
 _MEASURES = [
     ("page load time" if name == "plt_ms" else name.replace("_", " "), name, _SHOWN.get(column.unit, _number))
     for name, column in OF_RUNS.items()
-    if column.unit
+    if column.unit and not column.nullable
 ]
+"""What text says of every load; documents have more."""
 
 
 def load_text(page: str, cell: Cell, outcomes: Sequence[Outcome]) -> str:

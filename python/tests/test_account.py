@@ -72,5 +72,6 @@ def test_a_load_that_did_not_complete_has_no_account() -> None:
     run = outcome("1mbit,100ms,99.9%")
     assert not run.completed
     assert run.account() is None
+    assert run.first_request_ms is None
     assert run.path() == {"name": [], "part": [], "from_ms": [], "to_ms": []}
     assert set(run.connection_table()["established_ms"]) == {None}

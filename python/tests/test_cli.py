@@ -19,7 +19,7 @@ from loadstone import LoadstoneError, Scenario, networks, protocols
 from loadstone.experiment import OPTIONS, RUNS_OF_RANDOM
 
 RUN_FIELDS = [
-    "seed", "plt_ms", "bytes_down", "bytes_up", "packets_down", "packets_up",
+    "seed", "plt_ms", "first_request_ms", "bytes_down", "bytes_up", "packets_down", "packets_up",
     "retransmissions", "connections", "completed", "account",
 ]  # fmt: skip
 
@@ -38,6 +38,16 @@ def test_load_prints_the_stable_document(loadstone: Command, small: str) -> None
     assert [list(run) for run in document["runs"]] == [RUN_FIELDS] * 3
     assert [run["seed"] for run in document["runs"]] == [7, 8, 9]
     assert document["median_plt_ms"] == sorted(run["plt_ms"] for run in document["runs"])[1]
+
+
+@pytest.mark.parametrize(("tls", "round_trips"), [("none", 1), ("1.3", 2), ("1.2", 3)])
+def test_the_clock_of_a_study_may_start_with_the_first_request(
+    loadstone: Command, small: str, tls: str, round_trips: int
+) -> None:
+    options = ("--json", "--exact", "--runs", "1", "--network", "1000mbit,100ms", "--tls", tls)
+    (run,) = loadstone("load", small, *options).document["runs"]
+    assert run["first_request_ms"] == pytest.approx(100 * round_trips, abs=1)
+    assert run["first_request_ms"] < run["plt_ms"]
 
 
 def test_every_option_arrives_in_the_scenario(loadstone: Command, small: str) -> None:

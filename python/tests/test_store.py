@@ -20,6 +20,8 @@ from loadstone.analysis.gains import measure
 from loadstone.files import InputError
 from loadstone.stores import Matrix, Store, collect, sweep
 from loadstone.stores import plan as planning
+from loadstone.stores import rows
+from loadstone.stores.rows import ACCOUNT
 
 LONG = """
 runs = 100
@@ -394,8 +396,22 @@ def test_a_store_opens_by_polars_pandas_and_duckdb(tmp_path: Path) -> None:
     medians = duckdb.sql(asked).fetchall()
     ours = frame.group_by("protocol").agg(pl.col("plt_ms").median()).sort("protocol")
     assert medians == list(ours.iter_rows())
-    parts = frame.select(column for column in frame.columns if column.endswith("_ms") and column != "plt_ms")
+    parts = frame.select(ACCOUNT.values())
     assert ((parts.sum_horizontal() - frame["plt_ms"]).abs() < 1e-3).all()
+    # TCP's and TLS's handshakes take a round trip each at least.
+    assert ((frame["first_request_ms"] >= 120) & (frame["first_request_ms"] < frame["plt_ms"])).all()
+
+
+def test_a_store_of_before_a_column_opens_and_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = rows.COLUMNS
+    monkeypatch.setattr(rows, "COLUMNS", {name: now[name] for name in now if name != "first_request_ms"})
+    before = sweep(replace(SMALL, runs=2), tmp_path / "s").store.runs()
+    monkeypatch.setattr(rows, "COLUMNS", now)
+    after = sweep(SMALL, tmp_path / "s", extend=True).store.runs()
+    assert set(after.columns) - set(before.columns) == {"first_request_ms"}
+    known = after["first_request_ms"].is_not_null()
+    assert known.sum() == after.height - before.height
+    assert_frame_equal(after.filter(~known).drop("first_request_ms"), before, check_row_order=False)
 
 
 def test_what_is_only_collected_is_what_a_store_has(tmp_path: Path) -> None:

@@ -128,6 +128,12 @@ impl Marks {
         self
     }
 
+    /// When the first request was sent, whatever became of it.
+    pub fn first_request(&self) -> Option<Time> {
+        let attempts = self.failed.iter().map(|attempt| &attempt.row);
+        attempts.chain(&self.rows).filter_map(|row| row.sent).min()
+    }
+
     /// Notes what a server reports of the requests, in their order. A row gets the marks of the last
     /// request for its object on its own connection.
     pub fn note(&mut self, services: &[Service]) {
@@ -158,6 +164,16 @@ mod tests {
         let moved = marks.counted_from(at(10));
         assert_eq!(moved.rows, [row(90), Row { found: Some(at(0)), last_byte: Some(at(0)), ..Row::default() }]);
         assert_eq!((moved.failed[0].row, moved.causes[1].map(|cause| cause.at)), (row(50), Some(at(60))));
+    }
+
+    #[test]
+    fn the_first_request_counts_also_if_it_failed_and_a_later_one_was_answered() {
+        let sent = |nanos| Row { sent: Some(Time::from_nanos(nanos)), ..Row::default() };
+        let rows = vec![Row::default(), sent(80), sent(90)];
+        assert_eq!(Marks { rows: rows.clone(), ..Marks::default() }.first_request(), Some(Time::from_nanos(80)));
+        let failed = vec![Attempt { object: ActivityId(1), row: sent(30) }];
+        assert_eq!(Marks { rows, failed, causes: Vec::new() }.first_request(), Some(Time::from_nanos(30)));
+        assert_eq!(Marks { rows: vec![Row::default()], ..Marks::default() }.first_request(), None);
     }
 
     #[test]

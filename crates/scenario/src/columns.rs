@@ -129,6 +129,13 @@ pub const RUN: &[Column] = &[
         "Page load time; where the load was not completed, until the browser gave up.",
         |run| { run.plt.into() }
     ),
+    nullable(of_run!(
+        "first_request_ms",
+        Number,
+        "ms",
+        "When the first request left, that is after the handshakes before it; missing if none did.",
+        |run| run.first_request.into()
+    )),
     of_run!("bytes_down", Integer, "bytes", "Bytes of the packets towards the client.", |run| run.bytes_down.into()),
     of_run!("bytes_up", Integer, "bytes", "Bytes of the packets towards the servers.", |run| run.bytes_up.into()),
     of_run!("packets_down", Integer, "packets", "IP packets offered to the link towards the client.", |run| {

@@ -17,6 +17,8 @@ pub struct Outcome {
     /// that completes the last object the page needs. Where the load was not completed, to the
     /// moment when the browser gave up.
     pub plt: Time,
+    /// The first byte of the first request was handed to the transport: the handshakes before it were over.
+    pub first_request: Option<Time>,
     /// IP packets that were offered to the link towards the client, lost and dropped ones included.
     pub packets_down: u64,
     /// The same towards the servers.

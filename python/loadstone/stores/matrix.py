@@ -20,7 +20,7 @@ from loadstone.experiment import RUNS_OF_RANDOM
 from loadstone.expression import Condition
 from loadstone.files import InputError
 from loadstone.pages import is_file
-from loadstone.settings import OF_SCENARIOS
+from loadstone.settings import OF_RUNS, OF_SCENARIOS
 from loadstone.stats import Until
 from loadstone.stores import form
 from loadstone.stores.form import FIELDS, IN_BRACES, VARIANT, is_field, nearest, normal_name
@@ -37,8 +37,8 @@ MOST_RUNS = 100_000_000
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 _TAKEN = {
-    *("cell", "seed", "completed", "is_random", "packets_down", "packets_up", "bytes_down", "bytes_up"),
-    *("retransmissions", "connections_opened"),
+    *(OF_RUNS.keys() - {"connections"}),
+    *("cell", "is_random", "connections_opened"),
     *("gain", "low", "high", "pairs", "runs", "why", "by", "conditions", "max", "mean", "min"),
 }
 """Columns of a store, or of what analyses make of it, in addition to the factors."""

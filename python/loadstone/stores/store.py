@@ -148,7 +148,7 @@ class Store:
 
     def table(self) -> pa.Table:
         """Give the runs as an Arrow table, in the order of the chunks."""
-        tables = [read_chunk(path).replace_schema_metadata() for path in _paths(self.folder)]
+        tables = [rows.of_today(read_chunk(path)).replace_schema_metadata() for path in _paths(self.folder)]
         if not tables:
             raise InputError(f"{self.folder}: no run is there yet: go on with the sweep")
         try:

@@ -55,6 +55,7 @@ fn outcome(
         seed: seed.0,
         completed,
         plt,
+        first_request: marks.first_request(),
         packets_down: down.packets,
         packets_up: up.packets,
         bytes_down: down.bytes,

@@ -52,6 +52,7 @@ fn one_object_over_plain_tcp() {
     let round_trip = 8_000 * ACK + 8_000 * (ACK + REQUEST) + 50 * MS + 50 * MS;
     let transfer = 800 * (ACK + RESPONSE + 1000);
     assert_eq!(parts(&outcome), [(Handshakes, handshakes), (RequestRoundTrips, round_trip), (Transfer, transfer)]);
+    assert_eq!(outcome.first_request, Some(Time::from_nanos(handshakes)));
     let order: Vec<Part> = outcome.path.iter().map(|span| span.part).collect();
     assert_eq!(order, [Handshakes, RequestRoundTrips, Transfer, RequestRoundTrips]);
 }
@@ -67,6 +68,7 @@ fn tls_is_part_of_the_handshakes() {
     let round_trip = 100 * MS + fast(ACK + 80 + 22 + REQUEST);
     let transfer = fast(ACK + 22 + RESPONSE + 1000);
     assert_eq!(parts(&outcome), [(Handshakes, handshakes), (RequestRoundTrips, round_trip), (Transfer, transfer)]);
+    assert_eq!(outcome.first_request, Some(Time::from_nanos(handshakes)));
 }
 
 #[test]

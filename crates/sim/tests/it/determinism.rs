@@ -55,6 +55,7 @@ fn json(run: &Outcome) -> serde_json::Value {
     serde_json::json!({
         "seed": run.seed,
         "plt_ms": run.plt.as_ms(),
+        "first_request_ms": run.first_request.map(Time::as_ms),
         "bytes_down": run.bytes_down,
         "bytes_up": run.bytes_up,
         "packets_down": run.packets_down,
