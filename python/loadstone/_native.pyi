@@ -208,6 +208,9 @@ class Outcome:
     def plt_ms(self) -> float:
         """Page load time; where the load was not completed, until the browser gave up, in ms."""
     @property
+    def first_request_ms(self) -> float | None:
+        """When the first request left, that is after the handshakes before it; missing if none did, in ms."""
+    @property
     def bytes_down(self) -> int:
         """Bytes of the packets towards the client, in bytes."""
     @property

@@ -18,9 +18,8 @@ from polars.testing import assert_frame_equal
 from conftest import EXAMPLES, Command, leave_out
 from loadstone.analysis.gains import measure
 from loadstone.files import InputError
-from loadstone.stores import Matrix, Store, collect, sweep
+from loadstone.stores import Matrix, Store, collect, rows, sweep
 from loadstone.stores import plan as planning
-from loadstone.stores import rows
 from loadstone.stores.rows import ACCOUNT
 
 LONG = """
@@ -402,7 +401,9 @@ def test_a_store_opens_by_polars_pandas_and_duckdb(tmp_path: Path) -> None:
     assert ((frame["first_request_ms"] >= 120) & (frame["first_request_ms"] < frame["plt_ms"])).all()
 
 
-def test_a_store_of_before_a_column_opens_and_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_store_of_before_a_column_opens_and_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     now = rows.COLUMNS
     monkeypatch.setattr(rows, "COLUMNS", {name: now[name] for name in now if name != "first_request_ms"})
     before = sweep(replace(SMALL, runs=2), tmp_path / "s").store.runs()

@@ -1,196 +1,256 @@
-"""All that is measured for the study `yahoo`, and what becomes of each claim."""
+"""What becomes of each claim of the study `yahoo`, by its clock: from the first request on."""
 
 import statistics
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from itertools import pairwise
 
-from loadstone.reproduce.claims import Claims, Judged
-from loadstone.reproduce.study import Runner
+import polars as pl
 
-from . import fairness, initial_window, laboratory, sensitivity, slow_start
-from .fairness import Rates
-from .initial_window import ByLoss, Row
-from .laboratory import BROWSER_MS, FOLDER
-from .sensitivity import Assumption
+from loadstone.reproduce.claims import Judged
+from loadstone.reproduce.evidence import AS_STATED, Evidence
+from loadstone.reproduce.judge import Figure, Judge, above, below
 
-if TYPE_CHECKING:
-    import polars as pl
+from . import fairness, pipelining, shared_path, slow_start
+from .assumptions import ASSUMPTIONS
+from .initial_window import COUNTING, RTTS, WINDOWS, abc_effect, mean, reduction, seconds
+from .laboratory import FOLDER, Laboratory
 
-
-@dataclass(frozen=True)
-class Findings:
-    """All that is measured."""
-
-    rows: list[Row]
-    """Table 1."""
-    lossy: "pl.DataFrame"
-    """The runs of table 1 with loss."""
-    rtt: "pl.DataFrame"
-    loss: ByLoss
-    abc: "pl.DataFrame"
-    pipelining: "pl.DataFrame"
-    rates: dict[str, Rates]
-    growth: tuple[float, float]
-    """By which factor the window grows in a round trip: with delayed acknowledgements, and without."""
-    pauses: dict[tuple[int, str], float]
-    by_turn: tuple[float, float]
-    """By which share window 16 shortens transfers: of first requests, of all."""
-    far_away: float
-    """Geometric mean of the seconds of a load at an RTT of 400 ms with the loss of window 3."""
-    single: float
-    """Round trips of one small object over a connection of its own."""
-    assumed: list[tuple[Assumption, int, list[Row]]]
+MARGINAL = 10.0
+"""What changes a load by fewer percent is marginal."""
+_SET_UPS = {
+    "YA06": "the server's default",
+    "YA12": "3 segments",
+    "YA30": "1,448 bytes and 12 of timestamps",
+    "YA43": "14 + 16 objects, 6 connections to each domain",
+    "YA47": "100 ms",
+    "YA51": "geometric means, over 20 seeds and more; the client acknowledges the last segment at once",
+    "YA57": "mechanisms `counting`: acks, bytes-1, bytes-2",
+    "YA64": "14 objects",
+    "YA65": "445 KB",
+    "YA66": "300 segments of 1,448 bytes, window 450,000 bytes",
+    "YA69": "6 to a domain; two domains need no bound on all",
+}
 
 
-def measure(runner: Runner) -> Findings:
-    """Run everything."""
-    import polars as pl
-
-    def runs(name: str) -> "pl.DataFrame":
-        return runner.runs(runner.matrix(FOLDER / f"{name}.toml"))
-
-    lossy, rtt = runs("table1"), runs("rtt")
-    return Findings(
-        rows=initial_window.rows_of(lossy, rtt.filter(pl.col("rtt") == 100)),
-        lossy=lossy,
-        rtt=rtt,
-        loss=initial_window.by_loss(runs("loss")),
-        abc=runs("abc"),
-        pipelining=runs("pipelining"),
-        rates={reading: fairness.measure(runner, reading) for reading in fairness.READINGS},
-        growth=(
-            slow_start.growth(runner, laboratory.CLIENT),
-            slow_start.growth(runner, {"profile": "linux-6"}),
-        ),
-        pauses=slow_start.after_pauses(runner),
-        by_turn=slow_start.by_turn(runner),
-        far_away=statistics.geometric_mean(initial_window.seconds(runs("far"), rtt=400)),
-        single=slow_start.single(runner),
-        assumed=list(sensitivity.measure(runner)),
-    )
-
-
-# --- verdicts ---
-
-MARGINAL = 0.1
-"""What changes a load by less on average is marginal."""
-_BEST = range(5, 11)
-"""Windows among which the best one is to be with the loss that goes with it."""
-_CHANCE = "five loads of theirs scatter by a quarter and more"
-
-
-def judge(found: Findings) -> list[Judged]:
+def judge(laboratory: Laboratory) -> list[Judged]:
     """Judge every claim."""
-    claims = Claims(FOLDER)
-    _setups(claims)
-    _table_1(claims, found)
-    _windows(claims, found)
-    _flows(claims, found)
-    _pipelining(claims, found)
-    return claims.judged()
+    judge = Judge(FOLDER)
+    for id, ours in _SET_UPS.items():
+        judge.set_up(id, ours)
+    _of_traffic(judge)
+    _windows(judge, laboratory)
+    _with_loss(judge, laboratory)
+    _byte_counting(judge, laboratory)
+    _single_connections(judge, laboratory)
+    _pipelining(judge, laboratory)
+    fairness.judge(judge, laboratory)
+    shared_path.judge(judge, laboratory)
+    return judge.judged()
 
 
-def _setups(claims: Claims) -> None:
-    claims.same("YA06", "the server's default")
-    claims.same("YA12", "3 segments")
-    claims.same("YA30", "1,448 bytes and 12 of timestamps")
-    claims.same("YA43", "14 + 16 objects, 6 connections to each domain")
-    claims.same("YA47", "100 ms")
-    claims.same("YA51", "geometric means of 200 loads; the client acknowledges the last segment at once")
-    claims.same("YA57", "mechanisms `counting`: acks, bytes-1, bytes-2")
-    claims.same("YA64", "14 objects")
-    claims.same("YA65", "445 KB")
-    claims.same("YA66", "300 segments of 1,448 bytes, window 450,000 bytes")
-    claims.same("YA69", "6")
-    claims.not_testable("YA31", "a survey of systems; both client profiles begin with 64 KB")
-    claims.not_testable("YA63", "a setting of a browser; our pipelining client sends all that wait")
+def _of_traffic(judge: Judge) -> None:
+    judge.not_testable("YA23", "how common such times are is of users' paths, which are not known")
+    judge.not_testable("YA27", "the gaps are those of users' clicks, which no load of one page has")
+    judge.not_testable("YA31", "a survey of systems; both client profiles begin with 64 KB")
+    judge.not_testable("YA63", "a setting of a browser; our pipelining client sends all that wait")
 
 
-def _table_1(claims: Claims, found: Findings) -> None:
-    by_window = {row.iw: row for row in found.rows}
-    clean, lossy = initial_window.best(found.rows)
-    seven, largest = by_window[7], by_window[32]
-    claims.finding("YA48", lossy in _BEST, f"{lossy} segments", f"5 to 10 cannot be told apart: {_CHANCE}")
-    claims.number("YA49", 100 * (largest.ours / seven.ours - 1), _CHANCE, digits=0)
-    is_falling = all(one.clean > other.clean for one, other in zip(found.rows, found.rows[1:], strict=False))
-    claims.finding("YA50", is_falling and clean == 32, f"{by_window[1].clean:.2f} to {largest.clean:.2f} s")
-    claims.finding(
-        "YA04",
-        clean == 32 and lossy in _BEST,
-        f"best at {clean} without loss, at {lossy} with the loss that grows with it",
+# --- without loss ---
+
+_UNKNOWN_RTTS = "round trips from 50 ms on"
+
+
+def _windows(judge: Judge, laboratory: Laboratory) -> None:
+    over = laboratory.evidence("rtt")
+    over = Evidence(
+        lambda seeds, assumption: over_rtts(laboratory, seeds, assumption),
+        over.measures,
+        "iw",
+        assumptions=(_UNKNOWN_RTTS, *_without_loss()),
     )
-    beyond = 1 - largest.clean / by_window[16].clean
-    claims.finding(
-        "YA61",
-        beyond < MARGINAL,
-        f"-{beyond:.0%} from 16 to 32",
-        "the study's own table has -27 %",
-    )
-    pipelined = (
-        slow_start.round_trips(found.pipelining, slow_start.LARGEST) * slow_start.PIPELINING_RTT_MS / 1000
-    )
-    claims.number("YA02", 100 * (1 - pipelined / by_window[3].clean), digits=0)
-    claims.finding(
-        "YA71",
-        slow_start.round_trips(found.pipelining, 300) < slow_start.round_trips(found.pipelining, 100)
-        and lossy in _BEST,
-        f"{slow_start.round_trips(found.pipelining, 100):.0f} RTT with 100 segments, "
-        f"{slow_start.round_trips(found.pipelining, 300):.0f} with 300; best with loss {lossy}",
-    )
+    judge.finding("YA44", over, lambda runs: _least_and_most(runs, *judge.bounds("YA44")))
+    judge.number("YA03", over, lambda runs: max(_reductions(runs)), digits=0)
+    at_100 = laboratory.evidence("rtt", only={"rtt": [100]})
+    judge.finding("YA50", _lossless(at_100), _always_shorter)
+    judge.finding("YA34", _lossless(at_100), _diminishes)
+    each = slow_start.transfers(laboratory)
+    judge.finding("YA35", each, _first_requests_gain_more)
+    judge.finding("YA61", each, _cannot_use_more)
 
 
-def _windows(claims: Claims, found: Findings) -> None:
-    reductions = [100 * initial_window.reduction(found.rtt, rtt) for rtt in initial_window.RTTS]
-    over = ", ".join(
-        f"{share:.0f} % at {rtt} ms" for rtt, share in zip(initial_window.RTTS, reductions, strict=True)
+def _without_loss() -> tuple[str, ...]:
+    """Name the assumptions that concern loads without loss."""
+    return tuple(name for name, assumed in ASSUMPTIONS.items() if assumed.reading == "round trips")
+
+
+def _lossless(evidence: Evidence) -> Evidence:
+    return Evidence(evidence.run, evidence.measures, evidence.compared, assumptions=_without_loss())
+
+
+def over_rtts(laboratory: Laboratory, seeds: int, assumption: str) -> pl.DataFrame:
+    """Give loads without loss over all round trips; the study's are not given: or without the shortest."""
+    is_of_rtts = assumption == _UNKNOWN_RTTS
+    runs = laboratory.runs("rtt", AS_STATED if is_of_rtts else assumption, seeds)
+    runs = runs.select("iw", "rtt", "seed", "seconds")
+    return runs.filter(pl.col("rtt") >= 50) if is_of_rtts else runs
+
+
+def _reductions(runs: pl.DataFrame) -> list[float]:
+    return [reduction(runs, rtt) for rtt in RTTS if rtt in runs["rtt"]]
+
+
+def _least_and_most(runs: pl.DataFrame, low: float, high: float) -> list[Figure]:
+    found = _reductions(runs)
+    return [
+        Figure(name, value, low, high, 0, "%")
+        for name, value in (("least", min(found)), ("most", max(found)))
+    ]
+
+
+def _always_shorter(runs: pl.DataFrame) -> list[Figure]:
+    return [
+        above(f"from {small} to {large} saves", reduction(runs, 100, small, large), 0, 0, "%")
+        for small, large in pairwise(WINDOWS)
+    ]
+
+
+def _diminishes(runs: pl.DataFrame) -> list[Figure]:
+    up_to, beyond = reduction(runs, 100), reduction(runs, 100, 16, 32)
+    return [above("from 3 to 16 saves", up_to, 0, 0, "%"), below("from 16 to 32", beyond, up_to / 2, 0, "%")]
+
+
+def _first_requests_gain_more(runs: pl.DataFrame) -> list[Figure]:
+    def saved(own: pl.DataFrame) -> float:
+        small, large = (statistics.mean(own.filter(iw=iw)["ms"]) for iw in (3, 16))
+        return float(100 * (1 - large / small))
+
+    first, later = (saved(runs.filter(is_first=is_first)) for is_first in (True, False))
+    return [
+        above("first requests", first, later, 0, "% saved"),
+        Figure("later ones", later, digits=0, unit="%"),
+    ]
+
+
+def _cannot_use_more(runs: pl.DataFrame) -> list[Figure]:
+    def quicker(small: int, large: int) -> float:
+        wide = runs.filter(iw=small).join(runs.filter(iw=large), on="object")
+        return float(100 * statistics.mean(wide["ms"] - wide["ms_right"] > 50))
+
+    return [
+        above("quicker by half a round trip with 16 than with 3", quicker(3, 16), 50, 0, "% of objects"),
+        below("with 32 than with 16", quicker(16, 32), 50, 0, "% of objects"),
+    ]
+
+
+# --- with loss ---
+
+
+def _with_loss(judge: Judge, laboratory: Laboratory) -> None:
+    table = laboratory.evidence("table1", without=("loss",), seeds=200)
+    judge.number("YA48", table, _best, digits=0)
+    judge.number("YA49", table, lambda runs: 100 * (mean(runs, iw=32) / mean(runs, iw=7) - 1), digits=0)
+    by_loss = laboratory.evidence("loss", compared="loss", only={"iw": [3]}, seeds=100)
+    judge.number("YA45", by_loss, lambda runs: 100 * (mean(runs, loss=10) / mean(runs, loss=5) - 1), digits=0)
+    judge.finding("YA46", by_loss, _grow_faster)
+    judge.finding("YA80", slow_start.handshakes(laboratory), _cost_seconds)
+
+
+def _best(runs: pl.DataFrame) -> float:
+    return float(min(WINDOWS, key=lambda iw: mean(runs, iw=iw)))
+
+
+def _grow_faster(runs: pl.DataFrame) -> list[Figure]:
+    means = [mean(runs, loss=loss) for loss in (0, 10, 20)]
+    squares = [statistics.pvariance(seconds(runs, loss=loss)) for loss in (0, 10, 20)]
+    return [
+        above(f"{name}: from 10 to 20 %, less that from 0 to 10 %", last - 2 * middle + first, 0, unit=unit)
+        for name, (first, middle, last), unit in (("time", means, "s"), ("variance", squares, "s2"))
+    ]
+
+
+def _cost_seconds(runs: pl.DataFrame) -> list[Figure]:
+    lost, whole = (float(runs.filter(lost=lost)["ms"].median()) / 1000 for lost in (True, False))  # type: ignore[arg-type]
+    return [
+        above("a connection with a loss takes", lost, 1, unit="s"),
+        below("one without", whole, 0.5, unit="s"),
+    ]
+
+
+# --- how acknowledgements count, and single connections ---
+
+
+def _byte_counting(judge: Judge, laboratory: Laboratory) -> None:
+    pages = laboratory.evidence("abc", compared=COUNTING)
+    judge.finding("YA59", _lossless(pages), _marginal)
+    judge.finding("YA79", slow_start.counting(laboratory), _only_after_many)
+    judge.finding("YA08", slow_start.growth(laboratory), _growth)
+
+
+def _marginal(runs: pl.DataFrame) -> list[Figure]:
+    effects = {iw: abc_effect(runs, iw) for iw in WINDOWS}
+    most = max(effects, key=lambda iw: abs(effects[iw]))
+    return [
+        Figure("mean", statistics.mean(effects.values()), -MARGINAL, MARGINAL, 0, "%"),
+        Figure(f"most, at {most}", effects[most], -MARGINAL, MARGINAL, 0, "%"),
+    ]
+
+
+def _only_after_many(runs: pl.DataFrame) -> list[Figure]:
+    saved = {}
+    for size in slow_start.SIZES:
+        own = dict(runs.filter(size=size).select("counting", "ms").iter_rows())
+        saved[size] = 100 * (1 - own["bytes-2"] / own["acks"])
+    return [
+        below("20 KB", saved["20 KB"], MARGINAL, 0, "% saved"),
+        above("1 MB", saved["1 MB"], MARGINAL, 0, "% saved"),
+    ]
+
+
+def _growth(runs: pl.DataFrame) -> list[Figure]:
+    """Judge what the window gains beyond itself, within a quarter: half of it, and all of it."""
+    own = dict(runs.select("acknowledges", "growth").iter_rows())
+    return [
+        Figure("delayed", own["delayed"], 1.375, 1.625, unit="times"),
+        Figure("every segment acknowledged", own["every segment"], 1.75, 2.25, unit="times"),
+    ]
+
+
+def _single_connections(judge: Judge, laboratory: Laboratory) -> None:
+    def trips(runs: pl.DataFrame) -> list[Figure]:
+        own, kept = (float(runs.filter(connection=name)["trips"][0]) for name in ("of its own", "open"))
+        return [
+            Figure("of its own", own, 2 - 1e-9, 2.5),
+            Figure("over one that is open", kept, 1 - 1e-9, 1.5),
+        ]
+
+    judge.finding("YA70", slow_start.connections(laboratory), trips)
+
+
+# --- pipelining ---
+
+
+def _pipelining(judge: Judge, laboratory: Laboratory) -> None:
+    clients = pipelining.clients(laboratory)
+    judge.number(
+        "YA02",
+        clients,
+        lambda runs: (
+            100 * (1 - pipelining.ms_of(runs, "pipelining, 300") / pipelining.ms_of(runs, "browser, 3"))
+        ),
+        digits=0,
     )
-    of_the_lab = 100 * initial_window.reduction(found.rtt, 100)
-    claims.number("YA44", of_the_lab, f"at 100 ms; {over}", digits=0)
-    claims.number("YA03", max(reductions), over, digits=0)
-    rise = 100 * (found.loss.mean(3, 10) / found.loss.mean(3, 5) - 1)
-    claims.number("YA45", rise, _CHANCE, digits=0)
-    three = ", ".join(f"{found.loss.mean(3, loss):.1f} s at {loss}%" for loss in (0, 10, 20))
-    claims.finding("YA46", found.loss.is_convex, three)
-    claims.number("YA23", found.far_away, "ICW 3, RTT 400 ms, loss 18 %", digits=1)
-    effects = [initial_window.abc_effect(found.abc, iw) for iw in initial_window.WINDOWS]
-    claims.finding(
-        "YA59",
-        abs(statistics.mean(effects)) < MARGINAL,
-        f"{statistics.mean(effects):+.0%} on average with 2, {min(effects):+.0%} at most; 1 is as 0",
-        "a page that waits for long slow starts would gain more",
-    )
-    first, every = found.by_turn
-    claims.finding("YA35", first > every, f"transfers -{first:.0%} of first requests, -{every:.0%} of all")
-    delayed, quick = found.growth
-    claims.number("YA08", delayed, f"{quick:.2f} with a client that acknowledges every segment")
-
-
-def _flows(claims: Claims, found: Findings) -> None:
-    reading = fairness.nearest(found.rates)
-    rates = found.rates[reading]
-    why = f"median of {len(rates.long)}; what the loss is of was chosen by this and the other flow"
-    claims.number("YA52", statistics.median(rates.long), why, digits=1)
-    claims.number("YA54", statistics.median(rates.short), why, digits=1)
-    claims.number("YA53", 1448 / 1024 / 0.1, "arithmetic: 1,448 bytes in 100 ms, KB of 1,024", digits=1)
-    times = statistics.median(rates.short) / statistics.median(rates.long)
-    claims.finding("YA05", times > 1, f"the short flow has {times:.1f} times the long one's rate")
-
-
-def _pipelining(claims: Claims, found: Findings) -> None:
-    trips = slow_start.round_trips(found.pipelining, slow_start.LARGEST)
-    opened = slow_start.connections(found.pipelining)
-    claims.finding(
-        "YA67",
-        int(trips) == slow_start.ROUND_TRIPS,
-        f"{trips:.2f} RTT, {opened} connections",
-        "but for sending",
-    )
-    largest = next(row for row in found.rows if row.iw == 32)
-    least = (largest.clean - BROWSER_MS / 1000) * 1000 / slow_start.PIPELINING_RTT_MS
-    claims.number(
+    for id, client in (("YA67", "pipelining, 300"), ("YA78", "a connection for each, 300")):
+        judge.number(id, clients, lambda runs, client=client: pipelining.trips_of(runs, client), digits=0)  # type: ignore[misc]
+    judge.number(
         "YA68",
-        least,
-        "ICW 32, without the browser's time: connect, HTML, connect, three rounds of objects",
-        digits=1,
+        clients,
+        lambda runs: pipelining.trips_of(runs, "browser without its time, 32"),
+        digits=0,
     )
-    claims.number("YA70", found.single)
+    judge.finding(
+        "YA71", clients, lambda runs: [_uses_hundreds(runs)], "that some users suffer from less: YA04"
+    )
+
+
+def _uses_hundreds(runs: pl.DataFrame) -> Figure:
+    some, many = (pipelining.trips_of(runs, f"pipelining, {iw}") for iw in (100, 300))
+    return above("round trips that 300 segments save over 100", some - many, 0, 0)

@@ -1,22 +1,21 @@
-"""Slow start: how the window grows, what a pause leaves of it, and what pipelining needs of it."""
+"""Slow start: how the window grows, what a pause leaves of it, what it does to single objects."""
 
 import csv
 import io
 from collections import Counter
 from collections.abc import Sequence
-from statistics import mean
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import polars as pl
 
 from loadstone import experiment, pages
 from loadstone._native import Outcome, Scenario
+from loadstone.reproduce.evidence import AS_STATED, Evidence
 from loadstone.reproduce.study import Cell, Runner, Table
 
+from .assumptions import ASSUMPTIONS
 from .initial_window import condition
-from .laboratory import CLIENT, LINK, SERVER, front, scenario
-
-if TYPE_CHECKING:
-    import polars as pl
-
+from .laboratory import CLIENT, LINK, SERVER, Laboratory, scenario
 
 ROUNDS = 6
 PAUSES_MS = (100, 500, 2000, 10_000)
@@ -26,8 +25,27 @@ _RTT_MS = 100
 _MOST_PACKETS = 10_000
 
 
-def growth(runner: Runner, client: dict[str, Any]) -> float:
-    """Give the factor by which the window grows in a round trip, on average over the first six."""
+def without_chance(rows: Sequence[dict[str, Any]]) -> pl.DataFrame:
+    """Give loads in which chance has no part as evidence has them."""
+    return pl.DataFrame([{**row, "seed": 1} for row in rows])
+
+
+def growth(laboratory: Laboratory) -> Evidence:
+    """Give the factor by which the window grows in a round trip, by how the client acknowledges."""
+    clients = {"delayed": CLIENT, "every segment": {"profile": "linux-6"}}
+
+    def run(seeds: int, assumption: str) -> pl.DataFrame:
+        rows = [
+            {"acknowledges": name, "growth": _growth(laboratory.runner, client)}
+            for name, client in clients.items()
+        ]
+        return without_chance(rows)
+
+    return Evidence(run, ("growth",), "acknowledges")
+
+
+def _growth(runner: Runner, client: dict[str, Any]) -> float:
+    """Give the factor on average over the first six."""
     load = _load([{"url": "http://a.test/", "bytes": 1_000_000}], client=client)
     (outcome,) = runner.outcomes([(load, 1)], packets=_MOST_PACKETS)
     packets, _ = outcome.capture() or ("", 0)
@@ -40,10 +58,49 @@ def growth(runner: Runner, client: dict[str, Any]) -> float:
     return float((rounds[ROUNDS - 1] / rounds[0]) ** (1 / (ROUNDS - 1)))
 
 
-def single(runner: Runner) -> float:
-    """Give the round trips that one object of a segment takes over a connection of its own."""
-    (outcome,) = runner.outcomes([(_load([{"url": "http://a.test/", "bytes": 1000}], CLIENT), 1)])
-    return outcome.plt_ms / _RTT_MS
+def connections(laboratory: Laboratory) -> Evidence:
+    """Give the round trips of a small object, over a connection of its own and over one that is open."""
+
+    def run(seeds: int, assumption: str) -> pl.DataFrame:
+        first = {"url": "http://a.test/", "bytes": 1000}
+        second = {
+            "url": "http://a.test/2",
+            "bytes": 1000,
+            "needs": [{"node": first["url"], "on": "end", "ms": 0}],
+        }
+        [outcome] = laboratory.outcomes([(_load([first, second], CLIENT), 1)])
+        own = outcome.waterfall()["last_byte_ms"][0]
+        assert own is not None, "the load was completed"
+        trips = {"of its own": own / _RTT_MS, "open": (outcome.plt_ms - own) / _RTT_MS}
+        return without_chance([{"connection": name, "trips": each} for name, each in trips.items()])
+
+    return Evidence(run, ("trips",), "connection")
+
+
+SIZES = {"20 KB": 20_000, "1 MB": 1_000_000}
+
+
+def counting(laboratory: Laboratory) -> Evidence:
+    """Give how long an object takes by how the server counts acknowledgements."""
+
+    def run(seeds: int, assumption: str) -> pl.DataFrame:
+        cells = [(name, way) for name in SIZES for way in ("acks", "bytes-2")]
+        loads = [
+            (
+                _load(
+                    [{"url": "http://a.test/", "bytes": SIZES[name]}], CLIENT, mechanisms={"counting": way}
+                ),
+                1,
+            )
+            for name, way in cells
+        ]
+        took = [outcome.plt_ms for outcome in laboratory.outcomes(loads)]
+        rows = [
+            {"size": name, "counting": way, "ms": ms} for (name, way), ms in zip(cells, took, strict=True)
+        ]
+        return without_chance(rows)
+
+    return Evidence(run, ("ms",), "counting")
 
 
 def _load(objects: Sequence[dict[str, Any]], client: dict[str, Any], **tcp: Any) -> Scenario:
@@ -81,29 +138,54 @@ def _took(outcome: Outcome, place: int) -> float:
     return last - sent
 
 
-def by_turn(runner: Runner) -> tuple[float, float]:
-    """Give by which share window 16 shortens transfers against window 3: of first requests, of all."""
-    few, many = runner.outcomes([(scenario(front(), iw), 1) for iw in (3, 16)])
+def transfers(laboratory: Laboratory) -> Evidence:
+    """Give how long each object of the front page takes from its request on, by initial window."""
 
-    def share(*, only_first: bool) -> float:
-        slow, quick = (
-            mean(_took(outcome, place) for place in _places(outcome, only_first=only_first))
-            for outcome in (few, many)
-        )
-        return 1 - quick / slow
+    def run(seeds: int, assumption: str) -> pl.DataFrame:
+        page = laboratory.page(assumption)
+        common = ASSUMPTIONS[assumption].common if assumption != AS_STATED else {}
+        windows = (3, 16, 32)
+        outcomes = laboratory.outcomes([(scenario(page, iw, common=common), 1) for iw in windows])
+        rows = []
+        for iw, outcome in zip(windows, outcomes, strict=True):
+            first = _first_requests(outcome)
+            rows += [
+                {"object": place, "iw": iw, "is_first": place in first, "ms": _took(outcome, place)}
+                for place in range(len(page["objects"]))
+            ]
+        # An object may come first on its connection with one window, and not with another one.
+        turn = {row["object"]: row["is_first"] for row in rows if row["iw"] == windows[0]}
+        return without_chance([{**row, "is_first": turn[row["object"]]} for row in rows])
 
-    return share(only_first=True), share(only_first=False)
+    losses = {name for name, assumed in ASSUMPTIONS.items() if assumed.reading != "round trips"}
+    return Evidence(run, ("ms",), "iw", assumptions=tuple(name for name in ASSUMPTIONS if name not in losses))
 
 
-def _places(outcome: Outcome, *, only_first: bool) -> list[int]:
+def _first_requests(outcome: Outcome) -> set[int]:
     rows = outcome.waterfall()
     order = sorted(range(len(rows["name"])), key=lambda place: rows["sent_ms"][place] or 0.0)
-    if not only_first:
-        return order
     first: dict[int | None, int] = {}
     for place in order:
         first.setdefault(rows["connection"][place], place)
-    return list(first.values())
+    return {*first.values()}
+
+
+def handshakes(laboratory: Laboratory) -> Evidence:
+    """Give how long connections took to open in loads with loss, by whether a packet of it was lost."""
+
+    def run(seeds: int, assumption: str) -> pl.DataFrame:
+        page = laboratory.page(AS_STATED)
+        loads = [(scenario(page, 3, "9.4461%"), seed) for seed in range(1, seeds + 1)]
+        rows = []
+        for outcome in laboratory.outcomes(loads):
+            table = outcome.connection_table()
+            for opened, established in zip(table["opened_ms"], table["established_ms"], strict=True):
+                if opened is not None and established is not None:
+                    took = established - opened
+                    rows.append({"lost": took > 1.5 * _RTT_MS, "seed": outcome.seed, "ms": took})
+        return pl.DataFrame(rows)
+
+    return Evidence(run, ("ms",), "lost")
 
 
 def table(found: dict[tuple[int, str], float]) -> Table:
@@ -127,52 +209,4 @@ def cells(found: dict[tuple[int, str], float]) -> list[Cell]:
     return [
         Cell(factors, f"pause {pause} ms, restart {restart}", None, ours, "ms")
         for (pause, restart), ours in found.items()
-    ]
-
-
-# --- pipelining: windows that hold all that a domain has ---
-
-PIPELINING_RTT_MS = 100
-PIPELINING_WINDOWS = (3, 16, 32, 100, 300)
-LARGEST = 300
-ROUND_TRIPS = 4
-"""Connect, HTML, connect to the other domain, all objects."""
-
-
-def round_trips(runs: "pl.DataFrame", iw: int) -> float:
-    """Give the load time in round trips, over a link that needs no time to send."""
-    import polars as pl
-
-    return float(runs.filter(pl.col("iw") == iw)["plt_ms"][0]) / PIPELINING_RTT_MS
-
-
-def connections(runs: "pl.DataFrame") -> int:
-    """Count the connections that were opened."""
-    return int(runs["connections_opened"][0])
-
-
-def pipelining_table(runs: "pl.DataFrame") -> Table:
-    """Show round trips by window."""
-    rows = [[f"ICW {iw}", f"{round_trips(runs, iw):.2f}"] for iw in PIPELINING_WINDOWS]
-    note = (
-        f"Over a link of 10 Gbit/s, with {connections(runs)} connections opened. What is above a whole "
-        "number is sending and programs' time. The study has 4 with ICW 300."
-    )
-    return Table(
-        "pipelining", "How many round trips does a pipelining client need?", ["", "RTT"], rows, 1, note
-    )
-
-
-def pipelining_cells(runs: "pl.DataFrame") -> list[Cell]:
-    """Give round trips as cells."""
-    factors = condition("pipelining")
-    return [
-        Cell(
-            factors,
-            f"ICW {iw}",
-            float(ROUND_TRIPS) if iw == LARGEST else None,
-            round_trips(runs, iw),
-            "RTT",
-        )
-        for iw in PIPELINING_WINDOWS
     ]

@@ -102,6 +102,10 @@ class Judge:
         self._claims = Claims(folder)
         self._most = most
 
+    def bounds(self, id: str) -> tuple[float, float]:
+        """Give the bounds that the study's list gives a number."""
+        return self._claims[id].bounds
+
     def set_up(self, id: str, ours: str) -> None:
         """Say that the laboratory is made here as it was there; nothing is tested by it."""
         self._claims.same(id, ours)
