@@ -70,8 +70,8 @@ def _the_metric() -> Passage:
     text = (
         "The study measures from the first request packet to the acknowledgement of the last object, and so "
         "do all figures here. Mac OS X acknowledges at once a segment that ends a write, so at the client "
-        "the last byte of the last object and its acknowledgement are at one moment; seen from the server both "
-        "ends are half a round trip later. The opening of the first connection is not in it: 0.1 s without "
-        "loss, 0.7 to 1.1 s with the losses of table 1."
+        "the last byte of the last object and its acknowledgement are at one moment; seen from the server "
+        "both ends are half a round trip later. The opening of the first connection is not in it: 0.1 s "
+        "without loss, 0.7 to 1.1 s with the losses of table 1."
     )
     return Passage("Is it the same time?", text)
