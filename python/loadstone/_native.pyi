@@ -226,6 +226,15 @@ class Outcome:
     def retransmissions(self) -> int:
         """Data segments sent again, by either side, in segments."""
     @property
+    def fast_retransmissions(self) -> int | None:
+        """Those sent again because acknowledgements showed a loss; missing over the kernel, in segments."""
+    @property
+    def tail_loss_probes(self) -> int | None:
+        """Tail loss probes sent by either side, of old data or new; missing over the kernel, in segments."""
+    @property
+    def timeouts(self) -> int | None:
+        """Retransmission timeouts (RTO) of data, not of SYNs; missing over the kernel."""
+    @property
     def connections(self) -> int:
         """Connections that the browser opened, in connections."""
     @property

@@ -68,6 +68,21 @@ def test_each_connection_has_its_row() -> None:
     assert (sum(table["content_up"]), sum(table["content_down"])) == (12 * 400, 12 * 20_250)
 
 
+def test_what_is_sent_again_is_told_apart_by_what_made_it_so() -> None:
+    assert [outcome("dsl").fast_retransmissions, outcome("dsl").timeouts] == [0, 0]
+    lossy = [outcome("10/1mbit,100ms,8%", seed=seed) for seed in range(1, 21)]
+    fast, probes, timeouts, again = (
+        sum(getattr(run, name) for run in lossy)
+        for name in ("fast_retransmissions", "tail_loss_probes", "timeouts", "retransmissions")
+    )
+    assert min(fast, probes, timeouts) > 0
+    # A probe may be new data; after a timeout more may follow than the one segment.
+    assert fast + timeouts <= again
+    old = {"mechanisms": {"tail_loss_probes": False}}
+    assert outcome("10/1mbit,100ms,8%", variant={"tcp": old}).tail_loss_probes == 1, "the client's"
+    assert outcome("10/1mbit,100ms,8%", variant={"tcp": old, "client_tcp": old}).tail_loss_probes == 0
+
+
 def test_a_load_that_did_not_complete_has_no_account() -> None:
     run = outcome("1mbit,100ms,99.9%")
     assert not run.completed

@@ -20,7 +20,8 @@ from loadstone.experiment import OPTIONS, RUNS_OF_RANDOM
 
 RUN_FIELDS = [
     "seed", "plt_ms", "first_request_ms", "bytes_down", "bytes_up", "packets_down", "packets_up",
-    "retransmissions", "connections", "completed", "account",
+    "retransmissions", "fast_retransmissions", "tail_loss_probes", "timeouts", "connections", "completed",
+    "account",
 ]  # fmt: skip
 
 

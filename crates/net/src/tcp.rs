@@ -16,6 +16,7 @@ mod congestion;
 mod delivery;
 mod endpoint;
 mod flight;
+mod loss_recovery;
 mod mechanisms;
 mod memory;
 mod metrics;
@@ -33,6 +34,7 @@ mod timer;
 
 pub use config::{Config, Congestion, InitialWindow, Profile};
 pub use endpoint::Endpoint;
+pub use loss_recovery::LossRecovery;
 pub use mechanisms::{AckCounting, IdleRestart, Mechanisms};
 pub use metrics::Metrics;
 pub use reduction::CwndReduction;

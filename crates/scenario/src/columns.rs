@@ -147,6 +147,27 @@ pub const RUN: &[Column] = &[
     of_run!("retransmissions", Integer, "segments", "Data segments sent again, by either side.", |run| {
         run.retransmissions.into()
     }),
+    nullable(of_run!(
+        "fast_retransmissions",
+        Integer,
+        "segments",
+        "Those sent again because acknowledgements showed a loss; missing over the kernel.",
+        |run| run.loss_recovery.map(|by| by.fast_retransmissions).into()
+    )),
+    nullable(of_run!(
+        "tail_loss_probes",
+        Integer,
+        "segments",
+        "Tail loss probes sent by either side, of old data or new; missing over the kernel.",
+        |run| run.loss_recovery.map(|by| by.tail_loss_probes).into()
+    )),
+    nullable(of_run!(
+        "timeouts",
+        Integer,
+        "",
+        "Retransmission timeouts (RTO) of data, not of SYNs; missing over the kernel.",
+        |run| run.loss_recovery.map(|by| by.timeouts).into()
+    )),
     of_run!("connections", Integer, "connections", "Connections that the browser opened.", |run| {
         run.connections.into()
     }),

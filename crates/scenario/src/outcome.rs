@@ -3,6 +3,7 @@
 use crate::Capture;
 use loadstone_load::page::HostId;
 use loadstone_load::{Account, Row, Span};
+use loadstone_net::tcp::LossRecovery;
 use loadstone_units::Time;
 use std::time::Duration;
 
@@ -29,6 +30,9 @@ pub struct Outcome {
     pub bytes_up: u64,
     /// Data segments that were sent again, by either side.
     pub retransmissions: u64,
+    /// How often either side repaired losses; `None` for a run over the real kernel, which does not say it of
+    /// single connections.
+    pub loss_recovery: Option<LossRecovery>,
     /// Connections that the browser opened.
     pub connections: u32,
     /// One row for each object, in page order.

@@ -6,6 +6,7 @@ use crate::transport::Transport;
 use loadstone_http::{Chunk, TransportStream, Wire};
 use loadstone_load::page::HostId;
 use loadstone_load::{ConnId, ConnectionRecord, Program, StreamStalls};
+use loadstone_net::tcp::LossRecovery;
 use loadstone_net::{Route, Stalls};
 use loadstone_scenario::ConnectionOutcome;
 use loadstone_units::Time;
@@ -132,6 +133,11 @@ impl<T: Transport> Connection<T> {
             stalls.entry(on).or_default().down = stream.stalls.until(now);
         }
         ConnectionRecord { opened, established, min_owd, stalls }
+    }
+
+    /// How often its two ends repaired losses.
+    pub(crate) fn loss_recovery(&self) -> LossRecovery {
+        self.ends.iter().map(|end| end.transport.loss_recovery()).sum()
     }
 
     /// What it carried.

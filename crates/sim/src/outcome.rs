@@ -4,6 +4,7 @@ use crate::host::{HostedProgram, Side, SimHost};
 use crate::packet::capture;
 use crate::world::{Connection, World};
 use loadstone_load::{ConnectionRecord, Service, critical_path};
+use loadstone_net::tcp::LossRecovery;
 use loadstone_net::{Fabric, LinkCounts};
 use loadstone_scenario::{ConnectionOutcome, HostRole, Outcome, Plan};
 use loadstone_units::{Seed, Time};
@@ -16,6 +17,7 @@ struct BrowserTotals {
     /// The connections that it opened, in their order.
     connections: Vec<ConnectionOutcome>,
     records: Vec<ConnectionRecord>,
+    loss_recovery: LossRecovery,
     down: LinkCounts,
     up: LinkCounts,
 }
@@ -69,13 +71,14 @@ fn note_connections(
         if let Some(seen) = seen.get_mut(client) {
             let way = plan.hosts()[client].ways[connection.to.0 as usize];
             seen.connections.push(connection.outcome());
+            seen.loss_recovery = seen.loss_recovery + connection.loss_recovery();
             seen.records.push(connection.into_record(now, fabric.min_delay(way.back)));
         }
     }
 }
 
 fn outcome(plan: &Plan, (seed, now): (Seed, Time), (at, host): (usize, SimHost), seen: BrowserTotals) -> Outcome {
-    let BrowserTotals { services, connections, records, down, up } = seen;
+    let BrowserTotals { services, connections, records, loss_recovery, down, up } = seen;
     let (HostedProgram::Browser(browser), HostRole::Browser { page }) = (host.hosted, plan.hosts()[at].role) else {
         unreachable!("browsers come first");
     };
@@ -92,6 +95,7 @@ fn outcome(plan: &Plan, (seed, now): (Seed, Time), (at, host): (usize, SimHost),
         bytes_down: down.bytes,
         bytes_up: up.bytes,
         retransmissions: connections.iter().map(|connection| connection.retransmissions).sum(),
+        loss_recovery: Some(loss_recovery),
         connections: opened,
         path: critical_path(plan.page_at(page), &marks, &records),
         waterfall: marks.rows,

@@ -3,7 +3,7 @@
 use crate::transport::Transport;
 use loadstone_http::TransportStream;
 use loadstone_load::{Closed, ConnId, Program};
-use loadstone_net::tcp::{Endpoint, Metrics, Segment, State};
+use loadstone_net::tcp::{Endpoint, LossRecovery, Metrics, Segment, State};
 use loadstone_net::tls::{Handshake, Records, Role, Tls};
 use loadstone_units::Time;
 use std::iter;
@@ -122,6 +122,10 @@ impl Transport for TcpTls {
 
     fn retransmissions(&self) -> u64 {
         self.endpoint.retransmissions()
+    }
+
+    fn loss_recovery(&self) -> LossRecovery {
+        self.endpoint.loss_recovery()
     }
 }
 

@@ -5,7 +5,7 @@
 
 use loadstone_http::TransportStream;
 use loadstone_load::{Closed, ConnId, Program};
-use loadstone_net::tcp::Metrics;
+use loadstone_net::tcp::{LossRecovery, Metrics};
 use loadstone_units::Time;
 use std::fmt::Debug;
 use std::ops::Range;
@@ -69,4 +69,7 @@ pub(crate) trait Transport: Debug {
 
     /// The number of retransmissions.
     fn retransmissions(&self) -> u64;
+
+    /// How often this end repaired losses.
+    fn loss_recovery(&self) -> LossRecovery;
 }

@@ -61,6 +61,7 @@ fn outcome(
         bytes_down: down.bytes,
         bytes_up: up.bytes,
         retransmissions: per_connection.iter().map(|connection| connection.retransmissions).sum(),
+        loss_recovery: None,
         connections: joined.len() as u32,
         path: if completed { critical_path(plan.page_at(page), &marks, &records) } else { Vec::new() },
         waterfall: marks.rows,

@@ -1,6 +1,7 @@
 //! One end of a connection.
 
 use super::config::Config;
+use super::loss_recovery::LossRecovery;
 use super::metrics::Metrics;
 use super::receiver::{AckPending, Receiver};
 use super::rules::Rules;
@@ -417,6 +418,11 @@ impl Endpoint {
     /// Retransmitted segments (with data or a FIN).
     pub fn retransmissions(&self) -> u64 {
         self.sender.retransmissions()
+    }
+
+    /// How often this end repaired losses.
+    pub fn loss_recovery(&self) -> LossRecovery {
+        self.sender.loss_recovery()
     }
 
     /// The congestion window in segments.

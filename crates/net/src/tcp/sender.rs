@@ -14,6 +14,7 @@ mod undo;
 use super::config::Config;
 use super::congestion::{self, CongestionState, CongestionWindow, Controller};
 use super::flight::{Flight, Sent};
+use super::loss_recovery::LossRecovery;
 use super::mechanisms::IdleRestart;
 use super::metrics::Metrics;
 use super::rack::Rack;
@@ -79,6 +80,7 @@ pub(super) struct Sender {
     retransmits: u32,
     last_sent: Time,
     retransmissions: u64,
+    loss_recovery: LossRecovery,
 }
 
 /// A segment to be sent even if cwnd is full.
@@ -152,6 +154,7 @@ impl Sender {
             retransmits: 0,
             last_sent: Time::ZERO,
             retransmissions: 0,
+            loss_recovery: LossRecovery::default(),
             rules,
         }
     }
@@ -278,6 +281,10 @@ impl Sender {
         self.retransmissions
     }
 
+    pub(super) fn loss_recovery(&self) -> LossRecovery {
+        self.loss_recovery
+    }
+
     /// The other end's window, and a round trip, from a segment of the handshake.
     pub(super) fn handle_handshake(&mut self, now: Time, segment: &Segment) {
         self.rtt.end_backing_off();
@@ -368,6 +375,8 @@ impl Sender {
     fn retransmit(&mut self, now: Time, index: usize) -> Transmission {
         self.undo.note_retransmission(now);
         self.retransmissions += 1;
+        // After a timeout the window starts again, and what it lets out is not fast (`tcp_xmit_retransmit_queue`).
+        self.loss_recovery.fast_retransmissions += u64::from(self.ca_state != CongestionState::Loss);
         let sent = self.flight.get(index);
         let tx = self.tx_delivery(now, sent.end - sent.start - u64::from(sent.fin));
         let sent = self.flight.retransmit(index, now, tx);

@@ -132,6 +132,10 @@ impl Transport for Toy {
     fn retransmissions(&self) -> u64 {
         0
     }
+
+    fn loss_recovery(&self) -> LossRecovery {
+        LossRecovery::default()
+    }
 }
 
 /// Sends a body of its own on each stream.

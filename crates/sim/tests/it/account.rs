@@ -207,6 +207,8 @@ fn a_segment_lost_in_the_middle_costs_a_round_trip() {
     assert_eq!(outcome.account().nanos(Transfer), 3 * segment);
     assert_eq!(whole.account().nanos(Transfer), 10 * segment);
     assert_eq!(outcome.path.last().map(|span| span.part), Some(LossRecovery));
+    let counts = outcome.loss_recovery.unwrap();
+    assert_eq!((counts.fast_retransmissions, counts.timeouts), (outcome.retransmissions, 0));
 }
 
 #[test]
@@ -216,6 +218,8 @@ fn a_lost_tail_costs_a_timeout_and_what_comes_before_it() {
     let segment = fast(ACK + MSS);
     let from_the_ninth = 40 * MS + fast(ACK) + 50 * MS + 1000 * MS + segment + 50 * MS;
     assert_eq!(outcome.account().nanos(LossRecovery), from_the_ninth - segment);
+    let counts = outcome.loss_recovery.unwrap();
+    assert_eq!((counts.fast_retransmissions, counts.timeouts, outcome.retransmissions), (0, 1, 1));
 }
 
 #[test]

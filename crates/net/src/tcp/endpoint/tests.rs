@@ -193,6 +193,8 @@ fn a_lost_segment_is_sent_again_after_three_duplicates_and_halves_reno_s_window_
     assert_eq!(again[..3], [1 + 10 * MSS, 1 + 11 * MSS, 1], "two by limited transmit, then the lost one");
     pair.run_until(at(2000));
     assert_eq!((pair.read[A], pair.ends[B].retransmissions()), (40 * MSS, 1));
+    assert_eq!(pair.ends[B].loss_recovery(), LossRecovery { fast_retransmissions: 1, ..LossRecovery::default() });
+    assert_eq!(pair.ends[A].loss_recovery(), LossRecovery::default(), "it lost nothing");
 }
 
 #[test]
@@ -212,6 +214,8 @@ fn a_lost_tail_waits_for_the_timeout_and_starts_from_one_segment_rfc6298_5() {
     // Nothing has arrived beyond the hole, so the segment is a lone one: its acknowledgement waits.
     assert_eq!(pair.data_by_time(B), [(150, 10), (1250, 1), (1390, 1)]);
     assert_eq!((pair.read[A], pair.ends[B].retransmissions()), (10 * MSS, 2));
+    // One timeout was enough for both; the second segment went by slow start.
+    assert_eq!(pair.ends[B].loss_recovery(), LossRecovery { timeouts: 1, ..LossRecovery::default() });
 }
 
 #[test]
@@ -229,6 +233,7 @@ fn a_lost_syn_is_sent_again_after_1_2_4_seconds() {
     let syns: Vec<Time> =
         pair.sent.iter().filter(|(_, side, s)| *side == A && s.flags.syn).map(|(t, _, _)| *t).collect();
     assert_eq!(syns, [at(0), at(1000), at(3000), at(7000)]);
+    assert_eq!(pair.ends[A].loss_recovery(), LossRecovery::default(), "of data only");
     assert_eq!(pair.ends[A].cwnd(), 1, "more than one repetition: one segment (RFC 6928, section 2)");
     assert_eq!(pair.ends[B].cwnd(), 10);
 }
@@ -259,7 +264,7 @@ fn unacknowledged_data_times_out() {
     let mut pair = Pair::new(config(10, Congestion::Cubic), |side, n, _| side == B && n > 0);
     pair.serve(MSS).run_until(Time::NEVER);
     assert_eq!(pair.ends[B].state(), State::TimedOut);
-    assert_eq!(pair.ends[B].retransmissions(), 15);
+    assert_eq!((pair.ends[B].retransmissions(), pair.ends[B].loss_recovery().timeouts), (15, 15));
 }
 
 #[test]

@@ -95,6 +95,7 @@ impl Sender {
     /// RFC 8985, section 7.3: new data if there is any, else the last segment is retransmitted.
     pub(super) fn send_loss_probe(&mut self, now: Time) -> Option<Transmission> {
         let last = (self.flight.len() as usize).checked_sub(1)?;
+        self.loss_recovery.tail_loss_probes += 1;
         let new = self.send_new(now);
         let is_retrans = new.is_none();
         let sent = new.unwrap_or_else(|| self.retransmit_for_tlp(now, last));
@@ -150,6 +151,7 @@ impl Sender {
 
     /// RFC 6298, section 5; segments are marked lost as in RFC 6675, section 5.1, or RFC 8985, section 6.3.
     fn handle_retransmission_timeout(&mut self, now: Time) {
+        self.loss_recovery.timeouts += 1;
         let was_repairing = self.ca_state >= CongestionState::Recovery;
         for index in 0..self.flight.len() as usize {
             let recent =

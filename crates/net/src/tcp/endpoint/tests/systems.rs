@@ -113,6 +113,7 @@ fn a_lost_tail_is_probed_for_after_two_round_trips_rfc8985_7() {
     pair.serve(10 * MSS);
     pair.run_until(at(2000));
     let timeout = times_of(&pair, B, 7 * MSS + 1)[1];
+    assert_eq!(pair.ends[B].loss_recovery(), LossRecovery { timeouts: 1, ..LossRecovery::default() });
     let mut pair =
         Pair::new(linux_6(Mechanisms::default()), |side, _, s| side == B && s.seq > 7 * MSS && s.ts_val == at(150));
     pair.serve(10 * MSS);
@@ -120,6 +121,8 @@ fn a_lost_tail_is_probed_for_after_two_round_trips_rfc8985_7() {
     // Three are outstanding: the last one is sent again after two round trips, its SACK tells of the others.
     let probe = times_of(&pair, B, 9 * MSS + 1)[1];
     assert!((450..470).contains(&probe) && probe + 50 < timeout, "{probe}, {timeout}");
+    let counts = LossRecovery { fast_retransmissions: 2, tail_loss_probes: 1, timeouts: 0 };
+    assert_eq!((pair.ends[B].loss_recovery(), pair.ends[B].retransmissions()), (counts, 3));
     assert_eq!(pair.read[A], 10 * MSS);
 }
 
