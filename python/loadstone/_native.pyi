@@ -195,6 +195,8 @@ class Scenario:
     def to_json(self) -> str: ...
     def settings_json(self) -> str: ...
     @property
+    def rtt_ms(self) -> float | None: ...
+    @property
     def is_random(self) -> bool: ...
 
 class Outcome:
@@ -216,6 +218,12 @@ class Outcome:
     @property
     def bytes_up(self) -> int:
         """Bytes of the packets towards the servers, in bytes."""
+    @property
+    def bytes_pushed(self) -> int:
+        """Bytes of the bodies of the objects that were pushed, in bytes."""
+    @property
+    def bytes_wasted(self) -> int:
+        """Those of them that the load did not need, in bytes."""
     @property
     def packets_down(self) -> int:
         """IP packets offered to the link towards the client, in packets."""

@@ -5,7 +5,7 @@ import textwrap
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from loadstone import __version__, text, waterfall
+from loadstone import __version__, measures, text, waterfall
 from loadstone._native import Outcome
 from loadstone.comparison import (
     NetworkResult,
@@ -34,12 +34,17 @@ def load_document(
         "network": cell.network,
         "variant": cell.variant,
         "spread": cell.spread,
-        "runs": [_run(outcome, with_waterfall=with_waterfall) for outcome in outcomes],
+        "runs": [
+            _run(outcome)
+            | measures.of_load(outcome, cell.scenario.rtt_ms)
+            | ({"waterfall": outcome.waterfall()} if with_waterfall else {})
+            for outcome in outcomes
+        ],
         "median_plt_ms": median_plt_ms(outcomes),
     }
 
 
-def _run(outcome: Outcome, *, with_waterfall: bool = False) -> dict[str, Any]:
+def _run(outcome: Outcome) -> dict[str, Any]:
     run: dict[str, Any] = {
         **{name: getattr(outcome, name) for name in OF_RUNS},
         "account": outcome.account(),
@@ -50,8 +55,6 @@ def _run(outcome: Outcome, *, with_waterfall: bool = False) -> dict[str, Any]:
         run["others"] = [
             {"name": name, "plt_ms": plt_ms, "completed": completed} for name, plt_ms, completed in others
         ]
-    if with_waterfall:
-        run["waterfall"] = outcome.waterfall()
     return run
 
 
@@ -65,10 +68,12 @@ def _number(value: float) -> str:
 
 _SHOWN: dict[str, Callable[[float], str]] = {"ms": text.ms, "bytes": _size}
 """How values are shown, by their unit; others are counts."""
+_LEFT_OUT = {"bytes_pushed", "bytes_wasted"}
+"""What text does not say: most loads push nothing."""
 _MEASURES = [
     ("page load time" if name == "plt_ms" else name.replace("_", " "), name, _SHOWN.get(column.unit, _number))
     for name, column in OF_RUNS.items()
-    if column.unit and not column.nullable
+    if column.unit and not column.nullable and name not in _LEFT_OUT
 ]
 """What text says of every load; documents have more."""
 

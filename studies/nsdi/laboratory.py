@@ -14,6 +14,7 @@ import polars as pl
 from loadstone import experiment
 from loadstone._native import Outcome
 from loadstone.analysis.question import Level
+from loadstone.measures import idle_share
 from loadstone.pages import Page as Named
 from loadstone.pages import of_document
 from loadstone.reproduce.study import Runner
@@ -157,36 +158,12 @@ def look_inside(
 
 def _inside(outcome: Outcome, rtt_ms: float) -> Inside:
     seen = outcome.waterfall()
-    spans = [
-        (connection, sent, first, last)
-        for connection, sent, first, last in zip(
-            seen["connection"], seen["sent_ms"], seen["first_byte_ms"], seen["last_byte_ms"], strict=True
-        )
-        if connection is not None and first is not None and last is not None
-    ]
     account = outcome.account() or {}
-    pushed = [
-        size for size, found_by in zip(seen["bytes"], seen["found_by"], strict=True) if found_by == "push"
-    ]
+    marks = zip(seen["sent_ms"], seen["last_byte_ms"], strict=True)
     return Inside(
         outcome.plt_ms,
-        _idle(outcome, [(connection, first, last) for connection, _, first, last in spans], rtt_ms),
-        sum(last - sent for _, sent, _, last in spans if sent is not None) / outcome.plt_ms,
-        sum(pushed),
+        idle_share(outcome, rtt_ms) or 0.0,
+        sum(last - sent for sent, last in marks if sent is not None and last is not None) / outcome.plt_ms,
+        outcome.bytes_pushed,
         account.get("computing", 0.0) / outcome.plt_ms,
     )
-
-
-def _idle(outcome: Outcome, spans: Sequence[tuple[int, float, float]], rtt_ms: float) -> float:
-    """Count the round trips of each connection, and those in which no part of a response came."""
-    rounds = idle = 0
-    for at, established in enumerate(outcome.connection_table()["established_ms"]):
-        if established is None:
-            continue
-        own = [(first, last) for connection, first, last in spans if connection == at]
-        begin = established
-        while begin < outcome.plt_ms:
-            rounds += 1
-            idle += not any(first < begin + rtt_ms and last >= begin for first, last in own)
-            begin += rtt_ms
-    return idle / rounds if rounds else 0.0

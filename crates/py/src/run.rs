@@ -88,6 +88,13 @@ impl Scenario {
         self.scenario.settings_json()
     }
 
+    /// The round trip of its network, in ms, without what single hosts have in addition; `None` where a topology has
+    /// several links.
+    #[getter]
+    fn rtt_ms(&self) -> Option<f64> {
+        self.scenario.topology.is_none().then(|| ms(2 * self.scenario.network.propagation()))
+    }
+
     /// Whether chance has a part in it, so that seeds differ.
     #[getter]
     fn is_random(&self) -> bool {

@@ -1,7 +1,8 @@
 //! An outcome as tables: each column once, with its unit.
 
 use crate::{Outcome, Row};
-use loadstone_load::page::Page;
+use loadstone_load::FoundBy;
+use loadstone_load::page::{Activity, Page};
 use loadstone_units::Time;
 use serde::Serialize;
 
@@ -119,6 +120,13 @@ macro_rules! of_row {
     };
 }
 
+/// Bytes of the bodies of those objects that were pushed.
+fn pushed(page: &Page, outcome: &Outcome, of: fn(&Activity) -> bool) -> u64 {
+    let objects = page.fetches().zip(&outcome.waterfall);
+    let pushed = objects.filter(|((object, _), row)| row.found_by == FoundBy::Push && of(object));
+    pushed.map(|((_, fetch), _)| fetch.body.len).sum()
+}
+
 /// A run.
 pub const RUN: &[Column] = &[
     of_run!("seed", Integer, "", "The run's seed.", |run| run.seed.into()),
@@ -138,6 +146,16 @@ pub const RUN: &[Column] = &[
     )),
     of_run!("bytes_down", Integer, "bytes", "Bytes of the packets towards the client.", |run| run.bytes_down.into()),
     of_run!("bytes_up", Integer, "bytes", "Bytes of the packets towards the servers.", |run| run.bytes_up.into()),
+    column(
+        ("bytes_pushed", ColumnKind::Integer, "bytes"),
+        "Bytes of the bodies of the objects that were pushed.",
+        |page, outcome| vec![pushed(page, outcome, |_| true).into()],
+    ),
+    column(
+        ("bytes_wasted", ColumnKind::Integer, "bytes"),
+        "Those of them that the load did not need.",
+        |page, outcome| vec![pushed(page, outcome, |object| !object.needed).into()],
+    ),
     of_run!("packets_down", Integer, "packets", "IP packets offered to the link towards the client.", |run| {
         run.packets_down.into()
     }),
