@@ -83,6 +83,8 @@ class Connections(TypedDict):
     """When its first SYN entered the link, in ms."""
     established_ms: list[float | None]
     """When the browser could use it, in ms."""
+    closed_ms: list[float | None]
+    """When the browser closed it; missing if it was open to the end, in ms."""
     content_up: list[int]
     """Bytes that the browser wrote, in bytes."""
     content_down: list[int]

@@ -37,7 +37,7 @@ def load_document(
         "runs": [
             _run(outcome)
             | measures.of_load(outcome, cell.scenario.rtt_ms)
-            | ({"waterfall": outcome.waterfall()} if with_waterfall else {})
+            | (_tables(outcome) if with_waterfall else {})
             for outcome in outcomes
         ],
         "median_plt_ms": median_plt_ms(outcomes),
@@ -56,6 +56,10 @@ def _run(outcome: Outcome) -> dict[str, Any]:
             {"name": name, "plt_ms": plt_ms, "completed": completed} for name, plt_ms, completed in others
         ]
     return run
+
+
+def _tables(outcome: Outcome) -> dict[str, Any]:
+    return {"waterfall": outcome.waterfall(), "connection_table": outcome.connection_table()}
 
 
 def _size(value: float) -> str:

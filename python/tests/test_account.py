@@ -59,7 +59,7 @@ def test_each_connection_has_its_row() -> None:
     run = outcome("dsl-lossy")
     table = run.connection_table()
     assert list(table) == [
-        "host", "opened_ms", "established_ms", "content_up", "content_down", "retransmissions",
+        "host", "opened_ms", "established_ms", "closed_ms", "content_up", "content_down", "retransmissions",
     ]  # fmt: skip
     assert table["host"] == ["a.test"] * run.connections
     assert table["opened_ms"][0] == 0.0

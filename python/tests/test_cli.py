@@ -21,8 +21,9 @@ from loadstone.experiment import OPTIONS, RUNS_OF_RANDOM
 RUN_FIELDS = [
     "seed", "plt_ms", "first_request_ms", "bytes_down", "bytes_up", "bytes_pushed", "bytes_wasted",
     "packets_down", "packets_up", "retransmissions", "fast_retransmissions", "tail_loss_probes", "timeouts",
-    "connections", "completed", "account", "round_trips", "idle_share", "requests_per_connection",
-    "packet_bytes_down", "packet_bytes_up", "packets_per_second_down", "packets_per_second_up",
+    "connections", "completed", "account",
+    "round_trips", "idle_share", "connections_at_once", "requests_per_connection", "packet_bytes_down",
+    "packet_bytes_up", "packets_per_second_down", "packets_per_second_up",
 ]  # fmt: skip
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from conftest import Command
+from loadstone.measures import nat_entries
 
 FAST = "1000gbit,100ms"
 """Only its round trip takes time."""
@@ -49,6 +50,29 @@ def test_a_connection_that_brings_something_in_each_round_trip_is_never_idle(loa
 def test_requests_are_spread_over_connections_or_share_one(loaded: Any) -> None:
     assert loaded(of_size(12), "--protocol", "http/1.1")["requests_per_connection"] == 2
     assert loaded(of_size(12), "--protocol", "h2")["requests_per_connection"] == 12
+
+
+def test_connections_take_turns_and_leave_entries_in_a_nat(loaded: Any) -> None:
+    # The root comes alone, then six of the others, whose places the last five take: servers close each
+    # connection after a response.
+    run = loaded(of_size(12), "--requests-per-connection", "1", "--waterfall")
+    table = run["connection_table"]
+    assert (run["connections"], run["connections_at_once"]) == (12, 6)
+    opened, closed = table["opened_ms"], table["closed_ms"]
+    assert [opened[1:7], opened[7:]] == [[closed[0]] * 6, closed[1:6]]
+    assert nat_entries(table, 0)[:2] == [(0, 1), (opened[1], 6)]
+    # A NAT that keeps entries for a minute has all of them at once, and then drops those that were closed.
+    kept = nat_entries(table, 60_000)
+    assert kept[:2] == [(0, 1), (opened[1], 7)] and max(count for _, count in kept) == 12
+    ended = [end for end in closed if end is not None]
+    assert kept[-1] == (max(ended) + 60_000, 12 - len(ended))
+
+
+def test_connections_that_stay_open_are_all_there_at_once(loaded: Any) -> None:
+    run = loaded(of_size(12), "--waterfall")
+    assert (run["connections"], run["connections_at_once"]) == (6, 6)
+    assert run["connection_table"]["closed_ms"] == [None] * 6
+    assert loaded(of_size(12), "--protocol", "h2")["connections_at_once"] == 1
 
 
 def test_packets_have_a_mean_size_and_a_rate(loaded: Any) -> None:

@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from loadstone._native import Outcome
 from loadstone.account import PARTS
+from loadstone.measures import connections_at_once
 from loadstone.reproduce.study import Passage, Runner, Table
 from loadstone.stores.matrix import Matrix
 from loadstone.stores.plan import Plan
@@ -115,32 +115,9 @@ def measure_connections(runner: Runner) -> Iterator[Counts]:
         yield Counts(
             page,
             int(cell.levels["servers"]),
-            (at_a_time(https), at_a_time(spdy)),
+            (connections_at_once(https), connections_at_once(spdy)),
             (https.connections, spdy.connections),
         )
-
-
-def at_a_time(outcome: Outcome) -> int:
-    """Give the most connections that are open at once.
-
-    Each is from its SYN to the last byte that came over it: a server that keeps none alive closes it then,
-    and the browser one over which it asks for nothing as soon as that is established.
-    """
-    table, seen = outcome.connection_table(), outcome.waterfall()
-    ends = [
-        opened if established is None else established
-        for opened, established in zip(table["opened_ms"], table["established_ms"], strict=True)
-    ]
-    for at, last in zip(seen["connection"], seen["last_byte_ms"], strict=True):
-        if at is not None and last is not None:
-            ends[at] = max(ends[at], last)
-    changes = [(opened, 1) for opened in table["opened_ms"]] + [(end, -1) for end in ends]
-    most = there = 0
-    # At the same time those that end come first: the next one takes their place.
-    for _, change in sorted(changes):
-        there += change
-        most = max(most, there)
-    return most
 
 
 # --- page C, which is slower over SPDY where nothing is lost ---

@@ -39,8 +39,6 @@ pub(crate) struct SocketConnection {
     bytes_written: u64,
     /// Since when writes are blocked; `None` if nothing is pending.
     write_blocked_since: Option<Time>,
-    /// When the program closed it.
-    close_requested_at: Option<Time>,
     /// Storage that is used again and again.
     wire: Wire,
     record: SocketRecord,
@@ -123,7 +121,6 @@ impl SocketConnection {
             close_reported: false,
             bytes_written: 0,
             write_blocked_since: None,
-            close_requested_at: None,
             wire: Wire::default(),
             record,
         };
@@ -248,7 +245,7 @@ impl SocketConnection {
             self.socket = None;
         }
         if self.write_half == WriteHalf::Open {
-            (self.write_half, self.close_requested_at) = (WriteHalf::ShutdownPending, Some(now));
+            (self.write_half, self.record.close_requested_at) = (WriteHalf::ShutdownPending, Some(now));
             self.tls.close();
         }
     }
@@ -323,7 +320,7 @@ impl SocketConnection {
         if self.state != OpenState::Open {
             return Some((self.record.opened + limits.handshake_timeout, Failure::HandshakeTimeout));
         }
-        match self.close_requested_at {
+        match self.record.close_requested_at {
             Some(closed) => Some((closed + limits.close_timeout, Failure::CloseTimeout)),
             None => self.write_blocked_since.map(|since| (since + limits.write_timeout, Failure::WriteTimeout)),
         }

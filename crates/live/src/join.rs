@@ -20,6 +20,8 @@ pub struct Joined {
     pub opened: Time,
     /// The browser could use it.
     pub established: Option<Time>,
+    /// The browser closed it.
+    pub closed: Option<Time>,
     /// What it spoke from then on.
     pub protocol: Option<Protocol>,
     /// Bytes that the browser wrote: heads, frames, bodies, without what TLS adds.
@@ -75,6 +77,7 @@ impl Joined {
             client: end.client,
             opened: end.opened,
             established: end.established,
+            closed: end.close_requested_at,
             protocol: end.protocol,
             content_up: end.content,
             content_down: 0,
@@ -114,7 +117,7 @@ mod tests {
         // Both hosts see port 7, and host 0 sees it twice; what it accepted first was opened second.
         let connections = vec![
             end(0, 0, 7, at(0), 10),
-            end(1, 0, 8, at(0), 20),
+            SocketRecord { close_requested_at: Some(at(9)), ..end(1, 0, 8, at(0), 20) },
             end(2, 1, 7, at(5), 30),
             end(3, 0, 7, at(50), 40),
             end(4, 0, 9, at(60), 50),
@@ -151,6 +154,8 @@ mod tests {
         let (marks, joined) = join(loaded, &[first, second]);
         let content: Vec<_> = joined.iter().map(|it| (it.conn.0, it.content_up, it.content_down)).collect();
         assert_eq!(content, [(0, 10, 100), (1, 20, 200), (2, 30, 300), (3, 40, 400), (4, 50, 0)]);
+        let closed: Vec<_> = joined.iter().map(|it| it.closed).collect();
+        assert_eq!(closed, [None, Some(at(9)), None, None, None]);
         let arrived: Vec<_> = marks.rows.iter().map(|row| row.arrived).collect();
         assert_eq!(arrived, [12, 11, 14, 13].map(|ms| Some(at(ms))));
     }

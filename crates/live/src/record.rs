@@ -29,6 +29,8 @@ pub struct SocketRecord {
     pub tls: Option<Tls>,
     /// What it spoke from then on.
     pub protocol: Option<Protocol>,
+    /// The program at this end closed it.
+    pub close_requested_at: Option<Time>,
     /// Nothing more could happen on it, or its program ended; none while it goes on.
     pub closed_at: Option<Time>,
     /// Bytes that the program at this end wrote: heads, frames, bodies, without what TLS adds.
@@ -98,6 +100,7 @@ impl SocketRecord {
             established: None,
             tls: None,
             protocol: None,
+            close_requested_at: None,
             closed_at: None,
             content: 0,
             retransmissions: 0,

@@ -249,6 +249,11 @@ pub const CONNECTIONS: &[Column] = &[
     nullable(column(("established_ms", ColumnKind::Number, "ms"), "When the browser could use it.", |_, outcome| {
         outcome.per_connection.iter().map(|conn| conn.established.into()).collect()
     })),
+    nullable(column(
+        ("closed_ms", ColumnKind::Number, "ms"),
+        "When the browser closed it; missing if it was open to the end.",
+        |_, outcome| outcome.per_connection.iter().map(|conn| conn.closed.into()).collect(),
+    )),
     column(("content_up", ColumnKind::Integer, "bytes"), "Bytes that the browser wrote.", |_, outcome| {
         outcome.per_connection.iter().map(|conn| conn.content_up.into()).collect()
     }),

@@ -75,6 +75,8 @@ pub struct ConnectionOutcome {
     pub opened: Time,
     /// The browser could use it: TCP's and TLS's handshakes were over.
     pub established: Option<Time>,
+    /// The browser closed it, of itself or because the server had; `None` if it was open to the end.
+    pub closed: Option<Time>,
     /// Bytes that the browser wrote: heads, frames, bodies, without what TLS adds.
     pub content_up: u64,
     /// Bytes that the server wrote.

@@ -23,6 +23,8 @@ pub(crate) struct Connection<T> {
     opened: Time,
     /// The client has been told that it is open.
     pub(crate) established: Option<Time>,
+    /// The client's program has closed it.
+    pub(crate) closed: Option<Time>,
 }
 
 /// One end: its transport, and its streams.
@@ -83,7 +85,8 @@ pub(crate) struct EndPlace {
 impl<T: Transport> Connection<T> {
     /// A connection whose first packet is due.
     pub(crate) fn new(opened: Time, to: HostId, [client, server]: [(T, EndPlace); 2]) -> Connection<T> {
-        Connection { ends: [ConnectionEnd::new(client), ConnectionEnd::new(server)], to, opened, established: None }
+        let ends = [ConnectionEnd::new(client), ConnectionEnd::new(server)];
+        Connection { ends, to, opened, established: None, closed: None }
     }
 
     #[inline]
@@ -147,6 +150,7 @@ impl<T: Transport> Connection<T> {
             host: self.to,
             opened: self.opened,
             established: self.established,
+            closed: self.closed,
             content_up: client.streams.written(),
             content_down: server.streams.written(),
             retransmissions: self.ends.iter().map(|end| end.transport.retransmissions()).sum(),

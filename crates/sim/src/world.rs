@@ -350,7 +350,11 @@ impl<'a> World<'a> {
             }
             Action::Close { conn } => {
                 let id = self.hosts[index].ends[conn.0 as usize];
-                self.end(id).transport.close();
+                let (connection, now) = (&mut self.connections[id.connection()], self.now);
+                connection.end(id.side()).transport.close();
+                if id.side() == Side::Client {
+                    connection.closed.get_or_insert(now);
+                }
                 self.flush(id);
             }
         }

@@ -42,7 +42,8 @@ fn outcome(
     trim(&mut marks, plt);
     let on_links = |conn| (conn, on_links(at, browser, conn, &report.connections));
     let connections: Vec<_> = joined.iter().map(on_links).collect();
-    let per_connection: Vec<_> = connections.iter().map(|(conn, seen)| connection(conn, *seen, origin)).collect();
+    let per_connection: Vec<_> =
+        connections.iter().map(|(conn, seen)| connection(conn, *seen, (origin, plt))).collect();
     let fabric = plan.fabric_of(seed);
     let records: Vec<_> = connections
         .iter()
@@ -108,11 +109,12 @@ pub(super) fn on_links<'a>(
     reports.iter().find(is_it)
 }
 
-fn connection(conn: &Joined, seen: Option<&ConnectionReport>, origin: Time) -> ConnectionOutcome {
+fn connection(conn: &Joined, seen: Option<&ConnectionReport>, (origin, plt): (Time, Time)) -> ConnectionOutcome {
     ConnectionOutcome {
         host: conn.host,
         opened: opened(conn, seen).counted_from(origin),
         established: conn.established.map(|at| at.counted_from(origin)),
+        closed: conn.closed.map(|at| at.counted_from(origin)).filter(|at| *at < plt),
         content_up: conn.content_up,
         content_down: conn.content_down,
         retransmissions: seen.map_or(0, |seen| seen.up.retransmissions + seen.down.retransmissions),
