@@ -1,5 +1,7 @@
 """A study that did not come with Loadstone."""
 
+import shutil
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -90,3 +92,24 @@ def test_what_is_no_study_says_what_is_missing(loadstone: Command, own: Path) ->
     assert "no function run(runner)" in _refused(loadstone, "reproduce", str(own), "--trust")
     (own / "__init__.py").unlink()
     assert "__init__.py: there is no such file" in _refused(loadstone, "reproduce", str(own), "--trust")
+
+
+def test_runs_are_kept_so_that_a_study_goes_on_where_it_was_broken_off(
+    loadstone: Command, own: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ("reproduce", str(own), "--trust", "-o", tmp_path / "out", "--json")
+    first = loadstone(*words).document
+    kept = sorted((tmp_path / "out" / "runs").rglob("*.parquet"))
+    assert kept
+    monkeypatch.setattr(import_module("loadstone.stores.sweep"), "_here", None)
+    assert loadstone(*words).document == first, "nothing is run again"
+
+
+def test_several_studies_are_run_by_one_command(loadstone: Command, own: Path, tmp_path: Path) -> None:
+    other = own.rename(tmp_path / "other")
+    again = Path(shutil.copytree(other, tmp_path / "own"))
+    out = tmp_path / "out"
+    found = loadstone("reproduce", str(other), str(again), "--trust", "-o", out, "--json").document
+    assert [study["study"] for study in found["studies"]] == ["other", "own"]
+    assert all((out / name / "claims.csv").is_file() for name in ("other", "own"))
+    assert "By what could each claim fail?" in (out / "own" / "report.md").read_text()

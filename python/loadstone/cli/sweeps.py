@@ -236,16 +236,21 @@ def _repeated(store: str, given: dict[str, str | None]) -> str:
 @click.command(
     cls=Verb,
     epilog=examples(
-        "reproduce cablelabs", "reproduce nsdi -o nsdi", "reproduce yahoo --json", "reproduce mine"
+        "reproduce cablelabs",
+        "reproduce nsdi -o nsdi",
+        "reproduce yahoo ece540",
+        "reproduce yahoo --json",
+        "reproduce mine",
     ),
 )
-@click.argument("study", metavar="STUDY|DIR", type=paths.STUDY)
+@click.argument("studies", metavar="STUDY|DIR...", type=paths.STUDY, nargs=-1, required=True)
 @click.option(
     "-o",
     "output",
     metavar="DIR",
     type=paths.WRITTEN_FOLDER,
-    help="Write report.html, report.md, cells.csv and claims.csv there.",
+    help="Write report.html, report.md, cells.csv and claims.csv there, for several studies into a folder "
+    "each; keep runs there, so that what was broken off goes on.",
 )
 @click.option(
     "--pages",
@@ -257,9 +262,14 @@ def _repeated(store: str, given: dict[str, str | None]) -> str:
 @options.THREADS
 @options.JSON
 def reproduce(
-    study: str, output: str | None, pages: str | None, trust: bool, threads: int | None, as_json: bool
+    studies: tuple[str, ...],
+    output: str | None,
+    pages: str | None,
+    trust: bool,
+    threads: int | None,
+    as_json: bool,
 ) -> None:
-    """Run a published study again: its numbers and ours, and what becomes of every claim.
+    """Run published studies again: their numbers and ours, and what becomes of every claim.
 
     STUDY is cablelabs, yahoo, nsdi or ece540, which come with Loadstone; DIR is the folder of another,
     with its code (docs/studies.md).
@@ -269,14 +279,24 @@ def reproduce(
     from loadstone.reproduce import study_report
     from loadstone.reproduce.study import Runner, Study
 
-    chosen = Study.open(study)
-    if not (chosen.is_own or trust):
-        _ask(chosen.folder)
-    with _study_folder(output) as write:
-        with progress.bar("runs") as show:
-            results = chosen.run(Runner(threads, show, Path(pages) if pages else None))
-        write(chosen, results)
-    emit(study_report.document(chosen, results) if as_json else study_report.in_words(chosen, results))
+    chosen = [Study.open(study) for study in studies]
+    for study in chosen:
+        if not (study.is_own or trust):
+            _ask(study.folder)
+    documents = []
+    for study in chosen:
+        folder = None if output is None else Path(output, *([study.name] if len(chosen) > 1 else []))
+        with _study_folder(folder) as write:
+            with progress.bar("runs") as show:
+                kept = folder and folder / "runs"
+                results = study.run(Runner(threads, show, Path(pages) if pages else None, kept))
+            write(study, results)
+        if as_json:
+            documents.append(study_report.document(study, results))
+        else:
+            emit(study_report.in_words(study, results))
+    if as_json:
+        emit(documents[0] if len(documents) == 1 else {"studies": documents})
 
 
 def _ask(folder: Path) -> None:
@@ -287,7 +307,7 @@ def _ask(folder: Path) -> None:
     click.confirm("Run it?", abort=True, err=True)
 
 
-def _study_folder(path: str | None) -> Any:
+def _study_folder(path: Path | None) -> Any:
     if path is None:
         return nullcontext(lambda study, results: None)
     from loadstone.reproduce import study_report

@@ -1,5 +1,6 @@
 """Studies by name, how their loads are run, and what a study that was run again gives."""
 
+import json
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -13,6 +14,7 @@ import loadstone
 from loadstone import experiment, toml
 from loadstone._native import Outcome, Scenario
 from loadstone.analysis.question import Level
+from loadstone.engine import engine
 from loadstone.files import InputError
 from loadstone.reproduce.claims import Judged
 from loadstone.stores.matrix import Matrix
@@ -140,11 +142,15 @@ OWN = ("cablelabs", "yahoo", "nsdi", "ece540")
 
 
 class Runner:
-    """Runs matrices in memory, and says how far it is."""
+    """Runs matrices, and says how far it is."""
 
-    def __init__(self, threads: int | None, progress: Progress, pages: Path | None = None) -> None:
+    def __init__(
+        self, threads: int | None, progress: Progress, pages: Path | None = None, kept: Path | None = None
+    ) -> None:
         self.pages = pages
         """A folder with recorded pages, for studies that loaded real ones."""
+        self._kept = kept
+        """A folder for the runs of matrices, so that a study that was broken off goes on; else in memory."""
         self._threads = threads
         self._progress = progress
         self._known: dict[str, pl.DataFrame] = {}
@@ -154,14 +160,22 @@ class Runner:
         return Matrix.read(str(path))
 
     def runs(self, matrix: Matrix) -> "pl.DataFrame":
-        """Run a matrix; give its runs as a store would."""
-        from loadstone.stores.sweep import collect
-
+        """Run a matrix, or what is not kept of it; give its runs as a store would."""
         # Claims share matrices.
         key = repr(matrix)
         if key not in self._known:
-            self._known[key] = collect(matrix, threads=self._threads, progress=self._progress)
+            self._known[key] = self._run(matrix)
         return self._known[key]
+
+    def _run(self, matrix: Matrix) -> "pl.DataFrame":
+        from loadstone.stores.plan import Plan
+        from loadstone.stores.sweep import collect, sweep
+
+        if self._kept is None:
+            return collect(matrix, threads=self._threads, progress=self._progress)
+        said = json.dumps([engine(), *(cell.key for cell in Plan.of(matrix).cells)])
+        folder = self._kept / sha256(said.encode()).hexdigest()[:16]
+        return sweep(matrix, folder, threads=self._threads, progress=self._progress).store.runs()
 
     def outcomes(self, jobs: Sequence[tuple[Scenario, int]], packets: int | None = None) -> list[Outcome]:
         """Run scenarios under seeds, for what no matrix keeps: waterfalls, connections, packets."""

@@ -211,16 +211,15 @@ _KINDS = {
 
 
 @contextmanager
-def folder(path: str) -> Iterator[Callable[[Study, Results], None]]:
+def folder(path: Path) -> Iterator[Callable[[Study, Results], None]]:
     """Give a function that writes results into a folder; one that cannot be written is refused at once."""
     try:
-        Path(path).mkdir(exist_ok=True)
+        path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"-o {path}: cannot be made ({(error.strerror or str(error)).lower()})") from None
     with ExitStack() as stack:
         writers = [
-            stack.enter_context(files.replacement(str(Path(path) / name), kind))
-            for name, kind in _KINDS.items()
+            stack.enter_context(files.replacement(str(path / name), kind)) for name, kind in _KINDS.items()
         ]
 
         def write(study: Study, results: Results) -> None:
