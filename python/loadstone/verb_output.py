@@ -228,10 +228,21 @@ def _over(found: VariantOverPages) -> dict[str, Any]:
 
 
 def gain_document(gain: Gain | None) -> dict[str, float | None]:
-    """Give what documents have of a gain."""
-    if gain is None:
-        return dict.fromkeys(("gain", "gain_low", "gain_high"))
-    return {"gain": gain.ratio, "gain_low": gain.low, "gain_high": gain.high}
+    """Give what documents have of a gain: the ratio and what it saves in percent, with their intervals."""
+    ratio, low, high = (gain.ratio, gain.low, gain.high) if gain else (None, None, None)
+    return {
+        "gain": ratio,
+        "gain_low": low,
+        "gain_high": high,
+        "saved_percent": _percent(ratio),
+        "saved_low_percent": _percent(low),
+        "saved_high_percent": _percent(high),
+    }
+
+
+def _percent(gain: float | None) -> float | None:
+    """Say which percentage of the baseline's time a gain saves."""
+    return None if gain is None else 100 * (1 - 1 / gain)
 
 
 def network_document(result: NetworkResult) -> dict[str, Any]:
@@ -241,7 +252,7 @@ def network_document(result: NetworkResult) -> dict[str, Any]:
         "network": result.network,
         "random": result.is_random,
         "spread": result.variants[0].cell.spread,
-        "variants": [_compared(variant) for variant in result.variants],
+        "variants": [_compared(variant, result.variants[0]) for variant in result.variants],
         "fastest": result.fastest.name if result.fastest else None,
         "equally_fast": result.equals,
         "not_clearly_slower": result.rivals,
@@ -257,18 +268,26 @@ def _until(until: Until, result: NetworkResult) -> dict[str, Any]:
     return {"half_width": until.half_width, "most_runs": until.most_runs, "reached": result.is_known}
 
 
-def _compared(variant: VariantResult) -> dict[str, Any]:
+def _compared(variant: VariantResult, baseline: VariantResult) -> dict[str, Any]:
     return {
         "name": variant.name,
         "variant": variant.cell.variant,
         "runs": [_run(outcome) for outcome in variant.outcomes],
         "median_plt_ms": variant.median_plt_ms,
         **gain_document(variant.gain),
+        "saved_ms": _saved_ms(variant, baseline),
         "share_faster": variant.compared.ranks.share_faster if variant.compared.ranks else None,
         "p_value": variant.compared.ranks.p_value if variant.compared.ranks else None,
         "effect": variant.effect,
         "account": variant.compared.account,
     }
+
+
+def _saved_ms(variant: VariantResult, baseline: VariantResult) -> float | None:
+    before_ms, now_ms = baseline.median_plt_ms, variant.median_plt_ms
+    if variant.gain is None or before_ms is None or now_ms is None:
+        return None
+    return before_ms - now_ms
 
 
 def compare_text(results: Sequence[PageResult]) -> str:

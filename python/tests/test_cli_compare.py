@@ -20,11 +20,18 @@ def test_compare_shows_every_variant_on_four_networks(loadstone: Command, small:
     for network in page["networks"]:
         assert [variant["name"] for variant in network["variants"]] == ["http/1.1", "h2"]
         base, *others = network["variants"]
-        assert base["gain"] is None
+        assert base["gain"] is None and base["saved_ms"] is None and base["saved_percent"] is None
         for variant in others:
             assert len(variant["runs"]) == 7
             assert variant["gain"] == base["median_plt_ms"] / variant["median_plt_ms"]
             assert variant["gain_low"] <= variant["gain"] <= variant["gain_high"]
+            saved = base["median_plt_ms"] - variant["median_plt_ms"]
+            assert variant["saved_ms"] == saved
+            assert variant["saved_percent"] == pytest.approx(100 * saved / base["median_plt_ms"])
+            for end in ("low", "high"):
+                # Twice as fast saves 50 %, half as fast costs 100 %.
+                left = 1 - variant[f"saved_{end}_percent"] / 100
+                assert left * variant[f"gain_{end}"] == pytest.approx(1)
         least = min(variant["median_plt_ms"] for variant in network["variants"])
         fastest = next(variant for variant in network["variants"] if variant["name"] == network["fastest"])
         assert fastest["median_plt_ms"] == least
@@ -37,6 +44,8 @@ def test_compare_exactly_needs_one_run_and_no_interval(loadstone: Command, small
     assert (network["random"], network["spread"]) == (False, {"network": 0, "times": 0})
     assert all(len(variant["runs"]) == 1 for variant in network["variants"])
     assert all(variant["gain_low"] is None for variant in network["variants"])
+    assert all(variant["saved_low_percent"] is None for variant in network["variants"])
+    assert network["variants"][1]["saved_ms"] is not None
     given = loadstone("compare", small, "--exact", "--spread", "2")
     assert (given.code, given.out) == (2, "") and "--exact" in given.err
 
