@@ -272,7 +272,7 @@ def _compared(variant: VariantResult, baseline: VariantResult) -> dict[str, Any]
     return {
         "name": variant.name,
         "variant": variant.cell.variant,
-        "runs": [_run(outcome) for outcome in variant.outcomes],
+        "runs": [_without_details(_run(outcome)) for outcome in variant.outcomes],
         "median_plt_ms": variant.median_plt_ms,
         **gain_document(variant.gain),
         "saved_ms": _saved_ms(variant, baseline),
@@ -281,6 +281,17 @@ def _compared(variant: VariantResult, baseline: VariantResult) -> dict[str, Any]
         "effect": variant.effect,
         "account": variant.compared.account,
     }
+
+
+_DETAILS = {
+    *("first_request_ms", "fast_retransmissions", "tail_loss_probes", "timeouts"),
+    *("bytes_pushed", "bytes_wasted"),
+}
+"""Of single loads `load --json` and stores say them: a report has thousands, and all of them within it."""
+
+
+def _without_details(run: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in run.items() if name not in _DETAILS}
 
 
 def _saved_ms(variant: VariantResult, baseline: VariantResult) -> float | None:
