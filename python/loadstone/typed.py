@@ -34,6 +34,9 @@ class Settings(TypedDict, total=False):
     """Servers: The congestion control; the profile's if it is left out. Default: cubic."""
     policy: Literal["priority", "round-robin", "weighted", "first-come-first-served", "dependencies"]
     """Which response a server of SPDY or HTTP/2 sends next. Default: priority."""
+    request_order: Literal["priority", "first-come-first-served"]
+    """Which request a client of SPDY or HTTP/2 sends next, of those that it has at the same time. Default:
+    priority."""
     frame_bytes: int
     """The most bytes of content in a DATA frame (SPDY, HTTP/2). Default: 16384. 256 to 16,384."""
     max_streams: int

@@ -7,7 +7,7 @@ use schemars::{Schema, schema_for};
 use serde_json::Value;
 
 /// All options: what a field may be, what it is by default and what it does, its type says.
-const OPTIONS: [OptionOf; 24] = [
+const OPTIONS: [OptionOf; 25] = [
     OptionOf::new("network", "network", "NETWORK"),
     OptionOf::new("protocol", "variant.protocol", "PROTOCOL"),
     OptionOf::new("iw", "variant.tcp.iw", "N").of(SERVERS),
@@ -17,6 +17,7 @@ const OPTIONS: [OptionOf; 24] = [
     OptionOf::new("requests-per-connection", "variant.requests_per_connection", "N"),
     OptionOf::new("cc", "variant.tcp.cc", "CC").of(SERVERS),
     OptionOf::new("policy", "variant.multiplexing.policy", "POLICY"),
+    OptionOf::new("request-order", "variant.multiplexing.request_order", "ORDER"),
     OptionOf::new("frame-bytes", "variant.multiplexing.frame_bytes", "BYTES"),
     OptionOf::new("max-streams", "variant.multiplexing.streams", "N"),
     OptionOf::new("push", "variant.foresight.push", "SCOPE"),

@@ -1,7 +1,7 @@
 //! The client's end.
 
 use super::push::LAST_STREAM;
-use super::{Framing, Multiplexing, Perspective, Streams};
+use super::{Framing, Multiplexing, Perspective, RequestOrder, Streams};
 use crate::pending::{Method, Outgoing, Pending};
 use crate::{
     Chunk, ClientSession, Content, Error, Event, Fields, PersistedSettings, Priority, RequestHead, RequestId, Session,
@@ -15,7 +15,8 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub(crate) struct Client<F> {
     streams: Streams<F>,
-    /// Requests that are not on the wire: the most urgent first, then the earliest. Their heads are
+    order: RequestOrder,
+    /// Requests that are not on the wire: the most urgent first if they go by priority, then the earliest. Their heads are
     /// compressed when they go out, since compression depends on the order on the wire.
     waiting: BTreeMap<(u8, RequestId), OpenRequest>,
     next_id: u32,
@@ -33,7 +34,7 @@ impl<F: Framing> Client<F> {
     /// The client's end of a new connection.
     pub(crate) fn new(framing: F, config: &Multiplexing) -> Client<F> {
         let streams = Streams::new(framing, Perspective::Client, config);
-        Client { streams, waiting: BTreeMap::new(), next_id: 0, next_stream: 1 }
+        Client { streams, order: config.request_order, waiting: BTreeMap::new(), next_id: 0, next_stream: 1 }
     }
 
     /// Whether the peer's limit lets one more stream be open. The peer may have lowered it since the
@@ -204,7 +205,11 @@ impl<F: Framing> ClientSession for Client<F> {
             return id;
         }
         let content = Outgoing::of_request(&head, content);
-        self.waiting.insert((priority.urgency(), id), OpenRequest { head, content, priority });
+        let before = match self.order {
+            RequestOrder::Priority => priority.urgency(),
+            RequestOrder::FirstComeFirstServed => 0,
+        };
+        self.waiting.insert((before, id), OpenRequest { head, content, priority });
         id
     }
 }

@@ -12,6 +12,8 @@ use serde::{Deserialize, Serialize};
 pub struct Multiplexing {
     /// Which response a server of SPDY or HTTP/2 sends next.
     pub policy: Policy,
+    /// Which request a client of SPDY or HTTP/2 sends next, of those that it has at the same time.
+    pub request_order: RequestOrder,
     /// The most bytes of content in a DATA frame (SPDY, HTTP/2).
     pub frame_bytes: FrameBytes,
     /// The window of each stream in bytes, 65,536 to 2^31 - 1.
@@ -64,6 +66,17 @@ pub enum Policy {
     Tree,
 }
 
+/// Which of the requests that wait goes next.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum RequestOrder {
+    /// The most urgent, as browsers do.
+    #[default]
+    Priority,
+    /// The one that was made first: in page order. So did simple clients of 2012.
+    FirstComeFirstServed,
+}
+
 impl Policy {
     /// All of them.
     pub const ALL: [Policy; 5] =
@@ -76,6 +89,7 @@ impl Default for Multiplexing {
     fn default() -> Multiplexing {
         Multiplexing {
             policy: Policy::Priority,
+            request_order: RequestOrder::Priority,
             frame_bytes: Bounded::known(16_384),
             stream_window: Bounded::known(6 * 1024 * 1024),
             session_window: Bounded::known(15 * 1024 * 1024),

@@ -4,7 +4,7 @@
 use crate::session::tests::{counted, drain_events as events};
 use crate::{
     Body, BodyId, Chunk, ClientSession, Content, Error, Event, Fields, Multiplexing, PeerFault, Policy, Priority,
-    TransportStream,
+    RequestOrder, TransportStream,
 };
 use crate::{Protocol, RequestHead, RequestId, ResponseHead, ServerSession, Session, SessionFactory, Wire};
 use bytes::Bytes;
@@ -168,6 +168,17 @@ fn a_more_urgent_response_overtakes_one_that_is_under_way() {
         server.poll_transmit(NOW, TransportStream::TCP, 5_000, &mut Wire::default());
         server.respond(ids[0], ok(9_000), body(0, 9_000).into());
         assert_eq!(order_of_data(server.as_mut(), 5_000), [0, 1]);
+    }
+}
+
+#[test]
+fn requests_leave_as_they_were_made_if_the_client_knows_no_priorities() {
+    for protocol in ALL {
+        let config = Multiplexing { request_order: RequestOrder::FirstComeFirstServed, ..Multiplexing::default() };
+        let (mut client, mut server) = pair(protocol, config);
+        let ids = [5, 0, 3].map(|urgency| client.request(get("/"), Body::EMPTY.into(), Priority::at(urgency)));
+        carry(client.as_mut(), server.as_mut(), 10_000, 10_000).unwrap();
+        assert_eq!(events(client.as_mut()), ids.map(|id| Event::Sent { id }), "{protocol}");
     }
 }
 

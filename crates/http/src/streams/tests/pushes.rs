@@ -8,6 +8,7 @@ use crate::Push;
 const ACCEPT: Multiplexing = Multiplexing { push: Push::Accept, ..DEFAULT };
 const DEFAULT: Multiplexing = Multiplexing {
     policy: Policy::Priority,
+    request_order: RequestOrder::Priority,
     frame_bytes: Bounded::known(16_384),
     stream_window: Bounded::known(65_536),
     session_window: Bounded::known(65_536),
