@@ -1,19 +1,25 @@
 """How speedy is SPDY? (NSDI 2014), run again: synthetic pages, sets of objects, whole pages."""
 
-from loadstone.reproduce.claims import Claims
+from loadstone.reproduce.judge import Judge
 from loadstone.reproduce.study import Results, Runner, Table
 from loadstone.stores.matrix import Matrix
 
 from . import (
+    advancing,
     deciding_factors,
+    discussions,
     independent_objects,
     page_corpus,
     sensitivity,
+    set_up,
+    sweep_claims,
     synthetic,
+    tree_claims,
     whole_pages,
 )
 from .explanations import passages
-from .laboratory import FOLDER, sweep
+from .laboratory import FOLDER, Timed, load, sweep
+from .otherwise import PageLoads
 
 
 def run(runner: Runner) -> Results:
@@ -25,51 +31,49 @@ def study(runner: Runner, matrix: Matrix, pages: int) -> Results:
     """Run it with this matrix of synthetic pages, and this many of the pages of objects."""
     from loadstone.analysis.plots.tree_diagram import draw
 
-    claims = Claims(FOLDER)
+    judge, runner = Judge(FOLDER), Timed(runner)
     swept = synthetic.run(runner, matrix)
-    sensitivity.judge_setup(swept, pages, claims)
-    followed = deciding_factors.judge_rules(swept, claims)
-    supplemental, tree = deciding_factors.supplemental(swept, claims)
+    loads = synthetic.SweepLoads(runner, matrix)
+    set_up.judge(len(swept.ratios("SPDY")), pages, judge)
+    tree_claims.judge(loads, judge)
+    sweep_claims.judge(runner, matrix, loads, judge)
+
+    independent_objects.judge_sizes(dict(page_corpus.corpus(pages)), judge)
+    sets = PageLoads(runner, pages, independent_objects.PLAN)
+    independent_objects.judge(sets, swept.cells, judge)
+    independent_objects.judge_parts(runner, pages, judge)
+
+    whole = PageLoads(runner, pages, whole_pages.PLAN)
+    whole_pages.judge(whole, judge)
+    whole_pages.judge_inside(runner, pages, judge)
+    whole_pages.judge_computing(runner, pages, judge)
+    advancing.judge(runner, pages, judge)
+    discussions.judge(runner, pages, whole, judge)
+
+    supplemental, tree = deciding_factors.supplemental(swept)
     tables = [
-        followed,
-        *deciding_factors.judge_ranking(swept, claims),
+        deciding_factors.rules_table(swept),
+        *deciding_factors.rankings(swept),
         supplemental,
-        *synthetic.judge_trends(swept, claims),
-    ]
-    synthetic.judge_retransmissions(swept, claims)
-
-    made = dict(page_corpus.corpus(pages))
-    independent_objects.judge_sizes(made, claims)
-    alone = independent_objects.load_sets(runner, made)
-    independent_objects.judge(alone, swept.cells, claims)
-    independent_objects.judge_equal(runner, made, claims)
-    independent_objects.judge_one_connection(runner, made, claims)
-    tables.append(
+        *synthetic.trends(swept),
+        synthetic.retransmissions(swept),
         independent_objects.table(
-            alone, "sets", "How do the objects of whole pages fare, without dependencies?"
-        )
-    )
-
-    whole = whole_pages.load_pages(runner, made)
-    whole_pages.judge(whole, claims)
-    whole_pages.judge_inside(runner, made, claims)
-    for judge in (
-        whole_pages.judge_computing,
-        whole_pages.judge_priorities,
-        whole_pages.judge_pushes,
-        whole_pages.judge_hosts,
-    ):
-        judge(runner, made, claims)
-    whole_pages.judge_mobile(whole, claims)
-    tables.append(whole_pages.table(whole, "pages", "What do dependencies and computing change?"))
-    if runner.pages:
-        tables += _of_recorded(runner, page_corpus.recorded(runner.pages))
-    explained = passages(swept, whole, sensitivity.table(runner, matrix.runs or 1))
-    return Results(swept.published(), tables, claims.judged(), explained, [draw(tree)])
+            sets.all(), "sets", "How do the objects of whole pages fare, without dependencies?"
+        ),
+        whole_pages.table(whole.all(), "pages", "What do dependencies and computing change?"),
+        *_of_recorded(runner),
+    ]
+    explained = passages(swept, whole.all(), sensitivity.table(runner, matrix.runs or 1))
+    return Results(swept.published(), tables, judge.judged(), explained, [draw(tree)])
 
 
-def _of_recorded(runner: Runner, found: dict[str, page_corpus.Page]) -> list[Table]:
+def _of_recorded(runner: Runner) -> list[Table]:
+    if not runner.pages:
+        return []
+    found = page_corpus.recorded(runner.pages)
     title = f"How do the objects of {len(found)} recorded pages fare, without dependencies?"
-    alone = independent_objects.table(independent_objects.load_sets(runner, found), "recorded-sets", title)
-    whole = whole_pages.load_pages(runner, found)
-    return [alone, whole_pages.table(whole, "recorded-pages", "And with their dependencies and computing?")]
+    alone, whole = (load(runner, found, plan) for plan in (independent_objects.PLAN, whole_pages.PLAN))
+    return [
+        independent_objects.table(alone, "recorded-sets", title),
+        whole_pages.table(whole, "recorded-pages", "And with their dependencies and computing?"),
+    ]

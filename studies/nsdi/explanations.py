@@ -30,7 +30,8 @@ total effect, and there loss is ahead of round trip, rate and window."""
 _ACCOUNT = """With the objects alone, HTTP's loads wait for a free connection, and SPDY's for its one
 window to open. With dependencies fewer objects wait at a time, so there is less of
 either, and both protocols spend time on computing that neither can save: over long round
-trips SPDY then saves a smaller part of the load time. Means over pages, without loss."""
+trips SPDY then saves a smaller part of the load time. Means over pages, without loss, from the first
+packet on."""
 
 
 def passages(swept: Synthetic, whole: pl.DataFrame, assumptions: Table) -> list[Passage]:
@@ -65,10 +66,8 @@ def _accounts(whole: pl.DataFrame) -> Table:
         for rtt in (20, 200):
             for variant in (HTTP, SPDY):
                 cells = shown.filter(form=form, variant=variant).filter(pl.col("rtt") == rtt)
-                parts = [
-                    f"{float(np.mean(cells[name].to_numpy())):,.0f}" for name in ("plt_ms", *ACCOUNT.values())
-                ]
-                rows.append([what, variant, str(rtt), *parts])
+                parts = [float(np.mean(cells[name].to_numpy())) for name in ACCOUNT.values()]
+                rows.append([what, variant, str(rtt), *(f"{ms:,.0f}" for ms in (sum(parts), *parts))])
     names = [name.replace("_", " ") for name in ACCOUNT]
     return Table(
         "accounts",

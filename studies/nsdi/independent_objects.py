@@ -1,109 +1,129 @@
 """Sections 4.3 and 4.4: the objects of whole pages, without dependencies, and TCP+."""
 
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import replace
 
-import numpy as np
 import polars as pl
 
-from loadstone.analysis.question import Level
-from loadstone.reproduce.claims import Claims
+from loadstone.reproduce.evidence import Evidence
+from loadstone.reproduce.judge import Figure, Judge, above, below
 from loadstone.reproduce.study import Runner, Table
 
 from . import page_corpus
 from .laboratory import (
+    FASTER,
     HTTP,
+    LITTLE,
     SPDY,
     TCP_PLUS,
+    Levels,
     Plan,
     compared,
-    load,
     median,
+    middle,
     share_faster,
     spdy_over_http,
+    sweep,
 )
+from .otherwise import WITHOUT_LOSS, PageLoads
 from .page_corpus import SMALL, Page
-from .synthetic import retransmitted
 
 _MADE = "the pages of 2013 are not at hand; those made here were made to have it"
-_AS_PUBLISHED: Mapping[str, Sequence[Level]] = {
+_AS_PUBLISHED: Levels = {
     "rtt": [20, 100, 200],
     "rate": [1, 10],
     "loss": [0, 0.5, 1, 2],
 }
 FAST, LOSSLESS = pl.col("rate") == 10, pl.col("loss") == 0
+_PLAIN = pl.col("variant") != TCP_PLUS
+_ONE = "one connection"
+_SETS = {"set": page_corpus.objects_alone}
+PLAN = Plan(_SETS, _AS_PUBLISHED)
+"""All object sets over all networks, by all variants."""
 
 
-def load_sets(runner: Runner, corpus: Mapping[str, Page]) -> pl.DataFrame:
-    """Load the objects of all pages over all networks."""
-    return load(runner, corpus, Plan({"set": page_corpus.objects_alone}, _AS_PUBLISHED))
-
-
-def judge(cells: pl.DataFrame, synthetic: pl.DataFrame, claims: Claims) -> None:
+def judge(sets: PageLoads, synthetic: pl.DataFrame, judge: Judge) -> None:
     """Judge what is said of object sets; `synthetic` are the cells of the sweep."""
-    ratios = spdy_over_http(cells)
-    lossless = share_faster(ratios, FAST, LOSSLESS)
-    claims.number(
-        "NS47",
-        share_faster(ratios, FAST),
-        f"without loss {lossless:.0f} %; with loss one connection is held back more here than there",
-        digits=0,
+    fast, all_rates = (
+        sets.evidence(_PLAIN, *where, otherwise={WITHOUT_LOSS: (_PLAIN, LOSSLESS, *where)})
+        for where in ((FAST,), ())
     )
-    claims.number(
+    judge.finding("NS02", all_rates, _clearly_faster)
+    judge.number("NS47", fast, lambda loads: share_faster(spdy_over_http(loads)), digits=0)
+    judge.number(
         "NS48",
-        1 / median(ratios, FAST),
-        f"without loss {1 / median(ratios, FAST, LOSSLESS):.2f}; most of these pages are bounded by the "
-        "rate, or by slow start",
+        fast,
+        lambda loads: 1 / median(spdy_over_http(loads)),
+        "most of these pages are bounded by the rate, or by slow start",
     )
-    fast, slow = (median(ratios, pl.col("rate") == rate) for rate in (10, 1))
-    claims.finding(
-        "NS53",
-        slow < fast,
-        f"median ratio {slow:.2f} at 1 Mbit/s, {fast:.2f} at 10 Mbit/s",
-        f"without loss it is the other way: {median(ratios, pl.col('rate') == 1, LOSSLESS):.2f} and "
-        f"{median(ratios, FAST, LOSSLESS):.2f}",
-    )
-    made, real = (float(np.median(retransmitted(each, SPDY))) for each in (synthetic, cells))
-    http, real_http = (float(np.median(retransmitted(each, HTTP))) for each in (synthetic, cells))
-    claims.finding(
-        "NS51",
-        real < made,
-        f"{real:.1%} of packets on object sets, {made:.1%} on synthetic pages",
-        f"relative to HTTP: {real / real_http:.2f} of HTTP's on sets, {made / http:.2f} on synthetic pages",
-    )
-    _judge_tcp_plus(cells, synthetic, claims)
-    clear = [median(ratios, LOSSLESS), share_faster(ratios, LOSSLESS)]
-    claims.finding(
-        "NS02",
-        clear[0] < 1 and clear[1] > 50,
-        f"faster for {clear[1]:.0f} % of the sets without loss, {share_faster(ratios):.0f} % over all losses",
-        "with 1 or 2 % loss HTTP is faster for most sets",
-    )
-
-
-def _judge_tcp_plus(cells: pl.DataFrame, synthetic: pl.DataFrame, claims: Claims) -> None:
-    gained = compared(cells, {"variant": TCP_PLUS}, {"variant": SPDY})
-    near = (FAST, pl.col("rtt") == 20)
-    far = median(gained, FAST, pl.col("rtt") > 20)
-    claims.finding(
+    judge.finding("NS53", all_rates, _slow_less_fast)
+    judge.finding("NS51", _beside(sets, synthetic), _less_on_sets)
+    near = (FAST, pl.col("rtt") == 20, pl.col("variant") != HTTP)
+    judge.finding(
         "NS57",
-        median(gained, *near) < 1,
-        f"ratio to SPDY {median(gained, *near):.2f} at 20 ms and 10 Mbit/s, {far:.2f} at 100 and 200 ms",
-        f"at 20 ms without loss {median(gained, *near, LOSSLESS):.2f}: sixty segments at once overflow a "
-        "queue of 50 packets",
+        sets.evidence(*near, otherwise={WITHOUT_LOSS: (*near, LOSSLESS)}),
+        _plus_faster,
+        "sixty segments at once overflow a queue of 50 packets",
     )
-    plus, http = (float(np.median(retransmitted(cells, name))) for name in (TCP_PLUS, HTTP))
-    made, made_http = (float(np.median(retransmitted(synthetic, name))) for name in (TCP_PLUS, HTTP))
-    claims.finding(
-        "NS59",
-        plus < http,
-        f"{plus:.1%} of packets on object sets, HTTP {http:.1%}",
-        f"six times the first window overflows the queue of 50 packets; on synthetic pages {made:.1%} and "
-        f"{made_http:.1%}",
+    lossy = sets.evidence(pl.col("variant") != SPDY, ~LOSSLESS, measures=("again",))
+    judge.finding(
+        "NS59", lossy, _plus_sends_less, "six times the first window overflows a queue of 50 packets"
     )
 
 
-def judge_sizes(corpus: Mapping[str, Page], claims: Claims) -> None:
+def _clearly_faster(loads: pl.DataFrame) -> list[Figure]:
+    found = spdy_over_http(loads)
+    return [
+        below("median ratio", median(found), FASTER),
+        above("faster for", share_faster(found), 50, 0, "% of the sets and networks"),
+    ]
+
+
+def _slow_less_fast(loads: pl.DataFrame) -> list[Figure]:
+    slow, fast = (median(spdy_over_http(loads), pl.col("rate") == rate) for rate in (1, 10))
+    return [below("median ratio at 1 less at 10 Mbit/s", slow - fast, 0), Figure("at 10 Mbit/s", fast)]
+
+
+def _beside(sets: PageLoads, synthetic: pl.DataFrame) -> Evidence:
+    """Give what SPDY sends again on sets and on synthetic pages, each with numbers of its own."""
+    network = ("rtt", "rate", "loss")
+    made = synthetic.filter(~LOSSLESS, variant=SPDY)
+    seeds = pl.int_range(pl.len(), dtype=pl.UInt64).over(network) + 1
+    made = made.select(*network, pl.lit("synthetic").alias("form"), seeds.alias("seed"), "again")
+    real = sets.evidence(~LOSSLESS, pl.col("variant") == SPDY, measures=("again",), compared="form")
+
+    def run(pages: int, assumption: str) -> pl.DataFrame:
+        own = real.run(pages, assumption).select(made.columns).cast(made.schema)
+        return pl.concat([own.join(made, on=network, how="semi"), made])
+
+    pages = [name for name in real.assumptions if name in page_corpus.SIZES_OTHERWISE]
+    return replace(real, run=run, assumptions=pages)
+
+
+def _less_on_sets(loads: pl.DataFrame) -> list[Figure]:
+    is_set = pl.col("form") == "set"
+    sets, synthetic = (100 * middle(loads.filter(where)["again"]) for where in (is_set, ~is_set))
+    return [
+        below("% of packets on sets less on synthetic pages", sets - synthetic, 0),
+        Figure("on synthetic pages", synthetic),
+    ]
+
+
+def _plus_faster(loads: pl.DataFrame) -> list[Figure]:
+    gained = compared(loads, {"variant": TCP_PLUS}, {"variant": SPDY})
+    return [below("median ratio to SPDY", median(gained), 1)]
+
+
+def _plus_sends_less(loads: pl.DataFrame) -> list[Figure]:
+    plus, http = (100 * middle(loads.filter(variant=name)["again"]) for name in (TCP_PLUS, HTTP))
+    return [
+        below("share of packets, times HTTP's", plus / http if http else 1.0, FASTER),
+        Figure("HTTP's, %", http, digits=1),
+    ]
+
+
+def judge_sizes(corpus: Mapping[str, Page], judge: Judge) -> None:
     """Say what the pages are like."""
     sizes = [[one["bytes"] for one in page["objects"]] for page in corpus.values()]
     smalls = [sum(size < SMALL for size in each) for each in sizes]
@@ -116,34 +136,47 @@ def judge_sizes(corpus: Mapping[str, Page], claims: Claims) -> None:
         "NS50": f"{100 * sum(count > 10 for count in smalls) / len(smalls):.0f} %",
     }
     for claim, said in ours.items():
-        claims.not_testable(claim, _MADE, said)
+        judge.not_testable(claim, _MADE, said)
 
 
-def judge_equal(runner: Runner, corpus: Mapping[str, Page], claims: Claims) -> None:
-    """Judge what equal sizes change."""
-    forms = {"set": page_corpus.objects_alone, "equal": page_corpus.of_equal_sizes}
-    cells = load(runner, corpus, Plan(forms, {"rtt": [20, 200], "rate": [10], "loss": [0, 1]}))
-    found = compared(cells.filter(variant=HTTP), {"form": "equal"}, {"form": "set"})
-    ratio = median(found)
-    claims.finding("NS52", 0.9 < ratio <= 1.02, f"HTTP with equal objects takes {ratio:.2f} of the time")
+# --- loads of their own: equal sizes, one connection, thinking servers, heads, frames ---
 
 
-def judge_one_connection(runner: Runner, corpus: Mapping[str, Page], claims: Claims) -> None:
-    """Judge where the gain comes from: pipelining on one connection has no other part of SPDY."""
-    piped = {"one connection": {"protocol": "http/1.1+pipelining", "connections": 1}}
-    variants = {**Plan({}, {}).variants, **piped}
-    plan = Plan(
-        {"set": page_corpus.objects_alone}, {"rtt": [20, 100, 200], "rate": [1, 10], "loss": [0]}, variants
-    )
-    cells = load(runner, corpus, plan)
-    spdy = median(spdy_over_http(cells))
-    alone = median(compared(cells, {"variant": "one connection"}, {"variant": HTTP}))
-    claims.finding(
-        "NS03",
-        (1 - alone) > (1 - spdy) / 2,
-        f"without loss HTTP pipelined over one connection takes {alone:.2f} of the time of six, SPDY "
-        f"{spdy:.2f}",
-    )
+def judge_parts(runner: Runner, pages: int, judge: Judge) -> None:
+    """Judge what equal sizes, and parts of SPDY alone, change."""
+    plain = {name: sweep().variants[name] for name in (HTTP, SPDY)}
+    piped = {"protocol": "http/1.1+pipelining", "connections": 1}
+    forms = {**_SETS, "equal": page_corpus.of_equal_sizes}
+    equal = Plan(forms, {"rtt": [20, 200], "rate": [10], "loss": [0, 1]}, {HTTP: plain[HTTP]})
+    judge.finding("NS52", PageLoads(runner, pages, equal).evidence(compared="form"), _equal_little)
+    networks: Levels = {"rtt": [20, 100, 200], "rate": [1, 10], "loss": [0, 0.5]}
+    one = PageLoads(runner, pages, Plan(_SETS, networks, {**plain, _ONE: piped}))
+    judge.finding("NS03", one.evidence(LOSSLESS, otherwise={"0.5 % loss": (~LOSSLESS,)}), _by_one_connection)
+    heads = {name: page_corpus.with_heads(*sizes) for name, sizes in _HEADS.items()}
+    loads = PageLoads(runner, pages, Plan(heads, {**networks, "loss": [0]}, {_ONE: piped}))
+    judge.finding("NS94", loads.evidence(compared="form"), _heads_little)
+
+
+_HEADS = {"short heads": (160, 160), "heads": (160 + 360, 160 + 225)}
+"""Bytes of the heads of request and response, nine tenths of usual ones apart: what compression saves."""
+
+
+def _equal_little(loads: pl.DataFrame) -> list[Figure]:
+    ratio = median(compared(loads, {"form": "equal"}, {"form": "set"}))
+    return [Figure("HTTP with equal objects takes, of the time,", ratio, 1 - LITTLE, 1)]
+
+
+def _by_one_connection(loads: pl.DataFrame) -> list[Figure]:
+    spdy, alone = (1 - median(compared(loads, {"variant": name}, {"variant": HTTP})) for name in (SPDY, _ONE))
+    return [
+        above("SPDY saves, of the time,", spdy, 0),
+        above("pipelining over one connection, less half of that,", alone - spdy / 2, 0),
+    ]
+
+
+def _heads_little(loads: pl.DataFrame) -> list[Figure]:
+    ratio = median(compared(loads, {"form": "short heads"}, {"form": "heads"}))
+    return [Figure("median ratio of the time with short heads", ratio, FASTER, 1)]
 
 
 def table(cells: pl.DataFrame, name: str, title: str) -> Table:

@@ -1,8 +1,9 @@
-"""Loads of many pages, each as it is changed, by several variants over several networks; seen from inside."""
+"""Loads as the study timed them: matrices, many pages as they are changed, and loads seen from inside."""
 
 import json
+import math
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -31,11 +32,44 @@ HTTP, SPDY, TCP_PLUS = "HTTP", "SPDY", "SPDY, TCP+"
 FLOWS = 6
 """Of how many connections TCP+ takes the place: those of the HTTP client."""
 
+_FRAME = 4096
+"""Bytes of mod_spdy's frames."""
+
+Levels = Mapping[str, Sequence[Level]]
+"""Of some factors, by their names."""
+
+FASTER, SLOWER = 0.9, 1.1
+"""The study's own bars: between them SPDY's time over HTTP's is comparable, outside one is better."""
+LITTLE = 0.03
+"""What the study calls little, marginal or almost nothing is less than this here; it says no number."""
+
+
+class Timed(Runner):
+    """Runs as another runner does, with the study's clock: it starts with the first request (4.1)."""
+
+    def __init__(self, runner: Runner) -> None:
+        self._runner = runner
+        self.pages = runner.pages
+        self.outcomes = runner.outcomes  # type: ignore[method-assign]
+
+    def runs(self, matrix: Matrix) -> pl.DataFrame:
+        """Run a matrix; `plt_ms` has nothing before the first request left."""
+        runs = self._runner.runs(matrix)
+        return runs.with_columns(pl.col("plt_ms") - pl.col("first_request_ms"))
+
+
+def from_syn(runs: pl.DataFrame) -> pl.DataFrame:
+    """Let the clock start with the first packet instead."""
+    return runs.with_columns(pl.col("plt_ms") + pl.col("first_request_ms"))
+
 
 @cache
 def sweep() -> Matrix:
     """Give the matrix of the synthetic sweep, whose variants and network all loads have."""
     return Matrix.read(str(FOLDER / "synthetic.toml"))
+
+
+Clock = Callable[[pl.DataFrame], pl.DataFrame]
 
 
 @dataclass(frozen=True)
@@ -44,7 +78,7 @@ class Plan:
 
     forms: Mapping[str, Change]
     """What is done to the pages, by the name of the result."""
-    factors: Mapping[str, Sequence[Level]]
+    factors: Levels
     """`rtt` in ms, `rate` in Mbit/s, `loss` in percent, and any others."""
     variants: Mapping[str, Settings] = field(default_factory=lambda: sweep().variants)
     common: Settings = field(default_factory=dict)
@@ -52,12 +86,11 @@ class Plan:
     runs: int = 5
 
 
-def load(runner: Runner, pages: Mapping[str, Page], plan: Plan) -> pl.DataFrame:
+def load(runner: Runner, pages: Mapping[str, Page], plan: Plan, clock: Clock | None = None) -> pl.DataFrame:
     """Load the pages.
 
-    Gives a row for each page, form, network and variant: the median of `plt_ms`, the sums of
-    `retransmissions` and `packets_down`, the means of the account's parts. Loads that were not completed are
-    left out.
+    Gives a row for each page, form, network and variant, as `medians` does. Loads that were not completed
+    are left out. `clock` changes the runs before their medians are taken.
     """
     with tempfile.TemporaryDirectory() as folder:
         for form, change in plan.forms.items():
@@ -70,20 +103,42 @@ def load(runner: Runner, pages: Mapping[str, Page], plan: Plan) -> pl.DataFrame:
             runs=plan.runs,
             folder=Path(folder),
         )
-        return medians(runner.runs(matrix), [*matrix.levels])
+        runs = runner.runs(matrix)
+    return medians(clock(runs) if clock else runs, [*matrix.levels])
 
 
 def medians(runs: pl.DataFrame, factors: Sequence[str]) -> pl.DataFrame:
-    """Give each cell's median load time, what was lost on the way, and its mean account."""
-    return (
+    """Give each cell's median `plt_ms`, the sums of what was sent and lost, and its mean account.
+
+    `again` is the share of packets that servers sent again.
+    """
+    cells = (
         runs.filter("completed")
         .group_by(factors, maintain_order=True)
         .agg(
             pl.col("plt_ms").median(),
             pl.col("retransmissions", "packets_down").sum(),
-            pl.col(*ACCOUNT.values()).mean(),
+            pl.col("bytes_down", *ACCOUNT.values()).mean(),
         )
     )
+    return cells.with_columns(again=pl.col("retransmissions") / pl.col("packets_down"))
+
+
+MEASURED = {
+    "plt_ms",
+    "again",
+    "under_way",
+    "retransmissions",
+    "packets_down",
+    "bytes_down",
+    *ACCOUNT.values(),
+}
+"""What loads have that is no factor."""
+
+
+def among(name: str, levels: Sequence[Level]) -> pl.Expr:
+    """Say whether a factor has one of these levels, some of which may be whole numbers."""
+    return pl.any_horizontal(pl.col(name) == level for level in levels)
 
 
 def compared(cells: pl.DataFrame, over: Mapping[str, Any], under: Mapping[str, Any]) -> pl.DataFrame:
@@ -92,8 +147,7 @@ def compared(cells: pl.DataFrame, over: Mapping[str, Any], under: Mapping[str, A
     `over` and `under` say by some factors' levels which cells. Gives the other factors, `over_ms`, `under_ms`
     and `ratio`, which is below 1 where `over` is faster.
     """
-    measured = {"plt_ms", "retransmissions", "packets_down", *ACCOUNT.values()}
-    others = [name for name in cells.columns if name not in {*over, *measured}]
+    others = [name for name in cells.columns if name not in {*over, *MEASURED}]
     sides = [
         cells.filter(*(pl.col(name) == level for name, level in side.items())).select(
             *others, pl.col("plt_ms").alias(title)
@@ -111,7 +165,12 @@ def spdy_over_http(cells: pl.DataFrame) -> pl.DataFrame:
 
 def median(ratios: pl.DataFrame, *where: pl.Expr | bool) -> float:
     """Give the median ratio of some rows."""
-    return float(np.median(ratios.filter(*where)["ratio"].to_numpy()))
+    return middle(ratios.filter(*where)["ratio"])
+
+
+def middle(values: pl.Series) -> float:
+    """Give the median of some numbers."""
+    return float(np.median(values.to_numpy()))
 
 
 def share_faster(ratios: pl.DataFrame, *where: pl.Expr | bool) -> float:
@@ -122,29 +181,21 @@ def share_faster(ratios: pl.DataFrame, *where: pl.Expr | bool) -> float:
 # --- loads from inside: idle connections, objects under way, bytes pushed ---
 
 
-@dataclass(frozen=True)
-class Inside:
-    """Of one load."""
-
-    plt_ms: float
-    idle: float
-    """Share of the round trips of its connections in which nothing came, since each was established."""
-    under_way: float
-    """Objects that were asked for and had not come, on average over the load."""
-    pushed: int
-    """Bytes of objects that were pushed."""
-    computing: float
-    """Share of the load time that went into computing."""
-
-
 def look_inside(
     runner: Runner,
     corpus: Mapping[str, Page],
     change: Change,
     settings: Settings,
     network: tuple[int, int, float],
-) -> list[Inside]:
-    """Load every page once and look inside; `network` is round trip in ms, Mbit/s, loss in percent."""
+) -> list[dict[str, float]]:
+    """Load every page once and look inside; `network` is round trip in ms, Mbit/s, loss in percent.
+
+    Of each page: `seed` is its number; `plt_ms` counts from the first request, as everywhere; `idle` is the
+    share of the round trips of its connections in which nothing came, since each was established;
+    `under_way` the objects that were asked for and had not come, on average over the load; `pushed` the bytes
+    of objects that were pushed; `bytes_down` all that came; `small_ms` when an object that fits into a frame
+    had come, on average, where there are larger ones too.
+    """
     rtt, rate, loss = network
     common = {**sweep().common, **settings}
     common["network"] = common["network"].format(rtt=rtt, rate=rate, loss=loss)
@@ -153,17 +204,24 @@ def look_inside(
         experiment.cell(Named(name, of_document(change(page))), experiment.chosen(common)).jobs(1, 1)[0]
         for name, page in corpus.items()
     ]
-    return [_inside(outcome, rtt) for outcome in runner.outcomes(jobs) if outcome.completed]
+    return [
+        {"seed": at + 1, **_inside(outcome, rtt)}
+        for at, outcome in enumerate(runner.outcomes(jobs))
+        if outcome.completed
+    ]
 
 
-def _inside(outcome: Outcome, rtt_ms: float) -> Inside:
+def _inside(outcome: Outcome, rtt_ms: float) -> dict[str, float]:
     seen = outcome.waterfall()
-    account = outcome.account() or {}
     marks = zip(seen["sent_ms"], seen["last_byte_ms"], strict=True)
-    return Inside(
-        outcome.plt_ms,
-        idle_share(outcome, rtt_ms) or 0.0,
-        sum(last - sent for sent, last in marks if sent is not None and last is not None) / outcome.plt_ms,
-        outcome.bytes_pushed,
-        account.get("computing", 0.0) / outcome.plt_ms,
-    )
+    came = [(size, last) for size, last in zip(seen["bytes"], seen["last_byte_ms"], strict=True) if last]
+    small = [last for size, last in came if size < _FRAME]
+    return {
+        "plt_ms": outcome.plt_ms - (outcome.first_request_ms or 0.0),
+        "idle": idle_share(outcome, rtt_ms) or 0.0,
+        "under_way": sum(last - sent for sent, last in marks if sent is not None and last is not None)
+        / outcome.plt_ms,
+        "pushed": float(outcome.bytes_pushed),
+        "small_ms": sum(small) / len(small) if 0 < len(small) < len(came) else math.nan,
+        "bytes_down": float(outcome.bytes_down),
+    }

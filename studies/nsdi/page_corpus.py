@@ -11,6 +11,7 @@ import json
 import math
 import random
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import NormalDist
 from typing import Any
@@ -27,28 +28,58 @@ SMALL = 1000
 
 _SEED = 2013
 _NORMAL = NormalDist()
-_OBJECTS = (30.0, 0.4, 1.2)
-"""Median of the number of objects, and the deviations of its logarithm below and above."""
-_BYTES = (12_500.0, 0.3, 0.9)
-"""The same of a page's typical object that is not small."""
-_SPREAD = 1.2
-"""Deviation of the logarithm of such objects' sizes within a page."""
 _WITHOUT_SMALL = 0.17
 """Share of pages without small objects; of the others 15 to 65 % of the objects are small."""
 _LEAST, _MOST = 40, 2_000_000
 """Bytes of the smallest and of the largest object."""
+
+
+@dataclass(frozen=True)
+class Making:
+    """What the study does not say of its pages, as it is assumed."""
+
+    objects: tuple[float, float, float] = (30.0, 0.4, 1.2)
+    """Median of the number of objects, and the deviations of its logarithm below and above."""
+    bytes: tuple[float, float, float] = (12_500.0, 0.3, 0.9)
+    """The same of a page's typical object that is not small."""
+    spread: float = 1.2
+    """Deviation of the logarithm of such objects' sizes within a page."""
+    in_markup: float = 0.5
+    """Share of objects that are found in the markup; of the others two fifths are found by style sheets."""
+    scripts: float = 0.25
+    """Share of objects that are scripts, among those that are not small."""
+    computing: float = 1.0
+    """How many times as long all computing takes."""
+
+
+AS_MADE = Making()
+OTHERWISE = {
+    "longer chains": Making(in_markup=0.1),
+    "shorter chains": Making(in_markup=0.9),
+    "more scripts": Making(scripts=0.5),
+    "fewer scripts": Making(scripts=0.1),
+    "three times the computing": Making(computing=3.0),
+    "a third of the computing": Making(computing=1 / 3),
+}
+"""Pages whose graphs are made otherwise: what the study leaves open."""
+SIZES_OTHERWISE = {
+    "pages that are more alike": Making((30.0, 0.2, 0.6), (12_500.0, 0.15, 0.45)),
+    "objects that are more alike": Making(spread=0.6),
+}
+"""Pages whose sizes spread otherwise about the published medians."""
+
 _RUN_MS = (80.0, 1.0)
 """Median of how long a script runs, and the deviation of its logarithm."""
 _PARSE_MS = 25.0
 """Computing between an object's end and the finding of those that are in it."""
 
 
-def corpus(pages: int = PAGES) -> Iterator[tuple[str, Page]]:
+def corpus(pages: int = PAGES, making: Making = AS_MADE) -> Iterator[tuple[str, Page]]:
     """Give this many of the two hundred pages with their names, spread over all of them."""
     chance = random.Random(_SEED)
     objects, sizes, smalls = (_quantiles(chance) for _ in range(3))
     for at in range(0, PAGES, PAGES // pages):
-        yield f"p{at:03}", _page(random.Random(_SEED + at), objects[at], sizes[at], smalls[at])
+        yield f"p{at:03}", _page(random.Random(_SEED + at), making, (objects[at], sizes[at], smalls[at]))
 
 
 def _quantiles(chance: random.Random) -> list[float]:
@@ -64,26 +95,28 @@ def _skewed(figures: tuple[float, float, float], quantile: float) -> float:
     return median * math.exp((above if normal > 0 else below) * normal)
 
 
-def _page(chance: random.Random, objects: float, size: float, small: float) -> Page:
-    count = max(3, min(300, round(_skewed(_OBJECTS, objects))))
+def _page(chance: random.Random, making: Making, quantiles: tuple[float, float, float]) -> Page:
+    objects, size, small = quantiles
+    count = max(3, min(300, round(_skewed(making.objects, objects))))
     share = 0.0 if small < _WITHOUT_SMALL else 0.15 + 0.5 * (small - _WITHOUT_SMALL) / (1 - _WITHOUT_SMALL)
     smalls = round(share * count)
-    sizes = [_bytes(chance, _skewed(_BYTES, size)) for _ in range(count - smalls)]
+    median = _skewed(making.bytes, size)
+    sizes = [_bytes(chance, median, making.spread) for _ in range(count - smalls)]
     rest = sizes[1:] + [round(_LEAST * (SMALL / _LEAST) ** chance.random()) for _ in range(smalls)]
     chance.shuffle(rest)
-    return _graph(chance, [sizes[0], *rest])
+    return _graph(chance, making, [sizes[0], *rest])
 
 
-def _bytes(chance: random.Random, median: float) -> int:
-    size = median * math.exp(_SPREAD * _NORMAL.inv_cdf(chance.random()))
+def _bytes(chance: random.Random, median: float, spread: float) -> int:
+    size = median * math.exp(spread * _NORMAL.inv_cdf(chance.random()))
     return max(SMALL, min(_MOST, round(size)))
 
 
-def _graph(chance: random.Random, sizes: list[int]) -> Page:
+def _graph(chance: random.Random, making: Making, sizes: list[int]) -> Page:
     """Lay the objects out as a page: markup, styles and scripts, images, and what finds what.
 
-    Half of the objects are found in the markup, as its bytes come; a fifth by style sheets and the rest by
-    scripts that have run. Scripts run one after the other, and not before the first styles are there.
+    Some objects are found in the markup, as its bytes come, others by style sheets, and the rest by scripts
+    that have run. Scripts run one after the other, and not before the first styles are there.
     """
     third_parties = chance.randint(2, 12)
     objects: list[dict[str, Any]] = [_object(chance, 0, sizes[0], "html", third_parties)]
@@ -91,24 +124,24 @@ def _graph(chance: random.Random, sizes: list[int]) -> Page:
     styles: list[str] = []
     runs: list[str] = []
     for at, size in enumerate(sizes[1:], 1):
-        kind = _kind(chance, size)
+        kind = _kind(chance, size, making.scripts)
         one = _object(chance, at, size, kind, third_parties)
-        one["needs"] = [_found(chance, objects[0], at / len(sizes), styles, runs)]
+        one["needs"] = [_found(chance, making, (objects[0], at / len(sizes)), (styles, runs))]
         objects.append(one)
         if kind == "css":
             styles.append(one["url"])
         if kind == "js":
-            compute.append(_run(chance, at, one["url"], styles, runs))
+            compute.append(_run(chance, making, (at, one["url"]), (styles, runs)))
             runs.append(compute[-1]["name"])
     return {"objects": objects, "compute": compute}
 
 
-def _kind(chance: random.Random, size: int) -> str:
-    """Say what an object is: small ones are images; of the others a twelfth styles, a quarter scripts."""
+def _kind(chance: random.Random, size: int, scripts: float) -> str:
+    """Say what an object is: small ones are images; of the others a twelfth styles, some scripts."""
     draw = chance.random()
     if size < SMALL:
         return "image"
-    return "css" if draw < 0.08 else "js" if draw < 0.33 else "image"
+    return "css" if draw < 0.08 else "js" if draw < 0.08 + scripts else "image"
 
 
 def _object(chance: random.Random, at: int, size: int, kind: str, third_parties: int) -> dict[str, Any]:
@@ -122,23 +155,30 @@ def _object(chance: random.Random, at: int, size: int, kind: str, third_parties:
     return {"url": f"http://{host}/{at}", "bytes": size, "kind": kind, "needs": []}
 
 
+_Finders = tuple[list[str], list[str]]
+"""Style sheets, and scripts that have run, so far."""
+
+
 def _found(
-    chance: random.Random, root: dict[str, Any], place: float, styles: list[str], runs: list[str]
+    chance: random.Random, making: Making, seen: tuple[dict[str, Any], float], finders: _Finders
 ) -> dict[str, Any]:
+    (root, place), (styles, runs) = seen, finders
     draw = chance.random()
-    if styles and 0.5 <= draw < 0.7:
-        return {"node": chance.choice(styles), "ms": _PARSE_MS}
-    if runs and draw >= 0.7:
+    by_styles = making.in_markup + 0.4 * (1 - making.in_markup)
+    if styles and making.in_markup <= draw < by_styles:
+        return {"node": chance.choice(styles), "ms": _PARSE_MS * making.computing}
+    if runs and draw >= by_styles:
         return {"node": chance.choice(runs)}
-    seen = max(1, min(root["bytes"], round(place * root["bytes"])))
-    return {"node": root["url"], "on": "bytes", "bytes": seen, "ms": _PARSE_MS}
+    part = max(1, min(root["bytes"], round(place * root["bytes"])))
+    return {"node": root["url"], "on": "bytes", "bytes": part, "ms": _PARSE_MS * making.computing}
 
 
-def _run(chance: random.Random, at: int, script: str, styles: list[str], runs: list[str]) -> dict[str, Any]:
+def _run(chance: random.Random, making: Making, script: tuple[int, str], finders: _Finders) -> dict[str, Any]:
+    (at, url), (styles, runs) = script, finders
     median, deviation = _RUN_MS
-    ms = median * math.exp(deviation * _NORMAL.inv_cdf(chance.random()))
+    ms = making.computing * median * math.exp(deviation * _NORMAL.inv_cdf(chance.random()))
     before = [{"node": name} for name in [*styles[:2], *runs[-1:]]]
-    return {"name": f"run {at}", "ms": round(ms, 1), "needs": [{"node": script}, *before]}
+    return {"name": f"run {at}", "ms": round(ms, 1), "needs": [{"node": url}, *before]}
 
 
 # --- recorded pages ---
@@ -168,6 +208,8 @@ _SECOND_LEVEL = {"ac", "co", "com", "edu", "gov", "net", "org"}
 """Labels under which countries register."""
 _URGENCY = {"html": 0, "css": 1, "js": 1}
 _REST = 3
+LEVELS = 8
+"""Priorities of SPDY/3."""
 
 
 def objects_alone(page: Page) -> Page:
@@ -231,10 +273,70 @@ def prioritised_by_kind(page: Page) -> Page:
 
 
 def prioritised_by_dependency(page: Page) -> Page:
-    """Let an object be the more urgent the longer the chain of those that wait for it."""
-    chains = _chains(page)
+    """Let an object be the more urgent the longer the chain of objects that wait for it.
+
+    As in 5.3.1 computing is eliminated, what waits for it waits for what it waited for, and the depths are
+    mapped linearly to SPDY/3's eight levels.
+    """
+    chains = _chains(_of_objects(page))
     longest = max(chains.values())
-    return _prioritised(page, lambda one: min(7, longest - chains[_name(one)]))
+    steps = (LEVELS - 1) / max(1, longest - 1)
+    return _prioritised(page, lambda one: round((longest - chains[_name(one)]) * steps))
+
+
+def _of_objects(page: Page) -> Page:
+    """Eliminate computing and keep what waits for what."""
+    behind = {_name(node): [need["node"] for need in node["needs"]] for node in page.get("compute", [])}
+
+    def objects(names: list[str]) -> Iterator[str]:
+        todo, seen = list(names), set[str]()
+        while todo:
+            name = todo.pop()
+            if name in behind and name not in seen:
+                todo += behind[name]
+            elif name not in seen:
+                yield name
+            seen.add(name)
+
+    made = []
+    for one in page["objects"]:
+        needs = one.get("needs")
+        if needs is not None:
+            needs = [{"node": name} for name in objects([need["node"] for need in needs])]
+        made.append({**one, "needs": needs})
+    return {"objects": made}
+
+
+def known_at_once(page: Page) -> Page:
+    """Let all objects be asked for at once; computing still waits for what it waited for."""
+    made = copy.deepcopy(page)
+    for one in made["objects"]:
+        one["needs"] = []
+    return made
+
+
+def with_thinking(ms: float, *, of_all: bool = True) -> Change:
+    """Give what makes the server think this long about each object, or about the first one alone."""
+
+    def change(page: Page) -> Page:
+        made = on_one_host(page)
+        for one in made["objects"] if of_all else made["objects"][:1]:
+            one["think_ms"] = ms
+        return made
+
+    return change
+
+
+def with_heads(request: int, response: int) -> Change:
+    """Give what makes the heads of a set this long."""
+
+    def change(page: Page) -> Page:
+        made = objects_alone(page)
+        for one in made["objects"]:
+            one.update(request_header_bytes=request, response_header_bytes=response)
+        return made
+
+    return change
 
 
 def _prioritised(page: Page, urgency: Callable[[dict[str, Any]], int]) -> Page:

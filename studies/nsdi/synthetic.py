@@ -1,20 +1,21 @@
-"""Section 4.2: the sweep over synthetic pages, figures 3, 4 and 9, and what is retransmitted."""
+"""Section 4.2: the sweep over synthetic pages, its loads as evidence, figures 3, 4 and 9 as tables."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from loadstone.analysis import gains
 from loadstone.analysis.features import number
 from loadstone.analysis.gains import Gains
 from loadstone.analysis.question import Level, Question, spelled
-from loadstone.reproduce.claims import Claims
+from loadstone.reproduce.evidence import AS_STATED, Evidence, narrowed
 from loadstone.reproduce.study import Cell, Runner, Table
 from loadstone.stores.matrix import Matrix
 
-from .laboratory import HTTP, SPDY, TCP_PLUS, compared, medians
+from .laboratory import HTTP, SPDY, TCP_PLUS, Levels, among, compared, from_syn, medians
+from .otherwise import CLOCK, NETWORKS
 
 FACTORS = ("rtt", "rate", "loss", "iw", "size", "objects")
 
@@ -42,7 +43,6 @@ class Synthetic:
         sizes = {level: _number(level) for level in self.question.factors["size"]}
         return found.with_columns(
             bytes=pl.col("size").replace_strict(sizes, return_dtype=pl.Float64),
-            losses=pl.col("loss").cast(pl.Float64),
         )
 
     def around(self, challenger: str, factor: str) -> list[tuple[Level, float]]:
@@ -88,98 +88,91 @@ def _number(level: Level) -> float:
     return read[1]
 
 
-# --- figures 3, 4 and 9; what is retransmitted ---
+# --- its loads as evidence ---
 
-_NEAR = 1 / 3
-"""How near a number of a trend has to be."""
+_LARGEST = 64
+"""Objects of a page, up to which the sweep is run under assumptions: larger pages take most of its time."""
 
 
-def judge_trends(swept: Synthetic, claims: Claims) -> list[Table]:
-    """Judge the trends of figure 3."""
-    loss, objects, sizes = (swept.around(SPDY, name) for name in ("loss", "objects", "size"))
-    worst = 1 / loss[-1][1]
-    claims.finding(
-        "NS39",
-        abs(worst - HALF) <= _NEAR * HALF,
-        f"SPDY takes {loss[-1][1]:.2f} times as long",
-        "HTTP takes half of the time, or is half as fast again: within a third of either",
-    )
-    claims.finding(
-        "NS40",
-        _direction(objects) < 0,
-        _words(objects),
-        "two objects fit into the first windows of two connections, and not into that of one",
-    )
-    claims.finding("NS41", _direction(sizes) > 0, _words(sizes))
-    _judge_losses(swept, claims)
-    _judge_packets(swept, claims)
-    each = [
+class SweepLoads:
+    """Loads of the sweep, in which a seed is what chance gives; `bytes` is the objects' size."""
+
+    def __init__(self, runner: Runner, matrix: Matrix) -> None:
+        self._runner = runner
+        self._matrix = matrix
+        self._sizes = {level: _number(level) for level in matrix.factors["size"]}
+
+    def evidence(
+        self,
+        only: Levels,
+        variants: Sequence[str] = (HTTP, SPDY),
+        measures: Sequence[str] = ("plt_ms",),
+        *,
+        most: int | None = None,
+    ) -> Evidence:
+        """Give the conditions at some levels of some factors as evidence; `most` seeds if not five."""
+        factors = self._matrix.factors
+        levels = {name: [one for one in only.get(name, own) if one in own] for name, own in factors.items()}
+        first = self._matrix.runs or 1
+
+        def run(seeds: int, assumption: str) -> pl.DataFrame:
+            runs = self._runner.runs(self._of(seeds, assumption, {**levels, "variant": variants}))
+            wanted = [among(name, each) for name, each in levels.items()]
+            found = runs.filter("completed", pl.col("variant").is_in(variants), *wanted)
+            timed = from_syn(found) if assumption == CLOCK else found
+            sizes = pl.col("size").replace_strict(self._sizes, return_dtype=pl.Float64)
+            return timed.select(*_OTHERS, sizes.alias("bytes"), "variant", "seed", *measures)
+
+        return Evidence(run, measures, seeds=first, most=most or first, assumptions=(*NETWORKS, CLOCK))
+
+    def _of(self, seeds: int, assumption: str, levels: Levels) -> Matrix:
+        """Give what is run: what all claims share, unless one needs more seeds."""
+        whole = replace(self._matrix, runs=seeds)
+        if assumption in (AS_STATED, CLOCK):
+            return whole if seeds == self._matrix.runs else narrowed(replace(whole, analysis={}), levels)
+        pages = [count for count in whole.factors["objects"] if float(count) <= _LARGEST]
+        part = narrowed(replace(whole, analysis={}), {"objects": pages})
+        return replace(part, common={**part.common, **NETWORKS[assumption]})
+
+
+_OTHERS = tuple(name for name in FACTORS if name != "size")
+
+
+def ratios(loads: pl.DataFrame, challenger: str = SPDY) -> pl.DataFrame:
+    """Hold a challenger against HTTP in each condition, by the medians of its seeds."""
+    cells = loads.group_by(*_OTHERS, "bytes", "variant", maintain_order=True).agg(pl.col("plt_ms").median())
+    return compared(cells, {"variant": challenger}, {"variant": HTTP})
+
+
+# --- figures 3, 4 and 9 ---
+
+
+def trends(swept: Synthetic) -> list[Table]:
+    """Show figure 3."""
+    return [
         Table(
             f"figure-3-{factor}",
             f"How does the ratio of the load times depend on {factor}?",
             [factor, "SPDY / HTTP", "with TCP+"],
             [
                 [spelled(level), f"{ratio:.2f}", f"{plus:.2f}"]
-                for (level, ratio), (_, plus) in zip(along, swept.around(TCP_PLUS, factor), strict=True)
+                for (level, ratio), (_, plus) in zip(
+                    swept.around(SPDY, factor), swept.around(TCP_PLUS, factor), strict=True
+                )
             ],
             1,
             "The other factors: 200 ms, 10 Mbit/s, no loss, window 10, 64 objects of 10 KB.",
         )
-        for factor, along in (("loss", loss), ("objects", objects), ("size", sizes))
+        for factor in ("loss", "objects", "size")
     ]
-    return [*each, _retransmissions(swept)]
 
 
-def _direction(along: list[tuple[Level, float]]) -> int:
-    """Say whether it rises more often than it falls, over all pairs of levels: Kendall's sign."""
-    ratios = [ratio for _, ratio in along]
-    signs = [
-        (later > earlier) - (later < earlier) for at, later in enumerate(ratios) for earlier in ratios[:at]
-    ]
-    return (sum(signs) > 0) - (sum(signs) < 0)
-
-
-def _words(along: list[tuple[Level, float]]) -> str:
-    return ", ".join(f"{spelled(level)}: {ratio:.2f}" for level, ratio in along)
-
-
-def _judge_losses(swept: Synthetic, claims: Claims) -> None:
-    ratios = swept.ratios(SPDY).filter(losses=2)
-    sizes = swept.question.factors["size"]
-    each = {size: float(np.median(part)) for size in sizes if len(part := ratios.filter(size=size)["ratio"])}
-    smallest, *_, largest = each.values()
-    claims.finding(
-        "NS04",
-        largest == max(each.values()) and largest > 1 > smallest,
-        ", ".join(f"{size}: {ratio:.2f}" for size, ratio in each.items()) + " at 2 % loss",
-        "a loss takes 30 % of the only window there is, and of one of six over HTTP",
-    )
-
-
-def _judge_packets(swept: Synthetic, claims: Claims) -> None:
-    small = swept.cells.filter((pl.col("loss") == 0) & (pl.col("size") == "100B") & (pl.col("objects") == 64))
-    packets = {
-        name: float(np.mean(small.filter(variant=name)["packets_down"].to_numpy())) / 64
-        for name in (HTTP, SPDY)
-    }
-    claims.finding(
-        "NS13",
-        packets[SPDY] < 1 < packets[HTTP],
-        f"packets for each of 64 objects of 100 B: HTTP {packets[HTTP]:.1f}, SPDY {packets[SPDY]:.1f}",
-    )
-
-
-def retransmitted(cells: pl.DataFrame, variant: str) -> NDArray[np.float64]:
-    """Give the share of packets that were sent again, cell by cell with loss."""
-    lossy = cells.filter((pl.col("loss") > 0) & (pl.col("variant") == variant))
-    return (lossy["retransmissions"] / lossy["packets_down"]).to_numpy()
-
-
-def _retransmissions(swept: Synthetic) -> Table:
+def retransmissions(swept: Synthetic) -> Table:
+    """Show figures 4 and 9."""
     rows = []
     for variant in (HTTP, SPDY, TCP_PLUS):
         lossy = swept.cells.filter((pl.col("loss") > 0) & (pl.col("variant") == variant))
-        shares = np.quantile(retransmitted(swept.cells, variant), [0.25, 0.5, 0.75])
+        shares = np.quantile(lossy["again"].to_numpy(), [0.25, 0.5, 0.75])
         sent_again, sent = (lossy[name].to_numpy().sum() for name in ("retransmissions", "packets_down"))
         rows.append([variant, *(f"{100 * share:.1f} %" for share in [*shares, sent_again / sent])])
     head = ["variant", "lower quarter", "median", "upper quarter", "of all packets"]
@@ -190,24 +183,4 @@ def _retransmissions(swept: Synthetic) -> Table:
         rows,
         1,
         "Of the packets that servers sent, in combinations with loss.",
-    )
-
-
-def judge_retransmissions(swept: Synthetic, claims: Claims) -> None:
-    """Judge figure 4: SPDY retransmits less in most combinations, and in all."""
-    sides = [
-        swept.cells.filter((pl.col("loss") > 0) & (pl.col("variant") == name)).select(
-            *FACTORS, (pl.col("retransmissions") / pl.col("packets_down")).alias(name)
-        )
-        for name in (HTTP, SPDY)
-    ]
-    both = sides[0].join(sides[1], on=list(FACTORS))
-    http_shares, spdy_shares = (both[name].to_numpy() for name in (HTTP, SPDY))
-    less = float(np.mean(spdy_shares < http_shares))
-    http, spdy = float(np.median(http_shares)), float(np.median(spdy_shares))
-    claims.finding(
-        "NS42",
-        less > 0.5 and spdy < http,
-        f"less in {less:.0%} of the combinations; medians {spdy:.1%} and {http:.1%}",
-        "six first windows overflow the queue of 50 packets, and one does not",
     )
