@@ -104,6 +104,14 @@ def test_a_verdict_that_turns_with_an_assumption_is_undecided(tmp_path: Path) ->
     )
 
 
+def test_what_waits_for_something_is_undecided_whatever_comes_out(tmp_path: Path) -> None:
+    judge = Judge(study(tmp_path, FASTER))
+    judge.finding("C1", loads(1.5), is_faster, until="recorded pages decide it")
+    [one] = judge.judged()
+    assert (one.verdict, one.ours) == (Verdict.UNDECIDED, "gain 1.50")
+    assert one.why == "recorded pages decide it" and not one.survives
+
+
 @pytest.mark.parametrize(
     ("claim", "low", "high"),
     [

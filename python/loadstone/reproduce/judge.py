@@ -126,6 +126,7 @@ class Judge:
         why: str = "",
         *,
         digits: int = 2,
+        until: str = "",
     ) -> None:
         """Judge a number by the bounds that the study's list gives it."""
         claim = self._claims[id]
@@ -134,13 +135,16 @@ class Judge:
         def test(loads: pl.DataFrame) -> Sequence[Figure]:
             return [Figure("", figure(loads), low, high, digits, claim.unit)]
 
-        self.finding(id, evidence, test, why)
+        self.finding(id, evidence, test, why, until=until)
 
-    def finding(self, id: str, evidence: Evidence, test: Test, why: str = "") -> None:
-        """Judge what has to hold of several figures, all of which have to lie in their bounds."""
+    def finding(self, id: str, evidence: Evidence, test: Test, why: str = "", *, until: str = "") -> None:
+        """Judge what has to hold of several figures, all of which have to lie in their bounds.
+
+        `until` says what has to be there before it can be decided, whatever comes out without it.
+        """
         claim = self._claims[id]
         found = self._as_far_as_it_takes(evidence, test)
-        verdict, because = _verdict(evidence, test, found)
+        verdict, because = (Verdict.UNDECIDED, until) if until else _verdict(evidence, test, found)
         loads = evidence.loads(found.seeds)
         altered = {name: _hold(test(other)) for name, other in evidence.altered(loads)}
         whole = "; ".join(part for part in (because, why) if part)
