@@ -123,10 +123,21 @@ def test_what_waits_for_something_is_undecided_whatever_comes_out(tmp_path: Path
         ("C1,number,n,share,80,,%,,1,", 75, 85),
         ("C1,number,n,share,20,40,%,,1,", 15, 50),
         ("C1,number,n,exactly,8,,ms,,1,", 8, 8),
+        ("C1,number,n,gain,2,,,,1,", 1.5, 2.5),
+        ("C1,number,n,gain,1.25,,,,1,", 1, 1.5625),
+        ("C1,number,n,gain,0.9,,,,1,", 0.675, 1),
+        ("C1,number,n,gain,1,,,,1,", 0.75, 1.25),
     ],
 )
 def test_the_bounds_of_a_number_have_two_sides(tmp_path: Path, claim: str, low: float, high: float) -> None:
     assert Claims(study(tmp_path, claim))["C1"].bounds == (low, high)
+
+
+def test_what_is_equal_but_for_rounding_is_not_more() -> None:
+    assert not above("gain", 1 + 1e-15, 1).is_within(1 + 1e-15)
+    assert above("gain", 1.0001, 1).is_within(1.0001)
+    assert Figure("count", 6, 6, 6).is_within(6 - 1e-15)
+    assert not Figure("count", 6, 6, 6).is_within(6.001)
 
 
 def test_altered_outcomes_change_what_levels_are_worth_and_nothing_else() -> None:

@@ -85,6 +85,10 @@ class Claim:
                 return self.value, self.value + near
             case "le":
                 return self.value - near, self.value
+            case "gain" if self.value > 1:
+                return max(self.value - near, 1), self.value + near
+            case "gain" if self.value < 1:
+                return self.value - near, min(self.value + near, 1)
             case "gt":
                 return self.value, math.inf
             case "lt":
@@ -203,8 +207,8 @@ def _claim(row: Mapping[str, str], place: str) -> Claim:
     fields: dict[str, Any] = {name: row.get(name) for name in named}
     if lacking := [name for name, value in fields.items() if value is None]:
         raise InputError(f"{place}: a claim needs {', '.join(lacking)}: add the columns")
-    if fields["relation"] not in {*_RELATIONS, "direction", "text"}:
-        raise InputError(f"{place}: relation: write {', '.join(_RELATIONS)}, direction or text")
+    if fields["relation"] not in {*_RELATIONS, "gain", "direction", "text"}:
+        raise InputError(f"{place}: relation: write {', '.join(_RELATIONS)}, gain, direction or text")
     numbers = {name: _number(fields[name]) for name in ("value", "most")}
     return Claim(**{**fields, **numbers, "turned_by": turned_by})
 

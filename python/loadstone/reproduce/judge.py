@@ -19,6 +19,8 @@ from loadstone import stats
 from loadstone.reproduce.claims import Claims, Judged, Verdict
 from loadstone.reproduce.evidence import AS_STATED, Evidence
 
+_ROUNDING = 1e-9
+
 
 @dataclass(frozen=True)
 class Figure:
@@ -32,8 +34,13 @@ class Figure:
     unit: str = ""
 
     def is_within(self, value: float) -> bool:
-        """Say whether a value lies between the bounds. They do not, unless there is but one value."""
-        return self.low < value < self.high or value == self.low == self.high
+        """Say whether a value lies between the bounds. They do not, unless there is but one value.
+
+        What is as large but for rounding lies on the bound.
+        """
+        if self.low == self.high:
+            return abs(value - self.low) <= _ROUNDING
+        return self.low + _ROUNDING < value < self.high - _ROUNDING
 
     def written(self, value: float) -> str:
         """Write a value of it."""
