@@ -27,6 +27,8 @@ class Settings(TypedDict, total=False):
     64."""
     connections: int
     """The most connections to a host at a time. Default: 6. 1 to 256."""
+    connections_in_all: int
+    """The most connections of the browser to all hosts at a time; if it is left out, any number. 1 to 256."""
     requests_per_connection: int
     """The most requests that a server answers on a connection before it leaves it: with 1 it keeps no
     connection alive. If it is left out, any number. 1 to 1,000,000."""

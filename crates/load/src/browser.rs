@@ -34,6 +34,8 @@ const PATIENCE: Duration = Duration::from_secs(300);
 pub struct Config {
     /// The most connections to a host at a time, where one carries one request at a time.
     pub connections: u32,
+    /// The most connections to all hosts at a time; any number if it is left out.
+    pub connections_in_all: Option<u32>,
     /// What they speak, but where a host speaks another ([`Browser::with_protocols`]).
     pub protocol: Protocol,
     /// How requests come to the one connection of a protocol with many streams.
@@ -226,10 +228,51 @@ impl Browser {
             self.next_expiry = self.next_expiry.min(now + PATIENCE);
             self.actions.push_back(Action::Transmit { conn });
         }
-        for _ in 0..pool.openings() {
+        for _ in 0..self.openings(host) {
             let tag = Tag(self.connections.len() as u32);
             self.connections.push(BrowserConnection::to(host, now));
             self.actions.push_back(Action::Open { to: host, tag });
+        }
+    }
+
+    /// How many connections to open to a host now. Where all places are taken, connections that carry nothing leave
+    /// theirs, as in Firefox and Chromium.
+    fn openings(&mut self, host: HostId) -> u32 {
+        let room = self.config.connections_in_all.map(|most| {
+            let taken = |pools: &[Pool]| pools.iter().map(Pool::open).sum::<u32>();
+            let wanted = self.pools[host.0 as usize].wanted();
+            while taken(&self.pools) + wanted > most
+                && let Some(idle) = self.idle()
+            {
+                self.leave(idle);
+            }
+            most.saturating_sub(taken(&self.pools))
+        });
+        self.pools[host.0 as usize].openings(room.unwrap_or(u32::MAX))
+    }
+
+    /// A connection that carries nothing, to a host of which nothing is wanted.
+    fn idle(&self) -> Option<ConnId> {
+        let is_complete = |object: ActivityId| self.waterfall[object.0 as usize].last_byte.is_some();
+        let carries_nothing = |conn: &ConnId| self.connections[conn.0 as usize].objects().all(is_complete);
+        self.pools.iter().filter_map(Pool::unwanted).find(carries_nothing)
+    }
+
+    /// Closes a connection that carries nothing.
+    fn leave(&mut self, conn: ConnId) {
+        let connection = &mut self.connections[conn.0 as usize];
+        connection.stage = BrowserStage::Ended;
+        connection.forget();
+        self.pools[connection.host.0 as usize].lose(conn, true);
+        self.actions.push_back(Action::Close { conn });
+    }
+
+    /// A place may have become free: hosts that wait for one look again.
+    fn stir_all(&mut self) {
+        if self.config.connections_in_all.is_some() {
+            let waiting = |(at, pool): (usize, &Pool)| (pool.wanted() > 0).then_some(HostId(at as u32));
+            let hosts: Vec<HostId> = self.pools.iter().enumerate().filter_map(waiting).collect();
+            hosts.into_iter().for_each(|host| self.stir(host));
         }
     }
 
@@ -362,6 +405,7 @@ impl Browser {
         if connection.session().is_some_and(|session| session.capacity() > 0) {
             self.pools[host.0 as usize].free(conn);
             self.stir(host);
+            self.stir_all();
         }
     }
 
@@ -413,6 +457,7 @@ impl Browser {
             self.abandon(now, object);
         }
         self.stir(host);
+        self.stir_all();
         self.advance(now);
     }
 

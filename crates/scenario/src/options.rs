@@ -7,13 +7,14 @@ use schemars::{Schema, schema_for};
 use serde_json::Value;
 
 /// All options: what a field may be, what it is by default and what it does, its type says.
-const OPTIONS: [OptionOf; 25] = [
+const OPTIONS: [OptionOf; 26] = [
     OptionOf::new("network", "network", "NETWORK"),
     OptionOf::new("protocol", "variant.protocol", "PROTOCOL"),
     OptionOf::new("iw", "variant.tcp.iw", "N").of(SERVERS),
     OptionOf::new("tls", "variant.tls", "VERSION"),
     OptionOf::new("servers", "variant.servers", "N"),
     OptionOf::new("connections", "variant.connections", "N"),
+    OptionOf::new("connections-in-all", "variant.connections_in_all", "N"),
     OptionOf::new("requests-per-connection", "variant.requests_per_connection", "N"),
     OptionOf::new("cc", "variant.tcp.cc", "CC").of(SERVERS),
     OptionOf::new("policy", "variant.multiplexing.policy", "POLICY"),

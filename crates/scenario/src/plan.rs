@@ -2,7 +2,7 @@
 
 use crate::hosts::{HostRole, Hosts, PageHosts, PlannedHost};
 use crate::shared_page::LoadablePage;
-use crate::{Requests, Scenario, ScenarioError, ScenarioProblem, SharedPage, Spread, Variant};
+use crate::{Connections, Requests, Scenario, ScenarioError, ScenarioProblem, SharedPage, Spread, Variant};
 use loadstone_http::{Multiplexing, Protocol, Push, SessionFactory};
 use loadstone_load::page::{HostId, Page};
 use loadstone_load::{Browser, BrowserConfig, Catalogue, Graph, Hints, Origin, OriginConfig, Relay, Scope};
@@ -136,6 +136,7 @@ impl Plan {
     pub fn browser(&self, page: usize, seed: Seed) -> Browser {
         let config = BrowserConfig {
             connections: self.variant.connections.get(),
+            connections_in_all: self.variant.connections_in_all.map(Connections::get),
             protocol: self.variant.protocol,
             joining: self.variant.joining,
             sessions: self.sessions.clone(),

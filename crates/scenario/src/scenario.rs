@@ -63,6 +63,9 @@ pub struct Variant {
     pub servers: Option<Servers>,
     /// The most connections to a host at a time.
     pub connections: Connections,
+    /// The most connections of the browser to all hosts at a time; if it is left out, any number.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub connections_in_all: Option<Connections>,
     /// The most requests that a server answers on a connection before it leaves it: with 1 it keeps no connection
     /// alive. If it is left out, any number.
     pub requests_per_connection: Option<Requests>,

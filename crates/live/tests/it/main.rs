@@ -145,8 +145,14 @@ impl Setting {
 
     fn load(&self, clock: &Clock, destinations: &Destinations, stop: &Stop) -> Loaded {
         let (connections, protocol, sessions) = (self.connections, self.protocol, self.sessions.clone());
-        let config =
-            BrowserConfig { connections, protocol, joining: Joining::Together, sessions, hints: Hints::Ignore };
+        let config = BrowserConfig {
+            connections,
+            connections_in_all: None,
+            protocol,
+            joining: Joining::Together,
+            sessions,
+            hints: Hints::Ignore,
+        };
         let browser = Browser::new(self.page.clone(), Arc::new(Graph::new(&self.page)), config);
         load(clock, browser, destinations, stop, || {}).unwrap()
     }

@@ -169,14 +169,29 @@ impl Pool {
         self.failed / self.abreast.max(1)
     }
 
-    /// How many connections to open now; they then count as being opened.
-    pub(super) fn openings(&mut self) -> u32 {
+    /// How many connections there are, open or being opened.
+    pub(super) fn open(&self) -> u32 {
+        self.open
+    }
+
+    /// A connection that may take a request while there is none.
+    pub(super) fn unwanted(&self) -> Option<ConnId> {
+        self.free.front().copied().filter(|_| self.waiting.is_empty())
+    }
+
+    /// How many more connections it would have, if there were room for them.
+    pub(super) fn wanted(&self) -> u32 {
         let wanted = match self.spoken() {
             Protocol::Http1 => self.waiting.len() as u32,
             _ if self.joining.is_some() => self.unadmitted(),
             _ => u32::from(!self.waiting.is_empty()),
         };
-        let count = wanted.saturating_sub(self.connecting).min(self.limit - self.open);
+        wanted.saturating_sub(self.connecting).min(self.limit - self.open)
+    }
+
+    /// How many connections to open now, where there is room for so many; they then count as being opened.
+    pub(super) fn openings(&mut self, room: u32) -> u32 {
+        let count = self.wanted().min(room);
         self.open += count;
         self.connecting += count;
         self.abreast = self.abreast.max(self.connecting);
@@ -200,32 +215,32 @@ mod tests {
 
     #[test]
     fn as_many_connections_are_opened_as_objects_wait_up_to_the_limit() {
-        let opened = |objects| pool_with(objects).openings();
+        let opened = |objects| pool_with(objects).openings(u32::MAX);
         assert_eq!([0, 1, 3, 6, 7, 100].map(opened), [0, 1, 3, 6, 6, 6]);
     }
 
     #[test]
     fn connections_that_are_being_opened_count() {
         let mut pool = pool_with(2);
-        assert_eq!((pool.openings(), pool.openings()), (2, 0));
+        assert_eq!((pool.openings(u32::MAX), pool.openings(u32::MAX)), (2, 0));
         (2..9).for_each(|at| pool.want(ActivityId(at)));
-        assert_eq!(pool.openings(), 4);
+        assert_eq!(pool.openings(u32::MAX), 4);
     }
 
     #[test]
     fn a_pipelining_connection_carries_all() {
-        assert_eq!(pool_of(Protocol::Http1Pipelining, 100).openings(), 1);
+        assert_eq!(pool_of(Protocol::Http1Pipelining, 100).openings(u32::MAX), 1);
     }
 
     #[test]
     fn a_round_has_failed_when_as_many_have_as_are_opened_at_once() {
         for objects in [1, 2, 6, 9] {
             let mut pool = pool_with(objects);
-            let abreast = pool.openings();
+            let abreast = pool.openings(u32::MAX);
             for failed in 1..=4 * abreast {
                 pool.lose(ConnId(failed), false);
                 assert_eq!(pool.failed_rounds(), failed / abreast, "{objects} objects");
-                assert_eq!(pool.openings(), 1, "another is tried at once");
+                assert_eq!(pool.openings(u32::MAX), 1, "another is tried at once");
             }
             pool.established(ConnId(1));
             assert_eq!(pool.failed_rounds(), 0);
@@ -235,12 +250,12 @@ mod tests {
     #[test]
     fn while_one_is_established_no_round_fails() {
         let mut pool = pool_with(2);
-        assert_eq!(pool.openings(), 2);
+        assert_eq!(pool.openings(u32::MAX), 2);
         pool.established(ConnId(1));
         pool.lose(ConnId(1), false);
         assert_eq!(pool.failed_rounds(), 0);
         pool.lose(ConnId(0), true);
-        assert_eq!(pool.openings(), 2);
+        assert_eq!(pool.openings(u32::MAX), 2);
         pool.lose(ConnId(2), false);
         pool.lose(ConnId(3), false);
         assert_eq!(pool.failed_rounds(), 1);
@@ -280,28 +295,28 @@ mod tests {
     #[test]
     fn a_connection_that_is_drained_leaves_its_place_to_another() {
         let mut pool = pool_of(Protocol::H2, 1);
-        assert_eq!(pool.openings(), 1);
+        assert_eq!(pool.openings(u32::MAX), 1);
         assert!(pool.established(ConnId(0)));
         pool.free(ConnId(0));
         pool.drain(ConnId(0));
-        assert_eq!((pool.next_free(), pool.openings()), (None, 1));
+        assert_eq!((pool.next_free(), pool.openings(u32::MAX)), (None, 1));
     }
 
     #[test]
     fn one_connection_is_lost_among_several_that_are_being_opened() {
         let mut pool = pool_with(2);
-        assert_eq!(pool.openings(), 2);
+        assert_eq!(pool.openings(u32::MAX), 2);
         pool.established(ConnId(0));
         pool.lose(ConnId(0), true);
         // The other one is still being opened, and one place is free.
-        assert_eq!(pool.openings(), 1);
+        assert_eq!(pool.openings(u32::MAX), 1);
     }
 
     #[test]
     fn who_races_is_admitted_to_the_first_connection_one_by_one() {
         let mut pool = Pool::new(Protocol::H2, 6, Joining::OneByOne);
         (0..3).for_each(|at| pool.want(ActivityId(at)));
-        assert_eq!((pool.openings(), pool.openings()), (3, 0), "one for each");
+        assert_eq!((pool.openings(u32::MAX), pool.openings(u32::MAX)), (3, 0), "one for each");
         assert!(pool.established(ConnId(1)), "the first stays");
         pool.free(ConnId(1));
         assert_eq!((pool.take(), pool.take()), (Some(ActivityId(0)), None));
@@ -312,11 +327,11 @@ mod tests {
         assert!(!pool.established(ConnId(0)), "of no use any more");
         pool.lose(ConnId(0), true);
         assert_eq!((pool.take(), pool.take()), (Some(ActivityId(2)), None));
-        assert_eq!(pool.openings(), 0, "the third one is still being opened");
+        assert_eq!(pool.openings(u32::MAX), 0, "the third one is still being opened");
         // Without the one that carries all they race again.
         pool.lose(ConnId(1), true);
-        assert_eq!((pool.take(), pool.openings()), (None, 0), "for the third one");
+        assert_eq!((pool.take(), pool.openings(u32::MAX)), (None, 0), "for the third one");
         pool.want(ActivityId(11));
-        assert_eq!(pool.openings(), 1);
+        assert_eq!(pool.openings(u32::MAX), 1);
     }
 }

@@ -2,11 +2,11 @@
 //! TLS with False Start, Nagle's algorithm, one processor for all responses, what a kernel remembers.
 
 use crate::{FAST, MSS, load, object, page, variant};
-use loadstone_load::page::PageFile;
+use loadstone_load::page::{ObjectSpec, PageFile};
 use loadstone_net::LinkId;
 use loadstone_scenario::{Outcome, Plan, Scenario, Variant};
 use loadstone_sim::run_captured;
-use loadstone_units::Seed;
+use loadstone_units::{Seed, Time};
 
 /// The access link towards the client.
 const DOWN: LinkId = LinkId(0);
@@ -166,4 +166,38 @@ fn without_a_metrics_cache_earlier_loads_change_nothing() {
         load(page([object("/", 3_000_000)]), "10/1mbit,100ms,1%,queue=20p", fields).plt
     };
     assert_eq!(after(0), after(3));
+}
+
+/// A page of four hosts with four objects each.
+fn four_hosts() -> PageFile {
+    let url = |at: u64| format!("http://h{}.test/{at}", at % 4);
+    page((0..16).map(|at| ObjectSpec { url: url(at), bytes: 20_000, ..ObjectSpec::default() }))
+}
+
+/// The most connections that were open at a time.
+fn at_once(outcome: &Outcome) -> usize {
+    let is_open = |at: Time| {
+        outcome.per_connection.iter().filter(move |one| one.opened <= at && one.closed.is_none_or(|closed| closed > at))
+    };
+    outcome.per_connection.iter().map(|one| is_open(one.opened).count()).max().unwrap()
+}
+
+#[test]
+fn a_browser_has_no_more_connections_to_all_hosts_than_it_may() {
+    for protocol in ["http/1.1", "http/1.1+pipelining", "spdy/3.1", "h2"] {
+        let [free, bound] = ["null", "3"].map(|most| {
+            load(four_hosts(), FAST, variant(&format!(r#"{{"protocol": "{protocol}", "connections_in_all": {most}}}"#)))
+        });
+        assert!(free.completed && bound.completed, "{protocol}");
+        assert!(at_once(&free) >= 4, "{protocol}");
+        assert_eq!(at_once(&bound), 3, "{protocol}");
+        assert!(bound.plt > free.plt, "{protocol}: one host waits until another's connection has nothing to carry");
+    }
+}
+
+#[test]
+fn one_connection_in_all_goes_from_host_to_host() {
+    let outcome = load(four_hosts(), FAST, variant(r#"{"protocol": "h2", "connections_in_all": 1}"#));
+    assert!(outcome.completed);
+    assert_eq!((outcome.connections, at_once(&outcome)), (4, 1), "each host's objects at once, one host after another");
 }

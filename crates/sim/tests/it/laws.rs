@@ -38,11 +38,13 @@ pub(crate) fn variants() -> impl Strategy<Value = String> {
     let cc = prop::sample::select(vec!["reno", "cubic", "bbr"]);
     let profiles =
         (prop::sample::select(vec!["textbook", "linux-6"]), prop::sample::select(vec!["textbook", "linux-6"]));
-    let counts = (1_u32..40, 1_u32..8, 1_u32..4);
+    let in_all = prop::sample::select(vec!["null", "1", "2", "5"]);
+    let counts = (1_u32..40, 1_u32..8, in_all, 1_u32..4);
     (protocol, tls, cc, profiles, counts).prop_map(
-        |(protocol, tls, cc, (server, client), (iw, connections, servers))| {
+        |(protocol, tls, cc, (server, client), (iw, connections, in_all, servers))| {
             format!(
-                r#"{{"protocol": "{protocol}", "tls": {tls}, "connections": {connections}, "servers": {servers},
+                r#"{{"protocol": "{protocol}", "tls": {tls}, "connections": {connections},
+                "connections_in_all": {in_all}, "servers": {servers},
                 "tcp": {{"profile": "{server}", "iw": {iw}, "cc": "{cc}"}}, "client_tcp": {{"profile": "{client}"}}}}"#
             )
         },

@@ -47,7 +47,8 @@ impl Scene {
         let multiplexing = Multiplexing { push: loadstone_http::Push::Accept, ..Multiplexing::default() };
         let sessions = Arc::new(SessionFactory::new(multiplexing));
         let (joining, hints) = (Joining::Together, Hints::Ignore);
-        let mut config = Config { connections: 6, protocol, joining, sessions: sessions.clone(), hints };
+        let mut config =
+            Config { connections: 6, connections_in_all: None, protocol, joining, sessions: sessions.clone(), hints };
         change(&mut config);
         let mut browser = Browser::new(page.clone(), Arc::new(Graph::new(page)), config);
         browser.start(NOW);
