@@ -3,13 +3,18 @@
 from loadstone.reproduce.study import Results, Runner
 
 from . import claims, explanations, slow_start, tables
-from .laboratory import measure
+from .laboratory import Laboratory, measure
+from .loads import Loads
 
 
 def run(runner: Runner) -> Results:
     """Run all of its laboratory."""
-    found = measure(runner)
-    curve = slow_start.measure(runner)
+    return study(measure(runner), Loads(runner))
+
+
+def study(found: Laboratory, loads: Loads, most: int | None = None) -> Results:
+    """Say what was found, and judge the claims by so many seeds at most."""
+    curve = slow_start.measure(loads.runner)
     made = (
         tables.table(found),
         tables.halves(found),
@@ -18,5 +23,5 @@ def run(runner: Runner) -> Results:
         slow_start.table(),
         slow_start.figure(curve),
     )
-    judged = claims.judge(found, curve, list(explanations.measure_connections(runner)))
-    return Results(found.cells(), made, judged, explanations.passages(found, runner))
+    judged = claims.judge(loads, most)
+    return Results(found.cells(), made, judged, explanations.passages(found, loads.runner))

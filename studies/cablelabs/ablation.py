@@ -11,26 +11,24 @@ from loadstone.reproduce.claims import rows
 from loadstone.reproduce.study import Runner
 from loadstone.stores.matrix import Matrix, Settings
 from loadstone.studies.cablelabs import laboratory, tables
-from loadstone.studies.cablelabs.laboratory import (
-    FOLDER,
-    KINDS,
+from loadstone.studies.cablelabs.assumptions import (
+    KEPT_ALIVE,
+    NO_MEMORY,
+    NO_NAGLE,
     NO_WORK,
-    WIN7,
-    WINXP,
-    Pair,
+    TLS_1_2,
+    TOGETHER,
     with_network,
     without,
 )
-
-HTTPS_ONLY = {"requests_per_connection": None, "variant.closing": None}
-TCP = "variant.tcp.mechanisms."
+from loadstone.studies.cablelabs.laboratory import FOLDER, KINDS, WIN7, WINXP, Pair
 
 WITHOUT: dict[str, tuple[Settings, Settings]] = {
-    "connections that are closed after a response": ({}, HTTPS_ONLY),
-    "responses that Nagle's algorithm holds back": ({TCP + "nagle": False}, {}),
-    "False Start and a small certificate (TLS 1.2)": ({"tls": "1.2"}, {}),
-    "requests that join a session one by one": ({}, {"variant.joining": None}),
-    "thresholds that the kernel remembers": ({TCP + "metrics": False, "variant.earlier_loads": None}, {}),
+    "connections that are closed after a response": ({}, KEPT_ALIVE),
+    "responses that Nagle's algorithm holds back": (NO_NAGLE, {}),
+    "False Start and a small certificate (TLS 1.2)": (TLS_1_2, {}),
+    "requests that join a session one by one": ({}, TOGETHER),
+    "thresholds that the kernel remembers": (NO_MEMORY, {}),
     "a server with one processor": ({}, NO_WORK),
     "Linux 2.6 and Windows 7 (linux-6)": ({"tcp": None, "client_tcp": None}, {}),
 }

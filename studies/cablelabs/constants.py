@@ -15,7 +15,8 @@ import click
 from loadstone.reproduce.study import Runner
 from loadstone.stores.matrix import Matrix, Settings
 from loadstone.studies.cablelabs import laboratory
-from loadstone.studies.cablelabs.laboratory import BASE, FOLDER, WINDOW, Pair, with_network
+from loadstone.studies.cablelabs.assumptions import BROWSER_MS, MEGABYTE, RESPONSE, with_network
+from loadstone.studies.cablelabs.laboratory import BASE, FOLDER, WINDOW, Pair
 
 QUEUES = (50, 100, 150, 200)
 RESPONSES_US = (0, 1_000, 2_000, 4_000)
@@ -50,7 +51,7 @@ def laboratories(matrix: Matrix) -> Iterator[tuple[tuple[int, int, int, int], Ma
         variants: dict[str, Settings] = {}
         for option, settings in matrix.variants.items():
             megabyte_us = https_us if option in (BASE, WINDOW) else spdy_us
-            work = {"variant.work.response_us": response_us, "variant.work.megabyte_us": megabyte_us}
+            work = {RESPONSE: response_us, MEGABYTE: megabyte_us}
             variants[option] = {**settings, **work}
         yield chosen, replace(queued, factors=factors, variants=variants)
 
@@ -66,7 +67,7 @@ def pairs_of(runner: Runner, matrix: Matrix) -> list[Pair]:
 
 def error(pairs: list[Pair], browser_ms: int) -> float:
     """Give the mean error of the load times."""
-    shift = browser_ms - laboratory.BROWSER_MS
+    shift = browser_ms - BROWSER_MS
     return statistics.mean(
         abs(math.log((pair.ours[option] + shift) / theirs))
         for pair in pairs

@@ -1,29 +1,17 @@
-"""What the authors could not explain: where the time went, page C, and how many connections there are."""
+"""What the authors could not explain: where the time went, and page C."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import polars as pl
 
 from loadstone.account import PARTS
-from loadstone.measures import connections_at_once
 from loadstone.reproduce.study import Passage, Runner, Table
 from loadstone.stores.matrix import Matrix
-from loadstone.stores.plan import Plan
 
 from . import laboratory
-from .laboratory import (
-    BASE,
-    BOTH,
-    BROWSER_MS,
-    FACTORS,
-    FOLDER,
-    NO_WORK,
-    SPDY,
-    WIN7,
-    Laboratory,
-    without,
-)
+from .assumptions import BROWSER_MS, NO_MEMORY, NO_WORK, without
+from .laboratory import BASE, BOTH, FACTORS, FOLDER, SPDY, WIN7, Laboratory
 
 
 def passages(found: Laboratory, runner: Runner) -> list[Passage]:
@@ -59,8 +47,9 @@ def _why_a_gains(found: Laboratory) -> Passage:
         "it saves nearly all of that.\n\n"
         "With two and four servers the study's SPDY suddenly grows by 41 and 29 ms for each ms, more than "
         "with one server. There the browser had no session when it found the objects: each of them opened "
-        "a connection of its own, six at a time, before it could join the session. That is why the gain "
-        "shrinks with more servers."
+        "a connection of its own, six at a time, before it could join the session. But that is not why the "
+        "gain shrinks with more servers: where requests join together nearly as much of it goes (CL95). "
+        "HTTPS gains six more connections with each server."
     )
     rows = [("A", servers, 10, 100, 0) for servers in (1, 2, 4)]
     return Passage("Why does page A gain most on one server?", text, [_accounts(found, rows)])
@@ -82,50 +71,11 @@ def _accounts(found: Laboratory, chosen: list[tuple[str, int, int, int, int]]) -
     return Table("accounts", "Where did the time go?", head, rows, 5, note)
 
 
-# --- connections that are open at a time, and in all ---
-
-
-@dataclass(frozen=True)
-class Counts:
-    """The connections of a page from this many servers, over HTTPS and over SPDY."""
-
-    page: str
-    servers: int
-    at_a_time: tuple[int, int]
-    """The most that are open at once."""
-    in_all: tuple[int, int]
-
-    @property
-    def factor(self) -> float:
-        """Say by which factor SPDY reduces those that are open at once."""
-        https, spdy = self.at_a_time
-        return https / spdy
-
-
-def measure_connections(runner: Runner) -> Iterator[Counts]:
-    """Count them at 10 Mbit/s and 100 ms without loss, for every page and number of servers."""
-    matrix = runner.matrix(FOLDER / "matrix.toml")
-    factors = {**matrix.factors, "link": matrix.factors["link"][:1], "rtt": [100], "loss": [0]}
-    variants = {option: matrix.variants[option] for option in (BASE, SPDY)}
-    plan = Plan.of(replace(matrix, factors=factors, variants=variants))
-    jobs = [(cell.scenario(plan.pages[cell.page].content), matrix.seed) for cell in plan.cells]
-    outcomes = runner.outcomes(jobs)
-    for cell, https, spdy in zip(plan.cells[::2], outcomes[::2], outcomes[1::2], strict=True):
-        page = str(cell.levels["page"]).removeprefix("synthetic:")
-        yield Counts(
-            page,
-            int(cell.levels["servers"]),
-            (connections_at_once(https), connections_at_once(spdy)),
-            (https.connections, spdy.connections),
-        )
-
-
 # --- page C, which is slower over SPDY where nothing is lost ---
 
 Place = tuple[int, int, int]
 """Servers, Mbit/s, round trip in ms."""
 
-_NO_MEMORY = {"variant.tcp.mechanisms.metrics": False, "variant.earlier_loads": None}
 _NO_HYSTART = {"variant.tcp.mechanisms.hystart": False}
 
 
@@ -172,7 +122,7 @@ def measure_page_c(found: Laboratory, runner: Runner) -> dict[Place, Load]:
     loads = replace(matrix, factors=chosen, variants={each: matrix.variants[each] for each in (BASE, SPDY)})
     # HTTPS needs no word: its servers have next to no work.
     no_work = _times(runner, without(loads, {}, NO_WORK))
-    forgetful = without(loads, _NO_MEMORY, {})
+    forgetful = without(loads, NO_MEMORY, {})
     long_start = _times(runner, replace(forgetful, common={**forgetful.common, **_NO_HYSTART}))
     made = {}
     for pair in found.of(WIN7):

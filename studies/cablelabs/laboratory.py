@@ -11,15 +11,14 @@ import polars as pl
 from loadstone.analysis import gains
 from loadstone.analysis.gains import Gains
 from loadstone.analysis.question import Level, Question
-from loadstone.files import InputError
 from loadstone.reproduce.claims import rows
 from loadstone.reproduce.study import Cell, Runner
-from loadstone.stores.matrix import Matrix, Settings
+from loadstone.stores.matrix import Matrix
+
+from .assumptions import BROWSER_MS
 
 FOLDER = Path(__file__).parent
 """Claims, published figures, matrices and pages of the study."""
-BROWSER_MS = 1000
-"""What the study's load times have besides the network's: the browser starts, reads, paints. One for all."""
 
 BASE, SPDY, WINDOW, BOTH = "HTTPS, window 3", "SPDY, window 3", "HTTPS, window 10", "SPDY, window 10"
 COLUMNS = {BASE: "https_iw3_ms", SPDY: "spdy_iw3_ms", WINDOW: "https_iw10_ms", BOTH: "spdy_iw10_ms"}
@@ -153,7 +152,7 @@ def clients(matrix: Matrix) -> dict[str, Matrix]:
 _KEEP = ("cell", "seed", "completed", "is_random", "bytes_down", "bytes_up", "packets_down", "packets_up")
 
 
-def in_study_terms(runs: pl.DataFrame) -> pl.DataFrame:
+def in_study_terms(runs: pl.DataFrame, browser_ms: int = BROWSER_MS) -> pl.DataFrame:
     """Name factors as the study does, and add its browser's time to each load's."""
     own = [name for name in runs.columns if name.endswith("_ms") and name != "plt_ms"]
     return runs.select(
@@ -163,7 +162,7 @@ def in_study_terms(runs: pl.DataFrame) -> pl.DataFrame:
         rtt_ms="rtt",
         loss_pct="loss",
         option="variant",
-        plt_ms=pl.col("plt_ms") + BROWSER_MS,
+        plt_ms=pl.col("plt_ms") + browser_ms,
     ).with_columns(runs.select(*_KEEP, "connections_opened", *own))
 
 
@@ -192,38 +191,3 @@ def _as_runs(pairs: list[Pair], like: pl.DataFrame) -> pl.DataFrame:
     ]
     columns = ("seed", "completed", "is_random", "cell", "plt_ms")
     return pl.DataFrame(made, schema_overrides={name: like.schema[name] for name in columns})
-
-
-# --- with something otherwise, and never silently the same ---
-
-NO_WORK = {"variant.work.response_us": None, "variant.work.megabyte_us": None}
-"""Servers whose processor costs nothing."""
-
-
-def without(matrix: Matrix, common: Settings, own: Settings) -> Matrix:
-    """Change settings that all options have, and settings of single ones; `None` takes a setting out.
-
-    Raises `InputError` where there is no such setting to change.
-    """
-    _check(matrix, common, matrix.common)
-    _check(matrix, own, {name for settings in matrix.variants.values() for name in settings})
-    variants = {option: _changed(settings, own) for option, settings in matrix.variants.items()}
-    return replace(matrix, common=_changed(matrix.common, common), variants=variants)
-
-
-def with_network(matrix: Matrix, old: str, new: str) -> Matrix:
-    """Put `new` in the place of `old` in the network; raises `InputError` where `old` is not in it."""
-    network = str(matrix.common["network"])
-    if old not in network:
-        raise InputError(f"{matrix.place}: network: there is no '{old}' in '{network}': change what there is")
-    return replace(matrix, common={**matrix.common, "network": network.replace(old, new)})
-
-
-def _check(matrix: Matrix, changes: Settings, known: Mapping[str, object] | set[str]) -> None:
-    if missing := [name for name in changes if name not in known]:
-        raise InputError(f"{matrix.place}: {missing[0]} is not set: change what is")
-
-
-def _changed(settings: Mapping[str, object], changes: Settings) -> Settings:
-    changed = {name: changes.get(name, value) for name, value in settings.items()}
-    return {name: value for name, value in changed.items() if value is not None}
