@@ -8,8 +8,9 @@ import polars as pl
 import pytest
 
 from loadstone.files import InputError
+from loadstone.reproduce import claims
 from loadstone.reproduce.altered import FAMILY
-from loadstone.reproduce.claims import Claims, Verdict
+from loadstone.reproduce.claims import Verdict
 from loadstone.reproduce.evidence import AS_STATED, Evidence
 from loadstone.reproduce.judge import Figure, Judge, above
 
@@ -130,7 +131,7 @@ def test_what_waits_for_something_is_undecided_whatever_comes_out(tmp_path: Path
     ],
 )
 def test_the_bounds_of_a_number_have_two_sides(tmp_path: Path, claim: str, low: float, high: float) -> None:
-    assert Claims(study(tmp_path, claim))["C1"].bounds == (low, high)
+    assert claims.read(study(tmp_path, claim))["C1"].bounds == (low, high)
 
 
 def test_what_is_equal_but_for_rounding_is_not_more() -> None:
@@ -163,7 +164,7 @@ def test_counts_of_zero_are_altered_as_differences() -> None:
 
 def test_a_list_that_names_an_outcome_that_is_not_in_the_family_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="line 2: turned_by: write some of " + ", ".join(FAMILY)):
-        Claims(study(tmp_path, "C1,finding,f,direction,,,,,1,tripled"))
+        claims.read(study(tmp_path, "C1,finding,f,direction,,,,,1,tripled"))
 
 
 def test_a_claim_that_cannot_fail_is_found_out(tmp_path: Path) -> None:

@@ -15,18 +15,21 @@ from loadstone.reproduce.altered import FAMILY
 NEAR = 0.25
 """A number comes out if ours lies within a quarter of it."""
 
-_RELATIONS = {
-    "exactly": lambda ours, low, high, near: ours == low,
-    "eq": lambda ours, low, high, near: abs(ours - low) <= near * abs(low),
-    "approx": lambda ours, low, high, near: abs(ours - low) <= near * abs(low),
-    "lt": lambda ours, low, high, near: ours < low,
-    "le": lambda ours, low, high, near: ours <= low,
-    "share": lambda ours, low, high, near: abs(ours - low) <= near * min(low, 100 - low),
-    "upto": lambda ours, low, high, near: ours <= low * (1 + near),
-    "gt": lambda ours, low, high, near: ours > low,
-    "ge": lambda ours, low, high, near: ours >= low,
-    "range": lambda ours, low, high, near: low * (1 - near) <= ours <= high * (1 + near),
-}
+_RELATIONS = (
+    "eq",
+    "exactly",
+    "approx",
+    "upto",
+    "ge",
+    "le",
+    "gt",
+    "lt",
+    "range",
+    "share",
+    "gain",
+    "direction",
+    "text",
+)
 
 
 class Verdict(enum.Enum):
@@ -126,77 +129,11 @@ class Judged:
         return self.claim.turned_by - self.fails_in if self.holds else frozenset()
 
 
-class Claims:
-    """The claims of a study, each of which is judged once."""
-
-    def __init__(self, folder: Path) -> None:
-        """Read the claims of the study in this folder."""
-        self._claims = {claim.id: claim for claim in _read(folder / "claims.csv")}
-        self._judged: dict[str, Judged] = {}
-
-    def __getitem__(self, id: str) -> Claim:
-        """Give a claim of the list."""
-        return self._claims[id]
-
-    def add(self, judged: Judged) -> None:
-        """Take a verdict."""
-        if judged.claim.id in self._judged:
-            raise ValueError(f"{judged.claim.id} is judged twice")
-        self._judged[judged.claim.id] = judged
-
-    def number(
-        self, id: str, ours: float | None, why: str = "", *, digits: int = 2, near: float = NEAR
-    ) -> None:
-        """Judge a number by its relation; `None` is a number that could not be measured.
-
-        `near` is 0 for what follows by arithmetic, which comes out or does not.
-        """
-        if ours is None or self._claims[id].value is None:
-            self.not_testable(id, why)
-            return
-        self._judge(id, _verdict(self.holds(id, ours, near)), self.in_unit(id, ours, digits), why)
-
-    def holds(self, id: str, ours: float, near: float = NEAR) -> bool:
-        """Say whether a number stands to ours as it is said to."""
-        claim = self._claims[id]
-        if claim.value is None:
-            raise ValueError(f"{id}: says no number")
-        return bool(_RELATIONS[claim.relation](ours, claim.value, claim.most or claim.value, near))
-
-    def in_unit(self, id: str, ours: float, digits: int = 2) -> str:
-        """Write our number in the claim's unit."""
-        return f"{ours:.{digits}f} {self._claims[id].unit}".strip()
-
-    def finding(self, id: str, holds: bool, ours: str, why: str = "") -> None:
-        """Judge a finding by whether it holds here."""
-        self._judge(id, _verdict(holds), ours, why)
-
-    def same(self, id: str, ours: str) -> None:
-        """Say that something is set up here as it was there."""
-        self._judge(id, Verdict.SET_UP, ours, "")
-
-    def not_testable(self, id: str, why: str, ours: str = "-") -> None:
-        """Say why something cannot be tested."""
-        if not why:
-            raise ValueError(f"{id}: not testable, because?")
-        self._judge(id, Verdict.NOT_TESTABLE, ours, why)
-
-    def judged(self) -> list[Judged]:
-        """Give all claims with their verdicts, in the study's order; one without is a mistake here."""
-        if missing := [id for id in self._claims if id not in self._judged]:
-            raise ValueError(f"claims without a verdict: {', '.join(missing)}")
-        return [self._judged[id] for id in self._claims]
-
-    def _judge(self, id: str, verdict: Verdict, ours: str, why: str) -> None:
-        self.add(Judged(self._claims[id], verdict, ours, why))
-
-
-def _verdict(holds: bool) -> Verdict:
-    return Verdict.CONFIRMED if holds else Verdict.CONTRADICTED
-
-
-def _read(path: Path) -> list[Claim]:
-    return [_claim(row, f"{path}: line {line}") for line, row in enumerate(rows(path), start=2)]
+def read(folder: Path) -> dict[str, Claim]:
+    """Read the claims of the study in this folder, by their ids."""
+    path = folder / "claims.csv"
+    found = [_claim(row, f"{path}: line {line}") for line, row in enumerate(rows(path), start=2)]
+    return {claim.id: claim for claim in found}
 
 
 def _claim(row: Mapping[str, str], place: str) -> Claim:
@@ -207,8 +144,8 @@ def _claim(row: Mapping[str, str], place: str) -> Claim:
     fields: dict[str, Any] = {name: row.get(name) for name in named}
     if lacking := [name for name, value in fields.items() if value is None]:
         raise InputError(f"{place}: a claim needs {', '.join(lacking)}: add the columns")
-    if fields["relation"] not in {*_RELATIONS, "gain", "direction", "text"}:
-        raise InputError(f"{place}: relation: write {', '.join(_RELATIONS)}, gain, direction or text")
+    if fields["relation"] not in _RELATIONS:
+        raise InputError(f"{place}: relation: write one of {', '.join(_RELATIONS)}")
     numbers = {name: _number(fields[name]) for name in ("value", "most")}
     return Claim(**{**fields, **numbers, "turned_by": turned_by})
 

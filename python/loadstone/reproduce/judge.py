@@ -16,7 +16,8 @@ import polars as pl
 from scipy import stats as distributions
 
 from loadstone import stats
-from loadstone.reproduce.claims import Claims, Judged, Verdict
+from loadstone.reproduce import claims
+from loadstone.reproduce.claims import Judged, Verdict
 from loadstone.reproduce.evidence import AS_STATED, Evidence
 
 _ROUNDING = 1e-9
@@ -106,7 +107,8 @@ class Judge:
 
     def __init__(self, folder: Path, *, most: int | None = None) -> None:
         """Read the claims of the study in this folder; run `most` seeds for each, if its evidence allows."""
-        self._claims = Claims(folder)
+        self._claims = claims.read(folder)
+        self._judged: dict[str, Judged] = {}
         self._most = most
 
     def bounds(self, id: str) -> tuple[float, float]:
@@ -115,15 +117,15 @@ class Judge:
 
     def set_up(self, id: str, ours: str) -> None:
         """Say that the laboratory is made here as it was there; nothing is tested by it."""
-        self._claims.same(id, ours)
+        self._add(Judged(self._claims[id], Verdict.SET_UP, ours))
 
     def not_testable(self, id: str, why: str, ours: str = "-") -> None:
         """Say why something cannot be tested."""
-        self._claims.not_testable(id, why, ours)
+        self._add(Judged(self._claims[id], Verdict.NOT_TESTABLE, ours, why))
 
     def undecided(self, id: str, why: str, ours: str = "-") -> None:
         """Say what has to be there before it can be decided."""
-        self._claims.add(Judged(self._claims[id], Verdict.UNDECIDED, ours, why))
+        self._add(Judged(self._claims[id], Verdict.UNDECIDED, ours, why))
 
     def number(
         self,
@@ -150,16 +152,24 @@ class Judge:
         `until` says what has to be there before it can be decided, whatever comes out without it.
         """
         claim = self._claims[id]
-        found = self._as_far_as_it_takes(evidence, test)
+        first = min(evidence.seeds, self._most or evidence.seeds)
+        found = _found(evidence, test, first) if until else self._as_far_as_it_takes(evidence, test)
         verdict, because = (Verdict.UNDECIDED, until) if until else _verdict(evidence, test, found)
         loads = evidence.loads(found.seeds)
         altered = {name: _hold(test(other)) for name, other in evidence.altered(loads)}
         whole = "; ".join(part for part in (because, why) if part)
-        self._claims.add(Judged(claim, verdict, found.words, whole, altered, found.holds))
+        self._add(Judged(claim, verdict, found.words, whole, altered, found.holds))
 
     def judged(self) -> list[Judged]:
         """Give all claims with their verdicts, in the study's order; one without is a mistake here."""
-        return self._claims.judged()
+        if missing := [id for id in self._claims if id not in self._judged]:
+            raise ValueError(f"claims without a verdict: {', '.join(missing)}")
+        return [self._judged[id] for id in self._claims]
+
+    def _add(self, judged: Judged) -> None:
+        if judged.claim.id in self._judged:
+            raise ValueError(f"{judged.claim.id} is judged twice")
+        self._judged[judged.claim.id] = judged
 
     def _as_far_as_it_takes(self, evidence: Evidence, test: Test) -> _Found:
         most = min(evidence.most, self._most or evidence.most)
