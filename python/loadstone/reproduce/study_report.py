@@ -112,6 +112,9 @@ def in_words(study: Study, results: Results) -> str:
         parts.append(f"{table.title}\n{text.table([table.head, *table.rows], table.left)}")
         parts += [table.note] if table.note else []
     parts.append(text.table([["claim", "verdict", "ours", "study"], *map(_brief, results.judged)], 4))
+    if (altered := altered_table(results)).rows:
+        parts.append(f"{altered.title}\n{text.table([altered.head, *altered.rows], altered.left)}")
+        parts.append(altered.note)
     return "\n\n".join(parts)
 
 
