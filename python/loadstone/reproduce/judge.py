@@ -15,10 +15,10 @@ import numpy as np
 import polars as pl
 from scipy import stats as distributions
 
-from loadstone import stats
 from loadstone.reproduce import claims
 from loadstone.reproduce.claims import Judged, Verdict
 from loadstone.reproduce.evidence import AS_STATED, Evidence
+from loadstone.stats import Until
 
 _ROUNDING = 1e-9
 
@@ -72,6 +72,7 @@ class _Found:
     turns: float
     """The share of draws in which it is otherwise than it came out."""
     seeds: int
+    has_chance: bool
 
     @property
     def holds(self) -> bool:
@@ -84,7 +85,7 @@ class _Found:
         pairs = list(zip(self.figures, self.ranges, strict=True))
         if self.holds:
             return all(one.is_within(low) and one.is_within(high) for one, (low, high) in pairs)
-        return any(high <= one.low or low >= one.high for one, (low, high) in pairs)
+        return any(high <= one.low + _ROUNDING or low >= one.high - _ROUNDING for one, (low, high) in pairs)
 
     @property
     def words(self) -> str:
@@ -153,7 +154,7 @@ class Judge:
         """
         claim = self._claims[id]
         first = min(evidence.seeds, self._most or evidence.seeds)
-        found = _found(evidence, test, first) if until else self._as_far_as_it_takes(evidence, test)
+        found = _found(evidence, test, first, 1) if until else self._as_far_as_it_takes(evidence, test)
         verdict, because = (Verdict.UNDECIDED, until) if until else _verdict(evidence, test, found)
         loads = evidence.loads(found.seeds)
         altered = {name: _hold(test(other)) for name, other in evidence.altered(loads)}
@@ -173,33 +174,36 @@ class Judge:
 
     def _as_far_as_it_takes(self, evidence: Evidence, test: Test) -> _Found:
         most = min(evidence.most, self._most or evidence.most)
-        seeds = min(evidence.seeds, most)
+        seeds, look = min(evidence.seeds, most), 1
         while True:
-            found = _found(evidence, test, seeds)
-            if found.is_decided or found.turns == 0 or 2 * seeds > most:
+            found = _found(evidence, test, seeds, look)
+            if found.is_decided or not found.has_chance or 2 * seeds > most:
                 return found
-            seeds *= 2
+            seeds, look = 2 * seeds, look + 1
 
 
-def _found(evidence: Evidence, test: Test, seeds: int) -> _Found:
+def _found(evidence: Evidence, test: Test, seeds: int, look: int) -> _Found:
+    """Say what so many seeds say, where one has looked before with fewer."""
     loads = evidence.loads(seeds)
     figures = test(loads)
+    values = np.array([one.value for one in figures])
     drawn = np.array([[one.value for one in test(draw)] for draw in evidence.draws(loads)])
     if not len(drawn):
-        return _Found(figures, [(one.value, one.value) for one in figures], 0.0, seeds)
-    values = np.array([one.value for one in figures])
-    # Few seeds scatter less among their own draws than such seeds do: Student's factor.
-    tail = (1 - stats.CONFIDENCE) / 2 / len(figures)
+        return _Found(figures, [*zip(values, values, strict=True)], 0.0, seeds, has_chance=False)
+    # Few seeds scatter less among their own draws than such seeds do; draws of ratios and extremes lie to one
+    # side of what they are draws of.
     seen = loads["seed"].n_unique()
-    wider = float(distributions.t.ppf(1 - tail, seen - 1) / distributions.norm.ppf(1 - tail))
-    # Draws of ratios and extremes lie to one side of what they are draws of.
-    drawn = values + wider * math.sqrt(seen / (seen - 1)) * (drawn - drawn.mean(axis=0))
-    ends = np.quantile(drawn, [tail, 1 - tail], axis=0)
+    scatter = math.sqrt(seen / (seen - 1)) * (drawn - drawn.mean(axis=0))
+    # Who looks again and again errs more often, and so does who looks at several figures.
+    tail = (1 - Until.confidence(look)) / 2 / len(figures)
+    width = float(distributions.t.ppf(1 - tail, seen - 1)) * scatter.std(axis=0)
     holds = _hold(figures)
     others = [
-        all(one.is_within(value) for one, value in zip(figures, draw, strict=True)) != holds for draw in drawn
+        all(one.is_within(value) for one, value in zip(figures, draw, strict=True)) != holds
+        for draw in values + scatter
     ]
-    return _Found(figures, [*zip(*ends, strict=True)], float(np.mean(others)), seeds)
+    ranges = [*zip(values - width, values + width, strict=True)]
+    return _Found(figures, ranges, float(np.mean(others)), seeds, has_chance=True)
 
 
 def _verdict(evidence: Evidence, test: Test, found: _Found) -> tuple[Verdict, str]:
