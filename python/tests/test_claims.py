@@ -1,5 +1,7 @@
 """Claims: what becomes of them by chance, by assumptions, and in altered outcomes."""
 
+import dataclasses
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -173,3 +175,13 @@ def test_a_claim_that_cannot_fail_is_found_out(tmp_path: Path) -> None:
     judge.finding("C1", loads(1.5), lambda runs: [above("gain", mean_gain(runs), 0)])
     [one] = judge.judged()
     assert one.verdict is Verdict.CONFIRMED and one.survives == {"equal", "inverted"}
+
+
+def test_who_looked_before_says_the_same_figure_with_a_wider_interval(tmp_path: Path) -> None:
+    said = []
+    for first in (20, 80):
+        judge = Judge(study(tmp_path, FASTER))
+        judge.finding("C1", dataclasses.replace(loads(1.0, 0.1), seeds=first, most=80), is_faster)
+        said.append([float(each) for each in re.findall(r"[\d.]+", judge.judged()[0].ours)])
+    (often, low, high), (once, above_low, below_high) = said
+    assert often == once and low < above_low < once < below_high < high
