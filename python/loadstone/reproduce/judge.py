@@ -209,7 +209,8 @@ def _found(evidence: Evidence, test: Test, seeds: int, look: int) -> _Found:
 def _verdict(evidence: Evidence, test: Test, found: _Found) -> tuple[Verdict, str]:
     """Give the verdict, and what makes it undecided."""
     if not found.is_decided:
-        return Verdict.UNDECIDED, f"chance turns it in {found.turns:.0%} of draws, with {found.seeds} seeds"
+        how_often = f"{100 * found.turns:.0f} %" if found.turns > _SELDOM else "less than 1 %"
+        return Verdict.UNDECIDED, f"chance turns it in {how_often} of draws, with {found.seeds} seeds"
     if turning := [*_turning(evidence, test, found.holds)]:
         tried = len(evidence.assumptions)
         named = ", ".join(turning[:_NAMED]) + (", ..." if len(turning) > _NAMED else "")
@@ -217,6 +218,7 @@ def _verdict(evidence: Evidence, test: Test, found: _Found) -> tuple[Verdict, st
     return Verdict.CONFIRMED if found.holds else Verdict.CONTRADICTED, ""
 
 
+_SELDOM = 0.01
 _NAMED = 3
 """How many assumptions that turn a verdict are named."""
 
