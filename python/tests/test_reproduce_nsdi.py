@@ -1,13 +1,14 @@
 """The study nsdi run again: claims complete, pages as stated, findings that hold on a part of it."""
 
 import statistics
+from collections import Counter
 from dataclasses import replace
 
 import polars as pl
 import pytest
 
 import matrices
-from conftest import ROOT
+from conftest import ROOT, verdicts_said
 from loadstone.analysis.question import Level
 from loadstone.reproduce import evidence
 from loadstone.reproduce.claims import Verdict, rows
@@ -72,6 +73,15 @@ def test_what_says_how_it_was_made_is_a_set_up_and_nothing_else_is(results: Resu
     set_up = {judged.claim.id for judged in results.judged if judged.verdict is Verdict.SET_UP}
     listed = {row["id"]: row["kind"] for row in rows(STUDY / "claims.csv")}
     assert set_up == {id for id, kind in listed.items() if kind == "setup"} - {"NS17", "NS26"}
+
+
+def test_readme_counts_what_could_fail(results: Results) -> None:
+    came = Counter(judged.verdict for judged in results.judged)
+    said = verdicts_said("nsdi")
+    assert said["not testable"] == came[Verdict.NOT_TESTABLE]
+    assert sum(said.values()) == len(results.judged) - came[Verdict.SET_UP]
+    own = (STUDY / "README.md").read_text()
+    assert all(f"**{count} {verdict}**" in own for verdict, count in said.items())
 
 
 def test_the_claims_are_those_that_were_published() -> None:

@@ -49,13 +49,14 @@ def judge(sets: PageLoads, synthetic: pl.DataFrame, judge: Judge) -> None:
         sets.evidence(_PLAIN, *where, otherwise={WITHOUT_LOSS: (_PLAIN, LOSSLESS, *where)})
         for where in ((FAST,), ())
     )
-    judge.finding("NS02", all_rates, _clearly_faster)
+    judge.finding("NS02", all_rates, _clearly_faster, until=sets.until)
     judge.number("NS47", fast, lambda loads: share_faster(spdy_over_http(loads)), digits=0)
     judge.number(
         "NS48",
         fast,
         lambda loads: 1 / median(spdy_over_http(loads)),
         "most of these pages are bounded by the rate, or by slow start",
+        until=sets.until,
     )
     judge.finding("NS53", all_rates, _slow_less_fast)
     judge.finding("NS51", _beside(sets, synthetic), _less_on_sets)

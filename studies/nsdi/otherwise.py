@@ -39,6 +39,11 @@ class PageLoads:
         self._runner = runner
         self._known: dict[tuple[int, str], pl.DataFrame] = {}
 
+    @property
+    def until(self) -> str:
+        """Say what is not there yet, if it is not: for what is said of the study's own pages as they were."""
+        return "" if self._runner.pages else "recorded pages decide it (--pages): these are made up"
+
     def cells(self, pages: int, assumption: str = AS_STATED) -> pl.DataFrame:
         """Load so many pages under an assumption: a row for each page, form, network and variant."""
         if (pages, assumption) not in self._known:

@@ -44,9 +44,18 @@ def judge(whole: PageLoads, judge: Judge) -> None:
     judge.number("NS01", loads(graph, _FAR, _SLOW), lambda found: 100 * (1 - median(spdy_over_http(found))))
     judge.finding("NS05", loads(), _less_with_graph)
     judge.number("NS10", loads(graph, _FAR, _SLOW), _faster, digits=0)
-    judge.number("NS11", loads(graph, _FAR), _worst_fifth, "the least of the worst fifth", digits=0)
+    judge.number(
+        "NS11", loads(graph, _FAR), _worst_fifth, "the least of the worst fifth", digits=0, until=whole.until
+    )
     judge.finding("NS12", whole.evidence(graph, FAST, LOSSLESS), _little_at_short)
-    judge.number("NS65", loads(graph, _SLOW), _largest_share, "the largest of its networks", digits=0)
+    judge.number(
+        "NS65",
+        loads(graph, _SLOW),
+        _largest_share,
+        "the largest of its networks",
+        digits=0,
+        until=whole.until,
+    )
     judge.number("NS66", loads(graph, FAST), _faster, digits=0)
     judge.set_up("NS62", "what is added to a load makes it longer")
     bursts = (pl.col("variant") == HTTP, ~LOSSLESS)
@@ -56,7 +65,7 @@ def judge(whole: PageLoads, judge: Judge) -> None:
         whole.evidence(*bursts, measures=("again",), compared="form", otherwise=lossless),
         _fewer_again,
     )
-    judge.finding("NS64", loads(), _weights)
+    judge.finding("NS64", loads(), _weights, until=whole.until)
 
 
 def _faster(loads: pl.DataFrame) -> float:
