@@ -128,7 +128,7 @@ def theirs(judged: Judged) -> str:
     if claim.value is None or claim.kind != "number":
         return text.shorten(claim.says, 60)
     most = f" to {claim.most:g}" if claim.most is not None else ""
-    sign = {"eq": "", "approx": "about ", "range": "", "upto": "up to "}.get(
+    sign = {"eq": "", "approx": "about ", "range": "", "upto": "up to ", "share": "", "gain": ""}.get(
         claim.relation, f"{claim.relation} "
     )
     return text.shorten(f"{sign}{claim.value:g}{most} {claim.unit}: {claim.says}", 60)
