@@ -81,6 +81,15 @@ def _settings(common: Settings, own: Settings) -> Assumption:
     return Assumption(lambda matrix: without(matrix, common, own))
 
 
+def _work_over_https(matrix: Matrix) -> Matrix:
+    """Let HTTPS cost the servers as much as the grid of constants.py has at most."""
+    variants = {
+        option: {**settings, MEGABYTE: 400_000} if settings["protocol"] == "http/1.1" else settings
+        for option, settings in matrix.variants.items()
+    }
+    return replace(matrix, variants=variants)
+
+
 STATED = Assumption()
 LEFT_OPEN: Mapping[str, Assumption] = {
     "a queue of 50 packets": _network("150p", "50p"),
@@ -93,6 +102,7 @@ LEFT_OPEN: Mapping[str, Assumption] = {
     "servers whose processor costs nothing": _settings({}, NO_WORK),
     "responses that cost 4 ms": _settings({}, {RESPONSE: 4_000}),
     "1.1 s for a megabyte over SPDY": _settings({}, {MEGABYTE: 1_100_000}),
+    "0.4 s for a megabyte over HTTPS": Assumption(_work_over_https),
     "a browser that adds 0.7 s": Assumption(browser_ms=700),
     "a browser that adds 1.4 s": Assumption(browser_ms=1_400),
 }
