@@ -23,5 +23,7 @@ def study(found: Laboratory, loads: Loads, most: int | None = None) -> Results:
         slow_start.table(),
         slow_start.figure(curve),
     )
-    judged = claims.judge(loads, most)
-    return Results(found.cells(), made, judged, explanations.passages(found, loads.runner))
+    judged = claims.judge(found, loads, most)
+    return Results(
+        [*found.cells(), *tables.gain_cells(found)], made, judged, explanations.passages(found, loads.runner)
+    )

@@ -14,11 +14,11 @@ from . import (
     traffic,
     window_gains,
 )
-from .laboratory import FOLDER
+from .laboratory import FOLDER, Laboratory
 from .loads import Loads
 
 
-def judge(loads: Loads, most: int | None = None) -> list[Judged]:
+def judge(found: Laboratory, loads: Loads, most: int | None = None) -> list[Judged]:
     """Judge every claim, each by so many seeds at most."""
     judge = Judge(FOLDER, most=most)
     _set_ups(judge)
@@ -30,7 +30,7 @@ def judge(loads: Loads, most: int | None = None) -> list[Judged]:
     window_gains.judge(judge, loads)
     joint_gains.judge(judge, loads)
     traffic.judge(judge, loads)
-    reasons.judge(judge, loads)
+    reasons.judge(judge, found, loads)
     return judge.judged()
 
 
@@ -41,5 +41,5 @@ def _set_ups(judge: Judge) -> None:
     judge.set_up("CL11", "profiles linux-2.6 (3 segments) and linux-3.7 (10); any other by --iw")
     judge.set_up("CL20", "studies/cablelabs/files.toml")
     judge.set_up("CL33", "72 conditions by 4 options")
-    judge.set_up("CL34", "20 loads; where nothing is left to chance one says all")
+    judge.set_up("CL34", "20 loads; more where chance could turn a verdict, and one where it has no part")
     judge.set_up("CL46", "6 and 1: what the browser may open")

@@ -134,6 +134,18 @@ def measure_page_c(found: Laboratory, runner: Runner) -> dict[Place, Load]:
     return dict(sorted(made.items()))
 
 
+def unexplained(loads: dict[Place, Load]) -> tuple[str, str]:
+    """Say of page C from one server at 20 ms what came out, and what is excluded as its cause."""
+    near = [load for (servers, _, rtt), load in loads.items() if (servers, rtt) == (1, 20)]
+    return (
+        f"SPDY takes {_span(load.slower[0] for load in near)} longer in the study, "
+        f"{_span(load.slower[1] for load in near)} here",
+        "page C from one server at 20 ms; excluded: work for each byte, since the study's window of ten "
+        f"saves {_span(load.spdy[0] - load.ten[0] for load in near)} of it, and that a window of three is "
+        f"small, which costs ours {_span(load.spdy[1] - load.ten[1] for load in near)}",
+    )
+
+
 def _times(runner: Runner, matrix: Matrix) -> dict[Place, float]:
     runs = laboratory.in_study_terms(runner.runs(matrix)).filter(pl.col("option") == SPDY)
     rows = runs.select("servers", "down_mbps", "rtt_ms", "plt_ms").iter_rows()

@@ -73,10 +73,3 @@ def ahead(option: str, sign: int, **at: Level) -> Number:
         return there - elsewhere
 
     return number
-
-
-def best_place(option: str) -> Callable[[pl.DataFrame], str]:
-    """Say where the largest gain is."""
-    return lambda loads: "/".join(
-        f"{level}" for level in of(loads, option).sort("gain").row(-1)[: len(FACTORS)]
-    )

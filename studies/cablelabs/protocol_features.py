@@ -18,7 +18,7 @@ _SITE = "https://site.test/"
 _NOT_SLOWED = 1.25
 """What takes a quarter longer is slowed."""
 _SIGNIFICANT = 0.05
-"""A mean gain of less is not significant: the study's own least mean gain is 0.1."""
+"""A mean gain of less is not significant."""
 _EXAMPLES = ("example:shop", "example:news")
 """Recorded pages that come with Loadstone."""
 
@@ -45,7 +45,7 @@ def _heads(runner: Runner) -> Evidence:
     """Give the bytes of a page's heads, as HTTP/1.1 writes them and as SPDY/2 compresses them."""
     recorded = {f"the heads of {name}": name for name in _EXAMPLES}
     if runner.pages is not None:
-        recorded |= {f"the heads of {path.name}": str(path) for path in sorted(runner.pages.iterdir())}
+        recorded |= {f"the heads of {name}": name for name in pages.files_of(str(runner.pages))}
 
     def run(seeds: int, assumption: str) -> pl.DataFrame:
         page = "synthetic:A" if assumption == AS_STATED else recorded[assumption]
@@ -156,7 +156,7 @@ def _no_gain(loads: pl.DataFrame) -> list[Figure]:
     for name in ("pushes", "hints"):
         gain = (of["neither"] / of[name]).mean()
         assert isinstance(gain, float)
-        figures.append(Figure(f"mean gain of {name}", gain, 1 - _SIGNIFICANT, 1 + _SIGNIFICANT))
+        figures.append(below(f"mean gain of {name}", gain, 1 + _SIGNIFICANT))
     return figures
 
 

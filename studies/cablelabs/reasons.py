@@ -8,7 +8,8 @@ from loadstone.reproduce.judge import Figure, Judge, above, below
 from loadstone.stores.matrix import Settings
 
 from .assumptions import KEPT_ALIVE
-from .laboratory import BASE, FACTORS, SPDY, WINDOW
+from .explanations import measure_page_c, unexplained
+from .laboratory import BASE, FACTORS, SPDY, WINDOW, Laboratory
 from .loads import Loads, Only
 
 _HALF = 50
@@ -22,20 +23,15 @@ _SMALL, _LARGE = "synthetic:A", "synthetic:objects=102,size=10KB"
 """Page A, and one with as many objects that need more than three packets."""
 
 
-def judge(judge: Judge, loads: Loads) -> None:
+def judge(judge: Judge, found: Laboratory, loads: Loads) -> None:
     """Judge them."""
     judge.finding("CL94", _by_connections(loads), _one_connection)
     judge.finding("CL95", _by_joining(loads), _parallelism)
     judge.finding("CL96", _by_sessions(loads), _long_sessions)
     judge.finding("CL97", _by_size(loads), _small_objects)
     judge.finding("CL98", _by_round_trip(loads), _round_trips)
-    judge.undecided(
-        "CL99",
-        "excluded: work of the server for each byte, since the study's window of ten saves 1.5 to 1.9 s of "
-        "it; and that a window of three is small, which costs ours 0.2 s. From two servers at 100 ms slow "
-        "start ends early (see page C)",
-        "from one server at 20 ms the study's SPDY takes 1.6 to 2.7 s longer, ours 0.1 to 0.2 s",
-    )
+    ours, why = unexplained(measure_page_c(found, loads.runner))
+    judge.undecided("CL99", why, ours)
 
 
 def _kept(loads: Loads, option: str, **own: object) -> Settings:

@@ -14,8 +14,6 @@ MOST = 75
 """Of a hundred: what is so in that share of the conditions is consistent, almost universal."""
 _MINOR = 1.25
 """What makes a load longer by less has a minor effect."""
-_LESS = 1.05
-"""A mean distance from 1 that is less by this factor has shrunk."""
 
 
 def judge(judge: Judge, loads: Loads) -> None:

@@ -10,9 +10,9 @@ import polars as pl
 from loadstone.analysis.gain_tables import Case, Figures, cube, summary
 from loadstone.analysis.gains import Gains
 from loadstone.analysis.question import Level
-from loadstone.reproduce.study import Table
+from loadstone.reproduce.study import Cell, Table
 
-from .laboratory import KINDS, SPDY, WIN7, WINXP, Laboratory, Pair
+from .laboratory import FACTORS, KINDS, SPDY, WIN7, WINXP, Laboratory, Pair
 
 _BY = {
     "website": ("page", "servers"),
@@ -47,6 +47,58 @@ def _figures(figures: Figures | None) -> list[str]:
     return [f"{each:.2f}" for each in (figures.max, figures.mean, figures.min)]
 
 
+_SHOWN = ("max", "mean", "min")
+
+
+def gain_cells(found: Laboratory) -> Iterator[Cell]:
+    """Give the figures of tables 5 to 11 as cells; a level that stands for all of a factor is `all`.
+
+    The study's are credible where none of their conditions has loss and several servers.
+    """
+    for option in KINDS:
+        known: set[tuple[Level, ...]] = set()
+        for by in _BY.values():
+            ours, theirs = (cube(own.of(option), by) for own in (found.ours, found.theirs))
+            for row in ours.rows:
+                own = dict(zip(by, row.levels, strict=True))
+                levels = {name: _or_all(own.get(name)) for name in FACTORS}
+                if (place := tuple(levels.values())) in known:
+                    continue
+                known.add(place)
+                is_sound = levels["servers"] == 1 or levels["loss_pct"] == 0
+                published = theirs.at(*row.levels)
+                for name in _SHOWN:
+                    figures = [getattr(each, name) if each else None for each in (published, row.figures)]
+                    yield _cell(levels, f"{option}: {name} gain", figures, "gain", is_sound)
+        yield from _counts(found, option)
+
+
+def _counts(found: Laboratory, option: str) -> Iterator[Cell]:
+    everywhere: dict[str, Level] = dict.fromkeys(FACTORS, "all")
+    sides = [summary(own.of(option)) for own in (found.theirs, found.ours)]
+    counts = {"1": [side.at_least_1 for side in sides], "2": [side.at_least_2 for side in sides]}
+    for bound, each in counts.items():
+        yield _cell(everywhere, f"{option}: gain of {bound} or more", each, "conditions", is_sound=False)
+    good = [mean_gain(own, option, _is_good) for own in (found.theirs, found.ours)]
+    levels = {**everywhere, "page": "A and B", "loss_pct": 0}
+    yield _cell(levels, f"{option}: mean gain", good, "gain", is_sound=True)
+
+
+def _or_all(level: Level | None) -> Level:
+    return "all" if level is None else level
+
+
+def _cell(
+    levels: dict[str, Level], variant: str, figures: Sequence[float | None], unit: str, is_sound: bool
+) -> Cell:
+    theirs, ours = (None if figure is None else round(figure, 3) for figure in figures)
+    return Cell({**levels, "client": WIN7}, variant, theirs, ours, unit, is_sound)
+
+
+def _is_good(at: dict[str, Level]) -> bool:
+    return at["page"] != "C" and at["loss_pct"] == 0
+
+
 def summary_table(found: Laboratory) -> Table:
     """Give table 11: best, mean and worst gain, and in how many conditions there is one."""
     sides = {"study": found.theirs, "ours": found.ours}
@@ -54,7 +106,7 @@ def summary_table(found: Laboratory) -> Table:
     for option, kind in KINDS.items():
         for side, own in sides.items():
             of = summary(own.of(option))
-            good = mean_gain(own, option, lambda at: at["page"] != "C" and at["loss_pct"] == 0)
+            good = mean_gain(own, option, _is_good)
             gains = [_case(of.best), f"{of.overall.mean:.2f}", _case(of.worst)]
             counts = [f"{of.at_least_1}", f"{of.at_least_2}"]
             rows.append([kind, side, *gains, *counts, f"{good:.2f}"])

@@ -6,7 +6,7 @@ import polars as pl
 
 from loadstone._native import Outcome
 from loadstone.reproduce.evidence import AS_STATED, Evidence
-from loadstone.reproduce.judge import Figure, Judge, above
+from loadstone.reproduce.judge import Figure, Judge, above, below
 from loadstone.stores.plan import Plan
 
 from . import gain_figures
@@ -14,8 +14,6 @@ from .assumptions import KEPT_ALIVE, without
 from .laboratory import BASE, BOTH, SPDY
 from .loads import Loads, Only
 
-_SLIGHTLY = 0.25
-"""What is less or more by up to a quarter is slightly so."""
 _KEPT = "HTTPS connections that are kept alive"
 
 
@@ -85,10 +83,9 @@ def _ratio(runs: pl.DataFrame, what: pl.Expr) -> float:
 
 
 def _fewer(runs: pl.DataFrame) -> list[Figure]:
-    size = _ratio(runs, pl.col("bytes"))
     return [
-        Figure("packets, times HTTPS's", _ratio(runs, pl.col("packets")), 0, 1),
-        Figure("bytes", size, 1 - _SLIGHTLY, 1),
+        below("packets, times HTTPS's", _ratio(runs, pl.col("packets")), 1),
+        below("bytes", _ratio(runs, pl.col("bytes")), 1),
     ]
 
 
@@ -97,5 +94,4 @@ def _longer(runs: pl.DataFrame) -> list[Figure]:
 
 
 def _larger(runs: pl.DataFrame) -> list[Figure]:
-    size = _ratio(runs, pl.col("bytes") / pl.col("packets"))
-    return [Figure("bytes of a packet, times HTTPS's", size, 1, 1 + _SLIGHTLY)]
+    return [above("bytes of a packet, times HTTPS's", _ratio(runs, pl.col("bytes") / pl.col("packets")), 1)]
