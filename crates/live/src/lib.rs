@@ -30,7 +30,8 @@
 //!         serve(&clock, origin, listener, &stop)
 //!     });
 //!     let (joining, hints) = (Joining::Together, Hints::Ignore);
-//!     let config = BrowserConfig { connections: 6, protocol, joining, sessions: sessions.clone(), hints };
+//!     let (connections, connections_in_all) = (6, None);
+//!     let config = BrowserConfig { connections, connections_in_all, protocol, joining, sessions: sessions.clone(), hints };
 //!     let browser = Browser::new(page.clone(), Arc::new(Graph::new(&page)), config);
 //!     let targets = vec![Target { address, tls: None, protocol }];
 //!     let destinations = Destinations { targets, notsent_lowat, timeout: Duration::from_secs(10) };
