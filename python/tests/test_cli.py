@@ -58,7 +58,8 @@ def test_every_option_arrives_in_the_scenario(loadstone: Command, small: str) ->
         "--network 3g --protocol h2 --tls 1.2 --servers 2 --connections 4 --iw 3 --cc reno "
         "--policy round-robin --frame-bytes 4096 --notsent-lowat 65536 --client-iw 4 "
         "--push all --hint embedded --hint-by link --max-streams 60 "
-        "--requests-per-connection 9 --client-cc reno --tcp textbook --seed 5 --threads 1"
+        "--requests-per-connection 9 --client-cc reno --tcp textbook --seed 5 --threads 1 "
+        "--connections-in-all 16 --request-order first-come-first-served"
     )
     document = loadstone("load", small, "--json", *options.split()).document
     assert document["variant"] == {
@@ -66,9 +67,11 @@ def test_every_option_arrives_in_the_scenario(loadstone: Command, small: str) ->
         "tls": "1.2",
         "servers": 2,
         "connections": 4,
+        "connections_in_all": 16,
         "requests_per_connection": 9,
         "multiplexing": {
             "policy": "round-robin",
+            "request_order": "first-come-first-served",
             "frame_bytes": 4096,
             "stream_window": 6 * 2**20,
             "session_window": 15 * 2**20,
@@ -494,7 +497,9 @@ def test_incomplete_loads_are_said_and_left_out(loadstone: Command, small: str) 
 
 
 def test_fields_that_options_set_are_fields_of_the_scenario() -> None:
-    fields = json.loads(_scenario(spread={"network": 1}).to_json())
+    # Both are left out where they are nothing.
+    given = {"spread": {"network": 1}, "variant": {"connections_in_all": 16}}
+    fields = json.loads(_scenario(**given).to_json())
     for path in OPTIONS:
         place = fields
         for key in path.split("."):
