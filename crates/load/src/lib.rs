@@ -31,6 +31,7 @@ mod relay;
 mod site;
 mod waterfall;
 mod work;
+mod zone;
 
 pub use account::{Account, ConnectionRecord, Part, Span, StreamStalls, critical_path};
 pub use browser::{Browser, Config as BrowserConfig, Graph, Hints, Joining, LoadEnd};
@@ -47,3 +48,4 @@ pub use relay::Relay;
 pub use site::{Answer, Ending, Exchange, Pushed, Site, Ticket};
 pub use waterfall::{Attempt, Cause, FoundBy, Marks, Row, Service};
 pub use work::Work;
+pub use zone::{NoName, Record, Zone};

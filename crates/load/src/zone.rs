@@ -1,0 +1,203 @@
+//! The names of hosts as a name server knows them (RFC 1034, RFC 1035), with their HTTPS records (RFC 9460).
+//!
+//! A machine: a query comes in as bytes, its answer goes out as bytes.
+
+use loadstone_http::Protocol;
+use simple_dns::rdata::{A, HTTPS, OPT, RData, SVCB};
+use simple_dns::{CLASS, CharacterString, Name, OPCODE, Packet, PacketFlag, QCLASS, QTYPE, Question, RCODE, TYPE};
+use simple_dns::{ResourceRecord, SimpleDnsError};
+use std::collections::BTreeMap;
+use core::net::Ipv4Addr;
+
+/// How long an answer may be kept, in seconds: longer than any load.
+const TTL: u32 = 3600;
+/// Bytes of a response that pass a network in one packet (DNS flag day 2020).
+const UDP_PAYLOAD: u16 = 1232;
+
+/// What a name server says of one name.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Record {
+    /// Where it is. There is no IPv6: a question for it gets an answer without data.
+    pub address: Ipv4Addr,
+    /// The protocols of its HTTPS record, the best first; it has no such record if there is none.
+    pub alpn: Vec<Protocol>,
+}
+
+/// The names that a name server knows. Of all others it says that they do not exist (NXDOMAIN).
+#[derive(Clone, Debug, Default)]
+pub struct Zone {
+    /// By their names in lower case.
+    records: BTreeMap<String, Record>,
+}
+
+/// Why a name server cannot have a name.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("'{0}' is no name that a name server can have: parts of 1 to 63 characters, 253 in all")]
+pub struct NoName(
+    /// What was given.
+    pub String,
+);
+
+impl Zone {
+    /// One that knows no name.
+    pub fn new() -> Zone {
+        Zone::default()
+    }
+
+    /// Adds a name, whose case does not matter, or replaces what it had.
+    ///
+    /// # Errors
+    /// If it is none.
+    pub fn insert(&mut self, name: &str, record: Record) -> Result<(), NoName> {
+        let name = name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase();
+        let is_name = !name.is_empty() && !name.split('.').any(str::is_empty) && Name::new(&name).is_ok();
+        if !is_name {
+            return Err(NoName(name));
+        }
+        self.records.insert(name, record);
+        Ok(())
+    }
+
+    /// The answer to a query; none to what is no query, or none with one question.
+    pub fn answer(&self, query: &[u8]) -> Option<Vec<u8>> {
+        let query = Packet::parse(query).ok().filter(|query| !query.has_flags(PacketFlag::RESPONSE))?;
+        let [question] = &query.questions[..] else { return None };
+        self.reply(&query, question).ok()
+    }
+
+    fn reply(&self, query: &Packet<'_>, question: &Question<'_>) -> Result<Vec<u8>, SimpleDnsError> {
+        let mut reply = Packet::new_reply(query.id());
+        *reply.opcode_mut() = query.opcode();
+        reply.set_flags(PacketFlag::AUTHORITATIVE_ANSWER | PacketFlag::RECURSION_AVAILABLE);
+        if query.has_flags(PacketFlag::RECURSION_DESIRED) {
+            reply.set_flags(PacketFlag::RECURSION_DESIRED);
+        }
+        if query.opt().is_some() {
+            *reply.opt_mut() = Some(OPT { opt_codes: Vec::new(), udp_packet_size: UDP_PAYLOAD, version: 0 });
+        }
+        reply.questions.push(question.clone());
+        let name = question.qname.to_string().to_ascii_lowercase();
+        match (query.opcode(), self.records.get(&name)) {
+            (OPCODE::StandardQuery, None) => *reply.rcode_mut() = RCODE::NameError,
+            (OPCODE::StandardQuery, Some(record)) => reply.answers.extend(record.data(question)),
+            _ => *reply.rcode_mut() = RCODE::NotImplemented,
+        }
+        reply.build_bytes_vec_compressed()
+    }
+}
+
+impl Record {
+    /// What is said to a question for its name.
+    fn data<'q>(&self, question: &Question<'q>) -> Option<ResourceRecord<'q>> {
+        if !matches!(question.qclass, QCLASS::CLASS(CLASS::IN) | QCLASS::ANY) {
+            return None;
+        }
+        let data = match question.qtype {
+            QTYPE::TYPE(TYPE::A) | QTYPE::ANY => RData::A(A { address: self.address.into() }),
+            QTYPE::TYPE(TYPE::HTTPS) if !self.alpn.is_empty() => RData::HTTPS(HTTPS(self.service())),
+            _ => return None,
+        };
+        Some(ResourceRecord::new(question.qname.clone(), CLASS::IN, TTL, data))
+    }
+
+    /// Its HTTPS record: the name itself, with its protocols and its address.
+    fn service(&self) -> SVCB<'static> {
+        let mut service = SVCB::new(1, Name::new_unchecked(""));
+        let ids = self.alpn.iter().map(|protocol| CharacterString::new(protocol.name().as_bytes()));
+        service.set_alpn(&ids.filter_map(Result::ok).collect::<Vec<_>>());
+        service.set_ipv4hint(&[self.address.into()]);
+        service
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const ADDRESS: Ipv4Addr = Ipv4Addr::new(198, 18, 0, 7);
+
+    fn zone() -> Zone {
+        let mut zone = Zone::new();
+        zone.insert("www.A.test", Record { address: ADDRESS, alpn: vec![Protocol::H2, Protocol::Http1] }).unwrap();
+        zone.insert("old.test.", Record { address: ADDRESS, alpn: Vec::new() }).unwrap();
+        zone
+    }
+
+    fn query(name: &str, kind: TYPE) -> Vec<u8> {
+        let mut query = Packet::new_query(77);
+        query.set_flags(PacketFlag::RECURSION_DESIRED);
+        let name = Name::new(name).unwrap();
+        query.questions.push(Question::new(name, QTYPE::TYPE(kind), QCLASS::CLASS(CLASS::IN), false));
+        query.build_bytes_vec().unwrap()
+    }
+
+    /// The response code, and the data of the answers.
+    fn asked(name: &str, kind: TYPE) -> (RCODE, Vec<RData<'static>>) {
+        let answer = zone().answer(&query(name, kind)).unwrap();
+        let answer = Packet::parse(&answer).unwrap();
+        assert_eq!(answer.id(), 77);
+        assert!(answer.has_flags(PacketFlag::RESPONSE | PacketFlag::RECURSION_DESIRED));
+        (answer.rcode(), answer.answers.into_iter().map(|record| record.rdata.into_owned()).collect())
+    }
+
+    #[test]
+    fn a_name_has_an_address_however_it_is_written() {
+        for name in ["www.a.test", "WWW.a.TEST"] {
+            assert_eq!(asked(name, TYPE::A), (RCODE::NoError, vec![RData::A(A { address: ADDRESS.into() })]));
+        }
+    }
+
+    #[test]
+    fn a_name_without_such_a_record_gets_an_answer_without_data() {
+        assert_eq!(asked("www.a.test", TYPE::AAAA), (RCODE::NoError, Vec::new()));
+        assert_eq!(asked("old.test", TYPE::HTTPS), (RCODE::NoError, Vec::new()));
+    }
+
+    #[test]
+    fn the_https_record_has_the_protocols_in_their_order_and_the_address() {
+        let (code, data) = asked("www.a.test", TYPE::HTTPS);
+        let [RData::HTTPS(HTTPS(service))] = &data[..] else { panic!("{code:?} {data:?}") };
+        let said = format!("{service:?}");
+        assert_eq!((code, service.priority), (RCODE::NoError, 1));
+        assert!(said.find("h2") < said.find("http/1.1"), "{said}");
+        assert!(said.contains(&u32::from(ADDRESS).to_string()), "{said}");
+    }
+
+    #[test]
+    fn all_other_names_do_not_exist() {
+        for name in ["a.test", "x.www.a.test", "test"] {
+            assert_eq!(asked(name, TYPE::A), (RCODE::NameError, Vec::new()), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_name_is_refused() {
+        for name in ["", ".", "a..test", &"a".repeat(64), &"a.".repeat(140)] {
+            assert!(Zone::new().insert(name, Record { address: ADDRESS, alpn: Vec::new() }).is_err(), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_response_gets_no_answer() {
+        let answer = zone().answer(&query("www.a.test", TYPE::A)).unwrap();
+        assert_eq!(zone().answer(&answer), None, "two servers would answer each other for ever");
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..600)) {
+            let _whatever = zone().answer(&bytes);
+        }
+
+        #[test]
+        fn an_answer_fits_into_a_packet(at in 0..80_usize, to in any::<u8>()) {
+            let mut bytes = query("www.a.test", TYPE::HTTPS);
+            let place = at % bytes.len();
+            bytes[place] = to;
+            if let Some(answer) = zone().answer(&bytes) {
+                prop_assert!(answer.len() <= usize::from(UDP_PAYLOAD));
+            }
+        }
+    }
+}
