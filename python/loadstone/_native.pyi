@@ -1,6 +1,7 @@
 """The engine, in Rust: crates/py. A test compares these names with the module's."""
 
 from collections.abc import Sequence
+from pathlib import Path as FilePath
 from typing import Any
 
 from loadstone.typed import Connections, Path, Waterfall
@@ -278,6 +279,36 @@ class Server:
     @property
     def root(self) -> bytes | None: ...
     def run(self, leave: Stopper, end: Stopper) -> int: ...
+
+class CommandBed:
+    """A bed for commands: its links work until it is finished."""
+
+    def __new__(
+        cls, scenario: Scenario, server: Sequence[str] | None = None, capture: str | None = None
+    ) -> CommandBed: ...
+    @property
+    def hosts(self) -> list[tuple[str, str, list[str]]]: ...
+    @property
+    def name_server(self) -> str: ...
+    @property
+    def root(self) -> bytes: ...
+    def ping(self, count: int, interval_ms: float) -> list[float]: ...
+    def start(
+        self,
+        words: Sequence[str],
+        environment: Sequence[tuple[str, str]],
+        instead: Sequence[tuple[str, str]],
+        folder: FilePath,
+    ) -> BedCommand: ...
+    def finish(self) -> str: ...
+
+class BedCommand:
+    """A command that is running on a bed."""
+
+    @property
+    def is_finished(self) -> bool: ...
+    def signal(self, number: int) -> None: ...
+    def wait(self) -> int: ...
 
 class Fetch:
     """What came of a fetch."""

@@ -146,16 +146,29 @@ impl Bed {
         seed: Seed,
         noted: Option<usize>,
     ) -> Result<Run<'_>, BedError> {
-        let (hosts, given) = (self.hosts.len(), nodes.len());
+        let clock =
+            self.begin_links(Layout { fabric: fabric.clone(), nodes: nodes.to_vec(), seed, noted, tap: None })?;
+        Ok(Run { bed: self, clock, finished: false })
+    }
+
+    /// Begins a run, which [`Bed::finish_links`] ends: its clock.
+    pub(crate) fn begin_links(&self, layout: Layout) -> Result<Clock, BedError> {
+        let (hosts, given) = (self.hosts.len(), layout.nodes.len());
         if given != hosts {
             return Err(BedError::Nodes { hosts, given });
         }
-        let layout = Layout { fabric: fabric.clone(), nodes: nodes.to_vec(), seed, noted };
         let (answer, answered) = mpsc::sync_channel(1);
         let clock = Clock::start();
         self.tell(Command::Begin(Box::new(layout), clock.clone(), answer))?;
         self.hear(&answered)??;
-        Ok(Run { bed: self, clock, finished: false })
+        Ok(clock)
+    }
+
+    /// Ends the run under way. What is on its way arrives at once and is not counted.
+    pub(crate) fn finish_links(&self) -> Result<LinkReport, BedError> {
+        let (answer, answered) = mpsc::sync_channel(1);
+        self.tell(Command::Finish(Some(answer)))?;
+        self.hear(&answered)
     }
 
     /// Tells the pump something.
@@ -216,9 +229,7 @@ impl Run<'_> {
     /// If the pump has failed.
     pub fn finish(mut self) -> Result<LinkReport, BedError> {
         self.finished = true;
-        let (answer, answered) = mpsc::sync_channel(1);
-        self.bed.tell(Command::Finish(Some(answer)))?;
-        self.bed.hear(&answered)
+        self.bed.finish_links()
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::{BedHost, NoTcpPlus, Refusal};
 use loadstone_scenario::MAX_HOSTS;
 use std::io;
+use std::path::{Path, PathBuf};
 
 /// Why a bed cannot be made or used.
 #[derive(Debug, thiserror::Error)]
@@ -64,6 +65,14 @@ pub enum BedError {
         /// How many places were given.
         given: usize,
     },
+    /// The capture file cannot be written.
+    #[error("{}: {why}", path.display())]
+    Capture {
+        /// Where it was to be.
+        path: PathBuf,
+        /// Why not.
+        why: io::Error,
+    },
     /// A run is under way.
     #[error("the bed has a run under way: finish it before beginning another")]
     Busy,
@@ -79,6 +88,12 @@ impl BedError {
     /// Says at which step of setting up a host the kernel refused.
     pub(crate) fn host(step: &'static str) -> impl FnOnce(io::Error) -> BedError {
         move |why| BedError::refused(&why).unwrap_or(BedError::Host { step, why })
+    }
+
+    /// Says that a capture file cannot be written.
+    pub(crate) fn capture(path: &Path) -> impl FnOnce(io::Error) -> BedError {
+        let path = path.to_owned();
+        move |why| BedError::Capture { path, why }
     }
 
     /// Says which setting the kernel refused.

@@ -2,7 +2,7 @@
 //! receiver missed something that was lost.
 
 use crate::packet::TcpPacket;
-use crate::report::Resent;
+use crate::report::SentCounts;
 use loadstone_net::{Assembler, Stalls};
 use loadstone_units::Time;
 use std::ops::Range;
@@ -19,19 +19,21 @@ pub(crate) struct Flow {
     /// What has reached the receiver beyond that.
     beyond: Assembler,
     stalls: Stalls,
-    pub(crate) resent: Resent,
+    pub(crate) sent: SentCounts,
 }
 
 impl Flow {
     /// A segment is sent.
     pub(crate) fn handle_packet(&mut self, packet: &TcpPacket) {
+        self.sent.packets += 1;
+        self.sent.bytes += u64::from(packet.len);
         if self.syn.is_none() && !packet.flags.syn {
             // Its beginning was not seen: it counts as if its SYN had been just before this.
             (self.syn, self.next, self.expected) = (Some(packet.sequence.wrapping_sub(1)), packet.sequence, 1);
         }
         if packet.flags.syn {
             if self.syn == Some(packet.sequence) {
-                self.resent.syn_retransmissions += 1;
+                self.sent.syn_retransmissions += 1;
             } else {
                 // The first one, or a connection that uses the ports of another again.
                 (self.syn, self.next) = (Some(packet.sequence), packet.sequence.wrapping_add(1));
@@ -39,7 +41,7 @@ impl Flow {
             }
         } else if packet.is_data() {
             if is_before(packet.sequence, self.next) {
-                self.resent.retransmissions += 1;
+                self.sent.retransmissions += 1;
             }
             let end = packet.sequence.wrapping_add(packet.numbers());
             if is_before(self.next, end) {
@@ -145,7 +147,7 @@ mod tests {
             let mut flow = Flow::default();
             let mut send = |sequence, payload, flags| {
                 flow.handle_packet(&packet(sequence, payload, flags));
-                (flow.resent.retransmissions, flow.resent.syn_retransmissions)
+                (flow.sent.retransmissions, flow.sent.syn_retransmissions)
             };
             assert_eq!(send(at(0), 0, syn), (0, 0));
             assert_eq!(send(at(0), 0, syn), (0, 1));

@@ -115,8 +115,8 @@ impl SeenConnection {
         ConnectionReport {
             connection,
             opened,
-            up: up.resent,
-            down: down.resent,
+            up: up.sent,
+            down: down.sent,
             stalls_up: up.into_stalls(now),
             stalls_down: down.into_stalls(now),
         }

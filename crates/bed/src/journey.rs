@@ -7,6 +7,7 @@ use crate::BedHost;
 use crate::flows::{Flows, Older};
 use crate::parcel::{Datagram, PacketHead};
 use crate::report::{Arrivals, ConnectionReport, LinkStats, LoggedPacket};
+use crate::tap::Tap;
 use loadstone_net::{Carried, Fabric, LinkId, LostPacket, NodeId, Path, Route, Transit};
 use loadstone_units::{Seed, Time};
 use std::collections::BTreeMap;
@@ -21,6 +22,8 @@ pub(crate) struct Layout {
     pub(crate) seed: Seed,
     /// How many packets are kept, if any are.
     pub(crate) noted: Option<usize>,
+    /// Who is given what one host sends and gets.
+    pub(crate) tap: Option<Tap>,
 }
 
 /// The packets of one run.
@@ -67,7 +70,7 @@ pub(crate) struct JourneyLog {
 impl Journey {
     /// No packet is on its way yet; `flows` knows what was there before.
     pub(crate) fn new(layout: Layout, flows: Flows) -> Journey {
-        let Layout { fabric, nodes, seed, noted } = layout;
+        let Layout { fabric, nodes, seed, noted, tap: _ } = layout;
         Journey {
             path: Path::new(&fabric, seed, noted),
             links: fabric.links().len(),

@@ -2,6 +2,8 @@
 
 #![allow(unsafe_code, reason = "system calls")]
 
+pub(crate) mod contained;
+
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd};

@@ -54,6 +54,10 @@ mod beta;
 #[cfg(target_os = "linux")]
 mod btf;
 #[cfg(target_os = "linux")]
+mod command;
+#[cfg(target_os = "linux")]
+mod command_bed;
+#[cfg(target_os = "linux")]
 mod error;
 #[cfg(target_os = "linux")]
 mod flow;
@@ -68,11 +72,15 @@ mod kernel;
 #[cfg(target_os = "linux")]
 mod lateness;
 #[cfg(target_os = "linux")]
+mod name_server;
+#[cfg(target_os = "linux")]
 mod netlink;
 #[cfg(target_os = "linux")]
 mod parcel;
 #[cfg(target_os = "linux")]
 mod pause_detector;
+#[cfg(target_os = "linux")]
+mod ping;
 #[cfg(target_os = "linux")]
 mod pump;
 #[cfg(target_os = "linux")]
@@ -86,16 +94,21 @@ mod single_host;
 #[cfg(target_os = "linux")]
 mod star;
 #[cfg(target_os = "linux")]
+mod tap;
+#[cfg(target_os = "linux")]
 mod tcp_plus;
 
 #[cfg(target_os = "linux")]
 pub use self::{
     bed::{Bed, HostTask, Run},
+    command::{CommandError, CommandSession, HostCommand, RunningCommand},
+    command_bed::{BedServers, CommandBed, CommandBedError, CommandBedReport, NamedHost},
     error::BedError,
     host::BedHost,
     lateness::Lateness,
     parcel::PacketHead,
-    report::{Arrivals, ConnectionKey, ConnectionReport, LinkReport, LinkStats, LoggedPacket, Resent, Scheduling},
+    ping::EchoReplies,
+    report::{Arrivals, ConnectionKey, ConnectionReport, LinkReport, LinkStats, LoggedPacket, Scheduling, SentCounts},
     run::{RunError, Unsupported, run, run_all, run_captured},
     settings::{AfterIdle, BackOff, Settings, Tcp},
     single_host::SingleHost,

@@ -10,6 +10,7 @@ use crate::lateness::Histogram;
 use crate::parcel::Datagram;
 use crate::pause_detector::PauseDetector;
 use crate::report::{LinkReport, Scheduling};
+use crate::tap::Tap;
 use crate::{BedError, BedHost};
 use loadstone_live::Clock;
 use loadstone_units::Time;
@@ -57,6 +58,7 @@ struct Running {
     watch: PauseDetector,
     lateness: Histogram,
     unmatched: u64,
+    tap: Option<Tap>,
 }
 
 impl Pump {
@@ -119,20 +121,23 @@ impl Pump {
         Ok(true)
     }
 
-    fn begin(&mut self, layout: Layout, clock: Clock) -> Result<(), BedError> {
+    fn begin(&mut self, mut layout: Layout, clock: Clock) -> Result<(), BedError> {
         if self.run.is_some() {
             return Err(BedError::Busy);
         }
+        let tap = layout.tap.take();
         let journey = Journey::new(layout, std::mem::take(&mut self.flows));
         let watch = PauseDetector::new(clock);
-        self.run = Some(Running { journey, watch, lateness: Histogram::new(), unmatched: 0 });
+        self.run = Some(Running { journey, watch, lateness: Histogram::new(), unmatched: 0, tap });
         Ok(())
     }
 
     fn finish(&mut self) -> io::Result<Option<LinkReport>> {
         // What is due by now has come in time.
         let end = self.deliver()?;
-        let Some(Running { journey, watch, lateness, unmatched: strays }) = self.run.take() else { return Ok(None) };
+        let Some(Running { journey, watch, lateness, unmatched: strays, tap: _ }) = self.run.take() else {
+            return Ok(None);
+        };
         let pauses = watch.pauses();
         let JourneyLog { passages, arrivals, connections, trace, left_out, underway, flows } = journey.end(end);
         self.flows = flows;
@@ -162,6 +167,9 @@ impl Pump {
         while let Some((due, parcel)) = run.journey.poll_packet(now) {
             run.lateness.note(now.nanos_since(due));
             run.journey.note_delivery(now, &parcel);
+            if let Some(tap) = &mut run.tap {
+                tap.note(parcel.to, now, &parcel.bytes);
+            }
             put(&self.devices, &parcel)?;
             // The kernel works on a packet while it is put in.
             now = run.watch.now();
@@ -194,6 +202,9 @@ impl Pump {
             self.flows.handle_between_runs(&parcel);
             return put(&self.devices, &parcel);
         };
+        if let Some(tap) = &mut run.tap {
+            tap.note(parcel.from, now, &parcel.bytes);
+        }
         if let Err(stray) = run.journey.handle_packet(now, parcel) {
             self.note_stray();
             if let Stray::Older(parcel) = stray {

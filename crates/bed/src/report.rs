@@ -115,19 +115,23 @@ pub struct ConnectionReport {
     pub connection: ConnectionKey,
     /// When its first SYN was sent; none if it was open before its first packet was seen.
     pub opened: Option<Time>,
-    /// What the client sent again.
-    pub up: Resent,
-    /// What the server sent again.
-    pub down: Resent,
+    /// What the client sent.
+    pub up: SentCounts,
+    /// What the server sent.
+    pub down: SentCounts,
     /// When the server missed something that had been lost on the way: ascending, not touching.
     pub stalls_up: Vec<Range<Time>>,
     /// When the client did.
     pub stalls_down: Vec<Range<Time>>,
 }
 
-/// What one end of a connection sent again.
+/// How much one end of a connection sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Resent {
+pub struct SentCounts {
+    /// All packets, lost ones included.
+    pub packets: u64,
+    /// Their bytes, headers included.
+    pub bytes: u64,
     /// Segments with data or a FIN of which some part had been sent before.
     pub retransmissions: u64,
     /// SYNs that had been sent before, with or without an acknowledgement.

@@ -3,7 +3,7 @@
 
 mod capture;
 mod curtain;
-mod kernels;
+pub(crate) mod kernels;
 mod outcome;
 mod programs;
 

@@ -203,6 +203,27 @@ impl ServerSettings {
         })
     }
 
+    /// Those that are usual, at an address.
+    fn at(address: SocketAddr) -> ServerSettings {
+        ServerSettings {
+            listen: address.to_string(),
+            directory: None,
+            dotfiles: Dotfiles::default(),
+            page: None,
+            patterns: false,
+            manifest: Manifest::default(),
+            announce: PushOrHint::default(),
+            transport: TransportSecurity::default(),
+            identity: None,
+            protocol: None,
+            multiplexing: Multiplexing::default(),
+            notsent_lowat: notsent_lowat(),
+            access_log: None,
+            idle: idle(),
+            grace: grace(),
+        }
+    }
+
     /// What is spoken, the best first.
     fn protocols(&self) -> Result<Vec<Protocol>, ServerError> {
         match (&self.protocol, self.transport) {
@@ -265,6 +286,25 @@ impl Server {
         let listener = bind(&settings.listen).map_err(cannot_listen)?;
         let address = listener.local_addr().map_err(cannot_listen)?;
         Ok(Server { settings, protocols, listener, address, page, security, log })
+    }
+
+    /// One that serves a recorded page at an address, and speaks these protocols, the best first: by TLS if it has an
+    /// identity, else the first of them alone.
+    ///
+    /// # Errors
+    /// If it cannot listen there, or the identity's key is another's.
+    pub fn of_page(
+        page: Page,
+        address: SocketAddr,
+        protocols: Vec<Protocol>,
+        identity: Option<Identity>,
+        multiplexing: Multiplexing,
+    ) -> Result<Server, ServerError> {
+        let settings = ServerSettings { multiplexing, ..ServerSettings::at(address) };
+        let tls = identity.map(|identity| identity.server(&protocols)).transpose()?;
+        let listener = listen(address).map_err(|error| ServerError::Listen { address: address.to_string(), error })?;
+        let security = Security { tls, root: None };
+        Ok(Server { settings, protocols, listener, address, page: Some(page), security, log: None })
     }
 
     /// Where it listens.

@@ -51,6 +51,24 @@ impl Server {
     }
 }
 
+/// No bed.
+#[pyclass(frozen, module = "loadstone._native")]
+pub(crate) struct CommandBed;
+
+#[pymethods]
+impl CommandBed {
+    #[new]
+    #[pyo3(signature = (scenario, server=None, capture=None))]
+    #[allow(unused_variables)]
+    fn new(scenario: &Scenario, server: Option<Vec<String>>, capture: Option<String>) -> PyResult<CommandBed> {
+        refused()
+    }
+}
+
+/// No command.
+#[pyclass(frozen, module = "loadstone._native")]
+pub(crate) struct BedCommand;
+
 /// What came of no fetch.
 #[pyclass(frozen, module = "loadstone._native")]
 pub(crate) struct Fetch;

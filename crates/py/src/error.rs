@@ -2,7 +2,7 @@
 
 use loadstone_answer::NotPairs;
 #[cfg(target_os = "linux")]
-use loadstone_bed::{BedError, BedHost, RunError};
+use loadstone_bed::{BedError, BedHost, CommandBedError, RunError};
 use loadstone_http::UnknownProtocol;
 use loadstone_http::decode::DecodeError;
 #[cfg(target_os = "linux")]
@@ -92,6 +92,23 @@ impl From<RunError> for Failure {
             _ => "",
         };
         Failure { why: error.to_string(), field: field.to_owned() }
+    }
+}
+
+#[cfg(target_os = "linux")]
+impl From<BedError> for Failure {
+    fn from(error: BedError) -> Failure {
+        RunError::from(error).into()
+    }
+}
+
+#[cfg(target_os = "linux")]
+impl From<CommandBedError> for Failure {
+    fn from(error: CommandBedError) -> Failure {
+        match error {
+            CommandBedError::Run(error) => error.into(),
+            error => Failure::new(error.to_string()),
+        }
     }
 }
 

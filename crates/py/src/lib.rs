@@ -5,6 +5,8 @@
 //! (Python).
 
 mod answer;
+#[cfg(target_os = "linux")]
+mod bed;
 mod capture;
 mod comparison;
 mod decode;
@@ -31,6 +33,9 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 mod _native {
     #[pymodule_export]
     use super::answer::{Gain, OverPages, Ranks, Resampled, Summary, gain, rank_test};
+    #[cfg(target_os = "linux")]
+    #[pymodule_export]
+    use super::bed::{BedCommand, CommandBed};
     #[pymodule_export]
     use super::capture::CaptureTable;
     #[pymodule_export]
@@ -39,7 +44,9 @@ mod _native {
     use super::decode::Decoder;
     #[cfg(not(target_os = "linux"))]
     #[pymodule_export]
-    use super::elsewhere::{Fetch, Server, Stopper, fetch, live_access, run_live, server_options_json};
+    use super::elsewhere::{
+        BedCommand, CommandBed, Fetch, Server, Stopper, fetch, live_access, run_live, server_options_json,
+    };
     #[pymodule_export]
     use super::error::LoadstoneError;
     #[cfg(target_os = "linux")]

@@ -81,6 +81,8 @@ pub(crate) struct Hosts {
     pub(crate) all: Vec<PlannedHost>,
     /// For each browser its access link: the one nearest to it on its way to the first host of its page.
     pub(crate) access: Vec<LinkId>,
+    /// The node at the other end of a star's access link; none in a topology.
+    pub(crate) hub: Option<NodeId>,
 }
 
 /// The pages of a run: for each its hosts, with the TCP, the TLS and the protocol of each.
@@ -134,7 +136,7 @@ impl Builder<'_> {
         self.fabric.add_link([client, hub], access).map_err(|cycle| refuse("", cycle))?;
         self.add("client", HostRole::Browser { page: 0 }, self.scenario.variant.client_tcp, client);
         self.add_origins(0, |_| Ok(hub))?;
-        self.finish(|_| None)
+        Ok(Hosts { hub: Some(hub), ..self.finish(|_| None)? })
     }
 
     /// The servers of a page's hosts: `place` says behind which node each stands.
@@ -219,7 +221,7 @@ impl Builder<'_> {
         let browsers = self.all.iter().filter(|host| matches!(host.role, HostRole::Browser { .. }));
         let access: Option<Vec<LinkId>> = browsers.map(|host| self.access_of(host)).collect();
         let access = access.ok_or_else(|| refuse(".links", TopologyError::NoAccessLink))?;
-        Ok(Hosts { fabric: Arc::new(self.fabric), all: self.all, access })
+        Ok(Hosts { fabric: Arc::new(self.fabric), all: self.all, access, hub: None })
     }
 
     /// The places of the origins of a page, or of all.

@@ -7,7 +7,7 @@ use loadstone_http::{Multiplexing, Protocol, Push, SessionFactory};
 use loadstone_load::page::{HostId, Page};
 use loadstone_load::{Browser, BrowserConfig, Catalogue, Graph, Hints, Origin, OriginConfig, Relay, Scope};
 use loadstone_net::tls::Tls;
-use loadstone_net::{Fabric, LinkId};
+use loadstone_net::{Fabric, LinkId, NodeId};
 use loadstone_units::{Bounded, Seed};
 use std::sync::Arc;
 
@@ -109,6 +109,11 @@ impl Plan {
     /// Whether the seed makes a difference.
     pub fn is_random(&self) -> bool {
         !self.spread.is_none() || self.fabric().links().iter().any(|link| link.network.is_random())
+    }
+
+    /// The node at the other end of the access link, from which all servers are reached; none in a topology.
+    pub fn hub(&self) -> Option<NodeId> {
+        self.hosts.hub
     }
 
     /// The link nearest to a browser, in the direction towards it.

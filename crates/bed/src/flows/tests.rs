@@ -1,7 +1,7 @@
 use super::*;
 use crate::packet::tests::written;
 use crate::packet::{CapturedFlags, SackBlocks};
-use crate::report::Resent;
+use crate::report::SentCounts;
 
 const SYN: CapturedFlags = CapturedFlags { syn: true, fin: false, rst: false, ack: false };
 const ACK: CapturedFlags = CapturedFlags { ack: true, syn: false, ..SYN };
@@ -51,8 +51,9 @@ fn a_connection_begins_with_its_syn_and_is_followed_both_ways() {
     let reports = flows.end(ms(99));
     let connection = ConnectionKey { client, client_port: 1000, server, server_port: 80 };
     assert_eq!((reports.len(), reports[0].connection, reports[0].opened), (1, connection, Some(ms(3))));
-    assert_eq!(reports[0].up, Resent { retransmissions: 0, syn_retransmissions: 1 });
-    assert_eq!(reports[0].down, Resent { retransmissions: 1, syn_retransmissions: 0 });
+    let sent = |counts: SentCounts| (counts.packets, counts.retransmissions, counts.syn_retransmissions);
+    assert_eq!((sent(reports[0].up), sent(reports[0].down)), ((2, 0, 1), (3, 1, 0)));
+    assert_eq!(reports[0].up.bytes, 2 * 40, "two SYNs without options");
     assert_eq!(
         (&reports[0].stalls_up[..], &reports[0].stalls_down[..]),
         (&[ms(10)..ms(30)][..], &[ms(50)..ms(70)][..])

@@ -29,7 +29,7 @@ fn parcel(from: BedHost, to: BedHost, sequence: u32, payload: u32, flags: Captur
 fn journey(network: &str, extra_ms: &[u64]) -> Journey {
     let extra: Vec<Duration> = extra_ms.iter().map(|ms| Duration::from_millis(*ms)).collect();
     let (fabric, nodes) = star(&network.parse().unwrap(), &extra);
-    Journey::new(Layout { fabric, nodes, seed: Seed(1), noted: Some(2) }, Flows::default())
+    Journey::new(Layout { fabric, nodes, seed: Seed(1), noted: Some(2), tap: None }, Flows::default())
 }
 
 fn us(us: u64) -> Time {
@@ -137,7 +137,7 @@ fn what_is_no_part_of_the_run_is_handed_back_and_what_is_underway_is_not_lost() 
 fn hosts_that_nothing_joins_do_not_hear_of_one_another() {
     let mut fabric = Fabric::new();
     let nodes = vec![fabric.add_node(), fabric.add_node()];
-    let layout = Layout { fabric: Arc::new(fabric), nodes, seed: Seed(1), noted: None };
+    let layout = Layout { fabric: Arc::new(fabric), nodes, seed: Seed(1), noted: None, tap: None };
     let mut journey = Journey::new(layout, Flows::default());
     let sent = journey.handle_packet(us(0), parcel(BedHost(0), BedHost(1), 1, 0, SYN));
     assert!(matches!(sent, Err(Stray::Nowhere)));

@@ -10,7 +10,7 @@ use loadstone_scenario::Plan;
 ///
 /// # Errors
 /// If the scenario asks for what a kernel cannot be told.
-pub(super) fn tcps(plan: &Plan, back_off: BackOff) -> Result<Vec<Tcp>, RunError> {
+pub(crate) fn tcps(plan: &Plan, back_off: BackOff) -> Result<Vec<Tcp>, RunError> {
     let variant = plan.variant();
     for (side, tcp) in [("variant.tcp", &variant.tcp), ("variant.client_tcp", &variant.client_tcp)] {
         can_be_told(side, tcp)?;

@@ -1,0 +1,273 @@
+//! A bed for any command: behind the links of a scenario stand the servers of its page, or a program of one's own,
+//! and a name server that knows where they are.
+
+use crate::command::{CommandError, HostCommand, RunningCommand};
+use crate::journey::Layout;
+use crate::name_server::name_server;
+use crate::ping::EchoReplies;
+use crate::run::kernels;
+use crate::settings::BackOff;
+use crate::tap::{CaptureFile, Tap};
+use crate::{Bed, BedError, BedHost, HostTask, LinkReport, RunError};
+use loadstone_http::Protocol;
+use loadstone_live::{Authority, Chain, Finished, Server, ServerError, Stop, Stopper};
+use loadstone_load::{NoName, Record, Zone};
+use loadstone_net::NodeId;
+use loadstone_scenario::{HostRole, Plan};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::Path;
+use std::time::Duration;
+
+/// The ports of plain and of secure servers.
+const PORTS: [u16; 2] = [80, 443];
+
+/// Who answers behind the links.
+#[derive(Clone, Debug)]
+pub enum BedServers {
+    /// The servers of the page. Each speaks the scenario's protocol for it by TLS, and HTTP/1.1 with TLS and without.
+    Recorded,
+    /// A program on the host of each server of the page.
+    Program(HostCommand),
+}
+
+/// Why there is no bed for a command.
+#[derive(Debug, thiserror::Error)]
+pub enum CommandBedError {
+    /// A bed cannot be made, or the scenario asks for what no kernel does.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// A server cannot be made.
+    #[error("the server of {name}: {error}")]
+    Server {
+        /// Of which host.
+        name: String,
+        /// Why not.
+        error: ServerError,
+    },
+    /// A host of the page has no name that a name server could have.
+    #[error(transparent)]
+    Name(#[from] NoName),
+    /// The scenario has a topology.
+    #[error("a command is one client, and its servers stand behind one link: leave 'topology' out")]
+    Topology,
+    /// A command cannot be run.
+    #[error(transparent)]
+    Command(#[from] CommandError),
+}
+
+impl From<BedError> for CommandBedError {
+    fn from(error: BedError) -> CommandBedError {
+        CommandBedError::Run(error.into())
+    }
+}
+
+/// A host that has a name.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct NamedHost {
+    /// Without a port.
+    pub name: String,
+    /// Where it is.
+    pub address: IpAddr,
+    /// What its server speaks by TLS, the best first; nothing is known of a program.
+    pub protocols: Vec<Protocol>,
+}
+
+/// A bed for commands, whose links work until it is finished.
+#[derive(Debug)]
+pub struct CommandBed {
+    bed: Bed,
+    resolver: BedHost,
+    hosts: Vec<NamedHost>,
+    authority: Authority,
+    capture: Option<CaptureFile>,
+    serving: Serving,
+}
+
+/// What runs on the hosts of a bed for commands.
+#[derive(Debug, Default)]
+struct Serving {
+    /// Gone with this, so that all stop.
+    stoppers: Vec<Stopper>,
+    servers: Vec<HostTask<Result<Finished, ServerError>>>,
+    names: Vec<HostTask<()>>,
+    programs: Vec<RunningCommand>,
+}
+
+/// What one saw of a command on a bed.
+#[derive(Debug)]
+pub struct CommandBedReport {
+    /// What the links saw.
+    pub links: LinkReport,
+    /// How many packets are missing in the capture file, because the disk was too slow; none if there is no file.
+    pub missed: Option<u64>,
+}
+
+impl CommandBed {
+    /// Makes the hosts and links of a scenario, starts the servers, and lets the links work. `capture` is a file for
+    /// what the client sends and gets.
+    ///
+    /// # Errors
+    /// If there cannot be such a bed, or a server cannot be started.
+    pub fn new(plan: &Plan, servers: &BedServers, capture: Option<&Path>) -> Result<CommandBed, CommandBedError> {
+        let hub = plan.hub().ok_or(CommandBedError::Topology)?;
+        let back_off = BackOff::Own;
+        let mut tcps = kernels::tcps(plan, back_off)?;
+        let resolver = BedHost(tcps.len());
+        tcps.push(tcps[BedHost::CLIENT.0]);
+        let bed = Bed::new(tcps.len())?;
+        bed.configure_each(&tcps, back_off)?;
+        let authority = Authority::new(Chain::Usual);
+        let hosts = named_hosts(plan, &bed, servers);
+        let mut serving = Serving::default();
+        serving.start_servers(&bed, plan, &hosts, servers, &authority)?;
+        let stop = serving.stop();
+        serving.names.push(name_server(&bed, resolver, zone(&hosts)?, stop)?);
+
+        let (fabric, seed) = (plan.fabric_of(plan.seed()), plan.seed());
+        let mut nodes: Vec<NodeId> = plan.hosts().iter().map(|host| host.node).collect();
+        nodes.push(hub);
+        let tapped = capture.map(|path| Tap::open(BedHost::CLIENT, path)).transpose()?;
+        let (tap, capture) = tapped.unzip();
+        bed.begin_links(Layout { fabric, nodes, seed, noted: None, tap })?;
+        Ok(CommandBed { bed, resolver, hosts, authority, capture, serving })
+    }
+
+    /// The hosts that have names.
+    pub fn hosts(&self) -> &[NamedHost] {
+        &self.hosts
+    }
+
+    /// Where the name server is.
+    pub fn name_server(&self) -> IpAddr {
+        self.bed.address(self.resolver)
+    }
+
+    /// The certificate that clients have to trust, in DER.
+    pub fn root(&self) -> &[u8] {
+        self.authority.root()
+    }
+
+    /// Sends echo requests from the client to the other end of its link.
+    ///
+    /// # Errors
+    /// If the client may not send them.
+    pub fn ping(&self, count: u16, interval: Duration) -> Result<EchoReplies, BedError> {
+        self.bed.ping(BedHost::CLIENT, self.resolver, count, interval)
+    }
+
+    /// Starts a command at the client's place.
+    ///
+    /// # Errors
+    /// If it cannot be run.
+    pub fn start(&self, command: HostCommand) -> Result<RunningCommand, CommandError> {
+        self.bed.start(BedHost::CLIENT, command)
+    }
+
+    /// Ends it: stops the servers, and says what the links saw.
+    ///
+    /// # Errors
+    /// If the pump has failed, or the capture file could not be written.
+    pub fn finish(self) -> Result<CommandBedReport, BedError> {
+        let links = self.bed.finish_links()?;
+        self.serving.finish();
+        let missed =
+            self.capture.map(CaptureFile::finish).transpose().map_err(BedError::host("writing the capture"))?;
+        Ok(CommandBedReport { links, missed })
+    }
+}
+
+impl Serving {
+    /// What tells one more of them to stop.
+    fn stop(&mut self) -> Stop {
+        let (stopper, stop) = Stopper::new();
+        self.stoppers.push(stopper);
+        stop
+    }
+
+    fn start_servers(
+        &mut self,
+        bed: &Bed,
+        plan: &Plan,
+        hosts: &[NamedHost],
+        servers: &BedServers,
+        authority: &Authority,
+    ) -> Result<(), CommandBedError> {
+        for host in hosts {
+            let at = BedHost(place(plan, &host.name).expect("a host with a name is one of the page's"));
+            if let BedServers::Program(program) = servers {
+                self.programs.push(bed.start(at, program.clone())?);
+                continue;
+            }
+            for port in PORTS {
+                let address = SocketAddr::new(host.address, port);
+                let server = bed.on(at, || server(plan, address, host, authority));
+                let server = server.map_err(|error| CommandBedError::Server { name: host.name.clone(), error })?;
+                let (graceful, immediate) = (self.stop(), self.stop());
+                self.servers.push(bed.spawn(at, move || server.run(&graceful, &immediate)));
+            }
+        }
+        Ok(())
+    }
+
+    /// Stops all of them.
+    fn finish(self) {
+        for program in &self.programs {
+            program.signal(libc::SIGKILL);
+        }
+        drop(self.stoppers);
+        self.names.into_iter().for_each(HostTask::join);
+        // What a server could not send to a client that has ended is not wanted any more, nor what a program says.
+        self.servers.into_iter().for_each(|server| drop(server.join()));
+        self.programs.into_iter().for_each(|program| drop(program.wait()));
+    }
+}
+
+/// The server of a host at one of its ports.
+fn server(plan: &Plan, address: SocketAddr, host: &NamedHost, authority: &Authority) -> Result<Server, ServerError> {
+    let is_secure = address.port() == PORTS[1];
+    let identity = is_secure.then(|| authority.identity(&[&host.name])).transpose()?;
+    let protocols = if is_secure { host.protocols.clone() } else { vec![Protocol::Http1] };
+    Server::of_page(plan.page().as_ref().clone(), address, protocols, identity, plan.variant().multiplexing)
+}
+
+/// The names of the page's hosts, each once, with where they are.
+fn named_hosts(plan: &Plan, bed: &Bed, servers: &BedServers) -> Vec<NamedHost> {
+    let mut hosts: Vec<NamedHost> = Vec::new();
+    for (at, host) in plan.hosts().iter().enumerate() {
+        let name = without_port(&host.name);
+        let is_known = hosts.iter().any(|known| known.name == name);
+        if !matches!(host.role, HostRole::Origin { .. }) || is_known || name.parse::<Ipv4Addr>().is_ok() {
+            continue;
+        }
+        let protocols = match (servers, plan.variant().protocol_to(&host.name)) {
+            (BedServers::Program(_), _) => Vec::new(),
+            (BedServers::Recorded, Protocol::Http1) => vec![Protocol::Http1],
+            (BedServers::Recorded, protocol) => vec![protocol, Protocol::Http1],
+        };
+        hosts.push(NamedHost { name: name.to_owned(), address: bed.address(BedHost(at)), protocols });
+    }
+    hosts
+}
+
+/// The number of the first host with this name.
+fn place(plan: &Plan, name: &str) -> Option<usize> {
+    let is_it = |role: &HostRole| matches!(role, HostRole::Origin { .. });
+    plan.hosts().iter().position(|host| is_it(&host.role) && without_port(&host.name) == name)
+}
+
+fn without_port(authority: &str) -> &str {
+    match authority.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
+        _ => authority,
+    }
+}
+
+fn zone(hosts: &[NamedHost]) -> Result<Zone, NoName> {
+    let mut zone = Zone::new();
+    for NamedHost { name, address, protocols } in hosts {
+        if let IpAddr::V4(address) = *address {
+            zone.insert(name, Record { address, alpn: protocols.clone() })?;
+        }
+    }
+    Ok(zone)
+}
