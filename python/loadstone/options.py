@@ -49,6 +49,12 @@ TLS = _of(OF_SCENARIOS["tls"], "1.3, whatever the URLs' schemes")
 _OF_SOME_VERBS = {"network", "protocol", "iw", "tls", "seed"}
 _SHARED = [_of(setting) for name, setting in OF_SCENARIOS.items() if name not in _OF_SOME_VERBS]
 
+_OF_THE_BED = [
+    *("iw", "cc", "flows", "client_iw", "client_cc", "client_flows"),
+    *("policy", "frame_bytes", "max_streams", "seed"),
+]
+"""The settings of a bed for any command: links, kernels and servers, but no browser."""
+
 THREADS = click.option("--threads", metavar="N", type=_THREADS, help="Threads.  [default: all cores]")
 
 _RUN = [
@@ -140,6 +146,11 @@ def _all(options: list[Callable[[Any], Any]]) -> Callable[[Command], Command]:
 def shared(command: Command) -> Command:
     """Add the options that all verbs have that load pages."""
     return _all([*_SHARED, *_RUN, KEEP_SECRETS, JSON])(command)
+
+
+def bed(command: Command) -> Command:
+    """Add the options that say how the kernels and servers of a bed behave."""
+    return _all([_of(OF_SCENARIOS[name]) for name in _OF_THE_BED])(command)
 
 
 def gate(command: Command) -> Command:

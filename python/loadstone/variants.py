@@ -2,7 +2,7 @@
 
 import difflib
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -92,9 +92,16 @@ def spoken(page: Page) -> str | None:
 
 def recorded(page: Page) -> Chosen:
     """Let each host of a recording speak what it spoke, as far as that is known."""
-    by_host = {host: _SPOKEN.get(protocol, protocol) for host, protocol in page.protocols.items()}
-    usual = Counter(by_host.values()).most_common(1)[0][0]
-    others = {host: protocol for host, protocol in by_host.items() if protocol != usual}
+    return by_host(page.protocols)
+
+
+def by_host(protocols: Mapping[str, str]) -> Chosen:
+    """Let each host speak what it is said to, where there is one that is."""
+    known = {host: _SPOKEN.get(protocol, protocol) for host, protocol in protocols.items()}
+    if not known:
+        return {}
+    usual = Counter(known.values()).most_common(1)[0][0]
+    others = {host: protocol for host, protocol in known.items() if protocol != usual}
     return {"variant.protocol": usual, "variant.protocol_of": others}
 
 

@@ -56,6 +56,15 @@ def need(program: str) -> str:
     return path
 
 
+@pytest.fixture(scope="session")
+def access() -> None:
+    """Leave a test out where this process may not make namespaces."""
+    from kernel import why_not
+
+    if why := why_not():
+        leave_out(why)
+
+
 def verdicts_said(study: str) -> dict[str, int]:
     """Give how many claims that could fail README says have come to each verdict in a study."""
     row = next(

@@ -2,11 +2,9 @@
 
 import json
 import platform
-import shlex
 import signal
 import statistics
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,34 +13,16 @@ from typing import Any
 import polars as pl
 import pytest
 
-from conftest import Command, Result, leave_out
+from conftest import Command, Result
+from kernel import LOADSTONE, PATIENCE, as_nobody, need_nobody, result_of
 from live import FakeKernel
 from loadstone import experiment
 from loadstone.stores import Store
-
-LOADSTONE = [sys.executable, "-m", "loadstone"]
-PATIENCE = 30
-"""Seconds; longer than anything here takes."""
 
 TLS_FREE = "--tls none --network 10/1mbit,50ms"
 ENDLESS = ["load", "synthetic:objects=1,size=1KB", "--live", "--network", "1mbit,3600s"]
 """Goes on until the browser gives up connecting, after nine minutes."""
 CONDITIONS = {"kernel", "paused_ms", "pauses", "late_median_ms", "late_p90_ms", "late_worst_ms"}
-
-_ASK = "from loadstone._native import live_access; print(live_access() or '')"
-
-
-@pytest.fixture(scope="session")
-def access() -> None:
-    """Leave a test out where this process may not load live, which another process finds out: asking can
-    move the process that asks into namespaces of its own."""
-    why_not = subprocess.run([sys.executable, "-c", _ASK], capture_output=True, text=True, check=True).stdout
-    if why_not.strip():
-        leave_out(why_not.strip())
-
-
-def _result(process: "subprocess.CompletedProcess[str]") -> Result:
-    return Result(process.returncode, process.stdout, process.stderr)
 
 
 @pytest.fixture
@@ -51,7 +31,7 @@ def live(access: None) -> Command:
 
     def run(*arguments: str) -> Result:
         command = [*LOADSTONE, "load", "--live", *arguments]
-        return _result(subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE))
+        return result_of(subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE))
 
     return run
 
@@ -246,27 +226,11 @@ def test_long_pauses_make_a_load_doubtful(
 # --- without being root ---
 
 
-def _as_nobody(tun_mode: str, command: list[str]) -> Result:
-    """Run a command without privileges where /dev/net/tun has this mode; the machine's own keeps its mode,
-    as the command has a file system of its own."""
-    script = (
-        f"mount -t tmpfs -o mode=755 none /dev/net && mknod -m {tun_mode} /dev/net/tun c 10 200 && "
-        f"exec setpriv --reuid 65534 --regid 65534 --clear-groups {shlex.join(command)}"
-    )
-    alone = ["unshare", "--mount", "--propagation", "private", "sh", "-c", script]
-    return _result(subprocess.run(alone, capture_output=True, text=True, timeout=PATIENCE))
-
-
 @pytest.fixture
 def nobody(access: None) -> Callable[..., Result]:
     """Run the command as a user without privileges."""
-    try:
-        tried = _as_nobody("0600", [*LOADSTONE, "--version"])
-    except FileNotFoundError:
-        leave_out("no unshare: install util-linux")
-    if tried.code != 0:
-        leave_out(f"the test has to be root, and this Python readable for all ({tried.err.strip()})")
-    return lambda tun_mode, *arguments: _as_nobody(tun_mode, [*LOADSTONE, *arguments])
+    need_nobody()
+    return lambda tun_mode, *arguments: as_nobody(tun_mode, [*LOADSTONE, *arguments])
 
 
 def test_nobody_loads_live_where_the_device_is_open_to_all(nobody: Callable[..., Result]) -> None:

@@ -1,0 +1,225 @@
+"""Any command behind a link: what it sees of files and names, its life, what the link saw."""
+
+import json
+import os
+import shutil
+import signal
+import ssl
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+from loadstone._native import BedCommand, CommandBed, LoadstoneError, live_access
+from loadstone.experiment import Cell, refusal
+from loadstone.files import InputError
+from loadstone.pages import Page
+
+NOT_FOUND, NOT_RUN = 127, 126
+"""The exit codes of a shell for a program that is not there, and for one that cannot be run."""
+SERVER = "server"
+"""The name of the host on which a program of the user's own serves."""
+
+_BUNDLE = "/etc/ssl/certs/ca-certificates.crt"
+"""What OpenSSL, GnuTLS and Go trust on Debian and its kin."""
+_NAMES = {
+    "/etc/nsswitch.conf": "hosts: files dns\npasswd: files\ngroup: files\nservices: files\n",
+    "/etc/hosts": "127.0.0.1 localhost\n",
+}
+"""Files that say how names are resolved, as the command sees them: by the name server alone."""
+_OTHER_RESOLVERS = ("/run/nscd", "/run/systemd/resolve")
+"""Directories with the sockets of services that would answer instead."""
+_TO_THE_COMMAND = {
+    signal.SIGINT,
+    signal.SIGQUIT,
+    signal.SIGTERM,
+    signal.SIGHUP,
+    signal.SIGUSR1,
+    signal.SIGUSR2,
+}
+_KEYS = {signal.SIGINT, signal.SIGQUIT}
+"""What the keys of a terminal send to the command as well."""
+_BY_KERNEL = 0x80
+_LAST = {signal.SIGTERM, signal.SIGHUP}
+"""After one of these the command has a moment to end by itself."""
+_GRACE, _MOMENT = 0.5, 0.02
+"""Seconds."""
+_UNRELIABLE = 0.05
+"""The share of its time during which the machine may stand still before figures are not reliable."""
+_SHORT_MS = 10.0
+"""A pause that is too short to matter."""
+
+
+def page_of(recordings: Sequence[Page]) -> Page:
+    """Make one page of the objects of several, each URL once, as it is first: for servers to serve."""
+    if len(recordings) == 1:
+        return recordings[0]
+    objects: dict[str, dict[str, Any]] = {}
+    hosts: dict[str, Any] = {}
+    for one in recordings:
+        document = json.loads(one.json)
+        for item in document["objects"]:
+            served = {name: item[name] for name in item if name not in _OF_GRAPHS}
+            objects.setdefault(item["url"], served)
+        hosts = document.get("hosts", {}) | hosts
+    merged = {"objects": [*objects.values()], **({"hosts": hosts} if hosts else {})}
+    return Page.of(merged, ", ".join(one.name for one in recordings))
+
+
+_OF_GRAPHS = {"needs", "name", "kind_of_need"}
+"""What an object of a page file says of others."""
+
+
+def empty_page() -> Page:
+    """Make the page of a bed whose server is a program of the user's own."""
+    return Page.of({"objects": [{"url": f"http://{SERVER}/", "bytes": 0}]}, SERVER)
+
+
+def protocols_of(recordings: Sequence[Page]) -> dict[str, str]:
+    """Say what each host spoke when it was recorded, where that is known."""
+    spoken: dict[str, str] = {}
+    for one in recordings:
+        spoken = one.protocols | spoken
+    return spoken
+
+
+@dataclass(frozen=True)
+class Sight:
+    """What a command sees otherwise than this process."""
+
+    environment: Mapping[str, str]
+    instead: Sequence[tuple[str, str]]
+    """Files in the place of others: what, and where."""
+    folder: Path
+    """Where these files are; it is gone with the bed."""
+    ca: Path
+    """The certificate that clients have to trust, in PEM."""
+
+
+@dataclass
+class Bed:
+    """Hosts behind a link, with servers and names, for commands at the client's place."""
+
+    native: CommandBed
+    sight: Sight
+    ended: dict[str, Any] = field(default_factory=dict)
+
+    def start(self, words: Sequence[str], more: Mapping[str, str] | None = None) -> BedCommand:
+        """Start a command, with more variables in its environment."""
+        environment = {**self.sight.environment, **(more or {})}
+        return self.native.start([*words], [*environment.items()], [*self.sight.instead], self.sight.folder)
+
+
+@contextmanager
+def opened(cell: Cell, server: Sequence[str] | None = None, capture: str | None = None) -> Iterator[Bed]:
+    """Make the bed of a scenario, on which a command may run; `ended` is what it saw, when it is closed.
+
+    `server` is a program of the user's own that serves instead of a recording's servers; `capture` is a
+    file for the client's packets.
+    """
+    if why_not := live_access():
+        raise InputError(f"loadstone bed: {why_not}")
+    with tempfile.TemporaryDirectory(prefix="loadstone-bed-") as folder:
+        try:
+            native = CommandBed(cell.scenario, [*server] if server else None, capture)
+            bed = Bed(native, _sight(native, Path(folder)))
+            yield bed
+            bed.ended.update(json.loads(native.finish()))
+        except LoadstoneError as error:
+            raise refusal(error) from None
+
+
+def _sight(native: CommandBed, folder: Path) -> Sight:
+    ca = folder / "ca.pem"
+    ca.write_text(ssl.DER_cert_to_PEM_cert(native.root))
+    bundle = folder / "ca-certificates.crt"
+    known = Path(_BUNDLE).read_text() if Path(_BUNDLE).exists() else ""
+    bundle.write_text(known + ca.read_text())
+    texts = {**_NAMES, "/etc/resolv.conf": f"nameserver {native.name_server}\n"}
+    instead = [(_written(folder, where, text), where) for where, text in texts.items() if _is_there(where)]
+    if _is_there(_BUNDLE):
+        instead.append((str(bundle), _BUNDLE))
+    nothing = folder / "nothing"
+    nothing.mkdir()
+    instead += [(str(nothing), where) for where in _OTHER_RESOLVERS if _is_there(where)]
+    environment = {"SSL_CERT_FILE": str(bundle), "NODE_EXTRA_CA_CERTS": str(ca)}
+    return Sight(environment, instead, folder, ca)
+
+
+def _is_there(path: str) -> bool:
+    if path == "/etc/resolv.conf" and not Path(path).exists():
+        raise InputError(f"{path}: is missing, so no name server can be put in its place: make an empty one")
+    return Path(path).exists()
+
+
+def _written(folder: Path, where: str, text: str) -> str:
+    path = folder / Path(where).name
+    path.write_text(text)
+    return str(path)
+
+
+# --- the life of a command ---
+
+
+@contextmanager
+def signals_held() -> Iterator[None]:
+    """Hold signals back, in this thread and in those that it starts, so that they go to the command."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _TO_THE_COMMAND)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def run(bed: Bed, words: Sequence[str], more: Mapping[str, str] | None = None) -> int:
+    """Run a command until it ends: its exit code. Signals are its own; they have to be held."""
+    try:
+        command = bed.start(words, more)
+    except FileNotFoundError:
+        raise NoProgramError(f"{words[0]}: there is no such program", NOT_FOUND) from None
+    except OSError as error:
+        raise NoProgramError(f"{words[0]}: {error}", NOT_RUN) from None
+    deadline = None
+    while not command.is_finished:
+        came = signal.sigtimedwait(_TO_THE_COMMAND, _MOMENT)
+        if came is not None and not (came.si_code == _BY_KERNEL and came.si_signo in _KEYS):
+            command.signal(came.si_signo)
+            if came.si_signo in _LAST and deadline is None:
+                deadline = monotonic() + _GRACE
+        if deadline is not None and monotonic() > deadline:
+            command.signal(signal.SIGKILL)
+    return command.wait()
+
+
+class NoProgramError(InputError):
+    """The command cannot be run."""
+
+    def __init__(self, why: str, code: int) -> None:
+        """Say why not, and with which exit code a shell would say so."""
+        super().__init__(why)
+        self.code = code
+
+
+def unreliable(ended: Mapping[str, Any]) -> str:
+    """Say so if the machine stood still for too long; else nothing."""
+    machine = ended["machine"]
+    share = machine["paused_ms"] / max(machine["ms"] + machine["paused_ms"], 1)
+    if share <= _UNRELIABLE or machine["paused_ms"] < _SHORT_MS:
+        return ""
+    return (
+        f"the machine stood still for {share:.0%} of the time, {machine['longest_pause_ms']:.0f} ms at most: "
+        "times are not reliable; free it and run again"
+    )
+
+
+def find(program: str) -> str:
+    """Give the path of a program, or its name as it is."""
+    return shutil.which(program) or program
+
+
+def is_root() -> bool:
+    """Say whether the command believes to be root, as it does in a user namespace, too."""
+    return os.geteuid() == 0

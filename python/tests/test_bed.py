@@ -1,0 +1,340 @@
+"""Any command behind a link, as a user meets it: what it sees, how it ends, what the link saw."""
+
+import json
+import os
+import pty
+import signal
+import struct
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import kernel
+from conftest import EXAMPLES, Command, Result
+from kernel import LOADSTONE, PATIENCE, as_nobody, need_nobody
+
+pytestmark = pytest.mark.usefixtures("access")
+
+SHOP = str(EXAMPLES / "shop.har")
+ROOT = "https://shop.example.test/"
+FETCH = [*LOADSTONE, "fetch"]
+A_SECOND = 1.0
+
+
+def bed(*arguments: str) -> Result:
+    """Run a command on a bed; what it says is a line of its own, at the end."""
+    return kernel.run("bed", *arguments)
+
+
+def shell(script: str, *options: str) -> Result:
+    """Run a shell's script on a bed without a recording."""
+    return bed("--network", "100mbit,10ms", *options, "--", "sh", "-c", script)
+
+
+def ended(result: Result) -> Any:
+    """Give what the link saw."""
+    return json.loads(result.out.splitlines()[-1])
+
+
+# --- what it sees ---
+
+
+def test_a_recording_s_page_is_fetched_by_its_name_with_the_protocol_that_it_spoke() -> None:
+    result = bed(SHOP, "--network", "cable", "--json", "--", *FETCH, ROOT, "--insecure", "--json")
+    fetched, seen = (json.loads(line) for line in result.out.splitlines())
+    (one,) = fetched["responses"]
+    assert (result.code, one["status"], _spoken(fetched)) == (0, 200, "h2")
+    (connection,) = seen["connections"]
+    assert (connection["host"], connection["server"]) == ("shop.example.test", "198.18.0.2:443")
+    assert connection["down"]["bytes"] > one["bytes"]
+    assert seen["link"]["down"]["bytes"] > connection["down"]["bytes"], "the name server's answer, too"
+
+
+def _spoken(fetched: Any) -> str:
+    return str(fetched["connections"][0]["protocol"])
+
+
+def test_the_protocol_can_be_another() -> None:
+    chosen = [SHOP, "--network", "cable", "--protocol", "http/1.1"]
+    assert _spoken(bed(*chosen, "--", *FETCH, ROOT, "--insecure", "--json").document) == "http/1.1"
+
+
+@pytest.mark.parametrize("trusted", [True, False])
+def test_certificates_are_trusted_and_names_are_checked(trusted: bool, tmp_path: Path) -> None:
+    program = (
+        "import socket, ssl, sys\n"
+        "raw = socket.create_connection((sys.argv[1], 443))\n"
+        "print(ssl.create_default_context().wrap_socket(raw, server_hostname=sys.argv[2]).version())\n"
+    )
+    name = "shop.example.test" if trusted else "another.test"
+    python = [LOADSTONE[0], "-c", program, "shop.example.test", name]
+    result = bed(SHOP, "--network", "100mbit,10ms", "--", *python)
+    assert (result.code == 0) == trusted, result.err
+    assert "TLSv1.3" in result.out if trusted else "CERTIFICATE_VERIFY_FAILED" in result.err
+
+
+def test_names_are_those_of_the_recording_and_no_others() -> None:
+    ask = "import socket, sys; print(socket.gethostbyname(sys.argv[1]))"
+    known, unknown = (
+        bed(SHOP, "--network", "100mbit,10ms", "--", LOADSTONE[0], "-c", ask, name)
+        for name in ("SHOP.example.test", "nowhere.test")
+    )
+    assert (known.code, known.out) == (0, "198.18.0.2\n")
+    assert unknown.code == 1 and "gaierror" in unknown.err
+
+
+def test_a_look_up_crosses_the_link() -> None:
+    ask = "import socket; socket.gethostbyname('server')"
+    result = shell(f'{LOADSTONE[0]} -c "{ask}"', "--json")
+    ways = ended(result)["link"]
+    assert (ways["up"]["packets"], ways["down"]["packets"]) == (1, 1)
+
+
+def test_it_is_alone_with_its_network_and_its_processes() -> None:
+    result = shell("cat /etc/hosts; echo $$; cat /proc/net/dev | grep -c :; cat /proc/net/route | wc -l")
+    hosts, number, devices, routes = result.out.splitlines()
+    assert hosts == "127.0.0.1 localhost"
+    assert (int(number) < 10, int(devices), int(routes)) == (True, 2, 3)
+    assert Path("/etc/hosts").read_text() != "127.0.0.1 localhost\n"
+
+
+def test_several_recordings_are_served_at_once(tmp_path: Path) -> None:
+    pages = []
+    for name in ("a.test", "b.test"):
+        path = tmp_path / f"{name}.page.json"
+        path.write_text(json.dumps({"objects": [{"url": f"https://{name}/", "bytes": 1000}]}))
+        pages.append(str(path))
+    result = bed(*pages, "--network", "100mbit,10ms", "--", *FETCH, "https://a.test/", "https://b.test/",
+                 "--insecure", "--json")  # fmt: skip
+    assert [one["bytes"] for one in result.document["responses"]] == [1000, 1000]
+
+
+def test_a_program_of_one_s_own_serves_behind_the_link(tmp_path: Path) -> None:
+    (tmp_path / "hello").write_text("hello\n")
+    server = f"{LOADSTONE[0]} -m http.server 80 --directory {tmp_path}"
+    fetch = " ".join([*FETCH, "http://server/hello", "--output", str(tmp_path / "got"), ">/dev/null", "2>&1"])
+    fetch = f"until {fetch}; do sleep 0.1; done"
+    result = shell(fetch, "--server-command", server)
+    assert (result.code, result.out) == (0, ""), "what the server says goes to standard error"
+    assert any(path.read_text() == "hello\n" for path in (tmp_path / "got").rglob("*") if path.is_file())
+
+
+# --- what the link saw ---
+
+
+def test_pings_take_the_link_s_time_and_are_lost_as_often_as_it_loses() -> None:
+    result = bed("--network", "10mbit,40ms,loss=5%", "--pings", "1000", "--json", "--", "true")
+    document = ended(result)
+    pings, ways = document["pings"], document["link"]
+    assert pings["round_trip_ms"]["least"] >= 40
+    lost = ways["down"]["lost"] + ways["up"]["lost"]
+    assert pings["sent"] - pings["answered"] == lost
+    assert ways["up"]["packets"] == 1000
+    # Each of two ways loses 5 %: 97.5 in 1,000, and four times its deviation of 9.4.
+    assert 60 <= lost <= 135
+
+
+def test_the_capture_has_all_packets_of_the_client(tmp_path: Path) -> None:
+    path = tmp_path / "client.pcap"
+    options = ["--network", "cable", "--pcap", str(path), "--json"]
+    result = bed(SHOP, *options, "--", *FETCH, ROOT, "--insecure", "--json")
+    seen = ended(result)
+    data = path.read_bytes()
+    magic, *_, link_type = struct.unpack("<IHHiIII", data[:24])
+    assert (magic, link_type) == (0xA1B23C4D, 101), "nanoseconds, and packets without a link's header"
+    sent, got, at = [], [], 24
+    while at < len(data):
+        _, _, kept, whole = struct.unpack("<IIII", data[at : at + 16])
+        packet = data[at + 16 : at + 16 + kept]
+        assert kept == whole and packet[0] >> 4 == 4
+        (sent if packet[12:16] == bytes([198, 18, 0, 1]) else got).append(whole)
+        at += 16 + kept
+    up, down = seen["link"]["up"], seen["link"]["down"]
+    assert (len(sent), sum(sent)) == (up["packets"], up["bytes"])
+    # What was under way at the end did not arrive.
+    assert 20 < len(got) <= down["packets"] and sum(got) <= down["bytes"]
+    assert seen["capture_missed"] == 0
+
+
+def test_two_beds_at_once_do_not_disturb_each_other() -> None:
+    command = [*LOADSTONE, "bed", "--network", "10mbit,60ms", "--pings", "50", "--json", "--", "true"]
+    both = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    for one in both:
+        out, _ = one.communicate(timeout=PATIENCE)
+        document = json.loads(out.splitlines()[-1])
+        assert document["pings"]["answered"] == 50
+        assert document["link"]["up"]["packets"] == 50
+
+
+def test_a_bed_within_a_bed_has_both_links() -> None:
+    inner = [*LOADSTONE, "bed", "--network", "10mbit,30ms", "--pings", "5", "--json", "--", "true"]
+    result = bed("--network", "10mbit,40ms", "--", *inner)
+    assert ended(result)["pings"]["answered"] == 5
+
+
+# --- how it ends ---
+
+
+@pytest.mark.parametrize(
+    ("script", "code"), [("true", 0), ("exit 3", 3), ("kill -9 $$", 137), ("kill -TERM $$", 143)]
+)
+def test_its_exit_code_is_the_command_s(script: str, code: int) -> None:
+    assert shell(script).code == code
+
+
+def test_input_output_and_errors_are_the_command_s_own() -> None:
+    result = kernel.run("bed", "--network", "cable", "--", "sh", "-c", "cat; echo no >&2", stdin="given\n")
+    assert (result.code, result.out, result.err) == (0, "given\n", "no\n")
+
+
+def test_a_command_that_is_not_there_has_a_shell_s_exit_codes(tmp_path: Path) -> None:
+    plain = tmp_path / "plain"
+    plain.write_text("no program\n")
+    for words, code in (("nosuch-program", 127), (str(plain), 126)):
+        result = bed("--network", "cable", "--", words)
+        assert result.code == code and result.err.count("\n") == 1 and words in result.err
+
+
+def test_without_a_command_it_says_how_to_give_one(loadstone: Command) -> None:
+    result = loadstone("bed", SHOP)
+    assert result.code == 2 and "behind '--'" in result.err
+
+
+def test_a_kernel_cannot_be_another_system_s(loadstone: Command) -> None:
+    result = bed("--network", "cable", "--iw", "0", "--", "true")
+    assert result.code == 2 and "--iw" in result.err
+
+
+class Begun:
+    """A bed whose command goes on, and has started others that would."""
+
+    def __init__(self, mark: Path, **more: Any) -> None:
+        script = f"sleep 600 & setsid sleep 600 & touch {mark}; wait"
+        command = [*LOADSTONE, "bed", "--network", "cable", "--", "sh", "-c", script]
+        self.process = subprocess.Popen(command, start_new_session=True, **more)
+        end = time.monotonic() + PATIENCE
+        while not mark.exists():
+            assert time.monotonic() < end and self.process.poll() is None
+            time.sleep(0.01)
+        self.descendants = _descendants(self.process.pid)
+        self.folders = {*Path("/tmp").glob("loadstone-bed-*")}
+
+    def left(self) -> list[int]:
+        """Give what is left of it after a second."""
+        end = time.monotonic() + A_SECOND
+        while (left := [one for one in self.descendants if _is_alive(one)]) and time.monotonic() < end:
+            time.sleep(0.01)
+        return left
+
+
+def _children() -> dict[int, list[int]]:
+    found: dict[int, list[int]] = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            after_name = stat.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        found.setdefault(int(after_name[1]), []).append(int(stat.parent.name))
+    return found
+
+
+def _descendants(process: int) -> set[int]:
+    children, found, new = _children(), set(), [process]
+    while new:
+        new = [one for parent in new for one in children.get(parent, [])]
+        found.update(new)
+    return found
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP])
+def test_nothing_is_left_of_a_bed_that_is_ended(number: signal.Signals, tmp_path: Path) -> None:
+    before = {*Path("/tmp").glob("loadstone-bed-*")}
+    begun = Begun(tmp_path / "begun")
+    assert len(begun.descendants) >= 5, "keeper, first, shell and two that sleep"
+    begun.process.send_signal(number)
+    code = begun.process.wait(PATIENCE)
+    assert code == (-number if number == signal.SIGKILL else 128 + number)
+    assert begun.left() == []
+    assert not [path for path in begun.folders - before if path.exists()]
+
+
+def test_nothing_is_left_when_the_terminal_is_closed(tmp_path: Path) -> None:
+    ours, theirs = pty.openpty()
+
+    def take_terminal() -> None:
+        import fcntl
+        import termios
+
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+    begun = Begun(tmp_path / "begun", stdin=theirs, stdout=theirs, stderr=theirs, preexec_fn=take_terminal)
+    os.close(theirs)
+    os.close(ours)
+    begun.process.wait(PATIENCE)
+    assert begun.left() == []
+
+
+def test_the_keys_of_a_terminal_reach_the_command_once(tmp_path: Path) -> None:
+    pid, terminal = pty.fork()
+    if pid == 0:
+        script = "trap 'echo key' INT; echo ready; while :; do sleep 0.05; done"
+        os.execv(LOADSTONE[0], [*LOADSTONE, "bed", "--network", "cable", "--", "sh", "-c", script])
+    seen = _read_until(terminal, "ready")
+    os.write(terminal, b"\x03")
+    seen += _read_until(terminal, "key")
+    time.sleep(0.3)
+    os.kill(pid, signal.SIGTERM)
+    seen += _read_until(terminal, None)
+    os.waitpid(pid, 0)
+    assert seen.count("key") == 1
+
+
+def _read_until(terminal: int, wanted: str | None) -> str:
+    seen = ""
+    while wanted is None or wanted not in seen:
+        try:
+            data = os.read(terminal, 1000)
+        except OSError:
+            break
+        if not data:
+            break
+        seen += data.decode()
+    return seen
+
+
+def test_what_a_command_leaves_running_ends_with_it() -> None:
+    began = time.monotonic()
+    result = shell("sleep 600 & echo done")
+    assert (result.code, result.out) == (0, "done\n")
+    assert time.monotonic() - began < PATIENCE
+
+
+# --- without being root ---
+
+
+@pytest.fixture
+def nobody() -> Callable[..., Result]:
+    need_nobody()
+    return lambda tun_mode, *arguments: as_nobody(tun_mode, [*LOADSTONE, *arguments])
+
+
+def test_nobody_has_a_bed_where_the_device_is_open_to_all(nobody: Callable[..., Result]) -> None:
+    result = nobody("0666", "bed", SHOP, "--network", "cable", "--", "sh", "-c", "cat /etc/resolv.conf")
+    assert (result.code, result.out) == (0, "nameserver 198.18.0.5\n")
+
+
+def test_nobody_is_told_what_to_do_where_it_is_not(nobody: Callable[..., Result]) -> None:
+    result = nobody("0600", "bed", "--network", "cable", "--", "true")
+    assert (result.code, result.out, result.err.count("\n")) == (2, "", 1)
+    assert "'chmod 0666 /dev/net/tun'" in result.err
