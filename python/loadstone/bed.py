@@ -1,13 +1,13 @@
 """Any command behind a link: what it sees of files and names, its life, what the link saw."""
 
 import json
-import os
 import shutil
 import signal
 import ssl
+import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic
@@ -112,27 +112,46 @@ class Bed:
         environment = {**self.sight.environment, **(more or {})}
         return self.native.start([*words], [*environment.items()], [*self.sight.instead], self.sight.folder)
 
+    def serve(self, command: str) -> None:
+        """Start a command at the server's place, by a shell. $SERVER_CERT and $SERVER_KEY prove its name."""
+        environment = {**self.sight.environment, **_proof(self.native, self.sight.folder)}
+        words = ["sh", "-c", command]
+        self.native.start_server(words, [*environment.items()], [*self.sight.instead], self.sight.folder)
+
+
+def _proof(native: CommandBed, folder: Path) -> dict[str, str]:
+    """Give the files by which the server proves its name, as variables of its environment."""
+    chain, key = native.identity(SERVER)
+    files = {"SERVER_CERT": folder / "server.pem", "SERVER_KEY": folder / "server-key.pem"}
+    files["SERVER_CERT"].write_text("".join(ssl.DER_cert_to_PEM_cert(one) for one in chain))
+    text = ssl.DER_cert_to_PEM_cert(key).replace("CERTIFICATE", "PRIVATE KEY")
+    files["SERVER_KEY"].write_text(text)
+    return {name: str(path) for name, path in files.items()}
+
 
 @contextmanager
-def opened(cell: Cell, server: Sequence[str] | None = None, capture: str | None = None) -> Iterator[Bed]:
+def opened(cell: Cell, server: str | None = None, capture: str | None = None) -> Iterator[Bed]:
     """Make the bed of a scenario, on which a command may run; `ended` is what it saw, when it is closed.
 
-    `server` is a program of the user's own that serves instead of a recording's servers; `capture` is a
-    file for the client's packets.
+    `server` is a command of the user's own, for a shell, that serves instead of a recording's servers;
+    `capture` is a file for the client's packets.
     """
     if why_not := live_access():
         raise InputError(f"loadstone bed: {why_not}")
-    with tempfile.TemporaryDirectory(prefix="loadstone-bed-") as folder:
+    temporary = tempfile.TemporaryDirectory(prefix="loadstone-bed-")
+    with temporary as folder, _place_for(_nss_folder()) as has_nss:
         try:
-            native = CommandBed(cell.scenario, [*server] if server else None, capture)
-            bed = Bed(native, _sight(native, Path(folder)))
+            native = CommandBed(cell.scenario, server is None, capture)
+            bed = Bed(native, _sight(native, Path(folder), has_nss=has_nss))
+            if server is not None:
+                bed.serve(server)
             yield bed
             bed.ended.update(json.loads(native.finish()))
         except LoadstoneError as error:
             raise refusal(error) from None
 
 
-def _sight(native: CommandBed, folder: Path) -> Sight:
+def _sight(native: CommandBed, folder: Path, *, has_nss: bool) -> Sight:
     ca = folder / "ca.pem"
     ca.write_text(ssl.DER_cert_to_PEM_cert(native.root))
     bundle = folder / "ca-certificates.crt"
@@ -140,6 +159,8 @@ def _sight(native: CommandBed, folder: Path) -> Sight:
     bundle.write_text(known + ca.read_text())
     texts = {**_NAMES, "/etc/resolv.conf": f"nameserver {native.name_server}\n"}
     instead = [(_written(folder, where, text), where) for where, text in texts.items() if _is_there(where)]
+    if has_nss and (database := _nss(folder, ca)) is not None:
+        instead.append((str(database), _nss_folder()))
     if _is_there(_BUNDLE):
         instead.append((str(bundle), _BUNDLE))
     nothing = folder / "nothing"
@@ -147,6 +168,44 @@ def _sight(native: CommandBed, folder: Path) -> Sight:
     instead += [(str(nothing), where) for where in _OTHER_RESOLVERS if _is_there(where)]
     environment = {"SSL_CERT_FILE": str(bundle), "NODE_EXTRA_CA_CERTS": str(ca)}
     return Sight(environment, instead, folder, ca)
+
+
+def _nss_folder() -> str:
+    """Give where Chromium has what its user trusts."""
+    return str(Path.home() / ".pki/nssdb")
+
+
+def _nss(folder: Path, ca: Path) -> Path | None:
+    """Make what Chromium trusts, where there is a program for that."""
+    certutil = shutil.which("certutil")
+    if certutil is None:
+        return None
+    database = folder / "nssdb"
+    database.mkdir()
+    make, add = ["-N", "--empty-password"], ["-A", "-n", "Loadstone", "-t", "C,,", "-i", str(ca)]
+    for words in (make, add):
+        subprocess.run([certutil, *words, "-d", f"sql:{database}"], check=True, capture_output=True)
+    return database
+
+
+@contextmanager
+def _place_for(folder: str) -> Iterator[bool]:
+    """See that there is a folder to put something in place of, if that can be; it goes as it came."""
+    made: list[Path] = []
+    try:
+        for path in (Path(folder).parent, Path(folder)):
+            if not path.exists():
+                path.mkdir()
+                made.append(path)
+        is_there = True
+    except OSError:
+        is_there = False
+    try:
+        yield is_there
+    finally:
+        for path in reversed(made):
+            with suppress(OSError):
+                path.rmdir()
 
 
 def _is_there(path: str) -> bool:
@@ -213,13 +272,3 @@ def unreliable(ended: Mapping[str, Any]) -> str:
         f"the machine stood still for {share:.0%} of the time, {machine['longest_pause_ms']:.0f} ms at most: "
         "times are not reliable; free it and run again"
     )
-
-
-def find(program: str) -> str:
-    """Give the path of a program, or its name as it is."""
-    return shutil.which(program) or program
-
-
-def is_root() -> bool:
-    """Say whether the command believes to be root, as it does in a user namespace, too."""
-    return os.geteuid() == 0

@@ -60,14 +60,25 @@ def variants(
     found = [today[0], *given] if len(given) == 1 and given[0] != today[0] and not varied else given or today
     for text in varied:
         found = [under for variant in found for under in _varied(variant, text)]
-    doubled = [name for name, times in Counter(variant.name for variant in found).items() if times > 1]
-    if doubled:
-        raise InputError(f"--variant: two are called '{doubled[0]}': give them names, as in name=first")
+    _refuse_doubles(found)
     for page in pages:
         if not page.protocols and any(variant.is_recorded for variant in found):
             why = f"{page.name} does not say what its hosts spoke"
             raise InputError(f"--variant {RECORDED}: {why}: leave it out")
     return _baseline_first(found, baseline)
+
+
+def given(asked: Sequence[str]) -> list[Variant]:
+    """Give the variants that are asked for; if none is, one without settings of its own."""
+    found = [_read(text) for text in asked] or [Variant("as given", {})]
+    _refuse_doubles(found)
+    return found
+
+
+def _refuse_doubles(found: Sequence[Variant]) -> None:
+    doubled = [name for name, times in Counter(variant.name for variant in found).items() if times > 1]
+    if doubled:
+        raise InputError(f"--variant: two are called '{doubled[0]}': give them names, as in name=first")
 
 
 def _baseline_first(found: list[Variant], baseline: str | None) -> list[Variant]:

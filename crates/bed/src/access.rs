@@ -110,8 +110,9 @@ mod linux {
     use std::os::unix::fs::OpenOptionsExt;
     use std::thread;
 
-    /// What a host's device is called; each is alone in its namespace.
-    pub(crate) const TUN: &str = "tun0";
+    /// What a host's device is called; each is alone in its namespace. Chromium takes a host that has nothing but
+    /// devices called `tun` for one without a network.
+    pub(crate) const TUN: &str = "link0";
     const DRIVER: &str = "/dev/net/tun";
     /// The bit of CAP_SYS_ADMIN, with which one makes namespaces.
     const ADMINISTRATOR: u64 = 1 << 21;

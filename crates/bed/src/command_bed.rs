@@ -10,7 +10,7 @@ use crate::settings::BackOff;
 use crate::tap::{CaptureFile, Tap};
 use crate::{Bed, BedError, BedHost, HostTask, LinkReport, RunError};
 use loadstone_http::Protocol;
-use loadstone_live::{Authority, Chain, Finished, Server, ServerError, Stop, Stopper};
+use loadstone_live::{Authority, Chain, Clock, Finished, Identity, Server, ServerError, Stop, Stopper};
 use loadstone_load::{NoName, Record, Zone};
 use loadstone_net::NodeId;
 use loadstone_scenario::{HostRole, Plan};
@@ -22,12 +22,12 @@ use std::time::Duration;
 const PORTS: [u16; 2] = [80, 443];
 
 /// Who answers behind the links.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BedServers {
     /// The servers of the page. Each speaks the scenario's protocol for it by TLS, and HTTP/1.1 with TLS and without.
     Recorded,
-    /// A program on the host of each server of the page.
-    Program(HostCommand),
+    /// Programs that are started on the page's hosts ([`CommandBed::start_server`]).
+    Programs,
 }
 
 /// Why there is no bed for a command.
@@ -50,9 +50,6 @@ pub enum CommandBedError {
     /// The scenario has a topology.
     #[error("a command is one client, and its servers stand behind one link: leave 'topology' out")]
     Topology,
-    /// A command cannot be run.
-    #[error(transparent)]
-    Command(#[from] CommandError),
 }
 
 impl From<BedError> for CommandBedError {
@@ -81,6 +78,7 @@ pub struct CommandBed {
     authority: Authority,
     capture: Option<CaptureFile>,
     serving: Serving,
+    clock: Clock,
 }
 
 /// What runs on the hosts of a bed for commands.
@@ -108,7 +106,7 @@ impl CommandBed {
     ///
     /// # Errors
     /// If there cannot be such a bed, or a server cannot be started.
-    pub fn new(plan: &Plan, servers: &BedServers, capture: Option<&Path>) -> Result<CommandBed, CommandBedError> {
+    pub fn new(plan: &Plan, servers: BedServers, capture: Option<&Path>) -> Result<CommandBed, CommandBedError> {
         let hub = plan.hub().ok_or(CommandBedError::Topology)?;
         let back_off = BackOff::Own;
         let mut tcps = kernels::tcps(plan, back_off)?;
@@ -119,7 +117,9 @@ impl CommandBed {
         let authority = Authority::new(Chain::Usual);
         let hosts = named_hosts(plan, &bed, servers);
         let mut serving = Serving::default();
-        serving.start_servers(&bed, plan, &hosts, servers, &authority)?;
+        if servers == BedServers::Recorded {
+            serving.start_servers(&bed, plan, &hosts, &authority)?;
+        }
         let stop = serving.stop();
         serving.names.push(name_server(&bed, resolver, zone(&hosts)?, stop)?);
 
@@ -128,13 +128,18 @@ impl CommandBed {
         nodes.push(hub);
         let tapped = capture.map(|path| Tap::open(BedHost::CLIENT, path)).transpose()?;
         let (tap, capture) = tapped.unzip();
-        bed.begin_links(Layout { fabric, nodes, seed, noted: None, tap })?;
-        Ok(CommandBed { bed, resolver, hosts, authority, capture, serving })
+        let clock = bed.begin_links(Layout { fabric, nodes, seed, noted: None, tap })?;
+        Ok(CommandBed { bed, resolver, hosts, authority, capture, serving, clock })
     }
 
     /// The hosts that have names.
     pub fn hosts(&self) -> &[NamedHost] {
         &self.hosts
+    }
+
+    /// For how long the machine stood still so far.
+    pub fn paused(&self) -> Duration {
+        self.clock.paused()
     }
 
     /// Where the name server is.
@@ -145,6 +150,23 @@ impl CommandBed {
     /// The certificate that clients have to trust, in DER.
     pub fn root(&self) -> &[u8] {
         self.authority.root()
+    }
+
+    /// What a program needs to prove by TLS that it is the server of this name: its chain and its key.
+    ///
+    /// # Errors
+    /// If it is no name.
+    pub fn identity(&self, name: &str) -> Result<Identity, loadstone_live::Error> {
+        self.authority.identity(&[name])
+    }
+
+    /// Starts a program on the page's first host. It ends with the bed.
+    ///
+    /// # Errors
+    /// If it cannot be run.
+    pub fn start_server(&mut self, program: HostCommand) -> Result<(), CommandError> {
+        self.serving.programs.push(self.bed.start(BedHost::server(0), program)?);
+        Ok(())
     }
 
     /// Sends echo requests from the client to the other end of its link.
@@ -189,15 +211,10 @@ impl Serving {
         bed: &Bed,
         plan: &Plan,
         hosts: &[NamedHost],
-        servers: &BedServers,
         authority: &Authority,
     ) -> Result<(), CommandBedError> {
         for host in hosts {
             let at = BedHost(place(plan, &host.name).expect("a host with a name is one of the page's"));
-            if let BedServers::Program(program) = servers {
-                self.programs.push(bed.start(at, program.clone())?);
-                continue;
-            }
             for port in PORTS {
                 let address = SocketAddr::new(host.address, port);
                 let server = bed.on(at, || server(plan, address, host, authority));
@@ -231,7 +248,7 @@ fn server(plan: &Plan, address: SocketAddr, host: &NamedHost, authority: &Author
 }
 
 /// The names of the page's hosts, each once, with where they are.
-fn named_hosts(plan: &Plan, bed: &Bed, servers: &BedServers) -> Vec<NamedHost> {
+fn named_hosts(plan: &Plan, bed: &Bed, servers: BedServers) -> Vec<NamedHost> {
     let mut hosts: Vec<NamedHost> = Vec::new();
     for (at, host) in plan.hosts().iter().enumerate() {
         let name = without_port(&host.name);
@@ -240,7 +257,7 @@ fn named_hosts(plan: &Plan, bed: &Bed, servers: &BedServers) -> Vec<NamedHost> {
             continue;
         }
         let protocols = match (servers, plan.variant().protocol_to(&host.name)) {
-            (BedServers::Program(_), _) => Vec::new(),
+            (BedServers::Programs, _) => Vec::new(),
             (BedServers::Recorded, Protocol::Http1) => vec![Protocol::Http1],
             (BedServers::Recorded, protocol) => vec![protocol, Protocol::Http1],
         };

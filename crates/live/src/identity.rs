@@ -34,6 +34,11 @@ impl Identity {
         Ok(Identity { chain, key: PrivateKeyDer::from_pem_slice(key).map_err(|_| Error::Key)? })
     }
 
+    /// The chain, the server's own certificate first, and the key, in DER.
+    pub fn der(&self) -> (Vec<&[u8]>, &[u8]) {
+        (self.chain.iter().map(|one| &one[..]).collect(), self.key.secret_der())
+    }
+
     /// The configuration of a server that speaks TLS 1.2 and 1.3 with whatever suites its clients have,
     /// and selects by ALPN from `protocols`, in this order of preference. A client that offers none of
     /// them is refused (RFC 7301, section 3.2); one without ALPN is not.

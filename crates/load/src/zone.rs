@@ -2,12 +2,12 @@
 //!
 //! A machine: a query comes in as bytes, its answer goes out as bytes.
 
+use core::net::Ipv4Addr;
 use loadstone_http::Protocol;
 use simple_dns::rdata::{A, HTTPS, OPT, RData, SVCB};
 use simple_dns::{CLASS, CharacterString, Name, OPCODE, Packet, PacketFlag, QCLASS, QTYPE, Question, RCODE, TYPE};
 use simple_dns::{ResourceRecord, SimpleDnsError};
 use std::collections::BTreeMap;
-use core::net::Ipv4Addr;
 
 /// How long an answer may be kept, in seconds: longer than any load.
 const TTL: u32 = 3600;

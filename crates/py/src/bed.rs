@@ -26,20 +26,13 @@ pub(crate) struct CommandBed {
 
 #[pymethods]
 impl CommandBed {
-    /// Makes the hosts and links of a scenario. Its servers are those of its page, or `server`, a program and its
-    /// arguments; `capture` is a file for the client's packets.
+    /// Makes the hosts and links of a scenario. With `serves` the servers of its page serve it, else a program that
+    /// is started. `capture` is a file for the client's packets.
     #[new]
-    #[pyo3(signature = (scenario, server=None, capture=None))]
-    fn new(
-        py: Python<'_>,
-        scenario: &Scenario,
-        server: Option<Vec<OsString>>,
-        capture: Option<PathBuf>,
-    ) -> PyResult<CommandBed> {
-        let program =
-            |words| BedServers::Program(HostCommand { words, session: CommandSession::Own, ..HostCommand::default() });
-        let servers = server.map_or(BedServers::Recorded, program);
-        let make = || loadstone_bed::CommandBed::new(&scenario.plan, &servers, capture.as_deref());
+    #[pyo3(signature = (scenario, serves=true, capture=None))]
+    fn new(py: Python<'_>, scenario: &Scenario, serves: bool, capture: Option<PathBuf>) -> PyResult<CommandBed> {
+        let servers = if serves { BedServers::Recorded } else { BedServers::Programs };
+        let make = || loadstone_bed::CommandBed::new(&scenario.plan, servers, capture.as_deref());
         let bed = py.detach(|| make().map_err(Failure::from))?;
         Ok(CommandBed {
             hosts: bed.hosts().to_vec(),
@@ -68,6 +61,13 @@ impl CommandBed {
         &self.root
     }
 
+    /// For how long the machine stood still so far, in ms.
+    #[getter]
+    fn paused_ms(&self) -> PyResult<f64> {
+        let paused = self.bed().as_ref().map(loadstone_bed::CommandBed::paused);
+        Ok(ms(paused.ok_or_else(finished)?))
+    }
+
     /// Sends `count` echo requests from the client to the other end of its link, one every `interval_ms`: the round
     /// trips of those that were answered, in ms.
     fn ping(&self, py: Python<'_>, count: u16, interval_ms: f64) -> PyResult<Vec<f64>> {
@@ -77,6 +77,30 @@ impl CommandBed {
             None => Err(finished()),
         })?;
         Ok(pings.round_trips.iter().map(|trip| ms(*trip)).collect())
+    }
+
+    /// The chain and the key, in DER, by which a program proves that it is the server of this name.
+    fn identity(&self, name: &str) -> PyResult<(Vec<Vec<u8>>, Vec<u8>)> {
+        let identity = self.bed().as_ref().map(|bed| bed.identity(name));
+        let identity = identity.ok_or_else(finished)?.map_err(Failure::from)?;
+        let (chain, key) = identity.der();
+        Ok((chain.into_iter().map(<[u8]>::to_vec).collect(), key.to_vec()))
+    }
+
+    /// Starts a program on the first server's host, without input; what it prints goes to standard error. The rest
+    /// is as for `start`.
+    fn start_server(
+        &self,
+        py: Python<'_>,
+        words: Vec<OsString>,
+        environment: Vec<(OsString, OsString)>,
+        instead: Vec<(PathBuf, PathBuf)>,
+        folder: PathBuf,
+    ) -> PyResult<()> {
+        let session = CommandSession::Own;
+        let command = HostCommand { words, environment, instead, folder: Some(folder), session };
+        let started = py.detach(|| self.bed().as_mut().map(|bed| bed.start_server(command)));
+        started.ok_or_else(finished)?.map_err(of_command)
     }
 
     /// Starts a command at the client's place, with more variables in its environment and with files in the place
@@ -94,8 +118,7 @@ impl CommandBed {
         let started = py.detach(|| self.bed().as_ref().map(|bed| bed.start(command)));
         match started.ok_or_else(finished)? {
             Ok(running) => Ok(BedCommand { running: Mutex::new(Some(running)) }),
-            Err(CommandError::Program { error, .. }) => Err(error.into()),
-            Err(error) => Err(Failure::new(error.to_string()).into()),
+            Err(error) => Err(of_command(error)),
         }
     }
 
@@ -168,6 +191,14 @@ fn machine(links: &LinkReport) -> Value {
 
 fn ms(span: Duration) -> f64 {
     span.as_secs_f64() * 1e3
+}
+
+/// Why a command is not run: by the system's error where it is about the program.
+fn of_command(error: CommandError) -> PyErr {
+    match error {
+        CommandError::Program { error, .. } => error.into(),
+        error => Failure::new(error.to_string()).into(),
+    }
 }
 
 fn finished() -> Failure {

@@ -58,9 +58,9 @@ pub(crate) struct CommandBed;
 #[pymethods]
 impl CommandBed {
     #[new]
-    #[pyo3(signature = (scenario, server=None, capture=None))]
+    #[pyo3(signature = (scenario, serves=true, capture=None))]
     #[allow(unused_variables)]
-    fn new(scenario: &Scenario, server: Option<Vec<String>>, capture: Option<String>) -> PyResult<CommandBed> {
+    fn new(scenario: &Scenario, serves: bool, capture: Option<String>) -> PyResult<CommandBed> {
         refused()
     }
 }

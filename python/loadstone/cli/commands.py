@@ -1,6 +1,5 @@
 """The verb `bed`: any command behind a link, with the servers of recordings."""
 
-import shlex
 import sys
 from typing import Any
 
@@ -11,6 +10,9 @@ from loadstone.cli.console import Verb, emit, examples, say
 
 _PINGS = click.IntRange(1, 60_000)
 _PING_MS = 10.0
+_LOADS = click.IntRange(2, 10_000)
+LOADS = 20
+"""Loads of a page by a browser, if nothing is said."""
 
 
 class BedVerb(Verb):
@@ -54,6 +56,21 @@ _COMMAND = "loadstone.bed.command"
 @click.option(
     "--pcap", metavar="FILE", type=paths.WRITTEN, help="Write the client's packets to this file as they pass."
 )
+@click.option(
+    "--loads",
+    metavar="K",
+    type=_LOADS,
+    help="COMMAND is 'chromium URL': load it K times, each with a cache of its own, and print the times.  "
+    f"[default: {LOADS} with --variant]",
+)
+@click.option(
+    "--variant",
+    "asked",
+    metavar="SETTINGS",
+    multiple=True,
+    help="With such loads: what is compared, as in 'protocol=h2,iw=32'. Can be given several times.",
+)
+@click.option("--warm", is_flag=True, help="With such loads: each is the second one with its cache.")
 @click.option("--json", "as_json", is_flag=True, help="Print what the link saw as the last line, in JSON.")
 def bed(
     recordings: tuple[str, ...],
@@ -61,6 +78,9 @@ def bed(
     server_command: str | None,
     pings: int | None,
     pcap: str | None,
+    loads: int | None,
+    asked: tuple[str, ...],
+    warm: bool,
     as_json: bool,
     **given: Any,
 ) -> None:
@@ -70,7 +90,8 @@ def bed(
     nothing else. Its exit code is that of `loadstone bed`. Linux only; docs/bed.md says what is needed.
     """
     from loadstone import bed as beds
-    from loadstone import experiment, pages, variants
+    from loadstone import experiment, pages
+    from loadstone.variants import by_host
 
     context = click.get_current_context()
     command: list[str] = context.meta[_COMMAND]
@@ -80,10 +101,13 @@ def bed(
         raise click.UsageError("--server-command is there instead of a RECORDING: leave out one of them.")
     read = [pages.read(one, keep_secrets=keep_secrets) for one in recordings]
     served = beds.page_of(read) if read else beds.empty_page()
-    known = variants.by_host(beds.protocols_of(read))
-    cell = experiment.cell(served, {**known, **experiment.asked(given, exact=True)})
-    program = shlex.split(server_command) if server_command else None
-    with beds.signals_held(), beds.opened(cell, program, pcap) as opened:
+    known = by_host(beds.protocols_of(read))
+    common = {**known, **experiment.asked(given, exact=True)}
+    if loads is not None or asked:
+        _load_by_browser(served, common, asked, command, server_command, loads or LOADS, warm, as_json)
+        return
+    cell = experiment.cell(served, common)
+    with beds.signals_held(), beds.opened(cell, server_command, pcap) as opened:
         trips = opened.native.ping(pings, _PING_MS) if pings else None
         try:
             code = beds.run(opened, command)
@@ -96,6 +120,40 @@ def bed(
         say(why)
     sys.stdout.flush()
     context.exit(code)
+
+
+def _load_by_browser(
+    served: Any,
+    common: dict[str, Any],
+    asked: tuple[str, ...],
+    command: list[str],
+    server_command: str | None,
+    loads: int,
+    warm: bool,
+    as_json: bool,
+) -> None:
+    """Load a page by a browser on a bed for each variant."""
+    from loadstone import bed as beds
+    from loadstone import experiment, progress, variants
+    from loadstone.browser import on_bed
+    from loadstone.files import InputError
+
+    if len(command) != 2 or command[0].rpartition("/")[2] not in on_bed.NAMES:
+        raise click.UsageError("--loads and --variant are for a browser: give '-- chromium URL'.")
+    chosen = variants.given(asked)
+    cells = {one.name: experiment.cell(served, one.fields(served, common)) for one in chosen}
+    with beds.signals_held(), progress.bar("blocks") as show:
+        try:
+            program, url = command
+            browser = on_bed.Browser(program, url, warm=warm)
+            measured = on_bed.loads(cells, browser, loads, server_command, lambda done: show(done, loads))
+        except on_bed.BrowserError as error:
+            raise InputError(str(error)) from None
+    network = next(iter(cells.values())).network
+    if as_json:
+        emit({"url": command[1], "network": network, "warm": warm, **on_bed.document(measured)})
+    else:
+        emit(on_bed.in_words(f"{command[1]} by {command[0]} on {network}", measured))
 
 
 def _pings(asked: int | None, trips: list[float] | None) -> dict[str, Any]:

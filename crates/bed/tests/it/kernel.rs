@@ -36,7 +36,7 @@ fn a_burst_of_a_thousand_packets_loses_none() {
     assert_eq!(report.connections[0].down.retransmissions, 0);
     // Sent: bytes, packets, errors, dropped; the same is said of what was received before.
     let devices = bed.on(BedHost::server(0), || std::fs::read_to_string("/proc/thread-self/net/dev")).unwrap();
-    let line = devices.lines().find(|line| line.trim().starts_with("tun0:")).unwrap();
+    let line = devices.lines().find(|line| line.trim().starts_with("link0:")).unwrap();
     let fields: Vec<u64> = line.split_whitespace().skip(1).map(|field| field.parse().unwrap()).collect();
     assert_eq!((fields[3], fields[10], fields[11]), (0, 0, 0), "{line}");
     assert!(fields[9] >= 1000);
@@ -111,7 +111,7 @@ fn a_small_receive_buffer_holds_the_sender_back() {
 fn packets_are_single_segments_of_at_most_1500_bytes() {
     let Some(_turn) = turn() else { return };
     let bed = bed(1, &initial_window(32));
-    if let Some(device) = ip(&bed, BedHost::server(0), "-details link show tun0") {
+    if let Some(device) = ip(&bed, BedHost::server(0), "-details link show link0") {
         for said in ["mtu 1500", "qdisc pfifo ", "qlen 10000", "gso_max_segs 1 "] {
             assert!(device.contains(said), "{said}: {device}");
         }
@@ -134,7 +134,7 @@ fn hosts_have_a_loopback_and_see_nothing_else() {
         let devices = std::fs::read_to_string("/proc/thread-self/net/dev").unwrap();
         let names: Vec<&str> =
             devices.lines().filter_map(|line| line.split_once(':')).map(|(name, _)| name.trim()).collect();
-        assert!(names.contains(&"lo") && names.contains(&"tun0") && !names.contains(&"eth0"), "{names:?}");
+        assert!(names.contains(&"lo") && names.contains(&"link0") && !names.contains(&"eth0"), "{names:?}");
         let version_6 = std::fs::read_to_string("/proc/thread-self/net/if_inet6").unwrap_or_default();
         assert_eq!(version_6, "", "IPv6 sends packets of its own");
         let elsewhere = TcpStream::connect_timeout(&"192.0.2.1:80".parse().unwrap(), PATIENCE).unwrap_err();

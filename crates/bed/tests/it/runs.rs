@@ -216,7 +216,7 @@ fn a_pump_that_fails_says_so_and_nothing_hangs() {
     let Some(_turn) = turn() else { return };
     let bed = bed(1, &Settings::default());
     let run = begin(&bed, "100mbit,10ms", 1);
-    if ip(&bed, BedHost::server(0), "link set tun0 down").is_none() {
+    if ip(&bed, BedHost::server(0), "link set link0 down").is_none() {
         return;
     }
     let to = (bed.address(BedHost::server(0)), 80);

@@ -1,0 +1,112 @@
+"""Pages loaded by Chromium on beds, one bed for each variant, and what is said of it."""
+
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
+from functools import partial
+from time import monotonic
+from typing import Any
+
+from loadstone import bed as beds
+from loadstone import text
+from loadstone.bed import Bed
+from loadstone.browser.blocks import Loads, Measured, TimedLoad, measure
+from loadstone.browser.chromium import NAMES, Chromium
+from loadstone.browser.devtools import BrowserError
+from loadstone.experiment import Cell
+from loadstone.verb_output import gain_document, gain_text, interval_text, wrapped
+
+__all__ = ["NAMES", "Browser", "BrowserError", "document", "in_words", "loads"]
+
+
+@dataclass(frozen=True)
+class Browser:
+    """What loads which page, and how."""
+
+    program: str
+    url: str
+    warm: bool = False
+    """Each load is the second one with its cache."""
+    patience_s: float = 60.0
+    """How long a load may take."""
+
+
+def loads(
+    cells: Mapping[str, Cell],
+    browser: Browser,
+    blocks: int,
+    server: str | None = None,
+    progress: Callable[[int], None] = lambda _: None,
+) -> Measured:
+    """Load a page on a bed for each scenario, in blocks; signals have to be held."""
+    with ExitStack() as stack:
+        ready = {}
+        for name, cell in cells.items():
+            bed = stack.enter_context(beds.opened(cell, server))
+            chromium = stack.enter_context(_chromium(bed, browser.program))
+            ready[name] = partial(_load, bed, chromium, browser)
+        return measure(ready, blocks, next(iter(cells.values())).seed, progress)
+
+
+def _chromium(bed: Bed, program: str) -> Chromium:
+    folder = bed.sight.folder / "chromium"
+    folder.mkdir()
+    return Chromium.start(program, folder, bed.start)
+
+
+def _load(bed: Bed, chromium: Chromium, browser: Browser) -> TimedLoad:
+    before, began = bed.native.paused_ms, monotonic()
+    timing = chromium.load(browser.url, warm=browser.warm, patience_s=browser.patience_s)
+    return TimedLoad(timing, bed.native.paused_ms - before, (monotonic() - began) * 1e3)
+
+
+# --- what is said of it ---
+
+
+def document(measured: Measured) -> dict[str, Any]:
+    """Give all of it for programs."""
+    return {
+        "variants": [_variant(measured, one) for one in measured.variants],
+        "noise_floor": {**gain_document(measured.floor), **_variant(measured, measured.again)},
+    }
+
+
+def _variant(measured: Measured, one: Loads) -> dict[str, Any]:
+    return {
+        "name": one.name,
+        "median_onload_ms": one.median_ms,
+        "variation": one.variation,
+        "gain": gain_document(measured.gain(one)),
+        "left_out": one.left_out,
+        "failed": one.failed,
+        "loads": [asdict(timing) for timing in one.timings],
+    }
+
+
+def in_words(title: str, measured: Measured) -> str:
+    """Give it as a table, with the noise floor."""
+    first = measured.variants[0]
+    rows = [["variant", "loads", "median onload", "varies by", "gain", "95 % interval"]]
+    for one in measured.variants:
+        gain = None if one is first else measured.gain(one)
+        held = [gain_text(gain), interval_text(gain)] if gain is not None else ["baseline", ""]
+        rows.append([one.name, str(len(one.timings)), text.ms(one.median_ms), _varies(one), *held])
+    floor = measured.floor
+    lines = [title, text.table(rows)]
+    if floor is not None and floor.low is not None:
+        lines += wrapped(
+            f"Noise floor: {first.name} held against itself gives a gain of {gain_text(floor)} "
+            f"({interval_text(floor)}). What is not clearer than that is not seen here."
+        )
+    everything = [*measured.variants, measured.again]
+    if left_out := sum(one.left_out for one in everything):
+        lines += wrapped(
+            f"{text.count(left_out, 'load')} left out: the machine stood still for more than 1 % of each."
+        )
+    if failed := sum(one.failed for one in everything):
+        lines += wrapped(f"{text.count(failed, 'load')} failed, and done again.")
+    return "\n".join(lines)
+
+
+def _varies(one: Loads) -> str:
+    return "" if one.variation is None else f"{one.variation:.1%}".replace("%", " %")
