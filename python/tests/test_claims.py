@@ -1,6 +1,8 @@
 """Claims: what becomes of them by chance, by assumptions, and in altered outcomes."""
 
+import csv
 import dataclasses
+import io
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,11 +12,12 @@ import polars as pl
 import pytest
 
 from loadstone.files import InputError
-from loadstone.reproduce import claims
+from loadstone.reproduce import claims, study_report
 from loadstone.reproduce.altered import FAMILY
 from loadstone.reproduce.claims import Verdict
 from loadstone.reproduce.evidence import AS_STATED, Evidence
 from loadstone.reproduce.judge import Figure, Judge, above
+from loadstone.reproduce.study import Cell, Results
 
 HEAD = "id,kind,says,relation,value,most,unit,conditions,section,turned_by\n"
 
@@ -185,3 +188,34 @@ def test_who_looked_before_says_the_same_figure_with_a_wider_interval(tmp_path: 
         said.append([float(each) for each in re.findall(r"[\d.]+", judge.judged()[0].ours)])
     (often, low, high), (once, above_low, below_high) = said
     assert often == once and low < above_low < once < below_high < high
+
+
+def test_every_number_stands_beside_ours_or_says_why_not(tmp_path: Path) -> None:
+    folder = study(
+        tmp_path,
+        "A1,number,gain,gain,2,,gain,,4,equal",
+        "A2,number,load time,eq,7,,s,,4,",
+        "A3,setup,objects,eq,9,,objects,,3,",
+        "A4,finding,it is faster,direction,,,,,5,equal",
+    )
+    judge = Judge(folder)
+    judge.number("A1", loads(2.5), mean_gain)
+    judge.not_testable("A2", "their machine is gone")
+    judge.set_up("A3", "9 objects")
+    judge.finding("A4", loads(2.5), is_faster)
+    cell = Cell({"page": "small"}, "new", 3.0, 2.0, "ms")
+    written = study_report.cells_csv(Results([cell], [], judge.judged()))
+    lines = list(csv.DictReader(io.StringIO(written)))
+    names = ("claim", "page", "variant", "published", "ours", "left_out")
+    assert [tuple(line[name] for name in names) for line in lines] == [
+        ("", "small", "new", "3.0", "2.0", ""),
+        ("A1", "", "gain", "2.0", "2.5", ""),
+        ("A2", "", "load time", "7.0", "", "their machine is gone"),
+        ("A3", "", "objects", "9.0", "", "it was put in"),
+    ]
+
+
+def test_only_what_the_list_calls_a_set_up_is_one(tmp_path: Path) -> None:
+    judge = Judge(study(tmp_path, "A1,number,gain,gain,2,,gain,,4,equal"))
+    with pytest.raises(ValueError, match="A1"):
+        judge.set_up("A1", "2")

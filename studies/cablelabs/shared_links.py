@@ -30,7 +30,7 @@ _MANY, _ONE = 20, 1
 
 def judge(judge: Judge, runner: Runner) -> None:
     """Judge them."""
-    judge.finding("CL85", _beside(runner), _drowned)
+    judge.finding("CL85", _beside(runner), _drowned, "fair shares would make it 10.5")
     judge.finding("CL86", _slow_start(runner), _never_left, "neither a segment sent again nor 16 segments")
     judge.finding("CL87", _rates(runner), _diminishing, "page B, connections kept alive")
     judge.finding("CL88", _bursts(runner), _losses)

@@ -53,7 +53,7 @@ class Claim:
     """`number`, `finding` (a direction or a comparison) or `setup` (how it was measured)."""
     says: str
     relation: str
-    """How ours stands to `value`: eq, approx, lt, le, gt, ge, upto, range (to `most`), direction or text."""
+    """How ours stands to `value`: one of `_RELATIONS`; a range or a share may go on to `most`."""
     value: float | None
     most: float | None
     unit: str
@@ -114,6 +114,8 @@ class Judged:
     """Whether it would hold in each of the altered outcomes; nothing if it is not judged by loads."""
     holds: bool = False
     """Whether it holds as it came out, whatever chance and assumptions make of that."""
+    value: float | None = None
+    """Our number, where the claim is one and we have it."""
 
     @property
     def fails_in(self) -> frozenset[str]:

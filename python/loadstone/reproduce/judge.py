@@ -118,6 +118,8 @@ class Judge:
 
     def set_up(self, id: str, ours: str) -> None:
         """Say that the laboratory is made here as it was there; nothing is tested by it."""
+        if self._claims[id].kind != "setup":
+            raise ValueError(f"{id}: the list does not say that it is a set-up")
         self._add(Judged(self._claims[id], Verdict.SET_UP, ours))
 
     def not_testable(self, id: str, why: str, ours: str = "-") -> None:
@@ -159,7 +161,8 @@ class Judge:
         loads = evidence.loads(found.seeds)
         altered = {name: _hold(test(other)) for name, other in evidence.altered(loads)}
         whole = "; ".join(part for part in (because, why) if part)
-        self._add(Judged(claim, verdict, found.words, whole, altered, found.holds))
+        value = found.figures[0].value if claim.kind == "number" else None
+        self._add(Judged(claim, verdict, found.words, whole, altered, found.holds, value))
 
     def judged(self) -> list[Judged]:
         """Give all claims with their verdicts, in the study's order; one without is a mistake here."""

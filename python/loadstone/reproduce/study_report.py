@@ -31,15 +31,29 @@ def counts(results: Results) -> str:
 
 
 def cells_csv(results: Results) -> str:
-    """Write every cell as a line: its factors, then `variant`, `published`, `ours`, `unit`, `sound`."""
+    """Write every figure that the study prints beside ours: its tables, then the numbers of its claims.
+
+    The columns: `claim`, the factors of the tables, `variant` or what a claim says, `published`, `ours`,
+    `unit`, `sound`, and `left_out`: why there is none of ours.
+    """
     lines = io.StringIO()
     write = csv.writer(lines, lineterminator="\n").writerow
     factors = list(results.cells[0].factors) if results.cells else []
-    write([*factors, "variant", "published", "ours", "unit", "sound"])
+    write(["claim", *factors, "variant", "published", "ours", "unit", "sound", "left_out"])
     for cell in results.cells:
         levels = [cell.factors[name] for name in factors]
-        write([*levels, cell.variant, cell.published, cell.ours, cell.unit, int(cell.is_sound)])
+        write(["", *levels, cell.variant, cell.published, cell.ours, cell.unit, int(cell.is_sound), ""])
+    for judged in results.judged:
+        claim = judged.claim
+        if claim.kind == "finding" or claim.value is None:
+            continue
+        left_out = "" if judged.value is not None else judged.why or _SET_UP
+        said = [claim.says, claim.value, judged.value, claim.unit, 1, left_out]
+        write([claim.id, *("" for _ in factors), *said])
     return lines.getvalue()
+
+
+_SET_UP = "it was put in"
 
 
 def claims_csv(results: Results) -> str:
@@ -208,7 +222,7 @@ def _grid(table: Table) -> str:
 _KINDS = {
     "report.html": PAGE,
     "report.md": Kind("report of a study", rb"# [a-z0-9]+: "),
-    "cells.csv": Kind("table of cells", rb"[^\n]*\bvariant,published,ours,unit,sound\n"),
+    "cells.csv": Kind("table of cells", rb"claim,[^\n]*\bvariant,published,ours,unit,sound,left_out\n"),
     "claims.csv": Kind("table of claims", rb"id,verdict,ours,says,"),
 }
 
