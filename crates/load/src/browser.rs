@@ -164,11 +164,6 @@ impl Browser {
         Marks { causes: self.progress.causes().collect(), rows: self.waterfall, failed: self.failed }
     }
 
-    /// How many connections were opened.
-    pub fn opened(&self) -> u32 {
-        self.connections.len() as u32
-    }
-
     /// Begins everything that may begin, and hands out requests.
     fn advance(&mut self, now: Time) {
         if !self.progress.is_ready(now) && self.stirred.is_empty() {

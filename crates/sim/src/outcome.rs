@@ -82,7 +82,7 @@ fn outcome(plan: &Plan, (seed, now): (Seed, Time), (at, host): (usize, SimHost),
     let (HostedProgram::Browser(browser), HostRole::Browser { page }) = (host.hosted, plan.hosts()[at].role) else {
         unreachable!("browsers come first");
     };
-    let (end, opened) = (browser.end(), browser.opened());
+    let end = browser.end();
     let mut marks = browser.into_marks();
     marks.note(&services);
     Outcome {
@@ -96,7 +96,7 @@ fn outcome(plan: &Plan, (seed, now): (Seed, Time), (at, host): (usize, SimHost),
         bytes_up: up.bytes,
         retransmissions: connections.iter().map(|connection| connection.retransmissions).sum(),
         loss_recovery: Some(loss_recovery),
-        connections: opened,
+        connections: connections.len() as u32,
         path: critical_path(plan.page_at(page), &marks, &records),
         waterfall: marks.rows,
         per_connection: connections,

@@ -170,7 +170,7 @@ fn each_connection_of_http_1_carries_one_object_and_takes_the_next_in_page_order
     scene.respond(at(2), "");
     assert_eq!(scene.opening, [ConnId(1)], "two may be open, and one is");
     scene.establish(at(3));
-    assert_eq!(scene.browser.opened(), 2);
+    assert_eq!(scene.browser.connections.len(), 2);
     assert_eq!(
         scene.asked[1..].iter().map(|asked| (asked.conn.0, &*asked.path)).collect::<Vec<_>>(),
         [(0, "1"), (1, "2")]
