@@ -32,6 +32,8 @@ class Settings(TypedDict, total=False):
     requests_per_connection: int
     """The most requests that a server answers on a connection before it leaves it: with 1 it keeps no
     connection alive. If it is left out, any number. 1 to 1,000,000."""
+    names: Literal["cached", "looked-up"]
+    """What the browser knows of the names of hosts when the load begins; if it is left out, all addresses."""
     cc: Literal["reno", "cubic", "bbr"]
     """Servers: The congestion control; the profile's if it is left out. Default: cubic."""
     policy: Literal["priority", "round-robin", "weighted", "first-come-first-served", "dependencies"]

@@ -171,6 +171,8 @@ def _variant(variant: dict[str, Any], whose: str) -> str:
     ]
     if others := variant.get("tcp_of"):
         parts.insert(4, ", ".join(f"{name}: IW {own['iw']}, {own['cc']}" for name, own in others.items()))
+    if variant.get("names") == "looked-up":
+        parts.insert(2, "names looked up")
     if variant["requests_per_connection"] is not None:
         parts.insert(3, f"{text.count(variant['requests_per_connection'], 'request')} per connection")
     if variant["servers"] is not None:

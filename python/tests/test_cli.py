@@ -59,7 +59,7 @@ def test_every_option_arrives_in_the_scenario(loadstone: Command, small: str) ->
         "--policy round-robin --frame-bytes 4096 --notsent-lowat 65536 --client-iw 4 "
         "--push all --hint embedded --hint-by link --max-streams 60 "
         "--requests-per-connection 9 --client-cc reno --tcp textbook --seed 5 --threads 1 "
-        "--connections-in-all 16 --request-order first-come-first-served"
+        "--connections-in-all 16 --request-order first-come-first-served --names looked-up"
     )
     document = loadstone("load", small, "--json", *options.split()).document
     assert document["variant"] == {
@@ -69,6 +69,7 @@ def test_every_option_arrives_in_the_scenario(loadstone: Command, small: str) ->
         "connections": 4,
         "connections_in_all": 16,
         "requests_per_connection": 9,
+        "names": "looked-up",
         "multiplexing": {
             "policy": "round-robin",
             "request_order": "first-come-first-served",
@@ -497,8 +498,8 @@ def test_incomplete_loads_are_said_and_left_out(loadstone: Command, small: str) 
 
 
 def test_fields_that_options_set_are_fields_of_the_scenario() -> None:
-    # Both are left out where they are nothing.
-    given = {"spread": {"network": 1}, "variant": {"connections_in_all": 16}}
+    # All of these are left out where they are nothing.
+    given = {"spread": {"network": 1}, "variant": {"connections_in_all": 16, "names": "looked-up"}}
     fields = json.loads(_scenario(**given).to_json())
     for path in OPTIONS:
         place = fields

@@ -55,6 +55,9 @@ pub enum Unsupported {
     /// Cached metrics of TCP.
     #[error("a new host of the kernel remembers nothing: leave it out, or simulate")]
     EarlierLoads,
+    /// Names that are looked up.
+    #[error("over the kernel all addresses are known: leave it out, or simulate")]
+    NamesLookedUp,
     /// Single servers with another TCP, while beta is the whole machine's.
     #[error("the machine has one beta for all servers: give them one TCP, or leave --machine-wide-beta out")]
     OneBeta,

@@ -200,6 +200,8 @@ impl<'a, P: Program> HostLoop<'a, P> {
                 Action::Receive { conn, limit, .. } => self.receive(conn, limit),
                 Action::Abort { conn } => self.connections.get_mut(conn).into_iter().for_each(SocketConnection::abort),
                 Action::Close { conn } => self.write(now, conn, |connection| connection.close(now)),
+                // Its destinations have the addresses of all servers.
+                Action::Resolve { host } => self.program.handle_resolved(now, host),
             }
         }
         Ok(())

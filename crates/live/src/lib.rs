@@ -10,7 +10,7 @@
 //! use loadstone_live::{Clock, Limits, Destinations, Listener, RecordKeeping, Stopper, Target, join, listen, load, serve};
 //! use loadstone_http::{Multiplexing, Protocol, SessionFactory};
 //! use loadstone_load::page::{HostId, PageFile};
-//! use loadstone_load::{Browser, BrowserConfig, Catalogue, Foresight, Graph, Hints, Joining, Origin, OriginConfig};
+//! use loadstone_load::{Browser, BrowserConfig, Catalogue, Foresight, Graph, Hints, Joining, Names, Origin, OriginConfig};
 //! use std::{sync::Arc, thread, time::Duration};
 //!
 //! let page = br#"{"objects": [{"url": "http://a.test/", "bytes": 12800}]}"#;
@@ -30,8 +30,8 @@
 //!         serve(&clock, origin, listener, &stop)
 //!     });
 //!     let (joining, hints) = (Joining::Together, Hints::Ignore);
-//!     let (connections, connections_in_all) = (6, None);
-//!     let config = BrowserConfig { connections, connections_in_all, protocol, joining, sessions: sessions.clone(), hints };
+//!     let (connections, connections_in_all, names) = (6, None, Names::Cached);
+//!     let config = BrowserConfig { connections, connections_in_all, protocol, joining, sessions: sessions.clone(), hints, names };
 //!     let browser = Browser::new(page.clone(), Arc::new(Graph::new(&page)), config);
 //!     let targets = vec![Target { address, tls: None, protocol }];
 //!     let destinations = Destinations { targets, notsent_lowat, timeout: Duration::from_secs(10) };

@@ -6,8 +6,8 @@
 //! nanosecond. Nothing here knows a protocol: all it needs are marks. `docs/model.md` has the
 //! definitions in words.
 
-use crate::page::{ActivityId, Page, Task};
-use crate::{Cause, Marks, Row};
+use crate::page::{ActivityId, HostId, Page, Task};
+use crate::{Cause, LookUp, Marks, Row};
 use loadstone_http::TransportStream;
 use loadstone_units::Time;
 use std::collections::BTreeMap;
@@ -17,7 +17,7 @@ use std::time::Duration;
 /// What time on the critical path goes into.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Part {
-    /// The connection that will carry the request is being opened: TCP and TLS.
+    /// The connection that will carry the request is being opened: the look-up of its host's name, TCP and TLS.
     Handshakes,
     /// The request is known and no connection takes it.
     WaitingForConnection,
@@ -87,7 +87,9 @@ impl Part {
     /// What happens in it.
     pub const fn meaning(self) -> &'static str {
         match self {
-            Part::Handshakes => "a new connection was being opened: the round trips of TCP and TLS",
+            Part::Handshakes => {
+                "a new connection was being opened: the round trips of the name's look-up, of TCP and of TLS"
+            }
             Part::WaitingForConnection => "an object was known, but every connection it could use was busy",
             Part::RequestRoundTrips => {
                 "a request was on its way to the server, and the beginning of the answer on its way back"
@@ -183,7 +185,7 @@ pub fn critical_path(page: &Page, marks: &Marks, connections: &[ConnectionRecord
         (pen.activity, pen.left) = (leg.activity, leg.left);
         match load.page.activities[leg.activity.0 as usize].task {
             Task::Compute(_) => pen.go_on(Some(leg.left), Part::PageItself, &[]),
-            Task::Fetch(_) => load.add_object(load.row(&leg), &mut pen),
+            Task::Fetch(ref fetch) => load.add_object(fetch.host, load.row(&leg), &mut pen),
         }
     }
     debug_assert!(pen.path.first().is_none_or(|first| first.from == Time::ZERO), "{load:?}");
@@ -245,7 +247,7 @@ impl Load<'_> {
     }
 
     /// Draws an object, from the moment at which its cause was left.
-    fn add_object(&self, row: Row, pen: &mut PathBuilder) {
+    fn add_object(&self, host: HostId, row: Row, pen: &mut PathBuilder) {
         let nothing = ConnectionRecord::default();
         let conn = row.connection.and_then(|conn| self.connections.get(conn as usize)).unwrap_or(&nothing);
         pen.go_on(row.found, Part::PageItself, &[]);
@@ -253,6 +255,13 @@ impl Load<'_> {
 
         // A mark that is missing leaves its time to what comes next.
         let sent = row.sent.unwrap_or(pen.left);
+        if let Some(LookUp { asked, asked_last, answered }) =
+            self.marks.look_ups.get(host.0 as usize).copied().flatten()
+        {
+            pen.go_on(Some(asked.min(sent)), Part::WaitingForConnection, &[]);
+            pen.go_on(Some(asked_last.min(sent)), Part::LossRecovery, &[]);
+            pen.go_on(Some(answered.min(sent)), Part::Handshakes, &[]);
+        }
         pen.go_on(Some(conn.opened.min(sent)), Part::WaitingForConnection, &[]);
         pen.go_on(
             conn.established.map(|established| established.min(sent)),

@@ -3,22 +3,25 @@
 //! `graph` knows what may begin; `pool` knows which connection is free, `connection` what was asked on one; this file
 //! joins them with the sessions. The rules of the HTTP/1.1 browser stand at [`Pool`].
 
+mod config;
 mod connection;
 mod graph;
 mod pool;
+mod resolver;
 
+pub use config::{Config, Hints, Joining};
 pub use graph::Graph;
+pub use resolver::{LookUp, Names};
 
 use crate::hint::hinted;
 use crate::page::{ActivityId, HostId, Page, Task};
 use crate::{Action, Attempt, Closed, ConnId, FoundBy, Marks, Opened, Program, Row, Tag};
 use connection::{BrowserConnection, BrowserStage};
 use graph::Progress;
-use loadstone_http::{Chunk, Event, Protocol, RequestId, ResponseHead, SessionFactory, TransportStream, Wire};
+use loadstone_http::{Chunk, Event, Protocol, RequestId, ResponseHead, TransportStream, Wire};
 use loadstone_units::{Factors, Time};
 use pool::Pool;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use resolver::{Resolution, Resolver};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,55 +32,6 @@ const RETRIES: u32 = 3;
 /// `network.http.response.timeout`. A server that has given up leaves no other sign.
 const PATIENCE: Duration = Duration::from_secs(300);
 
-/// How a browser behaves.
-#[derive(Clone, Debug)]
-pub struct Config {
-    /// The most connections to a host at a time, where one carries one request at a time.
-    pub connections: u32,
-    /// The most connections to all hosts at a time; any number if it is left out.
-    pub connections_in_all: Option<u32>,
-    /// What they speak, but where a host speaks another ([`Browser::with_protocols`]).
-    pub protocol: Protocol,
-    /// How requests come to the one connection of a protocol with many streams.
-    pub joining: Joining,
-    /// Where their sessions come from.
-    pub sessions: Arc<SessionFactory>,
-    /// What it does with what servers tell ahead.
-    pub hints: Hints,
-}
-
-/// How requests come to the one connection to a host, of a protocol with many streams, when they were wanted
-/// before it was established.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Joining {
-    /// They wait for it, and all go at once.
-    #[default]
-    Together,
-    /// The browser does not know yet what the host speaks, so each of them opens a connection of its own, as
-    /// many at a time as HTTP/1.1 may have. The first that is established stays; the others are closed when they
-    /// are, and their requests join it then.
-    OneByOne,
-}
-
-impl Joining {
-    /// Whether it is what browsers do where nothing else is said.
-    pub fn is_default(&self) -> bool {
-        *self == Joining::default()
-    }
-}
-
-/// What a browser does when a response tells it to fetch something (Link with `rel=preload`,
-/// X-Subresource).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Hints {
-    /// Nothing: recorded pages have such fields too, and when they had their effect is part of the page.
-    #[default]
-    Ignore,
-    /// It fetches objects of the same host at once.
-    Follow,
-}
-
 /// A browser that loads one page.
 #[derive(Debug)]
 pub struct Browser {
@@ -86,6 +40,7 @@ pub struct Browser {
     progress: Progress,
     /// One for each host.
     pools: Vec<Pool>,
+    resolver: Resolver,
     /// Hosts for which something changed that may let a request go out, in the order of the changes.
     stirred: VecDeque<HostId>,
     connections: Vec<BrowserConnection>,
@@ -115,11 +70,13 @@ impl Browser {
     /// A browser that has not begun to load `page`.
     pub fn new(page: Arc<Page>, graph: Arc<Graph>, config: Config) -> Browser {
         let pools = page.hosts.iter().map(|_| Pool::new(config.protocol, config.connections, config.joining)).collect();
+        let resolver = Resolver::new(&page.hosts, config.names);
         let needed = page.fetches().filter(|(activity, _)| activity.needed).count();
         Browser {
             config,
             progress: Progress::new(graph),
             pools,
+            resolver,
             stirred: VecDeque::new(),
             connections: Vec::new(),
             waterfall: vec![Row::default(); page.objects],
@@ -161,7 +118,8 @@ impl Browser {
 
     /// What happened when, for when the load has ended.
     pub fn into_marks(self) -> Marks {
-        Marks { causes: self.progress.causes().collect(), rows: self.waterfall, failed: self.failed }
+        let (causes, look_ups) = (self.progress.causes().collect(), self.resolver.look_ups());
+        Marks { causes, rows: self.waterfall, failed: self.failed, look_ups }
     }
 
     /// Begins everything that may begin, and hands out requests.
@@ -223,10 +181,40 @@ impl Browser {
             self.next_expiry = self.next_expiry.min(now + PATIENCE);
             self.actions.push_back(Action::Transmit { conn });
         }
+        if self.pools[host.0 as usize].wanted() == 0 || !self.is_resolved(now, host) {
+            return;
+        }
         for _ in 0..self.openings(host) {
             let tag = Tag(self.connections.len() as u32);
             self.connections.push(BrowserConnection::to(host, now));
             self.actions.push_back(Action::Open { to: host, tag });
+        }
+    }
+
+    /// Whether the address of a host is known; if not, it is asked for.
+    fn is_resolved(&mut self, now: Time, host: HostId) -> bool {
+        match self.resolver.resolve(now, host) {
+            Resolution::Known => return true,
+            Resolution::Query => self.actions.push_back(Action::Resolve { host }),
+            Resolution::Wait => {}
+            Resolution::Failed => {
+                while let Some(object) = self.pools[host.0 as usize].give_up() {
+                    self.abandon(now, object);
+                }
+            }
+        }
+        false
+    }
+
+    /// Asks again for names whose answer is overdue. Where that has been done too often, what waits for one is given
+    /// up.
+    fn ask_for_names_again(&mut self, now: Time) {
+        for (hosts, again) in self.resolver.expire(now) {
+            if again {
+                self.actions.extend(hosts.first().map(|host| Action::Resolve { host: *host }));
+            } else {
+                hosts.into_iter().for_each(|host| self.stir(host));
+            }
         }
     }
 
@@ -482,6 +470,13 @@ impl Program for Browser {
         assert_eq!(conn.0, tag.0, "a browser's connections are those that it opens");
     }
 
+    fn handle_resolved(&mut self, now: Time, host: HostId) {
+        for host in self.resolver.handle_answer(now, host) {
+            self.stir(host);
+        }
+        self.advance(now);
+    }
+
     fn handle_open(&mut self, now: Time, conn: ConnId, Opened { protocol, .. }: Opened) {
         let host = self.connections[conn.0 as usize].host;
         let pool = &self.pools[host.0 as usize];
@@ -536,6 +531,9 @@ impl Program for Browser {
         if self.next_expiry <= now {
             self.expire(now);
         }
+        if self.resolver.deadline() <= now {
+            self.ask_for_names_again(now);
+        }
         self.advance(now);
     }
 
@@ -555,7 +553,7 @@ impl Program for Browser {
     }
 
     fn poll_timeout(&self) -> Option<Time> {
-        let next = self.progress.next_timer().min(self.next_expiry);
+        let next = self.progress.next_timer().min(self.next_expiry).min(self.resolver.deadline());
         (next < Time::NEVER).then_some(next)
     }
 }

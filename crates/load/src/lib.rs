@@ -34,7 +34,7 @@ mod work;
 mod zone;
 
 pub use account::{Account, ConnectionRecord, Part, Span, StreamStalls, critical_path};
-pub use browser::{Browser, Config as BrowserConfig, Graph, Hints, Joining, LoadEnd};
+pub use browser::{Browser, Config as BrowserConfig, Graph, Hints, Joining, LoadEnd, LookUp, Names};
 pub use catalogue::Catalogue;
 pub use fetcher::{
     BodyPiece, Config as FetcherConfig, FetchList, FetchListError, Fetcher, Ping, Request, RequestTemplate,
@@ -48,4 +48,4 @@ pub use relay::Relay;
 pub use site::{Answer, Ending, Exchange, Pushed, Site, Ticket};
 pub use waterfall::{Attempt, Cause, FoundBy, Marks, Row, Service};
 pub use work::Work;
-pub use zone::{NoName, Record, Zone};
+pub use zone::{NoName, Record, Zone, address_query};

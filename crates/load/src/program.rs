@@ -52,6 +52,12 @@ pub enum Action {
         /// Which connection.
         conn: ConnId,
     },
+    /// Ask a name server for the address of a server (RFC 1035, section 4). An answer that comes is said by
+    /// [`Program::handle_resolved`]; of one that does not come nothing is said.
+    Resolve {
+        /// Whose.
+        host: HostId,
+    },
 }
 
 /// How a connection came to be, and what it speaks.
@@ -100,6 +106,11 @@ pub trait Program {
     /// it. Not for programs that ask for none.
     fn handle_opening(&mut self, _now: Time, conn: ConnId, tag: Tag) {
         unreachable!("{conn:?} has been asked for as {tag:?}")
+    }
+
+    /// The address of a server is known that it has asked for. Not for programs that ask for none.
+    fn handle_resolved(&mut self, _now: Time, host: HostId) {
+        unreachable!("{host:?} has been asked for")
     }
 
     /// The connection is established.

@@ -1,7 +1,7 @@
 //! What happened when, object by object: the form in which every runner tells it.
 
-use crate::ConnId;
 use crate::page::ActivityId;
+use crate::{ConnId, LookUp};
 use loadstone_http::TransportStream;
 use loadstone_units::Time;
 
@@ -84,6 +84,8 @@ pub struct Marks {
     /// For each activity, objects first, what it began with: `None` if it waited for nothing. Of one
     /// that has not begun it is what is known so far.
     pub causes: Vec<Option<Cause>>,
+    /// For each host of the page the look-up of its name, if there was one. Where it is left out there was none.
+    pub look_ups: Vec<Option<LookUp>>,
 }
 
 /// What a server reports of a request for one of its objects.
@@ -125,6 +127,9 @@ impl Marks {
         let attempts = self.failed.iter_mut().map(|attempt| &mut attempt.row);
         attempts.chain(&mut self.rows).for_each(|row| *row = row.counted_from(origin));
         self.causes.iter_mut().flatten().for_each(|cause| cause.at = cause.at.counted_from(origin));
+        for LookUp { asked, asked_last, answered } in self.look_ups.iter_mut().flatten() {
+            [asked, asked_last, answered].into_iter().for_each(|time| *time = time.counted_from(origin));
+        }
         self
     }
 
@@ -160,10 +165,12 @@ mod tests {
             rows: vec![row(100), row(3)],
             failed: vec![Attempt { object: ActivityId(0), row: row(60) }],
             causes: vec![None, Some(Cause { on: ActivityId(0), at: at(70) })],
+            look_ups: vec![Some(LookUp { asked: at(5), asked_last: at(12), answered: at(20) })],
         };
         let moved = marks.counted_from(at(10));
         assert_eq!(moved.rows, [row(90), Row { found: Some(at(0)), last_byte: Some(at(0)), ..Row::default() }]);
         assert_eq!((moved.failed[0].row, moved.causes[1].map(|cause| cause.at)), (row(50), Some(at(60))));
+        assert_eq!(moved.look_ups, [Some(LookUp { asked: at(0), asked_last: at(2), answered: at(10) })]);
     }
 
     #[test]
@@ -172,7 +179,7 @@ mod tests {
         let rows = vec![Row::default(), sent(80), sent(90)];
         assert_eq!(Marks { rows: rows.clone(), ..Marks::default() }.first_request(), Some(Time::from_nanos(80)));
         let failed = vec![Attempt { object: ActivityId(1), row: sent(30) }];
-        assert_eq!(Marks { rows, failed, causes: Vec::new() }.first_request(), Some(Time::from_nanos(30)));
+        assert_eq!(Marks { rows, failed, ..Marks::default() }.first_request(), Some(Time::from_nanos(30)));
         assert_eq!(Marks { rows: vec![Row::default()], ..Marks::default() }.first_request(), None);
     }
 
@@ -182,7 +189,7 @@ mod tests {
         let on = |conn| Row { connection: Some(conn), ..Row::default() };
         let rows = vec![on(0), on(2), Row::default()];
         let failed = vec![Attempt { object: ActivityId(1), row: on(1) }];
-        let mut marks = Marks { rows, failed, causes: Vec::new() };
+        let mut marks = Marks { rows, failed, ..Marks::default() };
         let service = |conn, object, arrived, answered| Service {
             conn: ConnId(conn),
             object: ActivityId(object),

@@ -86,6 +86,19 @@ impl Zone {
     }
 }
 
+/// The query for the address of a name, as a stub resolver sends it: recursion desired (RFC 1035, section 4.1.1).
+///
+/// # Errors
+/// If a name server cannot have it.
+pub fn address_query(id: u16, name: &str) -> Result<Vec<u8>, NoName> {
+    let no_name = || NoName(name.to_owned());
+    let mut query = Packet::new_query(id);
+    query.set_flags(PacketFlag::RECURSION_DESIRED);
+    let parsed = Name::new(name).map_err(|_| no_name())?;
+    query.questions.push(Question::new(parsed, QTYPE::TYPE(TYPE::A), QCLASS::CLASS(CLASS::IN), false));
+    query.build_bytes_vec().map_err(|_| no_name())
+}
+
 impl Record {
     /// What is said to a question for its name.
     fn data<'q>(&self, question: &Question<'q>) -> Option<ResourceRecord<'q>> {
@@ -146,6 +159,13 @@ mod tests {
         for name in ["www.a.test", "WWW.a.TEST"] {
             assert_eq!(asked(name, TYPE::A), (RCODE::NoError, vec![RData::A(A { address: ADDRESS.into() })]));
         }
+    }
+
+    #[test]
+    fn a_query_for_an_address_is_made_only_for_what_is_a_name() {
+        assert_eq!(address_query(77, "www.a.test"), Ok(query("www.a.test", TYPE::A)));
+        let long = format!("{}.test", "a".repeat(64));
+        assert_eq!(address_query(77, &long), Err(NoName(long)));
     }
 
     #[test]

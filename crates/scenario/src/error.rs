@@ -1,5 +1,6 @@
 //! Why a text is no scenario, or a scenario cannot be run.
 
+use loadstone_load::NoName;
 use loadstone_load::page::PageError;
 use loadstone_net::{Cycle, NetworkError};
 use loadstone_units::JsonError;
@@ -41,6 +42,12 @@ pub enum ScenarioProblem {
         /// The hosts of the pages.
         known: Vec<String>,
     },
+    /// Names are looked up, and nothing says where the name server is.
+    #[error("only without a topology is it known where names are looked up: leave it out")]
+    NamesInTopology,
+    /// The name of a host is none.
+    #[error(transparent)]
+    HostName(#[from] NoName),
     /// Hosts and links do not fit together.
     #[error(transparent)]
     Topology(#[from] TopologyError),

@@ -5,6 +5,7 @@ use crate::error::{ScenarioError, TopologyError};
 use crate::topology::{ProgramKind, Topology, TopologyHost};
 use core::net::{IpAddr, Ipv4Addr};
 use loadstone_http::Protocol;
+use loadstone_load::Names;
 use loadstone_load::page::{HostId, Page};
 use loadstone_net::tls::Tls;
 use loadstone_net::{Fabric, LinkId, NamedLink, Network, NodeId, Route, tcp};
@@ -83,6 +84,8 @@ pub(crate) struct Hosts {
     pub(crate) access: Vec<LinkId>,
     /// The node at the other end of a star's access link; none in a topology.
     pub(crate) hub: Option<NodeId>,
+    /// The routes from a star's browser to its hub and back.
+    pub(crate) to_hub: Option<[Route; 2]>,
 }
 
 /// The pages of a run: for each its hosts, with the TCP, the TLS and the protocol of each.
@@ -136,7 +139,14 @@ impl Builder<'_> {
         self.fabric.add_link([client, hub], access).map_err(|cycle| refuse("", cycle))?;
         self.add("client", HostRole::Browser { page: 0 }, self.scenario.variant.client_tcp, client);
         self.add_origins(0, |_| Ok(hub))?;
-        Ok(Hosts { hub: Some(hub), ..self.finish(|_| None)? })
+        let to_hub = match self.scenario.variant.names {
+            Names::Cached => None,
+            Names::LookedUp => {
+                let routes = self.fabric.add_route(client, hub).zip(self.fabric.add_route(hub, client));
+                routes.map(|(there, back)| [there, back])
+            }
+        };
+        Ok(Hosts { hub: Some(hub), to_hub, ..self.finish(|_| None)? })
     }
 
     /// The servers of a page's hosts: `place` says behind which node each stands.
@@ -221,7 +231,7 @@ impl Builder<'_> {
         let browsers = self.all.iter().filter(|host| matches!(host.role, HostRole::Browser { .. }));
         let access: Option<Vec<LinkId>> = browsers.map(|host| self.access_of(host)).collect();
         let access = access.ok_or_else(|| refuse(".links", TopologyError::NoAccessLink))?;
-        Ok(Hosts { fabric: Arc::new(self.fabric), all: self.all, access, hub: None })
+        Ok(Hosts { fabric: Arc::new(self.fabric), all: self.all, access, hub: None, to_hub: None })
     }
 
     /// The places of the origins of a page, or of all.

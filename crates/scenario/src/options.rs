@@ -7,7 +7,7 @@ use schemars::{Schema, schema_for};
 use serde_json::Value;
 
 /// All options: what a field may be, what it is by default and what it does, its type says.
-const OPTIONS: [OptionOf; 26] = [
+const OPTIONS: [OptionOf; 27] = [
     OptionOf::new("network", "network", "NETWORK"),
     OptionOf::new("protocol", "variant.protocol", "PROTOCOL"),
     OptionOf::new("iw", "variant.tcp.iw", "N").of(SERVERS),
@@ -16,6 +16,7 @@ const OPTIONS: [OptionOf; 26] = [
     OptionOf::new("connections", "variant.connections", "N"),
     OptionOf::new("connections-in-all", "variant.connections_in_all", "N"),
     OptionOf::new("requests-per-connection", "variant.requests_per_connection", "N"),
+    OptionOf::new("names", "variant.names", "NAMES"),
     OptionOf::new("cc", "variant.tcp.cc", "CC").of(SERVERS),
     OptionOf::new("policy", "variant.multiplexing.policy", "POLICY"),
     OptionOf::new("request-order", "variant.multiplexing.request_order", "ORDER"),

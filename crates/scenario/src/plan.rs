@@ -1,6 +1,7 @@
 //! A scenario made ready to be run, in whichever world.
 
 use crate::hosts::{HostRole, Hosts, PageHosts, PlannedHost};
+use crate::name_server::NameServerPlan;
 use crate::shared_page::LoadablePage;
 use crate::{Connections, Requests, Scenario, ScenarioError, ScenarioProblem, SharedPage, Spread, Variant};
 use loadstone_http::{Multiplexing, Protocol, Push, SessionFactory};
@@ -18,6 +19,7 @@ pub struct Plan {
     /// The scenario's page, then those of single browsers.
     pages: Vec<PlannedPage>,
     hosts: Hosts,
+    name_server: Option<NameServerPlan>,
     variant: Variant,
     sessions: Arc<SessionFactory>,
     spread: Spread,
@@ -58,8 +60,10 @@ impl Plan {
         check_hosts("variant.protocol_of", variant.protocol_of.keys(), &pages)?;
         let of_pages: Vec<PageHosts> = pages.iter().map(|page| hosts_of(variant, &page.page)).collect();
         let hosts = Hosts::new(scenario, &of_pages, &loaded)?;
+        let name_server = NameServerPlan::new(scenario, &hosts, &pages[0].page)?;
         Ok(Plan {
             hosts,
+            name_server,
             variant: variant.clone(),
             sessions: Arc::new(SessionFactory::new(multiplexing(variant))),
             spread: scenario.spread,
@@ -116,6 +120,11 @@ impl Plan {
         self.hosts.hub
     }
 
+    /// The name server at the hub, if names are looked up.
+    pub fn name_server(&self) -> Option<&NameServerPlan> {
+        self.name_server.as_ref()
+    }
+
     /// The link nearest to a browser, in the direction towards it.
     ///
     /// # Panics
@@ -145,6 +154,7 @@ impl Plan {
             protocol: self.variant.protocol,
             joining: self.variant.joining,
             sessions: self.sessions.clone(),
+            names: self.variant.names,
             hints: if self.variant.foresight.hint == Scope::Nothing { Hints::Ignore } else { Hints::Follow },
         };
         let PlannedPage { page, graph, .. } = &self.pages[page];

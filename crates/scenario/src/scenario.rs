@@ -2,7 +2,7 @@
 
 use crate::{ScenarioError, ScenarioProblem, SharedPage, Spread, Topology};
 use loadstone_http::{Multiplexing, Protocol};
-use loadstone_load::{Closing, Foresight, Joining, Work};
+use loadstone_load::{Closing, Foresight, Joining, Names, Work};
 use loadstone_net::{Network, Trace, tcp, tls::Tls};
 use loadstone_units::{Bounded, OutOfRange, json};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -75,6 +75,9 @@ pub struct Variant {
     /// What servers' processors have to do; nothing if it is left out.
     #[serde(skip_serializing_if = "Work::is_default")]
     pub work: Work,
+    /// What the browser knows of the names of hosts when the load begins; if it is left out, all addresses.
+    #[serde(skip_serializing_if = "Names::is_default")]
+    pub names: Names,
     /// How requests come to the one connection of SPDY or HTTP/2.
     #[serde(skip_serializing_if = "Joining::is_default")]
     pub joining: Joining,

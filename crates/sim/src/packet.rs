@@ -1,26 +1,56 @@
-//! A segment on its way.
+//! A packet on its way.
 
 use crate::host::EndId;
+use loadstone_load::page::HostId;
 use loadstone_net::tcp::Segment;
 use loadstone_net::{Carried, Logged, Packet, PacketLog};
 use loadstone_scenario::{Capture, Captured, CapturedFlags, CongestionWindowAt, Plan};
 
-/// A segment on its way, and the end to which it goes.
+/// A packet on its way.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct SimPacket {
-    pub(crate) to: EndId,
-    pub(crate) segment: Segment,
+pub(crate) enum SimPacket {
+    /// A segment, and the end to which it goes.
+    Segment { to: EndId, segment: Segment },
+    /// A query for the name of a server, or its answer.
+    Name(NameMessage),
 }
+
+/// A message between a browser and the name server.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct NameMessage {
+    /// The index of the host that asks.
+    pub(crate) asker: u32,
+    /// The host of its page whose name is asked for.
+    pub(crate) asked: HostId,
+    pub(crate) kind: NameMessageKind,
+    /// Bytes of the IP packet.
+    pub(crate) len: u32,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum NameMessageKind {
+    Query,
+    Answer,
+}
+
+/// All messages of names are one flow.
+const NAME_FLOW: u32 = u32::MAX;
 
 impl Packet for SimPacket {
     #[inline]
     fn len(&self) -> u32 {
-        Packet::len(&self.segment)
+        match self {
+            SimPacket::Segment { segment, .. } => Packet::len(segment),
+            SimPacket::Name(message) => message.len,
+        }
     }
 
-    /// Its connection.
+    /// The number of its connection, if it belongs to one.
     fn flow(&self) -> u32 {
-        self.to.connection() as u32
+        match self {
+            SimPacket::Segment { to, .. } => to.connection() as u32,
+            SimPacket::Name(_) => NAME_FLOW,
+        }
     }
 }
 
@@ -32,32 +62,35 @@ impl Carried for SimPacket {
     }
 }
 
-/// A log in the form that both worlds share; `server_of` tells the host to which the connection at an index was opened.
+/// The segments of a log in the form that both worlds share; `server_of` tells the host to which the connection at an index was opened.
 pub(crate) fn capture(
     plan: &Plan,
     log: PacketLog<SimPacket>,
     windows: Vec<CongestionWindowAt>,
     server_of: impl Fn(usize) -> u32,
 ) -> Capture {
-    let captured = |Logged { entered, link, head: SimPacket { to, segment }, fate }| Captured {
-        entered,
-        link,
-        connection: to.connection() as u32,
-        host: server_of(to.connection()),
-        flags: CapturedFlags {
-            syn: segment.flags.syn,
-            fin: segment.flags.fin,
-            rst: segment.flags.rst,
-            ack: segment.flags.ack,
-        },
-        seq: segment.seq,
-        len: segment.len,
-        ack: segment.ack,
-        sacks: segment.sacks.iter(segment.ack).collect(),
-        dsack_end: segment.dsack_end,
-        bytes: Packet::len(&segment),
-        fate,
+    let captured = |Logged { entered, link, head, fate }| {
+        let SimPacket::Segment { to, segment } = head else { return None };
+        Some(Captured {
+            entered,
+            link,
+            connection: to.connection() as u32,
+            host: server_of(to.connection()),
+            flags: CapturedFlags {
+                syn: segment.flags.syn,
+                fin: segment.flags.fin,
+                rst: segment.flags.rst,
+                ack: segment.flags.ack,
+            },
+            seq: segment.seq,
+            len: segment.len,
+            ack: segment.ack,
+            sacks: segment.sacks.iter(segment.ack).collect(),
+            dsack_end: segment.dsack_end,
+            bytes: Packet::len(&segment),
+            fate,
+        })
     };
-    let packets = log.packets.into_iter().map(captured).collect();
+    let packets = log.packets.into_iter().filter_map(captured).collect();
     Capture { packets, windows, left_out: log.left_out, ..Capture::new(plan) }
 }

@@ -7,14 +7,14 @@
 use crate::connection::{self, EndPlace};
 use crate::deadline_queue::{DeadlineQueue, TimerId};
 use crate::host::{EndId, HostedProgram, Side, SimHost};
-use crate::packet::SimPacket;
+use crate::packet::{NameMessage, NameMessageKind, SimPacket};
 use crate::tcp::TcpTls;
 use crate::transport::Transport;
 
 use loadstone_http::{Chunk, Protocol, TransportStream};
 use loadstone_load::page::HostId;
 use loadstone_load::{Action, Closed, ConnId, Opened, Opener, Tag};
-use loadstone_net::tcp::{Endpoint, Metrics};
+use loadstone_net::tcp::{Endpoint, Metrics, Segment};
 use loadstone_net::tls::Role;
 use loadstone_net::{Path, Transit};
 use loadstone_scenario::{CongestionWindowAt, Plan, Way, address};
@@ -154,8 +154,10 @@ impl<'a> World<'a> {
     #[cold]
     fn note_these_losses(&mut self) {
         while let Some(lost) = self.path.poll_lost() {
-            let SimPacket { to, segment } = lost.packet;
-            self.connections[to.connection()].handle_dropped(to.side(), &segment, lost.due);
+            // Of a lost message of names nobody is told: its answer does not come.
+            if let SimPacket::Segment { to, segment } = lost.packet {
+                self.connections[to.connection()].handle_dropped(to.side(), &segment, lost.due);
+            }
         }
     }
 
@@ -190,11 +192,46 @@ impl<'a> World<'a> {
         self.report_close(id);
     }
 
-    /// A packet arrives at an end of its connection.
-    #[inline(never)]
+    #[inline]
     fn deliver(&mut self, packet: &SimPacket) {
-        let id = packet.to;
-        self.handle_segment(packet);
+        match packet {
+            SimPacket::Segment { to, segment } => self.deliver_segment(*to, segment),
+            SimPacket::Name(message) => self.deliver_name(*message),
+        }
+    }
+
+    /// A message of names arrives at the name server, which answers at once, or at the browser.
+    #[cold]
+    fn deliver_name(&mut self, message: NameMessage) {
+        match (message.kind, self.plan.name_server()) {
+            (NameMessageKind::Query, Some(server)) => {
+                let (kind, len) = (NameMessageKind::Answer, server.answer_len(message.asked));
+                let answer = SimPacket::Name(NameMessage { kind, len, ..message });
+                self.path.handle_packet(self.now, Transit::new(server.back, answer));
+            }
+            (NameMessageKind::Answer, Some(_)) => {
+                let host = message.asker as usize;
+                self.hosts[host].program().handle_resolved(self.now, message.asked);
+                self.queue_actions(host);
+            }
+            (_, None) => unreachable!("{message:?} without a name server"),
+        }
+    }
+
+    /// A program asks for the address of a server. Where no name is looked up it is known.
+    fn resolve(&mut self, index: usize, host: HostId) {
+        let Some(server) = self.plan.name_server() else {
+            return self.hosts[index].program().handle_resolved(self.now, host);
+        };
+        let (asker, kind, len) = (index as u32, NameMessageKind::Query, server.query_len(host));
+        let query = SimPacket::Name(NameMessage { asker, asked: host, kind, len });
+        self.path.handle_packet(self.now, Transit::new(server.there, query));
+    }
+
+    /// A segment arrives at an end of its connection.
+    #[inline(never)]
+    fn deliver_segment(&mut self, id: EndId, segment: &Segment) {
+        self.handle_segment(id, segment);
         // Acknowledgements that are due leave before the program runs.
         self.flush(id);
         while let Some(on) = self.read(id) {
@@ -237,11 +274,11 @@ impl<'a> World<'a> {
     }
 
     /// A segment arrives at an end. When a server's end closes, its TCP metrics are cached.
-    fn handle_segment(&mut self, packet: &SimPacket) {
-        let (connection, side) = (&mut self.connections[packet.to.connection()], packet.to.side());
+    fn handle_segment(&mut self, id: EndId, segment: &Segment) {
+        let (connection, side) = (&mut self.connections[id.connection()], id.side());
         let end = connection.end(side);
         let was_over = end.transport.is_over();
-        end.handle_packet(self.now, &packet.segment);
+        end.handle_packet(self.now, segment);
         if side == Side::Server && !was_over && end.transport.is_over() {
             let [client, server] = &connection.ends;
             server
@@ -331,6 +368,7 @@ impl<'a> World<'a> {
     fn run_action(&mut self, index: usize, action: Action) -> Option<Action> {
         match action {
             Action::Open { to, tag } => self.open(index, to, tag),
+            Action::Resolve { host } => self.resolve(index, host),
             Action::Transmit { conn } => {
                 let id = self.hosts[index].ends[conn.0 as usize];
                 self.end(id).wants_write = true;
@@ -408,7 +446,7 @@ impl<'a> World<'a> {
                 let segments = end.transport.cwnd();
                 self.windows.push(CongestionWindowAt { at: now, connection: id.connection() as u32, segments });
             }
-            self.path.handle_packet(now, Transit::new(end.route, SimPacket { to: id.other(), segment }));
+            self.path.handle_packet(now, Transit::new(end.route, SimPacket::Segment { to: id.other(), segment }));
         };
         if filled {
             // That may have been the end of a response, or what another connection waited for.

@@ -14,7 +14,7 @@ from loadstone.names import shown, shown_words
 _OF_THE_OUTPUT = {"as_json", "html", "threads", "asserted", "against", "junit", "markdown"}
 """Options that change no figure."""
 
-_PAGES = click.argument("names", metavar="PAGE...", nargs=-1, required=True, type=paths.PAGE)
+_PAGES = click.argument("page_names", metavar="PAGE...", nargs=-1, required=True, type=paths.PAGE)
 
 
 @click.command(
@@ -27,7 +27,7 @@ _PAGES = click.argument("names", metavar="PAGE...", nargs=-1, required=True, typ
 @click.option("--survey", "is_survey", is_flag=True, help="Hold pages side by side, with their averages.")
 @options.KEEP_SECRETS
 @options.JSON
-def page(names: tuple[str, ...], keep_secrets: bool, as_json: bool, is_survey: bool) -> None:
+def page(page_names: tuple[str, ...], keep_secrets: bool, as_json: bool, is_survey: bool) -> None:
     """Show what PAGE is: objects, bytes, hosts, depth, kinds.
 
     With --survey any number of pages: requests, bytes, load times, the shares of the busiest servers and
@@ -37,12 +37,12 @@ def page(names: tuple[str, ...], keep_secrets: bool, as_json: bool, is_survey: b
     from loadstone.recorded import Recording
 
     if is_survey:
-        surveyed = survey.survey(names)
+        surveyed = survey.survey(page_names)
         emit(survey.document(surveyed) if as_json else survey.in_words(surveyed))
         return
-    if len(names) > 1:
-        raise click.UsageError(f"one page at a time, but {len(names)} are given: add --survey")
-    read = pages.read(names[0], keep_secrets=keep_secrets)
+    if len(page_names) > 1:
+        raise click.UsageError(f"one page at a time, but {len(page_names)} are given: add --survey")
+    read = pages.read(page_names[0], keep_secrets=keep_secrets)
     recording = Recording.of(read)
     recorded = recording.simulated(None) if recording else None
     emit(verb_output.page_document(read, recorded) if as_json else verb_output.page_text(read, recorded))
@@ -305,7 +305,7 @@ def diff(
 def compare(
     context: click.Context,
     /,
-    names: tuple[str, ...],
+    page_names: tuple[str, ...],
     networks: tuple[str, ...],
     asked: tuple[str, ...],
     varied: tuple[str, ...],
@@ -352,7 +352,7 @@ def compare(
     if html is not None:
         # Heavy, so only where it is asked for; and before the runs, after which no one wants to wait.
         from loadstone.html import report_page
-    read = pages.read_all(names, keep_secrets=keep_secrets, metric=metric)
+    read = pages.read_all(page_names, keep_secrets=keep_secrets, metric=metric)
     groups = [network for network in networks if users.is_file(network)]
     networks = tuple(network for network in networks or comparison.NETWORKS if network not in groups)
     if groups and not networks and (html or asserted or against):

@@ -19,7 +19,7 @@ use loadstone_live::{
 };
 use loadstone_load::page::{HostId, ObjectSpec, Page, PageFile};
 use loadstone_load::{
-    Browser, BrowserConfig, Catalogue, Foresight, Graph, Hints, Joining, Marks, Origin, OriginConfig,
+    Browser, BrowserConfig, Catalogue, Foresight, Graph, Hints, Joining, Marks, Names, Origin, OriginConfig,
 };
 use socket2::SockRef;
 use std::io::{ErrorKind, Read, Write};
@@ -152,6 +152,7 @@ impl Setting {
             joining: Joining::Together,
             sessions,
             hints: Hints::Ignore,
+            names: Names::Cached,
         };
         let browser = Browser::new(self.page.clone(), Arc::new(Graph::new(&self.page)), config);
         load(clock, browser, destinations, stop, || {}).unwrap()

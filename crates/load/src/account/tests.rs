@@ -74,7 +74,7 @@ fn drawn(page: &Page, marks: &Marks, connections: &[ConnectionRecord]) -> Vec<(u
 
 /// The path of a page of one object, without its number.
 fn of_one(row: Row, connection: ConnectionRecord) -> Vec<(Part, u64)> {
-    let marks = Marks { rows: vec![row], failed: Vec::new(), causes: vec![None] };
+    let marks = Marks { rows: vec![row], causes: vec![None], ..Marks::default() };
     drawn(&lone(), &marks, &[connection]).into_iter().map(|(_, part, to)| (part, to)).collect()
 }
 
@@ -202,7 +202,7 @@ fn the_path_leads_from_cause_to_cause_and_delays_are_the_page_itself() {
     let rows = [row([0, 0, 50, 50, 100, 100]), row([135, 140, 190, 190, 240, 250])];
     let connections = [connection(0, 0)];
     let path = |causes: [Option<Cause>; 3]| {
-        let marks = Marks { rows: rows.to_vec(), failed: Vec::new(), causes: causes.to_vec() };
+        let marks = Marks { rows: rows.to_vec(), causes: causes.to_vec(), ..Marks::default() };
         drawn(&three(), &marks, &connections)
     };
     let object = [(1, WaitingForConnection, 140), (1, RequestRoundTrips, 240), (1, Transfer, 250)];
@@ -228,7 +228,7 @@ fn the_load_ends_with_the_last_object_that_is_needed() {
     let connections = [connection(0, 100)];
     let of = |rows: [Row; 3]| {
         let causes = vec![None, cause(0, 200), cause(0, 200)];
-        drawn(&page, &Marks { rows: rows.to_vec(), failed: Vec::new(), causes }, &connections)
+        drawn(&page, &Marks { rows: rows.to_vec(), causes, ..Marks::default() }, &connections)
     };
     assert_eq!(of([early, late, unneeded]).last(), Some(&(1, RequestRoundTrips, 400)));
     assert_eq!(of([early, late, Row::default()]).last(), Some(&(1, RequestRoundTrips, 400)));
@@ -246,7 +246,11 @@ fn an_attempt_that_failed_is_loss_recovery_unless_the_object_was_left_before_tha
     let next = row([720, 720, 770, 770, 820, 820]);
     let path = |left: Option<Cause>| {
         let failed = vec![Attempt { object: ActivityId(0), row: first }];
-        drawn(&three(), &Marks { rows: vec![second, next], failed, causes: vec![None, left, None] }, &connections)
+        drawn(
+            &three(),
+            &Marks { rows: vec![second, next], failed, causes: vec![None, left, None], ..Marks::default() },
+            &connections,
+        )
     };
     let retried = [(0, LossRecovery, 500), (0, Handshakes, 600), (0, RequestRoundTrips, 700), (0, Transfer, 720)];
     let last = (1, RequestRoundTrips, 820);
@@ -335,7 +339,7 @@ proptest! {
             failed.into_iter().map(|(object, row)| Attempt { object: ActivityId(object), row }).collect();
         // Object 1 began with object 0 or with the layout, which began with object 0.
         let causes = vec![None, causes.0.and_then(|(on, moment)| cause(on * 2, moment)), cause(0, causes.1)];
-        let marks = Marks { rows, failed, causes };
+        let marks = Marks { rows, failed, causes, ..Marks::default() };
         let path = critical_path(&three(), &marks, &connections);
         let finish = marks.rows.iter().filter_map(|row| row.last_byte).max().unwrap();
         let mut now = Time::ZERO;

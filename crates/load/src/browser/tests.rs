@@ -6,7 +6,7 @@ use super::*;
 use crate::Opener;
 use crate::page::PageFile;
 use bytes::Bytes;
-use loadstone_http::{Multiplexing, ServerSession, TransportStream};
+use loadstone_http::{Multiplexing, ServerSession, SessionFactory, TransportStream};
 
 const NOW: Time = Time::ZERO;
 
@@ -25,8 +25,15 @@ impl Load {
         let page = Arc::new(PageFile::from_json(json.as_bytes()).unwrap().build().unwrap());
         let sessions = Arc::new(SessionFactory::new(Multiplexing::default()));
         let (joining, hints) = (Joining::Together, Hints::Ignore);
-        let config =
-            Config { connections: 6, connections_in_all: None, protocol, joining, sessions: sessions.clone(), hints };
+        let config = Config {
+            connections: 6,
+            connections_in_all: None,
+            protocol,
+            joining,
+            sessions: sessions.clone(),
+            hints,
+            names: Names::Cached,
+        };
         let mut browser = Browser::new(page.clone(), Arc::new(Graph::new(&page)), config);
         browser.start(NOW);
         assert_eq!(browser.poll_action(), Some(Action::Open { to: HostId(0), tag: Tag(0) }));

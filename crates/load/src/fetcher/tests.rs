@@ -48,7 +48,9 @@ impl World {
                     self.sent.push(Vec::new());
                 }
                 Action::Close { conn } => self.closed.push(conn),
-                Action::Receive { .. } | Action::Abort { .. } => panic!("a fetcher does nothing of the kind"),
+                Action::Receive { .. } | Action::Abort { .. } | Action::Resolve { .. } => {
+                    panic!("a fetcher does nothing of the kind")
+                }
                 Action::Transmit { conn } => {
                     let mut wire = Wire::default();
                     self.fetcher.poll_transmit(NOW, conn, TransportStream::TCP, usize::MAX, &mut wire);

@@ -128,7 +128,7 @@ impl Talk {
                     }
                 }
                 Action::Close { .. } => self.is_closed = true,
-                Action::Open { .. } | Action::Receive { .. } | Action::Abort { .. } => {
+                Action::Open { .. } | Action::Receive { .. } | Action::Abort { .. } | Action::Resolve { .. } => {
                     panic!("a server does nothing of the kind: {action:?}")
                 }
             }

@@ -110,6 +110,7 @@ impl World {
             Action::Abort { conn } => self.behind.get_mut(&conn).unwrap().is_aborted = true,
             Action::Transmit { conn } if conn != FRONT => return self.hear(conn),
             Action::Transmit { .. } | Action::Close { .. } => return false,
+            Action::Resolve { .. } => panic!("a relay knows the addresses of its servers"),
         }
         true
     }

@@ -40,11 +40,12 @@ pub(crate) fn variants() -> impl Strategy<Value = String> {
         (prop::sample::select(vec!["textbook", "linux-6"]), prop::sample::select(vec!["textbook", "linux-6"]));
     let in_all = prop::sample::select(vec!["null", "1", "2", "5"]);
     let counts = (1_u32..40, 1_u32..8, in_all, 1_u32..4);
-    (protocol, tls, cc, profiles, counts).prop_map(
-        |(protocol, tls, cc, (server, client), (iw, connections, in_all, servers))| {
+    let names = prop::sample::select(vec!["cached", "looked-up"]);
+    (protocol, tls, cc, profiles, counts, names).prop_map(
+        |(protocol, tls, cc, (server, client), (iw, connections, in_all, servers), names)| {
             format!(
                 r#"{{"protocol": "{protocol}", "tls": {tls}, "connections": {connections},
-                "connections_in_all": {in_all}, "servers": {servers},
+                "connections_in_all": {in_all}, "servers": {servers}, "names": "{names}",
                 "tcp": {{"profile": "{server}", "iw": {iw}, "cc": "{cc}"}}, "client_tcp": {{"profile": "{client}"}}}}"#
             )
         },

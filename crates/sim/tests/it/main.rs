@@ -7,6 +7,7 @@ mod determinism;
 mod foresight;
 mod habits;
 mod laws;
+mod names;
 mod protocols;
 mod queues;
 mod relays;

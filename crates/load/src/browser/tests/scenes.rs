@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::Cause;
-use loadstone_http::{Body, BodyId, Fields, Priority, RequestHead};
+use loadstone_http::{Body, BodyId, Fields, Priority, RequestHead, SessionFactory};
 use std::collections::BTreeMap;
 
 /// An object of 10 bytes for each name; what stands behind a name is its page file's other fields.
@@ -35,6 +35,8 @@ struct Scene {
     servers: BTreeMap<ConnId, Box<dyn ServerSession>>,
     /// Connections that are to be opened.
     opening: Vec<ConnId>,
+    /// Hosts whose addresses are asked for.
+    resolving: Vec<HostId>,
     /// Connections that the browser has closed.
     closed: Vec<ConnId>,
     /// All requests, in the order in which they came.
@@ -47,13 +49,21 @@ impl Scene {
         let multiplexing = Multiplexing { push: loadstone_http::Push::Accept, ..Multiplexing::default() };
         let sessions = Arc::new(SessionFactory::new(multiplexing));
         let (joining, hints) = (Joining::Together, Hints::Ignore);
-        let mut config =
-            Config { connections: 6, connections_in_all: None, protocol, joining, sessions: sessions.clone(), hints };
+        let mut config = Config {
+            connections: 6,
+            connections_in_all: None,
+            protocol,
+            joining,
+            sessions: sessions.clone(),
+            hints,
+            names: Names::Cached,
+        };
         change(&mut config);
         let mut browser = Browser::new(page.clone(), Arc::new(Graph::new(page)), config);
         browser.start(NOW);
-        let (servers, opening, closed, asked) = (BTreeMap::new(), Vec::new(), Vec::new(), Vec::new());
-        let mut scene = Scene { browser, protocol, sessions, servers, opening, closed, asked };
+        let (servers, opening, resolving) = (BTreeMap::new(), Vec::new(), Vec::new());
+        let (closed, asked) = (Vec::new(), Vec::new());
+        let mut scene = Scene { browser, protocol, sessions, servers, opening, resolving, closed, asked };
         scene.settle(NOW);
         scene
     }
@@ -68,6 +78,7 @@ impl Scene {
                     self.servers.remove(&conn);
                 }
                 Action::Transmit { conn } => self.carry(now, conn),
+                Action::Resolve { host } => self.resolving.push(host),
                 Action::Receive { .. } | Action::Abort { .. } => panic!("{action:?}"),
             }
         }
@@ -440,4 +451,54 @@ fn a_refused_request_counts_as_tried_unless_the_server_leaves_with_work() {
         assert_eq!(scene.browser.attempts, [0, tried], "leaves: {leaves}");
         assert_eq!(scene.opening.len(), usize::from(leaves));
     }
+}
+
+/// A page of three hosts: two of them have one name, and one is an address.
+fn three_hosts() -> Arc<Page> {
+    let urls = ["https://a.test/", "https://a.test/1", "https://a.test:8443/2", "https://192.0.2.1/3"];
+    let objects: Vec<String> =
+        urls.iter().map(|url| format!(r#"{{"url": "{url}", "bytes": 10, "needs": []}}"#)).collect();
+    let json = format!(r#"{{"objects": [{}]}}"#, objects.join(", "));
+    Arc::new(PageFile::from_json(json.as_bytes()).unwrap().build().unwrap())
+}
+
+#[test]
+fn a_name_is_looked_up_once_before_the_first_connection_to_its_hosts() {
+    let mut scene = Scene::new(&three_hosts(), Protocol::H2, |config| config.names = Names::LookedUp);
+    assert_eq!(scene.resolving, [HostId(0)], "once for two hosts, and not for an address");
+    assert_eq!(scene.opening, [ConnId(0)], "to the address");
+    scene.browser.handle_resolved(at(30), HostId(0));
+    scene.settle(at(30));
+    assert_eq!(scene.opening, [ConnId(0), ConnId(1), ConnId(2)]);
+    let hosts: Vec<HostId> = scene.browser.connections.iter().map(|connection| connection.host).collect();
+    assert_eq!(hosts, [HostId(2), HostId(0), HostId(1)]);
+    scene.browser.handle_resolved(at(40), HostId(0));
+    scene.settle(at(40));
+    assert_eq!((scene.resolving.len(), scene.opening.len()), (1, 3), "a second answer changes nothing");
+    let look_up = LookUp { asked: NOW, asked_last: NOW, answered: at(30) };
+    assert_eq!(scene.browser.into_marks().look_ups, [Some(look_up), Some(look_up), None]);
+}
+
+#[test]
+fn a_query_without_an_answer_is_sent_again_after_1_2_4_and_8_seconds() {
+    let mut scene = Scene::new(&three_hosts(), Protocol::H2, |config| config.names = Names::LookedUp);
+    for (second, queries) in [(0, 1), (1, 2), (2, 2), (3, 3), (6, 3), (7, 4), (15, 5), (30, 5)] {
+        assert!(scene.browser.poll_timeout().unwrap() <= at(1000 * (2 * second + 1).min(31)), "at {second} s");
+        scene.timeout(at(1000 * second));
+        assert_eq!((scene.resolving.len(), scene.browser.end()), (queries, None), "at {second} s");
+    }
+    scene.timeout(at(31_000));
+    let end = scene.browser.end().expect("no page without its root");
+    assert_eq!((scene.resolving.len(), end), (5, LoadEnd { at: at(31_000), completed: false }));
+}
+
+#[test]
+fn an_answer_to_a_later_query_says_how_long_the_earlier_ones_were_waited_for() {
+    let mut scene = Scene::new(&three_hosts(), Protocol::H2, |config| config.names = Names::LookedUp);
+    scene.timeout(at(1000));
+    scene.browser.handle_resolved(at(1030), HostId(0));
+    scene.settle(at(1030));
+    assert_eq!(scene.opening.len(), 3);
+    let look_up = LookUp { asked: NOW, asked_last: at(1000), answered: at(1030) };
+    assert_eq!(scene.browser.into_marks().look_ups[0], Some(look_up));
 }

@@ -1,0 +1,58 @@
+//! How a browser behaves.
+
+use super::Names;
+use loadstone_http::{Protocol, SessionFactory};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// How a browser behaves.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// The most connections to a host at a time, where one carries one request at a time.
+    pub connections: u32,
+    /// The most connections to all hosts at a time; any number if it is left out.
+    pub connections_in_all: Option<u32>,
+    /// What they speak, but where a host speaks another ([`Browser::with_protocols`]).
+    pub protocol: Protocol,
+    /// How requests come to the one connection of a protocol with many streams.
+    pub joining: Joining,
+    /// Where their sessions come from.
+    pub sessions: Arc<SessionFactory>,
+    /// What it does with what servers tell ahead.
+    pub hints: Hints,
+    /// What it knows of the names of hosts.
+    pub names: Names,
+}
+
+/// How requests come to the one connection to a host, of a protocol with many streams, when they were wanted
+/// before it was established.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Joining {
+    /// They wait for it, and all go at once.
+    #[default]
+    Together,
+    /// The browser does not know yet what the host speaks, so each of them opens a connection of its own, as
+    /// many at a time as HTTP/1.1 may have. The first that is established stays; the others are closed when they
+    /// are, and their requests join it then.
+    OneByOne,
+}
+
+impl Joining {
+    /// Whether it is what browsers do where nothing else is said.
+    pub fn is_default(&self) -> bool {
+        *self == Joining::default()
+    }
+}
+
+/// What a browser does when a response tells it to fetch something (Link with `rel=preload`,
+/// X-Subresource).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Hints {
+    /// Nothing: recorded pages have such fields too, and when they had their effect is part of the page.
+    #[default]
+    Ignore,
+    /// It fetches objects of the same host at once.
+    Follow,
+}

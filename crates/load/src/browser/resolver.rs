@@ -1,0 +1,184 @@
+//! The browser's stub resolver (RFC 1034, section 5.3.1): which names of a page's hosts it knows, and which it asks for.
+//!
+//! One query is one packet, and so is its answer. A query without an answer is sent again.
+
+use crate::page::{Host, HostId};
+use core::net::IpAddr;
+use loadstone_units::Time;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// How long it waits for the answer to its first query, as Chromium does (`kDnsDefaultFallbackPeriod`); twice as long
+/// for each one after that.
+const FIRST_WAIT: Duration = Duration::from_secs(1);
+/// How many queries without an answer make a name fail.
+const QUERIES: u32 = 5;
+
+/// What a browser knows of the names of a page's hosts when the load begins.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Names {
+    /// The addresses of all: its cache has them.
+    #[default]
+    Cached,
+    /// Nothing. Before the first connection to a host it asks a name server at the far end of its access link.
+    LookedUp,
+}
+
+impl Names {
+    /// Whether it is what is taken where nothing else is said.
+    pub fn is_default(&self) -> bool {
+        *self == Names::default()
+    }
+}
+
+/// When the name of a host was looked up.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LookUp {
+    /// The first query was sent.
+    pub asked: Time,
+    /// The last query was sent.
+    pub asked_last: Time,
+    /// The answer came.
+    pub answered: Time,
+}
+
+/// What the resolver knows of the names of a page's hosts.
+#[derive(Debug)]
+pub(super) struct Resolver {
+    /// For each host its name, by its place among the names: hosts with several ports or schemes have one.
+    name_of: Vec<usize>,
+    names: Vec<NameStage>,
+    /// When the next answer will be overdue.
+    next: Time,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum NameStage {
+    Unknown,
+    Asked { first: Time, last: Time, queries: u32 },
+    Known(Option<LookUp>),
+    Failed,
+}
+
+/// What is to be done for a host before a connection to it is opened.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Resolution {
+    /// Nothing: its address is known.
+    Known,
+    /// Send a query.
+    Query,
+    /// Wait for the answer to one.
+    Wait,
+    /// Give up: there was no answer.
+    Failed,
+}
+
+impl Resolver {
+    pub(super) fn new(hosts: &[Host], names: Names) -> Resolver {
+        let mut texts: Vec<&str> = Vec::new();
+        let name_of = hosts.iter().map(|host| {
+            let name = host.dns_name().unwrap_or_default();
+            texts.iter().position(|known| *known == name).unwrap_or_else(|| {
+                texts.push(name);
+                texts.len() - 1
+            })
+        });
+        let name_of = name_of.collect();
+        let stage = |name: &&str| match names {
+            Names::LookedUp if !name.is_empty() => NameStage::Unknown,
+            _ => NameStage::Known(None),
+        };
+        Resolver { name_of, names: texts.iter().map(stage).collect(), next: Time::NEVER }
+    }
+
+    fn name(&mut self, host: HostId) -> &mut NameStage {
+        &mut self.names[self.name_of[host.0 as usize]]
+    }
+
+    /// What is to be done for a host now; a query counts as sent.
+    pub(super) fn resolve(&mut self, now: Time, host: HostId) -> Resolution {
+        let name = self.name(host);
+        match *name {
+            NameStage::Unknown => {
+                *name = NameStage::Asked { first: now, last: now, queries: 1 };
+                self.next = self.earliest();
+                Resolution::Query
+            }
+            NameStage::Asked { .. } => Resolution::Wait,
+            NameStage::Known(_) => Resolution::Known,
+            NameStage::Failed => Resolution::Failed,
+        }
+    }
+
+    /// The name of a host is known: the hosts that have it, unless they knew.
+    pub(super) fn handle_answer(&mut self, now: Time, host: HostId) -> Vec<HostId> {
+        let name = self.name(host);
+        let NameStage::Asked { first, last, .. } = *name else { return Vec::new() };
+        *name = NameStage::Known(Some(LookUp { asked: first, asked_last: last, answered: now }));
+        self.next = self.earliest();
+        self.hosts_of(self.name_of[host.0 as usize])
+    }
+
+    /// Names whose answer is overdue: for each the hosts that have it, and whether it is asked for once more; else it
+    /// has failed.
+    pub(super) fn expire(&mut self, now: Time) -> Vec<(Vec<HostId>, bool)> {
+        let overdue: Vec<usize> = (0..self.names.len()).filter(|at| deadline(&self.names[*at]) <= now).collect();
+        let expired = overdue.into_iter().map(|at| (self.hosts_of(at), self.ask_again(now, at))).collect();
+        self.next = self.earliest();
+        expired
+    }
+
+    fn ask_again(&mut self, now: Time, at: usize) -> bool {
+        let NameStage::Asked { last, queries, .. } = &mut self.names[at] else { return false };
+        if *queries == QUERIES {
+            self.names[at] = NameStage::Failed;
+            return false;
+        }
+        (*last, *queries) = (now, *queries + 1);
+        true
+    }
+
+    fn hosts_of(&self, name: usize) -> Vec<HostId> {
+        let hosts = self.name_of.iter().zip(0..).filter(|(of, _)| **of == name);
+        hosts.map(|(_, host)| HostId(host)).collect()
+    }
+
+    /// When an answer will be overdue; [`Time::NEVER`] if none is waited for.
+    pub(super) fn deadline(&self) -> Time {
+        self.next
+    }
+
+    fn earliest(&self) -> Time {
+        self.names.iter().map(deadline).min().unwrap_or(Time::NEVER)
+    }
+
+    /// For each host the look-up of its name, if there was one that was answered.
+    pub(super) fn look_ups(&self) -> Vec<Option<LookUp>> {
+        let of = |name: &usize| match self.names[*name] {
+            NameStage::Known(look_up) => look_up,
+            _ => None,
+        };
+        self.name_of.iter().map(of).collect()
+    }
+}
+
+fn deadline(name: &NameStage) -> Time {
+    match name {
+        NameStage::Asked { last, queries, .. } => *last + FIRST_WAIT * 2_u32.pow(queries - 1),
+        _ => Time::NEVER,
+    }
+}
+
+impl Host {
+    /// The name by which a name server knows it; none if it is an address.
+    pub fn dns_name(&self) -> Option<&str> {
+        let name = match self.name.rsplit_once(':') {
+            Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
+            _ => &self.name,
+        };
+        let is_address = name.starts_with('[') || name.parse::<IpAddr>().is_ok();
+        (!is_address).then_some(name)
+    }
+}

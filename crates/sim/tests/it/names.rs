@@ -1,0 +1,84 @@
+//! Names that the browser looks up: a round trip to the name server at the far end of the access link.
+
+use crate::{FAST, load, object, page, variant};
+use loadstone_load::page::{HostSpec, ObjectSpec, PageFile};
+use loadstone_scenario::{Outcome, Part, Plan, Scenario};
+
+const LOOKED_UP: &str = r#"{"names": "looked-up"}"#;
+
+fn at(url: &str) -> ObjectSpec {
+    ObjectSpec { url: url.to_owned(), bytes: 1000, ..ObjectSpec::default() }
+}
+
+#[track_caller]
+fn assert_ms(outcome: &Outcome, expected: f64) {
+    let ms = outcome.plt.as_ms();
+    assert!(outcome.completed && (expected..expected + 0.1).contains(&ms), "{ms} is not {expected}");
+}
+
+fn ms_in(outcome: &Outcome, part: Part) -> u64 {
+    outcome.account().nanos(part) / 1_000_000
+}
+
+#[test]
+fn a_name_costs_a_round_trip_before_the_handshake() {
+    let root = || page([object("/", 1000)]);
+    let (cached, looked_up) = (load(root(), FAST, variant("{}")), load(root(), FAST, variant(LOOKED_UP)));
+    assert_ms(&cached, 200.0);
+    assert_ms(&looked_up, 300.0);
+    assert_eq!((ms_in(&cached, Part::Handshakes), ms_in(&looked_up, Part::Handshakes)), (100, 200));
+    // What RFC 1035 makes of `a.test` (8 bytes), behind 28 bytes of IPv4 and UDP: a header of 12, the name, type and
+    // class; in the answer a record of 16 bytes more.
+    assert_eq!((looked_up.bytes_up - cached.bytes_up, looked_up.packets_up - cached.packets_up), (28 + 12 + 8 + 4, 1));
+    assert_eq!(looked_up.bytes_down - cached.bytes_down, 28 + 12 + 8 + 4 + 16);
+    assert_eq!(looked_up.packets_down - cached.packets_down, 1);
+}
+
+#[test]
+fn the_name_server_is_as_near_as_the_access_link_is_however_far_the_host() {
+    let far = HostSpec { rtt_ms: 200.0, ..HostSpec::default() };
+    let far = || PageFile { hosts: [("a.test".to_owned(), far)].into(), ..page([object("/", 1000)]) };
+    assert_ms(&load(far(), FAST, variant("{}")), 600.0);
+    assert_ms(&load(far(), FAST, variant(LOOKED_UP)), 700.0);
+}
+
+#[test]
+fn each_name_is_looked_up_once_and_addresses_never() {
+    let (known, new) = (["http://a.test:81/", "http://192.0.2.7/", "http://[2001:db8::7]:82/"], "http://b.test:81/");
+    for (second, expected) in known.map(|url| (url, 500.0)).into_iter().chain([(new, 600.0)]) {
+        assert_ms(&load(page([at("http://a.test/"), at(second)]), FAST, variant(LOOKED_UP)), expected);
+    }
+}
+
+#[test]
+fn a_query_that_is_lost_costs_a_second_of_loss_recovery() {
+    let lossy = |seed| {
+        let network = "1000gbit,100ms,20%,queue=1000000p".parse().unwrap();
+        let page = page([object("/", 1000)]);
+        Plan::new(&Scenario { network, variant: variant(LOOKED_UP), seed, ..Scenario::of(page) }).unwrap()
+    };
+    let outcomes: Vec<Outcome> = (1..200).map(|seed| crate::run_once(&lossy(seed))).collect();
+    // A lost SYN costs a second too, but its connection has begun by then.
+    let begins_late =
+        |outcome: &&Outcome| outcome.per_connection.first().is_some_and(|conn| conn.opened.as_ms() > 1000.0);
+    let alone = outcomes.iter().filter(begins_late).min_by_key(|outcome| outcome.plt);
+    let alone = alone.expect("of 199 loads some lose their first query");
+    assert_ms(alone, 1300.0);
+    assert_eq!((ms_in(alone, Part::LossRecovery), ms_in(alone, Part::Handshakes)), (1000, 200));
+}
+
+#[test]
+fn where_the_name_server_is_not_known_or_cannot_know_a_name_is_an_error() {
+    let scenario = |page: PageFile| Scenario { variant: variant(LOOKED_UP), ..Scenario::of(page) };
+    let label = "a".repeat(64);
+    let error = Plan::new(&scenario(page([at(&format!("http://{label}.test/"))]))).unwrap_err();
+    assert_eq!(error.field, "page");
+    assert!(error.to_string().contains("is no name that a name server can have"), "{error}");
+
+    let topology = r#"{"hosts": [{"name": "client", "runs": "browser"}, {"name": "server", "runs": "origins"}],
+        "links": [{"name": "access", "between": ["client", "server"]}]}"#;
+    let topology = Some(serde_json::from_str(topology).unwrap());
+    let error = Plan::new(&Scenario { topology, ..scenario(page([object("/", 1000)])) }).unwrap_err();
+    assert_eq!(error.field, "variant.names");
+    assert!(error.to_string().contains("leave it out"), "{error}");
+}
