@@ -113,7 +113,6 @@ def test_another_tcp_than_the_kernels_is_refused(live: Command) -> None:
     [
         ("earlier_loads", 3, "variant.earlier_loads"),
         ("tls", "1.0", "--tls"),
-        ("names", "looked-up", "--names"),
     ],
 )
 def test_what_a_kernel_cannot_have_is_refused_by_name(

@@ -36,7 +36,7 @@ fn say() -> Result<(), Box<dyn Error>> {
         return Err("usage: transfer [enter] NETWORK BYTES [FLOWS [machine-wide]]".into());
     };
     let report = transfer(network.parse()?, bytes.parse()?, &settings)?;
-    let began = report.first_syn(BedHost::CLIENT).ok_or("nothing was sent")?;
+    let began = report.departures[BedHost::CLIENT.0].ok_or("nothing was sent")?;
     let ended = report.arrivals[BedHost::CLIENT.0].last_data.ok_or("nothing has arrived")?;
     println!("{:.3} ms, {:?}", ended.as_ms() - began.as_ms(), report.down().counts);
     println!(

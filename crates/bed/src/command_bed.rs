@@ -4,6 +4,7 @@
 use crate::command::{CommandError, HostCommand, RunningCommand};
 use crate::journey::Layout;
 use crate::name_server::name_server;
+use crate::named_hosts::{NamedHost, named_hosts, zone};
 use crate::ping::EchoReplies;
 use crate::run::kernels;
 use crate::settings::BackOff;
@@ -11,10 +12,9 @@ use crate::tap::{CaptureFile, Tap};
 use crate::{Bed, BedError, BedHost, HostTask, LinkReport, RunError};
 use loadstone_http::Protocol;
 use loadstone_live::{Authority, Chain, Clock, Finished, Identity, Server, ServerError, Stop, Stopper};
-use loadstone_load::{NoName, Record, Zone};
 use loadstone_net::NodeId;
-use loadstone_scenario::{HostRole, Plan};
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use loadstone_scenario::Plan;
+use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 use std::time::Duration;
 
@@ -44,9 +44,6 @@ pub enum CommandBedError {
         /// Why not.
         error: ServerError,
     },
-    /// A host of the page has no name that a name server could have.
-    #[error(transparent)]
-    Name(#[from] NoName),
     /// The scenario has a topology.
     #[error("a command is one client, and its servers stand behind one link: leave 'topology' out")]
     Topology,
@@ -56,17 +53,6 @@ impl From<BedError> for CommandBedError {
     fn from(error: BedError) -> CommandBedError {
         CommandBedError::Run(error.into())
     }
-}
-
-/// A host that has a name.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct NamedHost {
-    /// Without a port.
-    pub name: String,
-    /// Where it is.
-    pub address: IpAddr,
-    /// What its server speaks by TLS, the best first; nothing is known of a program.
-    pub protocols: Vec<Protocol>,
 }
 
 /// A bed for commands, whose links work until it is finished.
@@ -121,7 +107,7 @@ impl CommandBed {
             serving.start_servers(&bed, plan, &hosts, &authority)?;
         }
         let stop = serving.stop();
-        serving.names.push(name_server(&bed, resolver, zone(&hosts)?, stop)?);
+        serving.names.push(name_server(&bed, resolver, zone(&hosts).map_err(RunError::from)?, stop)?);
 
         let (fabric, seed) = (plan.fabric_of(plan.seed()), plan.seed());
         let mut nodes: Vec<NodeId> = plan.hosts().iter().map(|host| host.node).collect();
@@ -214,7 +200,7 @@ impl Serving {
         authority: &Authority,
     ) -> Result<(), CommandBedError> {
         for host in hosts {
-            let at = BedHost(place(plan, &host.name).expect("a host with a name is one of the page's"));
+            let at = host.at;
             for port in PORTS {
                 let address = SocketAddr::new(host.address, port);
                 let server = bed.on(at, || server(plan, address, host, authority));
@@ -245,46 +231,4 @@ fn server(plan: &Plan, address: SocketAddr, host: &NamedHost, authority: &Author
     let identity = is_secure.then(|| authority.identity(&[&host.name])).transpose()?;
     let protocols = if is_secure { host.protocols.clone() } else { vec![Protocol::Http1] };
     Server::of_page(plan.page().as_ref().clone(), address, protocols, identity, plan.variant().multiplexing)
-}
-
-/// The names of the page's hosts, each once, with where they are.
-fn named_hosts(plan: &Plan, bed: &Bed, servers: BedServers) -> Vec<NamedHost> {
-    let mut hosts: Vec<NamedHost> = Vec::new();
-    for (at, host) in plan.hosts().iter().enumerate() {
-        let name = without_port(&host.name);
-        let is_known = hosts.iter().any(|known| known.name == name);
-        if !matches!(host.role, HostRole::Origin { .. }) || is_known || name.parse::<Ipv4Addr>().is_ok() {
-            continue;
-        }
-        let protocols = match (servers, plan.variant().protocol_to(&host.name)) {
-            (BedServers::Programs, _) => Vec::new(),
-            (BedServers::Recorded, Protocol::Http1) => vec![Protocol::Http1],
-            (BedServers::Recorded, protocol) => vec![protocol, Protocol::Http1],
-        };
-        hosts.push(NamedHost { name: name.to_owned(), address: bed.address(BedHost(at)), protocols });
-    }
-    hosts
-}
-
-/// The number of the first host with this name.
-fn place(plan: &Plan, name: &str) -> Option<usize> {
-    let is_it = |role: &HostRole| matches!(role, HostRole::Origin { .. });
-    plan.hosts().iter().position(|host| is_it(&host.role) && without_port(&host.name) == name)
-}
-
-fn without_port(authority: &str) -> &str {
-    match authority.rsplit_once(':') {
-        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
-        _ => authority,
-    }
-}
-
-fn zone(hosts: &[NamedHost]) -> Result<Zone, NoName> {
-    let mut zone = Zone::new();
-    for NamedHost { name, address, protocols } in hosts {
-        if let IpAddr::V4(address) = *address {
-            zone.insert(name, Record { address, alpn: protocols.clone() })?;
-        }
-    }
-    Ok(zone)
 }

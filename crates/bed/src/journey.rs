@@ -37,6 +37,7 @@ pub(crate) struct Journey {
     routes: BTreeMap<(BedHost, BedHost), Option<Route>>,
     flows: Flows,
     lost: Vec<LostPacket<PacketHead>>,
+    departures: Vec<Option<Time>>,
     arrivals: Vec<Arrivals>,
     /// How many packets were sent.
     sent: usize,
@@ -57,6 +58,7 @@ pub(crate) enum Stray {
 #[derive(Debug)]
 pub(crate) struct JourneyLog {
     pub(crate) passages: Vec<LinkStats>,
+    pub(crate) departures: Vec<Option<Time>>,
     pub(crate) arrivals: Vec<Arrivals>,
     pub(crate) connections: Vec<ConnectionReport>,
     pub(crate) trace: Vec<LoggedPacket>,
@@ -74,6 +76,7 @@ impl Journey {
         Journey {
             path: Path::new(&fabric, seed, noted),
             links: fabric.links().len(),
+            departures: vec![None; nodes.len()],
             arrivals: vec![Arrivals::default(); nodes.len()],
             nodes,
             routes: BTreeMap::new(),
@@ -94,6 +97,7 @@ impl Journey {
             Ok(connection) => parcel.connection = connection,
             Err(Older) => return Err(Stray::Older(parcel)),
         }
+        self.departures[parcel.from.0].get_or_insert(now);
         parcel.number = self.sent;
         self.sent += 1;
         self.path.handle_packet(now, Transit::new(route, parcel));
@@ -163,8 +167,8 @@ impl Journey {
             trace.extend(log.packets.into_iter().map(|logged| LoggedPacket::of(logged, &written)));
             left_out = log.left_out;
         }
-        let (arrivals, flows) = (self.arrivals, self.flows);
-        JourneyLog { passages, arrivals, connections, trace, left_out, underway, flows }
+        let (departures, arrivals, flows) = (self.departures, self.arrivals, self.flows);
+        JourneyLog { passages, departures, arrivals, connections, trace, left_out, underway, flows }
     }
 }
 

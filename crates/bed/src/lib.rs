@@ -74,6 +74,8 @@ mod lateness;
 #[cfg(target_os = "linux")]
 mod name_server;
 #[cfg(target_os = "linux")]
+mod named_hosts;
+#[cfg(target_os = "linux")]
 mod netlink;
 #[cfg(target_os = "linux")]
 mod parcel;
@@ -102,10 +104,11 @@ mod tcp_plus;
 pub use self::{
     bed::{Bed, HostTask, Run},
     command::{CommandError, CommandSession, HostCommand, RunningCommand},
-    command_bed::{BedServers, CommandBed, CommandBedError, CommandBedReport, NamedHost},
+    command_bed::{BedServers, CommandBed, CommandBedError, CommandBedReport},
     error::BedError,
     host::BedHost,
     lateness::Lateness,
+    named_hosts::NamedHost,
     parcel::PacketHead,
     ping::EchoReplies,
     report::{Arrivals, ConnectionKey, ConnectionReport, LinkReport, LinkStats, LoggedPacket, Scheduling, SentCounts},

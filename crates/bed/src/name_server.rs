@@ -4,7 +4,7 @@ use crate::{Bed, BedError, BedHost, HostTask};
 use loadstone_live::Stop;
 use loadstone_load::Zone;
 use std::io::{self, ErrorKind};
-use std::net::UdpSocket;
+use std::net::{SocketAddr, UdpSocket};
 use std::time::Duration;
 
 /// The port of name servers.
@@ -20,12 +20,17 @@ const MOMENT: Duration = Duration::from_millis(50);
 /// If it cannot listen.
 pub(crate) fn name_server(bed: &Bed, host: BedHost, zone: Zone, stop: Stop) -> Result<HostTask<()>, BedError> {
     let listen = || -> io::Result<UdpSocket> {
-        let socket = UdpSocket::bind((bed.address(host), PORT))?;
+        let socket = UdpSocket::bind(address(bed, host))?;
         socket.set_read_timeout(Some(MOMENT))?;
         Ok(socket)
     };
     let socket = bed.on(host, listen).map_err(BedError::host("starting the name server"))?;
     Ok(bed.spawn(host, move || serve(&socket, &zone, &stop)))
+}
+
+/// Where it listens.
+pub(crate) fn address(bed: &Bed, host: BedHost) -> SocketAddr {
+    (bed.address(host), PORT).into()
 }
 
 fn serve(socket: &UdpSocket, zone: &Zone, stop: &Stop) {

@@ -139,13 +139,15 @@ impl Pump {
             return Ok(None);
         };
         let pauses = watch.pauses();
-        let JourneyLog { passages, arrivals, connections, trace, left_out, underway, flows } = journey.end(end);
+        let JourneyLog { passages, departures, arrivals, connections, trace, left_out, underway, flows } =
+            journey.end(end);
         self.flows = flows;
         for parcel in underway {
             put(&self.devices, &parcel)?;
         }
         Ok(Some(LinkReport {
             passages,
+            departures,
             arrivals,
             connections,
             end,

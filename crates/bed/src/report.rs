@@ -12,6 +12,8 @@ use std::time::Duration;
 pub struct LinkReport {
     /// What passed each link in each direction, in the order of [`LinkId`]s.
     pub passages: Vec<LinkStats>,
+    /// When each host sent its first packet: load times count from a browser's.
+    pub departures: Vec<Option<Time>>,
     /// What came to each host.
     pub arrivals: Vec<Arrivals>,
     /// The TCP connections, in the order in which they were opened.
@@ -59,12 +61,6 @@ impl LinkReport {
     /// If there is no link.
     pub fn up(&self) -> &LinkStats {
         self.passage(LinkId(1))
-    }
-
-    /// When a host sent its first SYN: load times count from here.
-    pub fn first_syn(&self, host: BedHost) -> Option<Time> {
-        let own = self.connections.iter().filter(|report| report.connection.client == host);
-        own.filter_map(|report| report.opened).min()
     }
 }
 

@@ -7,10 +7,12 @@ pub(crate) mod kernels;
 mod outcome;
 mod programs;
 
+use crate::name_server::name_server;
 use crate::settings::BackOff;
-use crate::{Bed, BedError, LinkReport};
+use crate::{Bed, BedError, BedHost, HostTask, LinkReport};
 use curtain::Curtain;
 use loadstone_live::{Loaded, Served, Stop, Stopper};
+use loadstone_load::NoName;
 use loadstone_net::NodeId;
 use loadstone_scenario::{Outcome, Plan};
 use loadstone_units::Seed;
@@ -35,6 +37,9 @@ pub enum RunError {
     /// A program cannot be hosted.
     #[error(transparent)]
     Live(#[from] loadstone_live::Error),
+    /// A host of the page has no name that a name server could have.
+    #[error(transparent)]
+    Name(#[from] NoName),
     /// A server cannot listen.
     #[error("a server of the bed cannot listen: {0}; allow more open files (ulimit -n)")]
     Listen(io::Error),
@@ -55,9 +60,6 @@ pub enum Unsupported {
     /// Cached metrics of TCP.
     #[error("a new host of the kernel remembers nothing: leave it out, or simulate")]
     EarlierLoads,
-    /// Names that are looked up.
-    #[error("over the kernel all addresses are known: leave it out, or simulate")]
-    NamesLookedUp,
     /// Single servers with another TCP, while beta is the whole machine's.
     #[error("the machine has one beta for all servers: give them one TCP, or leave --machine-wide-beta out")]
     OneBeta,
@@ -151,18 +153,25 @@ fn carry_out(
     stop: &Stop,
     noted: Option<usize>,
 ) -> Result<RunRecord, RunError> {
-    let tcps = kernels::tcps(plan, back_off)?;
+    let mut tcps = kernels::tcps(plan, back_off)?;
     programs::check(plan)?;
-    let bed = Bed::new(plan.hosts().len())?;
+    let mut nodes: Vec<NodeId> = plan.hosts().iter().map(|host| host.node).collect();
+    // One host more, for the name server.
+    if plan.name_server().is_some() {
+        tcps.push(tcps[BedHost::CLIENT.0]);
+        nodes.extend(plan.hub());
+    }
+    let bed = Bed::new(nodes.len())?;
     bed.configure_each(&tcps, back_off)?;
     let programs = programs::programs(plan, &bed, seed)?;
-    let nodes: Vec<NodeId> = plan.hosts().iter().map(|host| host.node).collect();
     let links = bed.begin_noting(&plan.fabric_of(seed), &nodes, seed, noted)?;
     let clock = links.clock();
     let curtain = Curtain::new(links, plan.browsers());
 
     // Gone with what follows, so that servers do not go on after a panic.
     let (stopper, to_the_end) = Stopper::new();
+    let asked = programs.zone.map(|zone| name_server(&bed, programs::name_server_host(plan), zone, to_the_end.clone()));
+    let asked = asked.transpose()?;
     let (loaded, relayed, served) = thread::scope(|scope| {
         let (bed, clock, to_the_end) = (&bed, &clock, &to_the_end);
         let serve = |server: LiveServer| scope.spawn(move || server.serve(bed, plan, clock, to_the_end));
@@ -177,6 +186,7 @@ fn carry_out(
         stopper.stop();
         (loaded, all(relaying), all(serving))
     });
+    asked.map(HostTask::join);
     relayed?;
     Ok(RunRecord { loaded: loaded?, served: served?, links: curtain.report()? })
 }

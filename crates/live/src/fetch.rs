@@ -118,7 +118,7 @@ fn destinations(
     let places = tls.iter().zip(found).flat_map(|(tls, found)| found.iter().map(move |address| (tls, *address)));
     let protocol = protocol.unwrap_or(Protocol::Http1);
     let targets = places.map(|(tls, address)| Target { address, tls: tls.clone(), protocol }).collect();
-    Destinations { targets, notsent_lowat: NOTSENT_LOWAT, timeout }
+    Destinations { targets, names: None, notsent_lowat: NOTSENT_LOWAT, timeout }
 }
 
 /// The one body that all requests send.

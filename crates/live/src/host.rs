@@ -9,6 +9,7 @@
 use crate::acceptor::{Acceptor, is_resource_exhausted};
 use crate::connection::SocketConnection;
 use crate::connection_table::{ClosedTable, ConnectionTable};
+use crate::name_client::NameClient;
 use crate::sleep::Sleep;
 use crate::socket::Socket;
 use crate::tls_layer::TlsLayer;
@@ -35,6 +36,8 @@ pub(crate) struct HostLoop<'a, P> {
     pub(crate) program: P,
     /// Where connections are opened to, if this program opens any.
     destinations: Option<&'a Destinations>,
+    /// Who is asked for addresses, if not all are known.
+    names: Option<NameClient<'a>>,
     /// Where connections are accepted, if any are.
     acceptors: Vec<Acceptor>,
     /// A closed connection must end the wait: accepting is paused for want of slots, or the server is draining.
@@ -64,11 +67,14 @@ impl<'a, P: Program> HostLoop<'a, P> {
         connections: ConnectionTable,
     ) -> Result<Self, Error> {
         let (timer, buffer) = (Sleep::new().map_err(Error::Runtime)?, vec![0; READ].into());
+        let server = destinations.and_then(|destinations| destinations.names.as_ref());
+        let names = server.map(NameClient::new).transpose()?;
         let bodies = Rc::new(Pattern);
         Ok(HostLoop {
             clock,
             program,
             destinations,
+            names,
             acceptors,
             accept_paused: false,
             bodies,
@@ -112,6 +118,7 @@ impl<'a, P: Program> HostLoop<'a, P> {
     fn iterate(&mut self, cx: &mut Context<'_>) -> Result<(), Error> {
         self.iterations += 1;
         self.accept_pending(cx)?;
+        self.take_answers(cx)?;
         for conn in self.connections.take_ready(cx.waker()) {
             self.handle_ready(conn)?;
         }
@@ -165,6 +172,16 @@ impl<'a, P: Program> HostLoop<'a, P> {
         Ok(())
     }
 
+    /// Tells the program which addresses have come.
+    fn take_answers(&mut self, cx: &mut Context<'_>) -> Result<(), Error> {
+        while let Some(Poll::Ready(host)) = self.names.as_ref().map(|names| names.poll_answer(cx)) {
+            let now = self.clock.now();
+            self.program.handle_resolved(now, host);
+            self.run_actions(now)?;
+        }
+        Ok(())
+    }
+
     /// Tells the program what has happened on a connection, and lets it send.
     fn handle_ready(&mut self, conn: ConnId) -> Result<(), Error> {
         let Some(connection) = self.connections.get_mut(conn) else { return Ok(()) };
@@ -200,8 +217,11 @@ impl<'a, P: Program> HostLoop<'a, P> {
                 Action::Receive { conn, limit, .. } => self.receive(conn, limit),
                 Action::Abort { conn } => self.connections.get_mut(conn).into_iter().for_each(SocketConnection::abort),
                 Action::Close { conn } => self.write(now, conn, |connection| connection.close(now)),
-                // Its destinations have the addresses of all servers.
-                Action::Resolve { host } => self.program.handle_resolved(now, host),
+                Action::Resolve { host } => match &self.names {
+                    Some(names) => names.ask(host),
+                    // Its destinations have the addresses of all servers.
+                    None => self.program.handle_resolved(now, host),
+                },
             }
         }
         Ok(())
@@ -238,7 +258,8 @@ impl<'a, P: Program> HostLoop<'a, P> {
 
     /// Ready if there is something to do now; otherwise the task is woken when there is.
     fn poll_ready(&mut self, until: Time, cx: &mut Context<'_>) -> Poll<()> {
-        // Registers wakers for everything that changed; the acceptors were polled in the iteration already.
+        // Registers wakers for everything that changed; the acceptors and the name server's
+        // socket were polled in the iteration already.
         let closed = self.connections.update_interest(self.clock);
         let deadline = self.program.poll_timeout().unwrap_or(Time::NEVER).min(until).min(self.connections.deadline());
         let is_due = self.timer.poll(self.clock, deadline, cx).is_ready();

@@ -34,7 +34,7 @@
 //!     let config = BrowserConfig { connections, connections_in_all, protocol, joining, sessions: sessions.clone(), hints, names };
 //!     let browser = Browser::new(page.clone(), Arc::new(Graph::new(&page)), config);
 //!     let targets = vec![Target { address, tls: None, protocol }];
-//!     let destinations = Destinations { targets, notsent_lowat, timeout: Duration::from_secs(10) };
+//!     let destinations = Destinations { targets, names: None, notsent_lowat, timeout: Duration::from_secs(10) };
 //!     let loaded = load(&clock, browser, &destinations, &stop, || {}).unwrap();
 //!     stopper.stop();
 //!     (loaded, server.join().unwrap().unwrap())
@@ -62,6 +62,7 @@ mod identity;
 mod join;
 mod limits;
 mod load;
+mod name_client;
 mod pattern;
 mod ready_set;
 mod record;
@@ -89,6 +90,7 @@ pub use join::{Joined, join};
 pub use limits::Limits;
 pub use load::{Destinations, Loaded, Target, load};
 pub use loadstone_net::tls::Tls;
+pub use name_client::NameServer;
 pub use record::{Failure, SocketRecord};
 pub use relay::{Relayed, relay};
 pub use resolver::{NoResolvedAddress, ResolvedAddress};

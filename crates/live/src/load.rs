@@ -2,7 +2,7 @@
 
 use crate::connection_table::ConnectionTable;
 use crate::host::{HostLoop, block_on};
-use crate::{ClientTls, Clock, Error, Limits, Lowat, RecordKeeping, SocketRecord, Stop};
+use crate::{ClientTls, Clock, Error, Limits, Lowat, NameServer, RecordKeeping, SocketRecord, Stop};
 use loadstone_http::Protocol;
 use loadstone_load::{Browser, LoadEnd, Marks};
 use loadstone_units::Time;
@@ -25,6 +25,9 @@ pub struct Target {
 pub struct Destinations {
     /// Where each host of the page is found, in the page's order.
     pub targets: Vec<Target>,
+    /// Who is asked for a host's address before the first connection to it; nobody, if the load begins with all of
+    /// them known. The answer tells when it is known; what it is, `targets` says.
+    pub names: Option<NameServer>,
     /// How many bytes the browser may write beyond what has been sent.
     pub notsent_lowat: Lowat,
     /// For how long the load may go on, by the clock.

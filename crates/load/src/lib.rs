@@ -48,4 +48,4 @@ pub use relay::Relay;
 pub use site::{Answer, Ending, Exchange, Pushed, Site, Ticket};
 pub use waterfall::{Attempt, Cause, FoundBy, Marks, Row, Service};
 pub use work::Work;
-pub use zone::{NoName, Record, Zone, address_query};
+pub use zone::{NoName, Record, Zone, address_in, address_query};

@@ -99,6 +99,25 @@ pub fn address_query(id: u16, name: &str) -> Result<Vec<u8>, NoName> {
     query.build_bytes_vec().map_err(|_| no_name())
 }
 
+/// The address that this is an answer with, to this query.
+pub fn address_in(query: &[u8], answer: &[u8]) -> Option<Ipv4Addr> {
+    let (query, answer) = (Packet::parse(query).ok()?, Packet::parse(answer).ok()?);
+    let is_its = answer.has_flags(PacketFlag::RESPONSE)
+        && answer.id() == query.id()
+        && answer.rcode() == RCODE::NoError
+        && answer.questions.iter().map(question_key).eq(query.questions.iter().map(question_key));
+    let address = |record: &ResourceRecord<'_>| match &record.rdata {
+        RData::A(data) => Some(Ipv4Addr::from(data.address)),
+        _ => None,
+    };
+    if is_its { answer.answers.iter().find_map(address) } else { None }
+}
+
+/// By what a question is the same as another: names do not differ by case.
+fn question_key(question: &Question<'_>) -> (String, QTYPE, QCLASS) {
+    (question.qname.to_string().to_ascii_lowercase(), question.qtype, question.qclass)
+}
+
 impl Record {
     /// What is said to a question for its name.
     fn data<'q>(&self, question: &Question<'q>) -> Option<ResourceRecord<'q>> {
@@ -169,6 +188,18 @@ mod tests {
     }
 
     #[test]
+    fn the_address_is_taken_from_an_answer_to_the_own_question_alone() {
+        let own = query("WWW.a.test", TYPE::A);
+        let answer = zone().answer(&own).unwrap();
+        assert_eq!(address_in(&own, &answer), Some(ADDRESS));
+        assert_eq!(address_in(&address_query(78, "www.a.test").unwrap(), &answer), None, "another id");
+        assert_eq!(address_in(&query("old.test", TYPE::A), &answer), None, "another name");
+        let absent = query("b.test", TYPE::A);
+        assert_eq!(address_in(&absent, &zone().answer(&absent).unwrap()), None, "no such name");
+        assert_eq!(address_in(&own, &own), None, "a question");
+    }
+
+    #[test]
     fn a_name_without_such_a_record_gets_an_answer_without_data() {
         assert_eq!(asked("www.a.test", TYPE::AAAA), (RCODE::NoError, Vec::new()));
         assert_eq!(asked("old.test", TYPE::HTTPS), (RCODE::NoError, Vec::new()));
@@ -208,6 +239,7 @@ mod tests {
         #[test]
         fn no_bytes_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..600)) {
             let _whatever = zone().answer(&bytes);
+            let _whatever = address_in(&query("www.a.test", TYPE::A), &bytes);
         }
 
         #[test]

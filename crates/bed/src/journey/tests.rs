@@ -65,6 +65,7 @@ fn a_packet_takes_the_way_to_its_host_and_leaves_its_traces_there() {
     let arrivals: Vec<_> = notes.arrivals.iter().map(|it| (it.last, it.last_data)).collect();
     let [near, far, client] = [50_320, 65_640, 67_200].map(|at| Some(us(at)));
     assert_eq!(arrivals, [(client, client), (near, None), (far, None)]);
+    assert_eq!(notes.departures, [Some(us(0)), None, Some(us(1000))]);
     let counts = |at: usize| (notes.passages[at].counts.packets, notes.passages[at].counts.bytes);
     assert_eq!((counts(0), counts(1)), ((1, 1500), (2, 80)));
     assert_eq!((notes.connections.len(), notes.trace.len(), notes.left_out), (3, 2, 1));

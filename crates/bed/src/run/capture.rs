@@ -8,9 +8,9 @@ use loadstone_scenario::{Capture, Captured, Plan};
 use loadstone_units::Time;
 use std::ops::Range;
 
-/// What the links have kept of a run, counted from the first browser's SYN.
+/// What the links have kept of a run, counted from the first browser's first packet.
 pub(super) fn of(plan: &Plan, report: &LinkReport) -> Capture {
-    let origin = report.first_syn(BedHost::CLIENT).unwrap_or(Time::ZERO);
+    let origin = report.departures[BedHost::CLIENT.0].unwrap_or(Time::ZERO);
     let mut syns = vec![[0; 2]; report.connections.len()];
     let mut packets = Vec::new();
     for event in &report.trace {

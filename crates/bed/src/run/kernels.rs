@@ -3,7 +3,6 @@
 use super::{RunError, Unsupported};
 use crate::settings::{BackOff, Tcp};
 use loadstone_live::Tls;
-use loadstone_load::Names;
 use loadstone_net::tcp;
 use loadstone_scenario::Plan;
 
@@ -28,9 +27,6 @@ pub(crate) fn tcps(plan: &Plan, back_off: BackOff) -> Result<Vec<Tcp>, RunError>
     }
     if variant.earlier_loads.get() > 0 {
         return Err(RunError::unsupported("variant.earlier_loads", Unsupported::EarlierLoads));
-    }
-    if variant.names == Names::LookedUp {
-        return Err(RunError::unsupported("variant.names", Unsupported::NamesLookedUp));
     }
     if back_off == BackOff::MachineWide && !variant.tcp_of.is_empty() {
         return Err(RunError::unsupported("variant.tcp_of", Unsupported::OneBeta));

@@ -18,7 +18,7 @@ pub(super) fn outcomes(plan: &Plan, seed: Seed, seen: RunRecord) -> Result<Vec<O
     each.map(|(at, loaded)| outcome(plan, seed, BedHost(at), loaded, &served, &links)).collect()
 }
 
-/// What one browser gave, counted from its first SYN.
+/// What one browser gave, counted from its first packet.
 fn outcome(
     plan: &Plan,
     seed: Seed,
@@ -29,7 +29,7 @@ fn outcome(
 ) -> Result<Outcome, RunError> {
     let browser = &plan.hosts()[at.0];
     let HostRole::Browser { page } = browser.role else { unreachable!("browsers come first") };
-    let origin = report.first_syn(at).ok_or(RunError::Nothing)?;
+    let origin = report.departures[at.0].ok_or(RunError::Nothing)?;
     let (end, over) = (loaded.end, loaded.over);
     let completed = end.is_some_and(|end| end.completed);
     let ended = end.map_or(over, |end| end.at);

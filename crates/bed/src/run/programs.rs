@@ -2,13 +2,15 @@
 
 use super::curtain::CurtainEnding;
 use super::{RunError, Unsupported};
-use crate::{Bed, BedHost};
+use crate::named_hosts::{named_hosts, zone};
+use crate::{Bed, BedHost, BedServers, name_server};
 use loadstone_http::Protocol;
 use loadstone_live::{
-    Authority, Chain, Clock, Destinations, Error, Limits, Listener, Loaded, NOTSENT_LOWAT, RecordKeeping, Relayed,
-    Served, Stop, Target, Tls, listen, load, relay, serve,
+    Authority, Chain, Clock, Destinations, Error, Limits, Listener, Loaded, NOTSENT_LOWAT, NameServer, RecordKeeping,
+    Relayed, Served, Stop, Target, Tls, listen, load, relay, serve,
 };
-use loadstone_load::page::HostId;
+use loadstone_load::Zone;
+use loadstone_load::page::{Host, HostId};
 use loadstone_scenario::{HostRole, Plan, PlannedHost, Way};
 use loadstone_units::Seed;
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,6 +28,8 @@ pub(super) struct Programs {
     pub(super) relays: Vec<LiveRelay>,
     /// The same.
     pub(super) servers: Vec<LiveServer>,
+    /// What the name server knows, if names are looked up.
+    pub(super) zone: Option<Zone>,
 }
 
 /// A browser, and how it gets to the servers of its page.
@@ -65,13 +69,20 @@ pub(super) fn check(plan: &Plan) -> Result<(), RunError> {
 pub(super) fn programs(plan: &Plan, bed: &Bed, seed: Seed) -> Result<Programs, RunError> {
     let uses_tls = plan.hosts().iter().flat_map(|host| &host.ways).any(|way| way.tls != Tls::None);
     let authority = uses_tls.then(|| Authority::new(Chain::Usual));
-    let mut programs = Programs { browsers: Vec::new(), relays: Vec::new(), servers: Vec::new() };
+    let hosts = plan.name_server().map(|_| named_hosts(plan, bed, BedServers::Recorded));
+    let zone = hosts.map(|hosts| zone(&hosts)).transpose()?;
+    let mut programs = Programs { browsers: Vec::new(), relays: Vec::new(), servers: Vec::new(), zone };
     for (at, host) in plan.hosts().iter().enumerate() {
         let at = BedHost(at);
         match host.role {
             HostRole::Browser { page } => {
-                let names = plan.page_at(page).hosts.iter().map(|host| host.name.as_str());
-                let route = route(bed, host, names, authority.as_ref())?;
+                let hosts = &plan.page_at(page).hosts;
+                let names = hosts.iter().map(|host| host.name.as_str());
+                let mut route = route(bed, host, names, authority.as_ref())?;
+                if plan.name_server().is_some() {
+                    let address = name_server::address(bed, name_server_host(plan));
+                    route.names = Some(NameServer::new(address, hosts.iter().map(Host::dns_name))?);
+                }
                 programs.browsers.push(LiveBrowser { at, page, seed, route });
             }
             HostRole::Origin { page, host: id } => {
@@ -93,6 +104,11 @@ pub(super) fn programs(plan: &Plan, bed: &Bed, seed: Seed) -> Result<Programs, R
     Ok(programs)
 }
 
+/// The host of the name server, which comes after those of the plan.
+pub(super) fn name_server_host(plan: &Plan) -> BedHost {
+    BedHost(plan.hosts().len())
+}
+
 /// How a browser or a relay gets to the servers of these names.
 fn route<'n>(
     bed: &Bed,
@@ -107,7 +123,7 @@ fn route<'n>(
         targets.push(Target { address, tls, protocol: way.protocol });
     }
     let notsent_lowat = host.tcp.notsent_lowat.unwrap_or(NOTSENT_LOWAT);
-    Ok(Destinations { targets, notsent_lowat, timeout: LIMIT })
+    Ok(Destinations { targets, names: None, notsent_lowat, timeout: LIMIT })
 }
 
 /// Where the server of a page's host, or a relay in its place, is found, with these names in its certificate.

@@ -96,6 +96,25 @@ fn every_protocol_over_every_tls_carries_what_it_carries_in_the_simulator() {
 }
 
 #[test]
+fn names_that_are_looked_up_cost_what_they_cost_in_the_simulator() {
+    let Some(_turn) = turn() else { return };
+    // The name of the second host is the first's; that of the third is asked for when the page is there.
+    let urls = ["http://a.test/", "http://a.test:81/1", "http://b.test/2"];
+    let scenario = scenario(page(urls.map(|url| object(url, 1_000))), "100mbit,50ms", r#"{"names": "looked-up"}"#);
+    let (here, there) = (live(&scenario, 1), simulated(&scenario));
+    assert!(here.completed && here.waterfall.iter().all(|row| row.sent >= row.found), "{here:?}");
+    for outcome in [&here, &there] {
+        let Outcome { plt, path, .. } = outcome;
+        assert_eq!(outcome.account().total(), plt.as_nanos(), "{path:?}");
+        let waits = |part: Part| outcome.account().nanos(part) / 50_000_000;
+        assert_eq!((waits(Part::Handshakes), waits(Part::LossRecovery)), (4, 0), "{path:?}");
+    }
+    for (here, there) in [(here.packets_down, there.packets_down), (here.packets_up, there.packets_up)] {
+        assert!(here.abs_diff(there) <= 3, "{here} packets, {there} simulated");
+    }
+}
+
+#[test]
 fn the_waterfall_shows_a_host_s_own_round_trip_and_its_thinking() {
     let Some(_turn) = turn() else { return };
     let distant = HostSpec { rtt_ms: 40.0, think_ms: 60.0 };

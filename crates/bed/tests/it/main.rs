@@ -97,7 +97,7 @@ fn patient(stream: TcpStream) -> TcpStream {
 
 /// From the first SYN to the last data, in milliseconds.
 fn duration(report: &LinkReport) -> f64 {
-    report.arrivals[0].last_data.unwrap().as_ms() - report.first_syn(BedHost::CLIENT).unwrap().as_ms()
+    report.arrivals[0].last_data.unwrap().as_ms() - report.departures[BedHost::CLIENT.0].unwrap().as_ms()
 }
 
 fn median(mut figures: Vec<f64>) -> f64 {

@@ -56,13 +56,13 @@ fn a_run_says_what_it_met() {
     assert!(before <= report.end && report.end <= clock.now());
     let [client, server] = [report.arrivals[0], report.arrivals[1]];
     assert!(client.last_data <= client.last && client.last <= Some(report.end));
-    assert!(report.first_syn(BedHost::CLIENT).unwrap() < server.last_data.unwrap());
+    assert!(report.departures[BedHost::CLIENT.0].unwrap() < server.last_data.unwrap());
     assert_eq!(report.connections.len(), 1);
     assert_eq!(
         (report.connections[0].connection.server, report.connections[0].connection.server_port),
         (BedHost::server(0), 80)
     );
-    assert_eq!(report.connections[0].opened, report.first_syn(BedHost::CLIENT));
+    assert_eq!(report.connections[0].opened, report.departures[BedHost::CLIENT.0]);
     assert_eq!(report.unmatched, 0, "the namespaces send nothing by themselves");
     assert_eq!(data(&report).map(|event| event.packet.payload()).sum::<u32>(), 30_000);
     let delivered: Vec<Time> = report.trace.iter().filter_map(|event| event.written).collect();
@@ -135,7 +135,7 @@ fn what_is_older_than_the_run_passes_it_by() {
         let report = run.finish().unwrap();
         let packets = (report.up().counts.packets, report.down().counts.packets);
         assert!(report.unmatched > 0 && report.connections.is_empty(), "{report:?}");
-        assert_eq!((packets, report.first_syn(BedHost::CLIENT)), ((0, 0), None));
+        assert_eq!((packets, report.departures[BedHost::CLIENT.0]), ((0, 0), None));
     }
 }
 

@@ -140,7 +140,7 @@ impl Setting {
             protocol: self.protocol,
         };
         let targets = self.page.hosts.iter().zip(addresses).map(target).collect();
-        Destinations { targets, notsent_lowat: self.lowat, timeout: self.limit }
+        Destinations { targets, names: None, notsent_lowat: self.lowat, timeout: self.limit }
     }
 
     fn load(&self, clock: &Clock, destinations: &Destinations, stop: &Stop) -> Loaded {

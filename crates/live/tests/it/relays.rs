@@ -57,7 +57,7 @@ impl Edge {
         let (limits, records) = (Limits::UNLIMITED, RecordKeeping::Collect);
         let listener = Listener { host, listener, tls: None, protocol, notsent_lowat, limits, records };
         let targets = vec![Target { address: origin, tls: None, protocol: Protocol::Http1 }];
-        let destinations = Destinations { targets, notsent_lowat, timeout: LIMIT };
+        let destinations = Destinations { targets, names: None, notsent_lowat, timeout: LIMIT };
         relay(clock, relayed, vec![listener], &destinations, stop).unwrap()
     }
 

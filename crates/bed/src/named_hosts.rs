@@ -1,0 +1,54 @@
+//! The names of a page's hosts on a bed, and where they are.
+
+use crate::{Bed, BedHost, BedServers};
+use loadstone_http::Protocol;
+use loadstone_load::{NoName, Record, Zone};
+use loadstone_scenario::{HostRole, Plan};
+use std::net::IpAddr;
+
+/// A host that has a name.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct NamedHost {
+    /// Without a port.
+    pub name: String,
+    /// Where it is.
+    pub address: IpAddr,
+    /// What its server speaks by TLS, the best first; nothing is known of a program.
+    pub protocols: Vec<Protocol>,
+    /// Which host of the bed that is.
+    pub(crate) at: BedHost,
+}
+
+/// The names of the page's hosts, each once, with the first host that has it.
+pub(crate) fn named_hosts(plan: &Plan, bed: &Bed, servers: BedServers) -> Vec<NamedHost> {
+    let mut hosts: Vec<NamedHost> = Vec::new();
+    for (at, host) in plan.hosts().iter().enumerate() {
+        let HostRole::Origin { page, host: id } = host.role else { continue };
+        let Some(name) = plan.page_at(page).hosts[id.0 as usize].dns_name() else { continue };
+        if hosts.iter().any(|known| known.name == name) {
+            continue;
+        }
+        let protocols = match (servers, plan.variant().protocol_to(&host.name)) {
+            (BedServers::Programs, _) => Vec::new(),
+            (BedServers::Recorded, Protocol::Http1) => vec![Protocol::Http1],
+            (BedServers::Recorded, protocol) => vec![protocol, Protocol::Http1],
+        };
+        let at = BedHost(at);
+        hosts.push(NamedHost { name: name.to_owned(), address: bed.address(at), protocols, at });
+    }
+    hosts
+}
+
+/// What a name server knows of them.
+///
+/// # Errors
+/// If it cannot have one of them.
+pub(crate) fn zone(hosts: &[NamedHost]) -> Result<Zone, NoName> {
+    let mut zone = Zone::new();
+    for NamedHost { name, address, protocols, .. } in hosts {
+        if let IpAddr::V4(address) = *address {
+            zone.insert(name, Record { address, alpn: protocols.clone() })?;
+        }
+    }
+    Ok(zone)
+}

@@ -1,0 +1,144 @@
+//! Asks a name server for addresses, by UDP (RFC 1035, section 4.2.1). When to ask again is up to the program.
+
+use crate::Error;
+use loadstone_load::page::HostId;
+use loadstone_load::{NoName, address_in, address_query};
+use std::io;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::task::{Context, Poll};
+use tokio::io::ReadBuf;
+
+/// More than an answer has: 512 bytes.
+const BUFFER: usize = 4096;
+
+/// A name server, and what it is asked.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct NameServer {
+    address: SocketAddr,
+    /// By host; empty where it has no name. The id of a query is the number of its host.
+    queries: Vec<Vec<u8>>,
+}
+
+impl NameServer {
+    /// The one at `address`, which knows these names of a page's hosts, in the page's order; a host without one is
+    /// never asked for.
+    ///
+    /// # Errors
+    /// If a name server cannot have one of them.
+    pub fn new<'n>(
+        address: SocketAddr,
+        names: impl IntoIterator<Item = Option<&'n str>>,
+    ) -> Result<NameServer, NoName> {
+        let query = |(name, id): (Option<&str>, u16)| name.map_or(Ok(Vec::new()), |name| address_query(id, name));
+        let queries = names.into_iter().zip(0..).map(query).collect::<Result<_, _>>()?;
+        Ok(NameServer { address, queries })
+    }
+}
+
+/// A socket through which a name server is asked.
+#[derive(Debug)]
+pub(crate) struct NameClient<'a> {
+    /// The runtime says when it has something to read.
+    socket: tokio::net::UdpSocket,
+    /// The same: at first the runtime does not know that it can be written to.
+    sender: UdpSocket,
+    server: &'a NameServer,
+}
+
+impl<'a> NameClient<'a> {
+    /// On a runtime.
+    pub(crate) fn new(server: &'a NameServer) -> Result<NameClient<'a>, Error> {
+        let connect = || -> io::Result<UdpSocket> {
+            let any = match server.address {
+                SocketAddr::V4(_) => SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)),
+                SocketAddr::V6(_) => SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0)),
+            };
+            let socket = UdpSocket::bind(any)?;
+            socket.connect(server.address)?;
+            socket.set_nonblocking(true)?;
+            Ok(socket)
+        };
+        let sender = connect().map_err(Error::Runtime)?;
+        let socket = sender.try_clone().and_then(tokio::net::UdpSocket::from_std).map_err(Error::Runtime)?;
+        Ok(NameClient { socket, sender, server })
+    }
+
+    /// Sends the query for the name of a host. One that the system does not take is lost, like others on the way.
+    pub(crate) fn ask(&self, host: HostId) {
+        if let Some(query) = self.server.queries.get(host.0 as usize) {
+            let _ = self.sender.send(query);
+        }
+    }
+
+    /// The host whose address has come; if none has, the task is woken when something comes.
+    pub(crate) fn poll_answer(&self, cx: &mut Context<'_>) -> Poll<HostId> {
+        let mut buffer = [0; BUFFER];
+        loop {
+            let mut read = ReadBuf::new(&mut buffer);
+            match self.socket.poll_recv(cx, &mut read) {
+                Poll::Pending => return Poll::Pending,
+                // Nobody listens there: it is asked again later.
+                Poll::Ready(Err(_)) => {}
+                Poll::Ready(Ok(())) => {
+                    if let Some(host) = self.server.answered(read.filled()) {
+                        return Poll::Ready(host);
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl NameServer {
+    /// The host whose address is in this answer.
+    fn answered(&self, answer: &[u8]) -> Option<HostId> {
+        let id = u16::from_be_bytes(*answer.first_chunk()?);
+        let query = self.queries.get(usize::from(id))?;
+        address_in(query, answer).map(|_| HostId(id.into()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::host::block_on;
+    use loadstone_load::{Record, Zone};
+    use std::future::poll_fn;
+    use std::time::Duration;
+
+    const ADDRESS: Ipv4Addr = Ipv4Addr::new(198, 18, 0, 7);
+
+    #[test]
+    fn the_first_query_is_sent_at_once_and_an_answer_to_another_question_is_not_taken() {
+        let mut zone = Zone::new();
+        for name in ["a.test", "b.test"] {
+            zone.insert(name, Record { address: ADDRESS, alpn: Vec::new() }).unwrap();
+        }
+        let listener = UdpSocket::bind("127.0.0.1:0").unwrap();
+        listener.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        let names = [None, Some("a.test"), Some("b.test")];
+        let server = NameServer::new(listener.local_addr().unwrap(), names).unwrap();
+        let host = block_on(async {
+            let client = NameClient::new(&server)?;
+            client.ask(HostId(2));
+            // The runtime has not looked at the socket yet: what is not sent at once waits for a second.
+            let mut buffer = [0; BUFFER];
+            let (len, from) = listener.recv_from(&mut buffer).unwrap();
+            let query = &buffer[..len];
+            let mut forged = zone.answer(query).unwrap();
+            forged[1] = 1;
+            for answer in [b"?".as_slice(), query, &forged, &zone.answer(query).unwrap()] {
+                listener.send_to(answer, from).unwrap();
+            }
+            Ok(poll_fn(|cx| client.poll_answer(cx)).await)
+        });
+        assert_eq!(host.unwrap(), HostId(2));
+    }
+
+    #[test]
+    fn what_no_name_server_can_have_is_refused() {
+        let long = "a".repeat(64);
+        let address = SocketAddr::from((ADDRESS, 53));
+        assert_eq!(NameServer::new(address, [Some(long.as_str())]), Err(NoName(long.clone())));
+    }
+}
