@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from time import monotonic
 from typing import Any
 
 from loadstone._native import BedCommand, CommandBed, LoadstoneError, live_access
@@ -45,8 +44,10 @@ _KEYS = {signal.SIGINT, signal.SIGQUIT}
 _BY_KERNEL = 0x80
 _LAST = {signal.SIGTERM, signal.SIGHUP}
 """After one of these the command has a moment to end by itself."""
-_GRACE, _MOMENT = 0.5, 0.02
-"""Seconds."""
+_MOMENT = 0.02
+"""Seconds after which it looks again."""
+_GRACE = 25
+"""How many of these a command has to end by itself."""
 _UNRELIABLE = 0.05
 """The share of its time during which the machine may stand still before figures are not reliable."""
 _SHORT_MS = 10.0
@@ -241,15 +242,18 @@ def run(bed: Bed, words: Sequence[str], more: Mapping[str, str] | None = None) -
         raise NoProgramError(f"{words[0]}: there is no such program", NOT_FOUND) from None
     except OSError as error:
         raise NoProgramError(f"{words[0]}: {error}", NOT_RUN) from None
-    deadline = None
+    left = None
     while not command.is_finished:
         came = signal.sigtimedwait(_TO_THE_COMMAND, _MOMENT)
         if came is not None and not (came.si_code == _BY_KERNEL and came.si_signo in _KEYS):
             command.signal(came.si_signo)
-            if came.si_signo in _LAST and deadline is None:
-                deadline = monotonic() + _GRACE
-        if deadline is not None and monotonic() > deadline:
-            command.signal(signal.SIGKILL)
+            if came.si_signo in _LAST and left is None:
+                left = _GRACE
+        elif left is not None:
+            # Not by a clock: it goes on while the machine stands still.
+            left -= 1
+            if left <= 0:
+                command.signal(signal.SIGKILL)
     return command.wait()
 
 

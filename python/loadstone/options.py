@@ -51,9 +51,12 @@ _SHARED = [_of(setting) for name, setting in OF_SCENARIOS.items() if name not in
 
 _OF_THE_BED = [
     *("iw", "cc", "flows", "client_iw", "client_cc", "client_flows"),
+    *("receive_window", "client_receive_window"),
     *("policy", "frame_bytes", "max_streams", "seed"),
 ]
 """The settings of a bed for any command: links, kernels and servers, but no browser."""
+_REFUSED_BY_THE_BED = ["tcp", "client_tcp"]
+"""What people will look for: the error says why a kernel cannot have it."""
 
 THREADS = click.option("--threads", metavar="N", type=_THREADS, help="Threads.  [default: all cores]")
 
@@ -150,7 +153,8 @@ def shared(command: Command) -> Command:
 
 def bed(command: Command) -> Command:
     """Add the options that say how the kernels and servers of a bed behave."""
-    return _all([_of(OF_SCENARIOS[name]) for name in _OF_THE_BED])(command)
+    refused = [_of(OF_SCENARIOS[name], hidden=True) for name in _REFUSED_BY_THE_BED]
+    return _all([*(_of(OF_SCENARIOS[name]) for name in _OF_THE_BED), *refused])(command)
 
 
 def gate(command: Command) -> Command:

@@ -55,6 +55,9 @@ class Settings(TypedDict, total=False):
     notsent_lowat: int
     """Servers: The most bytes that are written but unsent (Linux's TCP_NOTSENT_LOWAT); the profile's,
     16,384, if it is left out. The fewer, the later the next data is chosen. 2,048 to 1,073,741,824."""
+    receive_window: int
+    """Servers: The receive window in bytes, 2 KiB to 1 GiB; the profile's if it is left out. Linux reckons
+    it as half of a buffer, which then does not grow. 2,048 to 1,073,741,824."""
     tcp: Literal["textbook", "linux-2.6", "linux-3.7", "windows-7", "mac-os-x-10.5", "linux-6"]
     """Servers: The system whose TCP it has. Default: linux-6."""
     flows: int
@@ -65,6 +68,9 @@ class Settings(TypedDict, total=False):
     to 1,000."""
     client_cc: Literal["reno", "cubic", "bbr"]
     """Client: The congestion control; the profile's if it is left out. Default: cubic."""
+    client_receive_window: int
+    """Client: The receive window in bytes, 2 KiB to 1 GiB; the profile's if it is left out. Linux reckons
+    it as half of a buffer, which then does not grow. 2,048 to 1,073,741,824."""
     client_tcp: Literal["textbook", "linux-2.6", "linux-3.7", "windows-7", "mac-os-x-10.5", "linux-6"]
     """Client: The system whose TCP it has. Default: as tcp."""
     client_flows: int

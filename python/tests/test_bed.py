@@ -170,7 +170,7 @@ def test_two_beds_at_once_do_not_disturb_each_other() -> None:
         assert document["link"]["up"]["packets"] == 50
 
 
-def test_a_bed_within_a_bed_has_both_links() -> None:
+def test_a_bed_works_within_a_bed() -> None:
     inner = [*LOADSTONE, "bed", "--network", "10mbit,30ms", "--pings", "5", "--json", "--", "true"]
     result = bed("--network", "10mbit,40ms", "--", *inner)
     assert ended(result)["pings"]["answered"] == 5
@@ -204,16 +204,24 @@ def test_without_a_command_it_says_how_to_give_one(loadstone: Command) -> None:
     assert result.code == 2 and "behind '--'" in result.err
 
 
-def test_a_kernel_cannot_be_another_system_s(loadstone: Command) -> None:
-    result = bed("--network", "cable", "--iw", "0", "--", "true")
-    assert result.code == 2 and "--iw" in result.err
+def test_a_kernel_cannot_be_another_system_s() -> None:
+    for option, value in (("--iw", "0"), ("--tcp", "linux-2.6"), ("--client-tcp", "windows-7")):
+        result = bed("--network", "cable", option, value, "--", "true")
+        assert result.code == 2 and option in result.err and result.err.count("\n") == 1
+
+
+def test_a_receive_window_is_half_of_the_kernel_s_buffer() -> None:
+    result = bed(
+        "--network", "cable", "--client-receive-window", "65535", "--", "cat", "/proc/sys/net/ipv4/tcp_rmem"
+    )
+    assert result.out.split() == ["131070"] * 3
 
 
 class Begun:
     """A bed whose command goes on, and has started others that would."""
 
-    def __init__(self, mark: Path, **more: Any) -> None:
-        script = f"sleep 600 & setsid sleep 600 & touch {mark}; wait"
+    def __init__(self, mark: Path, first: str = "", **more: Any) -> None:
+        script = f"{first} sleep 600 & setsid sleep 600 & touch {mark}; wait"
         command = [*LOADSTONE, "bed", "--network", "cable", "--", "sh", "-c", script]
         self.process = subprocess.Popen(command, start_new_session=True, **more)
         end = time.monotonic() + PATIENCE
@@ -267,6 +275,13 @@ def test_nothing_is_left_of_a_bed_that_is_ended(number: signal.Signals, tmp_path
     assert code == (-number if number == signal.SIGKILL else 128 + number)
     assert begun.left() == []
     assert not [path for path in begun.folders - before if path.exists()]
+
+
+def test_a_command_that_does_not_end_when_it_should_is_killed(tmp_path: Path) -> None:
+    begun = Begun(tmp_path / "begun", "trap '' TERM;")
+    begun.process.send_signal(signal.SIGTERM)
+    assert begun.process.wait(PATIENCE) == 128 + signal.SIGKILL
+    assert begun.left() == []
 
 
 def test_nothing_is_left_when_the_terminal_is_closed(tmp_path: Path) -> None:

@@ -59,7 +59,8 @@ def test_every_option_arrives_in_the_scenario(loadstone: Command, small: str) ->
         "--policy round-robin --frame-bytes 4096 --notsent-lowat 65536 --client-iw 4 "
         "--push all --hint embedded --hint-by link --max-streams 60 "
         "--requests-per-connection 9 --client-cc reno --tcp textbook --seed 5 --threads 1 "
-        "--connections-in-all 16 --request-order first-come-first-served --names looked-up"
+        "--connections-in-all 16 --request-order first-come-first-served --names looked-up "
+        "--receive-window 70000 --client-receive-window 80000"
     )
     document = loadstone("load", small, "--json", *options.split()).document
     assert document["variant"] == {
@@ -84,7 +85,7 @@ def test_every_option_arrives_in_the_scenario(loadstone: Command, small: str) ->
             "iw": 3,
             "cc": "reno",
             "notsent_lowat": 65536,
-            "receive_window": None,
+            "receive_window": 70000,
             "flows": None,
         },
         "client_tcp": {
@@ -92,7 +93,7 @@ def test_every_option_arrives_in_the_scenario(loadstone: Command, small: str) ->
             "iw": 4,
             "cc": "reno",
             "notsent_lowat": None,
-            "receive_window": None,
+            "receive_window": 80000,
             "flows": None,
         },
     }

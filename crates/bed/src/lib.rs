@@ -113,7 +113,7 @@ pub use self::{
     ping::EchoReplies,
     report::{Arrivals, ConnectionKey, ConnectionReport, LinkReport, LinkStats, LoggedPacket, Scheduling, SentCounts},
     run::{RunError, Unsupported, run, run_all, run_captured},
-    settings::{AfterIdle, BackOff, Settings, Tcp},
+    settings::{AfterIdle, BackOff, Settings, Tcp, Without},
     single_host::SingleHost,
     star::star,
     tcp_plus::NoTcpPlus,

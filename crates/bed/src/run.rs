@@ -67,7 +67,10 @@ pub enum Unsupported {
     #[error("over the kernel TCP is this kernel's own: leave the profile out, or simulate")]
     Profile,
     /// Mechanisms of TCP that a kernel cannot switch.
-    #[error("a kernel can only be told idle_restart, halving or never: leave the others out, or simulate")]
+    #[error(
+        "a kernel can only be told tail_loss_probes, frto, sack_compression, and idle_restart, halving or never: leave the \
+             others out, or simulate"
+    )]
     Mechanisms,
     /// Without TLS and ALPN nothing tells which protocol a client speaks.
     #[error("without TLS '{0}' cannot be spoken to in two protocols: use TLS, or simulate")]

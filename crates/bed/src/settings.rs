@@ -1,7 +1,7 @@
 //! How the kernels of a bed's hosts behave.
 
 use crate::tcp_plus::Base;
-use loadstone_net::tcp::{Config, Congestion, IdleRestart, InitialWindow};
+use loadstone_net::tcp::{Config, Congestion, IdleRestart, InitialWindow, Mechanisms};
 use loadstone_units::Bounded;
 
 /// The most bytes of a buffer: the kernel counts in signed words.
@@ -33,6 +33,41 @@ pub struct Tcp {
     pub flows: Option<Bounded<1, 256>>,
     /// What becomes of a window after idleness.
     pub idle: AfterIdle,
+    /// Mechanisms that are switched off.
+    pub without: Without,
+}
+
+/// Mechanisms of the kernel's TCP that a namespace can switch off.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Without {
+    /// Tail loss probes (RFC 8985, section 7).
+    pub tail_loss_probes: bool,
+    /// F-RTO (RFC 5682).
+    pub frto: bool,
+    /// SACK compression.
+    pub sack_compression: bool,
+}
+
+impl Without {
+    /// Those that a configuration has switched off.
+    fn of(mechanisms: &Mechanisms) -> Without {
+        let is_off = |switch: Option<bool>| switch == Some(false);
+        Without {
+            tail_loss_probes: is_off(mechanisms.tail_loss_probes),
+            frto: is_off(mechanisms.frto),
+            sack_compression: is_off(mechanisms.sack_compression),
+        }
+    }
+
+    /// The settings of the kernel: none of them, or its own.
+    fn sysctls(self) -> [(&'static str, String); 3] {
+        let value = |is_off, own: &str| if is_off { "0".to_owned() } else { own.to_owned() };
+        [
+            ("tcp_early_retrans", value(self.tail_loss_probes, "3")),
+            ("tcp_frto", value(self.frto, "2")),
+            ("tcp_comp_sack_nr", value(self.sack_compression, "44")),
+        ]
+    }
 }
 
 /// How connections that behave like several flows come to their back-off.
@@ -71,6 +106,7 @@ impl From<&Config> for Tcp {
                 Some(IdleRestart::Never) => AfterIdle::Keep,
                 _ => AfterIdle::Restart,
             },
+            without: Without::of(&config.mechanisms),
         }
     }
 }
@@ -100,7 +136,7 @@ impl Tcp {
         };
         let fixed = FIXED.iter().map(|(name, value)| (*name, (*value).to_owned()));
         let chosen = [("tcp_slow_start_after_idle", idle.to_owned()), ("tcp_rmem", self.receive_memory())];
-        fixed.chain(chosen).collect()
+        fixed.chain(chosen).chain(self.without.sysctls()).collect()
     }
 
     /// The least, the first and the largest receive buffer.

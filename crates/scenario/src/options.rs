@@ -7,7 +7,7 @@ use schemars::{Schema, schema_for};
 use serde_json::Value;
 
 /// All options: what a field may be, what it is by default and what it does, its type says.
-const OPTIONS: [OptionOf; 27] = [
+const OPTIONS: [OptionOf; 29] = [
     OptionOf::new("network", "network", "NETWORK"),
     OptionOf::new("protocol", "variant.protocol", "PROTOCOL"),
     OptionOf::new("iw", "variant.tcp.iw", "N").of(SERVERS),
@@ -26,10 +26,12 @@ const OPTIONS: [OptionOf; 27] = [
     OptionOf::new("hint", "variant.foresight.hint", "SCOPE"),
     OptionOf::new("hint-by", "variant.foresight.hint_by", "WAY"),
     OptionOf::new("notsent-lowat", "variant.tcp.notsent_lowat", "BYTES").of(SERVERS),
+    OptionOf::new("receive-window", "variant.tcp.receive_window", "BYTES").of(SERVERS),
     OptionOf::new("tcp", "variant.tcp.profile", "PROFILE").of(SERVERS),
     OptionOf::new("flows", "variant.tcp.flows", "N").of(SERVERS),
     OptionOf::new("client-iw", "variant.client_tcp.iw", "N").of(CLIENT),
     OptionOf::new("client-cc", "variant.client_tcp.cc", "CC").of(CLIENT),
+    OptionOf::new("client-receive-window", "variant.client_tcp.receive_window", "BYTES").of(CLIENT),
     OptionOf::new("client-tcp", "variant.client_tcp.profile", "PROFILE").of(CLIENT).following("tcp"),
     OptionOf::new("client-flows", "variant.client_tcp.flows", "N").of(CLIENT).following("flows"),
     OptionOf::new("spread", "spread.network", "PERCENT"),

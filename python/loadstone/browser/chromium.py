@@ -6,7 +6,7 @@ import signal
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from time import monotonic
+from time import monotonic, sleep
 from types import TracebackType
 from typing import Protocol
 
@@ -34,6 +34,7 @@ SWITCHES = (
 """No services of its own, and the same window every time."""
 START_S, STOP_S = 30.0, 5.0
 """How long it may take to start, and to end."""
+_MOMENT = 0.02
 
 
 class Process(Protocol):
@@ -111,7 +112,7 @@ class Chromium:
             self.process.signal(signal.SIGKILL)
         until = monotonic() + STOP_S
         while not self.process.is_finished and monotonic() < until:
-            os.sched_yield()
+            sleep(_MOMENT)
         self.process.signal(signal.SIGKILL)
         self.process.wait()
         self.devtools.close()

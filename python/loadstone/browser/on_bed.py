@@ -1,6 +1,7 @@
 """Pages loaded by Chromium on beds, one bed for each variant, and what is said of it."""
 
-from collections.abc import Callable, Mapping
+import os
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -11,12 +12,27 @@ from loadstone import bed as beds
 from loadstone import text
 from loadstone.bed import Bed
 from loadstone.browser.blocks import Loads, Measured, TimedLoad, measure
-from loadstone.browser.chromium import NAMES, Chromium
+from loadstone.browser.chromium import NAMES, Chromium, words
 from loadstone.browser.devtools import BrowserError
 from loadstone.experiment import Cell
+from loadstone.files import InputError
 from loadstone.verb_output import gain_document, gain_text, interval_text, wrapped
 
-__all__ = ["NAMES", "Browser", "BrowserError", "document", "in_words", "loads"]
+__all__ = ["Browser", "BrowserError", "document", "in_words", "is_chromium", "loads", "shown"]
+
+
+def is_chromium(command: Sequence[str]) -> bool:
+    """Say whether a command is Chromium with nothing but a URL."""
+    return len(command) == 2 and command[0].rpartition("/")[2] in NAMES and not command[1].startswith("-")
+
+
+def shown(command: Sequence[str], bed: Bed) -> list[str]:
+    """Give the command with the switches with which Chromium shows a page in a window, with a new profile."""
+    if not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
+        raise InputError(
+            f"{command[0]}: there is no display to show a page on: give --loads 2 to load it without a window"
+        )
+    return [*words(command[0], bed.sight.folder / "profile", headless=False), command[1]]
 
 
 @dataclass(frozen=True)

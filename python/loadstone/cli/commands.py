@@ -91,6 +91,7 @@ def bed(
     """
     from loadstone import bed as beds
     from loadstone import experiment, pages
+    from loadstone.browser import on_bed
     from loadstone.variants import by_host
 
     context = click.get_current_context()
@@ -110,7 +111,7 @@ def bed(
     with beds.signals_held(), beds.opened(cell, server_command, pcap) as opened:
         trips = opened.native.ping(pings, _PING_MS) if pings else None
         try:
-            code = beds.run(opened, command)
+            code = beds.run(opened, on_bed.shown(command, opened) if on_bed.is_chromium(command) else command)
         except beds.NoProgramError as error:
             say(str(error))
             code = error.code
@@ -138,7 +139,7 @@ def _load_by_browser(
     from loadstone.browser import on_bed
     from loadstone.files import InputError
 
-    if len(command) != 2 or command[0].rpartition("/")[2] not in on_bed.NAMES:
+    if not on_bed.is_chromium(command):
         raise click.UsageError("--loads and --variant are for a browser: give '-- chromium URL'.")
     chosen = variants.given(asked)
     cells = {one.name: experiment.cell(served, one.fields(served, common)) for one in chosen}

@@ -40,9 +40,9 @@ fn can_be_told(side: &str, tcp: &tcp::Config) -> Result<(), RunError> {
     if tcp.profile != tcp::Profile::default() {
         return refuse("profile", Unsupported::Profile);
     }
-    let idle_restart = tcp.mechanisms.idle_restart;
-    let told = matches!(idle_restart, None | Some(tcp::IdleRestart::Halving | tcp::IdleRestart::Never));
-    if !told || tcp.mechanisms != (tcp::Mechanisms { idle_restart, ..tcp::Mechanisms::default() }) {
+    let tcp::Mechanisms { idle_restart, tail_loss_probes, frto, sack_compression, .. } = tcp.mechanisms;
+    let told = tcp::Mechanisms { idle_restart, tail_loss_probes, frto, sack_compression, ..tcp::Mechanisms::default() };
+    if idle_restart == Some(tcp::IdleRestart::Initial) || tcp.mechanisms != told {
         return refuse("mechanisms", Unsupported::Mechanisms);
     }
     Ok(())

@@ -1,7 +1,7 @@
 //! Whether the kernels do what they are told.
 
 use crate::{MSS, PATIENCE, bed, begin, data, fetch, initial_window, ip, turn};
-use loadstone_bed::{AfterIdle, Bed, BedHost, LinkReport, Settings, Tcp};
+use loadstone_bed::{AfterIdle, Bed, BedHost, LinkReport, Settings, Tcp, Without};
 use loadstone_net::tcp::Congestion;
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
@@ -81,18 +81,19 @@ fn setting(bed: &Bed, host: BedHost, name: &str) -> String {
 #[test]
 fn settings_hold_in_the_bed_and_nowhere_else() {
     let Some(_turn) = turn() else { return };
-    let names = ["tcp_slow_start_after_idle", "tcp_rmem", "tcp_no_metrics_save", "tcp_ecn"];
+    let names = ["tcp_slow_start_after_idle", "tcp_rmem", "tcp_frto", "tcp_early_retrans", "tcp_comp_sack_nr"];
     let outside = || names.map(|name| std::fs::read_to_string(format!("/proc/sys/net/ipv4/{name}")).unwrap());
     let before = outside();
     let bed = bed(2, &initial_window(100));
     let inside = |host| names.map(|name| setting(&bed, host, name));
-    assert_eq!(inside(BedHost::CLIENT), ["1", "292496 292496 292496", "1", "0"]);
-    assert_eq!(inside(BedHost::server(1)), ["1", "4096 131072 6291456", "1", "0"]);
-    let server = Tcp { idle: AfterIdle::Keep, ..Tcp::default() };
+    assert_eq!(inside(BedHost::CLIENT), ["1", "292496 292496 292496", "2", "3", "44"]);
+    assert_eq!(inside(BedHost::server(1)), ["1", "4096 131072 6291456", "2", "3", "44"]);
+    let without = Without { tail_loss_probes: true, frto: true, sack_compression: true };
+    let server = Tcp { idle: AfterIdle::Keep, without, ..Tcp::default() };
     let client = Tcp { receive_buffer: Some(100_000), ..server };
     bed.configure(&Settings { client, server, ..Settings::default() }).unwrap();
-    assert_eq!(inside(BedHost::CLIENT), ["0", "100000 100000 100000", "1", "0"]);
-    assert_eq!(inside(BedHost::server(1)), ["0", "4096 131072 6291456", "1", "0"]);
+    assert_eq!(inside(BedHost::CLIENT), ["0", "100000 100000 100000", "0", "0", "0"]);
+    assert_eq!(inside(BedHost::server(1)), ["0", "4096 131072 6291456", "0", "0", "0"]);
     assert_eq!(outside(), before);
 }
 

@@ -115,6 +115,22 @@ fn names_that_are_looked_up_cost_what_they_cost_in_the_simulator() {
 }
 
 #[test]
+fn a_lost_end_waits_for_a_timeout_where_tail_loss_probes_are_off() {
+    let Some(_turn) = turn() else { return };
+    let tcp = |probes| format!(r#"{{"tcp": {{"mechanisms": {{"tail_loss_probes": {probes}}}}}}}"#);
+    let [with, without] =
+        [true, false].map(|probes| scenario(page([object("http://a.test/", 20_000)]), "100mbit,50ms,5%", &tcp(probes)));
+    let simulated_ms = |scenario: &Scenario, seed| {
+        let outcome = loadstone_sim::run(&Plan::new(scenario).unwrap(), Seed(seed));
+        outcome.plt.as_ms()
+    };
+    let is_slower = |seed: &u64| simulated_ms(&without, *seed) > simulated_ms(&with, *seed) + 90.0;
+    let seed = (1..500).find(is_slower).expect("the last segment of some loads is lost");
+    let [with, without] = [with, without].map(|scenario| live(&scenario, seed).plt.as_ms());
+    assert!(without > with + 80.0, "seed {seed}: {with} {without}");
+}
+
+#[test]
 fn the_waterfall_shows_a_host_s_own_round_trip_and_its_thinking() {
     let Some(_turn) = turn() else { return };
     let distant = HostSpec { rtt_ms: 40.0, think_ms: 60.0 };
