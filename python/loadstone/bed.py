@@ -227,7 +227,9 @@ def _written(folder: Path, where: str, text: str) -> str:
 @contextmanager
 def signals_held() -> Iterator[None]:
     """Hold signals back, in this thread and in those that it starts, so that they go to the command."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, _TO_THE_COMMAND)
+    # What is ignored stays so, as SIGHUP is with `nohup`.
+    held = {one for one in _TO_THE_COMMAND if signal.getsignal(one) is not signal.SIG_IGN}
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, held)
     try:
         yield
     finally:

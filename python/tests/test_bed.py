@@ -223,6 +223,7 @@ class Begun:
     def __init__(self, mark: Path, first: str = "", **more: Any) -> None:
         script = f"{first} sleep 600 & setsid sleep 600 & touch {mark}; wait"
         command = [*LOADSTONE, "bed", "--network", "cable", "--", "sh", "-c", script]
+        more = {"preexec_fn": _heed_hangups, **more}
         self.process = subprocess.Popen(command, start_new_session=True, **more)
         end = time.monotonic() + PATIENCE
         while not mark.exists():
@@ -237,6 +238,11 @@ class Begun:
         while (left := [one for one in self.descendants if _is_alive(one)]) and time.monotonic() < end:
             time.sleep(0.01)
         return left
+
+
+def _heed_hangups() -> None:
+    """Let SIGHUP do what it does, also where the tests run with `nohup`."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def _children() -> dict[int, list[int]]:
@@ -284,6 +290,15 @@ def test_a_command_that_does_not_end_when_it_should_is_killed(tmp_path: Path) ->
     assert begun.left() == []
 
 
+def test_a_hangup_that_is_ignored_stays_so(tmp_path: Path) -> None:
+    begun = Begun(tmp_path / "begun", preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+    begun.process.send_signal(signal.SIGHUP)
+    with pytest.raises(subprocess.TimeoutExpired):
+        begun.process.wait(A_SECOND)
+    begun.process.send_signal(signal.SIGTERM)
+    assert begun.process.wait(PATIENCE) == 128 + signal.SIGTERM
+
+
 def test_nothing_is_left_when_the_terminal_is_closed(tmp_path: Path) -> None:
     ours, theirs = pty.openpty()
 
@@ -291,6 +306,7 @@ def test_nothing_is_left_when_the_terminal_is_closed(tmp_path: Path) -> None:
         import fcntl
         import termios
 
+        _heed_hangups()
         fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
     begun = Begun(tmp_path / "begun", stdin=theirs, stdout=theirs, stderr=theirs, preexec_fn=take_terminal)
