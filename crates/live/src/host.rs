@@ -174,9 +174,9 @@ impl<'a, P: Program> HostLoop<'a, P> {
 
     /// Tells the program which addresses have come.
     fn take_answers(&mut self, cx: &mut Context<'_>) -> Result<(), Error> {
-        while let Some(Poll::Ready(host)) = self.names.as_ref().map(|names| names.poll_answer(cx)) {
+        while let Some(Poll::Ready(query)) = self.names.as_ref().map(|names| names.poll_answer(cx)) {
             let now = self.clock.now();
-            self.program.handle_resolved(now, host);
+            self.program.handle_resolved(now, query);
             self.run_actions(now)?;
         }
         Ok(())
@@ -217,10 +217,10 @@ impl<'a, P: Program> HostLoop<'a, P> {
                 Action::Receive { conn, limit, .. } => self.receive(conn, limit),
                 Action::Abort { conn } => self.connections.get_mut(conn).into_iter().for_each(SocketConnection::abort),
                 Action::Close { conn } => self.write(now, conn, |connection| connection.close(now)),
-                Action::Resolve { host } => match &self.names {
-                    Some(names) => names.ask(host),
+                Action::Resolve { query } => match &self.names {
+                    Some(names) => names.ask(query),
                     // Its destinations have the addresses of all servers.
-                    None => self.program.handle_resolved(now, host),
+                    None => self.program.handle_resolved(now, query),
                 },
             }
         }

@@ -2,7 +2,7 @@
 
 use crate::Error;
 use loadstone_load::page::HostId;
-use loadstone_load::{NoName, address_in, address_query};
+use loadstone_load::{NameQuery, NoName, address_in, address_query};
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::task::{Context, Poll};
@@ -10,13 +10,15 @@ use tokio::io::ReadBuf;
 
 /// More than an answer has: 512 bytes.
 const BUFFER: usize = 4096;
+/// More queries than are sent for one name.
+const NUMBERS: u32 = 8;
 
 /// A name server, and what it is asked.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NameServer {
     address: SocketAddr,
-    /// By host; empty where it has no name. The id of a query is the number of its host.
-    queries: Vec<Vec<u8>>,
+    /// By host; none where it has no name. The id of a query is its place, here 0, and its number.
+    queries: Vec<Option<Vec<u8>>>,
 }
 
 impl NameServer {
@@ -29,8 +31,8 @@ impl NameServer {
         address: SocketAddr,
         names: impl IntoIterator<Item = Option<&'n str>>,
     ) -> Result<NameServer, NoName> {
-        let query = |(name, id): (Option<&str>, u16)| name.map_or(Ok(Vec::new()), |name| address_query(id, name));
-        let queries = names.into_iter().zip(0..).map(query).collect::<Result<_, _>>()?;
+        let query = |name: Option<&str>| name.map(|name| address_query(0, name)).transpose();
+        let queries = names.into_iter().map(query).collect::<Result<_, _>>()?;
         Ok(NameServer { address, queries })
     }
 }
@@ -64,14 +66,14 @@ impl<'a> NameClient<'a> {
     }
 
     /// Sends the query for the name of a host. One that the system does not take is lost, like others on the way.
-    pub(crate) fn ask(&self, host: HostId) {
-        if let Some(query) = self.server.queries.get(host.0 as usize) {
-            let _ = self.sender.send(query);
+    pub(crate) fn ask(&self, query: NameQuery) {
+        if let Some(message) = self.server.message(query) {
+            let _ = self.sender.send(&message);
         }
     }
 
-    /// The host whose address has come; if none has, the task is woken when something comes.
-    pub(crate) fn poll_answer(&self, cx: &mut Context<'_>) -> Poll<HostId> {
+    /// The query to which an address has come; if none has, the task is woken when something comes.
+    pub(crate) fn poll_answer(&self, cx: &mut Context<'_>) -> Poll<NameQuery> {
         let mut buffer = [0; BUFFER];
         loop {
             let mut read = ReadBuf::new(&mut buffer);
@@ -80,8 +82,8 @@ impl<'a> NameClient<'a> {
                 // Nobody listens there: it is asked again later.
                 Poll::Ready(Err(_)) => {}
                 Poll::Ready(Ok(())) => {
-                    if let Some(host) = self.server.answered(read.filled()) {
-                        return Poll::Ready(host);
+                    if let Some(query) = self.server.answered(read.filled()) {
+                        return Poll::Ready(query);
                     }
                 }
             }
@@ -90,11 +92,19 @@ impl<'a> NameClient<'a> {
 }
 
 impl NameServer {
-    /// The host whose address is in this answer.
-    fn answered(&self, answer: &[u8]) -> Option<HostId> {
-        let id = u16::from_be_bytes(*answer.first_chunk()?);
-        let query = self.queries.get(usize::from(id))?;
-        address_in(query, answer).map(|_| HostId(id.into()))
+    /// What is sent. Its id says which query it is, so that a late answer is not taken for that to a later one.
+    fn message(&self, NameQuery { host, number }: NameQuery) -> Option<Vec<u8>> {
+        let mut message = self.queries.get(host.0 as usize)?.clone()?;
+        let id = u16::try_from(host.0 * NUMBERS + u32::from(number)).ok()?;
+        message.first_chunk_mut::<2>()?.copy_from_slice(&id.to_be_bytes());
+        Some(message)
+    }
+
+    /// The query to which this is an answer with an address.
+    fn answered(&self, answer: &[u8]) -> Option<NameQuery> {
+        let id = u32::from(u16::from_be_bytes(*answer.first_chunk()?));
+        let query = NameQuery { host: HostId(id / NUMBERS), number: (id % NUMBERS) as u16 };
+        address_in(&self.message(query)?, answer).map(|_| query)
     }
 }
 
@@ -118,9 +128,9 @@ mod tests {
         listener.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
         let names = [None, Some("a.test"), Some("b.test")];
         let server = NameServer::new(listener.local_addr().unwrap(), names).unwrap();
-        let host = block_on(async {
+        let answered = block_on(async {
             let client = NameClient::new(&server)?;
-            client.ask(HostId(2));
+            client.ask(NameQuery { host: HostId(2), number: 3 });
             // The runtime has not looked at the socket yet: what is not sent at once waits for a second.
             let mut buffer = [0; BUFFER];
             let (len, from) = listener.recv_from(&mut buffer).unwrap();
@@ -132,7 +142,7 @@ mod tests {
             }
             Ok(poll_fn(|cx| client.poll_answer(cx)).await)
         });
-        assert_eq!(host.unwrap(), HostId(2));
+        assert_eq!(answered.unwrap(), NameQuery { host: HostId(2), number: 3 });
     }
 
     #[test]

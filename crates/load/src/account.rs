@@ -255,11 +255,11 @@ impl Load<'_> {
 
         // A mark that is missing leaves its time to what comes next.
         let sent = row.sent.unwrap_or(pen.left);
-        if let Some(LookUp { asked, asked_last, answered }) =
+        if let Some(LookUp { asked, answered_query, answered }) =
             self.marks.look_ups.get(host.0 as usize).copied().flatten()
         {
             pen.go_on(Some(asked.min(sent)), Part::WaitingForConnection, &[]);
-            pen.go_on(Some(asked_last.min(sent)), Part::LossRecovery, &[]);
+            pen.go_on(Some(answered_query.min(sent)), Part::LossRecovery, &[]);
             pen.go_on(Some(answered.min(sent)), Part::Handshakes, &[]);
         }
         pen.go_on(Some(conn.opened.min(sent)), Part::WaitingForConnection, &[]);

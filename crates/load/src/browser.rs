@@ -15,7 +15,7 @@ pub use resolver::{LookUp, Names};
 
 use crate::hint::hinted;
 use crate::page::{ActivityId, HostId, Page, Task};
-use crate::{Action, Attempt, Closed, ConnId, FoundBy, Marks, Opened, Program, Row, Tag};
+use crate::{Action, Attempt, Closed, ConnId, FoundBy, Marks, NameQuery, Opened, Program, Row, Tag};
 use connection::{BrowserConnection, BrowserStage};
 use graph::Progress;
 use loadstone_http::{Chunk, Event, Protocol, RequestId, ResponseHead, TransportStream, Wire};
@@ -195,7 +195,7 @@ impl Browser {
     fn is_resolved(&mut self, now: Time, host: HostId) -> bool {
         match self.resolver.resolve(now, host) {
             Resolution::Known => return true,
-            Resolution::Query => self.actions.push_back(Action::Resolve { host }),
+            Resolution::Query => self.actions.push_back(Action::Resolve { query: NameQuery { host, number: 0 } }),
             Resolution::Wait => {}
             Resolution::Failed => {
                 while let Some(object) = self.pools[host.0 as usize].give_up() {
@@ -210,10 +210,11 @@ impl Browser {
     /// up.
     fn ask_for_names_again(&mut self, now: Time) {
         for (hosts, again) in self.resolver.expire(now) {
-            if again {
-                self.actions.extend(hosts.first().map(|host| Action::Resolve { host: *host }));
-            } else {
-                hosts.into_iter().for_each(|host| self.stir(host));
+            match (again, hosts.first()) {
+                (Some(number), Some(host)) => {
+                    self.actions.push_back(Action::Resolve { query: NameQuery { host: *host, number } });
+                }
+                _ => hosts.into_iter().for_each(|host| self.stir(host)),
             }
         }
     }
@@ -470,8 +471,8 @@ impl Program for Browser {
         assert_eq!(conn.0, tag.0, "a browser's connections are those that it opens");
     }
 
-    fn handle_resolved(&mut self, now: Time, host: HostId) {
-        for host in self.resolver.handle_answer(now, host) {
+    fn handle_resolved(&mut self, now: Time, query: NameQuery) {
+        for host in self.resolver.handle_answer(now, query) {
             self.stir(host);
         }
         self.advance(now);

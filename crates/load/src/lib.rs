@@ -43,7 +43,7 @@ pub use fetcher::{
 pub use foresight::{Foresight, HintBy, Scope};
 pub use hint::Hint;
 pub use origin::{Closing, Config as OriginConfig, MaxKept, Origin, Timeouts};
-pub use program::{Action, Closed, ConnId, Opened, Opener, Program, Tag};
+pub use program::{Action, Closed, ConnId, NameQuery, Opened, Opener, Program, Tag};
 pub use relay::Relay;
 pub use site::{Answer, Ending, Exchange, Pushed, Site, Ticket};
 pub use waterfall::{Attempt, Cause, FoundBy, Marks, Row, Service};

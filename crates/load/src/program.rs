@@ -55,8 +55,8 @@ pub enum Action {
     /// Ask a name server for the address of a server (RFC 1035, section 4). An answer that comes is said by
     /// [`Program::handle_resolved`]; of one that does not come nothing is said.
     Resolve {
-        /// Whose.
-        host: HostId,
+        /// Which one.
+        query: NameQuery,
     },
 }
 
@@ -97,6 +97,15 @@ pub enum Closed {
     Failed,
 }
 
+/// A query for the address of a server.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NameQuery {
+    /// Whose.
+    pub host: HostId,
+    /// How many were sent for this name before.
+    pub number: u16,
+}
+
 /// A program at one end of connections: a browser, an origin, or a relay, which accepts some and opens others.
 ///
 /// After each `handle_*` and [`Program::poll_transmit`] drain [`Program::poll_action`]. A timeout that comes early does nothing;
@@ -108,9 +117,9 @@ pub trait Program {
         unreachable!("{conn:?} has been asked for as {tag:?}")
     }
 
-    /// The address of a server is known that it has asked for. Not for programs that ask for none.
-    fn handle_resolved(&mut self, _now: Time, host: HostId) {
-        unreachable!("{host:?} has been asked for")
+    /// An answer has come: to the first query of those to which it may be one. Not for programs that ask for none.
+    fn handle_resolved(&mut self, _now: Time, query: NameQuery) {
+        unreachable!("{query:?} has been sent")
     }
 
     /// The connection is established.

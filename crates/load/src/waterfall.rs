@@ -127,8 +127,8 @@ impl Marks {
         let attempts = self.failed.iter_mut().map(|attempt| &mut attempt.row);
         attempts.chain(&mut self.rows).for_each(|row| *row = row.counted_from(origin));
         self.causes.iter_mut().flatten().for_each(|cause| cause.at = cause.at.counted_from(origin));
-        for LookUp { asked, asked_last, answered } in self.look_ups.iter_mut().flatten() {
-            [asked, asked_last, answered].into_iter().for_each(|time| *time = time.counted_from(origin));
+        for LookUp { asked, answered_query, answered } in self.look_ups.iter_mut().flatten() {
+            [asked, answered_query, answered].into_iter().for_each(|time| *time = time.counted_from(origin));
         }
         self
     }
@@ -165,12 +165,12 @@ mod tests {
             rows: vec![row(100), row(3)],
             failed: vec![Attempt { object: ActivityId(0), row: row(60) }],
             causes: vec![None, Some(Cause { on: ActivityId(0), at: at(70) })],
-            look_ups: vec![Some(LookUp { asked: at(5), asked_last: at(12), answered: at(20) })],
+            look_ups: vec![Some(LookUp { asked: at(5), answered_query: at(12), answered: at(20) })],
         };
         let moved = marks.counted_from(at(10));
         assert_eq!(moved.rows, [row(90), Row { found: Some(at(0)), last_byte: Some(at(0)), ..Row::default() }]);
         assert_eq!((moved.failed[0].row, moved.causes[1].map(|cause| cause.at)), (row(50), Some(at(60))));
-        assert_eq!(moved.look_ups, [Some(LookUp { asked: at(0), asked_last: at(2), answered: at(10) })]);
+        assert_eq!(moved.look_ups, [Some(LookUp { asked: at(0), answered_query: at(2), answered: at(10) })]);
     }
 
     #[test]

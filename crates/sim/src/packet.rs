@@ -1,7 +1,7 @@
 //! A packet on its way.
 
 use crate::host::EndId;
-use loadstone_load::page::HostId;
+use loadstone_load::NameQuery;
 use loadstone_net::tcp::Segment;
 use loadstone_net::{Carried, Logged, Packet, PacketLog};
 use loadstone_scenario::{Capture, Captured, CapturedFlags, CongestionWindowAt, Plan};
@@ -20,8 +20,8 @@ pub(crate) enum SimPacket {
 pub(crate) struct NameMessage {
     /// The index of the host that asks.
     pub(crate) asker: u32,
-    /// The host of its page whose name is asked for.
-    pub(crate) asked: HostId,
+    /// What it asks.
+    pub(crate) query: NameQuery,
     pub(crate) kind: NameMessageKind,
     /// Bytes of the IP packet.
     pub(crate) len: u32,

@@ -13,7 +13,7 @@ use crate::transport::Transport;
 
 use loadstone_http::{Chunk, Protocol, TransportStream};
 use loadstone_load::page::HostId;
-use loadstone_load::{Action, Closed, ConnId, Opened, Opener, Tag};
+use loadstone_load::{Action, Closed, ConnId, NameQuery, Opened, Opener, Tag};
 use loadstone_net::tcp::{Endpoint, Metrics, Segment};
 use loadstone_net::tls::Role;
 use loadstone_net::{Path, Transit};
@@ -205,13 +205,13 @@ impl<'a> World<'a> {
     fn deliver_name(&mut self, message: NameMessage) {
         match (message.kind, self.plan.name_server()) {
             (NameMessageKind::Query, Some(server)) => {
-                let (kind, len) = (NameMessageKind::Answer, server.answer_len(message.asked));
+                let (kind, len) = (NameMessageKind::Answer, server.answer_len(message.query.host));
                 let answer = SimPacket::Name(NameMessage { kind, len, ..message });
                 self.path.handle_packet(self.now, Transit::new(server.back, answer));
             }
             (NameMessageKind::Answer, Some(_)) => {
                 let host = message.asker as usize;
-                self.hosts[host].program().handle_resolved(self.now, message.asked);
+                self.hosts[host].program().handle_resolved(self.now, message.query);
                 self.queue_actions(host);
             }
             (_, None) => unreachable!("{message:?} without a name server"),
@@ -219,13 +219,13 @@ impl<'a> World<'a> {
     }
 
     /// A program asks for the address of a server. Where no name is looked up it is known.
-    fn resolve(&mut self, index: usize, host: HostId) {
+    fn resolve(&mut self, index: usize, query: NameQuery) {
         let Some(server) = self.plan.name_server() else {
-            return self.hosts[index].program().handle_resolved(self.now, host);
+            return self.hosts[index].program().handle_resolved(self.now, query);
         };
-        let (asker, kind, len) = (index as u32, NameMessageKind::Query, server.query_len(host));
-        let query = SimPacket::Name(NameMessage { asker, asked: host, kind, len });
-        self.path.handle_packet(self.now, Transit::new(server.there, query));
+        let (asker, kind, len) = (index as u32, NameMessageKind::Query, server.query_len(query.host));
+        let packet = SimPacket::Name(NameMessage { asker, query, kind, len });
+        self.path.handle_packet(self.now, Transit::new(server.there, packet));
     }
 
     /// A segment arrives at an end of its connection.
@@ -368,7 +368,7 @@ impl<'a> World<'a> {
     fn run_action(&mut self, index: usize, action: Action) -> Option<Action> {
         match action {
             Action::Open { to, tag } => self.open(index, to, tag),
-            Action::Resolve { host } => self.resolve(index, host),
+            Action::Resolve { query } => self.resolve(index, query),
             Action::Transmit { conn } => {
                 let id = self.hosts[index].ends[conn.0 as usize];
                 self.end(id).wants_write = true;

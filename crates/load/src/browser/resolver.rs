@@ -2,6 +2,7 @@
 //!
 //! One query is one packet, and so is its answer. A query without an answer is sent again.
 
+use crate::NameQuery;
 use crate::page::{Host, HostId};
 use core::net::IpAddr;
 use loadstone_units::Time;
@@ -13,7 +14,7 @@ use std::time::Duration;
 /// for each one after that.
 const FIRST_WAIT: Duration = Duration::from_secs(1);
 /// How many queries without an answer make a name fail.
-const QUERIES: u32 = 5;
+const QUERIES: usize = 5;
 
 /// What a browser knows of the names of a page's hosts when the load begins.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -38,8 +39,8 @@ impl Names {
 pub struct LookUp {
     /// The first query was sent.
     pub asked: Time,
-    /// The last query was sent.
-    pub asked_last: Time,
+    /// The query was sent that was answered. Others before it were lost; those after it were sent too early.
+    pub answered_query: Time,
     /// The answer came.
     pub answered: Time,
 }
@@ -57,7 +58,11 @@ pub(super) struct Resolver {
 #[derive(Clone, Copy, Debug)]
 enum NameStage {
     Unknown,
-    Asked { first: Time, last: Time, queries: u32 },
+    /// When each query was sent, as many as have been.
+    Asked {
+        at: [Time; QUERIES],
+        queries: usize,
+    },
     Known(Option<LookUp>),
     Failed,
 }
@@ -102,7 +107,7 @@ impl Resolver {
         let name = self.name(host);
         match *name {
             NameStage::Unknown => {
-                *name = NameStage::Asked { first: now, last: now, queries: 1 };
+                *name = NameStage::Asked { at: [now; QUERIES], queries: 1 };
                 self.next = self.earliest();
                 Resolution::Query
             }
@@ -112,32 +117,34 @@ impl Resolver {
         }
     }
 
-    /// The name of a host is known: the hosts that have it, unless they knew.
-    pub(super) fn handle_answer(&mut self, now: Time, host: HostId) -> Vec<HostId> {
+    /// A query is answered, so the name of a host is known: the hosts that have it, unless they knew.
+    pub(super) fn handle_answer(&mut self, now: Time, NameQuery { host, number }: NameQuery) -> Vec<HostId> {
         let name = self.name(host);
-        let NameStage::Asked { first, last, .. } = *name else { return Vec::new() };
-        *name = NameStage::Known(Some(LookUp { asked: first, asked_last: last, answered: now }));
+        let NameStage::Asked { at, queries } = *name else { return Vec::new() };
+        let answered_query = at[usize::from(number).min(queries - 1)];
+        *name = NameStage::Known(Some(LookUp { asked: at[0], answered_query, answered: now }));
         self.next = self.earliest();
         self.hosts_of(self.name_of[host.0 as usize])
     }
 
-    /// Names whose answer is overdue: for each the hosts that have it, and whether it is asked for once more; else it
-    /// has failed.
-    pub(super) fn expire(&mut self, now: Time) -> Vec<(Vec<HostId>, bool)> {
+    /// Names whose answer is overdue: for each the hosts that have it, and the number of the query that is to be sent;
+    /// if there is none it has failed.
+    pub(super) fn expire(&mut self, now: Time) -> Vec<(Vec<HostId>, Option<u16>)> {
         let overdue: Vec<usize> = (0..self.names.len()).filter(|at| deadline(&self.names[*at]) <= now).collect();
         let expired = overdue.into_iter().map(|at| (self.hosts_of(at), self.ask_again(now, at))).collect();
         self.next = self.earliest();
         expired
     }
 
-    fn ask_again(&mut self, now: Time, at: usize) -> bool {
-        let NameStage::Asked { last, queries, .. } = &mut self.names[at] else { return false };
-        if *queries == QUERIES {
-            self.names[at] = NameStage::Failed;
-            return false;
-        }
-        (*last, *queries) = (now, *queries + 1);
-        true
+    fn ask_again(&mut self, now: Time, name: usize) -> Option<u16> {
+        let NameStage::Asked { at, queries } = &mut self.names[name] else { return None };
+        let Some(next) = at.get_mut(*queries) else {
+            self.names[name] = NameStage::Failed;
+            return None;
+        };
+        *next = now;
+        *queries += 1;
+        Some(*queries as u16 - 1)
     }
 
     fn hosts_of(&self, name: usize) -> Vec<HostId> {
@@ -166,7 +173,7 @@ impl Resolver {
 
 fn deadline(name: &NameStage) -> Time {
     match name {
-        NameStage::Asked { last, queries, .. } => *last + FIRST_WAIT * 2_u32.pow(queries - 1),
+        NameStage::Asked { at, queries } => at[queries - 1] + FIRST_WAIT * (1 << (queries - 1)),
         _ => Time::NEVER,
     }
 }

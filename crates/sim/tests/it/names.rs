@@ -51,6 +51,23 @@ fn each_name_is_looked_up_once_and_addresses_never() {
 }
 
 #[test]
+fn a_query_that_is_answered_late_and_sent_again_was_not_lost() {
+    // 60 KB are two seconds ahead of the answer, of which a half is over when the query is sent.
+    let objects = [ObjectSpec { bytes: 60_000, ..at("http://a.test/1") }, at("http://b.test/2")];
+    let plan = |names: &str| {
+        let network = "240kbit,20ms,queue=1000p".parse().unwrap();
+        let page = page([at("http://a.test/"), objects[0].clone(), objects[1].clone()]);
+        let variant = variant(&format!(r#"{{"names": "{names}", "tcp": {{"iw": 100}}}}"#));
+        Plan::new(&Scenario { network, variant, ..Scenario::of(page) }).unwrap()
+    };
+    let outcomes = ["cached", "looked-up"].map(|names| crate::run_once(&plan(names)));
+    assert!(
+        outcomes.iter().all(|outcome| outcome.completed && ms_in(outcome, Part::LossRecovery) == 0),
+        "{outcomes:?}"
+    );
+}
+
+#[test]
 fn a_query_that_is_lost_costs_a_second_of_loss_recovery() {
     let lossy = |seed| {
         let network = "1000gbit,100ms,20%,queue=1000000p".parse().unwrap();

@@ -36,7 +36,7 @@ struct Scene {
     /// Connections that are to be opened.
     opening: Vec<ConnId>,
     /// Hosts whose addresses are asked for.
-    resolving: Vec<HostId>,
+    resolving: Vec<NameQuery>,
     /// Connections that the browser has closed.
     closed: Vec<ConnId>,
     /// All requests, in the order in which they came.
@@ -78,7 +78,7 @@ impl Scene {
                     self.servers.remove(&conn);
                 }
                 Action::Transmit { conn } => self.carry(now, conn),
-                Action::Resolve { host } => self.resolving.push(host),
+                Action::Resolve { query } => self.resolving.push(query),
                 Action::Receive { .. } | Action::Abort { .. } => panic!("{action:?}"),
             }
         }
@@ -453,6 +453,11 @@ fn a_refused_request_counts_as_tried_unless_the_server_leaves_with_work() {
     }
 }
 
+/// A query for the name of the first host.
+fn query(number: u16) -> NameQuery {
+    NameQuery { host: HostId(0), number }
+}
+
 /// A page of three hosts: two of them have one name, and one is an address.
 fn three_hosts() -> Arc<Page> {
     let urls = ["https://a.test/", "https://a.test/1", "https://a.test:8443/2", "https://192.0.2.1/3"];
@@ -465,17 +470,17 @@ fn three_hosts() -> Arc<Page> {
 #[test]
 fn a_name_is_looked_up_once_before_the_first_connection_to_its_hosts() {
     let mut scene = Scene::new(&three_hosts(), Protocol::H2, |config| config.names = Names::LookedUp);
-    assert_eq!(scene.resolving, [HostId(0)], "once for two hosts, and not for an address");
+    assert_eq!(scene.resolving, [query(0)], "once for two hosts, and not for an address");
     assert_eq!(scene.opening, [ConnId(0)], "to the address");
-    scene.browser.handle_resolved(at(30), HostId(0));
+    scene.browser.handle_resolved(at(30), query(0));
     scene.settle(at(30));
     assert_eq!(scene.opening, [ConnId(0), ConnId(1), ConnId(2)]);
     let hosts: Vec<HostId> = scene.browser.connections.iter().map(|connection| connection.host).collect();
     assert_eq!(hosts, [HostId(2), HostId(0), HostId(1)]);
-    scene.browser.handle_resolved(at(40), HostId(0));
+    scene.browser.handle_resolved(at(40), query(0));
     scene.settle(at(40));
     assert_eq!((scene.resolving.len(), scene.opening.len()), (1, 3), "a second answer changes nothing");
-    let look_up = LookUp { asked: NOW, asked_last: NOW, answered: at(30) };
+    let look_up = LookUp { asked: NOW, answered_query: NOW, answered: at(30) };
     assert_eq!(scene.browser.into_marks().look_ups, [Some(look_up), Some(look_up), None]);
 }
 
@@ -493,12 +498,17 @@ fn a_query_without_an_answer_is_sent_again_after_1_2_4_and_8_seconds() {
 }
 
 #[test]
-fn an_answer_to_a_later_query_says_how_long_the_earlier_ones_were_waited_for() {
-    let mut scene = Scene::new(&three_hosts(), Protocol::H2, |config| config.names = Names::LookedUp);
-    scene.timeout(at(1000));
-    scene.browser.handle_resolved(at(1030), HostId(0));
-    scene.settle(at(1030));
-    assert_eq!(scene.opening.len(), 3);
-    let look_up = LookUp { asked: NOW, asked_last: at(1000), answered: at(1030) };
-    assert_eq!(scene.browser.into_marks().look_ups[0], Some(look_up));
+fn an_answer_says_how_long_the_queries_before_its_own_were_waited_for() {
+    for (number, sent) in [(0, NOW), (1, at(1000)), (2, at(3000))] {
+        let mut scene = Scene::new(&three_hosts(), Protocol::H2, |config| config.names = Names::LookedUp);
+        for ms in [1000, 3000] {
+            scene.timeout(at(ms));
+        }
+        assert_eq!(scene.resolving, [query(0), query(1), query(2)]);
+        scene.browser.handle_resolved(at(3030), query(number));
+        scene.settle(at(3030));
+        assert_eq!(scene.opening.len(), 3);
+        let look_up = LookUp { asked: NOW, answered_query: sent, answered: at(3030) };
+        assert_eq!(scene.browser.into_marks().look_ups[0], Some(look_up));
+    }
 }
