@@ -8,7 +8,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ExitStatus, Stdio};
+use std::process::{Child, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 
 /// What is to be run, and what it sees.
@@ -98,7 +98,7 @@ impl Bed {
             };
             contained::await_end(number)?;
             let child = locked(&own).take();
-            child.map_or(Ok(0), |mut child| child.wait().map(exit_code))
+            child.map_or(Ok(0), |mut child| child.wait().map(|status| contained::exit_status(status.into_raw())))
         });
         match is_started.recv() {
             Ok(Err(error)) => Err(error),
@@ -128,11 +128,6 @@ impl RunningCommand {
     pub fn wait(self) -> Result<i32, BedError> {
         self.task.join().map_err(BedError::host("waiting for a command"))
     }
-}
-
-/// As a shell has it.
-fn exit_code(status: ExitStatus) -> i32 {
-    status.code().unwrap_or_else(|| contained::KILLED + status.signal().unwrap_or_default())
 }
 
 fn locked(process: &Mutex<Option<Child>>) -> MutexGuard<'_, Option<Child>> {

@@ -117,7 +117,7 @@ pub trait Program {
         unreachable!("{conn:?} has been asked for as {tag:?}")
     }
 
-    /// An answer has come: to the first query of those to which it may be one. Not for programs that ask for none.
+    /// The answer to a query has come. Not for programs that ask for none.
     fn handle_resolved(&mut self, _now: Time, query: NameQuery) {
         unreachable!("{query:?} has been sent")
     }

@@ -21,7 +21,7 @@ pub(crate) struct BindMount {
 }
 
 /// The first status of a shell for a process that a signal has ended; the signal's number is added.
-pub(crate) const KILLED: i32 = 128;
+const KILLED: i32 = 128;
 
 /// Whether a process can be contained here: it needs a `/proc` of its own, which some containers refuse.
 pub(crate) fn can_contain() -> io::Result<()> {
@@ -232,7 +232,8 @@ fn wait(child: libc::pid_t) -> io::Result<i32> {
     }
 }
 
-fn exit_status(status: libc::c_int) -> i32 {
+/// The exit code of a shell for what `wait` says of a process.
+pub(crate) fn exit_status(status: libc::c_int) -> i32 {
     if libc::WIFSIGNALED(status) { KILLED + libc::WTERMSIG(status) } else { libc::WEXITSTATUS(status) }
 }
 

@@ -52,7 +52,7 @@ fn each_name_is_looked_up_once_and_addresses_never() {
 
 #[test]
 fn a_query_that_is_answered_late_and_sent_again_was_not_lost() {
-    // 60 KB are two seconds ahead of the answer, of which a half is over when the query is sent.
+    // The answer waits behind 60 KB, which take two seconds: longer than the browser waits before it asks again.
     let objects = [ObjectSpec { bytes: 60_000, ..at("http://a.test/1") }, at("http://b.test/2")];
     let plan = |names: &str| {
         let network = "240kbit,20ms,queue=1000p".parse().unwrap();
