@@ -6,8 +6,8 @@
 //! nanosecond. Nothing here knows a protocol: all it needs are marks. `docs/model.md` has the
 //! definitions in words.
 
-use crate::page::{ActivityId, HostId, Page, Task};
-use crate::{Cause, LookUp, Marks, Row};
+use crate::page::{ActivityId, HostId, Needed, Page, Task};
+use crate::{Cause, LoadEvent, LookUp, Marks, Row};
 use loadstone_http::TransportStream;
 use loadstone_units::Time;
 use std::collections::BTreeMap;
@@ -179,15 +179,18 @@ impl ConnectionRecord {
 /// numbers that the rows name. A load that was not completed has no path.
 pub fn critical_path(page: &Page, marks: &Marks, connections: &[ConnectionRecord]) -> Vec<Span> {
     let load = Load { page, marks, connections };
-    let Some((last, finish)) = load.finish() else { return Vec::new() };
+    let Some((last, ended, finish)) = load.finish() else { return Vec::new() };
     let mut pen = PathBuilder { path: Vec::new(), activity: last, at: Time::ZERO, left: Time::ZERO };
-    for leg in load.legs(last, finish).into_iter().rev() {
+    for leg in load.legs(last, ended).into_iter().rev() {
         (pen.activity, pen.left) = (leg.activity, leg.left);
         match load.page.activities[leg.activity.0 as usize].task {
-            Task::Compute(_) => pen.go_on(Some(leg.left), Part::PageItself, &[]),
+            Task::Compute(..) => pen.go_on(Some(leg.left), Part::PageItself, &[]),
             Task::Fetch(ref fetch) => load.add_object(fetch.host, load.row(&leg), &mut pen),
         }
     }
+    // The load event waits for its turn on the main thread.
+    pen.left = finish;
+    pen.go_on(Some(finish), Part::PageItself, &[]);
     debug_assert!(pen.path.first().is_none_or(|first| first.from == Time::ZERO), "{load:?}");
     debug_assert!(pen.path.windows(2).all(|pair| pair[0].to == pair[1].from), "{load:?}");
     debug_assert!(pen.at == finish, "{load:?}");
@@ -210,13 +213,17 @@ struct PathStep {
 }
 
 impl Load<'_> {
-    /// The object with which the load ended, and when; `None` if one that is needed is missing.
-    fn finish(&self) -> Option<(ActivityId, Time)> {
+    /// With what the load ended, when that was complete, and when the load was; `None` if an object that is needed is
+    /// missing.
+    fn finish(&self) -> Option<(ActivityId, Time, Time)> {
+        if let Some(LoadEvent { last, ended, at }) = self.marks.load_event {
+            return Some((last, ended, at));
+        }
         let objects = self.page.fetches().zip(&self.marks.rows).zip(0..);
-        let mut needed = objects.filter(|(((object, _), _), _)| object.needed);
-        needed.try_fold((ActivityId(0), Time::ZERO), |latest, ((_, row), at)| {
+        let mut needed = objects.filter(|(((object, _), _), _)| object.needed == Needed::Always);
+        needed.try_fold((ActivityId(0), Time::ZERO, Time::ZERO), |latest, ((_, row), at)| {
             let end = row.last_byte?;
-            Some(if end >= latest.1 { (ActivityId(at), end) } else { latest })
+            Some(if end >= latest.1 { (ActivityId(at), end, end) } else { latest })
         })
     }
 

@@ -6,6 +6,7 @@
 mod config;
 mod connection;
 mod graph;
+mod load_scheduler;
 mod pool;
 mod resolver;
 
@@ -14,10 +15,11 @@ pub use graph::Graph;
 pub use resolver::{LookUp, Names};
 
 use crate::hint::hinted;
-use crate::page::{ActivityId, HostId, Page, Task};
-use crate::{Action, Attempt, Closed, ConnId, FoundBy, Marks, NameQuery, Opened, Program, Row, Tag};
+use crate::page::{ActivityId, HostId, Needed, Page, Scheduling, Task};
+use crate::{Action, Attempt, Closed, ConnId, FoundBy, LoadEvent, Marks, NameQuery, Opened, Program, Row, Tag};
 use connection::{BrowserConnection, BrowserStage};
 use graph::Progress;
+use load_scheduler::{FoundRequest, LoadScheduler};
 use loadstone_http::{Chunk, Event, Protocol, RequestId, ResponseHead, TransportStream, Wire};
 use loadstone_units::{Factors, Time};
 use pool::Pool;
@@ -41,6 +43,10 @@ pub struct Browser {
     /// One for each host.
     pools: Vec<Pool>,
     resolver: Resolver,
+    /// Holds requests back, where the page says that its browser does.
+    scheduler: Option<LoadScheduler>,
+    /// Of those that went out by it, one for each object.
+    requests: Vec<Option<FoundRequest>>,
     /// Hosts for which something changed that may let a request go out, in the order of the changes.
     stirred: VecDeque<HostId>,
     connections: Vec<BrowserConnection>,
@@ -52,6 +58,7 @@ pub struct Browser {
     /// Needed objects that are not complete.
     missing: u32,
     end: Option<LoadEnd>,
+    load_event: Option<LoadEvent>,
     actions: VecDeque<Action>,
     /// When to look for connections on which nothing has come for too long.
     next_expiry: Time,
@@ -71,12 +78,14 @@ impl Browser {
     pub fn new(page: Arc<Page>, graph: Arc<Graph>, config: Config) -> Browser {
         let pools = page.hosts.iter().map(|_| Pool::new(config.protocol, config.connections, config.joining)).collect();
         let resolver = Resolver::new(&page.hosts, config.names);
-        let needed = page.fetches().filter(|(activity, _)| activity.needed).count();
+        let needed = page.fetches().filter(|(activity, _)| activity.needed == Needed::Always).count();
         Browser {
             config,
             progress: Progress::new(graph),
             pools,
             resolver,
+            scheduler: None,
+            requests: vec![None; page.objects],
             stirred: VecDeque::new(),
             connections: Vec::new(),
             waterfall: vec![Row::default(); page.objects],
@@ -84,10 +93,18 @@ impl Browser {
             attempts: vec![0; page.objects],
             missing: needed as u32,
             end: None,
+            load_event: None,
             actions: VecDeque::new(),
             next_expiry: Time::NEVER,
             page,
         }
+    }
+
+    /// The same with all computing taking so many times as long.
+    #[must_use]
+    pub fn with_computing(mut self, factor: f64) -> Browser {
+        self.progress.scale_computing(factor);
+        self
     }
 
     /// The same where hosts speak these protocols, in the page's order.
@@ -107,6 +124,10 @@ impl Browser {
 
     /// Begins to load the page.
     pub fn start(&mut self, now: Time) {
+        if self.page.scheduling == Scheduling::Chromium {
+            let multiplexed = self.pools.iter().map(|pool| pool.protocol.is_multiplexed());
+            self.scheduler = Some(LoadScheduler::new(self.page.bodies.len(), multiplexed));
+        }
         self.progress.start(now);
         self.advance(now);
     }
@@ -119,22 +140,16 @@ impl Browser {
     /// What happened when, for when the load has ended.
     pub fn into_marks(self) -> Marks {
         let (causes, look_ups) = (self.progress.causes().collect(), self.resolver.look_ups());
-        Marks { causes, rows: self.waterfall, failed: self.failed, look_ups }
+        Marks { causes, rows: self.waterfall, failed: self.failed, look_ups, load_event: self.load_event }
     }
 
     /// Begins everything that may begin, and hands out requests.
     fn advance(&mut self, now: Time) {
-        if !self.progress.is_ready(now) && self.stirred.is_empty() {
-            return;
+        if self.progress.is_ready(now) {
+            self.begin_ready(now);
         }
-        while let Some(activity) = self.progress.poll_ready(now) {
-            match self.page.activities[activity.0 as usize].task {
-                Task::Compute(_) => {}
-                Task::Fetch(_) => {
-                    self.waterfall[activity.0 as usize].found = Some(now);
-                    self.want(activity);
-                }
-            }
+        if self.progress.ends_by_event() {
+            self.dispatch_load_event(now);
         }
         while let Some(host) = self.stirred.pop_front() {
             self.pools[host.0 as usize].stirred = false;
@@ -142,11 +157,63 @@ impl Browser {
         }
     }
 
-    /// An object is to be asked for.
+    /// Begins what may begin.
+    fn begin_ready(&mut self, now: Time) {
+        while let Some(activity) = self.progress.poll_ready(now) {
+            if let Task::Fetch(_) = self.page.activities[activity.0 as usize].task {
+                self.waterfall[activity.0 as usize].found = Some(now);
+                self.want(activity);
+            }
+        }
+        if let Some(scheduler) = &mut self.scheduler {
+            let bodies = (0..).zip(&self.page.bodies).filter(|(_, body)| self.progress.has_begun(**body));
+            bodies.for_each(|(document, _)| scheduler.loosen(document));
+            self.send_scheduled();
+        }
+    }
+
+    /// Ends the load where nothing holds up its load event.
+    fn dispatch_load_event(&mut self, now: Time) {
+        if self.missing == 0
+            && self.end.is_none()
+            && let Some(event) = self.progress.poll_load_event(now)
+        {
+            self.end = Some(LoadEnd { at: event.at, completed: true });
+            self.load_event = Some(event);
+        }
+    }
+
+    /// An object is to be asked for, now or when others are over.
     fn want(&mut self, object: ActivityId) {
-        let host = self.page.fetch(object).host;
-        self.pools[host.0 as usize].want(object);
-        self.stir(host);
+        let fetch = self.page.fetch(object);
+        if let Some(scheduler) = &mut self.scheduler {
+            scheduler.want(object, fetch.host, fetch.priority.urgency(), fetch.document);
+            self.send_scheduled();
+        } else {
+            let host = fetch.host;
+            self.pools[host.0 as usize].want(object, u64::from(object.0));
+            self.stir(host);
+        }
+    }
+
+    /// Hands on what the scheduler does not hold back.
+    fn send_scheduled(&mut self) {
+        while let Some(request) = self.scheduler.as_mut().and_then(LoadScheduler::poll) {
+            self.requests[request.object.0 as usize] = Some(request);
+            let place = u64::from(request.urgency) << 32 | request.number;
+            self.pools[request.host.0 as usize].want(request.object, place);
+            self.stir(request.host);
+        }
+    }
+
+    /// A request is over, as far as others wait for that.
+    fn finish_scheduled(&mut self, object: ActivityId) {
+        if let Some(scheduler) = &mut self.scheduler
+            && let Some(request) = self.requests[object.0 as usize].take()
+        {
+            scheduler.finish(request);
+            self.send_scheduled();
+        }
     }
 
     fn stir(&mut self, host: HostId) {
@@ -283,7 +350,8 @@ impl Browser {
                     ended = true;
                     row.last_byte = Some(now);
                     self.progress.handle_end(now, object);
-                    self.missing -= u32::from(self.page.activities[object.0 as usize].needed);
+                    self.missing -= u32::from(self.page.activities[object.0 as usize].needed == Needed::Always);
+                    self.finish_scheduled(object);
                 }
                 Event::Reset { .. } => {
                     self.connections[conn.0 as usize].let_go(id);
@@ -303,7 +371,7 @@ impl Browser {
                 }
             }
         }
-        if self.missing == 0 && self.end.is_none() {
+        if self.missing == 0 && self.end.is_none() && !self.progress.ends_by_event() {
             self.end = Some(LoadEnd { at: now, completed: true });
         }
         let freed = ended || !reset.is_empty() || !refused.is_empty();
@@ -454,13 +522,20 @@ impl Browser {
         let row = &mut self.waterfall[object.0 as usize];
         self.failed.push(Attempt { object, row: *row });
         *row = Row { found: row.found, retried: Some(now), ..Row::default() };
+        self.finish_scheduled(object);
         self.want(object);
     }
 
     /// An object cannot be had. If the page needs it, the load is over.
     fn abandon(&mut self, now: Time, object: ActivityId) {
-        if self.page.activities[object.0 as usize].needed && self.end.is_none() {
-            self.end = Some(LoadEnd { at: now, completed: false });
+        self.finish_scheduled(object);
+        match self.page.activities[object.0 as usize].needed {
+            Needed::Always => {
+                self.end.get_or_insert(LoadEnd { at: now, completed: false });
+            }
+            // An error is an end, too: the load event comes without it.
+            Needed::WhenFound => self.progress.give_up(object),
+            Needed::Never => {}
         }
     }
 }

@@ -46,6 +46,6 @@ pub use origin::{Closing, Config as OriginConfig, MaxKept, Origin, Timeouts};
 pub use program::{Action, Closed, ConnId, NameQuery, Opened, Opener, Program, Tag};
 pub use relay::Relay;
 pub use site::{Answer, Ending, Exchange, Pushed, Site, Ticket};
-pub use waterfall::{Attempt, Cause, FoundBy, Marks, Row, Service};
+pub use waterfall::{Attempt, Cause, FoundBy, LoadEvent, Marks, Row, Service};
 pub use work::Work;
 pub use zone::{NoName, Record, Zone, address_in, address_query};

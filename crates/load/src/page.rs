@@ -20,7 +20,9 @@ pub mod zstd;
 pub(crate) use build::Url;
 pub use change::{Change, UnknownChange, registrable_domain};
 pub use compressed::HeaderBytes;
-pub use file::{ComputeSpec, Field, HostSpec, Need, ObjectSpec, On, PageError, PageFile};
+pub use file::{
+    ComputeSpec, DocumentSpec, Field, HostSpec, Need, Needed, ObjectSpec, On, PageError, PageFile, Scheduling, Why,
+};
 pub(crate) use heads::{is_token, is_value};
 pub use paint::{Paint, PaintSource};
 pub use redact::Secrets;
@@ -52,6 +54,10 @@ pub struct Page {
     pub activities: Vec<Activity>,
     /// How many of the activities are objects.
     pub objects: usize,
+    /// In which order and when requests are sent.
+    pub scheduling: Scheduling,
+    /// With whose beginning the body of each document is there.
+    pub bodies: Vec<ActivityId>,
     /// For each host its objects by path, ascending: no two have the same one.
     shelves: Vec<Vec<(Bytes, ActivityId)>>,
 }
@@ -79,7 +85,7 @@ pub struct Activity {
     /// What has to happen before it begins. Empty: it begins with the load.
     pub needs: Vec<Dependency>,
     /// Whether the page is not loaded without it.
-    pub needed: bool,
+    pub needed: Needed,
     /// Fetch or compute.
     pub task: Task,
 }
@@ -89,8 +95,17 @@ pub struct Activity {
 pub enum Task {
     /// Fetches an object.
     Fetch(Fetch),
-    /// Keeps the browser's processor busy for this span.
-    Compute(Duration),
+    /// Keeps a processor of the browser busy for this span.
+    Compute(Duration, Thread),
+}
+
+/// On what computing is done.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Thread {
+    /// On a processor of its own.
+    Own,
+    /// On the browser's main thread, which does one thing at a time.
+    Main,
 }
 
 /// What there is to know about fetching an object.
@@ -112,6 +127,8 @@ pub struct Fetch {
     pub body: Body,
     /// How long the server thinks about this object, besides the host's time.
     pub think: Duration,
+    /// The document that asks for it: an index into [`Page::bodies`].
+    pub document: Option<u32>,
 }
 
 /// One reason to wait.
@@ -123,6 +140,8 @@ pub struct Dependency {
     pub trigger: Trigger,
     /// Computing between the trigger and the beginning of the activity that waits.
     pub delay: Duration,
+    /// A timer between the two, which no processor makes faster.
+    pub timer: Duration,
 }
 
 /// The moment of an activity that another waits for.
@@ -140,7 +159,8 @@ impl Page {
     /// A page of these parts, for which the invariants hold.
     fn new(hosts: Vec<Host>, activities: Vec<Activity>, objects: usize) -> Page {
         let shelves = vec![Vec::new(); hosts.len()];
-        let mut page = Page { hosts, activities, objects, shelves };
+        let scheduling = Scheduling::default();
+        let mut page = Page { hosts, activities, objects, scheduling, bodies: Vec::new(), shelves };
         let mut shelves = std::mem::take(&mut page.shelves);
         for (at, (_, fetch)) in page.fetches().enumerate() {
             shelves[fetch.host.0 as usize].push((fetch.request.path.clone(), ActivityId(at as u32)));
@@ -163,7 +183,7 @@ impl Page {
     pub fn fetch(&self, object: ActivityId) -> &Fetch {
         match &self.activities[object.0 as usize].task {
             Task::Fetch(fetch) => fetch,
-            Task::Compute(_) => panic!("activity {object:?} is no object"),
+            Task::Compute(..) => panic!("activity {object:?} is no object"),
         }
     }
 
@@ -171,7 +191,7 @@ impl Page {
     pub fn fetches(&self) -> impl ExactSizeIterator<Item = (&Activity, &Fetch)> {
         self.activities[..self.objects].iter().map(|activity| match &activity.task {
             Task::Fetch(fetch) => (activity, fetch),
-            Task::Compute(_) => unreachable!("objects come first"),
+            Task::Compute(..) => unreachable!("objects come first"),
         })
     }
 }

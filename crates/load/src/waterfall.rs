@@ -86,6 +86,19 @@ pub struct Marks {
     pub causes: Vec<Option<Cause>>,
     /// For each host of the page the look-up of its name, if there was one. Where it is left out there was none.
     pub look_ups: Vec<Option<LookUp>>,
+    /// The load event, where the load ended with it instead of with an object.
+    pub load_event: Option<LoadEvent>,
+}
+
+/// The load event of a page.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LoadEvent {
+    /// What held it up for longest.
+    pub last: ActivityId,
+    /// When that was complete.
+    pub ended: Time,
+    /// When the main thread dispatched it.
+    pub at: Time,
 }
 
 /// What a server reports of a request for one of its objects.
@@ -130,6 +143,9 @@ impl Marks {
         for LookUp { asked, answered_query, answered } in self.look_ups.iter_mut().flatten() {
             [asked, answered_query, answered].into_iter().for_each(|time| *time = time.counted_from(origin));
         }
+        if let Some(LoadEvent { ended, at, .. }) = &mut self.load_event {
+            [ended, at].into_iter().for_each(|time| *time = time.counted_from(origin));
+        }
         self
     }
 
@@ -166,11 +182,13 @@ mod tests {
             failed: vec![Attempt { object: ActivityId(0), row: row(60) }],
             causes: vec![None, Some(Cause { on: ActivityId(0), at: at(70) })],
             look_ups: vec![Some(LookUp { asked: at(5), answered_query: at(12), answered: at(20) })],
+            load_event: Some(LoadEvent { last: ActivityId(1), ended: at(80), at: at(82) }),
         };
         let moved = marks.counted_from(at(10));
         assert_eq!(moved.rows, [row(90), Row { found: Some(at(0)), last_byte: Some(at(0)), ..Row::default() }]);
         assert_eq!((moved.failed[0].row, moved.causes[1].map(|cause| cause.at)), (row(50), Some(at(60))));
         assert_eq!(moved.look_ups, [Some(LookUp { asked: at(0), answered_query: at(2), answered: at(10) })]);
+        assert_eq!(moved.load_event, Some(LoadEvent { last: ActivityId(1), ended: at(70), at: at(72) }));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::{Outcome, Row};
 use loadstone_load::FoundBy;
-use loadstone_load::page::{Activity, Page};
+use loadstone_load::page::{Activity, Needed, Page};
 use loadstone_units::Time;
 use serde::Serialize;
 
@@ -154,7 +154,7 @@ pub const RUN: &[Column] = &[
     column(
         ("bytes_wasted", ColumnKind::Integer, "bytes"),
         "Those of them that the load did not need.",
-        |page, outcome| vec![pushed(page, outcome, |object| !object.needed).into()],
+        |page, outcome| vec![pushed(page, outcome, |object| object.needed == Needed::Never).into()],
     ),
     of_run!("packets_down", Integer, "packets", "IP packets offered to the link towards the client.", |run| {
         run.packets_down.into()

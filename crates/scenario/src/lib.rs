@@ -17,6 +17,7 @@
 
 mod capture;
 pub mod columns;
+mod compute_factor;
 mod divergence;
 mod error;
 mod hosts;
@@ -31,6 +32,7 @@ mod timeline;
 mod topology;
 
 pub use capture::{Capture, Captured, CapturedFlags};
+pub use compute_factor::ComputeFactor;
 pub use divergence::{CaptureComparison, CaptureTable, CaptureTableError};
 pub use error::{ScenarioError, ScenarioProblem, TopologyError};
 pub use hosts::{HostRole, MAX_HOSTS, PlannedHost, Way, address};

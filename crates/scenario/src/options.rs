@@ -7,7 +7,7 @@ use schemars::{Schema, schema_for};
 use serde_json::Value;
 
 /// All options: what a field may be, what it is by default and what it does, its type says.
-const OPTIONS: [OptionOf; 29] = [
+const OPTIONS: [OptionOf; 30] = [
     OptionOf::new("network", "network", "NETWORK"),
     OptionOf::new("protocol", "variant.protocol", "PROTOCOL"),
     OptionOf::new("iw", "variant.tcp.iw", "N").of(SERVERS),
@@ -17,6 +17,7 @@ const OPTIONS: [OptionOf; 29] = [
     OptionOf::new("connections-in-all", "variant.connections_in_all", "N"),
     OptionOf::new("requests-per-connection", "variant.requests_per_connection", "N"),
     OptionOf::new("names", "variant.names", "NAMES"),
+    OptionOf::new("compute", "variant.compute", "FACTOR"),
     OptionOf::new("cc", "variant.tcp.cc", "CC").of(SERVERS),
     OptionOf::new("policy", "variant.multiplexing.policy", "POLICY"),
     OptionOf::new("request-order", "variant.multiplexing.request_order", "ORDER"),
@@ -74,6 +75,9 @@ mod tests {
         assert_eq!(named("network").default, "10/1mbit,100ms");
         assert!(options.iter().all(|option| option.help.ends_with('.')), "{options:#?}");
         let is_bounded = |option: &CommandOption| option.minimum.is_some() || !option.choices.is_empty();
-        assert!(options.iter().all(|option| is_bounded(option) || option.name == "network"), "{options:#?}");
+        assert!(
+            options.iter().all(|option| is_bounded(option) || matches!(&*option.name, "network" | "compute")),
+            "{options:#?}"
+        );
     }
 }

@@ -159,6 +159,7 @@ impl Plan {
         };
         let PlannedPage { page, graph, .. } = &self.pages[page];
         let browser = Browser::new(page.clone(), graph.clone(), config).with_own_times(self.spread.own_times(seed));
+        let browser = browser.with_computing(self.variant.compute.get());
         if self.variant.protocol_of.is_empty() {
             return browser;
         }

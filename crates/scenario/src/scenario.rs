@@ -1,6 +1,6 @@
 //! What one run is.
 
-use crate::{ScenarioError, ScenarioProblem, SharedPage, Spread, Topology};
+use crate::{ComputeFactor, ScenarioError, ScenarioProblem, SharedPage, Spread, Topology};
 use loadstone_http::{Multiplexing, Protocol};
 use loadstone_load::{Closing, Foresight, Joining, Names, Work};
 use loadstone_net::{Network, Trace, tcp, tls::Tls};
@@ -78,6 +78,9 @@ pub struct Variant {
     /// What the browser knows of the names of hosts when the load begins; if it is left out, all addresses.
     #[serde(skip_serializing_if = "Names::is_default")]
     pub names: Names,
+    /// How many times as long the browser computes: a number from 0 to 100, or `phone`, which is 4.
+    #[serde(skip_serializing_if = "ComputeFactor::is_one")]
+    pub compute: ComputeFactor,
     /// How requests come to the one connection of SPDY or HTTP/2.
     #[serde(skip_serializing_if = "Joining::is_default")]
     pub joining: Joining,

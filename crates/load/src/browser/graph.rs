@@ -1,7 +1,7 @@
 //! What may begin: the page's dependencies, followed as the load goes on.
 
-use crate::Cause;
-use crate::page::{ActivityId, Page, Task, Trigger};
+use crate::page::{ActivityId, Needed, Page, Task, Thread, Trigger};
+use crate::{Cause, LoadEvent};
 use loadstone_units::{Factors, Time};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -13,6 +13,10 @@ use std::time::Duration;
 #[derive(Debug)]
 pub struct Graph {
     nodes: Vec<GraphNode>,
+    /// How many activities that compute a load waits for in any case.
+    computed: u32,
+    /// Whether what a load waits for depends on what it finds, or on computing.
+    ends_by_event: bool,
 }
 
 #[derive(Debug, Default)]
@@ -21,8 +25,9 @@ struct GraphNode {
     key: u64,
     /// How many dependencies it has.
     needs: u32,
-    /// How long it takes, if it is a compute node.
-    computing: Option<Duration>,
+    /// How long it takes and on what, if it is a compute node.
+    computing: Option<(Duration, Thread)>,
+    needed: Needed,
     on_start: Vec<GraphEdge>,
     /// Ascending by the number of bytes.
     on_bytes: Vec<(u64, GraphEdge)>,
@@ -34,6 +39,7 @@ struct GraphNode {
 struct GraphEdge {
     to: ActivityId,
     delay: Duration,
+    timer: Duration,
 }
 
 impl Graph {
@@ -44,11 +50,12 @@ impl Graph {
         for (at, activity) in page.activities.iter().enumerate() {
             nodes[at].key = activity.key;
             nodes[at].needs = activity.needs.len() as u32;
-            if let Task::Compute(span) = activity.task {
-                nodes[at].computing = Some(span);
+            nodes[at].needed = activity.needed;
+            if let Task::Compute(span, thread) = activity.task {
+                nodes[at].computing = Some((span, thread));
             }
             for need in &activity.needs {
-                let edge = GraphEdge { to: ActivityId(at as u32), delay: need.delay };
+                let edge = GraphEdge { to: ActivityId(at as u32), delay: need.delay, timer: need.timer };
                 let node = &mut nodes[need.on.0 as usize];
                 match need.trigger {
                     Trigger::Start => node.on_start.push(edge),
@@ -60,7 +67,10 @@ impl Graph {
         for node in &mut nodes {
             node.on_bytes.sort_by_key(|(bytes, _)| *bytes);
         }
-        Graph { nodes }
+        let is_computed = |node: &&GraphNode| node.computing.is_some() && node.needed == Needed::Always;
+        let computed = nodes.iter().filter(is_computed).count() as u32;
+        let depends = nodes.iter().any(|node| node.needed == Needed::WhenFound);
+        Graph { ends_by_event: depends || computed > 0, computed, nodes }
     }
 }
 
@@ -70,10 +80,37 @@ pub(super) struct Progress {
     graph: Arc<Graph>,
     /// What the page's own times are multiplied by, each by itself.
     own_times: Factors,
+    /// What all computing is multiplied by.
+    compute: f64,
+    main: MainThread,
+    /// Activities that compute, and that the load waits for in any case: how many are not complete.
+    computed: u32,
+    /// How many activities are under way of those that hold the load up once they have begun.
+    holding: u32,
+    /// What the load waited for that was complete last, and when.
+    last: (ActivityId, Time),
+    load_event: Option<LoadEvent>,
     states: Vec<GraphState>,
     /// Activities that may begin at once, in page order as far as they became ready together.
     ready: VecDeque<ActivityId>,
     timers: BinaryHeap<Reverse<(Time, ActivityId, DueNode)>>,
+}
+
+/// The thread that parses, runs scripts and lays out: one thing at a time, first come, first served.
+#[derive(Default, Debug)]
+struct MainThread {
+    running: Option<ActivityId>,
+    /// What ran last.
+    before: Option<ActivityId>,
+    waiting: VecDeque<MainTask>,
+}
+
+/// What waits for the main thread.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum MainTask {
+    Activity(ActivityId),
+    /// The load event, unless something holds it up by then.
+    LoadEvent,
 }
 
 #[derive(Clone, Debug)]
@@ -88,6 +125,7 @@ struct GraphState {
     bytes: u64,
     /// How many of the activities that wait for bytes have been told.
     told: u32,
+    has_begun: bool,
     ahead: Ahead,
 }
 
@@ -115,10 +153,58 @@ impl Progress {
             cause: None,
             bytes: 0,
             told: 0,
+            has_begun: false,
             ahead: Ahead::No,
         };
         let states = graph.nodes.iter().map(state).collect();
-        Progress { graph, own_times: Factors::ONE, states, ready: VecDeque::new(), timers: BinaryHeap::new() }
+        Progress {
+            own_times: Factors::ONE,
+            compute: 1.0,
+            main: MainThread::default(),
+            computed: graph.computed,
+            holding: 0,
+            last: (ActivityId(0), Time::ZERO),
+            load_event: None,
+            states,
+            ready: VecDeque::new(),
+            timers: BinaryHeap::new(),
+            graph,
+        }
+    }
+
+    /// From now on all computing takes so many times as long.
+    pub(super) fn scale_computing(&mut self, factor: f64) {
+        self.compute = factor;
+    }
+
+    /// Whether the load ends with a load event, instead of with the last object that it waits for.
+    pub(super) fn ends_by_event(&self) -> bool {
+        self.graph.ends_by_event
+    }
+
+    /// All objects that the load waits for in any case are complete. The load event, once it has been dispatched.
+    pub(super) fn poll_load_event(&mut self, now: Time) -> Option<LoadEvent> {
+        if self.load_event.is_none() && self.is_quiet() && !self.main.waiting.contains(&MainTask::LoadEvent) {
+            self.main.waiting.push_back(MainTask::LoadEvent);
+            self.run_main(now);
+        }
+        self.load_event
+    }
+
+    /// Whether an activity has begun.
+    pub(super) fn has_begun(&self, activity: ActivityId) -> bool {
+        self.states[activity.0 as usize].has_begun
+    }
+
+    /// An object cannot be had; the load does not wait for it any more.
+    pub(super) fn give_up(&mut self, object: ActivityId) {
+        debug_assert_eq!(self.graph.nodes[object.0 as usize].needed, Needed::WhenFound);
+        self.holding -= u32::from(self.has_begun(object));
+    }
+
+    /// Whether nothing but objects holds the load up.
+    fn is_quiet(&self) -> bool {
+        self.computed == 0 && self.holding == 0 && self.ready.is_empty()
     }
 
     /// From now on the page's own times are multiplied by these factors.
@@ -149,7 +235,13 @@ impl Progress {
             self.timers.pop();
             match due {
                 DueNode::Begin => self.ready.push_back(activity),
-                DueNode::End => self.handle_end(now, activity),
+                DueNode::End => {
+                    self.handle_end(now, activity);
+                    if self.main.running == Some(activity) {
+                        self.main.running = None;
+                        self.run_main(now);
+                    }
+                }
             }
         }
     }
@@ -171,8 +263,16 @@ impl Progress {
         let ahead = std::mem::replace(&mut self.states[activity.0 as usize].ahead, Ahead::No);
         let graph = self.graph.clone();
         let node = &graph.nodes[activity.0 as usize];
+        self.holding += u32::from(node.needed == Needed::WhenFound);
+        if let Some((_, Thread::Main)) = node.computing {
+            self.main.waiting.push_back(MainTask::Activity(activity));
+            self.run_main(now);
+            return ahead;
+        }
+        self.states[activity.0 as usize].has_begun = true;
         node.on_start.iter().for_each(|edge| self.satisfy(now, activity, *edge));
-        if let Some(span) = node.computing {
+        if let Some((span, _)) = node.computing {
+            let span = self.computing(node.key, span);
             self.timers.push(Reverse((now + span, activity, DueNode::End)));
         }
         if ahead != Ahead::No {
@@ -183,6 +283,39 @@ impl Progress {
             self.handle_end(now, activity);
         }
         ahead
+    }
+
+    /// The main thread takes what has waited for longest, if it is free.
+    fn run_main(&mut self, now: Time) {
+        while self.main.running.is_none()
+            && let Some(task) = self.main.waiting.pop_front()
+        {
+            let MainTask::Activity(activity) = task else {
+                let (last, ended) = self.last;
+                self.load_event = self.is_quiet().then_some(LoadEvent { last, ended, at: now });
+                continue;
+            };
+            self.main.running = Some(activity);
+            let before = self.main.before.replace(activity);
+            let state = &mut self.states[activity.0 as usize];
+            state.has_begun = true;
+            if now > state.begin {
+                // It waited for the thread.
+                state.cause = before.map(|on| Cause { on, at: now });
+            }
+            let graph = self.graph.clone();
+            let node = &graph.nodes[activity.0 as usize];
+            node.on_start.iter().for_each(|edge| self.satisfy(now, activity, *edge));
+            let (span, _) = node.computing.expect("only computing is done on the main thread");
+            let span = self.computing(node.key, span);
+            self.timers.push(Reverse((now + span, activity, DueNode::End)));
+        }
+    }
+
+    /// How long computing takes in this load.
+    fn computing(&self, key: u64, span: Duration) -> Duration {
+        let span = self.own_times.scale(key, span);
+        if self.compute == 1.0 { span } else { span.mul_f64(self.compute) }
     }
 
     /// Bytes of an object's body have arrived.
@@ -215,6 +348,15 @@ impl Progress {
         }
         self.tell(now, activity, u64::MAX);
         let graph = self.graph.clone();
+        let node = &graph.nodes[activity.0 as usize];
+        match node.needed {
+            Needed::Always => self.computed -= u32::from(node.computing.is_some()),
+            Needed::WhenFound => self.holding -= 1,
+            Needed::Never => {}
+        }
+        if node.needed != Needed::Never {
+            self.last = (activity, now);
+        }
         graph.nodes[activity.0 as usize].on_end.iter().for_each(|edge| self.satisfy(now, activity, *edge));
     }
 
@@ -225,9 +367,9 @@ impl Progress {
 
     /// A dependency on `on` has come true.
     fn satisfy(&mut self, now: Time, on: ActivityId, edge: GraphEdge) {
-        let state = &mut self.states[edge.to.0 as usize];
         let key = self.graph.nodes[edge.to.0 as usize].key;
-        let begin = now + self.own_times.scale(key, edge.delay);
+        let begin = now + self.computing(key, edge.delay) + edge.timer;
+        let state = &mut self.states[edge.to.0 as usize];
         if begin >= state.begin {
             state.begin = begin;
             if state.ahead == Ahead::No {

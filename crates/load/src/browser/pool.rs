@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 /// The connections to one host.
 ///
 /// Objects are not bound to a connection: each connection, when established or idle, takes the next
-/// object of the list, in page order. As many connections are open or being opened as there are
+/// object of the list, which is in page order or as the browser's scheduling has it. As many connections are open or being opened as there are
 /// objects to carry, up to the limit. A pipelining connection takes all that wait at once, so one
 /// is enough while it is free; one of a protocol with many streams is all that there is.
 #[derive(Debug)]
@@ -17,8 +17,8 @@ pub(super) struct Pool {
     /// What connections to the host speak.
     pub(super) protocol: Protocol,
     limit: u32,
-    /// Ascending: page order.
-    waiting: VecDeque<ActivityId>,
+    /// Ascending by the places that they were given.
+    waiting: VecDeque<(u64, ActivityId)>,
     /// Established connections that may take a request, in the order in which they became free.
     free: VecDeque<ConnId>,
     open: u32,
@@ -75,10 +75,10 @@ impl Pool {
         }
     }
 
-    /// An object is to be fetched.
-    pub(super) fn want(&mut self, object: ActivityId) {
-        let at = self.waiting.partition_point(|waiting| *waiting < object);
-        self.waiting.insert(at, object);
+    /// An object is to be fetched, after all those of a lower place.
+    pub(super) fn want(&mut self, object: ActivityId, place: u64) {
+        let at = self.waiting.partition_point(|waiting| *waiting < (place, object));
+        self.waiting.insert(at, (place, object));
         if let Some(joined) = &mut self.joining {
             joined.admitted += u32::from(joined.carrier.is_some());
         }
@@ -86,8 +86,8 @@ impl Pool {
 
     /// An object is being pushed; whether it waited.
     pub(super) fn remove(&mut self, object: ActivityId) -> bool {
-        let found = self.waiting.binary_search(&object);
-        found.is_ok_and(|at| self.waiting.remove(at).is_some())
+        let found = self.waiting.iter().position(|(_, waiting)| *waiting == object);
+        found.is_some_and(|at| self.waiting.remove(at).is_some())
     }
 
     /// The next object to ask for.
@@ -98,12 +98,12 @@ impl Pool {
         if let Some(joined) = &mut self.joining {
             joined.admitted -= 1;
         }
-        self.waiting.pop_front()
+        self.waiting.pop_front().map(|(_, object)| object)
     }
 
     /// An object that is not going to be asked for, of those that wait.
     pub(super) fn give_up(&mut self) -> Option<ActivityId> {
-        self.waiting.pop_front()
+        self.waiting.pop_front().map(|(_, object)| object)
     }
 
     /// Of those that wait, how many have to open a connection of their own first.
@@ -203,13 +203,17 @@ impl Pool {
 mod tests {
     use super::*;
 
+    fn want(pool: &mut Pool, object: u32) {
+        pool.want(ActivityId(object), object.into());
+    }
+
     fn pool_with(objects: u32) -> Pool {
         pool_of(Protocol::Http1, objects)
     }
 
     fn pool_of(protocol: Protocol, objects: u32) -> Pool {
         let mut pool = Pool::new(protocol, 6, Joining::Together);
-        (0..objects).for_each(|at| pool.want(ActivityId(at)));
+        (0..objects).for_each(|at| want(&mut pool, at));
         pool
     }
 
@@ -223,7 +227,7 @@ mod tests {
     fn connections_that_are_being_opened_count() {
         let mut pool = pool_with(2);
         assert_eq!((pool.openings(u32::MAX), pool.openings(u32::MAX)), (2, 0));
-        (2..9).for_each(|at| pool.want(ActivityId(at)));
+        (2..9).for_each(|at| want(&mut pool, at));
         assert_eq!(pool.openings(u32::MAX), 4);
     }
 
@@ -264,7 +268,7 @@ mod tests {
     #[test]
     fn objects_leave_in_page_order_whenever_they_came() {
         let mut pool = pool_with(0);
-        [5, 1, 9, 3].into_iter().for_each(|at| pool.want(ActivityId(at)));
+        [5, 1, 9, 3].into_iter().for_each(|at| want(&mut pool, at));
         let order: Vec<u32> = std::iter::from_fn(|| pool.take()).map(|object| object.0).collect();
         assert_eq!(order, [1, 3, 5, 9]);
     }
@@ -274,7 +278,7 @@ mod tests {
         let mut pool = pool_with(0);
         [1, 0, 1].into_iter().for_each(|at| pool.free(ConnId(at)));
         assert_eq!(pool.next_free(), None, "nothing waits");
-        pool.want(ActivityId(3));
+        want(&mut pool, 3);
         assert_eq!(pool.next_free(), Some(ConnId(1)), "the one that has been free for longer");
         pool.busy(ConnId(1));
         assert_eq!(pool.next_free(), Some(ConnId(0)));
@@ -315,14 +319,14 @@ mod tests {
     #[test]
     fn who_races_is_admitted_to_the_first_connection_one_by_one() {
         let mut pool = Pool::new(Protocol::H2, 6, Joining::OneByOne);
-        (0..3).for_each(|at| pool.want(ActivityId(at)));
+        (0..3).for_each(|at| want(&mut pool, at));
         assert_eq!((pool.openings(u32::MAX), pool.openings(u32::MAX)), (3, 0), "one for each");
         assert!(pool.established(ConnId(1)), "the first stays");
         pool.free(ConnId(1));
         assert_eq!((pool.take(), pool.take()), (Some(ActivityId(0)), None));
         assert_eq!(pool.next_free(), None, "two wait for their own connections");
         // What comes later may go there at once.
-        pool.want(ActivityId(9));
+        want(&mut pool, 9);
         assert_eq!((pool.next_free(), pool.take(), pool.take()), (Some(ConnId(1)), Some(ActivityId(1)), None));
         assert!(!pool.established(ConnId(0)), "of no use any more");
         pool.lose(ConnId(0), true);
@@ -331,7 +335,7 @@ mod tests {
         // Without the one that carries all they race again.
         pool.lose(ConnId(1), true);
         assert_eq!((pool.take(), pool.openings(u32::MAX)), (None, 0), "for the third one");
-        pool.want(ActivityId(11));
+        want(&mut pool, 11);
         assert_eq!(pool.openings(u32::MAX), 1);
     }
 }

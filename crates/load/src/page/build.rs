@@ -1,8 +1,8 @@
 //! From a page file to a page: every rule that a page has to obey is checked here, once.
 
-use super::file::{ComputeSpec, HostSpec, Need, ObjectSpec, On, PageError, PageFile};
+use super::file::{ComputeSpec, DocumentSpec, HostSpec, Need, Needed, ObjectSpec, On, PageError, PageFile};
 use super::heads::{self, TooSmall};
-use super::{Activity, ActivityId, Dependency, Fetch, Host, HostId, Page, Task, Trigger};
+use super::{Activity, ActivityId, Dependency, Fetch, Host, HostId, Page, Task, Thread, Trigger};
 use loadstone_http::{Body, BodyId, Priority, Scheme};
 use loadstone_units::{Factors, json};
 use std::collections::BTreeMap;
@@ -84,9 +84,10 @@ impl PageFile {
         }
         let mut activities = Vec::with_capacity(self.objects.len() + self.compute.len());
         for (index, object) in self.objects.iter().enumerate() {
-            let task = Task::Fetch(fetch(index, object, &mut hosts)?);
+            let document = self.document_of(object)?;
+            let task = Task::Fetch(Fetch { document, ..fetch(index, object, &mut hosts)? });
             let needs = names.needs(object.node(), object.needs.as_deref(), index == 0)?;
-            let needed = index == 0 || object.needed.unwrap_or(true);
+            let needed = if index == 0 { Needed::Always } else { object.needed.unwrap_or_default() };
             let name = object.node().to_owned();
             activities.push(Activity { key: key_of(&name), name, needs, needed, task });
         }
@@ -94,11 +95,24 @@ impl PageFile {
             let ms = milliseconds(|| format!("compute node '{}'", compute.name), "ms", compute.ms)?;
             let needs = names.needs(&compute.name, compute.needs.as_deref(), false)?;
             let (key, name) = (Factors::key(&compute.name), compute.name.clone());
-            activities.push(Activity { key, name, needs, needed: false, task: Task::Compute(ms) });
+            let thread = if compute.main_thread { Thread::Main } else { Thread::Own };
+            let needed = compute.needed.unwrap_or(Needed::Never);
+            activities.push(Activity { key, name, needs, needed, task: Task::Compute(ms, thread) });
         }
-        let page = Page::new(hosts.list, activities, self.objects.len());
+        let body = |(document, spec): (&String, &DocumentSpec)| names.find(document, &spec.body);
+        let bodies = self.documents.iter().map(body).collect::<Result<_, _>>()?;
+        let scheduling = self.scheduling;
+        let page = Page { scheduling, bodies, ..Page::new(hosts.list, activities, self.objects.len()) };
         acyclic(&page)?;
         Ok(page)
+    }
+
+    /// The place of the document that asks for an object.
+    fn document_of(&self, object: &ObjectSpec) -> Result<Option<u32>, PageError> {
+        let Some(document) = &object.document else { return Ok(None) };
+        let place = self.documents.keys().position(|known| known == document);
+        let unknown = || PageError::UnknownDocument { node: object.node().to_owned(), document: document.clone() };
+        place.map(|at| Some(at as u32)).ok_or_else(unknown)
     }
 }
 
@@ -135,21 +149,28 @@ impl<'a> NodeNames<'a> {
     /// The dependencies of `node`. Without any stated, all but the root wait for the root's end.
     fn needs(&self, node: &str, needs: Option<&[Need]>, root: bool) -> Result<Vec<Dependency>, PageError> {
         let Some(needs) = needs else {
-            let after_root = Dependency { on: ActivityId(0), trigger: Trigger::End, delay: Duration::ZERO };
+            let (delay, timer) = (Duration::ZERO, Duration::ZERO);
+            let after_root = Dependency { on: ActivityId(0), trigger: Trigger::End, delay, timer };
             return Ok(if root { Vec::new() } else { vec![after_root] });
         };
         let dependency = |need: &Need| {
-            let unknown = || PageError::UnknownNeed { node: node.to_owned(), missing: need.node.clone() };
-            let on = *self.places.get(need.node.as_str()).ok_or_else(unknown)?;
+            let on = self.find(node, &need.node)?;
             let delay = milliseconds(|| format!("'{node}'"), "needs.ms", need.ms)?;
+            let timer = milliseconds(|| format!("'{node}'"), "needs.timer_ms", need.timer_ms)?;
             let trigger = match need.on {
                 On::Start => Trigger::Start,
                 On::End => Trigger::End,
                 On::Bytes => Trigger::Bytes(need.bytes.unwrap_or(1)),
             };
-            Ok(Dependency { on, trigger, delay })
+            Ok(Dependency { on, trigger, delay, timer })
         };
         needs.iter().map(dependency).collect()
+    }
+
+    /// What `node` calls `name`.
+    fn find(&self, node: &str, name: &str) -> Result<ActivityId, PageError> {
+        let unknown = || PageError::UnknownNeed { node: node.to_owned(), missing: name.to_owned() };
+        self.places.get(name).copied().ok_or_else(unknown)
     }
 }
 
@@ -159,10 +180,11 @@ impl ComputeSpec {
     }
 }
 
-/// The hosts in the order in which they are first named. One name under `http` and `https` is two.
+/// The hosts in the order in which they are first named. One name under `http` and `https` is two, and so it is with
+/// and without credentials.
 struct HostsByName<'a> {
     list: Vec<Host>,
-    places: BTreeMap<(String, bool), HostId>,
+    places: BTreeMap<(String, bool, bool), HostId>,
     /// How many objects have each path of each host.
     targets: BTreeMap<(HostId, String), u32>,
     specs: &'a BTreeMap<String, HostSpec>,
@@ -178,11 +200,11 @@ impl<'a> HostsByName<'a> {
         Ok(HostsByName { list: Vec::new(), places: BTreeMap::new(), targets: BTreeMap::new(), specs: &file.hosts })
     }
 
-    fn id(&mut self, url: &Url<'_>) -> HostId {
+    fn id(&mut self, url: &Url<'_>, anonymous: bool) -> HostId {
         let name = url.authority.to_ascii_lowercase();
         let spec = self.specs.get(&name).copied().unwrap_or_default();
         let list = &mut self.list;
-        *self.places.entry((name.clone(), url.secure)).or_insert_with(|| {
+        *self.places.entry((name.clone(), url.secure, anonymous)).or_insert_with(|| {
             let span = |ms: f64| Duration::from_nanos((ms * 1e6).round() as u64);
             list.push(Host { name, secure: url.secure, extra_rtt: span(spec.rtt_ms), think: span(spec.think_ms) });
             HostId(list.len() as u32 - 1)
@@ -227,7 +249,7 @@ fn fetch(index: usize, object: &ObjectSpec, hosts: &mut HostsByName<'_>) -> Resu
     let bodiless = method == "HEAD" || status == 204 || status == 304;
     let body_len = if bodiless { 0 } else { object.bytes };
     let authority = url.authority.to_ascii_lowercase();
-    let host = hosts.id(&url);
+    let host = hosts.id(&url, object.anonymous);
     let path = hosts.target(host, url.target());
     for (field, size) in
         [("request_header_bytes", object.request_header_bytes), ("response_header_bytes", object.response_header_bytes)]
@@ -260,6 +282,7 @@ fn fetch(index: usize, object: &ObjectSpec, hosts: &mut HostsByName<'_>) -> Resu
         response: Arc::new(response),
         body: Body { id: BodyId(index as u32), len: body_len },
         think: thinking(place, object.think_ms.unwrap_or(0.0))?,
+        document: None,
     })
 }
 

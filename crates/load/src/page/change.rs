@@ -137,7 +137,7 @@ impl PageFile {
         let cached: BTreeSet<String> = places.iter().map(|at| self.objects[*at].node().to_owned()).collect();
         let at_once = places.iter().map(|at| {
             let object = &self.objects[*at];
-            ComputeSpec { name: object.node().to_owned(), ms: 0.0, needs: object.needs.clone() }
+            ComputeSpec { name: object.node().to_owned(), needs: object.needs.clone(), ..ComputeSpec::default() }
         });
         self.compute.extend(at_once.collect::<Vec<_>>());
         let mut at = 0;
@@ -155,7 +155,8 @@ impl PageFile {
     fn preload(&mut self, places: &BTreeSet<usize>) {
         let Some(root) = self.objects.first() else { return };
         let on = if root.bytes > 0 { On::Bytes } else { On::End };
-        let found = Need { node: root.node().to_owned(), on, bytes: (on == On::Bytes).then_some(1), ms: 0.0 };
+        let bytes = (on == On::Bytes).then_some(1);
+        let found = Need { node: root.node().to_owned(), on, bytes, ..Need::default() };
         for at in places {
             self.objects[*at].needs = Some(vec![found.clone()]);
         }
@@ -257,7 +258,7 @@ mod tests {
     #[test]
     fn a_preloaded_object_is_found_with_the_first_byte_of_the_root() {
         let preloaded = changed(Change::Preloaded, [3]);
-        let need = Need { node: "https://a.test/".to_owned(), on: On::Bytes, bytes: Some(1), ms: 0.0 };
+        let need = Need { node: "https://a.test/".to_owned(), on: On::Bytes, bytes: Some(1), ..Need::default() };
         assert_eq!(preloaded.objects[3].needs, Some(vec![need]));
     }
 

@@ -1,8 +1,9 @@
 //! Pages as they are written down: the page file (`.page.json`).
 
 use loadstone_units::{Bounded, JsonError};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// A page file. In its smallest form `{"objects": [{"url": "https://a.test/", "bytes": 12800}]}`:
@@ -10,6 +11,9 @@ use std::collections::BTreeMap;
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PageFile {
+    /// The version of the format; 1 if it is left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<Bounded<1, 1>>,
     /// The objects, in page order; the first is the root.
     pub objects: Vec<ObjectSpec>,
     /// What the browser computes between fetches.
@@ -18,6 +22,40 @@ pub struct PageFile {
     /// What is particular about some hosts, by the name in their URLs.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub hosts: BTreeMap<String, HostSpec>,
+    /// In which order and when the browser sends the requests that it has found.
+    #[serde(default, skip_serializing_if = "Scheduling::is_default")]
+    pub scheduling: Scheduling,
+    /// When the documents of the page stop holding back requests of low priority, by what needs call each: the moment
+    /// at which its body is inserted. Where `scheduling` is `chromium`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub documents: BTreeMap<String, DocumentSpec>,
+}
+
+/// In which order and when a browser sends the requests that it has found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Scheduling {
+    /// In the page's order, each as soon as a connection takes it.
+    #[default]
+    PageOrder,
+    /// As Chromium does: the most urgent first, of equals the one that was found first; and requests of low priority
+    /// are held back while a document's head is not done, and when many are under way over HTTP/1.1.
+    Chromium,
+}
+
+impl Scheduling {
+    /// Whether it is what is taken where nothing else is said.
+    pub fn is_default(&self) -> bool {
+        *self == Scheduling::default()
+    }
+}
+
+/// What is particular about a document of a page.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DocumentSpec {
+    /// The node with whose beginning the document's body is there.
+    pub body: String,
 }
 
 impl PageFile {
@@ -81,8 +119,71 @@ pub struct ObjectSpec {
     pub urgency: Option<Bounded<0, 7>>,
     /// Whether the page is not loaded without it; `true` if it is left out, and for the root.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub needed: Option<bool>,
+    pub needed: Option<Needed>,
+    /// The document that asks for it, as needs call it; where the page says when its documents' bodies are there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub document: Option<String>,
+    /// Whether it is asked for without credentials. Such requests have connections of their own (Fetch, section 2.7).
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub anonymous: bool,
 }
+
+/// Whether a load waits for an activity.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Needed {
+    /// It does.
+    #[default]
+    Always,
+    /// It does if the activity begins before everything else that the load waits for is there, as with what delays
+    /// the load event of a document (HTML, section 13.2.7).
+    WhenFound,
+    /// It does not.
+    Never,
+}
+
+impl Serialize for Needed {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Needed::Always => serializer.serialize_bool(true),
+            Needed::WhenFound => serializer.serialize_str(WHEN_FOUND),
+            Needed::Never => serializer.serialize_bool(false),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Needed {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Needed, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Written {
+            Flag(bool),
+            Text(String),
+        }
+        match Written::deserialize(deserializer) {
+            Ok(Written::Flag(true)) => Ok(Needed::Always),
+            Ok(Written::Flag(false)) => Ok(Needed::Never),
+            Ok(Written::Text(text)) if text == WHEN_FOUND => Ok(Needed::WhenFound),
+            _ => Err(D::Error::custom(format!("give true, false or \"{WHEN_FOUND}\""))),
+        }
+    }
+}
+
+impl JsonSchema for Needed {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Needed".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"enum": [true, false, WHEN_FOUND]})
+    }
+}
+
+/// How page files write [`Needed::WhenFound`].
+const WHEN_FOUND: &str = "when-found";
 
 /// A header field: name and value.
 pub type Field = (String, String);
@@ -98,6 +199,16 @@ pub struct ComputeSpec {
     /// What has to happen before it begins. If it is left out: the end of the root.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub needs: Option<Vec<Need>>,
+    /// What it is: `parse`, `script`, `style`, `layout`, `timer`, ...; for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+    /// Whether it keeps the browser's main thread busy, which does one thing at a time, in the order in which they
+    /// could begin.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub main_thread: bool,
+    /// Whether the page is not loaded without it; `false` if it is left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub needed: Option<Needed>,
 }
 
 /// What is particular about a host.
@@ -125,10 +236,48 @@ pub struct Need {
     /// Computing after that moment, in ms; 0 if it is left out.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub ms: f64,
+    /// How long a timer runs from that moment, in ms, on any processor; 0 if it is left out.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub timer_ms: f64,
+    /// Why it waits; for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<Why>,
+}
+
+/// Why an activity waits for another: the kinds of edges that a recorded page has.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Why {
+    /// The response sends the browser there (Fetch, section 4.4).
+    Redirect,
+    /// The parser, or the scanner ahead of it, finds it in a document.
+    Markup,
+    /// A script asks for it.
+    Script,
+    /// A style sheet asks for it.
+    Style,
+    /// A script evaluates it as a module that it imports.
+    Import,
+    /// It is what has been fetched.
+    Fetched,
+    /// The parser goes on where it stopped.
+    Parser,
+    /// A script runs after the style sheets before it (HTML, "has no style sheet that is blocking scripts").
+    StyleSheet,
+    /// Scripts with `defer`, and modules, run in their order after the document was parsed.
+    Order,
+    /// A timer that a script has set.
+    Timer,
+    /// An event that a script listens to.
+    Event,
 }
 
 fn is_zero(ms: &f64) -> bool {
     *ms == 0.0
+}
+
+fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 /// Which moment of an activity is waited for.
@@ -193,6 +342,14 @@ pub enum PageError {
         node: String,
         /// What is missing.
         missing: String,
+    },
+    /// A document of which the page knows nothing.
+    #[error("'{node}' is said to be asked for by '{document}', which \"documents\" does not have")]
+    UnknownDocument {
+        /// The object that it asks for.
+        node: String,
+        /// What is missing.
+        document: String,
     },
     /// A root that waits for something.
     #[error("objects[0] is the root, with which the load begins: it cannot have needs")]

@@ -21,7 +21,7 @@ mod waits;
 pub use paints::Paints;
 pub use spoken::RecordedProtocol;
 
-use super::file::{Need, ObjectSpec, PageFile};
+use super::file::{Need, Needed, ObjectSpec, PageFile};
 use super::heads;
 use super::redact::{Redactor, Secrets};
 use fetched::{EntryKind, HarFetch};
@@ -221,14 +221,14 @@ fn page_of(view: views::View<'_>, mut redactor: Redactor) -> Result<Har, HarErro
         let hold = graph.hold(at);
         let need = |hold: needs::Hold| {
             let node = names[hold.on].clone().unwrap_or_else(|| urls[hold.on].clone());
-            Need { node, on: hold.moment, bytes: hold.bytes, ms: hold.ms }
+            Need { node, on: hold.moment, bytes: hold.bytes, ms: hold.ms, ..Need::default() }
         };
         let late = at != root && loaded.is_some_and(|loaded| fetched.began > loaded);
         ObjectSpec {
             name: names[at].clone(),
             think_ms: Some(waits.think(fetched)).filter(|ms| *ms > 0.0),
             needs: hold.map(|hold| vec![need(hold)]),
-            needed: late.then_some(false),
+            needed: late.then_some(Needed::Never),
             url: urls[at].clone(),
             ..described(fetched, &mut redactor, &mut notes)
         }

@@ -3,7 +3,7 @@
 //! A recording may say it (`har`); these are the rules where it does not. Painting takes time of its own, which is no
 //! part of it.
 
-use super::file::{ObjectSpec, PageFile};
+use super::file::{Needed, ObjectSpec, PageFile};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -41,11 +41,12 @@ impl PageFile {
     pub fn until(&self, names: &BTreeSet<String>) -> PageFile {
         let mut page = self.clone();
         for object in &mut page.objects {
-            object.needed = (!names.contains(object.node())).then_some(false);
+            object.needed = (!names.contains(object.node())).then_some(Needed::Never);
         }
         if let Some(root) = page.objects.first_mut() {
             root.needed = None;
         }
+        page.compute.iter_mut().for_each(|compute| compute.needed = None);
         page
     }
 
@@ -179,7 +180,7 @@ mod tests {
     #[test]
     fn a_page_is_loaded_when_what_is_asked_for_and_the_root_are_in() {
         let until = page().until(&BTreeSet::from(["https://www.a.test/a.css".to_owned()]));
-        let needed: Vec<bool> = until.objects.iter().map(|object| object.needed != Some(false)).collect();
+        let needed: Vec<bool> = until.objects.iter().map(|object| object.needed != Some(Needed::Never)).collect();
         assert_eq!(needed, [true, false, true, false, false, false, false, false]);
     }
 }

@@ -1,6 +1,6 @@
 //! What a page is, in numbers.
 
-use super::{Activity, HeaderBytes, Page, Task};
+use super::{Activity, HeaderBytes, Needed, Page, Task};
 use loadstone_http::Protocol;
 use serde::Serialize;
 use std::cmp::Reverse;
@@ -53,7 +53,7 @@ impl Summary {
     pub fn of(page: &Page) -> Summary {
         let mut summary = Summary { objects: page.objects, ..Summary::default() };
         for (activity, fetch) in page.fetches() {
-            summary.needed_objects += usize::from(activity.needed);
+            summary.needed_objects += usize::from(activity.needed == Needed::Always);
             summary.bytes += fetch.body.len;
             summary.request_header_bytes += fetch.request.http1_len() as u64;
             summary.response_header_bytes += fetch.response.http1_len() as u64;

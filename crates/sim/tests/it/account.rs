@@ -88,7 +88,7 @@ fn a_distant_host_makes_round_trips_longer_and_nothing_else() {
 }
 
 fn need(node: &str, on: On, ms: f64) -> Need {
-    Need { node: node.to_owned(), on, bytes: Some(1), ms }
+    Need { node: node.to_owned(), on, bytes: Some(1), ms, ..Need::default() }
 }
 
 #[test]
@@ -96,7 +96,8 @@ fn compute_nodes_and_delays_are_the_page_itself() {
     let mut objects = vec![object("/", 1000), object("/app.js", 1000), object("/data", 1000)];
     objects[2].needs = Some(vec![need("run", On::End, 5.0)]);
     let after_the_script = Some(vec![need("http://a.test/app.js", On::End, 0.0)]);
-    let compute = vec![ComputeSpec { name: "run".to_owned(), ms: 30.0, needs: after_the_script }];
+    let compute =
+        vec![ComputeSpec { name: "run".to_owned(), ms: 30.0, needs: after_the_script, ..ComputeSpec::default() }];
     let outcome = load(PageFile { objects, compute, ..PageFile::default() }, FAST, textbook());
     assert_eq!(whole_ms(&outcome), [(Handshakes, 100), (RequestRoundTrips, 300), (PageItself, 35)]);
     let own: Vec<u32> = outcome.path.iter().filter(|s| s.part == PageItself).map(|s| s.activity.0).collect();
@@ -306,7 +307,7 @@ fn richer_pages() -> impl Strategy<Value = PageFile> {
             if let Some(Some(needs)) = page.objects.get_mut(later).map(|object| &mut object.needs) {
                 needs.push(need(&name, On::End, 1.0));
             }
-            page.compute.push(ComputeSpec { name, ms: f64::from(ms), needs });
+            page.compute.push(ComputeSpec { name, ms: f64::from(ms), needs, ..ComputeSpec::default() });
         }
         page
     })

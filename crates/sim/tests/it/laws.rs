@@ -1,7 +1,7 @@
 //! What holds for every page, network and seed.
 
 use crate::{load, run_once, variant};
-use loadstone_load::page::{Need, ObjectSpec, On, PageFile};
+use loadstone_load::page::{Need, Needed, ObjectSpec, On, PageFile};
 use loadstone_scenario::{Outcome, Plan, Scenario};
 use proptest::prelude::*;
 
@@ -18,13 +18,14 @@ pub(crate) fn pages() -> impl Strategy<Value = PageFile> {
                 on: [On::Start, On::Bytes, On::End][usize::from(*on)],
                 bytes: Some(u64::from(*ms) * 500),
                 ms: f64::from(*ms),
+                ..Need::default()
             };
             ObjectSpec {
                 url: url(at, *host),
                 bytes: *bytes,
                 think_ms: Some(f64::from(*think)),
                 needs: (at > 0).then(|| vec![need]),
-                needed: Some(at % 7 != 6),
+                needed: (at % 7 == 6).then_some(Needed::Never),
                 ..ObjectSpec::default()
             }
         });
@@ -55,7 +56,7 @@ pub(crate) fn variants() -> impl Strategy<Value = String> {
 /// What every outcome of a page obeys.
 fn check(page: &PageFile, outcome: &Outcome, rate_down: u64, rtt_ms: u64) -> Result<(), TestCaseError> {
     prop_assert!(outcome.completed);
-    let needed = |at: usize| page.objects[at].needed != Some(false);
+    let needed = |at: usize| page.objects[at].needed != Some(Needed::Never);
     let mut last = None;
     for (at, row) in outcome.waterfall.iter().enumerate() {
         let marks = [row.found, row.sent, row.first_byte, row.last_byte];

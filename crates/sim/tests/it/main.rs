@@ -10,6 +10,7 @@ mod laws;
 mod names;
 mod protocols;
 mod queues;
+mod recorded;
 mod relays;
 mod spread;
 mod streams;

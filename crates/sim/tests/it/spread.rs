@@ -58,7 +58,13 @@ fn the_rate_is_within_its_share() {
 fn servers_and_the_page_take_their_own_times() {
     let waits = ObjectSpec {
         think_ms: Some(1_000.0),
-        needs: Some(vec![Need { node: "http://a.test/".into(), on: On::End, bytes: None, ms: 1_000.0 }]),
+        needs: Some(vec![Need {
+            node: "http://a.test/".into(),
+            on: On::End,
+            bytes: None,
+            ms: 1_000.0,
+            ..Need::default()
+        }]),
         ..object("/late", 100)
     };
     let file = page([object("/", 100), waits]);
@@ -123,7 +129,13 @@ fn exact_runs_are_the_middle_of_varied_ones() {
 fn what_is_left_of_a_page_takes_the_same_times_as_before() {
     let late = |name: &str| ObjectSpec {
         think_ms: Some(1_000.0),
-        needs: Some(vec![Need { node: "http://a.test/".into(), on: On::End, bytes: None, ms: 1_000.0 }]),
+        needs: Some(vec![Need {
+            node: "http://a.test/".into(),
+            on: On::End,
+            bytes: None,
+            ms: 1_000.0,
+            ..Need::default()
+        }]),
         ..object(name, 100)
     };
     let scenario = |objects: Vec<ObjectSpec>| Scenario {

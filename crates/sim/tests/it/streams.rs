@@ -51,7 +51,7 @@ fn each_host_has_a_connection_of_its_own() {
 /// A large image that is found first, and a style sheet that a script asks for 300 ms later. Gives
 /// when the last bytes of both arrive, in ms.
 fn image_and_late_style(protocol: &str, rest: &str) -> [f64; 2] {
-    let late = Need { node: "http://a.test/".to_owned(), on: On::End, bytes: None, ms: 300.0 };
+    let late = Need { node: "http://a.test/".to_owned(), on: On::End, bytes: None, ms: 300.0, ..Need::default() };
     let style = ObjectSpec { needs: Some(vec![late]), ..object("/late.css", 20_000) };
     let outcome = over(protocol, "10mbit,100ms", page([object("/", 1000), object("/big.png", 1_500_000), style]), rest);
     [1, 2].map(|at| outcome.waterfall[at].last_byte.unwrap().as_ms())

@@ -1,7 +1,7 @@
 //! Small worlds whose load time can be told in advance.
 
 use crate::{FAST, MSS, load, object, page, run_once, textbook, variant};
-use loadstone_load::page::{ComputeSpec, HostSpec, Need, ObjectSpec, On, PageFile};
+use loadstone_load::page::{ComputeSpec, HostSpec, Need, Needed, ObjectSpec, On, PageFile};
 use loadstone_scenario::{Outcome, Plan, Scenario};
 use std::sync::Arc;
 
@@ -81,18 +81,22 @@ fn single_servers_have_a_tcp_of_their_own() {
 
 #[test]
 fn dependencies_and_computing_are_waited_for() {
-    let need = |node: &str, on, ms| Need { node: node.to_owned(), on, bytes: None, ms };
+    let need = |node: &str, on, ms| Need { node: node.to_owned(), on, bytes: None, ms, ..Need::default() };
     let mut objects = vec![object("/", 1000), object("/app.js", 1000), object("/data", 1000)];
     objects[2].needs = Some(vec![need("run", On::End, 5.0)]);
-    let compute =
-        ComputeSpec { name: "run".to_owned(), ms: 30.0, needs: Some(vec![need("http://a.test/app.js", On::End, 0.0)]) };
+    let compute = ComputeSpec {
+        name: "run".to_owned(),
+        ms: 30.0,
+        needs: Some(vec![need("http://a.test/app.js", On::End, 0.0)]),
+        ..ComputeSpec::default()
+    };
     let page = PageFile { objects, compute: vec![compute], ..PageFile::default() };
     assert_ms(&load(page, FAST, textbook()), 200.0 + 100.0 + 30.0 + 5.0 + 100.0);
 }
 
 #[test]
 fn objects_that_are_not_needed_are_not_waited_for() {
-    let late = ObjectSpec { needed: Some(false), ..object("/late", 1_000_000) };
+    let late = ObjectSpec { needed: Some(Needed::Never), ..object("/late", 1_000_000) };
     let outcome = load(page([object("/", 1000), late]), "10mbit,100ms", textbook());
     assert!(outcome.plt.as_ms() < 210.0);
     assert!(outcome.waterfall[1].found.is_some() && outcome.waterfall[1].last_byte.is_none());
@@ -169,7 +173,13 @@ fn bbr_keeps_the_queue_small_that_cubic_fills() {
     // On a connection of its own, so what it meets is the queue.
     let small = ObjectSpec {
         url: "http://b.test/".to_owned(),
-        needs: Some(vec![Need { node: "http://a.test/big".to_owned(), on: On::Start, bytes: None, ms: 15_000.0 }]),
+        needs: Some(vec![Need {
+            node: "http://a.test/big".to_owned(),
+            on: On::Start,
+            bytes: None,
+            ms: 15_000.0,
+            ..Need::default()
+        }]),
         ..object("/", 1000)
     };
     let takes = |cc: &str| {
@@ -226,7 +236,7 @@ fn a_server_turns_to_another_connection_when_a_socket_has_taken_what_it_takes_at
     // Over two open connections, 100 KB and 1 KB are asked for at one moment. Of the first response a socket of
     // 16 KiB takes twelve segments, then it is the second's turn.
     let needs = |nodes: &[&str]| {
-        let need = |node: &&str| Need { node: format!("http://a.test{node}"), on: On::End, bytes: None, ms: 0.0 };
+        let need = |node: &&str| Need { node: format!("http://a.test{node}"), ..Need::default() };
         Some(nodes.iter().map(need).collect())
     };
     let (first, second) = (["/1", "/2"], [("/3", 100_000), ("/4", 1000)]);

@@ -93,7 +93,7 @@ fn objects_of_one_path_are_told_apart_and_keep_the_size_of_their_heads() {
 #[test]
 fn the_root_is_always_needed() {
     let built = page(r#"{"objects": [{"url": "https://a.test/", "bytes": 1, "needed": false}]}"#).unwrap();
-    assert!(built.activities[0].needed);
+    assert_eq!(built.activities[0].needed, Needed::Always);
 }
 
 #[test]

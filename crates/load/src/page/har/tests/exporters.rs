@@ -67,7 +67,7 @@ fn chrome_devtools() {
     assert_eq!(graph(&har), expected());
     assert_eq!(har.file.objects[1].bytes, 1000);
     assert_eq!((need(&har, 1).1, need(&har, 3).3, need(&har, 4).3), (On::Bytes, 2.75, 9.75));
-    assert_eq!(har.file.objects.iter().filter(|object| object.needed == Some(false)).count(), 1);
+    assert_eq!(har.file.objects.iter().filter(|object| object.needed == Some(Needed::Never)).count(), 1);
 }
 
 #[test]

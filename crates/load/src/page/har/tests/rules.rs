@@ -372,8 +372,8 @@ fn what_began_after_on_load_is_not_needed() {
         let har = read(document(&page, &entries).as_bytes(), None).unwrap();
         har.file.objects.iter().map(|object| object.needed).collect::<Vec<_>>()
     };
-    assert_eq!(needed("500"), [None, None, Some(false)]);
-    assert_eq!(needed("1"), [None, Some(false), Some(false)]);
+    assert_eq!(needed("500"), [None, None, Some(Needed::Never)]);
+    assert_eq!(needed("1"), [None, Some(Needed::Never), Some(Needed::Never)]);
     for unknown in ["null", "-1", "0", "\"\"", "{}"] {
         assert_eq!(needed(unknown), [None; 3], "{unknown}");
     }

@@ -1,0 +1,237 @@
+//! Which of the requests that a browser has found it holds back, and for how long, as Chromium does.
+//!
+//! Two places of Chromium hold requests back. In the renderer (`blink::ResourceLoadScheduler`, "tight mode"): until the
+//! parser inserts a document's body, a request of low priority goes out only while fewer than two of the document's
+//! requests are under way; of Medium ones two more may. In the network service (`network::ResourceScheduler`): of
+//! requests below High at most ten are under way, and at most six to a host, where the host's protocol does not carry
+//! many with priorities.
+
+use crate::page::{ActivityId, HostId};
+use std::collections::{BTreeSet, VecDeque};
+
+/// `tight_outstanding_limit`: how many requests of a document may be under way before its body is there for another one
+/// of low priority to go out.
+const TIGHT: u32 = 2;
+/// `tight_medium_limit`: how many requests of priority Medium may be under way meanwhile in any case.
+const TIGHT_MEDIUM: u32 = 2;
+/// `max_delayable_requests`: how many delayable requests may be under way to hosts without priorities.
+const DELAYABLE: u32 = 10;
+/// `kMaxNumDelayableRequestsPerHostPerClient`: how many of them to one host.
+const DELAYABLE_PER_HOST: u32 = 6;
+/// The urgency of Chromium's class High. What is below it is delayable.
+const HIGH: u8 = 1;
+/// The urgency of Chromium's class Medium.
+const MEDIUM: u8 = 2;
+
+/// A request that a browser has found.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) struct FoundRequest {
+    /// How urgent it is, 0 (most) to 7: requests go out in this order.
+    pub(super) urgency: u8,
+    /// When it was found, in the order of all: of equally urgent ones the first comes first.
+    pub(super) number: u64,
+    pub(super) object: ActivityId,
+    pub(super) host: HostId,
+    /// The document that asks for it, by its place.
+    pub(super) document: Option<u32>,
+}
+
+/// Requests that are held back, and how many are under way.
+#[derive(Debug)]
+pub(super) struct LoadScheduler {
+    documents: Vec<DocumentLoads>,
+    /// Of those that documents have let go, the ones that the network service holds back.
+    queued: BTreeSet<FoundRequest>,
+    /// For each host, how many delayable requests are under way there, or `None` if it carries many with priorities.
+    delayable: Vec<Option<u32>>,
+    /// Requests that may go out.
+    ready: VecDeque<FoundRequest>,
+    found: u64,
+}
+
+#[derive(Clone, Default, Debug)]
+struct DocumentLoads {
+    has_body: bool,
+    held: BTreeSet<FoundRequest>,
+    under_way: u32,
+    medium_under_way: u32,
+}
+
+impl LoadScheduler {
+    /// Nothing is under way of a page with so many documents. Of each host, whether it carries many requests on a
+    /// connection.
+    pub(super) fn new(documents: usize, multiplexed: impl Iterator<Item = bool>) -> LoadScheduler {
+        LoadScheduler {
+            documents: vec![DocumentLoads::default(); documents],
+            queued: BTreeSet::new(),
+            delayable: multiplexed.map(|is_multiplexed| (!is_multiplexed).then_some(0)).collect(),
+            ready: VecDeque::new(),
+            found: 0,
+        }
+    }
+
+    /// A request was found.
+    pub(super) fn want(&mut self, object: ActivityId, host: HostId, urgency: u8, document: Option<u32>) {
+        let request = FoundRequest { urgency, number: self.found, object, host, document };
+        self.found += 1;
+        match document {
+            Some(document) => {
+                self.documents[document as usize].held.insert(request);
+                self.let_go(document);
+            }
+            None => self.queue(request),
+        }
+    }
+
+    /// The body of a document is there.
+    pub(super) fn loosen(&mut self, document: u32) {
+        if !std::mem::replace(&mut self.documents[document as usize].has_body, true) {
+            self.let_go(document);
+        }
+    }
+
+    /// A request that went out is over.
+    pub(super) fn finish(&mut self, request: FoundRequest) {
+        if request.urgency > HIGH
+            && let Some(under_way) = &mut self.delayable[request.host.0 as usize]
+        {
+            *under_way -= 1;
+        }
+        if let Some(document) = request.document {
+            let loads = &mut self.documents[document as usize];
+            loads.under_way -= 1;
+            loads.medium_under_way -= u32::from(request.urgency == MEDIUM);
+            self.let_go(document);
+        }
+        self.admit();
+    }
+
+    /// The next request that may go out.
+    pub(super) fn poll(&mut self) -> Option<FoundRequest> {
+        self.ready.pop_front()
+    }
+
+    fn let_go(&mut self, document: u32) {
+        while let Some(request) = self.documents[document as usize].release() {
+            self.queue(request);
+        }
+    }
+
+    fn queue(&mut self, request: FoundRequest) {
+        self.queued.insert(request);
+        self.admit();
+    }
+
+    /// Lets go what the network service does not hold back.
+    fn admit(&mut self) {
+        let mut in_all: u32 = self.delayable.iter().flatten().sum();
+        let delayable = &mut self.delayable;
+        let mut is_admitted = |request: &FoundRequest| {
+            let Some(at_host) = delayable[request.host.0 as usize].as_mut().filter(|_| request.urgency > HIGH) else {
+                return true;
+            };
+            let is_admitted = in_all < DELAYABLE && *at_host < DELAYABLE_PER_HOST;
+            *at_host += u32::from(is_admitted);
+            in_all += u32::from(is_admitted);
+            is_admitted
+        };
+        let ready = &mut self.ready;
+        self.queued.retain(|request| {
+            let is_admitted = is_admitted(request);
+            if is_admitted {
+                ready.push_back(*request);
+            }
+            !is_admitted
+        });
+    }
+}
+
+impl DocumentLoads {
+    /// The most urgent of the requests that are held back, if it may go out; it then counts as under way.
+    fn release(&mut self) -> Option<FoundRequest> {
+        let request = *self.held.first()?;
+        let is_free = self.has_body || request.urgency <= HIGH || self.under_way < TIGHT;
+        let is_spared = request.urgency == MEDIUM && self.medium_under_way < TIGHT_MEDIUM;
+        if !is_free && !is_spared {
+            return None;
+        }
+        self.held.pop_first();
+        self.under_way += 1;
+        self.medium_under_way += u32::from(request.urgency == MEDIUM);
+        Some(request)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LOW: u8 = 3;
+
+    fn scheduler(multiplexed: bool) -> LoadScheduler {
+        LoadScheduler::new(1, [multiplexed; 3].into_iter())
+    }
+
+    fn polled(scheduler: &mut LoadScheduler) -> Vec<FoundRequest> {
+        std::iter::from_fn(|| scheduler.poll()).collect()
+    }
+
+    fn objects(requests: &[FoundRequest]) -> Vec<u32> {
+        requests.iter().map(|request| request.object.0).collect()
+    }
+
+    #[test]
+    fn before_the_body_a_low_request_waits_while_two_are_under_way() {
+        let mut scheduler = scheduler(true);
+        for (object, urgency) in [(1, 0), (2, 1), (3, LOW), (4, LOW), (5, 1)] {
+            scheduler.want(ActivityId(object), HostId(0), urgency, Some(0));
+        }
+        let first = polled(&mut scheduler);
+        assert_eq!(objects(&first), [1, 2, 5], "urgent ones go at once");
+        scheduler.finish(first[0]);
+        assert_eq!(polled(&mut scheduler), [], "two are under way");
+        scheduler.finish(first[1]);
+        assert_eq!(objects(&polled(&mut scheduler)), [3], "one is under way");
+        scheduler.loosen(0);
+        assert_eq!(objects(&polled(&mut scheduler)), [4]);
+        scheduler.want(ActivityId(6), HostId(0), LOW, Some(0));
+        assert_eq!(objects(&polled(&mut scheduler)), [6], "nothing is held back any more");
+    }
+
+    #[test]
+    fn two_medium_requests_go_out_whatever_is_under_way() {
+        let mut scheduler = scheduler(true);
+        (1..4).for_each(|object| scheduler.want(ActivityId(object), HostId(0), 0, Some(0)));
+        (4..7).for_each(|object| scheduler.want(ActivityId(object), HostId(0), MEDIUM, Some(0)));
+        assert_eq!(objects(&polled(&mut scheduler)), [1, 2, 3, 4, 5]);
+    }
+
+    #[test]
+    fn over_http1_ten_delayable_requests_are_under_way_and_six_to_a_host() {
+        let mut scheduler = scheduler(false);
+        scheduler.loosen(0);
+        (0..8).for_each(|object| scheduler.want(ActivityId(object), HostId(0), LOW, Some(0)));
+        (10..18).for_each(|object| scheduler.want(ActivityId(object), HostId(1), LOW, Some(0)));
+        let first = polled(&mut scheduler);
+        assert_eq!(objects(&first), [0, 1, 2, 3, 4, 5, 10, 11, 12, 13]);
+        scheduler.want(ActivityId(20), HostId(0), 1, Some(0));
+        assert_eq!(objects(&polled(&mut scheduler)), [20], "an urgent one is not delayable");
+        scheduler.finish(first[9]);
+        assert_eq!(objects(&polled(&mut scheduler)), [14], "the place is the other host's: the first has six");
+        scheduler.finish(first[0]);
+        assert_eq!(objects(&polled(&mut scheduler)), [6]);
+    }
+
+    #[test]
+    fn of_those_that_wait_the_most_urgent_goes_first_and_of_equals_the_one_found_first() {
+        let mut scheduler = scheduler(false);
+        scheduler.loosen(0);
+        (0..6).for_each(|object| scheduler.want(ActivityId(object), HostId(0), LOW, None));
+        let first = polled(&mut scheduler);
+        for (object, urgency) in [(7, 4), (8, LOW), (9, MEDIUM), (6, LOW)] {
+            scheduler.want(ActivityId(object), HostId(0), urgency, None);
+        }
+        first.into_iter().for_each(|request| scheduler.finish(request));
+        assert_eq!(objects(&polled(&mut scheduler)), [9, 8, 6, 7]);
+    }
+}

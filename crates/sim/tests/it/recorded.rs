@@ -1,0 +1,177 @@
+//! Pages as recordings have them: one main thread, Chromium's order of requests, a load event.
+
+use crate::laws::{pages, variants};
+use crate::{load, run_once, variant};
+use loadstone_load::page::{ComputeSpec, DocumentSpec, Need, Needed, ObjectSpec, On, PageFile, Scheduling};
+use loadstone_scenario::{Outcome, Part, Plan, Scenario};
+use loadstone_units::Time;
+use proptest::prelude::*;
+
+fn object(path: &str, needs: Vec<Need>) -> ObjectSpec {
+    ObjectSpec { url: format!("http://a.test/{path}"), bytes: 1000, needs: Some(needs), ..ObjectSpec::default() }
+}
+
+fn after(node: &str) -> Need {
+    Need { node: node.to_owned(), ..Need::default() }
+}
+
+fn main_thread(name: &str, ms: f64, needs: Vec<Need>) -> ComputeSpec {
+    let (name, needs) = (name.to_owned(), Some(needs));
+    ComputeSpec { name, ms, needs, main_thread: true, needed: Some(Needed::WhenFound), ..ComputeSpec::default() }
+}
+
+/// A link so fast that only round trips of 100 ms and computing count.
+fn loaded(page: PageFile, settings: &str) -> Outcome {
+    load(page, "10gbit,100ms,queue=100000p", variant(settings))
+}
+
+const TEXTBOOK: &str = r#"{"tcp": {"profile": "textbook", "iw": 100}, "client_tcp": {"profile": "textbook"}"#;
+
+fn whole_ms(outcome: &Outcome) -> u64 {
+    outcome.plt.as_ms().round() as u64
+}
+
+#[test]
+fn the_main_thread_does_one_thing_at_a_time() {
+    let root = "http://a.test/";
+    let compute = |main| {
+        ["one", "two", "three"]
+            .map(|name| ComputeSpec { main_thread: main, ..main_thread(name, 30.0, vec![after(root)]) })
+    };
+    let page =
+        |main| PageFile { objects: vec![object("", vec![])], compute: compute(main).to_vec(), ..PageFile::default() };
+    let settings = format!("{TEXTBOOK}}}");
+    // Handshake and response take a round trip each.
+    assert_eq!(whole_ms(&loaded(page(true), &settings)), 290);
+    assert_eq!(whole_ms(&loaded(page(false), &settings)), 230, "on processors of their own");
+    assert_eq!(whole_ms(&loaded(page(true), &format!("{TEXTBOOK}, \"compute\": 0.5}}"))), 245);
+}
+
+#[test]
+fn what_is_found_before_the_load_event_holds_it_up_and_what_is_found_later_does_not() {
+    let root = "http://a.test/";
+    let timer = |ms| vec![Need { timer_ms: ms, ..after(root) }];
+    let page = |ms| {
+        let found = ObjectSpec { needed: Some(Needed::WhenFound), ..object("late", timer(ms)) };
+        // Takes another round trip.
+        let chain = object("next", vec![after(root)]);
+        PageFile { objects: vec![object("", vec![]), chain, found], ..PageFile::default() }
+    };
+    let settings = format!("{TEXTBOOK}}}");
+    // Found at 290, before the load would have ended at 300, when the connection is free for it.
+    assert_eq!(whole_ms(&loaded(page(90.0), &settings)), 400);
+    assert_eq!(whole_ms(&loaded(page(110.0), &settings)), 300);
+    // Computing is not a timer: it is scaled, a timer is not.
+    assert_eq!(whole_ms(&loaded(page(90.0), &format!("{TEXTBOOK}, \"compute\": 10}}"))), 400);
+}
+
+#[test]
+fn a_busy_main_thread_delays_the_load_event() {
+    let root = "http://a.test/";
+    let busy = ComputeSpec { needed: Some(Needed::Never), ..main_thread("busy", 70.0, vec![after(root)]) };
+    let parse = main_thread("parse", 10.0, vec![after(root)]);
+    let page = PageFile { objects: vec![object("", vec![])], compute: vec![parse, busy], ..PageFile::default() };
+    let outcome = loaded(page, &format!("{TEXTBOOK}}}"));
+    assert_eq!(whole_ms(&outcome), 280, "the document at 200, parsed at 210, and the thread is busy until 280");
+    let itself: u64 = outcome.account().nanos(Part::PageItself);
+    assert_eq!(itself / 1_000_000, 80);
+}
+
+#[test]
+fn an_urgent_object_found_late_overtakes_those_that_wait_for_a_connection() {
+    let root = "http://a.test/";
+    let mut objects = vec![object("", vec![])];
+    objects.extend((0..8).map(|at| object(&format!("{at}.png"), vec![after(root)])));
+    objects.push(object("late.css", vec![Need { timer_ms: 10.0, ..after(root) }]));
+    let page = |scheduling| PageFile { objects: objects.clone(), scheduling, ..PageFile::default() };
+    let settings = format!("{TEXTBOOK}, \"connections\": 1}}");
+    let place = |scheduling| {
+        let outcome = loaded(page(scheduling), &settings);
+        let sent = outcome.waterfall[9].sent;
+        outcome.waterfall.iter().filter(|row| row.sent < sent).count()
+    };
+    assert_eq!(place(Scheduling::PageOrder), 9);
+    assert_eq!(place(Scheduling::Chromium), 2, "the document, and the image that was under way");
+}
+
+#[test]
+fn low_requests_wait_for_the_body_of_their_document() {
+    let root = "http://a.test/";
+    let of = |spec: ObjectSpec| ObjectSpec { document: Some(root.to_owned()), ..spec };
+    let css = ["1.css", "2.css"].map(|path| of(object(path, vec![after(root)])));
+    let image = of(object("1.png", vec![after(root)]));
+    let page = |ms| PageFile {
+        objects: [vec![object("", vec![])], css.to_vec(), vec![image.clone()]].concat(),
+        compute: vec![main_thread("body", 0.0, vec![Need { timer_ms: ms, ..after(root) }])],
+        scheduling: Scheduling::Chromium,
+        documents: [(root.to_owned(), DocumentSpec { body: "body".to_owned() })].into(),
+        ..PageFile::default()
+    };
+    let sent = |ms| {
+        let outcome = loaded(page(ms), &format!("{TEXTBOOK}, \"protocol\": \"h2\"}}"));
+        outcome.waterfall[3].sent.unwrap().as_ms().round() as u64
+    };
+    assert_eq!(sent(0.0), 200);
+    assert_eq!(sent(40.0), 240, "the body is there");
+    assert_eq!(sent(500.0), 300, "the style sheets are there");
+}
+
+/// The pages of `laws` with computing on the main thread that some objects wait for, and with what counts when found.
+fn recorded_pages() -> impl Strategy<Value = PageFile> {
+    let node = (any::<prop::sample::Index>(), any::<prop::sample::Index>(), 0_u32..40);
+    (pages(), prop::collection::vec(node, 0..6), any::<bool>()).prop_map(|(mut page, nodes, is_chromium)| {
+        for (name, (before, waits, ms)) in nodes.into_iter().enumerate() {
+            let name = format!("node {name}");
+            let before = before.index(page.objects.len());
+            let on = [On::Start, On::Bytes, On::End][(ms % 3) as usize];
+            let need = Need { on, bytes: Some(1), ..after(&page.objects[before].url) };
+            // Only what comes later on the page may wait for it: no circles.
+            let later = before + 1 + waits.index(page.objects.len());
+            if let Some(Some(needs)) = page.objects.get_mut(later).map(|object| &mut object.needs) {
+                needs.push(after(&name));
+            }
+            page.compute.push(main_thread(&name, f64::from(ms), vec![need]));
+        }
+        for object in page.objects.iter_mut().skip(1).step_by(2) {
+            object.needed = Some(Needed::WhenFound);
+        }
+        if is_chromium {
+            page.scheduling = Scheduling::Chromium;
+            let root = page.objects[0].url.clone();
+            let body = page.compute.first().map_or(root.clone(), |compute| compute.name.clone());
+            page.objects.iter_mut().for_each(|object| object.document = Some(root.clone()));
+            page.documents.insert(root, DocumentSpec { body });
+        }
+        page
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    #[test]
+    fn the_load_event_waits_for_all_that_was_found_and_its_account_is_exact(
+        page in recorded_pages(),
+        variant_json in variants(),
+        (rate, rtt, loss) in (100_u64..100_000, 1_u64..400, 0_u32..5),
+        seed in 1_u64..1_000_000,
+    ) {
+        let network = format!("{rate}kbit,{rtt}ms,{loss}%");
+        let scenario = Scenario {
+            network: network.parse().unwrap(), variant: variant(&variant_json), seed, ..Scenario::of(page.clone()) };
+        let plan = Plan::new(&scenario).unwrap();
+        let outcome = run_once(&plan);
+        prop_assert!(outcome.completed);
+        for (spec, row) in page.objects.iter().zip(&outcome.waterfall) {
+            let waited_for = match spec.needed {
+                None => true,
+                Some(Needed::WhenFound) => row.found.is_some_and(|found| found < outcome.plt),
+                _ => false,
+            };
+            prop_assert!(!waited_for || row.last_byte.is_some_and(|end| end <= outcome.plt), "{spec:?} {row:?}");
+        }
+        let sum: u64 = outcome.path.iter().map(|span| span.to.nanos_since(span.from)).sum();
+        prop_assert_eq!(Time::from_nanos(sum), outcome.plt);
+        prop_assert_eq!(&run_once(&plan), &outcome);
+    }
+}
