@@ -174,6 +174,15 @@ class Page:
     @staticmethod
     def from_har(data: bytes, page: int | None = None, *, keep_secrets: bool = False) -> Page: ...
     @staticmethod
+    def from_recording(
+        har: bytes,
+        trace: bytes,
+        documents: dict[str, bytes],
+        page: int | None = None,
+        *,
+        keep_secrets: bool = False,
+    ) -> Page: ...
+    @staticmethod
     def synthetic(description: str) -> Page: ...
     @property
     def notes_json(self) -> str: ...

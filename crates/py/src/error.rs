@@ -8,6 +8,7 @@ use loadstone_http::decode::DecodeError;
 #[cfg(target_os = "linux")]
 use loadstone_live::ServerError;
 use loadstone_load::page::har::HarError;
+use loadstone_load::page::recording::RecordingError;
 use loadstone_load::page::synthetic::SyntheticError;
 use loadstone_load::page::zstd::ZstdError;
 use loadstone_load::page::{PageError, UnknownChange};
@@ -64,6 +65,7 @@ macro_rules! without_a_field {
 without_a_field!(
     PageError,
     HarError,
+    RecordingError,
     ZstdError,
     NotPairs,
     SyntheticError,

@@ -1,7 +1,7 @@
 //! Pages: from bytes to an object that scenarios share.
 
 use crate::error::Failure;
-use loadstone_load::page::{Change, PageFile, Secrets, Summary, har, registrable_domain, synthetic, zstd};
+use loadstone_load::page::{Change, PageFile, Secrets, Summary, har, recording, registrable_domain, synthetic, zstd};
 use loadstone_scenario::SharedPage;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -60,6 +60,26 @@ impl Page {
             let secrets = if keep_secrets { Secrets::Kept } else { Secrets::Replaced };
             let har = har::read(data, page, secrets)?;
             Page::of(har.file, json(&har.notes))
+        });
+        Ok(read?)
+    }
+
+    /// Makes a page with its graph of a HAR, of its page number `page`, and of the trace of that load. `documents` are the
+    /// texts of documents, by the numbers of their requests.
+    #[staticmethod]
+    #[pyo3(signature = (har, trace, documents, page=None, *, keep_secrets=false))]
+    fn from_recording(
+        py: Python<'_>,
+        har: &[u8],
+        trace: &[u8],
+        documents: BTreeMap<String, Vec<u8>>,
+        page: Option<usize>,
+        keep_secrets: bool,
+    ) -> PyResult<Page> {
+        let read = py.detach(|| {
+            let secrets = if keep_secrets { Secrets::Kept } else { Secrets::Replaced };
+            let read = recording::read(har, page, trace, &documents, secrets)?;
+            Page::of(read.file, json(&read.notes))
         });
         Ok(read?)
     }

@@ -6,7 +6,6 @@
 //! `needs` what it waited for.
 
 mod fetched;
-mod loose;
 mod model;
 mod moment;
 mod needs;
@@ -23,16 +22,18 @@ pub use spoken::RecordedProtocol;
 
 use super::file::{Need, Needed, ObjectSpec, PageFile};
 use super::heads;
+use super::loose::{Maybe, Scalar};
+use super::recording::RecordedObject;
 use super::redact::{Redactor, Secrets};
 use fetched::{EntryKind, HarFetch};
-use loose::Maybe;
+
 use needs::Graph;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use waits::Waits;
 
 /// The most entries of a file, as many as a page file may have objects.
-const MAX_ENTRIES: usize = 20_000;
+pub(super) const MAX_ENTRIES: usize = 20_000;
 
 /// A page read from a HAR file.
 #[derive(Clone, PartialEq, Debug)]
@@ -153,6 +154,15 @@ impl Notes {
 /// # Errors
 /// If `text` is no HAR file, or holds no such page, or nothing that was fetched over the network.
 pub fn read(text: &[u8], page: Option<usize>, secrets: Secrets) -> Result<Har, HarError> {
+    read_recorded(text, page, secrets).map(|(har, _)| har)
+}
+
+/// The same with what a trace beside the file is matched by: of each object of the page.
+pub(super) fn read_recorded(
+    text: &[u8],
+    page: Option<usize>,
+    secrets: Secrets,
+) -> Result<(Har, Vec<RecordedObject>), HarError> {
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
     let page_of = |view| page_of(view, Redactor::new(secrets, text));
     match parse(text) {
@@ -200,7 +210,7 @@ fn parse(text: &[u8]) -> Result<model::Log<'_>, HarError> {
 }
 
 /// The page of the entries that were chosen.
-fn page_of(view: views::View<'_>, mut redactor: Redactor) -> Result<Har, HarError> {
+fn page_of(view: views::View<'_>, mut redactor: Redactor) -> Result<(Har, Vec<RecordedObject>), HarError> {
     let views::View { entries, mut notes, loaded, painted } = view;
     for skip in entries.iter().filter_map(|fetched| fetched.skip) {
         *notes.skipped.entry(skip).or_default() += 1;
@@ -237,7 +247,34 @@ fn page_of(view: views::View<'_>, mut redactor: Redactor) -> Result<Har, HarErro
     let file = PageFile { objects: places.iter().copied().map(object).collect(), ..PageFile::default() };
     let fetched: Vec<_> = places.iter().map(|at| &entries[*at]).collect();
     notes.paints = Some(paints::paints(&file, &fetched, &painted));
-    Ok(Har { file, notes })
+    Ok((Har { file, notes }, recorded(&fetched)))
+}
+
+/// What a trace is matched by.
+fn recorded(objects: &[&HarFetch<'_>]) -> Vec<RecordedObject> {
+    let id = |fetched: &HarFetch<'_>| fetched.entry.request_id.key().unwrap_or_default().into_owned();
+    let mut seen: BTreeMap<String, usize> = BTreeMap::new();
+    let mut all: Vec<RecordedObject> = Vec::new();
+    for fetched in objects {
+        let (request, url) = (id(fetched), fetched.url.clone());
+        let before = seen.insert(request.clone(), all.len()).filter(|_| !request.is_empty());
+        // A request that is sent elsewhere keeps its number.
+        let is_root = all.is_empty() || before.is_some_and(|before| std::mem::take(&mut all[before].is_root));
+        let initiator = &fetched.entry.initiator.object;
+        let number = |scalar: &Scalar<'_>| scalar.number().filter(|n| (0.0..4e9).contains(n)).map(|n| n as u32);
+        let place = number(&initiator.line).zip(number(&initiator.column));
+        all.push(RecordedObject {
+            is_redirected: before.is_some(),
+            is_document: fetched.kind == EntryKind::Html,
+            initiator: initiator.url.text().unwrap_or_default().to_owned(),
+            place,
+            ended: f64::INFINITY,
+            request,
+            url,
+            is_root,
+        });
+    }
+    all
 }
 
 /// The document that was navigated to: the first object, unless it checks a certificate.

@@ -147,7 +147,7 @@ fn began(entry: &Entry<'_>, timings: &Timings<'_>, started: f64) -> f64 {
 
 /// From the start of an entry to its last byte.
 fn span(entry: &Entry<'_>, timings: &Timings<'_>) -> f64 {
-    let sum = |parts: &[&super::loose::Scalar<'_>]| parts.iter().filter_map(|part| part.positive()).sum::<f64>();
+    let sum = |parts: &[&crate::page::loose::Scalar<'_>]| parts.iter().filter_map(|part| part.positive()).sum::<f64>();
     let answered = [&timings.send, &timings.wait, &timings.receive];
     let span = if entry.load_start.number().is_some() {
         // WebPageTest's `time` includes what came before the start.

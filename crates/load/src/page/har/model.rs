@@ -1,7 +1,7 @@
 //! The parts of a HAR file that a page is made from. What is not named here, such as the text of
 //! responses, is skipped without being kept.
 
-use super::loose::{List, Maybe, Scalar, record};
+use crate::page::loose::{List, Maybe, Scalar, record};
 use serde::de::{Deserialize, Deserializer};
 
 record! {
@@ -63,6 +63,7 @@ record! {
         from_memory_cache: Scalar<'a> = "_fromMemoryCache",
         served_from_cache: Scalar<'a> = "_served_from_cache",
         protocol: Scalar<'a> = "_protocol",
+        request_id: Scalar<'a> = "_requestId",
         request_type: Scalar<'a> = "_request_type",
         load_start: Scalar<'a> = "_load_start",
         load_ms: Scalar<'a> = "_load_ms",
@@ -152,6 +153,8 @@ record! {
     /// Chrome's reason for a fetch.
     Cause {
         url: Scalar<'a> = "url",
+        line: Scalar<'a> = "lineNumber",
+        column: Scalar<'a> = "columnNumber",
         stack: Maybe<Stack<'a>> = "stack",
     }
 }
@@ -171,7 +174,7 @@ record! {
     }
 }
 
-impl<'a> super::loose::Record<'a> for Box<Stack<'a>> {
+impl<'a> crate::page::loose::Record<'a> for Box<Stack<'a>> {
     fn take<A: serde::de::MapAccess<'a>>(&mut self, name: &str, map: &mut A) -> Result<(), A::Error> {
         self.as_mut().take(name, map)
     }
@@ -179,9 +182,9 @@ impl<'a> super::loose::Record<'a> for Box<Stack<'a>> {
 
 impl<'de> Deserialize<'de> for Initiator<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Initiator<'de>, D::Error> {
-        Ok(match super::loose::Either::deserialize(deserializer)? {
-            super::loose::Either::Scalar(plain) => Initiator { plain, object: Cause::default() },
-            super::loose::Either::Record(object) => Initiator { plain: Scalar::Nothing, object },
+        Ok(match crate::page::loose::Either::deserialize(deserializer)? {
+            crate::page::loose::Either::Scalar(plain) => Initiator { plain, object: Cause::default() },
+            crate::page::loose::Either::Record(object) => Initiator { plain: Scalar::Nothing, object },
         })
     }
 }

@@ -3,8 +3,9 @@
 
 use super::fetched::{EntryKind, HarFetch};
 use super::model::Cause;
-use super::{loose::Maybe, sizes, url};
+use super::{sizes, url};
 use crate::page::file::On;
+use crate::page::loose::Maybe;
 use std::collections::BTreeMap;
 
 /// A computing longer than one hour is a mistake of the file.

@@ -1,8 +1,8 @@
 //! Bytes on the wire.
 
-use super::loose::{List, Scalar};
 use super::model::{Entry, HeaderField, Request, Response};
 use crate::page::file::Field;
+use crate::page::loose::{List, Scalar};
 use crate::page::redact::Redactor;
 
 /// What is larger is a mistake of the file: 1 TB.

@@ -1,10 +1,10 @@
 //! The pages of a HAR file: runs, first and repeat views; and the one that is taken.
 
 use super::fetched::{EntryKind, HarFetch, MAX_MS, moment_of};
-use super::loose::Scalar;
 use super::model::{Entry, Log, PageRecord};
 use super::paints::Painted;
 use super::{HarError, MAX_ENTRIES, Notes, Skip, moment, url};
+use crate::page::loose::Scalar;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A connection is taken to be busy until this long after its last byte, in ms: WebPageTest's times are

@@ -144,7 +144,7 @@ macro_rules! record {
             $(pub(super) $field: $type,)*
         }
 
-        impl<'a> $crate::page::har::loose::Record<'a> for $name<'a> {
+        impl<'a> $crate::page::loose::Record<'a> for $name<'a> {
             fn take<A: serde::de::MapAccess<'a>>(&mut self, name: &str, map: &mut A) -> Result<(), A::Error> {
                 match name {
                     $($key => self.$field = map.next_value()?,)*
@@ -236,45 +236,45 @@ impl<'de, T: Record<'de>> Visitor<'de> for MaybeVisitor<T> {
 
 /// How much of a list is kept: no list of a page needs more, and one more than the most entries tells that there are too
 /// many.
-const MAX_LIST: usize = super::MAX_ENTRIES + 1;
+const MAX_LIST: usize = super::har::MAX_ENTRIES + 1;
 
-/// A list of objects; whatever in it is none is left out, and what is beyond [`MAX_LIST`] passed over.
+/// A list of objects; whatever in it is none is left out, and what is beyond `MAX` passed over.
 #[derive(Debug)]
-pub(super) struct List<T>(pub(super) Vec<Option<T>>);
+pub(super) struct List<T, const MAX: usize = MAX_LIST>(pub(super) Vec<Option<T>>);
 
-impl<T> Default for List<T> {
-    fn default() -> List<T> {
+impl<T, const MAX: usize> Default for List<T, MAX> {
+    fn default() -> List<T, MAX> {
         List(Vec::new())
     }
 }
 
-impl<T> List<T> {
+impl<T, const MAX: usize> List<T, MAX> {
     /// The objects of the list.
     pub(super) fn iter(&self) -> impl Iterator<Item = &T> {
         self.0.iter().flatten()
     }
 }
 
-impl<'de, T: Record<'de>> Deserialize<'de> for List<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<List<T>, D::Error> {
+impl<'de, T: Record<'de>, const MAX: usize> Deserialize<'de> for List<T, MAX> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<List<T, MAX>, D::Error> {
         deserializer.deserialize_any(ListVisitor(PhantomData))
     }
 }
 
-struct ListVisitor<T>(PhantomData<T>);
+struct ListVisitor<T, const MAX: usize>(PhantomData<T>);
 
-impl<'de, T: Record<'de>> Visitor<'de> for ListVisitor<T> {
-    type Value = List<T>;
+impl<'de, T: Record<'de>, const MAX: usize> Visitor<'de> for ListVisitor<T, MAX> {
+    type Value = List<T, MAX>;
 
-    no_scalars!(List<T>, List::default());
+    no_scalars!(List<T, MAX>, List::default());
 
-    fn visit_str<E>(self, _: &str) -> Result<List<T>, E> {
+    fn visit_str<E>(self, _: &str) -> Result<List<T, MAX>, E> {
         Ok(List::default())
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<List<T>, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<List<T, MAX>, A::Error> {
         let mut list = Vec::new();
-        while list.len() < MAX_LIST {
+        while list.len() < MAX {
             let Some(Maybe(item)) = seq.next_element::<Maybe<T>>()? else { return Ok(List(list)) };
             list.push(item);
         }
@@ -282,7 +282,7 @@ impl<'de, T: Record<'de>> Visitor<'de> for ListVisitor<T> {
         Ok(List(list))
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<List<T>, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<List<T, MAX>, A::Error> {
         skip_map(map)?;
         Ok(List::default())
     }

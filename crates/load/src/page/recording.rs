@@ -1,0 +1,157 @@
+//! From a recording of a real browser to the graph of its page: a HAR, the trace beside it, and the texts of documents.
+//!
+//! The HAR says what was fetched; the trace what the browser did with it, and why. `trace` cuts the threads into units,
+//! `markup` knows where in a document something stands, `frame` what each document has found, and `builder` makes the
+//! graph, by the rules of the HTML standard. docs/recording.md states them.
+
+mod builder;
+mod frame;
+mod markup;
+mod trace;
+
+use super::file::PageError;
+use super::har::{self, Har, HarError};
+use super::redact::Secrets;
+use builder::Builder;
+use std::collections::{BTreeMap, BTreeSet};
+use trace::{NoteKind, PageThread};
+
+/// Why no graph can be made of a recording.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordingError {
+    /// Its HAR cannot be used.
+    #[error(transparent)]
+    Har(#[from] HarError),
+    /// Its trace is no JSON.
+    #[error("the trace is no JSON from line {line}, column {column} on: record the page again")]
+    Trace {
+        /// Where, from 1.
+        line: usize,
+        /// Where in the line, from 1.
+        column: usize,
+    },
+    /// What the trace says cannot be.
+    #[error("the trace contradicts itself: {0}; record the page again")]
+    Graph(#[from] PageError),
+    /// The trace is of another load.
+    #[error("the trace has no load of {url}: give the trace that was recorded with the HAR")]
+    OtherTrace {
+        /// The page of the HAR.
+        url: String,
+    },
+}
+
+/// What the graph has to know of an object besides what the page file says.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub(super) struct RecordedObject {
+    /// The browser's number of its request.
+    pub(super) request: String,
+    /// Its URL, as it was recorded.
+    pub(super) url: String,
+    /// Whether a redirect led there.
+    pub(super) is_redirected: bool,
+    /// Whether it is the document that is shown: the last of the redirects from the first.
+    pub(super) is_root: bool,
+    /// Whether it is a document.
+    pub(super) is_document: bool,
+    /// The URL of what is said to have asked for it.
+    pub(super) initiator: String,
+    /// Line and column there, from 0.
+    pub(super) place: Option<(u32, u32)>,
+    /// When it was complete, in microseconds of the trace, as far as that says so.
+    pub(super) ended: f64,
+}
+
+/// What passes between processes of the browser.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub(super) struct Delays {
+    /// From a request in the renderer until the network service has it.
+    pub(super) request_ms: f64,
+    /// From the last byte in the network service until the renderer has it.
+    pub(super) response_ms: f64,
+    /// From the head of a document until it is committed.
+    pub(super) commit_ms: f64,
+    /// The span in which the load event of the page was.
+    pub(super) load_event: Option<(f64, f64)>,
+}
+
+/// Makes a page file with its graph of a HAR, of its page number `page`, and of the trace of the same load. `documents`
+/// are the texts of the documents, by the numbers of their requests.
+///
+/// # Errors
+/// If the HAR cannot be used, or the trace is no JSON or of another load.
+pub fn read(
+    har: &[u8],
+    page: Option<usize>,
+    trace: &[u8],
+    documents: &BTreeMap<String, Vec<u8>>,
+    secrets: Secrets,
+) -> Result<Har, RecordingError> {
+    let (Har { file, notes }, mut objects) = har::read_recorded(har, page, secrets)?;
+    let urls: BTreeSet<&str> =
+        objects.iter().filter(|object| object.is_root).map(|object| object.url.as_str()).collect();
+    let threads = trace::threads(trace, &urls).map_err(|error| {
+        let (line, column) = (error.line(), error.column());
+        RecordingError::Trace { line, column }
+    })?;
+    if threads.is_empty() {
+        let url = urls.first().map_or_else(String::new, |url| (*url).to_owned());
+        return Err(RecordingError::OtherTrace { url });
+    }
+    note_ends(&threads, &mut objects);
+    let delays = delays(&threads, &objects);
+    let mut builder = Builder::new(file, &objects, documents, delays);
+    threads.iter().for_each(|thread| builder.follow(thread));
+    let file = builder.into_file();
+    // A damaged trace may say that something waits for itself.
+    file.build()?;
+    Ok(Har { file, notes })
+}
+
+/// Every note of all threads, with when it happened.
+fn notes(threads: &[PageThread]) -> impl Iterator<Item = &trace::Note> {
+    threads.iter().flat_map(|thread| &thread.tasks).flat_map(|task| &task.units).flat_map(|unit| &unit.notes)
+}
+
+/// Says of each object when it was complete.
+fn note_ends(threads: &[PageThread], objects: &mut [RecordedObject]) {
+    for note in notes(threads) {
+        if let NoteKind::Finished { request, .. } = &note.what {
+            objects.iter_mut().filter(|object| object.request == *request).for_each(|object| object.ended = note.at);
+        }
+    }
+}
+
+/// What passes between the processes: the lower quartile, since a busy main thread makes some later.
+fn delays(threads: &[PageThread], objects: &[RecordedObject]) -> Delays {
+    let mut sent = BTreeMap::new();
+    let (mut up, mut down, mut commit, mut load_event) = (Vec::new(), Vec::new(), None, None);
+    let root = objects.iter().find(|object| object.is_root).map(|object| object.request.as_str());
+    for note in notes(threads) {
+        match &note.what {
+            NoteKind::Sent(request) => drop(sent.insert(request.request.as_str(), note.at)),
+            NoteKind::Responded { request, network: Some((at, head)) } if Some(request.as_str()) == root => {
+                commit.get_or_insert((note.at - head) / 1e3);
+                let _ = at;
+            }
+            NoteKind::Responded { request, network: Some((at, _)) } => {
+                up.extend(sent.get(request.as_str()).map(|sent| (at - sent) / 1e3));
+            }
+            NoteKind::Finished { network: Some(at), .. } => down.push((note.at - at) / 1e3),
+            NoteKind::Loaded { .. } => load_event = Some((note.at - 500_000.0, note.at)),
+            _ => {}
+        }
+    }
+    let bounded = |ms: f64| if (0.0..100.0).contains(&ms) { (ms * 1e3).round() / 1e3 } else { 0.0 };
+    Delays {
+        request_ms: bounded(lower_quartile(up)),
+        response_ms: bounded(lower_quartile(down)),
+        commit_ms: bounded(commit.unwrap_or(0.0)),
+        load_event,
+    }
+}
+
+fn lower_quartile(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 4).copied().unwrap_or(0.0)
+}

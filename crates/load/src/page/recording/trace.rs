@@ -1,0 +1,532 @@
+//! What a trace of Chromium says of a page's threads: their tasks, cut into units, and what happened in each.
+//!
+//! A trace is a list of slices and instants ("Trace Event Format"). Slices nest. A task is an outermost slice; what it is
+//! made of are units: a stretch of parsing, a script, a timer's callback, a layout. Whatever happens inside a unit, such
+//! as a request, is a note of it, at the processor time since the unit began.
+
+use crate::page::loose::{List, Maybe, Scalar, record};
+use serde::de::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The most events of a trace that are read.
+const MAX_EVENTS: usize = 4_000_000;
+/// How deep slices may nest; what is deeper belongs to what it is in.
+const MAX_DEPTH: usize = 200;
+
+record! {
+    /// The file.
+    TraceFile {
+        events: List<TraceEvent<'a>, MAX_EVENTS> = "traceEvents",
+    }
+}
+
+record! {
+    /// An event.
+    TraceEvent {
+        name: Scalar<'a> = "name",
+        phase: Scalar<'a> = "ph",
+        pid: Scalar<'a> = "pid",
+        tid: Scalar<'a> = "tid",
+        ts: Scalar<'a> = "ts",
+        dur: Scalar<'a> = "dur",
+        tts: Scalar<'a> = "tts",
+        tdur: Scalar<'a> = "tdur",
+        args: Arguments<'a> = "args",
+    }
+}
+
+record! {
+    /// What an event says besides, in one of several places.
+    EventArguments {
+        data: Maybe<EventData<'a>> = "data",
+        begin: Maybe<EventData<'a>> = "beginData",
+        frame: Scalar<'a> = "frame",
+    }
+}
+
+record! {
+    /// What an event says besides.
+    EventData {
+        frame: Scalar<'a> = "frame",
+        parent: Scalar<'a> = "parent",
+        url: Scalar<'a> = "url",
+        request: Scalar<'a> = "requestId",
+        line: Scalar<'a> = "lineNumber",
+        column: Scalar<'a> = "columnNumber",
+        timer: Scalar<'a> = "timerId",
+        timeout: Scalar<'a> = "timeout",
+        id: Scalar<'a> = "id",
+        sheet: Scalar<'a> = "styleSheetUrl",
+        ready_state: Scalar<'a> = "readyState",
+        kind: Scalar<'a> = "type",
+        resource_type: Scalar<'a> = "resourceType",
+        is_preload: Scalar<'a> = "isLinkPreload",
+        render_blocking: Scalar<'a> = "renderBlocking",
+        is_main_frame: Scalar<'a> = "isOutermostMainFrame",
+        is_top_frame: Scalar<'a> = "isMainFrame",
+        initiator: Maybe<InitiatorData<'a>> = "initiator",
+        timing: Maybe<TimingData<'a>> = "timing",
+        finished: Scalar<'a> = "finishTime",
+    }
+}
+
+record! {
+    /// Who asked for a request.
+    InitiatorData {
+        kind: Scalar<'a> = "type",
+        fetch_type: Scalar<'a> = "fetchType",
+        url: Scalar<'a> = "url",
+        line: Scalar<'a> = "lineNumber",
+        column: Scalar<'a> = "columnNumber",
+    }
+}
+
+record! {
+    /// When the network service did what for a request: in s, and in ms since then.
+    TimingData {
+        requested: Scalar<'a> = "requestTime",
+        headers_end: Scalar<'a> = "receiveHeadersEnd",
+    }
+}
+
+/// The arguments of an event, which are read when they are of interest.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Arguments<'a>(Option<&'a RawValue>);
+
+impl<'de> Deserialize<'de> for Arguments<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Arguments<'de>, D::Error> {
+        <&RawValue>::deserialize(deserializer).map(|raw| Arguments(Some(raw)))
+    }
+}
+
+impl<'a> Arguments<'a> {
+    fn read(self) -> EventData<'a> {
+        let raw = self.0.map_or("{}", RawValue::get);
+        let arguments: Maybe<EventArguments<'a>> = serde_json::from_str(raw).unwrap_or_default();
+        let EventArguments { data, begin, frame } = arguments.unwrap_or_default();
+        let mut data = data.0.or(begin.0).unwrap_or_default();
+        if data.frame == Scalar::Nothing {
+            data.frame = frame;
+        }
+        data
+    }
+}
+
+/// A thread of the browser on which documents of the page live.
+#[derive(Debug, Default)]
+pub(super) struct PageThread {
+    /// Whether it is that of the page's own document.
+    pub(super) is_main: bool,
+    /// In the order of time.
+    pub(super) tasks: Vec<Task>,
+}
+
+/// What the thread did at one go.
+#[derive(Debug, Default)]
+pub(super) struct Task {
+    pub(super) units: Vec<Unit>,
+}
+
+/// A part of a task.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Unit {
+    pub(super) kind: UnitKind,
+    /// When it began, in microseconds of the trace.
+    pub(super) at: f64,
+    /// Processor time, in microseconds.
+    pub(super) cpu: f64,
+    /// What happened meanwhile, in the order of time.
+    pub(super) notes: Vec<Note>,
+}
+
+/// What a unit is.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) enum UnitKind {
+    /// A document takes the place of another in a frame.
+    Commit,
+    /// The parser works on a frame's document.
+    Parse { frame: String },
+    /// A script is run; its place where it stands in a document, both from 1.
+    Evaluate { url: String, line: u32, column: u32 },
+    /// A module script is run, with what it imports.
+    Module,
+    /// The callback of a timer.
+    Timer { id: String },
+    /// A callback before a frame is drawn.
+    AnimationFrame { id: String },
+    /// A callback while there is nothing else to do.
+    Idle { id: String },
+    /// An event of an XMLHttpRequest.
+    Xhr { url: String },
+    /// Listeners of an event.
+    Event { kind: String },
+    /// A function is called, or a promise's reaction, and nothing says why.
+    Callback,
+    /// A style sheet is parsed.
+    StyleSheet,
+    /// Style, layout, paint.
+    Rendering,
+    /// Anything else.
+    Other,
+}
+
+impl UnitKind {
+    /// Whether a script runs.
+    pub(super) fn is_script(&self) -> bool {
+        !matches!(
+            self,
+            UnitKind::Commit | UnitKind::Parse { .. } | UnitKind::StyleSheet | UnitKind::Rendering | UnitKind::Other
+        )
+    }
+
+    /// Whether it is interrupted by units of its own of another kind.
+    fn yields_to(&self, other: &UnitKind) -> bool {
+        let same = std::mem::discriminant(self) == std::mem::discriminant(other);
+        !self.is_script() && *self != UnitKind::StyleSheet && !(same && *other == UnitKind::Rendering)
+    }
+}
+
+/// Something that happened in a unit.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Note {
+    /// Processor time since the unit began, in microseconds.
+    pub(super) cpu: f64,
+    /// When, in microseconds of the trace.
+    pub(super) at: f64,
+    pub(super) what: NoteKind,
+}
+
+/// What happened.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) enum NoteKind {
+    /// A document was committed in a frame.
+    Committed { frame: String, url: String },
+    /// A request was made.
+    Sent(Box<SentRequest>),
+    /// The head of its response came; when the network service had it, in microseconds of the trace, and when that got
+    /// the request.
+    Responded { request: String, network: Option<(f64, f64)> },
+    /// It is complete; when the network service had it all.
+    Finished { request: String, network: Option<f64> },
+    /// A timer was set, in ms.
+    TimerSet { id: String, timeout: f64 },
+    /// A callback was asked for, before a frame is drawn or while there is nothing to do.
+    CallbackSet { id: String },
+    /// The parser is done with a frame's document.
+    Interactive { frame: String },
+    /// The load event of a frame's document.
+    Loaded { frame: String },
+}
+
+/// A request that was made.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub(super) struct SentRequest {
+    pub(super) request: String,
+    pub(super) url: String,
+    pub(super) frame: String,
+    pub(super) via: Via,
+    pub(super) resource_type: String,
+    pub(super) is_preload: bool,
+    pub(super) render_blocking: String,
+    /// The document or style sheet that is said to have asked for it.
+    pub(super) initiator: String,
+    /// Where in it, from 0.
+    pub(super) place: Option<(u32, u32)>,
+}
+
+/// In the course of what a request was made.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) enum Via {
+    /// The parser came to it.
+    Parser,
+    /// The scanner ahead of the parser found it.
+    Scanner,
+    /// A script asked for it.
+    Script,
+    /// A style sheet was parsed that imports it.
+    StyleSheet,
+    /// Style or layout needed it.
+    Rendering,
+    #[default]
+    Other,
+}
+
+/// A slice or instant of a thread.
+struct Slice<'t, 'a> {
+    name: &'t str,
+    at: f64,
+    until: f64,
+    cpu_at: f64,
+    cpu_until: f64,
+    args: Arguments<'a>,
+    children: Vec<usize>,
+}
+
+/// The threads on which documents of the page live, that of the page's own document first. `urls` are the URLs that
+/// the page's document may have.
+///
+/// # Errors
+/// If `text` is no JSON.
+pub(super) fn threads(text: &[u8], urls: &BTreeSet<&str>) -> Result<Vec<PageThread>, serde_json::Error> {
+    let bare = text.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'[');
+    let events = if bare {
+        serde_json::from_slice::<List<TraceEvent<'_>, MAX_EVENTS>>(text)?
+    } else {
+        serde_json::from_slice::<Maybe<TraceFile<'_>>>(text)?.unwrap_or_default().events
+    };
+    let mut of_threads: BTreeMap<(u64, u64), Vec<&TraceEvent<'_>>> = BTreeMap::new();
+    for event in events.iter() {
+        if let (Some(pid), Some(tid)) = (event.pid.number(), event.tid.number()) {
+            of_threads.entry((pid as u64, tid as u64)).or_default().push(event);
+        }
+    }
+    let Some((main, frames)) = page_frames(&of_threads, urls) else { return Ok(Vec::new()) };
+    let mut places: Vec<(u64, u64)> = vec![main];
+    places.extend(of_threads.keys().filter(|key| **key != main && commits_any(&of_threads[key], &frames)));
+    let thread = |key: &(u64, u64)| PageThread { is_main: *key == main, tasks: tasks(&of_threads[key]) };
+    Ok(places.iter().map(thread).collect())
+}
+
+fn commits<'e, 'a>(events: &'e [&'e TraceEvent<'a>]) -> impl Iterator<Item = EventData<'a>> + 'e {
+    events.iter().filter(|event| event.name.text() == Some("CommitLoad")).map(|event| event.args.read())
+}
+
+/// The thread on which the page's own document was committed last, and all frames of the page.
+fn page_frames(
+    of_threads: &BTreeMap<(u64, u64), Vec<&TraceEvent<'_>>>,
+    urls: &BTreeSet<&str>,
+) -> Option<((u64, u64), BTreeSet<String>)> {
+    let is_root = |data: &EventData<'_>| {
+        let is_main = if data.is_main_frame == Scalar::Nothing { &data.is_top_frame } else { &data.is_main_frame };
+        let url = data.url.text().unwrap_or_default();
+        is_main.is_set() && urls.contains(url.split('#').next().unwrap_or_default())
+    };
+    let found = of_threads.iter().find_map(|(key, events)| {
+        let root = commits(events).filter(is_root).last()?;
+        Some((*key, root.frame.text()?.to_owned()))
+    });
+    let (main, root) = found?;
+    let mut frames = BTreeSet::from([root]);
+    loop {
+        let before = frames.len();
+        for data in of_threads.values().flat_map(|events| commits(events)) {
+            if let (Some(frame), Some(parent)) = (data.frame.text(), data.parent.text())
+                && frames.contains(parent)
+            {
+                frames.insert(frame.to_owned());
+            }
+        }
+        if frames.len() == before {
+            return Some((main, frames));
+        }
+    }
+}
+
+fn commits_any(events: &[&TraceEvent<'_>], frames: &BTreeSet<String>) -> bool {
+    commits(events).any(|data| data.frame.text().is_some_and(|frame| frames.contains(frame)))
+}
+
+/// The tasks of a thread.
+fn tasks(events: &[&TraceEvent<'_>]) -> Vec<Task> {
+    let mut slices: Vec<Slice<'_, '_>> = events.iter().filter_map(|event| slice(event)).collect();
+    slices.sort_by(|a, b| a.at.total_cmp(&b.at).then(b.until.total_cmp(&a.until)));
+    let mut open: Vec<usize> = Vec::new();
+    let mut roots = Vec::new();
+    for at in 0..slices.len() {
+        while open.last().is_some_and(|last| slices[*last].until <= slices[at].at) {
+            open.pop();
+        }
+        // Instants and slices that are too deep belong to what they are in, but hold nothing.
+        match open.last() {
+            Some(parent) => slices[*parent].children.push(at),
+            None => roots.push(at),
+        }
+        if open.len() < MAX_DEPTH && slices[at].until > slices[at].at {
+            open.push(at);
+        }
+    }
+    let task = |root: &usize| {
+        let mut cutter = Cutter { slices: &slices, units: Vec::new(), began: 0.0 };
+        cutter.task(*root);
+        Task { units: cutter.units }
+    };
+    roots.iter().map(task).filter(|task| !task.units.is_empty()).collect()
+}
+
+fn slice<'e, 'a>(event: &'e TraceEvent<'a>) -> Option<Slice<'e, 'a>> {
+    let name = event.name.text()?;
+    let at = event.ts.number()?;
+    let is_instant = match event.phase.text()? {
+        "X" => false,
+        "I" | "i" | "R" => true,
+        _ => return None,
+    };
+    let dur = if is_instant { 0.0 } else { event.dur.positive().unwrap_or(0.0) };
+    let cpu_at = event.tts.number().unwrap_or(at);
+    // Without processor time, which not all machines count, wall time stands in.
+    let cpu = if is_instant { 0.0 } else { event.tdur.number().unwrap_or(dur).clamp(0.0, dur.max(0.0)) };
+    Some(Slice { name, at, until: at + dur, cpu_at, cpu_until: cpu_at + cpu, args: event.args, children: Vec::new() })
+}
+
+/// Cuts a task into its units.
+struct Cutter<'s, 't, 'a> {
+    slices: &'s [Slice<'t, 'a>],
+    units: Vec<Unit>,
+    /// Processor time at which the last unit began.
+    began: f64,
+}
+
+impl Cutter<'_, '_, '_> {
+    fn task(&mut self, root: usize) {
+        let slice = &self.slices[root];
+        let kind = self.kind(root).unwrap_or(UnitKind::Other);
+        self.open(kind.clone(), slice.at, slice.cpu_at);
+        let via = if kind.is_script() { Via::Script } else { via(slice.name).unwrap_or_default() };
+        self.note(root, via);
+        self.cut(root, &kind, via);
+        self.close(slice.cpu_until);
+        self.units.retain(|unit| unit.cpu >= 1.0 || !unit.notes.is_empty());
+    }
+
+    fn cut(&mut self, of: usize, current: &UnitKind, via_of: Via) {
+        for child in &self.slices[of].children {
+            let slice = &self.slices[*child];
+            let own = if via_of == Via::Script { via_of } else { via(slice.name).unwrap_or(via_of) };
+            match self.kind(*child).filter(|kind| current.yields_to(kind)) {
+                Some(kind) => {
+                    let own = if kind.is_script() { Via::Script } else { own };
+                    self.close(slice.cpu_at);
+                    self.open(kind.clone(), slice.at, slice.cpu_at);
+                    self.cut(*child, &kind, own);
+                    self.close(slice.cpu_until);
+                    self.open(current.clone(), slice.until, slice.cpu_until);
+                }
+                None => {
+                    self.note(*child, own);
+                    self.cut(*child, current, own);
+                }
+            }
+        }
+    }
+
+    fn open(&mut self, kind: UnitKind, at: f64, cpu_at: f64) {
+        self.began = cpu_at;
+        self.units.push(Unit { kind, at, cpu: 0.0, notes: Vec::new() });
+    }
+
+    fn close(&mut self, cpu_at: f64) {
+        if let Some(unit) = self.units.last_mut() {
+            unit.cpu = (cpu_at - self.began).max(0.0);
+        }
+    }
+
+    fn note(&mut self, of: usize, via: Via) {
+        let slice = &self.slices[of];
+        if let Some(what) = note(slice, via)
+            && let Some(unit) = self.units.last_mut()
+        {
+            unit.notes.push(Note { cpu: (slice.cpu_at - self.began).max(0.0), at: slice.at, what });
+        }
+    }
+
+    fn kind(&self, of: usize) -> Option<UnitKind> {
+        let slice = &self.slices[of];
+        if slice.until <= slice.at {
+            return None;
+        }
+        let data = || slice.args.read();
+        let text = |scalar: &Scalar<'_>| scalar.key().unwrap_or_default().into_owned();
+        Some(match slice.name {
+            "DocumentLoader::CommitNavigation" => UnitKind::Commit,
+            "ParseHTML" => UnitKind::Parse { frame: text(&data().frame) },
+            "EvaluateScript" => {
+                let data = data();
+                let number = |scalar: &Scalar<'_>| scalar.positive().unwrap_or(1.0) as u32;
+                UnitKind::Evaluate { url: text(&data.url), line: number(&data.line), column: number(&data.column) }
+            }
+            "v8.evaluateModule" => UnitKind::Module,
+            "TimerFire" => UnitKind::Timer { id: text(&data().timer) },
+            "FireAnimationFrame" => UnitKind::AnimationFrame { id: text(&data().id) },
+            "FireIdleCallback" => UnitKind::Idle { id: text(&data().id) },
+            "XHRReadyStateChange" | "XHRLoad" => UnitKind::Xhr { url: text(&data().url) },
+            "EventDispatch" if self.calls(of, MAX_DEPTH) => UnitKind::Event { kind: text(&data().kind) },
+            "FunctionCall" | "RunMicrotasks" | "v8.callFunction" => UnitKind::Callback,
+            "ParseAuthorStyleSheet" => UnitKind::StyleSheet,
+            "UpdateLayoutTree" | "Layout" | "PrePaint" | "Paint" | "Layerize" | "Commit" | "UpdateLayer" => {
+                UnitKind::Rendering
+            }
+            _ => return None,
+        })
+    }
+
+    /// Whether a function is called in a slice.
+    fn calls(&self, of: usize, depth: usize) -> bool {
+        let is_call = |name: &str| matches!(name, "FunctionCall" | "v8.callFunction");
+        depth > 0
+            && self.slices[of].children.iter().any(|at| is_call(self.slices[*at].name) || self.calls(*at, depth - 1))
+    }
+}
+
+/// In the course of what requests are made that are made in a slice of this name.
+fn via(name: &str) -> Option<Via> {
+    Some(match name {
+        "HTMLDocumentParser::MaybeFetchQueuedPreloads" => Via::Scanner,
+        "ParseHTML" => Via::Parser,
+        "ParseAuthorStyleSheet" => Via::StyleSheet,
+        "UpdateLayoutTree" | "Layout" | "PrePaint" | "Paint" => Via::Rendering,
+        "FunctionCall" | "RunMicrotasks" | "v8.callFunction" | "EvaluateScript" | "v8.run" => Via::Script,
+        _ => return None,
+    })
+}
+
+fn note(slice: &Slice<'_, '_>, via: Via) -> Option<NoteKind> {
+    let text = |scalar: &Scalar<'_>| scalar.key().unwrap_or_default().into_owned();
+    Some(match slice.name {
+        "CommitLoad" => {
+            let data = slice.args.read();
+            NoteKind::Committed { frame: text(&data.frame), url: text(&data.url) }
+        }
+        "ResourceSendRequest" => NoteKind::Sent(Box::new(sent(&slice.args.read(), via))),
+        "ResourceReceiveResponse" => {
+            let data = slice.args.read();
+            let timing = data.timing.unwrap_or_default();
+            let requested = timing.requested.positive().map(|seconds| seconds * 1e6);
+            let network = requested.zip(timing.headers_end.positive()).map(|(at, ms)| (at, at + ms * 1e3));
+            NoteKind::Responded { request: text(&data.request), network }
+        }
+        "ResourceFinish" => {
+            let data = slice.args.read();
+            NoteKind::Finished { request: text(&data.request), network: data.finished.positive().map(|at| at * 1e6) }
+        }
+        "TimerInstall" => {
+            let data = slice.args.read();
+            NoteKind::TimerSet { id: text(&data.timer), timeout: data.timeout.positive().unwrap_or(0.0) }
+        }
+        "RequestAnimationFrame" | "RequestIdleCallback" => NoteKind::CallbackSet { id: text(&slice.args.read().id) },
+        "domInteractive" => NoteKind::Interactive { frame: text(&slice.args.read().frame) },
+        "MarkLoad" => NoteKind::Loaded { frame: text(&slice.args.read().frame) },
+        _ => return None,
+    })
+}
+
+fn sent(data: &EventData<'_>, via: Via) -> SentRequest {
+    let text = |scalar: &Scalar<'_>| scalar.key().unwrap_or_default().into_owned();
+    let initiator = data.initiator.0.as_ref();
+    let number = |scalar: &Scalar<'_>| scalar.number().filter(|number| (0.0..4e9).contains(number)).map(|n| n as u32);
+    let fetch_type = initiator.and_then(|initiator| initiator.fetch_type.text());
+    let is_script = matches!(fetch_type, Some("fetch" | "xmlhttprequest"));
+    let is_parser = initiator.is_some_and(|initiator| initiator.kind.text() == Some("parser"));
+    SentRequest {
+        request: text(&data.request),
+        url: text(&data.url),
+        frame: text(&data.frame),
+        via,
+        // What scripts ask for has no type of its own.
+        resource_type: if is_script { "Fetch".to_owned() } else { text(&data.resource_type) },
+        is_preload: data.is_preload.is_set(),
+        render_blocking: text(&data.render_blocking),
+        initiator: initiator.map_or_else(String::new, |initiator| text(&initiator.url)),
+        place: initiator.filter(|_| is_parser).and_then(|from| number(&from.line).zip(number(&from.column))),
+    }
+}
