@@ -21,6 +21,9 @@ _OFF = (
     *("InterestFeedContentSuggestions", "MediaRouter", "OptimizationHints", "Translate"),
     # Pages of its own that it prepares for each new window: a second of processor time.
     *("PreloadTopChromeWebUI", "PreloadTopChromeWebUILessNavigations", "WebUIOmniboxPopup"),
+    *("WebUIOmniboxAimPopup", "WebUIOmniboxFullPopup"),
+    # With it, what a document's first bytes ask for is sent before DevTools is told of requests.
+    "RenderDocument",
 )
 SWITCHES = (
     *("--no-first-run", "--no-default-browser-check", "--disable-default-apps", "--disable-extensions"),
