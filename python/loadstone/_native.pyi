@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path as FilePath
 from typing import Any
 
-from loadstone.recording.bodies import ServedResponse
+from loadstone.recording.served import ServedResponse
 from loadstone.typed import Connections, Path, Waterfall
 
 __version__: str

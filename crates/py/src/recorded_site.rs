@@ -9,7 +9,7 @@ use serde_json::json;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A response as Python has it: `loadstone.recording.bodies.ServedResponse`.
+/// A response as Python has it: `loadstone.recording.served.ServedResponse`.
 #[derive(FromPyObject)]
 pub(crate) struct GivenResponse {
     method: String,

@@ -54,7 +54,8 @@ pub enum Transfer {
     Raw(Bytes),
     /// With that coding, in so many bytes.
     Len(u64),
-    /// Text as servers compress it as a rule.
+    /// With the coding that the fields name or, if they name none and it is text, with one that the client accepts: as
+    /// servers compress it as a rule.
     Usual,
     /// As it is.
     Identity,
@@ -162,6 +163,7 @@ impl RecordedResponse {
                 let len = usize::try_from(*len).unwrap_or(usize::MAX).min(2 * self.body.len() + 1024);
                 vec![Coding::instead_of(&name).of_len(&self.body, len)]
             }
+            (Transfer::Usual, Some(name)) => vec![Coding::instead_of(&name).usual(&self.body)],
             (Transfer::Usual, None) if is_text(&self.field("content-type").unwrap_or_default()) => {
                 let coded = [Coding::Brotli, Coding::Gzip].map(|coding| coding.usual(&self.body));
                 coded.into_iter().filter(|coded| coded.bytes.len() < self.body.len()).collect()
