@@ -98,7 +98,7 @@ pub use save::{Digest, Folder};
 pub use serve::{Listener, Served, serve};
 pub use served::{
     Likeness, LongerResponse, Manifest, ManifestError, MatchReport, NoWebUrl, PushOrHint, Queries, RecordedResponse,
-    RecordedSite, Transfer,
+    RecordedSite, SentAs,
 };
 pub use server::{Finished, Recording, Server, ServerError, ServerSettings, SettingProblem};
 pub use socket::{Lowat, NOTSENT_LOWAT, listen};

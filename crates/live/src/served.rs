@@ -14,7 +14,7 @@ pub(crate) use files::Dotfiles;
 pub use manifest::{Manifest, ManifestError};
 pub(crate) use recorded_site::Ports;
 pub use recorded_site::{
-    Likeness, LongerResponse, MatchReport, NoWebUrl, Queries, RecordedResponse, RecordedSite, Transfer,
+    Likeness, LongerResponse, MatchReport, NoWebUrl, Queries, RecordedResponse, RecordedSite, SentAs,
 };
 
 use crate::access_log::Entries;

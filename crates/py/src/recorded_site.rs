@@ -2,7 +2,7 @@
 
 use crate::error::Failure;
 use bytes::Bytes;
-use loadstone_live::{LongerResponse, MatchReport, Queries, RecordedResponse, Transfer};
+use loadstone_live::{LongerResponse, MatchReport, Queries, RecordedResponse, SentAs};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use serde_json::json;
@@ -28,18 +28,18 @@ impl GivenResponse {
     fn response(&self) -> Result<RecordedResponse, Failure> {
         let copied = |part: &PyBackedBytes| Bytes::copy_from_slice(part);
         let response = RecordedResponse::new(&self.method, &self.url, self.status, copied(&self.body));
-        let transfer = match (&self.raw, self.wire_length) {
-            (Some(raw), _) => Transfer::Raw(copied(raw)),
-            (None, Some(len)) => Transfer::Len(len),
-            (None, None) if self.is_written => Transfer::Usual,
-            (None, None) => Transfer::Identity,
+        let sent_as = match (&self.raw, self.wire_length) {
+            (Some(raw), _) => SentAs::Raw(copied(raw)),
+            (None, Some(len)) => SentAs::Len(len),
+            (None, None) if self.is_written => SentAs::Usual,
+            (None, None) => SentAs::Identity,
         };
         let think = Duration::try_from_secs_f64(self.think_ms / 1e3);
         let think = think.map_err(|error| Failure::new(format!("{}: think_ms: {error}", self.url)))?;
         Ok(RecordedResponse {
             queries: if self.any_query { Queries::Any } else { Queries::Own },
             fields: self.fields.iter().map(|(name, value)| (name.to_vec(), value.to_vec())).collect(),
-            transfer,
+            sent_as,
             think,
             ..response.map_err(Failure::from)?
         })

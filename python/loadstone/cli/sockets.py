@@ -81,8 +81,8 @@ def serve(
     """Serve files or a recorded page by HTTP/1.1, SPDY and HTTP/2, on one port.
 
     DIR is a directory; RECORDING is a PAGE, whose objects have the recorded heads and lengths, or what
-    'loadstone record' wrote (.wacz) or the folder of a built site (with site.json), which have bodies, too. It
-    serves until Ctrl-C, then leaves: a second one ends it.
+    'loadstone record' wrote (.wacz) or the folder of a built site (with site.json), which have bodies, too.
+    It serves until Ctrl-C, then leaves: a second one ends it.
     """
     from loadstone import files, serving
     from loadstone.recording import served

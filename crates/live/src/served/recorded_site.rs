@@ -42,14 +42,14 @@ pub struct RecordedResponse {
     /// Its content, decoded.
     pub body: Bytes,
     /// How its content is sent to clients that accept a coding.
-    pub transfer: Transfer,
+    pub sent_as: SentAs,
     /// How long the server thinks before it has it.
     pub think: Duration,
 }
 
 /// How content is sent to clients that accept a coding.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Transfer {
+pub enum SentAs {
     /// As it came, with the coding that the fields name.
     Raw(Bytes),
     /// With that coding, in so many bytes.
@@ -72,7 +72,7 @@ pub struct RecordedSite {
     matcher: Matcher,
     responses: Vec<ReadyResponse>,
     hosts: Vec<String>,
-    progress: Mutex<Progress>,
+    asked: Mutex<AskedSoFar>,
 }
 
 /// A response, ready to be sent.
@@ -88,7 +88,7 @@ struct ReadyResponse {
 
 /// What was asked for so far.
 #[derive(Debug, Default)]
-struct Progress {
+struct AskedSoFar {
     /// How often each URL has been, since a load began.
     given: Vec<usize>,
     report: MatchReport,
@@ -124,7 +124,7 @@ pub struct LongerResponse {
 
 /// What answers a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Found {
+enum FoundResponse {
     Response(usize),
     /// A browser asks for leave to send a request that has this response.
     Leave(usize),
@@ -137,8 +137,8 @@ impl RecordedResponse {
     /// If the URL names no web server.
     pub fn new(method: &str, url: &str, status: u16, body: Bytes) -> Result<RecordedResponse, NoWebUrl> {
         let request = request_of(method, url).ok_or_else(|| NoWebUrl(url.to_owned()))?;
-        let (queries, fields, transfer, think) = (Queries::Own, Vec::new(), Transfer::Identity, Duration::ZERO);
-        Ok(RecordedResponse { request, queries, status, fields, body, transfer, think })
+        let (queries, fields, sent_as, think) = (Queries::Own, Vec::new(), SentAs::Identity, Duration::ZERO);
+        Ok(RecordedResponse { request, queries, status, fields, body, sent_as, think })
     }
 
     fn url(&self) -> String {
@@ -156,15 +156,15 @@ impl RecordedResponse {
     /// What is sent to clients that accept codings, the best first.
     fn coded(&self) -> Vec<Coded> {
         let coding = self.field("content-encoding").filter(|name| !name.is_empty() && name != "identity");
-        match (&self.transfer, coding) {
+        match (&self.sent_as, coding) {
             _ if self.body.is_empty() => Vec::new(),
-            (Transfer::Raw(raw), Some(name)) => vec![Coded { name, bytes: raw.clone() }],
-            (Transfer::Len(len), Some(name)) => {
+            (SentAs::Raw(raw), Some(name)) => vec![Coded { name, bytes: raw.clone() }],
+            (SentAs::Len(len), Some(name)) => {
                 let len = usize::try_from(*len).unwrap_or(usize::MAX).min(2 * self.body.len() + 1024);
                 vec![Coding::instead_of(&name).of_len(&self.body, len)]
             }
-            (Transfer::Usual, Some(name)) => vec![Coding::instead_of(&name).usual(&self.body)],
-            (Transfer::Usual, None) if is_text(&self.field("content-type").unwrap_or_default()) => {
+            (SentAs::Usual, Some(name)) => vec![Coding::instead_of(&name).usual(&self.body)],
+            (SentAs::Usual, None) if is_text(&self.field("content-type").unwrap_or_default()) => {
                 let coded = [Coding::Brotli, Coding::Gzip].map(|coding| coding.usual(&self.body));
                 coded.into_iter().filter(|coded| coded.bytes.len() < self.body.len()).collect()
             }
@@ -174,8 +174,8 @@ impl RecordedResponse {
 
     fn ready(self) -> (ReadyResponse, Option<LongerResponse>) {
         let coded = self.coded();
-        let longer = match (&self.transfer, coded.first()) {
-            (Transfer::Len(len), Some(coded)) if coded.bytes.len() as u64 > len + len / 100 => {
+        let longer = match (&self.sent_as, coded.first()) {
+            (SentAs::Len(len), Some(coded)) if coded.bytes.len() as u64 > len + len / 100 => {
                 Some(LongerResponse { url: self.url(), recorded: *len, sent: coded.bytes.len() as u64 })
             }
             _ => None,
@@ -201,8 +201,8 @@ impl RecordedSite {
         }
         let (responses, longer) = on_all_processors(recorded).into_iter().unzip::<_, _, Vec<_>, Vec<_>>();
         let report = MatchReport { longer: longer.into_iter().flatten().collect(), ..MatchReport::default() };
-        let progress = Progress { given: vec![0; matcher.len()], report };
-        RecordedSite { matcher, responses, hosts, progress: Mutex::new(progress) }
+        let asked = AskedSoFar { given: vec![0; matcher.len()], report };
+        RecordedSite { matcher, responses, hosts, asked: Mutex::new(asked) }
     }
 
     /// Its hosts, with their ports if those are not the scheme's own, in the order of recording.
@@ -212,23 +212,23 @@ impl RecordedSite {
 
     /// How requests were matched so far.
     pub fn report(&self) -> MatchReport {
-        self.progress().report.clone()
+        self.asked().report.clone()
     }
 
     /// Counts from here on as if nothing had been asked for.
     pub fn restart(&self) {
-        self.progress().given.fill(0);
+        self.asked().given.fill(0);
     }
 
     /// The place of the response to a request, and how they were matched; it counts as given.
     pub fn take(&self, request: &RequestHead) -> Option<(usize, Likeness)> {
-        let progress = &mut *self.progress();
-        let (id, likeness) = self.find(request, &progress.given)?;
-        Some((self.give(progress, id, request), likeness))
+        let asked = &mut *self.asked();
+        let (id, likeness) = self.find(request, &asked.given)?;
+        Some((self.give(asked, id, request), likeness))
     }
 
-    fn progress(&self) -> MutexGuard<'_, Progress> {
-        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
+    fn asked(&self) -> MutexGuard<'_, AskedSoFar> {
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// HEAD asks for what GET gets (RFC 9110, section 9.3.2).
@@ -238,27 +238,27 @@ impl RecordedSite {
     }
 
     /// The next response of a URL. If a page is opened whose responses were all given, a new load begins.
-    fn give(&self, progress: &mut Progress, id: UrlId, request: &RequestHead) -> usize {
+    fn give(&self, asked: &mut AskedSoFar, id: UrlId, request: &RequestHead) -> usize {
         let opens = match request.fields.get(b"sec-fetch-dest") {
             Some(destination) => destination == b"document",
             None => id == UrlId(0),
         };
-        if opens && progress.given[id.0] >= self.matcher.responses(id) {
-            progress.given.fill(0);
+        if opens && asked.given[id.0] >= self.matcher.responses(id) {
+            asked.given.fill(0);
         }
-        let response = self.matcher.response(id, progress.given[id.0]);
-        progress.given[id.0] += 1;
+        let response = self.matcher.response(id, asked.given[id.0]);
+        asked.given[id.0] += 1;
         response
     }
 
     /// What answers a request, which is counted.
-    fn look_up(&self, request: &RequestHead) -> Option<Found> {
-        let progress = &mut *self.progress();
-        let found = match self.find(request, &progress.given) {
-            Some((id, likeness)) => Some((Found::Response(self.give(progress, id, request)), likeness)),
-            None => self.leave(request, &progress.given).map(|(at, likeness)| (Found::Leave(at), likeness)),
+    fn look_up(&self, request: &RequestHead) -> Option<FoundResponse> {
+        let asked = &mut *self.asked();
+        let found = match self.find(request, &asked.given) {
+            Some((id, likeness)) => Some((FoundResponse::Response(self.give(asked, id, request)), likeness)),
+            None => self.leave(request, &asked.given).map(|(at, likeness)| (FoundResponse::Leave(at), likeness)),
         };
-        progress.report.note(request, found.map(|(_, likeness)| likeness));
+        asked.report.note(request, found.map(|(_, likeness)| likeness));
         found.map(|(found, _)| found)
     }
 
@@ -314,8 +314,8 @@ impl RecordedServer {
         // HTTP/1.1 does not say the scheme.
         let request = &request.clone().over(self.scheme);
         match self.site.look_up(request) {
-            Some(Found::Response(at)) => self.give(request, &self.site.responses[at], now),
-            Some(Found::Leave(at)) => {
+            Some(FoundResponse::Response(at)) => self.give(request, &self.site.responses[at], now),
+            Some(FoundResponse::Leave(at)) => {
                 let response = &self.site.responses[at];
                 let leave = conditions::leave(request, &response.fields.sent(request, now, self.ports));
                 Answer::new(Arc::new(ResponseHead::new(204, Fields::from_pairs(leave))), Body::EMPTY)

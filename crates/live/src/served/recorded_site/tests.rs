@@ -135,11 +135,11 @@ fn a_coding_is_sent_to_those_who_accept_it_in_as_many_bytes_as_were_recorded() {
     let body = "text ".repeat(1000);
     let fields = [("Content-Encoding", "gzip"), ("content-length", "999"), ("content-type", "text/css")];
     let coded = RecordedResponse {
-        transfer: Transfer::Len(500),
+        sent_as: SentAs::Len(500),
         ..with_fields(recorded("GET", "https://a.test/a.css", &body), &fields)
     };
     let raw = RecordedResponse {
-        transfer: Transfer::Raw(Bytes::from_static(b"raw")),
+        sent_as: SentAs::Raw(Bytes::from_static(b"raw")),
         ..with_fields(recorded("GET", "https://a.test/raw", &body), &[("content-encoding", "zstd")])
     };
     let server = server(vec![coded, raw]);
@@ -158,7 +158,7 @@ fn a_coding_is_sent_to_those_who_accept_it_in_as_many_bytes_as_were_recorded() {
 fn what_cannot_be_made_so_short_is_told() {
     let body = "text ".repeat(1000);
     let coded = RecordedResponse {
-        transfer: Transfer::Len(5),
+        sent_as: SentAs::Len(5),
         ..with_fields(recorded("GET", "https://a.test/a", &body), &[("content-encoding", "br")])
     };
     let [longer] = &RecordedSite::new(vec![coded]).report().longer[..] else { panic!("one is longer") };
@@ -169,7 +169,7 @@ fn what_cannot_be_made_so_short_is_told() {
 #[test]
 fn written_text_is_compressed_as_servers_do_and_pictures_are_not() {
     let written = |url: &str, kind: &str| RecordedResponse {
-        transfer: Transfer::Usual,
+        sent_as: SentAs::Usual,
         ..with_fields(recorded("GET", url, &"text ".repeat(1000)), &[("content-type", kind)])
     };
     let server = server(vec![
