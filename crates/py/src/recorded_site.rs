@@ -77,9 +77,9 @@ impl RecordedSite {
 
     /// How requests were matched with what was recorded, as JSON.
     fn report_json(&self) -> String {
-        let MatchReport { exact, by_query, by_shape, unmatched, not_recorded, longer } = self.site.report();
-        let longer = longer.iter().map(|LongerResponse { url, recorded, sent }| {
-            json!({"url": url, "recorded_bytes": recorded, "sent_bytes": sent})
+        let MatchReport { exact, by_query, by_shape, unmatched, not_recorded, unused, longer } = self.site.report();
+        let longer = longer.iter().map(|LongerResponse { name, recorded, sent }| {
+            json!({"request": name, "recorded_bytes": recorded, "sent_bytes": sent})
         });
         let report = json!({
             "exact": exact,
@@ -87,6 +87,7 @@ impl RecordedSite {
             "by_shape": by_shape,
             "unmatched": unmatched,
             "not_recorded": not_recorded,
+            "unused": unused,
             "longer": longer.collect::<Vec<_>>(),
         });
         report.to_string()

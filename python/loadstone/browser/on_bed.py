@@ -12,6 +12,7 @@ from loadstone import bed as beds
 from loadstone import text
 from loadstone._native import RecordedSite
 from loadstone.bed import Bed
+from loadstone.browser import seeded
 from loadstone.browser.blocks import Loads, Measured, TimedLoad, measure
 from loadstone.browser.chromium import NAMES, Chromium, words
 from loadstone.browser.devtools import BrowserError
@@ -44,6 +45,8 @@ class Behind:
     """A program of the user's own."""
     site: RecordedSite | None = None
     """A recording with its bodies."""
+    recorded_at: float | None = None
+    """When it was recorded, in seconds since 1970: pages are shown that time, and seeded randomness."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +75,7 @@ def loads(
         for name, cell in cells.items():
             bed = stack.enter_context(beds.opened(cell, behind.command, site=behind.site))
             chromium = stack.enter_context(_chromium(bed, browser.program))
-            ready[name] = partial(_load, bed, chromium, browser, behind.site)
+            ready[name] = partial(_load, bed, chromium, browser, behind)
         return measure(ready, blocks, next(iter(cells.values())).seed, progress)
 
 
@@ -82,11 +85,12 @@ def _chromium(bed: Bed, program: str) -> Chromium:
     return Chromium.start(program, folder, bed.start)
 
 
-def _load(bed: Bed, chromium: Chromium, browser: Browser, site: RecordedSite | None) -> TimedLoad:
-    if site is not None:
-        site.restart()
+def _load(bed: Bed, chromium: Chromium, browser: Browser, behind: Behind) -> TimedLoad:
+    if behind.site is not None:
+        behind.site.restart()
+    scripts = [] if behind.recorded_at is None else seeded.scripts(behind.recorded_at)
     before, began = bed.native.paused_ms, monotonic()
-    timing = chromium.load(browser.url, warm=browser.warm, patience_s=browser.patience_s)
+    timing = chromium.load(browser.url, warm=browser.warm, patience_s=browser.patience_s, scripts=scripts)
     return TimedLoad(timing, bed.native.paused_ms - before, (monotonic() - began) * 1e3)
 
 

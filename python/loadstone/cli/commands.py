@@ -100,9 +100,10 @@ def bed(
         raise click.UsageError("Missing COMMAND: give it behind '--', as in 'loadstone bed -- bash'.")
     if server_command is not None and recordings:
         raise click.UsageError("--server-command is there instead of a RECORDING: leave out one of them.")
-    page, protocols, site = _served(recordings, keep_secrets)
+    page, recording, protocols = _read(recordings, keep_secrets)
+    site = recording and recording.site()
     common = {**by_host(protocols), **experiment.asked(given, exact=True)}
-    behind = on_bed.Behind(server_command, site)
+    behind = on_bed.Behind(server_command, site, recording and recording.recorded_at)
     if loads is not None or asked:
         _load_by_browser(page, common, asked, command, behind, loads or LOADS, warm, as_json)
         return
@@ -125,8 +126,8 @@ def bed(
     context.exit(code)
 
 
-def _served(recordings: tuple[str, ...], keep_secrets: bool) -> tuple[Any, dict[str, str], Any]:
-    """Read what is served: a page, what its hosts spoke, and its responses if they have bodies."""
+def _read(recordings: tuple[str, ...], keep_secrets: bool) -> tuple[Any, Any, dict[str, str]]:
+    """Read what is served: a page, the recording if it has bodies, and what its hosts spoke."""
     from loadstone import bed as beds
     from loadstone import pages
     from loadstone.recording import served
@@ -136,10 +137,10 @@ def _served(recordings: tuple[str, ...], keep_secrets: bool) -> tuple[Any, dict[
         for line in recording.notices:
             say(line)
         page = recording.page()
-        return page, page.protocols, recording.site()
+        return page, recording, page.protocols
     read = [pages.read(one, keep_secrets=keep_secrets) for one in recordings]
     page = beds.page_of(read) if read else beds.empty_page()
-    return page, beds.protocols_of(read), None
+    return page, None, beds.protocols_of(read)
 
 
 def _matched(site: Any) -> dict[str, Any]:

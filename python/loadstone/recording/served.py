@@ -229,7 +229,7 @@ def in_words(said: Mapping[str, Any]) -> list[str]:
         lines.append(f"{asked} requests: {', '.join(counts)}")
     lines += _some([f"not recorded: {line}" for line in said["not_recorded"]])
     longer = [
-        f"longer than recorded: {one['url']} ({one['sent_bytes']} bytes for {one['recorded_bytes']})"
+        f"longer than recorded: {one['request']} ({one['sent_bytes']} bytes for {one['recorded_bytes']})"
         for one in said["longer"]
     ]
     return lines + _some(longer)

@@ -18,7 +18,7 @@ use heads::SentFields;
 use loadstone_http::{Body, Fields, RequestHead, ResponseHead, Scheme};
 use loadstone_load::Answer;
 use matcher::{Matcher, UrlId};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZero;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -70,6 +70,8 @@ pub struct NoWebUrl(String);
 #[derive(Debug)]
 pub struct RecordedSite {
     matcher: Matcher,
+    /// Method and URL of each response.
+    names: Vec<String>,
     responses: Vec<ReadyResponse>,
     hosts: Vec<String>,
     asked: Mutex<AskedSoFar>,
@@ -91,6 +93,8 @@ struct ReadyResponse {
 struct AskedSoFar {
     /// How often each URL has been, since a load began.
     given: Vec<usize>,
+    /// Whether each response was ever given.
+    used: Vec<bool>,
     report: MatchReport,
 }
 
@@ -107,6 +111,8 @@ pub struct MatchReport {
     pub unmatched: u64,
     /// Methods and URLs of those, with how often they were asked for; not all if there are very many.
     pub not_recorded: BTreeMap<String, u64>,
+    /// Methods and URLs of what was recorded and never asked for.
+    pub unused: BTreeSet<String>,
     /// Responses that are sent in over 1 % more bytes than were recorded.
     pub longer: Vec<LongerResponse>,
 }
@@ -114,8 +120,8 @@ pub struct MatchReport {
 /// A response that is longer than it was.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LongerResponse {
-    /// What it answers.
-    pub url: String,
+    /// Method and URL of what it answers.
+    pub name: String,
     /// Bytes of its body on the wire, as recorded.
     pub recorded: u64,
     /// Bytes that are sent.
@@ -139,12 +145,6 @@ impl RecordedResponse {
         let request = request_of(method, url).ok_or_else(|| NoWebUrl(url.to_owned()))?;
         let (queries, fields, sent_as, think) = (Queries::Own, Vec::new(), SentAs::Identity, Duration::ZERO);
         Ok(RecordedResponse { request, queries, status, fields, body, sent_as, think })
-    }
-
-    fn url(&self) -> String {
-        let RequestHead { scheme, authority, path, .. } = &self.request;
-        let text = |part: &Bytes| String::from_utf8_lossy(part).into_owned();
-        format!("{}://{}{}", scheme.name(), text(authority), text(path))
     }
 
     fn field(&self, wanted: &str) -> Option<String> {
@@ -176,7 +176,7 @@ impl RecordedResponse {
         let coded = self.coded();
         let longer = match (&self.sent_as, coded.first()) {
             (SentAs::Len(len), Some(coded)) if coded.bytes.len() as u64 > len + len / 100 => {
-                Some(LongerResponse { url: self.url(), recorded: *len, sent: coded.bytes.len() as u64 })
+                Some(LongerResponse { name: name(&self.request), recorded: *len, sent: coded.bytes.len() as u64 })
             }
             _ => None,
         };
@@ -199,10 +199,11 @@ impl RecordedSite {
                 hosts.push(host);
             }
         }
+        let names = recorded.iter().map(|response| name(&response.request)).collect();
         let (responses, longer) = on_all_processors(recorded).into_iter().unzip::<_, _, Vec<_>, Vec<_>>();
         let report = MatchReport { longer: longer.into_iter().flatten().collect(), ..MatchReport::default() };
-        let asked = AskedSoFar { given: vec![0; matcher.len()], report };
-        RecordedSite { matcher, responses, hosts, asked: Mutex::new(asked) }
+        let asked = AskedSoFar { given: vec![0; matcher.len()], used: vec![false; responses.len()], report };
+        RecordedSite { matcher, names, responses, hosts, asked: Mutex::new(asked) }
     }
 
     /// Its hosts, with their ports if those are not the scheme's own, in the order of recording.
@@ -212,7 +213,13 @@ impl RecordedSite {
 
     /// How requests were matched so far.
     pub fn report(&self) -> MatchReport {
-        self.asked().report.clone()
+        let asked = self.asked();
+        let names = |is_used: bool| {
+            let those = self.names.iter().zip(&asked.used).filter(move |(_, used)| **used == is_used);
+            those.map(|(name, _)| name.clone())
+        };
+        let (used, unused) = (names(true).collect::<BTreeSet<_>>(), names(false));
+        MatchReport { unused: unused.filter(|name| !used.contains(name)).collect(), ..asked.report.clone() }
     }
 
     /// Counts from here on as if nothing had been asked for.
@@ -248,6 +255,7 @@ impl RecordedSite {
         }
         let response = self.matcher.response(id, asked.given[id.0]);
         asked.given[id.0] += 1;
+        asked.used[response] = true;
         response
     }
 
@@ -277,9 +285,7 @@ impl MatchReport {
             Some(Likeness::Query) => &mut self.by_query,
             Some(Likeness::Shape) => &mut self.by_shape,
             None => {
-                let RequestHead { method, scheme, authority, path, .. } = request;
-                let [method, authority, path] = [method, authority, path].map(|part| String::from_utf8_lossy(part));
-                let line = format!("{method} {}://{authority}{path}", scheme.name());
+                let line = name(request);
                 if self.not_recorded.len() < MAX_LISTED || self.not_recorded.contains_key(&line) {
                     *self.not_recorded.entry(line).or_default() += 1;
                 }
@@ -368,6 +374,12 @@ impl RecordedServer {
         });
         Answer::new(head, body)
     }
+}
+
+/// Method and URL of a request.
+fn name(RequestHead { method, scheme, authority, path, .. }: &RequestHead) -> String {
+    let [method, authority, path] = [method, authority, path].map(|part| String::from_utf8_lossy(part));
+    format!("{method} {}://{authority}{path}", scheme.name())
 }
 
 /// The request of a URL; none if it names no web server.

@@ -71,6 +71,7 @@ fn the_same_url_comes_first_then_the_likest_query_then_the_shape() {
     let report = server.0.site.report();
     assert_eq!((report.exact, report.by_query, report.by_shape, report.unmatched), (1, 3, 2, 4));
     assert_eq!(report.not_recorded.keys().next().unwrap(), "DELETE https://a.test/x");
+    assert_eq!(report.unused.into_iter().collect::<Vec<_>>(), ["GET https://b.test/x?a=3"]);
 }
 
 #[test]
@@ -162,7 +163,7 @@ fn what_cannot_be_made_so_short_is_told() {
         ..with_fields(recorded("GET", "https://a.test/a", &body), &[("content-encoding", "br")])
     };
     let [longer] = &RecordedSite::new(vec![coded]).report().longer[..] else { panic!("one is longer") };
-    assert_eq!((&longer.url[..], longer.recorded), ("https://a.test/a", 5));
+    assert_eq!((&longer.name[..], longer.recorded), ("GET https://a.test/a", 5));
     assert!(longer.sent > 5);
 }
 
