@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path as FilePath
 from typing import Any
 
+from loadstone.recording.served import ServedResponse
 from loadstone.typed import Connections, Path, Waterfall
 
 __version__: str
@@ -275,10 +276,19 @@ class Stopper:
     def __new__(cls) -> Stopper: ...
     def stop(self) -> None: ...
 
+class RecordedSite:
+    """The responses of a recording with their bodies, for the servers of all its hosts."""
+
+    def __new__(cls, responses: Sequence[ServedResponse]) -> RecordedSite: ...
+    @property
+    def hosts(self) -> list[str]: ...
+    def restart(self) -> None: ...
+    def report_json(self) -> str: ...
+
 class Server:
     """A server that listens, and answers when it is run."""
 
-    def __new__(cls, json: str) -> Server: ...
+    def __new__(cls, json: str, site: RecordedSite | None = None) -> Server: ...
     @property
     def address(self) -> str: ...
     @property
@@ -292,7 +302,13 @@ class Server:
 class CommandBed:
     """A bed for commands: its links work until it is finished."""
 
-    def __new__(cls, scenario: Scenario, serves: bool = True, capture: str | None = None) -> CommandBed: ...
+    def __new__(
+        cls,
+        scenario: Scenario,
+        serves: bool = True,
+        capture: str | None = None,
+        site: RecordedSite | None = None,
+    ) -> CommandBed: ...
     @property
     def hosts(self) -> list[tuple[str, str, list[str]]]: ...
     @property

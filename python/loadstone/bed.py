@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from loadstone._native import BedCommand, CommandBed, LoadstoneError, live_access
+from loadstone._native import BedCommand, CommandBed, LoadstoneError, RecordedSite, live_access
 from loadstone.experiment import Cell, refusal
 from loadstone.files import InputError
 from loadstone.pages import Page
@@ -131,18 +131,23 @@ def _proof(native: CommandBed, folder: Path) -> dict[str, str]:
 
 
 @contextmanager
-def opened(cell: Cell, server: str | None = None, capture: str | None = None) -> Iterator[Bed]:
+def opened(
+    cell: Cell,
+    server: str | None = None,
+    capture: str | None = None,
+    site: RecordedSite | None = None,
+) -> Iterator[Bed]:
     """Make the bed of a scenario, on which a command may run; `ended` is what it saw, when it is closed.
 
     `server` is a command of the user's own, for a shell, that serves instead of a recording's servers;
-    `capture` is a file for the client's packets.
+    `capture` is a file for the client's packets; `site` has the bodies of what is served.
     """
     if why_not := live_access():
         raise InputError(f"loadstone bed: {why_not}")
     temporary = tempfile.TemporaryDirectory(prefix="loadstone-bed-")
     with temporary as folder, _place_for(_nss_folder()) as has_nss:
         try:
-            native = CommandBed(cell.scenario, server is None, capture)
+            native = CommandBed(cell.scenario, server is None, capture, site)
             bed = Bed(native, _sight(native, Path(folder), has_nss=has_nss))
             if server is not None:
                 bed.serve(server)

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BufferedReader
 from pathlib import Path
-from typing import IO
+from typing import IO, BinaryIO
 
 from loadstone import _native
 from loadstone._native import LoadstoneError
@@ -174,6 +174,30 @@ def replacement(path: str | None, kind: Kind) -> Iterator[Callable[[str], None]]
             assert kind.is_of(content[:_BEGINNING]), f"this is no {kind.name}"
             with _blame_write(path):
                 temporary.write_bytes(content)
+                temporary.replace(target)
+
+        yield write
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def private_replacement(path: str, kind: Kind) -> Iterator[Callable[[Callable[[BinaryIO], None]], None]]:
+    """Give a function that has the file written by another one, all of it or nothing; for its owner's eyes only.
+
+    What cannot be written is an error before anything else is done, as with `replacement`.
+    """
+    with _blame_write(path):
+        target = Path(path).resolve()
+        _refuse_to_replace(path, target, kind)
+        temporary = target.with_name(f".loadstone-{secrets.token_hex(6)}.part")
+        os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
+    try:
+
+        def write(content: Callable[[BinaryIO], None]) -> None:
+            with _blame_write(path):
+                with temporary.open("r+b") as file:
+                    content(file)
                 temporary.replace(target)
 
         yield write

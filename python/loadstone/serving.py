@@ -6,13 +6,13 @@ import re
 import signal
 import ssl
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
 from loadstone import files, options, pages
-from loadstone._native import LoadstoneError, Server, Stopper
+from loadstone._native import LoadstoneError, RecordedSite, Server, Stopper
 from loadstone.files import InputError, Kind
 
 CERTIFICATE = Kind("certificate in PEM", b"-----BEGIN CERTIFICATE-----")
@@ -66,10 +66,10 @@ def identity(certificate: str | None, key: str | None) -> dict[str, str] | None:
     return {name: files.read(path).decode(errors="replace") for name, path in read.items()}
 
 
-def open_server(made: dict[str, Any]) -> Server:
-    """Listen."""
+def open_server(made: dict[str, Any], site: RecordedSite | None = None) -> Server:
+    """Listen; `site` is a recording with bodies, if that is what is served."""
     try:
-        return Server(json.dumps(made))
+        return Server(json.dumps(made), site)
     except LoadstoneError as error:
         why, field = error.args
         raise InputError(f"{options.serving_option(field)}: {why}" if field else why) from None
@@ -82,7 +82,7 @@ def authority(server: Server) -> str:
     return ssl.DER_cert_to_PEM_cert(server.root)
 
 
-def ways(server: Server, made: dict[str, Any]) -> list[str]:
+def ways(server: Server, made: dict[str, Any], site: RecordedSite | None = None) -> list[str]:
     """Say how the server can be reached, a line for each way."""
     listen: str = made["listen"]
     is_plain = made.get("transport") == "plaintext"
@@ -91,7 +91,8 @@ def ways(server: Server, made: dict[str, Any]) -> list[str]:
     how = f"{server.protocols[0]}, by prior knowledge" if is_plain else ", ".join(server.protocols)
     scheme = "http" if is_plain else "https"
     lines = [f"{scheme}://{host}:{server.port}/  {how}"]
-    hosts = _hosts(made.get("page", {"objects": []}))
+    recorded = _authorities(made.get("page", {"objects": []})) if site is None else site.hosts
+    hosts = _names(recorded)
     lines += [
         f"{scheme}://{name}:{server.port}/  for clients that resolve it so" for name in hosts[:_MOST_HOSTS]
     ]
@@ -100,11 +101,15 @@ def ways(server: Server, made: dict[str, Any]) -> list[str]:
     return [*lines, f"listening on {server.address}"]
 
 
-def _hosts(page: dict[str, Any]) -> list[str]:
-    """Give the names of a page's hosts, without their ports, in its order."""
+def _authorities(page: dict[str, Any]) -> list[str]:
+    """Give the hosts of a page's objects, in its order."""
     authorities = (item["url"].split("://", 1)[1].split("/")[0].split("?")[0] for item in page["objects"])
-    names = (authority.rpartition("@")[2].lower() for authority in authorities)
-    return list(dict.fromkeys(re.sub(r":[0-9]+$", "", name) for name in names))
+    return [authority.rpartition("@")[2].lower() for authority in authorities]
+
+
+def _names(hosts: Sequence[str]) -> list[str]:
+    """Give the names of hosts without their ports, each once."""
+    return list(dict.fromkeys(re.sub(r":[0-9]+$", "", name) for name in hosts))
 
 
 def run(server: Server) -> int:

@@ -11,21 +11,26 @@ use crate::settings::BackOff;
 use crate::tap::{CaptureFile, Tap};
 use crate::{Bed, BedError, BedHost, HostTask, LinkReport, RunError};
 use loadstone_http::Protocol;
-use loadstone_live::{Authority, Chain, Clock, Finished, Identity, Server, ServerError, Stop, Stopper};
+use loadstone_live::{
+    Authority, Chain, Clock, Finished, Identity, RecordedSite, Recording, Server, ServerError, Stop, Stopper,
+};
 use loadstone_net::NodeId;
 use loadstone_scenario::Plan;
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The ports of plain and of secure servers.
 const PORTS: [u16; 2] = [80, 443];
 
 /// Who answers behind the links.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Debug)]
 pub enum BedServers {
     /// The servers of the page. Each speaks the scenario's protocol for it by TLS, and HTTP/1.1 with TLS and without.
     Recorded,
+    /// The same, with the content of their responses.
+    Site(Arc<RecordedSite>),
     /// Programs that are started on the page's hosts ([`CommandBed::start_server`]).
     Programs,
 }
@@ -101,10 +106,15 @@ impl CommandBed {
         let bed = Bed::new(tcps.len())?;
         bed.configure_each(&tcps, back_off)?;
         let authority = Authority::new(Chain::Usual);
-        let hosts = named_hosts(plan, &bed, servers);
+        let hosts = named_hosts(plan, &bed, &servers);
         let mut serving = Serving::default();
-        if servers == BedServers::Recorded {
-            serving.start_servers(&bed, plan, &hosts, &authority)?;
+        let recording = match servers {
+            BedServers::Recorded => Some(Recording::Page(plan.page().clone())),
+            BedServers::Site(site) => Some(Recording::Site(site)),
+            BedServers::Programs => None,
+        };
+        if let Some(recording) = recording {
+            serving.start_servers(&bed, plan, &hosts, &authority, &recording)?;
         }
         let stop = serving.stop();
         serving.names.push(name_server(&bed, resolver, zone(&hosts).map_err(RunError::from)?, stop)?);
@@ -198,12 +208,13 @@ impl Serving {
         plan: &Plan,
         hosts: &[NamedHost],
         authority: &Authority,
+        recording: &Recording,
     ) -> Result<(), CommandBedError> {
         for host in hosts {
             let at = host.at;
             for port in PORTS {
                 let address = SocketAddr::new(host.address, port);
-                let server = bed.on(at, || server(plan, address, host, authority));
+                let server = bed.on(at, || server(plan, address, host, authority, recording.clone()));
                 let server = server.map_err(|error| CommandBedError::Server { name: host.name.clone(), error })?;
                 let (graceful, immediate) = (self.stop(), self.stop());
                 self.servers.push(bed.spawn(at, move || server.run(&graceful, &immediate)));
@@ -226,9 +237,15 @@ impl Serving {
 }
 
 /// The server of a host at one of its ports.
-fn server(plan: &Plan, address: SocketAddr, host: &NamedHost, authority: &Authority) -> Result<Server, ServerError> {
+fn server(
+    plan: &Plan,
+    address: SocketAddr,
+    host: &NamedHost,
+    authority: &Authority,
+    recording: Recording,
+) -> Result<Server, ServerError> {
     let is_secure = address.port() == PORTS[1];
     let identity = is_secure.then(|| authority.identity(&[&host.name])).transpose()?;
     let protocols = if is_secure { host.protocols.clone() } else { vec![Protocol::Http1] };
-    Server::of_page(plan.page().as_ref().clone(), address, protocols, identity, plan.variant().multiplexing)
+    Server::of_recording(recording, address, protocols, identity, plan.variant().multiplexing)
 }

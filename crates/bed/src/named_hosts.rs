@@ -20,7 +20,7 @@ pub struct NamedHost {
 }
 
 /// The names of the page's hosts, each once, with the first host that has it.
-pub(crate) fn named_hosts(plan: &Plan, bed: &Bed, servers: BedServers) -> Vec<NamedHost> {
+pub(crate) fn named_hosts(plan: &Plan, bed: &Bed, servers: &BedServers) -> Vec<NamedHost> {
     let mut hosts: Vec<NamedHost> = Vec::new();
     for (at, host) in plan.hosts().iter().enumerate() {
         let HostRole::Origin { page, host: id } = host.role else { continue };
@@ -30,8 +30,8 @@ pub(crate) fn named_hosts(plan: &Plan, bed: &Bed, servers: BedServers) -> Vec<Na
         }
         let protocols = match (servers, plan.variant().protocol_to(&host.name)) {
             (BedServers::Programs, _) => Vec::new(),
-            (BedServers::Recorded, Protocol::Http1) => vec![Protocol::Http1],
-            (BedServers::Recorded, protocol) => vec![protocol, Protocol::Http1],
+            (_, Protocol::Http1) => vec![Protocol::Http1],
+            (_, protocol) => vec![protocol, Protocol::Http1],
         };
         let at = BedHost(at);
         hosts.push(NamedHost { name: name.to_owned(), address: bed.address(at), protocols, at });

@@ -96,8 +96,11 @@ pub use relay::{Relayed, relay};
 pub use resolver::{NoResolvedAddress, ResolvedAddress};
 pub use save::{Digest, Folder};
 pub use serve::{Listener, Served, serve};
-pub use served::{Manifest, ManifestError, PushOrHint};
-pub use server::{Finished, Server, ServerError, ServerSettings, SettingProblem};
+pub use served::{
+    Likeness, LongerResponse, Manifest, ManifestError, MatchReport, NoWebUrl, PushOrHint, Queries, RecordedResponse,
+    RecordedSite, SentAs,
+};
+pub use server::{Finished, Recording, Server, ServerError, ServerSettings, SettingProblem};
 pub use socket::{Lowat, NOTSENT_LOWAT, listen};
 pub use stop::{Stop, Stopper};
 pub use trust::Trust;

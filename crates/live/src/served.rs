@@ -5,21 +5,27 @@ mod files;
 mod manifest;
 mod open_files;
 mod patterns;
+mod recorded_site;
 mod recording;
 mod reply;
 
 pub(crate) use body_store::BodyStore;
 pub(crate) use files::Dotfiles;
 pub use manifest::{Manifest, ManifestError};
+pub(crate) use recorded_site::Ports;
+pub use recorded_site::{
+    Likeness, LongerResponse, MatchReport, NoWebUrl, Queries, RecordedResponse, RecordedSite, SentAs,
+};
 
 use crate::access_log::Entries;
 use crate::descriptors::DescriptorShares;
 use files::Files;
-use loadstone_http::{Chunk, Fields, RequestHead, ResponseHead};
+use loadstone_http::{Chunk, Fields, RequestHead, ResponseHead, Scheme};
 use loadstone_load::page::Page;
 use loadstone_load::{Answer, Exchange, Site, Ticket};
 use open_files::OpenFiles;
 use patterns::{Echo, Patterns};
+use recorded_site::RecordedServer;
 use recording::ReplayStore;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -27,6 +33,7 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
 use std::sync::Arc;
+use time::OffsetDateTime;
 
 /// The fields of requests that are read here.
 const FIELDS_READ: [&[u8]; 2] = [b"content-type", b"x-subresource"];
@@ -59,6 +66,7 @@ enum Source {
     Nothing,
     Files(Files),
     Recording(ReplayStore),
+    Site(RecordedServer),
 }
 
 /// A request that is arriving.
@@ -97,8 +105,14 @@ impl ServedContent {
     }
 
     /// The same with the objects of a page.
-    pub(crate) fn with_recording(self, page: Page) -> ServedContent {
+    pub(crate) fn with_recording(self, page: Arc<Page>) -> ServedContent {
         ServedContent { source: Source::Recording(ReplayStore::new(page)), ..self }
+    }
+
+    /// The same with a recording that has bodies, at a port with this scheme of hosts that have these ports.
+    pub(crate) fn with_site(self, site: Arc<RecordedSite>, scheme: Scheme, ports: Ports) -> ServedContent {
+        let server = RecordedServer::new(site, scheme, ports, self.bodies.clone());
+        ServedContent { source: Source::Site(server), ..self }
     }
 
     /// The same, announcing what a manifest lists.
@@ -110,7 +124,11 @@ impl ServedContent {
     pub(crate) fn missing(&self) -> Option<String> {
         let is_missing =
             |request: &RequestHead| self.look_up(request, None, Ipv4Addr::LOCALHOST.into()).head.status != 200;
-        let missing = self.manifest.listed().find(is_missing)?;
+        let missing = self.manifest.listed().find(is_missing);
+        if let Source::Site(site) = &self.source {
+            site.restart();
+        }
+        let missing = missing?;
         Some(String::from_utf8_lossy(&missing.path).into_owned())
     }
 
@@ -138,6 +156,7 @@ impl ServedContent {
             Source::Nothing => reply::bare(404, &[]),
             Source::Files(files) => files.answer(request, client),
             Source::Recording(recording) => recording.answer(request),
+            Source::Site(site) => site.answer(request, OffsetDateTime::now_utc()),
         }
     }
 
@@ -164,7 +183,10 @@ impl Site for ServedContent {
     type Asked = AskedFor;
 
     fn keep(&self, head: Arc<RequestHead>) -> Arc<RequestHead> {
-        Arc::new(head.excerpt(&FIELDS_READ))
+        match self.source {
+            Source::Site(_) => Arc::new(head.excerpt(&[&FIELDS_READ[..], &recorded_site::FIELDS_READ].concat())),
+            _ => Arc::new(head.excerpt(&FIELDS_READ)),
+        }
     }
 
     fn ask(&mut self, head: &Arc<RequestHead>) -> AskedFor {

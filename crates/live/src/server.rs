@@ -5,9 +5,9 @@ use crate::access_log::{Log, LogError, LogFile};
 use crate::connection_table::{ClosedTable, ConnectionTable};
 use crate::descriptors::DescriptorShares;
 use crate::host::{HostLoop, block_on};
-use crate::served::{Dotfiles, Manifest, PushOrHint, ServedContent};
+use crate::served::{Dotfiles, Manifest, Ports, PushOrHint, RecordedSite, ServedContent};
 use crate::{Authority, Chain, Clock, Error, Identity, Limits, Lowat, RecordKeeping, Stop, listen};
-use loadstone_http::{Multiplexing, Protocol, SessionFactory};
+use loadstone_http::{Multiplexing, Protocol, Scheme, SessionFactory};
 use loadstone_load::page::{HostId, Page, PageError, PageFile};
 use loadstone_load::{MaxKept, Origin, OriginConfig, Timeouts};
 use loadstone_units::json::Mismatch;
@@ -179,7 +179,7 @@ pub enum SettingProblem {
     #[error("unknown protocol '{0}': use {names}", names = PREFERRED.map(Protocol::name).join(", "))]
     UnknownProtocol(String),
     /// Two things to serve.
-    #[error("either files are served or a page: leave one out")]
+    #[error("either files are served or a recording: leave one out")]
     FilesAndPage,
 }
 
@@ -224,6 +224,13 @@ impl ServerSettings {
         }
     }
 
+    fn scheme(&self) -> Scheme {
+        match self.transport {
+            TransportSecurity::Tls => Scheme::Https,
+            TransportSecurity::Plaintext => Scheme::Http,
+        }
+    }
+
     /// What is spoken, the best first.
     fn protocols(&self) -> Result<Vec<Protocol>, ServerError> {
         match (&self.protocol, self.transport) {
@@ -247,9 +254,29 @@ pub struct Server {
     protocols: Vec<Protocol>,
     listener: TcpListener,
     address: SocketAddr,
-    page: Option<Page>,
+    recording: Option<Recording>,
+    /// Which ports the recorded hosts have.
+    ports: Ports,
     security: Security,
     log: Option<LogFile>,
+}
+
+/// What was recorded, as servers have it.
+#[derive(Clone, Debug)]
+pub enum Recording {
+    /// The objects of a page, whose content is the pattern.
+    Page(Arc<Page>),
+    /// Responses with their content.
+    Site(Arc<RecordedSite>),
+}
+
+impl Recording {
+    fn hosts(&self) -> Vec<&str> {
+        match self {
+            Recording::Page(page) => page.hosts.iter().map(|host| &host.name[..]).collect(),
+            Recording::Site(site) => site.hosts().iter().map(String::as_str).collect(),
+        }
+    }
 }
 
 /// How a server speaks TLS, if it does.
@@ -270,41 +297,45 @@ pub struct Finished {
 }
 
 impl Server {
-    /// Listens, and sees that all is there that it needs.
+    /// Listens, and sees that all is there that it needs. If there is a recorded site, it is what is served.
     ///
     /// # Errors
     /// If something is not.
-    pub fn open(settings: ServerSettings) -> Result<Server, ServerError> {
+    pub fn open(settings: ServerSettings, site: Option<Arc<RecordedSite>>) -> Result<Server, ServerError> {
         let protocols = settings.protocols()?;
         let page = settings.page.as_ref().map(PageFile::build).transpose()?;
-        if let Some(missing) = served_content(&settings, page.as_ref())?.missing() {
+        let recording = site.map(Recording::Site).or_else(|| page.map(|page| Recording::Page(Arc::new(page))));
+        let ports = Ports::One(settings.scheme());
+        if let Some(missing) = served_content(&settings, recording.as_ref(), ports)?.missing() {
             return Err(ServerError::Missing(missing));
         }
-        let security = secure(&settings, &protocols, page.as_ref())?;
+        let security = secure(&settings, &protocols, recording.as_ref())?;
         let log = settings.access_log.clone().map(LogFile::open).transpose()?;
         let cannot_listen = |error| ServerError::Listen { address: settings.listen.clone(), error };
         let listener = bind(&settings.listen).map_err(cannot_listen)?;
         let address = listener.local_addr().map_err(cannot_listen)?;
-        Ok(Server { settings, protocols, listener, address, page, security, log })
+        Ok(Server { settings, protocols, listener, address, recording, ports, security, log })
     }
 
-    /// One that serves a recorded page at an address, and speaks these protocols, the best first: by TLS if it has an
+    /// One that serves a recording at one of the two ports of its hosts, and speaks these protocols, the best first: by TLS if it has an
     /// identity, else the first of them alone.
     ///
     /// # Errors
     /// If it cannot listen there, or the identity's key is another's.
-    pub fn of_page(
-        page: Page,
+    pub fn of_recording(
+        recording: Recording,
         address: SocketAddr,
         protocols: Vec<Protocol>,
         identity: Option<Identity>,
         multiplexing: Multiplexing,
     ) -> Result<Server, ServerError> {
-        let settings = ServerSettings { multiplexing, ..ServerSettings::at(address) };
+        let transport = if identity.is_some() { TransportSecurity::Tls } else { TransportSecurity::Plaintext };
+        let settings = ServerSettings { multiplexing, transport, ..ServerSettings::at(address) };
         let tls = identity.map(|identity| identity.server(&protocols)).transpose()?;
         let listener = listen(address).map_err(|error| ServerError::Listen { address: address.to_string(), error })?;
         let security = Security { tls, root: None };
-        Ok(Server { settings, protocols, listener, address, page: Some(page), security, log: None })
+        let recording = Some(recording);
+        Ok(Server { settings, protocols, listener, address, recording, ports: Ports::Both, security, log: None })
     }
 
     /// Where it listens.
@@ -329,10 +360,11 @@ impl Server {
     /// If the system has no files left for an event loop or for a first connection, or if the access log
     /// could not be written.
     pub fn run(self, graceful: &Stop, immediate: &Stop) -> Result<Finished, ServerError> {
-        let Server { settings, protocols, listener, page, security: Security { tls, .. }, log, .. } = self;
+        let Server { settings, protocols, listener, recording, ports, security: Security { tls, .. }, log, .. } = self;
         let clock = Clock::start();
         let log = log.map(Log::begin).transpose()?;
-        let content = served_content(&settings, page.as_ref())?.with_log(log.as_ref().map(Log::entries));
+        let content = served_content(&settings, recording.as_ref(), ports)?;
+        let content = content.with_log(log.as_ref().map(Log::entries));
         let records = log.as_ref().map_or(RecordKeeping::Discard, Log::records);
         let bodies = content.bodies();
         let timeouts = Timeouts {
@@ -382,17 +414,22 @@ fn bind(address: &str) -> io::Result<TcpListener> {
 }
 
 /// What the server serves, without a log.
-fn served_content(settings: &ServerSettings, page: Option<&Page>) -> Result<ServedContent, ServerError> {
+fn served_content(
+    settings: &ServerSettings,
+    recording: Option<&Recording>,
+    ports: Ports,
+) -> Result<ServedContent, ServerError> {
     let mut content = ServedContent::new().with_manifest(settings.manifest.clone(), settings.announce);
     if settings.patterns {
         content = content.with_patterns();
     }
-    match (&settings.directory, page) {
+    match (&settings.directory, recording) {
         (Some(path), None) => {
             let unreadable = |error| ServerError::Directory { path: path.clone(), error };
             content.with_files(path, settings.dotfiles).map_err(unreadable)
         }
-        (None, Some(page)) => Ok(content.with_recording(page.clone())),
+        (None, Some(Recording::Page(page))) => Ok(content.with_recording(page.clone())),
+        (None, Some(Recording::Site(site))) => Ok(content.with_site(site.clone(), settings.scheme(), ports)),
         (None, None) => Ok(content),
         (Some(_), Some(_)) => {
             Err(ServerError::Setting { field: "page".to_owned(), problem: SettingProblem::FilesAndPage })
@@ -401,7 +438,11 @@ fn served_content(settings: &ServerSettings, page: Option<&Page>) -> Result<Serv
 }
 
 /// How the server speaks TLS.
-fn secure(settings: &ServerSettings, protocols: &[Protocol], page: Option<&Page>) -> Result<Security, ServerError> {
+fn secure(
+    settings: &ServerSettings,
+    protocols: &[Protocol],
+    recording: Option<&Recording>,
+) -> Result<Security, ServerError> {
     if settings.transport == TransportSecurity::Plaintext {
         return Ok(Security::default());
     }
@@ -410,7 +451,7 @@ fn secure(settings: &ServerSettings, protocols: &[Protocol], page: Option<&Page>
         return Ok(Security { tls: Some(identity.server(protocols)?), root: None });
     }
     let mut hosts = vec!["localhost", "127.0.0.1", "::1", &settings.listen];
-    hosts.extend(page.into_iter().flat_map(|page| &page.hosts).map(|host| &host.name[..]));
+    hosts.extend(recording.into_iter().flat_map(Recording::hosts));
     hosts.sort_unstable();
     hosts.dedup();
     let authority = Authority::new(Chain::Minimal);

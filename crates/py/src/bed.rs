@@ -1,6 +1,7 @@
 //! A bed for commands, on Linux.
 
 use crate::error::Failure;
+use crate::recorded_site::RecordedSite;
 use crate::run::Scenario;
 use loadstone_bed::{
     BedServers, CommandBedReport, CommandError, CommandSession, ConnectionReport, HostCommand, LinkReport, LinkStats,
@@ -27,11 +28,21 @@ pub(crate) struct CommandBed {
 #[pymethods]
 impl CommandBed {
     /// Makes the hosts and links of a scenario. With `serves` the servers of its page serve it, else a program that
-    /// is started. `capture` is a file for the client's packets.
+    /// is started. `capture` is a file for the client's packets; `site` has the content of the servers' responses.
     #[new]
-    #[pyo3(signature = (scenario, serves=true, capture=None))]
-    fn new(py: Python<'_>, scenario: &Scenario, serves: bool, capture: Option<PathBuf>) -> PyResult<CommandBed> {
-        let servers = if serves { BedServers::Recorded } else { BedServers::Programs };
+    #[pyo3(signature = (scenario, serves=true, capture=None, site=None))]
+    fn new(
+        py: Python<'_>,
+        scenario: &Scenario,
+        serves: bool,
+        capture: Option<PathBuf>,
+        site: Option<&RecordedSite>,
+    ) -> PyResult<CommandBed> {
+        let servers = match site {
+            Some(site) => BedServers::Site(site.site.clone()),
+            None if serves => BedServers::Recorded,
+            None => BedServers::Programs,
+        };
         let make = || loadstone_bed::CommandBed::new(&scenario.plan, servers, capture.as_deref());
         let bed = py.detach(|| make().map_err(Failure::from))?;
         Ok(CommandBed {

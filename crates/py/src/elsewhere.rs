@@ -39,6 +39,18 @@ impl Stopper {
     fn stop(&self) {}
 }
 
+/// No site.
+#[pyclass(frozen, module = "loadstone._native")]
+pub(crate) struct RecordedSite;
+
+#[pymethods]
+impl RecordedSite {
+    #[new]
+    fn new(_responses: Vec<Bound<'_, PyAny>>) -> PyResult<RecordedSite> {
+        refused()
+    }
+}
+
 /// No server.
 #[pyclass(frozen, module = "loadstone._native")]
 pub(crate) struct Server;
@@ -46,7 +58,9 @@ pub(crate) struct Server;
 #[pymethods]
 impl Server {
     #[new]
-    fn new(_json: &str) -> PyResult<Server> {
+    #[pyo3(signature = (json, site=None))]
+    #[allow(unused_variables)]
+    fn new(json: &str, site: Option<&RecordedSite>) -> PyResult<Server> {
         refused()
     }
 }
@@ -58,9 +72,14 @@ pub(crate) struct CommandBed;
 #[pymethods]
 impl CommandBed {
     #[new]
-    #[pyo3(signature = (scenario, serves=true, capture=None))]
+    #[pyo3(signature = (scenario, serves=true, capture=None, site=None))]
     #[allow(unused_variables)]
-    fn new(scenario: &Scenario, serves: bool, capture: Option<String>) -> PyResult<CommandBed> {
+    fn new(
+        scenario: &Scenario,
+        serves: bool,
+        capture: Option<String>,
+        site: Option<&RecordedSite>,
+    ) -> PyResult<CommandBed> {
         refused()
     }
 }

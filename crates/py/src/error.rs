@@ -82,7 +82,7 @@ without_a_field!(
 );
 
 #[cfg(target_os = "linux")]
-without_a_field!(loadstone_live::Error);
+without_a_field!(loadstone_live::Error, loadstone_live::NoWebUrl);
 
 #[cfg(target_os = "linux")]
 impl From<RunError> for Failure {

@@ -18,6 +18,8 @@ mod fetch;
 #[cfg(target_os = "linux")]
 mod kernel;
 mod page;
+#[cfg(target_os = "linux")]
+mod recorded_site;
 mod run;
 #[cfg(target_os = "linux")]
 mod serve;
@@ -45,7 +47,7 @@ mod _native {
     #[cfg(not(target_os = "linux"))]
     #[pymodule_export]
     use super::elsewhere::{
-        BedCommand, CommandBed, Fetch, Server, Stopper, fetch, live_access, run_live, server_options_json,
+        BedCommand, CommandBed, Fetch, RecordedSite, Server, Stopper, fetch, live_access, run_live, server_options_json,
     };
     #[pymodule_export]
     use super::error::LoadstoneError;
@@ -57,6 +59,9 @@ mod _native {
     use super::kernel::{Stopper, live_access, run_live};
     #[pymodule_export]
     use super::page::{Page, domain_of, unzstd};
+    #[cfg(target_os = "linux")]
+    #[pymodule_export]
+    use super::recorded_site::RecordedSite;
     #[pymodule_export]
     use super::run::{Outcome, Scenario, nearer_network, networks, protocols, run_many, traces_of};
     #[pymodule_export]

@@ -2,6 +2,7 @@
 
 use crate::error::Failure;
 use crate::kernel::Stopper;
+use crate::recorded_site::RecordedSite;
 use loadstone_http::Protocol;
 use loadstone_live::ServerSettings;
 use pyo3::prelude::*;
@@ -26,12 +27,14 @@ pub(crate) struct Server {
 
 #[pymethods]
 impl Server {
-    /// Listens as the settings say, which are JSON.
+    /// Listens as the settings say, which are JSON. If there is a site, it is what is served.
     #[new]
-    fn new(py: Python<'_>, json: &str) -> PyResult<Server> {
+    #[pyo3(signature = (json, site=None))]
+    fn new(py: Python<'_>, json: &str, site: Option<&RecordedSite>) -> PyResult<Server> {
+        let site = site.map(|site| site.site.clone());
         let server = py.detach(|| {
             let settings = ServerSettings::from_json(json.as_bytes())?;
-            loadstone_live::Server::open(settings).map_err(Failure::from)
+            loadstone_live::Server::open(settings, site).map_err(Failure::from)
         })?;
         Ok(Server {
             port: server.address().port(),

@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Protocol
 
 from loadstone.browser.devtools import BrowserError, Devtools
+from loadstone.browser.injection import Prepare, injected
 from loadstone.browser.timing import SCRIPT, PageTiming
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
@@ -21,6 +22,9 @@ _OFF = (
     *("InterestFeedContentSuggestions", "MediaRouter", "OptimizationHints", "Translate"),
     # Pages of its own that it prepares for each new window: a second of processor time.
     *("PreloadTopChromeWebUI", "PreloadTopChromeWebUILessNavigations", "WebUIOmniboxPopup"),
+    *("WebUIOmniboxAimPopup", "WebUIOmniboxFullPopup"),
+    # With it, what a document's first bytes ask for is sent before DevTools is told of requests.
+    "RenderDocument",
 )
 SWITCHES = (
     *("--no-first-run", "--no-default-browser-check", "--disable-default-apps", "--disable-extensions"),
@@ -117,29 +121,34 @@ class Chromium:
         self.process.wait()
         self.devtools.close()
 
-    def load(self, url: str, *, patience_s: float = 60.0, warm: bool = False) -> PageTiming:
+    def load(
+        self, url: str, *, patience_s: float = 60.0, warm: bool = False, scripts: Sequence[str] = ()
+    ) -> PageTiming:
         """Load a page, cold: with a cache, connections and cookies of its own, which are forgotten.
 
         If `warm`, it is loaded once before, with the same cache, and the second load is told. Each may take
-        `patience_s` seconds; else it is a `BrowserError`.
+        `patience_s` seconds; else it is a `BrowserError`. `scripts` run in its documents and workers, before
+        anything else does.
         """
         call, until = self.devtools.call, monotonic() + patience_s
         context = call("Target.createBrowserContext", until)["browserContextId"]
         try:
-            timing = self._visit(url, context, until)
-            if warm:
-                timing = self._visit(url, context, monotonic() + patience_s)
+            with injected(self.devtools, context, scripts) as prepare:
+                timing = self._visit(url, context, until, prepare)
+                if warm:
+                    timing = self._visit(url, context, monotonic() + patience_s, prepare)
             return timing
         finally:
             call("Target.disposeBrowserContext", monotonic() + STOP_S, browserContextId=context)
             self.devtools.forget()
 
-    def _visit(self, url: str, context: str, until: float) -> PageTiming:
+    def _visit(self, url: str, context: str, until: float, prepare: Prepare) -> PageTiming:
         call = self.devtools.call
         target = call("Target.createTarget", until, url="about:blank", browserContextId=context)["targetId"]
         attached = call("Target.attachToTarget", until, targetId=target, flatten=True)
         session = attached["sessionId"]
         call("Page.enable", until, session)
+        prepare(session)
         if failed := call("Page.navigate", until, session, url=url).get("errorText"):
             raise BrowserError(f"{url}: {failed}")
         self.devtools.event("Page.loadEventFired", until, session)

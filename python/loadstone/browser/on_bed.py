@@ -10,7 +10,9 @@ from typing import Any
 
 from loadstone import bed as beds
 from loadstone import text
+from loadstone._native import RecordedSite
 from loadstone.bed import Bed
+from loadstone.browser import seeded
 from loadstone.browser.blocks import Loads, Measured, TimedLoad, measure
 from loadstone.browser.chromium import NAMES, Chromium, words
 from loadstone.browser.devtools import BrowserError
@@ -36,6 +38,18 @@ def shown(command: Sequence[str], bed: Bed) -> list[str]:
 
 
 @dataclass(frozen=True)
+class Behind:
+    """What serves behind the link, if it is not a recording without bodies."""
+
+    command: str | None = None
+    """A program of the user's own."""
+    site: RecordedSite | None = None
+    """A recording with its bodies."""
+    recorded_at: float | None = None
+    """When it was recorded, in seconds since 1970: pages are shown that time, and seeded randomness."""
+
+
+@dataclass(frozen=True)
 class Browser:
     """What loads which page, and how."""
 
@@ -51,16 +65,17 @@ def loads(
     cells: Mapping[str, Cell],
     browser: Browser,
     blocks: int,
-    server: str | None = None,
+    behind: Behind | None = None,
     progress: Callable[[int], None] = lambda _: None,
 ) -> Measured:
     """Load a page on a bed for each scenario, in blocks; signals have to be held."""
+    behind = behind or Behind()
     with ExitStack() as stack:
         ready = {}
         for name, cell in cells.items():
-            bed = stack.enter_context(beds.opened(cell, server))
+            bed = stack.enter_context(beds.opened(cell, behind.command, site=behind.site))
             chromium = stack.enter_context(_chromium(bed, browser.program))
-            ready[name] = partial(_load, bed, chromium, browser)
+            ready[name] = partial(_load, bed, chromium, browser, behind)
         return measure(ready, blocks, next(iter(cells.values())).seed, progress)
 
 
@@ -70,9 +85,12 @@ def _chromium(bed: Bed, program: str) -> Chromium:
     return Chromium.start(program, folder, bed.start)
 
 
-def _load(bed: Bed, chromium: Chromium, browser: Browser) -> TimedLoad:
+def _load(bed: Bed, chromium: Chromium, browser: Browser, behind: Behind) -> TimedLoad:
+    if behind.site is not None:
+        behind.site.restart()
+    scripts = [] if behind.recorded_at is None else seeded.scripts(behind.recorded_at)
     before, began = bed.native.paused_ms, monotonic()
-    timing = chromium.load(browser.url, warm=browser.warm, patience_s=browser.patience_s)
+    timing = chromium.load(browser.url, warm=browser.warm, patience_s=browser.patience_s, scripts=scripts)
     return TimedLoad(timing, bed.native.paused_ms - before, (monotonic() - began) * 1e3)
 
 

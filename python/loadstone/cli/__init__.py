@@ -7,7 +7,7 @@ from typing import NoReturn
 import click
 
 from loadstone import __version__
-from loadstone.cli import checks, commands, loads, sockets, sweeps
+from loadstone.cli import checks, commands, loads, recordings, sockets, sweeps
 from loadstone.cli.console import INTERRUPTED, examples, say
 from loadstone.files import InputError
 
@@ -39,6 +39,7 @@ for _verb in (
     *(loads.page, loads.load, loads.compare, loads.whatif, loads.diff),
     *(checks.validate, checks.packets, checks.decode),
     *(sockets.serve, sockets.fetch, commands.bed),
+    *(recordings.record, recordings.mirror),
     *(sweeps.sweep, sweeps.analyze, sweeps.reproduce),
 ):
     loadstone.add_command(_verb)

@@ -90,7 +90,7 @@ def bed(
     nothing else. Its exit code is that of `loadstone bed`. Linux only; docs/bed.md says what is needed.
     """
     from loadstone import bed as beds
-    from loadstone import experiment, pages
+    from loadstone import experiment
     from loadstone.browser import on_bed
     from loadstone.variants import by_host
 
@@ -100,15 +100,15 @@ def bed(
         raise click.UsageError("Missing COMMAND: give it behind '--', as in 'loadstone bed -- bash'.")
     if server_command is not None and recordings:
         raise click.UsageError("--server-command is there instead of a RECORDING: leave out one of them.")
-    read = [pages.read(one, keep_secrets=keep_secrets) for one in recordings]
-    served = beds.page_of(read) if read else beds.empty_page()
-    known = by_host(beds.protocols_of(read))
-    common = {**known, **experiment.asked(given, exact=True)}
+    page, recording, protocols = _read(recordings, keep_secrets)
+    site = recording and recording.site()
+    common = {**by_host(protocols), **experiment.asked(given, exact=True)}
+    behind = on_bed.Behind(server_command, site, recording and recording.recorded_at)
     if loads is not None or asked:
-        _load_by_browser(served, common, asked, command, server_command, loads or LOADS, warm, as_json)
+        _load_by_browser(page, common, asked, command, behind, loads or LOADS, warm, as_json)
         return
-    cell = experiment.cell(served, common)
-    with beds.signals_held(), beds.opened(cell, server_command, pcap) as opened:
+    cell = experiment.cell(page, common)
+    with beds.signals_held(), beds.opened(cell, server_command, pcap, site) as opened:
         trips = opened.native.ping(pings, _PING_MS) if pings else None
         try:
             code = beds.run(opened, on_bed.shown(command, opened) if on_bed.is_chromium(command) else command)
@@ -116,19 +116,53 @@ def bed(
             say(str(error))
             code = error.code
     if as_json:
-        emit({"command": command, "exit_code": code, **cell.settings, **opened.ended, **_pings(pings, trips)})
+        matched = {} if site is None else {"recording": _matched(site)}
+        ended = {**opened.ended, **_pings(pings, trips), **matched}
+        emit({"command": command, "exit_code": code, **cell.settings, **ended})
     if why := beds.unreliable(opened.ended):
         say(why)
+    _tell_of(site)
     sys.stdout.flush()
     context.exit(code)
 
 
+def _read(recordings: tuple[str, ...], keep_secrets: bool) -> tuple[Any, Any, dict[str, str]]:
+    """Read what is served: a page, the recording if it has bodies, and what its hosts spoke."""
+    from loadstone import bed as beds
+    from loadstone import pages
+    from loadstone.recording import served
+
+    if any(map(served.has_bodies, recordings)):
+        recording = served.read(recordings)
+        for line in recording.notices:
+            say(line)
+        page = recording.page()
+        return page, recording, page.protocols
+    read = [pages.read(one, keep_secrets=keep_secrets) for one in recordings]
+    page = beds.page_of(read) if read else beds.empty_page()
+    return page, None, beds.protocols_of(read)
+
+
+def _matched(site: Any) -> dict[str, Any]:
+    from loadstone.recording import served
+
+    return served.report(site)
+
+
+def _tell_of(site: Any) -> None:
+    """Say which requests were not as recorded."""
+    from loadstone.recording import served
+
+    for line in served.in_words(served.report(site)) if site is not None else ():
+        say(line)
+
+
 def _load_by_browser(
-    served: Any,
+    page: Any,
     common: dict[str, Any],
     asked: tuple[str, ...],
     command: list[str],
-    server_command: str | None,
+    behind: Any,
     loads: int,
     warm: bool,
     as_json: bool,
@@ -142,19 +176,21 @@ def _load_by_browser(
     if not on_bed.is_chromium(command):
         raise click.UsageError("--loads and --variant are for a browser: give '-- chromium URL'.")
     chosen = variants.given(asked)
-    cells = {one.name: experiment.cell(served, one.fields(served, common)) for one in chosen}
+    cells = {one.name: experiment.cell(page, one.fields(page, common)) for one in chosen}
     with beds.signals_held(), progress.bar("blocks") as show:
         try:
             program, url = command
             browser = on_bed.Browser(program, url, warm=warm)
-            measured = on_bed.loads(cells, browser, loads, server_command, lambda done: show(done, loads))
+            measured = on_bed.loads(cells, browser, loads, behind, lambda done: show(done, loads))
         except on_bed.BrowserError as error:
             raise InputError(str(error)) from None
     network = next(iter(cells.values())).network
     if as_json:
-        emit({"url": command[1], "network": network, "warm": warm, **on_bed.document(measured)})
+        matched = {} if behind.site is None else {"recording": _matched(behind.site)}
+        emit({"url": command[1], "network": network, "warm": warm, **on_bed.document(measured), **matched})
     else:
         emit(on_bed.in_words(f"{command[1]} by {command[0]} on {network}", measured))
+    _tell_of(behind.site)
 
 
 def _pings(asked: int | None, trips: list[float] | None) -> dict[str, Any]:

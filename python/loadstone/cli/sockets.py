@@ -80,16 +80,19 @@ def serve(
 ) -> None:
     """Serve files or a recorded page by HTTP/1.1, SPDY and HTTP/2, on one port.
 
-    DIR is a directory; RECORDING is a PAGE, whose objects have the recorded heads and lengths. It serves
-    until Ctrl-C, then leaves: a second one ends it.
+    DIR is a directory; RECORDING is a PAGE, whose objects have the recorded heads and lengths, or what
+    'loadstone record' wrote (.wacz) or the folder of a built site (with site.json), which have bodies, too.
+    It serves until Ctrl-C, then leaves: a second one ends it.
     """
     from loadstone import files, serving
+    from loadstone.recording import served
 
     if source is None and not patterns:
         raise click.UsageError("Missing argument '[DIR|RECORDING]': give one, or --patterns.")
     if plaintext and (cert or key or save_ca):
         raise click.UsageError("--cert, --key and --save-ca are for TLS: leave out --plaintext.")
-    if dotfiles and not (source and Path(source).is_dir()):
+    recording = served.read([source]) if source is not None and served.has_bodies(source) else None
+    if dotfiles and (recording or not (source and Path(source).is_dir())):
         raise click.UsageError("--dotfiles is for the files of a directory: give one, or leave it out.")
     fields = {
         "dotfiles": "served" if dotfiles else "hidden",
@@ -100,17 +103,21 @@ def serve(
         "identity": serving.identity(cert, key),
         **options.of_serving(given),
     }
-    made = serving.setting(source, listen, fields, keep_secrets=keep_secrets)
-    server = serving.open_server(made)
+    made = serving.setting(None if recording else source, listen, fields, keep_secrets=keep_secrets)
+    site = recording.site() if recording else None
+    server = serving.open_server(made, site)
     if save_ca is not None:
         with files.replacement(save_ca, serving.CERTIFICATE) as write:
             write(serving.authority(server))
     # Standard output is the access log's, if that is where it goes.
-    for line in serving.ways(server, made):
+    for line in [*(recording.notices if recording else ()), *serving.ways(server, made, site)]:
         click.echo(text.harmless(line), err=given["access_log"] == "-")
     sys.stdout.flush()
     if cut := serving.run(server):
         say(f"{text.count(cut, 'connection')} cut off: give clients more time with --grace")
+    if site is not None:
+        for line in served.in_words(served.report(site)):
+            say(line)
 
 
 @click.command(

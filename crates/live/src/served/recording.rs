@@ -6,18 +6,19 @@ use loadstone_http::{Body, RequestHead};
 use loadstone_load::Answer;
 use loadstone_load::page::{ActivityId, HostId, Page};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Serves a page's objects: heads as they were recorded, as many bytes of content, which are the
 /// pattern, after the thinking that the page has them think.
 #[derive(Debug)]
 pub(super) struct ReplayStore {
-    page: Page,
+    page: Arc<Page>,
     /// The page's hosts by name, without their ports: one name may stand for several.
     hosts: BTreeMap<String, Vec<HostId>>,
 }
 
 impl ReplayStore {
-    pub(super) fn new(page: Page) -> ReplayStore {
+    pub(super) fn new(page: Arc<Page>) -> ReplayStore {
         let mut hosts: BTreeMap<String, Vec<HostId>> = BTreeMap::new();
         for (at, host) in page.hosts.iter().enumerate() {
             hosts.entry(name_of(&host.name).to_owned()).or_default().push(HostId(at as u32));
@@ -72,7 +73,7 @@ mod tests {
                 {"url": "https://www.a.test/gone", "bytes": 14, "status": 410}
             ], "hosts": {"www.a.test": {"think_ms": 3}}}"#,
         );
-        ReplayStore::new(page.unwrap().build().unwrap())
+        ReplayStore::new(Arc::new(page.unwrap().build().unwrap()))
     }
 
     fn ask(authority: &str, path: &str) -> (u16, u64) {

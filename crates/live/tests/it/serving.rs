@@ -38,7 +38,7 @@ impl Drop for Folder {
 
 fn open(mut setting: Value) -> Result<Server, ServerError> {
     setting["listen"] = json!("127.0.0.1:0");
-    Server::open(ServerSettings::from_json(setting.to_string().as_bytes())?)
+    Server::open(ServerSettings::from_json(setting.to_string().as_bytes())?, None)
 }
 
 /// How clients get to a server.
@@ -430,6 +430,6 @@ fn a_setting_that_cannot_be_is_refused_with_the_remedy() {
     }
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let setting = json!({"listen": taken.local_addr().unwrap().to_string()});
-    let error = Server::open(ServerSettings::from_json(setting.to_string().as_bytes()).unwrap()).unwrap_err();
+    let error = Server::open(ServerSettings::from_json(setting.to_string().as_bytes()).unwrap(), None).unwrap_err();
     assert!(error.to_string().contains("give HOST:PORT"), "{error}");
 }

@@ -1,0 +1,241 @@
+"""One load of a page in a browser that is recorded: from the navigation until the network is quiet."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from time import monotonic, time
+from typing import Any
+
+from loadstone.browser.devtools import BrowserError, Devtools, EndedError
+from loadstone.recording.archive import LoadNote
+from loadstone.recording.bodies import Bodies
+from loadstone.recording.network_log import Hop, NetworkLog
+from loadstone.recording.sessions import Session, Sessions
+from loadstone.recording.tracing import Span
+
+BUSY_S = 10.0
+"""How long after the load event it is waited for a quiet network, at most."""
+MOST_EVENTS = 2_000_000
+"""Of one load; what comes then is not kept."""
+_BODIES_S = 20.0
+"""How long it is waited for bodies after the load."""
+_STOP_S = 5.0
+_LONGEST_TEXT = 4096
+"""Of URLs with data in them, and of messages over websockets."""
+
+
+@dataclass(frozen=True)
+class Patience:
+    """How long a load may take, in seconds."""
+
+    load_s: float = 60.0
+    settle_s: float = 2.0
+    """Without news from the network after the load event, until it is taken for quiet."""
+
+
+@dataclass
+class Visited:
+    """What is known of one load."""
+
+    note: LoadNote
+    events: Sequence[dict[str, Any]]
+    """As DevTools said them, with what the session is with."""
+    hops: Sequence[Hop]
+    bodies: Bodies
+    span: Span
+    began: float
+    """When the navigation began; DevTools' moment."""
+    clock: float
+    """What to add to DevTools' moments for seconds since 1970."""
+    loaded: float | None
+    content_loaded: float | None
+    first_paint: float | None
+
+
+@dataclass
+class _Milestones:
+    """Moments of the main frame; DevTools'."""
+
+    navigated: float | None = None
+    loaded: float | None = None
+    content_loaded: float | None = None
+    first_paint: float | None = None
+    clock: float | None = None
+    loaded_at: float | None = None
+    """When we heard of it; our clock's."""
+    has_crashed: bool = False
+    frames: set[str] = field(default_factory=set)
+
+
+class Visit:
+    """Loads a page, and takes what is said meanwhile."""
+
+    def __init__(self, devtools: Devtools, context: str, scripts: Sequence[str] = ()) -> None:
+        """Load in a browser context, which has the cache."""
+        self._devtools = devtools
+        self._context = context
+        self._log = NetworkLog()
+        self._bodies = Bodies(devtools, self._log)
+        self._sessions = Sessions(devtools, context, scripts)
+        self._kept: list[dict[str, Any]] = []
+        self._seen = _Milestones()
+        self._heard = 0.0
+        self._main = ""
+
+    def load(self, number: int, url: str, patience: Patience, *, warm: bool) -> Visited:
+        """Load a page; if nothing comes of it at all, it is a `BrowserError`."""
+        devtools, until = self._devtools, monotonic() + patience.load_s
+        devtools.forget()
+        devtools.listener = self._take
+        try:
+            self._sessions.attach()
+            self._main = devtools.call(
+                "Target.createTarget", until, url="about:blank", browserContextId=self._context
+            )["targetId"]
+            page = self._page(until)
+            started, begins = time(), monotonic()
+            failed = devtools.call("Page.navigate", until, page.name, url=url).get("errorText")
+            if failed:
+                raise BrowserError(f"{url}: {failed}")
+            ended = self._wait(until, patience)
+            ends = monotonic()
+            title = self._finish(ended)
+        finally:
+            devtools.listener = None
+        hops = self._log.hops()
+        seen = self._seen
+        span = Span({self._main, *seen.frames}, begins * 1e6, ends * 1e6)
+        began = seen.navigated if seen.navigated is not None else begins
+        onload = None if seen.loaded is None else (seen.loaded - began) * 1e3
+        lost = sum(hop.is_lost for hop in hops)
+        note = LoadNote(number, url, warm, started, onload, ended, title, self._main, lost)
+        clock = seen.clock if seen.clock is not None else started - begins
+        moments = began, clock, seen.loaded, seen.content_loaded, seen.first_paint
+        return Visited(note, self._kept, hops, self._bodies, span, *moments)
+
+    def _page(self, until: float) -> Session:
+        while (page := self._sessions.page(self._main)) is None:
+            if not self._devtools.hear(until):
+                raise BrowserError("no page could be opened in time")
+        return page
+
+    def _wait(self, until: float, patience: Patience) -> str:
+        """Wait until the load event is over and the network quiet; say how it ended."""
+        seen = self._seen
+        while True:
+            now = monotonic()
+            if seen.has_crashed:
+                return "crashed"
+            if seen.loaded_at is None:
+                if now >= until:
+                    return "late"
+                self._devtools.hear(until)
+                continue
+            quiet = max(seen.loaded_at, self._heard) + patience.settle_s
+            most = seen.loaded_at + max(BUSY_S, patience.settle_s)
+            if now >= min(quiet, most):
+                return "quiet" if quiet <= most else "busy"
+            self._devtools.hear(min(quiet, most))
+
+    def _finish(self, ended: str) -> str:
+        """Wait for bodies, and close the page: its title."""
+        title = ""
+        until = monotonic() + _BODIES_S
+        while self._bodies.awaited and monotonic() < until:
+            if not self._devtools.hear(until):
+                break
+        call = self._devtools.call
+        try:
+            if ended != "crashed":
+                said = call("Target.getTargetInfo", monotonic() + _STOP_S, targetId=self._main)
+                title = str(said["targetInfo"].get("title", ""))
+            call("Target.closeTarget", monotonic() + _STOP_S, targetId=self._main)
+        except EndedError:
+            raise
+        except BrowserError:
+            # The page is there no more: what has come is kept.
+            pass
+        return title
+
+    # --- what is said ---
+
+    def _take(self, event: dict[str, Any]) -> None:
+        method, params = event["method"], event["params"]
+        self._sessions.take(event)
+        name = event.get("sessionId")
+        session = self._sessions.known.get(name or "")
+        if session is None and not method.startswith("Target."):
+            return
+        if len(self._kept) < MOST_EVENTS:
+            self._kept.append(_kept(event, session))
+        if session is None:
+            return
+        if method.startswith("Network."):
+            self._of_network(method, params, session, event)
+        else:
+            self._of_page(method, params, session)
+
+    def _of_network(self, method: str, params: Any, session: Session, event: dict[str, Any]) -> None:
+        now, seen = monotonic(), self._seen
+        self._log.take(event, now)
+        if method in ("Network.requestWillBeSent", "Network.dataReceived"):
+            self._heard = now
+        if method == "Network.requestWillBeSent":
+            self._sent(params, session)
+        elif method == "Network.loadingFinished":
+            self._bodies.ask(params["requestId"], session.name, now + _BODIES_S)
+        if params.get("frameId"):
+            seen.frames.add(params["frameId"])
+
+    def _sent(self, params: Any, session: Session) -> None:
+        seen, request = self._seen, params["request"]
+        if seen.clock is None and "wallTime" in params:
+            seen.clock = params["wallTime"] - params["timestamp"]
+        if request.get("hasPostData") and "postData" not in request and not request.get("postDataEntries"):
+            self._bodies.ask_sent(params["requestId"], session.name, monotonic() + _BODIES_S)
+        is_document = params.get("type") == "Document" and params.get("frameId") == self._main
+        if is_document:
+            # Where a page goes on to another one, that one's load event counts.
+            seen.loaded_at = None
+            if seen.navigated is None:
+                seen.navigated = params["timestamp"]
+
+    def _of_page(self, method: str, params: Any, session: Session) -> None:
+        seen = self._seen
+        if method == "Inspector.targetCrashed" and session.target == self._main:
+            seen.has_crashed = True
+        elif method == "Page.javascriptDialogOpening":
+            until = monotonic() + _STOP_S
+            self._devtools.post("Page.handleJavaScriptDialog", until, session.name, accept=True)
+        elif method == "Page.frameAttached":
+            seen.frames.add(params["frameId"])
+        if session.target != self._main:
+            return
+        if method == "Page.loadEventFired" and seen.navigated is not None:
+            seen.loaded, seen.loaded_at = params["timestamp"], monotonic()
+        elif method == "Page.domContentEventFired":
+            seen.content_loaded = params["timestamp"]
+        elif method == "Page.lifecycleEvent" and params.get("frameId") == self._main:
+            if params["name"] == "firstContentfulPaint":
+                seen.first_paint = params["timestamp"]
+
+
+def _kept(event: dict[str, Any], session: Session | None) -> dict[str, Any]:
+    """Give an event as it is kept: with what its session is with."""
+    kept = {"method": event["method"], "params": _shortened(event["method"], event["params"])}
+    if session is not None:
+        kept |= {"sessionId": session.name, "type": session.kind, "targetId": session.target}
+    return kept
+
+
+def _shortened(method: str, params: dict[str, Any]) -> dict[str, Any]:
+    if method in ("Network.requestWillBeSent", "Network.responseReceived"):
+        part = "request" if "request" in params else "response"
+        url = params[part].get("url", "")
+        if url.startswith("data:") and len(url) > _LONGEST_TEXT:
+            return {**params, part: {**params[part], "url": url[:_LONGEST_TEXT]}}
+    elif method.startswith("Network.webSocketFrame") and "response" in params:
+        text = params["response"].get("payloadData", "")
+        if len(text) > _LONGEST_TEXT:
+            response = {**params["response"], "payloadData": text[:_LONGEST_TEXT], "payloadLength": len(text)}
+            return {**params, "response": response}
+    return params
