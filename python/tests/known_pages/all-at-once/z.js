@@ -1,0 +1,2 @@
+(self.ran ||= []).push("z.js");
+fetch("z.json");

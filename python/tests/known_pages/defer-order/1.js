@@ -1,0 +1,1 @@
+(self.ran ||= []).push("1.js");

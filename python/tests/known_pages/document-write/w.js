@@ -1,0 +1,1 @@
+(self.ran ||= []).push("w.js");

@@ -1,0 +1,2 @@
+import "./part.js";
+(self.ran ||= []).push("late.js");

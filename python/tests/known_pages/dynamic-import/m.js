@@ -1,0 +1,2 @@
+(self.ran ||= []).push("m.js");
+import("./late.js");

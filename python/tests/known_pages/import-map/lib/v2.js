@@ -1,0 +1,1 @@
+(self.ran ||= []).push("lib/v2.js");

@@ -1,0 +1,2 @@
+export const far = true;
+(self.ran ||= []).push("other/far.js");

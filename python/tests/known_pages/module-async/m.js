@@ -1,0 +1,2 @@
+import "./n.js";
+(self.ran ||= []).push("m.js");

@@ -1,0 +1,2 @@
+import "./c.js";
+(self.ran ||= []).push("a.js");

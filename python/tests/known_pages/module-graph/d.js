@@ -1,0 +1,2 @@
+export const d = 4;
+(self.ran ||= []).push("d.js");

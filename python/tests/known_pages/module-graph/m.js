@@ -1,0 +1,3 @@
+import "./a.js";
+import "./b.js";
+(self.ran ||= []).push("m.js");

@@ -1,0 +1,2 @@
+import "./part.js";
+(self.ran ||= []).push("1.js");

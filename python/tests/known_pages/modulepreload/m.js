@@ -1,0 +1,2 @@
+import "./dep.js";
+(self.ran ||= []).push("m.js");

@@ -1,0 +1,3 @@
+importScripts("part.js");
+(self.ran ||= []).push("w.js");
+fetch("d.json");

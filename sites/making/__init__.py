@@ -1,0 +1,1 @@
+"""What the ten sites have besides their sources: text, code, pictures, fonts, fields of responses."""

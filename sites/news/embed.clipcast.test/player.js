@@ -1,0 +1,2 @@
+{{code 120000}}
+document.querySelector('video').title = document.querySelector('p').textContent;
