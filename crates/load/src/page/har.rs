@@ -268,6 +268,7 @@ fn recorded(objects: &[&HarFetch<'_>]) -> Vec<RecordedObject> {
             is_document: fetched.kind == EntryKind::Html,
             initiator: initiator.url.text().unwrap_or_default().to_owned(),
             place,
+            began: fetched.began,
             ended: f64::INFINITY,
             request,
             url,

@@ -58,6 +58,8 @@ pub(super) struct RecordedObject {
     pub(super) initiator: String,
     /// Line and column there, from 0.
     pub(super) place: Option<(u32, u32)>,
+    /// When it was found: in ms since 1970, then in microseconds of the trace.
+    pub(super) began: f64,
     /// When it was complete, in microseconds of the trace, as far as that says so.
     pub(super) ended: f64,
 }
@@ -88,20 +90,23 @@ pub fn read(
     secrets: Secrets,
 ) -> Result<Har, RecordingError> {
     let (Har { file, notes }, mut objects) = har::read_recorded(har, page, secrets)?;
-    let urls: BTreeSet<&str> =
-        objects.iter().filter(|object| object.is_root).map(|object| object.url.as_str()).collect();
-    let threads = trace::threads(trace, &urls).map_err(|error| {
+    let urls = |is_it: fn(&RecordedObject) -> bool| -> BTreeSet<&str> {
+        objects.iter().filter(|object| is_it(object)).map(|object| object.url.as_str()).collect()
+    };
+    let root = urls(|object| object.is_root);
+    let threads = trace::threads(trace, &root, &urls(|object| object.is_document)).map_err(|error| {
         let (line, column) = (error.line(), error.column());
         RecordingError::Trace { line, column }
     })?;
     if threads.is_empty() {
-        let url = urls.first().map_or_else(String::new, |url| (*url).to_owned());
+        let url = root.first().map_or_else(String::new, |url| (*url).to_owned());
         return Err(RecordingError::OtherTrace { url });
     }
-    note_ends(&threads, &mut objects);
+    set_clock(&threads, &mut objects);
     let delays = delays(&threads, &objects);
     let mut builder = Builder::new(file, &objects, documents, delays);
     threads.iter().for_each(|thread| builder.follow(thread));
+    builder.place_strays();
     let file = builder.into_file();
     // A damaged trace may say that something waits for itself.
     file.build()?;
@@ -113,13 +118,25 @@ fn notes(threads: &[PageThread]) -> impl Iterator<Item = &trace::Note> {
     threads.iter().flat_map(|thread| &thread.tasks).flat_map(|task| &task.units).flat_map(|unit| &unit.notes)
 }
 
-/// Says of each object when it was complete.
-fn note_ends(threads: &[PageThread], objects: &mut [RecordedObject]) {
+/// Says of each object when it was found and complete, by the clock of the trace.
+fn set_clock(threads: &[PageThread], objects: &mut [RecordedObject]) {
+    let mut apart = Vec::new();
     for note in notes(threads) {
-        if let NoteKind::Finished { request, .. } = &note.what {
-            objects.iter_mut().filter(|object| object.request == *request).for_each(|object| object.ended = note.at);
+        match &note.what {
+            NoteKind::Finished { request, .. } => {
+                objects.iter_mut().filter(|object| object.request == *request).for_each(|object| object.ended = note.at);
+            }
+            // Of documents the trace tells when they came.
+            NoteKind::Sent(sent) if sent.resource_type != "Document" => {
+                let of = objects.iter().find(|object| object.request == sent.request);
+                apart.extend(of.map(|object| note.at - object.began * 1e3));
+            }
+            _ => {}
         }
     }
+    apart.sort_by(f64::total_cmp);
+    let apart = apart.get(apart.len() / 2).copied().unwrap_or(0.0);
+    objects.iter_mut().for_each(|object| object.began = object.began * 1e3 + apart);
 }
 
 /// What passes between the processes: the lower quartile, since a busy main thread makes some later.

@@ -9,6 +9,8 @@ use std::collections::BTreeMap;
 
 /// Work of less processor time is added to what comes next, in microseconds.
 const SMALL: f64 = 500.0;
+/// How long after a script what it asked for may be seen, in microseconds.
+const NEAR: f64 = 20_000.0;
 /// How long after an answer to a script a promise's reaction is still taken to be its, in microseconds.
 const REACTION: f64 = 50_000.0;
 /// The longest that a callback waits for a frame to be drawn, in ms.
@@ -28,6 +30,10 @@ pub(super) struct Builder<'r> {
     /// What style sheets and modules import.
     imports: BTreeMap<usize, Vec<usize>>,
     is_sent: Vec<bool>,
+    /// Whether it is known what they waited for.
+    is_placed: Vec<bool>,
+    /// The nodes of scripts: when they ran, from and until.
+    ran: Vec<(f64, f64, String)>,
     has_run: Vec<bool>,
     kinds: Vec<String>,
     /// Timers and callbacks that were set: by which node, and how long after its beginning.
@@ -68,6 +74,8 @@ impl<'r> Builder<'r> {
             scripts: BTreeMap::new(),
             imports: BTreeMap::new(),
             is_sent: vec![false; count],
+            is_placed: vec![false; count],
+            ran: Vec::new(),
             has_run: vec![false; count],
             kinds: vec![String::new(); count],
             timers: BTreeMap::new(),
@@ -226,7 +234,7 @@ impl<'r> Builder<'r> {
         if let Some(offset) = self.frame(frame).offset(place) {
             needs.push(self.found(frame, document, offset));
         }
-        self.is_sent[object] = true;
+        (self.is_sent[object], self.is_placed[object]) = (true, true);
         self.kinds[object] = "Document".to_owned();
         self.file.objects[object].needed = Some(Needed::WhenFound);
         self.file.objects[object].needs = Some(delayed(needs, self.delays.request_ms));
@@ -381,6 +389,7 @@ impl<'r> Builder<'r> {
     /// A script runs when all this has happened.
     fn run(&mut self, unit: &Unit, what: &str, needs: Vec<Need>, needed: Needed) {
         let (name, lead) = self.node("run", what, "script", unit.cpu, needs, needed);
+        self.ran.push((unit.at, unit.until, name.clone()));
         self.notes(unit, &name, lead);
     }
 
@@ -440,6 +449,7 @@ impl<'r> Builder<'r> {
         self.count += 1;
         let (what, number) = (callback_name(&unit.kind), self.count.to_string());
         let (name, lead) = self.node(what, &number, what, unit.cpu, cause.into_iter().collect(), Needed::Never);
+        self.ran.push((unit.at, unit.until, name.clone()));
         self.notes(unit, &name, lead);
     }
 
@@ -471,6 +481,7 @@ impl<'r> Builder<'r> {
         needs.extend(self.content_loaded());
         self.load_event_at = Some(unit.at);
         let (name, lead) = self.node("load event", "", "event", unit.cpu, needs, Needed::Never);
+        self.ran.push((unit.at, unit.until, name.clone()));
         self.notes(unit, &name, lead);
     }
 
@@ -528,6 +539,31 @@ impl<'r> Builder<'r> {
         }
         let name = self.last.clone().unwrap_or_default();
         self.notes(unit, &name, 0.0);
+    }
+
+    /// Places what no thread of the page asked for, as far as is known: after the script that ran then.
+    pub(super) fn place_strays(&mut self) {
+        let root = self.root();
+        for object in (1..self.objects.len()).filter(|object| *object != root) {
+            let is_by_script = matches!(self.file.objects[object].kind.as_deref(), Some("xhr" | "media" | "json"));
+            if !self.is_sent[object] {
+                let needed = if is_by_script { Needed::Never } else { Needed::WhenFound };
+                self.file.objects[object].needed = Some(needed);
+            }
+            if self.is_placed[object] || self.objects[object].is_redirected {
+                continue;
+            }
+            let at = self.objects[object].began;
+            let by = self.ran.iter().rfind(|(from, until, _)| *from <= at && at <= until + NEAR);
+            if let Some((from, until, name)) = by {
+                let ms = (at.min(*until) - from) / 1e3 + self.delays.request_ms;
+                let need = Need { on: On::Start, ms: round(ms), why: Some(Why::Script), ..after(name) };
+                self.file.objects[object].needs = Some(vec![need]);
+            }
+            if self.load_event_at.is_some_and(|event| at > event) {
+                self.file.objects[object].needed = Some(Needed::Never);
+            }
+        }
     }
 
     // --- what happened in units ---
@@ -609,6 +645,11 @@ impl<'r> Builder<'r> {
         if self.objects[object].is_redirected {
             return;
         }
+        if sent.resource_type == "Document" {
+            // The trace says when it came, not when it was asked for.
+            return;
+        }
+        self.is_placed[object] = true;
         let needs = self.causes(sent, object, cause);
         self.file.objects[object].needs = Some(needs);
         if self.load_event_at.is_some_and(|event| at > event) {

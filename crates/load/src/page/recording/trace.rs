@@ -49,7 +49,6 @@ record! {
     /// What an event says besides.
     EventData {
         frame: Scalar<'a> = "frame",
-        parent: Scalar<'a> = "parent",
         url: Scalar<'a> = "url",
         request: Scalar<'a> = "requestId",
         line: Scalar<'a> = "lineNumber",
@@ -134,6 +133,8 @@ pub(super) struct Unit {
     pub(super) kind: UnitKind,
     /// When it began, in microseconds of the trace.
     pub(super) at: f64,
+    /// When it ended.
+    pub(super) until: f64,
     /// Processor time, in microseconds.
     pub(super) cpu: f64,
     /// What happened meanwhile, in the order of time.
@@ -263,12 +264,16 @@ struct Slice<'t, 'a> {
     children: Vec<usize>,
 }
 
-/// The threads on which documents of the page live, that of the page's own document first. `urls` are the URLs that
-/// the page's document may have.
+/// The threads on which documents of the page live, that of the page's own document first. `root` are the URLs that
+/// this may have, `documents` those of all documents.
 ///
 /// # Errors
 /// If `text` is no JSON.
-pub(super) fn threads(text: &[u8], urls: &BTreeSet<&str>) -> Result<Vec<PageThread>, serde_json::Error> {
+pub(super) fn threads(
+    text: &[u8],
+    root: &BTreeSet<&str>,
+    documents: &BTreeSet<&str>,
+) -> Result<Vec<PageThread>, serde_json::Error> {
     let bare = text.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'[');
     let events = if bare {
         serde_json::from_slice::<List<TraceEvent<'_>, MAX_EVENTS>>(text)?
@@ -281,50 +286,23 @@ pub(super) fn threads(text: &[u8], urls: &BTreeSet<&str>) -> Result<Vec<PageThre
             of_threads.entry((pid as u64, tid as u64)).or_default().push(event);
         }
     }
-    let Some((main, frames)) = page_frames(&of_threads, urls) else { return Ok(Vec::new()) };
-    let mut places: Vec<(u64, u64)> = vec![main];
-    places.extend(of_threads.keys().filter(|key| **key != main && commits_any(&of_threads[key], &frames)));
-    let thread = |key: &(u64, u64)| PageThread { is_main: *key == main, tasks: tasks(&of_threads[key]) };
-    Ok(places.iter().map(thread).collect())
+    let is_of = |urls: &BTreeSet<&str>, data: &EventData<'_>| {
+        urls.contains(data.url.text().unwrap_or_default().split('#').next().unwrap_or_default())
+    };
+    let is_root = |data: &EventData<'_>| {
+        let is_main = if data.is_main_frame == Scalar::Nothing { &data.is_top_frame } else { &data.is_main_frame };
+        is_main.is_set() && is_of(root, data)
+    };
+    let main = of_threads.iter().find(|(_, events)| commits(events).any(|data| is_root(&data)));
+    let Some((main, of_main)) = main else { return Ok(Vec::new()) };
+    let others = of_threads.iter().filter(|(key, _)| *key != main);
+    let others = others.filter(|(_, events)| commits(events).any(|data| is_of(documents, &data)));
+    let thread = |(is_main, events): (bool, &Vec<&TraceEvent<'_>>)| PageThread { is_main, tasks: tasks(events) };
+    Ok(std::iter::once((true, of_main)).chain(others.map(|(_, events)| (false, events))).map(thread).collect())
 }
 
 fn commits<'e, 'a>(events: &'e [&'e TraceEvent<'a>]) -> impl Iterator<Item = EventData<'a>> + 'e {
     events.iter().filter(|event| event.name.text() == Some("CommitLoad")).map(|event| event.args.read())
-}
-
-/// The thread on which the page's own document was committed last, and all frames of the page.
-fn page_frames(
-    of_threads: &BTreeMap<(u64, u64), Vec<&TraceEvent<'_>>>,
-    urls: &BTreeSet<&str>,
-) -> Option<((u64, u64), BTreeSet<String>)> {
-    let is_root = |data: &EventData<'_>| {
-        let is_main = if data.is_main_frame == Scalar::Nothing { &data.is_top_frame } else { &data.is_main_frame };
-        let url = data.url.text().unwrap_or_default();
-        is_main.is_set() && urls.contains(url.split('#').next().unwrap_or_default())
-    };
-    let found = of_threads.iter().find_map(|(key, events)| {
-        let root = commits(events).filter(is_root).last()?;
-        Some((*key, root.frame.text()?.to_owned()))
-    });
-    let (main, root) = found?;
-    let mut frames = BTreeSet::from([root]);
-    loop {
-        let before = frames.len();
-        for data in of_threads.values().flat_map(|events| commits(events)) {
-            if let (Some(frame), Some(parent)) = (data.frame.text(), data.parent.text())
-                && frames.contains(parent)
-            {
-                frames.insert(frame.to_owned());
-            }
-        }
-        if frames.len() == before {
-            return Some((main, frames));
-        }
-    }
-}
-
-fn commits_any(events: &[&TraceEvent<'_>], frames: &BTreeSet<String>) -> bool {
-    commits(events).any(|data| data.frame.text().is_some_and(|frame| frames.contains(frame)))
 }
 
 /// The tasks of a thread.
@@ -385,7 +363,7 @@ impl Cutter<'_, '_, '_> {
         let via = if kind.is_script() { Via::Script } else { via(slice.name).unwrap_or_default() };
         self.note(root, via);
         self.cut(root, &kind, via);
-        self.close(slice.cpu_until);
+        self.close(slice.until, slice.cpu_until);
         self.units.retain(|unit| unit.cpu >= 1.0 || !unit.notes.is_empty());
     }
 
@@ -396,10 +374,10 @@ impl Cutter<'_, '_, '_> {
             match self.kind(*child).filter(|kind| current.yields_to(kind)) {
                 Some(kind) => {
                     let own = if kind.is_script() { Via::Script } else { own };
-                    self.close(slice.cpu_at);
+                    self.close(slice.at, slice.cpu_at);
                     self.open(kind.clone(), slice.at, slice.cpu_at);
                     self.cut(*child, &kind, own);
-                    self.close(slice.cpu_until);
+                    self.close(slice.until, slice.cpu_until);
                     self.open(current.clone(), slice.until, slice.cpu_until);
                 }
                 None => {
@@ -412,11 +390,12 @@ impl Cutter<'_, '_, '_> {
 
     fn open(&mut self, kind: UnitKind, at: f64, cpu_at: f64) {
         self.began = cpu_at;
-        self.units.push(Unit { kind, at, cpu: 0.0, notes: Vec::new() });
+        self.units.push(Unit { kind, at, until: at, cpu: 0.0, notes: Vec::new() });
     }
 
-    fn close(&mut self, cpu_at: f64) {
+    fn close(&mut self, at: f64, cpu_at: f64) {
         if let Some(unit) = self.units.last_mut() {
+            unit.until = at;
             unit.cpu = (cpu_at - self.began).max(0.0);
         }
     }
