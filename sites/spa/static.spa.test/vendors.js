@@ -7,7 +7,7 @@ self.draw = function (place, tree) {
   tree.slice(2).forEach(function (inner) { self.draw(node, inner); });
   return place.appendChild(node);
 };
-// Compares two trees as frameworks do when something has changed: about 80 ms for what is compared below.
+// Compares two trees as frameworks do when something has changed: about 40 ms for what is compared below.
 self.compare = function (depth, salt) {
   var tree = function (level, seed) {
     if (!level) return { key: 'leaf-' + (seed % 97), inner: [] };

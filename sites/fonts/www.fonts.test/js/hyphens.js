@@ -2,11 +2,11 @@
 {{code 22000}}
 (function () {
   var patterns = {}, points = 0;
-  for (var n = 0; n < 20000; n++) patterns[(n * 2654435761 >>> 0).toString(36).slice(0, 4)] = n % 9;
+  for (var n = 0; n < 30000; n++) patterns[(n * 2654435761 >>> 0).toString(36).slice(0, 5)] = n % 9;
   document.querySelectorAll('p').forEach(function (paragraph) {
     var word = paragraph.textContent;
     for (var at = 0; at < word.length; at++) {
-      for (var size = 2; size < 6; size++) points += patterns[word.substr(at, size)] || 0;
+      for (var size = 2; size < 10; size++) points += patterns[word.substr(at, size)] || 0;
     }
   });
   document.body.dataset.points = String(points);
