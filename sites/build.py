@@ -49,12 +49,15 @@ def copy(name: str, source: Path, path: Path, tree: Path) -> None:
 
 
 def make(name: str, entry: dict[str, Any], number: int, tree: Path) -> None:
-    """Make one picture or font; sizes vary by a third around the one that is named."""
+    """Make one file: of text by a template, or a picture or font, whose sizes vary by a third."""
     place = entry["path"].format(n=number)
     random = Random(f"{name}/{place}")
-    size = int(entry["bytes"] * random.uniform(0.7, 1.3)) if entry.get("count") else entry["bytes"]
     target = tree / place
     target.parent.mkdir(parents=True, exist_ok=True)
+    if "template" in entry:
+        target.write_text(templates.fill(entry["template"], random, {"n": number}))
+        return
+    size = int(entry["bytes"] * random.uniform(0.7, 1.3)) if entry.get("count") else entry["bytes"]
     match target.suffix:
         case ".jpg":
             target.write_bytes(pictures.jpeg(random, *entry["size"], size))

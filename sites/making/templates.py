@@ -21,10 +21,10 @@ MAKERS = {
 }
 
 
-def fill(source: str, random: Random) -> str:
-    """Give the source with everything filled in."""
+def fill(source: str, random: Random, numbers: dict[str, int] | None = None) -> str:
+    """Give the source with everything filled in, also the numbers that are named."""
     parts = TAG.split(source)
-    filled, end = block(parts, 0, {}, random)
+    filled, end = block(parts, 0, numbers or {}, random)
     if end < len(parts):
         raise ValueError("{{end}} without {{repeat}}")
     return filled

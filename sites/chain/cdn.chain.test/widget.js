@@ -1,10 +1,10 @@
 /* Third link: a script that asks for a list, and then for each part of it. */
 {{code 60000}}
 (function () {
-  // Reads a timetable of its own making and sorts it: some 50 ms.
+  // Reads a timetable of its own making and sorts it: some 40 ms.
   function timetable() {
     var text = '[';
-    for (var i = 0; i < 30000; i++) text += (i ? ',' : '') + '{"from":' + (i * 7919 % 1009) + ',"at":' + (i * 104729 % 86400) + '}';
+    for (var i = 0; i < 75000; i++) text += (i ? ',' : '') + '{"from":' + (i * 7919 % 1009) + ',"at":' + (i * 104729 % 86400) + '}';
     var rows = JSON.parse(text + ']');
     rows.sort(function (a, b) { return a.from - b.from || a.at - b.at; });
     return rows.length;

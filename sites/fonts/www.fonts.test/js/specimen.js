@@ -1,0 +1,2 @@
+{{code 40000}}
+document.fonts.load('700 20px "Hosted Serif"');

@@ -1,0 +1,3 @@
+export { effect } from './effect.js';
+export { signal } from './signal.js';
+{{code 16000}}

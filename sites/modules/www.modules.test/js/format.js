@@ -1,0 +1,2 @@
+{{code 3000}}
+export const format = (value) => new Intl.NumberFormat('en').format(value);

@@ -1,0 +1,3 @@
+{{code 5000}}
+export const title = 'Settings';
+export function show() {}

@@ -1,0 +1,4 @@
+self.boardChunks.push(['editor', function () {
+{{code 150000}}
+return {};
+}]);

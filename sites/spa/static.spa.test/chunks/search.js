@@ -1,0 +1,4 @@
+self.boardChunks.push(['search', function () {
+{{code 45000}}
+return {};
+}]);
