@@ -15,11 +15,13 @@ from loadstone.files import InputError
 ALL = "#all"
 SYNTHETIC = "synthetic:"
 EXAMPLE = "example:"
+RECORDING = ".wacz"
+"""How recordings end."""
 ONLOAD = "onload"
 METRICS = (ONLOAD, "lcp", "fcp")
 """Moments up to which a load is measured: load event, largest and first contentful paint."""
 _EXAMPLES = Path(__file__).parent / "examples"
-_OF_PAGES = re.compile(r"\.(har|page\.json)(\.gz|\.zst|\.xz|\.zip)?$", re.IGNORECASE)
+_OF_PAGES = re.compile(r"\.(wacz|har|page\.json)(\.gz|\.zst|\.xz|\.zip)?$", re.IGNORECASE)
 """What files of pages are called."""
 _FOREIGN = (
     (rb"\xff\xfe|\xfe\xff", "it looks like UTF-16: save it as UTF-8; else give a HAR"),
@@ -151,6 +153,11 @@ def read(name: str, *, keep_secrets: bool = False) -> Page:
         with _blame(name):
             return Page(name, _native.Page.synthetic(name.removeprefix(SYNTHETIC)), name)
     path, number = _split_number(example(name))
+    if path.endswith(RECORDING):
+        from loadstone.recording.archive import Archive
+        from loadstone.recording.graph import graph_of
+
+        return Page(shown, graph_of(Archive.read(path), number or None, keep_secrets=keep_secrets), name)
     if number == 0:
         raise InputError(f"{name}: several pages, and this takes one: write {path}#1")
     try:

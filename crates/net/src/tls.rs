@@ -3,8 +3,9 @@
 //! The sizes are those of full handshakes with a certificate chain of a usual length and without
 //! tickets; `docs/model.md` has their source.
 
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::collections::VecDeque;
 
 /// Which TLS a connection uses, if any.
@@ -26,17 +27,95 @@ pub enum Tls {
     V1_3,
 }
 
+/// How long the flights of TLS 1.3's handshakes are, in bytes: the client's first, the server's, the client's second.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct TlsFlights([u32; 3]);
+
+impl TlsFlights {
+    /// As a browser and a server of 2013 would have had them: one key share of 32 bytes.
+    const OF_2013: TlsFlights = TlsFlights([517, 4_000, 80]);
+    /// With the hybrid key exchange X25519MLKEM768 (draft-ietf-tls-ecdhe-mlkem): 1,216 bytes of key share from the
+    /// client, 1,120 from the server. The chain of certificates is that much shorter than it was, with ECDSA.
+    const OF_2026: TlsFlights = TlsFlights([1_800, 4_000, 80]);
+    /// The longest flight.
+    const MAX: u32 = 1 << 20;
+
+    fn sizes(self) -> [u64; 3] {
+        self.0.map(u64::from)
+    }
+
+    /// Whether it is what is taken where nothing else is said.
+    pub fn is_default(&self) -> bool {
+        *self == TlsFlights::default()
+    }
+}
+
+impl Default for TlsFlights {
+    fn default() -> TlsFlights {
+        TlsFlights::OF_2013
+    }
+}
+
+/// What was written are no flights.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("'{0}' are no flights: write 2013, 2026, or three lengths in bytes up to 1 MiB, such as 1800/4000/80")]
+pub struct UnknownFlights(String);
+
+impl TryFrom<String> for TlsFlights {
+    type Error = UnknownFlights;
+
+    fn try_from(written: String) -> Result<TlsFlights, UnknownFlights> {
+        match written.as_str() {
+            "2013" => return Ok(TlsFlights::OF_2013),
+            "2026" => return Ok(TlsFlights::OF_2026),
+            _ => {}
+        }
+        let sizes: Option<Vec<u32>> = written.split('/').map(|size| size.parse().ok()).collect();
+        let sizes = sizes.and_then(|sizes| <[u32; 3]>::try_from(sizes).ok());
+        let sizes = sizes.filter(|sizes| sizes.iter().all(|size| (1..=TlsFlights::MAX).contains(size)));
+        sizes.map(TlsFlights).ok_or(UnknownFlights(written))
+    }
+}
+
+impl From<TlsFlights> for String {
+    fn from(flights: TlsFlights) -> String {
+        match flights {
+            TlsFlights::OF_2013 => "2013".to_owned(),
+            TlsFlights::OF_2026 => "2026".to_owned(),
+            TlsFlights([first, second, third]) => format!("{first}/{second}/{third}"),
+        }
+    }
+}
+
+impl JsonSchema for TlsFlights {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "TlsFlights".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": "string"})
+    }
+}
+
 /// The most bytes of content in a record (RFC 8446, section 5.1).
 const MAX_RECORD: u64 = 16 * 1024;
 
 impl Tls {
     /// The handshake's flights in bytes: the client's first, then in turn.
-    fn flights(self) -> &'static [u64] {
+    fn flights(self, of_1_3: TlsFlights) -> Flights {
         match self {
-            Tls::None => &[],
-            Tls::V1_0 => &[200, 1_000, 200, 60],
-            Tls::V1_2 => &[517, 3_700, 130, 60],
-            Tls::V1_3 => &[517, 4_000, 80],
+            Tls::None => Flights { sizes: [0; 4], count: 0 },
+            Tls::V1_0 => Flights { sizes: [200, 1_000, 200, 60], count: 4 },
+            Tls::V1_2 => Flights { sizes: [517, 3_700, 130, 60], count: 4 },
+            Tls::V1_3 => {
+                let [first, second, third] = of_1_3.sizes();
+                Flights { sizes: [first, second, third, 0], count: 3 }
+            }
         }
     }
 
@@ -82,10 +161,17 @@ pub enum Role {
     Server,
 }
 
+/// The flights of a handshake, in bytes.
+#[derive(Clone, Copy, Debug)]
+struct Flights {
+    sizes: [u64; 4],
+    count: usize,
+}
+
 /// One end's handshake. Without TLS it is complete from the beginning.
 #[derive(Debug)]
 pub struct Handshake {
-    flights: &'static [u64],
+    flights: Flights,
     /// How many of them come before this end's first application data.
     before: usize,
     role: Role,
@@ -97,10 +183,10 @@ pub struct Handshake {
 
 impl Handshake {
     /// The handshake at one end, not begun.
-    pub fn new(tls: Tls, role: Role) -> Handshake {
-        let flights = tls.flights();
+    pub fn new(tls: Tls, flights: TlsFlights, role: Role) -> Handshake {
+        let flights = tls.flights(flights);
         let waits = !(tls == Tls::V1_0 && role == Role::Client);
-        Handshake { flights, before: flights.len() - usize::from(!waits), role, step: 0, arrived: 0 }
+        Handshake { flights, before: flights.count - usize::from(!waits), role, step: 0, arrived: 0 }
     }
 
     /// Whether application data may be sent from here.
@@ -109,7 +195,7 @@ impl Handshake {
     }
 
     fn is_complete(&self) -> bool {
-        self.step == self.flights.len()
+        self.step == self.flights.count
     }
 
     fn is_ours(&self) -> bool {
@@ -123,7 +209,7 @@ impl Handshake {
             return None;
         }
         self.step += 1;
-        Some(self.flights[self.step - 1])
+        Some(self.flights.sizes[self.step - 1])
     }
 
     /// Takes `bytes` that have arrived; returns how many of them come after the handshake.
@@ -136,7 +222,7 @@ impl Handshake {
         }
         assert!(!self.is_ours(), "a flight out of turn");
         self.arrived += bytes;
-        let Some(beyond) = self.arrived.checked_sub(self.flights[self.step]) else { return 0 };
+        let Some(beyond) = self.arrived.checked_sub(self.flights.sizes[self.step]) else { return 0 };
         self.arrived = 0;
         self.step += 1;
         beyond
@@ -206,11 +292,29 @@ impl Records {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn handshake(tls: Tls, role: Role) -> Handshake {
+        Handshake::new(tls, TlsFlights::default(), role)
+    }
+
+    #[test]
+    fn flights_are_those_of_a_year_or_stated_and_written_as_they_are_read() {
+        let read = |text: &str| TlsFlights::try_from(text.to_owned());
+        assert_eq!((read("2013").unwrap().sizes(), read("2026").unwrap().sizes()[0]), ([517, 4_000, 80], 1_800));
+        for text in ["2013", "2026", "1/2/1048576"] {
+            assert_eq!(String::from(read(text).unwrap()), text);
+        }
+        for text in ["2014", "1/2", "0/2/3", "1/2/3/4", "1/2/1048577", "-1/2/3", ""] {
+            assert!(read(text).is_err(), "{text}");
+        }
+        let mut client = Handshake::new(Tls::V1_3, read("7/8/9").unwrap(), Role::Client);
+        assert_eq!((client.poll_transmit(), client.handle_input(8), client.poll_transmit()), (Some(7), 0, Some(9)));
+    }
     use proptest::prelude::*;
 
     /// Flights until both ends are done: sender and bytes of each.
     fn shake(tls: Tls) -> Vec<u64> {
-        let (mut client, mut server) = (Handshake::new(tls, Role::Client), Handshake::new(tls, Role::Server));
+        let (mut client, mut server) = (handshake(tls, Role::Client), handshake(tls, Role::Server));
         let mut flights = Vec::new();
         while !(client.is_complete() && server.is_complete()) {
             if let Some(bytes) = client.poll_transmit() {
@@ -238,7 +342,7 @@ mod tests {
 
     #[test]
     fn data_may_follow_the_last_flight_at_once() {
-        let mut server = Handshake::new(Tls::V1_3, Role::Server);
+        let mut server = handshake(Tls::V1_3, Role::Server);
         server.handle_input(517);
         server.poll_transmit();
         assert_eq!(server.handle_input(80 + 400), 400);
@@ -247,7 +351,7 @@ mod tests {
     #[test]
     fn with_false_start_the_client_does_not_wait_for_the_last_flight() {
         let shaken = |tls, flight| {
-            let mut client = Handshake::new(tls, Role::Client);
+            let mut client = handshake(tls, Role::Client);
             client.poll_transmit();
             client.handle_input(flight);
             client.poll_transmit();

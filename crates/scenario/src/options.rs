@@ -7,11 +7,12 @@ use schemars::{Schema, schema_for};
 use serde_json::Value;
 
 /// All options: what a field may be, what it is by default and what it does, its type says.
-const OPTIONS: [OptionOf; 30] = [
+const OPTIONS: [OptionOf; 31] = [
     OptionOf::new("network", "network", "NETWORK"),
     OptionOf::new("protocol", "variant.protocol", "PROTOCOL"),
     OptionOf::new("iw", "variant.tcp.iw", "N").of(SERVERS),
     OptionOf::new("tls", "variant.tls", "VERSION"),
+    OptionOf::new("tls-flights", "variant.tls_flights", "FLIGHTS"),
     OptionOf::new("servers", "variant.servers", "N"),
     OptionOf::new("connections", "variant.connections", "N"),
     OptionOf::new("connections-in-all", "variant.connections_in_all", "N"),
@@ -76,7 +77,9 @@ mod tests {
         assert!(options.iter().all(|option| option.help.ends_with('.')), "{options:#?}");
         let is_bounded = |option: &CommandOption| option.minimum.is_some() || !option.choices.is_empty();
         assert!(
-            options.iter().all(|option| is_bounded(option) || matches!(&*option.name, "network" | "compute")),
+            options
+                .iter()
+                .all(|option| is_bounded(option) || matches!(&*option.name, "network" | "compute" | "tls_flights")),
             "{options:#?}"
         );
     }

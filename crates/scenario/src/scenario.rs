@@ -3,7 +3,10 @@
 use crate::{ComputeFactor, ScenarioError, ScenarioProblem, SharedPage, Spread, Topology};
 use loadstone_http::{Multiplexing, Protocol};
 use loadstone_load::{Closing, Foresight, Joining, Names, Work};
-use loadstone_net::{Network, Trace, tcp, tls::Tls};
+use loadstone_net::{
+    Network, Trace, tcp,
+    tls::{Tls, TlsFlights},
+};
 use loadstone_units::{Bounded, OutOfRange, json};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
@@ -59,6 +62,9 @@ pub struct Variant {
     pub protocol_of: BTreeMap<String, Protocol>,
     /// TLS on all connections, or on none; if it is left out, by each URL's scheme: 1.3 or none.
     pub tls: Option<Tls>,
+    /// How long the flights of TLS 1.3 are: as of a year, `2013` or `2026`, or in bytes, `1800/4000/80`.
+    #[serde(skip_serializing_if = "TlsFlights::is_default")]
+    pub tls_flights: TlsFlights,
     /// Deals the objects in turn over this many hosts; if it is left out, they stay where they are.
     pub servers: Option<Servers>,
     /// The most connections to a host at a time.

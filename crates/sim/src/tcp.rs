@@ -4,7 +4,7 @@ use crate::transport::Transport;
 use loadstone_http::TransportStream;
 use loadstone_load::{Closed, ConnId, Program};
 use loadstone_net::tcp::{Endpoint, LossRecovery, Metrics, Segment, State};
-use loadstone_net::tls::{Handshake, Records, Role, Tls};
+use loadstone_net::tls::{Handshake, Records, Tls};
 use loadstone_units::Time;
 use std::iter;
 use std::ops::Range;
@@ -22,8 +22,8 @@ pub(crate) struct TcpTls {
 }
 
 impl TcpTls {
-    pub(crate) fn new(endpoint: Endpoint, tls: Tls, role: Role) -> TcpTls {
-        TcpTls { endpoint, tls, handshake: Handshake::new(tls, role), records: Records::new(tls), has_arrived: false }
+    pub(crate) fn new(endpoint: Endpoint, tls: Tls, handshake: Handshake) -> TcpTls {
+        TcpTls { endpoint, tls, handshake, records: Records::new(tls), has_arrived: false }
     }
 }
 
@@ -133,6 +133,7 @@ impl Transport for TcpTls {
 mod tests {
     use super::*;
     use loadstone_net::tcp::Config;
+    use loadstone_net::tls::{Role, TlsFlights};
 
     const ON: TransportStream = TransportStream::TCP;
 
@@ -157,7 +158,9 @@ mod tests {
     fn open() -> [TcpTls; 2] {
         let (config, now) = (Config::default(), Time::ZERO);
         let [connect, listen] = [Endpoint::connect(&config), Endpoint::listen(&config)];
-        let mut ends = [TcpTls::new(connect, Tls::V1_3, Role::Client), TcpTls::new(listen, Tls::V1_3, Role::Server)];
+        let end =
+            |endpoint, role| TcpTls::new(endpoint, Tls::V1_3, Handshake::new(Tls::V1_3, TlsFlights::default(), role));
+        let mut ends = [end(connect, Role::Client), end(listen, Role::Server)];
         // TCP's handshake, and three flights of TLS.
         for _ in 0..4 {
             exchange(now, &mut ends);

@@ -15,7 +15,7 @@ use loadstone_http::{Chunk, Protocol, TransportStream};
 use loadstone_load::page::HostId;
 use loadstone_load::{Action, Closed, ConnId, NameQuery, Opened, Opener, Tag};
 use loadstone_net::tcp::{Endpoint, Metrics, Segment};
-use loadstone_net::tls::Role;
+use loadstone_net::tls::{Handshake, Role};
 use loadstone_net::{Path, Transit};
 use loadstone_scenario::{CongestionWindowAt, Plan, Way, address};
 use loadstone_units::{Seed, Time};
@@ -411,8 +411,9 @@ impl<'a> World<'a> {
         let metrics = self.hosts[server.host as usize].metrics.get(&from).copied().unwrap_or_default();
         let connect = Endpoint::connect(self.hosts[from].tcp);
         let listen = Endpoint::listen(self.hosts[server.host as usize].tcp).with_cached_metrics(metrics);
-        let ends =
-            [(TcpTls::new(connect, tls, Role::Client), client), (TcpTls::new(listen, tls, Role::Server), server)];
+        let flights = self.plan.variant().tls_flights;
+        let tcp_tls = |endpoint, role| TcpTls::new(endpoint, tls, Handshake::new(tls, flights, role));
+        let ends = [(tcp_tls(connect, Role::Client), client), (tcp_tls(listen, Role::Server), server)];
         self.connections.push(Connection::new(self.now, to, ends));
         let now = self.now;
         self.hosts[from].program().handle_opening(now, client.conn, tag);

@@ -124,7 +124,10 @@ fn set_clock(threads: &[PageThread], objects: &mut [RecordedObject]) {
     for note in notes(threads) {
         match &note.what {
             NoteKind::Finished { request, .. } => {
-                objects.iter_mut().filter(|object| object.request == *request).for_each(|object| object.ended = note.at);
+                objects
+                    .iter_mut()
+                    .filter(|object| object.request == *request)
+                    .for_each(|object| object.ended = note.at);
             }
             // Of documents the trace tells when they came.
             NoteKind::Sent(sent) if sent.resource_type != "Document" => {
@@ -172,3 +175,6 @@ fn lower_quartile(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 4).copied().unwrap_or(0.0)
 }
+
+#[cfg(test)]
+mod tests;

@@ -97,6 +97,7 @@ impl<'r> Builder<'r> {
     pub(super) fn follow(&mut self, thread: &PageThread) {
         self.is_main = thread.is_main;
         (self.loose, self.last, self.last_cause, self.last_render) = (0.0, None, None, None);
+        (self.answer, self.complete) = (None, None);
         for Task { units } in &thread.tasks {
             self.last_of_task = None;
             for unit in units {
@@ -187,8 +188,11 @@ impl<'r> Builder<'r> {
                 }
             }
         }
-        let parsed = self.frames.get_mut(frame).expect("it was looked up");
-        parsed.parsing += (unit.cpu - done).max(0.0);
+        let rest = (unit.cpu - done).max(0.0);
+        match self.frame(frame) {
+            of if of.parsed.is_none() => of.parsing += rest,
+            _ => self.loose += rest,
+        }
     }
 
     fn frame(&mut self, name: &str) -> &mut Frame {
