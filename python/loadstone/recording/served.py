@@ -20,6 +20,8 @@ _LISTED = 10
 """How many lines of a list are shown."""
 _CODED = "content-encoding"
 _NO_CODING = ("", "identity")
+_FRAME, _FRAME_HEAD = 16_384, 9
+"""Bytes of content in a frame, and before it (RFC 9113, sections 4.1 and 4.2)."""
 
 
 @dataclass(frozen=True)
@@ -101,6 +103,12 @@ def read(names: Sequence[str]) -> ServedRecording:
     return ServedRecording(name, each[0].start, responses, protocols, next(iter(times), None), notices)
 
 
+def _length(wire_bytes: int, protocol: str) -> int:
+    """Give how many of a body's bytes on the wire are its own: h2 has frames around them, as long as this."""
+    frames = -(-wire_bytes // (_FRAME + _FRAME_HEAD)) if protocol == "h2" else 0
+    return max(wire_bytes - frames * _FRAME_HEAD, 0)
+
+
 def _host(url: str) -> str:
     authority = url.partition("://")[2].partition("/")[0].partition("?")[0].rpartition("@")[2].lower()
     name, colon, port = authority.rpartition(":")
@@ -144,7 +152,7 @@ def of_archive(archive: Any) -> ServedRecording:
                 _pairs(one.response_fields),
                 one.body,
                 one.raw if is_coded else None,
-                (one.wire_bytes or None) if is_coded else None,
+                _length(one.wire_bytes or 0, one.protocol) or None if is_coded else None,
                 is_written=is_coded and not one.wire_bytes,
             )
         )
