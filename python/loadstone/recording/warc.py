@@ -1,8 +1,8 @@
-"""Exchanges as records of a WARC 1.1, by warcio, and back; with the index (CDXJ) that players look them up in.
+"""Exchanges as records of a WARC 1.1, by warcio, and back; with the index (CDXJ) for players.
 
-A response is written without its codings, as browsers see it: what its head said of coding and length is kept in
-fields with `x-orig-` before their names, as other recorders in browsers do. What only we know of an exchange is in
-the field `WARC-JSON-Metadata`, under `loadstone`.
+A response is written without its codings, as browsers see it: what its head said of coding and length is kept
+in fields with `x-orig-` before their names, as other recorders in browsers do. What only we know of an
+exchange is in the field `WARC-JSON-Metadata`, under `loadstone`.
 """
 
 import hashlib
@@ -13,12 +13,11 @@ import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from http.client import responses as REASONS
+from http import client
 from typing import Any
 from urllib.parse import urlsplit
 
 from warcio.archiveiterator import ArchiveIterator
-from warcio.exceptions import ArchiveLoadFailed
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
@@ -44,7 +43,7 @@ class Written:
 
 
 def written(exchanges: Iterable[RecordedExchange], software: str) -> Written:
-    """Write exchanges in their order: each response, then its request. Equal bodies of one URL are there once."""
+    """Write exchanges in their order, each response first; equal bodies of one URL are there once."""
     out = io.BytesIO()
     writer = WARCWriter(out, gzip=True, warc_version="1.1")
     writer.write_record(_info(writer, software))
@@ -74,7 +73,9 @@ def _info(writer: WARCWriter, software: str) -> Any:
 def _response(writer: WARCWriter, one: RecordedExchange, number: int, digest: str, same: str | None) -> Any:
     fields = [(_original(name), value) for name, value in _lines(one.response_fields)]
     fields.append(("content-length", str(len(one.body))))
-    head = StatusAndHeaders(f"{one.status} {REASONS.get(one.status, 'Unknown')}", fields, protocol="HTTP/1.1")
+    head = StatusAndHeaders(
+        f"{one.status} {client.responses.get(one.status, 'Unknown')}", fields, protocol="HTTP/1.1"
+    )
     told = {
         "load": one.load, "request": one.request, "frame": one.frame, "body": one.body_state.value,
         "wire_bytes": one.wire_bytes, "protocol": one.protocol, "type": one.resource_type,
@@ -172,9 +173,12 @@ def _sortable(url: str) -> str:
 
 def read(name: str, data: bytes) -> list[RecordedExchange]:
     """Read the exchanges of a WARC that is compressed record by record, in their order."""
+    records = unpacked(name, data)
     try:
-        return _exchanges(name, unpacked(name, data))
-    except (ArchiveLoadFailed, ValueError, KeyError, TypeError, EOFError) as error:
+        return _exchanges(name, records)
+    except InputError:
+        raise
+    except Exception as error:  # warcio has no errors of its own for all that can be wrong
         raise InputError(f"{name}: its WARC is damaged ({error}): record it again") from None
 
 
