@@ -164,7 +164,7 @@ def test_it_is_a_wacz_as_its_standard_says(tmp_path: Path) -> None:
     assert set(parts) - set(listed) == {"datapackage.json", "datapackage-digest.json"}
     for path, one in listed.items():
         assert one["hash"] == f"sha256:{hashlib.sha256(parts[path]).hexdigest()}"
-        assert (one["bytes"], one["name"]) == (len(parts[path]), path.rpartition("/")[2])
+        assert (one["bytes"], one["name"]) == (len(parts[path]), path.replace("/", "-"))
     digest = json.loads(parts["datapackage-digest.json"])["hash"]
     assert digest == f"sha256:{hashlib.sha256(parts['datapackage.json']).hexdigest()}"
     header, page = map(json.loads, parts["pages/pages.jsonl"].splitlines())
@@ -175,18 +175,55 @@ def test_it_is_a_wacz_as_its_standard_says(tmp_path: Path) -> None:
 def test_the_index_says_where_each_response_is() -> None:
     again = replace(DOCUMENT, load=2, started=STARTED + 3)
     made = warc.written([UPLOAD, DOCUMENT, again], "x")
-    lines = made.index.decode().splitlines()
+    lines = gzip.decompress(made.index).decode().splitlines()
     assert lines == sorted(lines) and len(lines) == 3
     assert lines[0].startswith("test,a)/?q=1 20231114221320 {")
     assert lines[2].startswith("test,b:8443)/send 20231114221320 {")
     found = []
     for line in lines:
         told = json.loads(line.split(" ", 2)[2])
-        member = made.warc[told["offset"] : told["offset"] + told["length"]]
+        member = made.warc[int(told["offset"]) :][: int(told["length"])]
         [record] = ArchiveIterator(io.BytesIO(member))
         assert record.rec_headers.get_header("WARC-Target-URI") == told["url"]
         found.append((record.rec_type, told["mime"], told["status"]))
-    assert found == [("response", "text/html", 200), ("revisit", "warc/revisit", 200), ("response", "", 204)]
+    assert found == [
+        ("response", "text/html", "200"),
+        ("revisit", "warc/revisit", "200"),
+        ("response", "", "204"),
+    ]
+
+
+def test_a_long_index_is_in_blocks_that_are_found_by_their_first_line() -> None:
+    """Blocks that are compressed one by one, and a list with their places (ZipNum)."""
+    many = [replace(DOCUMENT, url=f"https://a.test/{number:05}", body=b"") for number in range(3001)]
+    made = warc.written(many, "x")
+    meta, *blocks = (line.split(" ", 2) for line in made.blocks.decode().splitlines())
+    assert meta[0] == "!meta" and json.loads(meta[2])["filename"] == "index.cdx.gz"
+    assert [key for key, _, _ in blocks] == ["test,a)/00000", "test,a)/03000"]
+    lines = []
+    for key, _, place in map(tuple, blocks):
+        told = json.loads(place)
+        block = made.index[told["offset"] :][: told["length"]]
+        assert told["digest"] == f"sha256:{hashlib.sha256(block).hexdigest()}"
+        lines += gzip.decompress(block).decode().splitlines()
+        assert gzip.decompress(block).decode().startswith(key)
+    assert len(lines) == 3001 and lines == sorted(lines)
+
+
+@pytest.mark.parametrize(
+    ("url", "key"),
+    [
+        ("https://www.A.test/B?z=1&a=2&z=0", "test,a)/b?a=2&z=1&z=0"),
+        ("http://www2.a.test:80", "test,a)/"),
+        ("https://a.test:443/x", "test,a)/x"),
+        ("https://a.test:8443/x?", "test,a:8443)/x"),
+        ("http://127.0.0.1:99/", "1,0,0,127:99)/"),
+        ("https://a.test/x y?q=a b", "test,a)/x%20y?q=a+b"),
+    ],
+)
+def test_urls_are_sorted_as_players_do(url: str, key: str) -> None:
+    made = warc.written([replace(DOCUMENT, url=url)], "x")
+    assert gzip.decompress(made.index).decode().rpartition(" 2023")[0] == key
 
 
 def test_a_response_is_stored_as_a_browser_sees_it() -> None:

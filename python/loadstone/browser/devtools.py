@@ -37,8 +37,8 @@ class Devtools:
     def __init__(self, sends: int, gets: int, has_ended: Callable[[], bool] = lambda: False) -> None:
         """Talk over two descriptors, which are closed with `close`.
 
-        `has_ended` says whether the browser is there no more, where the pipe does not: its other end may be open
-        elsewhere.
+        `has_ended` says whether the browser is there no more, where the pipe does not: its other end may be
+        open elsewhere.
         """
         self._has_ended = has_ended
         self._sends = sends

@@ -31,7 +31,8 @@ GRAPH = "extra/page.page.json"
 
 _WACZ = "1.1.1"
 _WARC = f"archive/{warc.FILE}"
-_INDEX = "indexes/index.cdx"
+_INDEX = f"indexes/{warc.INDEX}"
+_BLOCKS = "indexes/index.idx"
 _PAGES = "pages/pages.jsonl"
 _PACKAGE = "datapackage.json"
 _NAME = re.compile(r"(?:[a-z0-9][a-zA-Z0-9._-]*/){0,4}[a-z0-9][a-zA-Z0-9._-]*")
@@ -138,6 +139,7 @@ def _write(archive: Archive, out: BinaryIO) -> None:
     parts: dict[str, bytes] = {
         _WARC: records.warc,
         _INDEX: records.index,
+        _BLOCKS: records.blocks,
         _PAGES: _page_list(archive.loads),
         **{name: archive.packed[name] for name in archive.extras},
     }
@@ -150,7 +152,8 @@ def _write(archive: Archive, out: BinaryIO) -> None:
         "mainPageDate": _moment(archive.loads[0].started),
         "resources": [
             {
-                "name": name.rpartition("/")[2],
+                # Each its own, as data packages want it.
+                "name": name.replace("/", "-"),
                 "path": name,
                 "hash": f"sha256:{hashlib.sha256(data).hexdigest()}",
                 "bytes": len(data),
