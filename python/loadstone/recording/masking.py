@@ -1,8 +1,8 @@
 """Secrets of heads, replaced by text of the same shape, with a key that is forgotten.
 
-What is secret: cookies, credentials, and fields that are called like tokens. Letters and digits become others of
-their class, so lengths stay, in HPACK, too; equal words become equal ones. URLs and bodies stay: they are what is
-served again. What is made of a recording for others to see (`loadstone page`) has its URLs replaced as well.
+What is secret: cookies, credentials, and fields that are called like tokens. Letters and digits become others
+of their class, so lengths stay, in HPACK, too; equal words become equal ones. URLs and bodies stay: they are
+what is served again. What others see of a recording (`loadstone page`) has its URLs replaced as well.
 """
 
 import hashlib

@@ -1,7 +1,7 @@
 """Records pages: starts Chromium, loads each so many times, and makes the archive of what it said.
 
-The browser traces all the time, so each load costs the same. Each run is cold: it has a cache, connections and
-cookies of its own.
+The browser traces all the time, so each load costs the same. Each run is cold: it has a cache, connections
+and cookies of its own.
 """
 
 import json
@@ -20,6 +20,7 @@ from loadstone.recording.exchange import RecordedExchange
 from loadstone.recording.har_file import HarLoad
 from loadstone.recording.masking import Mask
 from loadstone.recording.network_log import exchange_of
+from loadstone.recording.sessions import Sessions
 from loadstone.recording.visit import Patience, Visit, Visited
 
 _TRACE_S = 120.0
@@ -101,9 +102,11 @@ def _cold(chromium: Chromium, url: str, order: Order, visited: list[Visited]) ->
     """Load a page with a cache of its own, and once more with it if that is wished."""
     call = chromium.devtools.call
     context = call("Target.createBrowserContext", monotonic() + STOP_S)["browserContextId"]
+    call("Browser.setDownloadBehavior", monotonic() + STOP_S, behavior="deny", browserContextId=context)
+    sessions = Sessions(chromium.devtools, context, order.scripts)
     try:
         for warm in [False, True] if order.warm else [False]:
-            visit = Visit(chromium.devtools, context, order.scripts)
+            visit = Visit(chromium.devtools, sessions)
             visited.append(visit.load(len(visited) + 1, url, order.patience, warm=warm))
     finally:
         call("Target.disposeBrowserContext", monotonic() + STOP_S, browserContextId=context)

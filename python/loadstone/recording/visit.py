@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from time import monotonic, time
 from typing import Any
 
-from loadstone.browser.devtools import BrowserError, Devtools, EndedError
+from loadstone.browser.devtools import BrowserError, Devtools, LateError
 from loadstone.recording.archive import LoadNote
 from loadstone.recording.bodies import Bodies
 from loadstone.recording.network_log import Hop, NetworkLog
@@ -18,7 +18,9 @@ MOST_EVENTS = 2_000_000
 """Of one load; what comes then is not kept."""
 _BODIES_S = 20.0
 """How long it is waited for bodies after the load."""
-_STOP_S = 5.0
+_STOP_S, _MOMENT_S = 5.0, 0.5
+_NOT_KEPT = ("Runtime.", "Tracing.", "IO.")
+"""What scripts say on the console is their own."""
 _LONGEST_TEXT = 4096
 """Of URLs with data in them, and of messages over websockets."""
 
@@ -69,17 +71,17 @@ class _Milestones:
 class Visit:
     """Loads a page, and takes what is said meanwhile."""
 
-    def __init__(self, devtools: Devtools, context: str, scripts: Sequence[str] = ()) -> None:
+    def __init__(self, devtools: Devtools, sessions: Sessions) -> None:
         """Load in a browser context, which has the cache."""
         self._devtools = devtools
-        self._context = context
+        self._sessions = sessions
         self._log = NetworkLog()
         self._bodies = Bodies(devtools, self._log)
-        self._sessions = Sessions(devtools, context, scripts)
         self._kept: list[dict[str, Any]] = []
         self._seen = _Milestones()
         self._heard = 0.0
         self._main = ""
+        self._is_over = False
 
     def load(self, number: int, url: str, patience: Patience, *, warm: bool) -> Visited:
         """Load a page; if nothing comes of it at all, it is a `BrowserError`."""
@@ -87,18 +89,13 @@ class Visit:
         devtools.forget()
         devtools.listener = self._take
         try:
-            self._sessions.attach()
-            self._main = devtools.call(
-                "Target.createTarget", until, url="about:blank", browserContextId=self._context
-            )["targetId"]
-            page = self._page(until)
+            page = self._sessions.open(until)
+            self._main = page.target
             started, begins = time(), monotonic()
-            failed = devtools.call("Page.navigate", until, page.name, url=url).get("errorText")
-            if failed:
-                raise BrowserError(f"{url}: {failed}")
+            self._navigate(url, page, until)
             ended = self._wait(until, patience)
             ends = monotonic()
-            title = self._finish(ended)
+            title = self._finish(page, is_there=ended != "crashed")
         finally:
             devtools.listener = None
         hops = self._log.hops()
@@ -112,11 +109,17 @@ class Visit:
         moments = began, clock, seen.loaded, seen.content_loaded, seen.first_paint
         return Visited(note, self._kept, hops, self._bodies, span, *moments)
 
-    def _page(self, until: float) -> Session:
-        while (page := self._sessions.page(self._main)) is None:
-            if not self._devtools.hear(until):
-                raise BrowserError("no page could be opened in time")
-        return page
+    def _navigate(self, url: str, page: Session, until: float) -> None:
+        try:
+            answer = self._devtools.call("Page.navigate", until, page.name, url=url)
+        except LateError:
+            raise BrowserError(
+                f"{url}: no answer came in time: try again, or with a longer --patience"
+            ) from None
+        if failed := answer.get("errorText"):
+            raise BrowserError(f"{url}: {failed}")
+        if answer.get("isDownload"):
+            raise BrowserError(f"{url}: it is no page but a download")
 
     def _wait(self, until: float, patience: Patience) -> str:
         """Wait until the load event is over and the network quiet; say how it ended."""
@@ -136,23 +139,22 @@ class Visit:
                 return "quiet" if quiet <= most else "busy"
             self._devtools.hear(min(quiet, most))
 
-    def _finish(self, ended: str) -> str:
+    def _finish(self, page: Session, *, is_there: bool) -> str:
         """Wait for bodies, and close the page: its title."""
-        title = ""
-        until = monotonic() + _BODIES_S
-        while self._bodies.awaited and monotonic() < until:
-            if not self._devtools.hear(until):
-                break
-        call = self._devtools.call
+        self._is_over = True
+        until = monotonic() + (_BODIES_S if is_there else _MOMENT_S)
+        title, call = "", self._devtools.call
+        if is_there:
+            self._bodies.ask_for_streams(until)
+        self._bodies.wait(until)
         try:
-            if ended != "crashed":
+            if is_there:
+                self._bodies.ask_again(self._log.hops(), page.name, self._main, until)
                 said = call("Target.getTargetInfo", monotonic() + _STOP_S, targetId=self._main)
                 title = str(said["targetInfo"].get("title", ""))
             call("Target.closeTarget", monotonic() + _STOP_S, targetId=self._main)
-        except EndedError:
-            raise
         except BrowserError:
-            # The page is there no more: what has come is kept.
+            # The page is there no more: what has come is kept. If it is the browser, that is found out soon.
             pass
         return title
 
@@ -161,8 +163,9 @@ class Visit:
     def _take(self, event: dict[str, Any]) -> None:
         method, params = event["method"], event["params"]
         self._sessions.take(event)
-        name = event.get("sessionId")
-        session = self._sessions.known.get(name or "")
+        session = self._sessions.known.get(event.get("sessionId") or "")
+        if self._is_over or method.startswith(_NOT_KEPT):
+            return
         if session is None and not method.startswith("Target."):
             return
         if len(self._kept) < MOST_EVENTS:
@@ -214,8 +217,9 @@ class Visit:
             seen.loaded, seen.loaded_at = params["timestamp"], monotonic()
         elif method == "Page.domContentEventFired":
             seen.content_loaded = params["timestamp"]
-        elif method == "Page.lifecycleEvent" and params.get("frameId") == self._main:
-            if params["name"] == "firstContentfulPaint":
+        elif method == "Page.lifecycleEvent":
+            of_main = params.get("frameId") == self._main
+            if of_main and params["name"] == "firstContentfulPaint":
                 seen.first_paint = params["timestamp"]
 
 
