@@ -5,6 +5,7 @@ import json
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from email.utils import formatdate
 from pathlib import Path
 from typing import Any
 
@@ -189,7 +190,7 @@ def _of_folder(name: str) -> ServedRecording:
 
 def _written(folder: Path, one: Mapping[str, Any]) -> ServedResponse:
     sent = b"" if one.get("file") is None else (folder / one["file"]).read_bytes()
-    fields = _pairs(one.get("fields", []))
+    fields = _pairs([*one.get("fields", []), ("date", formatdate(usegmt=True))])
     codings = [value.strip().lower() for field_name, value in fields if field_name.lower() == _CODED.encode()]
     is_coded = bool(codings) and codings[0].decode("ascii", "replace") not in _NO_CODING
     return ServedResponse(
