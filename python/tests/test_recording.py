@@ -96,6 +96,13 @@ def test_a_recording_comes_back_as_it_was(tmp_path: Path) -> None:
         back.extra("extra/none")
 
 
+def test_more_files_are_put_beside_it(tmp_path: Path) -> None:
+    more = recording(DOCUMENT).with_extra(archive.GRAPH, b"{}").with_extra("extra/notes.txt.zst", b"x" * 99)
+    back = read(tmp_path, written(more))
+    assert (back.extra(archive.GRAPH), back.extra("extra/notes.txt.zst")) == (b"{}", b"x" * 99)
+    assert back.extra(archive.HAR) and len(back.packed["extra/notes.txt.zst"]) < 99
+
+
 def test_the_same_recording_is_the_same_bytes_and_equal_bodies_are_there_once() -> None:
     long = replace(DOCUMENT, body=bytes(range(256)) * 40 + hashlib.sha512(b"x").digest() * 100)
     one = written(recording(long))
