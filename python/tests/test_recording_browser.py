@@ -75,6 +75,21 @@ def test_the_trace_is_that_of_the_page_s_processes(server: Server, record: Recor
         assert sent[0]["params"]["timestamp"] * 1e6 < ran["ts"] < sent[0]["params"]["timestamp"] * 1e6 + 5e6
 
 
+def test_a_load_ends_when_its_load_event_begins(server: Server, record: Record) -> None:
+    """As `loadEventStart` of a page's own timing; DevTools tells when all that listens has run."""
+    made = record(
+        server.page(
+            "<script>onload = () => { const until = performance.now() + 400; while (performance.now() < until); }</script>"
+        )
+    )
+    [end] = [one for one in events(made) if one["method"] == "Page.loadEventFired"]
+    began = min(
+        one["params"]["timestamp"] for one in events(made) if one["method"] == "Network.requestWillBeSent"
+    )
+    onload = made.loads[0].onload_ms
+    assert onload is not None and 0 < onload <= (end["params"]["timestamp"] - began) * 1e3 - 400
+
+
 def test_what_a_script_loads_is_known_by_its_stack(server: Server, record: Record) -> None:
     """Without asynchronous stacks Chromium names the parser for images, nothing for timers."""
     url = server.page(
@@ -135,7 +150,8 @@ def test_bodies_are_exact_in_any_charset(server: Server, record: Record) -> None
     for name, (_, content, *_fields) in odd.items():
         assert body(made, f"/{name}")[0] == content
     assert body(made, "/broken")[1] is BodyState.AGAIN
-    assert body(made, "/empty")[1] is BodyState.WHOLE
+    for name in ("empty", "latin.css", "mark.css", "binary"):
+        assert body(made, f"/{name}")[1] is BodyState.WHOLE
     assert server.asked.count("/broken") == 1, "from the cache"
 
 

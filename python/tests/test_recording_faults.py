@@ -2,12 +2,14 @@
 
 import base64
 import hashlib
+import json
 import os
 import signal
 import struct
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -15,6 +17,7 @@ import pytest
 from conftest import Record
 from loadstone.recording import Archive, BodyState, recorder
 from loadstone.recording.recorder import Order
+from loadstone.recording.sessions import Sessions
 from loadstone.recording.visit import Patience
 from sites import QUICK, SVG, Handler, Server, body, events, initiators, paths, silent, trace
 
@@ -107,7 +110,8 @@ def test_a_browser_that_ends_leaves_the_loads_before(server: Server, chromium: s
     server.pages["/killer"] = killer
     made = recorder.record(chromium, Order([url], runs=3, patience=QUICK))
     assert [one.ended for one in made.archive.loads] == ["quiet"]
-    assert any("the browser has ended" in line for line in made.failed)
+    load, trace_of_it = made.failed
+    assert load.endswith("the browser has ended") and trace_of_it.startswith("no trace: ")
 
 
 def test_an_interrupt_leaves_the_loads_before(server: Server, chromium: str, tmp_path: Path) -> None:
@@ -145,10 +149,11 @@ def test_an_interrupt_leaves_the_loads_before(server: Server, chromium: str, tmp
     assert trace(made, 2)
 
 
-def test_windows_dialogs_and_downloads_hold_nothing_up(server: Server, record: Record) -> None:
+def test_dialogs_downloads_and_pages_loaded_ahead_hold_nothing_up(server: Server, record: Record) -> None:
+    ahead = {"prerender": [{"source": "list", "urls": ["/other.html"], "eagerness": "immediate"}]}
     url = server.page(
-        "<script>alert(1); if (confirm('x')) fetch('confirmed.json'); open('/other.html')</script>"
-        "<iframe src=file></iframe>",
+        "<script>alert(1); if (confirm('x')) fetch('confirmed.json')</script><iframe src=file></iframe>"
+        f"<script type=speculationrules>{json.dumps(ahead)}</script>",
         confirmed_json="{}",
         other_html="<img src=of_other.svg>",
     )
@@ -156,20 +161,81 @@ def test_windows_dialogs_and_downloads_hold_nothing_up(server: Server, record: R
     made = record(url)
     assert made.loads[0].ended == "quiet"
     assert {"", "confirmed.json"} <= {*paths(made)}
-    assert "of_other.svg" not in paths(made), "another page is no part of it"
+    assert "/of_other.svg" not in server.asked, "another page is no part of it"
+
+
+class FakeDevtools:
+    """Takes what is posted."""
+
+    def __init__(self) -> None:
+        self.posted: list[tuple[str, str | None, Any]] = []
+
+    def post(self, method: str, _until: float, session: str | None = None, **given: Any) -> None:
+        self.posted.append((method, session, given))
+
+
+def attached(
+    session: str, kind: str, target: str, parent: str | None = None, context: str = "C"
+) -> dict[str, Any]:
+    told = {"type": kind, "targetId": target, "url": "", "browserContextId": context}
+    params = {"sessionId": session, "targetInfo": told, "waitingForDebugger": True}
+    return {
+        "method": "Target.attachedToTarget",
+        "params": params,
+        **({"sessionId": parent} if parent else {}),
+    }
+
+
+def test_sessions_are_those_of_the_page_each_once() -> None:
+    devtools = FakeDevtools()
+    sessions = Sessions(devtools, "C", ["script"])  # type: ignore[arg-type]
+    for event in (
+        attached("other", "page", "T0", context="D"),
+        attached("main", "page", "T1"),
+        attached("window", "page", "T2"),
+        attached("service", "service_worker", "T3"),
+        attached("service again", "service_worker", "T3", "main"),
+        attached("frame", "iframe", "T4", "main"),
+        attached("worker", "worker", "T5", "frame"),
+    ):
+        sessions.take(event)
+    assert [*sessions.known] == ["main", "service", "frame", "worker"]
+    assert ("Target.closeTarget", None, {"targetId": "T2"}) in devtools.posted
+    assert ("Target.detachFromTarget", None, {"sessionId": "service again"}) in devtools.posted
+    for session in sessions.known:
+        of_session = [method for method, name, _ in devtools.posted if name == session]
+        assert of_session[0] == "Network.enable" and of_session[-1] == "Runtime.runIfWaitingForDebugger"
+        assert of_session.count("Target.setAutoAttach") == 1
+    sessions.take({"method": "Target.detachedFromTarget", "params": {"sessionId": "worker"}})
+    assert "worker" not in sessions.known
 
 
 def test_a_page_that_goes_on_to_another_is_recorded_to_the_end(server: Server, record: Record) -> None:
-    url = server.page(
-        "<script>onload = () => { location = '/next.html' }</script>",
-        next_html="<title>Next</title><img src=a.svg>",
-        a_svg=SVG,
-    )
+    """Also if the other one takes longer to answer than the network has to be quiet."""
+
+    def slow(handler: Handler) -> None:
+        handler.server.ended.wait(3 * QUICK.settle_s)
+        content = b"<title>Next</title><img src=a.svg>"
+        handler.send_response(200)
+        handler.send_header("Content-Type", "text/html")
+        handler.send_header("Content-Length", str(len(content)))
+        handler.end_headers()
+        handler.wfile.write(content)
+
+    url = server.page("<script>onload = () => { location = '/next.html' }</script>", a_svg=SVG)
+    server.pages["/next.html"] = slow
     made = record(url)
     assert paths(made) == ["", "a.svg", "next.html"]
     assert made.loads[0].title == "Next"
     loaded = [one for one in events(made) if one["method"] == "Page.loadEventFired"]
     assert len(loaded) == 2
+
+
+def test_a_page_that_starts_a_download_stays_where_it_is(server: Server, record: Record) -> None:
+    url = server.page("<script>onload = () => { location = '/file' }</script>")
+    server.pages["/file"] = ("application/octet-stream", b"x", ("Content-Disposition", "attachment"))
+    made = record(url)
+    assert made.loads[0].ended == "quiet" and made.loads[0].title == "A page"
 
 
 def test_many_objects(server: Server, record: Record) -> None:

@@ -71,6 +71,8 @@ def record(program: str, order: Order, progress: Progress = lambda done, total: 
             try:
                 trace = tracing.end(chromium.devtools, monotonic() + _TRACE_S)
                 tracing.cut(trace, [one.span for one in visited])
+                for one in visited:
+                    one.correct()
             except BrowserError as error:
                 failed.append(f"no trace: {error}")
     if not visited:

@@ -124,6 +124,19 @@ def cut(trace: Iterable[Event], spans: Iterable[Span]) -> None:
         load.events = [one for one in named if one.get("pid") in load.processes] + of_load
 
 
+def load_event(events: Iterable[Event], frame: str, ended: float) -> float | None:
+    """Say when the load event began that ended then: the last one of a frame before; in seconds.
+
+    DevTools tells only of its end, when all that listens to it has run.
+    """
+    begun = [
+        one["ts"] / 1e6
+        for one in events
+        if one.get("name") == "loadEventStart" and (one.get("args") or {}).get("frame") == frame
+    ]
+    return max((one for one in begun if one <= ended), default=None)
+
+
 def has_head(event: Event) -> bool:
     """Say whether an event has a head of a request or response in it."""
     data = (event.get("args") or {}).get("data")
