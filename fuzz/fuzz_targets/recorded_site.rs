@@ -18,7 +18,8 @@ fuzz_target!(|bytes: &[u8]| {
         let asked = response((method, target)).map(|response| response.request);
         let request = asked.unwrap_or_else(|| {
             let (authority, path) = target.split_at(target.find('/').unwrap_or(target.len()));
-            let [method, authority, path] = [method, authority, path].map(|part| Bytes::copy_from_slice(part.as_bytes()));
+            let [method, authority, path] =
+                [method, authority, path].map(|part| Bytes::copy_from_slice(part.as_bytes()));
             RequestHead::new(method, authority, path, Fields::default())
         });
         let taken = one.take(&request);

@@ -1,159 +1,16 @@
-"""Pages recorded by a real Chromium from a server on this machine: what is kept, and what goes wrong."""
+"""Pages recorded by a real Chromium from a server on this machine: what is kept."""
 
-import base64
-import hashlib
 import json
-import os
-import signal
-import struct
-import threading
-from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
 
-import psutil
 import pytest
 
 import kernel
-from conftest import Command, need
+from conftest import Command, Record, need
 from loadstone.browser import local
 from loadstone.files import InputError
-from loadstone.recording import Archive, BodyState, archive, recorder
-from loadstone.recording.recorder import Order
-from loadstone.recording.visit import Patience
-
-HTML = "text/html; charset=utf-8"
-SVG = b'<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>'
-QUICK = Patience(load_s=20.0, settle_s=0.3)
-
-
-class Server(ThreadingHTTPServer):
-    """Answers with what it is given, by path; a function writes its answer itself."""
-
-    daemon_threads = True
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.pages: dict[str, Any] = {}
-        self.asked: list[str] = []
-        self.ended = threading.Event()
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing of browsers that go away."""
-
-    @property
-    def url(self) -> str:
-        return f"http://localhost:{self.server_port}"
-
-    @property
-    def other(self) -> str:
-        """Give the same server as another site."""
-        return f"http://127.0.0.1:{self.server_port}"
-
-    def page(self, body: str, **more: Any) -> str:
-        """Serve a page with more objects beside it, `a_js` as /a.js: its URL."""
-        self.pages["/"] = (HTML, f"<!doctype html><title>A page</title>{body}".encode())
-        kinds = {
-            "js": "text/javascript",
-            "css": "text/css",
-            "svg": "image/svg+xml",
-            "html": HTML,
-            "json": "application/json",
-        }
-        for name, content in more.items():
-            stem, _, kind = name.rpartition("_")
-            content = content.encode() if isinstance(content, str) else content
-            self.pages[f"/{stem}.{kind}"] = (kinds[kind], content)
-        return f"{self.url}/"
-
-
-class Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    server: Server
-
-    def do_GET(self) -> None:
-        self.server.asked.append(self.path)
-        answer = self.server.pages.get(self.path.partition("?")[0])
-        if callable(answer):
-            answer(self)
-            return
-        status = 404 if answer is None else 200
-        kind, content, *fields = answer or ("text/plain", b"none")
-        self.send_response(status)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(content)))
-        for name, value in fields:
-            self.send_header(name, value)
-        self.end_headers()
-        self.wfile.write(content)
-
-    def do_POST(self) -> None:
-        self.rfile.read(int(self.headers["content-length"]))
-        self.do_GET()
-
-    def log_message(self, *_: Any) -> None:
-        pass
-
-
-@pytest.fixture
-def server() -> Iterator[Server]:
-    with Server() as made:
-        thread = threading.Thread(target=made.serve_forever)
-        thread.start()
-        yield made
-        made.ended.set()
-        made.shutdown()
-        thread.join()
-
-
-@pytest.fixture(scope="session")
-def chromium() -> str:
-    return need("chromium")
-
-
-Record = Callable[..., Archive]
-
-
-@pytest.fixture
-def record(chromium: str, tmp_path: Path) -> Record:
-    """Record pages, write the file, and read it."""
-
-    def made(*urls: str, **more: Any) -> Archive:
-        order = Order(urls, **{"patience": QUICK, **more})
-        path = tmp_path / "a.wacz"
-        with path.open("wb") as file:
-            recorder.record(chromium, order).archive.write(file)
-        return Archive.read(str(path))
-
-    return made
-
-
-def paths(one: Archive, load: int = 1) -> list[str]:
-    urls = [exchange.url for exchange in one.exchanges if exchange.load == load]
-    return sorted(url.split("/", 3)[3] for url in urls if not url.endswith("favicon.ico"))
-
-
-def body(one: Archive, path: str) -> tuple[bytes, BodyState]:
-    [found] = [exchange for exchange in one.exchanges if exchange.url.endswith(path)]
-    return found.body, found.body_state
-
-
-def events(one: Archive, load: int = 1) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in one.extra(archive.events_of(load)).splitlines()]
-
-
-def trace(one: Archive, load: int = 1) -> list[dict[str, Any]]:
-    return json.loads(one.extra(archive.trace_of(load)))["traceEvents"]
-
-
-def initiators(one: Archive) -> dict[str, dict[str, Any]]:
-    return {
-        said["params"]["request"]["url"].rpartition("/")[2]: said["params"]["initiator"]
-        for said in events(one)
-        if said["method"] == "Network.requestWillBeSent"
-    }
-
+from loadstone.recording import Archive, BodyState, archive
+from sites import SVG, Handler, Server, body, events, initiators, paths, silent, trace
 
 # --- what is kept ---
 
@@ -218,6 +75,21 @@ def test_the_trace_is_that_of_the_page_s_processes(server: Server, record: Recor
         assert sent[0]["params"]["timestamp"] * 1e6 < ran["ts"] < sent[0]["params"]["timestamp"] * 1e6 + 5e6
 
 
+def test_a_load_ends_when_its_load_event_begins(server: Server, record: Record) -> None:
+    """As `loadEventStart` of a page's own timing; DevTools tells when all that listens has run."""
+    made = record(
+        server.page(
+            "<script>onload = () => { const until = performance.now() + 400; while (performance.now() < until); }</script>"
+        )
+    )
+    [end] = [one for one in events(made) if one["method"] == "Page.loadEventFired"]
+    began = min(
+        one["params"]["timestamp"] for one in events(made) if one["method"] == "Network.requestWillBeSent"
+    )
+    onload = made.loads[0].onload_ms
+    assert onload is not None and 0 < onload <= (end["params"]["timestamp"] - began) * 1e3 - 400
+
+
 def test_what_a_script_loads_is_known_by_its_stack(server: Server, record: Record) -> None:
     """Without asynchronous stacks Chromium names the parser for images, nothing for timers."""
     url = server.page(
@@ -278,7 +150,8 @@ def test_bodies_are_exact_in_any_charset(server: Server, record: Record) -> None
     for name, (_, content, *_fields) in odd.items():
         assert body(made, f"/{name}")[0] == content
     assert body(made, "/broken")[1] is BodyState.AGAIN
-    assert body(made, "/empty")[1] is BodyState.WHOLE
+    for name in ("empty", "latin.css", "mark.css", "binary"):
+        assert body(made, f"/{name}")[1] is BodyState.WHOLE
     assert server.asked.count("/broken") == 1, "from the cache"
 
 
@@ -347,139 +220,6 @@ def test_bodies_of_requests_are_kept(server: Server, record: Record) -> None:
         if one.method == "POST"
     ]
     assert found.request_body == b"\x00\xff\r\n"
-
-
-# --- what goes wrong ---
-
-
-def stream(handler: Handler) -> None:
-    """Send for ever, a line every so often."""
-    handler.send_response(200)
-    handler.send_header("Content-Type", "text/event-stream")
-    handler.end_headers()
-    handler.wfile.write(b"data: first\n\n")
-    while not handler.server.ended.wait(0.05):
-        handler.wfile.write(b"data: more\n\n")
-
-
-def silent(handler: Handler) -> None:
-    handler.server.ended.wait(60)
-    handler.close_connection = True
-
-
-def test_streams_and_open_requests_end_with_the_load(
-    server: Server, record: Record, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("loadstone.recording.visit.BUSY_S", 1.5)
-    url = server.page("<script>new EventSource('stream'); fetch('silent')</script>")
-    server.pages |= {"/stream": stream, "/silent": silent}
-    made = record(url)
-    assert made.loads[0].ended == "busy"
-    content, state = body(made, "/stream")
-    assert content.startswith(b"data: first\n\ndata: more\n\n") and state is BodyState.CUT
-    assert paths(made) == ["", "stream"], "what was not answered is in the events alone"
-    assert "silent" in initiators(made)
-
-
-def test_websockets_are_in_the_events(server: Server, record: Record) -> None:
-    def socket(handler: Handler) -> None:
-        key = handler.headers["Sec-WebSocket-Key"] + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
-        handler.send_response(101)
-        handler.send_header("Upgrade", "websocket")
-        handler.send_header("Connection", "Upgrade")
-        handler.send_header(
-            "Sec-WebSocket-Accept", base64.b64encode(hashlib.sha1(key.encode()).digest()).decode()
-        )
-        handler.end_headers()
-        handler.wfile.write(b"\x81\x7e" + struct.pack(">H", 9000) + b"x" * 9000)
-        handler.server.ended.wait(60)
-
-    url = server.page(f"<script>new WebSocket('{server.url.replace('http', 'ws')}/socket')</script>")
-    server.pages["/socket"] = socket
-    made = record(url)
-    [frame] = [one for one in events(made) if one["method"] == "Network.webSocketFrameReceived"]
-    assert len(frame["params"]["response"]["payloadData"]) == 4096
-    assert frame["params"]["response"]["payloadLength"] == 9000
-    assert made.loads[0].ended == "quiet" and paths(made) == [""]
-
-
-def test_a_page_whose_load_event_does_not_come_is_kept_as_far_as_it_came(
-    server: Server, record: Record
-) -> None:
-    url = server.page("<img src=a.svg><img src=silent>", a_svg=SVG)
-    server.pages["/silent"] = silent
-    made = record(url, patience=Patience(load_s=3.0, settle_s=0.3))
-    assert (made.loads[0].ended, made.loads[0].onload_ms) == ("late", None)
-    assert paths(made) == ["", "a.svg"]
-
-
-def test_a_renderer_that_crashes_costs_its_load_alone(server: Server, record: Record) -> None:
-    crashes = iter([False, True, False])
-
-    def killer(handler: Handler) -> None:
-        if next(crashes):
-            for child in psutil.Process().children(recursive=True):
-                if "--type=renderer" in child.cmdline():
-                    os.kill(child.pid, signal.SIGKILL)
-        else:
-            handler.send_error(404)
-
-    url = server.page("<img src=a.svg><img src=killer>", a_svg=SVG)
-    server.pages["/killer"] = killer
-    made = record(url, runs=3)
-    assert [one.ended for one in made.loads] == ["quiet", "crashed", "quiet"]
-    assert "" in paths(made, 2) and paths(made, 3) == ["", "a.svg", "killer"]
-
-
-def test_a_browser_that_ends_leaves_the_loads_before(server: Server, chromium: str) -> None:
-    ends = iter([False, True])
-
-    def killer(handler: Handler) -> None:
-        if next(ends):
-            for child in psutil.Process().children(recursive=True):
-                child.kill()
-        else:
-            handler.send_error(404)
-
-    url = server.page("<img src=killer>")
-    server.pages["/killer"] = killer
-    made = recorder.record(chromium, Order([url], runs=3, patience=QUICK))
-    assert [one.ended for one in made.archive.loads] == ["quiet"]
-    assert any("the browser has ended" in line for line in made.failed)
-
-
-def test_windows_dialogs_and_downloads_hold_nothing_up(server: Server, record: Record) -> None:
-    url = server.page(
-        "<script>alert(1); if (confirm('x')) fetch('confirmed.json'); open('/other.html')</script>"
-        "<iframe src=file></iframe>",
-        confirmed_json="{}",
-        other_html="<img src=of_other.svg>",
-    )
-    server.pages["/file"] = ("application/octet-stream", b"x", ("Content-Disposition", "attachment"))
-    made = record(url)
-    assert made.loads[0].ended == "quiet"
-    assert {"", "confirmed.json"} <= {*paths(made)}
-    assert "of_other.svg" not in paths(made), "another page is no part of it"
-
-
-def test_a_page_that_goes_on_to_another_is_recorded_to_the_end(server: Server, record: Record) -> None:
-    url = server.page(
-        "<script>onload = () => { location = '/next.html' }</script>",
-        next_html="<title>Next</title><img src=a.svg>",
-        a_svg=SVG,
-    )
-    made = record(url)
-    assert paths(made) == ["", "a.svg", "next.html"]
-    assert made.loads[0].title == "Next"
-    loaded = [one for one in events(made) if one["method"] == "Page.loadEventFired"]
-    assert len(loaded) == 2
-
-
-def test_many_objects(server: Server, record: Record) -> None:
-    images = "".join(f"<img src='a.svg?{number}'>" for number in range(1000))
-    made = record(server.page(images, a_svg=SVG))
-    assert len(paths(made)) == 1001
-    assert {one.body_state for one in made.exchanges} == {BodyState.WHOLE}
 
 
 # --- the verbs ---

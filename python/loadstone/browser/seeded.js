@@ -51,10 +51,21 @@
     };
   };
 
-  // A worker that has not begun has no address yet, and Chromium 156 crashes if it is asked for it.
-  const generator = (stream) => {
-    let next = () => (next = seededGenerator(stream))();
-    return () => next();
+  // Scripts come in another order each time. What each does while it runs first is a stream of its own.
+  const current = globalThis.Document && Object.getOwnPropertyDescriptor(Document.prototype, "currentScript").get;
+  const source = () => {
+    const script = current && current.call(document);
+    return script ? `${script.src ?? ""}`.split("?")[0] || "inline" : "";
+  };
+  // Not before it is needed: a worker that has not begun has no address, and Chromium 156 crashes if asked for it.
+  const generator = (use) => {
+    const streams = new Map();
+    return () => {
+      const name = source();
+      let next = streams.get(name);
+      if (!next) streams.set(name, (next = seededGenerator(use + name)));
+      return next();
+    };
   };
 
   const forNumbers = generator("random");

@@ -11,7 +11,7 @@ import json
 import re
 import zipfile
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -110,6 +110,11 @@ class Archive:
                 f"{self.name}: {name}: more than {MOST_BYTES >> 20} MiB of text: record it again"
             )
         return text
+
+    def with_extra(self, name: str, data: bytes) -> "Archive":
+        """Give the recording with one more file under `extra/`, which is packed if its name says so."""
+        stored = packed(data) if name.endswith(".zst") else data
+        return replace(self, packed={**self.packed, name: stored})
 
     @classmethod
     def read(cls, path: str) -> "Archive":

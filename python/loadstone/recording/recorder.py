@@ -71,6 +71,8 @@ def record(program: str, order: Order, progress: Progress = lambda done, total: 
             try:
                 trace = tracing.end(chromium.devtools, monotonic() + _TRACE_S)
                 tracing.cut(trace, [one.span for one in visited])
+                for one in visited:
+                    one.correct()
             except BrowserError as error:
                 failed.append(f"no trace: {error}")
     if not visited:
@@ -124,8 +126,7 @@ def _archive(visited: Sequence[Visited], browser: str, order: Order) -> Archive:
         number = one.note.number
         exchanges += _exchanges(one, mask)
         packed[archive.events_of(number)] = archive.packed(_lines(one, mask))
-        trace = {"traceEvents": one.span.events if mask is None else mask.event(one.span.events)}
-        packed[archive.trace_of(number)] = archive.packed(json.dumps(trace).encode())
+        packed[archive.trace_of(number)] = archive.packed(_trace(one, mask))
     har = har_file.har([_of_har(one) for one in visited], __version__, browser, mask)
     packed[archive.HAR] = archive.packed(har)
     notes = [one.note for one in visited]
@@ -145,6 +146,13 @@ def _exchanges(one: Visited, mask: Mask | None) -> Sequence[RecordedExchange]:
 def _lines(one: Visited, mask: Mask | None) -> bytes:
     events = one.events if mask is None else map(mask.event, one.events)
     return "".join(json.dumps(event) + "\n" for event in events).encode()
+
+
+def _trace(one: Visited, mask: Mask | None) -> bytes:
+    events = one.span.events
+    if mask is not None:
+        events = [mask.event(event) if tracing.has_head(event) else event for event in events]
+    return json.dumps({"traceEvents": events}).encode()
 
 
 def _of_har(one: Visited) -> HarLoad:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from loadstone.browser.devtools import BrowserError, Devtools
+from loadstone.recording.masking import HEADS
 
 CATEGORIES = (
     *("-*", "devtools.timeline", "disabled-by-default-devtools.timeline", "disabled-by-default-lighthouse"),
@@ -121,6 +122,25 @@ def cut(trace: Iterable[Event], spans: Iterable[Span]) -> None:
     for load in loads:
         of_load = [one for one in load.events if one.get("pid") in load.processes]
         load.events = [one for one in named if one.get("pid") in load.processes] + of_load
+
+
+def load_event(events: Iterable[Event], frame: str, ended: float) -> float | None:
+    """Say when the load event began that ended then: the last one of a frame before; in seconds.
+
+    DevTools tells only of its end, when all that listens to it has run.
+    """
+    begun = [
+        one["ts"] / 1e6
+        for one in events
+        if one.get("name") == "loadEventStart" and (one.get("args") or {}).get("frame") == frame
+    ]
+    return max((one for one in begun if one <= ended), default=None)
+
+
+def has_head(event: Event) -> bool:
+    """Say whether an event has a head of a request or response in it."""
+    data = (event.get("args") or {}).get("data")
+    return isinstance(data, dict) and not data.keys().isdisjoint(HEADS)
 
 
 def _note_process(event: Event, load: Span) -> None:

@@ -1,11 +1,12 @@
 """One load of a page in a browser that is recorded: from the navigation until the network is quiet."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import monotonic, time
 from typing import Any
 
 from loadstone.browser.devtools import BrowserError, Devtools, LateError
+from loadstone.recording import tracing
 from loadstone.recording.archive import LoadNote
 from loadstone.recording.bodies import Bodies
 from loadstone.recording.network_log import Hop, NetworkLog
@@ -52,20 +53,43 @@ class Visited:
     content_loaded: float | None
     first_paint: float | None
 
+    def correct(self) -> None:
+        """Take from the trace when the load event began, of which DevTools says the end."""
+        if self.loaded is not None:
+            begun = tracing.load_event(self.span.events, self.note.main_frame, self.loaded)
+            if begun is not None and begun >= self.began:
+                self.loaded = begun
+                self.note = replace(self.note, onload_ms=(begun - self.began) * 1e3)
+
 
 @dataclass
 class _Milestones:
     """Moments of the main frame; DevTools'."""
 
     navigated: float | None = None
-    loaded: float | None = None
+    documents: list[str] = field(default_factory=list)
+    """That the page went to, one after another; the last one is it."""
+    loads: dict[str, tuple[float, float]] = field(default_factory=dict)
+    """Of documents: their load event, and when we heard of it by our clock."""
     content_loaded: float | None = None
     first_paint: float | None = None
     clock: float | None = None
-    loaded_at: float | None = None
-    """When we heard of it; our clock's."""
     has_crashed: bool = False
     frames: set[str] = field(default_factory=set)
+
+    @property
+    def loaded(self) -> float | None:
+        """Give the load event of the document that the page came to."""
+        return self._load[0] if self._load else None
+
+    @property
+    def loaded_at(self) -> float | None:
+        """Say when we heard of it."""
+        return self._load[1] if self._load else None
+
+    @property
+    def _load(self) -> tuple[float, float] | None:
+        return self.loads.get(self.documents[-1]) if self.documents else None
 
 
 class Visit:
@@ -186,6 +210,9 @@ class Visit:
             self._sent(params, session)
         elif method == "Network.loadingFinished":
             self._bodies.ask(params["requestId"], session.name, now + _BODIES_S)
+        elif method == "Network.loadingFailed" and params["requestId"] in seen.documents[1:]:
+            # It was a download, or nothing: the page stays where it was.
+            seen.documents.remove(params["requestId"])
         if params.get("frameId"):
             seen.frames.add(params["frameId"])
 
@@ -195,10 +222,9 @@ class Visit:
             seen.clock = params["wallTime"] - params["timestamp"]
         if request.get("hasPostData") and "postData" not in request and not request.get("postDataEntries"):
             self._bodies.ask_sent(params["requestId"], session.name, monotonic() + _BODIES_S)
-        is_document = params.get("type") == "Document" and params.get("frameId") == self._main
-        if is_document:
-            # Where a page goes on to another one, that one's load event counts.
-            seen.loaded_at = None
+        if params.get("type") == "Document" and params.get("frameId") == self._main:
+            if params["loaderId"] not in seen.documents:
+                seen.documents.append(params["loaderId"])
             if seen.navigated is None:
                 seen.navigated = params["timestamp"]
 
@@ -213,14 +239,19 @@ class Visit:
             seen.frames.add(params["frameId"])
         if session.target != self._main:
             return
-        if method == "Page.loadEventFired" and seen.navigated is not None:
-            seen.loaded, seen.loaded_at = params["timestamp"], monotonic()
-        elif method == "Page.domContentEventFired":
+        if method == "Page.domContentEventFired":
             seen.content_loaded = params["timestamp"]
         elif method == "Page.lifecycleEvent":
-            of_main = params.get("frameId") == self._main
-            if of_main and params["name"] == "firstContentfulPaint":
-                seen.first_paint = params["timestamp"]
+            self._reached(params)
+
+    def _reached(self, params: Any) -> None:
+        """Take an event of the life of a document."""
+        if params.get("frameId") == self._main:
+            if params["name"] == "load":
+                # Not `loadEventFired`, which does not say of which document.
+                self._seen.loads[params["loaderId"]] = params["timestamp"], monotonic()
+            elif params["name"] == "firstContentfulPaint":
+                self._seen.first_paint = params["timestamp"]
 
 
 def _kept(event: dict[str, Any], session: Session | None) -> dict[str, Any]:
