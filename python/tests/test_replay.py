@@ -6,6 +6,7 @@ import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from loadstone._native import Stopper
 from loadstone.browser import PageTiming, local, seeded
 from loadstone.files import InputError
 from loadstone.recording import Archive, BodyState, LoadNote, RecordedExchange, served
+from loadstone.recording.archive import HAR, packed
 from loadstone.recording.served import ServedRecording, ServedResponse
 
 RECORDED_AT = 1_600_000_000.0
@@ -299,6 +301,40 @@ def test_what_was_not_as_recorded_is_said_at_the_end() -> None:
     assert lines[0].startswith("16 requests: 3 as recorded, 1 by the likest query")
     assert lines[1:3] == [f"not recorded: {one}0", f"not recorded: {one}1"]
     assert lines[-2:] == ["and 2 more", f"longer than recorded: {one} (2 bytes for 1)"]
+
+
+def har(*entries: dict[str, Any]) -> dict[str, bytes]:
+    return {HAR: packed(json.dumps({"log": {"entries": entries}}).encode())}
+
+
+def entry(number: int, host: str, at_ms: float, wait: float, **times: float) -> dict[str, Any]:
+    return {
+        "pageref": "page_1",
+        "startedDateTime": f"2026-05-04T10:00:{at_ms / 1e3:06.3f}Z",
+        "_requestId": str(number),
+        "request": {"method": "GET", "url": f"https://{host}/{number}"},
+        "timings": {"blocked": -1, "send": 0, "wait": wait, "receive": 0, **times},
+    }
+
+
+def test_servers_think_while_nothing_comes_after_a_round_trip() -> None:
+    times = har(
+        # 20 ms away; it thinks for 30.
+        entry(1, "a.test", 0, 50, connect=50, ssl=30, receive=100),
+        # Asked at 100: until 200 the first response comes, then nothing until 230.
+        entry(2, "a.test", 100, 130),
+        # Another host, 60 ms away: 1,000 to 1,060 on the way, and 40 ms.
+        entry(3, "b.test", 900, 100, connect=100, ssl=40),
+        # Faster than its round trip.
+        entry(4, "b.test", 2000, 50),
+        {"no": "entry"},
+    )
+    urls = [f"https://{host}.test/{number}" for number, host in enumerate("aabb", 1)]
+    exchanges = [
+        exchange(url, request=str(number)) for number, url in enumerate([*urls, "https://a.test/5"], 1)
+    ]
+    made = served.of_archive(replace(archive(*exchanges), packed=times))
+    assert [round(one.think_ms) for one in made.responses] == [30, 30, 40, 0, 0]
 
 
 # --- recorded, and loaded again without the network ---

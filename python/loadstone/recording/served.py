@@ -131,8 +131,10 @@ def _of_archive(name: str) -> ServedRecording:
 
 def of_archive(archive: Any) -> ServedRecording:
     """Serve a recording: of each URL the responses of the first load that has it."""
+    from loadstone.recording import thinking
     from loadstone.recording.exchange import BodyState
 
+    thought = thinking.of_archive(archive)
     first_loads: dict[tuple[str, str], int] = {}
     responses: list[ServedResponse] = []
     protocols: dict[str, str] = {}
@@ -155,6 +157,7 @@ def of_archive(archive: Any) -> ServedRecording:
                 one.raw if is_coded else None,
                 _length(one.wire_bytes or 0, one.protocol) or None if is_coded else None,
                 is_written=is_coded and not one.wire_bytes,
+                think_ms=thought.get((one.load, one.request, one.method, one.url), 0.0),
             )
         )
         if one.url.startswith("https://"):
