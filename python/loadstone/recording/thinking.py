@@ -1,8 +1,8 @@
 """How long servers thought, by the times of a recording: what nothing else explains of waits for responses.
 
 A response is waited for while its request travels, while the server thinks, and while the link is busy with
-other responses. So it counts as thinking how long nothing came at all, after one round trip. That is too little
-where a server thinks while others send.
+other responses. So it counts as thinking how long nothing came at all, after one round trip. That is too
+little where a server thinks while others send.
 """
 
 import json
