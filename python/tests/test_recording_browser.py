@@ -77,11 +77,8 @@ def test_the_trace_is_that_of_the_page_s_processes(server: Server, record: Recor
 
 def test_a_load_ends_when_its_load_event_begins(server: Server, record: Record) -> None:
     """As `loadEventStart` of a page's own timing; DevTools tells when all that listens has run."""
-    made = record(
-        server.page(
-            "<script>onload = () => { const until = performance.now() + 400; while (performance.now() < until); }</script>"
-        )
-    )
+    busy = "const until = performance.now() + 400; while (performance.now() < until);"
+    made = record(server.page(f"<script>onload = () => {{ {busy} }}</script>"))
     [end] = [one for one in events(made) if one["method"] == "Page.loadEventFired"]
     began = min(
         one["params"]["timestamp"] for one in events(made) if one["method"] == "Network.requestWillBeSent"

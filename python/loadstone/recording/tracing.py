@@ -19,7 +19,7 @@ CATEGORIES = (
 )
 """Tasks, parsing, scripts, timers, style, layout, requests.
 
-`toplevel`, `loading` and `v8` name the same tasks once more, and cost as much again.
+`toplevel`, `loading` and `v8` name the same tasks once more: three times as many events.
 """
 _PIECE = 1 << 20
 MOST_BYTES = 1 << 30
