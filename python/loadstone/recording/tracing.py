@@ -15,11 +15,11 @@ from loadstone.recording.masking import HEADS
 
 CATEGORIES = (
     *("-*", "devtools.timeline", "disabled-by-default-devtools.timeline", "disabled-by-default-lighthouse"),
-    "blink.user_timing",
+    *("blink.user_timing", "loading", "v8.execute"),
 )
-"""Tasks, parsing, scripts, timers, style, layout, requests.
+"""Tasks, parsing, scripts, timers, style, layout, requests; when documents are committed and promises react.
 
-`toplevel`, `loading` and `v8` name the same tasks once more: three times as many events.
+`toplevel` and `v8` name the same tasks once more: three times as many events.
 """
 _PIECE = 1 << 20
 MOST_BYTES = 1 << 30
