@@ -187,7 +187,7 @@ impl<'r> Builder<'r> {
                     let offset = self.frame(frame).offset(sent.place);
                     self.parse_to(frame, offset);
                     let chain = self.frame(frame).chain.clone();
-                    self.sent(sent, note.at, Need { why: Some(Why::Markup), ..after(&chain) });
+                    self.sent(sent, Need { why: Some(Why::Markup), ..after(&chain) });
                 }
                 NoteKind::Interactive { frame: of } if of == frame => {
                     self.frame(frame).parsing += note.cpu - done;
@@ -572,6 +572,29 @@ impl<'r> Builder<'r> {
         self.ran.push(ScriptRun { from, until, node, scripts });
     }
 
+    /// What waits for the load event cannot hold it up.
+    fn free_what_the_load_event_brings(&mut self) {
+        let Some((_, event)) = &self.load_event else { return };
+        let mut later = BTreeSet::from([event.clone()]);
+        loop {
+            let before = later.len();
+            let is_later = |needs: &Option<Vec<Need>>| needs.iter().flatten().any(|need| later.contains(&need.node));
+            let nodes = self.file.compute.iter().filter(|node| is_later(&node.needs)).map(|node| node.name.clone());
+            let objects = self.file.objects.iter().filter(|object| is_later(&object.needs)).map(|o| o.node().to_owned());
+            let found: Vec<String> = nodes.chain(objects).collect();
+            later.extend(found);
+            if later.len() == before {
+                break;
+            }
+        }
+        for object in self.file.objects.iter_mut().skip(1).filter(|object| later.contains(object.node())) {
+            object.needed = Some(Needed::Never);
+        }
+        for node in self.file.compute.iter_mut().filter(|node| later.contains(&node.name)) {
+            node.needed = None;
+        }
+    }
+
     /// Chromium's cache lets one request for a URL go at a time.
     fn queue_in_cache(&mut self) {
         let mut last: BTreeMap<(&str, Option<String>), usize> = BTreeMap::new();
@@ -632,12 +655,10 @@ impl<'r> Builder<'r> {
                 let need = Need { on: On::Start, ms: round(ms), why: Some(Why::Script), ..after(node) };
                 self.file.objects[object].needs = Some(vec![need]);
             }
-            if self.load_event.as_ref().is_some_and(|(event, _)| at > *event) {
-                self.file.objects[object].needed = Some(Needed::Never);
-            }
         }
         self.place_in_partitions();
         self.queue_in_cache();
+        self.free_what_the_load_event_brings();
         self.hold_load_event();
     }
 
@@ -658,7 +679,7 @@ impl<'r> Builder<'r> {
                     Via::Parser | Via::Scanner => Why::Markup,
                     Via::Other => Why::Event,
                 };
-                self.sent(sent, note.at, Need { why: Some(why), ..since });
+                self.sent(sent, Need { why: Some(why), ..since });
             }
             NoteKind::TimerSet { id, timeout } => {
                 let need = Need { timer_ms: *timeout, why: Some(Why::Timer), ..since };
@@ -701,7 +722,7 @@ impl<'r> Builder<'r> {
     }
 
     /// A request was made, with a cause as the trace has it.
-    fn sent(&mut self, sent: &SentRequest, at: f64, cause: Need) {
+    fn sent(&mut self, sent: &SentRequest, cause: Need) {
         let Some(object) = self.find(&sent.request, &sent.url, false) else { return };
         if sent.resource_type == "Document" {
             self.coming.insert(sent.frame.clone(), object);
@@ -728,9 +749,6 @@ impl<'r> Builder<'r> {
         self.is_placed[object] = true;
         let needs = self.causes(sent, object, cause);
         self.file.objects[object].needs = Some(needs);
-        if self.load_event.as_ref().is_some_and(|(event, _)| at > *event) {
-            self.file.objects[object].needed = Some(Needed::Never);
-        }
     }
 
     /// What a request waited for.
