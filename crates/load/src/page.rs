@@ -8,6 +8,7 @@ mod build;
 mod change;
 mod compressed;
 mod deal;
+mod depths;
 mod file;
 pub mod har;
 mod heads;
@@ -22,6 +23,7 @@ pub mod zstd;
 pub(crate) use build::Url;
 pub use change::{Change, UnknownChange, registrable_domain};
 pub use compressed::HeaderBytes;
+pub use depths::{ObjectDepth, depths};
 pub use file::{
     ComputeSpec, DocumentSpec, Field, HostSpec, Need, Needed, ObjectSpec, On, PageError, PageFile, Scheduling, Why,
 };
@@ -191,6 +193,11 @@ impl Page {
             Task::Fetch(fetch) => fetch,
             Task::Compute(..) => panic!("activity {object:?} is no object"),
         }
+    }
+
+    /// The activities' numbers, each after all that it needs.
+    pub(crate) fn order(&self) -> Vec<usize> {
+        summary::in_order(&self.activities)
     }
 
     /// The objects, in page order.
