@@ -34,6 +34,7 @@ fn main() -> io::Result<()> {
         ("scenario", scenarios()),
         ("packet", packets()),
         ("bounds", bombs()),
+        ("recorded_site", texts(&RECORDED_SITES)),
     ] {
         let folder = corpus.join(target);
         fs::create_dir_all(&folder)?;
@@ -358,6 +359,22 @@ const HARS: [(&str, &str); 8] = [
     ),
     ("cut-off", r#"{"log":{"entries":[{"request":"#),
     ("mark", "\u{feff}{\"log\":{\"entries\":[]}}"),
+];
+
+/// What was recorded, and what is asked for.
+const RECORDED_SITES: [(&str, &str); 3] = [
+    (
+        "likest-query",
+        "GET https://a.test/x?a=1&t=5\nGET https://a.test/x?a=2&t=6\n\nGET https://a.test/x?t=9&a=2\nGET https://a.test/x",
+    ),
+    (
+        "shape",
+        "GET https://a.test/b/11111111-1111-4111-8111-111111111111/7.js\n\nGET https://a.test/b/kq7x0Zb93mT5w2Lp/12.js\nHEAD https://a.test/b/3f9ab01c/1.js",
+    ),
+    (
+        "nth",
+        "GET http://a.test/\nGET https://a.test/\nGET https://a.test/\nPOST https://a.test:8443/\n\nGET localhost/\nGET [::1]:8443/\nPOST A.test/",
+    ),
 ];
 
 const PAGES: [(&str, &str); 12] = [

@@ -183,9 +183,9 @@ def replacement(path: str | None, kind: Kind) -> Iterator[Callable[[str], None]]
 
 @contextmanager
 def private_replacement(path: str, kind: Kind) -> Iterator[Callable[[Callable[[BinaryIO], None]], None]]:
-    """Give a function that has the file written by another one, all of it or nothing; for its owner's eyes only.
+    """Give a function that has the file written by another one, all of it or nothing, for its owner alone.
 
-    What cannot be written is an error before anything else is done, as with `replacement`.
+    A file that cannot be written is an error before anything else is done, as with `replacement`.
     """
     with _blame_write(path):
         target = Path(path).resolve()

@@ -2,6 +2,7 @@ import json
 import os
 import shutil
 import signal
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,8 @@ import pytest
 
 from live import FakeOutcome
 from loadstone import cli, experiment
+from loadstone.recording import Archive, recorder
+from sites import QUICK, Server
 
 # Under nohup, or in the background of a shell, interrupts are ignored here and in all that is started here.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -39,6 +42,7 @@ class Result:
 
 
 Command = Callable[..., Result]
+Record = Callable[..., Archive]
 
 
 def leave_out(why: str) -> None:
@@ -87,6 +91,36 @@ def browser() -> Iterator[Any]:
         browser = playwright.chromium.launch(executable_path=chromium, args=[*CHROMIUM, *as_root])
         yield browser
         browser.close()
+
+
+@pytest.fixture(scope="session")
+def chromium() -> str:
+    return need("chromium")
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with Server() as made:
+        thread = threading.Thread(target=made.serve_forever)
+        thread.start()
+        yield made
+        made.ended.set()
+        made.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def record(chromium: str, tmp_path: Path) -> Record:
+    """Record pages, write the file, and read it."""
+
+    def made(*urls: str, **more: Any) -> Archive:
+        order = recorder.Order(urls, **{"patience": QUICK, **more})
+        path = tmp_path / "a.wacz"
+        with path.open("wb") as file:
+            recorder.record(chromium, order).archive.write(file)
+        return Archive.read(str(path))
+
+    return made
 
 
 @pytest.fixture

@@ -60,6 +60,8 @@ pub struct Browser {
     end: Option<LoadEnd>,
     load_event: Option<LoadEvent>,
     actions: VecDeque<Action>,
+    /// Connections that are established as soon as the browser has computed for their handshakes, and when that is.
+    settling: VecDeque<(Time, ConnId)>,
     /// When to look for connections on which nothing has come for too long.
     next_expiry: Time,
 }
@@ -95,6 +97,7 @@ impl Browser {
             end: None,
             load_event: None,
             actions: VecDeque::new(),
+            settling: VecDeque::new(),
             next_expiry: Time::NEVER,
             page,
         }
@@ -461,6 +464,17 @@ impl Browser {
         }
     }
 
+    /// A connection takes requests from now on.
+    fn settle(&mut self, now: Time, conn: ConnId) {
+        let host = self.connections[conn.0 as usize].host;
+        if !self.pools[host.0 as usize].established(conn) {
+            self.actions.push_back(Action::Close { conn });
+            return self.lose(now, conn);
+        }
+        self.offer(conn);
+        self.advance(now);
+    }
+
     /// Gives up connections on which nothing has come for too long, and sets the time to look again.
     fn expire(&mut self, now: Time) {
         let waterfall = &self.waterfall;
@@ -488,7 +502,7 @@ impl Browser {
         let host = connection.host;
         let established = match std::mem::replace(&mut connection.stage, BrowserStage::Ended) {
             BrowserStage::Connecting => false,
-            BrowserStage::Established(_) => true,
+            BrowserStage::Established(_) => !std::mem::take(&mut connection.is_settling),
             BrowserStage::Ended => return,
         };
         let is_owed = |object: &ActivityId| self.waterfall[object.0 as usize].last_byte.is_none();
@@ -557,13 +571,14 @@ impl Program for Browser {
         let host = self.connections[conn.0 as usize].host;
         let pool = &self.pools[host.0 as usize];
         let protocol = if protocol == pool.protocol { pool.spoken() } else { protocol };
-        self.connections[conn.0 as usize].stage = BrowserStage::Established(self.config.sessions.client(protocol));
-        if !self.pools[host.0 as usize].established(conn) {
-            self.actions.push_back(Action::Close { conn });
-            return self.lose(now, conn);
+        let connection = &mut self.connections[conn.0 as usize];
+        connection.stage = BrowserStage::Established(self.config.sessions.client(protocol));
+        if self.page.hosts[host.0 as usize].secure && !self.page.handshake.is_zero() {
+            connection.is_settling = true;
+            self.settling.push_back((now + self.page.handshake, conn));
+        } else {
+            self.settle(now, conn);
         }
-        self.offer(conn);
-        self.advance(now);
     }
 
     fn handle_input(&mut self, now: Time, conn: ConnId, on: TransportStream, input: &[Chunk]) {
@@ -607,6 +622,12 @@ impl Program for Browser {
         if self.next_expiry <= now {
             self.expire(now);
         }
+        while let Some((_, conn)) = self.settling.front().copied().filter(|(due, _)| *due <= now) {
+            self.settling.pop_front();
+            if std::mem::take(&mut self.connections[conn.0 as usize].is_settling) {
+                self.settle(now, conn);
+            }
+        }
         if self.resolver.deadline() <= now {
             self.ask_for_names_again(now);
         }
@@ -629,7 +650,8 @@ impl Program for Browser {
     }
 
     fn poll_timeout(&self) -> Option<Time> {
-        let next = self.progress.next_timer().min(self.next_expiry).min(self.resolver.deadline());
+        let settled = self.settling.front().map_or(Time::NEVER, |(due, _)| *due);
+        let next = self.progress.next_timer().min(self.next_expiry).min(self.resolver.deadline()).min(settled);
         (next < Time::NEVER).then_some(next)
     }
 }

@@ -58,6 +58,8 @@ pub struct Page {
     pub objects: usize,
     /// In which order and when requests are sent.
     pub scheduling: Scheduling,
+    /// How long the browser computes for the TLS handshake of a connection.
+    pub handshake: Duration,
     /// With whose beginning the body of each document is there.
     pub bodies: Vec<ActivityId>,
     /// For each host its objects by path, ascending: no two have the same one.
@@ -71,6 +73,8 @@ pub struct Host {
     pub name: String,
     /// Whether its URLs are `https`.
     pub secure: bool,
+    /// The network partition of the requests to it, if that is not the page's own.
+    pub partition: Option<String>,
     /// What its round trip takes beyond the access link's.
     pub extra_rtt: Duration,
     /// How long it thinks before each response, besides the object's own time.
@@ -161,8 +165,8 @@ impl Page {
     /// A page of these parts, for which the invariants hold.
     fn new(hosts: Vec<Host>, activities: Vec<Activity>, objects: usize) -> Page {
         let shelves = vec![Vec::new(); hosts.len()];
-        let scheduling = Scheduling::default();
-        let mut page = Page { hosts, activities, objects, scheduling, bodies: Vec::new(), shelves };
+        let (scheduling, handshake) = (Scheduling::default(), Duration::ZERO);
+        let mut page = Page { hosts, activities, objects, scheduling, handshake, bodies: Vec::new(), shelves };
         let mut shelves = std::mem::take(&mut page.shelves);
         for (at, (_, fetch)) in page.fetches().enumerate() {
             shelves[fetch.host.0 as usize].push((fetch.request.path.clone(), ActivityId(at as u32)));

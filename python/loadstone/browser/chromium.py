@@ -90,7 +90,7 @@ class Chromium:
         said = folder / "said"
         given = map(str, [*pipes, said, *command])
         process = start(["sh", "-c", script, "sh", *given, "--remote-debugging-pipe", "about:blank"])
-        devtools = Devtools(sends, gets)
+        devtools = Devtools(sends, gets, lambda: process.is_finished)
         chromium = cls(process, devtools)
         try:
             devtools.call("Browser.getVersion", monotonic() + START_S)

@@ -13,6 +13,8 @@ _LONGEST = 1 << 28
 """Bytes of a message: far more than the timing of any page has."""
 _MOST_EVENTS = 10_000
 """Events that are kept until somebody waits for them; older ones are forgotten."""
+_LOOK_S = 0.5
+"""How often it is looked whether the browser is there."""
 
 Message = dict[str, Any]
 
@@ -32,8 +34,13 @@ class LateError(BrowserError):
 class Devtools:
     """A connection to a browser: calls that are waited for, calls that are not, and events."""
 
-    def __init__(self, sends: int, gets: int) -> None:
-        """Talk over two descriptors, which are closed with `close`."""
+    def __init__(self, sends: int, gets: int, has_ended: Callable[[], bool] = lambda: False) -> None:
+        """Talk over two descriptors, which are closed with `close`.
+
+        `has_ended` says whether the browser is there no more, where the pipe does not: its other end may be
+        open elsewhere.
+        """
+        self._has_ended = has_ended
         self._sends = sends
         self._gets = gets
         self._last = 0
@@ -126,9 +133,14 @@ class Devtools:
 
     def _message(self, until: float, what: str) -> Message:
         while not self._whole:
-            ready, _, _ = select.select([self._gets], [], [], max(until - monotonic(), 0))
-            if not ready:
+            left = max(until - monotonic(), 0)
+            ready, _, _ = select.select([self._gets], [], [], min(left, _LOOK_S))
+            if not ready and self._has_ended():
+                raise EndedError(f"{what}: the browser has ended")
+            if not ready and left <= _LOOK_S:
                 raise LateError(f"{what}: nothing came in time")
+            if not ready:
+                continue
             piece = os.read(self._gets, _PIECE)
             if not piece:
                 raise EndedError(f"{what}: the browser has ended")

@@ -21,13 +21,15 @@
   // --- randomness ---
 
   // Frames and workers differ, but not by what in their addresses may be of a time.
-  const { protocol, host, pathname } = globalThis.location ?? {};
-  const place = protocol === "https:" || protocol === "http:" ? host + pathname : String(protocol);
+  const place = () => {
+    const { protocol, host, pathname } = globalThis.location;
+    return protocol === "https:" || protocol === "http:" ? host + pathname : protocol;
+  };
 
   // xoshiro128** by Blackman and Vigna, its state from the seed by SplitMix32. Each use has a stream of its own.
-  const generator = (stream) => {
+  const seededGenerator = (stream) => {
     let mixed = seed >>> 0;
-    for (const letter of stream + place) mixed = Math.imul(mixed ^ letter.codePointAt(0), 16777619);
+    for (const letter of stream + place()) mixed = Math.imul(mixed ^ letter.codePointAt(0), 16777619);
     const split = () => {
       mixed = (mixed + 0x9e3779b9) | 0;
       let z = Math.imul(mixed ^ (mixed >>> 16), 0x85ebca6b);
@@ -46,6 +48,23 @@
       c ^= moved;
       d = (d << 11) | (d >>> 21);
       return word >>> 0;
+    };
+  };
+
+  // Scripts come in another order each time. What each does while it runs first is a stream of its own.
+  const current = globalThis.Document && Object.getOwnPropertyDescriptor(Document.prototype, "currentScript").get;
+  const source = () => {
+    const script = current && current.call(document);
+    return script ? `${script.src ?? ""}`.split("?")[0] || "inline" : "";
+  };
+  // Not before it is needed: a worker that has not begun has no address, and Chromium 156 crashes if asked for it.
+  const generator = (use) => {
+    const streams = new Map();
+    return () => {
+      const name = source();
+      let next = streams.get(name);
+      if (!next) streams.set(name, (next = seededGenerator(use + name)));
+      return next();
     };
   };
 

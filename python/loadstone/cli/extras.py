@@ -16,6 +16,8 @@ EXTRAS = {
     "dask": "dask",
     "distributed": "dask",
     "pandas": "pandas",
+    "warcio": "record",
+    "zstandard": "record",
 }
 """The smallest extra that has a package, by the name under which it is imported."""
 

@@ -27,7 +27,7 @@ def _common(command: Any) -> Any:
             metavar="SECONDS",
             type=_SECONDS,
             default=2.0,
-            help="After the load event: end when so long nothing has come; after 10 s in any case.  [default: 2]",
+            help="End when nothing has come for so long after the load event, or after 10 s.  [default: 2]",
         ),
         click.option(
             "--patience",
@@ -70,8 +70,8 @@ def _common(command: Any) -> Any:
 def record(url: str, runs: int, warm: bool, **given: Any) -> None:
     """Record how a page is loaded by Chromium: heads, bodies, DevTools' events and the trace.
 
-    The file is a WACZ, which ReplayWeb.page opens, too (docs/recording.md). It has what the user was sent, also
-    what is private in bodies and URLs; cookies and credentials in heads are replaced.
+    The file is a WACZ, which ReplayWeb.page opens, too (docs/recording.md). It has what the user was sent,
+    also what is private in bodies and URLs; cookies and credentials in heads are replaced.
     """
     _record([url], runs=runs, warm=warm, **given)
 

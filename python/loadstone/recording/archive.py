@@ -1,7 +1,8 @@
-"""The file of a recording: a WACZ 1.1.1, which is a zip that ReplayWeb.page opens, too (docs/recording.md).
+"""The file of a recording: a WACZ 1.1.1, a zip that ReplayWeb.page opens, too (docs/recording.md).
 
-`archive/data.warc.gz` has heads and bodies, `extra/` what other players do not need: the HAR, DevTools' events and
-the trace of each load, the page graph. `datapackage.json` has the digest of each, and says what was recorded.
+`archive/data.warc.gz` has heads and bodies, `extra/` what other players do not need: the HAR, DevTools'
+events and the trace of each load, the page graph. `datapackage.json` has the digest of each, and says what
+was recorded.
 """
 
 import hashlib
@@ -10,7 +11,7 @@ import json
 import re
 import zipfile
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -30,7 +31,8 @@ GRAPH = "extra/page.page.json"
 
 _WACZ = "1.1.1"
 _WARC = f"archive/{warc.FILE}"
-_INDEX = "indexes/index.cdx"
+_INDEX = f"indexes/{warc.INDEX}"
+_BLOCKS = "indexes/index.idx"
 _PAGES = "pages/pages.jsonl"
 _PACKAGE = "datapackage.json"
 _NAME = re.compile(r"(?:[a-z0-9][a-zA-Z0-9._-]*/){0,4}[a-z0-9][a-zA-Z0-9._-]*")
@@ -100,9 +102,19 @@ class Archive:
         if not name.endswith(".zst"):
             return data
         try:
-            return _native.unzstd(data, MOST_BYTES)
+            text = _native.unzstd(data, MOST_BYTES)
         except LoadstoneError as error:
             raise InputError(f"{self.name}: {name}: {error.args[0]}: record it again") from None
+        if len(text) > MOST_BYTES:
+            raise InputError(
+                f"{self.name}: {name}: more than {MOST_BYTES >> 20} MiB of text: record it again"
+            )
+        return text
+
+    def with_extra(self, name: str, data: bytes) -> "Archive":
+        """Give the recording with one more file under `extra/`, which is packed if its name says so."""
+        stored = packed(data) if name.endswith(".zst") else data
+        return replace(self, packed={**self.packed, name: stored})
 
     @classmethod
     def read(cls, path: str) -> "Archive":
@@ -132,6 +144,7 @@ def _write(archive: Archive, out: BinaryIO) -> None:
     parts: dict[str, bytes] = {
         _WARC: records.warc,
         _INDEX: records.index,
+        _BLOCKS: records.blocks,
         _PAGES: _page_list(archive.loads),
         **{name: archive.packed[name] for name in archive.extras},
     }
@@ -144,7 +157,8 @@ def _write(archive: Archive, out: BinaryIO) -> None:
         "mainPageDate": _moment(archive.loads[0].started),
         "resources": [
             {
-                "name": name.rpartition("/")[2],
+                # Each its own, as data packages want it.
+                "name": name.replace("/", "-"),
                 "path": name,
                 "hash": f"sha256:{hashlib.sha256(data).hexdigest()}",
                 "bytes": len(data),
@@ -209,7 +223,7 @@ def _read(path: str) -> Archive:
 
 
 def _members(path: str, zipped: zipfile.ZipFile) -> dict[str, bytes]:
-    """Read the files that the description lists, each with its digest; anything else in the zip is not looked at."""
+    """Read the files that the description lists, each with its digest; nothing else is looked at."""
     listed = zipped.infolist()
     if len(listed) > MOST_FILES:
         raise InputError(

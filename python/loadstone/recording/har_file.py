@@ -1,4 +1,4 @@
-"""A HAR 1.2 of the loads of a recording, without bodies, with the fields that Chromium's own HARs have besides."""
+"""A HAR 1.2 of the loads of a recording, without bodies, with the fields of Chromium's own HARs."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -7,8 +7,9 @@ from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
+from loadstone.recording.exchange import Fields
 from loadstone.recording.masking import Mask
-from loadstone.recording.network_log import Fields, Hop
+from loadstone.recording.network_log import Hop
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
 """Secrets of heads, replaced by text of the same shape, with a key that is forgotten.
 
-What is secret: cookies, credentials, and fields that are called like tokens. Letters and digits become others of
-their class, so lengths stay, in HPACK, too; equal words become equal ones. URLs and bodies stay: they are what is
-served again. What is made of a recording for others to see (`loadstone page`) has its URLs replaced as well.
+What is secret: cookies, credentials, and fields that are called like tokens. Letters and digits become others
+of their class, so lengths stay, in HPACK, too; equal words become equal ones. URLs and bodies stay: they are
+what is served again. What others see of a recording (`loadstone page`) has its URLs replaced as well.
 """
 
 import hashlib
@@ -92,7 +92,7 @@ class Mask:
         return {name: self._member(name, value) for name, value in params.items() if name not in _LEFT_OUT}
 
     def _member(self, name: str, value: Any) -> Any:
-        if name in _HEADS and isinstance(value, dict):
+        if name in HEADS and isinstance(value, dict):
             return {field: self.value(field, str(content)) for field, content in value.items()}
         if name == "headers" and isinstance(value, list):
             return [self._listed(one) for one in value]
@@ -108,6 +108,7 @@ class Mask:
         return self.event(field)
 
 
-_HEADS = {"headers", "requestHeaders", "responseHeaders"}
+HEADS = {"headers", "requestHeaders", "responseHeaders"}
+"""What heads are called in events of DevTools and of traces."""
 _LEFT_OUT = {"headersText", "requestHeadersText", "postData", "postDataEntries"}
 """Texts of whole heads, and bodies of requests."""

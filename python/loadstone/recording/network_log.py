@@ -1,8 +1,8 @@
-"""What DevTools says of a load's requests, put together: one hop for each request that was answered or failed.
+"""What DevTools says of a load's requests, put together: one hop for each request, redirects apart.
 
-Several events of several sessions tell of one request: a worker's script is asked for in the page's session and
-answered in the worker's. Redirects share a number. What was really sent and got (`...ExtraInfo`) comes before or
-after the rest, in the order of the hops.
+Several events of several sessions tell of one request: a worker's script is asked for in the page's session
+and answered in the worker's. Redirects share a number. What was really sent and got (`...ExtraInfo`) comes
+before or after the rest, in the order of the hops.
 """
 
 from collections.abc import Iterable, Sequence
@@ -40,7 +40,7 @@ class Hop:
     """There was a response without a request."""
     is_redirected: bool = False
     session: str = ""
-    """Where it ended: who has the body."""
+    """Where it was answered: who has the body."""
 
     @property
     def url(self) -> str:
@@ -96,7 +96,7 @@ class NetworkLog:
         self._extra_sent: dict[str, list[dict[str, Any]]] = {}
         self._extra_got: dict[str, list[dict[str, Any]]] = {}
         self.last_sent = 0.0
-        """How many requests have begun, in all, and when the last did, by the clock of who takes the events."""
+        """When the last request began, by the clock of who takes the events."""
         self.open: dict[str, Hop] = {}
         """Those that have neither ended nor failed, by their numbers."""
 
@@ -225,7 +225,8 @@ def exchange_of(hop: Hop, load: int, clock: float, body: Body, sent_body: bytes)
         response_fields=hop.response_fields,
         body=data,
         body_state=state,
-        wire_bytes=wire,
+        # Of a worker's script Chromium says 0.
+        wire_bytes=None if wire == 0 and hop.data_bytes else wire,
         raw=None,
         resource_type=hop.sent.get("type") or "Other",
         frame=hop.sent.get("frameId") or "",

@@ -1,7 +1,7 @@
 """Records pages: starts Chromium, loads each so many times, and makes the archive of what it said.
 
-The browser traces all the time, so each load costs the same. Each run is cold: it has a cache, connections and
-cookies of its own.
+The browser traces all the time, so each load costs the same. Each run is cold: it has a cache, connections
+and cookies of its own.
 """
 
 import json
@@ -20,6 +20,7 @@ from loadstone.recording.exchange import RecordedExchange
 from loadstone.recording.har_file import HarLoad
 from loadstone.recording.masking import Mask
 from loadstone.recording.network_log import exchange_of
+from loadstone.recording.sessions import Sessions
 from loadstone.recording.visit import Patience, Visit, Visited
 
 _TRACE_S = 120.0
@@ -72,6 +73,8 @@ def record(program: str, order: Order, progress: Progress = lambda done, total: 
             try:
                 trace = tracing.end(chromium.devtools, monotonic() + _TRACE_S)
                 tracing.cut(trace, [one.span for one in visited])
+                for one in visited:
+                    one.correct()
             except BrowserError as error:
                 failed.append(f"no trace: {error}")
     if not visited:
@@ -103,9 +106,11 @@ def _cold(chromium: Chromium, url: str, order: Order, visited: list[Visited]) ->
     """Load a page with a cache of its own, and once more with it if that is wished."""
     call = chromium.devtools.call
     context = call("Target.createBrowserContext", monotonic() + STOP_S)["browserContextId"]
+    call("Browser.setDownloadBehavior", monotonic() + STOP_S, behavior="deny", browserContextId=context)
+    sessions = Sessions(chromium.devtools, context, order.scripts)
     try:
         for warm in [False, True] if order.warm else [False]:
-            visit = Visit(chromium.devtools, context, order.scripts)
+            visit = Visit(chromium.devtools, sessions)
             visited.append(visit.load(len(visited) + 1, url, order.patience, warm=warm))
     finally:
         call("Target.disposeBrowserContext", monotonic() + STOP_S, browserContextId=context)
@@ -123,8 +128,7 @@ def _archive(visited: Sequence[Visited], browser: str, order: Order) -> Archive:
         number = one.note.number
         exchanges += _exchanges(one, mask)
         packed[archive.events_of(number)] = archive.packed(_lines(one, mask))
-        trace = {"traceEvents": one.span.events if mask is None else mask.event(one.span.events)}
-        packed[archive.trace_of(number)] = archive.packed(json.dumps(trace).encode())
+        packed[archive.trace_of(number)] = archive.packed(_trace(one, mask))
     har = har_file.har([_of_har(one) for one in visited], __version__, browser, mask)
     packed[archive.HAR] = archive.packed(har)
     notes = [one.note for one in visited]
@@ -144,6 +148,13 @@ def _exchanges(one: Visited, mask: Mask | None) -> Sequence[RecordedExchange]:
 def _lines(one: Visited, mask: Mask | None) -> bytes:
     events = one.events if mask is None else map(mask.event, one.events)
     return "".join(json.dumps(event) + "\n" for event in events).encode()
+
+
+def _trace(one: Visited, mask: Mask | None) -> bytes:
+    events = one.span.events
+    if mask is not None:
+        events = [mask.event(event) if tracing.has_head(event) else event for event in events]
+    return json.dumps({"traceEvents": events}).encode()
 
 
 def _of_har(one: Visited) -> HarLoad:

@@ -5,6 +5,7 @@ import json
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from email.utils import formatdate
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,8 @@ _LISTED = 10
 """How many lines of a list are shown."""
 _CODED = "content-encoding"
 _NO_CODING = ("", "identity")
+_FRAME, _FRAME_HEAD = 16_384, 9
+"""Bytes of content in a frame, and before it (RFC 9113, sections 4.1 and 4.2)."""
 
 
 @dataclass(frozen=True)
@@ -101,6 +104,12 @@ def read(names: Sequence[str]) -> ServedRecording:
     return ServedRecording(name, each[0].start, responses, protocols, next(iter(times), None), notices)
 
 
+def _length(wire_bytes: int, protocol: str) -> int:
+    """Give how many of a body's bytes on the wire are its own: h2 has frames around them, as long as this."""
+    frames = -(-wire_bytes // (_FRAME + _FRAME_HEAD)) if protocol == "h2" else 0
+    return max(wire_bytes - frames * _FRAME_HEAD, 0)
+
+
 def _host(url: str) -> str:
     authority = url.partition("://")[2].partition("/")[0].partition("?")[0].rpartition("@")[2].lower()
     name, colon, port = authority.rpartition(":")
@@ -122,8 +131,10 @@ def _of_archive(name: str) -> ServedRecording:
 
 def of_archive(archive: Any) -> ServedRecording:
     """Serve a recording: of each URL the responses of the first load that has it."""
+    from loadstone.recording import thinking
     from loadstone.recording.exchange import BodyState
 
+    thought = thinking.of_archive(archive)
     first_loads: dict[tuple[str, str], int] = {}
     responses: list[ServedResponse] = []
     protocols: dict[str, str] = {}
@@ -144,8 +155,9 @@ def of_archive(archive: Any) -> ServedRecording:
                 _pairs(one.response_fields),
                 one.body,
                 one.raw if is_coded else None,
-                (one.wire_bytes or None) if is_coded else None,
+                _length(one.wire_bytes or 0, one.protocol) or None if is_coded else None,
                 is_written=is_coded and not one.wire_bytes,
+                think_ms=thought.get((one.load, one.request, one.method, one.url), 0.0),
             )
         )
         if one.url.startswith("https://"):
@@ -181,7 +193,7 @@ def _of_folder(name: str) -> ServedRecording:
 
 def _written(folder: Path, one: Mapping[str, Any]) -> ServedResponse:
     sent = b"" if one.get("file") is None else (folder / one["file"]).read_bytes()
-    fields = _pairs(one.get("fields", []))
+    fields = _pairs([*one.get("fields", []), ("date", formatdate(usegmt=True))])
     codings = [value.strip().lower() for field_name, value in fields if field_name.lower() == _CODED.encode()]
     is_coded = bool(codings) and codings[0].decode("ascii", "replace") not in _NO_CODING
     return ServedResponse(

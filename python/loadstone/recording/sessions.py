@@ -1,16 +1,21 @@
 """The sessions of a load: its page, frames in processes of their own, and workers.
 
-All are attached to by themselves, and wait until everything is prepared. A service or shared worker is not the
-page's alone: the browser attaches to it.
+All are attached to by themselves, and wait until everything is prepared. A service or shared worker is not
+the page's alone: the browser attaches to it. Pages that a page opens, or has loaded ahead, are closed.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from time import monotonic
 from typing import Any
 
-from loadstone.browser.devtools import Devtools
+from loadstone.browser.devtools import BrowserError, Devtools
 
+STACK_DEPTH = 32
+"""How many asynchronous steps back Chromium says by what a request was made.
+
+Without them it names the parser for images that scripts make, and nothing for what timers do.
+"""
 _OF_THE_BROWSER = {"service_worker", "shared_worker"}
 _PAGES = {"page", "iframe"}
 _LEFT_OUT = ("browser", "browser_ui", "tab", "background_page", "webview", "other")
@@ -27,23 +32,30 @@ class Session:
     kind: str
     """As DevTools says: page, iframe, worker, service_worker, ..."""
     target: str
-    url: str
 
 
 class Sessions:
-    """Attaches to all of a load, and lets it go on."""
+    """Attaches to all that is in a browser context, and lets it go on."""
 
-    def __init__(self, devtools: Devtools, context: str, scripts: Sequence[str]) -> None:
-        """For what is in a browser context; `scripts` run in each of its documents and workers, first."""
+    def __init__(self, devtools: Devtools, context: str, scripts: Sequence[str] = ()) -> None:
+        """`scripts` run in each of its documents and workers, before anything else does."""
         self._devtools = devtools
         self._context = context
         self._scripts = scripts
+        self._main: str | None = None
         self.known: dict[str, Session] = {}
 
-    def attach(self) -> None:
-        """Begin: all that comes into the browser now is attached to."""
+    def open(self, until: float) -> Session:
+        """Open an empty page, with everything prepared; events have to come to `take`."""
+        call = self._devtools.call
         left_out = [{"type": kind, "exclude": True} for kind in _LEFT_OUT]
-        self._auto_attach(self._devtools.call, None, filter=[*left_out, {}])
+        self._main = None
+        call("Target.setAutoAttach", until, **_ATTACH, filter=[*left_out, {}])
+        target = call("Target.createTarget", until, url="about:blank", browserContextId=self._context)
+        while (page := self._of(target["targetId"])) is None:
+            if not self._devtools.hear(until):
+                raise BrowserError("no page could be opened in time")
+        return page
 
     def take(self, event: Event) -> None:
         """Take an event; those of targets are answered."""
@@ -52,21 +64,33 @@ class Sessions:
             target = params["targetInfo"]
             if target.get("browserContextId", self._context) == self._context:
                 self._attached(params["sessionId"], target, event.get("sessionId"))
+        elif event["method"] == "Target.detachedFromTarget":
+            self.known.pop(params["sessionId"], None)
 
-    def page(self, target: str) -> Session | None:
-        """Give the session of a page, once it is there."""
+    def _of(self, target: str) -> Session | None:
         return next((one for one in self.known.values() if one.target == target), None)
 
     def _attached(self, name: str, target: dict[str, Any], parent: str | None) -> None:
-        session = Session(name, target["type"], target["targetId"], target["url"])
-        is_second = (session.kind in _OF_THE_BROWSER) == (parent is not None) or self.page(session.target)
-        if is_second and session.kind != "page":
+        session = Session(name, target["type"], target["targetId"])
+        if session.kind == "page" and self._main is not None:
+            self._post("Target.closeTarget", None, targetId=session.target)
+            return
+        # What a page attaches to as well as the browser has a second session.
+        if (session.kind in _OF_THE_BROWSER and parent is not None) or self._of(session.target):
             self._post("Runtime.runIfWaitingForDebugger", name)
             self._post("Target.detachFromTarget", None, sessionId=name)
             return
+        if session.kind == "page":
+            self._main = session.target
         self.known[name] = session
+        self._prepare(session)
+
+    def _prepare(self, session: Session) -> None:
+        name = session.name
         self._post("Network.enable", name, **_BUFFERS)
-        self._auto_attach(self._post, name)
+        self._post("Target.setAutoAttach", name, **_ATTACH)
+        self._post("Runtime.enable", name)
+        self._post("Runtime.setAsyncCallStackDepth", name, maxDepth=STACK_DEPTH)
         if session.kind in _PAGES:
             self._post("Page.enable", name)
             self._post("Page.setLifecycleEventsEnabled", name, enabled=True)
@@ -78,13 +102,8 @@ class Sessions:
                 self._post("Runtime.evaluate", name, expression=script)
         self._post("Runtime.runIfWaitingForDebugger", name)
 
-    def _auto_attach(self, way: Callable[..., Any], name: str | None, **more: Any) -> None:
-        until = monotonic() + _SOON_S
-        given = {"autoAttach": True, "waitForDebuggerOnStart": True, "flatten": True, **more}
-        if name is None:
-            way("Target.setAutoAttach", until, name, **given)
-        else:
-            way("Target.setAutoAttach", name, **given)
-
     def _post(self, method: str, name: str | None, **given: Any) -> None:
         self._devtools.post(method, monotonic() + _SOON_S, name, **given)
+
+
+_ATTACH: dict[str, Any] = {"autoAttach": True, "waitForDebuggerOnStart": True, "flatten": True}

@@ -1,24 +1,32 @@
 """The trace of a browser: begun once, before the first load, and cut into loads afterwards.
 
-Chromium traces all of its processes, its own pages as well. What is kept of a load are the events of the processes
-that had one of its frames, while it lasted.
+Chromium traces all of its processes, its own pages as well. What is kept of a load are the events of the
+processes that had one of its frames, while it lasted.
 """
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from loadstone.browser.devtools import BrowserError, Devtools
+from loadstone.recording.masking import HEADS
 
 CATEGORIES = (
     *("-*", "devtools.timeline", "disabled-by-default-devtools.timeline", "disabled-by-default-lighthouse"),
-    *("blink.user_timing", "loading", "toplevel", "v8", "v8.execute"),
+    *("blink.user_timing", "loading", "v8.execute"),
 )
+"""Tasks, parsing, scripts, timers, style, layout, requests; when documents are committed and promises react.
+
+`toplevel` and `v8` name the same tasks once more: three times as many events.
+"""
 _PIECE = 1 << 20
 MOST_BYTES = 1 << 30
 """Of a whole trace, as text."""
 _METADATA = "M"
+_PHASES = re.compile(r"V8\.GC_|Parallel scavenge|\w*WeaknessProcessor ")
+"""Of collecting garbage: `MinorGC` and `MajorGC` say how long it took."""
 Event = dict[str, Any]
 
 
@@ -108,12 +116,31 @@ def cut(trace: Iterable[Event], spans: Iterable[Span]) -> None:
             continue
         at = event.get("ts", 0)
         for load in loads:
-            if load.begins <= at <= load.ends:
+            if load.begins <= at <= load.ends and not _PHASES.match(event.get("name", "")):
                 load.events.append(event)
                 _note_process(event, load)
     for load in loads:
         of_load = [one for one in load.events if one.get("pid") in load.processes]
         load.events = [one for one in named if one.get("pid") in load.processes] + of_load
+
+
+def load_event(events: Iterable[Event], frame: str, ended: float) -> float | None:
+    """Say when the load event began that ended then: the last one of a frame before; in seconds.
+
+    DevTools tells only of its end, when all that listens to it has run.
+    """
+    begun = [
+        one["ts"] / 1e6
+        for one in events
+        if one.get("name") == "loadEventStart" and (one.get("args") or {}).get("frame") == frame
+    ]
+    return max((one for one in begun if one <= ended), default=None)
+
+
+def has_head(event: Event) -> bool:
+    """Say whether an event has a head of a request or response in it."""
+    data = (event.get("args") or {}).get("data")
+    return isinstance(data, dict) and not data.keys().isdisjoint(HEADS)
 
 
 def _note_process(event: Event, load: Span) -> None:

@@ -1,11 +1,12 @@
 """One load of a page in a browser that is recorded: from the navigation until the network is quiet."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import monotonic, time
 from typing import Any
 
-from loadstone.browser.devtools import BrowserError, Devtools, EndedError
+from loadstone.browser.devtools import BrowserError, Devtools, LateError
+from loadstone.recording import tracing
 from loadstone.recording.archive import LoadNote
 from loadstone.recording.bodies import Bodies
 from loadstone.recording.network_log import Hop, NetworkLog
@@ -18,7 +19,9 @@ MOST_EVENTS = 2_000_000
 """Of one load; what comes then is not kept."""
 _BODIES_S = 20.0
 """How long it is waited for bodies after the load."""
-_STOP_S = 5.0
+_STOP_S, _MOMENT_S = 5.0, 0.5
+_NOT_KEPT = ("Runtime.", "Tracing.", "IO.")
+"""What scripts say on the console is their own."""
 _LONGEST_TEXT = 4096
 """Of URLs with data in them, and of messages over websockets."""
 
@@ -50,36 +53,59 @@ class Visited:
     content_loaded: float | None
     first_paint: float | None
 
+    def correct(self) -> None:
+        """Take from the trace when the load event began, of which DevTools says the end."""
+        if self.loaded is not None:
+            begun = tracing.load_event(self.span.events, self.note.main_frame, self.loaded)
+            if begun is not None and begun >= self.began:
+                self.loaded = begun
+                self.note = replace(self.note, onload_ms=(begun - self.began) * 1e3)
+
 
 @dataclass
 class _Milestones:
     """Moments of the main frame; DevTools'."""
 
     navigated: float | None = None
-    loaded: float | None = None
+    documents: list[str] = field(default_factory=list)
+    """That the page went to, one after another; the last one is it."""
+    loads: dict[str, tuple[float, float]] = field(default_factory=dict)
+    """Of documents: their load event, and when we heard of it by our clock."""
     content_loaded: float | None = None
     first_paint: float | None = None
     clock: float | None = None
-    loaded_at: float | None = None
-    """When we heard of it; our clock's."""
     has_crashed: bool = False
     frames: set[str] = field(default_factory=set)
+
+    @property
+    def loaded(self) -> float | None:
+        """Give the load event of the document that the page came to."""
+        return self._load[0] if self._load else None
+
+    @property
+    def loaded_at(self) -> float | None:
+        """Say when we heard of it."""
+        return self._load[1] if self._load else None
+
+    @property
+    def _load(self) -> tuple[float, float] | None:
+        return self.loads.get(self.documents[-1]) if self.documents else None
 
 
 class Visit:
     """Loads a page, and takes what is said meanwhile."""
 
-    def __init__(self, devtools: Devtools, context: str, scripts: Sequence[str] = ()) -> None:
+    def __init__(self, devtools: Devtools, sessions: Sessions) -> None:
         """Load in a browser context, which has the cache."""
         self._devtools = devtools
-        self._context = context
+        self._sessions = sessions
         self._log = NetworkLog()
         self._bodies = Bodies(devtools, self._log)
-        self._sessions = Sessions(devtools, context, scripts)
         self._kept: list[dict[str, Any]] = []
         self._seen = _Milestones()
         self._heard = 0.0
         self._main = ""
+        self._is_over = False
 
     def load(self, number: int, url: str, patience: Patience, *, warm: bool) -> Visited:
         """Load a page; if nothing comes of it at all, it is a `BrowserError`."""
@@ -87,18 +113,13 @@ class Visit:
         devtools.forget()
         devtools.listener = self._take
         try:
-            self._sessions.attach()
-            self._main = devtools.call(
-                "Target.createTarget", until, url="about:blank", browserContextId=self._context
-            )["targetId"]
-            page = self._page(until)
+            page = self._sessions.open(until)
+            self._main = page.target
             started, begins = time(), monotonic()
-            failed = devtools.call("Page.navigate", until, page.name, url=url).get("errorText")
-            if failed:
-                raise BrowserError(f"{url}: {failed}")
+            self._navigate(url, page, until)
             ended = self._wait(until, patience)
             ends = monotonic()
-            title = self._finish(ended)
+            title = self._finish(page, is_there=ended != "crashed")
         finally:
             devtools.listener = None
         hops = self._log.hops()
@@ -112,11 +133,17 @@ class Visit:
         moments = began, clock, seen.loaded, seen.content_loaded, seen.first_paint
         return Visited(note, self._kept, hops, self._bodies, span, *moments)
 
-    def _page(self, until: float) -> Session:
-        while (page := self._sessions.page(self._main)) is None:
-            if not self._devtools.hear(until):
-                raise BrowserError("no page could be opened in time")
-        return page
+    def _navigate(self, url: str, page: Session, until: float) -> None:
+        try:
+            answer = self._devtools.call("Page.navigate", until, page.name, url=url)
+        except LateError:
+            raise BrowserError(
+                f"{url}: no answer came in time: try again, or with a longer --patience"
+            ) from None
+        if failed := answer.get("errorText"):
+            raise BrowserError(f"{url}: {failed}")
+        if answer.get("isDownload"):
+            raise BrowserError(f"{url}: it is no page but a download")
 
     def _wait(self, until: float, patience: Patience) -> str:
         """Wait until the load event is over and the network quiet; say how it ended."""
@@ -136,23 +163,22 @@ class Visit:
                 return "quiet" if quiet <= most else "busy"
             self._devtools.hear(min(quiet, most))
 
-    def _finish(self, ended: str) -> str:
+    def _finish(self, page: Session, *, is_there: bool) -> str:
         """Wait for bodies, and close the page: its title."""
-        title = ""
-        until = monotonic() + _BODIES_S
-        while self._bodies.awaited and monotonic() < until:
-            if not self._devtools.hear(until):
-                break
-        call = self._devtools.call
+        self._is_over = True
+        until = monotonic() + (_BODIES_S if is_there else _MOMENT_S)
+        title, call = "", self._devtools.call
+        if is_there:
+            self._bodies.ask_for_streams(until)
+        self._bodies.wait(until)
         try:
-            if ended != "crashed":
+            if is_there:
+                self._bodies.ask_again(self._log.hops(), page.name, self._main, until)
                 said = call("Target.getTargetInfo", monotonic() + _STOP_S, targetId=self._main)
                 title = str(said["targetInfo"].get("title", ""))
             call("Target.closeTarget", monotonic() + _STOP_S, targetId=self._main)
-        except EndedError:
-            raise
         except BrowserError:
-            # The page is there no more: what has come is kept.
+            # The page is there no more: what has come is kept. If it is the browser, that is found out soon.
             pass
         return title
 
@@ -161,8 +187,9 @@ class Visit:
     def _take(self, event: dict[str, Any]) -> None:
         method, params = event["method"], event["params"]
         self._sessions.take(event)
-        name = event.get("sessionId")
-        session = self._sessions.known.get(name or "")
+        session = self._sessions.known.get(event.get("sessionId") or "")
+        if self._is_over or method.startswith(_NOT_KEPT):
+            return
         if session is None and not method.startswith("Target."):
             return
         if len(self._kept) < MOST_EVENTS:
@@ -183,6 +210,9 @@ class Visit:
             self._sent(params, session)
         elif method == "Network.loadingFinished":
             self._bodies.ask(params["requestId"], session.name, now + _BODIES_S)
+        elif method == "Network.loadingFailed" and params["requestId"] in seen.documents[1:]:
+            # It was a download, or nothing: the page stays where it was.
+            seen.documents.remove(params["requestId"])
         if params.get("frameId"):
             seen.frames.add(params["frameId"])
 
@@ -192,10 +222,9 @@ class Visit:
             seen.clock = params["wallTime"] - params["timestamp"]
         if request.get("hasPostData") and "postData" not in request and not request.get("postDataEntries"):
             self._bodies.ask_sent(params["requestId"], session.name, monotonic() + _BODIES_S)
-        is_document = params.get("type") == "Document" and params.get("frameId") == self._main
-        if is_document:
-            # Where a page goes on to another one, that one's load event counts.
-            seen.loaded_at = None
+        if params.get("type") == "Document" and params.get("frameId") == self._main:
+            if params["loaderId"] not in seen.documents:
+                seen.documents.append(params["loaderId"])
             if seen.navigated is None:
                 seen.navigated = params["timestamp"]
 
@@ -210,13 +239,19 @@ class Visit:
             seen.frames.add(params["frameId"])
         if session.target != self._main:
             return
-        if method == "Page.loadEventFired" and seen.navigated is not None:
-            seen.loaded, seen.loaded_at = params["timestamp"], monotonic()
-        elif method == "Page.domContentEventFired":
+        if method == "Page.domContentEventFired":
             seen.content_loaded = params["timestamp"]
-        elif method == "Page.lifecycleEvent" and params.get("frameId") == self._main:
-            if params["name"] == "firstContentfulPaint":
-                seen.first_paint = params["timestamp"]
+        elif method == "Page.lifecycleEvent":
+            self._reached(params)
+
+    def _reached(self, params: Any) -> None:
+        """Take an event of the life of a document."""
+        if params.get("frameId") == self._main:
+            if params["name"] == "load":
+                # Not `loadEventFired`, which does not say of which document.
+                self._seen.loads[params["loaderId"]] = params["timestamp"], monotonic()
+            elif params["name"] == "firstContentfulPaint":
+                self._seen.first_paint = params["timestamp"]
 
 
 def _kept(event: dict[str, Any], session: Session | None) -> dict[str, Any]:

@@ -1,24 +1,26 @@
-"""Exchanges as records of a WARC 1.1, by warcio, and back; with the index (CDXJ) that players look them up in.
+"""Exchanges as records of a WARC 1.1, by warcio, and back; with the index (CDXJ) for players.
 
-A response is written without its codings, as browsers see it: what its head said of coding and length is kept in
-fields with `x-orig-` before their names, as other recorders in browsers do. What only we know of an exchange is in
-the field `WARC-JSON-Metadata`, under `loadstone`.
+A response is written without its codings, as browsers see it: what its head said of coding and length is kept
+in fields with `x-orig-` before their names, as other recorders in browsers do. What only we know of an
+exchange is in the field `WARC-JSON-Metadata`, under `loadstone`.
 """
 
+import gzip
 import hashlib
 import io
 import json
+import re
 import uuid
 import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from http.client import responses as REASONS
+from http import client
+from operator import itemgetter
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from warcio.archiveiterator import ArchiveIterator
-from warcio.exceptions import ArchiveLoadFailed
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
@@ -41,10 +43,12 @@ class Written:
 
     warc: bytes
     index: bytes
+    blocks: bytes
+    """Where the blocks of the index are."""
 
 
 def written(exchanges: Iterable[RecordedExchange], software: str) -> Written:
-    """Write exchanges in their order: each response, then its request. Equal bodies of one URL are there once."""
+    """Write exchanges in their order, each response first; equal bodies of one URL are there once."""
     out = io.BytesIO()
     writer = WARCWriter(out, gzip=True, warc_version="1.1")
     writer.write_record(_info(writer, software))
@@ -59,7 +63,7 @@ def written(exchanges: Iterable[RecordedExchange], software: str) -> Written:
         writer.write_record(_response(writer, one, number, digest, same))
         lines.append(_index_line(one, digest, begins, out.tell() - begins, revisit=same is not None))
         writer.write_record(_request(writer, one, number))
-    return Written(out.getvalue(), "".join(sorted(lines)).encode())
+    return Written(out.getvalue(), *_index(lines))
 
 
 def _info(writer: WARCWriter, software: str) -> Any:
@@ -74,7 +78,9 @@ def _info(writer: WARCWriter, software: str) -> Any:
 def _response(writer: WARCWriter, one: RecordedExchange, number: int, digest: str, same: str | None) -> Any:
     fields = [(_original(name), value) for name, value in _lines(one.response_fields)]
     fields.append(("content-length", str(len(one.body))))
-    head = StatusAndHeaders(f"{one.status} {REASONS.get(one.status, 'Unknown')}", fields, protocol="HTTP/1.1")
+    head = StatusAndHeaders(
+        f"{one.status} {client.responses.get(one.status, 'Unknown')}", fields, protocol="HTTP/1.1"
+    )
     told = {
         "load": one.load, "request": one.request, "frame": one.frame, "body": one.body_state.value,
         "wire_bytes": one.wire_bytes, "protocol": one.protocol, "type": one.resource_type,
@@ -144,27 +150,50 @@ def _date(seconds: float) -> str:
 
 # --- the index ---
 
+INDEX = "index.cdx.gz"
+_BLOCK = 3000
+"""Lines of the index that are compressed together."""
+
+
+def _index(lines: Iterable[str]) -> tuple[bytes, bytes]:
+    """Give the index in compressed blocks (ZipNum), and the list of these."""
+    ordered = sorted(lines)
+    blocks = bytearray()
+    told = [_index_entry("!meta", "0", {"format": "cdxj-gzip-1.0", "filename": INDEX})]
+    for at in range(0, len(ordered), _BLOCK):
+        several = ordered[at : at + _BLOCK]
+        block = gzip.compress("".join(several).encode(), mtime=0)
+        place = {"offset": len(blocks), "length": len(block), "digest": _digest(block)}
+        key, moment, _ = several[0].split(" ", 2)
+        told.append(_index_entry(key, moment, place))
+        blocks += block
+    return bytes(blocks), "".join(told).encode()
+
 
 def _index_line(one: RecordedExchange, digest: str, begins: int, length: int, *, revisit: bool) -> str:
     moment = datetime.fromtimestamp(one.started, UTC).strftime("%Y%m%d%H%M%S")
-    mime = "warc/revisit" if revisit else (one.response_field("content-type") or "").partition(";")[0].strip()
-    told = {
-        "url": _uri(one.url), "digest": digest, "mime": mime, "offset": begins, "length": length,
-        "recordDigest": "", "status": one.status, "filename": FILE,
+    mime = (one.response_field("content-type") or "").partition(";")[0].strip()
+    told: dict[str, Any] = {
+        "url": _uri(one.url), "mime": "warc/revisit" if revisit else mime, "status": str(one.status),
+        "digest": digest, "length": str(length), "offset": str(begins), "filename": FILE,
     }  # fmt: skip
-    del told["recordDigest"]
     if one.method != "GET":
         told["method"] = one.method
-    return f"{_sortable(one.url)} {moment} {json.dumps(told)}\n"
+    return _index_entry(_sortable(one.url), moment, told)
+
+
+def _index_entry(key: str, moment: str, told: dict[str, Any]) -> str:
+    return f"{key} {moment} {json.dumps(told)}\n"
 
 
 def _sortable(url: str) -> str:
-    """Give a URL as indexes sort it: the host's labels from the last to the first."""
-    parts = urlsplit(_uri(url))
+    """Give a URL as players look it up (SURT): small, the host's labels from the last to the first."""
+    parts = urlsplit(re.sub(r"^(https?://)www\d*\.", r"\1", _uri(url).lower()))
     host = ",".join(reversed((parts.hostname or "").split(".")))
-    port = "" if parts.port in (None, 80, 443) else f":{parts.port}"
-    query = f"?{parts.query}" if parts.query else ""
-    return f"{host}{port}){parts.path or '/'}{query}".lower().replace(" ", "%20")
+    port = re.search(r":(?!(?:80|443)$)\d+$", parts.netloc)
+    pairs = sorted(parse_qsl(parts.query, keep_blank_values=True), key=itemgetter(0))
+    query = f"?{urlencode(pairs)}" if pairs else ""
+    return f"{host}{port[0] if port else ''}){parts.path or '/'}{query}".replace(" ", "%20")
 
 
 # --- reading ---
@@ -172,9 +201,12 @@ def _sortable(url: str) -> str:
 
 def read(name: str, data: bytes) -> list[RecordedExchange]:
     """Read the exchanges of a WARC that is compressed record by record, in their order."""
+    records = unpacked(name, data)
     try:
-        return _exchanges(name, unpacked(name, data))
-    except (ArchiveLoadFailed, ValueError, KeyError, TypeError, EOFError) as error:
+        return _exchanges(name, records)
+    except InputError:
+        raise
+    except Exception as error:  # warcio has no errors of its own for all that can be wrong
         raise InputError(f"{name}: its WARC is damaged ({error}): record it again") from None
 
 

@@ -15,6 +15,8 @@ pub(super) struct BrowserConnection {
     pub(super) pushes: BTreeMap<RequestId, ActivityId>,
     /// It takes no more requests.
     pub(super) is_retired: bool,
+    /// The browser still computes for its handshake: until then it takes none.
+    pub(super) is_settling: bool,
     /// When something last came or went out.
     pub(super) heard: Time,
     /// What a session that is over still has to say: why.
@@ -37,6 +39,7 @@ impl BrowserConnection {
             streams: Vec::new(),
             pushes: BTreeMap::new(),
             is_retired: false,
+            is_settling: false,
             heard: now,
             farewell: Wire::default(),
         }

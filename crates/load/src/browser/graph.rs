@@ -126,6 +126,8 @@ struct GraphState {
     /// How many of the activities that wait for bytes have been told.
     told: u32,
     has_begun: bool,
+    /// Whether it holds up the load event: it has begun, or computing alone keeps it from that.
+    is_held: bool,
     ahead: Ahead,
 }
 
@@ -154,6 +156,7 @@ impl Progress {
             bytes: 0,
             told: 0,
             has_begun: false,
+            is_held: false,
             ahead: Ahead::No,
         };
         let states = graph.nodes.iter().map(state).collect();
@@ -199,7 +202,7 @@ impl Progress {
     /// An object cannot be had; the load does not wait for it any more.
     pub(super) fn give_up(&mut self, object: ActivityId) {
         debug_assert_eq!(self.graph.nodes[object.0 as usize].needed, Needed::WhenFound);
-        self.holding -= u32::from(self.has_begun(object));
+        self.holding -= u32::from(self.states[object.0 as usize].is_held);
     }
 
     /// Whether nothing but objects holds the load up.
@@ -263,7 +266,7 @@ impl Progress {
         let ahead = std::mem::replace(&mut self.states[activity.0 as usize].ahead, Ahead::No);
         let graph = self.graph.clone();
         let node = &graph.nodes[activity.0 as usize];
-        self.holding += u32::from(node.needed == Needed::WhenFound);
+        self.hold(activity);
         if let Some((_, Thread::Main)) = node.computing {
             self.main.waiting.push_back(MainTask::Activity(activity));
             self.run_main(now);
@@ -382,9 +385,19 @@ impl Progress {
         }
         if state.begin <= now {
             self.ready.push_back(edge.to);
-        } else {
-            self.timers.push(Reverse((state.begin, edge.to, DueNode::Begin)));
+            return;
         }
+        self.timers.push(Reverse((state.begin, edge.to, DueNode::Begin)));
+        if edge.timer.is_zero() {
+            self.hold(edge.to);
+        }
+    }
+
+    /// From now on the load event waits for an activity, if it does so for what has been found.
+    fn hold(&mut self, activity: ActivityId) {
+        let is_news = !std::mem::replace(&mut self.states[activity.0 as usize].is_held, true);
+        let counts = self.graph.nodes[activity.0 as usize].needed == Needed::WhenFound;
+        self.holding += u32::from(is_news && counts);
     }
 
     /// For each activity what it began with: as far as is known, if it has not begun.

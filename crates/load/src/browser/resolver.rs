@@ -82,16 +82,17 @@ pub(super) enum Resolution {
 
 impl Resolver {
     pub(super) fn new(hosts: &[Host], names: Names) -> Resolver {
-        let mut texts: Vec<&str> = Vec::new();
+        let mut texts: Vec<(&str, Option<&str>)> = Vec::new();
         let name_of = hosts.iter().map(|host| {
-            let name = host.dns_name().unwrap_or_default();
+            // What one partition knows, another does not.
+            let name = (host.dns_name().unwrap_or_default(), host.partition.as_deref());
             texts.iter().position(|known| *known == name).unwrap_or_else(|| {
                 texts.push(name);
                 texts.len() - 1
             })
         });
         let name_of = name_of.collect();
-        let stage = |name: &&str| match names {
+        let stage = |(name, _): &(&str, Option<&str>)| match names {
             Names::LookedUp if !name.is_empty() => NameStage::Unknown,
             _ => NameStage::Known(None),
         };

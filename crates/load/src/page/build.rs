@@ -102,7 +102,8 @@ impl PageFile {
         let body = |(document, spec): (&String, &DocumentSpec)| names.find(document, &spec.body);
         let bodies = self.documents.iter().map(body).collect::<Result<_, _>>()?;
         let scheduling = self.scheduling;
-        let page = Page { scheduling, bodies, ..Page::new(hosts.list, activities, self.objects.len()) };
+        let handshake = milliseconds(|| "the page".to_owned(), "handshake_ms", self.handshake_ms)?;
+        let page = Page { scheduling, handshake, bodies, ..Page::new(hosts.list, activities, self.objects.len()) };
         acyclic(&page)?;
         Ok(page)
     }
@@ -181,10 +182,10 @@ impl ComputeSpec {
 }
 
 /// The hosts in the order in which they are first named. One name under `http` and `https` is two, and so it is with
-/// and without credentials.
+/// and without credentials, and in each network partition.
 struct HostsByName<'a> {
     list: Vec<Host>,
-    places: BTreeMap<(String, bool, bool), HostId>,
+    places: BTreeMap<(String, bool, bool, Option<String>), HostId>,
     /// How many objects have each path of each host.
     targets: BTreeMap<(HostId, String), u32>,
     specs: &'a BTreeMap<String, HostSpec>,
@@ -200,13 +201,14 @@ impl<'a> HostsByName<'a> {
         Ok(HostsByName { list: Vec::new(), places: BTreeMap::new(), targets: BTreeMap::new(), specs: &file.hosts })
     }
 
-    fn id(&mut self, url: &Url<'_>, anonymous: bool) -> HostId {
+    fn id(&mut self, url: &Url<'_>, anonymous: bool, partition: Option<&String>) -> HostId {
         let name = url.authority.to_ascii_lowercase();
         let spec = self.specs.get(&name).copied().unwrap_or_default();
         let list = &mut self.list;
-        *self.places.entry((name.clone(), url.secure, anonymous)).or_insert_with(|| {
+        *self.places.entry((name.clone(), url.secure, anonymous, partition.cloned())).or_insert_with(|| {
             let span = |ms: f64| Duration::from_nanos((ms * 1e6).round() as u64);
-            list.push(Host { name, secure: url.secure, extra_rtt: span(spec.rtt_ms), think: span(spec.think_ms) });
+            let (extra_rtt, think) = (span(spec.rtt_ms), span(spec.think_ms));
+            list.push(Host { name, secure: url.secure, partition: partition.cloned(), extra_rtt, think });
             HostId(list.len() as u32 - 1)
         })
     }
@@ -249,7 +251,7 @@ fn fetch(index: usize, object: &ObjectSpec, hosts: &mut HostsByName<'_>) -> Resu
     let bodiless = method == "HEAD" || status == 204 || status == 304;
     let body_len = if bodiless { 0 } else { object.bytes };
     let authority = url.authority.to_ascii_lowercase();
-    let host = hosts.id(&url, object.anonymous);
+    let host = hosts.id(&url, object.anonymous, object.partition.as_ref());
     let path = hosts.target(host, url.target());
     for (field, size) in
         [("request_header_bytes", object.request_header_bytes), ("response_header_bytes", object.response_header_bytes)]

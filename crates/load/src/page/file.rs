@@ -25,6 +25,9 @@ pub struct PageFile {
     /// In which order and when the browser sends the requests that it has found.
     #[serde(default, skip_serializing_if = "Scheduling::is_default")]
     pub scheduling: Scheduling,
+    /// How long the browser computes for the TLS handshake of a connection, in ms.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub handshake_ms: f64,
     /// When the documents of the page stop holding back requests of low priority, by what needs call each: the moment
     /// at which its body is inserted. Where `scheduling` is `chromium`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -126,6 +129,10 @@ pub struct ObjectSpec {
     /// Whether it is asked for without credentials. Such requests have connections of their own (Fetch, section 2.7).
     #[serde(default, skip_serializing_if = "is_false")]
     pub anonymous: bool,
+    /// Its network partition (Fetch, section 2.6): requests of different ones have connections and look-ups of names of
+    /// their own. For instance that of frames from other sites.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub partition: Option<String>,
 }
 
 /// Whether a load waits for an activity.
@@ -270,6 +277,8 @@ pub enum Why {
     Timer,
     /// An event that a script listens to.
     Event,
+    /// The browser's cache has another request for the same URL.
+    Cache,
 }
 
 fn is_zero(ms: &f64) -> bool {

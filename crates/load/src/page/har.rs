@@ -13,7 +13,7 @@ mod paints;
 mod rate;
 mod sizes;
 mod spoken;
-mod url;
+pub(super) mod url;
 mod views;
 mod waits;
 
@@ -34,6 +34,8 @@ use waits::Waits;
 
 /// The most entries of a file, as many as a page file may have objects.
 pub(super) const MAX_ENTRIES: usize = 20_000;
+/// More computing than this for a handshake is a mistake, or a busy machine.
+const MAX_HANDSHAKE_MS: f64 = 100.0;
 
 /// A page read from a HAR file.
 #[derive(Clone, PartialEq, Debug)]
@@ -267,7 +269,10 @@ fn recorded(objects: &[&HarFetch<'_>]) -> Vec<RecordedObject> {
             is_redirected: before.is_some(),
             is_document: fetched.kind == EntryKind::Html,
             initiator: initiator.url.text().unwrap_or_default().to_owned(),
+            callers: initiator.urls().into_iter().map(str::to_owned).collect(),
             place,
+            is_anonymous: is_anonymous(fetched),
+            handshake_ms: handshake_ms(fetched),
             began: fetched.began,
             ended: f64::INFINITY,
             request,
@@ -276,6 +281,21 @@ fn recorded(objects: &[&HarFetch<'_>]) -> Vec<RecordedObject> {
         });
     }
     all
+}
+
+/// Whether it was asked for across origins without credentials (Fetch, section 4.1): with CORS, and without the
+/// server's consent to credentials.
+fn is_anonymous(fetched: &HarFetch<'_>) -> bool {
+    let Some(origin) = sizes::field(&fetched.request.headers, "origin") else { return false };
+    let consents = sizes::field(&fetched.response.headers, "access-control-allow-credentials");
+    let is_own = fetched.url.strip_prefix(origin).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    !is_own && consents != Some("true")
+}
+
+/// How much longer the handshake of TLS took than that of TCP, of which one takes a round trip as the other does, in ms.
+fn handshake_ms(fetched: &HarFetch<'_>) -> Option<f64> {
+    let (all, tls) = (fetched.timings.connect.positive()?, fetched.timings.ssl.positive()?);
+    Some(2.0 * tls - all).filter(|ms| (0.0..MAX_HANDSHAKE_MS).contains(ms))
 }
 
 /// The document that was navigated to: the first object, unless it checks a certificate.

@@ -56,8 +56,14 @@ pub(super) struct RecordedObject {
     pub(super) is_document: bool,
     /// The URL of what is said to have asked for it.
     pub(super) initiator: String,
+    /// The scripts that called for it, innermost first.
+    pub(super) callers: Vec<String>,
     /// Line and column there, from 0.
     pub(super) place: Option<(u32, u32)>,
+    /// Whether it was asked for without credentials.
+    pub(super) is_anonymous: bool,
+    /// What the browser computed for the TLS handshake of its connection, if that was a new one, in ms.
+    pub(super) handshake_ms: Option<f64>,
     /// When it was found: in ms since 1970, then in microseconds of the trace.
     pub(super) began: f64,
     /// When it was complete, in microseconds of the trace, as far as that says so.
@@ -107,7 +113,9 @@ pub fn read(
     let mut builder = Builder::new(file, &objects, documents, delays);
     threads.iter().for_each(|thread| builder.follow(thread));
     builder.place_strays();
-    let file = builder.into_file();
+    let mut file = builder.into_file();
+    let handshakes = objects.iter().filter_map(|object| object.handshake_ms).collect();
+    file.handshake_ms = (lower_quartile(handshakes) * 1e3).round() / 1e3;
     // A damaged trace may say that something waits for itself.
     file.build()?;
     Ok(Har { file, notes })

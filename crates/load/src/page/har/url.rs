@@ -32,7 +32,7 @@ pub(super) fn cleaned(url: &str) -> Option<(String, bool)> {
 }
 
 /// Host and request target of a cleaned URL; both are empty if it is none.
-pub(super) fn parts(url: &str) -> (String, String) {
+pub(in crate::page) fn parts(url: &str) -> (String, String) {
     let Some(url) = Url::split(url) else { return <(String, String)>::default() };
     let target = if url.path.starts_with('/') { url.path.to_owned() } else { format!("/{}", url.path) };
     (url.authority.to_ascii_lowercase(), target)

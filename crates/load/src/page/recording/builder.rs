@@ -4,8 +4,10 @@ use super::frame::{Frame, ScriptKind};
 use super::markup::Markup;
 use super::trace::{Note, NoteKind, PageThread, SentRequest, Task, Unit, UnitKind, Via};
 use super::{Delays, RecordedObject};
+use crate::page::change::registrable_domain;
 use crate::page::file::{ComputeSpec, DocumentSpec, Need, Needed, On, PageFile, Scheduling, Why};
-use std::collections::BTreeMap;
+use crate::page::har;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Work of less processor time is added to what comes next, in microseconds.
 const SMALL: f64 = 500.0;
@@ -13,6 +15,8 @@ const SMALL: f64 = 500.0;
 const NEAR: f64 = 20_000.0;
 /// How long after an answer to a script a promise's reaction is still taken to be its, in microseconds.
 const REACTION: f64 = 50_000.0;
+/// The partition of frames from other sites than the page's own (Chromium's `NetworkAnonymizationKey`).
+const FOREIGN: &str = "cross-site";
 /// The longest that a callback waits for a frame to be drawn, in ms.
 const FRAME_MS: f64 = 1000.0 / 60.0;
 
@@ -32,8 +36,7 @@ pub(super) struct Builder<'r> {
     is_sent: Vec<bool>,
     /// Whether it is known what they waited for.
     is_placed: Vec<bool>,
-    /// The nodes of scripts: when they ran, from and until.
-    ran: Vec<(f64, f64, String)>,
+    ran: Vec<ScriptRun>,
     has_run: Vec<bool>,
     kinds: Vec<String>,
     /// Timers and callbacks that were set: by which node, and how long after its beginning.
@@ -42,7 +45,7 @@ pub(super) struct Builder<'r> {
     /// The last answers to scripts, and the last objects that were complete: when, and which moment of them.
     answer: Option<(f64, Need)>,
     complete: Option<(usize, f64)>,
-    load_event_at: Option<f64>,
+    load_event: Option<(f64, String)>,
     is_main: bool,
     /// Processor time that no node has yet, in microseconds.
     loose: f64,
@@ -53,6 +56,14 @@ pub(super) struct Builder<'r> {
     last_cause: Option<String>,
     last_render: Option<String>,
     count: usize,
+}
+
+/// A node in which scripts ran.
+struct ScriptRun {
+    from: f64,
+    until: f64,
+    node: String,
+    scripts: BTreeSet<String>,
 }
 
 impl<'r> Builder<'r> {
@@ -82,7 +93,7 @@ impl<'r> Builder<'r> {
             callbacks: BTreeMap::new(),
             answer: None,
             complete: None,
-            load_event_at: None,
+            load_event: None,
             is_main: true,
             loose: 0.0,
             last: None,
@@ -110,12 +121,12 @@ impl<'r> Builder<'r> {
     }
 
     fn unit(&mut self, unit: &Unit) {
-        if self.frames.is_empty() && unit.kind != UnitKind::Commit {
+        if self.frames.is_empty() && !is_commit(unit) {
             // Of the page there is nothing yet.
             return unit.notes.iter().for_each(|note| self.note_coming(note));
         }
         match &unit.kind {
-            UnitKind::Commit => self.commit(unit),
+            UnitKind::Commit | UnitKind::Other if is_commit(unit) => self.commit(unit),
             UnitKind::Parse { frame } => self.parse(unit, frame),
             UnitKind::Evaluate { url, line, column } => self.evaluate(unit, url, *line, *column),
             UnitKind::Module => self.module(unit),
@@ -130,6 +141,7 @@ impl<'r> Builder<'r> {
             && let Some(object) = self.find(&sent.request, &sent.url, true)
         {
             self.is_sent[object] = true;
+            self.kinds[object].clone_from(&sent.resource_type);
             self.coming.insert(sent.frame.clone(), object);
         }
     }
@@ -393,7 +405,7 @@ impl<'r> Builder<'r> {
     /// A script runs when all this has happened.
     fn run(&mut self, unit: &Unit, what: &str, needs: Vec<Need>, needed: Needed) {
         let (name, lead) = self.node("run", what, "script", unit.cpu, needs, needed);
-        self.ran.push((unit.at, unit.until, name.clone()));
+        self.note_run(unit, &name);
         self.notes(unit, &name, lead);
     }
 
@@ -442,7 +454,7 @@ impl<'r> Builder<'r> {
             UnitKind::Xhr { url } => {
                 self.find("", url, false).map(|object| Need { why: Some(Why::Event), ..self.fetched(object) })
             }
-            UnitKind::Event { kind } if kind == "DOMContentLoaded" => self.content_loaded(),
+            UnitKind::Event { kind, frame } if kind == "DOMContentLoaded" => self.content_loaded(Some(frame)),
             _ if before.is_some() => None,
             UnitKind::Event { .. } => {
                 self.complete.map(|(object, _)| Need { why: Some(Why::Event), ..self.fetched(object) })
@@ -453,14 +465,15 @@ impl<'r> Builder<'r> {
         self.count += 1;
         let (what, number) = (callback_name(&unit.kind), self.count.to_string());
         let (name, lead) = self.node(what, &number, what, unit.cpu, cause.into_iter().collect(), Needed::Never);
-        self.ran.push((unit.at, unit.until, name.clone()));
+        self.note_run(unit, &name);
         self.notes(unit, &name, lead);
     }
 
-    /// The event after parsing and the scripts that run in order then, of the page's own document.
-    fn content_loaded(&self) -> Option<Need> {
-        let root = self.frames.values().find(|frame| frame.is_root)?;
-        let before = root.in_order.as_ref().or(root.parsed.as_ref())?;
+    /// The event after parsing and the scripts that run in order then, of a frame's document or of the page's own.
+    fn content_loaded(&self, frame: Option<&str>) -> Option<Need> {
+        let root = || self.frames.values().find(|frame| frame.is_root);
+        let of = frame.and_then(|frame| self.frames.get(frame)).or_else(root)?;
+        let before = of.in_order.as_ref().or(of.parsed.as_ref())?;
         Some(Need { why: Some(Why::Event), ..after(before) })
     }
 
@@ -469,24 +482,33 @@ impl<'r> Builder<'r> {
     }
 
     fn precedes_load_event(&self, unit: &Unit) -> bool {
-        let is_load = matches!(&unit.kind, UnitKind::Event { kind } if kind == "load");
+        let is_load = matches!(&unit.kind, UnitKind::Event { kind, .. } if kind == "load");
         is_load && self.delays.load_event.is_some_and(|(from, to)| (from..=to).contains(&unit.at))
     }
 
-    /// What listens to the load event runs when all that holds it up is there.
+    /// What listens to the load event.
     fn load_event(&mut self, unit: &Unit) {
-        let is_held_up = |(object, spec): (usize, &crate::page::ObjectSpec)| {
-            (object > 0 && spec.needed == Some(Needed::WhenFound) && self.objects[object].ended <= unit.at)
-                .then_some(object)
-        };
-        let waits: Vec<usize> = self.file.objects.iter().enumerate().filter_map(is_held_up).collect();
-        let mut needs: Vec<Need> =
-            waits.into_iter().map(|object| Need { why: Some(Why::Event), ..self.fetched(object) }).collect();
-        needs.extend(self.content_loaded());
-        self.load_event_at = Some(unit.at);
+        let needs = self.content_loaded(None).into_iter().collect();
         let (name, lead) = self.node("load event", "", "event", unit.cpu, needs, Needed::Never);
-        self.ran.push((unit.at, unit.until, name.clone()));
+        self.load_event = Some((unit.at, name.clone()));
+        self.note_run(unit, &name);
         self.notes(unit, &name, lead);
+    }
+
+    /// The load event comes when all that holds it up is there.
+    fn hold_load_event(&mut self) {
+        let Some((at, name)) = self.load_event.clone() else { return };
+        let holds = |(object, spec): (usize, &crate::page::ObjectSpec)| {
+            let is_held = object > 0 && spec.needed == Some(Needed::WhenFound) && self.objects[object].ended <= at;
+            is_held.then_some(object)
+        };
+        let held: Vec<usize> = self.file.objects.iter().enumerate().filter_map(holds).collect();
+        let needs: Vec<Need> =
+            held.into_iter().map(|object| Need { why: Some(Why::Event), ..self.fetched(object) }).collect();
+        let node = self.file.compute.iter_mut().find(|node| node.name == name);
+        if let Some(of) = node.and_then(|node| node.needs.as_mut()) {
+            of.extend(needs);
+        }
     }
 
     /// What is neither parsing nor a script.
@@ -545,6 +567,53 @@ impl<'r> Builder<'r> {
         self.notes(unit, &name, 0.0);
     }
 
+    fn note_run(&mut self, unit: &Unit, name: &str) {
+        let (from, until, node, scripts) = (unit.at, unit.until, name.to_owned(), unit.scripts.clone());
+        self.ran.push(ScriptRun { from, until, node, scripts });
+    }
+
+    /// Chromium's cache lets one request for a URL go at a time.
+    fn queue_in_cache(&mut self) {
+        let mut last: BTreeMap<(&str, Option<String>), usize> = BTreeMap::new();
+        for object in 1..self.objects.len() {
+            let spec = &self.file.objects[object];
+            if spec.method.is_some() || self.objects[object].is_redirected {
+                continue;
+            }
+            let key = (self.objects[object].url.as_str(), spec.partition.clone());
+            if let Some(before) = last.insert(key, object) {
+                let need = Need { why: Some(Why::Cache), ..after(&self.name(before)) };
+                self.file.objects[object].needs.get_or_insert_default().push(need);
+            }
+        }
+    }
+
+    /// The last run before an object was found of the script that called for it; else what ran just then.
+    fn run_for(&self, object: usize) -> Option<&ScriptRun> {
+        let RecordedObject { began, callers, .. } = &self.objects[object];
+        let before = || self.ran.iter().filter(|run| run.from <= *began);
+        let latest = |a: &&ScriptRun, b: &&ScriptRun| a.from.total_cmp(&b.from);
+        let calls = |run: &&ScriptRun| callers.first().is_some_and(|caller| run.scripts.contains(caller));
+        let by_caller = before().filter(calls).max_by(latest);
+        by_caller.or_else(|| before().filter(|run| *began <= run.until + NEAR).max_by(latest))
+    }
+
+    /// Requests of frames from other sites are in a partition of their own, and those without credentials apart.
+    fn place_in_partitions(&mut self) {
+        let site = |url: &str| registrable_domain(&har::url::parts(url).0).to_owned();
+        let own = site(&self.objects[self.root()].url);
+        let places: BTreeMap<String, usize> =
+            (0..self.objects.len()).map(|object| (self.name(object), object)).collect();
+        for object in 1..self.objects.len() {
+            let by = self.file.objects[object].document.as_ref().and_then(|document| places.get(document));
+            let frame = if self.kinds[object] == "Document" { Some(&object) } else { by };
+            let is_foreign = frame.is_some_and(|frame| site(&self.objects[*frame].url) != own);
+            let spec = &mut self.file.objects[object];
+            spec.partition = is_foreign.then(|| FOREIGN.to_owned());
+            spec.anonymous = self.objects[object].is_anonymous;
+        }
+    }
+
     /// Places what no thread of the page asked for, as far as is known: after the script that ran then.
     pub(super) fn place_strays(&mut self) {
         let root = self.root();
@@ -558,16 +627,18 @@ impl<'r> Builder<'r> {
                 continue;
             }
             let at = self.objects[object].began;
-            let by = self.ran.iter().rfind(|(from, until, _)| *from <= at && at <= until + NEAR);
-            if let Some((from, until, name)) = by {
+            if let Some(ScriptRun { from, until, node, .. }) = self.run_for(object) {
                 let ms = (at.min(*until) - from) / 1e3 + self.delays.request_ms;
-                let need = Need { on: On::Start, ms: round(ms), why: Some(Why::Script), ..after(name) };
+                let need = Need { on: On::Start, ms: round(ms), why: Some(Why::Script), ..after(node) };
                 self.file.objects[object].needs = Some(vec![need]);
             }
-            if self.load_event_at.is_some_and(|event| at > event) {
+            if self.load_event.as_ref().is_some_and(|(event, _)| at > *event) {
                 self.file.objects[object].needed = Some(Needed::Never);
             }
         }
+        self.place_in_partitions();
+        self.queue_in_cache();
+        self.hold_load_event();
     }
 
     // --- what happened in units ---
@@ -634,6 +705,7 @@ impl<'r> Builder<'r> {
         let Some(object) = self.find(&sent.request, &sent.url, false) else { return };
         if sent.resource_type == "Document" {
             self.coming.insert(sent.frame.clone(), object);
+            self.kinds[object] = "Document".to_owned();
         }
         if std::mem::replace(&mut self.is_sent[object], true) {
             return;
@@ -656,7 +728,7 @@ impl<'r> Builder<'r> {
         self.is_placed[object] = true;
         let needs = self.causes(sent, object, cause);
         self.file.objects[object].needs = Some(needs);
-        if self.load_event_at.is_some_and(|event| at > event) {
+        if self.load_event.as_ref().is_some_and(|(event, _)| at > *event) {
             self.file.objects[object].needed = Some(Needed::Never);
         }
     }
@@ -783,6 +855,11 @@ impl<'r> Builder<'r> {
         }
         self.file
     }
+}
+
+/// Whether a document comes into a frame.
+fn is_commit(unit: &Unit) -> bool {
+    unit.notes.iter().any(|note| matches!(&note.what, NoteKind::Committed { url, .. } if url.starts_with("http")))
 }
 
 fn after(node: &str) -> Need {

@@ -139,6 +139,8 @@ pub(super) struct Unit {
     pub(super) cpu: f64,
     /// What happened meanwhile, in the order of time.
     pub(super) notes: Vec<Note>,
+    /// The scripts of which something ran.
+    pub(super) scripts: BTreeSet<String>,
 }
 
 /// What a unit is.
@@ -160,8 +162,8 @@ pub(super) enum UnitKind {
     Idle { id: String },
     /// An event of an XMLHttpRequest.
     Xhr { url: String },
-    /// Listeners of an event.
-    Event { kind: String },
+    /// Listeners of an event, and the frame in which the first is.
+    Event { kind: String, frame: String },
     /// A function is called, or a promise's reaction, and nothing says why.
     Callback,
     /// A style sheet is parsed.
@@ -376,6 +378,7 @@ impl Cutter<'_, '_, '_> {
                     let own = if kind.is_script() { Via::Script } else { own };
                     self.close(slice.at, slice.cpu_at);
                     self.open(kind.clone(), slice.at, slice.cpu_at);
+                    self.note(*child, own);
                     self.cut(*child, &kind, own);
                     self.close(slice.until, slice.cpu_until);
                     self.open(current.clone(), slice.until, slice.cpu_until);
@@ -390,7 +393,7 @@ impl Cutter<'_, '_, '_> {
 
     fn open(&mut self, kind: UnitKind, at: f64, cpu_at: f64) {
         self.began = cpu_at;
-        self.units.push(Unit { kind, at, until: at, cpu: 0.0, notes: Vec::new() });
+        self.units.push(Unit { kind, at, until: at, cpu: 0.0, notes: Vec::new(), scripts: BTreeSet::new() });
     }
 
     fn close(&mut self, at: f64, cpu_at: f64) {
@@ -402,6 +405,11 @@ impl Cutter<'_, '_, '_> {
 
     fn note(&mut self, of: usize, via: Via) {
         let slice = &self.slices[of];
+        if matches!(slice.name, "FunctionCall" | "EvaluateScript")
+            && let (Some(url), Some(unit)) = (slice.args.read().url.filled(), self.units.last_mut())
+        {
+            unit.scripts.insert(url.to_owned());
+        }
         if let Some(what) = note(slice, via)
             && let Some(unit) = self.units.last_mut()
         {
@@ -429,7 +437,7 @@ impl Cutter<'_, '_, '_> {
             "FireAnimationFrame" => UnitKind::AnimationFrame { id: text(&data().id) },
             "FireIdleCallback" => UnitKind::Idle { id: text(&data().id) },
             "XHRReadyStateChange" | "XHRLoad" => UnitKind::Xhr { url: text(&data().url) },
-            "EventDispatch" if self.calls(of, MAX_DEPTH) => UnitKind::Event { kind: text(&data().kind) },
+            "EventDispatch" => UnitKind::Event { frame: self.called(of, MAX_DEPTH)?, kind: text(&data().kind) },
             "FunctionCall" | "RunMicrotasks" | "v8.callFunction" => UnitKind::Callback,
             "ParseAuthorStyleSheet" => UnitKind::StyleSheet,
             "UpdateLayoutTree" | "Layout" | "PrePaint" | "Paint" | "Layerize" | "Commit" | "UpdateLayer" => {
@@ -439,11 +447,14 @@ impl Cutter<'_, '_, '_> {
         })
     }
 
-    /// Whether a function is called in a slice.
-    fn calls(&self, of: usize, depth: usize) -> bool {
-        let is_call = |name: &str| matches!(name, "FunctionCall" | "v8.callFunction");
-        depth > 0
-            && self.slices[of].children.iter().any(|at| is_call(self.slices[*at].name) || self.calls(*at, depth - 1))
+    /// The frame in which the first function is called in a slice.
+    fn called(&self, of: usize, depth: usize) -> Option<String> {
+        let children = self.slices[of].children.iter().filter(|_| depth > 0);
+        let mut calls = children.filter_map(|at| match self.slices[*at].name {
+            "FunctionCall" => Some(self.slices[*at].args.read().frame.key().unwrap_or_default().into_owned()),
+            _ => self.called(*at, depth - 1),
+        });
+        calls.next()
     }
 }
 
