@@ -1,0 +1,79 @@
+//! What holds of requests once all threads are read.
+
+use super::{Builder, FOREIGN, NEAR, ScriptRun, after, round};
+use crate::page::change::registrable_domain;
+use crate::page::file::{Need, Needed, On, Why};
+use crate::page::har;
+use crate::page::recording::RecordedObject;
+use std::collections::BTreeMap;
+
+impl Builder<'_> {
+    /// Places what no thread of the page asked for, as far as is known: after the script that ran then.
+    pub(in crate::page::recording) fn place_strays(&mut self) {
+        let root = self.root();
+        for object in (1..self.objects.len()).filter(|object| *object != root) {
+            let is_by_script = matches!(self.file.objects[object].kind.as_deref(), Some("xhr" | "media" | "json"));
+            if !self.is_sent[object] {
+                let needed = if is_by_script { Needed::Never } else { Needed::WhenFound };
+                self.file.objects[object].needed = Some(needed);
+            }
+            if self.is_placed[object] || self.objects[object].is_redirected {
+                continue;
+            }
+            let at = self.objects[object].began;
+            if let Some(ScriptRun { from, until, node, .. }) = self.run_for(object) {
+                let ms = (at.min(*until) - from) / 1e3 + self.delays.request_ms;
+                let need = Need { on: On::Start, ms: round(ms), why: Some(Why::Script), ..after(node) };
+                self.file.objects[object].needs = Some(vec![need]);
+            }
+            if self.load_event.as_ref().is_some_and(|(event, _)| at > *event) {
+                self.file.objects[object].needed = Some(Needed::Never);
+            }
+        }
+        self.place_in_partitions();
+        self.queue_in_cache();
+        self.hold_load_event();
+    }
+
+    /// The last run before an object was found of the script that called for it; else what ran just then.
+    pub(super) fn run_for(&self, object: usize) -> Option<&ScriptRun> {
+        let RecordedObject { began, callers, .. } = &self.objects[object];
+        let before = || self.ran.iter().filter(|run| run.from <= *began);
+        let latest = |a: &&ScriptRun, b: &&ScriptRun| a.from.total_cmp(&b.from);
+        let calls = |run: &&ScriptRun| callers.first().is_some_and(|caller| run.scripts.contains(caller));
+        let by_caller = before().filter(calls).max_by(latest);
+        by_caller.or_else(|| before().filter(|run| *began <= run.until + NEAR).max_by(latest))
+    }
+
+    /// Requests of frames from other sites are in a partition of their own, and those without credentials apart.
+    pub(super) fn place_in_partitions(&mut self) {
+        let site = |url: &str| registrable_domain(&har::url::parts(url).0).to_owned();
+        let own = site(&self.objects[self.root()].url);
+        let places: BTreeMap<String, usize> =
+            (0..self.objects.len()).map(|object| (self.name(object), object)).collect();
+        for object in 1..self.objects.len() {
+            let by = self.file.objects[object].document.as_ref().and_then(|document| places.get(document));
+            let frame = if self.kinds[object] == "Document" { Some(&object) } else { by };
+            let is_foreign = frame.is_some_and(|frame| site(&self.objects[*frame].url) != own);
+            let spec = &mut self.file.objects[object];
+            spec.partition = is_foreign.then(|| FOREIGN.to_owned());
+            spec.anonymous = self.objects[object].is_anonymous;
+        }
+    }
+
+    /// Chromium's cache lets one request for a URL go at a time.
+    pub(super) fn queue_in_cache(&mut self) {
+        let mut last: BTreeMap<(&str, Option<String>), usize> = BTreeMap::new();
+        for object in 1..self.objects.len() {
+            let spec = &self.file.objects[object];
+            if spec.method.is_some() || self.objects[object].is_redirected {
+                continue;
+            }
+            let key = (self.objects[object].url.as_str(), spec.partition.clone());
+            if let Some(before) = last.insert(key, object) {
+                let need = Need { why: Some(Why::Cache), ..after(&self.name(before)) };
+                self.file.objects[object].needs.get_or_insert_default().push(need);
+            }
+        }
+    }
+}
