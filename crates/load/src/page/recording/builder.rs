@@ -8,7 +8,7 @@ mod tasks;
 
 use super::frame::{Frame, ScriptKind};
 use super::markup::Markup;
-use super::trace::{Note, NoteKind, PageThread, Task, Unit, UnitKind, Via};
+use super::trace::{Note, NoteKind, PageThread, ThreadKind, Unit, UnitKind, Via};
 use super::{Delays, RecordedObject};
 use crate::page::file::{ComputeSpec, DocumentSpec, Need, Needed, On, PageFile, Scheduling, Why};
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,15 +28,26 @@ const FRAME_MS: f64 = 1000.0 / 60.0;
 pub(super) struct Builder<'r> {
     pub(super) file: PageFile,
     objects: &'r [RecordedObject],
-    documents: &'r BTreeMap<String, Vec<u8>>,
+    /// Of documents, style sheets and scripts, by the numbers of their requests.
+    texts: &'r BTreeMap<String, Vec<u8>>,
     delays: Delays,
     /// By the names of frames.
     frames: BTreeMap<String, Frame>,
     /// The object of the document that is to come into each frame.
     coming: BTreeMap<String, usize>,
     scripts: BTreeMap<usize, ScriptKind>,
+    /// Scripts that scripts have inserted, in order.
+    inserted: Vec<usize>,
+    /// What was asked for ahead of time.
+    preloaded: BTreeSet<usize>,
+    /// Scripts that are modules.
+    modules: BTreeSet<usize>,
+    /// In which node each script ran.
+    runs: BTreeMap<usize, String>,
     /// What style sheets and modules import.
     imports: BTreeMap<usize, Vec<usize>>,
+    /// Where the redirects from each object have led.
+    hops: Vec<usize>,
     is_sent: Vec<bool>,
     /// Whether it is known what they waited for.
     is_placed: Vec<bool>,
@@ -50,7 +61,7 @@ pub(super) struct Builder<'r> {
     answer: Option<(f64, Need)>,
     complete: Option<(usize, f64)>,
     load_event: Option<(f64, String)>,
-    is_main: bool,
+    thread: ThreadKind,
     /// Processor time that no node has yet, in microseconds.
     loose: f64,
     /// The last node, and the last one of the task.
@@ -75,19 +86,24 @@ impl<'r> Builder<'r> {
     pub(super) fn new(
         file: PageFile,
         objects: &'r [RecordedObject],
-        documents: &'r BTreeMap<String, Vec<u8>>,
+        texts: &'r BTreeMap<String, Vec<u8>>,
         delays: Delays,
     ) -> Builder<'r> {
         let count = objects.len();
         Builder {
             file: PageFile { scheduling: Scheduling::Chromium, ..file },
             objects,
-            documents,
+            texts,
             delays,
             frames: BTreeMap::new(),
             coming: BTreeMap::new(),
             scripts: BTreeMap::new(),
+            inserted: Vec::new(),
+            preloaded: BTreeSet::new(),
+            modules: BTreeSet::new(),
+            runs: BTreeMap::new(),
             imports: BTreeMap::new(),
+            hops: last_hops(objects),
             is_sent: vec![false; count],
             is_placed: vec![false; count],
             ran: Vec::new(),
@@ -98,7 +114,7 @@ impl<'r> Builder<'r> {
             answer: None,
             complete: None,
             load_event: None,
-            is_main: true,
+            thread: ThreadKind::Main,
             loose: 0.0,
             last: None,
             last_of_task: None,
@@ -110,18 +126,27 @@ impl<'r> Builder<'r> {
 
     /// Follows what happened on a thread.
     pub(super) fn follow(&mut self, thread: &PageThread) {
-        self.is_main = thread.is_main;
+        self.thread = thread.kind;
         (self.loose, self.last, self.last_cause, self.last_render) = (0.0, None, None, None);
         (self.answer, self.complete) = (None, None);
-        for Task { units } in &thread.tasks {
+        // Their numbers are the thread's.
+        self.timers.clear();
+        self.callbacks.clear();
+        for task in &thread.tasks {
             self.last_of_task = None;
-            for unit in units {
-                self.unit(unit);
+            let load_event = self.load_event_in(task);
+            for (at, unit) in task.units.iter().enumerate() {
+                if load_event == Some(at) { self.load_event(unit) } else { self.unit(unit) }
             }
         }
         let open: Vec<String> =
             self.frames.iter().filter(|(_, f)| f.parsed.is_none()).map(|(k, _)| k.clone()).collect();
         open.iter().for_each(|frame| self.finish_parsing(frame));
+        // What was left at the end.
+        let loose = std::mem::take(&mut self.loose);
+        if let Some(last) = self.file.compute.last_mut().filter(|_| self.last.is_some()) {
+            last.ms = round(last.ms + loose / 1e3);
+        }
     }
 
     fn unit(&mut self, unit: &Unit) {
@@ -132,7 +157,7 @@ impl<'r> Builder<'r> {
         match &unit.kind {
             UnitKind::Commit | UnitKind::Other if is_commit(unit) => self.commit(unit),
             UnitKind::Parse { frame } => self.parse(unit, frame),
-            UnitKind::Evaluate { url, line, column } => self.evaluate(unit, url, *line, *column),
+            UnitKind::Evaluate(code) => self.evaluate(unit, code),
             UnitKind::Module => self.module(unit),
             kind if kind.is_script() => self.callback(unit),
             _ => self.work(unit),
@@ -155,18 +180,18 @@ impl<'r> Builder<'r> {
             NoteKind::Committed { frame, url } if url.starts_with("http") => Some((frame.clone(), url)),
             _ => None,
         });
-        let Some((frame, url)) = committed else { return };
+        let Some((frame, url)) = committed else { return self.loose += unit.cpu };
         let coming = self.coming.get(&frame).copied().or_else(|| self.find("", url, true));
-        let Some(document) = coming else { return };
+        let Some(document) = coming else { return self.loose += unit.cpu };
         let is_root = document == self.root();
         let came = Need { on: On::Bytes, bytes: Some(1), ms: self.delays.commit_ms, ..self.fetched(document) };
         let needed = if is_root { Needed::Always } else { Needed::WhenFound };
         let (name, lead) = self.node("commit", &self.name(document), "parse", unit.cpu, vec![came], needed);
-        let markup = self.documents.get(&self.objects[document].request).map(|bytes| Markup::new(bytes));
+        let markup = self.texts.get(&self.objects[document].request).map(|bytes| Markup::new(bytes));
         let mut of = Frame::new(document, markup, name.clone(), is_root);
         let is_inner = |object: &RecordedObject| object.is_document && object.initiator == self.objects[document].url;
         let inner = self.objects.iter().enumerate().filter(|(at, object)| *at != document && is_inner(object));
-        of.inner = inner.filter_map(|(at, object)| Some((of.offset(object.place)?, at))).collect();
+        of.inner = inner.filter_map(|(at, object)| Some((of.found(object.place, &object.url)?, at))).collect();
         self.frames.insert(frame, of);
         self.notes(unit, &name, lead);
     }
@@ -195,7 +220,7 @@ impl<'r> Builder<'r> {
         match &note.what {
             NoteKind::Sent(sent) => {
                 let why = match sent.via {
-                    Via::Script => Why::Script,
+                    Via::Script | Via::Written | Via::Microtask => Why::Script,
                     Via::Rendering | Via::StyleSheet => Why::Style,
                     Via::Parser | Via::Scanner => Why::Markup,
                     Via::Other => Why::Event,
@@ -232,11 +257,13 @@ impl<'r> Builder<'r> {
             }
             NoteKind::Finished { request, .. } => {
                 let Some(object) = self.find(request, "", true) else { return };
-                self.complete = Some((object, note.at));
                 if is_asked_by_scripts(&self.kinds[object]) {
                     self.answer = Some((note.at, Need { why: Some(Why::Event), ..self.fetched(object) }));
+                } else {
+                    self.complete = Some((object, note.at));
                 }
             }
+            NoteKind::Compiled(code) => self.note_module(code),
             NoteKind::Interactive { frame } if self.frames.contains_key(frame) => self.finish_parsing(frame),
             _ => {}
         }
@@ -254,7 +281,7 @@ impl<'r> Builder<'r> {
             ms: round((lead + cpu) / 1e3),
             needs: Some(needs),
             kind: Some(kind.to_owned()),
-            main_thread: self.is_main,
+            main_thread: self.thread == ThreadKind::Main,
             needed: (needed != Needed::Never).then_some(needed),
         });
         (self.last, self.last_of_task) = (Some(name.clone()), Some(name.clone()));
@@ -266,9 +293,14 @@ impl<'r> Builder<'r> {
         (name, lead)
     }
 
-    /// That an object is complete, and the renderer knows.
+    /// That an object is complete, wherever its redirects have led, and the renderer knows.
     fn fetched(&self, object: usize) -> Need {
-        Need { ms: self.delays.response_ms, why: Some(Why::Fetched), ..after(&self.name(object)) }
+        Need { ms: self.delays.response_ms, why: Some(Why::Fetched), ..after(&self.name(self.last_hop(object))) }
+    }
+
+    /// Where the redirects from an object have led.
+    fn last_hop(&self, object: usize) -> usize {
+        self.hops[object]
     }
 
     fn name(&self, object: usize) -> String {
@@ -302,6 +334,16 @@ impl<'r> Builder<'r> {
 /// Whether a document comes into a frame.
 fn is_commit(unit: &Unit) -> bool {
     unit.notes.iter().any(|note| matches!(&note.what, NoteKind::Committed { url, .. } if url.starts_with("http")))
+}
+
+/// Where the redirects from each object have led: they keep the number of the request.
+fn last_hops(objects: &[RecordedObject]) -> Vec<usize> {
+    let last: BTreeMap<&str, usize> =
+        objects.iter().enumerate().map(|(at, object)| (object.request.as_str(), at)).collect();
+    let of = |(at, object): (usize, &RecordedObject)| {
+        last.get(object.request.as_str()).copied().filter(|_| !object.request.is_empty()).unwrap_or(at)
+    };
+    objects.iter().enumerate().map(of).collect()
 }
 
 fn after(node: &str) -> Need {

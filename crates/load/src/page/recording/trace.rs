@@ -45,6 +45,7 @@ record! {
         data: Maybe<EventData<'a>> = "data",
         begin: Maybe<EventData<'a>> = "beginData",
         frame: Scalar<'a> = "frame",
+        name: Scalar<'a> = "name",
     }
 }
 
@@ -103,10 +104,17 @@ impl<'de> Deserialize<'de> for Arguments<'de> {
 }
 
 impl<'a> Arguments<'a> {
+    /// What an event that names a thread says.
+    fn thread_name(self) -> String {
+        let raw = self.0.map_or("{}", RawValue::get);
+        let arguments: Maybe<EventArguments<'a>> = serde_json::from_str(raw).unwrap_or_default();
+        arguments.unwrap_or_default().name.key().unwrap_or_default().into_owned()
+    }
+
     fn read(self) -> EventData<'a> {
         let raw = self.0.map_or("{}", RawValue::get);
         let arguments: Maybe<EventArguments<'a>> = serde_json::from_str(raw).unwrap_or_default();
-        let EventArguments { data, begin, frame } = arguments.unwrap_or_default();
+        let EventArguments { data, begin, frame, name: _ } = arguments.unwrap_or_default();
         let mut data = data.0.or(begin.0).unwrap_or_default();
         if data.frame == Scalar::Nothing {
             data.frame = frame;
@@ -115,11 +123,22 @@ impl<'a> Arguments<'a> {
     }
 }
 
-/// A thread of the browser on which documents of the page live.
+/// Who lives on a thread.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) enum ThreadKind {
+    /// The page's own document.
+    Main,
+    /// Documents of frames in another process.
+    #[default]
+    Frames,
+    /// A worker.
+    Worker,
+}
+
+/// A thread of the browser on which documents or workers of the page live.
 #[derive(Debug, Default)]
 pub(super) struct PageThread {
-    /// Whether it is that of the page's own document.
-    pub(super) is_main: bool,
+    pub(super) kind: ThreadKind,
     /// In the order of time.
     pub(super) tasks: Vec<Task>,
 }
@@ -144,6 +163,16 @@ pub(super) struct Unit {
     pub(super) notes: Vec<Note>,
     /// The scripts of which something ran.
     pub(super) scripts: BTreeSet<String>,
+    /// The function that was called first.
+    pub(super) code: Option<Code>,
+}
+
+/// Where code stands: in which script or document, and its line and column there, from 1.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Code {
+    pub(super) url: String,
+    pub(super) line: u32,
+    pub(super) column: u32,
 }
 
 /// What a unit is.
@@ -154,7 +183,7 @@ pub(super) enum UnitKind {
     /// The parser works on a frame's document.
     Parse { frame: String },
     /// A script is run; its place where it stands in a document, both from 1.
-    Evaluate { url: String, line: u32, column: u32 },
+    Evaluate(Code),
     /// A module script is run, with what it imports.
     Module,
     /// The callback of a timer.
@@ -167,8 +196,10 @@ pub(super) enum UnitKind {
     Xhr { url: String },
     /// Listeners of an event, and the frame in which the first is.
     Event { kind: String, frame: String },
-    /// A function is called, or a promise's reaction, and nothing says why.
+    /// A function is called, and nothing says why.
     Callback,
+    /// Reactions of promises, and what else waits for the end of a task.
+    Microtasks,
     /// A style sheet is parsed.
     StyleSheet,
     /// Style, layout, paint.
@@ -187,7 +218,11 @@ impl UnitKind {
     }
 
     /// Whether it is interrupted by units of its own of another kind.
-    fn yields_to(&self, other: &UnitKind) -> bool {
+    fn yields_to(&self, other: &UnitKind, on: ThreadKind) -> bool {
+        if on == ThreadKind::Worker && matches!((self, other), (UnitKind::Evaluate(_), UnitKind::Evaluate(_))) {
+            // What a worker imports: it waits for it.
+            return true;
+        }
         let same = std::mem::discriminant(self) == std::mem::discriminant(other);
         !self.is_script() && *self != UnitKind::StyleSheet && !(same && *other == UnitKind::Rendering)
     }
@@ -219,9 +254,13 @@ pub(super) enum NoteKind {
     TimerSet { id: String, timeout: f64 },
     /// A callback was asked for, before a frame is drawn or while there is nothing to do.
     CallbackSet { id: String },
+    /// A module was compiled; an inline one where it stands in its document.
+    Compiled(Code),
     /// The parser is done with a frame's document.
     Interactive { frame: String },
-    /// The load event of a frame's document.
+    /// The load event of a frame's document begins.
+    Loading { frame: String },
+    /// It is over.
     Loaded { frame: String },
 }
 
@@ -237,8 +276,12 @@ pub(super) struct SentRequest {
     pub(super) render_blocking: String,
     /// The document or style sheet that is said to have asked for it.
     pub(super) initiator: String,
-    /// Where in it, from 0.
+    /// Where the parser was in it, from 0.
     pub(super) place: Option<(u32, u32)>,
+    /// Where a script in it asks for it, from 0.
+    pub(super) caller: Option<(u32, u32)>,
+    /// Whether a script is said to ask for it.
+    pub(super) is_by_script: bool,
 }
 
 /// In the course of what a request was made.
@@ -250,6 +293,10 @@ pub(super) enum Via {
     Scanner,
     /// A script asked for it.
     Script,
+    /// A script wrote it into the document.
+    Written,
+    /// It was asked for at the end of a task.
+    Microtask,
     /// A style sheet was parsed that imports it.
     StyleSheet,
     /// Style or layout needed it.
@@ -263,13 +310,19 @@ struct Slice<'t, 'a> {
     name: &'t str,
     at: f64,
     until: f64,
+    /// Processor time of the thread at its beginning, and whether the trace says so.
     cpu_at: f64,
-    cpu_until: f64,
+    is_timed: bool,
+    /// What it took of it.
+    cpu: f64,
     args: Arguments<'a>,
     children: Vec<usize>,
 }
 
-/// The threads on which documents of the page live, that of the page's own document first. `root` are the URLs that
+/// What Chromium calls the threads of workers that belong to a document.
+const WORKER: &str = "DedicatedWorker thread";
+
+/// The threads on which documents and workers of the page live, that of the page's own document first. `root` are the URLs that
 /// this may have, `documents` those of all documents.
 ///
 /// # Errors
@@ -301,9 +354,22 @@ pub(super) fn threads(
     let main = of_threads.iter().find(|(_, events)| commits(events).any(|data| is_root(&data)));
     let Some((main, of_main)) = main else { return Ok(Vec::new()) };
     let others = of_threads.iter().filter(|(key, _)| *key != main);
-    let others = others.filter(|(_, events)| commits(events).any(|data| is_of(documents, &data)));
-    let thread = |(is_main, events): (bool, &Vec<&TraceEvent<'_>>)| PageThread { is_main, tasks: tasks(events) };
-    Ok(std::iter::once((true, of_main)).chain(others.map(|(_, events)| (false, events))).map(thread).collect())
+    let of_frames = others.clone().filter(|(_, events)| commits(events).any(|data| is_of(documents, &data)));
+    let mut threads = vec![PageThread { kind: ThreadKind::Main, tasks: tasks(of_main, ThreadKind::Main) }];
+    threads.extend(
+        of_frames.map(|(_, events)| PageThread { kind: ThreadKind::Frames, tasks: tasks(events, ThreadKind::Frames) }),
+    );
+    // Workers live in the process of their document.
+    let workers = others.filter(|((pid, _), events)| *pid == main.0 && is_worker(events));
+    threads.extend(
+        workers.map(|(_, events)| PageThread { kind: ThreadKind::Worker, tasks: tasks(events, ThreadKind::Worker) }),
+    );
+    Ok(threads)
+}
+
+fn is_worker(events: &[&TraceEvent<'_>]) -> bool {
+    let is_name = |event: &&&TraceEvent<'_>| event.name.text() == Some("thread_name");
+    events.iter().filter(is_name).any(|event| event.args.thread_name() == WORKER)
 }
 
 fn commits<'e, 'a>(events: &'e [&'e TraceEvent<'a>]) -> impl Iterator<Item = EventData<'a>> + 'e {
@@ -311,9 +377,10 @@ fn commits<'e, 'a>(events: &'e [&'e TraceEvent<'a>]) -> impl Iterator<Item = Eve
 }
 
 /// The tasks of a thread.
-fn tasks(events: &[&TraceEvent<'_>]) -> Vec<Task> {
+fn tasks(events: &[&TraceEvent<'_>], thread: ThreadKind) -> Vec<Task> {
     let mut slices: Vec<Slice<'_, '_>> = events.iter().filter_map(|event| slice(event)).collect();
     slices.sort_by(|a, b| a.at.total_cmp(&b.at).then(b.until.total_cmp(&a.until)));
+    fill_clock(&mut slices);
     let mut open: Vec<usize> = Vec::new();
     let mut roots = Vec::new();
     for at in 0..slices.len() {
@@ -330,7 +397,7 @@ fn tasks(events: &[&TraceEvent<'_>]) -> Vec<Task> {
         }
     }
     let task = |root: &usize| {
-        let mut cutter = Cutter { slices: &slices, units: Vec::new(), began: 0.0 };
+        let mut cutter = Cutter { slices: &slices, thread, units: Vec::new(), began: 0.0 };
         cutter.task(*root);
         Task { units: cutter.units }
     };
@@ -346,8 +413,34 @@ fn slice<'e, 'a>(event: &'e TraceEvent<'a>) -> Option<Slice<'e, 'a>> {
         _ => return None,
     };
     let dur = if is_instant { 0.0 } else { event.dur.positive().unwrap_or(0.0) };
-    let cpu_at = event.tts.number().unwrap_or(at);
+    let cpu_at = event.tts.number();
     // Without processor time, which not all machines count, wall time stands in.
     let cpu = if is_instant { 0.0 } else { event.tdur.number().unwrap_or(dur).clamp(0.0, dur.max(0.0)) };
-    Some(Slice { name, at, until: at + dur, cpu_at, cpu_until: cpu_at + cpu, args: event.args, children: Vec::new() })
+    let (until, args) = (at + dur, event.args);
+    let is_timed = cpu_at.is_some();
+    Some(Slice { name, at, until, cpu_at: cpu_at.unwrap_or(at), cpu, is_timed, args, children: Vec::new() })
+}
+
+/// Slices of which the trace does not say the processor time get what can be: as much later than that of the one before
+/// as they are, but no later than the next.
+fn fill_clock(slices: &mut [Slice<'_, '_>]) {
+    let mut known: Option<(f64, f64)> = None;
+    for slice in slices.iter_mut() {
+        if !slice.is_timed
+            && let Some((at, cpu)) = known
+        {
+            slice.cpu_at = cpu + slice.at - at;
+        }
+        if slice.is_timed {
+            known = Some((slice.at, slice.cpu_at));
+        }
+    }
+    let mut next = f64::INFINITY;
+    for slice in slices.iter_mut().rev() {
+        if slice.is_timed {
+            next = slice.cpu_at;
+        } else {
+            slice.cpu_at = slice.cpu_at.min(next);
+        }
+    }
 }

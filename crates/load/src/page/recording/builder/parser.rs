@@ -1,9 +1,10 @@
 //! How the parser goes through documents, in pieces.
 
-use super::{Builder, after, delayed};
+use super::{Builder, after, delayed, round};
 use crate::page::file::{Need, Needed, On, Why};
+use crate::page::recording::frame::{InlineModule, Mark, ScriptKind};
 use crate::page::recording::markup::Markup;
-use crate::page::recording::trace::{NoteKind, Unit, Via};
+use crate::page::recording::trace::{Code, NoteKind, Unit, Via};
 
 impl Builder<'_> {
     pub(super) fn parse(&mut self, unit: &Unit, frame: &str) {
@@ -16,7 +17,7 @@ impl Builder<'_> {
                 NoteKind::Sent(sent) if sent.via == Via::Parser && self.frames.contains_key(&sent.frame) => {
                     self.frame(frame).parsing += note.cpu - done;
                     done = note.cpu;
-                    let offset = self.frame(frame).offset(sent.place);
+                    let offset = self.frame(frame).found(sent.place, &sent.url);
                     self.parse_to(frame, offset);
                     let chain = self.frame(frame).chain.clone();
                     self.sent(sent, note.at, Need { why: Some(Why::Markup), ..after(&chain) });
@@ -25,6 +26,11 @@ impl Builder<'_> {
                     self.frame(frame).parsing += note.cpu - done;
                     done = note.cpu;
                     self.finish_parsing(frame);
+                }
+                NoteKind::Compiled(code) if code.url == self.objects[self.frames[frame].document].url => {
+                    self.frame(frame).parsing += note.cpu - done;
+                    done = note.cpu;
+                    self.insert_module(frame, code);
                 }
                 _ => {
                     let commit = self.frame(frame).commit.clone();
@@ -75,7 +81,7 @@ impl Builder<'_> {
         of.inner.retain(|(_, inner)| *inner != object);
         let (chain, document, place) = (of.chain.clone(), of.document, self.objects[object].place);
         let mut needs = vec![Need { why: Some(Why::Markup), ..after(&chain) }];
-        if let Some(offset) = self.frame(frame).offset(place) {
+        if let Some(offset) = self.frames[frame].found(place, &self.objects[object].url) {
             needs.push(self.found(frame, document, offset));
         }
         (self.is_sent[object], self.is_placed[object]) = (true, true);
@@ -87,7 +93,7 @@ impl Builder<'_> {
     /// Makes a node of what has been parsed.
     pub(super) fn piece(&mut self, frame: &str, offset: Option<usize>) {
         let of = self.frame(frame);
-        let (document, chain, cpu) = (of.document, of.chain.clone(), of.parsing);
+        let (document, chain, cpu, from) = (of.document, of.chain.clone(), of.parsing, of.reached);
         (of.parsing, of.pieces) = (0.0, of.pieces + 1);
         let number = of.pieces;
         of.reached = offset.unwrap_or(of.reached).max(of.reached);
@@ -98,7 +104,9 @@ impl Builder<'_> {
         }
         let what = format!("{number} of {}", self.name(document));
         let (name, _) = self.node("parse", &what, "parse", cpu, needs, needed);
-        self.frame(frame).chain = name;
+        let of = self.frame(frame);
+        of.marks.push(Mark { from, to: of.reached, node: name.clone() });
+        of.chain = name;
     }
 
     /// That a byte of a document is there.
@@ -127,5 +135,70 @@ impl Builder<'_> {
             needs.retain(|need| need.on != On::Bytes);
             needs.push(Need { why: Some(Why::Markup), ..whole });
         }
+        self.hold_parser(frame);
+    }
+
+    /// The node with which the parser has come to a byte, exactly: what has been parsed is cut there, if it was not.
+    pub(super) fn parsed_to(&mut self, frame: &str, end: usize) -> String {
+        let of = self.frame(frame);
+        if of.parsed.is_none() && end > of.reached {
+            self.parse_to(frame, Some(end));
+            return self.frame(frame).chain.clone();
+        }
+        let Some(at) = of.marks.iter().position(|mark| mark.to >= end) else { return of.chain.clone() };
+        let Mark { from, to, node } = of.marks[at].clone();
+        let place = self.file.compute.iter().position(|compute| compute.name == node);
+        let Some(place) = place.filter(|_| (from + 1..to).contains(&end)) else { return node };
+        let of = self.frame(frame);
+        of.pieces += 1;
+        let (number, document) = (of.pieces, of.document);
+        let document_name = self.name(document);
+        let name = format!("parse {number} of {document_name}");
+        let here = self.found(frame, document, end);
+        let mut first = self.file.compute[place].clone();
+        let second = &mut self.file.compute[place];
+        let (of_document, mut others): (Vec<Need>, Vec<Need>) =
+            second.needs.take().unwrap_or_default().into_iter().partition(|need| need.node == document_name);
+        second.needs =
+            Some(std::iter::once(Need { why: Some(Why::Parser), ..after(&name) }).chain(of_document).collect());
+        others.push(here);
+        first.ms = round(first.ms * (end - from) as f64 / (to - from) as f64);
+        second.ms = round(second.ms - first.ms);
+        (first.name, first.needs) = (name.clone(), Some(others));
+        self.file.compute.insert(place, first);
+        let of = self.frame(frame);
+        of.marks[at].from = end;
+        of.marks.insert(at, Mark { from, to: end, node: name.clone() });
+        name
+    }
+
+    /// Scripts for which the parser has stopped and that did not run, since they were missing, had to come all the same.
+    fn hold_parser(&mut self, frame: &str) {
+        let document = self.name(self.frames[frame].document);
+        let is_missing = |(script, kind): (&usize, &ScriptKind)| {
+            let is_here = self.file.objects[*script].document.as_ref() == Some(&document);
+            let at = if let ScriptKind::Blocking(at) = kind { Some(*at) } else { None };
+            at.filter(|_| is_here && !self.has_run[*script] && self.objects[*script].ended.is_finite())
+                .zip(Some(*script))
+        };
+        let missing: Vec<(usize, usize)> = self.scripts.iter().filter_map(is_missing).collect();
+        for (at, script) in missing {
+            let before = self.parsed_to(frame, at);
+            let need = self.fetched(script);
+            let follows = |need: &Need| need.node == before && need.why == Some(Why::Parser);
+            let next = self.file.compute.iter_mut().filter_map(|node| node.needs.as_mut());
+            next.filter(|needs| needs.iter().any(follows)).for_each(|needs| needs.push(need.clone()));
+        }
+    }
+
+    /// The parser has inserted an inline module, which is fetched what it imports for.
+    fn insert_module(&mut self, frame: &str, code: &Code) {
+        let of = self.frame(frame);
+        let Some(markup) = &of.markup else { return };
+        let Some(begins) = markup.offset(code.line - 1, code.column - 1) else { return };
+        let ends = markup.script_end(begins);
+        let is_async = markup.tag(begins).is_some_and(|tag| tag.attribute("async").is_some());
+        of.modules.push(InlineModule { begins, ends, is_async, has_run: false, imports: Vec::new() });
+        self.parse_to(frame, Some(ends));
     }
 }

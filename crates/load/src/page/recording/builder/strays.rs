@@ -30,9 +30,17 @@ impl Builder<'_> {
                 self.file.objects[object].needed = Some(Needed::Never);
             }
         }
+        self.name_redirects();
         self.place_in_partitions();
         self.queue_in_cache();
         self.hold_load_event();
+    }
+
+    fn name_redirects(&mut self) {
+        let redirected = self.objects.iter().zip(&mut self.file.objects).filter(|(object, _)| object.is_redirected);
+        for need in redirected.flat_map(|(_, spec)| spec.needs.iter_mut().flatten()) {
+            need.why = Some(Why::Redirect);
+        }
     }
 
     /// The last run before an object was found of the script that called for it; else what ran just then.

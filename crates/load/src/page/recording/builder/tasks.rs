@@ -1,37 +1,57 @@
 //! What a thread does besides parsing and running scripts: callbacks, events, style and layout.
 
 use super::{Builder, FRAME_MS, REACTION, SMALL, after};
-use crate::page::file::{Need, Needed, Why};
-use crate::page::recording::trace::{Note, NoteKind, Unit, UnitKind};
+use crate::page::file::{Need, Needed, On, Why};
+use crate::page::recording::trace::{Note, NoteKind, Task, Unit, UnitKind};
 
 impl Builder<'_> {
     pub(super) fn callback(&mut self, unit: &Unit) {
-        if unit.notes.iter().any(|note| self.is_load_event(note)) || self.precedes_load_event(unit) {
+        if unit.notes.iter().any(|note| self.is_load_event(note)) {
             return self.load_event(unit);
         }
-        let before = self.last_of_task.clone();
+        let causes = self.causes_of(unit);
+        self.count += 1;
+        let (what, number) = (callback_name(&unit.kind), self.count.to_string());
+        let (name, lead) = self.node(what, &number, what, unit.cpu, causes, Needed::Never);
+        if let UnitKind::Timer { id } = &unit.kind
+            && let Some((need, at)) = self.timers.get_mut(id)
+        {
+            // If it fires again, then so long after this.
+            (*need, *at) = (Need { on: On::Start, timer_ms: need.timer_ms, why: need.why, ..after(&name) }, unit.at);
+        }
+        self.note_run(unit, &name);
+        self.notes(unit, &name, lead);
+    }
+
+    /// What a callback waited for.
+    fn causes_of(&self, unit: &Unit) -> Vec<Need> {
+        let event = |object: usize| Need { why: Some(Why::Event), ..self.fetched(object) };
+        let before = self.last_of_task.as_ref();
         let set = match &unit.kind {
             UnitKind::Timer { id } => self.timers.get(id).map(|(need, _)| need.clone()),
             UnitKind::AnimationFrame { id } | UnitKind::Idle { id } => self
                 .callbacks
                 .get(id)
                 .map(|(need, at)| Need { timer_ms: ((unit.at - at) / 1e3).clamp(0.0, FRAME_MS), ..need.clone() }),
-            UnitKind::Xhr { url } => {
-                self.find("", url, false).map(|object| Need { why: Some(Why::Event), ..self.fetched(object) })
-            }
+            UnitKind::Xhr { url } => self.find("", url, false).map(event),
             UnitKind::Event { kind, frame } if kind == "DOMContentLoaded" => self.content_loaded(Some(frame)),
             _ if before.is_some() => None,
-            UnitKind::Event { .. } => {
-                self.complete.map(|(object, _)| Need { why: Some(Why::Event), ..self.fetched(object) })
+            UnitKind::Event { kind, .. } if matches!(kind.as_str(), "load" | "error") => {
+                self.complete.map(|(object, _)| event(object))
             }
+            UnitKind::Event { .. } => None,
             _ => self.answer.clone().filter(|(at, _)| unit.at - at < REACTION).map(|(_, need)| need),
         };
-        let cause = set.or_else(|| before.or(self.last_cause.clone()).map(|before| after(&before)));
-        self.count += 1;
-        let (what, number) = (callback_name(&unit.kind), self.count.to_string());
-        let (name, lead) = self.node(what, &number, what, unit.cpu, cause.into_iter().collect(), Needed::Never);
-        self.note_run(unit, &name);
-        self.notes(unit, &name, lead);
+        if let Some(need) = set.or_else(|| before.map(|before| after(before))) {
+            return vec![need];
+        }
+        // An observer: a script has made it, and what is drawn has called it.
+        let code = unit.code.as_ref().filter(|_| unit.kind == UnitKind::Callback);
+        if let Some(defined) = code.and_then(|code| self.defined_by(code)) {
+            let render = self.last_render.as_ref().map(|render| after(render));
+            return std::iter::once(Need { why: Some(Why::Script), ..after(&defined) }).chain(render).collect();
+        }
+        self.last_cause.as_ref().map(|cause| after(cause)).into_iter().collect()
     }
 
     /// The event after parsing and the scripts that run in order then, of a frame's document or of the page's own.
@@ -46,9 +66,15 @@ impl Builder<'_> {
         matches!(&note.what, NoteKind::Loaded { frame } if self.frames.get(frame).is_some_and(|frame| frame.is_root))
     }
 
-    pub(super) fn precedes_load_event(&self, unit: &Unit) -> bool {
-        let is_load = matches!(&unit.kind, UnitKind::Event { kind, .. } if kind == "load");
-        is_load && self.delays.load_event.is_some_and(|(from, to)| (from..=to).contains(&unit.at))
+    /// Which unit of a task is the load event of the page: the last one of its kind before that is over.
+    pub(super) fn load_event_in(&self, task: &Task) -> Option<usize> {
+        let has = |unit: &Unit, is_it: &dyn Fn(&Note) -> bool| unit.notes.iter().any(is_it);
+        let over = task.units.iter().position(|unit| has(unit, &|note| self.is_load_event(note)))?;
+        let is_root = |frame: &str| self.frames.get(frame).is_some_and(|frame| frame.is_root);
+        let begins = |note: &Note| matches!(&note.what, NoteKind::Loading { frame } if is_root(frame));
+        let begun = task.units.iter().position(|unit| has(unit, &begins)).unwrap_or(0);
+        let is_load = |unit: &Unit| matches!(&unit.kind, UnitKind::Event { kind, .. } if kind == "load");
+        (begun..=over).rfind(|at| is_load(&task.units[*at]))
     }
 
     /// What listens to the load event.

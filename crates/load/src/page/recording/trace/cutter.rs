@@ -1,12 +1,13 @@
 //! Cuts the tasks of a thread into units, and says what happened in them.
 
-use super::{EventData, MAX_DEPTH, Note, NoteKind, SentRequest, Slice, Unit, UnitKind, Via};
+use super::{Code, EventData, MAX_DEPTH, Note, NoteKind, SentRequest, Slice, ThreadKind, Unit, UnitKind, Via};
 use crate::page::loose::Scalar;
 use std::collections::BTreeSet;
 
 /// Cuts a task into its units.
 pub(super) struct Cutter<'s, 't, 'a> {
     pub(super) slices: &'s [Slice<'t, 'a>],
+    pub(super) thread: ThreadKind,
     pub(super) units: Vec<Unit>,
     /// Processor time at which the last unit began.
     pub(super) began: f64,
@@ -17,28 +18,28 @@ impl Cutter<'_, '_, '_> {
         let slice = &self.slices[root];
         let kind = self.kind(root).unwrap_or(UnitKind::Other);
         self.open(kind.clone(), slice.at, slice.cpu_at);
-        let via = if kind.is_script() { Via::Script } else { via(slice.name).unwrap_or_default() };
+        let via = within(Via::Other, slice.name, &kind);
         self.note(root, via);
         self.cut(root, &kind, via);
-        self.close(slice.until, slice.cpu_until);
+        self.close(slice.until, slice.cpu_at + slice.cpu);
         self.units.retain(|unit| unit.cpu >= 1.0 || !unit.notes.is_empty());
     }
 
     fn cut(&mut self, of: usize, current: &UnitKind, via_of: Via) {
         for child in &self.slices[of].children {
             let slice = &self.slices[*child];
-            let own = if via_of == Via::Script { via_of } else { via(slice.name).unwrap_or(via_of) };
-            match self.kind(*child).filter(|kind| current.yields_to(kind)) {
+            match self.kind(*child).filter(|kind| current.yields_to(kind, self.thread)) {
                 Some(kind) => {
-                    let own = if kind.is_script() { Via::Script } else { own };
+                    let own = within(via_of, slice.name, &kind);
                     self.close(slice.at, slice.cpu_at);
                     self.open(kind.clone(), slice.at, slice.cpu_at);
                     self.note(*child, own);
                     self.cut(*child, &kind, own);
-                    self.close(slice.until, slice.cpu_until);
-                    self.open(current.clone(), slice.until, slice.cpu_until);
+                    self.close(slice.until, slice.cpu_at + slice.cpu);
+                    self.open(current.clone(), slice.until, slice.cpu_at + slice.cpu);
                 }
                 None => {
+                    let own = within(via_of, slice.name, &UnitKind::Other);
                     self.note(*child, own);
                     self.cut(*child, current, own);
                 }
@@ -48,7 +49,8 @@ impl Cutter<'_, '_, '_> {
 
     fn open(&mut self, kind: UnitKind, at: f64, cpu_at: f64) {
         self.began = cpu_at;
-        self.units.push(Unit { kind, at, until: at, cpu: 0.0, notes: Vec::new(), scripts: BTreeSet::new() });
+        let (notes, scripts) = (Vec::new(), BTreeSet::new());
+        self.units.push(Unit { kind, at, until: at, cpu: 0.0, notes, scripts, code: None });
     }
 
     fn close(&mut self, at: f64, cpu_at: f64) {
@@ -61,9 +63,13 @@ impl Cutter<'_, '_, '_> {
     fn note(&mut self, of: usize, via: Via) {
         let slice = &self.slices[of];
         if matches!(slice.name, "FunctionCall" | "EvaluateScript")
-            && let (Some(url), Some(unit)) = (slice.args.read().url.filled(), self.units.last_mut())
+            && let data = slice.args.read()
+            && let (Some(url), Some(unit)) = (data.url.filled(), self.units.last_mut())
         {
             unit.scripts.insert(url.to_owned());
+            if slice.name == "FunctionCall" {
+                unit.code.get_or_insert_with(|| code(&data));
+            }
         }
         if let Some(what) = note(slice, via)
             && let Some(unit) = self.units.last_mut()
@@ -82,18 +88,15 @@ impl Cutter<'_, '_, '_> {
         Some(match slice.name {
             "DocumentLoader::CommitNavigation" => UnitKind::Commit,
             "ParseHTML" => UnitKind::Parse { frame: text(&data().frame) },
-            "EvaluateScript" => {
-                let data = data();
-                let number = |scalar: &Scalar<'_>| scalar.positive().unwrap_or(1.0) as u32;
-                UnitKind::Evaluate { url: text(&data.url), line: number(&data.line), column: number(&data.column) }
-            }
+            "EvaluateScript" => UnitKind::Evaluate(code(&data())),
             "v8.evaluateModule" => UnitKind::Module,
-            "TimerFire" => UnitKind::Timer { id: text(&data().timer) },
-            "FireAnimationFrame" => UnitKind::AnimationFrame { id: text(&data().id) },
-            "FireIdleCallback" => UnitKind::Idle { id: text(&data().id) },
+            "TimerFire" => UnitKind::Timer { id: id(&data()) },
+            "FireAnimationFrame" => UnitKind::AnimationFrame { id: id(&data()) },
+            "FireIdleCallback" => UnitKind::Idle { id: id(&data()) },
             "XHRReadyStateChange" | "XHRLoad" => UnitKind::Xhr { url: text(&data().url) },
             "EventDispatch" => UnitKind::Event { frame: self.called(of, MAX_DEPTH)?, kind: text(&data().kind) },
-            "FunctionCall" | "RunMicrotasks" | "v8.callFunction" => UnitKind::Callback,
+            "FunctionCall" | "v8.callFunction" => UnitKind::Callback,
+            "RunMicrotasks" => UnitKind::Microtasks,
             "ParseAuthorStyleSheet" => UnitKind::StyleSheet,
             "UpdateLayoutTree" | "Layout" | "PrePaint" | "Paint" | "Layerize" | "Commit" | "UpdateLayer" => {
                 UnitKind::Rendering
@@ -113,16 +116,44 @@ impl Cutter<'_, '_, '_> {
     }
 }
 
-/// In the course of what requests are made that are made in a slice of this name.
+/// In the course of what requests are made in a slice that is in another one.
+fn within(around: Via, name: &str, kind: &UnitKind) -> Via {
+    match around {
+        Via::Script | Via::Written if name == "ParseHTML" => Via::Written,
+        Via::Written if is_run(name) => Via::Script,
+        Via::Script | Via::Written => around,
+        _ if kind.is_script() && *kind != UnitKind::Microtasks => Via::Script,
+        _ => via(name).unwrap_or(around),
+    }
+}
+
+fn is_run(name: &str) -> bool {
+    matches!(name, "FunctionCall" | "v8.callFunction" | "EvaluateScript" | "v8.run" | "v8.evaluateModule")
+}
+
+/// In the course of what requests are made in a slice of this name.
 fn via(name: &str) -> Option<Via> {
     Some(match name {
         "HTMLDocumentParser::MaybeFetchQueuedPreloads" => Via::Scanner,
         "ParseHTML" => Via::Parser,
         "ParseAuthorStyleSheet" => Via::StyleSheet,
         "UpdateLayoutTree" | "Layout" | "PrePaint" | "Paint" => Via::Rendering,
-        "FunctionCall" | "RunMicrotasks" | "v8.callFunction" | "EvaluateScript" | "v8.run" => Via::Script,
+        "RunMicrotasks" => Via::Microtask,
+        name if is_run(name) => Via::Script,
         _ => return None,
     })
+}
+
+fn code(data: &EventData<'_>) -> Code {
+    let number = |scalar: &Scalar<'_>| scalar.positive().unwrap_or(1.0).max(1.0) as u32;
+    let url = data.url.key().unwrap_or_default().into_owned();
+    Code { url, line: number(&data.line), column: number(&data.column) }
+}
+
+/// The number of a timer or callback, which each frame counts by itself.
+fn id(data: &EventData<'_>) -> String {
+    let text = |scalar: &Scalar<'_>| scalar.key().unwrap_or_default().into_owned();
+    format!("{}{} {}", text(&data.timer), text(&data.id), text(&data.frame))
 }
 
 fn note(slice: &Slice<'_, '_>, via: Via) -> Option<NoteKind> {
@@ -146,10 +177,12 @@ fn note(slice: &Slice<'_, '_>, via: Via) -> Option<NoteKind> {
         }
         "TimerInstall" => {
             let data = slice.args.read();
-            NoteKind::TimerSet { id: text(&data.timer), timeout: data.timeout.positive().unwrap_or(0.0) }
+            NoteKind::TimerSet { id: id(&data), timeout: data.timeout.positive().unwrap_or(0.0) }
         }
-        "RequestAnimationFrame" | "RequestIdleCallback" => NoteKind::CallbackSet { id: text(&slice.args.read().id) },
+        "RequestAnimationFrame" | "RequestIdleCallback" => NoteKind::CallbackSet { id: id(&slice.args.read()) },
+        "v8.compileModule" => NoteKind::Compiled(code(&slice.args.read())),
         "domInteractive" => NoteKind::Interactive { frame: text(&slice.args.read().frame) },
+        "loadEventStart" => NoteKind::Loading { frame: text(&slice.args.read().frame) },
         "MarkLoad" => NoteKind::Loaded { frame: text(&slice.args.read().frame) },
         _ => return None,
     })
@@ -161,7 +194,8 @@ fn sent(data: &EventData<'_>, via: Via) -> SentRequest {
     let number = |scalar: &Scalar<'_>| scalar.number().filter(|number| (0.0..4e9).contains(number)).map(|n| n as u32);
     let fetch_type = initiator.and_then(|initiator| initiator.fetch_type.text());
     let is_script = matches!(fetch_type, Some("fetch" | "xmlhttprequest"));
-    let is_parser = initiator.is_some_and(|initiator| initiator.kind.text() == Some("parser"));
+    let is_of = |kind| initiator.is_some_and(|initiator| initiator.kind.text() == Some(kind));
+    let place = initiator.and_then(|from| number(&from.line).zip(number(&from.column)));
     SentRequest {
         request: text(&data.request),
         url: text(&data.url),
@@ -172,6 +206,8 @@ fn sent(data: &EventData<'_>, via: Via) -> SentRequest {
         is_preload: data.is_preload.is_set(),
         render_blocking: text(&data.render_blocking),
         initiator: initiator.map_or_else(String::new, |initiator| text(&initiator.url)),
-        place: initiator.filter(|_| is_parser).and_then(|from| number(&from.line).zip(number(&from.column))),
+        place: place.filter(|_| is_of("parser")),
+        caller: place.filter(|_| is_of("script")),
+        is_by_script: is_of("script"),
     }
 }
