@@ -178,7 +178,7 @@ class Page:
     def from_recording(
         har: bytes,
         trace: bytes,
-        documents: dict[str, bytes],
+        texts: dict[str, bytes],
         page: int | None = None,
         *,
         keep_secrets: bool = False,

@@ -64,21 +64,21 @@ impl Page {
         Ok(read?)
     }
 
-    /// Makes a page with its graph of a HAR, of its page number `page`, and of the trace of that load. `documents` are the
-    /// texts of documents, by the numbers of their requests.
+    /// Makes a page with its graph of a HAR, of its page number `page`, and of the trace of that load. `texts` are those of
+    /// documents, style sheets and scripts, by the numbers of their requests.
     #[staticmethod]
-    #[pyo3(signature = (har, trace, documents, page=None, *, keep_secrets=false))]
+    #[pyo3(signature = (har, trace, texts, page=None, *, keep_secrets=false))]
     fn from_recording(
         py: Python<'_>,
         har: &[u8],
         trace: &[u8],
-        documents: BTreeMap<String, Vec<u8>>,
+        texts: BTreeMap<String, Vec<u8>>,
         page: Option<usize>,
         keep_secrets: bool,
     ) -> PyResult<Page> {
         let read = py.detach(|| {
             let secrets = if keep_secrets { Secrets::Kept } else { Secrets::Replaced };
-            let read = recording::read(har, page, trace, &documents, secrets)?;
+            let read = recording::read(har, page, trace, &texts, secrets)?;
             Page::of(read.file, json(&read.notes))
         });
         Ok(read?)

@@ -59,12 +59,12 @@ Start = Callable[[Sequence[str]], Process]
 """Starts a program with its arguments."""
 
 
-def words(program: str, profile: Path, *, headless: bool) -> list[str]:
-    """Give the command that starts it with a profile of its own."""
+def words(program: str, profile: Path, *, headless: bool, switches: Sequence[str] = ()) -> list[str]:
+    """Give the command that starts it with a profile of its own, and with further switches."""
     shown = ["--headless"] if headless else []
     # Its sandbox refuses to work for root.
     rights = ["--no-sandbox"] if os.geteuid() == 0 else []
-    return [program, *SWITCHES, *shown, *rights, f"--user-data-dir={profile}"]
+    return [program, *SWITCHES, *switches, *shown, *rights, f"--user-data-dir={profile}"]
 
 
 @dataclass
@@ -75,7 +75,9 @@ class Chromium:
     devtools: Devtools
 
     @classmethod
-    def start(cls, program: str, folder: Path, start: Start, *, headless: bool = True) -> "Chromium":
+    def start(
+        cls, program: str, folder: Path, start: Start, *, headless: bool = True, switches: Sequence[str] = ()
+    ) -> "Chromium":
         """Start it, with its profile and its pipes in a folder; `start` says where."""
         pipes = [folder / "to-chromium", folder / "from-chromium"]
         for pipe in pipes:
@@ -84,7 +86,7 @@ class Chromium:
         sends, gets = (os.open(pipe, os.O_RDWR | os.O_CLOEXEC) for pipe in pipes)
         # Chromium wants the descriptors 3 and 4.
         script = 'to=$1 from=$2 said=$3; shift 3; exec "$@" 3<"$to" 4>"$from" 2>"$said" >&2'
-        command = words(program, folder / "profile", headless=headless)
+        command = words(program, folder / "profile", headless=headless, switches=switches)
         said = folder / "said"
         given = map(str, [*pipes, said, *command])
         process = start(["sh", "-c", script, "sh", *given, "--remote-debugging-pipe", "about:blank"])

@@ -5,23 +5,23 @@ from loadstone._native import LoadstoneError
 from loadstone.files import InputError
 from loadstone.recording.archive import HAR, Archive, LoadNote, trace_of
 
-DOCUMENT = "document"
-"""The type of exchanges whose texts are read."""
+TEXTS = {"document", "stylesheet", "script"}
+"""The types of exchanges whose texts are read."""
 
 
 def graph_of(archive: Archive, number: int | None = None, *, keep_secrets: bool = False) -> _native.Page:
     """Make the page of a load; without its number, of the one whose load event came in the middle of all."""
     load = _chosen(archive, number)
-    documents = {
+    texts = {
         one.request: one.body
         for one in archive.exchanges
-        if one.load == load.number and one.resource_type.lower() == DOCUMENT
+        if one.load == load.number and one.resource_type.lower() in TEXTS
     }
     try:
         return _native.Page.from_recording(
             archive.extra(HAR),
             archive.extra(trace_of(load.number)),
-            documents,
+            texts,
             load.number,
             keep_secrets=keep_secrets,
         )

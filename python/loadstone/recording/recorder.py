@@ -41,6 +41,8 @@ class Order:
     keep_secrets: bool = False
     scripts: Sequence[str] = ()
     """Run in each document and worker before anything else does."""
+    switches: Sequence[str] = ()
+    """With which Chromium is started, besides those that it always has."""
 
 
 @dataclass
@@ -61,7 +63,7 @@ def record(program: str, order: Order, progress: Progress = lambda done, total: 
     visited: list[Visited] = []
     failed: list[str] = []
     interrupted = False
-    with local.started(program) as chromium:
+    with local.started(program, order.switches) as chromium:
         browser = chromium.devtools.call("Browser.getVersion", monotonic() + STOP_S)["product"]
         tracing.begin(chromium.devtools, monotonic() + _TRACE_S)
         try:

@@ -1,18 +1,21 @@
 //! From a recording of a real browser to the graph of its page: a HAR, the trace beside it, and the texts of documents.
 //!
 //! The HAR says what was fetched; the trace what the browser did with it, and why. `trace` cuts the threads into units,
-//! `markup` knows where in a document something stands, `frame` what each document has found, and `builder` makes the
-//! graph, by the rules of the HTML standard. docs/recording.md states them.
+//! `markup` knows where in a document something stands, `selector` which element a style sheet means, `imports` what a
+//! module names, `frame` what each document has found, and `builder` makes the graph, by the rules of the HTML standard. docs/recording.md states them.
 
 mod builder;
 mod frame;
+mod imports;
 mod markup;
+mod selector;
 mod trace;
 
 use super::file::PageError;
 use super::har::{self, Har, HarError};
+use super::recorded_object::RecordedObject;
 use super::redact::Secrets;
-use builder::Builder;
+use builder::GraphBuilder;
 use std::collections::{BTreeMap, BTreeSet};
 use trace::{NoteKind, PageThread};
 
@@ -41,35 +44,6 @@ pub enum RecordingError {
     },
 }
 
-/// What the graph has to know of an object besides what the page file says.
-#[derive(Clone, PartialEq, Debug, Default)]
-pub(super) struct RecordedObject {
-    /// The browser's number of its request.
-    pub(super) request: String,
-    /// Its URL, as it was recorded.
-    pub(super) url: String,
-    /// Whether a redirect led there.
-    pub(super) is_redirected: bool,
-    /// Whether it is the document that is shown: the last of the redirects from the first.
-    pub(super) is_root: bool,
-    /// Whether it is a document.
-    pub(super) is_document: bool,
-    /// The URL of what is said to have asked for it.
-    pub(super) initiator: String,
-    /// The scripts that called for it, innermost first.
-    pub(super) callers: Vec<String>,
-    /// Line and column there, from 0.
-    pub(super) place: Option<(u32, u32)>,
-    /// Whether it was asked for without credentials.
-    pub(super) is_anonymous: bool,
-    /// What the browser computed for the TLS handshake of its connection, if that was a new one, in ms.
-    pub(super) handshake_ms: Option<f64>,
-    /// When it was found: in ms since 1970, then in microseconds of the trace.
-    pub(super) began: f64,
-    /// When it was complete, in microseconds of the trace, as far as that says so.
-    pub(super) ended: f64,
-}
-
 /// What passes between processes of the browser.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub(super) struct Delays {
@@ -79,12 +53,11 @@ pub(super) struct Delays {
     pub(super) response_ms: f64,
     /// From the head of a document until it is committed.
     pub(super) commit_ms: f64,
-    /// The span in which the load event of the page was.
-    pub(super) load_event: Option<(f64, f64)>,
 }
 
-/// Makes a page file with its graph of a HAR, of its page number `page`, and of the trace of the same load. `documents`
-/// are the texts of the documents, by the numbers of their requests.
+/// Makes a page file with its graph of a HAR, of its page number `page`, and of the trace of the same load. `texts` are
+/// those of documents, style sheets and scripts, by the numbers of their requests. Without one, what stands in it is not
+/// known: at which byte something was found, which element a picture is for, or what a module imports that was there.
 ///
 /// # Errors
 /// If the HAR cannot be used, or the trace is no JSON or of another load.
@@ -92,7 +65,7 @@ pub fn read(
     har: &[u8],
     page: Option<usize>,
     trace: &[u8],
-    documents: &BTreeMap<String, Vec<u8>>,
+    texts: &BTreeMap<String, Vec<u8>>,
     secrets: Secrets,
 ) -> Result<Har, RecordingError> {
     let (Har { file, notes }, mut objects) = har::read_recorded(har, page, secrets)?;
@@ -110,7 +83,7 @@ pub fn read(
     }
     set_clock(&threads, &mut objects);
     let delays = delays(&threads, &objects);
-    let mut builder = Builder::new(file, &objects, documents, delays);
+    let mut builder = GraphBuilder::new(file, &objects, texts, delays);
     threads.iter().for_each(|thread| builder.follow(thread));
     builder.place_strays();
     let mut file = builder.into_file();
@@ -153,7 +126,7 @@ fn set_clock(threads: &[PageThread], objects: &mut [RecordedObject]) {
 /// What passes between the processes: the lower quartile, since a busy main thread makes some later.
 fn delays(threads: &[PageThread], objects: &[RecordedObject]) -> Delays {
     let mut sent = BTreeMap::new();
-    let (mut up, mut down, mut commit, mut load_event) = (Vec::new(), Vec::new(), None, None);
+    let (mut up, mut down, mut commit) = (Vec::new(), Vec::new(), None);
     let root = objects.iter().find(|object| object.is_root).map(|object| object.request.as_str());
     for note in notes(threads) {
         match &note.what {
@@ -166,7 +139,6 @@ fn delays(threads: &[PageThread], objects: &[RecordedObject]) -> Delays {
                 up.extend(sent.get(request.as_str()).map(|sent| (at - sent) / 1e3));
             }
             NoteKind::Finished { network: Some(at), .. } => down.push((note.at - at) / 1e3),
-            NoteKind::Loaded { .. } => load_event = Some((note.at - 500_000.0, note.at)),
             _ => {}
         }
     }
@@ -175,7 +147,6 @@ fn delays(threads: &[PageThread], objects: &[RecordedObject]) -> Delays {
         request_ms: bounded(lower_quartile(up)),
         response_ms: bounded(lower_quartile(down)),
         commit_ms: bounded(commit.unwrap_or(0.0)),
-        load_event,
     }
 }
 

@@ -4,7 +4,7 @@ use super::markup::{Markup, Tag};
 
 /// A document in a frame.
 #[derive(Debug)]
-pub(super) struct Frame {
+pub(super) struct FrameDocument {
     /// Its place among the page's objects.
     pub(super) document: usize,
     /// Its text, where the recording has it.
@@ -31,6 +31,31 @@ pub(super) struct Frame {
     pub(super) sheets: Vec<(usize, usize)>,
     /// The node of the last script that runs in order after parsing.
     pub(super) in_order: Option<String>,
+    /// What has been parsed, piece by piece.
+    pub(super) marks: Vec<Mark>,
+    /// Inline scripts that have run: from and until which byte, and their nodes.
+    pub(super) inline: Vec<(usize, usize, String)>,
+    /// Inline modules.
+    pub(super) modules: Vec<InlineModule>,
+}
+
+/// A piece of a document that has been parsed.
+#[derive(Clone, Debug)]
+pub(super) struct Mark {
+    pub(super) from: usize,
+    pub(super) to: usize,
+    pub(super) node: String,
+}
+
+/// A module that stands in a document.
+#[derive(Debug)]
+pub(super) struct InlineModule {
+    pub(super) begins: usize,
+    /// Where its end tag ends.
+    pub(super) ends: usize,
+    pub(super) is_async: bool,
+    pub(super) has_run: bool,
+    pub(super) imports: Vec<usize>,
 }
 
 /// When a script runs (HTML, section 4.12.1, "prepare the script element").
@@ -38,8 +63,10 @@ pub(super) struct Frame {
 pub(super) enum ScriptKind {
     /// When the parser comes to it, which waits for it. It stands before this byte.
     Blocking(usize),
-    /// After parsing, in order: with `defer`, and modules.
-    InOrder,
+    /// After parsing, in order: with `defer`, and modules. It stands before this byte.
+    InOrder(usize),
+    /// When it is there, and the parser has come to its tag, that ends at this byte.
+    Async(usize),
     /// When it is there.
     AsSoonAsPossible,
     /// When a module that imports it does.
@@ -55,17 +82,17 @@ impl ScriptKind {
         let has = |name: &str| tag.attribute(name).is_some();
         let is_module = tag.attribute("type").is_some_and(|kind| kind.trim().eq_ignore_ascii_case("module"));
         Some(match () {
-            () if has("async") => ScriptKind::AsSoonAsPossible,
-            () if has("defer") || is_module => ScriptKind::InOrder,
+            () if has("async") => ScriptKind::Async(end),
+            () if has("defer") || is_module => ScriptKind::InOrder(end),
             () => ScriptKind::Blocking(end),
         })
     }
 }
 
-impl Frame {
+impl FrameDocument {
     /// A document that a node has put in its frame.
-    pub(super) fn new(document: usize, markup: Option<Markup>, commit: String, is_root: bool) -> Frame {
-        Frame {
+    pub(super) fn new(document: usize, markup: Option<Markup>, commit: String, is_root: bool) -> FrameDocument {
+        FrameDocument {
             document,
             markup,
             is_root,
@@ -79,6 +106,9 @@ impl Frame {
             inner: Vec::new(),
             sheets: Vec::new(),
             in_order: None,
+            marks: Vec::new(),
+            inline: Vec::new(),
+            modules: Vec::new(),
         }
     }
 
@@ -86,6 +116,25 @@ impl Frame {
     pub(super) fn offset(&self, place: Option<(u32, u32)>) -> Option<usize> {
         let (line, column) = place?;
         self.markup.as_ref()?.offset(line, column)
+    }
+
+    /// Where the tag ends at which the parser has found a URL when it was at a line and column.
+    pub(super) fn found(&self, place: Option<(u32, u32)>, url: &str) -> Option<usize> {
+        let (line, column) = place?;
+        let markup = self.markup.as_ref()?;
+        let by = markup.offset(line, column);
+        // At its end the parser is behind the last byte.
+        markup.found(url, by.unwrap_or(markup.len())).or(by)
+    }
+
+    /// The script of the markup, or the style sheet, picture and so on, that names a URL and is no mere hint.
+    pub(super) fn used(&self, url: &str) -> Option<(usize, Tag<'_>)> {
+        self.markup.as_ref()?.naming(url).find(|(_, tag)| !tag.is_hint())
+    }
+
+    /// Whether a byte is in an inline module: which.
+    pub(super) fn module_at(&self, byte: usize) -> Option<usize> {
+        self.modules.iter().position(|module| (module.begins..=module.ends).contains(&byte))
     }
 
     /// The tag that ends at a byte.

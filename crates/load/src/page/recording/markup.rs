@@ -1,11 +1,20 @@
-//! The text of a document: at which byte of it a line and column is, and the tag that ends there.
+//! The text of a document: at which byte of it a line and column is, its start tags, and which of them name a URL.
 
-/// A document's text, with the places where its lines begin.
+/// A document's text, with the places where its lines begin, and those of its start tags.
 #[derive(Debug)]
 pub(super) struct Markup {
     text: String,
     lines: Vec<usize>,
+    /// From and until which byte.
+    tags: Vec<(usize, usize)>,
 }
+
+/// Elements whose content is no markup, or of which nothing is fetched while scripts may run (HTML, sections 13.2.5
+/// and 4.12.3).
+const RAW: [&str; 10] =
+    ["script", "style", "textarea", "title", "xmp", "iframe", "noembed", "noframes", "noscript", "template"];
+/// Attributes that name one URL.
+const LINKS: [&str; 5] = ["src", "href", "data", "poster", "background"];
 
 impl Markup {
     /// The text of a document.
@@ -19,7 +28,8 @@ impl Markup {
                 lines.push(at + 1);
             }
         }
-        Markup { text, lines }
+        let tags = start_tags(&text);
+        Markup { text, lines, tags }
     }
 
     /// How many bytes it has.
@@ -54,22 +64,122 @@ impl Markup {
 
     /// Where the tag of the body ends, if it is written.
     pub(super) fn body(&self) -> Option<usize> {
-        const BODY: &[u8] = b"<body";
-        let bytes = self.text.as_bytes();
-        let is_tag = |at: &usize| {
-            bytes[*at..at + BODY.len()].eq_ignore_ascii_case(BODY)
-                && bytes.get(at + BODY.len()).is_none_or(|next| next.is_ascii_whitespace() || *next == b'>')
-        };
-        let begins = (0..bytes.len().saturating_sub(BODY.len() - 1)).find(is_tag)?;
-        Some(bytes[begins..].iter().position(|byte| *byte == b'>').map_or(bytes.len(), |more| begins + more + 1))
+        self.elements().find(|(_, tag)| tag.is("body")).map(|(end, _)| end)
     }
 
     /// The tag that ends at a byte.
     pub(super) fn tag(&self, end: usize) -> Option<Tag<'_>> {
-        let before = self.text.get(..end)?.strip_suffix('>')?;
-        let begins = before.rfind('<')?;
-        Some(Tag { text: &before[begins + 1..] })
+        let at = self.tags.binary_search_by_key(&end, |(_, end)| *end).ok()?;
+        Some(self.at(self.tags[at]))
     }
+
+    /// All start tags whose elements are there when the document is parsed, and where each ends.
+    pub(super) fn elements(&self) -> impl Iterator<Item = (usize, Tag<'_>)> {
+        self.tags.iter().map(|tag| (tag.1, self.at(*tag)))
+    }
+
+    fn at(&self, (begins, ends): (usize, usize)) -> Tag<'_> {
+        Tag { text: &self.text[begins + 1..ends - 1] }
+    }
+
+    /// The elements that name a URL, and where their tags end. What a source of a picture names is fetched at its image.
+    pub(super) fn naming(&self, url: &str) -> impl Iterator<Item = (usize, Tag<'_>)> {
+        let all: Vec<_> = self.elements().collect();
+        let image = |at: usize| all[at..].iter().find(|(_, tag)| tag.is("img")).copied();
+        let found = |at: usize| if all[at].1.is("source") { image(at) } else { Some(all[at]) };
+        let found: Vec<_> = (0..all.len()).filter(|at| all[*at].1.names(url)).filter_map(found).collect();
+        found.into_iter()
+    }
+
+    /// Where the tag ends that names a URL and that the parser has come to by a byte; where a tag ends there, that one.
+    pub(super) fn found(&self, url: &str, by: usize) -> Option<usize> {
+        if self.tag(by).is_some() {
+            return Some(by);
+        }
+        self.naming(url).map(|(end, _)| end).take_while(|end| *end <= by).last()
+    }
+
+    /// Where the tag ends after which the first text of the body stands.
+    pub(super) fn first_text(&self) -> Option<usize> {
+        let body = self.body()?;
+        let ends = self.tags.iter().map(|(_, end)| *end).filter(|end| *end >= body);
+        let is_text = |end: &usize| {
+            let text = self.text[*end..].split('<').next().unwrap_or_default();
+            !text.trim().is_empty() && self.tag(*end).is_none_or(|tag| !RAW.iter().any(|name| tag.is(name)))
+        };
+        ends.into_iter().find(is_text)
+    }
+
+    /// The text.
+    pub(super) fn text(&self) -> &str {
+        &self.text
+    }
+}
+
+/// Where start tags begin and end (HTML, section 13.2.5).
+fn start_tags(text: &str) -> Vec<(usize, usize)> {
+    let bytes = text.as_bytes();
+    let mut tags = Vec::new();
+    let mut at = 0;
+    while let Some(begins) = bytes[at..].iter().position(|byte| *byte == b'<').map(|more| at + more) {
+        let rest = &text[begins..];
+        let next = bytes.get(begins + 1).copied().unwrap_or_default();
+        if let Some(comment) = rest.strip_prefix("<!--") {
+            at = comment.find("-->").map_or(text.len(), |more| begins + 4 + more + 3);
+        } else if next.is_ascii_alphabetic() {
+            let Some(ends) = tag_end(bytes, begins) else { break };
+            tags.push((begins, ends));
+            let name = Tag { text: &text[begins + 1..ends - 1] }.name().to_ascii_lowercase();
+            at = if RAW.contains(&name.as_str()) { end_tag(bytes, ends, &name) } else { ends };
+        } else if matches!(next, b'/' | b'!' | b'?') {
+            at = rest.find('>').map_or(text.len(), |more| begins + more + 1);
+        } else {
+            at = begins + 1;
+        }
+    }
+    tags
+}
+
+/// Where a tag ends that begins at a byte: at the first bracket outside the values of its attributes.
+fn tag_end(bytes: &[u8], begins: usize) -> Option<usize> {
+    let (mut quote, mut is_value) = (None, false);
+    for (at, byte) in bytes.iter().enumerate().skip(begins) {
+        match (quote, byte) {
+            (Some(open), byte) if open == *byte => quote = None,
+            (Some(_), _) => {}
+            (None, b'>') => return Some(at + 1),
+            (None, b'"' | b'\'') if is_value => quote = Some(*byte),
+            (None, _) => {}
+        }
+        if !byte.is_ascii_whitespace() {
+            is_value = *byte == b'=' && quote.is_none();
+        }
+    }
+    None
+}
+
+/// Where the end tag of an element begins.
+fn end_tag(bytes: &[u8], from: usize, name: &str) -> usize {
+    let is_it = |at: &usize| {
+        let rest = &bytes[*at..];
+        rest.starts_with(b"</") && rest.get(2..2 + name.len()).is_some_and(|n| n.eq_ignore_ascii_case(name.as_bytes()))
+    };
+    (from..bytes.len()).find(is_it).unwrap_or(bytes.len())
+}
+
+/// Whether a reference in a document or style sheet is to a URL, as far as it can be said without resolving it.
+pub(super) fn refers(reference: &str, url: &str) -> bool {
+    let reference = reference.trim().replace("&amp;", "&");
+    let reference = reference.split('#').next().unwrap_or_default();
+    if let Some((_, rest)) = reference.split_once("//").filter(|(scheme, _)| scheme.is_empty() || scheme.ends_with(':'))
+    {
+        return url.split_once("//").is_some_and(|(_, of)| of == rest);
+    }
+    let mut path = reference;
+    while let Some(rest) = ["./", "../", "/"].iter().find_map(|prefix| path.strip_prefix(prefix)) {
+        path = rest;
+    }
+    !path.is_empty() && url.strip_suffix(path).is_some_and(|before| before.ends_with('/'))
 }
 
 /// A start tag, without its brackets.
@@ -82,6 +192,29 @@ impl<'m> Tag<'m> {
     /// The name of the element.
     pub(super) fn name(self) -> &'m str {
         self.text.split(|c: char| c.is_ascii_whitespace() || c == '/').next().unwrap_or_default()
+    }
+
+    /// Whether it is of such an element.
+    pub(super) fn is(self, name: &str) -> bool {
+        self.name().eq_ignore_ascii_case(name)
+    }
+
+    /// Whether it is a link that only asks for something ahead of time.
+    pub(super) fn is_hint(self) -> bool {
+        let rel = self.attribute("rel").unwrap_or_default().to_ascii_lowercase();
+        self.is("link") && !rel.split_ascii_whitespace().any(|word| matches!(word, "stylesheet" | "icon"))
+    }
+
+    /// Whether an attribute of it names a URL that it fetches.
+    fn names(self, url: &str) -> bool {
+        self.attributes().any(|(key, value)| match key.to_ascii_lowercase().as_str() {
+            key if LINKS.contains(&key) => !self.is("a") && refers(value, url),
+            "srcset" | "imagesrcset" => {
+                value.split(',').filter_map(|one| one.split_ascii_whitespace().next()).any(|one| refers(one, url))
+            }
+            "style" => in_styles(value).any(|one| refers(one, url)),
+            _ => false,
+        })
     }
 
     /// The value of an attribute; empty where it has none.
@@ -114,6 +247,12 @@ impl<'m> Tag<'m> {
             Some((name, value))
         })
     }
+}
+
+/// What a style names with `url()`.
+fn in_styles(style: &str) -> impl Iterator<Item = &str> {
+    let inner = style.split("url(").skip(1).map(|rest| rest.split(')').next().unwrap_or_default());
+    inner.map(|one| one.trim().trim_matches(|quote| matches!(quote, '"' | '\'')))
 }
 
 #[cfg(test)]

@@ -4,7 +4,10 @@
 //! made of are units: a stretch of parsing, a script, a timer's callback, a layout. Whatever happens inside a unit, such
 //! as a request, is a note of it, at the processor time since the unit began.
 
+mod cutter;
+
 use crate::page::loose::{List, Maybe, Scalar, record};
+use cutter::Cutter;
 use serde::de::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use std::collections::{BTreeMap, BTreeSet};
@@ -42,6 +45,7 @@ record! {
         data: Maybe<EventData<'a>> = "data",
         begin: Maybe<EventData<'a>> = "beginData",
         frame: Scalar<'a> = "frame",
+        name: Scalar<'a> = "name",
     }
 }
 
@@ -100,10 +104,17 @@ impl<'de> Deserialize<'de> for Arguments<'de> {
 }
 
 impl<'a> Arguments<'a> {
+    /// What an event that names a thread says.
+    fn thread_name(self) -> String {
+        let raw = self.0.map_or("{}", RawValue::get);
+        let arguments: Maybe<EventArguments<'a>> = serde_json::from_str(raw).unwrap_or_default();
+        arguments.unwrap_or_default().name.key().unwrap_or_default().into_owned()
+    }
+
     fn read(self) -> EventData<'a> {
         let raw = self.0.map_or("{}", RawValue::get);
         let arguments: Maybe<EventArguments<'a>> = serde_json::from_str(raw).unwrap_or_default();
-        let EventArguments { data, begin, frame } = arguments.unwrap_or_default();
+        let EventArguments { data, begin, frame, name: _ } = arguments.unwrap_or_default();
         let mut data = data.0.or(begin.0).unwrap_or_default();
         if data.frame == Scalar::Nothing {
             data.frame = frame;
@@ -112,11 +123,22 @@ impl<'a> Arguments<'a> {
     }
 }
 
-/// A thread of the browser on which documents of the page live.
+/// Who lives on a thread.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) enum ThreadKind {
+    /// The page's own document.
+    Main,
+    /// Documents of frames in another process.
+    #[default]
+    Frames,
+    /// A worker.
+    Worker,
+}
+
+/// A thread of the browser on which documents or workers of the page live.
 #[derive(Debug, Default)]
 pub(super) struct PageThread {
-    /// Whether it is that of the page's own document.
-    pub(super) is_main: bool,
+    pub(super) kind: ThreadKind,
     /// In the order of time.
     pub(super) tasks: Vec<Task>,
 }
@@ -141,6 +163,16 @@ pub(super) struct Unit {
     pub(super) notes: Vec<Note>,
     /// The scripts of which something ran.
     pub(super) scripts: BTreeSet<String>,
+    /// The function that was called first.
+    pub(super) code: Option<Code>,
+}
+
+/// Where code stands: in which script or document, and its line and column there, from 1.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Code {
+    pub(super) url: String,
+    pub(super) line: u32,
+    pub(super) column: u32,
 }
 
 /// What a unit is.
@@ -151,7 +183,7 @@ pub(super) enum UnitKind {
     /// The parser works on a frame's document.
     Parse { frame: String },
     /// A script is run; its place where it stands in a document, both from 1.
-    Evaluate { url: String, line: u32, column: u32 },
+    Evaluate(Code),
     /// A module script is run, with what it imports.
     Module,
     /// The callback of a timer.
@@ -164,8 +196,10 @@ pub(super) enum UnitKind {
     Xhr { url: String },
     /// Listeners of an event, and the frame in which the first is.
     Event { kind: String, frame: String },
-    /// A function is called, or a promise's reaction, and nothing says why.
+    /// A function is called, and nothing says why.
     Callback,
+    /// Reactions of promises, and what else waits for the end of a task.
+    Microtasks,
     /// A style sheet is parsed.
     StyleSheet,
     /// Style, layout, paint.
@@ -184,7 +218,11 @@ impl UnitKind {
     }
 
     /// Whether it is interrupted by units of its own of another kind.
-    fn yields_to(&self, other: &UnitKind) -> bool {
+    fn yields_to(&self, other: &UnitKind, on: ThreadKind) -> bool {
+        if on == ThreadKind::Worker && matches!((self, other), (UnitKind::Evaluate(_), UnitKind::Evaluate(_))) {
+            // What a worker imports: it waits for it.
+            return true;
+        }
         let same = std::mem::discriminant(self) == std::mem::discriminant(other);
         !self.is_script() && *self != UnitKind::StyleSheet && !(same && *other == UnitKind::Rendering)
     }
@@ -216,9 +254,13 @@ pub(super) enum NoteKind {
     TimerSet { id: String, timeout: f64 },
     /// A callback was asked for, before a frame is drawn or while there is nothing to do.
     CallbackSet { id: String },
+    /// A module was compiled; an inline one where it stands in its document.
+    Compiled(Code),
     /// The parser is done with a frame's document.
     Interactive { frame: String },
-    /// The load event of a frame's document.
+    /// The load event of a frame's document begins.
+    Loading { frame: String },
+    /// It is over.
     Loaded { frame: String },
 }
 
@@ -234,8 +276,12 @@ pub(super) struct SentRequest {
     pub(super) render_blocking: String,
     /// The document or style sheet that is said to have asked for it.
     pub(super) initiator: String,
-    /// Where in it, from 0.
+    /// Where the parser was in it, from 0.
     pub(super) place: Option<(u32, u32)>,
+    /// Where a script in it asks for it, from 0.
+    pub(super) caller: Option<(u32, u32)>,
+    /// Whether a script is said to ask for it.
+    pub(super) is_by_script: bool,
 }
 
 /// In the course of what a request was made.
@@ -247,6 +293,10 @@ pub(super) enum Via {
     Scanner,
     /// A script asked for it.
     Script,
+    /// A script wrote it into the document.
+    Written,
+    /// It was asked for at the end of a task.
+    Microtask,
     /// A style sheet was parsed that imports it.
     StyleSheet,
     /// Style or layout needed it.
@@ -260,13 +310,19 @@ struct Slice<'t, 'a> {
     name: &'t str,
     at: f64,
     until: f64,
+    /// Processor time of the thread at its beginning, and whether the trace says so.
     cpu_at: f64,
-    cpu_until: f64,
+    is_timed: bool,
+    /// What it took of it.
+    cpu: f64,
     args: Arguments<'a>,
     children: Vec<usize>,
 }
 
-/// The threads on which documents of the page live, that of the page's own document first. `root` are the URLs that
+/// What Chromium calls the threads of workers that belong to a document.
+const WORKER: &str = "DedicatedWorker thread";
+
+/// The threads on which documents and workers of the page live, that of the page's own document first. `root` are the URLs that
 /// this may have, `documents` those of all documents.
 ///
 /// # Errors
@@ -298,9 +354,22 @@ pub(super) fn threads(
     let main = of_threads.iter().find(|(_, events)| commits(events).any(|data| is_root(&data)));
     let Some((main, of_main)) = main else { return Ok(Vec::new()) };
     let others = of_threads.iter().filter(|(key, _)| *key != main);
-    let others = others.filter(|(_, events)| commits(events).any(|data| is_of(documents, &data)));
-    let thread = |(is_main, events): (bool, &Vec<&TraceEvent<'_>>)| PageThread { is_main, tasks: tasks(events) };
-    Ok(std::iter::once((true, of_main)).chain(others.map(|(_, events)| (false, events))).map(thread).collect())
+    let of_frames = others.clone().filter(|(_, events)| commits(events).any(|data| is_of(documents, &data)));
+    let mut threads = vec![PageThread { kind: ThreadKind::Main, tasks: tasks(of_main, ThreadKind::Main) }];
+    threads.extend(
+        of_frames.map(|(_, events)| PageThread { kind: ThreadKind::Frames, tasks: tasks(events, ThreadKind::Frames) }),
+    );
+    // Workers live in the process of their document.
+    let workers = others.filter(|((pid, _), events)| *pid == main.0 && is_worker(events));
+    threads.extend(
+        workers.map(|(_, events)| PageThread { kind: ThreadKind::Worker, tasks: tasks(events, ThreadKind::Worker) }),
+    );
+    Ok(threads)
+}
+
+fn is_worker(events: &[&TraceEvent<'_>]) -> bool {
+    let is_name = |event: &&&TraceEvent<'_>| event.name.text() == Some("thread_name");
+    events.iter().filter(is_name).any(|event| event.args.thread_name() == WORKER)
 }
 
 fn commits<'e, 'a>(events: &'e [&'e TraceEvent<'a>]) -> impl Iterator<Item = EventData<'a>> + 'e {
@@ -308,9 +377,10 @@ fn commits<'e, 'a>(events: &'e [&'e TraceEvent<'a>]) -> impl Iterator<Item = Eve
 }
 
 /// The tasks of a thread.
-fn tasks(events: &[&TraceEvent<'_>]) -> Vec<Task> {
+fn tasks(events: &[&TraceEvent<'_>], thread: ThreadKind) -> Vec<Task> {
     let mut slices: Vec<Slice<'_, '_>> = events.iter().filter_map(|event| slice(event)).collect();
     slices.sort_by(|a, b| a.at.total_cmp(&b.at).then(b.until.total_cmp(&a.until)));
+    fill_clock(&mut slices);
     let mut open: Vec<usize> = Vec::new();
     let mut roots = Vec::new();
     for at in 0..slices.len() {
@@ -327,7 +397,7 @@ fn tasks(events: &[&TraceEvent<'_>]) -> Vec<Task> {
         }
     }
     let task = |root: &usize| {
-        let mut cutter = Cutter { slices: &slices, units: Vec::new(), began: 0.0 };
+        let mut cutter = Cutter { slices: &slices, thread, units: Vec::new(), began: 0.0 };
         cutter.task(*root);
         Task { units: cutter.units }
     };
@@ -343,180 +413,34 @@ fn slice<'e, 'a>(event: &'e TraceEvent<'a>) -> Option<Slice<'e, 'a>> {
         _ => return None,
     };
     let dur = if is_instant { 0.0 } else { event.dur.positive().unwrap_or(0.0) };
-    let cpu_at = event.tts.number().unwrap_or(at);
+    let cpu_at = event.tts.number();
     // Without processor time, which not all machines count, wall time stands in.
     let cpu = if is_instant { 0.0 } else { event.tdur.number().unwrap_or(dur).clamp(0.0, dur.max(0.0)) };
-    Some(Slice { name, at, until: at + dur, cpu_at, cpu_until: cpu_at + cpu, args: event.args, children: Vec::new() })
+    let (until, args) = (at + dur, event.args);
+    let is_timed = cpu_at.is_some();
+    Some(Slice { name, at, until, cpu_at: cpu_at.unwrap_or(at), cpu, is_timed, args, children: Vec::new() })
 }
 
-/// Cuts a task into its units.
-struct Cutter<'s, 't, 'a> {
-    slices: &'s [Slice<'t, 'a>],
-    units: Vec<Unit>,
-    /// Processor time at which the last unit began.
-    began: f64,
-}
-
-impl Cutter<'_, '_, '_> {
-    fn task(&mut self, root: usize) {
-        let slice = &self.slices[root];
-        let kind = self.kind(root).unwrap_or(UnitKind::Other);
-        self.open(kind.clone(), slice.at, slice.cpu_at);
-        let via = if kind.is_script() { Via::Script } else { via(slice.name).unwrap_or_default() };
-        self.note(root, via);
-        self.cut(root, &kind, via);
-        self.close(slice.until, slice.cpu_until);
-        self.units.retain(|unit| unit.cpu >= 1.0 || !unit.notes.is_empty());
-    }
-
-    fn cut(&mut self, of: usize, current: &UnitKind, via_of: Via) {
-        for child in &self.slices[of].children {
-            let slice = &self.slices[*child];
-            let own = if via_of == Via::Script { via_of } else { via(slice.name).unwrap_or(via_of) };
-            match self.kind(*child).filter(|kind| current.yields_to(kind)) {
-                Some(kind) => {
-                    let own = if kind.is_script() { Via::Script } else { own };
-                    self.close(slice.at, slice.cpu_at);
-                    self.open(kind.clone(), slice.at, slice.cpu_at);
-                    self.note(*child, own);
-                    self.cut(*child, &kind, own);
-                    self.close(slice.until, slice.cpu_until);
-                    self.open(current.clone(), slice.until, slice.cpu_until);
-                }
-                None => {
-                    self.note(*child, own);
-                    self.cut(*child, current, own);
-                }
-            }
-        }
-    }
-
-    fn open(&mut self, kind: UnitKind, at: f64, cpu_at: f64) {
-        self.began = cpu_at;
-        self.units.push(Unit { kind, at, until: at, cpu: 0.0, notes: Vec::new(), scripts: BTreeSet::new() });
-    }
-
-    fn close(&mut self, at: f64, cpu_at: f64) {
-        if let Some(unit) = self.units.last_mut() {
-            unit.until = at;
-            unit.cpu = (cpu_at - self.began).max(0.0);
-        }
-    }
-
-    fn note(&mut self, of: usize, via: Via) {
-        let slice = &self.slices[of];
-        if matches!(slice.name, "FunctionCall" | "EvaluateScript")
-            && let (Some(url), Some(unit)) = (slice.args.read().url.filled(), self.units.last_mut())
+/// Slices of which the trace does not say the processor time get what can be: as much later than that of the one before
+/// as they are, but no later than the next.
+fn fill_clock(slices: &mut [Slice<'_, '_>]) {
+    let mut known: Option<(f64, f64)> = None;
+    for slice in slices.iter_mut() {
+        if !slice.is_timed
+            && let Some((at, cpu)) = known
         {
-            unit.scripts.insert(url.to_owned());
+            slice.cpu_at = cpu + slice.at - at;
         }
-        if let Some(what) = note(slice, via)
-            && let Some(unit) = self.units.last_mut()
-        {
-            unit.notes.push(Note { cpu: (slice.cpu_at - self.began).max(0.0), at: slice.at, what });
+        if slice.is_timed {
+            known = Some((slice.at, slice.cpu_at));
         }
     }
-
-    fn kind(&self, of: usize) -> Option<UnitKind> {
-        let slice = &self.slices[of];
-        if slice.until <= slice.at {
-            return None;
+    let mut next = f64::INFINITY;
+    for slice in slices.iter_mut().rev() {
+        if slice.is_timed {
+            next = slice.cpu_at;
+        } else {
+            slice.cpu_at = slice.cpu_at.min(next);
         }
-        let data = || slice.args.read();
-        let text = |scalar: &Scalar<'_>| scalar.key().unwrap_or_default().into_owned();
-        Some(match slice.name {
-            "DocumentLoader::CommitNavigation" => UnitKind::Commit,
-            "ParseHTML" => UnitKind::Parse { frame: text(&data().frame) },
-            "EvaluateScript" => {
-                let data = data();
-                let number = |scalar: &Scalar<'_>| scalar.positive().unwrap_or(1.0) as u32;
-                UnitKind::Evaluate { url: text(&data.url), line: number(&data.line), column: number(&data.column) }
-            }
-            "v8.evaluateModule" => UnitKind::Module,
-            "TimerFire" => UnitKind::Timer { id: text(&data().timer) },
-            "FireAnimationFrame" => UnitKind::AnimationFrame { id: text(&data().id) },
-            "FireIdleCallback" => UnitKind::Idle { id: text(&data().id) },
-            "XHRReadyStateChange" | "XHRLoad" => UnitKind::Xhr { url: text(&data().url) },
-            "EventDispatch" => UnitKind::Event { frame: self.called(of, MAX_DEPTH)?, kind: text(&data().kind) },
-            "FunctionCall" | "RunMicrotasks" | "v8.callFunction" => UnitKind::Callback,
-            "ParseAuthorStyleSheet" => UnitKind::StyleSheet,
-            "UpdateLayoutTree" | "Layout" | "PrePaint" | "Paint" | "Layerize" | "Commit" | "UpdateLayer" => {
-                UnitKind::Rendering
-            }
-            _ => return None,
-        })
-    }
-
-    /// The frame in which the first function is called in a slice.
-    fn called(&self, of: usize, depth: usize) -> Option<String> {
-        let children = self.slices[of].children.iter().filter(|_| depth > 0);
-        let mut calls = children.filter_map(|at| match self.slices[*at].name {
-            "FunctionCall" => Some(self.slices[*at].args.read().frame.key().unwrap_or_default().into_owned()),
-            _ => self.called(*at, depth - 1),
-        });
-        calls.next()
-    }
-}
-
-/// In the course of what requests are made that are made in a slice of this name.
-fn via(name: &str) -> Option<Via> {
-    Some(match name {
-        "HTMLDocumentParser::MaybeFetchQueuedPreloads" => Via::Scanner,
-        "ParseHTML" => Via::Parser,
-        "ParseAuthorStyleSheet" => Via::StyleSheet,
-        "UpdateLayoutTree" | "Layout" | "PrePaint" | "Paint" => Via::Rendering,
-        "FunctionCall" | "RunMicrotasks" | "v8.callFunction" | "EvaluateScript" | "v8.run" => Via::Script,
-        _ => return None,
-    })
-}
-
-fn note(slice: &Slice<'_, '_>, via: Via) -> Option<NoteKind> {
-    let text = |scalar: &Scalar<'_>| scalar.key().unwrap_or_default().into_owned();
-    Some(match slice.name {
-        "CommitLoad" => {
-            let data = slice.args.read();
-            NoteKind::Committed { frame: text(&data.frame), url: text(&data.url) }
-        }
-        "ResourceSendRequest" => NoteKind::Sent(Box::new(sent(&slice.args.read(), via))),
-        "ResourceReceiveResponse" => {
-            let data = slice.args.read();
-            let timing = data.timing.unwrap_or_default();
-            let requested = timing.requested.positive().map(|seconds| seconds * 1e6);
-            let network = requested.zip(timing.headers_end.positive()).map(|(at, ms)| (at, at + ms * 1e3));
-            NoteKind::Responded { request: text(&data.request), network }
-        }
-        "ResourceFinish" => {
-            let data = slice.args.read();
-            NoteKind::Finished { request: text(&data.request), network: data.finished.positive().map(|at| at * 1e6) }
-        }
-        "TimerInstall" => {
-            let data = slice.args.read();
-            NoteKind::TimerSet { id: text(&data.timer), timeout: data.timeout.positive().unwrap_or(0.0) }
-        }
-        "RequestAnimationFrame" | "RequestIdleCallback" => NoteKind::CallbackSet { id: text(&slice.args.read().id) },
-        "domInteractive" => NoteKind::Interactive { frame: text(&slice.args.read().frame) },
-        "MarkLoad" => NoteKind::Loaded { frame: text(&slice.args.read().frame) },
-        _ => return None,
-    })
-}
-
-fn sent(data: &EventData<'_>, via: Via) -> SentRequest {
-    let text = |scalar: &Scalar<'_>| scalar.key().unwrap_or_default().into_owned();
-    let initiator = data.initiator.0.as_ref();
-    let number = |scalar: &Scalar<'_>| scalar.number().filter(|number| (0.0..4e9).contains(number)).map(|n| n as u32);
-    let fetch_type = initiator.and_then(|initiator| initiator.fetch_type.text());
-    let is_script = matches!(fetch_type, Some("fetch" | "xmlhttprequest"));
-    let is_parser = initiator.is_some_and(|initiator| initiator.kind.text() == Some("parser"));
-    SentRequest {
-        request: text(&data.request),
-        url: text(&data.url),
-        frame: text(&data.frame),
-        via,
-        // What scripts ask for has no type of its own.
-        resource_type: if is_script { "Fetch".to_owned() } else { text(&data.resource_type) },
-        is_preload: data.is_preload.is_set(),
-        render_blocking: text(&data.render_blocking),
-        initiator: initiator.map_or_else(String::new, |initiator| text(&initiator.url)),
-        place: initiator.filter(|_| is_parser).and_then(|from| number(&from.line).zip(number(&from.column))),
     }
 }

@@ -1,0 +1,224 @@
+//! What requests wait for.
+
+use super::{GraphBuilder, after, delayed};
+use crate::page::file::{Need, Needed, Why};
+use crate::page::recording::frame::ScriptKind;
+use crate::page::recording::selector;
+use crate::page::recording::trace::{SentRequest, ThreadKind, Via};
+
+impl GraphBuilder<'_> {
+    /// A request was made, with a cause as the trace has it.
+    pub(super) fn sent(&mut self, sent: &SentRequest, cause: Need) {
+        let Some(object) = self.find(&sent.request, &sent.url, false) else { return };
+        if sent.resource_type == "Document" {
+            self.coming.insert(sent.frame.clone(), object);
+            self.kinds[object] = "Document".to_owned();
+        }
+        if std::mem::replace(&mut self.is_sent[object], true) {
+            return;
+        }
+        self.kinds[object].clone_from(&sent.resource_type);
+        let document =
+            self.frames.get(&sent.frame).map(|frame| frame.document).filter(|_| sent.resource_type != "Document");
+        self.file.objects[object].document = document.map(|document| self.name(document));
+        if object == self.root() || object == 0 {
+            return;
+        }
+        self.file.objects[object].needed = Some(match self.thread {
+            ThreadKind::Worker => Needed::Never,
+            _ => needed(sent),
+        });
+        if self.objects[object].is_redirected {
+            return;
+        }
+        if sent.resource_type == "Document" {
+            // The trace says when it came, not when it was asked for.
+            return;
+        }
+        self.is_placed[object] = true;
+        let needs = self.causes(sent, object, cause);
+        self.file.objects[object].needs = Some(needs);
+    }
+
+    /// What a request waited for.
+    fn causes(&mut self, sent: &SentRequest, object: usize, cause: Need) -> Vec<Need> {
+        let delay = self.delays.request_ms;
+        let by = self.find("", &sent.initiator, false).filter(|by| *by != object);
+        let frame = Some(sent.frame.as_str()).filter(|frame| self.frames.contains_key(*frame));
+        let needs = match (sent.via, frame) {
+            (Via::Parser | Via::Scanner, Some(frame)) if sent.place.is_some() => {
+                self.found_in_markup(sent, object, frame, cause)
+            }
+            (Via::Microtask, Some(frame)) if !sent.is_by_script => self.found_by_element(sent, object, frame, cause),
+            (Via::StyleSheet, _) => match by.filter(|by| self.kinds[*by] != "Document") {
+                Some(parent) => {
+                    self.import(parent, object);
+                    vec![Need { why: Some(Why::Style), ..self.fetched(parent) }]
+                }
+                None => vec![cause],
+            },
+            (Via::Rendering, _) => self.found_by_style(sent, by, frame, cause),
+            (Via::Other, _) if sent.resource_type == "Script" => self.found_by_module(sent, object, by, frame, cause),
+            (Via::Written | Via::Script, _) if sent.resource_type == "Script" => {
+                self.inserted_kind(sent, object, frame);
+                vec![cause]
+            }
+            _ => vec![cause],
+        };
+        delayed(needs, delay)
+    }
+
+    /// The parser has found it, or the scanner ahead of the parser.
+    fn found_in_markup(&mut self, sent: &SentRequest, object: usize, frame: &str, cause: Need) -> Vec<Need> {
+        let of = self.frame(frame);
+        let (offset, document) = (of.found(sent.place, &sent.url), of.document);
+        self.markup_kind(sent, object, frame, offset);
+        let Some(offset) = offset else { return vec![cause] };
+        let cause = match sent.via {
+            Via::Parser => Need { node: self.parsed_to(frame, offset), ..cause },
+            _ => cause,
+        };
+        vec![self.found(frame, document, offset), cause]
+    }
+
+    /// An element has asked for it when scripts had ended: by the parser, or once it is near the view.
+    fn found_by_element(&mut self, sent: &SentRequest, object: usize, frame: &str, cause: Need) -> Vec<Need> {
+        let of = self.frame(frame);
+        let document = of.document;
+        let Some((offset, tag)) = of.used(&sent.url) else { return vec![cause] };
+        let is_lazy = tag.attribute("loading").is_some_and(|value| value.eq_ignore_ascii_case("lazy"));
+        let parsed = self.parsed_to(frame, offset);
+        let mut needs = vec![self.found(frame, document, offset), Need { why: Some(Why::Markup), ..after(&parsed) }];
+        if is_lazy {
+            self.file.objects[object].needed = Some(Needed::Never);
+            needs.extend(self.last_render.as_ref().map(|render| Need { why: Some(Why::Style), ..after(render) }));
+        }
+        needs
+    }
+
+    /// Style or layout needs it: for an element, as far as that can be said, and for a font there has to be text.
+    fn found_by_style(
+        &mut self,
+        sent: &SentRequest,
+        sheet: Option<usize>,
+        frame: Option<&str>,
+        cause: Need,
+    ) -> Vec<Need> {
+        let sheet = sheet.filter(|by| self.kinds[*by] != "Document").map(|sheet| self.last_hop(sheet));
+        let mut needs: Vec<Need> =
+            sheet.map(|sheet| Need { why: Some(Why::Style), ..self.fetched(sheet) }).into_iter().collect();
+        if let Some(frame) = frame {
+            let text = sheet.and_then(|sheet| self.texts.get(&self.objects[sheet].request));
+            let text = text.map(|text| String::from_utf8_lossy(text).into_owned());
+            let element =
+                self.frames[frame].markup.as_ref().and_then(|markup| match (sent.resource_type.as_str(), text) {
+                    ("Font", _) => markup.first_text(),
+                    (_, Some(text)) => selector::first_element(&text, &sent.url, markup),
+                    (_, None) if sheet.is_some() => None,
+                    (_, None) => {
+                        let own = markup.naming(&sent.url).next().map(|(end, _)| end);
+                        own.or_else(|| selector::first_element(markup.text(), &sent.url, markup))
+                    }
+                });
+            if let Some(end) = element {
+                let parsed = self.parsed_to(frame, end);
+                needs.push(Need { why: Some(Why::Markup), ..after(&parsed) });
+            }
+        }
+        needs.push(cause);
+        needs
+    }
+
+    /// A module imports it, that was fetched or stands in a document.
+    fn found_by_module(
+        &mut self,
+        sent: &SentRequest,
+        object: usize,
+        by: Option<usize>,
+        frame: Option<&str>,
+        cause: Need,
+    ) -> Vec<Need> {
+        if let Some(parent) = by.filter(|by| self.kinds[*by] == "Script") {
+            self.import(parent, object);
+            self.scripts.insert(self.last_hop(object), ScriptKind::Imported);
+            return vec![Need { why: Some(Why::Import), ..self.fetched(parent) }];
+        }
+        let Some(frame) = frame else { return vec![cause] };
+        let last = self.last_hop(object);
+        let of = self.frame(frame);
+        let document = of.document;
+        let Some(number) = of.offset(sent.caller).and_then(|at| of.module_at(at)) else { return vec![cause] };
+        of.modules[number].imports.push(last);
+        let ends = of.modules[number].ends;
+        self.scripts.insert(last, ScriptKind::Imported);
+        let parsed = self.parsed_to(frame, ends);
+        vec![self.found(frame, document, ends), Need { why: Some(Why::Import), ..after(&parsed) }]
+    }
+
+    /// When a script runs that a script has inserted, or written into the document.
+    fn inserted_kind(&mut self, sent: &SentRequest, object: usize, frame: Option<&str>) {
+        let last = self.last_hop(object);
+        if sent.is_preload {
+            self.preloaded.insert(last);
+        } else if let (Via::Written, true, Some(frame)) = (sent.via, blocks(sent), frame) {
+            let at = self.frame(frame).reached;
+            self.scripts.insert(last, ScriptKind::Blocking(at));
+        } else {
+            self.inserted.push(last);
+        }
+    }
+
+    /// What the markup says of a script or style sheet that was found in it.
+    fn markup_kind(&mut self, sent: &SentRequest, object: usize, frame: &str, offset: Option<usize>) {
+        let object = self.last_hop(object);
+        if sent.is_preload {
+            self.preloaded.insert(object);
+            return self.use_in_markup(sent, object, frame);
+        }
+        match sent.resource_type.as_str() {
+            "Stylesheet" if blocks(sent) => {
+                let at = offset.unwrap_or(0);
+                self.frame(frame).sheets.push((at, object));
+            }
+            "Script" => {
+                let by_tag = offset.and_then(|end| {
+                    let of = &self.frames[frame];
+                    of.tag(end).and_then(|tag| ScriptKind::of(tag, end))
+                });
+                let by_blocking = match sent.render_blocking.as_str() {
+                    "blocking" | "in_body_parser_blocking" => ScriptKind::Blocking(offset.unwrap_or(0)),
+                    "potentially_blocking" => ScriptKind::AsSoonAsPossible,
+                    _ => ScriptKind::InOrder(offset.unwrap_or(0)),
+                };
+                self.scripts.insert(object, by_tag.unwrap_or(by_blocking));
+            }
+            _ => {}
+        }
+    }
+
+    /// What is preloaded, and used by an element of the document as well, is as if that had asked for it.
+    fn use_in_markup(&mut self, sent: &SentRequest, object: usize, frame: &str) {
+        let Some((end, tag)) = self.frames[frame].used(&sent.url) else { return };
+        let blocks_scripts = tag.is("link") && tag.attribute("media").is_none();
+        if sent.resource_type != "Script" {
+            self.file.objects[object].needed = Some(Needed::WhenFound);
+        }
+        if sent.resource_type == "Stylesheet" && blocks_scripts {
+            self.frame(frame).sheets.push((end, object));
+        }
+    }
+}
+
+/// Whether the parser, or what is shown, waits for it.
+fn blocks(sent: &SentRequest) -> bool {
+    matches!(sent.render_blocking.as_str(), "blocking" | "in_body_parser_blocking")
+}
+
+/// Whether a request holds up the load event (HTML, "delay the load event"; Chromium's
+/// `Resource::ShouldBlockLoadEvent`).
+fn needed(sent: &SentRequest) -> Needed {
+    match sent.resource_type.as_str() {
+        "Document" | "Stylesheet" | "Script" | "Image" | "Font" if !sent.is_preload => Needed::WhenFound,
+        _ => Needed::Never,
+    }
+}

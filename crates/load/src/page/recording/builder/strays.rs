@@ -1,0 +1,108 @@
+//! What holds of requests once all threads are read.
+
+use super::{FOREIGN, GraphBuilder, NEAR, ScriptRun, after, round};
+use crate::page::change::registrable_domain;
+use crate::page::file::{Need, Needed, On, Why};
+use crate::page::har;
+use crate::page::recorded_object::RecordedObject;
+use std::collections::{BTreeMap, BTreeSet};
+
+impl GraphBuilder<'_> {
+    /// Places what no thread of the page asked for, as far as is known: after the script that ran then.
+    pub(in crate::page::recording) fn place_strays(&mut self) {
+        let root = self.root();
+        for object in (1..self.objects.len()).filter(|object| *object != root) {
+            let is_by_script = matches!(self.file.objects[object].kind.as_deref(), Some("xhr" | "media" | "json"));
+            if !self.is_sent[object] {
+                let needed = if is_by_script { Needed::Never } else { Needed::WhenFound };
+                self.file.objects[object].needed = Some(needed);
+            }
+            if self.is_placed[object] || self.objects[object].is_redirected {
+                continue;
+            }
+            let at = self.objects[object].began;
+            if let Some(ScriptRun { from, until, node, .. }) = self.run_for(object) {
+                let ms = (at.min(*until) - from) / 1e3 + self.delays.request_ms;
+                let need = Need { on: On::Start, ms: round(ms), why: Some(Why::Script), ..after(node) };
+                self.file.objects[object].needs = Some(vec![need]);
+            }
+        }
+        self.name_redirects();
+        self.place_in_partitions();
+        self.queue_in_cache();
+        self.free_what_the_load_event_brings();
+        self.hold_load_event();
+    }
+
+    fn name_redirects(&mut self) {
+        let redirected = self.objects.iter().zip(&mut self.file.objects).filter(|(object, _)| object.is_redirected);
+        for need in redirected.flat_map(|(_, spec)| spec.needs.iter_mut().flatten()) {
+            need.why = Some(Why::Redirect);
+        }
+    }
+
+    /// The last run before an object was found of the script that called for it; else what ran just then.
+    pub(super) fn run_for(&self, object: usize) -> Option<&ScriptRun> {
+        let RecordedObject { began, callers, .. } = &self.objects[object];
+        let before = || self.ran.iter().filter(|run| run.from <= *began);
+        let latest = |a: &&ScriptRun, b: &&ScriptRun| a.from.total_cmp(&b.from);
+        let calls = |run: &&ScriptRun| callers.first().is_some_and(|caller| run.scripts.contains(caller));
+        let by_caller = before().filter(calls).max_by(latest);
+        by_caller.or_else(|| before().filter(|run| *began <= run.until + NEAR).max_by(latest))
+    }
+
+    /// Requests of frames from other sites are in a partition of their own, and those without credentials apart.
+    pub(super) fn place_in_partitions(&mut self) {
+        let site = |url: &str| registrable_domain(&har::url::parts(url).0).to_owned();
+        let own = site(&self.objects[self.root()].url);
+        let places: BTreeMap<String, usize> =
+            (0..self.objects.len()).map(|object| (self.name(object), object)).collect();
+        for object in 1..self.objects.len() {
+            let by = self.file.objects[object].document.as_ref().and_then(|document| places.get(document));
+            let frame = if self.kinds[object] == "Document" { Some(&object) } else { by };
+            let is_foreign = frame.is_some_and(|frame| site(&self.objects[*frame].url) != own);
+            let spec = &mut self.file.objects[object];
+            spec.partition = is_foreign.then(|| FOREIGN.to_owned());
+            spec.anonymous = self.objects[object].is_anonymous;
+        }
+    }
+
+    /// What waits for the load event cannot hold it up.
+    fn free_what_the_load_event_brings(&mut self) {
+        let Some((_, event)) = &self.load_event else { return };
+        let mut later = BTreeSet::from([event.clone()]);
+        loop {
+            let before = later.len();
+            let is_later = |needs: &Option<Vec<Need>>| needs.iter().flatten().any(|need| later.contains(&need.node));
+            let nodes = self.file.compute.iter().filter(|node| is_later(&node.needs)).map(|node| node.name.clone());
+            let objects = self.file.objects.iter().filter(|object| is_later(&object.needs));
+            let found: Vec<String> = nodes.chain(objects.map(|object| object.node().to_owned())).collect();
+            later.extend(found);
+            if later.len() == before {
+                break;
+            }
+        }
+        for object in self.file.objects.iter_mut().skip(1).filter(|object| later.contains(object.node())) {
+            object.needed = Some(Needed::Never);
+        }
+        for node in self.file.compute.iter_mut().filter(|node| later.contains(&node.name)) {
+            node.needed = None;
+        }
+    }
+
+    /// Chromium's cache lets one request for a URL go at a time.
+    pub(super) fn queue_in_cache(&mut self) {
+        let mut last: BTreeMap<(&str, Option<String>), usize> = BTreeMap::new();
+        for object in 1..self.objects.len() {
+            let spec = &self.file.objects[object];
+            if spec.method.is_some() || self.objects[object].is_redirected {
+                continue;
+            }
+            let key = (self.objects[object].url.as_str(), spec.partition.clone());
+            if let Some(before) = last.insert(key, object) {
+                let need = Need { why: Some(Why::Cache), ..after(&self.name(before)) };
+                self.file.objects[object].needs.get_or_insert_default().push(need);
+            }
+        }
+    }
+}
