@@ -109,10 +109,14 @@ def predicted(page: Path, network: str, protocol: str) -> float:
     return median
 
 
+def build(sites: Sequence[str], folder: Path) -> None:
+    """Build sites."""
+    words = [sys.executable, str(ROOT / "sites/build.py"), *sites, "-o", str(folder / "built")]
+    subprocess.run(words, check=True, capture_output=True)
+
+
 def measured(sites: Sequence[str], blocks: int, folder: Path) -> Iterator[Measured]:
     """Measure and predict all cells."""
-    build = [sys.executable, str(ROOT / "sites/build.py"), *sites, "-o", str(folder / "built")]
-    subprocess.run(build, check=True, capture_output=True)
     for site in sites:
         built = folder / "built" / site
         recording = recorded(built, folder)
@@ -181,8 +185,14 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--sites", nargs="+", default=SITES, choices=SITES)
     parser.add_argument("--blocks", type=int, default=2, help="loads of each, beside one more in each block")
+    parser.add_argument("--record-only", action="store_true", help="record the sites, and measure nothing")
     given = parser.parse_args()
     given.folder.mkdir(parents=True, exist_ok=True)
+    build(given.sites, given.folder)
+    if given.record_only:
+        for site in given.sites:
+            say(str(recorded(given.folder / "built" / site, given.folder)))
+        return
     cells = []
     with (given.folder / "cells.csv").open("w", newline="") as out:
         table = csv.DictWriter(out, [field.name for field in fields(Measured)], lineterminator="\n")
