@@ -60,7 +60,7 @@ pub(super) struct GraphBuilder<'r> {
     callbacks: BTreeMap<String, (Need, f64)>,
     /// The last answers to scripts, and the last objects that were complete: when, and which moment of them.
     answer: Option<(f64, Need)>,
-    complete: Option<(usize, f64)>,
+    complete: Option<usize>,
     load_event: Option<(f64, String)>,
     thread: ThreadKind,
     /// Processor time that no node has yet, in microseconds.
@@ -260,8 +260,8 @@ impl<'r> GraphBuilder<'r> {
                 let Some(object) = self.find(request, "", true) else { return };
                 if is_asked_by_scripts(&self.kinds[object]) {
                     self.answer = Some((note.at, Need { why: Some(Why::Event), ..self.fetched(object) }));
-                } else {
-                    self.complete = Some((object, note.at));
+                } else if object != self.root() {
+                    self.complete = Some(object);
                 }
             }
             NoteKind::Compiled(code) => self.note_module(code),

@@ -194,6 +194,11 @@ impl<'m> Tag<'m> {
         self.text.split(|c: char| c.is_ascii_whitespace() || c == '/').next().unwrap_or_default()
     }
 
+    /// How many bytes it has, without its brackets.
+    pub(super) fn len(self) -> usize {
+        self.text.len()
+    }
+
     /// Whether it is of such an element.
     pub(super) fn is(self, name: &str) -> bool {
         self.name().eq_ignore_ascii_case(name)

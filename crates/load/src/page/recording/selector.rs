@@ -11,10 +11,27 @@ struct Compound<'s> {
     id: Option<&'s str>,
 }
 
-/// Where the tag ends of the first element of a document to which a style sheet gives what a URL names.
-pub(super) fn first_element(sheet: &str, url: &str, markup: &Markup) -> Option<usize> {
-    let compounds: Vec<Compound<'_>> = selectors(sheet, url).flat_map(compounds).collect();
-    markup.elements().find(|(_, tag)| compounds.iter().any(|one| one.matches(*tag))).map(|(end, _)| end)
+/// The first element to which a style sheet gives a picture.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Element {
+    /// In the markup, where its tag ends.
+    Written(usize),
+    /// None of the markup: a script has made or changed it.
+    Made,
+    /// The style sheet does not say.
+    Unknown,
+}
+
+/// The first element of a document to which a style sheet gives what a URL names.
+pub(super) fn first_element(sheet: &str, url: &str, markup: &Markup) -> Element {
+    let all: Vec<&str> = selectors(sheet, url).flat_map(|selector| selector.split(',')).collect();
+    let compounds: Vec<Compound<'_>> = all.iter().filter_map(|selector| Compound::last_of(selector)).collect();
+    let first = markup.elements().find(|(_, tag)| compounds.iter().any(|one| one.matches(*tag)));
+    match first {
+        Some((end, _)) => Element::Written(end),
+        None if !compounds.is_empty() && compounds.len() == all.len() => Element::Made,
+        None => Element::Unknown,
+    }
 }
 
 /// The selectors of the rules in which a URL is named.
@@ -34,11 +51,11 @@ fn selectors<'s>(sheet: &'s str, url: &str) -> impl Iterator<Item = &'s str> {
     })
 }
 
-fn compounds(selector: &str) -> impl Iterator<Item = Compound<'_>> {
-    selector.split(',').filter_map(|one| Compound::of(one.split([' ', '\t', '\n', '\r', '>', '+', '~']).next_back()?))
-}
-
 impl<'s> Compound<'s> {
+    fn last_of(selector: &'s str) -> Option<Compound<'s>> {
+        Compound::of(selector.trim().split([' ', '\t', '\n', '\r', '>', '+', '~']).next_back()?)
+    }
+
     /// `None` where nothing is said of the element.
     fn of(text: &'s str) -> Option<Compound<'s>> {
         let text = text.split([':', '[']).next().unwrap_or_default();
@@ -74,19 +91,18 @@ mod tests {
     fn the_first_element_that_may_have_a_picture() {
         let text = "<body><p class='a b'><div id=x class=b><i class=used>";
         let markup = Markup::new(text.as_bytes());
-        let end = |tag: &str| text.find(tag).map(|at| at + tag.len());
+        let end = |tag: &str| Element::Written(text.find(tag).unwrap() + tag.len());
         let first = |sheet: &str| first_element(sheet, "https://a.test/p/i.svg", &markup);
         assert_eq!(first("i.used { background: url(i.svg) }"), end("<i class=used>"));
         assert_eq!(first("/* x */ main>.b.a:hover,#y{color:red;background:url(\"i.svg\")}"), end("<p class='a b'>"));
         assert_eq!(first("@media (x) { #x { background: url(/p/i.svg) } }"), end("<div id=x class=b>"));
-        for none in [
-            "* { background: url(i.svg) }",
-            "@font-face { src: url(i.svg) }",
-            ".c { a: url(i.svg) }",
-            "i.svg",
-            ".é,.{i.svg",
-        ] {
-            assert_eq!(first(none), None, "{none}");
+        assert_eq!(first(".c { a: url(i.svg) }"), Element::Made);
+        let unknown =
+            ["* { background: url(i.svg) }", "@font-face { src: url(i.svg) }", "i.svg", ".c, * { a: url(i.svg) }"];
+        for sheet in unknown {
+            assert_eq!(first(sheet), Element::Unknown, "{sheet}");
         }
+        // No panic.
+        first(".é,.{i.svg");
     }
 }

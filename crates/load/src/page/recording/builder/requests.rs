@@ -3,7 +3,7 @@
 use super::{GraphBuilder, after, delayed};
 use crate::page::file::{Need, Needed, Why};
 use crate::page::recording::frame::ScriptKind;
-use crate::page::recording::selector;
+use crate::page::recording::selector::{self, Element};
 use crate::page::recording::trace::{SentRequest, ThreadKind, Via};
 
 impl GraphBuilder<'_> {
@@ -107,26 +107,34 @@ impl GraphBuilder<'_> {
         let sheet = sheet.filter(|by| self.kinds[*by] != "Document").map(|sheet| self.last_hop(sheet));
         let mut needs: Vec<Need> =
             sheet.map(|sheet| Need { why: Some(Why::Style), ..self.fetched(sheet) }).into_iter().collect();
-        if let Some(frame) = frame {
-            let text = sheet.and_then(|sheet| self.texts.get(&self.objects[sheet].request));
-            let text = text.map(|text| String::from_utf8_lossy(text).into_owned());
-            let element =
-                self.frames[frame].markup.as_ref().and_then(|markup| match (sent.resource_type.as_str(), text) {
-                    ("Font", _) => markup.first_text(),
-                    (_, Some(text)) => selector::first_element(&text, &sent.url, markup),
-                    (_, None) if sheet.is_some() => None,
-                    (_, None) => {
-                        let own = markup.naming(&sent.url).next().map(|(end, _)| end);
-                        own.or_else(|| selector::first_element(markup.text(), &sent.url, markup))
-                    }
-                });
-            if let Some(end) = element {
-                let parsed = self.parsed_to(frame, end);
+        match frame.map_or(Element::Unknown, |frame| self.styled(sent, sheet, frame)) {
+            Element::Written(end) => {
+                let parsed = self.parsed_to(&sent.frame, end);
                 needs.push(Need { why: Some(Why::Markup), ..after(&parsed) });
             }
+            Element::Made => {
+                needs.extend(self.ran.last().map(|run| Need { why: Some(Why::Script), ..after(&run.node) }));
+            }
+            Element::Unknown => {}
         }
         needs.push(cause);
         needs
+    }
+
+    /// The element of a document for which a style needs something.
+    fn styled(&self, sent: &SentRequest, sheet: Option<usize>, frame: &str) -> Element {
+        let Some(markup) = &self.frames[frame].markup else { return Element::Unknown };
+        let written = |end: Option<usize>| end.map_or(Element::Unknown, Element::Written);
+        if sent.resource_type == "Font" {
+            return written(markup.first_text());
+        }
+        let Some(sheet) = sheet else {
+            let own = markup.naming(&sent.url).next().map(|(end, _)| end);
+            return own.map_or_else(|| selector::first_element(markup.text(), &sent.url, markup), Element::Written);
+        };
+        let text = self.texts.get(&self.objects[sheet].request);
+        let first = |text: &Vec<u8>| selector::first_element(&String::from_utf8_lossy(text), &sent.url, markup);
+        text.map_or(Element::Unknown, first)
     }
 
     /// A module imports it, that was fetched or stands in a document.

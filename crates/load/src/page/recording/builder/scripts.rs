@@ -38,7 +38,7 @@ impl GraphBuilder<'_> {
     }
 
     /// The frame in whose document code stands.
-    fn frame_of(&self, code: &Code) -> Option<String> {
+    pub(super) fn frame_of(&self, code: &Code) -> Option<String> {
         let is_it = |frame: &usize| self.objects[*frame].url == code.url;
         let of = |open: bool| {
             self.frames.iter().find(|(_, frame)| is_it(&frame.document) && (!open || frame.parsed.is_none()))

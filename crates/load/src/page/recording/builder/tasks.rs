@@ -2,7 +2,7 @@
 
 use super::{FRAME_MS, GraphBuilder, REACTION, SMALL, after};
 use crate::page::file::{Need, Needed, On, Why};
-use crate::page::recording::trace::{Note, NoteKind, Task, Unit, UnitKind};
+use crate::page::recording::trace::{Code, Note, NoteKind, Task, Unit, UnitKind};
 
 impl GraphBuilder<'_> {
     pub(super) fn callback(&mut self, unit: &Unit) {
@@ -37,7 +37,8 @@ impl GraphBuilder<'_> {
             UnitKind::Event { kind, frame } if kind == "DOMContentLoaded" => self.content_loaded(Some(frame)),
             _ if before.is_some() => None,
             UnitKind::Event { kind, .. } if matches!(kind.as_str(), "load" | "error") => {
-                self.complete.map(|(object, _)| event(object))
+                let by_attribute = unit.code.as_ref().and_then(|code| self.named_around(code));
+                by_attribute.or(self.complete).map(event)
             }
             UnitKind::Event { .. } => None,
             _ => self.answer.clone().filter(|(at, _)| unit.at - at < REACTION).map(|(_, need)| need),
@@ -52,6 +53,18 @@ impl GraphBuilder<'_> {
             return std::iter::once(Need { why: Some(Why::Script), ..after(&defined) }).chain(render).collect();
         }
         self.last_cause.as_ref().map(|cause| after(cause)).into_iter().collect()
+    }
+
+    /// The object that is named by the tag in which code stands.
+    fn named_around(&self, code: &Code) -> Option<usize> {
+        let frame = self.frame_of(code)?;
+        let markup = self.frames[&frame].markup.as_ref()?;
+        let at = markup.offset(code.line - 1, code.column - 1)?;
+        let named = |object: &usize| {
+            let mut naming = markup.naming(&self.objects[*object].url);
+            naming.any(|(end, tag)| (end.saturating_sub(tag.len())..end).contains(&at))
+        };
+        (0..self.objects.len()).find(named)
     }
 
     /// The event after parsing and the scripts that run in order then, of a frame's document or of the page's own.
