@@ -37,7 +37,7 @@ class Settings(TypedDict, total=False):
     names: Literal["cached", "looked-up"]
     """What the browser knows of the names of hosts when the load begins; if it is left out, all addresses."""
     compute: str
-    """How many times as long the browser computes: a number from 0 to 100, or `phone`, which is 4."""
+    """How many times as long the browser computes: a number, or `phone`, which is 4. 0 to 100."""
     cc: Literal["reno", "cubic", "bbr"]
     """Servers: The congestion control; the profile's if it is left out. Default: cubic."""
     policy: Literal["priority", "round-robin", "weighted", "first-come-first-served", "dependencies"]

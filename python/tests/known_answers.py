@@ -74,6 +74,8 @@ class Answers:
         if "element" in one:
             may |= self._of_runs(self.blocking(ROOT, self.end_of(ROOT, one["element"])))
             may |= self._sheets()
+            # The browser chooses when to render (HTML, "update the rendering"): after the document, if busy.
+            may |= {ROOT}
         for other in [*one.get("waits", []), *one.get("after_found", [])]:
             may |= {other} | self.may_precede(other)
         may |= self._of_runs(one.get("waits_run", []))

@@ -11,7 +11,7 @@ from loadstone import Page
 SHOP = str(EXAMPLES / "shop.har")
 
 
-def test_what_the_first_paint_needs_is_in_before_the_largest_and_that_before_the_load_event(
+def test_what_the_first_paint_needs_is_in_no_later_than_the_largest_and_that_before_the_load_event(
     loadstone: Command,
 ) -> None:
     times = {
@@ -19,7 +19,7 @@ def test_what_the_first_paint_needs_is_in_before_the_largest_and_that_before_the
         for metric in ("onload", "lcp", "fcp")
     }
     fcp, lcp, onload = (times[metric]["median_plt_ms"] for metric in ("fcp", "lcp", "onload"))
-    assert fcp < lcp < onload
+    assert fcp <= lcp < onload
     assert "measured" not in times["onload"]
     assert times["lcp"]["measured"]["metric"] == "lcp"
     assert set(times["fcp"]["measured"]["objects"]) < set(times["lcp"]["measured"]["objects"])

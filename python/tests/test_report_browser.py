@@ -173,9 +173,11 @@ def test_bars_are_the_spans_between_marks(opened: Open, shop: Report) -> None:
     kinds = block.locator("tbody tr").evaluate_all(
         "rows => rows.map(row => [...row.cells[5].querySelectorAll('rect')].map(bar => bar.classList[0]))"
     )
-    for bars, found, sent in zip(kinds, columns["found_ms"], columns["sent_ms"], strict=True):
-        # A request, the server's work, the answer on its way, its bytes; a wait before it if there was one.
-        assert bars == [*(["wait"] if sent - found >= 0.001 else []), "ask", "think", "ask", "get"]
+    marks = (columns[f"{mark}_ms"] for mark in ("found", "sent", "arrived", "answered"))
+    for bars, found, sent, arrived, answered in zip(kinds, *marks, strict=True):
+        # A request, the answer on its way, its bytes; a wait before it, the server's work, if there were any.
+        wait, think = (["wait"] if sent - found >= 0.001 else []), (["think"] if answered > arrived else [])
+        assert bars == [*wait, "ask", *think, "ask", "get"]
 
 
 def test_one_connection_is_drawn_over_time(opened: Open, shop: Report) -> None:

@@ -66,7 +66,7 @@ impl JsonSchema for ComputeFactor {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({"anyOf": [{"type": "number", "minimum": 0, "maximum": MAX}, {"const": "phone"}]})
+        json_schema!({"anyOf": [{"type": "number", "minimum": 0, "maximum": MAX as u32}, {"const": "phone"}]})
     }
 }
 

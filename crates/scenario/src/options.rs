@@ -77,9 +77,7 @@ mod tests {
         assert!(options.iter().all(|option| option.help.ends_with('.')), "{options:#?}");
         let is_bounded = |option: &CommandOption| option.minimum.is_some() || !option.choices.is_empty();
         assert!(
-            options
-                .iter()
-                .all(|option| is_bounded(option) || matches!(&*option.name, "network" | "compute" | "tls_flights")),
+            options.iter().all(|option| is_bounded(option) || matches!(&*option.name, "network" | "tls_flights")),
             "{options:#?}"
         );
     }

@@ -84,7 +84,7 @@ pub struct Variant {
     /// What the browser knows of the names of hosts when the load begins; if it is left out, all addresses.
     #[serde(skip_serializing_if = "Names::is_default")]
     pub names: Names,
-    /// How many times as long the browser computes: a number from 0 to 100, or `phone`, which is 4.
+    /// How many times as long the browser computes: a number, or `phone`, which is 4.
     #[serde(skip_serializing_if = "ComputeFactor::is_one")]
     pub compute: ComputeFactor,
     /// How requests come to the one connection of SPDY or HTTP/2.
