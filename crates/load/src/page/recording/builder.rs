@@ -57,11 +57,13 @@ pub(super) struct Builder<'r> {
     /// Timers and callbacks that were set: by which node, and how long after its beginning.
     timers: BTreeMap<String, (Need, f64)>,
     callbacks: BTreeMap<String, (Need, f64)>,
-    /// The last answers to scripts, and the last objects that were complete: when, and which moment of them.
+    /// The last answer to a script: when, and which moment of it; and the last other object that was complete.
     answer: Option<(f64, Need)>,
     complete: Option<usize>,
     load_event: Option<(f64, String)>,
     thread: ThreadKind,
+    /// Whether there is something of the page on the thread.
+    has_begun: bool,
     /// Processor time that no node has yet, in microseconds.
     loose: f64,
     /// The last node, and the last one of the task.
@@ -115,6 +117,7 @@ impl<'r> Builder<'r> {
             complete: None,
             load_event: None,
             thread: ThreadKind::Main,
+            has_begun: false,
             loose: 0.0,
             last: None,
             last_of_task: None,
@@ -127,6 +130,7 @@ impl<'r> Builder<'r> {
     /// Follows what happened on a thread.
     pub(super) fn follow(&mut self, thread: &PageThread) {
         self.thread = thread.kind;
+        self.has_begun = thread.kind == ThreadKind::Worker;
         (self.loose, self.last, self.last_cause, self.last_render) = (0.0, None, None, None);
         (self.answer, self.complete) = (None, None);
         // Their numbers are the thread's.
@@ -150,7 +154,8 @@ impl<'r> Builder<'r> {
     }
 
     fn unit(&mut self, unit: &Unit) {
-        if self.frames.is_empty() && !is_commit(unit) {
+        self.has_begun |= is_commit(unit);
+        if !self.has_begun {
             // Of the page there is nothing yet.
             return unit.notes.iter().for_each(|note| self.note_coming(note));
         }
@@ -167,6 +172,7 @@ impl<'r> Builder<'r> {
     /// A document is about to come into a frame.
     fn note_coming(&mut self, note: &Note) {
         if let NoteKind::Sent(sent) = &note.what
+            && sent.resource_type == "Document"
             && let Some(object) = self.find(&sent.request, &sent.url, true)
         {
             self.is_sent[object] = true;
@@ -274,8 +280,8 @@ impl<'r> Builder<'r> {
         let lead = std::mem::take(&mut self.loose);
         let base = if of.is_empty() { what.to_owned() } else { format!("{what} {of}") };
         let taken = |name: &String| self.file.compute.iter().any(|node| node.name == *name);
-        let name = std::iter::once(base.clone()).chain((2..).map(|number| format!("{base} #{number}")));
-        let name = name.filter(|name| !taken(name)).next().expect("there is no end of numbers");
+        let mut names = std::iter::once(base.clone()).chain((2..).map(|number| format!("{base} #{number}")));
+        let name = names.find(|name| !taken(name)).expect("there is no end of numbers");
         self.file.compute.push(ComputeSpec {
             name: name.clone(),
             ms: round((lead + cpu) / 1e3),
@@ -317,7 +323,7 @@ impl<'r> Builder<'r> {
             return None;
         }
         let all = || (0..self.objects.len()).filter(is_it);
-        if sent { all().last() } else { all().find(|at| !self.is_sent[*at]).or_else(|| all().last()) }
+        if sent { all().next_back() } else { all().find(|at| !self.is_sent[*at]).or_else(|| all().next_back()) }
     }
 
     /// Ends: the graph.

@@ -125,7 +125,7 @@ fn start_tags(text: &str) -> Vec<(usize, usize)> {
         let rest = &text[begins..];
         let next = bytes.get(begins + 1).copied().unwrap_or_default();
         if rest.starts_with("<!--") {
-            at = rest[4..].find("-->").map_or(text.len(), |more| begins + 4 + more + 3);
+            at = rest.find("-->").map_or(text.len(), |more| begins + more + 3);
         } else if next.is_ascii_alphabetic() {
             let Some(ends) = tag_end(bytes, begins) else { break };
             tags.push((begins, ends));

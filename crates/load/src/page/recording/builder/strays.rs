@@ -5,7 +5,7 @@ use crate::page::change::registrable_domain;
 use crate::page::file::{Need, Needed, On, Why};
 use crate::page::har;
 use crate::page::recording::RecordedObject;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 impl Builder<'_> {
     /// Places what no thread of the page asked for, as far as is known: after the script that ran then.
@@ -44,13 +44,33 @@ impl Builder<'_> {
     }
 
     /// The last run before an object was found of the script that called for it; else what ran just then.
-    pub(super) fn run_for(&self, object: usize) -> Option<&ScriptRun> {
+    fn run_for(&self, object: usize) -> Option<&ScriptRun> {
         let RecordedObject { began, callers, .. } = &self.objects[object];
-        let before = || self.ran.iter().filter(|run| run.from <= *began);
         let latest = |a: &&ScriptRun, b: &&ScriptRun| a.from.total_cmp(&b.from);
         let calls = |run: &&ScriptRun| callers.first().is_some_and(|caller| run.scripts.contains(caller));
+        // Clocks differ a little: what waits for the object itself has not asked for it.
+        let followers = self.followers(object);
+        let before = || self.ran.iter().filter(|run| run.from <= *began && !followers.contains(run.node.as_str()));
         let by_caller = before().filter(calls).max_by(latest);
         by_caller.or_else(|| before().filter(|run| *began <= run.until + NEAR).max_by(latest))
+    }
+
+    /// All that waits for an object, directly or through others.
+    fn followers(&self, object: usize) -> BTreeSet<&str> {
+        let mut by_need: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        let objects = self.file.objects.iter().map(|spec| (spec.node(), &spec.needs));
+        for (name, needs) in objects.chain(self.file.compute.iter().map(|node| (node.name.as_str(), &node.needs))) {
+            for need in needs.iter().flatten() {
+                by_need.entry(&need.node).or_default().push(name);
+            }
+        }
+        let mut followers = BTreeSet::new();
+        let mut open = vec![self.file.objects[object].node()];
+        while let Some(next) = open.pop() {
+            let more = by_need.get(next).into_iter().flatten().filter(|name| followers.insert(**name));
+            open.extend(more);
+        }
+        followers
     }
 
     /// Requests of frames from other sites are in a partition of their own, and those without credentials apart.
