@@ -52,6 +52,8 @@ def program(given: str | None = None) -> str:
 def started(path: str, switches: Sequence[str] = ()) -> Iterator[Chromium]:
     """Start a Chromium without a window, with further switches; its profile is gone with it."""
     temporary = tempfile.TemporaryDirectory(prefix="loadstone-chromium-", ignore_cleanup_errors=True)
-    with temporary as folder:
-        with Chromium.start(path, Path(folder), LocalProcess, switches=switches) as chromium:
-            yield chromium
+    with (
+        temporary as folder,
+        Chromium.start(path, Path(folder), LocalProcess, switches=switches) as chromium,
+    ):
+        yield chromium
