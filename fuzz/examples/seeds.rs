@@ -31,6 +31,7 @@ fn main() -> io::Result<()> {
         ("h1_server", h1(&H1_REQUESTS)),
         ("har", texts(&HARS)),
         ("page_file", texts(&PAGES)),
+        ("recording", texts(&RECORDINGS)),
         ("scenario", scenarios()),
         ("packet", packets()),
         ("bounds", bombs()),
@@ -360,6 +361,15 @@ const HARS: [(&str, &str); 8] = [
     ("cut-off", r#"{"log":{"entries":[{"request":"#),
     ("mark", "\u{feff}{\"log\":{\"entries\":[]}}"),
 ];
+
+/// A trace, and after the line feed the text of its document.
+const RECORDINGS: [(&str, &str); 1] = [(
+    "parsed-script-timer",
+    concat!(
+        r#"[{"name":"RunTask","ph":"X","pid":1,"tid":1,"ts":10,"dur":90,"tts":10,"tdur":80},{"name":"DocumentLoader::CommitNavigation","ph":"X","pid":1,"tid":1,"ts":11,"dur":30,"tts":11,"tdur":30},{"name":"CommitLoad","ph":"X","pid":1,"tid":1,"ts":12,"dur":1,"args":{"data":{"frame":"F","url":"https://a.test/","isOutermostMainFrame":true}}},{"name":"ResourceSendRequest","ph":"I","pid":1,"tid":1,"ts":20,"tts":20,"args":{"data":{"requestId":"2","url":"https://a.test/a.js","frame":"F","resourceType":"Script","renderBlocking":"blocking","initiator":{"type":"parser","url":"https://a.test/","lineNumber":0,"columnNumber":20}}}},{"name":"ParseHTML","ph":"X","pid":1,"tid":1,"ts":50,"dur":40,"tts":50,"tdur":40,"args":{"beginData":{"frame":"F"}}},{"name":"EvaluateScript","ph":"X","pid":1,"tid":1,"ts":60,"dur":9,"tts":60,"tdur":9,"args":{"data":{"url":"https://a.test/a.js"}}},{"name":"TimerInstall","ph":"I","pid":1,"tid":1,"ts":62,"tts":62,"args":{"data":{"timerId":1,"timeout":5}}},{"name":"domInteractive","ph":"R","pid":1,"tid":1,"ts":80,"tts":80,"args":{"frame":"F"}},{"name":"TimerFire","ph":"X","pid":1,"tid":1,"ts":200,"dur":9,"tts":200,"tdur":9,"args":{"data":{"timerId":1}}}]"#,
+        "\n<script src=a.js ></script>\n<iframe src=//b.test>"
+    ),
+)];
 
 /// What was recorded, and what is asked for.
 const RECORDED_SITES: [(&str, &str); 3] = [

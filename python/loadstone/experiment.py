@@ -140,7 +140,7 @@ def scenario(page: _native.Page, fields: dict[str, Any]) -> Scenario:
 
 def cell(page: Page, chosen: Chosen) -> Cell:
     """Make the scenario of a page under the chosen options."""
-    fields = nested(chosen)
+    fields = nested({**page.usual, **chosen})
     fields.update(traced(fields.get("network", "")))
     try:
         return Cell.of(scenario(page.content, fields))

@@ -41,6 +41,9 @@ NETWORKS = _of(
     multiple=True,
 )
 NETWORK_OF_USERS = _of(OF_SCENARIOS["network"], "4g")
+NETWORK_OF_DEPTHS = _of(
+    OF_SCENARIOS["network"], "with --depths the one that a recording tells of; else 10/1mbit,100ms"
+)
 PROTOCOL_AS_RECORDED = _of(OF_SCENARIOS["protocol"], "what a HAR says that each host spoke; else h2")
 PROTOCOL = _of(OF_SCENARIOS["protocol"])
 IW = _of(OF_SCENARIOS["iw"])

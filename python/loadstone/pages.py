@@ -3,9 +3,9 @@
 import json
 import re
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,8 @@ RECORDING = ".wacz"
 ONLOAD = "onload"
 METRICS = (ONLOAD, "lcp", "fcp")
 """Moments up to which a load is measured: load event, largest and first contentful paint."""
+COLD: Mapping[str, Any] = {"variant.names": "looked-up", "variant.tls_flights": "2026"}
+"""Loads of recordings are those of today's browsers that know nothing yet."""
 _EXAMPLES = Path(__file__).parent / "examples"
 _OF_PAGES = re.compile(r"\.(wacz|har|page\.json)(\.gz|\.zst|\.xz|\.zip)?$", re.IGNORECASE)
 """What files of pages are called."""
@@ -50,6 +52,8 @@ class Page:
     """The PAGE argument, as it was given."""
     metric: str = ONLOAD
     """Up to which moment a load is measured."""
+    usual: Mapping[str, Any] = field(default_factory=dict)
+    """What loads of it have where nothing else is said: fields of scenarios."""
 
     @property
     def json(self) -> str:
@@ -157,7 +161,8 @@ def read(name: str, *, keep_secrets: bool = False) -> Page:
         from loadstone.recording.archive import Archive
         from loadstone.recording.graph import graph_of
 
-        return Page(shown, graph_of(Archive.read(path), number or None, keep_secrets=keep_secrets), name)
+        graph = graph_of(Archive.read(path), number or None, keep_secrets=keep_secrets)
+        return Page(shown, graph, name, usual=COLD)
     if number == 0:
         raise InputError(f"{name}: several pages, and this takes one: write {path}#1")
     try:

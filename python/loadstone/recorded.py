@@ -31,21 +31,14 @@ class Recording:
 
     @classmethod
     def of(cls, page: Page) -> "Recording | None":
-        """Take what a page's notes say; `None` if it is no recording.
-
-        The network is that of the nearest host and of the fastest half second; other hosts are farther away
-        by as much as their handshakes took longer.
-        """
+        """Take what a page's notes say; `None` if it is no recording."""
         notes = page.notes
         if not notes:
             return None
         load_ms = notes["load_ms"] if page.metric == ONLOAD else page.paint(page.metric)["ms"]
-        kbit, round_trips = notes["down_kbit"], notes["handshakes_ms"]
         spoken, cell = variants.spoken(page), None
-        if load_ms is not None and kbit is not None and round_trips:
-            apart = replace(page, content=page.content.at_distances(round_trips))
-            rate = f"{kbit / 1000:.1f}mbit" if kbit >= 1000 else f"{kbit}kbit"
-            network = f"{rate},{min(round_trips.values()):.1f}ms,queue={_QUEUE}"
+        if load_ms is not None and (known := inferred(page)):
+            apart, network = known
             fields = variants.recorded(page) if page.protocols else {}
             cell = experiment.cell(apart, {**experiment.SPREAD, **fields, "network": network})
         place = f" (page {notes['page']} of {notes['pages']} in the file)" if notes["pages"] > 1 else ""
@@ -60,6 +53,20 @@ class Recording:
         if middle is None:
             return Recorded(self, None, {})
         return Recorded(self, middle.plt_ms, _own_ms(middle))
+
+
+def inferred(page: Page) -> tuple[Page, str] | None:
+    """Give the network that a recording tells of, and the page with its hosts where they are on it.
+
+    The network is that of the nearest host and of the fastest half second; other hosts are farther away
+    by as much as their handshakes took longer. `None` if the file does not say enough.
+    """
+    kbit, round_trips = page.notes.get("down_kbit"), page.notes.get("handshakes_ms")
+    if kbit is None or not round_trips:
+        return None
+    apart = replace(page, content=page.content.at_distances(round_trips))
+    rate = f"{kbit / 1000:.1f}mbit" if kbit >= 1000 else f"{kbit}kbit"
+    return apart, f"{rate},{min(round_trips.values()):.1f}ms,queue={_QUEUE}"
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,8 @@ class Settings(TypedDict, total=False):
     to 1,000."""
     tls: Literal["none", "1.0", "1.2", "1.3"]
     """TLS on all connections, or on none; if it is left out, by each URL's scheme: 1.3 or none."""
+    tls_flights: str
+    """How long the flights of TLS 1.3 are: as of a year, `2013` or `2026`, or in bytes, `1800/4000/80`."""
     servers: int
     """Deals the objects in turn over this many hosts; if it is left out, they stay where they are. 1 to
     64."""
@@ -34,6 +36,8 @@ class Settings(TypedDict, total=False):
     connection alive. If it is left out, any number. 1 to 1,000,000."""
     names: Literal["cached", "looked-up"]
     """What the browser knows of the names of hosts when the load begins; if it is left out, all addresses."""
+    compute: str
+    """How many times as long the browser computes: a number from 0 to 100, or `phone`, which is 4."""
     cc: Literal["reno", "cubic", "bbr"]
     """Servers: The congestion control; the profile's if it is left out. Default: cubic."""
     policy: Literal["priority", "round-robin", "weighted", "first-come-first-served", "dependencies"]

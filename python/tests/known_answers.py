@@ -1,4 +1,4 @@
-"""What the answers of a known page allow: which fetches may end before something is found or runs."""
+"""What the answers of a known page allow: which fetches may have ended before something is found or runs."""
 
 import re
 from typing import Any

@@ -1,4 +1,4 @@
-"""A graph as the tests of known pages read it: what each activity waits for, directly or through others."""
+"""A page's graph as the tests of known pages read it: what each activity waits for, also through others."""
 
 import re
 from collections.abc import Iterator

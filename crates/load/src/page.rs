@@ -8,11 +8,13 @@ mod build;
 mod change;
 mod compressed;
 mod deal;
+mod depths;
 mod file;
 pub mod har;
 mod heads;
 mod loose;
 mod paint;
+mod recorded_object;
 pub mod recording;
 mod redact;
 mod summary;
@@ -22,8 +24,10 @@ pub mod zstd;
 pub(crate) use build::Url;
 pub use change::{Change, UnknownChange, registrable_domain};
 pub use compressed::HeaderBytes;
+pub use depths::{ObjectDepth, depths};
 pub use file::{
-    ComputeSpec, DocumentSpec, Field, HostSpec, Need, Needed, ObjectSpec, On, PageError, PageFile, Scheduling, Why,
+    ComputeSpec, DocumentSpec, Field, HostSpec, Need, Needed, ObjectSpec, On, PageError, PageFile, RequestScheduling,
+    Why,
 };
 pub(crate) use heads::{is_token, is_value};
 pub use paint::{Paint, PaintSource};
@@ -57,7 +61,7 @@ pub struct Page {
     /// How many of the activities are objects.
     pub objects: usize,
     /// In which order and when requests are sent.
-    pub scheduling: Scheduling,
+    pub scheduling: RequestScheduling,
     /// How long the browser computes for the TLS handshake of a connection.
     pub handshake: Duration,
     /// With whose beginning the body of each document is there.
@@ -165,7 +169,7 @@ impl Page {
     /// A page of these parts, for which the invariants hold.
     fn new(hosts: Vec<Host>, activities: Vec<Activity>, objects: usize) -> Page {
         let shelves = vec![Vec::new(); hosts.len()];
-        let (scheduling, handshake) = (Scheduling::default(), Duration::ZERO);
+        let (scheduling, handshake) = (RequestScheduling::default(), Duration::ZERO);
         let mut page = Page { hosts, activities, objects, scheduling, handshake, bodies: Vec::new(), shelves };
         let mut shelves = std::mem::take(&mut page.shelves);
         for (at, (_, fetch)) in page.fetches().enumerate() {
@@ -191,6 +195,11 @@ impl Page {
             Task::Fetch(fetch) => fetch,
             Task::Compute(..) => panic!("activity {object:?} is no object"),
         }
+    }
+
+    /// The activities' numbers, each after all that it needs.
+    pub(crate) fn order(&self) -> Vec<usize> {
+        summary::in_order(&self.activities)
     }
 
     /// The objects, in page order.

@@ -10,6 +10,7 @@ mod bed;
 mod capture;
 mod comparison;
 mod decode;
+mod depths;
 #[cfg(not(target_os = "linux"))]
 mod elsewhere;
 mod error;
@@ -44,6 +45,8 @@ mod _native {
     use super::comparison::{Compared, Comparison, account_parts, compare};
     #[pymodule_export]
     use super::decode::Decoder;
+    #[pymodule_export]
+    use super::depths::load_depths;
     #[cfg(not(target_os = "linux"))]
     #[pymodule_export]
     use super::elsewhere::{

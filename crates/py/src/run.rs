@@ -48,7 +48,7 @@ pub(crate) fn protocols() -> Vec<&'static str> {
 /// What one run is, from JSON. It can be run any number of times, with any seed.
 #[pyclass(frozen, module = "loadstone._native")]
 pub(crate) struct Scenario {
-    scenario: loadstone_scenario::Scenario,
+    pub(crate) scenario: loadstone_scenario::Scenario,
     /// What all runs share.
     pub(crate) plan: Plan,
 }

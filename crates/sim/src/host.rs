@@ -95,7 +95,7 @@ pub(crate) enum Side {
 /// The program of a host.
 #[derive(Debug)]
 pub(crate) enum HostedProgram {
-    Browser(Browser),
+    Browser(Box<Browser>),
     Relay(Relay),
     Origin(Origin),
 }
@@ -109,7 +109,7 @@ impl<'a> SimHost<'a> {
         metrics: BTreeMap<usize, Metrics>,
     ) -> SimHost<'a> {
         let hosted = match host.role {
-            HostRole::Browser { page } => HostedProgram::Browser(plan.browser(page, seed)),
+            HostRole::Browser { page } => HostedProgram::Browser(Box::new(plan.browser(page, seed))),
             HostRole::Relay => HostedProgram::Relay(plan.relay()),
             HostRole::Origin { page, host } => HostedProgram::Origin(plan.origin(page, host, seed)),
         };
@@ -129,7 +129,7 @@ impl<'a> SimHost<'a> {
     #[inline]
     pub(crate) fn program(&mut self) -> &mut dyn Program {
         match &mut self.hosted {
-            HostedProgram::Browser(browser) => browser,
+            HostedProgram::Browser(browser) => browser.as_mut(),
             HostedProgram::Relay(relay) => relay,
             HostedProgram::Origin(origin) => origin,
         }

@@ -28,6 +28,7 @@ mod tcp;
 mod transport;
 mod world;
 
+use loadstone_load::Marks;
 use loadstone_scenario::{Outcome, Plan};
 use loadstone_units::Seed;
 
@@ -47,7 +48,16 @@ pub fn run_captured(plan: &Plan, seed: Seed, capture_limit: usize) -> Outcome {
 pub fn run_all(plan: &Plan, seed: Seed, capture_limit: Option<usize>) -> Vec<Outcome> {
     let mut world = world::World::new(plan, seed, capture_limit);
     world.load();
-    outcome::outcomes(world, seed)
+    outcome::outcomes(world, seed).into_iter().map(|(outcome, _)| outcome).collect()
+}
+
+/// Carries out a scenario like [`run`]. Returns also all that the browser has noted of its load.
+pub fn run_marked(plan: &Plan, seed: Seed) -> (Outcome, Marks) {
+    let mut world = world::World::new(plan, seed, None);
+    world.load();
+    let (outcome, marks) = outcome::outcomes(world, seed).into_iter().next().expect("a plan has a browser");
+    let rows = outcome.waterfall.clone();
+    (outcome, Marks { rows, ..marks })
 }
 
 fn first(outcomes: Vec<Outcome>) -> Outcome {

@@ -3,7 +3,7 @@
 use crate::host::{HostedProgram, Side, SimHost};
 use crate::packet::capture;
 use crate::world::{Connection, World};
-use loadstone_load::{ConnectionRecord, Service, critical_path};
+use loadstone_load::{ConnectionRecord, Marks, Service, critical_path};
 use loadstone_net::tcp::LossRecovery;
 use loadstone_net::{Fabric, LinkCounts};
 use loadstone_scenario::{ConnectionOutcome, HostRole, Outcome, Plan};
@@ -22,8 +22,9 @@ struct BrowserTotals {
     up: LinkCounts,
 }
 
-/// The outcome of each browser, in their order. The first has the run's packets, if they were captured.
-pub(crate) fn outcomes(world: World, seed: Seed) -> Vec<Outcome> {
+/// The outcome of each browser, in their order, and the marks of its load without those that the outcome has. The
+/// first has the run's packets, if they were captured.
+pub(crate) fn outcomes(world: World, seed: Seed) -> Vec<(Outcome, Marks)> {
     let World { plan, now, hosts, connections, path, windows, .. } = world;
     let mut seen: Vec<BrowserTotals> = (0..plan.browsers()).map(|_| BrowserTotals::default()).collect();
     for (at, seen) in seen.iter_mut().enumerate() {
@@ -36,9 +37,9 @@ pub(crate) fn outcomes(world: World, seed: Seed) -> Vec<Outcome> {
     let captured = path.into_log(now).map(|log| capture(plan, log, windows, server_of));
     note_connections(&mut seen, (plan, &fabric), connections, now);
     let loads = hosts.into_iter().zip(seen).zip(0..);
-    let mut outcomes: Vec<Outcome> =
+    let mut outcomes: Vec<(Outcome, Marks)> =
         loads.map(|((host, seen), at)| outcome(plan, (seed, now), (at, host), seen)).collect();
-    if let Some(first) = outcomes.first_mut() {
+    if let Some((first, _)) = outcomes.first_mut() {
         first.capture = captured;
     }
     outcomes
@@ -77,7 +78,12 @@ fn note_connections(
     }
 }
 
-fn outcome(plan: &Plan, (seed, now): (Seed, Time), (at, host): (usize, SimHost), seen: BrowserTotals) -> Outcome {
+fn outcome(
+    plan: &Plan,
+    (seed, now): (Seed, Time),
+    (at, host): (usize, SimHost),
+    seen: BrowserTotals,
+) -> (Outcome, Marks) {
     let BrowserTotals { services, connections, records, loss_recovery, down, up } = seen;
     let (HostedProgram::Browser(browser), HostRole::Browser { page }) = (host.hosted, plan.hosts()[at].role) else {
         unreachable!("browsers come first");
@@ -85,7 +91,7 @@ fn outcome(plan: &Plan, (seed, now): (Seed, Time), (at, host): (usize, SimHost),
     let end = browser.end();
     let mut marks = browser.into_marks();
     marks.note(&services);
-    Outcome {
+    let outcome = Outcome {
         seed: seed.0,
         completed: end.is_some_and(|end| end.completed),
         plt: end.map_or(now, |end| end.at),
@@ -98,9 +104,10 @@ fn outcome(plan: &Plan, (seed, now): (Seed, Time), (at, host): (usize, SimHost),
         loss_recovery: Some(loss_recovery),
         connections: connections.len() as u32,
         path: critical_path(plan.page_at(page), &marks, &records),
-        waterfall: marks.rows,
+        waterfall: std::mem::take(&mut marks.rows),
         per_connection: connections,
         conditions: None,
         capture: None,
-    }
+    };
+    (outcome, marks)
 }

@@ -20,22 +20,47 @@ _PAGES = click.argument("page_names", metavar="PAGE...", nargs=-1, required=True
 @click.command(
     cls=Verb,
     epilog=examples(
-        "page shop.har", "page shop.har#2 --json", "page synthetic:A", "page --survey shop.har news.har"
+        "page shop.har",
+        "page shop.har#2 --json",
+        "page synthetic:A",
+        "page shop.har --depths --network slow-4g",
+        "page --survey shop.har news.har",
     ),
 )
 @_PAGES
 @click.option("--survey", "is_survey", is_flag=True, help="Hold pages side by side, with their averages.")
+@click.option(
+    "--depths",
+    "is_depths",
+    is_flag=True,
+    help="Show of every object how deep it is embedded, how much waits for it, and how much later it may "
+    "come; and the critical path of one load.",
+)
+@options.NETWORK_OF_DEPTHS
+@options.PROTOCOL_AS_RECORDED
 @options.KEEP_SECRETS
 @options.JSON
-def page(page_names: tuple[str, ...], keep_secrets: bool, as_json: bool, is_survey: bool) -> None:
+def page(
+    page_names: tuple[str, ...],
+    keep_secrets: bool,
+    as_json: bool,
+    is_survey: bool,
+    is_depths: bool,
+    **given: Any,
+) -> None:
     """Show what PAGE is: objects, bytes, hosts, depth, kinds.
 
     With --survey any number of pages: requests, bytes, load times, the shares of the busiest servers and
-    their round trips, as far as a HAR has recorded them.
+    their round trips, as far as a HAR has recorded them. With --depths one page, for its author: the page is
+    loaded once, exactly.
     """
-    from loadstone import pages, survey, verb_output
+    from loadstone import depths, depths_output, pages, survey, verb_output
     from loadstone.recorded import Recording
 
+    if not is_depths and (unused := [f"--{name}" for name, value in given.items() if value is not None]):
+        raise click.UsageError(f"{' and '.join(unused)}: only --depths loads the page: add it.")
+    if is_survey and is_depths:
+        raise click.UsageError("--survey is about several pages, --depths about one: give either.")
     if is_survey:
         surveyed = survey.survey(page_names)
         emit(survey.document(surveyed) if as_json else survey.in_words(surveyed))
@@ -43,6 +68,10 @@ def page(page_names: tuple[str, ...], keep_secrets: bool, as_json: bool, is_surv
     if len(page_names) > 1:
         raise click.UsageError(f"one page at a time, but {len(page_names)} are given: add --survey")
     read = pages.read(page_names[0], keep_secrets=keep_secrets)
+    if is_depths:
+        found = depths.depths(read, given)
+        emit(depths_output.document(found) if as_json else depths_output.in_words(found))
+        return
     recording = Recording.of(read)
     recorded = recording.simulated(None) if recording else None
     emit(verb_output.page_document(read, recorded) if as_json else verb_output.page_text(read, recorded))

@@ -100,7 +100,7 @@ def _record(
     as_json: bool,
 ) -> None:
     from loadstone import files, progress
-    from loadstone.browser import BrowserError, local
+    from loadstone.browser import BrowserError, local, seeded
     from loadstone.files import InputError
     from loadstone.recording import archive, recorder, summary
     from loadstone.recording.visit import Patience
@@ -111,6 +111,7 @@ def _record(
         warm=warm,
         patience=Patience(load_s=patience, settle_s=settle),
         keep_secrets=keep_secrets,
+        scripts=seeded.scripts(),
     )
     chromium = local.program(program)
     with files.private_replacement(output, archive.KIND) as write:

@@ -35,13 +35,9 @@ def _chosen(archive: Archive, number: int | None) -> LoadNote:
             if load.number == number:
                 return load
         count = len(archive.loads)
-        raise InputError(
-            f"{archive.name}: there is no load {number}: it has {count}; choose one from 1 to {count}"
-        )
+        raise InputError(f"{archive.name}: there is no load {number}: choose one from 1 to {count}")
     complete = [load for load in archive.loads if load.onload_ms is not None and not load.warm]
     if not complete:
-        raise InputError(
-            f"{archive.name}: no load came to its load event: record it again, with more --patience"
-        )
+        raise InputError(f"{archive.name}: no load came to its end: record it again, with more --patience")
     complete.sort(key=lambda load: (load.onload_ms, load.number))
     return complete[(len(complete) - 1) // 2]

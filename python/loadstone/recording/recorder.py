@@ -17,6 +17,7 @@ from loadstone.files import InputError
 from loadstone.recording import archive, har_file, tracing
 from loadstone.recording.archive import Archive
 from loadstone.recording.exchange import RecordedExchange
+from loadstone.recording.graph import graph_of
 from loadstone.recording.har_file import HarLoad
 from loadstone.recording.masking import Mask
 from loadstone.recording.network_log import exchange_of
@@ -132,7 +133,13 @@ def _archive(visited: Sequence[Visited], browser: str, order: Order) -> Archive:
     har = har_file.har([_of_har(one) for one in visited], __version__, browser, mask)
     packed[archive.HAR] = archive.packed(har)
     notes = [one.note for one in visited]
-    return Archive("", notes, exchanges, browser, order.keep_secrets, packed)
+    made = Archive("", notes, exchanges, browser, order.keep_secrets, packed)
+    try:
+        graph = graph_of(made, keep_secrets=order.keep_secrets)
+    except InputError:
+        # No load came to its end. The rest is worth keeping.
+        return made
+    return made.with_extra(archive.GRAPH, graph.to_json().encode())
 
 
 def _exchanges(one: Visited, mask: Mask | None) -> Sequence[RecordedExchange]:

@@ -63,7 +63,7 @@ fn a_connection_carries_the_content_that_it_carries_in_the_simulator() {
 #[test]
 fn a_chain_of_objects_takes_the_same_content_to_the_byte() {
     let (host, other) = ("http://a.test", "http://b.test");
-    let after = |node: &str| Some(vec![Need { node: node.to_owned(), on: On::End, bytes: None, ms: 0.0 }]);
+    let after = |node: &str| Some(vec![Need { node: node.to_owned(), ..Need::default() }]);
     let sizes =
         [(0, 0), (1, 0), (100, 700_000), (16_384, 1), (16_375, 0), (600_000, 0), (50_000, 40_000), (600_000, 0)];
     let mut objects = vec![object(&format!("{host}/"), 3_000)];
@@ -117,7 +117,7 @@ fn order(rows: &[Row]) -> Vec<(usize, &'static str)> {
 #[test]
 fn events_come_in_the_order_in_which_they_come_in_the_simulator() {
     let host = "http://a.test";
-    let need = |node: String, on, ms| Some(vec![Need { node, on, bytes: Some(1_000), ms }]);
+    let need = |node: String, on, ms| Some(vec![Need { node, on, bytes: Some(1_000), ms, ..Need::default() }]);
     let think = |ms: f64| Some(ms);
     // Between any two moments of different objects lie milliseconds.
     let objects = vec![
@@ -127,8 +127,12 @@ fn events_come_in_the_order_in_which_they_come_in_the_simulator() {
         ObjectSpec { needs: need("run".to_owned(), On::End, 0.0), ..object(&format!("{host}/c.png"), 2_000) },
         ObjectSpec { needs: need(format!("{host}/c.png"), On::End, 15.0), ..object("http://b.test/d", 50_000) },
     ];
-    let compute =
-        vec![ComputeSpec { name: "run".to_owned(), ms: 25.0, needs: need(format!("{host}/b.js"), On::End, 0.0) }];
+    let compute = vec![ComputeSpec {
+        name: "run".to_owned(),
+        ms: 25.0,
+        needs: need(format!("{host}/b.js"), On::End, 0.0),
+        ..ComputeSpec::default()
+    }];
     let file = PageFile { objects, compute, ..PageFile::default() };
     for protocol in Protocol::ALL {
         for tls in EVERY_TLS {

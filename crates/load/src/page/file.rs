@@ -23,8 +23,8 @@ pub struct PageFile {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub hosts: BTreeMap<String, HostSpec>,
     /// In which order and when the browser sends the requests that it has found.
-    #[serde(default, skip_serializing_if = "Scheduling::is_default")]
-    pub scheduling: Scheduling,
+    #[serde(default, skip_serializing_if = "RequestScheduling::is_default")]
+    pub scheduling: RequestScheduling,
     /// How long the browser computes for the TLS handshake of a connection, in ms.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub handshake_ms: f64,
@@ -37,7 +37,7 @@ pub struct PageFile {
 /// In which order and when a browser sends the requests that it has found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Scheduling {
+pub enum RequestScheduling {
     /// In the page's order, each as soon as a connection takes it.
     #[default]
     PageOrder,
@@ -46,10 +46,10 @@ pub enum Scheduling {
     Chromium,
 }
 
-impl Scheduling {
+impl RequestScheduling {
     /// Whether it is what is taken where nothing else is said.
     pub fn is_default(&self) -> bool {
-        *self == Scheduling::default()
+        *self == RequestScheduling::default()
     }
 }
 

@@ -22,8 +22,8 @@ pub use spoken::RecordedProtocol;
 
 use super::file::{Need, Needed, ObjectSpec, PageFile};
 use super::heads;
-use super::loose::{Maybe, Scalar};
-use super::recording::RecordedObject;
+use super::loose::{MAX_LIST, Maybe, Scalar};
+use super::recorded_object::RecordedObject;
 use super::redact::{Redactor, Secrets};
 use fetched::{EntryKind, HarFetch};
 
@@ -33,7 +33,7 @@ use std::collections::BTreeMap;
 use waits::Waits;
 
 /// The most entries of a file, as many as a page file may have objects.
-pub(super) const MAX_ENTRIES: usize = 20_000;
+const MAX_ENTRIES: usize = MAX_LIST - 1;
 /// More computing than this for a handshake is a mistake, or a busy machine.
 const MAX_HANDSHAKE_MS: f64 = 100.0;
 

@@ -236,7 +236,7 @@ impl<'de, T: Record<'de>> Visitor<'de> for MaybeVisitor<T> {
 
 /// How much of a list is kept: no list of a page needs more, and one more than the most entries tells that there are too
 /// many.
-const MAX_LIST: usize = super::har::MAX_ENTRIES + 1;
+pub(super) const MAX_LIST: usize = 20_001;
 
 /// A list of objects; whatever in it is none is left out, and what is beyond `MAX` passed over.
 #[derive(Debug)]

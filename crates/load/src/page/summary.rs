@@ -113,7 +113,7 @@ fn longest_chain(page: &Page) -> Vec<usize> {
 }
 
 /// The activities in an order in which each comes after all that it needs.
-fn in_order(activities: &[Activity]) -> Vec<usize> {
+pub(super) fn in_order(activities: &[Activity]) -> Vec<usize> {
     let mut missing: Vec<usize> = activities.iter().map(|activity| activity.needs.len()).collect();
     let mut followers = vec![Vec::new(); activities.len()];
     for (at, activity) in activities.iter().enumerate() {

@@ -2,7 +2,7 @@
 
 use crate::laws::{pages, variants};
 use crate::{load, run_once, variant};
-use loadstone_load::page::{ComputeSpec, DocumentSpec, Need, Needed, ObjectSpec, On, PageFile, Scheduling};
+use loadstone_load::page::{ComputeSpec, DocumentSpec, Need, Needed, ObjectSpec, On, PageFile, RequestScheduling};
 use loadstone_scenario::{Outcome, Part, Plan, Scenario};
 use loadstone_units::Time;
 use proptest::prelude::*;
@@ -90,8 +90,8 @@ fn an_urgent_object_found_late_overtakes_those_that_wait_for_a_connection() {
         let sent = outcome.waterfall[9].sent;
         outcome.waterfall.iter().filter(|row| row.sent < sent).count()
     };
-    assert_eq!(place(Scheduling::PageOrder), 9);
-    assert_eq!(place(Scheduling::Chromium), 2, "the document, and the image that was under way");
+    assert_eq!(place(RequestScheduling::PageOrder), 9);
+    assert_eq!(place(RequestScheduling::Chromium), 2, "the document, and the image that was under way");
 }
 
 #[test]
@@ -103,7 +103,7 @@ fn low_requests_wait_for_the_body_of_their_document() {
     let page = |ms| PageFile {
         objects: [vec![object("", vec![])], css.to_vec(), vec![image.clone()]].concat(),
         compute: vec![main_thread("body", 0.0, vec![Need { timer_ms: ms, ..after(root) }])],
-        scheduling: Scheduling::Chromium,
+        scheduling: RequestScheduling::Chromium,
         documents: [(root.to_owned(), DocumentSpec { body: "body".to_owned() })].into(),
         ..PageFile::default()
     };
@@ -136,7 +136,7 @@ fn recorded_pages() -> impl Strategy<Value = PageFile> {
             object.needed = Some(Needed::WhenFound);
         }
         if is_chromium {
-            page.scheduling = Scheduling::Chromium;
+            page.scheduling = RequestScheduling::Chromium;
             let root = page.objects[0].url.clone();
             let body = page.compute.first().map_or(root.clone(), |compute| compute.name.clone());
             page.objects.iter_mut().for_each(|object| object.document = Some(root.clone()));

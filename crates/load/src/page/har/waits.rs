@@ -9,11 +9,21 @@ use std::collections::BTreeMap;
 
 /// Less is no round trip to a server, but what the browser needs to take a connection that it has, in ms.
 const SHORTEST_MS: f64 = 1.0;
+/// Bytes of ten segments (RFC 6928): the head of a longer response comes a round trip later on a new connection, because
+/// servers put 16 KB into a record of TLS, which can be read only as a whole.
+const INITIAL_WINDOW: u64 = 14_480;
+
+/// A response that comes so soon after another one was waiting for it.
+const RIGHT_BEHIND_MS: f64 = 3.0;
 
 /// What is known of the way to the servers and their speed.
 pub(super) struct Waits {
     hosts: BTreeMap<String, Least>,
     connect: Option<f64>,
+    /// The responses of each connection that carries many.
+    shared: BTreeMap<String, Vec<Arrival>>,
+    /// The shortest thinking of each host about a response that nothing kept waiting.
+    least: BTreeMap<String, f64>,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -22,17 +32,56 @@ struct Least {
     wait: Option<f64>,
 }
 
+/// A response on a connection with others.
+#[derive(Clone, Copy)]
+struct Arrival {
+    /// When its request was sent, and when it came, from and until.
+    sent: f64,
+    from: f64,
+    until: f64,
+    urgency: u32,
+}
+
+impl Arrival {
+    fn of(fetched: &HarFetch<'_>) -> Option<Arrival> {
+        let parts = [&fetched.timings.blocked, &fetched.timings.dns, &fetched.timings.connect, &fetched.timings.send];
+        let before: f64 = parts.iter().filter_map(|part| part.positive()).sum();
+        let sent = fetched.began + before;
+        let from = sent + wait(fetched)?;
+        let urgency = fetched.urgency().map_or(u32::MAX, |urgency| urgency.get());
+        Some(Arrival { sent, from, until: from.max(fetched.ended), urgency })
+    }
+
+    /// Whether a server that sends by urgency, and of equals in the order of requests, sends it before another.
+    fn goes_before(&self, other: &Arrival) -> bool {
+        (self.urgency, self.sent) < (other.urgency, other.sent)
+    }
+}
+
 impl Waits {
     /// The smallest times of each host.
     pub(super) fn of(entries: &[HarFetch<'_>]) -> Waits {
         let mut hosts: BTreeMap<String, Least> = BTreeMap::new();
+        let mut shared: BTreeMap<String, Vec<Arrival>> = BTreeMap::new();
         for fetched in entries.iter().filter(|fetched| fetched.skip.is_none()) {
             let min = hosts.entry(host(fetched)).or_default();
             min.connect = smaller(min.connect, connect(fetched));
             min.wait = smaller(min.wait, wait(fetched));
+            if let (Some(connection), Some(arrival)) = (shared_connection(fetched), Arrival::of(fetched)) {
+                shared.entry(connection).or_default().push(arrival);
+            }
         }
+        shared.values_mut().for_each(|arrivals| arrivals.sort_by(|a, b| a.from.total_cmp(&b.from)));
         let connect = hosts.values().fold(None, |min, host| smaller(min, host.connect));
-        Waits { hosts, connect }
+        let mut waits = Waits { hosts, connect, shared, least: BTreeMap::new() };
+        for fetched in entries.iter().filter(|fetched| fetched.skip.is_none()) {
+            let (think, is_behind) = waits.after_the_way(fetched);
+            if !is_behind {
+                let least = waits.least.entry(host(fetched)).or_insert(think);
+                *least = least.min(think);
+            }
+        }
+        waits
     }
 
     /// The shortest handshake with each host that has one, in ms.
@@ -40,12 +89,50 @@ impl Waits {
         self.hosts.iter().filter_map(|(host, least)| Some((host.clone(), least.connect?))).collect()
     }
 
-    /// How long the server thought about a response, in ms: the wait less a round trip.
+    /// How long the server thought about a response, in ms: the wait less a round trip, and less the time for which what
+    /// goes before it came on its connection. Of one that came right behind such a one nobody knows how long it has been
+    /// ready; the server is taken to think as briefly as it did about others.
     pub(super) fn think(&self, fetched: &HarFetch<'_>) -> f64 {
+        let (think, is_behind) = self.after_the_way(fetched);
+        let least = self.least.get(&host(fetched)).copied().unwrap_or(0.0);
+        if is_behind { think.min(least) } else { think }
+    }
+
+    /// What is left of a wait, and whether the response came right behind another.
+    fn after_the_way(&self, fetched: &HarFetch<'_>) -> (f64, bool) {
         let min = self.hosts.get(&host(fetched)).copied().unwrap_or_default();
         let round_trip = min.connect.or(self.connect).or(min.wait).unwrap_or(0.0);
-        (wait(fetched).unwrap_or(0.0) - round_trip).clamp(0.0, MAX_THINK_MS)
+        let wait = wait(fetched).unwrap_or(0.0);
+        // One more if the first record of TLS is longer than the initial window lets it be in one.
+        let is_long = fetched.bytes > INITIAL_WINDOW && fetched.timings.ssl.positive().is_some();
+        let round_trips = if is_long && wait >= 2.0 * round_trip { 2.0 } else { 1.0 };
+        let way = round_trips * round_trip;
+        let (queued, is_behind) = self.queued(fetched, way);
+        ((wait - way - queued).clamp(0.0, MAX_THINK_MS), is_behind)
     }
+
+    /// For how long of its wait, after `way`, others came that go before it, and whether it came right behind one.
+    fn queued(&self, fetched: &HarFetch<'_>, way: f64) -> (f64, bool) {
+        let arrivals = shared_connection(fetched).and_then(|connection| self.shared.get(&connection));
+        let (Some(arrivals), Some(own)) = (arrivals, Arrival::of(fetched)) else { return (0.0, false) };
+        let mut is_behind = false;
+        let mut counted = own.sent + way;
+        let mut queued = 0.0;
+        for other in arrivals.iter().take_while(|other| other.from < own.from).filter(|other| other.goes_before(&own)) {
+            let until = other.until.min(own.from);
+            queued += (until - other.from.max(counted)).max(0.0);
+            counted = counted.max(until);
+            is_behind |= own.from - until < RIGHT_BEHIND_MS;
+        }
+        (queued, is_behind)
+    }
+}
+
+/// Which connection with many streams it came on, if it did.
+fn shared_connection(fetched: &HarFetch<'_>) -> Option<String> {
+    let is_shared = spoken::protocol(fetched) == Some(RecordedProtocol::H2);
+    let connection = fetched.entry.connection.key().filter(|_| is_shared)?;
+    Some(format!("{} {connection}", host(fetched)))
 }
 
 fn host(fetched: &HarFetch<'_>) -> String {

@@ -6,11 +6,12 @@ mod scripts;
 mod strays;
 mod tasks;
 
-use super::frame::{Frame, ScriptKind};
+use super::Delays;
+use super::frame::{FrameDocument, ScriptKind};
 use super::markup::Markup;
 use super::trace::{Note, NoteKind, PageThread, ThreadKind, Unit, UnitKind, Via};
-use super::{Delays, RecordedObject};
-use crate::page::file::{ComputeSpec, DocumentSpec, Need, Needed, On, PageFile, Scheduling, Why};
+use crate::page::file::{ComputeSpec, DocumentSpec, Need, Needed, On, PageFile, RequestScheduling, Why};
+use crate::page::recorded_object::RecordedObject;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Work of less processor time is added to what comes next, in microseconds.
@@ -25,14 +26,14 @@ const FOREIGN: &str = "cross-site";
 const FRAME_MS: f64 = 1000.0 / 60.0;
 
 /// A graph that is being made.
-pub(super) struct Builder<'r> {
+pub(super) struct GraphBuilder<'r> {
     pub(super) file: PageFile,
     objects: &'r [RecordedObject],
     /// Of documents, style sheets and scripts, by the numbers of their requests.
     texts: &'r BTreeMap<String, Vec<u8>>,
     delays: Delays,
     /// By the names of frames.
-    frames: BTreeMap<String, Frame>,
+    frames: BTreeMap<String, FrameDocument>,
     /// The object of the document that is to come into each frame.
     coming: BTreeMap<String, usize>,
     scripts: BTreeMap<usize, ScriptKind>,
@@ -83,17 +84,17 @@ struct ScriptRun {
     scripts: BTreeSet<String>,
 }
 
-impl<'r> Builder<'r> {
+impl<'r> GraphBuilder<'r> {
     /// Nothing is known yet of how the objects of `file` hang together.
     pub(super) fn new(
         file: PageFile,
         objects: &'r [RecordedObject],
         texts: &'r BTreeMap<String, Vec<u8>>,
         delays: Delays,
-    ) -> Builder<'r> {
+    ) -> GraphBuilder<'r> {
         let count = objects.len();
-        Builder {
-            file: PageFile { scheduling: Scheduling::Chromium, ..file },
+        GraphBuilder {
+            file: PageFile { scheduling: RequestScheduling::Chromium, ..file },
             objects,
             texts,
             delays,
@@ -194,7 +195,7 @@ impl<'r> Builder<'r> {
         let needed = if is_root { Needed::Always } else { Needed::WhenFound };
         let (name, lead) = self.node("commit", &self.name(document), "parse", unit.cpu, vec![came], needed);
         let markup = self.texts.get(&self.objects[document].request).map(|bytes| Markup::new(bytes));
-        let mut of = Frame::new(document, markup, name.clone(), is_root);
+        let mut of = FrameDocument::new(document, markup, name.clone(), is_root);
         let is_inner = |object: &RecordedObject| object.is_document && object.initiator == self.objects[document].url;
         let inner = self.objects.iter().enumerate().filter(|(at, object)| *at != document && is_inner(object));
         of.inner = inner.filter_map(|(at, object)| Some((of.found(object.place, &object.url)?, at))).collect();
@@ -207,7 +208,7 @@ impl<'r> Builder<'r> {
         self.objects.iter().position(|object| object.is_root).unwrap_or(0)
     }
 
-    fn frame(&mut self, name: &str) -> &mut Frame {
+    fn frame(&mut self, name: &str) -> &mut FrameDocument {
         self.frames.get_mut(name).expect("only frames that are known are asked for")
     }
 
@@ -231,7 +232,7 @@ impl<'r> Builder<'r> {
                     Via::Parser | Via::Scanner => Why::Markup,
                     Via::Other => Why::Event,
                 };
-                self.sent(sent, note.at, Need { why: Some(why), ..since });
+                self.sent(sent, Need { why: Some(why), ..since });
             }
             NoteKind::TimerSet { id, timeout } => {
                 let need = Need { timer_ms: *timeout, why: Some(Why::Timer), ..since };

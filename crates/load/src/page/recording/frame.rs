@@ -4,7 +4,7 @@ use super::markup::{Markup, Tag};
 
 /// A document in a frame.
 #[derive(Debug)]
-pub(super) struct Frame {
+pub(super) struct FrameDocument {
     /// Its place among the page's objects.
     pub(super) document: usize,
     /// Its text, where the recording has it.
@@ -89,10 +89,10 @@ impl ScriptKind {
     }
 }
 
-impl Frame {
+impl FrameDocument {
     /// A document that a node has put in its frame.
-    pub(super) fn new(document: usize, markup: Option<Markup>, commit: String, is_root: bool) -> Frame {
-        Frame {
+    pub(super) fn new(document: usize, markup: Option<Markup>, commit: String, is_root: bool) -> FrameDocument {
+        FrameDocument {
             document,
             markup,
             is_root,

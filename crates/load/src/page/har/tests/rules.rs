@@ -227,6 +227,48 @@ fn think_time_is_the_wait_less_the_smallest_handshake() {
     assert_eq!(thinks, [Some(70.0), None]);
 }
 
+/// An entry of an HTTP/2 connection, with its `rest` of timings.
+fn over_h2(path: &str, at: u32, receive: u32, priority: &str, timings: &str) -> String {
+    let rest = format!(r#""connection": "7", "_priority": "{priority}""#);
+    let entry = entry(&format!("https://a.test/{path}"), at, receive, "", &rest);
+    let entry = entry.replace("\"connect\": -1, \"send\": 0, \"wait\": 10", timings);
+    entry.replace("\"status\": 200", "\"status\": 200, \"httpVersion\": \"h2\"")
+}
+
+#[test]
+fn what_waits_for_others_of_its_connection_is_not_thinking() {
+    let wait = |ms: u32| format!(r#""connect": -1, "send": 0, "wait": {ms}"#);
+    let har = log(&[
+        // A round trip of 20 ms, and 30 ms of thinking.
+        &over_h2("", 0, 70, "VeryHigh", r#""connect": 20, "send": 0, "wait": 50"#),
+        // Comes from 125 to 165.
+        &over_h2("1", 100, 55, "Low", &wait(25)),
+        // Comes from 171 to 181. Of its 70 ms 20 are the way, and 40 the former's.
+        &over_h2("2", 101, 70, "Low", &wait(70)),
+        // Comes at 182, right behind: the shortest thinking of the host.
+        &over_h2("3", 102, 80, "Low", &wait(80)),
+        // More urgent than what comes meanwhile, from 320 to 355: all of it is thinking.
+        &over_h2("4", 290, 55, "Low", &wait(30)),
+        &over_h2("5", 300, 60, "High", &wait(60)),
+    ]);
+    let thinks: Vec<f64> = har.file.objects.iter().map(|object| object.think_ms.unwrap_or(0.0)).collect();
+    assert_eq!(thinks, [30.0, 5.0, 10.0, 5.0, 10.0, 40.0]);
+}
+
+#[test]
+fn a_first_record_longer_than_the_initial_window_takes_a_round_trip_more() {
+    let think = |bytes: u32, timings: &str| {
+        let entry =
+            entry("https://a.test/", 0, 5, "", "").replace("\"connect\": -1, \"send\": 0, \"wait\": 10", timings);
+        let har = log(&[&entry.replace("\"bodySize\": 1000", &format!("\"bodySize\": {bytes}"))]);
+        har.file.objects[0].think_ms
+    };
+    let over_tls = r#""connect": 60, "ssl": 40, "send": 0, "wait": 90"#;
+    assert_eq!([14_480, 14_481].map(|bytes| think(bytes, over_tls)), [Some(70.0), Some(50.0)]);
+    assert_eq!(think(14_481, r#""connect": 20, "ssl": -1, "send": 0, "wait": 90"#), Some(70.0), "no records");
+    assert_eq!(think(14_481, r#""connect": 60, "ssl": 40, "send": 0, "wait": 30"#), Some(10.0), "it came before that");
+}
+
 #[test]
 fn what_takes_no_time_is_no_handshake() {
     let timed = |url: &str, timings: &str| {

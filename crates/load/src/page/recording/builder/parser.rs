@@ -1,12 +1,12 @@
 //! How the parser goes through documents, in pieces.
 
-use super::{Builder, after, delayed, round};
+use super::{GraphBuilder, after, delayed, round};
 use crate::page::file::{Need, Needed, On, Why};
 use crate::page::recording::frame::{InlineModule, Mark, ScriptKind};
 use crate::page::recording::markup::Markup;
 use crate::page::recording::trace::{Code, NoteKind, Unit, Via};
 
-impl Builder<'_> {
+impl GraphBuilder<'_> {
     pub(super) fn parse(&mut self, unit: &Unit, frame: &str) {
         if !self.frames.contains_key(frame) {
             return self.work(unit);
@@ -20,7 +20,7 @@ impl Builder<'_> {
                     let offset = self.frame(frame).found(sent.place, &sent.url);
                     self.parse_to(frame, offset);
                     let chain = self.frame(frame).chain.clone();
-                    self.sent(sent, note.at, Need { why: Some(Why::Markup), ..after(&chain) });
+                    self.sent(sent, Need { why: Some(Why::Markup), ..after(&chain) });
                 }
                 NoteKind::Interactive { frame: of } if of == frame => {
                     self.frame(frame).parsing += note.cpu - done;

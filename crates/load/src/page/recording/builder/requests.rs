@@ -1,14 +1,14 @@
 //! What requests wait for.
 
-use super::{Builder, after, delayed, without_fragment};
+use super::{GraphBuilder, after, delayed, without_fragment};
 use crate::page::file::{Need, Needed, Why};
 use crate::page::recording::frame::ScriptKind;
 use crate::page::recording::selector::{self, Element};
 use crate::page::recording::trace::{SentRequest, ThreadKind, Via};
 
-impl Builder<'_> {
+impl GraphBuilder<'_> {
     /// A request was made, with a cause as the trace has it.
-    pub(super) fn sent(&mut self, sent: &SentRequest, at: f64, cause: Need) {
+    pub(super) fn sent(&mut self, sent: &SentRequest, cause: Need) {
         let Some(object) = self.find(&sent.request, &sent.url, false) else { return };
         if sent.resource_type == "Document" {
             self.coming.insert(sent.frame.clone(), object);
@@ -38,9 +38,6 @@ impl Builder<'_> {
         self.is_placed[object] = true;
         let needs = self.causes(sent, object, cause);
         self.file.objects[object].needs = Some(needs);
-        if self.load_event.as_ref().is_some_and(|(event, _)| at > *event) {
-            self.file.objects[object].needed = Some(Needed::Never);
-        }
     }
 
     /// What a request waited for.

@@ -1,13 +1,13 @@
 //! When scripts run (HTML, section 4.12.1).
 
-use super::{Builder, after};
+use super::{GraphBuilder, after};
 use crate::page::file::{Need, Needed, Why};
-use crate::page::recording::frame::{Frame, ScriptKind};
+use crate::page::recording::frame::{FrameDocument, ScriptKind};
 use crate::page::recording::imports;
 use crate::page::recording::markup::refers;
 use crate::page::recording::trace::{Code, ThreadKind, Unit};
 
-impl Builder<'_> {
+impl GraphBuilder<'_> {
     pub(super) fn evaluate(&mut self, unit: &Unit, code: &Code) {
         let is_open = |frame: &str| self.frames[frame].parsed.is_none();
         if let Some(frame) = self.frame_of(code).filter(|frame| is_open(frame)) {
@@ -237,7 +237,7 @@ impl Builder<'_> {
 
     /// The first module of a document, by its place, that has not run and whose imports are there.
     fn next_in_order(&self, now: f64) -> Option<Next> {
-        let of_frame = |(name, frame): (&String, &Frame)| {
+        let of_frame = |(name, frame): (&String, &FrameDocument)| {
             frame.parsed.as_ref()?;
             let document = self.name(frame.document);
             let fetched = self.waiting_modules().filter_map(|script| {

@@ -1,13 +1,13 @@
 //! What holds of requests once all threads are read.
 
-use super::{Builder, FOREIGN, NEAR, ScriptRun, after, round};
+use super::{FOREIGN, GraphBuilder, NEAR, ScriptRun, after, round};
 use crate::page::change::registrable_domain;
 use crate::page::file::{Need, Needed, On, Why};
 use crate::page::har;
-use crate::page::recording::RecordedObject;
+use crate::page::recorded_object::RecordedObject;
 use std::collections::{BTreeMap, BTreeSet};
 
-impl Builder<'_> {
+impl GraphBuilder<'_> {
     /// Places what no thread of the page asked for, as far as is known: after the script that ran then.
     pub(in crate::page::recording) fn place_strays(&mut self) {
         let root = self.root();
@@ -26,13 +26,11 @@ impl Builder<'_> {
                 let need = Need { on: On::Start, ms: round(ms), why: Some(Why::Script), ..after(node) };
                 self.file.objects[object].needs = Some(vec![need]);
             }
-            if self.load_event.as_ref().is_some_and(|(event, _)| at > *event) {
-                self.file.objects[object].needed = Some(Needed::Never);
-            }
         }
         self.name_redirects();
         self.place_in_partitions();
         self.queue_in_cache();
+        self.free_what_the_load_event_brings();
         self.hold_load_event();
     }
 
@@ -49,14 +47,14 @@ impl Builder<'_> {
         let latest = |a: &&ScriptRun, b: &&ScriptRun| a.from.total_cmp(&b.from);
         let calls = |run: &&ScriptRun| callers.first().is_some_and(|caller| run.scripts.contains(caller));
         // Clocks differ a little: what waits for the object itself has not asked for it.
-        let followers = self.followers(object);
+        let followers = self.followers(self.file.objects[object].node());
         let before = || self.ran.iter().filter(|run| run.from <= *began && !followers.contains(run.node.as_str()));
         let by_caller = before().filter(calls).max_by(latest);
         by_caller.or_else(|| before().filter(|run| *began <= run.until + NEAR).max_by(latest))
     }
 
-    /// All that waits for an object, directly or through others.
-    fn followers(&self, object: usize) -> BTreeSet<&str> {
+    /// All that waits for something, directly or through others.
+    fn followers<'s>(&'s self, name: &'s str) -> BTreeSet<&'s str> {
         let mut by_need: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         let objects = self.file.objects.iter().map(|spec| (spec.node(), &spec.needs));
         for (name, needs) in objects.chain(self.file.compute.iter().map(|node| (node.name.as_str(), &node.needs))) {
@@ -65,7 +63,7 @@ impl Builder<'_> {
             }
         }
         let mut followers = BTreeSet::new();
-        let mut open = vec![self.file.objects[object].node()];
+        let mut open = vec![name];
         while let Some(next) = open.pop() {
             let more = by_need.get(next).into_iter().flatten().filter(|name| followers.insert(**name));
             open.extend(more);
@@ -86,6 +84,19 @@ impl Builder<'_> {
             let spec = &mut self.file.objects[object];
             spec.partition = is_foreign.then(|| FOREIGN.to_owned());
             spec.anonymous = self.objects[object].is_anonymous;
+        }
+    }
+
+    /// What waits for the load event cannot hold it up.
+    fn free_what_the_load_event_brings(&mut self) {
+        let Some((_, event)) = &self.load_event else { return };
+        let mut later: BTreeSet<String> = self.followers(event).into_iter().map(str::to_owned).collect();
+        later.insert(event.clone());
+        for object in self.file.objects.iter_mut().skip(1).filter(|object| later.contains(object.node())) {
+            object.needed = Some(Needed::Never);
+        }
+        for node in self.file.compute.iter_mut().filter(|node| later.contains(&node.name)) {
+            node.needed = None;
         }
     }
 

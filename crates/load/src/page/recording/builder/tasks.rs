@@ -1,13 +1,13 @@
 //! What a thread does besides parsing and running scripts: callbacks, events, style and layout.
 
-use super::{Builder, FRAME_MS, REACTION, SMALL, after};
+use super::{FRAME_MS, GraphBuilder, REACTION, SMALL, after};
 use crate::page::file::{Need, Needed, On, Why};
 use crate::page::recording::trace::{Code, Note, NoteKind, Task, Unit, UnitKind};
 
 /// What nodes of work are called of which nothing is said.
 const WORK: &str = "work";
 
-impl Builder<'_> {
+impl GraphBuilder<'_> {
     pub(super) fn callback(&mut self, unit: &Unit) {
         if unit.notes.iter().any(|note| self.is_load_event(note)) {
             return self.load_event(unit);
