@@ -77,7 +77,9 @@ class Handler(BaseHTTPRequestHandler):
             sleep(expected["pause_ms"] / 1000)
         self.wfile.write(body[pause:])
 
-    do_POST = do_GET  # noqa: N815
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers.get("content-length", 0)))
+        self.do_GET()
 
     def log_message(self, format: str, *values: object) -> None:
         """Say nothing."""
@@ -93,11 +95,17 @@ def type_of(path: str) -> str:
     return TYPES.get(suffix) or mimetypes.types_map.get(suffix, "text/plain")
 
 
+class Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing of a browser that goes away."""
+
+
 @contextmanager
 def serving() -> Iterator[list[str]]:
     """Serve them; give the switches with which Chromium finds the hosts here."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        server.daemon_threads = True
+    with Server(("127.0.0.1", 0), Handler) as server:
         thread = Thread(target=server.serve_forever, daemon=True)
         thread.start()
         port = server.server_address[1]

@@ -11,7 +11,7 @@ from conftest import need
 from known_answers import ROOT, Answers
 from known_graph import Graph
 from known_server import EXPECTED, serving, url
-from loadstone.recording.archive import Archive
+from loadstone.recording.archive import Archive, trace_of
 from loadstone.recording.graph import graph_of
 from loadstone.recording.recorder import Order, record
 from loadstone.recording.visit import Patience
@@ -84,6 +84,9 @@ class Checker:
         elif one["by"] in ("script", "worker", "frame"):
             self.after_script(path, one, name)
         self.conditions(path, one, name)
+        if one["by"] == "style" and not path.endswith(".css"):
+            is_rendered = any(edge.node.startswith("render ") for edge in self.graph.needs(name))
+            self.expect(is_rendered, f"{path} is found before anything is rendered", name)
         if "element" in one:
             end = self.answers.end_of(ROOT, one["element"])
             have = self.graph.before(name).count.get(self.graph.object(ROOT), 0)
@@ -98,6 +101,9 @@ class Checker:
             counts = [graph.before(name).count.get(document, 0)]
         self.expect(counts == [end], f"{path} is found at byte {counts} of {one['from']}, not {end}", name)
         ahead, begun = one.get("ahead"), graph.before(name).begun
+        self.expect(
+            f"commit {document}" in begun, f"{path} does not wait for {one['from']} to be shown", name
+        )
         pieces = begun & set(graph.pieces(document))
         self.expect(ahead is not False or bool(pieces), f"{path} is not found by the parser itself", name)
         if ahead:
@@ -146,6 +152,37 @@ class Checker:
                 asks = {need.node for need in graph.needs(graph.object(other)) if need.why == "script"}
                 self.expect(asks <= begun, f"the timer of {path} is not set where {other} is asked for", name)
 
+    # --- documents ---
+
+    def documents(self) -> None:
+        """Check that each is parsed in pieces, one after the other, as it comes."""
+        graph = self.graph
+        for name in graph.nodes:
+            if name.startswith("commit "):
+                document = name.removeprefix("commit ")
+                comes = any(edge.node == document for edge in graph.needs(name))
+                self.expect(comes, f"{document} is shown before it comes", name)
+                self.pieces(document, name)
+            if received := re.fullmatch(r"receive \d+ of (.*)", name):
+                is_there = received[1] in graph.before(name).ended
+                self.expect(is_there, f"{received[1]} is received before it is there", name)
+
+    def pieces(self, document: str, commit: str) -> None:
+        graph, earlier, reached = self.graph, commit, 0
+        for piece in graph.pieces(document):
+            before = graph.before(piece)
+            self.expect(earlier in before.begun, f"{piece} does not follow {earlier}", piece)
+            counts = [
+                edge.count for edge in graph.needs(piece) if edge.node == document and edge.on == "bytes"
+            ]
+            size = graph.objects[document]["bytes"]
+            come = counts[0] if counts else size if document in before.ended else 0
+            self.expect(come > reached, f"{piece} needs byte {come}, that before it {reached}", piece)
+            earlier, reached = piece, come
+        self.expect(
+            document in graph.before(earlier).ended, f"{document} is parsed before it is there", earlier
+        )
+
     # --- what scripts wait for ---
 
     def node(self, run: str) -> str | None:
@@ -188,8 +225,11 @@ class Checker:
         place = self.answers.place(run)
         if one["after_parse"] == "tag" and place:
             document = graph.object(place[0])
-            have = before.count.get(document, 0)
-            self.expect(have > place[1], f"{run} needs {have} bytes, and stands at {place[1]}", node)
+            pieces = before.begun & set(graph.pieces(document))
+            have = max((graph.before(piece).count.get(document, 0) for piece in pieces), default=0)
+            self.expect(
+                have > place[1], f"{run} runs at byte {have} of the parser, stands at {place[1]}", node
+            )
             self.expect(document not in before.ended, f"{run} waits for the end of the document", node)
         document = place[0] if place else ROOT
         pieces = graph.pieces(graph.object(document))
@@ -222,6 +262,30 @@ def indented(lines: str) -> str:
     return "\n".join(f"    {line}" for line in lines.splitlines())
 
 
+def busy_ms(recorded: Archive, number: int, graph: Graph) -> float:
+    """Give the processor time of all tasks of documents, from their first one's on, and of workers."""
+    events = json.loads(recorded.extra(trace_of(number)))["traceEvents"]
+    urls = {one["url"] for one in graph.objects.values()}
+    begins: dict[tuple[int, int], float] = {}
+    for event in events:
+        said, thread = event.get("args", {}), (event["pid"], event["tid"])
+        if event["name"] == "thread_name" and said["name"] == "DedicatedWorker thread":
+            begins[thread] = 0.0
+        elif event["name"] == "CommitLoad" and said["data"]["url"] in urls:
+            begins.setdefault(thread, event["ts"])
+    busy = 0.0
+    slices = [event for event in events if event["ph"] == "X" and event.get("dur", 0) > 0]
+    slices.sort(key=lambda event: (event["ts"], -event["dur"]))
+    ended: dict[tuple[int, int], float] = {}
+    for event in slices:
+        thread, ends = (event["pid"], event["tid"]), event["ts"] + event["dur"]
+        # Of slices that nest the outermost.
+        if thread in begins and event["ts"] >= ended.get(thread, 0.0):
+            ended[thread] = ends
+            busy += event.get("tdur", event["dur"]) if ends > begins[thread] else 0.0
+    return busy / 1e3
+
+
 @pytest.mark.parametrize("name", EXPECTED)
 def test_graph_is_what_the_standards_say(recorded: Archive, name: str) -> None:
     load = next(load for load in recorded.loads if load.url == start(name))
@@ -232,4 +296,8 @@ def test_graph_is_what_the_standards_say(recorded: Archive, name: str) -> None:
     checker.finds()
     checker.scripts()
     checker.load_event()
+    checker.documents()
+    busy, known = busy_ms(recorded, load.number, graph), sum(one["ms"] for one in graph.nodes.values())
+    if abs(known - busy) > max(2.0, busy / 50):
+        checker.wrong.append(f"the threads were busy for {busy:.1f} ms, the graph for {known:.1f} ms")
     assert not checker.wrong, "\n" + "\n".join(checker.wrong)

@@ -58,11 +58,13 @@ pub(super) struct GraphBuilder<'r> {
     /// Timers and callbacks that were set: by which node, and how long after its beginning.
     timers: BTreeMap<String, (Need, f64)>,
     callbacks: BTreeMap<String, (Need, f64)>,
-    /// The last answers to scripts, and the last objects that were complete: when, and which moment of them.
+    /// The last answer to a script: when, and which moment of it; and the last other object that was complete.
     answer: Option<(f64, Need)>,
     complete: Option<usize>,
     load_event: Option<(f64, String)>,
     thread: ThreadKind,
+    /// Whether there is something of the page on the thread.
+    has_begun: bool,
     /// Processor time that no node has yet, in microseconds.
     loose: f64,
     /// The last node, and the last one of the task.
@@ -116,6 +118,7 @@ impl<'r> GraphBuilder<'r> {
             complete: None,
             load_event: None,
             thread: ThreadKind::Main,
+            has_begun: false,
             loose: 0.0,
             last: None,
             last_of_task: None,
@@ -128,6 +131,7 @@ impl<'r> GraphBuilder<'r> {
     /// Follows what happened on a thread.
     pub(super) fn follow(&mut self, thread: &PageThread) {
         self.thread = thread.kind;
+        self.has_begun = thread.kind == ThreadKind::Worker;
         (self.loose, self.last, self.last_cause, self.last_render) = (0.0, None, None, None);
         (self.answer, self.complete) = (None, None);
         // Their numbers are the thread's.
@@ -151,7 +155,8 @@ impl<'r> GraphBuilder<'r> {
     }
 
     fn unit(&mut self, unit: &Unit) {
-        if self.frames.is_empty() && !is_commit(unit) {
+        self.has_begun |= is_commit(unit);
+        if !self.has_begun {
             // Of the page there is nothing yet.
             return unit.notes.iter().for_each(|note| self.note_coming(note));
         }
@@ -168,6 +173,7 @@ impl<'r> GraphBuilder<'r> {
     /// A document is about to come into a frame.
     fn note_coming(&mut self, note: &Note) {
         if let NoteKind::Sent(sent) = &note.what
+            && sent.resource_type == "Document"
             && let Some(object) = self.find(&sent.request, &sent.url, true)
         {
             self.is_sent[object] = true;
@@ -275,8 +281,8 @@ impl<'r> GraphBuilder<'r> {
         let lead = std::mem::take(&mut self.loose);
         let base = if of.is_empty() { what.to_owned() } else { format!("{what} {of}") };
         let taken = |name: &String| self.file.compute.iter().any(|node| node.name == *name);
-        let mut name = std::iter::once(base.clone()).chain((2..).map(|number| format!("{base} #{number}")));
-        let name = name.find(|name| !taken(name)).expect("there is no end of numbers");
+        let mut names = std::iter::once(base.clone()).chain((2..).map(|number| format!("{base} #{number}")));
+        let name = names.find(|name| !taken(name)).expect("there is no end of numbers");
         self.file.compute.push(ComputeSpec {
             name: name.clone(),
             ms: round((lead + cpu) / 1e3),

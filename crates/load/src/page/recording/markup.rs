@@ -124,8 +124,8 @@ fn start_tags(text: &str) -> Vec<(usize, usize)> {
     while let Some(begins) = bytes[at..].iter().position(|byte| *byte == b'<').map(|more| at + more) {
         let rest = &text[begins..];
         let next = bytes.get(begins + 1).copied().unwrap_or_default();
-        if let Some(comment) = rest.strip_prefix("<!--") {
-            at = comment.find("-->").map_or(text.len(), |more| begins + 4 + more + 3);
+        if rest.starts_with("<!--") {
+            at = rest.find("-->").map_or(text.len(), |more| begins + more + 3);
         } else if next.is_ascii_alphabetic() {
             let Some(ends) = tag_end(bytes, begins) else { break };
             tags.push((begins, ends));

@@ -1,5 +1,7 @@
 //! Recordings that are written by hand: what the graph has to be follows from the HTML standard.
 
+mod rules;
+
 use super::*;
 use crate::page::{Need, On, PageFile, Why};
 use proptest::prelude::*;

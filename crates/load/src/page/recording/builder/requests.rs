@@ -1,6 +1,6 @@
 //! What requests wait for.
 
-use super::{GraphBuilder, after, delayed};
+use super::{GraphBuilder, after, delayed, without_fragment};
 use crate::page::file::{Need, Needed, Why};
 use crate::page::recording::frame::ScriptKind;
 use crate::page::recording::selector::{self, Element};
@@ -43,7 +43,7 @@ impl GraphBuilder<'_> {
     /// What a request waited for.
     fn causes(&mut self, sent: &SentRequest, object: usize, cause: Need) -> Vec<Need> {
         let delay = self.delays.request_ms;
-        let by = self.find("", &sent.initiator, false).filter(|by| *by != object);
+        let by = self.asker(sent).filter(|by| *by != object);
         let frame = Some(sent.frame.as_str()).filter(|frame| self.frames.contains_key(*frame));
         let needs = match (sent.via, frame) {
             (Via::Parser | Via::Scanner, Some(frame)) if sent.place.is_some() => {
@@ -66,6 +66,17 @@ impl GraphBuilder<'_> {
             _ => vec![cause],
         };
         delayed(needs, delay)
+    }
+
+    /// The document, style sheet or script that is said to have asked: of several with its URL the one of the same
+    /// document, and none that something else than the page has fetched.
+    fn asker(&self, sent: &SentRequest) -> Option<usize> {
+        let url = without_fragment(&sent.initiator);
+        let document = self.frames.get(&sent.frame).map(|frame| self.name(frame.document));
+        let all = || (0..self.objects.len()).filter(|at| self.objects[*at].url == url);
+        let is_of = |at: &usize| self.is_sent[*at] && document.is_some() && self.file.objects[*at].document == document;
+        let found = all().find(is_of).or_else(|| all().rfind(|at| self.is_sent[*at]));
+        found.or_else(|| all().next())
     }
 
     /// The parser has found it, or the scanner ahead of the parser.

@@ -42,13 +42,33 @@ impl GraphBuilder<'_> {
     }
 
     /// The last run before an object was found of the script that called for it; else what ran just then.
-    pub(super) fn run_for(&self, object: usize) -> Option<&ScriptRun> {
+    fn run_for(&self, object: usize) -> Option<&ScriptRun> {
         let RecordedObject { began, callers, .. } = &self.objects[object];
-        let before = || self.ran.iter().filter(|run| run.from <= *began);
         let latest = |a: &&ScriptRun, b: &&ScriptRun| a.from.total_cmp(&b.from);
         let calls = |run: &&ScriptRun| callers.first().is_some_and(|caller| run.scripts.contains(caller));
+        // Clocks differ a little: what waits for the object itself has not asked for it.
+        let followers = self.followers(self.file.objects[object].node());
+        let before = || self.ran.iter().filter(|run| run.from <= *began && !followers.contains(run.node.as_str()));
         let by_caller = before().filter(calls).max_by(latest);
         by_caller.or_else(|| before().filter(|run| *began <= run.until + NEAR).max_by(latest))
+    }
+
+    /// All that waits for something, directly or through others.
+    fn followers<'s>(&'s self, name: &'s str) -> BTreeSet<&'s str> {
+        let mut by_need: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        let objects = self.file.objects.iter().map(|spec| (spec.node(), &spec.needs));
+        for (name, needs) in objects.chain(self.file.compute.iter().map(|node| (node.name.as_str(), &node.needs))) {
+            for need in needs.iter().flatten() {
+                by_need.entry(&need.node).or_default().push(name);
+            }
+        }
+        let mut followers = BTreeSet::new();
+        let mut open = vec![name];
+        while let Some(next) = open.pop() {
+            let more = by_need.get(next).into_iter().flatten().filter(|name| followers.insert(**name));
+            open.extend(more);
+        }
+        followers
     }
 
     /// Requests of frames from other sites are in a partition of their own, and those without credentials apart.
@@ -70,18 +90,8 @@ impl GraphBuilder<'_> {
     /// What waits for the load event cannot hold it up.
     fn free_what_the_load_event_brings(&mut self) {
         let Some((_, event)) = &self.load_event else { return };
-        let mut later = BTreeSet::from([event.clone()]);
-        loop {
-            let before = later.len();
-            let is_later = |needs: &Option<Vec<Need>>| needs.iter().flatten().any(|need| later.contains(&need.node));
-            let nodes = self.file.compute.iter().filter(|node| is_later(&node.needs)).map(|node| node.name.clone());
-            let objects = self.file.objects.iter().filter(|object| is_later(&object.needs));
-            let found: Vec<String> = nodes.chain(objects.map(|object| object.node().to_owned())).collect();
-            later.extend(found);
-            if later.len() == before {
-                break;
-            }
-        }
+        let mut later: BTreeSet<String> = self.followers(event).into_iter().map(str::to_owned).collect();
+        later.insert(event.clone());
         for object in self.file.objects.iter_mut().skip(1).filter(|object| later.contains(object.node())) {
             object.needed = Some(Needed::Never);
         }

@@ -4,6 +4,9 @@ use super::{FRAME_MS, GraphBuilder, REACTION, SMALL, after};
 use crate::page::file::{Need, Needed, On, Why};
 use crate::page::recording::trace::{Code, Note, NoteKind, Task, Unit, UnitKind};
 
+/// What nodes of work are called of which nothing is said.
+const WORK: &str = "work";
+
 impl GraphBuilder<'_> {
     pub(super) fn callback(&mut self, unit: &Unit) {
         if unit.notes.iter().any(|note| self.is_load_event(note)) {
@@ -35,7 +38,8 @@ impl GraphBuilder<'_> {
                 .map(|(need, at)| Need { timer_ms: ((unit.at - at) / 1e3).clamp(0.0, FRAME_MS), ..need.clone() }),
             UnitKind::Xhr { url } => self.find("", url, false).map(event),
             UnitKind::Event { kind, frame } if kind == "DOMContentLoaded" => self.content_loaded(Some(frame)),
-            _ if before.is_some() => None,
+            // What has led to other work in the task has led to this as well.
+            _ if before.is_some_and(|before| !before.starts_with(WORK)) => None,
             UnitKind::Event { kind, .. } if matches!(kind.as_str(), "load" | "error") => {
                 let by_attribute = unit.code.as_ref().and_then(|code| self.named_around(code));
                 by_attribute.or(self.complete).map(event)
@@ -135,7 +139,7 @@ impl GraphBuilder<'_> {
         }
         let (what, cause) = match unit.kind {
             UnitKind::Rendering => ("render", self.rendered()),
-            _ => ("work", self.last.clone().map(|last| after(&last)).into_iter().collect()),
+            _ => (WORK, self.last.clone().map(|last| after(&last)).into_iter().collect()),
         };
         self.count += 1;
         let (number, kind) = (self.count.to_string(), if what == "render" { "layout" } else { "other" });

@@ -1,0 +1,386 @@
+//! One rule each, on the smallest page that shows it.
+
+use super::{PageFile, Value, instant, needs, node, slice, url};
+use crate::page::recording::read;
+use crate::page::{Needed, Secrets, Why};
+use serde_json::json;
+use std::collections::BTreeMap;
+
+/// A page that is loaded: its document, what is fetched (path, type, number of the request), and what happens.
+struct Load {
+    document: &'static str,
+    fetched: Vec<(&'static str, &'static str, &'static str)>,
+    texts: Vec<(&'static str, &'static str)>,
+    events: Vec<Value>,
+}
+
+impl Load {
+    fn of(document: &'static str) -> Load {
+        let events = vec![
+            slice("RunTask", 10_000, 8_000, Value::Null),
+            sent_by("", 10_000, "Document", "", Value::Null),
+            slice("DocumentLoader::CommitNavigation", 11_000, 6_000, Value::Null),
+            slice("CommitLoad", 12_000, 1, json!({"frame": "F", "url": url(""), "isOutermostMainFrame": true})),
+            slice("HTMLDocumentParser::MaybeFetchQueuedPreloads", 14_000, 2_000, Value::Null),
+        ];
+        Load { document, fetched: vec![("", "document", "0")], texts: vec![("0", document)], events }
+    }
+
+    /// Something is fetched, and comes.
+    fn fetch(mut self, path: &'static str, kind: &'static str, at: u64) -> Load {
+        self.fetched.push((path, kind, path));
+        self.happens(vec![
+            slice("RunTask", at, 1_000, Value::Null),
+            instant("ResourceFinish", at + 500, json!({"requestId": path})),
+        ])
+    }
+
+    /// The scanner finds it at the tag.
+    fn scanned(self, path: &str, kind: &str, blocking: &str, tag: &str) -> Load {
+        let initiator = place(self.document, tag);
+        self.happens(vec![sent_by(path, 14_500, kind, blocking, initiator)])
+    }
+
+    fn happens(mut self, events: Vec<Value>) -> Load {
+        self.events.extend(events);
+        self
+    }
+
+    /// The parser works, and the document ends.
+    fn parse(self, at: u64) -> Load {
+        self.happens(vec![
+            slice("RunTask", at, 6_000, Value::Null),
+            slice("ParseHTML", at, 6_000, json!({"frame": "F"})),
+            instant("domInteractive", at + 5_900, json!({"frame": "F"})),
+        ])
+    }
+
+    fn runs(self, path: &str, at: u64) -> Load {
+        self.happens(vec![slice("RunTask", at, 2_000, Value::Null), evaluated(path, 1, 1, at, 2_000)])
+    }
+
+    fn graph(self) -> PageFile {
+        let entry = |(at, (path, kind, request)): (usize, &(&str, &str, &str))| {
+            json!({
+                "startedDateTime": format!("2026-01-01T00:00:00.{at:03}Z"), "time": 1.0, "_requestId": request,
+                "_resourceType": kind, "_initiator": {"type": "other"},
+                "request": {"method": "GET", "url": url(path), "headers": []},
+                "response": {"status": 200, "headers": [], "content": {"size": 1}, "bodySize": self.document.len()},
+                "timings": {"wait": 1.0},
+            })
+        };
+        let entries: Vec<Value> = self.fetched.iter().enumerate().map(entry).collect();
+        let har = serde_json::to_vec(&json!({"log": {"entries": entries}})).unwrap();
+        let trace = serde_json::to_vec(&json!({"traceEvents": self.events})).unwrap();
+        let texts = self.texts.iter().map(|(request, text)| ((*request).to_owned(), text.as_bytes().to_vec()));
+        read(&har, None, &trace, &texts.collect::<BTreeMap<_, _>>(), Secrets::Kept).unwrap().file
+    }
+}
+
+fn end_of(document: &str, tag: &str) -> usize {
+    document.find(tag).unwrap() + tag.len()
+}
+
+fn place(document: &str, tag: &str) -> Value {
+    json!({"type": "parser", "url": url(""), "lineNumber": 0, "columnNumber": end_of(document, tag)})
+}
+
+fn sent_by(path: &str, at: u64, kind: &str, blocking: &str, initiator: Value) -> Value {
+    let request = if path.is_empty() { "0" } else { path };
+    instant(
+        "ResourceSendRequest",
+        at,
+        json!({"requestId": request, "url": url(path), "frame": "F", "resourceType": kind, "renderBlocking": blocking,
+            "isLinkPreload": initiator["isLinkPreload"], "initiator": initiator}),
+    )
+}
+
+fn evaluated(path: &str, line: u32, column: usize, at: u64, dur: u64) -> Value {
+    slice("EvaluateScript", at, dur, json!({"url": url(path), "lineNumber": line, "columnNumber": column}))
+}
+
+fn script() -> Value {
+    json!({"type": "script", "fetchType": "script"})
+}
+
+fn run(path: &str) -> String {
+    format!("run {}", url(path))
+}
+
+/// All that a node waits for, through others, too.
+fn before(file: &PageFile, name: &str) -> Vec<String> {
+    let mut all = vec![name.to_owned()];
+    let mut next = 0;
+    while next < all.len() {
+        let of_node = file.compute.iter().find(|node| node.name == all[next]).and_then(|node| node.needs.clone());
+        let of_object = || file.objects.iter().find(|object| object.url == all[next])?.needs.clone();
+        for need in of_node.or_else(of_object).unwrap_or_default() {
+            if !all.contains(&need.node) {
+                all.push(need.node);
+            }
+        }
+        next += 1;
+    }
+    all.split_off(1)
+}
+
+fn last_piece(file: &PageFile) -> &str {
+    &file.compute.iter().rfind(|node| node.name.starts_with("parse")).unwrap().name
+}
+
+fn needed(file: &PageFile, path: &str) -> Option<Needed> {
+    file.objects.iter().find(|object| object.url == url(path)).unwrap().needed
+}
+
+#[test]
+fn a_script_that_a_script_writes_stops_the_parser() {
+    let document = "<script>1</script><p>";
+    let inline = end_of(document, "<script>") + 1;
+    let load = Load::of(document).happens(vec![
+        slice("RunTask", 20_000, 3_000, Value::Null),
+        slice("ParseHTML", 20_000, 3_000, json!({"frame": "F"})),
+        evaluated("", 1, inline, 21_000, 1_500),
+        slice("ParseHTML", 21_500, 500, json!({"frame": "F"})),
+        sent_by("w.js", 21_700, "Script", "blocking", script()),
+    ]);
+    let file = load.fetch("w.js", "script", 30_000).runs("w.js", 40_000).parse(50_000).graph();
+    assert!(before(&file, last_piece(&file)).contains(&run("w.js")), "{file:#?}");
+    let [first, ..] = &needs(&file, &run("w.js"))[..] else { panic!() };
+    assert!(first.0.starts_with("run inline") && first.2 == Some(Why::Parser), "{first:?}");
+}
+
+#[test]
+fn the_parser_waits_for_a_script_that_is_missing() {
+    let load = Load::of("<script src=m.js></script><p>").scanned("m.js", "Script", "blocking", "<script src=m.js>");
+    let file = load.fetch("m.js", "script", 30_000).parse(40_000).graph();
+    assert!(needs(&file, last_piece(&file)).contains(&node("/m.js", None, Why::Fetched)));
+}
+
+#[test]
+fn an_async_script_runs_after_the_parser_has_come_to_its_tag() {
+    let document = "<p><script async src=a.js></script><p>";
+    let tag = "<script async src=a.js>";
+    let load = Load::of(document).scanned("a.js", "Script", "potentially_blocking", tag);
+    let file = load.fetch("a.js", "script", 20_000).parse(30_000).runs("a.js", 40_000).graph();
+    let all = needs(&file, &run("a.js"));
+    let piece = &all.iter().find(|(_, _, why)| *why == Some(Why::Parser)).unwrap().0;
+    let piece = piece.replace("of /", "of https://a.test/");
+    assert!(needs(&file, &piece).contains(&node("/", Some(end_of(document, tag) as u64), Why::Markup)), "{all:?}");
+    assert_ne!(piece, last_piece(&file), "not for the rest of the document");
+}
+
+#[test]
+fn scripts_whose_async_is_false_run_in_the_order_in_which_they_were_inserted() {
+    let document = "<script>1</script>";
+    let inserting = |load: Load| {
+        load.happens(vec![
+            slice("RunTask", 20_000, 3_000, Value::Null),
+            slice("ParseHTML", 20_000, 3_000, json!({"frame": "F"})),
+            evaluated("", 1, end_of(document, "<script>") + 1, 21_000, 1_500),
+            sent_by("a.js", 21_500, "Script", "non_blocking", script()),
+            sent_by("b.js", 21_600, "Script", "non_blocking", script()),
+        ])
+    };
+    // The second is there first, and yet runs later.
+    let load = inserting(Load::of(document)).fetch("b.js", "script", 30_000).fetch("a.js", "script", 40_000);
+    let file = load.runs("a.js", 50_000).runs("b.js", 60_000).graph();
+    assert!(needs(&file, &run("b.js")).contains(&node("run /a.js", None, Why::Order)));
+    let load = inserting(Load::of(document)).fetch("b.js", "script", 30_000).fetch("a.js", "script", 40_000);
+    let file = load.runs("b.js", 50_000).runs("a.js", 60_000).graph();
+    let waits = |path| needs(&file, &run(path)).iter().any(|(_, _, why)| *why == Some(Why::Order));
+    assert!(!waits("a.js") && !waits("b.js"), "each when it is there");
+}
+
+#[test]
+fn a_preloaded_script_runs_where_its_element_says_and_holds_up_the_load_event() {
+    let document =
+        "<link rel=preload as=script href=p.js><link rel=preload as=script href=q.js><script defer src=p.js>";
+    let load = ["p.js", "q.js"].into_iter().fold(Load::of(document), |load, path| {
+        let mut initiator = place(document, &format!("<link rel=preload as=script href={path}>"));
+        initiator["isLinkPreload"] = true.into();
+        load.happens(vec![sent_by(path, 14_500, "Script", "non_blocking", initiator)])
+    });
+    let load = load.fetch("p.js", "script", 20_000).fetch("q.js", "script", 22_000);
+    let file = load.parse(30_000).runs("p.js", 40_000).graph();
+    assert_eq!(needs(&file, &run("p.js"))[0].2, Some(Why::Order));
+    assert_eq!((needed(&file, "p.js"), needed(&file, "q.js")), (Some(Needed::WhenFound), Some(Needed::Never)));
+}
+
+#[test]
+fn modules_run_in_their_order_with_what_they_import() {
+    let document =
+        "<script type=module>1</script><link rel=modulepreload href=n.js><script type=module src=m.js></script>";
+    let inline = end_of(document, "<script type=module>") + 1;
+    let caller =
+        json!({"type": "script", "fetchType": "script", "url": url(""), "lineNumber": 0, "columnNumber": inline});
+    let mut hint = place(document, "<link rel=modulepreload href=n.js>");
+    hint["isLinkPreload"] = true.into();
+    let compiled = |path, column: usize, at| {
+        let data = json!({"url": url(path), "lineNumber": 1, "columnNumber": column});
+        vec![slice("RunTask", at, 100, Value::Null), slice("v8.compileModule", at, 50, data)]
+    };
+    let mut load = Load::of(document).happens(vec![sent_by("n.js", 14_400, "Script", "non_blocking", hint)]).scanned(
+        "m.js",
+        "Script",
+        "non_blocking",
+        "<script type=module src=m.js>",
+    );
+    load.texts.push(("m.js", "import { n } from './n.js';"));
+    let load = load
+        .parse(20_000)
+        .happens(vec![slice(
+            "v8.compileModule",
+            21_000,
+            50,
+            json!({"url": url(""), "lineNumber": 1, "columnNumber": inline}),
+        )])
+        .happens(vec![
+            slice("RunTask", 27_000, 500, Value::Null),
+            sent_by("i.js", 27_100, "Script", "non_blocking", caller),
+        ])
+        .fetch("n.js", "script", 30_000)
+        .fetch("m.js", "script", 32_000)
+        .fetch("i.js", "script", 34_000);
+    let load = load
+        .happens(compiled("n.js", 1, 35_000))
+        .happens(compiled("m.js", 1, 36_000))
+        .happens(compiled("i.js", 1, 37_000));
+    let module = |at| vec![slice("RunTask", at, 900, Value::Null), slice("v8.evaluateModule", at, 800, Value::Null)];
+    let file = load.happens(module(40_000)).happens(module(50_000)).graph();
+    let first = format!("run module of {}", url(""));
+    assert!(needs(&file, &first).contains(&node("/i.js", None, Why::Import)), "{file:#?}");
+    let found = needs(&file, "i.js");
+    assert_eq!(found[0], node("/", Some(end_of(document, "1</script>") as u64), Why::Markup));
+    let second = needs(&file, &run("m.js"));
+    assert_eq!(second[0], node("run module of /", None, Why::Order));
+    assert!(second.contains(&node("/n.js", None, Why::Import)), "{second:?}");
+    assert_eq!(needed(&file, "n.js"), Some(Needed::WhenFound));
+}
+
+#[test]
+fn scripts_wait_for_the_ends_of_redirects() {
+    let mut load = Load::of("<link rel=stylesheet href=s.css><script>1</script>");
+    let inline = end_of(load.document, "<script>") + 1;
+    load.fetched.extend([("s.css", "stylesheet", "7"), ("t.css", "stylesheet", "7")]);
+    let mut found =
+        sent_by("s.css", 14_500, "Stylesheet", "blocking", place(load.document, "<link rel=stylesheet href=s.css>"));
+    found["args"]["data"]["requestId"] = "7".into();
+    let load = load.happens(vec![found]).parse(20_000).happens(vec![evaluated("", 1, inline, 22_000, 1_000)]);
+    let file = load.graph();
+    assert_eq!(needs(&file, "t.css")[0].2, Some(Why::Redirect));
+    let inline = file.compute.iter().find(|node| node.name.starts_with("run inline")).unwrap().name.clone();
+    assert!(needs(&file, &inline).contains(&node("/t.css", None, Why::StyleSheet)));
+}
+
+#[test]
+fn a_worker_waits_for_what_it_imports_and_holds_nothing_up() {
+    let mut load = Load::of("<p>").parse(20_000);
+    load.fetched.extend([("w.js", "script", "w"), ("part.js", "script", "part.js"), ("d.json", "fetch", "d.json")]);
+    let mut events = vec![
+        json!({"name": "thread_name", "ph": "M", "pid": 1, "tid": 9, "args": {"name": "DedicatedWorker thread"}}),
+        slice("RunTask", 30_000, 20_000, Value::Null),
+        evaluated("w.js", 1, 1, 30_000, 20_000),
+        sent_by("part.js", 31_000, "Other", "", json!({"type": "script", "fetchType": ""})),
+        instant("ResourceFinish", 40_000, json!({"requestId": "part.js"})),
+        evaluated("part.js", 1, 1, 41_000, 1_000),
+        sent_by("d.json", 45_000, "Other", "", json!({"type": "script", "fetchType": "fetch"})),
+    ];
+    events.iter_mut().for_each(|event| event["tid"] = 9.into());
+    let file = load.happens(events).graph();
+    assert!(before(&file, &url("d.json")).contains(&run("part.js")), "{file:#?}");
+    assert!(before(&file, &run("part.js")).contains(&run("w.js")));
+    assert!(needs(&file, &run("part.js")).contains(&node("/part.js", None, Why::Fetched)));
+    assert_eq!(["w.js", "part.js", "d.json"].map(|path| needed(&file, path)), [Some(Needed::Never); 3]);
+    let on_worker: Vec<_> = file.compute.iter().filter(|node| !node.main_thread).collect();
+    assert_eq!(on_worker.len(), 3, "{on_worker:?}");
+}
+
+#[test]
+fn a_picture_waits_for_its_element_and_a_lazy_one_for_the_layout() {
+    let document = "<link rel=stylesheet href=s.css><body><i class=a></i><p class=b><img loading=lazy src=l.png></p>";
+    let mut load = Load::of(document).scanned("s.css", "Stylesheet", "blocking", "<link rel=stylesheet href=s.css>");
+    load.texts.push(("s.css", ".b { background: url(b.png) } .c { background: url(c.png) }"));
+    let by_sheet = json!({"type": "parser", "url": url("s.css"), "lineNumber": 0, "columnNumber": 0});
+    let load = load.fetch("s.css", "stylesheet", 20_000).parse(30_000).happens(vec![
+        slice("RunTask", 40_000, 5_000, Value::Null),
+        slice("UpdateLayoutTree", 40_000, 3_000, Value::Null),
+        sent_by("b.png", 41_000, "Image", "", by_sheet),
+        slice("RunMicrotasks", 44_000, 500, Value::Null),
+        sent_by("l.png", 44_100, "Image", "", json!({"type": "other"})),
+    ]);
+    let file = load.fetch("b.png", "image", 50_000).fetch("l.png", "image", 52_000).graph();
+    let byte_of = |path: &str| {
+        let pieces = before(&file, &url(path)).into_iter().filter(|name| name.starts_with("parse"));
+        pieces.flat_map(|piece| needs(&file, &piece)).filter_map(|(_, byte, _)| byte).max()
+    };
+    assert_eq!(byte_of("b.png"), Some(end_of(document, "<p class=b>") as u64), "{file:#?}");
+    let lazy = needs(&file, "l.png");
+    assert_eq!(lazy[0], node("/", Some(end_of(document, "src=l.png>") as u64), Why::Markup));
+    assert!(lazy.iter().any(|(name, _, why)| name.starts_with("render") && *why == Some(Why::Style)), "{lazy:?}");
+    assert_eq!(needed(&file, "l.png"), Some(Needed::Never));
+}
+
+#[test]
+fn the_load_event_is_the_one_that_the_trace_marks() {
+    let called = |at: u64, kind: &str| {
+        let mut events = vec![slice("RunTask", at, 3_000, Value::Null)];
+        events.push(slice("EventDispatch", at + 1_000, 1_000, json!({"type": kind})));
+        events.push(slice(
+            "FunctionCall",
+            at + 1_100,
+            800,
+            json!({"frame": "F", "url": url(""), "lineNumber": 1, "columnNumber": 1}),
+        ));
+        events
+    };
+    let tag = "<img src=i.png>";
+    let load =
+        Load::of("<img src=i.png>").scanned("i.png", "Image", "", tag).parse(20_000).fetch("i.png", "image", 30_000);
+    let load = load.happens(called(40_000, "load")).happens(called(50_000, "load")).happens(vec![
+        instant("loadEventStart", 50_500, json!({"frame": "F"})),
+        sent_by("late.png", 51_500, "Image", "", json!({"type": "script"})),
+        instant("MarkLoad", 52_500, json!({"frame": "F"})),
+    ]);
+    let file = load.fetch("late.png", "image", 60_000).graph();
+    let handler = file.compute.iter().find(|node| node.name.starts_with("event")).unwrap().name.clone();
+    assert!(needs(&file, &handler).contains(&node("/i.png", None, Why::Event)));
+    assert!(before(&file, &url("late.png")).contains(&"load event".to_owned()));
+    assert!(needs(&file, "load event").contains(&node("/i.png", None, Why::Event)));
+    assert_eq!(needed(&file, "late.png"), Some(Needed::Never));
+}
+
+#[test]
+fn a_timer_that_fires_again_counts_from_where_it_fired() {
+    let document = "<script>1</script>";
+    let fired = |at: u64| {
+        vec![
+            slice("RunTask", at, 1_000, Value::Null),
+            slice("TimerFire", at, 1_000, json!({"timerId": 3, "frame": "F"})),
+        ]
+    };
+    let load = Load::of(document).parse(20_000).happens(vec![
+        evaluated("", 1, end_of(document, "<script>") + 1, 21_000, 1_000),
+        instant("TimerInstall", 21_500, json!({"timerId": 3, "timeout": 40.0, "frame": "F"})),
+    ]);
+    let file = load.happens(fired(62_000)).happens(fired(102_000)).graph();
+    let timers: Vec<_> = file.compute.iter().filter(|node| node.name.starts_with("timer")).collect();
+    let [first, second] = timers[..] else { panic!("{file:#?}") };
+    let [need] = &second.needs.as_ref().unwrap()[..] else { panic!() };
+    assert_eq!((&need.node, need.timer_ms), (&first.name, 40.0));
+}
+
+#[test]
+fn what_the_trace_says_no_processor_time_of_takes_its_place_between_its_neighbours() {
+    let mut load = Load::of("<p>").parse(20_000);
+    // As on a real machine: processor time has another beginning than the clock.
+    let mut event = slice("EventDispatch", 30_500, 100, json!({"type": "load"}));
+    let mut call = slice("FunctionCall", 30_510, 80, json!({"frame": "F"}));
+    for event in [&mut event, &mut call] {
+        event.as_object_mut().unwrap().remove("tts");
+    }
+    load.events.iter_mut().for_each(|event| event["tts"] = (event["ts"].as_u64().unwrap() / 100).into());
+    let mut task = slice("RunTask", 30_000, 2_000, Value::Null);
+    task["tts"] = 300.into();
+    let file = load.happens(vec![task, event, call]).graph();
+    assert!(file.compute.iter().all(|node| node.ms < 30.0), "{file:#?}");
+}
