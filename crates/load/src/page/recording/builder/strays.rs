@@ -7,10 +7,25 @@ use crate::page::har;
 use crate::page::recorded_object::RecordedObject;
 use std::collections::{BTreeMap, BTreeSet};
 
+/// The activities that wait for each.
+type ByNeed = BTreeMap<String, Vec<String>>;
+
+/// All that waits for something, directly or through others.
+fn followers<'n>(by_need: &'n ByNeed, name: &'n str) -> BTreeSet<&'n str> {
+    let mut followers = BTreeSet::new();
+    let mut open = vec![name];
+    while let Some(next) = open.pop() {
+        let more = by_need.get(next).into_iter().flatten().map(String::as_str);
+        open.extend(more.filter(|name| followers.insert(*name)));
+    }
+    followers
+}
+
 impl GraphBuilder<'_> {
     /// Places what no thread of the page asked for, as far as is known: after the script that ran then.
     pub(in crate::page::recording) fn place_strays(&mut self) {
         let root = self.root();
+        let mut by_need = self.by_need();
         for object in (1..self.objects.len()).filter(|object| *object != root) {
             let is_by_script = matches!(self.file.objects[object].kind.as_deref(), Some("xhr" | "media" | "json"));
             if !self.is_sent[object] {
@@ -21,9 +36,10 @@ impl GraphBuilder<'_> {
                 continue;
             }
             let at = self.objects[object].began;
-            if let Some(ScriptRun { from, until, node, .. }) = self.run_for(object) {
+            if let Some(ScriptRun { from, until, node, .. }) = self.run_for(object, &by_need) {
                 let ms = (at.min(*until) - from) / 1e3 + self.delays.request_ms;
                 let need = Need { on: On::Start, ms: round(ms), why: Some(Why::Script), ..after(node) };
+                by_need.entry(node.clone()).or_default().push(self.file.objects[object].node().to_owned());
                 self.file.objects[object].needs = Some(vec![need]);
             }
         }
@@ -42,33 +58,26 @@ impl GraphBuilder<'_> {
     }
 
     /// The last run before an object was found of the script that called for it; else what ran just then.
-    fn run_for(&self, object: usize) -> Option<&ScriptRun> {
+    fn run_for(&self, object: usize, by_need: &ByNeed) -> Option<&ScriptRun> {
         let RecordedObject { began, callers, .. } = &self.objects[object];
         let latest = |a: &&ScriptRun, b: &&ScriptRun| a.from.total_cmp(&b.from);
         let calls = |run: &&ScriptRun| callers.first().is_some_and(|caller| run.scripts.contains(caller));
         // Clocks differ a little: what waits for the object itself has not asked for it.
-        let followers = self.followers(self.file.objects[object].node());
+        let followers = followers(by_need, self.file.objects[object].node());
         let before = || self.ran.iter().filter(|run| run.from <= *began && !followers.contains(run.node.as_str()));
         let by_caller = before().filter(calls).max_by(latest);
         by_caller.or_else(|| before().filter(|run| *began <= run.until + NEAR).max_by(latest))
     }
 
-    /// All that waits for something, directly or through others.
-    fn followers<'s>(&'s self, name: &'s str) -> BTreeSet<&'s str> {
-        let mut by_need: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    fn by_need(&self) -> ByNeed {
+        let mut by_need = ByNeed::new();
         let objects = self.file.objects.iter().map(|spec| (spec.node(), &spec.needs));
         for (name, needs) in objects.chain(self.file.compute.iter().map(|node| (node.name.as_str(), &node.needs))) {
             for need in needs.iter().flatten() {
-                by_need.entry(&need.node).or_default().push(name);
+                by_need.entry(need.node.clone()).or_default().push(name.to_owned());
             }
         }
-        let mut followers = BTreeSet::new();
-        let mut open = vec![name];
-        while let Some(next) = open.pop() {
-            let more = by_need.get(next).into_iter().flatten().filter(|name| followers.insert(**name));
-            open.extend(more);
-        }
-        followers
+        by_need
     }
 
     /// Requests of frames from other sites are in a partition of their own, and those without credentials apart.
@@ -90,12 +99,13 @@ impl GraphBuilder<'_> {
     /// What waits for the load event cannot hold it up.
     fn free_what_the_load_event_brings(&mut self) {
         let Some((_, event)) = &self.load_event else { return };
-        let mut later: BTreeSet<String> = self.followers(event).into_iter().map(str::to_owned).collect();
-        later.insert(event.clone());
+        let by_need = self.by_need();
+        let mut later = followers(&by_need, event);
+        later.insert(event);
         for object in self.file.objects.iter_mut().skip(1).filter(|object| later.contains(object.node())) {
             object.needed = Some(Needed::Never);
         }
-        for node in self.file.compute.iter_mut().filter(|node| later.contains(&node.name)) {
+        for node in self.file.compute.iter_mut().filter(|node| later.contains(node.name.as_str())) {
             node.needed = None;
         }
     }
