@@ -129,7 +129,7 @@ impl Browser {
     /// Begins to load the page.
     pub fn start(&mut self, now: Time) {
         if self.page.scheduling == RequestScheduling::Chromium {
-            let multiplexed = self.pools.iter().map(|pool| pool.protocol.is_multiplexed());
+            let multiplexed = self.pools.iter().map(|pool| pool.protocol.is_multiplexed() && !pool.is_racing());
             self.scheduler = Some(LoadScheduler::new(self.page.bodies.len(), multiplexed));
         }
         self.progress.start(now);
@@ -465,14 +465,32 @@ impl Browser {
         }
     }
 
+    /// The first connection to a host is established, and carries all: the others are given up.
+    fn end_race(&mut self, now: Time, first: ConnId, host: HostId) {
+        if let Some(scheduler) = &mut self.scheduler {
+            scheduler.know_multiplexed(host);
+        }
+        for conn in (0..self.connections.len() as u32).map(ConnId).filter(|conn| *conn != first) {
+            let connection = &self.connections[conn.0 as usize];
+            if connection.host == host && !matches!(connection.stage, BrowserStage::Ended) {
+                self.actions.push_back(Action::Abort { conn });
+                self.lose(now, conn);
+            }
+        }
+    }
+
     /// A connection takes requests from now on.
     fn settle(&mut self, now: Time, conn: ConnId) {
         let host = self.connections[conn.0 as usize].host;
+        let has_raced = self.pools[host.0 as usize].is_racing();
         if !self.pools[host.0 as usize].established(conn) {
             self.actions.push_back(Action::Close { conn });
             return self.lose(now, conn);
         }
         self.offer(conn);
+        if has_raced {
+            self.end_race(now, conn, host);
+        }
         self.advance(now);
     }
 }

@@ -14,6 +14,7 @@ pub mod har;
 mod heads;
 mod loose;
 mod paint;
+mod preflights;
 mod recorded_object;
 pub mod recording;
 mod redact;

@@ -381,9 +381,13 @@ impl<'a> World<'a> {
             }
             Action::Abort { conn } => {
                 let id = self.hosts[index].ends[conn.0 as usize];
-                let end = self.end(id);
+                let (connection, now) = (&mut self.connections[id.connection()], self.now);
+                let end = connection.end(id.side());
                 end.close_reported = true;
                 end.transport.abort();
+                if id.side() == Side::Client {
+                    connection.closed.get_or_insert(now);
+                }
                 self.flush(id);
             }
             Action::Close { conn } => {

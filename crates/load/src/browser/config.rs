@@ -37,6 +37,9 @@ pub enum Joining {
     /// many at a time as HTTP/1.1 may have. The first that is established stays; the others are closed when they
     /// are, and their requests join it then.
     OneByOne,
+    /// The same, but once the first is established all requests go there, and the others are given up at once. So do
+    /// the browsers of today (Chromium's `SpdySessionPool::OnNewSpdySessionAvailable`).
+    Racing,
 }
 
 impl Joining {

@@ -80,7 +80,7 @@ impl Browser {
                 self.end.get_or_insert(LoadEnd { at: now, completed: false });
             }
             // An error is an end, too: the load event comes without it.
-            Needed::WhenFound => self.progress.give_up(object),
+            Needed::WhenFound | Needed::WhenArriving => self.progress.give_up(object),
             Needed::Never => {}
         }
     }

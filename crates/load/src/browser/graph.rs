@@ -69,7 +69,7 @@ impl Graph {
         }
         let is_computed = |node: &&GraphNode| node.computing.is_some() && node.needed == Needed::Always;
         let computed = nodes.iter().filter(is_computed).count() as u32;
-        let depends = nodes.iter().any(|node| node.needed == Needed::WhenFound);
+        let depends = nodes.iter().any(|node| matches!(node.needed, Needed::WhenFound | Needed::WhenArriving));
         Graph { ends_by_event: depends || computed > 0, computed, nodes }
     }
 }
@@ -201,7 +201,10 @@ impl Progress {
 
     /// An object cannot be had; the load does not wait for it any more.
     pub(super) fn give_up(&mut self, object: ActivityId) {
-        debug_assert_eq!(self.graph.nodes[object.0 as usize].needed, Needed::WhenFound);
+        debug_assert!(matches!(
+            self.graph.nodes[object.0 as usize].needed,
+            Needed::WhenFound | Needed::WhenArriving
+        ));
         self.holding -= u32::from(self.states[object.0 as usize].is_held);
     }
 
@@ -266,7 +269,7 @@ impl Progress {
         let ahead = std::mem::replace(&mut self.states[activity.0 as usize].ahead, Ahead::No);
         let graph = self.graph.clone();
         let node = &graph.nodes[activity.0 as usize];
-        self.hold(activity);
+        self.hold(activity, Needed::WhenFound);
         if let Some((_, Thread::Main)) = node.computing {
             self.main.waiting.push_back(MainTask::Activity(activity));
             self.run_main(now);
@@ -280,7 +283,7 @@ impl Progress {
         }
         if ahead != Ahead::No {
             let arrived = self.states[activity.0 as usize].bytes;
-            self.tell(now, activity, arrived);
+            self.arrive(now, activity, arrived);
         }
         if ahead == Ahead::Complete {
             self.handle_end(now, activity);
@@ -325,8 +328,18 @@ impl Progress {
     pub(super) fn handle_bytes(&mut self, now: Time, object: ActivityId, len: u64) {
         let state = &mut self.states[object.0 as usize];
         state.bytes += len;
-        if state.ahead == Ahead::No && !self.graph.nodes[object.0 as usize].on_bytes.is_empty() {
+        if state.ahead == Ahead::No {
             let arrived = state.bytes;
+            self.arrive(now, object, arrived);
+        }
+    }
+
+    /// So many bytes of an object that the page wants are there.
+    fn arrive(&mut self, now: Time, object: ActivityId, arrived: u64) {
+        if arrived > 0 {
+            self.hold(object, Needed::WhenArriving);
+        }
+        if !self.graph.nodes[object.0 as usize].on_bytes.is_empty() {
             self.tell(now, object, arrived);
         }
     }
@@ -350,14 +363,15 @@ impl Progress {
             return;
         }
         self.tell(now, activity, u64::MAX);
+        let is_held = self.states[activity.0 as usize].is_held;
         let graph = self.graph.clone();
         let node = &graph.nodes[activity.0 as usize];
         match node.needed {
             Needed::Always => self.computed -= u32::from(node.computing.is_some()),
-            Needed::WhenFound => self.holding -= 1,
+            Needed::WhenFound | Needed::WhenArriving => self.holding -= u32::from(is_held),
             Needed::Never => {}
         }
-        if node.needed != Needed::Never {
+        if node.needed == Needed::Always || is_held {
             self.last = (activity, now);
         }
         graph.nodes[activity.0 as usize].on_end.iter().for_each(|edge| self.satisfy(now, activity, *edge));
@@ -389,15 +403,16 @@ impl Progress {
         }
         self.timers.push(Reverse((state.begin, edge.to, DueNode::Begin)));
         if edge.timer.is_zero() {
-            self.hold(edge.to);
+            self.hold(edge.to, Needed::WhenFound);
         }
     }
 
-    /// From now on the load event waits for an activity, if it does so for what has been found.
-    fn hold(&mut self, activity: ActivityId) {
-        let is_news = !std::mem::replace(&mut self.states[activity.0 as usize].is_held, true);
-        let counts = self.graph.nodes[activity.0 as usize].needed == Needed::WhenFound;
-        self.holding += u32::from(is_news && counts);
+    /// From now on the load event waits for an activity, if that is what it depends on.
+    fn hold(&mut self, activity: ActivityId, depends: Needed) {
+        if self.graph.nodes[activity.0 as usize].needed == depends {
+            let is_news = !std::mem::replace(&mut self.states[activity.0 as usize].is_held, true);
+            self.holding += u32::from(is_news);
+        }
     }
 
     /// For each activity what it began with: as far as is known, if it has not begun.

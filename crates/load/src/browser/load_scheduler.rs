@@ -42,8 +42,12 @@ pub(super) struct LoadScheduler {
     documents: Vec<DocumentLoads>,
     /// Of those that documents have let go, the ones that the network service holds back.
     queued: BTreeSet<FoundRequest>,
-    /// For each host, how many delayable requests are under way there, or `None` if it carries many with priorities.
-    delayable: Vec<Option<u32>>,
+    /// For each host, how many delayable requests are under way there.
+    delayable: Vec<u32>,
+    /// The hosts that are known to carry many requests with priorities.
+    multiplexed: Vec<bool>,
+    /// The requests that are counted among those, by their numbers.
+    counted: BTreeSet<u64>,
     /// Requests that may go out.
     ready: VecDeque<FoundRequest>,
     found: u64,
@@ -61,10 +65,13 @@ impl LoadScheduler {
     /// Nothing is under way of a page with so many documents. Of each host, whether it carries many requests on a
     /// connection.
     pub(super) fn new(documents: usize, multiplexed: impl Iterator<Item = bool>) -> LoadScheduler {
+        let multiplexed: Vec<bool> = multiplexed.collect();
         LoadScheduler {
             documents: vec![DocumentLoads::default(); documents],
             queued: BTreeSet::new(),
-            delayable: multiplexed.map(|is_multiplexed| (!is_multiplexed).then_some(0)).collect(),
+            delayable: vec![0; multiplexed.len()],
+            multiplexed,
+            counted: BTreeSet::new(),
             ready: VecDeque::new(),
             found: 0,
         }
@@ -92,10 +99,8 @@ impl LoadScheduler {
 
     /// A request that went out is over.
     pub(super) fn finish(&mut self, request: FoundRequest) {
-        if request.urgency > HIGH
-            && let Some(under_way) = &mut self.delayable[request.host.0 as usize]
-        {
-            *under_way -= 1;
+        if self.counted.remove(&request.number) {
+            self.delayable[request.host.0 as usize] -= 1;
         }
         if let Some(document) = request.document {
             let loads = &mut self.documents[document as usize];
@@ -104,6 +109,12 @@ impl LoadScheduler {
             self.let_go(document);
         }
         self.admit();
+    }
+
+    /// From now on it is known that a host carries many requests with priorities. What waits is looked at when the next
+    /// request is over.
+    pub(super) fn know_multiplexed(&mut self, host: HostId) {
+        self.multiplexed[host.0 as usize] = true;
     }
 
     /// The next request that may go out.
@@ -118,31 +129,32 @@ impl LoadScheduler {
     }
 
     fn queue(&mut self, request: FoundRequest) {
-        self.queued.insert(request);
-        self.admit();
+        if self.is_admitted(&request) {
+            self.ready.push_back(request);
+        } else {
+            self.queued.insert(request);
+        }
     }
 
-    /// Lets go what the network service does not hold back.
+    /// Lets go what the network service does not hold back any more.
     fn admit(&mut self) {
-        let mut in_all: u32 = self.delayable.iter().flatten().sum();
-        let delayable = &mut self.delayable;
-        let mut is_admitted = |request: &FoundRequest| {
-            let Some(at_host) = delayable[request.host.0 as usize].as_mut().filter(|_| request.urgency > HIGH) else {
-                return true;
-            };
-            let is_admitted = in_all < DELAYABLE && *at_host < DELAYABLE_PER_HOST;
-            *at_host += u32::from(is_admitted);
-            in_all += u32::from(is_admitted);
-            is_admitted
-        };
-        let ready = &mut self.ready;
-        self.queued.retain(|request| {
-            let is_admitted = is_admitted(request);
-            if is_admitted {
-                ready.push_back(*request);
-            }
-            !is_admitted
-        });
+        for request in std::mem::take(&mut self.queued) {
+            self.queue(request);
+        }
+    }
+
+    /// Whether the network service does not hold a request back; it then counts as under way.
+    fn is_admitted(&mut self, request: &FoundRequest) -> bool {
+        let host = request.host.0 as usize;
+        if request.urgency <= HIGH || self.multiplexed[host] {
+            return true;
+        }
+        let is_admitted = (self.counted.len() as u32) < DELAYABLE && self.delayable[host] < DELAYABLE_PER_HOST;
+        if is_admitted {
+            self.delayable[host] += 1;
+            self.counted.insert(request.number);
+        }
+        is_admitted
     }
 }
 
@@ -220,6 +232,24 @@ mod tests {
         assert_eq!(objects(&polled(&mut scheduler)), [14], "the place is the other host's: the first has six");
         scheduler.finish(first[0]);
         assert_eq!(objects(&polled(&mut scheduler)), [6]);
+    }
+
+    #[test]
+    fn a_host_that_turns_out_to_carry_many_requests_gets_what_waits_when_one_is_over() {
+        let mut scheduler = scheduler(false);
+        scheduler.loosen(0);
+        (0..9).for_each(|object| scheduler.want(ActivityId(object), HostId(0), LOW, Some(0)));
+        let first = polled(&mut scheduler);
+        assert_eq!(objects(&first), [0, 1, 2, 3, 4, 5]);
+        scheduler.know_multiplexed(HostId(0));
+        scheduler.want(ActivityId(20), HostId(0), LOW, Some(0));
+        assert_eq!(objects(&polled(&mut scheduler)), [20], "the others are not looked at");
+        scheduler.finish(first[0]);
+        assert_eq!(objects(&polled(&mut scheduler)), [6, 7, 8]);
+        first[1..].iter().for_each(|request| scheduler.finish(*request));
+        // All places are free again.
+        (30..38).for_each(|object| scheduler.want(ActivityId(object), HostId(1), LOW, Some(0)));
+        assert_eq!(objects(&polled(&mut scheduler)), [30, 31, 32, 33, 34, 35]);
     }
 
     #[test]

@@ -30,6 +30,8 @@ pub(super) struct Pool {
     abreast: u32,
     /// Where each request opens a connection of its own until there is one that carries them all.
     joining: Option<JoinedHost>,
+    /// Whether each request opens one until the first is established, which then carries them all.
+    is_racing: bool,
     /// Whether the browser is to look here.
     pub(super) stirred: bool,
     /// Whether no connection has closed in the middle of a pipeline.
@@ -54,6 +56,7 @@ impl Pool {
         Pool {
             protocol,
             joining: (joining == Joining::OneByOne).then(JoinedHost::default),
+            is_racing: joining == Joining::Racing,
             limit,
             waiting: VecDeque::new(),
             free: VecDeque::new(),
@@ -129,10 +132,18 @@ impl Pool {
         self.free.retain(|free| *free != conn);
     }
 
+    /// Whether it is not known yet that one connection carries all requests.
+    pub(super) fn is_racing(&self) -> bool {
+        self.is_racing
+    }
+
     /// A connection that was being opened is established; whether it is of use.
     pub(super) fn established(&mut self, conn: ConnId) -> bool {
         self.connecting -= 1;
         (self.failed, self.abreast) = (0, self.connecting);
+        if std::mem::take(&mut self.is_racing) {
+            self.limit = 1;
+        }
         let Some(joined) = &mut self.joining else { return true };
         joined.admitted += 1;
         *joined.carrier.get_or_insert(conn) == conn
@@ -184,9 +195,11 @@ impl Pool {
         let wanted = match self.spoken() {
             Protocol::Http1 => self.waiting.len() as u32,
             _ if self.joining.is_some() => self.unadmitted(),
+            _ if self.is_racing => self.waiting.len() as u32,
             _ => u32::from(!self.waiting.is_empty()),
         };
-        wanted.saturating_sub(self.connecting).min(self.limit - self.open)
+        // Those that have lost a race are there for a moment.
+        wanted.saturating_sub(self.connecting).min(self.limit.saturating_sub(self.open))
     }
 
     /// How many connections to open now, where there is room for so many; they then count as being opened.
@@ -314,6 +327,22 @@ mod tests {
         pool.lose(ConnId(0), true);
         // The other one is still being opened, and one place is free.
         assert_eq!(pool.openings(u32::MAX), 1);
+    }
+
+    #[test]
+    fn what_races_opens_a_connection_for_each_until_the_first_carries_all() {
+        let mut pool = Pool::new(Protocol::H2, 6, Joining::Racing);
+        (0..8).for_each(|at| want(&mut pool, at));
+        assert_eq!((pool.openings(u32::MAX), pool.openings(u32::MAX)), (6, 0), "as many as HTTP/1.1 has");
+        assert!(pool.is_racing() && pool.established(ConnId(2)) && !pool.is_racing());
+        pool.free(ConnId(2));
+        (0..6).filter(|conn| *conn != 2).for_each(|conn| pool.lose(ConnId(conn), false));
+        assert_eq!((pool.open(), pool.next_free(), pool.openings(u32::MAX)), (1, Some(ConnId(2)), 0));
+        assert!((0..8).all(|_| pool.take().is_some()));
+        // It is known now, so one is opened in its place.
+        pool.lose(ConnId(2), true);
+        (0..8).for_each(|at| want(&mut pool, at));
+        assert_eq!((pool.openings(u32::MAX), pool.failed_rounds()), (1, 0));
     }
 
     #[test]

@@ -275,9 +275,11 @@ fn fetch(index: usize, object: &ObjectSpec, hosts: &mut HostsByName<'_>) -> Resu
             .map_err(|error| too_small("response_header_bytes", object.response_header_bytes, error))?,
     };
     let kind = object.kind.clone().unwrap_or_else(|| kind_of(&path, index).to_owned());
+    let mut priority = object.urgency.map_or_else(|| priority_of(&kind), |urgency| Priority::at(urgency.get() as u8));
+    priority.incremental = object.incremental;
     Ok(Fetch {
         host,
-        priority: object.urgency.map_or_else(|| priority_of(&kind), |urgency| Priority::at(urgency.get() as u8)),
+        priority,
         kind,
         request: Arc::new(request.over(if url.secure { Scheme::Https } else { Scheme::Http })),
         upload: Body { id: BodyId(index as u32), len: upload_len },

@@ -120,6 +120,10 @@ pub struct ObjectSpec {
     /// How urgent the browser takes it to be, 0 (most) to 7 (RFC 9218); by its kind if it is left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub urgency: Option<Bounded<0, 7>>,
+    /// Whether its response is of use in parts, so that it is sent in turn with others that are as urgent (RFC 9218,
+    /// section 4.2).
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub incremental: bool,
     /// Whether the page is not loaded without it; `true` if it is left out, and for the root.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub needed: Option<Needed>,
@@ -144,6 +148,8 @@ pub enum Needed {
     /// It does if the activity begins before everything else that the load waits for is there, as with what delays
     /// the load event of a document (HTML, section 13.2.7).
     WhenFound,
+    /// It does if some of its body arrives before that, as with lazy images in Chromium. For objects alone.
+    WhenArriving,
     /// It does not.
     Never,
 }
@@ -153,6 +159,7 @@ impl Serialize for Needed {
         match self {
             Needed::Always => serializer.serialize_bool(true),
             Needed::WhenFound => serializer.serialize_str(WHEN_FOUND),
+            Needed::WhenArriving => serializer.serialize_str(WHEN_ARRIVING),
             Needed::Never => serializer.serialize_bool(false),
         }
     }
@@ -170,7 +177,8 @@ impl<'de> Deserialize<'de> for Needed {
             Ok(Written::Flag(true)) => Ok(Needed::Always),
             Ok(Written::Flag(false)) => Ok(Needed::Never),
             Ok(Written::Text(text)) if text == WHEN_FOUND => Ok(Needed::WhenFound),
-            _ => Err(D::Error::custom(format!("give true, false or \"{WHEN_FOUND}\""))),
+            Ok(Written::Text(text)) if text == WHEN_ARRIVING => Ok(Needed::WhenArriving),
+            _ => Err(D::Error::custom(format!("give true, false, \"{WHEN_FOUND}\" or \"{WHEN_ARRIVING}\""))),
         }
     }
 }
@@ -185,12 +193,14 @@ impl JsonSchema for Needed {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({"enum": [true, false, WHEN_FOUND]})
+        json_schema!({"enum": [true, false, WHEN_FOUND, WHEN_ARRIVING]})
     }
 }
 
 /// How page files write [`Needed::WhenFound`].
 const WHEN_FOUND: &str = "when-found";
+/// How page files write [`Needed::WhenArriving`].
+const WHEN_ARRIVING: &str = "when-arriving";
 
 /// A header field: name and value.
 pub type Field = (String, String);
@@ -279,6 +289,8 @@ pub enum Why {
     Event,
     /// The browser's cache has another request for the same URL.
     Cache,
+    /// The server is asked first whether the request may be made (Fetch, section 4.8).
+    Preflight,
 }
 
 fn is_zero(ms: &f64) -> bool {

@@ -24,6 +24,7 @@ use super::file::{Need, Needed, ObjectSpec, PageFile};
 use super::heads;
 use super::loose::{MAX_LIST, Maybe, Scalar};
 use super::recorded_object::RecordedObject;
+use super::preflights;
 use super::redact::{Redactor, Secrets};
 use fetched::{EntryKind, HarFetch};
 
@@ -246,7 +247,8 @@ fn page_of(view: views::View<'_>, mut redactor: Redactor) -> Result<(Har, Vec<Re
         }
     };
     let places: Vec<usize> = std::iter::once(root).chain(others).collect();
-    let file = PageFile { objects: places.iter().copied().map(object).collect(), ..PageFile::default() };
+    let mut file = PageFile { objects: places.iter().copied().map(object).collect(), ..PageFile::default() };
+    preflights::go_first(&mut file);
     let fetched: Vec<_> = places.iter().map(|at| &entries[*at]).collect();
     notes.paints = Some(paints::paints(&file, &fetched, &painted));
     Ok((Har { file, notes }, recorded(&fetched)))
@@ -272,6 +274,7 @@ fn recorded(objects: &[&HarFetch<'_>]) -> Vec<RecordedObject> {
             callers: initiator.urls().into_iter().map(str::to_owned).collect(),
             place,
             is_anonymous: is_anonymous(fetched),
+            delays_load_event: delays_load_event(fetched),
             handshake_ms: handshake_ms(fetched),
             began: fetched.began,
             ended: f64::INFINITY,
@@ -290,6 +293,17 @@ fn is_anonymous(fetched: &HarFetch<'_>) -> bool {
     let consents = sizes::field(&fetched.response.headers, "access-control-allow-credentials");
     let is_own = fetched.url.strip_prefix(origin).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
     !is_own && consents != Some("true")
+}
+
+/// Whether it is of a sort that holds up the load event (Chromium's `Resource::ShouldBlockLoadEvent`).
+fn delays_load_event(fetched: &HarFetch<'_>) -> bool {
+    let kind = match fetched.entry.resource_type.filled() {
+        Some(stated) => fetched::by_use(stated),
+        None => Some(fetched.kind),
+    };
+    kind.is_some_and(|kind| {
+        matches!(kind, EntryKind::Html | EntryKind::Css | EntryKind::Js | EntryKind::Image | EntryKind::Font)
+    })
 }
 
 /// How much longer the handshake of TLS took than that of TCP, of which one takes a round trip as the other does, in ms.
@@ -355,6 +369,7 @@ fn described(fetched: &HarFetch<'_>, redactor: &mut Redactor, notes: &mut Notes)
         status: (status != 200).then_some(status),
         upload_bytes: (upload > 0).then_some(upload),
         urgency: fetched.urgency(),
+        incremental: fetched.is_incremental(),
         request_header_bytes: request_size.filter(|_| request_fields.is_none()),
         response_header_bytes: response_size.filter(|_| response_fields.is_none()),
         request_fields,

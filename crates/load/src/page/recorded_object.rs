@@ -21,6 +21,8 @@ pub(super) struct RecordedObject {
     pub(super) place: Option<(u32, u32)>,
     /// Whether it was asked for without credentials.
     pub(super) is_anonymous: bool,
+    /// Whether it is of a sort that holds up the load event.
+    pub(super) delays_load_event: bool,
     /// What the browser computed for the TLS handshake of its connection, if that was a new one, in ms.
     pub(super) handshake_ms: Option<f64>,
     /// When it was found: in ms since 1970, then in microseconds of the trace.

@@ -78,6 +78,12 @@ impl<'a> HarFetch<'a> {
         CLASSES.iter().position(|class| *class == stated).map(|place| Bounded::known(place as u32))
     }
 
+    /// Whether Chromium, where it says how urgent it is, lets it come in turn with others (RFC 9218, `i`): all but style
+    /// sheets, scripts and fonts.
+    pub(super) fn is_incremental(&self) -> bool {
+        self.urgency().is_some() && !matches!(self.kind, EntryKind::Css | EntryKind::Js | EntryKind::Font)
+    }
+
     /// Whether the response sends the browser elsewhere, and where to.
     pub(super) fn redirect(&self) -> Option<String> {
         if !(300..400).contains(&self.response.status_code()) {
@@ -173,7 +179,7 @@ fn kind(entry: &Entry<'_>, response: &Response<'_>, url: &str) -> EntryKind {
         .unwrap_or(EntryKind::Other)
 }
 
-fn by_use(stated: &str) -> Option<EntryKind> {
+pub(super) fn by_use(stated: &str) -> Option<EntryKind> {
     Some(match stated.to_ascii_lowercase().as_str() {
         "document" => EntryKind::Html,
         "stylesheet" => EntryKind::Css,

@@ -36,9 +36,15 @@ pub(super) struct GraphBuilder<'r> {
     frames: BTreeMap<String, FrameDocument>,
     /// The object of the document that is to come into each frame.
     coming: BTreeMap<String, usize>,
+    /// When each frame began to load a document, and what did that.
+    navigations: BTreeMap<String, Vec<(f64, Need)>>,
+    /// The frames for which documents were asked.
+    asking: BTreeMap<usize, String>,
     scripts: BTreeMap<usize, ScriptKind>,
     /// Scripts that scripts have inserted, in order.
     inserted: Vec<usize>,
+    /// The URLs of lazy images.
+    lazy: BTreeSet<String>,
     /// What was asked for ahead of time.
     preloaded: BTreeSet<usize>,
     /// Scripts that are modules.
@@ -100,8 +106,11 @@ impl<'r> GraphBuilder<'r> {
             delays,
             frames: BTreeMap::new(),
             coming: BTreeMap::new(),
+            navigations: BTreeMap::new(),
+            asking: BTreeMap::new(),
             scripts: BTreeMap::new(),
             inserted: Vec::new(),
+            lazy: BTreeSet::new(),
             preloaded: BTreeSet::new(),
             modules: BTreeSet::new(),
             runs: BTreeMap::new(),
@@ -179,6 +188,7 @@ impl<'r> GraphBuilder<'r> {
             self.is_sent[object] = true;
             self.kinds[object].clone_from(&sent.resource_type);
             self.coming.insert(sent.frame.clone(), object);
+            self.asking.insert(object, sent.frame.clone());
         }
     }
 
@@ -218,7 +228,12 @@ impl<'r> GraphBuilder<'r> {
     }
 
     fn notes(&mut self, unit: &Unit, name: &str, lead: f64) {
-        unit.notes.iter().for_each(|note| self.note(note, name, unit.cpu, lead));
+        for note in &unit.notes {
+            // The process into which a document comes says once more that its frame loads one.
+            if unit.kind.is_script() || !matches!(note.what, NoteKind::Navigated { .. }) {
+                self.note(note, name, unit.cpu, lead);
+            }
+        }
     }
 
     /// What happened in a node, that is `lead` longer than its unit.
@@ -240,6 +255,10 @@ impl<'r> GraphBuilder<'r> {
             }
             NoteKind::CallbackSet { id } => {
                 self.callbacks.insert(id.clone(), (Need { why: Some(Why::Timer), ..since }, note.at));
+            }
+            NoteKind::Navigated { frame } => {
+                let need = Need { why: Some(Why::Script), ..since };
+                self.navigations.entry(frame.clone()).or_default().push((note.at, need));
             }
             _ => self.note_quietly(note),
         }
@@ -271,6 +290,7 @@ impl<'r> GraphBuilder<'r> {
                 }
             }
             NoteKind::Compiled(code) => self.note_module(code),
+            NoteKind::PaintedLazily { url } => drop(self.lazy.insert(without_fragment(url).to_owned())),
             NoteKind::Interactive { frame } if self.frames.contains_key(frame) => self.finish_parsing(frame),
             _ => {}
         }

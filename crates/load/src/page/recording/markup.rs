@@ -210,6 +210,11 @@ impl<'m> Tag<'m> {
         self.is("link") && !rel.split_ascii_whitespace().any(|word| matches!(word, "stylesheet" | "icon"))
     }
 
+    /// Whether it is fetched when it comes near the view.
+    pub(super) fn is_lazy(self) -> bool {
+        self.attribute("loading").is_some_and(|value| value.eq_ignore_ascii_case("lazy"))
+    }
+
     /// Whether an attribute of it names a URL that it fetches.
     fn names(self, url: &str) -> bool {
         self.attributes().any(|(key, value)| match key.to_ascii_lowercase().as_str() {

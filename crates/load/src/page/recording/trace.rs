@@ -66,6 +66,8 @@ record! {
         resource_type: Scalar<'a> = "resourceType",
         is_preload: Scalar<'a> = "isLinkPreload",
         render_blocking: Scalar<'a> = "renderBlocking",
+        priority: Scalar<'a> = "priority",
+        loading: Scalar<'a> = "loadingAttribute",
         is_main_frame: Scalar<'a> = "isOutermostMainFrame",
         is_top_frame: Scalar<'a> = "isMainFrame",
         initiator: Maybe<InitiatorData<'a>> = "initiator",
@@ -256,6 +258,10 @@ pub(super) enum NoteKind {
     CallbackSet { id: String },
     /// A module was compiled; an inline one where it stands in its document.
     Compiled(Code),
+    /// A frame begins to load another document.
+    Navigated { frame: String },
+    /// A lazy image was painted.
+    PaintedLazily { url: String },
     /// The parser is done with a frame's document.
     Interactive { frame: String },
     /// The load event of a frame's document begins.
@@ -274,6 +280,8 @@ pub(super) struct SentRequest {
     pub(super) resource_type: String,
     pub(super) is_preload: bool,
     pub(super) render_blocking: String,
+    /// Whether its priority is at least High.
+    pub(super) is_urgent: bool,
     /// The document or style sheet that is said to have asked for it.
     pub(super) initiator: String,
     /// Where the parser was in it, from 0.

@@ -12,6 +12,7 @@ impl GraphBuilder<'_> {
         let Some(object) = self.find(&sent.request, &sent.url, false) else { return };
         if sent.resource_type == "Document" {
             self.coming.insert(sent.frame.clone(), object);
+            self.asking.insert(object, sent.frame.clone());
             self.kinds[object] = "Document".to_owned();
         }
         if std::mem::replace(&mut self.is_sent[object], true) {
@@ -35,6 +36,12 @@ impl GraphBuilder<'_> {
             // The trace says when it came, not when it was asked for.
             return;
         }
+        if sent.resource_type == "Image"
+            && let Some(frame) = self.frames.get(&sent.frame)
+            && frame.used(&sent.url).is_some_and(|(_, tag)| tag.is_lazy())
+        {
+            self.lazy.insert(self.objects[object].url.clone());
+        }
         self.is_placed[object] = true;
         let needs = self.causes(sent, object, cause);
         self.file.objects[object].needs = Some(needs);
@@ -49,7 +56,7 @@ impl GraphBuilder<'_> {
             (Via::Parser | Via::Scanner, Some(frame)) if sent.place.is_some() => {
                 self.found_in_markup(sent, object, frame, cause)
             }
-            (Via::Microtask, Some(frame)) if !sent.is_by_script => self.found_by_element(sent, object, frame, cause),
+            (Via::Microtask, Some(frame)) if !sent.is_by_script => self.found_by_element(sent, frame, cause),
             (Via::StyleSheet, _) => match by.filter(|by| self.kinds[*by] != "Document") {
                 Some(parent) => {
                     self.import(parent, object);
@@ -61,6 +68,7 @@ impl GraphBuilder<'_> {
             (Via::Other, _) if sent.resource_type == "Script" => self.found_by_module(sent, object, by, frame, cause),
             (Via::Written | Via::Script, _) if sent.resource_type == "Script" => {
                 self.inserted_kind(sent, object, frame);
+                self.free_import(sent, object);
                 vec![cause]
             }
             _ => vec![cause],
@@ -93,15 +101,14 @@ impl GraphBuilder<'_> {
     }
 
     /// An element has asked for it when scripts had ended: by the parser, or once it is near the view.
-    fn found_by_element(&mut self, sent: &SentRequest, object: usize, frame: &str, cause: Need) -> Vec<Need> {
+    fn found_by_element(&mut self, sent: &SentRequest, frame: &str, cause: Need) -> Vec<Need> {
         let of = self.frame(frame);
         let document = of.document;
         let Some((offset, tag)) = of.used(&sent.url) else { return vec![cause] };
-        let is_lazy = tag.attribute("loading").is_some_and(|value| value.eq_ignore_ascii_case("lazy"));
+        let is_lazy = tag.is_lazy();
         let parsed = self.parsed_to(frame, offset);
         let mut needs = vec![self.found(frame, document, offset), Need { why: Some(Why::Markup), ..after(&parsed) }];
         if is_lazy {
-            self.file.objects[object].needed = Some(Needed::Never);
             needs.extend(self.last_render.as_ref().map(|render| Need { why: Some(Why::Style), ..after(render) }));
         }
         needs
@@ -160,18 +167,36 @@ impl GraphBuilder<'_> {
         if let Some(parent) = by.filter(|by| self.kinds[*by] == "Script") {
             self.import(parent, object);
             self.scripts.insert(self.last_hop(object), ScriptKind::Imported);
+            if self.is_free(parent) {
+                self.file.objects[object].needed = Some(Needed::Never);
+            }
             return vec![Need { why: Some(Why::Import), ..self.fetched(parent) }];
         }
         let Some(frame) = frame else { return vec![cause] };
         let last = self.last_hop(object);
         let of = self.frame(frame);
         let document = of.document;
-        let Some(number) = of.offset(sent.caller).and_then(|at| of.module_at(at)) else { return vec![cause] };
+        let Some(number) = of.offset(sent.caller).and_then(|at| of.module_at(at)) else {
+            self.free_import(sent, object);
+            return vec![cause];
+        };
         of.modules[number].imports.push(last);
         let ends = of.modules[number].ends;
         self.scripts.insert(last, ScriptKind::Imported);
         let parsed = self.parsed_to(frame, ends);
         vec![self.found(frame, document, ends), Need { why: Some(Why::Import), ..after(&parsed) }]
+    }
+
+    /// What `import()` asks for holds up no load event: inserted scripts do, and are not urgent.
+    fn free_import(&mut self, sent: &SentRequest, object: usize) {
+        if sent.is_by_script && sent.is_urgent && sent.render_blocking == "non_blocking" && !sent.is_preload {
+            self.file.objects[object].needed = Some(Needed::Never);
+        }
+    }
+
+    /// Whether no load event waits for a script.
+    pub(super) fn is_free(&self, script: usize) -> bool {
+        self.file.objects[script].needed == Some(Needed::Never) && !self.preloaded.contains(&self.last_hop(script))
     }
 
     /// When a script runs that a script has inserted, or written into the document.

@@ -159,7 +159,8 @@ impl GraphBuilder<'_> {
             }
             _ => {}
         }
-        self.run(unit, Some(script), &self.name(script), needs, Needed::WhenFound);
+        let needed = if self.is_free(script) { Needed::Never } else { Needed::WhenFound };
+        self.run(unit, Some(script), &self.name(script), needs, needed);
     }
 
     /// The run of the script for which one that was inserted later has waited, since it was there before it: those whose

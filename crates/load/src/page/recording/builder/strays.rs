@@ -1,9 +1,10 @@
 //! What holds of requests once all threads are read.
 
-use super::{FOREIGN, GraphBuilder, NEAR, ScriptRun, after, round};
+use super::{FOREIGN, GraphBuilder, NEAR, ScriptRun, after, delayed, round};
 use crate::page::change::registrable_domain;
 use crate::page::file::{Need, Needed, On, Why};
 use crate::page::har;
+use crate::page::preflights;
 use crate::page::recorded_object::RecordedObject;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,12 +28,18 @@ impl GraphBuilder<'_> {
         let root = self.root();
         let mut by_need = self.by_need();
         for object in (1..self.objects.len()).filter(|object| *object != root) {
-            let is_by_script = matches!(self.file.objects[object].kind.as_deref(), Some("xhr" | "media" | "json"));
             if !self.is_sent[object] {
-                let needed = if is_by_script { Needed::Never } else { Needed::WhenFound };
+                let may_delay = self.objects[object].delays_load_event;
+                let needed = if may_delay { Needed::WhenFound } else { Needed::Never };
                 self.file.objects[object].needed = Some(needed);
             }
             if self.is_placed[object] || self.objects[object].is_redirected {
+                continue;
+            }
+            if let Some(need) = self.navigation(object) {
+                let needs = delayed(vec![need], self.delays.request_ms);
+                by_need.entry(needs[0].node.clone()).or_default().push(self.file.objects[object].node().to_owned());
+                self.file.objects[object].needs = Some(needs);
                 continue;
             }
             let at = self.objects[object].began;
@@ -43,11 +50,29 @@ impl GraphBuilder<'_> {
                 self.file.objects[object].needs = Some(vec![need]);
             }
         }
+        self.hold_lazily();
         self.name_redirects();
         self.place_in_partitions();
+        preflights::go_first(&mut self.file);
         self.queue_in_cache();
         self.free_what_the_load_event_brings();
         self.hold_load_event();
+    }
+
+    /// The last time before a document was asked for that its frame began to load one.
+    fn navigation(&self, object: usize) -> Option<Need> {
+        let began = self.objects[object].began + NEAR;
+        let of_frame = self.navigations.get(self.asking.get(&object)?)?;
+        of_frame.iter().rfind(|(at, _)| *at <= began).map(|(_, need)| need.clone())
+    }
+
+    /// The load event waits for a lazy image once it has begun to arrive (Chromium's `ImageLoader::ImageChanged`).
+    fn hold_lazily(&mut self) {
+        for (object, spec) in self.objects.iter().zip(&mut self.file.objects) {
+            if self.lazy.contains(&object.url) && spec.needed == Some(Needed::WhenFound) {
+                spec.needed = Some(Needed::WhenArriving);
+            }
+        }
     }
 
     fn name_redirects(&mut self) {

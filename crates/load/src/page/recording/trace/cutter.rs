@@ -181,6 +181,12 @@ fn note(slice: &Slice<'_, '_>, via: Via) -> Option<NoteKind> {
         }
         "RequestAnimationFrame" | "RequestIdleCallback" => NoteKind::CallbackSet { id: id(&slice.args.read()) },
         "v8.compileModule" => NoteKind::Compiled(code(&slice.args.read())),
+        "FrameStartedLoading" => NoteKind::Navigated { frame: text(&slice.args.read().frame) },
+        "PaintImage" => {
+            let data = slice.args.read();
+            let is_lazy = data.loading.text().is_some_and(|value| value.eq_ignore_ascii_case("lazy"));
+            return is_lazy.then(|| NoteKind::PaintedLazily { url: text(&data.url) });
+        }
         "domInteractive" => NoteKind::Interactive { frame: text(&slice.args.read().frame) },
         "loadEventStart" => NoteKind::Loading { frame: text(&slice.args.read().frame) },
         "MarkLoad" => NoteKind::Loaded { frame: text(&slice.args.read().frame) },
@@ -205,6 +211,7 @@ fn sent(data: &EventData<'_>, via: Via) -> SentRequest {
         resource_type: if is_script { "Fetch".to_owned() } else { text(&data.resource_type) },
         is_preload: data.is_preload.is_set(),
         render_blocking: text(&data.render_blocking),
+        is_urgent: matches!(data.priority.text(), Some("High" | "VeryHigh")),
         initiator: initiator.map_or_else(String::new, |initiator| text(&initiator.url)),
         place: place.filter(|_| is_of("parser")),
         caller: place.filter(|_| is_of("script")),
