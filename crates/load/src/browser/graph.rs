@@ -201,10 +201,7 @@ impl Progress {
 
     /// An object cannot be had; the load does not wait for it any more.
     pub(super) fn give_up(&mut self, object: ActivityId) {
-        debug_assert!(matches!(
-            self.graph.nodes[object.0 as usize].needed,
-            Needed::WhenFound | Needed::WhenArriving
-        ));
+        debug_assert!(matches!(self.graph.nodes[object.0 as usize].needed, Needed::WhenFound | Needed::WhenArriving));
         self.holding -= u32::from(self.states[object.0 as usize].is_held);
     }
 

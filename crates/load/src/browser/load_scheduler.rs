@@ -3,8 +3,8 @@
 //! Two places of Chromium hold requests back. In the renderer (`blink::ResourceLoadScheduler`, "tight mode"): until the
 //! parser inserts a document's body, a request of low priority goes out only while fewer than two of the document's
 //! requests are under way; of Medium ones two more may. In the network service (`network::ResourceScheduler`): of
-//! requests below High at most ten are under way, and at most six to a host, where the host's protocol does not carry
-//! many with priorities.
+//! requests below High at most ten are under way, and only while fewer than six of any urgency are to the same host,
+//! where the host's protocol does not carry many with priorities.
 
 use crate::page::{ActivityId, HostId};
 use std::collections::{BTreeSet, VecDeque};
@@ -16,8 +16,9 @@ const TIGHT: u32 = 2;
 const TIGHT_MEDIUM: u32 = 2;
 /// `max_delayable_requests`: how many delayable requests may be under way to hosts without priorities.
 const DELAYABLE: u32 = 10;
-/// `kMaxNumDelayableRequestsPerHostPerClient`: how many of them to one host.
-const DELAYABLE_PER_HOST: u32 = 6;
+/// `kMaxNumDelayableRequestsPerHostPerClient`: how many requests may be under way to a host for another delayable one to
+/// go there.
+const PER_HOST: u32 = 6;
 /// The urgency of Chromium's class High. What is below it is delayable.
 const HIGH: u8 = 1;
 /// The urgency of Chromium's class Medium.
@@ -42,12 +43,12 @@ pub(super) struct LoadScheduler {
     documents: Vec<DocumentLoads>,
     /// Of those that documents have let go, the ones that the network service holds back.
     queued: BTreeSet<FoundRequest>,
-    /// For each host, how many delayable requests are under way there.
-    delayable: Vec<u32>,
+    /// For each host, how many requests are under way there.
+    under_way: Vec<u32>,
     /// The hosts that are known to carry many requests with priorities.
     multiplexed: Vec<bool>,
-    /// The requests that are counted among those, by their numbers.
-    counted: BTreeSet<u64>,
+    /// The delayable requests under way that went to other hosts, by their numbers.
+    delayable: BTreeSet<u64>,
     /// Requests that may go out.
     ready: VecDeque<FoundRequest>,
     found: u64,
@@ -69,9 +70,9 @@ impl LoadScheduler {
         LoadScheduler {
             documents: vec![DocumentLoads::default(); documents],
             queued: BTreeSet::new(),
-            delayable: vec![0; multiplexed.len()],
+            under_way: vec![0; multiplexed.len()],
             multiplexed,
-            counted: BTreeSet::new(),
+            delayable: BTreeSet::new(),
             ready: VecDeque::new(),
             found: 0,
         }
@@ -99,9 +100,8 @@ impl LoadScheduler {
 
     /// A request that went out is over.
     pub(super) fn finish(&mut self, request: FoundRequest) {
-        if self.counted.remove(&request.number) {
-            self.delayable[request.host.0 as usize] -= 1;
-        }
+        self.under_way[request.host.0 as usize] -= 1;
+        self.delayable.remove(&request.number);
         if let Some(document) = request.document {
             let loads = &mut self.documents[document as usize];
             loads.under_way -= 1;
@@ -129,11 +129,18 @@ impl LoadScheduler {
     }
 
     fn queue(&mut self, request: FoundRequest) {
-        if self.is_admitted(&request) {
-            self.ready.push_back(request);
-        } else {
+        let host = request.host.0 as usize;
+        let is_delayable = request.urgency > HIGH && !self.multiplexed[host];
+        let is_full = self.delayable.len() as u32 >= DELAYABLE || self.under_way[host] >= PER_HOST;
+        if is_delayable && is_full {
             self.queued.insert(request);
+            return;
         }
+        self.under_way[host] += 1;
+        if is_delayable {
+            self.delayable.insert(request.number);
+        }
+        self.ready.push_back(request);
     }
 
     /// Lets go what the network service does not hold back any more.
@@ -141,20 +148,6 @@ impl LoadScheduler {
         for request in std::mem::take(&mut self.queued) {
             self.queue(request);
         }
-    }
-
-    /// Whether the network service does not hold a request back; it then counts as under way.
-    fn is_admitted(&mut self, request: &FoundRequest) -> bool {
-        let host = request.host.0 as usize;
-        if request.urgency <= HIGH || self.multiplexed[host] {
-            return true;
-        }
-        let is_admitted = (self.counted.len() as u32) < DELAYABLE && self.delayable[host] < DELAYABLE_PER_HOST;
-        if is_admitted {
-            self.delayable[host] += 1;
-            self.counted.insert(request.number);
-        }
-        is_admitted
     }
 }
 
@@ -229,8 +222,10 @@ mod tests {
         scheduler.want(ActivityId(20), HostId(0), 1, Some(0));
         assert_eq!(objects(&polled(&mut scheduler)), [20], "an urgent one is not delayable");
         scheduler.finish(first[9]);
-        assert_eq!(objects(&polled(&mut scheduler)), [14], "the place is the other host's: the first has six");
+        assert_eq!(objects(&polled(&mut scheduler)), [14], "the place is the other host's: the first has seven");
         scheduler.finish(first[0]);
+        assert_eq!(objects(&polled(&mut scheduler)), [15], "the first still has six");
+        scheduler.finish(first[1]);
         assert_eq!(objects(&polled(&mut scheduler)), [6]);
     }
 

@@ -23,8 +23,8 @@ pub use spoken::RecordedProtocol;
 use super::file::{Need, Needed, ObjectSpec, PageFile};
 use super::heads;
 use super::loose::{MAX_LIST, Maybe, Scalar};
-use super::recorded_object::RecordedObject;
 use super::preflights;
+use super::recorded_object::RecordedObject;
 use super::redact::{Redactor, Secrets};
 use fetched::{EntryKind, HarFetch};
 

@@ -15,6 +15,9 @@ const INITIAL_WINDOW: u64 = 14_480;
 
 /// A response that comes so soon after another one was waiting for it.
 const RIGHT_BEHIND_MS: f64 = 3.0;
+/// Bytes of the first two flights of a connection in slow start. Until then what is ready may have to wait for the next
+/// flight, a round trip later.
+const YOUNG: u64 = 3 * INITIAL_WINDOW;
 
 /// What is known of the way to the servers and their speed.
 pub(super) struct Waits {
@@ -40,6 +43,7 @@ struct Arrival {
     from: f64,
     until: f64,
     urgency: u32,
+    bytes: u64,
 }
 
 impl Arrival {
@@ -49,7 +53,7 @@ impl Arrival {
         let sent = fetched.began + before;
         let from = sent + wait(fetched)?;
         let urgency = fetched.urgency().map_or(u32::MAX, |urgency| urgency.get());
-        Some(Arrival { sent, from, until: from.max(fetched.ended), urgency })
+        Some(Arrival { sent, from, until: from.max(fetched.ended), urgency, bytes: fetched.bytes })
     }
 
     /// Whether a server that sends by urgency, and of equals in the order of requests, sends it before another.
@@ -103,29 +107,41 @@ impl Waits {
         let min = self.hosts.get(&host(fetched)).copied().unwrap_or_default();
         let round_trip = min.connect.or(self.connect).or(min.wait).unwrap_or(0.0);
         let wait = wait(fetched).unwrap_or(0.0);
+        let before = self.before(fetched);
         // One more if the first record of TLS is longer than the initial window lets it be in one.
-        let is_long = fetched.bytes > INITIAL_WINDOW && fetched.timings.ssl.positive().is_some();
+        let is_first =
+            fetched.timings.ssl.positive().is_some() || before.as_ref().is_some_and(|(_, others)| others.is_empty());
+        let is_long = fetched.bytes > INITIAL_WINDOW && is_first;
         let round_trips = if is_long && wait >= 2.0 * round_trip { 2.0 } else { 1.0 };
         let way = round_trips * round_trip;
-        let (queued, is_behind) = self.queued(fetched, way);
+        let (queued, is_behind) = before.map_or((0.0, false), |(own, others)| queued(own, others, way, round_trip));
         ((wait - way - queued).clamp(0.0, MAX_THINK_MS), is_behind)
     }
 
-    /// For how long of its wait, after `way`, others came that go before it, and whether it came right behind one.
-    fn queued(&self, fetched: &HarFetch<'_>, way: f64) -> (f64, bool) {
-        let arrivals = shared_connection(fetched).and_then(|connection| self.shared.get(&connection));
-        let (Some(arrivals), Some(own)) = (arrivals, Arrival::of(fetched)) else { return (0.0, false) };
-        let mut is_behind = false;
-        let mut counted = own.sent + way;
-        let mut queued = 0.0;
-        for other in arrivals.iter().take_while(|other| other.from < own.from).filter(|other| other.goes_before(&own)) {
-            let until = other.until.min(own.from);
-            queued += (until - other.from.max(counted)).max(0.0);
-            counted = counted.max(until);
-            is_behind |= own.from - until < RIGHT_BEHIND_MS;
-        }
-        (queued, is_behind)
+    /// When a response came on its connection, and those that came before it there.
+    fn before(&self, fetched: &HarFetch<'_>) -> Option<(Arrival, &[Arrival])> {
+        let arrivals = self.shared.get(&shared_connection(fetched)?)?;
+        let own = Arrival::of(fetched)?;
+        Some((own, &arrivals[..arrivals.partition_point(|other| other.from < own.from)]))
     }
+}
+
+/// For how long of its wait, after `way`, others came that go before it, and whether it came right behind others: they
+/// filled a flight within the last round trip.
+fn queued(own: Arrival, before: &[Arrival], way: f64, round_trip: f64) -> (f64, bool) {
+    let (mut counted, mut queued) = (own.sent + way, 0.0);
+    for other in before.iter().filter(|other| other.goes_before(&own)) {
+        let until = other.until.min(own.from);
+        queued += (until - other.from.max(counted)).max(0.0);
+        counted = counted.max(until);
+    }
+    let gap = |other: &Arrival| own.from - other.until.min(own.from);
+    let lately = before.iter().filter(|other| other.until > own.sent && gap(other) < round_trip + RIGHT_BEHIND_MS);
+    let fill_a_flight = lately.map(|other| other.bytes).sum::<u64>() >= INITIAL_WINDOW;
+    // What is not as urgent goes before it, too, if it is ready before it.
+    let is_young = before.iter().map(|other| other.bytes).sum::<u64>() < YOUNG;
+    let is_right_behind = before.iter().any(|other| other.goes_before(&own) && gap(other) < RIGHT_BEHIND_MS);
+    (queued, fill_a_flight && (is_young || is_right_behind))
 }
 
 /// Which connection with many streams it came on, if it did.

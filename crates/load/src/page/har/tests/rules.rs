@@ -228,10 +228,11 @@ fn think_time_is_the_wait_less_the_smallest_handshake() {
 }
 
 /// An entry of an HTTP/2 connection, with its `rest` of timings.
-fn over_h2(path: &str, at: u32, receive: u32, priority: &str, timings: &str) -> String {
+fn over_h2(path: &str, bytes: u32, at: u32, receive: u32, priority: &str, timings: &str) -> String {
     let rest = format!(r#""connection": "7", "_priority": "{priority}""#);
     let entry = entry(&format!("https://a.test/{path}"), at, receive, "", &rest);
     let entry = entry.replace("\"connect\": -1, \"send\": 0, \"wait\": 10", timings);
+    let entry = entry.replace("\"bodySize\": 1000", &format!("\"bodySize\": {bytes}"));
     entry.replace("\"status\": 200", "\"status\": 200, \"httpVersion\": \"h2\"")
 }
 
@@ -240,19 +241,38 @@ fn what_waits_for_others_of_its_connection_is_not_thinking() {
     let wait = |ms: u32| format!(r#""connect": -1, "send": 0, "wait": {ms}"#);
     let har = log(&[
         // A round trip of 20 ms, and 30 ms of thinking.
-        &over_h2("", 0, 70, "VeryHigh", r#""connect": 20, "send": 0, "wait": 50"#),
+        &over_h2("", 1000, 0, 70, "VeryHigh", r#""connect": 20, "send": 0, "wait": 50"#),
         // Comes from 125 to 165.
-        &over_h2("1", 100, 55, "Low", &wait(25)),
+        &over_h2("1", 50_000, 100, 55, "Low", &wait(25)),
         // Comes from 171 to 181. Of its 70 ms 20 are the way, and 40 the former's.
-        &over_h2("2", 101, 70, "Low", &wait(70)),
+        &over_h2("2", 20_000, 101, 70, "Low", &wait(70)),
         // Comes at 182, right behind: the shortest thinking of the host.
-        &over_h2("3", 102, 80, "Low", &wait(80)),
+        &over_h2("3", 1000, 102, 80, "Low", &wait(80)),
         // More urgent than what comes meanwhile, from 320 to 355: all of it is thinking.
-        &over_h2("4", 290, 55, "Low", &wait(30)),
-        &over_h2("5", 300, 60, "High", &wait(60)),
+        &over_h2("4", 50_000, 290, 55, "Low", &wait(30)),
+        &over_h2("5", 1000, 300, 60, "High", &wait(60)),
+        // Right behind what is too short to have kept it waiting.
+        &over_h2("6", 1000, 400, 60, "Low", &wait(60)),
+        &over_h2("7", 1000, 401, 61, "Low", &wait(61)),
     ]);
     let thinks: Vec<f64> = har.file.objects.iter().map(|object| object.think_ms.unwrap_or(0.0)).collect();
-    assert_eq!(thinks, [30.0, 5.0, 10.0, 5.0, 10.0, 40.0]);
+    assert_eq!(thinks, [30.0, 5.0, 10.0, 5.0, 10.0, 40.0, 40.0, 39.0]);
+}
+
+#[test]
+fn what_a_new_connection_holds_back_for_a_round_trip_is_not_thinking() {
+    let second = |bytes: u32| {
+        let wait = |ms: u32| format!(r#""connect": -1, "send": 0, "wait": {ms}"#);
+        let har = log(&[
+            &over_h2("", 1000, 0, 55, "VeryHigh", r#""connect": 20, "send": 0, "wait": 25"#),
+            &over_h2("1", bytes, 100, 50, "Low", &wait(50)),
+            // Asked for together with it, more urgent, and ready later: it comes a round trip after it.
+            &over_h2("2", 1000, 100, 70, "High", &wait(70)),
+        ]);
+        har.file.objects[2].think_ms
+    };
+    assert_eq!(second(20_000), Some(5.0), "the shortest of the host: the other one has filled the first flight");
+    assert_eq!(second(10_000), Some(50.0));
 }
 
 #[test]

@@ -317,7 +317,7 @@ fn a_picture_waits_for_its_element_and_a_lazy_one_for_the_layout() {
     let lazy = needs(&file, "l.png");
     assert_eq!(lazy[0], node("/", Some(end_of(document, "src=l.png>") as u64), Why::Markup));
     assert!(lazy.iter().any(|(name, _, why)| name.starts_with("render") && *why == Some(Why::Style)), "{lazy:?}");
-    assert_eq!(needed(&file, "l.png"), Some(Needed::Never));
+    assert_eq!(needed(&file, "l.png"), Some(Needed::WhenArriving), "it holds up the load event once it arrives");
 }
 
 #[test]
