@@ -20,11 +20,7 @@ RECORDING = ".wacz"
 ONLOAD = "onload"
 METRICS = (ONLOAD, "lcp", "fcp")
 """Moments up to which a load is measured: load event, largest and first contentful paint."""
-COLD: Mapping[str, Any] = {
-    "variant.names": "looked-up",
-    "variant.tls_flights": "2026",
-    "variant.joining": "racing",
-}
+COLD: Mapping[str, Any] = {"variant.names": "looked-up", "variant.tls_flights": "2026"}
 """Loads of recordings are those of today's browsers that know nothing yet."""
 _EXAMPLES = Path(__file__).parent / "examples"
 _OF_PAGES = re.compile(r"\.(wacz|har|page\.json)(\.gz|\.zst|\.xz|\.zip)?$", re.IGNORECASE)

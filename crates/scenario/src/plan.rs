@@ -5,8 +5,8 @@ use crate::name_server::NameServerPlan;
 use crate::shared_page::LoadablePage;
 use crate::{Connections, Requests, Scenario, ScenarioError, ScenarioProblem, SharedPage, Spread, Variant};
 use loadstone_http::{Multiplexing, Protocol, Push, SessionFactory};
-use loadstone_load::page::{HostId, Page};
-use loadstone_load::{Browser, BrowserConfig, Catalogue, Graph, Hints, Origin, OriginConfig, Relay, Scope};
+use loadstone_load::page::{HostId, Page, RequestScheduling};
+use loadstone_load::{Browser, BrowserConfig, Catalogue, Graph, Hints, Joining, Origin, OriginConfig, Relay, Scope};
 use loadstone_net::tls::Tls;
 use loadstone_net::{Fabric, LinkId, NodeId};
 use loadstone_units::{Bounded, Seed};
@@ -148,11 +148,15 @@ impl Plan {
     /// # Panics
     /// If there is no such page.
     pub fn browser(&self, page: usize, seed: Seed) -> Browser {
+        let usual = match self.pages[page].page.scheduling {
+            RequestScheduling::Chromium => Joining::Racing,
+            RequestScheduling::PageOrder => Joining::Together,
+        };
         let config = BrowserConfig {
             connections: self.variant.connections.get(),
             connections_in_all: self.variant.connections_in_all.map(Connections::get),
             protocol: self.variant.protocol,
-            joining: self.variant.joining,
+            joining: self.variant.joining.unwrap_or(usual),
             sessions: self.sessions.clone(),
             names: self.variant.names,
             hints: if self.variant.foresight.hint == Scope::Nothing { Hints::Ignore } else { Hints::Follow },

@@ -87,9 +87,10 @@ pub struct Variant {
     /// How many times as long the browser computes: a number, or `phone`, which is 4.
     #[serde(skip_serializing_if = "ComputeFactor::is_one")]
     pub compute: ComputeFactor,
-    /// How requests come to the one connection of SPDY or HTTP/2.
-    #[serde(skip_serializing_if = "Joining::is_default")]
-    pub joining: Joining,
+    /// How requests come to the one connection of SPDY or HTTP/2. If it is left out: `racing` where the page's requests
+    /// are scheduled as Chromium does, else `together`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub joining: Option<Joining>,
     /// How many loads of the page, each with connections of its own, the servers' TCP remembers if it remembers
     /// any (`mechanisms.metrics`), 0 to 100.
     #[serde(skip_serializing_if = "EarlierLoads::is_none")]

@@ -27,11 +27,10 @@ pub struct Config {
 
 /// How requests come to the one connection to a host, of a protocol with many streams, when they were wanted
 /// before it was established.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Joining {
     /// They wait for it, and all go at once.
-    #[default]
     Together,
     /// The browser does not know yet what the host speaks, so each of them opens a connection of its own, as
     /// many at a time as HTTP/1.1 may have. The first that is established stays; the others are closed when they
@@ -40,13 +39,6 @@ pub enum Joining {
     /// The same, but once the first is established all requests go there, and the others are given up at once. So do
     /// the browsers of today (Chromium's `SpdySessionPool::OnNewSpdySessionAvailable`).
     Racing,
-}
-
-impl Joining {
-    /// Whether it is what browsers do where nothing else is said.
-    pub fn is_default(&self) -> bool {
-        *self == Joining::default()
-    }
 }
 
 /// What a browser does when a response tells it to fetch something (Link with `rel=preload`,

@@ -5,6 +5,7 @@
 //! states them. `fetched` judges each entry by itself, `sizes` its bytes, `waits` its server, and
 //! `needs` what it waited for.
 
+mod chromium;
 mod fetched;
 mod model;
 mod moment;
@@ -20,12 +21,13 @@ mod waits;
 pub use paints::Paints;
 pub use spoken::RecordedProtocol;
 
-use super::file::{Need, Needed, ObjectSpec, PageFile};
+use super::file::{Need, ObjectSpec, PageFile};
 use super::heads;
 use super::loose::{MAX_LIST, Maybe, Scalar};
 use super::preflights;
 use super::recorded_object::RecordedObject;
 use super::redact::{Redactor, Secrets};
+use chromium::ChromiumLoad;
 use fetched::{EntryKind, HarFetch};
 
 use needs::Graph;
@@ -225,6 +227,7 @@ fn page_of(view: views::View<'_>, mut redactor: Redactor) -> Result<(Har, Vec<Re
     let names = names(&entries, &urls);
     let graph = Graph::new(&entries, root);
     let waits = Waits::of(&entries);
+    let chromium = ChromiumLoad::new(&entries, loaded);
     notes.handshakes_ms = waits.handshakes_ms();
     notes.protocols = spoken::protocols(&entries);
     notes.down_kbit = rate::down_kbit(&entries);
@@ -234,20 +237,23 @@ fn page_of(view: views::View<'_>, mut redactor: Redactor) -> Result<(Har, Vec<Re
         let hold = graph.hold(at);
         let need = |hold: needs::Hold| {
             let node = names[hold.on].clone().unwrap_or_else(|| urls[hold.on].clone());
-            Need { node, on: hold.moment, bytes: hold.bytes, ms: hold.ms, ..Need::default() }
+            let is_timer = chromium.is_by_timer(fetched, &entries[hold.on], &hold);
+            let (ms, timer_ms) = if is_timer { (0.0, hold.ms) } else { (hold.ms, 0.0) };
+            Need { node, on: hold.moment, bytes: hold.bytes, ms, timer_ms, ..Need::default() }
         };
-        let late = at != root && loaded.is_some_and(|loaded| fetched.began > loaded);
         ObjectSpec {
             name: names[at].clone(),
             think_ms: Some(waits.think(fetched)).filter(|ms| *ms > 0.0),
             needs: hold.map(|hold| vec![need(hold)]),
-            needed: late.then_some(Needed::Never),
+            needed: Some(at).filter(|at| *at != root).and_then(|_| chromium.needed(fetched)),
+            anonymous: chromium.is_anonymous(fetched),
             url: urls[at].clone(),
             ..described(fetched, &mut redactor, &mut notes)
         }
     };
     let places: Vec<usize> = std::iter::once(root).chain(others).collect();
-    let mut file = PageFile { objects: places.iter().copied().map(object).collect(), ..PageFile::default() };
+    let objects = places.iter().copied().map(object).collect();
+    let mut file = PageFile { objects, scheduling: chromium.scheduling(), ..PageFile::default() };
     preflights::go_first(&mut file);
     let fetched: Vec<_> = places.iter().map(|at| &entries[*at]).collect();
     notes.paints = Some(paints::paints(&file, &fetched, &painted));
@@ -273,8 +279,8 @@ fn recorded(objects: &[&HarFetch<'_>]) -> Vec<RecordedObject> {
             initiator: initiator.url.text().unwrap_or_default().to_owned(),
             callers: initiator.urls().into_iter().map(str::to_owned).collect(),
             place,
-            is_anonymous: is_anonymous(fetched),
-            delays_load_event: delays_load_event(fetched),
+            is_anonymous: chromium::is_anonymous(fetched),
+            delays_load_event: chromium::delays_load_event(fetched),
             handshake_ms: handshake_ms(fetched),
             began: fetched.began,
             ended: f64::INFINITY,
@@ -284,26 +290,6 @@ fn recorded(objects: &[&HarFetch<'_>]) -> Vec<RecordedObject> {
         });
     }
     all
-}
-
-/// Whether it was asked for across origins without credentials (Fetch, section 4.1): with CORS, and without the
-/// server's consent to credentials.
-fn is_anonymous(fetched: &HarFetch<'_>) -> bool {
-    let Some(origin) = sizes::field(&fetched.request.headers, "origin") else { return false };
-    let consents = sizes::field(&fetched.response.headers, "access-control-allow-credentials");
-    let is_own = fetched.url.strip_prefix(origin).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
-    !is_own && consents != Some("true")
-}
-
-/// Whether it is of a sort that holds up the load event (Chromium's `Resource::ShouldBlockLoadEvent`).
-fn delays_load_event(fetched: &HarFetch<'_>) -> bool {
-    let kind = match fetched.entry.resource_type.filled() {
-        Some(stated) => fetched::by_use(stated),
-        None => Some(fetched.kind),
-    };
-    kind.is_some_and(|kind| {
-        matches!(kind, EntryKind::Html | EntryKind::Css | EntryKind::Js | EntryKind::Image | EntryKind::Font)
-    })
 }
 
 /// How much longer the handshake of TLS took than that of TCP, of which one takes a round trip as the other does, in ms.

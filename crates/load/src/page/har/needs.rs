@@ -11,6 +11,9 @@ use std::collections::BTreeMap;
 /// A computing longer than one hour is a mistake of the file.
 const MAX_MS: f64 = 3_600_000.0;
 
+/// How long after an answer a script may ask for something because of it.
+const ANSWER_MS: f64 = 20.0;
+
 /// The entries of each URL, in order.
 type Places<'e> = BTreeMap<&'e str, Vec<usize>>;
 
@@ -46,7 +49,10 @@ impl<'e, 'a> Graph<'e, 'a> {
         let parent = |at: usize| match redirects[at] {
             Some(redirect) => Some(redirect),
             None if at == root => None,
-            None => initiator(entries, &places, at).or_else(|| guesses.parent(at)),
+            None => {
+                let cause = initiator(entries, &places, at).or_else(|| guesses.parent(at));
+                cause.map(|cause| answer_before(entries, cause, at).unwrap_or(cause))
+            }
         };
         let parents = (0..entries.len()).map(parent).collect();
         Graph { entries, root, parents }
@@ -113,12 +119,13 @@ fn documents(redirects: &[Option<usize>], root: usize) -> Vec<usize> {
     documents
 }
 
-/// The last entry of the URL `found` that began before the entry `at`. An entry's own URL is no
-/// cause: that is a preflight request, or one sent again.
+/// The last entry of the URL `found` that began before the entry `at`, rather not what a script has fetched for itself:
+/// that does not run. An entry's own URL is no cause: that is a preflight request, or one sent again.
 fn earlier(places: &Places<'_>, entries: &[HarFetch<'_>], at: usize, found: &str) -> Option<usize> {
     let (clean, _) = url::cleaned(found)?;
     let places = places.get(url::key(&clean)).filter(|_| url::key(&clean) != url::key(&entries[at].url))?;
-    places[..places.partition_point(|place| *place < at)].last().copied()
+    let before = &places[..places.partition_point(|place| *place < at)];
+    before.iter().rfind(|place| entries[**place].kind != EntryKind::Xhr).or(before.last()).copied()
 }
 
 /// The entry that the file names as the cause of the entry `at`.
@@ -130,6 +137,18 @@ fn initiator(entries: &[HarFetch<'_>], places: &Places<'_>, at: usize) -> Option
         let Maybe(cause) = serde_json::from_str::<Maybe<Cause<'_>>>(entry.initiator_detail.filled()?).ok()?;
         cause?.urls().into_iter().find_map(earlier)
     })
+}
+
+/// What scripts have asked for since `cause` was there, and whose answer came right before the entry `at`: the stack that
+/// is recorded names the script which waited, not what it has waited for (Fetch, section 5.6).
+fn answer_before(entries: &[HarFetch<'_>], cause: usize, at: usize) -> Option<usize> {
+    let (since, now) = (entries[cause].ended, entries[at].began);
+    let is_answer = |other: &usize| {
+        let other = &entries[*other];
+        let is_asked = other.kind == EntryKind::Xhr && other.skip.is_none() && other.began >= since;
+        is_asked && (now - ANSWER_MS..=now).contains(&other.ended)
+    };
+    (cause + 1..at).filter(is_answer).max_by(|a, b| entries[*a].ended.total_cmp(&entries[*b].ended))
 }
 
 /// What is likely where the file names no initiator.
