@@ -20,6 +20,7 @@ from loadstone.experiment import Cell
 from loadstone.pages import Page
 from loadstone.recorded import Recorded
 from loadstone.settings import OF_RUNS
+from loadstone.stability import Stability
 from loadstone.stats import LEAST_PAIRS, Gain, Until
 
 # --- loadstone load ---
@@ -447,7 +448,14 @@ def interval_text(gain: Gain | None) -> str:
 def page_document(page: Page, recorded: Recorded | None) -> dict[str, Any]:
     """Give the document of `loadstone page --json`."""
     told = recorded and recorded.document()
-    return {"page": page.name, **page.summary(), "recorded": told, "notes": page.notes}
+    stability = Stability.of(page)
+    return {
+        "page": page.name,
+        **page.summary(),
+        "loads": stability and stability.document(),
+        "recorded": told,
+        "notes": page.notes,
+    }
 
 
 _SKIPPED = {
@@ -491,6 +499,7 @@ def page_text(page: Page, recorded: Recorded | None) -> str:
         text.table(kind_rows),
         "longest chain\n" + "\n".join(chain),
     ]
+    parts += [stability.in_words()] if (stability := Stability.of(page)) else []
     parts += ["\n".join(_recorded(page.name, recorded))] if recorded else []
     notes = _notes(page.notes)
     return "\n\n".join([*parts, "\n".join(notes)] if notes else parts)
