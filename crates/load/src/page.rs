@@ -15,6 +15,7 @@ mod heads;
 mod loose;
 mod merge;
 mod paint;
+mod path_shape;
 mod recorded_object;
 pub mod recording;
 mod redact;
@@ -32,6 +33,7 @@ pub use file::{
 };
 pub(crate) use heads::{is_token, is_value};
 pub use paint::{Paint, PaintSource};
+pub use path_shape::path_shape;
 pub use redact::Secrets;
 pub use summary::{KindSummary, Summary};
 
