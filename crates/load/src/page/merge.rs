@@ -12,7 +12,7 @@ mod times;
 use super::file::{LoadsSpec, Need, ObjectSpec, PageFile, Why};
 use nodes::Label;
 use pairing::Pairs;
-use shape::{Likeness, shape};
+use shape::{Sameness, shape};
 use std::collections::BTreeMap;
 pub(super) use times::MOST_DEVIATION;
 use times::median;
@@ -120,9 +120,9 @@ impl PageFile {
 impl<'l> OtherLoad<'l> {
     fn new(base: &PageFile, of_base: &[Label], page: &'l PageFile) -> OtherLoad<'l> {
         let mut objects = Pairs::new(base.objects.len(), page.objects.len());
-        for likeness in Likeness::ALL {
+        for sameness in Sameness::ALL {
             let shapes =
-                |page: &PageFile| page.objects.iter().map(|object| shape(object, likeness)).collect::<Vec<_>>();
+                |page: &PageFile| page.objects.iter().map(|object| shape(object, sameness)).collect::<Vec<_>>();
             objects.pair(&shapes(base), &shapes(page));
         }
         let token =
@@ -184,7 +184,7 @@ fn left_out(others: &[OtherLoad<'_>]) -> u32 {
     for other in others {
         let mut counts: BTreeMap<String, u32> = BTreeMap::new();
         let own = other.page.objects.iter().enumerate().filter(|(at, _)| other.objects.of_other[*at].is_none());
-        own.for_each(|(_, object)| *counts.entry(shape(object, Likeness::Values)).or_default() += 1);
+        own.for_each(|(_, object)| *counts.entry(shape(object, Sameness::Names)).or_default() += 1);
         for (shape, count) in counts {
             let most = most.entry(shape).or_default();
             *most = (*most).max(count);
