@@ -5,13 +5,13 @@
 //! sure each part of the base is (`seen`), whose URLs change, and how long computing takes.
 
 mod nodes;
-mod pairing;
+mod partners;
 mod shape;
 mod times;
 
 use super::file::{LoadsSpec, Need, ObjectSpec, PageFile, Why};
 use nodes::Label;
-use pairing::Pairs;
+use partners::Partners;
 use shape::{Sameness, shape};
 use std::collections::BTreeMap;
 pub(super) use times::MOST_DEVIATION;
@@ -20,15 +20,15 @@ use times::median;
 /// Another load than the base, and what of it is what of the base.
 struct OtherLoad<'l> {
     page: &'l PageFile,
-    places: BTreeMap<&'l str, Place>,
-    objects: Pairs,
-    nodes: Pairs,
+    places: BTreeMap<&'l str, PageItem>,
+    objects: Partners,
+    nodes: Partners,
     labels: Vec<Label>,
 }
 
 /// What can be waited for: an object or a node of the base, by its place there.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Place {
+enum PageItem {
     Object(usize),
     Node(usize),
 }
@@ -36,13 +36,13 @@ enum Place {
 /// What is waited for, as far as two loads can be compared: which object or node, or of what kind where several nodes
 /// might be meant.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Source<'l> {
-    Known(Place),
+enum Awaited<'l> {
+    Known(PageItem),
     OneOf(&'l str),
 }
 
 /// The moment that is waited for, and why.
-type Edge<'l> = (Source<'l>, u8, Option<Why>);
+type Edge<'l> = (Awaited<'l>, u8, Option<Why>);
 
 impl PageFile {
     /// This load of a page put together with other loads of it, in any order: its objects, nodes and needs, the times
@@ -60,7 +60,7 @@ impl PageFile {
         let labels = nodes::labels(self, &tokens);
         let others: Vec<OtherLoad<'_>> = others.iter().map(|other| OtherLoad::new(self, &labels, other)).collect();
         let mut merged = self.clone();
-        merged.mark_objects(self, &others);
+        merged.mark_objects(&others);
         merged.mark_needs(self, &labels, &others);
         let deviation_percent = times::set(&mut merged, &labels, &others);
         let handshakes = others.iter().map(|other| other.page.handshake_ms).chain([self.handshake_ms]);
@@ -71,11 +71,11 @@ impl PageFile {
     }
 
     /// Says in how many loads objects and nodes were, and whether URLs change; servers think as long as in the median.
-    fn mark_objects(&mut self, base: &PageFile, others: &[OtherLoad<'_>]) {
+    fn mark_objects(&mut self, others: &[OtherLoad<'_>]) {
         for (at, object) in self.objects.iter_mut().enumerate() {
             let partners: Vec<&ObjectSpec> = others.iter().filter_map(|other| other.object(at)).collect();
             object.seen = count_unless_all(partners.len(), others.len());
-            object.changes = partners.iter().any(|partner| partner.url != base.objects[at].url);
+            object.changes = partners.iter().any(|partner| partner.url != object.url);
             if let Some(ms) = object.think_ms {
                 let others = partners.iter().map(|partner| partner.think_ms.unwrap_or(0.0));
                 object.think_ms = Some(median(others.chain([ms]).collect()));
@@ -90,8 +90,8 @@ impl PageFile {
     /// Says of each need in how many loads it was, and takes its times from their median.
     fn mark_needs(&mut self, base: &PageFile, labels: &[Label], others: &[OtherLoad<'_>]) {
         let places = base.places();
-        let objects = self.objects.iter_mut().enumerate().map(|(at, object)| (Place::Object(at), &mut object.needs));
-        let nodes = self.compute.iter_mut().enumerate().map(|(at, node)| (Place::Node(at), &mut node.needs));
+        let objects = self.objects.iter_mut().enumerate().map(|(at, object)| (PageItem::Object(at), &mut object.needs));
+        let nodes = self.compute.iter_mut().enumerate().map(|(at, node)| (PageItem::Node(at), &mut node.needs));
         for (waits, needs) in objects.chain(nodes) {
             let Some(needs) = needs else { continue };
             // What it needs in each load that has it.
@@ -99,7 +99,7 @@ impl PageFile {
             for need in needs.iter_mut() {
                 let Some(place) = places.get(need.node.as_str()) else { continue };
                 let same = partners.iter_mut().filter_map(|(other, needs)| {
-                    let edge = (other.source(*place, labels), need.on as u8, need.why);
+                    let edge = (other.awaited(*place, labels), need.on as u8, need.why);
                     needs.get_mut(&edge)?.pop()
                 });
                 let same: Vec<&Need> = same.collect();
@@ -110,16 +110,16 @@ impl PageFile {
         }
     }
 
-    fn places(&self) -> BTreeMap<&str, Place> {
-        let objects = self.objects.iter().enumerate().map(|(at, object)| (object.node(), Place::Object(at)));
-        let nodes = self.compute.iter().enumerate().map(|(at, node)| (node.name.as_str(), Place::Node(at)));
+    fn places(&self) -> BTreeMap<&str, PageItem> {
+        let objects = self.objects.iter().enumerate().map(|(at, object)| (object.node(), PageItem::Object(at)));
+        let nodes = self.compute.iter().enumerate().map(|(at, node)| (node.name.as_str(), PageItem::Node(at)));
         objects.chain(nodes).collect()
     }
 }
 
 impl<'l> OtherLoad<'l> {
     fn new(base: &PageFile, of_base: &[Label], page: &'l PageFile) -> OtherLoad<'l> {
-        let mut objects = Pairs::new(base.objects.len(), page.objects.len());
+        let mut objects = Partners::new(base.objects.len(), page.objects.len());
         for sameness in Sameness::ALL {
             let shapes =
                 |page: &PageFile| page.objects.iter().map(|object| shape(object, sameness)).collect::<Vec<_>>();
@@ -129,7 +129,7 @@ impl<'l> OtherLoad<'l> {
             |(at, partner): (usize, &Option<usize>)| partner.map_or(format!("x{at}"), |base| format!("o{base}"));
         let tokens: Vec<String> = objects.of_other.iter().enumerate().map(token).collect();
         let labels = nodes::labels(page, &tokens);
-        let mut nodes = Pairs::new(base.compute.len(), page.compute.len());
+        let mut nodes = Partners::new(base.compute.len(), page.compute.len());
         for text in [|label: &Label| label.at_byte.clone(), |label: &Label| label.text.clone()] {
             let texts = |labels: &[Label]| labels.iter().map(text).collect::<Vec<_>>();
             nodes.pair(&texts(of_base), &texts(&labels));
@@ -142,33 +142,33 @@ impl<'l> OtherLoad<'l> {
     }
 
     /// What an object or a node waits for in this load, if it is there; the first of equal ones last.
-    fn needs(&self, waits: Place) -> Option<BTreeMap<Edge<'_>, Vec<&'l Need>>> {
+    fn needs(&self, waits: PageItem) -> Option<BTreeMap<Edge<'_>, Vec<&'l Need>>> {
         let needs = match waits {
-            Place::Object(at) => &self.object(at)?.needs,
-            Place::Node(at) => &self.page.compute[self.nodes.of_base[at]?].needs,
+            PageItem::Object(at) => &self.object(at)?.needs,
+            PageItem::Node(at) => &self.page.compute[self.nodes.of_base[at]?].needs,
         };
         let mut edges: BTreeMap<Edge<'_>, Vec<&Need>> = BTreeMap::new();
         for need in needs.iter().flatten().rev() {
-            let source = match self.places.get(need.node.as_str()) {
-                Some(Place::Object(at)) => self.objects.of_other[*at].map(|at| Source::Known(Place::Object(at))),
-                Some(Place::Node(at)) => Some(match self.nodes.of_other[*at] {
-                    Some(node) if self.nodes.is_sure[node] => Source::Known(Place::Node(node)),
-                    _ => Source::OneOf(&self.labels[*at].pool),
+            let awaited = match self.places.get(need.node.as_str()) {
+                Some(PageItem::Object(at)) => self.objects.of_other[*at].map(|at| Awaited::Known(PageItem::Object(at))),
+                Some(PageItem::Node(at)) => Some(match self.nodes.of_other[*at] {
+                    Some(node) if self.nodes.is_sure[node] => Awaited::Known(PageItem::Node(node)),
+                    _ => Awaited::OneOf(&self.labels[*at].pool),
                 }),
                 None => None,
             };
-            if let Some(source) = source {
-                edges.entry((source, need.on as u8, need.why)).or_default().push(need);
+            if let Some(awaited) = awaited {
+                edges.entry((awaited, need.on as u8, need.why)).or_default().push(need);
             }
         }
         Some(edges)
     }
 
     /// What of the base is meant, as far as it can be found in this load.
-    fn source<'s>(&self, place: Place, labels: &'s [Label]) -> Source<'s> {
+    fn awaited<'s>(&self, place: PageItem, labels: &'s [Label]) -> Awaited<'s> {
         match place {
-            Place::Node(at) if !self.nodes.is_sure[at] => Source::OneOf(&labels[at].pool),
-            known => Source::Known(known),
+            PageItem::Node(at) if !self.nodes.is_sure[at] => Awaited::OneOf(&labels[at].pool),
+            known => Awaited::Known(known),
         }
     }
 }

@@ -71,10 +71,10 @@ impl Labelling<'_> {
                     break anchor.clone();
                 }
                 way.push(at);
-                match self.first_cause(at) {
+                match self.first_before(at) {
                     // A page that is not checked yet may go round in circles.
-                    Cause::Node(next) if way.len() <= names.len() => at = next,
-                    Cause::Object(object) => break object,
+                    Before::Node(next) if way.len() <= names.len() => at = next,
+                    Before::Object(object) => break object,
                     _ => break String::new(),
                 }
             };
@@ -83,20 +83,20 @@ impl Labelling<'_> {
         anchors.into_iter().map(Option::unwrap_or_default).collect()
     }
 
-    fn first_cause(&self, node: usize) -> Cause {
+    fn first_before(&self, node: usize) -> Before {
         let Some(Need { node, .. }) = self.page.compute[node].needs.iter().flatten().next() else {
-            return Cause::Nothing;
+            return Before::Nothing;
         };
         match (self.places.get(node.as_str()), self.nodes.get(node.as_str())) {
-            (Some(object), _) => Cause::Object(self.objects[*object].clone()),
-            (None, Some(node)) => Cause::Node(*node),
-            (None, None) => Cause::Nothing,
+            (Some(object), _) => Before::Object(self.objects[*object].clone()),
+            (None, Some(node)) => Before::Node(*node),
+            (None, None) => Before::Nothing,
         }
     }
 }
 
 /// What something waits for.
-enum Cause {
+enum Before {
     Nothing,
     Object(String),
     Node(usize),

@@ -133,6 +133,81 @@ fn a_sum_of_medians_is_as_long_as_all_computing_in_the_middle() {
 }
 
 #[test]
+fn what_only_the_base_has_is_no_part_of_that_sum() {
+    let mut base = layouts(10.0, &[10.0, 40.0]);
+    let only = ComputeSpec { name: "load event".to_owned(), ms: 7.0, ..ComputeSpec::default() };
+    base.compute.push(only);
+    let merged = merged(&[base, layouts(40.0, &[10.0, 10.0]), layouts(10.0, &[40.0, 10.0])]);
+    assert_eq!(merged.compute.iter().map(|node| node.ms).collect::<Vec<_>>(), [20.0, 20.0, 20.0, 7.0]);
+}
+
+/// Work after each of these objects, so many times that it takes.
+fn work(after: &[(&str, &[f64])]) -> PageFile {
+    let mut file = page(&json!({"objects": [{"url": "https://a.test/", "bytes": 9}]}));
+    for (path, times) in after {
+        let url = format!("https://a.test/{path}");
+        for ms in *times {
+            let name = format!("work {}", file.compute.len() + 3);
+            let needs = Some(vec![Need { node: url.clone(), ..Need::default() }]);
+            file.compute.push(ComputeSpec { name, ms: *ms, needs, ..ComputeSpec::default() });
+        }
+        file.objects.push(ObjectSpec { url, bytes: 9, ..ObjectSpec::default() });
+    }
+    file
+}
+
+#[test]
+fn work_is_told_apart_by_the_object_after_which_it_comes() {
+    let merged = merged(&[work(&[("a", &[10.0]), ("b", &[20.0])]), work(&[("b", &[20.0, 20.0]), ("a", &[10.0])])]);
+    // After a the same in both, after b 20 ms and 40.
+    assert_eq!(merged.compute.iter().map(|node| node.ms).collect::<Vec<_>>(), [10.0, 30.0]);
+    assert_eq!(merged.compute[0].deviation_percent, 0.0);
+}
+
+#[test]
+fn pieces_of_a_document_are_told_apart_by_their_bytes() {
+    let parsed = |pieces: [(u64, f64); 2]| {
+        let piece = |(at, (bytes, ms)): (usize, &(u64, f64))| {
+            json!({"name": format!("parse {} of https://a.test/", at + 1), "ms": ms,
+                "needs": [{"node": "https://a.test/", "on": "bytes", "bytes": bytes}]})
+        };
+        let compute: Vec<Value> = pieces.iter().enumerate().map(piece).collect();
+        page(&json!({"objects": [{"url": "https://a.test/", "bytes": 900}], "compute": compute}))
+    };
+    let merged = merged(&[parsed([(300, 30.0), (100, 10.0)]), parsed([(100, 10.0), (300, 30.0)])]);
+    assert_eq!([merged.compute[0].ms, merged.compute[1].ms], [30.0, 10.0]);
+    assert_eq!([merged.compute[0].deviation_percent, merged.compute[1].deviation_percent], [0.0, 0.0]);
+}
+
+#[test]
+fn an_edge_from_one_of_several_nodes_of_a_kind_is_in_a_load_where_any_of_them_has_it() {
+    // A picture that the last callback asks for; in the other load there is a callback more.
+    let of = |callbacks: usize, kind: &str| {
+        let mut file = work(&[("a", &vec![1.0; callbacks]), ("b.png", &[])]);
+        file.compute.iter_mut().for_each(|node| node.name = node.name.replace("work", kind));
+        let node = file.compute.last().unwrap().name.clone();
+        file.objects[2].needs = Some(vec![Need { node, ..Need::default() }]);
+        file
+    };
+    let seen = |other: PageFile| merged(&[of(2, "callback"), other]).objects[2].needs.as_ref().unwrap()[0].seen;
+    assert_eq!(seen(of(3, "callback")), None);
+    assert_eq!(seen(of(3, "timer")), Some(1));
+}
+
+#[test]
+fn equal_edges_are_compared_in_their_order_and_timers_have_their_median() {
+    let of = |ms: [f64; 2], timer_ms: f64| {
+        let mut file = work(&[("a", &[])]);
+        let need = |ms| Need { node: "https://a.test/".to_owned(), ms, timer_ms, ..Need::default() };
+        file.objects[1].needs = Some(ms.map(need).to_vec());
+        file
+    };
+    let merged = merged(&[of([1.0, 5.0], 40.0), of([3.0, 11.0], 50.0)]);
+    let needs = merged.objects[1].needs.as_ref().unwrap();
+    assert_eq!([needs[0].ms, needs[1].ms, needs[0].timer_ms], [2.0, 8.0, 45.0]);
+}
+
+#[test]
 fn what_all_nodes_share_is_told_from_what_each_has_of_its_own() {
     let shared = merged(&[layouts(10.0, &[20.0, 30.0]), layouts(9.0, &[18.0, 27.0]), layouts(11.0, &[22.0, 33.0])]);
     assert_eq!(shared.loads.unwrap().deviation_percent, 10.0);

@@ -48,13 +48,14 @@ impl Unit {
 
     fn apply(&self, page: &mut PageFile, own: f64, evened: f64) {
         let of_base = self.ms[0];
-        let median = median(self.ms.clone());
+        let factor = median(self.ms.clone()) / of_base * evened;
         // The parts of a sum deviate by themselves, and more than it: they have its variance together.
         let together: f64 = self.nodes.iter().map(|at| (page.compute[*at].ms / of_base).powi(2)).sum();
         for at in &self.nodes {
             let node = &mut page.compute[*at];
-            let ms = if self.nodes.len() == 1 { median } else { node.ms * (median / of_base) };
-            node.ms = ms * evened;
+            if factor != 1.0 {
+                node.ms = (node.ms * factor * 1e3).round() / 1e3;
+            }
             node.deviation_percent = if node.ms > 0.0 { percent(own / together) } else { 0.0 };
         }
     }
@@ -132,4 +133,22 @@ pub(super) fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     let (low, high) = (values[(values.len() - 1) / 2], values[values.len() / 2]);
     if low == high { low } else { (low + high) / 2.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sum_is_the_same_in_any_order() {
+        // Added up from left to right they differ in the last bit.
+        assert_eq!(sum(&[0.1, 0.2, 0.3]), sum(&[0.3, 0.2, 0.1]));
+    }
+
+    #[test]
+    fn a_median_is_in_the_middle() {
+        assert_eq!(median(vec![3.0, 1.0, 2.0]), 2.0);
+        assert_eq!(median(vec![4.0, 1.0, 2.0, 3.0]), 2.5);
+        assert_eq!(median(vec![7.0]), 7.0);
+    }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 /// The partners of what the base has (objects, or nodes) in another load.
-pub(super) struct Pairs {
+pub(super) struct Partners {
     /// By the place in the base: the place in the other load.
     pub(super) of_base: Vec<Option<usize>>,
     /// By the place in the other load: the place in the base.
@@ -12,13 +12,13 @@ pub(super) struct Pairs {
     pub(super) is_sure: Vec<bool>,
 }
 
-impl Pairs {
+impl Partners {
     /// Nothing has a partner yet.
-    pub(super) fn new(base: usize, other: usize) -> Pairs {
-        Pairs { of_base: vec![None; base], of_other: vec![None; other], is_sure: vec![false; base] }
+    pub(super) fn new(base: usize, other: usize) -> Partners {
+        Partners { of_base: vec![None; base], of_other: vec![None; other], is_sure: vec![false; base] }
     }
 
-    /// Pairs what has no partner and has the same key in both loads: the first with the first, and so on.
+    /// Partners what has no partner and has the same key in both loads: the first with the first, and so on.
     pub(super) fn pair(&mut self, base: &[String], other: &[String]) {
         let theirs = without_partner(&self.of_other, other);
         for (key, ours) in without_partner(&self.of_base, base) {
