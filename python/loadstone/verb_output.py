@@ -105,9 +105,7 @@ def load_text(page: str, cell: Cell, outcomes: Sequence[Outcome]) -> str:
         middle = statistics.median(values)
         shown = [show(middle), show(min(values)), show(max(values))] if several else [show(middle)]
         rows.append([name, *shown])
-    seeds = "\n".join(
-        wrapped(f"{text.count(len(outcomes), 'run')}, {_seeds(outcomes)}{_varied(cell.spread)}")
-    )
+    seeds = "\n".join(wrapped(f"{text.count(len(outcomes), 'run')}, {_seeds(outcomes)}{_varied(cell)}"))
     note = (
         "" if len(completed) == len(outcomes) else f"\n{incomplete(outcomes)}: the figures are of the others"
     )
@@ -148,10 +146,14 @@ def _machine(conditions: Sequence[dict[str, Any]], outcomes: Sequence[Outcome]) 
     return ["", *wrapped(said)]
 
 
-def _varied(spread: dict[str, int]) -> str:
+def _varied(cell: Cell) -> str:
     """Say what varies with the seed."""
-    whose = {"network": "round trips and rates", "times": "servers' and page's times"}
-    varied = [f"{whose[name]} by {percent} %" for name, percent in spread.items() if percent]
+    loads = cell.scenario.page_loads
+    times = "servers' and page's times" if loads is None else "servers' times"
+    whose = {"network": "round trips and rates", "times": times}
+    varied = [f"{whose[name]} by {percent} %" for name, percent in cell.spread.items() if percent]
+    if loads is not None and cell.spread["times"]:
+        varied.append(f"computing as between the page's {loads} loads")
     return f"; varied: {', '.join(varied)}" if varied else ""
 
 

@@ -162,12 +162,17 @@ def test_a_load_whose_beacon_has_the_time_in_its_url(loadstone: Command, tmp_pat
     assert loadstone("page", f"{path}#1", "--json").document["loads"] is None
 
 
-def test_runs_vary_as_the_recorded_loads_did(tmp_path: Path) -> None:
+def test_runs_vary_as_the_recorded_loads_did(loadstone: Command, tmp_path: Path) -> None:
     path = _written(tmp_path, {1: 900.0, 2: 700.0, 3: 800.0})
 
     def plts(name: str) -> list[float]:
         cell = experiment.cell(pages.read(name), {"spread.times": 10})
         return [outcome.plt_ms for outcome in experiment.execute(cell.jobs(100, 1), 1)]
+
+    said = "servers' times by 10 %, computing as between the page's 3 loads"
+    assert said in " ".join(loadstone("load", path).out.split())
+    assert "loads" not in loadstone("load", path, "--exact").out
+    assert "servers' and page's times by 10 %" in " ".join(loadstone("load", f"{path}#2").out.split())
 
     # A standard deviation of 50 % of 20 ms is 17.3 ms more or less, all equally likely.
     measured, usual = plts(path), plts(f"{path}#2")
