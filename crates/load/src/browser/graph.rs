@@ -71,9 +71,9 @@ impl Graph {
             }
             for need in &activity.needs {
                 let before = &page.activities[need.on.0 as usize];
-                let factor = match (need.trigger, before.varies) {
-                    // What happens within a node comes earlier or later as the node takes less or more.
-                    (Trigger::Start, Some(_)) => OwnFactor { key: before.key, share: before.varies },
+                let factor = match (need.trigger, &before.task) {
+                    // What happens within a node comes earlier or later as the node takes less or more, in its order.
+                    (Trigger::Start, Task::Compute(..)) => OwnFactor { key: before.key, share: before.varies },
                     _ => OwnFactor { key: activity.key, share: None },
                 };
                 let edge = GraphEdge { to: ActivityId(at as u32), delay: need.delay, factor, timer: need.timer };

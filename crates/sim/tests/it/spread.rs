@@ -216,15 +216,18 @@ fn what_no_load_says_varies_as_usual_also_on_a_page_of_several() {
 
 #[test]
 fn what_happens_within_a_node_comes_when_the_node_has_got_there() {
-    let found = |on, ms| {
+    let found = |loads, on, ms| {
         let needs = Some(vec![Need { node: "one".into(), on, ms, ..Need::default() }]);
-        let mut file = of_loads(10.0, 20.0);
+        let mut file = PageFile { loads, ..of_loads(10.0, 20.0) };
         file.compute.pop();
         file.objects.push(ObjectSpec { needs, ..object("/found", 100) });
         plts(&computing(file, 10), 50)
     };
-    let (within, at_its_end) = (found(On::Start, 1_000.0), found(On::End, 0.0));
-    assert!(within.iter().zip(&at_its_end).all(|(one, other)| (one - other).abs() < 0.1), "{within:?} {at_its_end:?}");
+    for loads in [None, of_loads(10.0, 20.0).loads] {
+        let (within, at_its_end) = (found(loads, On::Start, 1_000.0), found(loads, On::End, 0.0));
+        let same = |(one, other): (&f64, &f64)| (one - other).abs() < 0.1;
+        assert!(within.iter().zip(&at_its_end).all(same), "{within:?} {at_its_end:?}");
+    }
 }
 
 #[test]
