@@ -387,7 +387,7 @@ const RECORDED_SITES: [(&str, &str); 3] = [
     ),
 ];
 
-const PAGES: [(&str, &str); 12] = [
+const PAGES: [(&str, &str); 13] = [
     ("one", r#"{"objects":[{"url":"https://a.test/","bytes":1}]}"#),
     ("two-hosts", r#"{"objects":[{"url":"https://a.test/","bytes":100},{"url":"http://b.test:8080/x","bytes":0}]}"#),
     (
@@ -405,6 +405,10 @@ const PAGES: [(&str, &str); 12] = [
     (
         "details",
         r#"{"objects":[{"url":"https://a.test/","bytes":9,"kind":"html","method":"POST","upload_bytes":7,"request_header_bytes":300,"response_header_bytes":90,"think_ms":2,"urgency":7,"needed":false}]}"#,
+    ),
+    (
+        "several-loads",
+        r#"{"objects":[{"url":"https://a.test/","bytes":9},{"url":"https://a.test/seen?t=1","bytes":9,"changes":true,"seen":2,"needs":[{"node":"work 1","on":"start","ms":2,"seen":1}]}],"compute":[{"name":"work 1","ms":3,"seen":1,"deviation_percent":12.5}],"loads":{"count":3,"deviation_percent":4.1,"left_out":1}}"#,
     ),
     ("unknown-field", r#"{"objects":[],"colour":1}"#),
     ("huge", r#"{"objects":[{"url":"https://a.test/","bytes":18446744073709551615}]}"#),

@@ -1,4 +1,4 @@
-//! A page file is refused or built, and what is built can be dealt and counted.
+//! A page file is refused or built, and what is built can be dealt, counted and put together with itself.
 
 #![no_main]
 
@@ -13,5 +13,6 @@ fuzz_target!(|text: &[u8]| {
     if let Ok(page) = file.build() {
         assert!(Summary::of(&page).depth >= 1);
         let _ = file.dealt(3).build();
+        assert!(file.merged(&[&file, &file]).build().is_ok());
     }
 });

@@ -85,7 +85,8 @@ class Settings(TypedDict, total=False):
     0, traces begin anywhere and programs wake up at their own moments. Default: 0. 0 to 50."""
     spread_times: int
     """By how much in percent each of the servers' and the page's own times may be more or less than
-    stated. Default: 0. 0 to 50."""
+    stated. Where several loads of a page say how its computing differs, that differs so instead, unless
+    this is 0. Default: 0. 0 to 50."""
     seed: int
     """The seed of the first run, from which every random decision draws; run k has this plus k. Default:
     1."""

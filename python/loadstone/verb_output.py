@@ -20,6 +20,7 @@ from loadstone.experiment import Cell
 from loadstone.pages import Page
 from loadstone.recorded import Recorded
 from loadstone.settings import OF_RUNS
+from loadstone.stability import Stability
 from loadstone.stats import LEAST_PAIRS, Gain, Until
 
 # --- loadstone load ---
@@ -104,9 +105,7 @@ def load_text(page: str, cell: Cell, outcomes: Sequence[Outcome]) -> str:
         middle = statistics.median(values)
         shown = [show(middle), show(min(values)), show(max(values))] if several else [show(middle)]
         rows.append([name, *shown])
-    seeds = "\n".join(
-        wrapped(f"{text.count(len(outcomes), 'run')}, {_seeds(outcomes)}{_varied(cell.spread)}")
-    )
+    seeds = "\n".join(wrapped(f"{text.count(len(outcomes), 'run')}, {_seeds(outcomes)}{_varied(cell)}"))
     note = (
         "" if len(completed) == len(outcomes) else f"\n{incomplete(outcomes)}: the figures are of the others"
     )
@@ -147,10 +146,14 @@ def _machine(conditions: Sequence[dict[str, Any]], outcomes: Sequence[Outcome]) 
     return ["", *wrapped(said)]
 
 
-def _varied(spread: dict[str, int]) -> str:
+def _varied(cell: Cell) -> str:
     """Say what varies with the seed."""
-    whose = {"network": "round trips and rates", "times": "servers' and page's times"}
-    varied = [f"{whose[name]} by {percent} %" for name, percent in spread.items() if percent]
+    loads = cell.scenario.page_loads
+    times = "servers' and page's times" if loads is None else "servers' times"
+    whose = {"network": "round trips and rates", "times": times}
+    varied = [f"{whose[name]} by {percent} %" for name, percent in cell.spread.items() if percent]
+    if loads is not None and cell.spread["times"]:
+        varied.append(f"computing as between the page's {loads} loads")
     return f"; varied: {', '.join(varied)}" if varied else ""
 
 
@@ -447,7 +450,14 @@ def interval_text(gain: Gain | None) -> str:
 def page_document(page: Page, recorded: Recorded | None) -> dict[str, Any]:
     """Give the document of `loadstone page --json`."""
     told = recorded and recorded.document()
-    return {"page": page.name, **page.summary(), "recorded": told, "notes": page.notes}
+    stability = Stability.of(page)
+    return {
+        "page": page.name,
+        **page.summary(),
+        "loads": stability and stability.document(),
+        "recorded": told,
+        "notes": page.notes,
+    }
 
 
 _SKIPPED = {
@@ -491,6 +501,7 @@ def page_text(page: Page, recorded: Recorded | None) -> str:
         text.table(kind_rows),
         "longest chain\n" + "\n".join(chain),
     ]
+    parts += [stability.in_words()] if (stability := Stability.of(page)) else []
     parts += ["\n".join(_recorded(page.name, recorded))] if recorded else []
     notes = _notes(page.notes)
     return "\n\n".join([*parts, "\n".join(notes)] if notes else parts)

@@ -10,6 +10,7 @@ from conftest import Command, Record, need
 from loadstone.browser import local
 from loadstone.files import InputError
 from loadstone.recording import Archive, BodyState, archive
+from loadstone.recording.graph import graph_of
 from sites import SVG, Handler, Server, body, events, initiators, paths, silent, trace
 
 # --- what is kept ---
@@ -52,6 +53,20 @@ def test_a_page_with_all_that_it_loads(server: Server, record: Record) -> None:
     assert json.loads(made.extra(archive.HAR))["log"]["pages"][0]["pageTimings"]["onLoad"] == pytest.approx(
         load.onload_ms, abs=0.01
     )
+
+
+def test_the_graph_is_that_of_all_loads(server: Server, record: Record) -> None:
+    script = "new Image().src = 'seen.svg?' + Math.random()"
+    url = server.page("<script src=a.js></script><p>x", a_js=script)
+    made = record(url, runs=2)
+    graph = json.loads(made.extra(archive.GRAPH))
+    assert graph == json.loads(graph_of(made).to_json())
+    assert graph["loads"]["count"] == 2
+    changing = [one["url"] for one in graph["objects"] if one.get("changes")]
+    assert len(changing) == 1 and changing[0].startswith(f"{url}seen.svg?")
+    # Chromium may know of a second load that there is no icon.
+    of_one = {one["url"] for one in graph["objects"] if "seen" in one}
+    assert of_one <= {f"{url}favicon.ico"}
 
 
 def test_the_trace_is_that_of_the_page_s_processes(server: Server, record: Record) -> None:

@@ -1,6 +1,7 @@
-"""A recording as a page: which of its loads is taken, what its graph has, and how it is loaded."""
+"""A recording as a page: how its loads are put together, what its graph has, and how it is loaded."""
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,8 @@ from conftest import Command
 from loadstone import experiment, pages
 from loadstone.files import InputError
 from loadstone.recording import Archive, archive
+from loadstone.recording.graph import graph_of
+from loadstone.stability import Stability
 
 URL = "https://a.test/"
 TEXT = b"<script src=a.js></script><p>text"
@@ -72,8 +75,11 @@ def _entry(load: int, number: str, url: str, kind: str) -> dict[str, Any]:
     }
 
 
-def _recording(onloads: dict[int, float | None]) -> Archive:
-    """Loads by their numbers, with the times of their load events; load N has a script of N times 10 ms."""
+def _recording(onloads: dict[int, float | None], *, beacons: bool = False) -> Archive:
+    """Loads by their numbers, with the times of their load events; load N has a script of N times 10 ms.
+
+    A beacon has a time in its URL.
+    """
     notes = [replace(recorded.NOTE, number=number, onload_ms=ms) for number, ms in onloads.items()]
     har = {
         "log": {
@@ -84,6 +90,7 @@ def _recording(onloads: dict[int, float | None]) -> Archive:
                 for entry in (
                     _entry(number, "1", URL, "document"),
                     _entry(number, "2", URL + "a.js", "script"),
+                    *([_entry(number, "3", f"{URL}seen?t={number * 1111}", "image")] if beacons else []),
                 )
             ],
         }
@@ -95,10 +102,10 @@ def _recording(onloads: dict[int, float | None]) -> Archive:
     return Archive("page.wacz", notes, exchanges, "Chrome/156", False, packed)
 
 
-def _written(folder: Path, onloads: dict[int, float | None]) -> str:
+def _written(folder: Path, onloads: dict[int, float | None], *, beacons: bool = False) -> str:
     path = folder / "page.wacz"
     with path.open("wb") as out:
-        _recording(onloads).write(out)
+        _recording(onloads, beacons=beacons).write(out)
     return str(path)
 
 
@@ -108,12 +115,69 @@ def _script_ms(page: pages.Page) -> float:
     return ms
 
 
-def test_the_load_in_the_middle_is_taken_or_the_one_that_is_named(tmp_path: Path) -> None:
+def test_complete_loads_are_put_together_unless_one_is_named(tmp_path: Path) -> None:
     path = _written(tmp_path, {1: 900.0, 2: 700.0, 3: 800.0, 4: None})
-    assert _script_ms(pages.read(path)) == 30
-    assert [_script_ms(pages.read(f"{path}#{number}")) for number in (1, 2, 4)] == [10, 20, 40]
+    assert _script_ms(pages.read(path)) == 20
+    assert [_script_ms(pages.read(f"{path}#{number}")) for number in (1, 2, 3, 4)] == [10, 20, 30, 40]
+    assert Stability.of(pages.read(f"{path}#3")) is None
+    stability = Stability.of(pages.read(path))
+    assert stability is not None
+    assert (stability.count, stability.unstable_edges, stability.changing_urls) == (3, 0, [])
+    # 10, 20 and 30 ms deviate by half; everything else takes the same time in all loads.
+    nodes = {node["name"]: node for node in json.loads(pages.read(path).json)["compute"]}
+    assert nodes[f"run {URL}a.js"]["deviation_percent"] == 50
+    assert nodes[f"commit {URL}"].get("deviation_percent", 0) == stability.computing_percent == 0
     with pytest.raises(InputError, match="there is no load 5: choose one from 1 to 4"):
         pages.read(f"{path}#5")
+
+
+def test_one_load_is_no_page_of_several(tmp_path: Path) -> None:
+    path = _written(tmp_path, {1: 900.0, 2: None})
+    assert pages.read(path).json == pages.read(f"{path}#1").json
+
+
+def test_warm_loads_and_loads_of_other_pages_are_not_put_together(tmp_path: Path) -> None:
+    whole = _recording({1: 900.0, 2: 700.0, 3: 800.0})
+    for change in ({"url": "https://a.test/other"}, {"warm": True}):
+        loads = [replace(whole.loads[0], **change), *whole.loads[1:]]
+        page = pages.Page("page", graph_of(replace(whole, loads=loads)))
+        # 20 and 30 ms: those of the second and the third load.
+        assert _script_ms(page) == 25
+        stability = Stability.of(page)
+        assert stability is not None
+        assert stability.count == 2
+
+
+def test_a_load_whose_beacon_has_the_time_in_its_url(loadstone: Command, tmp_path: Path) -> None:
+    path = _written(tmp_path, {1: 900.0, 2: 700.0, 3: 800.0}, beacons=True)
+    loads = loadstone("page", path, "--json").document["loads"]
+    [url] = loads["changing_urls"]
+    assert url.startswith(f"{URL}seen?t=")
+    assert (loads["count"], loads["unstable_objects"], loads["left_out_objects"]) == (3, [], 0)
+    shown = loadstone("page", path).out
+    assert re.search(r"loads put together +3\n", shown)
+    assert re.search(r"edges that not all have +0 of ", shown)
+    assert re.search(r"objects whose URL changes +1\n", shown)
+    assert url in shown
+    assert loadstone("page", f"{path}#1", "--json").document["loads"] is None
+
+
+def test_runs_vary_as_the_recorded_loads_did(loadstone: Command, tmp_path: Path) -> None:
+    path = _written(tmp_path, {1: 900.0, 2: 700.0, 3: 800.0})
+
+    def plts(name: str) -> list[float]:
+        cell = experiment.cell(pages.read(name), {"spread.times": 10})
+        return [outcome.plt_ms for outcome in experiment.execute(cell.jobs(100, 1), 1)]
+
+    said = "servers' times by 10 %, computing as between the page's 3 loads"
+    assert said in " ".join(loadstone("load", path).out.split())
+    assert "loads" not in loadstone("load", path, "--exact").out
+    assert "servers' and page's times by 10 %" in " ".join(loadstone("load", f"{path}#2").out.split())
+
+    # A standard deviation of 50 % of 20 ms is 17.3 ms more or less, all equally likely.
+    measured, usual = plts(path), plts(f"{path}#2")
+    assert 30 < max(measured) - min(measured) < 35
+    assert max(usual) - min(usual) < 6
 
 
 def test_a_script_is_found_by_the_byte_after_its_tag(tmp_path: Path) -> None:

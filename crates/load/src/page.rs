@@ -13,7 +13,9 @@ mod file;
 pub mod har;
 mod heads;
 mod loose;
+mod merge;
 mod paint;
+mod path_shape;
 mod preflights;
 mod recorded_object;
 pub mod recording;
@@ -27,11 +29,12 @@ pub use change::{Change, UnknownChange, registrable_domain};
 pub use compressed::HeaderBytes;
 pub use depths::{ObjectDepth, depths};
 pub use file::{
-    ComputeSpec, DocumentSpec, Field, HostSpec, Need, Needed, ObjectSpec, On, PageError, PageFile, RequestScheduling,
-    Why,
+    ComputeSpec, DocumentSpec, Field, HostSpec, LoadsSpec, Need, Needed, ObjectSpec, On, PageError, PageFile,
+    RequestScheduling, Why,
 };
 pub(crate) use heads::{is_token, is_value};
 pub use paint::{Paint, PaintSource};
+pub use path_shape::path_shape;
 pub use redact::Secrets;
 pub use summary::{KindSummary, Summary};
 
@@ -67,6 +70,8 @@ pub struct Page {
     pub handshake: Duration,
     /// With whose beginning the body of each document is there.
     pub bodies: Vec<ActivityId>,
+    /// By what share all computing together takes more or less in a run, where several loads say so.
+    pub varies: Option<f64>,
     /// For each host its objects by path, ascending: no two have the same one.
     shelves: Vec<Vec<(Bytes, ActivityId)>>,
 }
@@ -97,6 +102,9 @@ pub struct Activity {
     pub needs: Vec<Dependency>,
     /// Whether the page is not loaded without it.
     pub needed: Needed,
+    /// By what share its computing takes more or less in a run, besides what all computing does, where several loads
+    /// say so.
+    pub varies: Option<f64>,
     /// Fetch or compute.
     pub task: Task,
 }
@@ -171,7 +179,8 @@ impl Page {
     fn new(hosts: Vec<Host>, activities: Vec<Activity>, objects: usize) -> Page {
         let shelves = vec![Vec::new(); hosts.len()];
         let (scheduling, handshake) = (RequestScheduling::default(), Duration::ZERO);
-        let mut page = Page { hosts, activities, objects, scheduling, handshake, bodies: Vec::new(), shelves };
+        let (bodies, varies) = (Vec::new(), None);
+        let mut page = Page { hosts, activities, objects, scheduling, handshake, bodies, varies, shelves };
         let mut shelves = std::mem::take(&mut page.shelves);
         for (at, (_, fetch)) in page.fetches().enumerate() {
             shelves[fetch.host.0 as usize].push((fetch.request.path.clone(), ActivityId(at as u32)));

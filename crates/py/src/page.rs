@@ -84,6 +84,16 @@ impl Page {
         Ok(read?)
     }
 
+    /// This load of a page put together with other loads of it, in any order.
+    fn merged(&self, py: Python<'_>, others: Vec<PyRef<'_, Page>>) -> PyResult<Page> {
+        let files: Vec<SharedPage> = others.iter().map(|other| other.page.clone()).collect();
+        let merged = || {
+            let others: Vec<&PageFile> = files.iter().map(|file| &**file).collect();
+            Page::of(self.page.merged(&others), self.notes_json.clone())
+        };
+        Ok(py.detach(merged)?)
+    }
+
     /// Makes the page that `description` describes: what stands after `synthetic:`.
     #[staticmethod]
     fn synthetic(description: &str) -> PyResult<Page> {

@@ -95,6 +95,12 @@ impl Scenario {
         self.scenario.topology.is_none().then(|| ms(2 * self.scenario.network.propagation()))
     }
 
+    /// Of how many loads its page was put together; `None` if of none.
+    #[getter]
+    fn page_loads(&self) -> Option<u32> {
+        self.scenario.page.loads.map(|loads| loads.count)
+    }
+
     /// Whether chance has a part in it, so that seeds differ.
     #[getter]
     fn is_random(&self) -> bool {

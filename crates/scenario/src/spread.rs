@@ -16,7 +16,8 @@ pub struct Spread {
     /// By how much in percent each link's rates and each way's delay may be more or less than stated. Above 0, traces
     /// begin anywhere and programs wake up at their own moments.
     pub network: Bounded<0, 50>,
-    /// By how much in percent each of the servers' and the page's own times may be more or less than stated.
+    /// By how much in percent each of the servers' and the page's own times may be more or less than stated. Where
+    /// several loads of a page say how its computing differs, that differs so instead, unless this is 0.
     pub times: Bounded<0, 50>,
 }
 

@@ -21,6 +21,12 @@ impl Factors {
         Factors { base: seed.stream(name).next_u64(), share }
     }
 
+    /// The same factors in another range; nothing varies where nothing did.
+    #[must_use]
+    pub fn with_share(self, share: f64) -> Factors {
+        Factors { share: if self.share == 0.0 { 0.0 } else { share }, ..self }
+    }
+
     /// The key of what has a name.
     pub fn key(name: &str) -> u64 {
         fnv_1a(name)
@@ -60,6 +66,16 @@ mod tests {
         let of = |seed, name, key| Factors::new(Seed(seed), name, 0.1).of(key);
         assert_eq!(of(1, "x", 2), of(1, "x", 2));
         assert!(of(1, "x", 2) != of(2, "x", 2) && of(1, "x", 2) != of(1, "y", 2) && of(1, "x", 2) != of(1, "x", 3));
+    }
+
+    #[test]
+    fn another_range_stretches_the_same_draw() {
+        let factors = Factors::new(Seed(7), "x", 0.1);
+        for key in 0..100 {
+            let (near, far) = (factors.of(key) - 1.0, factors.with_share(0.5).of(key) - 1.0);
+            assert!((far - 5.0 * near).abs() < 1e-12);
+        }
+        assert_eq!(Factors::ONE.with_share(0.5), Factors::ONE);
     }
 
     #[test]

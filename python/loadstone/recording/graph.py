@@ -10,8 +10,18 @@ TEXTS = {"document", "stylesheet", "script"}
 
 
 def graph_of(archive: Archive, number: int | None = None, *, keep_secrets: bool = False) -> _native.Page:
-    """Make the page of a load; without its number, of the one whose load event came in the middle of all."""
-    load = _chosen(archive, number)
+    """Make the page of a load; without its number, of all cold loads of a page together.
+
+    The load whose load event came in the middle is the one that the others are compared with.
+    """
+    if number is not None:
+        return _of_load(archive, _named(archive, number), keep_secrets)
+    middle, *others = _together(archive)
+    page = _of_load(archive, middle, keep_secrets)
+    return page.merged([_of_load(archive, other, keep_secrets) for other in others])
+
+
+def _of_load(archive: Archive, load: LoadNote, keep_secrets: bool) -> _native.Page:
     texts = {
         one.request: one.body
         for one in archive.exchanges
@@ -29,15 +39,20 @@ def graph_of(archive: Archive, number: int | None = None, *, keep_secrets: bool 
         raise InputError(f"{archive.name}: load {load.number}: {error.args[0]}") from None
 
 
-def _chosen(archive: Archive, number: int | None) -> LoadNote:
-    if number is not None:
-        for load in archive.loads:
-            if load.number == number:
-                return load
-        count = len(archive.loads)
-        raise InputError(f"{archive.name}: there is no load {number}: choose one from 1 to {count}")
+def _named(archive: Archive, number: int) -> LoadNote:
+    for load in archive.loads:
+        if load.number == number:
+            return load
+    count = len(archive.loads)
+    raise InputError(f"{archive.name}: there is no load {number}: choose one from 1 to {count}")
+
+
+def _together(archive: Archive) -> list[LoadNote]:
+    """Choose the loads that make the page: the one in the middle first, then others of the same URL."""
     complete = [load for load in archive.loads if load.onload_ms is not None and not load.warm]
     if not complete:
         raise InputError(f"{archive.name}: no load came to its end: record it again, with more --patience")
     complete.sort(key=lambda load: (load.onload_ms, load.number))
-    return complete[(len(complete) - 1) // 2]
+    middle = complete[(len(complete) - 1) // 2]
+    others = (load for load in complete if load is not middle and load.url == middle.url)
+    return [middle, *sorted(others, key=lambda load: load.number)]

@@ -17,12 +17,13 @@ pub struct Graph {
     computed: u32,
     /// Whether what a load waits for depends on what it finds, or on computing.
     ends_by_event: bool,
+    /// By what share all computing together varies, where the page says so.
+    varies: Option<f64>,
 }
 
 #[derive(Debug, Default)]
 struct GraphNode {
-    /// By which factors know it.
-    key: u64,
+    factor: OwnFactor,
     /// How many dependencies it has.
     needs: u32,
     /// How long it takes and on what, if it is a compute node.
@@ -34,11 +35,25 @@ struct GraphNode {
     on_end: Vec<GraphEdge>,
 }
 
+/// Which factor a time has.
+#[derive(Clone, Copy, Debug, Default)]
+struct OwnFactor {
+    /// By which factors know it.
+    key: u64,
+    /// Its range, if that is not the usual one.
+    share: Option<f64>,
+}
+
+/// The key of the factor that all computing has, besides each its own.
+const COMMON: u64 = 0;
+
 /// The activity that waits, and how long after the moment it begins.
 #[derive(Clone, Copy, Debug)]
 struct GraphEdge {
     to: ActivityId,
     delay: Duration,
+    /// What the delay is multiplied by.
+    factor: OwnFactor,
     timer: Duration,
 }
 
@@ -48,14 +63,20 @@ impl Graph {
         let mut nodes: Vec<GraphNode> = Vec::new();
         nodes.resize_with(page.activities.len(), GraphNode::default);
         for (at, activity) in page.activities.iter().enumerate() {
-            nodes[at].key = activity.key;
+            nodes[at].factor = OwnFactor { key: activity.key, share: activity.varies };
             nodes[at].needs = activity.needs.len() as u32;
             nodes[at].needed = activity.needed;
             if let Task::Compute(span, thread) = activity.task {
                 nodes[at].computing = Some((span, thread));
             }
             for need in &activity.needs {
-                let edge = GraphEdge { to: ActivityId(at as u32), delay: need.delay, timer: need.timer };
+                let before = &page.activities[need.on.0 as usize];
+                let factor = match (need.trigger, &before.task) {
+                    // What happens within a node comes earlier or later as the node takes less or more, in its order.
+                    (Trigger::Start, Task::Compute(..)) => OwnFactor { key: before.key, share: before.varies },
+                    _ => OwnFactor { key: activity.key, share: None },
+                };
+                let edge = GraphEdge { to: ActivityId(at as u32), delay: need.delay, factor, timer: need.timer };
                 let node = &mut nodes[need.on.0 as usize];
                 match need.trigger {
                     Trigger::Start => node.on_start.push(edge),
@@ -70,7 +91,7 @@ impl Graph {
         let is_computed = |node: &&GraphNode| node.computing.is_some() && node.needed == Needed::Always;
         let computed = nodes.iter().filter(is_computed).count() as u32;
         let depends = nodes.iter().any(|node| matches!(node.needed, Needed::WhenFound | Needed::WhenArriving));
-        Graph { ends_by_event: depends || computed > 0, computed, nodes }
+        Graph { ends_by_event: depends || computed > 0, computed, varies: page.varies, nodes }
     }
 }
 
@@ -80,8 +101,9 @@ pub(super) struct Progress {
     graph: Arc<Graph>,
     /// What the page's own times are multiplied by, each by itself.
     own_times: Factors,
-    /// What all computing is multiplied by.
+    /// What all computing is multiplied by: on this machine, and in this run.
     compute: f64,
+    common: f64,
     main: MainThread,
     /// Activities that compute, and that the load waits for in any case: how many are not complete.
     computed: u32,
@@ -163,6 +185,7 @@ impl Progress {
         Progress {
             own_times: Factors::ONE,
             compute: 1.0,
+            common: 1.0,
             main: MainThread::default(),
             computed: graph.computed,
             holding: 0,
@@ -213,6 +236,7 @@ impl Progress {
     /// From now on the page's own times are multiplied by these factors.
     pub(super) fn vary(&mut self, own_times: Factors) {
         self.own_times = own_times;
+        self.common = self.graph.varies.map_or(1.0, |share| own_times.with_share(share).of(COMMON));
     }
 
     /// The load begins: so does all that waits for nothing.
@@ -275,7 +299,7 @@ impl Progress {
         self.states[activity.0 as usize].has_begun = true;
         node.on_start.iter().for_each(|edge| self.satisfy(now, activity, *edge));
         if let Some((span, _)) = node.computing {
-            let span = self.computing(node.key, span);
+            let span = self.computing(node.factor, span);
             self.timers.push(Reverse((now + span, activity, DueNode::End)));
         }
         if ahead != Ahead::No {
@@ -310,15 +334,16 @@ impl Progress {
             let node = &graph.nodes[activity.0 as usize];
             node.on_start.iter().for_each(|edge| self.satisfy(now, activity, *edge));
             let (span, _) = node.computing.expect("only computing is done on the main thread");
-            let span = self.computing(node.key, span);
+            let span = self.computing(node.factor, span);
             self.timers.push(Reverse((now + span, activity, DueNode::End)));
         }
     }
 
     /// How long computing takes in this load.
-    fn computing(&self, key: u64, span: Duration) -> Duration {
-        let span = self.own_times.scale(key, span);
-        if self.compute == 1.0 { span } else { span.mul_f64(self.compute) }
+    fn computing(&self, factor: OwnFactor, span: Duration) -> Duration {
+        let own_times = factor.share.map_or(self.own_times, |share| self.own_times.with_share(share));
+        let (span, all) = (own_times.scale(factor.key, span), self.compute * self.common);
+        if all == 1.0 { span } else { span.mul_f64(all) }
     }
 
     /// Bytes of an object's body have arrived.
@@ -381,8 +406,7 @@ impl Progress {
 
     /// A dependency on `on` has come true.
     fn satisfy(&mut self, now: Time, on: ActivityId, edge: GraphEdge) {
-        let key = self.graph.nodes[edge.to.0 as usize].key;
-        let begin = now + self.computing(key, edge.delay) + edge.timer;
+        let begin = now + self.computing(edge.factor, edge.delay) + edge.timer;
         let state = &mut self.states[edge.to.0 as usize];
         if begin >= state.begin {
             state.begin = begin;

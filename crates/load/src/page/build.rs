@@ -1,7 +1,8 @@
 //! From a page file to a page: every rule that a page has to obey is checked here, once.
 
-use super::file::{ComputeSpec, DocumentSpec, HostSpec, Need, Needed, ObjectSpec, On, PageError, PageFile};
+use super::file::{ComputeSpec, DocumentSpec, HostSpec, LoadsSpec, Need, Needed, ObjectSpec, On, PageError, PageFile};
 use super::heads::{self, TooSmall};
+use super::merge::MOST_DEVIATION;
 use super::{Activity, ActivityId, Dependency, Fetch, Host, HostId, Page, Task, Thread, Trigger};
 use loadstone_http::{Body, BodyId, Priority, Scheme};
 use loadstone_units::{Factors, json};
@@ -89,7 +90,7 @@ impl PageFile {
             let needs = names.needs(object.node(), object.needs.as_deref(), index == 0)?;
             let needed = if index == 0 { Needed::Always } else { object.needed.unwrap_or_default() };
             let name = object.node().to_owned();
-            activities.push(Activity { key: key_of(&name), name, needs, needed, task });
+            activities.push(Activity { key: key_of(&name), name, needs, needed, varies: None, task });
         }
         for compute in &self.compute {
             let ms = milliseconds(|| format!("compute node '{}'", compute.name), "ms", compute.ms)?;
@@ -97,13 +98,18 @@ impl PageFile {
             let (key, name) = (Factors::key(&compute.name), compute.name.clone());
             let thread = if compute.main_thread { Thread::Main } else { Thread::Own };
             let needed = compute.needed.unwrap_or(Needed::Never);
-            activities.push(Activity { key, name, needs, needed, task: Task::Compute(ms, thread) });
+            let varies = deviation(|| format!("compute node '{}'", compute.name), compute.deviation_percent)?;
+            let (varies, task) = (self.loads.map(|_| varies), Task::Compute(ms, thread));
+            activities.push(Activity { key, name, needs, needed, varies, task });
         }
         let body = |(document, spec): (&String, &DocumentSpec)| names.find(document, &spec.body);
         let bodies = self.documents.iter().map(body).collect::<Result<_, _>>()?;
         let scheduling = self.scheduling;
         let handshake = milliseconds(|| "the page".to_owned(), "handshake_ms", self.handshake_ms)?;
-        let page = Page { scheduling, handshake, bodies, ..Page::new(hosts.list, activities, self.objects.len()) };
+        let of_loads = |loads: LoadsSpec| deviation(|| "loads".to_owned(), loads.deviation_percent);
+        let varies = self.loads.map(of_loads).transpose()?;
+        let page =
+            Page { scheduling, handshake, bodies, varies, ..Page::new(hosts.list, activities, self.objects.len()) };
         acyclic(&page)?;
         Ok(page)
     }
@@ -337,6 +343,16 @@ fn milliseconds(place: impl Fn() -> String, field: &'static str, ms: f64) -> Res
     }
     let remedy = "give milliseconds from 0 to 3600000";
     Err(PageError::Value { place: place(), field, value: ms.to_string(), remedy })
+}
+
+/// By what share times are more or less that have this standard deviation in percent and are all equally likely.
+fn deviation(place: impl Fn() -> String, percent: f64) -> Result<f64, PageError> {
+    if (0.0..=MOST_DEVIATION).contains(&percent) {
+        // The standard deviation of an even distribution is its half width by the root of 3.
+        return Ok(3_f64.sqrt() * percent / 100.0);
+    }
+    let remedy = "give a percentage from 0 to 57, with which no time is below 0";
+    Err(PageError::Value { place: place(), field: "deviation_percent", value: percent.to_string(), remedy })
 }
 
 /// A server's thinking time, from 0 to two minutes.

@@ -32,6 +32,24 @@ pub struct PageFile {
     /// at which its body is inserted. Where `scheduling` is `chromium`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub documents: BTreeMap<String, DocumentSpec>,
+    /// Of what loads the page was put together, where there were several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loads: Option<LoadsSpec>,
+}
+
+/// The loads of a page that were put together to one.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LoadsSpec {
+    /// How many.
+    pub count: u32,
+    /// By how much all computing of a load together is longer or shorter than that of others, since the machine was
+    /// slower or faster: the standard deviation in percent, at most 57.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub deviation_percent: f64,
+    /// How many objects there were in other loads that the page does not have.
+    #[serde(default, skip_serializing_if = "is_no_count")]
+    pub left_out: u32,
 }
 
 /// In which order and when a browser sends the requests that it has found.
@@ -137,6 +155,12 @@ pub struct ObjectSpec {
     /// their own. For instance that of frames from other sites.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub partition: Option<String>,
+    /// In how many loads of the page it was, if not in all that were put together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seen: Option<u32>,
+    /// Whether its URL was another one in other loads.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub changes: bool,
 }
 
 /// Whether a load waits for an activity.
@@ -226,6 +250,13 @@ pub struct ComputeSpec {
     /// Whether the page is not loaded without it; `false` if it is left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub needed: Option<Needed>,
+    /// In how many loads of the page it was, if not in all that were put together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seen: Option<u32>,
+    /// By how much it takes longer or shorter in other loads, besides what all computing does: the standard deviation in
+    /// percent, at most 57.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub deviation_percent: f64,
 }
 
 /// What is particular about a host.
@@ -259,6 +290,9 @@ pub struct Need {
     /// Why it waits; for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<Why>,
+    /// In how many loads of the page it was so, if not in all that had what waits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seen: Option<u32>,
 }
 
 /// Why an activity waits for another: the kinds of edges that a recorded page has.
@@ -295,6 +329,10 @@ pub enum Why {
 
 fn is_zero(ms: &f64) -> bool {
     *ms == 0.0
+}
+
+fn is_no_count(count: &u32) -> bool {
+    *count == 0
 }
 
 fn is_false(flag: &bool) -> bool {

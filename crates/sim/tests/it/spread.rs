@@ -2,7 +2,7 @@
 
 use crate::{object, page};
 use loadstone_http::Protocol;
-use loadstone_load::page::{Need, ObjectSpec, On, PageFile, synthetic};
+use loadstone_load::page::{ComputeSpec, LoadsSpec, Need, Needed, ObjectSpec, On, PageFile, synthetic};
 use loadstone_scenario::{Outcome, Plan, Scenario, Spread, Variant};
 use loadstone_sim::run;
 use loadstone_units::{Bounded, Seed};
@@ -147,4 +147,95 @@ fn what_is_left_of_a_page_takes_the_same_times_as_before() {
     let whole = plts(&scenario(vec![object("/", 100), object("/banner", 100), late("/a"), late("/b")]), 30);
     let rest = plts(&scenario(vec![object("/", 100), late("/a"), late("/b")]), 30);
     assert!(whole.iter().zip(&rest).all(|(whole, rest)| (whole - rest).abs() < 1.0), "{whole:?} {rest:?}");
+}
+
+/// A page of several loads that computes twice for a second, one after the other.
+fn of_loads(common: f64, own: f64) -> PageFile {
+    let after = |node: &str| Some(vec![Need { node: node.to_owned(), ..Need::default() }]);
+    let node = |name: &str, before: &str| ComputeSpec {
+        name: name.to_owned(),
+        ms: 1_000.0,
+        needs: after(before),
+        needed: Some(Needed::Always),
+        deviation_percent: own,
+        ..ComputeSpec::default()
+    };
+    let compute = vec![node("one", "http://a.test/"), node("two", "one")];
+    let loads = Some(LoadsSpec { count: 3, deviation_percent: common, left_out: 0 });
+    PageFile { compute, loads, ..page([object("/", 100)]) }
+}
+
+fn computing(file: PageFile, times: u32) -> Scenario {
+    Scenario { network: "1000mbit,1ms".parse().unwrap(), spread: spread(0, times), ..Scenario::of(file) }
+}
+
+/// Half of a range that is evenly filled: the standard deviation by the root of 3.
+const HALF: f64 = 1.732_050_8;
+
+#[test]
+fn computing_varies_by_itself_as_it_did_between_loads() {
+    let [exact] = plts(&computing(of_loads(0.0, 20.0), 0), 1)[..] else { panic!() };
+    let varied = plts(&computing(of_loads(0.0, 20.0), 10), 300);
+    let (least, most) = range(&varied);
+    let most_apart = 2_000.0 * 0.2 * HALF;
+    assert!((-most_apart..-0.8 * most_apart).contains(&(least - exact)), "{least} of {exact}");
+    assert!((0.8 * most_apart..most_apart).contains(&(most - exact)), "{most} of {exact}");
+    let middle = varied.iter().filter(|plt| (*plt - exact).abs() < most_apart / 2.0).count();
+    assert!((200..255).contains(&middle), "{middle} of 300, three quarters where each is by itself");
+}
+
+#[test]
+fn computing_varies_together_as_loads_did() {
+    let [exact] = plts(&computing(of_loads(20.0, 0.0), 0), 1)[..] else { panic!() };
+    let varied = plts(&computing(of_loads(20.0, 0.0), 10), 300);
+    let (least, most) = range(&varied);
+    let most_apart = 2_000.0 * 0.2 * HALF;
+    assert!((-most_apart..-0.95 * most_apart).contains(&(least - exact)), "{least} of {exact}");
+    assert!((0.95 * most_apart..most_apart).contains(&(most - exact)), "{most} of {exact}");
+    let middle = varied.iter().filter(|plt| (*plt - exact).abs() < most_apart / 2.0).count();
+    assert!((125..175).contains(&middle), "{middle} of 300, half where both have one factor");
+}
+
+#[test]
+fn loads_that_computed_alike_leave_nothing_to_vary_and_other_pages_vary_as_usual() {
+    let alike = plts(&computing(of_loads(0.0, 0.0), 10), 20);
+    assert!(alike.iter().all(|plt| *plt == alike[0]), "{alike:?}");
+    let of_one = PageFile { loads: None, ..of_loads(30.0, 30.0) };
+    let (least, most) = range(&plts(&computing(of_one, 10), 300));
+    assert!((1_800.0..1_850.0).contains(&least) && (2_150.0..2_205.0).contains(&most), "{least} to {most}");
+}
+
+#[test]
+fn what_no_load_says_varies_as_usual_also_on_a_page_of_several() {
+    let root = || Some(vec![Need { node: "http://a.test/".into(), ms: 1_000.0, ..Need::default() }]);
+    let waits = ObjectSpec { needs: root(), ..object("/late", 100) };
+    let file = PageFile { loads: of_loads(0.0, 0.0).loads, ..page([object("/", 100), waits]) };
+    let (least, most) = range(&plts(&computing(file, 10), 300));
+    assert!((900.0..920.0).contains(&least) && (1_080.0..1_110.0).contains(&most), "{least} to {most}");
+}
+
+#[test]
+fn what_happens_within_a_node_comes_when_the_node_has_got_there() {
+    let found = |loads, on, ms| {
+        let needs = Some(vec![Need { node: "one".into(), on, ms, ..Need::default() }]);
+        let mut file = PageFile { loads, ..of_loads(10.0, 20.0) };
+        file.compute.pop();
+        file.objects.push(ObjectSpec { needs, ..object("/found", 100) });
+        plts(&computing(file, 10), 50)
+    };
+    for loads in [None, of_loads(10.0, 20.0).loads] {
+        let (within, at_its_end) = (found(loads, On::Start, 1_000.0), found(loads, On::End, 0.0));
+        let same = |(one, other): (&f64, &f64)| (one - other).abs() < 0.1;
+        assert!(within.iter().zip(&at_its_end).all(same), "{within:?} {at_its_end:?}");
+    }
+}
+
+#[test]
+fn variants_of_a_page_of_several_loads_compute_alike() {
+    let of = |protocol| Scenario {
+        variant: Variant { protocol, ..Variant::default() },
+        ..computing(of_loads(10.0, 20.0), 10)
+    };
+    let [one, other] = [Protocol::Http1, Protocol::H2].map(|protocol| plts(&of(protocol), 50));
+    assert!(one.iter().zip(&other).all(|(one, other)| (one - other).abs() < 1.0), "{one:?} {other:?}");
 }

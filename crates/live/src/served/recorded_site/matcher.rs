@@ -4,6 +4,7 @@
 use super::shape::{self, QueryPairs};
 use crate::served::recording::name_of;
 use loadstone_http::{RequestHead, Scheme};
+use loadstone_load::page::path_shape;
 use std::collections::BTreeMap;
 
 /// How a request was matched with what was recorded.
@@ -79,7 +80,7 @@ impl Matcher {
         }
         let id = UrlId(self.urls.len());
         known.push(id);
-        paths.by_shape.entry(shape::of_path(path)).or_default().push(id);
+        paths.by_shape.entry(path_shape(path)).or_default().push(id);
         let (scheme, target) = (request.scheme, request.path.to_vec());
         let pairs = QueryPairs::of(&target);
         self.urls.push(AskedUrl { scheme, authority, target, pairs, queries, responses: vec![response] });
@@ -119,7 +120,7 @@ impl Matcher {
         if let Some(id) = self.likest(same, &pairs, given) {
             return Some((id, Likeness::Query));
         }
-        let alike = paths.by_shape.get(&shape::of_path(path))?;
+        let alike = paths.by_shape.get(&path_shape(path))?;
         self.likest(alike, &pairs, given).map(|id| (id, Likeness::Shape))
     }
 

@@ -1,5 +1,6 @@
 use super::*;
 use crate::Bodies;
+use loadstone_load::page::path_shape;
 use proptest::prelude::*;
 
 const NOW: OffsetDateTime = OffsetDateTime::UNIX_EPOCH;
@@ -294,7 +295,7 @@ proptest! {
             let host = |url: &str| url.split('/').nth(2).unwrap().to_owned();
             let path = |url: &str| url.split('?').next().unwrap().to_owned();
             let is_alike = |own: &(String, String)| own.0 == *method && host(&own.1) == host(url);
-            let shape = |url: &str| shape::of_path(path(url).as_bytes());
+            let shape = |url: &str| path_shape(path(url).as_bytes());
             let expected = if recorded.iter().any(|own| own == &(method.clone(), url.clone())) {
                 Some(Likeness::Exact)
             } else if recorded.iter().any(|own| is_alike(own) && path(&own.1) == path(url)) {

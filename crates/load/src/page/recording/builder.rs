@@ -310,6 +310,7 @@ impl<'r> GraphBuilder<'r> {
             kind: Some(kind.to_owned()),
             main_thread: self.thread == ThreadKind::Main,
             needed: (needed != Needed::Never).then_some(needed),
+            ..ComputeSpec::default()
         });
         (self.last, self.last_of_task) = (Some(name.clone()), Some(name.clone()));
         match kind {
