@@ -425,11 +425,6 @@ fn with_one_connection_allowed_nothing_races() {
     }
 }
 
-#[test]
-fn browsers_join_together_unless_they_are_told_otherwise() {
-    assert!(Joining::Together.is_default() && !Joining::OneByOne.is_default());
-}
-
 /// Of two requests the server refuses the second: when it leaves after the first, or stays.
 #[test]
 fn a_refused_request_counts_as_tried_unless_the_server_leaves_with_work() {

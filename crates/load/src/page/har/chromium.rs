@@ -1,11 +1,26 @@
 //! What a HAR says of a load by Chromium besides times: of what sort each request is, and how urgent. By that is known
 //! for what the load event waits, and in which order requests go out.
 
-use super::fetched::{EntryKind, HarFetch, by_use};
+use super::fetched::{EntryKind, HarFetch};
 use super::needs::Hold;
 use super::sizes;
 use crate::page::file::{Needed, On, RequestScheduling};
 
+/// What DevTools calls requests for which no load event waits.
+const FREE: [&str; 12] = [
+    "xhr",
+    "fetch",
+    "media",
+    "ping",
+    "other",
+    "preflight",
+    "prefetch",
+    "manifest",
+    "texttrack",
+    "eventsource",
+    "cspviolationreport",
+    "signedexchange",
+];
 /// The urgency of Chromium's class VeryLow.
 const VERY_LOW: u32 = 4;
 
@@ -68,14 +83,14 @@ pub(super) fn is_anonymous(fetched: &HarFetch<'_>) -> bool {
 /// Whether it is of a sort that holds up the load event (Chromium's `Resource::ShouldBlockLoadEvent`). Scripts of the
 /// least urgency are those of service workers.
 pub(super) fn delays_load_event(fetched: &HarFetch<'_>) -> bool {
-    let kind = match fetched.entry.resource_type.filled() {
-        Some(stated) => by_use(stated),
-        None => Some(fetched.kind),
-    };
+    let stated = fetched.entry.resource_type.filled().unwrap_or_default();
+    if FREE.iter().any(|free| stated.eq_ignore_ascii_case(free)) {
+        return false;
+    }
     let is_least = fetched.urgency().is_some_and(|urgency| urgency.get() == VERY_LOW);
-    kind.is_some_and(|kind| match kind {
+    match fetched.kind {
         EntryKind::Html | EntryKind::Css | EntryKind::Image | EntryKind::Font => true,
         EntryKind::Js => !is_least,
         _ => false,
-    })
+    }
 }

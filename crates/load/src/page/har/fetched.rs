@@ -179,7 +179,7 @@ fn kind(entry: &Entry<'_>, response: &Response<'_>, url: &str) -> EntryKind {
         .unwrap_or(EntryKind::Other)
 }
 
-pub(super) fn by_use(stated: &str) -> Option<EntryKind> {
+fn by_use(stated: &str) -> Option<EntryKind> {
     Some(match stated.to_ascii_lowercase().as_str() {
         "document" => EntryKind::Html,
         "stylesheet" => EntryKind::Css,

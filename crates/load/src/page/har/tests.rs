@@ -1,5 +1,5 @@
 use super::*;
-use crate::page::file::On;
+use crate::page::file::{Needed, On};
 
 mod dirty;
 mod exporters;

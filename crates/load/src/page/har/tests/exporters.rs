@@ -2,6 +2,7 @@
 //! asks for data, and an image from the style sheet.
 
 use super::*;
+use crate::page::file::RequestScheduling;
 
 /// Which object waits for which, by the ends of the URLs.
 fn graph(har: &Har) -> Vec<(String, String)> {
@@ -66,8 +67,13 @@ fn chrome_devtools() {
     );
     assert_eq!(graph(&har), expected());
     assert_eq!(har.file.objects[1].bytes, 1000);
-    assert_eq!((need(&har, 1).1, need(&har, 3).3, need(&har, 4).3), (On::Bytes, 2.75, 9.75));
-    assert_eq!(har.file.objects.iter().filter(|object| object.needed == Some(Needed::Never)).count(), 1);
+    assert_eq!((need(&har, 1).1, need(&har, 3).3), (On::Bytes, 2.75));
+    let late = &har.file.objects[4];
+    assert_eq!(late.needs.as_ref().unwrap()[0].timer_ms, 9.75, "the load event came before it was found");
+    let needed: Vec<_> = har.file.objects.iter().map(|object| object.needed).collect();
+    let found = Some(Needed::WhenFound);
+    assert_eq!(needed, [None, found, found, found, Some(Needed::Never)], "the last is of no sort that is waited for");
+    assert_eq!(har.file.scheduling, RequestScheduling::Chromium);
 }
 
 #[test]
