@@ -17,6 +17,7 @@ mod paint;
 mod recorded_object;
 pub mod recording;
 mod redact;
+mod replayed;
 mod summary;
 pub mod synthetic;
 pub mod zstd;
@@ -32,6 +33,7 @@ pub use file::{
 pub(crate) use heads::{is_token, is_value};
 pub use paint::{Paint, PaintSource};
 pub use redact::Secrets;
+pub use replayed::{Methods, NoReplay, Replayed};
 pub use summary::{KindSummary, Summary};
 
 use bytes::Bytes;

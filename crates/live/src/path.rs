@@ -1,0 +1,202 @@
+//! What the client's ends of connections tell of the path to their servers: the least round trip, the rate at which
+//! bytes came, how much was missing or sent again. Nothing is sent for it.
+
+use crate::Error;
+use crate::socket::{TcpCounts, counts};
+use loadstone_units::{Rate, Time};
+use std::fs;
+use std::os::fd::AsFd;
+use std::time::Duration;
+
+/// Into how many pieces what came at once behind a hole is cut.
+const PIECES: u64 = 16;
+
+/// The first Linux whose TCP_INFO counts segments that came out of order.
+const FIRST_KERNEL: (u32, u32) = (5, 4);
+
+/// Whether a client's connections keep what they tell of the path.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum PathNotes {
+    /// They do not.
+    #[default]
+    None,
+    /// They do: [`crate::SocketRecord::path`] has it.
+    Kept,
+}
+
+/// What a connection told of the path.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct PathRecord {
+    /// What TCP has counted.
+    pub counts: TcpCounts,
+    /// How often bytes were missing until they were sent again, at least: so many segments were lost, or overtaken.
+    pub holes: u64,
+    arrivals: Vec<Arrival>,
+    /// Something was missing when bytes were last read.
+    is_in_hole: bool,
+}
+
+/// Bytes that have come.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Arrival {
+    at: Time,
+    bytes: u64,
+}
+
+/// The busiest moment of connections together.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Busiest {
+    /// How fast bytes came, without the heads of packets.
+    pub rate: Rate,
+    /// For how long.
+    pub span: Duration,
+}
+
+impl PathRecord {
+    /// Bytes have been read from a socket.
+    pub(crate) fn note_arrival(&mut self, at: Time, bytes: u64, socket: &impl AsFd) {
+        let before = self.counts.out_of_order;
+        self.note_counts(socket);
+        self.add(at, bytes, self.counts.out_of_order > before);
+    }
+
+    /// Takes the counts of a socket.
+    pub(crate) fn note_counts(&mut self, socket: &impl AsFd) {
+        if let Ok(counts) = counts(socket) {
+            self.counts = counts;
+        }
+    }
+
+    /// Bytes have come, in order; `was_missing` if others had come before them with something missing.
+    fn add(&mut self, at: Time, bytes: u64, was_missing: bool) {
+        // What one hole holds up may be read in several turns.
+        self.holes += u64::from(was_missing && !self.is_in_hole);
+        self.is_in_hole = was_missing;
+        match self.arrivals.last().filter(|_| was_missing) {
+            // They have come since the last ones, and only the hole held them up: as one arrival they would look faster
+            // than the link.
+            Some(Arrival { at: from, .. }) => {
+                let (from, step) = (*from, at.nanos_since(*from) / PIECES);
+                for piece in 1..=PIECES {
+                    let bytes = bytes * piece / PIECES - bytes * (piece - 1) / PIECES;
+                    self.arrivals.push(Arrival { at: from + Duration::from_nanos(step * piece), bytes });
+                }
+            }
+            None => self.arrivals.push(Arrival { at, bytes }),
+        }
+    }
+}
+
+/// How fast bytes came over these connections together, in the fastest stretch of at least `span`; over all of it, if
+/// it is shorter. `None` if nothing came twice.
+///
+/// Bytes that came with the stretch's first moment do not count: they were on their way before it.
+pub fn busiest<'p>(paths: impl IntoIterator<Item = &'p PathRecord>, span: Duration) -> Option<Busiest> {
+    let mut arrivals: Vec<Arrival> = paths.into_iter().flat_map(|path| path.arrivals.iter().copied()).collect();
+    arrivals.sort_unstable();
+    let whole = arrivals.last()?.at.nanos_since(arrivals.first()?.at);
+    let least = (span.as_nanos() as u64).min(whole).max(1);
+    let (mut end, mut within) = (0, 0);
+    let mut best: Option<(f64, u64)> = None;
+    for first in &arrivals {
+        // `within` has what came after `first`, up to and with `end`.
+        while let Some(next) = arrivals.get(end).filter(|_| end == 0 || lasted(first, &arrivals[end - 1]) < least) {
+            within += next.bytes;
+            end += 1;
+        }
+        within -= first.bytes;
+        let nanos = lasted(first, &arrivals[end - 1]);
+        if nanos < least {
+            break;
+        }
+        let rate = within as f64 * 8e9 / nanos as f64;
+        if best.is_none_or(|(fastest, _)| rate > fastest) {
+            best = Some((rate, nanos));
+        }
+    }
+    best.map(|(rate, nanos)| Busiest {
+        rate: Rate::from_bits_per_second(rate as u64),
+        span: Duration::from_nanos(nanos),
+    })
+}
+
+fn lasted(first: &Arrival, last: &Arrival) -> u64 {
+    last.at.nanos_since(first.at)
+}
+
+/// Refuses a kernel that does not count what this is made of.
+///
+/// # Errors
+/// If it is older than Linux 5.4.
+pub(crate) fn check_kernel() -> Result<(), Error> {
+    let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    if tells_enough(&release) { Ok(()) } else { Err(Error::OldKernel(release.trim().to_owned())) }
+}
+
+/// A release that cannot be read is taken for a new one.
+fn tells_enough(release: &str) -> bool {
+    let mut numbers = release.split('.').map(|part| part.parse::<u32>().ok());
+    let version = numbers.next().flatten().zip(numbers.next().flatten());
+    version.is_none_or(|version| version >= FIRST_KERNEL)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(ms: u64) -> Time {
+        Time::ZERO + Duration::from_millis(ms)
+    }
+
+    fn path(arrivals: impl IntoIterator<Item = (u64, u64)>) -> PathRecord {
+        let mut path = PathRecord::default();
+        arrivals.into_iter().for_each(|(ms, bytes)| path.add(at(ms), bytes, false));
+        path
+    }
+
+    fn found(paths: &[PathRecord], span_ms: u64) -> Option<(u64, u64)> {
+        let busiest = busiest(paths, Duration::from_millis(span_ms))?;
+        Some((busiest.rate.bits_per_second(), busiest.span.as_millis() as u64))
+    }
+
+    #[test]
+    fn the_busiest_moment_is_that_of_all_connections_together() {
+        // 1,000 bytes each 10 ms on one, and for 100 ms as much again on another, in between: 0.8 and 1.6 Mbit/s.
+        let one = path((0..60).map(|k| (10 * k, 1_000)));
+        let other = path((20..31).map(|k| (10 * k + 5, 1_000)));
+        assert_eq!(found(std::slice::from_ref(&one), 100), Some((800_000, 100)));
+        assert_eq!(found(&[one, other], 100), Some((1_600_000, 100)));
+    }
+
+    #[test]
+    fn what_comes_with_the_first_moment_does_not_count_nor_what_comes_too_late() {
+        // A heap that has waited, then 0.8 Mbit/s.
+        assert_eq!(found(&[path([(0, 90_000), (100, 10_000), (200, 10_000)])], 100), Some((800_000, 100)));
+        assert_eq!(found(&[path([(0, 1), (100, 10_000), (900, 90_000)])], 100), Some((900_000, 800)));
+    }
+
+    #[test]
+    fn a_load_that_is_shorter_is_one_moment_and_nothing_has_none() {
+        assert_eq!(found(&[path([(0, 1_000), (10, 1_000)])], 100), Some((800_000, 10)));
+        assert_eq!(found(&[path([(5, 1_000)])], 100), None);
+        assert_eq!(found(&[], 100), None);
+    }
+
+    #[test]
+    fn what_a_hole_held_up_came_while_it_was_held_up() {
+        let mut held_up = path([(0, 1_000), (10, 1_000)]);
+        held_up.add(at(210), 20_000, true);
+        // 20,000 bytes in 200 ms, not at once.
+        assert_eq!(found(&[held_up.clone()], 100).unwrap().0, 800_000);
+        held_up.add(at(220), 1_000, true);
+        held_up.add(at(230), 1_000, false);
+        held_up.add(at(330), 9_000, true);
+        assert_eq!(held_up.holes, 2, "one that is read in two turns is one");
+    }
+
+    #[test]
+    fn kernels_before_5_4_are_refused() {
+        let release = ["4.19.0", "5.3.18-amd64", "5.4.0", "6.18.44", "10.0", "unknown"];
+        assert_eq!(release.map(tells_enough), [false, false, true, true, true, true]);
+    }
+}
