@@ -55,9 +55,9 @@ pub struct Busiest {
 impl PathRecord {
     /// Bytes have been read from a socket.
     pub(crate) fn note_arrival(&mut self, at: Time, bytes: u64, socket: &impl AsFd) {
-        let before = self.counts.out_of_order;
+        let before = self.counts;
         self.note_counts(socket);
-        self.add(at, bytes, self.counts.out_of_order > before);
+        self.add(at, bytes, before);
     }
 
     /// Takes the counts of a socket.
@@ -67,14 +67,18 @@ impl PathRecord {
         }
     }
 
-    /// Bytes have come, in order; `was_missing` if others had come before them with something missing.
-    fn add(&mut self, at: Time, bytes: u64, was_missing: bool) {
+    /// Bytes have been read, which come in order; TCP had counted `before` when there were some the last time.
+    fn add(&mut self, at: Time, bytes: u64, before: TcpCounts) {
+        let was_missing = self.counts.out_of_order > before.out_of_order;
         // What one hole holds up may be read in several turns.
         self.holes += u64::from(was_missing && !self.is_in_hole);
         self.is_in_hole = was_missing;
+        // Behind holes bytes are read later than they come: there segments are counted.
+        let segments = u64::from(self.counts.data_segments_in - before.data_segments_in);
+        let is_held_up = self.counts.out_of_order > 0;
+        let bytes = if is_held_up { segments * self.counts.mean_segment() } else { bytes };
         match self.arrivals.last().filter(|_| was_missing) {
-            // They have come since the last ones, and only the hole held them up: as one arrival they would look faster
-            // than the link.
+            // They have come since the last ones. As one arrival they would look faster than the link.
             Some(Arrival { at: from, .. }) => {
                 let (from, step) = (*from, at.nanos_since(*from) / PIECES);
                 for piece in 1..=PIECES {
@@ -87,41 +91,58 @@ impl PathRecord {
     }
 }
 
-/// How fast bytes came over these connections together, in the fastest stretch of at least `span`; over all of it, if
-/// it is shorter. `None` if nothing came twice.
+/// How fast bytes came over these connections together, in the fastest stretch that lasts `span` and brings `bytes`, at
+/// least; over all of it, if there is none. `None` if nothing came twice.
 ///
 /// Bytes that came with the stretch's first moment do not count: they were on their way before it.
-pub fn busiest<'p>(paths: impl IntoIterator<Item = &'p PathRecord>, span: Duration) -> Option<Busiest> {
+pub fn busiest<'p>(paths: impl IntoIterator<Item = &'p PathRecord>, span: Duration, bytes: u64) -> Option<Busiest> {
     let mut arrivals: Vec<Arrival> = paths.into_iter().flat_map(|path| path.arrivals.iter().copied()).collect();
     arrivals.sort_unstable();
-    let whole = arrivals.last()?.at.nanos_since(arrivals.first()?.at);
-    let least = (span.as_nanos() as u64).min(whole).max(1);
+    let (first, last) = (arrivals.first()?, arrivals.last()?);
+    let all: u64 = arrivals.iter().map(|arrival| arrival.bytes).sum();
+    let mut best = Stretch { bytes: all - first.bytes, nanos: last.at.nanos_since(first.at) };
+    let least = Stretch { bytes, nanos: span.as_nanos() as u64 };
+    // `within` is of what came after `first`, up to `end`.
     let (mut end, mut within) = (0, 0);
-    let mut best: Option<(f64, u64)> = None;
-    for first in &arrivals {
-        // `within` has what came after `first`, up to and with `end`.
-        while let Some(next) = arrivals.get(end).filter(|_| end == 0 || lasted(first, &arrivals[end - 1]) < least) {
-            within += next.bytes;
-            end += 1;
+    for (at, first) in arrivals.iter().enumerate() {
+        if end <= at {
+            (end, within) = (at + 1, 0);
+        } else {
+            within -= first.bytes;
         }
-        within -= first.bytes;
-        let nanos = lasted(first, &arrivals[end - 1]);
-        if nanos < least {
-            break;
-        }
-        let rate = within as f64 * 8e9 / nanos as f64;
-        if best.is_none_or(|(fastest, _)| rate > fastest) {
-            best = Some((rate, nanos));
+        let stretch = loop {
+            let stretch = Stretch { bytes: within, nanos: arrivals[end - 1].at.nanos_since(first.at) };
+            if stretch.nanos >= least.nanos && stretch.bytes >= least.bytes {
+                break stretch;
+            }
+            let Some(next) = arrivals.get(end) else { return best.busiest() };
+            (within, end) = (within + next.bytes, end + 1);
+        };
+        if best.nanos < least.nanos || best.bytes < least.bytes || stretch.is_faster(best) {
+            best = stretch;
         }
     }
-    best.map(|(rate, nanos)| Busiest {
-        rate: Rate::from_bits_per_second(rate as u64),
-        span: Duration::from_nanos(nanos),
-    })
+    best.busiest()
 }
 
-fn lasted(first: &Arrival, last: &Arrival) -> u64 {
-    last.at.nanos_since(first.at)
+/// Bytes, and the time in which they came.
+#[derive(Clone, Copy, Debug)]
+struct Stretch {
+    bytes: u64,
+    nanos: u64,
+}
+
+impl Stretch {
+    fn is_faster(self, than: Stretch) -> bool {
+        u128::from(self.bytes) * u128::from(than.nanos) > u128::from(than.bytes) * u128::from(self.nanos)
+    }
+
+    /// `None` if it has no length.
+    fn busiest(self) -> Option<Busiest> {
+        let bits_per_second = self.bytes as f64 * 8e9 / self.nanos as f64;
+        let rate = Rate::from_bits_per_second(1).scaled(bits_per_second);
+        (self.nanos > 0).then_some(Busiest { rate, span: Duration::from_nanos(self.nanos) })
+    }
 }
 
 /// Refuses a kernel that does not count what this is made of.
@@ -150,12 +171,22 @@ mod tests {
 
     fn path(arrivals: impl IntoIterator<Item = (u64, u64)>) -> PathRecord {
         let mut path = PathRecord::default();
-        arrivals.into_iter().for_each(|(ms, bytes)| path.add(at(ms), bytes, false));
+        arrivals.into_iter().for_each(|(ms, bytes)| path.add(at(ms), bytes, TcpCounts::default()));
         path
     }
 
+    /// Bytes that are read when so many segments of 1,000 bytes more have come, so many of them out of order.
+    fn read(path: &mut PathRecord, ms: u64, bytes: u64, (segments, out_of_order): (u32, u32)) {
+        let before = path.counts;
+        (path.counts.segment_bytes, path.counts.bytes_in) =
+            (1_448, 1_000 * u64::from(path.counts.data_segments_in + segments));
+        path.counts.data_segments_in += segments;
+        path.counts.out_of_order += out_of_order;
+        path.add(at(ms), bytes, before);
+    }
+
     fn found(paths: &[PathRecord], span_ms: u64) -> Option<(u64, u64)> {
-        let busiest = busiest(paths, Duration::from_millis(span_ms))?;
+        let busiest = busiest(paths, Duration::from_millis(span_ms), 3_000)?;
         Some((busiest.rate.bits_per_second(), busiest.span.as_millis() as u64))
     }
 
@@ -170,9 +201,10 @@ mod tests {
 
     #[test]
     fn what_comes_with_the_first_moment_does_not_count_nor_what_comes_too_late() {
-        // A heap that has waited, then 0.8 Mbit/s.
+        // A heap that has waited, then 0.8 Mbit/s. A stretch has 3,000 bytes at least.
         assert_eq!(found(&[path([(0, 90_000), (100, 10_000), (200, 10_000)])], 100), Some((800_000, 100)));
         assert_eq!(found(&[path([(0, 1), (100, 10_000), (900, 90_000)])], 100), Some((900_000, 800)));
+        assert_eq!(found(&[path([(0, 1), (100, 2_900), (200, 100), (900, 5)])], 100), Some((120_000, 200)));
     }
 
     #[test]
@@ -184,14 +216,26 @@ mod tests {
 
     #[test]
     fn what_a_hole_held_up_came_while_it_was_held_up() {
-        let mut held_up = path([(0, 1_000), (10, 1_000)]);
-        held_up.add(at(210), 20_000, true);
-        // 20,000 bytes in 200 ms, not at once.
-        assert_eq!(found(&[held_up.clone()], 100).unwrap().0, 800_000);
-        held_up.add(at(220), 1_000, true);
-        held_up.add(at(230), 1_000, false);
-        held_up.add(at(330), 9_000, true);
-        assert_eq!(held_up.holes, 2, "one that is read in two turns is one");
+        let mut path = PathRecord::default();
+        read(&mut path, 0, 1_000, (1, 0));
+        read(&mut path, 10, 1_000, (1, 0));
+        // 20,000 bytes in 200 ms, not at once; half of them are behind a second hole, and come to light by one segment.
+        read(&mut path, 210, 10_000, (20, 19));
+        assert_eq!(found(&[path.clone()], 100).unwrap().0, 800_000);
+        read(&mut path, 220, 11_000, (1, 0));
+        assert_eq!(found(&[path.clone()], 100).unwrap().0, 800_000);
+        assert_eq!(path.holes, 1, "the second hole has not been seen by itself");
+    }
+
+    #[test]
+    fn a_hole_that_is_read_in_two_turns_is_one() {
+        let mut path = PathRecord::default();
+        read(&mut path, 0, 1_000, (1, 0));
+        read(&mut path, 10, 1_000, (5, 4));
+        read(&mut path, 11, 5_000, (5, 4));
+        read(&mut path, 12, 1_000, (1, 0));
+        read(&mut path, 90, 1_000, (5, 4));
+        assert_eq!(path.holes, 2);
     }
 
     #[test]

@@ -70,14 +70,29 @@ pub struct TcpCounts {
     pub data_segments_out: u32,
     /// Segments that were sent again.
     pub retransmissions: u32,
+    /// Bytes that came, without the heads of packets.
+    pub bytes_in: u64,
+    /// Bytes that were sent and acknowledged, without the heads of packets.
+    pub bytes_out: u64,
     /// The bytes in a full segment that comes.
     pub segment_bytes: u32,
+}
+
+impl TcpCounts {
+    /// The bytes of the segments that came, on average: of some only the end of a record is in one.
+    pub(crate) fn mean_segment(self) -> u64 {
+        (self.bytes_in / u64::from(self.data_segments_in.max(1))).min(self.segment_bytes.into())
+    }
 }
 
 /// What TCP_INFO tells of the path of a connection; Linux 5.4 and later do.
 pub(crate) fn counts(socket: &impl AsFd) -> io::Result<TcpCounts> {
     let words = getsockopt(socket, LongTcpInfo)?;
     let least = words[MIN_RTT];
+    let long = |at: usize| {
+        let ([a, b, c, d], [e, f, g, h]) = (words[at].to_ne_bytes(), words[at + 1].to_ne_bytes());
+        u64::from_ne_bytes([a, b, c, d, e, f, g, h])
+    };
     Ok(TcpCounts {
         least_round_trip: (least != u32::MAX).then(|| Duration::from_micros(least.into())),
         segments_in: words[SEGS_IN],
@@ -86,6 +101,8 @@ pub(crate) fn counts(socket: &impl AsFd) -> io::Result<TcpCounts> {
         segments_out: words[SEGS_OUT],
         data_segments_out: words[DATA_SEGS_OUT],
         retransmissions: words[TOTAL_RETRANS],
+        bytes_in: long(BYTES_RECEIVED),
+        bytes_out: long(BYTES_ACKED),
         segment_bytes: words[RCV_MSS],
     })
 }
@@ -204,6 +221,8 @@ fn room(lowat: u64, unsent: u64) -> u64 {
 // words of 32 bits and, from 26 to 33, four of 64. Linux 4.9 and later fill all of it.
 const RCV_MSS: usize = 5;
 const TOTAL_RETRANS: usize = 25;
+const BYTES_ACKED: usize = 30;
+const BYTES_RECEIVED: usize = 32;
 const SEGS_OUT: usize = 34;
 const SEGS_IN: usize = 35;
 const NOTSENT_BYTES: usize = 36;
