@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// The shortest moment whose rate is measured: at high rates by its length, since a program reads a little late, at low
 /// rates by what comes, since packets are coarse. It is no longer, so that a burst of a few windows shows the link's
 /// rate even where the page leaves the link idle most of the time.
-const MOMENT: (Duration, u64) = (Duration::from_millis(20), 32 * 1024);
+const MOMENT: (Duration, u64) = (Duration::from_millis(50), 64 * 1024);
 
 /// How servers are reached.
 #[derive(Clone, Debug)]
