@@ -156,7 +156,7 @@ _REPLAYING = [
         help="With --origin: give a load up after so long.  [default: 60]",
     ),
     click.option(
-        "--unsafe-methods",
+        "--all-methods",
         is_flag=True,
         help="With --origin: send requests, too, that may change something: all but GET, HEAD, OPTIONS and "
         "TRACE.",
@@ -169,7 +169,7 @@ _REPLAYING = [
         help="With --origin: trust the certificates in it (PEM), not the system's.",
     ),
 ]
-REPLAYING = ("origins", "pause", "timeout", "unsafe_methods", "insecure", "cacert")
+REPLAYING = ("origins", "pause", "timeout", "all_methods", "insecure", "cacert")
 """The names of these."""
 
 

@@ -39,7 +39,7 @@ class Asked:
     insecure: bool
     timeout: float
     pause: float
-    unsafe_methods: bool
+    all_methods: bool
     keep_secrets: bool
 
 
@@ -184,7 +184,7 @@ def replay(
         raise InputError("--tls: the origin's URL says whether there is TLS: give one with http://")
     try:
         content, left_out = page.content.replayed(
-            unsafe_methods=asked.unsafe_methods, keep_secrets=asked.keep_secrets
+            all_methods=asked.all_methods, keep_secrets=asked.keep_secrets
         )
     except LoadstoneError as error:
         raise InputError(f"{page.name}: {error.args[0]}") from None

@@ -133,9 +133,7 @@ def _notes(replayed: Replayed) -> list[str]:
     said += [f"Not simulated: {one.why_not}" for one in replayed.simulated if one and one.why_not][:1]
     lines = [line for sentence in said for line in verb_output.wrapped(sentence)]
     lines += _answers([load.measured["answers"] for load in loads])
-    lines += _list(
-        "not sent, since they may change something (--unsafe-methods sends them)", replayed.left_out
-    )
+    lines += _list("not sent, since they may change something (--all-methods sends them)", replayed.left_out)
     # Whole, since the remedy comes last.
     wrong = [verb_output.wrapped(text.printable(failure)) for failure in failures(loads)]
     return lines + [line for failure in wrong for line in ["", *failure]]

@@ -159,7 +159,7 @@ def test_what_may_change_something_is_sent_only_where_that_is_wanted(
     assert [(method, path) for method, path, _ in noting.requests] == [("GET", "/"), ("GET", "/after")]
     assert "1 not sent" in result.out and "POST http://a.test/order" in result.out
     noting.requests.clear()
-    result = loadstone("load", shown, "--origin", noting.url, "--unsafe-methods", "--json")
+    result = loadstone("load", shown, "--origin", noting.url, "--all-methods", "--json")
     assert [method for method, _, _ in noting.requests] == ["GET", "POST", "GET"]
     assert result.document["origin"]["left_out"] == []
 

@@ -31,7 +31,7 @@ pub struct PathRecord {
     pub counts: TcpCounts,
     /// How often bytes were missing until they were sent again, at least: so many segments were lost, or overtaken.
     pub holes: u64,
-    arrivals: Vec<Arrival>,
+    arrivals: Vec<ByteArrival>,
     gaps: Vec<Gap>,
     /// Something was missing when bytes were last read.
     is_in_hole: bool,
@@ -46,7 +46,7 @@ struct Gap {
 
 /// Bytes that have come.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-struct Arrival {
+struct ByteArrival {
     at: Time,
     bytes: u64,
 }
@@ -87,22 +87,23 @@ impl PathRecord {
         let bytes = if is_held_up { segments * self.counts.mean_segment() } else { bytes };
         match self.arrivals.last().filter(|_| was_missing) {
             // They have come since the last ones. As one arrival they would look faster than the link.
-            Some(Arrival { at: from, .. }) => {
+            Some(ByteArrival { at: from, .. }) => {
                 let (from, step) = (*from, at.nanos_since(*from) / PIECES);
                 self.gaps.push(Gap { from, to: at });
                 for piece in 1..=PIECES {
                     let bytes = bytes * piece / PIECES - bytes * (piece - 1) / PIECES;
-                    self.arrivals.push(Arrival { at: from + Duration::from_nanos(step * piece), bytes });
+                    self.arrivals.push(ByteArrival { at: from + Duration::from_nanos(step * piece), bytes });
                 }
             }
-            None => self.arrivals.push(Arrival { at, bytes }),
+            None => self.arrivals.push(ByteArrival { at, bytes }),
         }
     }
 }
 
 /// How fast bytes came over these connections together, in the fastest stretch that lasts `span` and brings `bytes`, at
 /// least, and in which nothing was missing. Where there is none: in the fastest one of ten times as long and as many, for
-/// which it does not matter when exactly something came behind a hole; else over all of it. `None` if nothing came twice.
+/// which it does not matter when exactly something came behind a hole; else in one of an eighth, which is less exact; else
+/// over all of it. `None` if nothing came twice.
 ///
 /// Bytes that came with the stretch's first moment do not count: they were on their way before it.
 pub fn busiest<'p>(paths: impl IntoIterator<Item = &'p PathRecord>, span: Duration, bytes: u64) -> Option<Busiest> {
@@ -118,12 +119,14 @@ pub fn busiest<'p>(paths: impl IntoIterator<Item = &'p PathRecord>, span: Durati
     let whole = Stretch { bytes: all - first.bytes, nanos: last.at.nanos_since(first.at) };
     let least = Stretch { bytes, nanos: span.as_nanos() as u64 };
     let longer = Stretch { bytes: 10 * least.bytes, nanos: 10 * least.nanos };
-    let found = fastest(&arrivals, least, &gaps).or_else(|| fastest(&arrivals, longer, &[]));
+    let shorter = Stretch { bytes: least.bytes / 8, nanos: least.nanos / 8 };
+    let ways = [(least, &gaps[..]), (longer, &[]), (shorter, &gaps)];
+    let found = ways.into_iter().find_map(|(least, gaps)| fastest(&arrivals, least, gaps));
     found.unwrap_or(whole).busiest()
 }
 
 /// The fastest of the shortest stretches that have at least so much of both, and in none of these gaps a part.
-fn fastest(arrivals: &[Arrival], least: Stretch, gaps: &[Gap]) -> Option<Stretch> {
+fn fastest(arrivals: &[ByteArrival], least: Stretch, gaps: &[Gap]) -> Option<Stretch> {
     let mut best: Option<Stretch> = None;
     // `within` is of what came after `first`, up to `end`; no gap before `gap` is of interest any more.
     let (mut end, mut within, mut gap) = (0, 0, 0);
@@ -237,6 +240,13 @@ mod tests {
     }
 
     #[test]
+    fn a_page_that_is_too_small_has_a_moment_of_an_eighth() {
+        // 3,000 bytes and 100 ms would be enough for a whole one.
+        let small = path([(0, 100), (10, 700), (20, 700), (500, 100)]);
+        assert_eq!(found(&[small], 100), Some((560_000, 20)));
+    }
+
+    #[test]
     fn a_load_that_is_shorter_is_one_moment_and_nothing_has_none() {
         assert_eq!(found(&[path([(0, 1_000), (10, 1_000)])], 100), Some((800_000, 10)));
         assert_eq!(found(&[path([(5, 1_000)])], 100), None);
@@ -256,7 +266,7 @@ mod tests {
         assert_eq!(found(&[path.clone()], 100), Some((800_000, 220)));
         // In 1.6 s another connection brings a byte now and then, in the end 4,000 bytes in 100 ms: 0.32 Mbit/s.
         let other = [(300, 1), (1_500, 1), (1_550, 2_000), (1_600, 2_000)];
-        let other = other.map(|(ms, bytes)| Arrival { at: at(ms), bytes });
+        let other = other.map(|(ms, bytes)| ByteArrival { at: at(ms), bytes });
         let other = PathRecord { arrivals: other.to_vec(), ..PathRecord::default() };
         assert_eq!(found(&[path, other], 100), Some((320_000, 100)), "what was missing counts for nothing");
     }

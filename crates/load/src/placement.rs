@@ -12,13 +12,13 @@ const RECORDED: &str = "recorded";
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Placement {
     /// Those of single hosts, by their names.
-    of_hosts: BTreeMap<String, Place>,
+    of_hosts: BTreeMap<String, ServerPlace>,
     /// That of all others.
-    others: Option<Place>,
+    others: Option<ServerPlace>,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
-enum Place {
+enum ServerPlace {
     /// Where the page's URLs say.
     Recorded,
     At(ServerAddress),
@@ -66,7 +66,7 @@ impl Placement {
                 Some((name, url)) => (Some(name.to_ascii_lowercase()), url),
                 None => (None, place.as_str()),
             };
-            let place = if url == RECORDED { Place::Recorded } else { Place::At(url.parse()?) };
+            let place = if url == RECORDED { ServerPlace::Recorded } else { ServerPlace::At(url.parse()?) };
             let is_new = match name {
                 None => placement.others.replace(place).map(|_| PlacementError::TwoForAll("a.test".to_owned())),
                 Some(name) => {
@@ -95,8 +95,8 @@ impl Placement {
     fn server(&self, host: &Host) -> Result<ServerAddress, PlacementError> {
         let unplaced = || PlacementError::Unplaced(host.name.clone());
         match self.of_hosts.get(&host.name).or(self.others.as_ref()).ok_or_else(unplaced)? {
-            Place::At(server) => Ok(server.clone()),
-            Place::Recorded => {
+            ServerPlace::At(server) => Ok(server.clone()),
+            ServerPlace::Recorded => {
                 let scheme = if host.secure { Scheme::Https } else { Scheme::Http };
                 let url = format!("{}://{}", scheme.name(), host.name);
                 url.parse().map_err(|_| PlacementError::NoAddress(host.name.clone()))

@@ -110,10 +110,10 @@ impl Page {
     }
 
     /// The same page as servers may be asked for it, and what was left out of it: requests that may change something,
-    /// unless there are `unsafe_methods`. Secrets that have been replaced are not sent.
-    #[pyo3(signature = (*, unsafe_methods=false, keep_secrets=false))]
-    fn replayed(&self, py: Python<'_>, unsafe_methods: bool, keep_secrets: bool) -> PyResult<(Page, Vec<String>)> {
-        let methods = if unsafe_methods { Methods::Any } else { Methods::Safe };
+    /// unless there are `all_methods`. Secrets that have been replaced are not sent.
+    #[pyo3(signature = (*, all_methods=false, keep_secrets=false))]
+    fn replayed(&self, py: Python<'_>, all_methods: bool, keep_secrets: bool) -> PyResult<(Page, Vec<String>)> {
+        let methods = if all_methods { Methods::Any } else { Methods::Safe };
         let secrets = if keep_secrets { Secrets::Kept } else { Secrets::Replaced };
         let replayed = py.detach(|| {
             let Replayed { page, left_out } = self.page.replayed(methods, secrets)?;

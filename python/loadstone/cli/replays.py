@@ -62,7 +62,7 @@ def load(page: str, order: Order, replaying: dict[str, Any], given: dict[str, An
         insecure=replaying["insecure"],
         timeout=_TIMEOUT if timeout is None else timeout,
         pause=_PAUSE if pause is None else pause,
-        unsafe_methods=replaying["unsafe_methods"],
+        all_methods=replaying["all_methods"],
         keep_secrets=order.keep_secrets,
     )
     read = pages.read(page, keep_secrets=order.keep_secrets).until(order.metric)

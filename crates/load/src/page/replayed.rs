@@ -34,7 +34,7 @@ pub struct Replayed {
 
 /// A page of which nothing can be replayed.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("the page begins with {0}, which may change something on the server: give --unsafe-methods to send it")]
+#[error("the page begins with {0}, which may change something on the server: give --all-methods to send it")]
 pub struct NoReplay(String);
 
 impl PageFile {
@@ -125,6 +125,6 @@ mod tests {
     #[test]
     fn a_page_that_begins_with_such_a_request_is_refused() {
         let error = page("POST").replayed(Methods::Safe, Secrets::Replaced).unwrap_err().to_string();
-        assert!(error.contains("POST https://a.test/") && error.contains("--unsafe-methods"), "{error}");
+        assert!(error.contains("POST https://a.test/") && error.contains("--all-methods"), "{error}");
     }
 }
