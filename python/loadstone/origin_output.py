@@ -159,7 +159,7 @@ def _answers(answers: Sequence[dict[str, Any]]) -> list[str]:
         "another size",
         [f"{one['bytes']:,} bytes instead of {one['recorded_bytes']:,}: {one['url']}" for one in size],
     )
-    return lines + _list("no answer", last["unanswered"])
+    return lines + _list("without an answer when the load had ended", last["unanswered"])
 
 
 def _list(what: str, lines: Sequence[str]) -> list[str]:
