@@ -206,6 +206,7 @@ def test_each_load_has_a_path_and_the_pages_own_requests(
     shown = page(object_of("http://a.test/"), object_of("http://a.test/b"))
     result = loadstone("load", shown, "--origin", noting.url, "--runs", "3", "--pause", "0", "--json")
     assert [path for _, path, _ in noting.requests] == ["/", "/b"] * 3
+    assert result.document["variant"].get("names", "cached") == "cached", "none is looked up in a load"
     for run in range(3):
         path = of(result, run)["path"]
         assert len(path["before"]["round_trips_ms"]) == len(path["after"]["round_trips_ms"]) == 5
