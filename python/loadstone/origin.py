@@ -201,7 +201,7 @@ def replay(
         loads = []
         for number, (_, one_seed) in enumerate(jobs):
             if number:
-                worker.do(lambda _: time.sleep(asked.pause))
+                time.sleep(asked.pause)
             loads.append(_load(replayer, cell, one_seed, worker))
             show(number + 1, len(jobs))
     simulated = [_simulate(page, chosen, load) for load in loads]
