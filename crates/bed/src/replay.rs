@@ -292,11 +292,10 @@ fn in_words(failure: &Failure) -> String {
 
 /// The name for TLS: a host without its port, an address without brackets.
 fn name_of(host: &str) -> &str {
-    let name = match host.rsplit_once(':') {
-        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) && !name.contains("::") => name,
-        _ => host,
-    };
-    name.trim_matches(['[', ']'])
+    match host.strip_prefix('[') {
+        Some(address) => address.split(']').next().unwrap_or(address),
+        None => host.split(':').next().unwrap_or(host),
+    }
 }
 
 /// The heads of IP and TCP in a packet, with timestamps.
