@@ -133,6 +133,51 @@ _GATE = [
     ),
 ]
 
+_REPLAYING = [
+    click.option(
+        "--origin",
+        "origins",
+        metavar="[NAME=]URL",
+        multiple=True,
+        help="Load over this machine's own network from a server that is there already, as in "
+        "https://127.0.0.1:8443: all hosts, or the host NAME. 'recorded' is where the page's own URLs say. "
+        "Can be given several times; Linux only (docs/origin.md).",
+    ),
+    click.option(
+        "--pause",
+        metavar="SECONDS",
+        type=click.FloatRange(0, 86_400),
+        help="With --origin: between two loads.  [default: 1]",
+    ),
+    click.option(
+        "--timeout",
+        metavar="SECONDS",
+        type=click.FloatRange(0, 86_400, min_open=True),
+        help="With --origin: give a load up after so long.  [default: 60]",
+    ),
+    click.option(
+        "--all-methods",
+        is_flag=True,
+        help="With --origin: send requests, too, that may change something: all but GET, HEAD, OPTIONS and "
+        "TRACE.",
+    ),
+    click.option("--insecure", is_flag=True, help="With --origin: believe any certificate."),
+    click.option(
+        "--cacert",
+        metavar="FILE",
+        type=paths.READ,
+        help="With --origin: trust the certificates in it (PEM), not the system's.",
+    ),
+]
+REPLAYING = ("origins", "pause", "timeout", "all_methods", "insecure", "cacert")
+"""The names of these."""
+
+
+def replaying(command: Command) -> Command:
+    """Add the options of loads from servers that are there already."""
+    return _all(_REPLAYING)(command)
+
+
 LISTEN = "127.0.0.1:8443"
 """Where a server listens if nothing is said."""
 

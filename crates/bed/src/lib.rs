@@ -6,6 +6,7 @@
 //! has a name outside of the process, so nothing is left when the process ends, however it ends.
 //!
 //! [`run`] carries out a scenario there, with the programs and sessions of the simulator on real sockets.
+//! [`Replayer`] does without a bed, against servers that are there already.
 //! [`SingleHost`] is a single such host, whose packets are in the caller's hands.
 //!
 //! Read first: [`run`], [`Bed`], [`LinkReport`]. [`access`] says whether a bed can be made
@@ -86,6 +87,8 @@ mod ping;
 #[cfg(target_os = "linux")]
 mod pump;
 #[cfg(target_os = "linux")]
+mod replay;
+#[cfg(target_os = "linux")]
 mod report;
 #[cfg(target_os = "linux")]
 mod run;
@@ -111,6 +114,7 @@ pub use self::{
     named_hosts::NamedHost,
     parcel::PacketHead,
     ping::EchoReplies,
+    replay::{Answers, PlacedServer, Replay, ReplayError, ReplaySettings, Replayer, Unlike},
     report::{Arrivals, ConnectionKey, ConnectionReport, LinkReport, LinkStats, LoggedPacket, Scheduling, SentCounts},
     run::{RunError, Unsupported, run, run_all, run_captured},
     settings::{AfterIdle, BackOff, Settings, Tcp, Without},

@@ -150,6 +150,9 @@ impl SocketConnection {
     pub(crate) fn poll_read(&mut self, clock: &Clock, buffer: &mut [u8]) -> ReadEvents {
         let read = self.read(buffer);
         let mut events = ReadEvents { at: clock.now(), opened: None, input: Bytes::new(), closed: None };
+        if let (Some(path), Some(socket), Ok(bytes @ [_, ..])) = (&mut self.record.path, &self.socket, &read) {
+            path.note_arrival(events.at, bytes.len() as u64, socket);
+        }
         match read.and_then(|bytes| self.process_input(bytes, &mut events)) {
             Err(failure) => self.fail(failure),
             Ok(()) => self.drop_if_done(),

@@ -14,6 +14,9 @@ pub enum Error {
     /// A server has had as many connections as there are ids.
     #[error("all 2^32 connection ids have been used; start the server again")]
     ConnIdsExhausted,
+    /// A kernel that tells too little of its connections.
+    #[error("Linux {0} does not count segments that come out of order: use Linux 5.4 or later")]
+    OldKernel(String),
     /// A host that no certificate can name.
     #[error("'{0}' is no name for a certificate: use letters, digits, hyphens and dots, or an address")]
     Name(String),

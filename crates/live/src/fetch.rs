@@ -5,7 +5,8 @@ use crate::host::{HostLoop, block_on};
 use crate::resolver::{ResolvedAddress, look_up};
 use crate::save::{Digest, Folder, Saved, Saving};
 use crate::{
-    Bodies, ClientTls, Clock, Destinations, Error, Limits, NOTSENT_LOWAT, RecordKeeping, SocketRecord, Stop, Target,
+    Bodies, ClientTls, Clock, Destinations, Error, Limits, NOTSENT_LOWAT, PathNotes, RecordKeeping, SocketRecord, Stop,
+    Target,
 };
 use bytes::Bytes;
 use loadstone_http::{BodyId, Protocol, Scheme};
@@ -21,7 +22,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// How long a connection may take until it can be used. Then a server is looked for at its next address.
-const HANDSHAKE: Duration = Duration::from_secs(10);
+const FETCH_LIMITS: Limits = Limits { handshake_timeout: Duration::from_secs(10), ..Limits::UNLIMITED };
 
 /// How servers are reached, and what is done with what they send.
 #[derive(Clone, Debug)]
@@ -76,9 +77,10 @@ pub fn fetch(
         let until = began + reach.timeout;
         let found = look_up(&servers, &reach.places, (clock, until, stop)).await?;
         let destinations = destinations(&tls, found.as_deref().unwrap_or_default(), protocol, reach.timeout);
-        let limits = Limits { handshake_timeout: HANDSHAKE, ..Limits::UNLIMITED };
-        let (saving, connections) =
-            (Saving::new(fetcher, reach.folder.clone()), ConnectionTable::new(limits, RecordKeeping::Collect));
+        let (saving, connections) = (
+            Saving::new(fetcher, reach.folder.clone()),
+            ConnectionTable::new(destinations.limits, RecordKeeping::Collect),
+        );
         let mut host = HostLoop::new(clock, saving, Some(&destinations), Vec::new(), connections)?;
         host.bodies = Rc::new(UploadedBytes(reach.payload.clone()));
         if let Some(found) = found {
@@ -118,7 +120,8 @@ fn destinations(
     let places = tls.iter().zip(found).flat_map(|(tls, found)| found.iter().map(move |address| (tls, *address)));
     let protocol = protocol.unwrap_or(Protocol::Http1);
     let targets = places.map(|(tls, address)| Target { address, tls: tls.clone(), protocol }).collect();
-    Destinations { targets, names: None, notsent_lowat: NOTSENT_LOWAT, timeout }
+    let (limits, path_notes) = (FETCH_LIMITS, PathNotes::None);
+    Destinations { targets, names: None, notsent_lowat: NOTSENT_LOWAT, timeout, limits, path_notes }
 }
 
 /// The one body that all requests send.

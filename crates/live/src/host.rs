@@ -13,7 +13,7 @@ use crate::name_client::NameClient;
 use crate::sleep::Sleep;
 use crate::socket::Socket;
 use crate::tls_layer::TlsLayer;
-use crate::{Bodies, Clock, Destinations, Error, Pattern, SocketRecord, Stop};
+use crate::{Bodies, Clock, Destinations, Error, PathNotes, PathRecord, Pattern, SocketRecord, Stop};
 use loadstone_http::{Chunk, TransportStream};
 use loadstone_load::page::HostId;
 use loadstone_load::{Action, ConnId, Program, Tag};
@@ -250,7 +250,8 @@ impl<'a, P: Program> HostLoop<'a, P> {
         let socket = Socket::connect(target.address, destinations.notsent_lowat);
         let client = socket.as_ref().ok().and_then(Socket::local_address);
         let tls = TlsLayer::new(target.tls.as_ref().map(|tls| tls.connect()), self.bodies.clone());
-        let record = SocketRecord::new(conn, to, target.address, client, now);
+        let mut record = SocketRecord::new(conn, to, target.address, client, now);
+        record.path = (destinations.path_notes == PathNotes::Kept).then(PathRecord::default);
         self.connections.add(conn, SocketConnection::opening(socket, tls, target.protocol, record));
         self.program.handle_opening(now, conn, tag);
         Ok(())

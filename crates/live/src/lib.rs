@@ -7,7 +7,7 @@
 //! Bodies are made here: byte `i` of every body is (131 i + 7 floor(i / 256) + 13) mod 256.
 //!
 //! ```
-//! use loadstone_live::{Clock, Limits, Destinations, Listener, RecordKeeping, Stopper, Target, join, listen, load, serve};
+//! use loadstone_live::{Clock, Limits, Destinations, Listener, PathNotes, RecordKeeping, Stopper, Target, join, listen, load, serve};
 //! use loadstone_http::{Multiplexing, Protocol, SessionFactory};
 //! use loadstone_load::page::{HostId, PageFile};
 //! use loadstone_load::{Browser, BrowserConfig, Catalogue, Foresight, Graph, Hints, Joining, Names, Origin, OriginConfig};
@@ -34,7 +34,7 @@
 //!     let config = BrowserConfig { connections, connections_in_all, protocol, joining, sessions: sessions.clone(), hints, names };
 //!     let browser = Browser::new(page.clone(), Arc::new(Graph::new(&page)), config);
 //!     let targets = vec![Target { address, tls: None, protocol }];
-//!     let destinations = Destinations { targets, names: None, notsent_lowat, timeout: Duration::from_secs(10) };
+//!     let destinations = Destinations { targets, names: None, notsent_lowat, timeout: Duration::from_secs(10), limits: Limits::UNLIMITED, path_notes: PathNotes::None };
 //!     let loaded = load(&clock, browser, &destinations, &stop, || {}).unwrap();
 //!     stopper.stop();
 //!     (loaded, server.join().unwrap().unwrap())
@@ -63,7 +63,9 @@ mod join;
 mod limits;
 mod load;
 mod name_client;
+mod path;
 mod pattern;
+mod probe;
 mod ready_set;
 mod record;
 mod relay;
@@ -91,9 +93,11 @@ pub use limits::Limits;
 pub use load::{Destinations, Loaded, Target, load};
 pub use loadstone_net::tls::Tls;
 pub use name_client::NameServer;
+pub use path::{Busiest, PathNotes, PathRecord, busiest};
+pub use probe::{Probes, Unprobed, first_reachable, probe};
 pub use record::{Failure, SocketRecord};
 pub use relay::{Relayed, relay};
-pub use resolver::{NoResolvedAddress, ResolvedAddress};
+pub use resolver::{NoResolvedAddress, ResolvedAddress, find};
 pub use save::{Digest, Folder};
 pub use serve::{Listener, Served, serve};
 pub use served::{
@@ -101,6 +105,6 @@ pub use served::{
     RecordedSite, SentAs,
 };
 pub use server::{Finished, Recording, Server, ServerError, ServerSettings, SettingProblem};
-pub use socket::{Lowat, NOTSENT_LOWAT, listen};
+pub use socket::{Lowat, NOTSENT_LOWAT, TcpCounts, listen};
 pub use stop::{Stop, Stopper};
 pub use trust::Trust;

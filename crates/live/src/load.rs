@@ -2,7 +2,7 @@
 
 use crate::connection_table::ConnectionTable;
 use crate::host::{HostLoop, block_on};
-use crate::{ClientTls, Clock, Error, Limits, Lowat, NameServer, RecordKeeping, SocketRecord, Stop};
+use crate::{ClientTls, Clock, Error, Limits, Lowat, NameServer, PathNotes, RecordKeeping, SocketRecord, Stop};
 use loadstone_http::Protocol;
 use loadstone_load::{Browser, LoadEnd, Marks};
 use loadstone_units::Time;
@@ -32,6 +32,10 @@ pub struct Destinations {
     pub notsent_lowat: Lowat,
     /// For how long the load may go on, by the clock.
     pub timeout: Duration,
+    /// How long servers are waited for.
+    pub limits: Limits,
+    /// Whether connections keep what they tell of the path.
+    pub path_notes: PathNotes,
 }
 
 /// What a load gave. Its times are the clock's.
@@ -65,8 +69,7 @@ pub fn load(
     at_end: impl FnOnce(),
 ) -> Result<Loaded, Error> {
     block_on(async {
-        // How long to wait for a server is up to the browser, and to the load's timeout.
-        let connections = ConnectionTable::new(Limits::UNLIMITED, RecordKeeping::Collect);
+        let connections = ConnectionTable::new(destinations.limits, RecordKeeping::Collect);
         let mut host = HostLoop::new(clock, browser, Some(destinations), Vec::new(), connections)?;
         let began = clock.now();
         host.program.start(began);

@@ -1,5 +1,6 @@
 //! The record of one end of a connection, and why it failed.
 
+use crate::PathRecord;
 use crate::socket::Socket;
 use loadstone_http::Protocol;
 use loadstone_load::ConnId;
@@ -37,6 +38,8 @@ pub struct SocketRecord {
     pub content: u64,
     /// Segments retransmitted from here.
     pub retransmissions: u64,
+    /// What it told of the path, where that is kept.
+    pub path: Option<PathRecord>,
     /// Why it failed, if it did.
     pub failure: Option<Failure>,
 }
@@ -104,6 +107,7 @@ impl SocketRecord {
             closed_at: None,
             content: 0,
             retransmissions: 0,
+            path: None,
             failure: None,
         }
     }
@@ -112,6 +116,9 @@ impl SocketRecord {
     pub(crate) fn note(&mut self, socket: &Socket) {
         if let Ok(info) = socket.info() {
             self.retransmissions = info.retransmissions.into();
+        }
+        if let Some(path) = &mut self.path {
+            path.note_counts(socket);
         }
     }
 }

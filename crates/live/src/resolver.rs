@@ -1,5 +1,6 @@
 //! Where servers are found: looks their names up, and stops waiting at a deadline.
 
+use crate::host::block_on;
 use crate::sleep::Sleep;
 use crate::{Clock, Error, Stop};
 use loadstone_load::ServerAddress;
@@ -11,6 +12,7 @@ use std::str::FromStr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Poll;
 use std::thread;
+use std::time::Duration;
 use tokio::sync::mpsc;
 
 /// The most names that are looked up at a time.
@@ -46,6 +48,20 @@ impl FromStr for ResolvedAddress {
         };
         parsed().ok_or_else(|| NoResolvedAddress(written.to_owned()))
     }
+}
+
+/// Where each server is found, as the system says, in the order in which to try; nowhere, if its name is unknown. `None`
+/// if that takes longer than `timeout`, or it is told to stop.
+///
+/// # Errors
+/// If the system has no files left for an event loop.
+pub fn find(
+    clock: &Clock,
+    servers: &[ServerAddress],
+    timeout: Duration,
+    stop: &Stop,
+) -> Result<Option<Vec<Vec<SocketAddr>>>, Error> {
+    block_on(look_up(servers, &[], (clock, clock.now() + timeout, stop)))
 }
 
 /// Where each server is found, in the order in which to try; nowhere, if its name is unknown. `None` if the
@@ -109,9 +125,7 @@ fn ask(unknown: Vec<(usize, String, u16)>) -> mpsc::UnboundedReceiver<(usize, Ve
 mod tests {
     use super::*;
     use crate::Stopper;
-    use crate::host::block_on;
     use loadstone_http::Scheme;
-    use std::time::Duration;
 
     fn server(host: &str, port: u16) -> ServerAddress {
         ServerAddress { scheme: Scheme::Http, host: host.to_owned(), port }

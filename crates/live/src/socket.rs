@@ -9,7 +9,7 @@ use nix::{getsockopt_impl, sockopt_impl};
 use socket2::{Domain, SockRef, Type};
 use std::io::{self, ErrorKind};
 use std::net::{Shutdown, SocketAddr, TcpListener};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::io::Interest;
@@ -51,6 +51,60 @@ pub(crate) struct Info {
     unsent: u32,
     /// Segments retransmitted from here.
     pub(crate) retransmissions: u32,
+}
+
+/// What TCP_INFO tells of the path to the other end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct TcpCounts {
+    /// The least round trip that was measured, the handshake's with it; none before there was one.
+    pub least_round_trip: Option<Duration>,
+    /// Segments that came, those without data too.
+    pub segments_in: u32,
+    /// Segments with data that came.
+    pub data_segments_in: u32,
+    /// Of those the ones that came with something missing before them.
+    pub out_of_order: u32,
+    /// Segments that were sent, those without data too.
+    pub segments_out: u32,
+    /// Segments with data that were sent.
+    pub data_segments_out: u32,
+    /// Segments that were sent again.
+    pub retransmissions: u32,
+    /// Bytes that came, without the heads of packets.
+    pub bytes_in: u64,
+    /// Bytes that were sent and acknowledged, without the heads of packets.
+    pub bytes_out: u64,
+    /// The bytes in a full segment that comes.
+    pub segment_bytes: u32,
+}
+
+impl TcpCounts {
+    /// The bytes of the segments that came, on average: of some only the end of a record is in one.
+    pub(crate) fn mean_segment(self) -> u64 {
+        (self.bytes_in / u64::from(self.data_segments_in.max(1))).min(self.segment_bytes.into())
+    }
+}
+
+/// What TCP_INFO tells of the path of a connection; Linux 5.4 and later do.
+pub(crate) fn counts(socket: &impl AsFd) -> io::Result<TcpCounts> {
+    let words = getsockopt(socket, LongTcpInfo)?;
+    let least = words[MIN_RTT];
+    let long = |at: usize| {
+        let ([a, b, c, d], [e, f, g, h]) = (words[at].to_ne_bytes(), words[at + 1].to_ne_bytes());
+        u64::from_ne_bytes([a, b, c, d, e, f, g, h])
+    };
+    Ok(TcpCounts {
+        least_round_trip: (least != u32::MAX).then(|| Duration::from_micros(least.into())),
+        segments_in: words[SEGS_IN],
+        data_segments_in: words[DATA_SEGS_IN],
+        out_of_order: words[RCV_OOOPACK],
+        segments_out: words[SEGS_OUT],
+        data_segments_out: words[DATA_SEGS_OUT],
+        retransmissions: words[TOTAL_RETRANS],
+        bytes_in: long(BYTES_RECEIVED),
+        bytes_out: long(BYTES_ACKED),
+        segment_bytes: words[RCV_MSS],
+    })
 }
 
 impl Socket {
@@ -151,6 +205,12 @@ impl Socket {
     }
 }
 
+impl AsFd for Socket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.stream.as_fd()
+    }
+}
+
 /// The room when `unsent` bytes are unsent. The rule is Linux's, which the simulator has too: there is
 /// some when less than half of `lowat` is unsent, and then up to `lowat`.
 fn room(lowat: u64, unsent: u64) -> u64 {
@@ -159,10 +219,21 @@ fn room(lowat: u64, unsent: u64) -> u64 {
 
 // The beginning of the kernel's `struct tcp_info`, which only ever grows at its end: eight bytes, then
 // words of 32 bits and, from 26 to 33, four of 64. Linux 4.9 and later fill all of it.
+const RCV_MSS: usize = 5;
 const TOTAL_RETRANS: usize = 25;
+const BYTES_ACKED: usize = 30;
+const BYTES_RECEIVED: usize = 32;
+const SEGS_OUT: usize = 34;
+const SEGS_IN: usize = 35;
 const NOTSENT_BYTES: usize = 36;
+const MIN_RTT: usize = 37;
+const DATA_SEGS_IN: usize = 38;
+const DATA_SEGS_OUT: usize = 39;
+const RCV_OOOPACK: usize = 56;
 
 sockopt_impl!(TcpInfo, GetOnly, libc::IPPROTO_TCP, libc::TCP_INFO, [u32; NOTSENT_BYTES + 1]);
+// Linux 5.4 and later fill this much.
+sockopt_impl!(LongTcpInfo, GetOnly, libc::IPPROTO_TCP, libc::TCP_INFO, [u32; RCV_OOOPACK + 1]);
 
 #[cfg(test)]
 mod tests {

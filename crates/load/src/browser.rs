@@ -346,10 +346,13 @@ impl Browser {
                 Event::Sent { .. } => row.sent = Some(now),
                 Event::Interim { head, .. } => self.follow(now, object, &head),
                 Event::Response { head, .. } => {
-                    row.first_byte = Some(now);
+                    (row.first_byte, row.status) = (Some(now), Some(head.status));
                     self.follow(now, object, &head);
                 }
-                Event::Data { content, .. } => self.progress.handle_bytes(now, object, content.len()),
+                Event::Data { content, .. } => {
+                    row.body_bytes += content.len();
+                    self.progress.handle_bytes(now, object, content.len());
+                }
                 Event::End { .. } => {
                     ended = true;
                     row.last_byte = Some(now);

@@ -10,7 +10,9 @@ mod tests;
 mod transfer;
 mod url_list;
 
-pub use fetch_list::{FetchList, FetchListError, Request, RequestTemplate, ServerAddress, header_field};
+pub use fetch_list::{
+    FetchList, FetchListError, NoServerAddress, Request, RequestTemplate, ServerAddress, header_field,
+};
 pub use transfer::{BodyPiece, Transfer, TransferId, Unanswered};
 pub use url_list::{UrlFile, UrlListError, urls_with_priorities};
 

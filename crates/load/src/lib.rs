@@ -26,6 +26,7 @@ mod foresight;
 mod hint;
 mod origin;
 pub mod page;
+mod placement;
 mod program;
 mod relay;
 mod site;
@@ -38,12 +39,14 @@ pub use account::{Account, ConnectionRecord, Part, Span, StreamStalls, critical_
 pub use browser::{Browser, Config as BrowserConfig, Graph, Hints, Joining, LoadEnd, LookUp, Names};
 pub use catalogue::Catalogue;
 pub use fetcher::{
-    BodyPiece, Config as FetcherConfig, FetchList, FetchListError, Fetcher, Ping, Request, RequestTemplate,
-    ServerAddress, Transfer, TransferId, Unanswered, UrlFile, UrlListError, Use, header_field, urls_with_priorities,
+    BodyPiece, Config as FetcherConfig, FetchList, FetchListError, Fetcher, NoServerAddress, Ping, Request,
+    RequestTemplate, ServerAddress, Transfer, TransferId, Unanswered, UrlFile, UrlListError, Use, header_field,
+    urls_with_priorities,
 };
 pub use foresight::{Foresight, HintBy, Scope};
 pub use hint::Hint;
 pub use origin::{Closing, Config as OriginConfig, MaxKept, Origin, Timeouts};
+pub use placement::{Placement, PlacementError};
 pub use program::{Action, Closed, ConnId, NameQuery, Opened, Opener, Program, Tag};
 pub use relay::Relay;
 pub use site::{Answer, Ending, Exchange, Pushed, Site, Ticket};

@@ -20,6 +20,7 @@ mod preflights;
 mod recorded_object;
 pub mod recording;
 mod redact;
+mod replayed;
 mod summary;
 pub mod synthetic;
 pub mod zstd;
@@ -36,6 +37,7 @@ pub(crate) use heads::{is_token, is_value};
 pub use paint::{Paint, PaintSource};
 pub use path_shape::path_shape;
 pub use redact::Secrets;
+pub use replayed::{Methods, NoReplay, Replayed};
 pub use summary::{KindSummary, Summary};
 
 use bytes::Bytes;

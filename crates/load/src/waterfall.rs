@@ -30,6 +30,10 @@ pub struct Row {
     pub first_byte: Option<Time>,
     /// The last byte of its response was there.
     pub last_byte: Option<Time>,
+    /// The status of its response.
+    pub status: Option<u16>,
+    /// How many bytes of the response's body have come.
+    pub body_bytes: u64,
 }
 
 /// How a browser came to know that it needs an object.
@@ -129,6 +133,8 @@ impl Row {
             answered: mark(self.answered),
             first_byte: mark(self.first_byte),
             last_byte: mark(self.last_byte),
+            status: self.status,
+            body_bytes: self.body_bytes,
         }
     }
 }

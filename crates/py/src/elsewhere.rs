@@ -51,6 +51,20 @@ impl RecordedSite {
     }
 }
 
+/// Loads from no servers.
+#[pyclass(frozen, module = "loadstone._native")]
+pub(crate) struct Replayer;
+
+#[pymethods]
+impl Replayer {
+    #[new]
+    #[pyo3(signature = (scenario, wanted, stopper, cacert=None))]
+    #[allow(unused_variables)]
+    fn new(scenario: &Scenario, wanted: &str, stopper: &Stopper, cacert: Option<Vec<u8>>) -> PyResult<Replayer> {
+        refused()
+    }
+}
+
 /// No server.
 #[pyclass(frozen, module = "loadstone._native")]
 pub(crate) struct Server;

@@ -2,7 +2,7 @@
 
 use loadstone_answer::NotPairs;
 #[cfg(target_os = "linux")]
-use loadstone_bed::{BedError, BedHost, CommandBedError, RunError};
+use loadstone_bed::{BedError, BedHost, CommandBedError, ReplayError, RunError};
 use loadstone_http::UnknownProtocol;
 use loadstone_http::decode::DecodeError;
 #[cfg(target_os = "linux")]
@@ -11,7 +11,7 @@ use loadstone_load::page::har::HarError;
 use loadstone_load::page::recording::RecordingError;
 use loadstone_load::page::synthetic::SyntheticError;
 use loadstone_load::page::zstd::ZstdError;
-use loadstone_load::page::{PageError, UnknownChange};
+use loadstone_load::page::{NoReplay, PageError, UnknownChange};
 use loadstone_load::{FetchListError, UrlListError};
 use loadstone_net::NetworkError;
 use loadstone_scenario::{CaptureTableError, ScenarioError};
@@ -71,6 +71,7 @@ without_a_field!(
     SyntheticError,
     UnknownProtocol,
     UnknownChange,
+    NoReplay,
     NetworkError,
     DecodeError,
     rayon::ThreadPoolBuildError,
@@ -82,7 +83,7 @@ without_a_field!(
 );
 
 #[cfg(target_os = "linux")]
-without_a_field!(loadstone_live::Error, loadstone_live::NoWebUrl);
+without_a_field!(loadstone_live::Error, loadstone_live::NoWebUrl, ReplayError);
 
 #[cfg(target_os = "linux")]
 impl From<RunError> for Failure {

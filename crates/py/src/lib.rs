@@ -21,6 +21,8 @@ mod kernel;
 mod page;
 #[cfg(target_os = "linux")]
 mod recorded_site;
+#[cfg(target_os = "linux")]
+mod replay;
 mod run;
 #[cfg(target_os = "linux")]
 mod serve;
@@ -50,7 +52,8 @@ mod _native {
     #[cfg(not(target_os = "linux"))]
     #[pymodule_export]
     use super::elsewhere::{
-        BedCommand, CommandBed, Fetch, RecordedSite, Server, Stopper, fetch, live_access, run_live, server_options_json,
+        BedCommand, CommandBed, Fetch, RecordedSite, Replayer, Server, Stopper, fetch, live_access, run_live,
+        server_options_json,
     };
     #[pymodule_export]
     use super::error::LoadstoneError;
@@ -65,6 +68,9 @@ mod _native {
     #[cfg(target_os = "linux")]
     #[pymodule_export]
     use super::recorded_site::RecordedSite;
+    #[cfg(target_os = "linux")]
+    #[pymodule_export]
+    use super::replay::Replayer;
     #[pymodule_export]
     use super::run::{Outcome, Scenario, nearer_network, networks, protocols, run_many, traces_of};
     #[pymodule_export]

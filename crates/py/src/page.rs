@@ -1,7 +1,9 @@
 //! Pages: from bytes to an object that scenarios share.
 
 use crate::error::Failure;
-use loadstone_load::page::{Change, PageFile, Secrets, Summary, har, recording, registrable_domain, synthetic, zstd};
+use loadstone_load::page::{
+    Change, Methods, PageFile, Replayed, Secrets, Summary, har, recording, registrable_domain, synthetic, zstd,
+};
 use loadstone_scenario::SharedPage;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -115,6 +117,19 @@ impl Page {
             (changed != *self.page).then(|| Page::of(changed, self.notes_json.clone())).transpose()
         };
         Ok(py.detach(changed)?)
+    }
+
+    /// The same page as servers may be asked for it, and what was left out of it: requests that may change something,
+    /// unless there are `all_methods`. Secrets that have been replaced are not sent.
+    #[pyo3(signature = (*, all_methods=false, keep_secrets=false))]
+    fn replayed(&self, py: Python<'_>, all_methods: bool, keep_secrets: bool) -> PyResult<(Page, Vec<String>)> {
+        let methods = if all_methods { Methods::Any } else { Methods::Safe };
+        let secrets = if keep_secrets { Secrets::Kept } else { Secrets::Replaced };
+        let replayed = py.detach(|| {
+            let Replayed { page, left_out } = self.page.replayed(methods, secrets)?;
+            Ok::<_, Failure>((Page::of(page, self.notes_json.clone())?, left_out))
+        });
+        Ok(replayed?)
     }
 
     /// The same page, loaded as soon as these objects and the root are in.

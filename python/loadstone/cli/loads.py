@@ -8,6 +8,7 @@ import click
 from click.core import ParameterSource
 
 from loadstone import options, paths, text
+from loadstone.cli import replays
 from loadstone.cli.console import FAILED, Verb, emit, examples, say
 from loadstone.names import shown, shown_words
 
@@ -85,6 +86,7 @@ def page(
         "load synthetic:B --protocol h2 --iw 3 --waterfall",
         "load synthetic:B --cc bbr --live",
         "load shop.har --network cable --packets packets.csv",
+        "load shop.wacz --origin https://127.0.0.1:8443 --cacert ca.pem --runs 5",
         "load --scenario first.toml",
     ),
 )
@@ -120,6 +122,7 @@ def page(
     type=paths.READ,
     help="Take page, network and variant from this scenario file (JSON, or TOML if it ends in .toml).",
 )
+@options.replaying
 def load(
     page: str | None,
     runs: int | None,
@@ -139,6 +142,14 @@ def load(
     from loadstone import experiment, files, pages, progress, verb_output
     from loadstone import packets as capture
 
+    replaying = {name: given.pop(name) for name in options.REPLAYING}
+    if replaying["origins"]:
+        simulating = {"live": live, "packets": packets, "scenario": scenario, "threads": threads}
+        replays.refuse(page, simulating | {"network": given["network"]})
+        made = replays.Order(runs, keep_secrets, as_json, waterfall, metric, exact)
+        replays.load(str(page), made, replaying, given)
+        return
+    replays.refuse_alone(replaying)
     measured = None
     if scenario is not None:
         asked = {"exact": exact or None, "metric": None if metric == pages.ONLOAD else metric}

@@ -6,8 +6,8 @@ use crate::named_hosts::{named_hosts, zone};
 use crate::{Bed, BedHost, BedServers, name_server};
 use loadstone_http::Protocol;
 use loadstone_live::{
-    Authority, Chain, Clock, Destinations, Error, Limits, Listener, Loaded, NOTSENT_LOWAT, NameServer, RecordKeeping,
-    Relayed, Served, Stop, Target, Tls, listen, load, relay, serve,
+    Authority, Chain, Clock, Destinations, Error, Limits, Listener, Loaded, NOTSENT_LOWAT, NameServer, PathNotes,
+    RecordKeeping, Relayed, Served, Stop, Target, Tls, listen, load, relay, serve,
 };
 use loadstone_load::Zone;
 use loadstone_load::page::{Host, HostId};
@@ -123,7 +123,9 @@ fn route<'n>(
         targets.push(Target { address, tls, protocol: way.protocol });
     }
     let notsent_lowat = host.tcp.notsent_lowat.unwrap_or(NOTSENT_LOWAT);
-    Ok(Destinations { targets, names: None, notsent_lowat, timeout: LIMIT })
+    // How long to wait for a server is up to the browser.
+    let (limits, path_notes) = (Limits::UNLIMITED, PathNotes::None);
+    Ok(Destinations { targets, names: None, notsent_lowat, timeout: LIMIT, limits, path_notes })
 }
 
 /// Where the server of a page's host, or a relay in its place, is found, with these names in its certificate.

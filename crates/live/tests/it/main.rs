@@ -14,8 +14,8 @@ mod wakes;
 
 use loadstone_http::{Multiplexing, Protocol, SessionFactory};
 use loadstone_live::{
-    Authority, Chain, Clock, Destinations, Joined, Limits, Listener, Loaded, Lowat, NOTSENT_LOWAT, RecordKeeping,
-    Served, Stop, Stopper, Target, Tls, join, listen, load, serve,
+    Authority, Chain, Clock, Destinations, Joined, Limits, Listener, Loaded, Lowat, NOTSENT_LOWAT, PathNotes,
+    RecordKeeping, Served, Stop, Stopper, Target, Tls, join, listen, load, serve,
 };
 use loadstone_load::page::{HostId, ObjectSpec, Page, PageFile};
 use loadstone_load::{
@@ -140,7 +140,8 @@ impl Setting {
             protocol: self.protocol,
         };
         let targets = self.page.hosts.iter().zip(addresses).map(target).collect();
-        Destinations { targets, names: None, notsent_lowat: self.lowat, timeout: self.limit }
+        let (limits, path_notes) = (Limits::UNLIMITED, PathNotes::None);
+        Destinations { targets, names: None, notsent_lowat: self.lowat, timeout: self.limit, limits, path_notes }
     }
 
     fn load(&self, clock: &Clock, destinations: &Destinations, stop: &Stop) -> Loaded {

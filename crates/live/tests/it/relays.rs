@@ -5,8 +5,8 @@ use crate::talk::{Talk, connect};
 use crate::{LIMIT, Setting, dial, joined, limited, object, page, port};
 use loadstone_http::{Multiplexing, Priority, Protocol, SessionFactory};
 use loadstone_live::{
-    Clock, Destinations, Failure, Limits, Listener, NOTSENT_LOWAT, Reach, RecordKeeping, Relayed, ResolvedAddress,
-    Served, SocketRecord, Stop, Stopper, Target, Tls, Trust, fetch, relay,
+    Clock, Destinations, Failure, Limits, Listener, NOTSENT_LOWAT, PathNotes, Reach, RecordKeeping, Relayed,
+    ResolvedAddress, Served, SocketRecord, Stop, Stopper, Target, Tls, Trust, fetch, relay,
 };
 use loadstone_load::page::{HostId, PageFile};
 use loadstone_load::{FetchList, FetcherConfig, Ping, Relay, RequestTemplate};
@@ -57,7 +57,8 @@ impl Edge {
         let (limits, records) = (Limits::UNLIMITED, RecordKeeping::Collect);
         let listener = Listener { host, listener, tls: None, protocol, notsent_lowat, limits, records };
         let targets = vec![Target { address: origin, tls: None, protocol: Protocol::Http1 }];
-        let destinations = Destinations { targets, names: None, notsent_lowat, timeout: LIMIT };
+        let path_notes = PathNotes::None;
+        let destinations = Destinations { targets, names: None, notsent_lowat, timeout: LIMIT, limits, path_notes };
         relay(clock, relayed, vec![listener], &destinations, stop).unwrap()
     }
 

@@ -38,6 +38,7 @@ fn row(marks: [u64; 6]) -> Row {
         answered,
         first_byte,
         last_byte,
+        ..Row::default()
     }
 }
 
@@ -297,6 +298,7 @@ fn any_row() -> impl Strategy<Value = Row> {
             answered,
             first_byte,
             last_byte,
+            ..Row::default()
         }
     })
 }

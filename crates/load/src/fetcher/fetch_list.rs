@@ -6,6 +6,7 @@ use core::net::Ipv6Addr;
 use loadstone_http::h1::{MAX_FIELDS, MAX_HEAD};
 use loadstone_http::{Body, Fields, Priority, RequestHead, Scheme};
 use std::fmt;
+use std::str::FromStr;
 use std::sync::Arc;
 
 /// The most bytes that the fields given for all requests may have together.
@@ -66,6 +67,23 @@ impl fmt::Display for ServerAddress {
         let ServerAddress { scheme, host, port } = self;
         let scheme = scheme.name();
         if host.contains(':') { write!(f, "{scheme}://[{host}]:{port}") } else { write!(f, "{scheme}://{host}:{port}") }
+    }
+}
+
+/// What was written names no server.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error(
+    "'{0}' names no server: write http:// or https://, a host or an address, and a port if it has one, but no path"
+)]
+pub struct NoServerAddress(String);
+
+impl FromStr for ServerAddress {
+    type Err = NoServerAddress;
+
+    /// Reads the URL of a server: one without a path, or with `/`.
+    fn from_str(url: &str) -> Result<ServerAddress, NoServerAddress> {
+        let named = parts(url).filter(|(_, _, path)| path == "/");
+        named.map(|(server, _, _)| server).ok_or_else(|| NoServerAddress(url.to_owned()))
     }
 }
 

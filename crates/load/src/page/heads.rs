@@ -9,7 +9,7 @@ pub(super) const REQUEST_HEADER_BYTES: u32 = 400;
 /// Bytes of a response's head where a page does not say.
 pub(super) const RESPONSE_HEADER_BYTES: u32 = 250;
 
-const REQUEST_FIELDS: [(&str, &str); 3] = [
+pub(super) const REQUEST_FIELDS: [(&str, &str); 3] = [
     ("user-agent", "Mozilla/5.0 (X11; Linux x86_64) Loadstone"),
     ("accept", "*/*"),
     ("accept-encoding", "gzip, deflate, br"),

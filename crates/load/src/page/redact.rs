@@ -178,6 +178,18 @@ const DATE_WORDS: [&str; 21] = [
     "oct", "nov", "dec", "gmt", "utc",
 ];
 
+/// Whether a recording's fields of this name are what was sent, also after their secrets were replaced, but for values in
+/// URLs.
+pub(super) fn is_as_recorded(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    is_public(&name) || URL.contains(&name.as_str()) || WITH_URLS.contains(&name.as_str())
+}
+
+/// Whether the values of fields of this name, in lower case, are public.
+fn is_public(name: &str) -> bool {
+    PUBLIC.contains(&name) || PUBLIC_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+}
+
 /// Replaces the secrets of one recording.
 pub(super) struct Redactor {
     /// `None` where they are kept.
@@ -199,9 +211,8 @@ impl Redactor {
     pub(super) fn field(&mut self, name: &str, value: &str) -> String {
         let name = name.to_ascii_lowercase();
         let is_in = |names: &[&str]| names.contains(&name.as_str());
-        let is_public = is_in(&PUBLIC) || PUBLIC_PREFIXES.iter().any(|prefix| name.starts_with(prefix));
         match name.as_str() {
-            _ if self.key.is_none() || is_public => value.to_owned(),
+            _ if self.key.is_none() || is_public(&name) => value.to_owned(),
             _ if is_in(&URL) => self.url(value),
             _ if is_in(&WITH_URLS) => pieces(value, &['<', '>', '"', ' ', '\t', '\n'], |word| {
                 let is_url = word.starts_with('/') || word.contains("//") || word.contains(['?', '#']);
