@@ -70,7 +70,8 @@ impl PageFile {
         merged
     }
 
-    /// Says in how many loads objects and nodes were, and whether URLs change; servers think as long as in the median.
+    /// Says in how many loads objects and nodes were, and whether URLs change. Servers think as briefly as in any load:
+    /// what queues and busy machines add cannot be told from thinking.
     fn mark_objects(&mut self, others: &[OtherLoad<'_>]) {
         for (at, object) in self.objects.iter_mut().enumerate() {
             let partners: Vec<&ObjectSpec> = others.iter().filter_map(|other| other.object(at)).collect();
@@ -78,7 +79,7 @@ impl PageFile {
             object.changes = partners.iter().any(|partner| partner.url != object.url);
             if let Some(ms) = object.think_ms {
                 let others = partners.iter().map(|partner| partner.think_ms.unwrap_or(0.0));
-                object.think_ms = Some(median(others.chain([ms]).collect()));
+                object.think_ms = Some(others.fold(ms, f64::min)).filter(|ms| *ms > 0.0);
             }
         }
         for (at, node) in self.compute.iter_mut().enumerate() {
