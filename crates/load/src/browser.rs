@@ -513,6 +513,10 @@ impl Program for Browser {
 
     fn handle_open(&mut self, now: Time, conn: ConnId, Opened { protocol, .. }: Opened) {
         let host = self.connections[conn.0 as usize].host;
+        if matches!(self.connections[conn.0 as usize].stage, BrowserStage::Ended) {
+            // It was given up, and the driver has not got to that yet.
+            return;
+        }
         let pool = &self.pools[host.0 as usize];
         let protocol = if protocol == pool.protocol { pool.spoken() } else { protocol };
         let connection = &mut self.connections[conn.0 as usize];

@@ -126,6 +126,36 @@ fn requests_join_a_session_one_by_one_where_the_browser_does_not_know_what_a_hos
 }
 
 #[test]
+fn connections_race_to_a_host_that_is_not_known_and_the_first_carries_all() {
+    let racing = fast(20, r#"{"protocol": "h2", "servers": 2, "joining": "racing"}"#);
+    // As many as HTTP/1.1 may have are begun to the second host; five are given up.
+    assert_eq!(racing.connections, 1 + 6);
+    assert_ms(&racing, 200.0 + 200.0);
+    let narrow = |joining| {
+        let settings = variant(&format!(r#"{{"protocol": "h2", "tls": "1.3", "servers": 2, "joining": "{joining}"}}"#));
+        load(root_and(20), "10/0.1mbit,100ms,queue=1000p", settings).plt.as_ms()
+    };
+    let (together, racing) = (narrow("together"), narrow("racing"));
+    assert!(racing > together + 100.0, "the hellos that lose fill the way up: {racing} against {together} ms");
+}
+
+#[test]
+fn a_race_ends_with_one_connection_to_a_host_with_servers_that_leave_and_under_heavy_loss() {
+    for protocol in ["spdy/3.1", "h2"] {
+        for habit in [r#""connections": 1"#, r#""requests_per_connection": 1"#, r#""requests_per_connection": 3"#] {
+            let fields = format!(r#"{{"protocol": "{protocol}", "servers": 2, "joining": "racing", {habit}}}"#);
+            assert!(fast(40, &fields).completed, "{fields}");
+        }
+    }
+    for seed in 1..=20 {
+        let network = "2mbit,100ms,10%".parse().unwrap();
+        let variant = variant(r#"{"protocol": "h2", "servers": 2, "joining": "racing"}"#);
+        let scenario = Scenario { network, variant, seed, ..Scenario::of(root_and(40)) };
+        assert!(loadstone_sim::run(&Plan::new(&scenario).unwrap(), Seed(seed)).completed, "seed {seed}");
+    }
+}
+
+#[test]
 fn one_by_one_ends_with_one_connection_to_a_host_and_with_servers_that_leave() {
     for protocol in ["spdy/2", "spdy/3.1", "h2"] {
         for habit in [r#""connections": 1"#, r#""requests_per_connection": 1"#, r#""requests_per_connection": 3"#] {

@@ -66,6 +66,26 @@ fn what_is_found_before_the_load_event_holds_it_up_and_what_is_found_later_does_
 }
 
 #[test]
+fn a_lazy_image_holds_the_load_event_up_once_it_has_begun_to_arrive() {
+    let root = "http://a.test/";
+    let page = |late: f64| {
+        let needs = vec![Need { timer_ms: late, ..after(root) }];
+        // 16 KB at a time; 40 KB take 32 ms at 10 Mbit/s.
+        let lazy = ObjectSpec { needed: Some(Needed::WhenArriving), bytes: 40_000, ..object("lazy", needs) };
+        let chain = ObjectSpec { url: "http://b.test/next".to_owned(), ..object("", vec![after(root)]) };
+        PageFile { objects: vec![object("", vec![]), chain, lazy], ..PageFile::default() }
+    };
+    let outcome = |late| load(page(late), "10mbit,100ms,queue=1000p", variant(&format!("{TEXTBOOK}}}")));
+    // The document is there at 200; what is on the other host takes two round trips, the image one.
+    let (early, late) = (outcome(0.0), outcome(150.0));
+    assert!(early.waterfall[2].last_byte.is_some_and(|end| end < early.plt), "it comes before the other object");
+    assert_eq!(late.waterfall[2].last_byte, None, "nothing of it has come when the other object is there");
+    let held = outcome(80.0);
+    let end = held.waterfall[2].last_byte.expect("it had begun to arrive");
+    assert!(held.plt >= end && held.plt > late.plt, "{held:?}");
+}
+
+#[test]
 fn a_busy_main_thread_delays_the_load_event() {
     let root = "http://a.test/";
     let busy = ComputeSpec { needed: Some(Needed::Never), ..main_thread("busy", 70.0, vec![after(root)]) };
