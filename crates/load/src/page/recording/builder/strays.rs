@@ -59,11 +59,12 @@ impl GraphBuilder<'_> {
         self.hold_load_event();
     }
 
-    /// The last time before a document was asked for that its frame began to load one.
+    /// The last time before a document was asked for that its frame began to load one; else the first time.
     fn navigation(&self, object: usize) -> Option<Need> {
         let began = self.objects[object].began + NEAR;
         let of_frame = self.navigations.get(self.asking.get(&object)?)?;
-        of_frame.iter().rfind(|(at, _)| *at <= began).map(|(_, need)| need.clone())
+        let before = of_frame.iter().rfind(|(at, _)| *at <= began).or(of_frame.first());
+        before.map(|(_, need)| need.clone())
     }
 
     /// The load event waits for a lazy image once it has begun to arrive (Chromium's `ImageLoader::ImageChanged`).

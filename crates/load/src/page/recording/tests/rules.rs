@@ -384,3 +384,73 @@ fn what_the_trace_says_no_processor_time_of_takes_its_place_between_its_neighbou
     let file = load.happens(vec![task, event, call]).graph();
     assert!(file.compute.iter().all(|node| node.ms < 30.0), "{file:#?}");
 }
+
+#[test]
+fn a_frame_that_a_script_makes_waits_for_the_place_where_it_began_to_load() {
+    let of_frame = |mut event: Value, thread: u64| {
+        event["tid"] = thread.into();
+        event
+    };
+    let loads = |at: u64| instant("FrameStartedLoading", at, Value::Null);
+    let named = |mut event: Value| {
+        event["args"]["frame"] = "G".into();
+        event
+    };
+    let mut sent = sent_by("g.html", 60_500, "Document", "", Value::Null);
+    sent["args"]["data"]["frame"] = "G".into();
+    let committed = slice("CommitLoad", 61_000, 1, json!({"frame": "G", "url": url("g.html")}));
+    let load = Load::of("<script src=a.js></script>").scanned("a.js", "Script", "blocking", "<script src=a.js>");
+    let mut load = load.fetch("a.js", "script", 20_000).runs("a.js", 22_000).parse(26_000).happens(vec![
+        instant("TimerInstall", 23_000, json!({"timerId": 1, "timeout": 20.0})),
+        slice("RunTask", 43_000, 3_000, Value::Null),
+        slice("TimerFire", 43_000, 3_000, json!({"timerId": 1})),
+        // Its function stands in the script, which has run long ago.
+        slice("FunctionCall", 43_000, 2_900, json!({"url": url("a.js")})),
+        named(loads(44_500)),
+        of_frame(slice("RunTask", 60_000, 3_000, Value::Null), 9),
+        of_frame(named(loads(60_200)), 9),
+        of_frame(sent, 9),
+        of_frame(slice("DocumentLoader::CommitNavigation", 60_800, 1_000, Value::Null), 9),
+        of_frame(committed, 9),
+    ]);
+    load.fetched.push(("g.html", "document", "g.html"));
+    let file = load.graph();
+    let timer = file.compute.iter().find(|node| node.kind.as_deref() == Some("timer")).unwrap();
+    assert_eq!(needs(&file, "g.html"), [node(&timer.name, None, Why::Script)], "{file:#?}");
+    let frame = file.objects.iter().find(|object| object.url == url("g.html")).unwrap();
+    // A tenth is of the parser's task, and too short for a node.
+    assert_eq!(frame.needs.as_ref().unwrap()[0].ms, 1.6, "where in the timer's callback it was made");
+}
+
+#[test]
+fn what_import_asks_for_holds_up_no_load_event_as_inserted_scripts_do() {
+    let asked = |priority: &str| {
+        let load = Load::of("<script src=a.js></script>").scanned("a.js", "Script", "blocking", "<script src=a.js>");
+        let mut sent = sent_by("b.js", 22_500, "Script", "non_blocking", script());
+        sent["args"]["data"]["priority"] = priority.into();
+        let call = slice("FunctionCall", 22_100, 1_000, json!({"url": url("a.js")}));
+        let load = load.fetch("a.js", "script", 20_000).runs("a.js", 22_000).happens(vec![call, sent]);
+        let file = load.parse(26_000).fetch("b.js", "script", 40_000).runs("b.js", 42_000).graph();
+        let ran = file.compute.iter().find(|node| node.name == run("b.js")).unwrap().needed;
+        (needed(&file, "b.js"), ran)
+    };
+    assert_eq!(asked("High"), (Some(Needed::Never), None));
+    assert_eq!(asked("Low"), (Some(Needed::WhenFound), Some(Needed::WhenFound)));
+}
+
+#[test]
+fn what_was_painted_lazily_waits_in_the_way_of_the_load_event_only_as_it_arrives() {
+    let painted = |loading: &str| {
+        let image = json!({"url": url("i.png"), "loadingAttribute": loading, "isCSS": false});
+        let load = Load::of("<script src=a.js></script>").scanned("a.js", "Script", "blocking", "<script src=a.js>");
+        let sent = sent_by("i.png", 22_500, "Image", "", json!({"type": "script", "fetchType": "img"}));
+        let load = load.fetch("a.js", "script", 20_000).runs("a.js", 22_000).happens(vec![sent]);
+        let load = load
+            .parse(26_000)
+            .fetch("i.png", "image", 40_000)
+            .happens(vec![slice("RunTask", 50_000, 1_000, Value::Null), slice("PaintImage", 50_200, 100, image)]);
+        needed(&load.graph(), "i.png")
+    };
+    assert_eq!(painted("lazy"), Some(Needed::WhenArriving), "a script has made it");
+    assert_eq!(painted("eager"), Some(Needed::WhenFound));
+}
