@@ -13,6 +13,7 @@ mod file;
 pub mod har;
 mod heads;
 mod loose;
+mod markup;
 mod merge;
 mod paint;
 mod path_shape;

@@ -139,8 +139,9 @@ enum MainTask {
 struct GraphState {
     /// Dependencies that have not come true.
     missing: u32,
-    /// When it may begin, as far as is known.
+    /// When it may begin, as far as is known, and whether a timer says so.
     begin: Time,
+    is_by_timer: bool,
     /// The dependency that says so: of those that allow no earlier time the one that came true last.
     cause: Option<Cause>,
     /// Bytes of the body that have arrived.
@@ -174,6 +175,7 @@ impl Progress {
         let state = |node: &GraphNode| GraphState {
             missing: node.needs,
             begin: Time::ZERO,
+            is_by_timer: false,
             cause: None,
             bytes: 0,
             told: 0,
@@ -410,6 +412,7 @@ impl Progress {
         let state = &mut self.states[edge.to.0 as usize];
         if begin >= state.begin {
             state.begin = begin;
+            state.is_by_timer = !edge.timer.is_zero();
             if state.ahead == Ahead::No {
                 state.cause = Some(Cause { on, at: now });
             }
@@ -423,7 +426,7 @@ impl Progress {
             return;
         }
         self.timers.push(Reverse((state.begin, edge.to, DueNode::Begin)));
-        if edge.timer.is_zero() {
+        if !state.is_by_timer {
             self.hold(edge.to, Needed::WhenFound);
         }
     }

@@ -6,6 +6,7 @@
 //! `needs` what it waited for.
 
 mod chromium;
+mod documents;
 mod fetched;
 mod model;
 mod moment;
@@ -21,13 +22,14 @@ mod waits;
 pub use paints::Paints;
 pub use spoken::RecordedProtocol;
 
-use super::file::{Need, ObjectSpec, PageFile};
+use super::file::{Need, ObjectSpec, PageFile, Why};
 use super::heads;
 use super::loose::{MAX_LIST, Maybe, Scalar};
 use super::preflights;
 use super::recorded_object::RecordedObject;
 use super::redact::{Redactor, Secrets};
 use chromium::ChromiumLoad;
+use documents::{Documents, Waited};
 use fetched::{EntryKind, HarFetch};
 
 use needs::Graph;
@@ -228,23 +230,26 @@ fn page_of(view: views::View<'_>, mut redactor: Redactor) -> Result<(Har, Vec<Re
     let graph = Graph::new(&entries, root);
     let waits = Waits::of(&entries);
     let chromium = ChromiumLoad::new(&entries, loaded);
+    let documents = Documents::of(&entries);
     notes.handshakes_ms = waits.handshakes_ms();
     notes.protocols = spoken::protocols(&entries);
     notes.down_kbit = rate::down_kbit(&entries);
     let others = (0..entries.len()).filter(|at| *at != root && entries[*at].skip.is_none());
     let object = |at: usize| {
         let fetched = &entries[at];
-        let hold = graph.hold(at);
-        let need = |hold: needs::Hold| {
-            let node = names[hold.on].clone().unwrap_or_else(|| urls[hold.on].clone());
+        let node = |entry: usize| names[entry].clone().unwrap_or_else(|| urls[entry].clone());
+        let needs = |Waited { hold, why, also }: Waited| {
             let is_timer = chromium.is_by_timer(fetched, &entries[hold.on], &hold);
             let (ms, timer_ms) = if is_timer { (0.0, hold.ms) } else { (hold.ms, 0.0) };
-            Need { node, on: hold.moment, bytes: hold.bytes, ms, timer_ms, ..Need::default() }
+            let also = also.into_iter().map(|(entry, why)| Need { ms, ..after(node(entry), why) });
+            let first =
+                Need { node: node(hold.on), on: hold.moment, bytes: hold.bytes, ms, timer_ms, why, ..Need::default() };
+            std::iter::once(first).chain(also).collect()
         };
         ObjectSpec {
             name: names[at].clone(),
             think_ms: Some(waits.think(fetched)).filter(|ms| *ms > 0.0),
-            needs: hold.map(|hold| vec![need(hold)]),
+            needs: graph.hold(at).map(|hold| needs(documents.waited(&entries, at, hold))),
             needed: Some(at).filter(|at| *at != root).and_then(|_| chromium.needed(fetched)),
             anonymous: chromium.is_anonymous(fetched),
             url: urls[at].clone(),
@@ -258,6 +263,11 @@ fn page_of(view: views::View<'_>, mut redactor: Redactor) -> Result<(Har, Vec<Re
     let fetched: Vec<_> = places.iter().map(|at| &entries[*at]).collect();
     notes.paints = Some(paints::paints(&file, &fetched, &painted));
     Ok((Har { file, notes }, recorded(&fetched)))
+}
+
+/// The end of a node.
+fn after(node: String, why: Why) -> Need {
+    Need { node, why: Some(why), ..Need::default() }
 }
 
 /// What a trace is matched by.

@@ -5,9 +5,8 @@
 //! module names, `frame` what each document has found, and `builder` makes the graph, by the rules of the HTML standard. docs/recording.md states them.
 
 mod builder;
-mod frame;
+pub(super) mod frame;
 mod imports;
-mod markup;
 mod selector;
 mod trace;
 

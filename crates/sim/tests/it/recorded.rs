@@ -66,6 +66,21 @@ fn what_is_found_before_the_load_event_holds_it_up_and_what_is_found_later_does_
 }
 
 #[test]
+fn what_waits_for_a_timer_holds_nothing_up_whatever_else_it_waited_for() {
+    let root = "http://a.test/";
+    let page = |timer: bool| {
+        // By the time that the second need has come true there is only the delay of the first.
+        let delay = if timer { Need { timer_ms: 250.0, ..after(root) } } else { Need { ms: 250.0, ..after(root) } };
+        let late =
+            ObjectSpec { needed: Some(Needed::WhenFound), ..object("late", vec![delay, after("http://a.test/next")]) };
+        PageFile { objects: vec![object("", vec![]), object("next", vec![after(root)]), late], ..PageFile::default() }
+    };
+    let settings = format!("{TEXTBOOK}}}");
+    assert_eq!(whole_ms(&loaded(page(true), &settings)), 300, "with the second object");
+    assert_eq!(whole_ms(&loaded(page(false), &settings)), 550, "computing keeps the load event");
+}
+
+#[test]
 fn a_lazy_image_holds_the_load_event_up_once_it_has_begun_to_arrive() {
     let root = "http://a.test/";
     let page = |late: f64| {

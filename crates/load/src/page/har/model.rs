@@ -1,8 +1,9 @@
-//! The parts of a HAR file that a page is made from. What is not named here, such as the text of
-//! responses, is skipped without being kept.
+//! The parts of a HAR file that a page is made from. What is not named here is skipped without being kept. The texts of
+//! responses are read where they are of interest.
 
 use crate::page::loose::{List, Maybe, Scalar, record};
 use serde::de::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
 
 record! {
     /// The file.
@@ -116,6 +117,8 @@ record! {
         size: Scalar<'a> = "size",
         compression: Scalar<'a> = "compression",
         mime_type: Scalar<'a> = "mimeType",
+        encoding: Scalar<'a> = "encoding",
+        text: LazyText<'a> = "text",
     }
 }
 
@@ -171,6 +174,8 @@ record! {
     /// A call.
     Frame {
         url: Scalar<'a> = "url",
+        line: Scalar<'a> = "lineNumber",
+        column: Scalar<'a> = "columnNumber",
     }
 }
 
@@ -203,7 +208,31 @@ impl Response<'_> {
     }
 }
 
+/// A text that is read where it is of interest: bodies are long.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct LazyText<'a>(Option<&'a RawValue>);
+
+impl<'de> Deserialize<'de> for LazyText<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<LazyText<'de>, D::Error> {
+        <&RawValue>::deserialize(deserializer).map(|raw| LazyText(Some(raw)))
+    }
+}
+
+impl LazyText<'_> {
+    /// The text, if it is one.
+    pub(super) fn read(self) -> Option<String> {
+        serde_json::from_str(self.0?.get()).ok()
+    }
+}
+
 impl Cause<'_> {
+    /// The innermost call: in which document or script, and its line and column there, from 0.
+    pub(super) fn innermost(&self) -> Option<(&str, u32, u32)> {
+        let frame = self.stack.0.as_ref()?.frames.iter().find(|frame| frame.url.filled().is_some())?;
+        let number = |scalar: &Scalar<'_>| scalar.number().filter(|n| (0.0..4e9).contains(n)).map(|n| n as u32);
+        Some((frame.url.filled()?, number(&frame.line)?, number(&frame.column)?))
+    }
+
     /// The URLs that may have caused the fetch, the likeliest first.
     pub(super) fn urls(&self) -> Vec<&str> {
         let mut urls = Vec::new();

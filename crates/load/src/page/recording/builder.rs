@@ -8,9 +8,9 @@ mod tasks;
 
 use super::Delays;
 use super::frame::{FrameDocument, ScriptKind};
-use super::markup::Markup;
 use super::trace::{Note, NoteKind, PageThread, ThreadKind, Unit, UnitKind, Via};
 use crate::page::file::{ComputeSpec, DocumentSpec, Need, Needed, On, PageFile, RequestScheduling, Why};
+use crate::page::markup::Markup;
 use crate::page::recorded_object::RecordedObject;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,6 +1,6 @@
 //! A frame of a page: its document, how far the parser has come in it, and which scripts and style sheets it has found.
 
-use super::markup::{Markup, Tag};
+use crate::page::markup::{Markup, Tag};
 
 /// A document in a frame.
 #[derive(Debug)]
@@ -60,7 +60,7 @@ pub(super) struct InlineModule {
 
 /// When a script runs (HTML, section 4.12.1, "prepare the script element").
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum ScriptKind {
+pub(in crate::page) enum ScriptKind {
     /// When the parser comes to it, which waits for it. It stands before this byte.
     Blocking(usize),
     /// After parsing, in order: with `defer`, and modules. It stands before this byte.
@@ -75,7 +75,7 @@ pub(super) enum ScriptKind {
 
 impl ScriptKind {
     /// By the tag of a script whose end is at a byte.
-    pub(super) fn of(tag: Tag<'_>, end: usize) -> Option<ScriptKind> {
+    pub(in crate::page) fn of(tag: Tag<'_>, end: usize) -> Option<ScriptKind> {
         if !tag.name().eq_ignore_ascii_case("script") {
             return None;
         }

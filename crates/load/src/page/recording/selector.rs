@@ -1,7 +1,7 @@
 //! Which elements a style sheet gives a picture: of each selector only its last part is looked at, and of that only the
 //! name, the classes and the id. So no element is missed that has it, where the first of all is looked for.
 
-use super::markup::{Markup, Tag};
+use crate::page::markup::{Markup, Tag};
 
 /// The last part of a selector.
 #[derive(Debug, Default, PartialEq)]

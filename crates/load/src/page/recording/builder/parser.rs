@@ -2,8 +2,8 @@
 
 use super::{GraphBuilder, after, delayed, round};
 use crate::page::file::{Need, Needed, On, Why};
+use crate::page::markup::Markup;
 use crate::page::recording::frame::{InlineModule, Mark, ScriptKind};
-use crate::page::recording::markup::Markup;
 use crate::page::recording::trace::{Code, NoteKind, Unit, Via};
 
 impl GraphBuilder<'_> {

@@ -2,9 +2,9 @@
 
 use super::{GraphBuilder, after};
 use crate::page::file::{Need, Needed, Why};
+use crate::page::markup::refers;
 use crate::page::recording::frame::{FrameDocument, ScriptKind};
 use crate::page::recording::imports;
-use crate::page::recording::markup::refers;
 use crate::page::recording::trace::{Code, ThreadKind, Unit};
 
 impl GraphBuilder<'_> {
