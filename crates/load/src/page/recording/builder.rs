@@ -100,7 +100,8 @@ impl<'r> GraphBuilder<'r> {
     ) -> GraphBuilder<'r> {
         let count = objects.len();
         GraphBuilder {
-            file: PageFile { scheduling: RequestScheduling::Chromium, ..file },
+            // What a HAR alone says of computing is a guess.
+            file: PageFile { scheduling: RequestScheduling::Chromium, compute: Vec::new(), ..file },
             objects,
             texts,
             delays,
