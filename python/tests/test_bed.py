@@ -199,6 +199,13 @@ def test_a_command_that_is_not_there_has_a_shell_s_exit_codes(tmp_path: Path) ->
         assert result.code == code and result.err.count("\n") == 1 and words in result.err
 
 
+def test_packets_of_shuffled_loads_are_not_to_be_had(loadstone: Command, tmp_path: Path) -> None:
+    path = tmp_path / "client.pcap"
+    refused = loadstone("bed", "--loads", "2", "--pcap", str(path), "--", "chromium", "https://a.test/")
+    assert refused.code == 2 and "leave it out with --loads" in refused.err
+    assert not path.exists()
+
+
 def test_without_a_command_it_says_how_to_give_one(loadstone: Command) -> None:
     result = loadstone("bed", SHOP)
     assert result.code == 2 and "behind '--'" in result.err
