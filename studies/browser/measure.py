@@ -80,7 +80,7 @@ def recorded(built: Path, folder: Path) -> Path:
 
 
 def har_alone(recording: Path) -> Path:
-    """Give what the HAR of the middle load says, as a file of its own, with documents as DevTools has them."""
+    """Give what the HAR of the middle load says, as a file of its own, with the texts of documents."""
     archive = Archive.read(str(recording))
     loads = sorted((load.onload_ms or 0, load.number) for load in archive.loads)
     middle = loads[(len(loads) - 1) // 2][1]

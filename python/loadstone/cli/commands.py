@@ -106,7 +106,9 @@ def bed(
     behind = on_bed.Behind(server_command, site, recording and recording.recorded_at)
     if loads is not None or asked:
         if pcap is not None:
-            raise click.UsageError("--pcap is for a COMMAND of your own: leave it out with --loads and --vary.")
+            raise click.UsageError(
+                "--pcap is for a COMMAND of your own: leave it out with --loads and --vary."
+            )
         _load_by_browser(page, common, asked, command, behind, loads or LOADS, warm, as_json)
         return
     cell = experiment.cell(page, common)
