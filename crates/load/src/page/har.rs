@@ -3,7 +3,8 @@
 //! HAR files are written by many programs, each with its own idea of the format, so everything in
 //! them is read leniently (`loose`, `model`), and rules decide what is meant; `docs/pages.md`
 //! states them. `fetched` judges each entry by itself, `sizes` its bytes, `waits` its server, and
-//! `needs` what it waited for.
+//! `needs` what it waited for; `documents` adds what the texts of documents say, and `chromium`
+//! what is known of that browser's loads.
 
 mod chromium;
 mod documents;

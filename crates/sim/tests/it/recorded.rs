@@ -78,6 +78,10 @@ fn what_waits_for_a_timer_holds_nothing_up_whatever_else_it_waited_for() {
     let settings = format!("{TEXTBOOK}}}");
     assert_eq!(whole_ms(&loaded(page(true), &settings)), 300, "with the second object");
     assert_eq!(whole_ms(&loaded(page(false), &settings)), 550, "computing keeps the load event");
+    let mut both = page(true);
+    let needs = both.objects[2].needs.as_mut().unwrap();
+    (needs[0].timer_ms, needs[1].ms) = (50.0, 30.0);
+    assert_eq!(whole_ms(&loaded(both, &settings)), 430, "the timer is over when computing begins");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 use super::*;
 use crate::page::file::{Needed, On};
 
+mod chromium;
 mod dirty;
 mod exporters;
 mod paints;

@@ -1,0 +1,150 @@
+//! Loads by Chromium: what the load event waits for, and what documents say whose texts the HAR has.
+
+use super::*;
+use crate::page::file::Why;
+use serde_json::{Value, json};
+
+/// The text of the document. All of it is 1,000 bytes on the wire.
+const TEXT: &str = "<head><link rel=stylesheet href=a.css>\n<script src=b.js></script>\n<script>go()</script>\
+    <script defer src=c.js></script><script defer src=z.js></script></head>\n<body><img src=d.png><iframe src=e.html></iframe><img loading=lazy src=f.png>";
+
+/// Entries of Chromium's: path, type, from and until when, and who asked.
+fn chromium(text: Option<Value>, loaded: f64, entries: &[(&str, &str, u32, u32, Value)]) -> Har {
+    let entry = |(at, (path, kind, from, until, initiator)): (usize, &(&str, &str, u32, u32, Value))| {
+        let mut content = json!({"size": 1000});
+        if at == 0
+            && let Some(text) = &text
+        {
+            content["text"] = text.clone();
+        }
+        json!({
+            "pageref": "1", "startedDateTime": format!("2024-05-01T10:00:00.{from:03}Z"), "time": until - from,
+            "_resourceType": kind, "_priority": "High", "_initiator": initiator,
+            "request": {"method": "GET", "url": format!("{ROOT}{path}"), "headers": []},
+            "response": {"status": 200, "bodySize": 1000, "headers": [], "content": content},
+            "timings": {"send": 0, "wait": until - from, "receive": 0}
+        })
+    };
+    let entries: Vec<Value> = entries.iter().enumerate().map(entry).collect();
+    let pages = json!([{"id": "1", "startedDateTime": "2024-05-01T10:00:00.000Z", "pageTimings": {"onLoad": loaded}}]);
+    let file = json!({"log": {"pages": pages, "entries": entries}});
+    let har = read(&serde_json::to_vec(&file).unwrap(), None).unwrap();
+    har.file.build().expect("it is a page");
+    har
+}
+
+fn parser() -> Value {
+    json!({"type": "parser", "url": ROOT, "lineNumber": 0})
+}
+
+fn script(path: &str, line: u32, column: u32) -> Value {
+    let frame = json!({"url": format!("{ROOT}{path}"), "lineNumber": line, "columnNumber": column});
+    json!({"type": "script", "stack": {"callFrames": [frame]}})
+}
+
+/// What an object waits for: the path, the byte, why, and after how many ms.
+fn waits<'h>(har: &'h Har, path: &str) -> Vec<(&'h str, Option<u64>, Option<Why>, f64)> {
+    let object = har.file.objects.iter().find(|object| object.url == format!("{ROOT}{path}")).unwrap();
+    let needs = object.needs.as_ref().unwrap().iter();
+    needs.map(|need| (need.node.trim_start_matches(ROOT), need.bytes, need.why, need.ms + need.timer_ms)).collect()
+}
+
+fn byte_of(tag: &str) -> u64 {
+    let end = TEXT.find(tag).unwrap() + tag.len();
+    (end as f64 * 1000.0 / TEXT.len() as f64).ceil() as u64
+}
+
+/// The document comes at 50, the style sheet at 100, the scripts at 80 and 90; the load event at 400.
+fn page(text: Option<Value>, more: &[(&str, &str, u32, u32, Value)]) -> Har {
+    let mut entries = vec![
+        ("", "document", 0, 50, json!({"type": "other"})),
+        ("a.css", "stylesheet", 52, 100, parser()),
+        ("b.js", "script", 52, 80, parser()),
+        ("c.js", "script", 53, 90, parser()),
+    ];
+    entries.extend_from_slice(more);
+    chromium(text, 400.0, &entries)
+}
+
+#[test]
+fn what_a_text_shows_is_found_at_its_byte_and_without_the_text_at_the_end() {
+    let images = [("d.png", "image", 53, 200, parser())];
+    let har = page(Some(TEXT.into()), &images);
+    assert_eq!(waits(&har, "a.css"), [("", Some(byte_of("href=a.css>")), Some(Why::Markup), 2.0)]);
+    assert_eq!(waits(&har, "d.png"), [("", Some(byte_of("src=d.png>")), Some(Why::Markup), 3.0)]);
+    for no_text in [None, Some(Value::Null), Some(json!(7))] {
+        assert_eq!(waits(&page(no_text, &images), "d.png"), [("", None, None, 3.0)]);
+    }
+}
+
+#[test]
+fn a_frame_waits_for_the_scripts_before_it_and_what_came_much_later_for_something_else() {
+    let har =
+        page(Some(TEXT.into()), &[("e.html", "document", 110, 150, parser()), ("f.png", "image", 300, 350, parser())]);
+    let frame = [("", Some(byte_of("src=e.html>")), Some(Why::Markup), 30.0), ("b.js", None, Some(Why::Parser), 30.0)];
+    assert_eq!(waits(&har, "e.html"), frame, "30 ms after the script");
+    assert_eq!(waits(&har, "f.png"), [("", None, None, 250.0)], "a layout, for instance");
+}
+
+#[test]
+fn an_inline_script_has_run_after_the_style_sheets_and_scripts_before_it() {
+    // In the third line, behind its tag.
+    let har = page(Some(TEXT.into()), &[("g.json", "fetch", 104, 150, script("", 2, 9))]);
+    let end = byte_of("go()</script>");
+    let expected = [
+        ("", Some(end), Some(Why::Script), 4.0),
+        ("a.css", None, Some(Why::StyleSheet), 4.0),
+        ("b.js", None, Some(Why::Parser), 4.0),
+    ];
+    assert_eq!(waits(&har, "g.json"), expected);
+    let early = page(Some(TEXT.into()), &[("g.json", "fetch", 70, 150, script("", 2, 9))]);
+    assert_eq!(waits(&early, "g.json").len(), 1, "the recorded load denies the rest: nothing of it was there");
+}
+
+#[test]
+fn a_script_with_defer_has_run_after_what_stands_before_it() {
+    let more = [
+        ("z.js", "script", 53, 85, parser()),
+        ("h.png", "image", 106, 200, script("c.js", 0, 0)),
+        ("i.png", "image", 107, 200, script("z.js", 0, 0)),
+    ];
+    let har = page(Some(TEXT.into()), &more);
+    let nodes: Vec<&str> = waits(&har, "h.png").iter().map(|(node, ..)| *node).collect();
+    assert_eq!(nodes, ["c.js", "a.css", "b.js", ""], "not the one behind it");
+    assert!(waits(&har, "h.png").iter().all(|(.., ms)| *ms == 6.0), "after the style sheet, the last of them");
+    let nodes: Vec<&str> = waits(&har, "i.png").iter().map(|(node, ..)| *node).collect();
+    assert_eq!(nodes, ["z.js", "a.css", "b.js", "c.js", ""]);
+}
+
+#[test]
+fn what_comes_right_after_an_answer_to_a_script_waits_for_the_answer() {
+    let har = page(
+        None,
+        &[
+            ("g.json", "fetch", 95, 250, script("c.js", 0, 0)),
+            ("h.png", "image", 255, 300, script("c.js", 0, 0)),
+            ("i.png", "image", 290, 300, script("c.js", 0, 0)),
+        ],
+    );
+    assert_eq!(waits(&har, "h.png"), [("g.json", None, None, 5.0)]);
+    assert_eq!(waits(&har, "i.png"), [("c.js", None, None, 200.0)], "too late for that");
+}
+
+#[test]
+fn the_load_event_waits_for_what_is_of_its_sorts_and_for_computing_since_the_last_of_them() {
+    let har = page(
+        None,
+        &[
+            ("d.png", "image", 53, 200, parser()),
+            ("g.json", "fetch", 95, 380, script("c.js", 0, 0)),
+            ("late.png", "image", 450, 500, script("c.js", 0, 0)),
+        ],
+    );
+    let needed: Vec<_> = har.file.objects.iter().map(|object| object.needed).collect();
+    let found = Some(Needed::WhenFound);
+    assert_eq!(needed, [None, found, found, found, found, Some(Needed::Never), found]);
+    let [until] = &har.file.compute[..] else { panic!("{:?}", har.file.compute) };
+    assert_eq!((until.ms, until.needs.as_ref().unwrap()[0].node.as_str()), (200.0, "https://example.test/d.png"));
+    let late = har.file.objects.last().unwrap().needs.as_ref().unwrap();
+    assert_eq!((late[0].ms, late[0].timer_ms), (0.0, 360.0), "computing would have kept the load event");
+}
