@@ -2,7 +2,7 @@
 //! scripts stand before a script. What had all come when it was recorded still counts: elsewhere it may come late.
 
 use super::fetched::{EntryKind, HarFetch};
-use super::needs::Hold;
+use super::needs::{Hold, MAX_MS, microseconds};
 use super::url;
 use crate::page::file::{On, Why};
 use crate::page::markup::{Markup, Tag};
@@ -152,7 +152,7 @@ fn complete(entries: &[HarFetch<'_>], at: usize, on: usize, before: Vec<(usize, 
 /// How long before the entry `at` the last of others was complete, in ms.
 fn since(entries: &[HarFetch<'_>], at: usize, others: &[(usize, Why)]) -> f64 {
     let ended = others.iter().map(|(other, _)| entries[*other].ended).fold(f64::NEG_INFINITY, f64::max);
-    ((entries[at].began - ended).max(0.0) * 1e3).round() / 1e3
+    microseconds((entries[at].began - ended).clamp(0.0, MAX_MS))
 }
 
 /// Whether a call was in a document, and not in a script of its own URL.

@@ -9,7 +9,7 @@ use crate::page::loose::Maybe;
 use std::collections::BTreeMap;
 
 /// A computing longer than one hour is a mistake of the file.
-const MAX_MS: f64 = 3_600_000.0;
+pub(super) const MAX_MS: f64 = 3_600_000.0;
 
 /// How long after an answer a script may ask for something because of it.
 const ANSWER_MS: f64 = 20.0;
@@ -89,7 +89,7 @@ fn hold(parent: &HarFetch<'_>, child: &HarFetch<'_>, on: usize) -> Hold {
 }
 
 /// Without the noise of a difference of dates.
-fn microseconds(ms: f64) -> f64 {
+pub(super) fn microseconds(ms: f64) -> f64 {
     (ms * 1e3).round() / 1e3
 }
 

@@ -117,6 +117,28 @@ fn a_script_with_defer_has_run_after_what_stands_before_it() {
 }
 
 #[test]
+fn however_late_something_is_the_page_can_be_built() {
+    let text = document("", &[]).replace("\"entries\": []", "\"entries\": ENTRIES");
+    let entry = |path: &str, year: u32, rest: Value| {
+        let mut entry = json!({"startedDateTime": format!("{year}-05-01T10:00:00.000Z"), "_resourceType": "script",
+            "_priority": "High", "request": {"url": format!("{ROOT}{path}")},
+            "response": {"status": 200, "bodySize": 100}, "timings": {"wait": 1}});
+        entry.as_object_mut().unwrap().extend(rest.as_object().unwrap().clone());
+        entry
+    };
+    let root =
+        json!({"_resourceType": "document", "response": {"status": 200, "bodySize": 100, "content": {"text": TEXT}}});
+    let entries = json!([
+        entry("", 2024, root),
+        entry("b.js", 2024, json!({"_initiator": parser()})),
+        entry("late", 8545, json!({"_initiator": script("", 2, 9)})),
+        entry("later", 9000, json!({"_initiator": script("b.js", 0, 0)})),
+    ]);
+    let har = read(text.replace("ENTRIES", &entries.to_string()).as_bytes(), None).unwrap();
+    har.file.build().expect("no wait is longer than a page file may have");
+}
+
+#[test]
 fn what_comes_right_after_an_answer_to_a_script_waits_for_the_answer() {
     let har = page(
         None,
