@@ -251,7 +251,7 @@ fn page_of(view: views::View<'_>, mut redactor: Redactor) -> Result<(Har, Vec<Re
             name: names[at].clone(),
             think_ms: Some(waits.think(fetched)).filter(|ms| *ms > 0.0),
             needs: graph.hold(at).map(|hold| needs(documents.waited(&entries, at, hold))),
-            needed: Some(at).filter(|at| *at != root).and_then(|_| chromium.needed(fetched)),
+            needed: if at == root { None } else { chromium.needed(fetched) },
             anonymous: chromium.is_anonymous(fetched),
             url: urls[at].clone(),
             ..described(fetched, &mut redactor, &mut notes)

@@ -91,6 +91,20 @@ impl Markup {
         found.into_iter()
     }
 
+    /// The element that names a URL and is no mere hint, and where its tag ends.
+    pub(super) fn used(&self, url: &str) -> Option<(usize, Tag<'_>)> {
+        self.naming(url).find(|(_, tag)| !tag.is_hint())
+    }
+
+    /// How many of so many bytes on the wire have to be there for a byte of the text to be. A coding is taken to be even
+    /// over the document.
+    pub(super) fn wire(&self, offset: usize, bytes: u64) -> u64 {
+        if offset >= self.len() {
+            return bytes;
+        }
+        ((offset as f64 * bytes as f64 / self.len() as f64).ceil() as u64).clamp(1, bytes.max(1))
+    }
+
     /// Where the tag ends that names a URL and that the parser has come to by a byte; where a tag ends there, that one.
     pub(super) fn found(&self, url: &str, by: usize) -> Option<usize> {
         if self.tag(by).is_some() {

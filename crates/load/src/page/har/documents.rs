@@ -5,12 +5,16 @@ use super::fetched::{EntryKind, HarFetch};
 use super::needs::{Hold, MAX_MS, microseconds};
 use super::url;
 use crate::page::file::{On, Why};
-use crate::page::markup::{Markup, Tag};
+use crate::page::markup::Markup;
 use crate::page::recording::frame::ScriptKind;
 use std::collections::BTreeMap;
 
 /// The longest that a parser or scanner takes for what there is of a document, in ms.
 const SCAN_MS: f64 = 50.0;
+
+/// How many tags are compared with how many entries, of all documents together: what is more takes long, and is no page.
+/// Further documents are not read.
+pub(super) const MOST_COMPARED: usize = 50_000_000;
 
 /// The documents whose texts a HAR has, by their entries.
 pub(super) struct Documents(BTreeMap<usize, DocumentText>);
@@ -34,12 +38,15 @@ pub(super) struct Waited {
 impl Documents {
     /// Reads the documents among the entries.
     pub(super) fn of(entries: &[HarFetch<'_>]) -> Documents {
+        let mut compared = 0_usize;
         let text = |at: usize| {
             let fetched = &entries[at];
             let content = fetched.response.content.0.as_ref().filter(|content| content.encoding.filled().is_none())?;
             let is_document = fetched.kind == EntryKind::Html && fetched.skip.is_none() && fetched.bytes > 0;
             let text = is_document.then(|| content.text.read()).flatten().filter(|text| !text.is_empty())?;
-            Some((at, DocumentText::new(text.as_bytes(), entries, at)))
+            let markup = Markup::new(text.as_bytes());
+            compared = compared.saturating_add(markup.elements().count().saturating_mul(entries.len()));
+            (compared <= MOST_COMPARED).then(|| (at, DocumentText::new(markup, entries, at)))
         };
         Documents((0..entries.len()).filter_map(text).collect())
     }
@@ -55,10 +62,10 @@ impl Documents {
 }
 
 impl DocumentText {
-    fn new(text: &[u8], entries: &[HarFetch<'_>], document: usize) -> DocumentText {
-        let mut of = DocumentText { markup: Markup::new(text), sheets: Vec::new(), scripts: Vec::new() };
+    fn new(markup: Markup, entries: &[HarFetch<'_>], document: usize) -> DocumentText {
+        let mut of = DocumentText { markup, sheets: Vec::new(), scripts: Vec::new() };
         for (at, fetched) in entries.iter().enumerate().skip(document + 1).filter(|(_, other)| other.skip.is_none()) {
-            let Some((end, tag)) = of.used(&fetched.url) else { continue };
+            let Some((end, tag)) = of.markup.used(&fetched.url) else { continue };
             match fetched.kind {
                 EntryKind::Css if tag.is("link") && tag.attribute("media").is_none() => of.sheets.push((end, at)),
                 EntryKind::Js => of.scripts.extend(ScriptKind::of(tag, end).map(|kind| (kind, at))),
@@ -68,21 +75,10 @@ impl DocumentText {
         of
     }
 
-    /// The element that names a URL and is no mere hint.
-    fn used(&self, url: &str) -> Option<(usize, Tag<'_>)> {
-        self.markup.naming(url).find(|(_, tag)| !tag.is_hint())
-    }
-
-    /// How many of so many bytes on the wire have to be there for a byte of the text to be.
-    fn wire(&self, offset: usize, bytes: u64) -> u64 {
-        let share = offset as f64 / self.markup.len().max(1) as f64;
-        ((share * bytes as f64).ceil() as u64).clamp(1, bytes.max(1))
-    }
-
     /// The parser, or the scanner ahead of it, has found it by its tag.
     fn found(&self, entries: &[HarFetch<'_>], at: usize, hold: Hold) -> Option<Waited> {
         let (end, tag) = self.markup.naming(&entries[at].url).next()?;
-        let bytes = Some(self.wire(end, entries[hold.on].bytes));
+        let bytes = Some(self.markup.wire(end, entries[hold.on].bytes));
         // Frames and lazy images are found by the parser alone, which stops for scripts.
         let is_by_parser = tag.is("iframe") || tag.is_lazy();
         let stops = if is_by_parser { self.blocking_before(end) } else { Vec::new() };
@@ -97,7 +93,7 @@ impl DocumentText {
     fn called(&self, entries: &[HarFetch<'_>], at: usize, hold: Hold) -> Option<Waited> {
         let (by, line, column) = entries[at].entry.initiator.object.innermost()?;
         let offset = self.markup.offset(line, column).filter(|_| is_of(by, &entries[hold.on].url))?;
-        let bytes = Some(self.wire(self.markup.script_end(offset), entries[hold.on].bytes));
+        let bytes = Some(self.markup.wire(self.markup.script_end(offset), entries[hold.on].bytes));
         let mut before = self.sheets_before(offset);
         before.extend(self.blocking_before(offset));
         let also = complete(entries, at, hold.on, before);

@@ -129,7 +129,7 @@ impl FrameDocument {
 
     /// The script of the markup, or the style sheet, picture and so on, that names a URL and is no mere hint.
     pub(super) fn used(&self, url: &str) -> Option<(usize, Tag<'_>)> {
-        self.markup.as_ref()?.naming(url).find(|(_, tag)| !tag.is_hint())
+        self.markup.as_ref()?.used(url)
     }
 
     /// Whether a byte is in an inline module: which.
@@ -144,12 +144,7 @@ impl FrameDocument {
 
     /// How many of so many bytes on the wire have to be there for a byte of the text to be.
     pub(super) fn wire(&self, offset: usize, bytes: u64) -> u64 {
-        let len = self.markup.as_ref().map_or(0, Markup::len);
-        if len == 0 || offset >= len {
-            return bytes;
-        }
-        // A coding is taken to be even over the document.
-        ((offset as f64 * bytes as f64 / len as f64).ceil() as u64).clamp(1, bytes.max(1))
+        self.markup.as_ref().map_or(bytes, |markup| markup.wire(offset, bytes))
     }
 
     /// Style sheets that a script waits for which stands before a byte.

@@ -139,6 +139,14 @@ fn however_late_something_is_the_page_can_be_built() {
 }
 
 #[test]
+fn a_text_of_more_tags_than_can_be_compared_with_the_entries_is_not_read() {
+    let tags = "<b>".repeat(super::documents::MOST_COMPARED / 5);
+    let images = [("d.png", "image", 53, 200, parser())];
+    let har = page(Some(format!("{TEXT}{tags}").into()), &images);
+    assert_eq!(waits(&har, "d.png"), [("", None, None, 3.0)], "five entries and that many tags");
+}
+
+#[test]
 fn what_comes_right_after_an_answer_to_a_script_waits_for_the_answer() {
     let har = page(
         None,
