@@ -4,7 +4,7 @@
 use crate::command::{CommandError, HostCommand, RunningCommand};
 use crate::journey::Layout;
 use crate::name_server::name_server;
-use crate::named_hosts::{NamedHost, named_hosts, zone};
+use crate::named_hosts::{NamedHost, named_hosts, share_servers, zone};
 use crate::ping::EchoReplies;
 use crate::run::kernels;
 use crate::settings::BackOff;
@@ -106,7 +106,10 @@ impl CommandBed {
         let bed = Bed::new(tcps.len())?;
         bed.configure_each(&tcps, back_off)?;
         let authority = Authority::new(Chain::Usual);
-        let hosts = named_hosts(plan, &bed, &servers);
+        let mut hosts = named_hosts(plan, &bed, &servers);
+        if !matches!(servers, BedServers::Programs) {
+            share_servers(plan, &mut hosts);
+        }
         let mut serving = Serving::default();
         let recording = match servers {
             BedServers::Recorded => Some(Recording::Page(plan.page().clone())),
@@ -210,11 +213,15 @@ impl Serving {
         authority: &Authority,
         recording: &Recording,
     ) -> Result<(), CommandBedError> {
-        for host in hosts {
+        for (number, host) in hosts.iter().enumerate() {
             let at = host.at;
+            if hosts[..number].iter().any(|before| before.at == at) {
+                continue;
+            }
+            let names: Vec<&str> = hosts.iter().filter(|other| other.at == at).map(|other| &other.name[..]).collect();
             for port in PORTS {
                 let address = SocketAddr::new(host.address, port);
-                let server = bed.on(at, || server(plan, address, host, authority, recording.clone()));
+                let server = bed.on(at, || server(plan, address, (host, &names), authority, recording.clone()));
                 let server = server.map_err(|error| CommandBedError::Server { name: host.name.clone(), error })?;
                 let (graceful, immediate) = (self.stop(), self.stop());
                 self.servers.push(bed.spawn(at, move || server.run(&graceful, &immediate)));
@@ -236,16 +243,16 @@ impl Serving {
     }
 }
 
-/// The server of a host at one of its ports.
+/// The server of a host, and of others with these names, at one of its ports.
 fn server(
     plan: &Plan,
     address: SocketAddr,
-    host: &NamedHost,
+    (host, names): (&NamedHost, &[&str]),
     authority: &Authority,
     recording: Recording,
 ) -> Result<Server, ServerError> {
     let is_secure = address.port() == PORTS[1];
-    let identity = is_secure.then(|| authority.identity(&[&host.name])).transpose()?;
+    let identity = is_secure.then(|| authority.identity(names)).transpose()?;
     let protocols = if is_secure { host.protocols.clone() } else { vec![Protocol::Http1] };
     Server::of_recording(recording, address, protocols, identity, plan.variant().multiplexing)
 }

@@ -39,6 +39,22 @@ pub(crate) fn named_hosts(plan: &Plan, bed: &Bed, servers: &BedServers) -> Vec<N
     hosts
 }
 
+/// Moves names to the first of those that one server serves, so that browsers may use a connection to one for the others
+/// (RFC 9113, section 9.1.1).
+pub(crate) fn share_servers(plan: &Plan, hosts: &mut [NamedHost]) {
+    for host in plan.hosts() {
+        let HostRole::Origin { page, host: id } = host.role else { continue };
+        let of_page = &plan.page_at(page).hosts;
+        let own = &of_page[id.0 as usize];
+        let place = |name: Option<&str>| hosts.iter().position(|named| Some(&named.name[..]) == name);
+        let server = &of_page[own.server.0 as usize];
+        let (Some(at), Some(first)) = (place(own.dns_name()), place(server.dns_name())) else { continue };
+        if hosts[at].protocols == hosts[first].protocols {
+            (hosts[at].address, hosts[at].at) = (hosts[first].address, hosts[first].at);
+        }
+    }
+}
+
 /// What a name server knows of them.
 ///
 /// # Errors

@@ -173,7 +173,9 @@ impl Replayer {
     /// If there is no trust, or it is told to stop.
     pub fn load(&self, plan: &Plan, seed: Seed, stop: &Stop) -> Result<Replay, ReplayError> {
         let destinations = self.destinations(plan)?;
-        let loaded = load(&self.clock, plan.browser(0, seed), &destinations, stop, || {})?;
+        let places: Vec<SocketAddr> = self.servers.iter().map(|server| server.address).collect();
+        let browser = plan.browser(0, seed).with_places(&places);
+        let loaded = load(&self.clock, browser, &destinations, stop, || {})?;
         if loaded.end.is_none() && stop.is_stopped() {
             return Err(ReplayError::Stopped);
         }

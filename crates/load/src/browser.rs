@@ -3,8 +3,10 @@
 //! `graph` knows what may begin; `pool` knows which connection is free, `connection` what was asked on one; this file
 //! joins them with the sessions. The rules of the HTTP/1.1 browser stand at [`Pool`].
 
+mod coalescing;
 mod config;
 mod connection;
+mod connection_limit;
 mod failures;
 mod graph;
 mod load_scheduler;
@@ -44,6 +46,8 @@ pub struct Browser {
     progress: Progress,
     /// One for each host.
     pools: Vec<Pool>,
+    /// For each host the first of those that its server serves.
+    servers: Vec<HostId>,
     resolver: Resolver,
     /// Holds requests back, where the page says that its browser does.
     scheduler: Option<LoadScheduler>,
@@ -87,6 +91,7 @@ impl Browser {
             config,
             progress: Progress::new(graph),
             pools,
+            servers: page.hosts.iter().map(|host| host.server).collect(),
             resolver,
             scheduler: None,
             requests: vec![None; page.objects],
@@ -117,6 +122,16 @@ impl Browser {
     pub fn with_protocols(mut self, protocols: &[Protocol]) -> Browser {
         let Config { connections, joining, .. } = self.config;
         self.pools = protocols.iter().map(|protocol| Pool::new(*protocol, connections, joining)).collect();
+        self
+    }
+
+    /// The same where hosts are in other places than in the page: those that one server served are apart where their
+    /// places differ.
+    #[must_use]
+    pub fn with_places<T: PartialEq>(mut self, places: &[T]) -> Browser {
+        let of_page = self.page.hosts.iter().map(|host| host.server).zip(places);
+        let first = |own| HostId(of_page.clone().position(|other| other == own).unwrap_or_default() as u32);
+        self.servers = of_page.clone().map(first).collect();
         self
     }
 
@@ -229,6 +244,22 @@ impl Browser {
 
     /// Gives waiting objects to connections that take them, and opens more where that is the rule.
     fn dispatch(&mut self, now: Time, host: HostId) {
+        self.ask(now, host);
+        if self.pools[host.0 as usize].wanted() == 0 || !self.is_resolved(now, host) {
+            return;
+        }
+        if self.join_another(host) {
+            return self.ask(now, host);
+        }
+        for _ in 0..self.openings(host) {
+            let tag = Tag(self.connections.len() as u32);
+            self.connections.push(BrowserConnection::to(host, now));
+            self.actions.push_back(Action::Open { to: host, tag });
+        }
+    }
+
+    /// Gives waiting objects to connections that take them.
+    fn ask(&mut self, now: Time, host: HostId) {
         let pool = &mut self.pools[host.0 as usize];
         while let Some(conn) = pool.next_free() {
             let BrowserConnection { stage: BrowserStage::Established(session), streams, heard, .. } =
@@ -252,14 +283,6 @@ impl Browser {
             *heard = now;
             self.next_expiry = self.next_expiry.min(now + PATIENCE);
             self.actions.push_back(Action::Transmit { conn });
-        }
-        if self.pools[host.0 as usize].wanted() == 0 || !self.is_resolved(now, host) {
-            return;
-        }
-        for _ in 0..self.openings(host) {
-            let tag = Tag(self.connections.len() as u32);
-            self.connections.push(BrowserConnection::to(host, now));
-            self.actions.push_back(Action::Open { to: host, tag });
         }
     }
 
@@ -288,47 +311,6 @@ impl Browser {
                 }
                 _ => hosts.into_iter().for_each(|host| self.stir(host)),
             }
-        }
-    }
-
-    /// How many connections to open to a host now. Where all places are taken, connections that carry nothing leave
-    /// theirs, as in Firefox and Chromium.
-    fn openings(&mut self, host: HostId) -> u32 {
-        let room = self.config.connections_in_all.map(|most| {
-            let taken = |pools: &[Pool]| pools.iter().map(Pool::open).sum::<u32>();
-            let wanted = self.pools[host.0 as usize].wanted();
-            while taken(&self.pools) + wanted > most
-                && let Some(idle) = self.idle()
-            {
-                self.leave(idle);
-            }
-            most.saturating_sub(taken(&self.pools))
-        });
-        self.pools[host.0 as usize].openings(room.unwrap_or(u32::MAX))
-    }
-
-    /// A connection that carries nothing, to a host of which nothing is wanted.
-    fn idle(&self) -> Option<ConnId> {
-        let is_complete = |object: ActivityId| self.waterfall[object.0 as usize].last_byte.is_some();
-        let carries_nothing = |conn: &ConnId| self.connections[conn.0 as usize].objects().all(is_complete);
-        self.pools.iter().filter_map(Pool::unwanted).find(carries_nothing)
-    }
-
-    /// Closes a connection that carries nothing.
-    fn leave(&mut self, conn: ConnId) {
-        let connection = &mut self.connections[conn.0 as usize];
-        connection.stage = BrowserStage::Ended;
-        connection.forget();
-        self.pools[connection.host.0 as usize].lose(conn, true);
-        self.actions.push_back(Action::Close { conn });
-    }
-
-    /// A place may have become free: hosts that wait for one look again.
-    fn stir_all(&mut self) {
-        if self.config.connections_in_all.is_some() {
-            let waiting = |(at, pool): (usize, &Pool)| (pool.wanted() > 0).then_some(HostId(at as u32));
-            let hosts: Vec<HostId> = self.pools.iter().enumerate().filter_map(waiting).collect();
-            hosts.into_iter().for_each(|host| self.stir(host));
         }
     }
 
@@ -416,8 +398,9 @@ impl Browser {
     /// The server announces a push: of what has not been asked for it is taken.
     fn take_push(&mut self, now: Time, conn: ConnId, id: RequestId, parent: RequestId, path: &[u8]) {
         let connection = &mut self.connections[conn.0 as usize];
-        let host = connection.host;
-        let pushed = connection.object(parent).zip(self.page.find(host, path));
+        let parent = connection.object(parent);
+        let host = parent.map_or(connection.host, |parent| self.page.fetch(parent).host);
+        let pushed = parent.zip(self.page.find(host, path));
         let is_wanted = pushed.is_some_and(|(parent, object)| {
             let is_news = self.progress.anticipate(now, object, parent);
             is_news || self.pools[host.0 as usize].remove(object)
@@ -449,8 +432,10 @@ impl Browser {
             return;
         }
         if !std::mem::replace(&mut connection.is_retired, true) {
-            self.pools[host.0 as usize].drain(conn);
-            self.stir(host);
+            let hosts = connection.hosts();
+            hosts.clone().for_each(|host| self.pools[host.0 as usize].drain(conn));
+            connection.guests.clear();
+            hosts.for_each(|host| self.stir(host));
         }
         if is_over {
             self.actions.push_back(Action::Close { conn });
@@ -461,10 +446,11 @@ impl Browser {
     /// The connection may take another request.
     fn offer(&mut self, conn: ConnId) {
         let connection = &mut self.connections[conn.0 as usize];
-        let host = connection.host;
         if connection.session().is_some_and(|session| session.capacity() > 0) {
-            self.pools[host.0 as usize].free(conn);
-            self.stir(host);
+            for host in connection.hosts() {
+                self.pools[host.0 as usize].free(conn);
+                self.stir(host);
+            }
             self.stir_all();
         }
     }
@@ -506,9 +492,11 @@ impl Program for Browser {
         }
         let pool = &self.pools[host.0 as usize];
         let protocol = if protocol == pool.protocol { pool.spoken() } else { protocol };
+        let is_secure = self.page.hosts[host.0 as usize].secure;
         let connection = &mut self.connections[conn.0 as usize];
+        connection.is_shared = is_secure && protocol.is_multiplexed();
         connection.stage = BrowserStage::Established(self.config.sessions.client(protocol));
-        if self.page.hosts[host.0 as usize].secure && !self.page.handshake.is_zero() {
+        if is_secure && !self.page.handshake.is_zero() {
             connection.is_settling = true;
             self.settling.push_back((now + self.page.handshake, conn));
         } else {

@@ -7,26 +7,28 @@ use loadstone_http::{Body, Chunk, Fields, RequestHead, ResponseHead};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What a host has to offer: its objects by path. Made once for all runs of a page.
+/// What the server of a host has to offer: the host's objects by path, and those of others with its address and
+/// certificate. Made once for all runs of a page.
 #[derive(Debug)]
 pub struct Catalogue {
     page: Arc<Page>,
     host: HostId,
-    foreseen: Foreseen,
+    /// Of each host of the page what its server tells ahead.
+    foreseen: Arc<[Foreseen]>,
 }
 
 impl Catalogue {
     /// The catalogues of all hosts of `page`, in their order, whose servers see ahead as `foresight`
     /// says.
     pub fn all(page: &Arc<Page>, foresight: Foresight) -> Vec<Catalogue> {
-        let hosts = (0..page.hosts.len()).map(|host| HostId(host as u32));
-        hosts
-            .map(|host| Catalogue { page: page.clone(), host, foreseen: Foreseen::new(page, host, foresight) })
-            .collect()
+        let hosts = || (0..page.hosts.len()).map(|host| HostId(host as u32));
+        let foreseen: Arc<[Foreseen]> = hosts().map(|host| Foreseen::new(page, host, foresight)).collect();
+        hosts().map(|host| Catalogue { page: page.clone(), host, foreseen: foreseen.clone() }).collect()
     }
 
     fn think(&self, object: ActivityId) -> Duration {
-        self.page.hosts[self.host.0 as usize].think + self.page.fetch(object).think
+        let fetch = self.page.fetch(object);
+        self.page.hosts[fetch.host.0 as usize].think + fetch.think
     }
 
     fn object(&self, object: ActivityId) -> Answer {
@@ -35,8 +37,12 @@ impl Catalogue {
             think: self.think(object),
             key: self.page.activities[object.0 as usize].key,
             object: Some(object),
-            ..Answer::new(self.foreseen.head(object).unwrap_or(&fetch.response).clone(), fetch.body)
+            ..Answer::new(self.foreseen(object).head(object).unwrap_or(&fetch.response).clone(), fetch.body)
         }
+    }
+
+    fn foreseen(&self, object: ActivityId) -> &Foreseen {
+        &self.foreseen[self.page.fetch(object).host.0 as usize]
     }
 
     fn pushed(&self, object: ActivityId) -> Pushed {
@@ -49,7 +55,7 @@ impl Site for Arc<Catalogue> {
     type Asked = Option<ActivityId>;
 
     fn ask(&mut self, head: &Arc<RequestHead>) -> Option<ActivityId> {
-        self.page.find(self.host, &head.path)
+        self.page.find_served(self.host, head)
     }
 
     fn take(&mut self, _: &mut Option<ActivityId>, _: Chunk) {}
@@ -59,8 +65,9 @@ impl Site for Arc<Catalogue> {
             let head = ResponseHead::new(404, Fields::from_pairs([("content-length", "0")]));
             return Some(Answer::new(Arc::new(head), Body::EMPTY));
         };
-        let pushes = self.foreseen.pushes(object).iter().map(|pushed| self.pushed(*pushed)).collect();
-        Some(Answer { hint: self.foreseen.hint(object).cloned(), pushes, ..self.object(object) })
+        let foreseen = self.foreseen(object);
+        let pushes = foreseen.pushes(object).iter().map(|pushed| self.pushed(*pushed)).collect();
+        Some(Answer { hint: foreseen.hint(object).cloned(), pushes, ..self.object(object) })
     }
 
     fn done(&mut self, _: &Exchange) {}

@@ -92,6 +92,9 @@ pub struct Host {
     pub extra_rtt: Duration,
     /// How long it thinks before each response, besides the object's own time.
     pub think: Duration,
+    /// The first of the hosts that have its address and certificate, so that connections carry requests to all of them;
+    /// often itself.
+    pub server: HostId,
 }
 
 /// One thing that a page load consists of.
@@ -197,6 +200,16 @@ impl Page {
         let shelf = &self.shelves[host.0 as usize];
         let at = shelf.binary_search_by(|(shelved, _)| shelved[..].cmp(path)).ok()?;
         Some(shelf[at].1)
+    }
+
+    /// The object that a request means that has come to the server of `host`: of that host, or of another one for which
+    /// the server has a certificate.
+    pub(crate) fn find_served(&self, host: HostId, request: &RequestHead) -> Option<ActivityId> {
+        let is_meant = |host: &Host| host.name.as_bytes() == &request.authority[..];
+        let Host { server, .. } = self.hosts[host.0 as usize];
+        let mut others = self.hosts.iter().zip(0..).filter(|(other, _)| other.server == server && is_meant(other));
+        let meant = if is_meant(&self.hosts[host.0 as usize]) { None } else { others.next() };
+        self.find(meant.map_or(host, |(_, at)| HostId(at)), &request.path)
     }
 
     /// The object of this number.

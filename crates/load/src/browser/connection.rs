@@ -8,6 +8,10 @@ use std::collections::BTreeMap;
 #[derive(Debug)]
 pub(super) struct BrowserConnection {
     pub(super) host: HostId,
+    /// Other hosts whose requests it carries.
+    pub(super) guests: Vec<HostId>,
+    /// Whether it may carry those of others: it is secure, and of a protocol with many streams.
+    pub(super) is_shared: bool,
     pub(super) stage: BrowserStage,
     /// The objects asked for, by the numbers of their streams; none where the stream was reset.
     pub(super) streams: Vec<Option<ActivityId>>,
@@ -35,6 +39,8 @@ impl BrowserConnection {
     pub(super) fn to(host: HostId, now: Time) -> BrowserConnection {
         BrowserConnection {
             host,
+            guests: Vec::new(),
+            is_shared: false,
             stage: BrowserStage::Connecting,
             streams: Vec::new(),
             pushes: BTreeMap::new(),
@@ -43,6 +49,11 @@ impl BrowserConnection {
             heard: now,
             farewell: Wire::default(),
         }
+    }
+
+    /// The hosts whose requests it carries, its own the last.
+    pub(super) fn hosts(&self) -> impl Iterator<Item = HostId> + Clone + use<> {
+        self.guests.clone().into_iter().chain([self.host])
     }
 
     /// The object that comes on a stream.

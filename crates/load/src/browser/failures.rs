@@ -40,10 +40,12 @@ impl Browser {
         let is_owed = |object: &ActivityId| self.waterfall[object.0 as usize].last_byte.is_none();
         let owed: Vec<ActivityId> = connection.objects().filter(is_owed).collect();
         connection.forget();
-        let pool = &mut self.pools[host.0 as usize];
+        let hosts = connection.hosts();
+        connection.guests.clear();
         if !connection.is_retired {
-            pool.lose(conn, established);
+            hosts.clone().for_each(|host| self.pools[host.0 as usize].lose(conn, established));
         }
+        let pool = &mut self.pools[host.0 as usize];
         pool.may_pipeline &= owed.len() < 2;
         let hopeless = pool.failed_rounds() > RETRIES;
         for (place, object) in owed.into_iter().enumerate() {
@@ -54,7 +56,7 @@ impl Browser {
         while hopeless && let Some(object) = self.pools[host.0 as usize].give_up() {
             self.abandon(now, object);
         }
-        self.stir(host);
+        hosts.for_each(|host| self.stir(host));
         self.stir_all();
         self.advance(now);
     }

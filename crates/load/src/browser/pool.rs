@@ -28,6 +28,8 @@ pub(super) struct Pool {
     failed: u32,
     /// The most that were being opened at once meanwhile.
     abreast: u32,
+    /// The connection of another host that carries all requests meanwhile; it is not counted here.
+    joined: Option<ConnId>,
     /// Where each request opens a connection of its own until there is one that carries them all.
     joining: Option<JoinedHost>,
     /// Whether each request opens one until the first is established, which then carries them all.
@@ -64,6 +66,7 @@ impl Pool {
             connecting: 0,
             failed: 0,
             abreast: 0,
+            joined: None,
             stirred: false,
             may_pipeline: true,
         }
@@ -98,7 +101,7 @@ impl Pool {
         if self.unadmitted() as usize == self.waiting.len() {
             return None;
         }
-        if let Some(joined) = &mut self.joining {
+        if let Some(joined) = self.joining.as_mut().filter(|_| self.joined.is_none()) {
             joined.admitted -= 1;
         }
         self.waiting.pop_front().map(|(_, object)| object)
@@ -112,7 +115,10 @@ impl Pool {
     /// Of those that wait, how many have to open a connection of their own first.
     fn unadmitted(&self) -> u32 {
         let waiting = self.waiting.len() as u32;
-        self.joining.as_ref().map_or(0, |joined| waiting.saturating_sub(joined.admitted))
+        self.joining
+            .as_ref()
+            .filter(|_| self.joined.is_none())
+            .map_or(0, |joined| waiting.saturating_sub(joined.admitted))
     }
 
     /// The connection to try next, if something waits that may go there.
@@ -130,6 +136,21 @@ impl Pool {
     /// The connection takes no request for now.
     pub(super) fn busy(&mut self, conn: ConnId) {
         self.free.retain(|free| *free != conn);
+    }
+
+    /// A connection of another host carries all requests from now on. For hosts that have none.
+    pub(super) fn join(&mut self, conn: ConnId) {
+        self.joined = Some(conn);
+        self.free(conn);
+    }
+
+    /// Takes leave of a connection of another host; whether it was one.
+    fn leave(&mut self, conn: ConnId) -> bool {
+        let is_left = self.joined.take_if(|joined| *joined == conn).is_some();
+        if is_left {
+            self.busy(conn);
+        }
+        is_left
     }
 
     /// Whether it is not known yet that one connection carries all requests.
@@ -159,6 +180,9 @@ impl Pool {
     /// A connection takes no more requests: another one may be opened in its place while it goes on with
     /// what it has.
     pub(super) fn drain(&mut self, conn: ConnId) {
+        if self.leave(conn) {
+            return;
+        }
         self.open -= 1;
         self.busy(conn);
         self.part(conn);
@@ -166,6 +190,9 @@ impl Pool {
 
     /// A connection has ended that had not been retired.
     pub(super) fn lose(&mut self, conn: ConnId, established: bool) {
+        if self.leave(conn) {
+            return;
+        }
         self.open -= 1;
         self.connecting -= u32::from(!established);
         // What one that is established carries is not lost because no more can be had.
@@ -187,11 +214,14 @@ impl Pool {
 
     /// A connection that may take a request while there is none.
     pub(super) fn unwanted(&self) -> Option<ConnId> {
-        self.free.front().copied().filter(|_| self.waiting.is_empty())
+        self.free.front().copied().filter(|conn| self.waiting.is_empty() && self.joined != Some(*conn))
     }
 
     /// How many more connections it would have, if there were room for them.
     pub(super) fn wanted(&self) -> u32 {
+        if self.joined.is_some() {
+            return 0;
+        }
         let wanted = match self.spoken() {
             Protocol::Http1 => self.waiting.len() as u32,
             _ if self.joining.is_some() => self.unadmitted(),

@@ -169,3 +169,19 @@ fn of_a_pipeline_that_was_cut_only_the_first_request_counts_as_tried() {
     let load = cut_after(4);
     assert_eq!(load.browser.attempts[..8], [0, 0, 0, 0, 0, 1, 0, 0]);
 }
+
+#[test]
+fn hosts_of_one_server_are_apart_where_their_places_differ() {
+    let page = br#"{"objects": [{"url": "https://a.test/", "bytes": 10}, {"url": "https://b.test/", "bytes": 10},
+        {"url": "https://c.test/", "bytes": 10}, {"url": "https://d.test/", "bytes": 10}],
+        "hosts": {"b.test": {"served_by": "a.test"}, "c.test": {"served_by": "A.test"}}}"#;
+    let page = Arc::new(PageFile::from_json(page).unwrap().build().unwrap());
+    let servers = |places: &[u16]| {
+        let Load { browser, .. } = Load::new(Protocol::H2);
+        let browser = Browser::new(page.clone(), Arc::new(Graph::new(&page)), browser.config).with_places(places);
+        browser.servers.iter().map(|server| server.0).collect::<Vec<_>>()
+    };
+    assert_eq!(servers(&[1, 1, 1, 1]), [0, 0, 0, 3], "the page's word counts, too");
+    assert_eq!(servers(&[1, 2, 2, 2]), [0, 1, 1, 3]);
+    assert_eq!(servers(&[1, 2, 1, 2]), [0, 1, 0, 3]);
+}

@@ -187,14 +187,21 @@ impl ComputeSpec {
     }
 }
 
+/// What makes a host one of its own: its name, whether it is secure, whether requests are without credentials, and the
+/// network partition.
+type HostKey = (String, bool, bool, Option<String>);
+
 /// The hosts in the order in which they are first named. One name under `http` and `https` is two, and so it is with
 /// and without credentials, and in each network partition.
+#[derive(Default)]
 struct HostsByName<'a> {
     list: Vec<Host>,
-    places: BTreeMap<(String, bool, bool, Option<String>), HostId>,
+    places: BTreeMap<HostKey, HostId>,
+    /// The first host of those that are served by the one of this name, with the rest of the key.
+    servers: BTreeMap<HostKey, HostId>,
     /// How many objects have each path of each host.
     targets: BTreeMap<(HostId, String), u32>,
-    specs: &'a BTreeMap<String, HostSpec>,
+    specs: Option<&'a BTreeMap<String, HostSpec>>,
 }
 
 impl<'a> HostsByName<'a> {
@@ -203,19 +210,31 @@ impl<'a> HostsByName<'a> {
             let place = || format!("host '{name}'");
             milliseconds(place, "rtt_ms", spec.rtt_ms)?;
             thinking(place, spec.think_ms)?;
+            let served_by = spec.served_by.as_ref().filter(|by| *by != name);
+            if let Some(by) = served_by.filter(|by| file.hosts.get(*by).is_some_and(|spec| spec.served_by.is_some())) {
+                let (field, remedy) = ("served_by", "that one is served by another itself: name the same one for both");
+                return Err(PageError::Value { place: place(), field, value: format!("'{by}'"), remedy });
+            }
         }
-        Ok(HostsByName { list: Vec::new(), places: BTreeMap::new(), targets: BTreeMap::new(), specs: &file.hosts })
+        Ok(HostsByName { specs: Some(&file.hosts), ..HostsByName::default() })
     }
 
     fn id(&mut self, url: &Url<'_>, anonymous: bool, partition: Option<&String>) -> HostId {
         let name = url.authority.to_ascii_lowercase();
-        let spec = self.specs.get(&name).copied().unwrap_or_default();
-        let list = &mut self.list;
-        *self.places.entry((name.clone(), url.secure, anonymous, partition.cloned())).or_insert_with(|| {
+        let key = |name: &str| (name.to_owned(), url.secure, anonymous, partition.cloned());
+        let (list, servers) = (&mut self.list, &mut self.servers);
+        let specs = self.specs;
+        *self.places.entry(key(&name)).or_insert_with(|| {
             let span = |ms: f64| Duration::from_nanos((ms * 1e6).round() as u64);
+            let absent = HostSpec::default();
+            let spec = specs.and_then(|specs| specs.get(&name)).unwrap_or(&absent);
             let (extra_rtt, think) = (span(spec.rtt_ms), span(spec.think_ms));
-            list.push(Host { name, secure: url.secure, partition: partition.cloned(), extra_rtt, think });
-            HostId(list.len() as u32 - 1)
+            let id = HostId(list.len() as u32);
+            let server = *servers
+                .entry(key(&spec.served_by.as_ref().map_or(name.clone(), |by| by.to_ascii_lowercase())))
+                .or_insert(id);
+            list.push(Host { name, secure: url.secure, partition: partition.cloned(), extra_rtt, think, server });
+            id
         })
     }
 

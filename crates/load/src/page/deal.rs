@@ -1,7 +1,7 @@
 //! One page over several servers.
 
-use super::PageFile;
 use super::build::Url;
+use super::{HostSpec, PageFile};
 use std::collections::BTreeMap;
 
 impl PageFile {
@@ -27,7 +27,9 @@ impl PageFile {
         }
         let root_spec = self.hosts.get(&root.authority.to_ascii_lowercase());
         let used = servers.min(self.objects.len());
-        let named = |server| root_spec.map(|spec| (authority(server).to_ascii_lowercase(), *spec));
+        // Each of them is a server of its own.
+        let alone = |spec: &HostSpec| HostSpec { served_by: None, ..spec.clone() };
+        let named = |server| root_spec.map(|spec| (authority(server).to_ascii_lowercase(), alone(spec)));
         page.hosts = (0..used).filter_map(named).collect::<BTreeMap<_, _>>();
         page
     }

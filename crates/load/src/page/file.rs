@@ -260,13 +260,17 @@ pub struct ComputeSpec {
 }
 
 /// What is particular about a host.
-#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct HostSpec {
     /// What its round trip takes beyond the network's, in ms.
     pub rtt_ms: f64,
     /// How long it thinks before each response, in ms, at most 120000.
     pub think_ms: f64,
+    /// The host that has the same address and a certificate for both: over HTTP/2, the connections of one carry the
+    /// requests to the other (RFC 9113, section 9.1.1). Itself if it is left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub served_by: Option<String>,
 }
 
 /// A dependency of a page file.

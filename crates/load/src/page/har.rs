@@ -7,6 +7,7 @@
 //! what is known of that browser's loads.
 
 mod chromium;
+mod coalesced;
 mod documents;
 mod fetched;
 mod model;
@@ -268,7 +269,8 @@ fn page_of(view: views::View<'_>, mut redactor: Redactor) -> Result<(Har, Vec<Re
         ..ComputeSpec::default()
     });
     let compute = compute.into_iter().collect();
-    let mut file = PageFile { objects, compute, scheduling: chromium.scheduling(), ..PageFile::default() };
+    let (scheduling, hosts) = (chromium.scheduling(), coalesced::hosts(&entries));
+    let mut file = PageFile { objects, compute, hosts, scheduling, ..PageFile::default() };
     preflights::go_first(&mut file);
     let fetched: Vec<_> = places.iter().map(|at| &entries[*at]).collect();
     notes.paints = Some(paints::paints(&file, &fetched, &painted));

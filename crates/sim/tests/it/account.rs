@@ -75,7 +75,7 @@ fn tls_is_part_of_the_handshakes() {
 #[test]
 fn thinking_is_the_server_s() {
     let mut slow = page([ObjectSpec { think_ms: Some(30.0), ..object("/", 1000) }]);
-    slow.hosts.insert("a.test".to_owned(), HostSpec { rtt_ms: 0.0, think_ms: 12.5 });
+    slow.hosts.insert("a.test".to_owned(), HostSpec { think_ms: 12.5, ..HostSpec::default() });
     let account = load(slow, FAST, textbook()).account();
     assert_eq!(account.nanos(Server), 42_500_000);
 }
@@ -83,7 +83,7 @@ fn thinking_is_the_server_s() {
 #[test]
 fn a_distant_host_makes_round_trips_longer_and_nothing_else() {
     let mut distant = page([object("/", 1000)]);
-    distant.hosts.insert("a.test".to_owned(), HostSpec { rtt_ms: 40.0, think_ms: 0.0 });
+    distant.hosts.insert("a.test".to_owned(), HostSpec { rtt_ms: 40.0, ..HostSpec::default() });
     assert_eq!(whole_ms(&load(distant, FAST, textbook())), [(Handshakes, 140), (RequestRoundTrips, 140)]);
 }
 
@@ -180,7 +180,7 @@ fn a_lost_syn_costs_a_second_from_when_it_would_have_arrived() {
 fn a_packet_lost_on_the_access_link_would_have_gone_on_to_the_distant_host() {
     for (up, down, due) in [(&[0][..], &[][..], 70 * MS + fast(SYN)), (&[], &[0], 140 * MS + 2 * fast(SYN))] {
         let mut distant = page([object("/", 1000)]);
-        distant.hosts.insert("a.test".to_owned(), HostSpec { rtt_ms: 40.0, think_ms: 0.0 });
+        distant.hosts.insert("a.test".to_owned(), HostSpec { rtt_ms: 40.0, ..HostSpec::default() });
         let outcome = losing_on(distant, up, down);
         assert_eq!(outcome.path[0].to.as_nanos(), due);
         assert_eq!(whole_ms(&outcome), [(Handshakes, 140), (RequestRoundTrips, 140), (LossRecovery, 1000)]);
@@ -295,7 +295,7 @@ fn connections_say_what_they_carried_without_tls() {
 fn richer_pages() -> impl Strategy<Value = PageFile> {
     let nodes = prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>(), 0_u32..40), 0..4);
     (pages(), nodes, 0_u32..60, 0_u32..20).prop_map(|(mut page, nodes, rtt, think)| {
-        let spec = HostSpec { rtt_ms: f64::from(rtt), think_ms: f64::from(think) };
+        let spec = HostSpec { rtt_ms: f64::from(rtt), think_ms: f64::from(think), served_by: None };
         page.hosts.insert("h1.test".to_owned(), spec);
         for (name, (before, after, ms)) in nodes.into_iter().enumerate() {
             let name = format!("node {name}");

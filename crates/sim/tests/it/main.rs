@@ -3,6 +3,7 @@
 mod account;
 mod arithmetic;
 mod capture;
+mod coalescing;
 mod determinism;
 mod foresight;
 mod habits;

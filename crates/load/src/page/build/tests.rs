@@ -64,6 +64,9 @@ fn what_a_page_file_may_not_say_is_refused_with_its_place() {
     assert!(second(r#", "needs": [{"node": "https://a.test/1"}]"#).contains("waits for itself"));
     assert!(object(r#", "needs": [{"node": "https://a.test/"}]"#).contains("cannot have needs"));
     assert!(object(r#", "think_ms": 120001"#).contains("patience"));
+    let hosts = r#""hosts": {"a.test": {"served_by": "b.test"}, "b.test": {"served_by": "c.test"}}"#;
+    let chain = message(&format!(r#"{{"objects": [{{"url": "https://a.test/", "bytes": 1}}], {hosts}}}"#));
+    assert!(chain.contains("host 'a.test': served_by is 'b.test'") && chain.contains("name the same one"), "{chain}");
 }
 
 #[test]

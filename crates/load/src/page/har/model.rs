@@ -52,6 +52,7 @@ record! {
         response: Maybe<Response<'a>> = "response",
         timings: Maybe<Timings<'a>> = "timings",
         connection: Scalar<'a> = "connection",
+        server_address: Scalar<'a> = "serverIPAddress",
         initiator: Initiator<'a> = "_initiator",
         initiator_detail: Scalar<'a> = "_initiator_detail",
         initiator_type: Scalar<'a> = "_initiator_type",

@@ -1,7 +1,7 @@
 //! Loads by Chromium: what the load event waits for, and what documents say whose texts the HAR has.
 
 use super::*;
-use crate::page::file::Why;
+use crate::page::file::{HostSpec, Why};
 use serde_json::{Value, json};
 
 /// The text of the document. All of it is 1,000 bytes on the wire.
@@ -177,4 +177,36 @@ fn the_load_event_waits_for_what_is_of_its_sorts_and_for_computing_since_the_las
     assert_eq!((until.ms, until.needs.as_ref().unwrap()[0].node.as_str()), (200.0, "https://example.test/d.png"));
     let late = har.file.objects.last().unwrap().needs.as_ref().unwrap();
     assert_eq!((late[0].ms, late[0].timer_ms), (0.0, 360.0), "computing would have kept the load event");
+}
+
+#[test]
+fn hosts_that_came_on_one_connection_are_served_by_the_first() {
+    let entry = |url: &str, connection: &str, address: &str, version: &str| {
+        json!({"startedDateTime": "2024-05-01T10:00:00.000Z", "time": 1, "connection": connection,
+            "serverIPAddress": address, "request": {"method": "GET", "url": url, "headers": []},
+            "response": {"status": 200, "httpVersion": version, "bodySize": 1000, "headers": []}})
+    };
+    let served = |entries: &[Value]| {
+        let har = read(&serde_json::to_vec(&json!({"log": {"entries": entries}})).unwrap(), None).unwrap();
+        har.file.build().expect("it is a page");
+        let of = |(host, spec): (String, HostSpec)| (host, spec.served_by.unwrap());
+        har.file.hosts.into_iter().map(of).collect::<Vec<_>>()
+    };
+    let [a, b, c] = ["https://a.test/", "https://b.test/1", "https://C.test:8443/2"];
+    let here = "192.0.2.1";
+    assert_eq!(served(&[entry(a, "7", here, "h2"), entry(b, "7", here, "h2")]), [("b.test".into(), "a.test".into())]);
+    // One of them had a connection of its own before.
+    let both = [entry(a, "7", here, "h2"), entry(b, "8", here, "h2"), entry(c, "8", here, "h2")];
+    assert_eq!(served(&both), [("c.test:8443".into(), "b.test".into())]);
+    let all = [both.as_slice(), &[entry(b, "7", here, "h2")]].concat();
+    assert_eq!(served(&all), [("b.test".into(), "a.test".into()), ("c.test:8443".into(), "a.test".into())]);
+    for (url, connection, address, version) in [
+        (b, "8", here, "h2"),
+        (b, "7", here, "http/1.1"),
+        (b, "7", "192.0.2.2", "h2"),
+        ("http://b.test/1", "7", here, "h2"),
+    ] {
+        assert_eq!(served(&[entry(a, "7", here, "h2"), entry(url, connection, address, version)]), [], "{url}");
+    }
+    assert_eq!(served(&[entry(a, "0", here, "h2"), entry(b, "0", here, "h2")]), [], "Chrome's word for none");
 }
