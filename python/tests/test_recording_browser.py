@@ -319,3 +319,30 @@ def test_a_page_is_recorded_on_a_bed(access: None, chromium: str, tmp_path: Path
     onload = made.loads[0].onload_ms
     # The name, the handshakes of TCP and TLS, the page, the image: five round trips.
     assert onload is not None and onload > 490
+
+
+def test_hosts_of_one_server_share_a_connection_in_the_browser_and_in_the_model(
+    access: None, chromium: str, tmp_path: Path
+) -> None:
+    """The same page with two addresses and certificates, and with one of each."""
+    need("certutil")
+    (tmp_path / "page.html").write_text('<!doctype html><title>A</title><img src="https://img.a.test/a.svg">')
+    (tmp_path / "a.svg").write_bytes(SVG)
+    responses = [
+        {"url": "https://www.a.test/", "file": "page.html", "fields": [["content-type", "text/html"]]},
+        {"url": "https://img.a.test/a.svg", "file": "a.svg", "fields": [["content-type", "image/svg+xml"]]},
+    ]
+    together = {"img.a.test": "www.a.test"}
+    seen = []
+    for served_by in ({}, together):
+        document = {"start": "https://www.a.test/", "responses": responses, "served_by": served_by}
+        (tmp_path / "site.json").write_text(json.dumps(document))
+        path = str(tmp_path / "page.wacz")
+        record = ["record", "https://www.a.test/", "-o", path, "--runs", "1", "--settle", "0.5"]
+        bed = kernel.run("bed", str(tmp_path), "--network", "10mbit,100ms", "--", *kernel.LOADSTONE, *record)
+        assert bed.code == 0, bed.err
+        hosts = json.loads(graph_of(Archive.read(path)).to_json()).get("hosts", {})
+        loaded = kernel.run("load", path, "--network", "10mbit,100ms", "--protocol", "h2", "--json")
+        connections = json.loads(loaded.out)["runs"][0]["connections"]
+        seen.append(({host: spec["served_by"] for host, spec in hosts.items()}, connections))
+    assert seen == [({}, 2), (together, 1)]

@@ -247,6 +247,18 @@ def test_a_site_s_files_are_bodies_as_they_are_sent(tmp_path: Path) -> None:
     assert made.recorded_at is None
 
 
+def test_hosts_of_one_server_have_one_place(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("a")
+    pages = [{"url": f"https://{host}.test/", "file": "a"} for host in "ab"]
+    folder = site(tmp_path, *pages)
+    assert "hosts" not in json.loads(served.read([folder]).page().json)
+    document = json.loads(Path(folder, "site.json").read_text()) | {"served_by": {"b.test": "a.test"}}
+    Path(folder, "site.json").write_text(json.dumps(document))
+    made = served.read([folder])
+    assert made.served_by == {"b.test": "a.test"}
+    assert json.loads(made.page().json)["hosts"]["b.test"]["served_by"] == "a.test"
+
+
 def test_several_are_served_together_and_the_first_one_s_urls_count(tmp_path: Path) -> None:
     names = []
     for name in ("one", "two"):

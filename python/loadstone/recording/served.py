@@ -56,6 +56,8 @@ class ServedRecording:
     responses: Sequence[ServedResponse]
     protocols: Mapping[str, str] = field(default_factory=dict)
     """What each host speaks by TLS."""
+    served_by: Mapping[str, str] = field(default_factory=dict)
+    """For a host the one that has its address and a certificate for both."""
     recorded_at: float | None = None
     """When it was recorded, in seconds since 1970."""
     notices: Sequence[str] = ()
@@ -71,7 +73,10 @@ class ServedRecording:
     def page(self) -> Page:
         """Make a page of its hosts, for a bed to have them."""
         names = dict.fromkeys(_host(one.url) for one in self.responses)
-        document = {"objects": [{"url": f"https://{name}/", "bytes": 0} for name in names]}
+        document = {
+            "objects": [{"url": f"https://{name}/", "bytes": 0} for name in names],
+            "hosts": {name: {"served_by": by} for name, by in self.served_by.items()},
+        }
         notes = json.dumps({"protocols": dict(self.protocols)})
         try:
             return Page(self.name, NativePage(json.dumps(document).encode(), notes), self.name)
@@ -94,14 +99,19 @@ def read(names: Sequence[str]) -> ServedRecording:
     owners: dict[tuple[str, str], int] = {}
     responses: list[ServedResponse] = []
     protocols: dict[str, str] = {}
+    served_by: dict[str, str] = {}
     for number, one in enumerate(each):
         kept = [own for own in one.responses if owners.setdefault((own.method, own.url), number) == number]
         responses += kept
         protocols = {**one.protocols, **protocols}
+        # Where recordings differ in which host comes first, the first recording's word counts.
+        if not {*one.served_by, *one.served_by.values()} & {*served_by, *served_by.values()}:
+            served_by |= one.served_by
     times = [one.recorded_at for one in each if one.recorded_at is not None]
     notices = [line for one in each for line in one.notices]
     name = ", ".join(names)
-    return ServedRecording(name, each[0].start, responses, protocols, next(iter(times), None), notices)
+    begun = next(iter(times), None)
+    return ServedRecording(name, each[0].start, responses, protocols, served_by, begun, notices)
 
 
 def _length(wire_bytes: int, protocol: str) -> int:
@@ -166,7 +176,21 @@ def of_archive(archive: Any) -> ServedRecording:
         raise InputError(f"{archive.name}: has no response that can be served: record the page again")
     begun = archive.loads[0]
     notices = [f"{archive.name}: {missing} bodies were not recorded whole"] if missing else []
-    return ServedRecording(archive.name, begun.url, responses, protocols, begun.started, notices)
+    served_by = _served_by(archive)
+    return ServedRecording(archive.name, begun.url, responses, protocols, served_by, begun.started, notices)
+
+
+def _served_by(archive: Any) -> dict[str, str]:
+    """Say which hosts came on connections of others, by the first load."""
+    from loadstone.recording.archive import HAR
+
+    try:
+        page = NativePage.from_har(archive.extra(HAR), 1)
+    except LoadstoneError:
+        # What is no page can be served all the same.
+        return {}
+    hosts = json.loads(page.to_json()).get("hosts", {})
+    return {_host(f"https://{name}"): _host(f"https://{one['served_by']}") for name, one in hosts.items()}
 
 
 # --- folders of built sites ---
@@ -178,6 +202,7 @@ def _of_folder(name: str) -> ServedRecording:
         document = json.loads(path.read_bytes())
         responses = [_written(Path(name), one) for one in document["responses"]]
         start = str(document["start"])
+        served_by = {str(host): str(by) for host, by in document.get("served_by", {}).items()}
         spoken = {str(host): str(protocol) for host, protocol in document.get("protocols", {}).items()}
     except FileNotFoundError as error:
         raise InputError(f"{path}: {error.filename} is not there: build the site again") from None
@@ -188,7 +213,7 @@ def _of_folder(name: str) -> ServedRecording:
     # A client that has only the server's address means the page's host.
     responses.sort(key=lambda one: one.url != start)
     secure = [_host(one.url) for one in responses if one.url.startswith("https://")]
-    return ServedRecording(name, start, responses, {**dict.fromkeys(secure, "h2"), **spoken})
+    return ServedRecording(name, start, responses, {**dict.fromkeys(secure, "h2"), **spoken}, served_by)
 
 
 def _written(folder: Path, one: Mapping[str, Any]) -> ServedResponse:

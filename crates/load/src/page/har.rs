@@ -269,7 +269,8 @@ fn page_of(view: views::View<'_>, mut redactor: Redactor) -> Result<(Har, Vec<Re
         ..ComputeSpec::default()
     });
     let compute = compute.into_iter().collect();
-    let (scheduling, hosts) = (chromium.scheduling(), coalesced::hosts(&entries));
+    let (scheduling, hosts) =
+        (chromium.scheduling(), coalesced::hosts(&entries, |fetched| chromium.is_anonymous(fetched)));
     let mut file = PageFile { objects, compute, hosts, scheduling, ..PageFile::default() };
     preflights::go_first(&mut file);
     let fetched: Vec<_> = places.iter().map(|at| &entries[*at]).collect();

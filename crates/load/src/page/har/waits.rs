@@ -144,11 +144,12 @@ fn queued(own: Arrival, before: &[Arrival], way: f64, round_trip: f64) -> (f64, 
     (queued, fill_a_flight && (is_young || is_right_behind))
 }
 
-/// Which connection with many streams it came on, if it did.
+/// Which connection with many streams it came on, if it did. Several hosts may be at one address.
 fn shared_connection(fetched: &HarFetch<'_>) -> Option<String> {
     let is_shared = spoken::protocol(fetched) == Some(RecordedProtocol::H2);
     let connection = fetched.entry.connection.key().filter(|_| is_shared)?;
-    Some(format!("{} {connection}", host(fetched)))
+    let address = fetched.entry.server_address.filled().map_or_else(|| host(fetched), str::to_owned);
+    Some(format!("{address} {connection}"))
 }
 
 fn host(fetched: &HarFetch<'_>) -> String {

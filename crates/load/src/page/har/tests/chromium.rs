@@ -208,5 +208,15 @@ fn hosts_that_came_on_one_connection_are_served_by_the_first() {
     ] {
         assert_eq!(served(&[entry(a, "7", here, "h2"), entry(url, connection, address, version)]), [], "{url}");
     }
+    // Without credentials two come on one connection that are apart otherwise, and a third one that is never seen there.
+    let cors = |url: &str| {
+        let mut entry = entry(url, "9", here, "h2");
+        let (resource, fields) = (json!("font"), json!([{"name": "Origin", "value": "https://x.test"}]));
+        (entry["_resourceType"], entry["_priority"], entry["request"]["headers"]) = (resource, json!("High"), fields);
+        entry
+    };
+    let apart =
+        [entry(a, "7", here, "h2"), entry(b, "8", here, "h2"), cors(a), cors(b), cors(c), cors("https://d.test/3")];
+    assert_eq!(served(&apart), [("d.test".into(), "c.test:8443".into())]);
     assert_eq!(served(&[entry(a, "0", here, "h2"), entry(b, "0", here, "h2")]), [], "Chrome's word for none");
 }
