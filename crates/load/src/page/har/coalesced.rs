@@ -15,35 +15,64 @@ pub(super) fn hosts(
     entries: &[HarFetch<'_>],
     is_anonymous: impl Fn(&HarFetch<'_>) -> bool,
 ) -> BTreeMap<String, HostSpec> {
-    let mut servers: BTreeMap<String, String> = BTreeMap::new();
     let came = entries.iter().filter(|fetched| fetched.skip.is_none());
     let (anonymous, others): (Vec<_>, Vec<_>) = came.partition(|fetched| is_anonymous(fetched));
-    join(&mut servers, &others, |_| true);
-    let known = servers.clone();
-    join(&mut servers, &anonymous, |host| !known.contains_key(host));
-    let served = servers.into_iter().filter(|(host, server)| host != server);
-    served.map(|(host, server)| (host, HostSpec { served_by: Some(server), ..HostSpec::default() })).collect()
+    let mut servers = Servers::default();
+    servers.join(&others, 0);
+    servers.join(&anonymous, servers.names.len());
+    let hosts = 0..servers.names.len();
+    let served: Vec<(usize, usize)> = hosts.map(|host| (host, servers.first(host))).collect();
+    let names = |(host, first): (usize, usize)| (servers.names[host].clone(), servers.names[first].clone());
+    let served = served.into_iter().filter(|(host, first)| host != first).map(names);
+    served.map(|(host, first)| (host, HostSpec { served_by: Some(first), ..HostSpec::default() })).collect()
 }
 
-/// Joins the hosts of each connection, of those that count.
-fn join(servers: &mut BTreeMap<String, String>, entries: &[&HarFetch<'_>], counts: impl Fn(&str) -> bool) {
-    let mut first_of: BTreeMap<_, String> = BTreeMap::new();
-    for fetched in entries {
-        let is_shared = spoken::protocol(fetched) == Some(RecordedProtocol::H2);
-        let connection = fetched.entry.connection.key().filter(|key| is_shared && key != "0");
-        let url = Url::split(&fetched.url).filter(|url| url.secure);
-        let (Some(connection), Some(url)) = (connection, url) else { continue };
-        let host = url.authority.to_ascii_lowercase();
-        if !counts(&host) {
-            continue;
+/// Which hosts belong together: disjoint sets, each known by its first member.
+#[derive(Default)]
+struct Servers {
+    /// In the order in which they are first seen.
+    names: Vec<String>,
+    places: BTreeMap<String, usize>,
+    /// For each host one before it in its set, or itself if it is the first.
+    before: Vec<usize>,
+}
+
+impl Servers {
+    /// Joins the hosts of each connection, of those that are not among the first `known`.
+    fn join(&mut self, entries: &[&HarFetch<'_>], known: usize) {
+        let mut first_of: BTreeMap<_, usize> = BTreeMap::new();
+        for fetched in entries {
+            let is_shared = spoken::protocol(fetched) == Some(RecordedProtocol::H2);
+            let connection = fetched.entry.connection.key().filter(|key| is_shared && key != "0");
+            let url = Url::split(&fetched.url).filter(|url| url.secure);
+            let (Some(connection), Some(url)) = (connection, url) else { continue };
+            let host = self.place(url.authority.to_ascii_lowercase());
+            if host < known {
+                continue;
+            }
+            // Several loads in one file may number their connections alike.
+            let address = fetched.entry.server_address.text().unwrap_or_default();
+            let other = *first_of.entry((connection, address)).or_insert(host);
+            let (one, other) = (self.first(host), self.first(other));
+            self.before[one.max(other)] = one.min(other);
         }
-        let server = servers.entry(host.clone()).or_insert_with(|| host.clone()).clone();
-        // Several loads in one file may number their connections alike.
-        let address = fetched.entry.server_address.text().unwrap_or_default();
-        let first = first_of.entry((connection, address)).or_insert(host);
-        let joined = servers[first].clone();
-        if joined != server {
-            servers.values_mut().filter(|known| **known == server).for_each(|known| known.clone_from(&joined));
+    }
+
+    fn place(&mut self, name: String) -> usize {
+        let next = self.names.len();
+        *self.places.entry(name).or_insert_with_key(|name| {
+            self.names.push(name.clone());
+            self.before.push(next);
+            next
+        })
+    }
+
+    /// The first host of a host's set.
+    fn first(&mut self, mut host: usize) -> usize {
+        while self.before[host] != host {
+            self.before[host] = self.before[self.before[host]];
+            host = self.before[host];
         }
+        host
     }
 }
