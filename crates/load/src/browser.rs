@@ -324,6 +324,7 @@ impl Browser {
             }
             let Some(id) = event.request() else { continue };
             let Some(object) = self.connections[conn.0 as usize].object(id) else { continue };
+            let is_misdirected = matches!(event, Event::End { .. }) && self.is_misdirected(conn, object);
             let row = &mut self.waterfall[object.0 as usize];
             match event {
                 Event::Sent { .. } => row.sent = Some(now),
@@ -335,6 +336,11 @@ impl Browser {
                 Event::Data { content, .. } => {
                     row.body_bytes += content.len();
                     self.progress.handle_bytes(now, object, content.len());
+                }
+                Event::End { .. } if is_misdirected => {
+                    self.connections[conn.0 as usize].let_go(id);
+                    self.leave_other(conn, object);
+                    reset.push(object);
                 }
                 Event::End { .. } => {
                     ended = true;

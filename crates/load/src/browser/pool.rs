@@ -30,6 +30,8 @@ pub(super) struct Pool {
     abreast: u32,
     /// The connection of another host that carries all requests meanwhile; it is not counted here.
     joined: Option<ConnId>,
+    /// Whether no other host's connection may carry them.
+    pub(super) is_alone: bool,
     /// Where each request opens a connection of its own until there is one that carries them all.
     joining: Option<JoinedHost>,
     /// Whether each request opens one until the first is established, which then carries them all.
@@ -67,6 +69,7 @@ impl Pool {
             failed: 0,
             abreast: 0,
             joined: None,
+            is_alone: false,
             stirred: false,
             may_pipeline: true,
         }
@@ -145,7 +148,7 @@ impl Pool {
     }
 
     /// Takes leave of a connection of another host; whether it was one.
-    fn leave(&mut self, conn: ConnId) -> bool {
+    pub(super) fn leave(&mut self, conn: ConnId) -> bool {
         let is_left = self.joined.take_if(|joined| *joined == conn).is_some();
         if is_left {
             self.busy(conn);

@@ -98,3 +98,14 @@ fn nothing_is_lost_where_packets_are() {
         assert!(outcome.completed && outcome.waterfall.iter().all(|row| row.body_bytes == 1000), "{seed}");
     }
 }
+
+#[test]
+fn a_server_that_refuses_to_answer_for_another_host_is_not_asked_again() {
+    let refused = ObjectSpec { status: Some(421), ..at("https://b.test/1") };
+    let later = Some(vec![Need { node: "https://b.test/1".to_owned(), ..Need::default() }]);
+    let both = ObjectSpec { status: Some(421), ..at("https://b.test/0") };
+    let outcome = h2(coalesced([both, refused, ObjectSpec { needs: later, ..at("https://b.test/2") }]), "");
+    // The root, the refusal, TCP, TLS and the request again, the later one.
+    assert_eq!(cost(&outcome), (3 + 1 + 3 + 1, 2));
+    assert!(outcome.waterfall[1..].iter().all(|row| row.connection == Some(1) && row.body_bytes == 1000));
+}
