@@ -184,6 +184,8 @@ def _served_by(archive: Any) -> dict[str, str]:
     """Say which hosts came on connections of others, by the first load."""
     from loadstone.recording.archive import HAR
 
+    if HAR not in archive.extras:
+        return {}
     try:
         page = NativePage.from_har(archive.extra(HAR), 1)
     except LoadstoneError:
