@@ -50,7 +50,9 @@ pub(crate) fn share_servers(plan: &Plan, hosts: &mut [NamedHost]) {
         let server = &of_page[own.server.0 as usize];
         let (Some(at), Some(first)) = (place(own.dns_name()), place(server.dns_name())) else { continue };
         if hosts[at].protocols == hosts[first].protocols {
-            (hosts[at].address, hosts[at].at) = (hosts[first].address, hosts[first].at);
+            let (from, to) = (hosts[at].at, (hosts[first].address, hosts[first].at));
+            // With all that are there already: with and without credentials a name may have different neighbours.
+            hosts.iter_mut().filter(|named| named.at == from).for_each(|named| (named.address, named.at) = to);
         }
     }
 }

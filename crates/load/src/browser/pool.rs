@@ -29,7 +29,7 @@ pub(super) struct Pool {
     /// The most that were being opened at once meanwhile.
     abreast: u32,
     /// The connection of another host that carries all requests meanwhile; it is not counted here.
-    joined: Option<ConnId>,
+    shared: Option<ConnId>,
     /// Whether no other host's connection may carry them.
     pub(super) is_alone: bool,
     /// Where each request opens a connection of its own until there is one that carries them all.
@@ -68,7 +68,7 @@ impl Pool {
             connecting: 0,
             failed: 0,
             abreast: 0,
-            joined: None,
+            shared: None,
             is_alone: false,
             stirred: false,
             may_pipeline: true,
@@ -104,7 +104,7 @@ impl Pool {
         if self.unadmitted() as usize == self.waiting.len() {
             return None;
         }
-        if let Some(joined) = self.joining.as_mut().filter(|_| self.joined.is_none()) {
+        if let Some(joined) = self.joining.as_mut().filter(|_| self.shared.is_none()) {
             joined.admitted -= 1;
         }
         self.waiting.pop_front().map(|(_, object)| object)
@@ -120,7 +120,7 @@ impl Pool {
         let waiting = self.waiting.len() as u32;
         self.joining
             .as_ref()
-            .filter(|_| self.joined.is_none())
+            .filter(|_| self.shared.is_none())
             .map_or(0, |joined| waiting.saturating_sub(joined.admitted))
     }
 
@@ -143,13 +143,13 @@ impl Pool {
 
     /// A connection of another host carries all requests from now on. For hosts that have none.
     pub(super) fn join(&mut self, conn: ConnId) {
-        self.joined = Some(conn);
+        self.shared = Some(conn);
         self.free(conn);
     }
 
     /// Takes leave of a connection of another host; whether it was one.
     pub(super) fn leave(&mut self, conn: ConnId) -> bool {
-        let is_left = self.joined.take_if(|joined| *joined == conn).is_some();
+        let is_left = self.shared.take_if(|shared| *shared == conn).is_some();
         if is_left {
             self.busy(conn);
         }
@@ -217,12 +217,12 @@ impl Pool {
 
     /// A connection that may take a request while there is none.
     pub(super) fn unwanted(&self) -> Option<ConnId> {
-        self.free.front().copied().filter(|conn| self.waiting.is_empty() && self.joined != Some(*conn))
+        self.free.front().copied().filter(|conn| self.waiting.is_empty() && self.shared != Some(*conn))
     }
 
     /// How many more connections it would have, if there were room for them.
     pub(super) fn wanted(&self) -> u32 {
-        if self.joined.is_some() {
+        if self.shared.is_some() {
             return 0;
         }
         let wanted = match self.spoken() {

@@ -193,7 +193,6 @@ type HostKey = (String, bool, bool, Option<String>);
 
 /// The hosts in the order in which they are first named. One name under `http` and `https` is two, and so it is with
 /// and without credentials, and in each network partition.
-#[derive(Default)]
 struct HostsByName<'a> {
     list: Vec<Host>,
     places: BTreeMap<HostKey, HostId>,
@@ -201,7 +200,7 @@ struct HostsByName<'a> {
     servers: BTreeMap<HostKey, HostId>,
     /// How many objects have each path of each host.
     targets: BTreeMap<(HostId, String), u32>,
-    specs: Option<&'a BTreeMap<String, HostSpec>>,
+    specs: &'a BTreeMap<String, HostSpec>,
 }
 
 impl<'a> HostsByName<'a> {
@@ -210,13 +209,18 @@ impl<'a> HostsByName<'a> {
             let place = || format!("host '{name}'");
             milliseconds(place, "rtt_ms", spec.rtt_ms)?;
             thinking(place, spec.think_ms)?;
-            let served_by = spec.served_by.as_ref().filter(|by| *by != name);
-            if let Some(by) = served_by.filter(|by| file.hosts.get(*by).is_some_and(|spec| spec.served_by.is_some())) {
+            let other = |name: &str| {
+                let by =
+                    file.hosts.get(name).and_then(|spec| spec.served_by.as_ref()).map(|by| by.to_ascii_lowercase());
+                by.filter(|by| by != name)
+            };
+            if let Some(by) = other(name).filter(|by| other(by).is_some()) {
                 let (field, remedy) = ("served_by", "that one is served by another itself: name the same one for both");
                 return Err(PageError::Value { place: place(), field, value: format!("'{by}'"), remedy });
             }
         }
-        Ok(HostsByName { specs: Some(&file.hosts), ..HostsByName::default() })
+        let (list, places, servers, targets) = (Vec::new(), BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        Ok(HostsByName { list, places, servers, targets, specs: &file.hosts })
     }
 
     fn id(&mut self, url: &Url<'_>, anonymous: bool, partition: Option<&String>) -> HostId {
@@ -227,7 +231,7 @@ impl<'a> HostsByName<'a> {
         *self.places.entry(key(&name)).or_insert_with(|| {
             let span = |ms: f64| Duration::from_nanos((ms * 1e6).round() as u64);
             let absent = HostSpec::default();
-            let spec = specs.and_then(|specs| specs.get(&name)).unwrap_or(&absent);
+            let spec = specs.get(&name).unwrap_or(&absent);
             let (extra_rtt, think) = (span(spec.rtt_ms), span(spec.think_ms));
             let id = HostId(list.len() as u32);
             let server = *servers

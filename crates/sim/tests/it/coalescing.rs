@@ -42,13 +42,13 @@ fn another_host_of_the_server_needs_no_connection_but_its_name() {
 }
 
 #[test]
-fn a_connection_thnumberis_still_being_opened_is_not_waited_for() {
-    let numberonce = ObjectSpec { needs: Some(Vec::new()), ..at("https://b.test/1") };
-    assert_eq!(cost(&h2(coalesced([numberonce]), "")), (3, 2));
+fn a_connection_that_is_still_being_opened_is_not_waited_for() {
+    let at_once = ObjectSpec { needs: Some(Vec::new()), ..at("https://b.test/1") };
+    assert_eq!(cost(&h2(coalesced([at_once]), "")), (3, 2));
 }
 
 #[test]
-fn whnumbermay_not_share_has_a_connection_of_its_own() {
+fn what_may_not_share_has_a_connection_of_its_own() {
     let anonymous = ObjectSpec { anonymous: true, ..at("https://b.test/1") };
     let foreign = ObjectSpec { partition: Some("frame".to_owned()), ..at("https://b.test/1") };
     for object in [anonymous, foreign, at("http://b.test/1"), at("https://b.test:8443/1")] {
@@ -60,7 +60,7 @@ fn whnumbermay_not_share_has_a_connection_of_its_own() {
 }
 
 #[test]
-fn servers_tell_of_whnumberthe_other_host_has() {
+fn servers_tell_of_what_the_other_host_has() {
     let needs = || Some(vec![Need { node: "https://b.test/1".to_owned(), ..Need::default() }]);
     let chain = || coalesced([at("https://b.test/1"), ObjectSpec { needs: needs(), ..at("https://b.test/2") }]);
     assert_eq!(cost(&h2(chain(), "")), (5, 1));

@@ -65,7 +65,10 @@ fn what_a_page_file_may_not_say_is_refused_with_its_place() {
     assert!(object(r#", "needs": [{"node": "https://a.test/"}]"#).contains("cannot have needs"));
     assert!(object(r#", "think_ms": 120001"#).contains("patience"));
     let hosts = r#""hosts": {"a.test": {"served_by": "b.test"}, "b.test": {"served_by": "c.test"}}"#;
-    let chain = message(&format!(r#"{{"objects": [{{"url": "https://a.test/", "bytes": 1}}], {hosts}}}"#));
+    let root = r#""objects": [{"url": "https://a.test/", "bytes": 1}]"#;
+    let own = r#""hosts": {"a.test": {"served_by": "A.test"}, "b.test": {"served_by": "a.test"}}"#;
+    assert!(page(&format!("{{{root}, {own}}}")).is_ok(), "a host may be said to be served by itself");
+    let chain = message(&format!("{{{root}, {hosts}}}"));
     assert!(chain.contains("host 'a.test': served_by is 'b.test'") && chain.contains("name the same one"), "{chain}");
 }
 
