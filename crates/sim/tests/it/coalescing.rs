@@ -55,6 +55,10 @@ fn what_may_not_share_has_a_connection_of_its_own() {
         let url = object.url.clone();
         assert_eq!(h2(coalesced([object]), "").per_connection.len(), 2, "{url}");
     }
+    let mut plain = coalesced([at("http://b.test/1")]);
+    plain.objects[0].url = "http://a.test/".to_owned();
+    let plain = load(plain, FAST, variant(r#"{"protocol": "h2"}"#));
+    assert_eq!(cost(&plain), (4, 2), "without TLS there is no certificate");
     let http1 = |page| load(page, FAST, variant(r#"{"tls": "1.3"}"#));
     assert_eq!(cost(&http1(coalesced([at("https://b.test/1")]))), (6, 2), "one request after the other");
 }
