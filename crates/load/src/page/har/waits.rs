@@ -15,9 +15,9 @@ const INITIAL_WINDOW: u64 = 14_480;
 
 /// A response that comes so soon after another one was waiting for it.
 const RIGHT_BEHIND_MS: f64 = 3.0;
-/// Bytes of the first two flights of a connection in slow start. Until then what is ready may have to wait for the next
-/// flight, a round trip later.
-const YOUNG: u64 = 3 * INITIAL_WINDOW;
+/// Bytes that a server has written on a connection before the client has them: what is ready only then has to wait for
+/// them, however urgent it is. So many Linux takes at the beginning of a connection, in whole records of TLS.
+const WRITTEN_AHEAD: f64 = 4.0 * 16_384.0;
 
 /// What is known of the way to the servers and their speed.
 pub(super) struct Waits {
@@ -56,6 +56,13 @@ impl Arrival {
         Some(Arrival { sent, from, until: from.max(fetched.ended), urgency, bytes: fetched.bytes })
     }
 
+    /// How many of its bytes came between two moments, if they came evenly.
+    fn between(&self, from: f64, until: f64) -> f64 {
+        let span = (self.until - self.from).max(f64::MIN_POSITIVE);
+        let within = self.until.min(until) - self.from.max(from);
+        self.bytes as f64 * (within / span).clamp(0.0, 1.0)
+    }
+
     /// Whether a server that sends by urgency, and of equals in the order of requests, sends it before another.
     fn goes_before(&self, other: &Arrival) -> bool {
         (self.urgency, self.sent) < (other.urgency, other.sent)
@@ -79,8 +86,8 @@ impl Waits {
         let connect = hosts.values().fold(None, |min, host| smaller(min, host.connect));
         let mut waits = Waits { hosts, connect, shared, least: BTreeMap::new() };
         for fetched in entries.iter().filter(|fetched| fetched.skip.is_none()) {
-            let (think, is_behind) = waits.after_the_way(fetched);
-            if !is_behind {
+            let (think, hidden) = waits.after_the_way(fetched);
+            if hidden == 0.0 {
                 let least = waits.least.entry(host(fetched)).or_insert(think);
                 *least = least.min(think);
             }
@@ -94,16 +101,16 @@ impl Waits {
     }
 
     /// How long the server thought about a response, in ms: the wait less a round trip, and less the time for which what
-    /// goes before it came on its connection. Of one that came right behind such a one nobody knows how long it has been
-    /// ready; the server is taken to think as briefly as it did about others.
+    /// goes before it came on its connection. Of one that came right behind others nobody knows how long it has been
+    /// ready; the server is taken to think as briefly as it did about others, as far as that may be.
     pub(super) fn think(&self, fetched: &HarFetch<'_>) -> f64 {
-        let (think, is_behind) = self.after_the_way(fetched);
+        let (think, hidden) = self.after_the_way(fetched);
         let least = self.least.get(&host(fetched)).copied().unwrap_or(0.0);
-        if is_behind { think.min(least) } else { think }
+        least.clamp((think - hidden).max(0.0), think)
     }
 
-    /// What is left of a wait, and whether the response came right behind another.
-    fn after_the_way(&self, fetched: &HarFetch<'_>) -> (f64, bool) {
+    /// What is left of a wait, and for how long of it, at most, the response may have been ready behind others.
+    fn after_the_way(&self, fetched: &HarFetch<'_>) -> (f64, f64) {
         let min = self.hosts.get(&host(fetched)).copied().unwrap_or_default();
         let round_trip = min.connect.or(self.connect).or(min.wait).unwrap_or(0.0);
         let wait = wait(fetched).unwrap_or(0.0);
@@ -114,8 +121,9 @@ impl Waits {
         let is_long = fetched.bytes > INITIAL_WINDOW && is_first;
         let round_trips = if is_long && wait >= 2.0 * round_trip { 2.0 } else { 1.0 };
         let way = round_trips * round_trip;
-        let (queued, is_behind) = before.map_or((0.0, false), |(own, others)| queued(own, others, way, round_trip));
-        ((wait - way - queued).clamp(0.0, MAX_THINK_MS), is_behind)
+        let (queued, hidden) =
+            before.map_or((0.0, 0.0), |(own, others)| (queued(own, others, way), hidden(own, others, round_trip)));
+        ((wait - way - queued).clamp(0.0, MAX_THINK_MS), hidden)
     }
 
     /// When a response came on its connection, and those that came before it there.
@@ -126,22 +134,34 @@ impl Waits {
     }
 }
 
-/// For how long of its wait, after `way`, others came that go before it, and whether it came right behind others: they
-/// filled a flight within the last round trip.
-fn queued(own: Arrival, before: &[Arrival], way: f64, round_trip: f64) -> (f64, bool) {
+/// For how long of its wait, after `way`, others came that go before it.
+fn queued(own: Arrival, before: &[Arrival], way: f64) -> f64 {
     let (mut counted, mut queued) = (own.sent + way, 0.0);
     for other in before.iter().filter(|other| other.goes_before(&own)) {
         let until = other.until.min(own.from);
         queued += (until - other.from.max(counted)).max(0.0);
         counted = counted.max(until);
     }
+    queued
+}
+
+/// For how long, at most, it may have been ready behind others that were written before: they have come right before it,
+/// and were a flight at least.
+fn hidden(own: Arrival, before: &[Arrival], round_trip: f64) -> f64 {
     let gap = |other: &Arrival| own.from - other.until.min(own.from);
     let lately = before.iter().filter(|other| other.until > own.sent && gap(other) < round_trip + RIGHT_BEHIND_MS);
-    let fill_a_flight = lately.map(|other| other.bytes).sum::<u64>() >= INITIAL_WINDOW;
-    // What is not as urgent goes before it, too, if it is ready before it.
-    let is_young = before.iter().map(|other| other.bytes).sum::<u64>() < YOUNG;
-    let is_right_behind = before.iter().any(|other| other.goes_before(&own) && gap(other) < RIGHT_BEHIND_MS);
-    (queued, fill_a_flight && (is_young || is_right_behind))
+    let lately: Vec<&Arrival> = lately.collect();
+    let after = |moment: f64| lately.iter().map(|other| other.between(moment, own.from)).sum::<f64>();
+    if after(own.sent) < INITIAL_WINDOW as f64 {
+        return 0.0;
+    }
+    let mut begins: Vec<f64> = lately.iter().map(|other| other.from.max(own.sent)).collect();
+    begins.sort_by(|one, other| other.total_cmp(one));
+    match begins.iter().find(|from| after(**from) >= WRITTEN_AHEAD) {
+        // They began not long after it was asked for: all the time.
+        None => f64::INFINITY,
+        Some(from) => (own.from - from) * WRITTEN_AHEAD / after(*from),
+    }
 }
 
 /// Which connection with many streams it came on, if it did. Several hosts may be at one address.

@@ -232,7 +232,7 @@ fn over_h2(path: &str, bytes: u32, at: u32, receive: u32, priority: &str, timing
     let rest = format!(r#""connection": "7", "_priority": "{priority}""#);
     let entry = entry(&format!("https://a.test/{path}"), at, receive, "", &rest);
     let entry = entry.replace("\"connect\": -1, \"send\": 0, \"wait\": 10", timings);
-    let entry = entry.replace("\"bodySize\": 1000", &format!("\"bodySize\": {bytes}"));
+    let entry = entry.replace("ize\": 1000", &format!("ize\": {bytes}"));
     entry.replace("\"status\": 200", "\"status\": 200, \"httpVersion\": \"h2\"")
 }
 
@@ -244,11 +244,11 @@ fn what_waits_for_others_of_its_connection_is_not_thinking() {
         &over_h2("", 1000, 0, 70, "VeryHigh", r#""connect": 20, "send": 0, "wait": 50"#),
         // Comes from 125 to 165.
         &over_h2("1", 50_000, 100, 55, "Low", &wait(25)),
-        // Comes from 171 to 181. Of its 70 ms 20 are the way, and 40 the former's.
+        // Comes from 171 to 181. Of its 70 ms 20 are the way, and 40 the former's; the rest it may have been ready.
         &over_h2("2", 20_000, 101, 70, "Low", &wait(70)),
         // Comes at 182, right behind: the shortest thinking of the host.
         &over_h2("3", 1000, 102, 80, "Low", &wait(80)),
-        // More urgent than what comes meanwhile, from 320 to 355: all of it is thinking.
+        // More urgent than what came from 320 to 355, but that may have been written before it was ready.
         &over_h2("4", 50_000, 290, 55, "Low", &wait(30)),
         &over_h2("5", 1000, 300, 60, "High", &wait(60)),
         // Right behind what is too short to have kept it waiting.
@@ -256,7 +256,21 @@ fn what_waits_for_others_of_its_connection_is_not_thinking() {
         &over_h2("7", 1000, 401, 61, "Low", &wait(61)),
     ]);
     let thinks: Vec<f64> = har.file.objects.iter().map(|object| object.think_ms.unwrap_or(0.0)).collect();
-    assert_eq!(thinks, [30.0, 5.0, 10.0, 5.0, 10.0, 40.0, 40.0, 39.0]);
+    assert_eq!(thinks, [30.0, 5.0, 5.0, 5.0, 10.0, 5.0, 40.0, 39.0]);
+}
+
+#[test]
+fn a_server_writes_64_kb_ahead_and_no_more() {
+    let wait = |ms: u32| format!(r#""connect": -1, "send": 0, "wait": {ms}"#);
+    let har = log(&[
+        &over_h2("", 1000, 0, 30, "VeryHigh", r#""connect": 20, "send": 0, "wait": 30"#),
+        // Comes from 130 to 1130, 65,536 bytes in 100 ms.
+        &over_h2("1", 655_360, 100, 1020, "Low", &wait(30)),
+        // Comes at 600, in the middle: of its 399 ms 20 are the way, and for 100 it may have been ready.
+        &over_h2("2", 1000, 201, 400, "High", &wait(399)),
+    ]);
+    let thinks: Vec<f64> = har.file.objects.iter().map(|object| object.think_ms.unwrap_or(0.0)).collect();
+    assert_eq!(thinks, [10.0, 10.0, 279.0]);
 }
 
 #[test]
