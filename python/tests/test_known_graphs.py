@@ -284,7 +284,7 @@ def busy_ms(recorded: Archive, number: int, graph: Graph) -> float:
         # Of slices that nest the outermost.
         if thread in begins and event["ts"] >= ended.get(thread, 0.0):
             ended[thread] = ends
-            busy += event.get("tdur", event["dur"]) if ends > begins[thread] else 0.0
+            busy += event["dur"] if ends > begins[thread] else 0.0
     return busy / 1e3
 
 

@@ -30,8 +30,6 @@ def _slice(name: str, at: int, dur: int, **data: Any) -> dict[str, Any]:
         "tid": 1,
         "ts": at,
         "dur": dur,
-        "tts": at,
-        "tdur": dur,
         "args": said,
     }
 

@@ -14,7 +14,7 @@ use crate::page::markup::Markup;
 use crate::page::recorded_object::RecordedObject;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Work of less processor time is added to what comes next, in microseconds.
+/// Work that takes less is added to what comes next, in microseconds.
 const SMALL: f64 = 500.0;
 /// How long after a script what it asked for may be seen, in microseconds.
 const NEAR: f64 = 20_000.0;
@@ -71,7 +71,7 @@ pub(super) struct GraphBuilder<'r> {
     thread: ThreadKind,
     /// Whether there is something of the page on the thread.
     has_begun: bool,
-    /// Processor time that no node has yet, in microseconds.
+    /// How long work took that no node has yet, in microseconds.
     loose: f64,
     /// The last node, and the last one of the task.
     last: Option<String>,
@@ -198,13 +198,13 @@ impl<'r> GraphBuilder<'r> {
             NoteKind::Committed { frame, url } if url.starts_with("http") => Some((frame.clone(), url)),
             _ => None,
         });
-        let Some((frame, url)) = committed else { return self.loose += unit.cpu };
+        let Some((frame, url)) = committed else { return self.loose += unit.took() };
         let coming = self.coming.get(&frame).copied().or_else(|| self.find("", url, true));
-        let Some(document) = coming else { return self.loose += unit.cpu };
+        let Some(document) = coming else { return self.loose += unit.took() };
         let is_root = document == self.root();
         let came = Need { on: On::Bytes, bytes: Some(1), ms: self.delays.commit_ms, ..self.fetched(document) };
         let needed = if is_root { Needed::Always } else { Needed::WhenFound };
-        let (name, lead) = self.node("commit", &self.name(document), "parse", unit.cpu, vec![came], needed);
+        let (name, lead) = self.node("commit", &self.name(document), "parse", unit.took(), vec![came], needed);
         let markup = self.texts.get(&self.objects[document].request).map(|bytes| Markup::new(bytes));
         let mut of = FrameDocument::new(document, markup, name.clone(), is_root);
         let is_inner = |object: &RecordedObject| object.is_document && object.initiator == self.objects[document].url;
@@ -232,14 +232,14 @@ impl<'r> GraphBuilder<'r> {
         for note in &unit.notes {
             // The process into which a document comes says once more that its frame loads one.
             if unit.kind.is_script() || !matches!(note.what, NoteKind::Navigated { .. }) {
-                self.note(note, name, unit.cpu, lead);
+                self.note(note, name, unit.took(), lead);
             }
         }
     }
 
     /// What happened in a node, that is `lead` longer than its unit.
-    fn note(&mut self, note: &Note, name: &str, cpu: f64, lead: f64) {
-        let since = Need { on: On::Start, ms: (lead + note.cpu.min(cpu)) / 1e3, ..after(name) };
+    fn note(&mut self, note: &Note, name: &str, took: f64, lead: f64) {
+        let since = Need { on: On::Start, ms: (lead + note.since.min(took)) / 1e3, ..after(name) };
         match &note.what {
             NoteKind::Sent(sent) => {
                 let why = match sent.via {
@@ -298,7 +298,7 @@ impl<'r> GraphBuilder<'r> {
     }
 
     /// Adds a node; its name, and by how many microseconds it begins before its unit.
-    fn node(&mut self, what: &str, of: &str, kind: &str, cpu: f64, needs: Vec<Need>, needed: Needed) -> (String, f64) {
+    fn node(&mut self, what: &str, of: &str, kind: &str, took: f64, needs: Vec<Need>, needed: Needed) -> (String, f64) {
         let lead = std::mem::take(&mut self.loose);
         let base = if of.is_empty() { what.to_owned() } else { format!("{what} {of}") };
         let taken = |name: &String| self.file.compute.iter().any(|node| node.name == *name);
@@ -306,7 +306,7 @@ impl<'r> GraphBuilder<'r> {
         let name = names.find(|name| !taken(name)).expect("there is no end of numbers");
         self.file.compute.push(ComputeSpec {
             name: name.clone(),
-            ms: round((lead + cpu) / 1e3),
+            ms: round((lead + took) / 1e3),
             needs: Some(needs),
             kind: Some(kind.to_owned()),
             main_thread: self.thread == ThreadKind::Main,

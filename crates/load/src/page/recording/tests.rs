@@ -43,14 +43,14 @@ fn byte(tag: &str) -> u64 {
     (end * 1000.0 / DOCUMENT.len() as f64).ceil() as u64
 }
 
-/// A slice of the main thread; all of its time is the processor's.
+/// A slice of the main thread.
 fn slice(name: &str, at: u64, dur: u64, data: Value) -> Value {
-    json!({"name": name, "ph": "X", "pid": 1, "tid": 1, "ts": at, "dur": dur, "tts": at, "tdur": dur,
+    json!({"name": name, "ph": "X", "pid": 1, "tid": 1, "ts": at, "dur": dur,
         "args": {"data": data.clone(), "beginData": data}})
 }
 
 fn instant(name: &str, at: u64, data: Value) -> Value {
-    json!({"name": name, "ph": "I", "pid": 1, "tid": 1, "ts": at, "tts": at, "args": {"data": data}})
+    json!({"name": name, "ph": "I", "pid": 1, "tid": 1, "ts": at, "args": {"data": data}})
 }
 
 fn sent(path: &str, at: u64, kind: &str, blocking: &str, initiator: Value) -> Value {

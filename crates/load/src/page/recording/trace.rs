@@ -33,8 +33,6 @@ record! {
         tid: Scalar<'a> = "tid",
         ts: Scalar<'a> = "ts",
         dur: Scalar<'a> = "dur",
-        tts: Scalar<'a> = "tts",
-        tdur: Scalar<'a> = "tdur",
         args: Arguments<'a> = "args",
     }
 }
@@ -159,14 +157,20 @@ pub(super) struct Unit {
     pub(super) at: f64,
     /// When it ended.
     pub(super) until: f64,
-    /// Processor time, in microseconds.
-    pub(super) cpu: f64,
     /// What happened meanwhile, in the order of time.
     pub(super) notes: Vec<Note>,
     /// The scripts of which something ran.
     pub(super) scripts: BTreeSet<String>,
     /// The function that was called first.
     pub(super) code: Option<Code>,
+}
+
+impl Unit {
+    /// How long it took, in microseconds.
+    pub(super) fn took(&self) -> f64 {
+        // Slices that overlap may end before they begin.
+        (self.until - self.at).max(0.0)
+    }
 }
 
 /// Where code stands: in which script or document, and its line and column there, from 1.
@@ -233,8 +237,8 @@ impl UnitKind {
 /// Something that happened in a unit.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Note {
-    /// Processor time since the unit began, in microseconds.
-    pub(super) cpu: f64,
+    /// How long after its unit began, in microseconds.
+    pub(super) since: f64,
     /// When, in microseconds of the trace.
     pub(super) at: f64,
     pub(super) what: NoteKind,
@@ -318,11 +322,6 @@ struct Slice<'t, 'a> {
     name: &'t str,
     at: f64,
     until: f64,
-    /// Processor time of the thread at its beginning, and whether the trace says so.
-    cpu_at: f64,
-    is_timed: bool,
-    /// What it took of it.
-    cpu: f64,
     args: Arguments<'a>,
     children: Vec<usize>,
 }
@@ -388,7 +387,6 @@ fn commits<'e, 'a>(events: &'e [&'e TraceEvent<'a>]) -> impl Iterator<Item = Eve
 fn tasks(events: &[&TraceEvent<'_>], thread: ThreadKind) -> Vec<Task> {
     let mut slices: Vec<Slice<'_, '_>> = events.iter().filter_map(|event| slice(event)).collect();
     slices.sort_by(|a, b| a.at.total_cmp(&b.at).then(b.until.total_cmp(&a.until)));
-    fill_clock(&mut slices);
     let mut open: Vec<usize> = Vec::new();
     let mut roots = Vec::new();
     for at in 0..slices.len() {
@@ -405,7 +403,7 @@ fn tasks(events: &[&TraceEvent<'_>], thread: ThreadKind) -> Vec<Task> {
         }
     }
     let task = |root: &usize| {
-        let mut cutter = Cutter { slices: &slices, thread, units: Vec::new(), began: 0.0 };
+        let mut cutter = Cutter { slices: &slices, thread, units: Vec::new() };
         cutter.task(*root);
         Task { units: cutter.units }
     };
@@ -421,34 +419,5 @@ fn slice<'e, 'a>(event: &'e TraceEvent<'a>) -> Option<Slice<'e, 'a>> {
         _ => return None,
     };
     let dur = if is_instant { 0.0 } else { event.dur.positive().unwrap_or(0.0) };
-    let cpu_at = event.tts.number();
-    // Without processor time, which not all machines count, wall time stands in.
-    let cpu = if is_instant { 0.0 } else { event.tdur.number().unwrap_or(dur).clamp(0.0, dur.max(0.0)) };
-    let (until, args) = (at + dur, event.args);
-    let is_timed = cpu_at.is_some();
-    Some(Slice { name, at, until, cpu_at: cpu_at.unwrap_or(at), cpu, is_timed, args, children: Vec::new() })
-}
-
-/// Slices of which the trace does not say the processor time get what can be: as much later than that of the one before
-/// as they are, but no later than the next.
-fn fill_clock(slices: &mut [Slice<'_, '_>]) {
-    let mut known: Option<(f64, f64)> = None;
-    for slice in slices.iter_mut() {
-        if !slice.is_timed
-            && let Some((at, cpu)) = known
-        {
-            slice.cpu_at = cpu + slice.at - at;
-        }
-        if slice.is_timed {
-            known = Some((slice.at, slice.cpu_at));
-        }
-    }
-    let mut next = f64::INFINITY;
-    for slice in slices.iter_mut().rev() {
-        if slice.is_timed {
-            next = slice.cpu_at;
-        } else {
-            slice.cpu_at = slice.cpu_at.min(next);
-        }
-    }
+    Some(Slice { name, at, until: at + dur, args: event.args, children: Vec::new() })
 }

@@ -15,30 +15,30 @@ impl GraphBuilder<'_> {
         for note in &unit.notes {
             match &note.what {
                 NoteKind::Sent(sent) if sent.via == Via::Parser && self.frames.contains_key(&sent.frame) => {
-                    self.frame(frame).parsing += note.cpu - done;
-                    done = note.cpu;
+                    self.frame(frame).parsing += note.since - done;
+                    done = note.since;
                     let offset = self.frame(frame).found(sent.place, &sent.url);
                     self.parse_to(frame, offset);
                     let chain = self.frame(frame).chain.clone();
                     self.sent(sent, Need { why: Some(Why::Markup), ..after(&chain) });
                 }
                 NoteKind::Interactive { frame: of } if of == frame => {
-                    self.frame(frame).parsing += note.cpu - done;
-                    done = note.cpu;
+                    self.frame(frame).parsing += note.since - done;
+                    done = note.since;
                     self.finish_parsing(frame);
                 }
                 NoteKind::Compiled(code) if code.url == self.objects[self.frames[frame].document].url => {
-                    self.frame(frame).parsing += note.cpu - done;
-                    done = note.cpu;
+                    self.frame(frame).parsing += note.since - done;
+                    done = note.since;
                     self.insert_module(frame, code);
                 }
                 _ => {
                     let commit = self.frame(frame).commit.clone();
-                    self.note(note, &commit, unit.cpu, 0.0);
+                    self.note(note, &commit, unit.took(), 0.0);
                 }
             }
         }
-        let rest = (unit.cpu - done).max(0.0);
+        let rest = (unit.took() - done).max(0.0);
         match self.frame(frame) {
             of if of.parsed.is_none() => of.parsing += rest,
             _ => self.loose += rest,
@@ -93,7 +93,7 @@ impl GraphBuilder<'_> {
     /// Makes a node of what has been parsed.
     pub(super) fn piece(&mut self, frame: &str, offset: Option<usize>) {
         let of = self.frame(frame);
-        let (document, chain, cpu, from) = (of.document, of.chain.clone(), of.parsing, of.reached);
+        let (document, chain, took, from) = (of.document, of.chain.clone(), of.parsing, of.reached);
         (of.parsing, of.pieces) = (0.0, of.pieces + 1);
         let number = of.pieces;
         of.reached = offset.unwrap_or(of.reached).max(of.reached);
@@ -103,7 +103,7 @@ impl GraphBuilder<'_> {
             needs.push(self.found(frame, document, offset));
         }
         let what = format!("{number} of {}", self.name(document));
-        let (name, _) = self.node("parse", &what, "parse", cpu, needs, needed);
+        let (name, _) = self.node("parse", &what, "parse", took, needs, needed);
         let of = self.frame(frame);
         of.marks.push(Mark { from, to: of.reached, node: name.clone() });
         of.chain = name;

@@ -188,7 +188,7 @@ impl GraphBuilder<'_> {
 
     /// A script runs when all this has happened.
     pub(super) fn run(&mut self, unit: &Unit, script: Option<usize>, what: &str, needs: Vec<Need>, needed: Needed) {
-        let (name, lead) = self.node("run", what, "script", unit.cpu, needs, needed);
+        let (name, lead) = self.node("run", what, "script", unit.took(), needs, needed);
         if let Some(script) = script {
             self.runs.insert(script, name.clone());
         }

@@ -15,7 +15,7 @@ impl GraphBuilder<'_> {
         let causes = self.causes_of(unit);
         self.count += 1;
         let (what, number) = (callback_name(&unit.kind), self.count.to_string());
-        let (name, lead) = self.node(what, &number, what, unit.cpu, causes, Needed::Never);
+        let (name, lead) = self.node(what, &number, what, unit.took(), causes, Needed::Never);
         if let UnitKind::Timer { id } = &unit.kind
             && let Some((need, at)) = self.timers.get_mut(id)
         {
@@ -97,7 +97,7 @@ impl GraphBuilder<'_> {
     /// What listens to the load event.
     pub(super) fn load_event(&mut self, unit: &Unit) {
         let needs = self.content_loaded(None).into_iter().collect();
-        let (name, lead) = self.node("load event", "", "event", unit.cpu, needs, Needed::Never);
+        let (name, lead) = self.node("load event", "", "event", unit.took(), needs, Needed::Never);
         self.load_event = Some((unit.at, name.clone()));
         self.note_run(unit, &name);
         self.notes(unit, &name, lead);
@@ -133,8 +133,8 @@ impl GraphBuilder<'_> {
         if !finished.is_empty() {
             return self.receive(unit, &finished);
         }
-        if unit.cpu < SMALL && !is_sending {
-            self.loose += unit.cpu;
+        if unit.took() < SMALL && !is_sending {
+            self.loose += unit.took();
             return unit.notes.iter().for_each(|note| self.note_quietly(note));
         }
         let (what, cause) = match unit.kind {
@@ -143,7 +143,7 @@ impl GraphBuilder<'_> {
         };
         self.count += 1;
         let (number, kind) = (self.count.to_string(), if what == "render" { "layout" } else { "other" });
-        let (name, lead) = self.node(what, &number, kind, unit.cpu, cause, Needed::Never);
+        let (name, lead) = self.node(what, &number, kind, unit.took(), cause, Needed::Never);
         self.notes(unit, &name, lead);
     }
 
@@ -163,7 +163,7 @@ impl GraphBuilder<'_> {
 
     /// The renderer takes what has arrived.
     pub(super) fn receive(&mut self, unit: &Unit, finished: &[usize]) {
-        let share = unit.cpu / finished.len() as f64;
+        let share = unit.took() / finished.len() as f64;
         for object in finished {
             let needed = self.file.objects[*object].needed.filter(|needed| *needed == Needed::WhenFound);
             let needs = vec![Need { why: Some(Why::Fetched), ..self.fetched(*object) }];

@@ -9,20 +9,18 @@ pub(super) struct Cutter<'s, 't, 'a> {
     pub(super) slices: &'s [Slice<'t, 'a>],
     pub(super) thread: ThreadKind,
     pub(super) units: Vec<Unit>,
-    /// Processor time at which the last unit began.
-    pub(super) began: f64,
 }
 
 impl Cutter<'_, '_, '_> {
     pub(super) fn task(&mut self, root: usize) {
         let slice = &self.slices[root];
         let kind = self.kind(root).unwrap_or(UnitKind::Other);
-        self.open(kind.clone(), slice.at, slice.cpu_at);
+        self.open(kind.clone(), slice.at);
         let via = within(Via::Other, slice.name, &kind);
         self.note(root, via);
         self.cut(root, &kind, via);
-        self.close(slice.until, slice.cpu_at + slice.cpu);
-        self.units.retain(|unit| unit.cpu >= 1.0 || !unit.notes.is_empty());
+        self.close(slice.until);
+        self.units.retain(|unit| unit.took() >= 1.0 || !unit.notes.is_empty());
     }
 
     fn cut(&mut self, of: usize, current: &UnitKind, via_of: Via) {
@@ -31,12 +29,12 @@ impl Cutter<'_, '_, '_> {
             match self.kind(*child).filter(|kind| current.yields_to(kind, self.thread)) {
                 Some(kind) => {
                     let own = within(via_of, slice.name, &kind);
-                    self.close(slice.at, slice.cpu_at);
-                    self.open(kind.clone(), slice.at, slice.cpu_at);
+                    self.close(slice.at);
+                    self.open(kind.clone(), slice.at);
                     self.note(*child, own);
                     self.cut(*child, &kind, own);
-                    self.close(slice.until, slice.cpu_at + slice.cpu);
-                    self.open(current.clone(), slice.until, slice.cpu_at + slice.cpu);
+                    self.close(slice.until);
+                    self.open(current.clone(), slice.until);
                 }
                 None => {
                     let own = within(via_of, slice.name, &UnitKind::Other);
@@ -47,16 +45,14 @@ impl Cutter<'_, '_, '_> {
         }
     }
 
-    fn open(&mut self, kind: UnitKind, at: f64, cpu_at: f64) {
-        self.began = cpu_at;
+    fn open(&mut self, kind: UnitKind, at: f64) {
         let (notes, scripts) = (Vec::new(), BTreeSet::new());
-        self.units.push(Unit { kind, at, until: at, cpu: 0.0, notes, scripts, code: None });
+        self.units.push(Unit { kind, at, until: at, notes, scripts, code: None });
     }
 
-    fn close(&mut self, at: f64, cpu_at: f64) {
+    fn close(&mut self, at: f64) {
         if let Some(unit) = self.units.last_mut() {
             unit.until = at;
-            unit.cpu = (cpu_at - self.began).max(0.0);
         }
     }
 
@@ -74,7 +70,7 @@ impl Cutter<'_, '_, '_> {
         if let Some(what) = note(slice, via)
             && let Some(unit) = self.units.last_mut()
         {
-            unit.notes.push(Note { cpu: (slice.cpu_at - self.began).max(0.0), at: slice.at, what });
+            unit.notes.push(Note { since: (slice.at - unit.at).max(0.0), at: slice.at, what });
         }
     }
 
