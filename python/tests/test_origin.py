@@ -3,8 +3,10 @@
 import json
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import count
 from pathlib import Path
 from socket import create_server
 from typing import Any
@@ -283,6 +285,23 @@ def test_a_server_that_never_answers_is_waited_for_as_long_as_is_said(
     assert result.code == secured.code == 1
     assert f"a.test at {address}: no answer within 0.5 s to http://a.test/never" in words(result)
     assert f"a.test at {address}: no answer within 0.5 s" in words(secured)
+
+
+def test_a_server_that_answers_but_agrees_on_no_tls_needs_no_second_connection(
+    loadstone: Command, page: Write
+) -> None:
+    def accepted(**more: Any) -> int:
+        with create_server(("127.0.0.1", 0), backlog=100) as silent:
+            address = f"https://127.0.0.1:{silent.getsockname()[1]}"
+            shown = page(object_of("http://a.test/never"), **more)
+            loadstone("load", shown, "--origin", address, "--insecure", "--timeout", "0.6")
+            silent.settimeout(0)
+            with suppress(BlockingIOError):
+                for number in count():
+                    silent.accept()[0].close()
+        return number
+
+    assert accepted(scheduling="chromium") == accepted() > 0
 
 
 def test_a_server_that_speaks_no_tls_is_told_from_one_that_does(

@@ -70,6 +70,8 @@ enum WriteHalf {
 pub(crate) struct ReadEvents {
     /// When it was read.
     pub(crate) at: Time,
+    /// The other end has answered.
+    pub(crate) connected: bool,
     /// It is open.
     pub(crate) opened: Option<Opened>,
     /// Content that has arrived.
@@ -148,8 +150,10 @@ impl SocketConnection {
 
     /// Reads once from the socket, and reports what came of it.
     pub(crate) fn poll_read(&mut self, clock: &Clock, buffer: &mut [u8]) -> ReadEvents {
+        let was_connecting = self.state == OpenState::Connecting;
         let read = self.read(buffer);
-        let mut events = ReadEvents { at: clock.now(), opened: None, input: Bytes::new(), closed: None };
+        let connected = was_connecting && self.state != OpenState::Connecting;
+        let mut events = ReadEvents { at: clock.now(), connected, opened: None, input: Bytes::new(), closed: None };
         if let (Some(path), Some(socket), Ok(bytes @ [_, ..])) = (&mut self.record.path, &self.socket, &read) {
             path.note_arrival(events.at, bytes.len() as u64, socket);
         }

@@ -187,6 +187,9 @@ impl<'a, P: Program> HostLoop<'a, P> {
         let Some(connection) = self.connections.get_mut(conn) else { return Ok(()) };
         let events = connection.poll_read(self.clock, &mut self.buffer);
         let now = events.at;
+        if events.connected {
+            self.program.handle_connected(now, conn);
+        }
         if let Some(opened) = events.opened {
             self.program.handle_open(now, conn, opened);
             self.run_actions(now)?;

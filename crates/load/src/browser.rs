@@ -3,6 +3,7 @@
 //! `graph` knows what may begin; `pool` knows which connection is free, `connection` what was asked on one; this file
 //! joins them with the sessions. The rules of the HTTP/1.1 browser stand at [`Pool`].
 
+mod backup;
 mod coalescing;
 mod config;
 mod connection;
@@ -10,6 +11,7 @@ mod connection_limit;
 mod failures;
 mod graph;
 mod load_scheduler;
+mod names;
 mod pool;
 mod race;
 mod resolver;
@@ -27,7 +29,7 @@ use load_scheduler::{FoundRequest, LoadScheduler};
 use loadstone_http::{Chunk, Event, Protocol, RequestId, ResponseHead, TransportStream, Wire};
 use loadstone_units::{Factors, Time};
 use pool::Pool;
-use resolver::{Resolution, Resolver};
+use resolver::Resolver;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
@@ -68,6 +70,8 @@ pub struct Browser {
     actions: VecDeque<Action>,
     /// Connections that are established as soon as the browser has computed for their handshakes, and when that is.
     settling: VecDeque<(Time, ConnId)>,
+    /// Connections that have to be answered by a time, or are opened a second time.
+    watched: VecDeque<(Time, ConnId)>,
     /// When to look for connections on which nothing has come for too long.
     next_expiry: Time,
 }
@@ -105,6 +109,7 @@ impl Browser {
             load_event: None,
             actions: VecDeque::new(),
             settling: VecDeque::new(),
+            watched: VecDeque::new(),
             next_expiry: Time::NEVER,
             page,
         }
@@ -251,10 +256,12 @@ impl Browser {
         if self.join_another(host) {
             return self.ask(now, host);
         }
-        for _ in 0..self.openings(host) {
-            let tag = Tag(self.connections.len() as u32);
-            self.connections.push(BrowserConnection::to(host, now));
-            self.actions.push_back(Action::Open { to: host, tag });
+        let is_first = self.pools[host.0 as usize].open() == 0;
+        for number in 0..self.openings(host) {
+            let conn = self.open(now, host);
+            if is_first && number == 0 {
+                self.watch(now, conn);
+            }
         }
     }
 
@@ -283,34 +290,6 @@ impl Browser {
             *heard = now;
             self.next_expiry = self.next_expiry.min(now + PATIENCE);
             self.actions.push_back(Action::Transmit { conn });
-        }
-    }
-
-    /// Whether the address of a host is known; if not, it is asked for.
-    fn is_resolved(&mut self, now: Time, host: HostId) -> bool {
-        match self.resolver.resolve(now, host) {
-            Resolution::Known => return true,
-            Resolution::Query => self.actions.push_back(Action::Resolve { query: NameQuery { host, number: 0 } }),
-            Resolution::Wait => {}
-            Resolution::Failed => {
-                while let Some(object) = self.pools[host.0 as usize].give_up() {
-                    self.abandon(now, object);
-                }
-            }
-        }
-        false
-    }
-
-    /// Asks again for names whose answer is overdue. Where that has been done too often, what waits for one is given
-    /// up.
-    fn ask_for_names_again(&mut self, now: Time) {
-        for (hosts, again) in self.resolver.expire(now) {
-            match (again, hosts.first()) {
-                (Some(number), Some(host)) => {
-                    self.actions.push_back(Action::Resolve { query: NameQuery { host: *host, number } });
-                }
-                _ => hosts.into_iter().for_each(|host| self.stir(host)),
-            }
         }
     }
 
@@ -490,6 +469,10 @@ impl Program for Browser {
         self.advance(now);
     }
 
+    fn handle_connected(&mut self, _: Time, conn: ConnId) {
+        self.connections[conn.0 as usize].is_connected = true;
+    }
+
     fn handle_open(&mut self, now: Time, conn: ConnId, Opened { protocol, .. }: Opened) {
         let host = self.connections[conn.0 as usize].host;
         if matches!(self.connections[conn.0 as usize].stage, BrowserStage::Ended) {
@@ -557,6 +540,7 @@ impl Program for Browser {
                 self.settle(now, conn);
             }
         }
+        self.open_backups(now);
         if self.resolver.deadline() <= now {
             self.ask_for_names_again(now);
         }
@@ -579,8 +563,9 @@ impl Program for Browser {
     }
 
     fn poll_timeout(&self) -> Option<Time> {
-        let settled = self.settling.front().map_or(Time::NEVER, |(due, _)| *due);
-        let next = self.progress.next_timer().min(self.next_expiry).min(self.resolver.deadline()).min(settled);
+        let first = |queue: &VecDeque<(Time, ConnId)>| queue.front().map_or(Time::NEVER, |(due, _)| *due);
+        let connections = first(&self.settling).min(first(&self.watched)).min(self.next_expiry);
+        let next = self.progress.next_timer().min(self.resolver.deadline()).min(connections);
         (next < Time::NEVER).then_some(next)
     }
 }

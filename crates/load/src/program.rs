@@ -122,6 +122,10 @@ pub trait Program {
         unreachable!("{query:?} has been sent")
     }
 
+    /// The other end has answered a connection that is being opened: its SYN (RFC 9293, section 3.5). Encryption has yet
+    /// to be agreed on. For programs that care.
+    fn handle_connected(&mut self, _now: Time, _conn: ConnId) {}
+
     /// The connection is established.
     fn handle_open(&mut self, now: Time, conn: ConnId, opened: Opened);
 

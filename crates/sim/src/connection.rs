@@ -38,6 +38,8 @@ pub(crate) struct ConnectionEnd<T> {
     pub(crate) conn: ConnId,
     /// The route of its packets.
     pub(crate) route: Route,
+    /// The program that opens it has been told that the other end has answered.
+    connect_reported: bool,
     /// The program has been told that the connection is open.
     pub(crate) open_reported: bool,
     /// The program has been told that the connection has ended.
@@ -168,6 +170,7 @@ impl<T: Transport> ConnectionEnd<T> {
             host,
             conn,
             route,
+            connect_reported: false,
             open_reported: false,
             close_reported: false,
             wants_write: false,
@@ -185,6 +188,13 @@ impl<T: Transport> ConnectionEnd<T> {
     /// The program takes content of a stream up to here.
     pub(crate) fn set_max_data(&mut self, on: TransportStream, max_data: u64) {
         self.streams.get(on).max_data = max_data;
+    }
+
+    /// Whether the other end has answered, and the program does not know yet.
+    pub(crate) fn poll_connected(&mut self) -> bool {
+        let is_news = !self.connect_reported && self.transport.is_connected();
+        self.connect_reported |= is_news;
+        is_news
     }
 
     /// Advances the handshakes; returns whether the program may be told that the connection is open.

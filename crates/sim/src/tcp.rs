@@ -30,6 +30,10 @@ impl TcpTls {
 impl Transport for TcpTls {
     type Packet = Segment;
 
+    fn is_connected(&self) -> bool {
+        self.endpoint.may_write()
+    }
+
     fn drive_handshake(&mut self) -> bool {
         if !self.endpoint.may_write() {
             return false;

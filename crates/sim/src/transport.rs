@@ -18,6 +18,9 @@ pub(crate) trait Transport: Debug {
     /// Advances the handshakes; returns whether content may be written.
     fn drive_handshake(&mut self) -> bool;
 
+    /// Whether the peer has answered: TCP's own handshake is over.
+    fn is_connected(&self) -> bool;
+
     /// The stream on which `program` sends next, of those that have room, and how much content may be written there.
     fn next_stream(&self, program: &dyn Program, conn: ConnId) -> Option<(TransportStream, u64)>;
 

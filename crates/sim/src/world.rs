@@ -290,9 +290,13 @@ impl<'a> World<'a> {
     /// Advances the handshake; tells the program when the connection is open.
     fn drive_handshake(&mut self, id: EndId) {
         let peer = self.end(id.other()).host as usize;
+        let end = self.end(id);
+        let (host, conn) = (end.host as usize, end.conn);
+        if id.side() == Side::Client && end.poll_connected() {
+            self.hosts[host].program().handle_connected(self.now, conn);
+        }
         let connection = &mut self.connections[id.connection()];
         let end = connection.end(id.side());
-        let (host, conn) = (end.host as usize, end.conn);
         if end.drive_handshake() {
             end.open_reported = true;
             if id.side() == Side::Client {

@@ -21,6 +21,10 @@ pub(super) struct BrowserConnection {
     pub(super) is_retired: bool,
     /// The browser still computes for its handshake: until then it takes none.
     pub(super) is_settling: bool,
+    /// Whether the other end has answered.
+    pub(super) is_connected: bool,
+    /// Whether it was opened since another one was not answered for long.
+    pub(super) is_backup: bool,
     /// When something last came or went out.
     pub(super) heard: Time,
     /// What a session that is over still has to say: why.
@@ -46,6 +50,8 @@ impl BrowserConnection {
             pushes: BTreeMap::new(),
             is_retired: false,
             is_settling: false,
+            is_connected: false,
+            is_backup: false,
             heard: now,
             farewell: Wire::default(),
         }

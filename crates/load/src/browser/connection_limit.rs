@@ -10,17 +10,20 @@ impl Browser {
     /// How many connections to open to a host now. Where all places are taken, connections that carry nothing leave
     /// theirs, as in Firefox and Chromium.
     pub(super) fn openings(&mut self, host: HostId) -> u32 {
-        let room = self.config.connections_in_all.map(|most| {
-            let taken = |pools: &[Pool]| pools.iter().map(Pool::open).sum::<u32>();
-            let wanted = self.pools[host.0 as usize].wanted();
-            while taken(&self.pools) + wanted > most
-                && let Some(idle) = self.idle()
-            {
-                self.leave(idle);
-            }
-            most.saturating_sub(taken(&self.pools))
-        });
-        self.pools[host.0 as usize].openings(room.unwrap_or(u32::MAX))
+        let wanted = self.pools[host.0 as usize].wanted();
+        while self.room() < wanted
+            && let Some(idle) = self.idle()
+        {
+            self.leave(idle);
+        }
+        let room = self.room();
+        self.pools[host.0 as usize].openings(room)
+    }
+
+    /// How many more connections there may be.
+    pub(super) fn room(&self) -> u32 {
+        let taken = || self.pools.iter().map(Pool::open).sum();
+        self.config.connections_in_all.map_or(u32::MAX, |most| most.saturating_sub(taken()))
     }
 
     /// A connection that carries nothing, to a host of which nothing is wanted.

@@ -9,16 +9,21 @@ use std::collections::VecDeque;
 /// The connections to one host.
 ///
 /// Objects are not bound to a connection: each connection, when established or idle, takes the next
-/// object of the list, which is in page order or as the browser's scheduling has it. As many connections are open or being opened as there are
-/// objects to carry, up to the limit. A pipelining connection takes all that wait at once, so one
-/// is enough while it is free; one of a protocol with many streams is all that there is.
+/// object of the list, which is in page order or as the browser's scheduling has it. Each object that finds none that
+/// is free opens one, up to the limit, even if one is being opened for another that has found its own meanwhile: Chromium
+/// has no use for such a one but later (`TransportClientSocketPool::RequestSocketInternal`). A pipelining connection takes
+/// all that wait at once, so one is enough while it is free; one of a protocol with many streams is all that there is.
 #[derive(Debug)]
 pub(super) struct Pool {
     /// What connections to the host speak.
     pub(super) protocol: Protocol,
     limit: u32,
+    /// The most that may be open where one does not carry all.
+    connections: u32,
     /// Ascending by the places that they were given.
     waiting: VecDeque<(u64, ActivityId)>,
+    /// How many of those that wait have not led to a connection.
+    unopened: u32,
     /// Established connections that may take a request, in the order in which they became free.
     free: VecDeque<ConnId>,
     open: u32,
@@ -62,7 +67,9 @@ impl Pool {
             joining: (joining == Joining::OneByOne).then(JoinedHost::default),
             is_racing: joining == Joining::Racing,
             limit,
+            connections,
             waiting: VecDeque::new(),
+            unopened: 0,
             free: VecDeque::new(),
             open: 0,
             connecting: 0,
@@ -88,6 +95,7 @@ impl Pool {
     pub(super) fn want(&mut self, object: ActivityId, place: u64) {
         let at = self.waiting.partition_point(|waiting| *waiting < (place, object));
         self.waiting.insert(at, (place, object));
+        self.unopened += 1;
         if let Some(joined) = &mut self.joining {
             joined.admitted += u32::from(joined.carrier.is_some());
         }
@@ -96,7 +104,9 @@ impl Pool {
     /// An object is being pushed; whether it waited.
     pub(super) fn remove(&mut self, object: ActivityId) -> bool {
         let found = self.waiting.iter().position(|(_, waiting)| *waiting == object);
-        found.is_some_and(|at| self.waiting.remove(at).is_some())
+        let has_waited = found.is_some_and(|at| self.waiting.remove(at).is_some());
+        self.unopened = self.unopened.min(self.waiting.len() as u32);
+        has_waited
     }
 
     /// The next object to ask for.
@@ -107,12 +117,14 @@ impl Pool {
         if let Some(joined) = self.joining.as_mut().filter(|_| self.shared.is_none()) {
             joined.admitted -= 1;
         }
-        self.waiting.pop_front().map(|(_, object)| object)
+        self.give_up()
     }
 
     /// An object that is not going to be asked for, of those that wait.
     pub(super) fn give_up(&mut self) -> Option<ActivityId> {
-        self.waiting.pop_front().map(|(_, object)| object)
+        let (_, object) = self.waiting.pop_front()?;
+        self.unopened = self.unopened.min(self.waiting.len() as u32);
+        Some(object)
     }
 
     /// Of those that wait, how many have to open a connection of their own first.
@@ -163,12 +175,13 @@ impl Pool {
 
     /// A connection that was being opened is established; whether it is of use.
     pub(super) fn established(&mut self, conn: ConnId) -> bool {
+        let is_late = self.protocol.is_multiplexed() && self.limit == 1 && self.open > self.connecting;
         self.connecting -= 1;
         (self.failed, self.abreast) = (0, self.connecting);
         if std::mem::take(&mut self.is_racing) {
             self.limit = 1;
         }
-        let Some(joined) = &mut self.joining else { return true };
+        let Some(joined) = &mut self.joining else { return !is_late };
         joined.admitted += 1;
         *joined.carrier.get_or_insert(conn) == conn
     }
@@ -220,19 +233,28 @@ impl Pool {
         self.free.front().copied().filter(|conn| self.waiting.is_empty() && self.shared != Some(*conn))
     }
 
+    /// Whether something waits for a connection to the host itself.
+    pub(super) fn is_waiting(&self) -> bool {
+        !self.waiting.is_empty() && self.shared.is_none()
+    }
+
     /// How many more connections it would have, if there were room for them.
     pub(super) fn wanted(&self) -> u32 {
         if self.shared.is_some() {
             return 0;
         }
+        let room = self.limit.saturating_sub(self.open);
         let wanted = match self.spoken() {
-            Protocol::Http1 => self.waiting.len() as u32,
+            Protocol::Http1 => {
+                let unserved = (self.waiting.len() as u32).saturating_sub(self.connecting);
+                return self.unopened.max(unserved).min(room);
+            }
             _ if self.joining.is_some() => self.unadmitted(),
             _ if self.is_racing => self.waiting.len() as u32,
             _ => u32::from(!self.waiting.is_empty()),
         };
         // Those that have lost a race are there for a moment.
-        wanted.saturating_sub(self.connecting).min(self.limit.saturating_sub(self.open))
+        wanted.saturating_sub(self.connecting).min(room)
     }
 
     /// How many connections to open now, where there is room for so many; they then count as being opened.
@@ -240,8 +262,18 @@ impl Pool {
         let count = self.wanted().min(room);
         self.open += count;
         self.connecting += count;
+        self.unopened = self.unopened.saturating_sub(count);
         self.abreast = self.abreast.max(self.connecting);
         count
+    }
+
+    /// Opens a connection that may be of no use; whether there is a place for it, and room for `room`.
+    pub(super) fn open_backup(&mut self, room: u32) -> bool {
+        let may_open = room > 0 && self.open < self.connections;
+        self.open += u32::from(may_open);
+        self.connecting += u32::from(may_open);
+        self.abreast = self.abreast.max(self.connecting);
+        may_open
     }
 }
 
@@ -275,6 +307,36 @@ mod tests {
         assert_eq!((pool.openings(u32::MAX), pool.openings(u32::MAX)), (2, 0));
         (2..9).for_each(|at| want(&mut pool, at));
         assert_eq!(pool.openings(u32::MAX), 4);
+    }
+
+    #[test]
+    fn each_object_that_finds_no_free_connection_opens_one() {
+        let mut pool = pool_with(2);
+        assert_eq!(pool.openings(u32::MAX), 2);
+        pool.established(ConnId(0));
+        // It carries both, one after the other, before the second is there.
+        assert!(pool.take().is_some() && pool.take().is_some());
+        assert_eq!(pool.openings(u32::MAX), 0);
+        want(&mut pool, 2);
+        assert_eq!(pool.openings(u32::MAX), 1, "not the one that is being opened");
+    }
+
+    #[test]
+    fn a_backup_takes_a_place_and_is_of_no_use_beside_one_that_carries_all() {
+        let mut pool = pool_of(Protocol::Http1, 1);
+        assert_eq!(pool.openings(u32::MAX), 1);
+        assert!(!pool.open_backup(0), "no room");
+        assert_eq!((0..6).filter(|_| pool.open_backup(u32::MAX)).count(), 5, "six in all");
+        assert!(pool.established(ConnId(3)) && pool.established(ConnId(0)), "each of use");
+
+        let mut pool = pool_of(Protocol::H2, 1);
+        assert_eq!(pool.openings(u32::MAX), 1);
+        assert!(pool.open_backup(u32::MAX));
+        assert!(pool.established(ConnId(1)), "the first that is there");
+        assert!(!pool.established(ConnId(0)));
+        pool.lose(ConnId(0), true);
+        pool.lose(ConnId(1), true);
+        assert_eq!(pool.openings(u32::MAX), 1, "both are gone");
     }
 
     #[test]

@@ -14,7 +14,8 @@ impl Browser {
         }
         for conn in (0..self.connections.len() as u32).map(ConnId).filter(|conn| *conn != first) {
             let connection = &self.connections[conn.0 as usize];
-            if connection.host == host && !matches!(connection.stage, BrowserStage::Ended) {
+            // No request waits for a backup.
+            if connection.host == host && !connection.is_backup && !matches!(connection.stage, BrowserStage::Ended) {
                 self.actions.push_back(Action::Abort { conn });
                 self.lose(now, conn);
             }

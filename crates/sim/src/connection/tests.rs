@@ -55,6 +55,10 @@ impl Toy {
 impl Transport for Toy {
     type Packet = Piece;
 
+    fn is_connected(&self) -> bool {
+        true
+    }
+
     fn drive_handshake(&mut self) -> bool {
         true
     }

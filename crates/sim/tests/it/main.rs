@@ -2,6 +2,7 @@
 
 mod account;
 mod arithmetic;
+mod backups;
 mod capture;
 mod coalescing;
 mod determinism;
