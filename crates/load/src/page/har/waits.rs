@@ -13,6 +13,10 @@ const SHORTEST_MS: f64 = 1.0;
 /// servers put 16 KB into a record of TLS, which can be read only as a whole.
 const INITIAL_WINDOW: u64 = 14_480;
 
+/// Bytes of content in a segment.
+const SEGMENT: f64 = 1448.0;
+/// Segments of a flight at the beginning of a connection (RFC 6928).
+const FLIGHT: f64 = 10.0;
 /// A response that comes so soon after another one was waiting for it.
 const RIGHT_BEHIND_MS: f64 = 3.0;
 /// Bytes that a server has written on a connection before the client has them: what is ready only then has to wait for
@@ -56,11 +60,18 @@ impl Arrival {
         Some(Arrival { sent, from, until: from.max(fetched.ended), urgency, bytes: fetched.bytes })
     }
 
-    /// How many of its bytes came between two moments, if they came evenly.
-    fn between(&self, from: f64, until: f64) -> f64 {
-        let span = (self.until - self.from).max(f64::MIN_POSITIVE);
-        let within = self.until.min(until) - self.from.max(from);
-        self.bytes as f64 * (within / span).clamp(0.0, 1.0)
+    /// What share of it came between two moments, if it came evenly.
+    fn share(&self, from: f64, until: f64) -> f64 {
+        let span = self.until - self.from;
+        if span <= 0.0 {
+            return f64::from(u8::from((from..=until).contains(&self.from)));
+        }
+        ((self.until.min(until) - self.from.max(from)) / span).clamp(0.0, 1.0)
+    }
+
+    /// In how many segments: the last one is not full, since the server has written it by itself.
+    fn segments(&self) -> f64 {
+        (self.bytes as f64 / SEGMENT).floor() + 1.0
     }
 
     /// Whether a server that sends by urgency, and of equals in the order of requests, sends it before another.
@@ -145,23 +156,33 @@ fn queued(own: Arrival, before: &[Arrival], way: f64) -> f64 {
     queued
 }
 
-/// For how long, at most, it may have been ready behind others that were written before: they have come right before it,
-/// and were a flight at least.
+/// For how long, at most, it may have been ready behind others that were written before: they have come without a pause
+/// of a round trip, and were a flight at least.
 fn hidden(own: Arrival, before: &[Arrival], round_trip: f64) -> f64 {
-    let gap = |other: &Arrival| own.from - other.until.min(own.from);
-    let lately = before.iter().filter(|other| other.until > own.sent && gap(other) < round_trip + RIGHT_BEHIND_MS);
-    let lately: Vec<&Arrival> = lately.collect();
-    let after = |moment: f64| lately.iter().map(|other| other.between(moment, own.from)).sum::<f64>();
-    if after(own.sent) < INITIAL_WINDOW as f64 {
+    let mut others: Vec<&Arrival> = before.iter().filter(|other| other.until > own.sent).collect();
+    others.sort_by(|one, other| other.until.total_cmp(&one.until));
+    let mut began = own.from;
+    let is_on = |other: &&&Arrival| {
+        let is_on = began - other.until.min(own.from) < round_trip + RIGHT_BEHIND_MS;
+        // The first record of TLS can be read when all of it is there.
+        let held = if other.bytes > INITIAL_WINDOW { round_trip } else { 0.0 };
+        began = if is_on { began.min((other.from - held).max(own.sent)) } else { began };
+        is_on
+    };
+    let busy: Vec<&Arrival> = others.iter().take_while(is_on).copied().collect();
+    let segments: f64 = busy.iter().map(|other| other.segments() * other.share(own.sent, own.from)).sum();
+    if segments < FLIGHT {
         return 0.0;
     }
-    let mut begins: Vec<f64> = lately.iter().map(|other| other.from.max(own.sent)).collect();
+    // When one was written that it would have gone before, it was not ready.
+    let overtaken = busy.iter().filter(|other| own.goes_before(other)).map(|other| other.sent + round_trip);
+    let not_before = overtaken.fold(began, f64::max);
+    let bytes = |since: f64| busy.iter().map(|other| other.bytes as f64 * other.share(since, own.from)).sum::<f64>();
+    let mut begins: Vec<f64> = busy.iter().map(|other| other.from.max(own.sent)).collect();
     begins.sort_by(|one, other| other.total_cmp(one));
-    match begins.iter().find(|from| after(**from) >= WRITTEN_AHEAD) {
-        // They began not long after it was asked for: all the time.
-        None => f64::INFINITY,
-        Some(from) => (own.from - from) * WRITTEN_AHEAD / after(*from),
-    }
+    let written_ahead = begins.iter().find(|from| bytes(**from) >= WRITTEN_AHEAD);
+    let ahead = written_ahead.map(|from| own.from - (own.from - from) * WRITTEN_AHEAD / bytes(*from));
+    (own.from - not_before.max(ahead.unwrap_or(not_before))).max(0.0)
 }
 
 /// Which connection with many streams it came on, if it did. Several hosts may be at one address.

@@ -274,6 +274,33 @@ fn a_server_writes_64_kb_ahead_and_no_more() {
 }
 
 #[test]
+fn many_small_responses_fill_a_flight_too() {
+    let wait = |ms: u32| format!(r#""connect": -1, "send": 0, "wait": {ms}"#);
+    let last = |small: u32| {
+        let first = over_h2("", 1000, 0, 30, "VeryHigh", r#""connect": 20, "send": 0, "wait": 25"#);
+        let others = (0..small).map(|at| over_h2(&format!("small{at}"), 1000, 100, 15, "VeryHigh", &wait(25)));
+        let own = over_h2("last", 1000, 100, 40, "High", &wait(45));
+        let entries: Vec<String> = [first].into_iter().chain(others).chain([own]).collect();
+        let har = log(&entries.iter().map(String::as_str).collect::<Vec<_>>());
+        har.file.objects.last().unwrap().think_ms
+    };
+    // Each is in a segment of its own. All come at 125, and the last one a round trip later.
+    assert_eq!((last(9), last(10)), (Some(25.0), Some(5.0)));
+}
+
+#[test]
+fn what_was_asked_for_later_and_came_before_was_ready_before() {
+    let wait = |ms: u32| format!(r#""connect": -1, "send": 0, "wait": {ms}"#);
+    let har = log(&[
+        &over_h2("", 1000, 0, 30, "VeryHigh", r#""connect": 20, "send": 0, "wait": 25"#),
+        &over_h2("late", 1000, 100, 100, "High", &wait(90)),
+        // Asked for at 150, it comes from 175 to 185, and would have gone behind the former.
+        &over_h2("overtaking", 30_000, 150, 25, "High", &wait(25)),
+    ]);
+    assert_eq!(har.file.objects[1].think_ms, Some(50.0), "not ready before 150, at the server");
+}
+
+#[test]
 fn what_a_new_connection_holds_back_for_a_round_trip_is_not_thinking() {
     let second = |bytes: u32| {
         let wait = |ms: u32| format!(r#""connect": -1, "send": 0, "wait": {ms}"#);
@@ -285,7 +312,7 @@ fn what_a_new_connection_holds_back_for_a_round_trip_is_not_thinking() {
         ]);
         har.file.objects[2].think_ms
     };
-    assert_eq!(second(20_000), Some(5.0), "the shortest of the host: the other one has filled the first flight");
+    assert_eq!(second(20_000), Some(10.0), "ready after the other one, which has filled the first flight");
     assert_eq!(second(10_000), Some(50.0));
 }
 
