@@ -34,8 +34,10 @@ SWITCHES = (
     *("--disable-backgrounding-occluded-windows", "--disable-hang-monitor", "--disable-breakpad"),
     *("--password-store=basic", "--use-mock-keychain", "--mute-audio", "--disable-gpu"),
     *("--window-size=1366,768", "--force-device-scale-factor=1", f"--disable-features={','.join(_OFF)}"),
+    # It would learn in one load how slow the network is, and hold requests back in the next.
+    "--force-effective-connection-type=4G",
 )
-"""No services of its own, and the same window every time."""
+"""No services of its own, the same window every time, and no load that depends on the one before."""
 START_S, STOP_S = 30.0, 5.0
 """How long it may take to start, and to end."""
 _MOMENT = 0.02
