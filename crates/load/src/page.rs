@@ -106,6 +106,8 @@ pub struct Activity {
     pub key: u64,
     /// What has to happen before it begins. Empty: it begins with the load.
     pub needs: Vec<Dependency>,
+    /// Whether the first of them that happens is enough.
+    pub any_need: bool,
     /// Whether the page is not loaded without it.
     pub needed: Needed,
     /// By what share its computing takes more or less in a run, besides what all computing does, where several loads

@@ -5,7 +5,7 @@
 //! way, and the least of all ways is its slack. Only dependencies count. What else an object would do if it came
 //! later, on the link or on the main thread, another load has to say.
 
-use crate::page::{Dependency, Needed, Page, Task, Thread, Trigger};
+use crate::page::{Activity, Dependency, Needed, Page, Task, Thread, Trigger};
 use crate::{Cause, Marks, Part, Row, Span};
 use loadstone_units::Time;
 use std::time::Duration;
@@ -56,11 +56,13 @@ impl Timed<'_> {
 
     /// When computing began; `None` if something about it has not come true.
     fn began(&self, at: usize, thread: Thread) -> Option<Time> {
-        let needs = &self.page.activities[at].needs;
-        let mut free = Time::ZERO;
-        for need in needs {
-            free = free.max(self.moment(need)? + need.delay + need.timer);
-        }
+        let Activity { needs, any_need, .. } = &self.page.activities[at];
+        let free = |need: &Dependency| Some(self.moment(need)? + need.delay + need.timer);
+        let free = if *any_need {
+            needs.iter().filter_map(free).min()?
+        } else {
+            needs.iter().map(free).try_fold(Time::ZERO, |last, free| Some(last.max(free?)))?
+        };
         let Some(cause) = self.cause(at) else { return Some(free) };
         let is_caused = |need: &&Dependency| self.is_caused(need, cause);
         let set = needs.iter().filter(is_caused).map(|need| cause.at + need.delay + need.timer).max();
@@ -110,8 +112,13 @@ impl Timed<'_> {
                 self.lower(at, Duration::from_nanos(finish.nanos_since(ended)));
             }
             let (Some(began), Some(slack)) = (self.spans[at].began, self.spans[at].slack) else { continue };
-            for need in &self.page.activities[at].needs {
+            let Activity { needs, any_need, .. } = &self.page.activities[at];
+            for need in needs {
                 let cause = self.cause(at).filter(|cause| self.is_caused(need, *cause));
+                if *any_need && cause.is_none() {
+                    // It may come as late as it likes: another one was enough.
+                    continue;
+                }
                 let Some(moment) = cause.map(|cause| cause.at).or_else(|| self.moment(need)) else { continue };
                 let free = moment + need.delay + need.timer;
                 let waited = Duration::from_nanos(began.as_nanos().saturating_sub(free.as_nanos()));

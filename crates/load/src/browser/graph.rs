@@ -24,7 +24,7 @@ pub struct Graph {
 #[derive(Debug, Default)]
 struct GraphNode {
     factor: OwnFactor,
-    /// How many dependencies it has.
+    /// How many dependencies have to come true.
     needs: u32,
     /// How long it takes and on what, if it is a compute node.
     computing: Option<(Duration, Thread)>,
@@ -64,7 +64,8 @@ impl Graph {
         nodes.resize_with(page.activities.len(), GraphNode::default);
         for (at, activity) in page.activities.iter().enumerate() {
             nodes[at].factor = OwnFactor { key: activity.key, share: activity.varies };
-            nodes[at].needs = activity.needs.len() as u32;
+            let needs = activity.needs.len() as u32;
+            nodes[at].needs = if activity.any_need { needs.min(1) } else { needs };
             nodes[at].needed = activity.needed;
             if let Task::Compute(span, thread) = activity.task {
                 nodes[at].computing = Some((span, thread));
@@ -263,7 +264,9 @@ impl Progress {
             }
             self.timers.pop();
             match due {
-                DueNode::Begin => self.ready.push_back(activity),
+                // Else another dependency has let it begin sooner.
+                DueNode::Begin if at == self.states[activity.0 as usize].begin => self.ready.push_back(activity),
+                DueNode::Begin => {}
                 DueNode::End => {
                     self.handle_end(now, activity);
                     if self.main.running == Some(activity) {
@@ -410,14 +413,18 @@ impl Progress {
     fn satisfy(&mut self, now: Time, on: ActivityId, edge: GraphEdge) {
         let begin = now + self.computing(edge.factor, edge.delay) + edge.timer;
         let state = &mut self.states[edge.to.0 as usize];
-        if begin >= state.begin {
+        let is_enough = state.missing == 0;
+        if is_enough && begin >= state.begin {
+            return;
+        }
+        if is_enough || begin >= state.begin {
             state.begin = begin;
             state.is_by_timer = !edge.timer.is_zero();
             if state.ahead == Ahead::No {
                 state.cause = Some(Cause { on, at: now });
             }
         }
-        state.missing -= 1;
+        state.missing = state.missing.saturating_sub(1);
         if state.missing > 0 {
             return;
         }

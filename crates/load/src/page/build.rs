@@ -90,7 +90,7 @@ impl PageFile {
             let needs = names.needs(object.node(), object.needs.as_deref(), index == 0)?;
             let needed = if index == 0 { Needed::Always } else { object.needed.unwrap_or_default() };
             let name = object.node().to_owned();
-            activities.push(Activity { key: key_of(&name), name, needs, needed, varies: None, task });
+            activities.push(Activity { key: key_of(&name), name, needs, any_need: false, needed, varies: None, task });
         }
         for compute in &self.compute {
             let ms = milliseconds(|| format!("compute node '{}'", compute.name), "ms", compute.ms)?;
@@ -100,7 +100,8 @@ impl PageFile {
             let needed = compute.needed.unwrap_or(Needed::Never);
             let varies = deviation(|| format!("compute node '{}'", compute.name), compute.deviation_percent)?;
             let (varies, task) = (self.loads.map(|_| varies), Task::Compute(ms, thread));
-            activities.push(Activity { key, name, needs, needed, varies, task });
+            let any_need = compute.any_need;
+            activities.push(Activity { key, name, needs, any_need, needed, varies, task });
         }
         let body = |(document, spec): (&String, &DocumentSpec)| names.find(document, &spec.body);
         let bodies = self.documents.iter().map(body).collect::<Result<_, _>>()?;

@@ -240,6 +240,9 @@ pub struct ComputeSpec {
     /// What has to happen before it begins. If it is left out: the end of the root.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub needs: Option<Vec<Need>>,
+    /// Whether it begins with the first of its needs that happens, and not when all have.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub any_need: bool,
     /// What it is: `parse`, `script`, `style`, `layout`, `timer`, ...; for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,

@@ -53,6 +53,21 @@ fn what_waited_for_two_gives_the_earlier_one_the_difference_and_its_own() {
 }
 
 #[test]
+fn where_the_first_of_several_is_enough_the_others_may_come_whenever_they_will() {
+    // The gate opens with 1; 3 waits for the gate. 2 comes in between.
+    let page = page(
+        r#", {"url": "http://a.test/1", "bytes": 1}, {"url": "http://a.test/2", "bytes": 1, "needed": false},
+           {"url": "http://a.test/3", "bytes": 1, "needs": [{"node": "gate"}]}"#,
+        r#"{"name": "gate", "ms": 0, "any_need": true, "needs": [{"node": "http://a.test/1"}, {"node": "http://a.test/2"},
+            {"node": "http://a.test/", "on": "start", "timer_ms": 0.000040}]}"#,
+    );
+    let rows = vec![row([0, 5, 10]), row([10, 15, 20]), row([10, 15, 25]), row([20, 50, 60])];
+    let causes = vec![None, cause(0, 10), cause(0, 10), cause(4, 20), cause(1, 20)];
+    let marks = Marks { rows, causes, ..Marks::default() };
+    assert_eq!(slacks(&page, &marks, 60), [Some(0), Some(0), None, Some(0), Some(0)]);
+}
+
+#[test]
 fn what_the_page_waits_for_in_no_way_may_come_whenever_it_will() {
     let page = page(
         r#", {"url": "http://a.test/1", "bytes": 1, "needed": false},

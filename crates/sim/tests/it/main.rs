@@ -7,6 +7,7 @@ mod capture;
 mod coalescing;
 mod determinism;
 mod foresight;
+mod gates;
 mod habits;
 mod laws;
 mod names;

@@ -1,5 +1,6 @@
 //! From what happened on a page's threads to its graph.
 
+mod first_frame;
 mod parser;
 mod requests;
 mod scripts;
@@ -79,6 +80,9 @@ pub(super) struct GraphBuilder<'r> {
     /// The last node of parsing or of a script, and the last one of style and layout.
     last_cause: Option<String>,
     last_render: Option<String>,
+    /// The first one, and the fonts that keep it waiting.
+    first_render: Option<String>,
+    fonts: Vec<usize>,
     count: usize,
 }
 
@@ -134,6 +138,8 @@ impl<'r> GraphBuilder<'r> {
             last_of_task: None,
             last_cause: None,
             last_render: None,
+            first_render: None,
+            fonts: Vec::new(),
             count: 0,
         }
     }

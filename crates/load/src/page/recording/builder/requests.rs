@@ -42,9 +42,17 @@ impl GraphBuilder<'_> {
         {
             self.lazy.insert(self.objects[object].url.clone());
         }
+        if sent.resource_type == "Font" && sent.via != Via::Rendering && self.has_no_body(&sent.frame) {
+            self.fonts.push(self.last_hop(object));
+        }
         self.is_placed[object] = true;
         let needs = self.causes(sent, object, cause);
         self.file.objects[object].needs = Some(needs);
+    }
+
+    /// Whether the body of the page's own document is still to come.
+    fn has_no_body(&self, frame: &str) -> bool {
+        self.frames.get(frame).is_some_and(|frame| frame.is_root && frame.body.is_none())
     }
 
     /// What a request waited for.

@@ -9,10 +9,10 @@ use crate::page::recorded_object::RecordedObject;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The activities that wait for each.
-type ByNeed = BTreeMap<String, Vec<String>>;
+pub(super) type ByNeed = BTreeMap<String, Vec<String>>;
 
 /// All that waits for something, directly or through others.
-fn followers<'n>(by_need: &'n ByNeed, name: &'n str) -> BTreeSet<&'n str> {
+pub(super) fn followers<'n>(by_need: &'n ByNeed, name: &'n str) -> BTreeSet<&'n str> {
     let mut followers = BTreeSet::new();
     let mut open = vec![name];
     while let Some(next) = open.pop() {
@@ -57,6 +57,7 @@ impl GraphBuilder<'_> {
         self.queue_in_cache();
         self.free_what_the_load_event_brings();
         self.hold_load_event();
+        self.hold_first_frame();
     }
 
     /// The last time before a document was asked for that its frame began to load one; else the first time.
@@ -95,7 +96,7 @@ impl GraphBuilder<'_> {
         by_caller.or_else(|| before().filter(|run| *began <= run.until + NEAR).max_by(latest))
     }
 
-    fn by_need(&self) -> ByNeed {
+    pub(super) fn by_need(&self) -> ByNeed {
         let mut by_need = ByNeed::new();
         let objects = self.file.objects.iter().map(|spec| (spec.node(), &spec.needs));
         for (name, needs) in objects.chain(self.file.compute.iter().map(|node| (node.name.as_str(), &node.needs))) {

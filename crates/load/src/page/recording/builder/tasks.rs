@@ -2,7 +2,7 @@
 
 use super::{FRAME_MS, GraphBuilder, REACTION, SMALL, after};
 use crate::page::file::{Need, Needed, On, Why};
-use crate::page::recording::trace::{Code, Note, NoteKind, Task, Unit, UnitKind};
+use crate::page::recording::trace::{Code, Note, NoteKind, Task, ThreadKind, Unit, UnitKind};
 
 /// What nodes of work are called of which nothing is said.
 const WORK: &str = "work";
@@ -144,6 +144,9 @@ impl GraphBuilder<'_> {
         self.count += 1;
         let (number, kind) = (self.count.to_string(), if what == "render" { "layout" } else { "other" });
         let (name, lead) = self.node(what, &number, kind, unit.took(), cause, Needed::Never);
+        if kind == "layout" && self.thread == ThreadKind::Main {
+            self.first_render.get_or_insert_with(|| name.clone());
+        }
         self.notes(unit, &name, lead);
     }
 

@@ -380,6 +380,44 @@ fn computing_is_what_the_clock_says_not_the_processor() {
 }
 
 #[test]
+fn fonts_that_are_asked_for_before_the_body_keep_the_first_frame_waiting_and_later_ones_do_not() {
+    let page = "<link rel=preload as=font href=f><link rel=stylesheet href=s><body><p>";
+    let preload = |mut load: Load, at: u64| {
+        let mut initiator = place(load.document, "<link rel=preload as=font href=f>");
+        initiator["isLinkPreload"] = true.into();
+        load.events.push(sent_by("f", at, "Font", "non_blocking", initiator));
+        load.fetch("f", "font", 60_000)
+    };
+    let drawn = |load: Load| {
+        load.happens(vec![slice("RunTask", 50_000, 4_000, Value::Null), slice("Layout", 50_000, 4_000, Value::Null)])
+            .graph()
+    };
+    let found = Load::of(page).scanned("s", "Stylesheet", "blocking", "<link rel=stylesheet href=s>");
+    let found = found.fetch("s", "stylesheet", 18_000).parse(20_000);
+    let file = drawn(preload(found, 14_600));
+    let needs = |name: &str| -> Vec<(String, f64)> {
+        let node = file.compute.iter().find(|node| node.name.starts_with(name)).expect(name);
+        node.needs.iter().flatten().map(|need| (need.node.clone(), need.timer_ms)).collect()
+    };
+    let [gate, drawable] = ["fonts, or late", "frame without fonts"].map(str::to_owned);
+    let parsed = file.documents[&url("")].body.clone();
+    assert_eq!(needs("render"), [(drawable.clone(), 0.0), (gate.clone(), 0.0)]);
+    assert_eq!(needs("fonts"), [(url("f"), 0.0)]);
+    assert_eq!(needs(&drawable), [(url("s"), 0.0), (parsed.clone(), 0.0)]);
+    let last = file.compute.iter().rfind(|node| node.name.starts_with("parse")).unwrap().name.clone();
+    assert_eq!(needs(&gate), [("fonts".to_owned(), 0.0), (drawable, 100.0), (url(""), 1500.0), (last, 0.0)]);
+    assert!(file.compute.iter().all(|node| node.any_need == (node.name == gate)));
+
+    let found = Load::of(page).scanned("s", "Stylesheet", "blocking", "<link rel=stylesheet href=s>");
+    let found = found.fetch("s", "stylesheet", 18_000).parse(20_000);
+    let late = slice("FunctionCall", 40_000, 1_000, json!({"frame": "F"}));
+    let sent = sent_by("f", 40_500, "Font", "non_blocking", script());
+    let file =
+        drawn(found.happens(vec![slice("RunTask", 40_000, 1_000, Value::Null), late, sent]).fetch("f", "font", 60_000));
+    assert!(file.compute.iter().all(|node| node.name != "fonts"), "{:?}", file.compute);
+}
+
+#[test]
 fn a_frame_that_a_script_makes_waits_for_the_place_where_it_began_to_load() {
     let of_frame = |mut event: Value, thread: u64| {
         event["tid"] = thread.into();
