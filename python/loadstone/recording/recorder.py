@@ -65,6 +65,7 @@ def record(program: str, order: Order, progress: Progress = lambda done, total: 
     interrupted = False
     with local.started(program, order.switches) as chromium:
         browser = chromium.devtools.call("Browser.getVersion", monotonic() + STOP_S)["product"]
+        chromium.warm_up()
         tracing.begin(chromium.devtools, monotonic() + _TRACE_S)
         try:
             _loads(chromium, order, visited, failed, progress)
