@@ -87,7 +87,7 @@ pub fn read(
     builder.place_strays();
     let mut file = builder.into_file();
     let handshakes = objects.iter().filter_map(|object| object.handshake_ms).collect();
-    file.handshake_ms = (lower_quartile(handshakes) * 1e3).round() / 1e3;
+    file.handshake_ms = (quantile(handshakes, 0.25) * 1e3).round() / 1e3;
     // A damaged trace may say that something waits for itself.
     file.build()?;
     Ok(Har { file, notes })
@@ -122,9 +122,16 @@ fn set_clock(threads: &[PageThread], objects: &mut [RecordedObject]) {
     objects.iter_mut().for_each(|object| object.began = object.began * 1e3 + apart);
 }
 
-/// What passes between the processes: the lower quartile, since a busy main thread makes some later.
+/// What passes between the processes. Of requests the lower quartile, since some are held back; of what arrives the
+/// median where the page's thread was idle by then.
 fn delays(threads: &[PageThread], objects: &[RecordedObject]) -> Delays {
     let mut sent = BTreeMap::new();
+    let units = || threads.iter().take(1).flat_map(|thread| &thread.tasks).flat_map(|task| &task.units);
+    let busy: Vec<(f64, f64)> = units().map(|unit| (unit.at, unit.until)).collect();
+    let is_idle = |at: f64| {
+        let before = busy.partition_point(|(from, _)| *from <= at);
+        before == 0 || busy[before - 1].1 <= at
+    };
     let (mut up, mut down, mut commit) = (Vec::new(), Vec::new(), None);
     let root = objects.iter().find(|object| object.is_root).map(|object| object.request.as_str());
     for note in notes(threads) {
@@ -137,21 +144,22 @@ fn delays(threads: &[PageThread], objects: &[RecordedObject]) -> Delays {
             NoteKind::Responded { request, network: Some((at, _)) } => {
                 up.extend(sent.get(request.as_str()).map(|sent| (at - sent) / 1e3));
             }
-            NoteKind::Finished { network: Some(at), .. } => down.push((note.at - at) / 1e3),
+            NoteKind::Finished { network: Some(at), .. } if is_idle(*at) => down.push((note.at - at) / 1e3),
             _ => {}
         }
     }
     let bounded = |ms: f64| if (0.0..100.0).contains(&ms) { (ms * 1e3).round() / 1e3 } else { 0.0 };
     Delays {
-        request_ms: bounded(lower_quartile(up)),
-        response_ms: bounded(lower_quartile(down)),
+        request_ms: bounded(quantile(up, 0.25)),
+        response_ms: bounded(quantile(down, 0.5)),
         commit_ms: bounded(commit.unwrap_or(0.0)),
     }
 }
 
-fn lower_quartile(mut values: Vec<f64>) -> f64 {
+/// The value below which a share of all are; 0 of none.
+fn quantile(mut values: Vec<f64>, share: f64) -> f64 {
     values.sort_by(f64::total_cmp);
-    values.get(values.len() / 4).copied().unwrap_or(0.0)
+    values.get((values.len() as f64 * share) as usize).copied().unwrap_or(0.0)
 }
 
 #[cfg(test)]
