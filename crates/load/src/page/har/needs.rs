@@ -130,13 +130,26 @@ fn earlier(places: &Places<'_>, entries: &[HarFetch<'_>], at: usize, found: &str
 
 /// The entry that the file names as the cause of the entry `at`.
 fn initiator(entries: &[HarFetch<'_>], places: &Places<'_>, at: usize) -> Option<usize> {
-    let earlier = |found: &str| earlier(places, entries, at, found);
+    let last = |urls: Vec<&str>| last_there(entries, places, at, urls);
     let entry = &entries[at].entry;
-    let stated = entry.initiator.object.urls().into_iter().chain(entry.initiator.plain.filled()).find_map(earlier);
+    let stated =
+        last(entry.initiator.object.urls()).or_else(|| last(entry.initiator.plain.filled().into_iter().collect()));
     stated.or_else(|| {
         let Maybe(cause) = serde_json::from_str::<Maybe<Cause<'_>>>(entry.initiator_detail.filled()?).ok()?;
-        cause?.urls().into_iter().find_map(earlier)
+        last(cause?.urls())
     })
+}
+
+/// Of the scripts that have called one another before the entry `at` the one that was there last: without it nothing was
+/// called. If none was there, the innermost.
+fn last_there(entries: &[HarFetch<'_>], places: &Places<'_>, at: usize, urls: Vec<&str>) -> Option<usize> {
+    let found: Vec<usize> = urls.into_iter().filter_map(|url| earlier(places, entries, at, url)).collect();
+    let was_there = found.iter().copied().filter(|cause| entries[*cause].ended <= entries[at].began);
+    // Of several that came at once the innermost.
+    was_there
+        .rev()
+        .max_by(|one, other| entries[*one].ended.total_cmp(&entries[*other].ended))
+        .or(found.first().copied())
 }
 
 /// What scripts have asked for since `cause` was there, and whose answer came right before the entry `at`: the stack that
