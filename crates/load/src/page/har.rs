@@ -24,7 +24,7 @@ mod waits;
 pub use paints::Paints;
 pub use spoken::RecordedProtocol;
 
-use super::file::{ComputeSpec, Need, Needed, ObjectSpec, PageFile, Why};
+use super::file::{ComputeSpec, DocumentSpec, Need, Needed, ObjectSpec, On, PageFile, RequestScheduling, Why};
 use super::heads;
 use super::loose::{MAX_LIST, Maybe, Scalar};
 use super::preflights;
@@ -237,6 +237,10 @@ fn page_of(view: views::View<'_>, mut redactor: Redactor) -> Result<(Har, Vec<Re
     notes.protocols = spoken::protocols(&entries);
     notes.down_kbit = rate::down_kbit(&entries);
     let node = |entry: usize| names[entry].clone().unwrap_or_else(|| urls[entry].clone());
+    // Without priorities nothing is held back.
+    let holds_back = chromium.scheduling() == RequestScheduling::Chromium;
+    let bodies = if holds_back { documents.bodies(&entries) } else { Vec::new() };
+    let asked_by = graph.documents(|at| bodies.iter().any(|(of, ..)| *of == at));
     let others = (0..entries.len()).filter(|at| *at != root && entries[*at].skip.is_none());
     let object = |at: usize| {
         let fetched = &entries[at];
@@ -253,6 +257,7 @@ fn page_of(view: views::View<'_>, mut redactor: Redactor) -> Result<(Har, Vec<Re
             think_ms: Some(waits.think(fetched)).filter(|ms| *ms > 0.0),
             needs: graph.hold(at).map(|hold| needs(documents.waited(&entries, at, hold))),
             needed: if at == root { None } else { chromium.needed(fetched) },
+            document: asked_by[at].map(node),
             anonymous: chromium.is_anonymous(fetched),
             url: urls[at].clone(),
             ..described(fetched, &mut redactor, &mut notes)
@@ -268,10 +273,21 @@ fn page_of(view: views::View<'_>, mut redactor: Redactor) -> Result<(Har, Vec<Re
         needed: Some(Needed::Always),
         ..ComputeSpec::default()
     });
-    let compute = compute.into_iter().collect();
+    let body = |(document, bytes, before): &(usize, u64, Vec<(usize, Why)>)| {
+        let document = node(*document);
+        let tag = Need { on: On::Bytes, bytes: Some(*bytes), ..after(document.clone(), Why::Markup) };
+        let stops = before.iter().map(|(entry, why)| after(node(*entry), *why));
+        let needs = Some(std::iter::once(tag).chain(stops).collect());
+        let spec = ComputeSpec { name: format!("body of {document}"), needs, ..ComputeSpec::default() };
+        (document, spec)
+    };
+    let bodies: Vec<(String, ComputeSpec)> = bodies.iter().map(body).collect();
+    let named = |(document, body): &(String, ComputeSpec)| (document.clone(), DocumentSpec { body: body.name.clone() });
+    let documents = bodies.iter().map(named).collect();
+    let compute = compute.into_iter().chain(bodies.into_iter().map(|(_, body)| body)).collect();
     let (scheduling, hosts) =
         (chromium.scheduling(), coalesced::hosts(&entries, |fetched| chromium.is_anonymous(fetched)));
-    let mut file = PageFile { objects, compute, hosts, scheduling, ..PageFile::default() };
+    let mut file = PageFile { objects, compute, documents, hosts, scheduling, ..PageFile::default() };
     preflights::go_first(&mut file);
     let fetched: Vec<_> = places.iter().map(|at| &entries[*at]).collect();
     notes.paints = Some(paints::paints(&file, &fetched, &painted));

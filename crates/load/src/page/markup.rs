@@ -224,6 +224,11 @@ impl<'m> Tag<'m> {
         self.is("link") && !rel.split_ascii_whitespace().any(|word| matches!(word, "stylesheet" | "icon"))
     }
 
+    /// Whether what is in a script is code and not data (HTML, section 4.12.1).
+    pub(super) fn is_code(self) -> bool {
+        self.attribute("type").is_none_or(|kind| kind.trim().is_empty() || kind.contains("javascript"))
+    }
+
     /// Whether it is fetched when it comes near the view.
     pub(super) fn is_lazy(self) -> bool {
         self.attribute("loading").is_some_and(|value| value.eq_ignore_ascii_case("lazy"))

@@ -5,7 +5,7 @@ use super::fetched::{EntryKind, HarFetch};
 use super::needs::{Hold, MAX_MS, microseconds};
 use super::url;
 use crate::page::file::{On, Why};
-use crate::page::markup::Markup;
+use crate::page::markup::{Markup, Tag};
 use crate::page::recording::frame::ScriptKind;
 use std::collections::BTreeMap;
 
@@ -49,6 +49,17 @@ impl Documents {
             (compared <= MOST_COMPARED).then(|| (at, DocumentText::new(markup, entries, at)))
         };
         Documents((0..entries.len()).filter_map(text).collect())
+    }
+
+    /// When the body of each document is inserted that has one: its entry, so many bytes of which have to be there, and
+    /// what the parser has stopped for before.
+    pub(super) fn bodies(&self, entries: &[HarFetch<'_>]) -> Vec<(usize, u64, Vec<(usize, Why)>)> {
+        let body = |(at, of): (&usize, &DocumentText)| {
+            let end = of.markup.body()?;
+            let before = [of.blocking_before(end), of.sheets_before(of.last_stop(end))].concat();
+            Some((*at, of.markup.wire(end, entries[*at].bytes), before))
+        };
+        self.0.iter().filter_map(body).collect()
     }
 
     /// What the entry `at` waited for, of which is known that it hangs on another one.
@@ -125,6 +136,14 @@ impl DocumentText {
             why: Some(Why::Script),
             also,
         })
+    }
+
+    /// Where the last script before a byte begins for which the parser stops.
+    fn last_stop(&self, offset: usize) -> usize {
+        let stops = |(end, tag): &(usize, Tag<'_>)| {
+            *end < offset && matches!(ScriptKind::of(*tag, *end), Some(ScriptKind::Blocking(_))) && tag.is_code()
+        };
+        self.markup.elements().filter(stops).map(|(end, _)| end).last().unwrap_or(0)
     }
 
     fn sheets_before(&self, offset: usize) -> Vec<(usize, Why)> {

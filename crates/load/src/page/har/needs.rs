@@ -58,6 +58,19 @@ impl<'e, 'a> Graph<'e, 'a> {
         Graph { entries, root, parents }
     }
 
+    /// For each entry the document that has led to it, of those that are one.
+    pub(super) fn documents(&self, is_one: impl Fn(usize) -> bool) -> Vec<Option<usize>> {
+        let mut documents: Vec<Option<usize>> = vec![None; self.entries.len()];
+        for at in 0..self.entries.len() {
+            let on = self.hold(at).map(|hold| hold.on);
+            documents[at] = on.and_then(|on| match self.entries[on].kind {
+                EntryKind::Html => Some(on).filter(|on| is_one(*on)),
+                _ => documents[on],
+            });
+        }
+        documents
+    }
+
     /// What the object `at` waits for; `None` for the root.
     pub(super) fn hold(&self, at: usize) -> Option<Hold> {
         if at == self.root {

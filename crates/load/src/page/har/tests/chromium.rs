@@ -117,6 +117,51 @@ fn a_script_with_defer_has_run_after_what_stands_before_it() {
 }
 
 #[test]
+fn the_body_comes_after_what_the_parser_has_stopped_for_and_until_then_requests_are_held_back() {
+    let har = page(
+        Some(TEXT.into()),
+        &[("d.png", "image", 53, 200, parser()), ("g.json", "fetch", 104, 150, script("c.js", 0, 0))],
+    );
+    let [body] = &har.file.compute.iter().filter(|node| node.name.starts_with("body")).collect::<Vec<_>>()[..] else {
+        panic!("{:?}", har.file.compute)
+    };
+    assert_eq!(har.file.documents[ROOT].body, body.name);
+    let needs: Vec<_> =
+        body.needs.iter().flatten().map(|need| (need.node.trim_start_matches(ROOT), need.bytes)).collect();
+    assert_eq!(
+        needs,
+        [("", Some(byte_of("<body>"))), ("b.js", None), ("a.css", None)],
+        "the inline script waits for it"
+    );
+    let of = |path: &str| har.file.objects.iter().find(|object| object.url == format!("{ROOT}{path}")).unwrap();
+    assert_eq!(of("").document, None);
+    for path in ["a.css", "d.png", "g.json"] {
+        assert_eq!(of(path).document.as_deref(), Some(ROOT), "{path}, directly or through a script");
+    }
+    // Without a script that waits, style sheets hold nobody up: data is no script.
+    let data = TEXT.replace("<script src=b.js></script>\n<script>", "\n<script type=application/ld+json>");
+    let har = page(Some(data.into()), &[]);
+    let body = har.file.compute.iter().find(|node| node.name.starts_with("body")).unwrap();
+    assert_eq!(body.needs.iter().flatten().count(), 1);
+    assert!(page(None, &[]).file.documents.is_empty(), "without its text nothing is known");
+}
+
+#[test]
+fn of_scripts_that_called_one_another_the_one_that_was_there_last_has_asked() {
+    let frame = |path: &str| json!({"url": format!("{ROOT}{path}"), "lineNumber": 1, "columnNumber": 1});
+    let stack = json!({"callFrames": [frame("b.js")], "parent": {"callFrames": [frame("c.js"), frame("z.js")]}});
+    let by = json!({"type": "script", "stack": stack});
+    let more = [
+        ("z.js", "script", 53, 85, parser()),
+        ("h.js", "script", 120, 200, by.clone()),
+        ("i.js", "script", 70, 75, by),
+    ];
+    let har = page(None, &more);
+    assert_eq!(waits(&har, "h.js")[0].0, "c.js");
+    assert_eq!(waits(&har, "i.js")[0].0, "b.js", "the innermost, where none was there");
+}
+
+#[test]
 fn however_late_something_is_the_page_can_be_built() {
     let text = document("", &[]).replace("\"entries\": []", "\"entries\": ENTRIES");
     let entry = |path: &str, year: u32, rest: Value| {
