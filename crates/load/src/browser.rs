@@ -1,6 +1,6 @@
 //! The browser: finds out what to fetch, opens connections, asks, and notes what happened when.
 //!
-//! `graph` knows what may begin; `pool` knows which connection is free, `connection` what was asked on one; this file
+//! `progress` knows what may begin; `pool` knows which connection is free, `connection` what was asked on one; this file
 //! joins them with the sessions. The rules of the HTTP/1.1 browser stand at [`Pool`].
 
 mod backup;
@@ -13,6 +13,7 @@ mod graph;
 mod load_scheduler;
 mod names;
 mod pool;
+mod progress;
 mod race;
 mod resolver;
 
@@ -24,11 +25,11 @@ use crate::hint::hinted;
 use crate::page::{ActivityId, HostId, Needed, Page, RequestScheduling, Task};
 use crate::{Action, Attempt, Closed, ConnId, FoundBy, LoadEvent, Marks, NameQuery, Opened, Program, Row, Tag};
 use connection::{BrowserConnection, BrowserStage};
-use graph::Progress;
 use load_scheduler::{FoundRequest, LoadScheduler};
 use loadstone_http::{Chunk, Event, Protocol, RequestId, ResponseHead, TransportStream, Wire};
 use loadstone_units::{Factors, Time};
 use pool::Pool;
+use progress::Progress;
 use resolver::Resolver;
 use std::collections::VecDeque;
 use std::sync::Arc;
