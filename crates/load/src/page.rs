@@ -71,6 +71,8 @@ pub struct Page {
     pub scheduling: RequestScheduling,
     /// How long the browser computes for the TLS handshake of a connection.
     pub handshake: Duration,
+    /// How long what arrives takes to the browser's main thread.
+    pub arrival: Duration,
     /// With whose beginning the body of each document is there.
     pub bodies: Vec<ActivityId>,
     /// By what share all computing together takes more or less in a run, where several loads say so.
@@ -186,9 +188,9 @@ impl Page {
     /// A page of these parts, for which the invariants hold.
     fn new(hosts: Vec<Host>, activities: Vec<Activity>, objects: usize) -> Page {
         let shelves = vec![Vec::new(); hosts.len()];
-        let (scheduling, handshake) = (RequestScheduling::default(), Duration::ZERO);
+        let (scheduling, handshake, arrival) = (RequestScheduling::default(), Duration::ZERO, Duration::ZERO);
         let (bodies, varies) = (Vec::new(), None);
-        let mut page = Page { hosts, activities, objects, scheduling, handshake, bodies, varies, shelves };
+        let mut page = Page { hosts, activities, objects, scheduling, handshake, arrival, bodies, varies, shelves };
         let mut shelves = std::mem::take(&mut page.shelves);
         for (at, (_, fetch)) in page.fetches().enumerate() {
             shelves[fetch.host.0 as usize].push((fetch.request.path.clone(), ActivityId(at as u32)));

@@ -12,6 +12,8 @@ pub struct Graph {
     pub(super) computed: u32,
     /// Whether what a load waits for depends on what it finds, or on computing.
     pub(super) ends_by_event: bool,
+    /// How long what arrives takes to the main thread.
+    pub(super) arrival: Duration,
     /// By what share all computing together varies, where the page says so.
     pub(super) varies: Option<f64>,
 }
@@ -87,6 +89,6 @@ impl Graph {
         let is_computed = |node: &&GraphNode| node.computing.is_some() && node.needed == Needed::Always;
         let computed = nodes.iter().filter(is_computed).count() as u32;
         let depends = nodes.iter().any(|node| matches!(node.needed, Needed::WhenFound | Needed::WhenArriving));
-        Graph { ends_by_event: depends || computed > 0, computed, varies: page.varies, nodes }
+        Graph { ends_by_event: depends || computed > 0, computed, arrival: page.arrival, varies: page.varies, nodes }
     }
 }

@@ -45,6 +45,8 @@ struct MainThread {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum MainTask {
     Activity(ActivityId),
+    /// That something has begun to arrive, for which the load event waits then.
+    Arrival(ActivityId),
     /// The load event, unless something holds it up by then.
     LoadEvent,
 }
@@ -63,6 +65,7 @@ struct GraphState {
     /// How many of the activities that wait for bytes have been told.
     told: u32,
     has_begun: bool,
+    has_ended: bool,
     /// Whether it holds up the load event: it has begun, or computing alone keeps it from that.
     is_held: bool,
     ahead: Ahead,
@@ -82,6 +85,8 @@ enum Ahead {
 enum DueNode {
     Begin,
     End,
+    /// The main thread hears that it arrives.
+    Arrival,
 }
 
 impl Progress {
@@ -94,6 +99,7 @@ impl Progress {
             bytes: 0,
             told: 0,
             has_begun: false,
+            has_ended: false,
             is_held: false,
             ahead: Ahead::No,
         };
@@ -180,6 +186,10 @@ impl Progress {
                 // Else another dependency has let it begin sooner.
                 DueNode::Begin if at == self.states[activity.0 as usize].begin => self.ready.push_back(activity),
                 DueNode::Begin => {}
+                DueNode::Arrival => {
+                    self.main.waiting.push_back(MainTask::Arrival(activity));
+                    self.run_main(now);
+                }
                 DueNode::End => {
                     self.handle_end(now, activity);
                     if self.main.running == Some(activity) {
@@ -235,10 +245,19 @@ impl Progress {
         while self.main.running.is_none()
             && let Some(task) = self.main.waiting.pop_front()
         {
-            let MainTask::Activity(activity) = task else {
-                let (last, ended) = self.last;
-                self.load_event = self.is_quiet().then_some(LoadEvent { last, ended, at: now });
-                continue;
+            let activity = match task {
+                MainTask::Activity(activity) => activity,
+                MainTask::Arrival(object) => {
+                    if !self.states[object.0 as usize].has_ended {
+                        self.hold(object, Needed::WhenArriving);
+                    }
+                    continue;
+                }
+                MainTask::LoadEvent => {
+                    let (last, ended) = self.last;
+                    self.load_event = self.is_quiet().then_some(LoadEvent { last, ended, at: now });
+                    continue;
+                }
             };
             self.main.running = Some(activity);
             let before = self.main.before.replace(activity);
@@ -267,7 +286,11 @@ impl Progress {
     /// Bytes of an object's body have arrived.
     pub(super) fn handle_bytes(&mut self, now: Time, object: ActivityId, len: u64) {
         let state = &mut self.states[object.0 as usize];
+        let is_first = state.bytes == 0 && len > 0;
         state.bytes += len;
+        if is_first && self.graph.nodes[object.0 as usize].needed == Needed::WhenArriving {
+            self.timers.push(Reverse((now + self.graph.arrival, object, DueNode::Arrival)));
+        }
         if state.ahead == Ahead::No {
             let arrived = state.bytes;
             self.arrive(now, object, arrived);
@@ -276,9 +299,6 @@ impl Progress {
 
     /// So many bytes of an object that the page wants are there.
     fn arrive(&mut self, now: Time, object: ActivityId, arrived: u64) {
-        if arrived > 0 {
-            self.hold(object, Needed::WhenArriving);
-        }
         if !self.graph.nodes[object.0 as usize].on_bytes.is_empty() {
             self.tell(now, object, arrived);
         }
@@ -303,6 +323,7 @@ impl Progress {
             return;
         }
         self.tell(now, activity, u64::MAX);
+        self.states[activity.0 as usize].has_ended = true;
         let is_held = self.states[activity.0 as usize].is_held;
         let graph = self.graph.clone();
         let node = &graph.nodes[activity.0 as usize];

@@ -107,10 +107,11 @@ impl PageFile {
         let bodies = self.documents.iter().map(body).collect::<Result<_, _>>()?;
         let scheduling = self.scheduling;
         let handshake = milliseconds(|| "the page".to_owned(), "handshake_ms", self.handshake_ms)?;
+        let arrival = milliseconds(|| "the page".to_owned(), "arrival_ms", self.arrival_ms)?;
         let of_loads = |loads: LoadsSpec| deviation(|| "loads".to_owned(), loads.deviation_percent);
         let varies = self.loads.map(of_loads).transpose()?;
-        let page =
-            Page { scheduling, handshake, bodies, varies, ..Page::new(hosts.list, activities, self.objects.len()) };
+        let page = Page::new(hosts.list, activities, self.objects.len());
+        let page = Page { scheduling, handshake, arrival, bodies, varies, ..page };
         acyclic(&page)?;
         Ok(page)
     }

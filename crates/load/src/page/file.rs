@@ -28,6 +28,10 @@ pub struct PageFile {
     /// How long the browser computes for the TLS handshake of a connection, in ms.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub handshake_ms: f64,
+    /// How long what arrives takes to the browser's main thread, in ms: that long after its first byte, and in its turn,
+    /// something holds the load event up that does so once it has begun to arrive.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub arrival_ms: f64,
     /// When the documents of the page stop holding back requests of low priority, by what needs call each: the moment
     /// at which its body is inserted. Where `scheduling` is `chromium`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]

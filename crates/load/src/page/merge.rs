@@ -63,8 +63,9 @@ impl PageFile {
         merged.mark_objects(&others);
         merged.mark_needs(self, &labels, &others);
         let deviation_percent = times::set(&mut merged, &labels, &others);
-        let handshakes = others.iter().map(|other| other.page.handshake_ms).chain([self.handshake_ms]);
-        merged.handshake_ms = median(handshakes.collect());
+        let all = |of: fn(&PageFile) -> f64| others.iter().map(|other| of(other.page)).chain([of(self)]).collect();
+        merged.handshake_ms = median(all(|page| page.handshake_ms));
+        merged.arrival_ms = median(all(|page| page.arrival_ms));
         merged.loads =
             Some(LoadsSpec { count: others.len() as u32 + 1, deviation_percent, left_out: left_out(&others) });
         merged

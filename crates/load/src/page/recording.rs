@@ -88,6 +88,7 @@ pub fn read(
     let mut file = builder.into_file();
     let handshakes = objects.iter().filter_map(|object| object.handshake_ms).collect();
     file.handshake_ms = (quantile(handshakes, 0.25) * 1e3).round() / 1e3;
+    file.arrival_ms = delays.response_ms;
     // A damaged trace may say that something waits for itself.
     file.build()?;
     Ok(Har { file, notes })

@@ -102,6 +102,15 @@ fn a_lazy_image_holds_the_load_event_up_once_it_has_begun_to_arrive() {
     let held = outcome(80.0);
     let end = held.waterfall[2].last_byte.expect("it had begun to arrive");
     assert!(held.plt >= end && held.plt > late.plt, "{held:?}");
+    // The main thread has to hear of it before the other object is there.
+    let told = |arrival_ms| {
+        let mut page = PageFile { arrival_ms, ..page(80.0) };
+        page.objects[2].bytes = 400_000;
+        let outcome = load(page, "10mbit,100ms,queue=1000p", variant(&format!("{TEXTBOOK}}}")));
+        outcome.waterfall[2].last_byte.is_some()
+    };
+    // Its first byte comes at 383, the other object at 503.
+    assert_eq!([told(0.0), told(110.0), told(125.0)], [true, true, false]);
 }
 
 #[test]
