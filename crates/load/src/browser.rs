@@ -15,6 +15,7 @@ mod names;
 mod pool;
 mod progress;
 mod race;
+mod raising;
 mod resolver;
 
 pub use config::{Config, Hints, Joining};
@@ -22,7 +23,7 @@ pub use graph::Graph;
 pub use resolver::{LookUp, Names};
 
 use crate::hint::hinted;
-use crate::page::{ActivityId, HostId, Needed, Page, RequestScheduling, Task};
+use crate::page::{ActivityId, HostId, Needed, Page, Raise, RequestScheduling, Task};
 use crate::{Action, Attempt, Closed, ConnId, FoundBy, LoadEvent, Marks, NameQuery, Opened, Program, Row, Tag};
 use connection::{BrowserConnection, BrowserStage};
 use load_scheduler::{FoundRequest, LoadScheduler};
@@ -31,7 +32,7 @@ use loadstone_units::{Factors, Time};
 use pool::Pool;
 use progress::Progress;
 use resolver::Resolver;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -54,6 +55,9 @@ pub struct Browser {
     resolver: Resolver,
     /// Holds requests back, where the page says that its browser does.
     scheduler: Option<LoadScheduler>,
+    /// Objects that are to become more urgent, and how urgent those are that did.
+    raises: Vec<Raise>,
+    raised: BTreeMap<ActivityId, u8>,
     /// Of those that went out by it, one for each object.
     requests: Vec<Option<FoundRequest>>,
     /// Hosts for which something changed that may let a request go out, in the order of the changes.
@@ -99,6 +103,8 @@ impl Browser {
             servers: page.hosts.iter().map(|host| host.server).collect(),
             resolver,
             scheduler: None,
+            raises: page.raises.clone(),
+            raised: BTreeMap::new(),
             requests: vec![None; page.objects],
             stirred: VecDeque::new(),
             connections: Vec::new(),
@@ -196,6 +202,7 @@ impl Browser {
             bodies.for_each(|(document, _)| scheduler.loosen(document));
             self.send_scheduled();
         }
+        self.raise();
     }
 
     /// Ends the load where nothing holds up its load event.
@@ -212,8 +219,9 @@ impl Browser {
     /// An object is to be asked for, now or when others are over.
     fn want(&mut self, object: ActivityId) {
         let fetch = self.page.fetch(object);
+        let urgency = raising::priority(&self.page, &self.raised, object).urgency();
         if let Some(scheduler) = &mut self.scheduler {
-            scheduler.want(object, fetch.host, fetch.priority.urgency(), fetch.document);
+            scheduler.want(object, fetch.host, urgency, fetch.document);
             self.send_scheduled();
         } else {
             let host = fetch.host;
@@ -282,8 +290,8 @@ impl Browser {
             while session.capacity() > 0
                 && let Some(object) = pool.take()
             {
-                let fetch = self.page.fetch(object);
-                let id = session.request(fetch.request.clone(), fetch.upload.into(), fetch.priority);
+                let (fetch, priority) = (self.page.fetch(object), raising::priority(&self.page, &self.raised, object));
+                let id = session.request(fetch.request.clone(), fetch.upload.into(), priority);
                 streams.push(Some(object));
                 let row = &mut self.waterfall[object.0 as usize];
                 (row.connection, row.on) = (Some(conn.0), session.carrier(id));

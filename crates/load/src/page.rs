@@ -75,6 +75,8 @@ pub struct Page {
     pub arrival: Duration,
     /// With whose beginning the body of each document is there.
     pub bodies: Vec<ActivityId>,
+    /// Objects that become more urgent with the beginning of an activity.
+    pub raises: Vec<Raise>,
     /// By what share all computing together takes more or less in a run, where several loads say so.
     pub varies: Option<f64>,
     /// For each host its objects by path, ascending: no two have the same one.
@@ -117,6 +119,17 @@ pub struct Activity {
     pub varies: Option<f64>,
     /// Fetch or compute.
     pub task: Task,
+}
+
+/// That an object becomes more urgent.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Raise {
+    /// Which one.
+    pub object: ActivityId,
+    /// How urgent.
+    pub urgency: u8,
+    /// With whose beginning.
+    pub with: ActivityId,
 }
 
 /// What an activity does.
@@ -189,8 +202,9 @@ impl Page {
     fn new(hosts: Vec<Host>, activities: Vec<Activity>, objects: usize) -> Page {
         let shelves = vec![Vec::new(); hosts.len()];
         let (scheduling, handshake, arrival) = (RequestScheduling::default(), Duration::ZERO, Duration::ZERO);
-        let (bodies, varies) = (Vec::new(), None);
-        let mut page = Page { hosts, activities, objects, scheduling, handshake, arrival, bodies, varies, shelves };
+        let (bodies, raises, varies) = (Vec::new(), Vec::new(), None);
+        let mut page =
+            Page { hosts, activities, objects, scheduling, handshake, arrival, bodies, raises, varies, shelves };
         let mut shelves = std::mem::take(&mut page.shelves);
         for (at, (_, fetch)) in page.fetches().enumerate() {
             shelves[fetch.host.0 as usize].push((fetch.request.path.clone(), ActivityId(at as u32)));

@@ -111,6 +111,28 @@ impl LoadScheduler {
         self.admit();
     }
 
+    /// A request that is held back becomes more urgent.
+    pub(super) fn raise(&mut self, object: ActivityId, urgency: u8) {
+        let of = |held: &BTreeSet<FoundRequest>| held.iter().find(|request| request.object == object).copied();
+        let found = (0..).zip(&self.documents).find_map(|(at, loads)| Some((at, of(&loads.held)?)));
+        if let Some((document, request)) = found {
+            let held = &mut self.documents[document as usize].held;
+            held.remove(&request);
+            held.insert(FoundRequest { urgency, ..request });
+            self.let_go(document);
+        } else if let Some(request) = of(&self.queued) {
+            self.queued.remove(&request);
+            self.queue(FoundRequest { urgency, ..request });
+        }
+    }
+
+    /// A request that went out becomes more urgent: if it is delayable no more, another one may be.
+    pub(super) fn spare(&mut self, request: FoundRequest, urgency: u8) {
+        if urgency <= HIGH && self.delayable.remove(&request.number) {
+            self.admit();
+        }
+    }
+
     /// From now on it is known that a host carries many requests with priorities. What waits is looked at when the next
     /// request is over.
     pub(super) fn know_multiplexed(&mut self, host: HostId) {

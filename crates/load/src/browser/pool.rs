@@ -101,6 +101,15 @@ impl Pool {
         }
     }
 
+    /// An object that waits, if it does, gets another place.
+    pub(super) fn move_up(&mut self, object: ActivityId, place: u64) {
+        if let Some(at) = self.waiting.iter().position(|(_, waiting)| *waiting == object) {
+            self.waiting.remove(at);
+            let to = self.waiting.partition_point(|waiting| *waiting < (place, object));
+            self.waiting.insert(to, (place, object));
+        }
+    }
+
     /// An object is being pushed; whether it waited.
     pub(super) fn remove(&mut self, object: ActivityId) -> bool {
         let found = self.waiting.iter().position(|(_, waiting)| *waiting == object);

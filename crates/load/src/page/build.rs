@@ -3,7 +3,7 @@
 use super::file::{ComputeSpec, DocumentSpec, HostSpec, LoadsSpec, Need, Needed, ObjectSpec, On, PageError, PageFile};
 use super::heads::{self, TooSmall};
 use super::merge::MOST_DEVIATION;
-use super::{Activity, ActivityId, Dependency, Fetch, Host, HostId, Page, Task, Thread, Trigger};
+use super::{Activity, ActivityId, Dependency, Fetch, Host, HostId, Page, Raise, Task, Thread, Trigger};
 use loadstone_http::{Body, BodyId, Priority, Scheme};
 use loadstone_units::{Factors, json};
 use std::collections::BTreeMap;
@@ -105,13 +105,19 @@ impl PageFile {
         }
         let body = |(document, spec): (&String, &DocumentSpec)| names.find(document, &spec.body);
         let bodies = self.documents.iter().map(body).collect::<Result<_, _>>()?;
+        let raise = |(at, object): (usize, &ObjectSpec)| {
+            let raised = object.raised.as_ref()?;
+            let (object, urgency) = (ActivityId(at as u32), raised.urgency.get() as u8);
+            Some(names.find(self.objects[at].node(), &raised.with).map(|with| Raise { object, urgency, with }))
+        };
+        let raises = self.objects.iter().enumerate().filter_map(raise).collect::<Result<_, _>>()?;
         let scheduling = self.scheduling;
         let handshake = milliseconds(|| "the page".to_owned(), "handshake_ms", self.handshake_ms)?;
         let arrival = milliseconds(|| "the page".to_owned(), "arrival_ms", self.arrival_ms)?;
         let of_loads = |loads: LoadsSpec| deviation(|| "loads".to_owned(), loads.deviation_percent);
         let varies = self.loads.map(of_loads).transpose()?;
         let page = Page::new(hosts.list, activities, self.objects.len());
-        let page = Page { scheduling, handshake, arrival, bodies, varies, ..page };
+        let page = Page { scheduling, handshake, arrival, bodies, raises, varies, ..page };
         acyclic(&page)?;
         Ok(page)
     }

@@ -142,6 +142,9 @@ pub struct ObjectSpec {
     /// How urgent the browser takes it to be, 0 (most) to 7 (RFC 9218); by its kind if it is left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub urgency: Option<Bounded<0, 7>>,
+    /// How urgent it is from a moment on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub raised: Option<RaiseSpec>,
     /// Whether its response is of use in parts, so that it is sent in turn with others that are as urgent (RFC 9218,
     /// section 4.2).
     #[serde(default, skip_serializing_if = "is_false")]
@@ -264,6 +267,16 @@ pub struct ComputeSpec {
     /// percent, at most 57.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub deviation_percent: f64,
+}
+
+/// That a request becomes more urgent: images do that turn out to be in the view.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RaiseSpec {
+    /// How urgent it is then.
+    pub urgency: Bounded<0, 7>,
+    /// The node with whose beginning it is.
+    pub with: String,
 }
 
 /// What is particular about a host.

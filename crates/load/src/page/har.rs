@@ -9,7 +9,7 @@
 mod chromium;
 mod coalesced;
 mod documents;
-mod fetched;
+pub(super) mod fetched;
 mod model;
 mod moment;
 mod needs;

@@ -73,9 +73,7 @@ impl<'a> HarFetch<'a> {
 
     /// How urgent Chromium took it to be, where it says so: its five classes, the most urgent first.
     pub(super) fn urgency(&self) -> Option<Bounded<0, 7>> {
-        const CLASSES: [&str; 5] = ["VeryHigh", "High", "Medium", "Low", "VeryLow"];
-        let stated = self.entry.priority.text()?;
-        CLASSES.iter().position(|class| *class == stated).map(|place| Bounded::known(place as u32))
+        urgency(self.entry.priority.text()?)
     }
 
     /// Whether Chromium, where it says how urgent it is, lets it come in turn with others (RFC 9218, `i`): all but style
@@ -234,4 +232,10 @@ impl EntryKind {
             EntryKind::Other => "other",
         }
     }
+}
+
+/// How urgent a request is of one of Chromium's classes.
+pub(in crate::page) fn urgency(class: &str) -> Option<Bounded<0, 7>> {
+    const CLASSES: [&str; 5] = ["VeryHigh", "High", "Medium", "Low", "VeryLow"];
+    CLASSES.iter().position(|known| *known == class).map(|place| Bounded::known(place as u32))
 }

@@ -80,6 +80,8 @@ pub(super) struct GraphBuilder<'r> {
     /// The last node of parsing or of a script, and the last one of style and layout.
     last_cause: Option<String>,
     last_render: Option<String>,
+    /// Fonts that have come since.
+    new_fonts: Vec<usize>,
     /// The first one, and the fonts that keep it waiting.
     first_render: Option<String>,
     fonts: Vec<usize>,
@@ -138,6 +140,7 @@ impl<'r> GraphBuilder<'r> {
             last_of_task: None,
             last_cause: None,
             last_render: None,
+            new_fonts: Vec::new(),
             first_render: None,
             fonts: Vec::new(),
             count: 0,
@@ -256,6 +259,7 @@ impl<'r> GraphBuilder<'r> {
                 };
                 self.sent(sent, Need { why: Some(why), ..since });
             }
+            NoteKind::Reprioritized { request, class } => self.raise(request, class, since),
             NoteKind::TimerSet { id, timeout } => {
                 let need = Need { timer_ms: *timeout, why: Some(Why::Timer), ..since };
                 self.timers.insert(id.clone(), (need, note.at));
@@ -294,6 +298,9 @@ impl<'r> GraphBuilder<'r> {
                     self.answer = Some((note.at, Need { why: Some(Why::Event), ..self.fetched(object) }));
                 } else if object != self.root() {
                     self.complete = Some(object);
+                    if self.kinds[object] == "Font" {
+                        self.new_fonts.push(object);
+                    }
                 }
             }
             NoteKind::Compiled(code) => self.note_module(code),

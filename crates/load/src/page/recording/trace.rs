@@ -256,6 +256,8 @@ pub(super) enum NoteKind {
     Responded { request: String, network: Option<(f64, f64)> },
     /// It is complete; when the network service had it all.
     Finished { request: String, network: Option<f64> },
+    /// It is of another of Chromium's classes of priority now.
+    Reprioritized { request: String, class: String },
     /// A timer was set, in ms.
     TimerSet { id: String, timeout: f64 },
     /// A callback was asked for, before a frame is drawn or while there is nothing to do.

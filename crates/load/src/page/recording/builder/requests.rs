@@ -1,7 +1,8 @@
 //! What requests wait for.
 
 use super::{GraphBuilder, after, delayed, without_fragment};
-use crate::page::file::{Need, Needed, Why};
+use crate::page::file::{ComputeSpec, Need, Needed, RaiseSpec, Why};
+use crate::page::har::fetched::urgency;
 use crate::page::recording::frame::ScriptKind;
 use crate::page::recording::selector::{self, Element};
 use crate::page::recording::trace::{SentRequest, ThreadKind, Via};
@@ -53,6 +54,24 @@ impl GraphBuilder<'_> {
     /// Whether the body of the page's own document is still to come.
     fn has_no_body(&self, frame: &str) -> bool {
         self.frames.get(frame).is_some_and(|frame| frame.is_root && frame.body.is_none())
+    }
+
+    /// A request becomes more urgent: what it loads has turned out to be in the view.
+    pub(super) fn raise(&mut self, request: &str, class: &str, since: Need) {
+        let (Some(object), Some(urgency)) = (self.find(request, "", true), urgency(class)) else { return };
+        let spec = &mut self.file.objects[object];
+        if spec.raised.is_some() || spec.urgency.is_none_or(|before| before <= urgency) {
+            return;
+        }
+        let name = format!("priority of {}", spec.node());
+        spec.raised = Some(RaiseSpec { urgency, with: name.clone() });
+        let needs = Some(vec![Need { why: Some(Why::Style), ..since }]);
+        self.file.compute.push(ComputeSpec {
+            name,
+            needs,
+            kind: Some("priority".to_owned()),
+            ..ComputeSpec::default()
+        });
     }
 
     /// What a request waited for.

@@ -129,11 +129,12 @@ impl GraphBuilder<'_> {
                 _ => None,
             })
             .collect();
-        let is_sending = unit.notes.iter().any(|note| matches!(note.what, NoteKind::Sent(_)));
+        let matters = |note: &Note| matches!(note.what, NoteKind::Sent(_) | NoteKind::Reprioritized { .. });
+        let matters = unit.notes.iter().any(matters);
         if !finished.is_empty() {
             return self.receive(unit, &finished);
         }
-        if unit.took() < SMALL && !is_sending {
+        if unit.took() < SMALL && !matters {
             self.loose += unit.took();
             return unit.notes.iter().for_each(|note| self.note_quietly(note));
         }
@@ -145,6 +146,7 @@ impl GraphBuilder<'_> {
         let (number, kind) = (self.count.to_string(), if what == "render" { "layout" } else { "other" });
         let (name, lead) = self.node(what, &number, kind, unit.took(), cause, Needed::Never);
         if kind == "layout" && self.thread == ThreadKind::Main {
+            self.new_fonts.clear();
             self.first_render.get_or_insert_with(|| name.clone());
         }
         self.notes(unit, &name, lead);
@@ -153,8 +155,9 @@ impl GraphBuilder<'_> {
     /// What style and layout wait for: the style sheets before the body, and the body; later, for what has changed.
     pub(super) fn rendered(&self) -> Vec<Need> {
         if let Some(before) = &self.last_render {
-            let changed = self.last_cause.iter().map(|cause| after(cause));
-            return changed.chain([after(before)]).collect();
+            let changed = self.last_cause.iter().map(|cause| after(cause)).chain([after(before)]);
+            let fonts = self.new_fonts.iter().map(|font| Need { why: Some(Why::Style), ..self.fetched(*font) });
+            return changed.chain(fonts).collect();
         }
         let Some(root) = self.frames.values().find(|frame| frame.is_root) else { return Vec::new() };
         let sheets: Vec<usize> = root.sheets.iter().map(|(_, object)| *object).collect();

@@ -171,6 +171,10 @@ fn note(slice: &Slice<'_, '_>, via: Via) -> Option<NoteKind> {
             let data = slice.args.read();
             NoteKind::Finished { request: text(&data.request), network: data.finished.positive().map(|at| at * 1e6) }
         }
+        "ResourceChangePriority" => {
+            let data = slice.args.read();
+            NoteKind::Reprioritized { request: text(&data.request), class: text(&data.priority) }
+        }
         "TimerInstall" => {
             let data = slice.args.read();
             NoteKind::TimerSet { id: id(&data), timeout: data.timeout.positive().unwrap_or(0.0) }
