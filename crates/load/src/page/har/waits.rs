@@ -13,6 +13,8 @@ const SHORTEST_MS: f64 = 1.0;
 /// servers put 16 KB into a record of TLS, which can be read only as a whole.
 const INITIAL_WINDOW: u64 = 14_480;
 
+/// Bytes of the longest record of TLS (RFC 8446, section 5.1).
+const RECORD: u64 = 16_384;
 /// Bytes of content in a segment.
 const SEGMENT: f64 = 1448.0;
 /// Segments of a flight at the beginning of a connection (RFC 6928).
@@ -21,7 +23,7 @@ const FLIGHT: f64 = 10.0;
 const RIGHT_BEHIND_MS: f64 = 3.0;
 /// Bytes that a server has written on a connection before the client has them: what is ready only then has to wait for
 /// them, however urgent it is. So many Linux takes at the beginning of a connection, in whole records of TLS.
-const WRITTEN_AHEAD: f64 = 4.0 * 16_384.0;
+const WRITTEN_AHEAD: f64 = 4.0 * RECORD as f64;
 
 /// What is known of the way to the servers and their speed.
 pub(super) struct Waits {
@@ -126,10 +128,11 @@ impl Waits {
         let round_trip = min.connect.or(self.connect).or(min.wait).unwrap_or(0.0);
         let wait = wait(fetched).unwrap_or(0.0);
         let before = self.before(fetched);
-        // One more if the first record of TLS is longer than the initial window lets it be in one.
-        let is_first =
-            fetched.timings.ssl.positive().is_some() || before.as_ref().is_some_and(|(_, others)| others.is_empty());
-        let is_long = fetched.bytes > INITIAL_WINDOW && is_first;
+        // One more if its first record of TLS is longer than what others have left of the first flight.
+        let others = before.as_ref().map(|(_, others)| others.iter().map(|other| other.bytes).sum());
+        let is_new = fetched.timings.ssl.positive().is_some();
+        let left = others.or(is_new.then_some(0)).and_then(|others: u64| INITIAL_WINDOW.checked_sub(others));
+        let is_long = left.is_some_and(|left| fetched.bytes.min(RECORD) > left);
         let round_trips = if is_long && wait >= 2.0 * round_trip { 2.0 } else { 1.0 };
         let way = round_trips * round_trip;
         let (queued, hidden) =
