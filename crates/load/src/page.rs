@@ -32,7 +32,7 @@ pub use compressed::HeaderBytes;
 pub use depths::{ObjectDepth, depths};
 pub use file::{
     ComputeSpec, DocumentSpec, Field, HostSpec, LoadsSpec, Need, Needed, ObjectSpec, On, PageError, PageFile,
-    RequestScheduling, Why,
+    RaiseSpec, RequestScheduling, Why,
 };
 pub(crate) use heads::{is_token, is_value};
 pub use paint::{Paint, PaintSource};

@@ -281,4 +281,34 @@ mod tests {
         first.into_iter().for_each(|request| scheduler.finish(request));
         assert_eq!(objects(&polled(&mut scheduler)), [9, 8, 6, 7]);
     }
+
+    #[test]
+    fn a_request_that_becomes_urgent_is_held_back_no_more() {
+        let mut scheduler = scheduler(false);
+        (0..2).for_each(|object| scheduler.want(ActivityId(object), HostId(0), 0, Some(0)));
+        (2..9).for_each(|object| scheduler.want(ActivityId(object), HostId(0), LOW, Some(0)));
+        assert_eq!(objects(&polled(&mut scheduler)), [0, 1], "the renderer holds the others back");
+        scheduler.raise(ActivityId(7), HIGH);
+        assert_eq!(objects(&polled(&mut scheduler)), [7]);
+        scheduler.loosen(0);
+        assert_eq!(objects(&polled(&mut scheduler)), [2, 3, 4], "the network service holds the others back");
+        scheduler.raise(ActivityId(8), HIGH);
+        scheduler.raise(ActivityId(5), MEDIUM);
+        assert_eq!(objects(&polled(&mut scheduler)), [8]);
+    }
+
+    #[test]
+    fn one_under_way_that_becomes_urgent_leaves_its_place_to_another() {
+        let mut scheduler = scheduler(false);
+        (0..5).for_each(|object| scheduler.want(ActivityId(object), HostId(0), LOW, None));
+        (5..12).for_each(|object| scheduler.want(ActivityId(object), HostId(1), LOW, None));
+        let first = polled(&mut scheduler);
+        assert_eq!(first.len(), 10);
+        scheduler.spare(first[9], MEDIUM);
+        assert_eq!(polled(&mut scheduler), []);
+        scheduler.spare(first[0], HIGH);
+        assert_eq!(objects(&polled(&mut scheduler)), [10]);
+        first.into_iter().for_each(|request| scheduler.finish(request));
+        assert_eq!(objects(&polled(&mut scheduler)), [11]);
+    }
 }

@@ -31,7 +31,7 @@ use super::preflights;
 use super::recorded_object::RecordedObject;
 use super::redact::{Redactor, Secrets};
 use chromium::ChromiumLoad;
-use documents::{Documents, Waited};
+use documents::{Body, Documents, Waited};
 use fetched::{EntryKind, HarFetch};
 
 use needs::Graph;
@@ -240,7 +240,7 @@ fn page_of(view: views::View<'_>, mut redactor: Redactor) -> Result<(Har, Vec<Re
     // Without priorities nothing is held back.
     let holds_back = chromium.scheduling() == RequestScheduling::Chromium;
     let bodies = if holds_back { documents.bodies(&entries) } else { Vec::new() };
-    let asked_by = graph.documents(|at| bodies.iter().any(|(of, ..)| *of == at));
+    let asked_by = graph.documents(|at| bodies.iter().any(|body| body.document == at));
     let others = (0..entries.len()).filter(|at| *at != root && entries[*at].skip.is_none());
     let object = |at: usize| {
         let fetched = &entries[at];
@@ -273,7 +273,7 @@ fn page_of(view: views::View<'_>, mut redactor: Redactor) -> Result<(Har, Vec<Re
         needed: Some(Needed::Always),
         ..ComputeSpec::default()
     });
-    let body = |(document, bytes, before): &(usize, u64, Vec<(usize, Why)>)| {
+    let body = |Body { document, bytes, before }: &Body| {
         let document = node(*document);
         let tag = Need { on: On::Bytes, bytes: Some(*bytes), ..after(document.clone(), Why::Markup) };
         let stops = before.iter().map(|(entry, why)| after(node(*entry), *why));

@@ -2,9 +2,11 @@
 
 use crate::laws::{pages, variants};
 use crate::{load, run_once, variant};
-use loadstone_load::page::{ComputeSpec, DocumentSpec, Need, Needed, ObjectSpec, On, PageFile, RequestScheduling};
+use loadstone_load::page::{
+    ComputeSpec, DocumentSpec, Need, Needed, ObjectSpec, On, PageFile, RaiseSpec, RequestScheduling,
+};
 use loadstone_scenario::{Outcome, Part, Plan, Scenario};
-use loadstone_units::Time;
+use loadstone_units::{Bounded, Time};
 use proptest::prelude::*;
 
 fn object(path: &str, needs: Vec<Need>) -> ObjectSpec {
@@ -140,6 +142,46 @@ fn an_urgent_object_found_late_overtakes_those_that_wait_for_a_connection() {
     };
     assert_eq!(place(RequestScheduling::PageOrder), 9);
     assert_eq!(place(RequestScheduling::Chromium), 2, "the document, and the image that was under way");
+}
+
+#[test]
+fn what_becomes_more_urgent_overtakes_what_waits_and_is_served_first() {
+    let root = "http://a.test/";
+    let layout = |ms| ComputeSpec {
+        name: "layout".to_owned(),
+        needs: Some(vec![Need { timer_ms: ms, ..after(root) }]),
+        ..ComputeSpec::default()
+    };
+    let page = |ms: Option<f64>| {
+        let image = |at: u32| ObjectSpec {
+            urgency: Some(Bounded::known(3)),
+            bytes: 20_000,
+            ..object(&format!("{at}.png"), vec![after(root)])
+        };
+        let mut page = PageFile {
+            objects: vec![object("", vec![])],
+            scheduling: RequestScheduling::Chromium,
+            ..PageFile::default()
+        };
+        page.objects.extend((0..8).map(image));
+        page.objects[8].raised = ms.map(|_| RaiseSpec { urgency: Bounded::known(1), with: "layout".to_owned() });
+        page.compute.extend(ms.map(layout));
+        page
+    };
+    let order = |ms: Option<f64>, settings: &str| {
+        let outcome = loaded(page(ms), &format!("{TEXTBOOK}, {settings}}}"));
+        let end = outcome.waterfall[8].last_byte;
+        outcome.waterfall.iter().filter(|row| row.last_byte < end).count()
+    };
+    let one_by_one = r#""connections": 1"#;
+    assert_eq!(
+        (order(None, one_by_one), order(Some(10.0), one_by_one)),
+        (8, 2),
+        "the document, and what was under way"
+    );
+    // The server knows when it is asked, and not later.
+    let together = r#""protocol": "h2""#;
+    assert_eq!([None, Some(0.0), Some(10.0)].map(|ms| order(ms, together)), [8, 1, 8]);
 }
 
 #[test]

@@ -26,6 +26,16 @@ struct DocumentText {
     scripts: Vec<(ScriptKind, usize)>,
 }
 
+/// When the body of a document is inserted.
+pub(super) struct Body {
+    /// The document's entry.
+    pub(super) document: usize,
+    /// So many bytes of it have to be there.
+    pub(super) bytes: u64,
+    /// What the parser has stopped for before.
+    pub(super) before: Vec<(usize, Why)>,
+}
+
 /// All that an entry waited for.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Waited {
@@ -51,13 +61,12 @@ impl Documents {
         Documents((0..entries.len()).filter_map(text).collect())
     }
 
-    /// When the body of each document is inserted that has one: its entry, so many bytes of which have to be there, and
-    /// what the parser has stopped for before.
-    pub(super) fn bodies(&self, entries: &[HarFetch<'_>]) -> Vec<(usize, u64, Vec<(usize, Why)>)> {
+    /// When the body of each document is inserted that has one.
+    pub(super) fn bodies(&self, entries: &[HarFetch<'_>]) -> Vec<Body> {
         let body = |(at, of): (&usize, &DocumentText)| {
             let end = of.markup.body()?;
             let before = [of.blocking_before(end), of.sheets_before(of.last_stop(end))].concat();
-            Some((*at, of.markup.wire(end, entries[*at].bytes), before))
+            Some(Body { document: *at, bytes: of.markup.wire(end, entries[*at].bytes), before })
         };
         self.0.iter().filter_map(body).collect()
     }
