@@ -40,9 +40,10 @@ SWITCHES = (
 )
 """No services of its own, the same window every time, and no load that depends on the one before."""
 _FIRST_PAGE = (
-    "<!doctype html><style>h1{font-family:sans-serif}code{font-family:monospace}</style><h1>A</h1><p>B <b>C</b> "
-    "<i>D</i> <code>E</code><img src=data:image/gif;base64,R0lGODlhAQABAAAAACH5BAAAAAAALAAAAAABAAEAAAICRAEAOw==>"
-    "<svg><circle r=9 /></svg><script>fetch('data:,F').then(of=>of.text());requestAnimationFrame(()=>0)</script>"
+    "<!doctype html><style>h1{font-family:sans-serif}code{font-family:monospace}</style>"
+    "<h1>A</h1><p>B <b>C</b> <i>D</i> <code>E</code><svg><circle r=9 /></svg>"
+    "<img src=data:image/gif;base64,R0lGODlhAQABAAAAACH5BAAAAAAALAAAAAABAAEAAAICRAEAOw==>"
+    "<script>fetch('data:,F').then(of=>of.text());requestAnimationFrame(()=>0)</script>"
 )
 """Text in several fonts, pictures, a script."""
 START_S, STOP_S = 30.0, 5.0
@@ -133,7 +134,7 @@ class Chromium:
         self.devtools.close()
 
     def warm_up(self) -> None:
-        """Load a page that needs no network: what a Chromium does only once makes its first load slower than others."""
+        """Load a page that needs no network: what is done only once makes the first load the slowest."""
         self.load(f"data:text/html,{quote(_FIRST_PAGE)}")
 
     def load(

@@ -273,18 +273,9 @@ fn page_of(view: views::View<'_>, mut redactor: Redactor) -> Result<(Har, Vec<Re
         needed: Some(Needed::Always),
         ..ComputeSpec::default()
     });
-    let body = |Body { document, bytes, before }: &Body| {
-        let document = node(*document);
-        let tag = Need { on: On::Bytes, bytes: Some(*bytes), ..after(document.clone(), Why::Markup) };
-        let stops = before.iter().map(|(entry, why)| after(node(*entry), *why));
-        let needs = Some(std::iter::once(tag).chain(stops).collect());
-        let spec = ComputeSpec { name: format!("body of {document}"), needs, ..ComputeSpec::default() };
-        (document, spec)
-    };
-    let bodies: Vec<(String, ComputeSpec)> = bodies.iter().map(body).collect();
-    let named = |(document, body): &(String, ComputeSpec)| (document.clone(), DocumentSpec { body: body.name.clone() });
-    let documents = bodies.iter().map(named).collect();
-    let compute = compute.into_iter().chain(bodies.into_iter().map(|(_, body)| body)).collect();
+    let (documents, inserted): (BTreeMap<_, _>, Vec<_>) =
+        bodies.iter().map(|body| inserted(body, &node)).map(|(name, spec, compute)| ((name, spec), compute)).unzip();
+    let compute = compute.into_iter().chain(inserted).collect();
     let (scheduling, hosts) =
         (chromium.scheduling(), coalesced::hosts(&entries, |fetched| chromium.is_anonymous(fetched)));
     let mut file = PageFile { objects, compute, documents, hosts, scheduling, ..PageFile::default() };
@@ -292,6 +283,15 @@ fn page_of(view: views::View<'_>, mut redactor: Redactor) -> Result<(Har, Vec<Re
     let fetched: Vec<_> = places.iter().map(|at| &entries[*at]).collect();
     notes.paints = Some(paints::paints(&file, &fetched, &painted));
     Ok((Har { file, notes }, recorded(&fetched)))
+}
+
+/// When the body of a document is inserted: the document's name, and the node with which it is.
+fn inserted(body: &Body, node: &impl Fn(usize) -> String) -> (String, DocumentSpec, ComputeSpec) {
+    let document = node(body.document);
+    let tag = Need { on: On::Bytes, bytes: Some(body.bytes), ..after(document.clone(), Why::Markup) };
+    let stops = body.before.iter().map(|(entry, why)| after(node(*entry), *why));
+    let (name, needs) = (format!("body of {document}"), Some(std::iter::once(tag).chain(stops).collect()));
+    (document, DocumentSpec { body: name.clone() }, ComputeSpec { name, needs, ..ComputeSpec::default() })
 }
 
 /// The end of a node.
