@@ -31,7 +31,7 @@ use super::preflights;
 use super::recorded_object::RecordedObject;
 use super::redact::{Redactor, Secrets};
 use chromium::ChromiumLoad;
-use documents::{Body, Documents, Waited};
+use documents::{Documents, InsertedBody, Waited};
 use fetched::{EntryKind, HarFetch};
 
 use needs::Graph;
@@ -286,7 +286,7 @@ fn page_of(view: views::View<'_>, mut redactor: Redactor) -> Result<(Har, Vec<Re
 }
 
 /// When the body of a document is inserted: the document's name, and the node with which it is.
-fn inserted(body: &Body, node: &impl Fn(usize) -> String) -> (String, DocumentSpec, ComputeSpec) {
+fn inserted(body: &InsertedBody, node: &impl Fn(usize) -> String) -> (String, DocumentSpec, ComputeSpec) {
     let document = node(body.document);
     let tag = Need { on: On::Bytes, bytes: Some(body.bytes), ..after(document.clone(), Why::Markup) };
     let stops = body.before.iter().map(|(entry, why)| after(node(*entry), *why));

@@ -27,7 +27,7 @@ struct DocumentText {
 }
 
 /// When the body of a document is inserted.
-pub(super) struct Body {
+pub(super) struct InsertedBody {
     /// The document's entry.
     pub(super) document: usize,
     /// So many bytes of it have to be there.
@@ -62,11 +62,11 @@ impl Documents {
     }
 
     /// When the body of each document is inserted that has one.
-    pub(super) fn bodies(&self, entries: &[HarFetch<'_>]) -> Vec<Body> {
+    pub(super) fn bodies(&self, entries: &[HarFetch<'_>]) -> Vec<InsertedBody> {
         let body = |(at, of): (&usize, &DocumentText)| {
             let end = of.markup.body()?;
             let before = [of.blocking_before(end), of.sheets_before(of.last_stop(end))].concat();
-            Some(Body { document: *at, bytes: of.markup.wire(end, entries[*at].bytes), before })
+            Some(InsertedBody { document: *at, bytes: of.markup.wire(end, entries[*at].bytes), before })
         };
         self.0.iter().filter_map(body).collect()
     }
