@@ -284,7 +284,7 @@ def busy_ms(recorded: Archive, number: int, graph: Graph) -> float:
         # Of slices that nest the outermost.
         if thread in begins and event["ts"] >= ended.get(thread, 0.0):
             ended[thread] = ends
-            busy += event["dur"] if ends > begins[thread] else 0.0
+            busy += max(0.0, ends - max(event["ts"], begins[thread]))
     return busy / 1e3
 
 
