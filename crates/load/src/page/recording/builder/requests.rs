@@ -136,7 +136,7 @@ impl GraphBuilder<'_> {
         let parsed = self.parsed_to(frame, offset);
         let mut needs = vec![self.found(frame, document, offset), Need { why: Some(Why::Markup), ..after(&parsed) }];
         if is_lazy {
-            needs.extend(self.last_render.as_ref().map(|render| Need { why: Some(Why::Style), ..after(render) }));
+            needs.extend(self.first_render.as_ref().map(|render| Need { why: Some(Why::Style), ..after(render) }));
         }
         needs
     }
