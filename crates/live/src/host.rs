@@ -189,6 +189,7 @@ impl<'a, P: Program> HostLoop<'a, P> {
         let now = events.at;
         if events.connected {
             self.program.handle_connected(now, conn);
+            self.run_actions(now)?;
         }
         if let Some(opened) = events.opened {
             self.program.handle_open(now, conn, opened);

@@ -294,6 +294,7 @@ impl<'a> World<'a> {
         let (host, conn) = (end.host as usize, end.conn);
         if id.side() == Side::Client && end.poll_connected() {
             self.hosts[host].program().handle_connected(self.now, conn);
+            self.queue_actions(host);
         }
         let connection = &mut self.connections[id.connection()];
         let end = connection.end(id.side());

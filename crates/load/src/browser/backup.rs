@@ -9,7 +9,7 @@ use std::time::Duration;
 
 /// How long a connection may take to be answered before there is a second one (Chromium's
 /// `ClientSocketPool::kMaxConnectRetryIntervalMs`).
-const PATIENCE: Duration = Duration::from_millis(250);
+const CONNECT_RETRY: Duration = Duration::from_millis(250);
 
 impl Browser {
     /// The first connection to a host is being opened: if it takes too long, there is to be a second one. So does
@@ -17,7 +17,7 @@ impl Browser {
     /// takes longer it always does.
     pub(super) fn watch(&mut self, now: Time, conn: ConnId) {
         if self.scheduler.is_some() {
-            self.watched.push_back((now + PATIENCE, conn));
+            self.watched.push_back((now + CONNECT_RETRY, conn));
         }
     }
 
@@ -36,7 +36,7 @@ impl Browser {
                 let backup = self.open(now, host);
                 self.connections[backup.0 as usize].is_backup = true;
             } else {
-                self.watched.push_back((now + PATIENCE, conn));
+                self.watched.push_back((now + CONNECT_RETRY, conn));
             }
         }
     }

@@ -10,8 +10,8 @@ use std::collections::VecDeque;
 ///
 /// Objects are not bound to a connection: each connection, when established or idle, takes the next
 /// object of the list, which is in page order or as the browser's scheduling has it. Each object that finds none that
-/// is free opens one, up to the limit, even if one is being opened for another that has found its own meanwhile: Chromium
-/// has no use for such a one but later (`TransportClientSocketPool::RequestSocketInternal`). A pipelining connection takes
+/// is free opens one, up to the limit. One that is being opened already, for an object that came on another one meanwhile,
+/// does not count (Chromium's `TransportClientSocketPool::RequestSocketInternal`). A pipelining connection takes
 /// all that wait at once, so one is enough while it is free; one of a protocol with many streams is all that there is.
 #[derive(Debug)]
 pub(super) struct Pool {

@@ -9,16 +9,17 @@ use std::collections::BTreeMap;
 
 /// Less is no round trip to a server, but what the browser needs to take a connection that it has, in ms.
 const SHORTEST_MS: f64 = 1.0;
-/// Bytes of ten segments (RFC 6928): the head of a longer response comes a round trip later on a new connection, because
+/// Bytes of content in a segment.
+const SEGMENT: u64 = 1448;
+/// Segments of the first flight of a connection (RFC 6928).
+const FLIGHT: u64 = 10;
+/// Bytes of the first flight: the head of a longer response comes a round trip later on a new connection, because
 /// servers put 16 KB into a record of TLS, which can be read only as a whole.
-const INITIAL_WINDOW: u64 = 14_480;
-
+const INITIAL_WINDOW: u64 = FLIGHT * SEGMENT;
 /// Bytes of the longest record of TLS (RFC 8446, section 5.1).
 const RECORD: u64 = 16_384;
-/// Bytes of content in a segment.
-const SEGMENT: f64 = 1448.0;
-/// Segments of a flight at the beginning of a connection (RFC 6928).
-const FLIGHT: f64 = 10.0;
+/// How many responses before another one are looked at: servers send no more at a time (SETTINGS_MAX_CONCURRENT_STREAMS).
+const AT_ONCE: usize = 100;
 /// A response that comes so soon after another one was waiting for it.
 const RIGHT_BEHIND_MS: f64 = 3.0;
 /// Bytes that a server has written on a connection before the client has them: what is ready only then has to wait for
@@ -73,7 +74,7 @@ impl Arrival {
 
     /// In how many segments: the last one is not full, since the server has written it by itself.
     fn segments(&self) -> f64 {
-        (self.bytes as f64 / SEGMENT).floor() + 1.0
+        (self.bytes / SEGMENT + 1) as f64
     }
 
     /// Whether a server that sends by urgency, and of equals in the order of requests, sends it before another.
@@ -162,7 +163,8 @@ fn queued(own: Arrival, before: &[Arrival], way: f64) -> f64 {
 /// For how long, at most, it may have been ready behind others that were written before: they have come without a pause
 /// of a round trip, and were a flight at least.
 fn hidden(own: Arrival, before: &[Arrival], round_trip: f64) -> f64 {
-    let mut others: Vec<&Arrival> = before.iter().filter(|other| other.until > own.sent).collect();
+    let near = before.iter().rev().take(AT_ONCE);
+    let mut others: Vec<&Arrival> = near.filter(|other| other.until > own.sent).collect();
     others.sort_by(|one, other| other.until.total_cmp(&one.until));
     let mut began = own.from;
     let is_on = |other: &&&Arrival| {
@@ -174,7 +176,7 @@ fn hidden(own: Arrival, before: &[Arrival], round_trip: f64) -> f64 {
     };
     let busy: Vec<&Arrival> = others.iter().take_while(is_on).copied().collect();
     let segments: f64 = busy.iter().map(|other| other.segments() * other.share(own.sent, own.from)).sum();
-    if segments < FLIGHT {
+    if segments < FLIGHT as f64 {
         return 0.0;
     }
     // When one was written that it would have gone before, it was not ready.

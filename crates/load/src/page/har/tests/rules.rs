@@ -236,9 +236,18 @@ fn over_h2(path: &str, bytes: u32, at: u32, receive: u32, priority: &str, timing
     entry.replace("\"status\": 200", "\"status\": 200, \"httpVersion\": \"h2\"")
 }
 
+/// Timings of a request on a connection that was there.
+fn wait(ms: u32) -> String {
+    format!(r#""connect": -1, "send": 0, "wait": {ms}"#)
+}
+
+/// How long the server thought about each object.
+fn thinks(har: &Har) -> Vec<f64> {
+    har.file.objects.iter().map(|object| object.think_ms.unwrap_or(0.0)).collect()
+}
+
 #[test]
 fn what_waits_for_others_of_its_connection_is_not_thinking() {
-    let wait = |ms: u32| format!(r#""connect": -1, "send": 0, "wait": {ms}"#);
     let har = log(&[
         // A round trip of 20 ms, and 30 ms of thinking.
         &over_h2("", 1000, 0, 70, "VeryHigh", r#""connect": 20, "send": 0, "wait": 50"#),
@@ -255,13 +264,11 @@ fn what_waits_for_others_of_its_connection_is_not_thinking() {
         &over_h2("6", 1000, 400, 60, "Low", &wait(60)),
         &over_h2("7", 1000, 401, 61, "Low", &wait(61)),
     ]);
-    let thinks: Vec<f64> = har.file.objects.iter().map(|object| object.think_ms.unwrap_or(0.0)).collect();
-    assert_eq!(thinks, [30.0, 5.0, 5.0, 5.0, 10.0, 5.0, 40.0, 39.0]);
+    assert_eq!(thinks(&har), [30.0, 5.0, 5.0, 5.0, 10.0, 5.0, 40.0, 39.0]);
 }
 
 #[test]
 fn a_server_writes_64_kb_ahead_and_no_more() {
-    let wait = |ms: u32| format!(r#""connect": -1, "send": 0, "wait": {ms}"#);
     let har = log(&[
         &over_h2("", 1000, 0, 30, "VeryHigh", r#""connect": 20, "send": 0, "wait": 30"#),
         // Comes from 130 to 1130, 65,536 bytes in 100 ms.
@@ -269,13 +276,11 @@ fn a_server_writes_64_kb_ahead_and_no_more() {
         // Comes at 600, in the middle: of its 399 ms 20 are the way, and for 100 it may have been ready.
         &over_h2("2", 1000, 201, 400, "High", &wait(399)),
     ]);
-    let thinks: Vec<f64> = har.file.objects.iter().map(|object| object.think_ms.unwrap_or(0.0)).collect();
-    assert_eq!(thinks, [10.0, 10.0, 279.0]);
+    assert_eq!(thinks(&har), [10.0, 10.0, 279.0]);
 }
 
 #[test]
 fn many_small_responses_fill_a_flight_too() {
-    let wait = |ms: u32| format!(r#""connect": -1, "send": 0, "wait": {ms}"#);
     let last = |small: u32| {
         let first = over_h2("", 1000, 0, 30, "VeryHigh", r#""connect": 20, "send": 0, "wait": 25"#);
         let others = (0..small).map(|at| over_h2(&format!("small{at}"), 1000, 100, 15, "VeryHigh", &wait(25)));
@@ -290,7 +295,6 @@ fn many_small_responses_fill_a_flight_too() {
 
 #[test]
 fn what_was_asked_for_later_and_came_before_was_ready_before() {
-    let wait = |ms: u32| format!(r#""connect": -1, "send": 0, "wait": {ms}"#);
     let har = log(&[
         &over_h2("", 1000, 0, 30, "VeryHigh", r#""connect": 20, "send": 0, "wait": 25"#),
         &over_h2("late", 1000, 100, 100, "High", &wait(90)),
@@ -303,7 +307,6 @@ fn what_was_asked_for_later_and_came_before_was_ready_before() {
 #[test]
 fn what_a_new_connection_holds_back_for_a_round_trip_is_not_thinking() {
     let second = |bytes: u32| {
-        let wait = |ms: u32| format!(r#""connect": -1, "send": 0, "wait": {ms}"#);
         let har = log(&[
             &over_h2("", 1000, 0, 55, "VeryHigh", r#""connect": 20, "send": 0, "wait": 25"#),
             &over_h2("1", bytes, 100, 50, "Low", &wait(50)),

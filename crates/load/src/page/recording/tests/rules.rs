@@ -2,7 +2,7 @@
 
 use super::{PageFile, Value, instant, needs, node, slice, url};
 use crate::page::recording::read;
-use crate::page::{Needed, Secrets, Why};
+use crate::page::{ComputeSpec, Needed, On, Secrets, Why};
 use serde_json::json;
 use std::collections::BTreeMap;
 
@@ -63,7 +63,7 @@ impl Load {
         let entry = |(at, (path, kind, request)): (usize, &(&str, &str, &str))| {
             json!({
                 "startedDateTime": format!("2026-01-01T00:00:00.{at:03}Z"), "time": 1.0, "_requestId": request,
-                "_resourceType": kind, "_initiator": {"type": "other"},
+                "_resourceType": kind, "_priority": "Medium", "_initiator": {"type": "other"},
                 "request": {"method": "GET", "url": url(path), "headers": []},
                 "response": {"status": 200, "headers": [], "content": {"size": 1}, "bodySize": self.document.len()},
                 "timings": {"wait": 1.0},
@@ -415,6 +415,48 @@ fn fonts_that_are_asked_for_before_the_body_keep_the_first_frame_waiting_and_lat
     let file =
         drawn(found.happens(vec![slice("RunTask", 40_000, 1_000, Value::Null), late, sent]).fetch("f", "font", 60_000));
     assert!(file.compute.iter().all(|node| node.name != "fonts"), "{:?}", file.compute);
+}
+
+#[test]
+fn an_image_that_a_layout_finds_in_the_view_becomes_urgent_with_it() {
+    let page = "<body><p><img src=i>";
+    let load =
+        Load::of(page).scanned("i", "Image", "non_blocking", "<img src=i>").fetch("i", "image", 90_000).parse(20_000);
+    let raised =
+        |class: &str, at: u64| slice("ResourceChangePriority", at, 7, json!({"requestId": "i", "priority": class}));
+    let layout = vec![
+        slice("RunTask", 50_000, 4_000, Value::Null),
+        slice("Layout", 50_000, 3_000, Value::Null),
+        raised("Low", 53_050),
+        raised("VeryHigh", 53_100),
+    ];
+    let file = load.happens(layout).graph();
+    let with = "priority of ".to_owned() + &url("i");
+    let object = file.objects.iter().find(|object| object.url == url("i")).unwrap();
+    let urgency = object.raised.as_ref().map(|raised| (raised.urgency.get(), raised.with.clone()));
+    assert_eq!(urgency, Some((0, with.clone())));
+    let node = file.compute.iter().find(|node| node.name == with).unwrap();
+    let [need] = &node.needs.as_ref().unwrap()[..] else { panic!("{node:?}") };
+    assert_eq!((need.on, need.ms), (On::Start, 0.1), "in the work behind the layout");
+    assert!(need.node.starts_with("work"), "{need:?}");
+    assert_eq!(file.build().unwrap().raises.len(), 1, "less urgent is not raised");
+}
+
+#[test]
+fn a_later_layout_waits_for_the_fonts_that_have_come_since_the_one_before() {
+    let drawn = |load: Load, at: u64| {
+        load.happens(vec![slice("RunTask", at, 2_000, Value::Null), slice("Layout", at, 2_000, Value::Null)])
+    };
+    let asked = |path: &'static str, at: u64| {
+        let sent = sent_by(path, at, "Font", "non_blocking", json!({"type": "css", "url": url("")}));
+        vec![slice("RunTask", at - 100, 1_000, Value::Null), slice("Layout", at - 50, 900, Value::Null), sent]
+    };
+    let load = drawn(Load::of("<body><p>text").parse(20_000), 30_000);
+    let load = load.happens(asked("f", 33_000)).fetch("f", "font", 40_000);
+    let file = drawn(drawn(load, 50_000), 60_000).graph();
+    let waits = |node: &ComputeSpec| node.needs.iter().flatten().any(|need| need.node == url("f"));
+    let layouts: Vec<bool> = file.compute.iter().filter(|node| node.name.starts_with("render")).map(waits).collect();
+    assert_eq!(layouts, [false, false, true, false]);
 }
 
 #[test]
