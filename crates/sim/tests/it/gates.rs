@@ -36,6 +36,31 @@ fn a_gate_opens_with_the_first_of_its_needs_and_once() {
 }
 
 #[test]
+fn what_has_begun_with_one_need_does_not_begin_again_with_another() {
+    // The first begins at 250, for a timer of 50 ms, and not at 300 as well, as the first need would have it.
+    let timer = |on, timer_ms| Need { on, timer_ms, ..after("http://a.test/") };
+    let busy = |name: &str, any_need, needs| ComputeSpec {
+        name: name.to_owned(),
+        ms: 100.0,
+        main_thread: true,
+        any_need,
+        needs: Some(needs),
+        ..ComputeSpec::default()
+    };
+    let once = busy("once", true, vec![timer(On::Start, 300.0), timer(On::End, 50.0)]);
+    let next = busy("next", false, vec![timer(On::End, 120.0)]);
+    let object = |path: &str, needs| ObjectSpec {
+        url: format!("http://a.test/{path}"),
+        bytes: 1,
+        needs,
+        ..ObjectSpec::default()
+    };
+    let objects = vec![object("", None), object("last", Some(vec![after("next")]))];
+    let outcome = load(PageFile { compute: vec![once, next], ..page(objects) }, FAST, textbook());
+    assert_eq!(outcome.waterfall[1].found.unwrap().as_nanos() / 1_000_000, 450);
+}
+
+#[test]
 fn a_gate_without_needs_is_open() {
     let json = r#"{"objects": [{"url": "http://a.test/", "bytes": 1}, {"url": "http://a.test/1", "bytes": 1, "needs": [{"node": "gate"}]}],
         "compute": [{"name": "gate", "ms": 0, "any_need": true, "needs": []}]}"#;

@@ -113,6 +113,11 @@ fn a_lazy_image_holds_the_load_event_up_once_it_has_begun_to_arrive() {
     };
     // Its first byte comes at 383, the other object at 503.
     assert_eq!([told(0.0), told(110.0), told(125.0)], [true, true, false]);
+    // It is all there before the main thread hears of it, and the load goes on.
+    let mut small = PageFile { arrival_ms: 30.0, ..page(0.0) };
+    small.objects[2].bytes = 100;
+    let small = load(small, "10mbit,100ms,queue=1000p", variant(&format!("{TEXTBOOK}}}")));
+    assert!(small.completed && small.waterfall[2].last_byte < Some(small.plt), "{small:?}");
 }
 
 #[test]

@@ -418,6 +418,39 @@ fn fonts_that_are_asked_for_before_the_body_keep_the_first_frame_waiting_and_lat
 }
 
 #[test]
+fn how_long_arrivals_take_is_seen_where_the_thread_was_idle() {
+    let came = |path: &str, network: u64, told: u64| {
+        vec![
+            slice("RunTask", told - 100, 1_000, Value::Null),
+            instant("ResourceFinish", told, json!({"requestId": path, "finishTime": network as f64 / 1e6})),
+        ]
+    };
+    let mut load = Load::of("<img src=a><img src=b><img src=c>").parse(20_000);
+    load.fetched.extend(["a", "b", "c"].map(|path| (path, "image", path)));
+    let load = load.happens(came("a", 40_000, 42_000)).happens(came("b", 50_000, 53_000));
+    let load = load.happens(vec![slice("RunTask", 60_000, 30_000, Value::Null)]).happens(came("c", 65_000, 91_000));
+    assert_eq!(load.graph().arrival_ms, 3.0, "of 2 and 3 ms, and not of 26 behind a task");
+}
+
+#[test]
+fn a_font_that_waits_for_the_first_frame_does_not_keep_it_waiting() {
+    let load = Load::of("<script src=a></script><body><p>").scanned("a", "Script", "blocking", "<script src=a>");
+    let load = load.fetch("a", "script", 18_000).runs("a", 20_000);
+    // An observer of the script's, called by a layout before there is a body.
+    let called = json!({"frame": "F", "url": url("a"), "lineNumber": 1, "columnNumber": 1});
+    let load = load.happens(vec![
+        slice("RunTask", 30_000, 2_000, Value::Null),
+        slice("Layout", 30_000, 2_000, Value::Null),
+        slice("RunTask", 34_000, 2_000, Value::Null),
+        slice("FunctionCall", 34_000, 2_000, called),
+        sent_by("f", 34_500, "Font", "non_blocking", script()),
+    ]);
+    let file = load.fetch("f", "font", 60_000).parse(70_000).graph();
+    let fonts = file.compute.iter().find(|node| node.name == "fonts").expect("it was asked for before the body");
+    assert_eq!(fonts.needs.as_deref(), Some(&[][..]));
+}
+
+#[test]
 fn an_image_that_a_layout_finds_in_the_view_becomes_urgent_with_it() {
     let page = "<body><p><img src=i>";
     let load =
