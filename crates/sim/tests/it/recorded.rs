@@ -149,44 +149,57 @@ fn an_urgent_object_found_late_overtakes_those_that_wait_for_a_connection() {
     assert_eq!(place(RequestScheduling::Chromium), 2, "the document, and the image that was under way");
 }
 
+/// A document and images of low urgency at these URLs; one of them becomes urgent so many ms after the document.
+fn raised(urls: &[String], raised: Option<(usize, f64)>) -> PageFile {
+    let root = "http://a.test/";
+    let image = |url: &String| ObjectSpec {
+        url: url.clone(),
+        urgency: Some(Bounded::known(3)),
+        bytes: 20_000,
+        ..object("", vec![after(root)])
+    };
+    let mut page = PageFile {
+        objects: std::iter::once(object("", vec![])).chain(urls.iter().map(image)).collect(),
+        scheduling: RequestScheduling::Chromium,
+        ..PageFile::default()
+    };
+    if let Some((at, ms)) = raised {
+        page.objects[at].raised = Some(RaiseSpec { urgency: Bounded::known(1), with: "layout".to_owned() });
+        let needs = Some(vec![Need { timer_ms: ms, ..after(root) }]);
+        page.compute.push(ComputeSpec { name: "layout".to_owned(), needs, ..ComputeSpec::default() });
+    }
+    page
+}
+
 #[test]
 fn what_becomes_more_urgent_overtakes_what_waits_and_is_served_first() {
-    let root = "http://a.test/";
-    let layout = |ms| ComputeSpec {
-        name: "layout".to_owned(),
-        needs: Some(vec![Need { timer_ms: ms, ..after(root) }]),
-        ..ComputeSpec::default()
-    };
-    let page = |ms: Option<f64>| {
-        let image = |at: u32| ObjectSpec {
-            urgency: Some(Bounded::known(3)),
-            bytes: 20_000,
-            ..object(&format!("{at}.png"), vec![after(root)])
-        };
-        let mut page = PageFile {
-            objects: vec![object("", vec![])],
-            scheduling: RequestScheduling::Chromium,
-            ..PageFile::default()
-        };
-        page.objects.extend((0..8).map(image));
-        page.objects[8].raised = ms.map(|_| RaiseSpec { urgency: Bounded::known(1), with: "layout".to_owned() });
-        page.compute.extend(ms.map(layout));
-        page
-    };
-    let order = |ms: Option<f64>, settings: &str| {
-        let outcome = loaded(page(ms), &format!("{TEXTBOOK}, {settings}}}"));
-        let end = outcome.waterfall[8].last_byte;
+    let urls: Vec<String> = (0..8).map(|at| format!("http://a.test/{at}.png")).collect();
+    let order = |at: usize, ms: Option<f64>, settings: &str| {
+        let outcome = loaded(raised(&urls, ms.map(|ms| (at, ms))), &format!("{TEXTBOOK}, {settings}}}"));
+        let end = outcome.waterfall[at].last_byte;
         outcome.waterfall.iter().filter(|row| row.last_byte < end).count()
     };
+    // The fifth waits for a connection, and the eighth is held back until fewer than six are under way.
     let one_by_one = r#""connections": 1"#;
-    assert_eq!(
-        (order(None, one_by_one), order(Some(10.0), one_by_one)),
-        (8, 2),
-        "the document, and what was under way"
-    );
+    assert_eq!([5, 8].map(|at| order(at, None, one_by_one)), [5, 8]);
+    assert_eq!([5, 8].map(|at| order(at, Some(10.0), one_by_one)), [2, 2], "the document, and what was under way");
     // The server knows when it is asked, and not later.
     let together = r#""protocol": "h2""#;
-    assert_eq!([None, Some(0.0), Some(10.0)].map(|ms| order(ms, together)), [8, 1, 8]);
+    assert_eq!([None, Some(0.0), Some(10.0)].map(|ms| order(8, ms, together)), [8, 1, 8]);
+}
+
+#[test]
+fn what_is_under_way_and_becomes_urgent_leaves_its_place_to_another() {
+    let urls: Vec<String> =
+        (0..12).map(|at| format!("http://{}.test/{at}.png", if at < 6 { "a" } else { "b" })).collect();
+    // Ten may be under way: six of the one host, and four of the other.
+    let sent = |ms: Option<f64>| {
+        let outcome = loaded(raised(&urls, ms.map(|ms| (1, ms))), &format!("{TEXTBOOK}}}"));
+        outcome.waterfall[11].sent.unwrap().as_ms().round() as u64
+    };
+    let (none, early) = (sent(None), sent(Some(10.0)));
+    assert_eq!(early, 310, "a connection later than that, at 210");
+    assert!(none > 350, "{none}");
 }
 
 #[test]

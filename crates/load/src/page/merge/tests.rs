@@ -21,7 +21,7 @@ fn load(script_ms: f64, time: u64, by: &str) -> PageFile {
       "compute": [
         {"name": "run https://a.test/s.js", "ms": script_ms, "needs": [{"node": "https://a.test/s.js", "why": "fetched"}]},
         {"name": format!("receive {time} of {picture}"), "ms": 1.0, "needs": [{"node": picture, "why": "fetched"}]}],
-      "handshake_ms": script_ms / 5.0}))
+      "handshake_ms": script_ms / 5.0, "arrival_ms": script_ms / 10.0}))
 }
 
 const RUN: &str = "run https://a.test/s.js";
@@ -47,7 +47,7 @@ fn times_are_the_median_of_the_loads_and_servers_think_as_briefly_as_in_any() {
     assert_eq!(node(&merged, RUN).ms, 20.0);
     assert_eq!(merged.objects[2].think_ms, Some(1.0));
     assert_eq!(merged.objects[2].needs.as_ref().unwrap()[0].ms, 10.0);
-    assert_eq!(merged.handshake_ms, 4.0);
+    assert_eq!((merged.handshake_ms, merged.arrival_ms), (4.0, 2.0));
     let of_two = load(20.0, 1, RUN).merged(&[&load(10.0, 2, RUN)]);
     assert_eq!((node(&of_two, RUN).ms, of_two.handshake_ms), (15.0, 3.0));
 }
