@@ -264,8 +264,20 @@ def indented(lines: str) -> str:
     return "\n".join(f"    {line}" for line in lines.splitlines())
 
 
+def _commit(events: list[dict[str, Any]], loaded: dict[str, Any]) -> float:
+    """Give when the commit began in which a document was loaded."""
+    begun = [
+        event["ts"]
+        for event in events
+        if event["name"] == "DocumentLoader::CommitNavigation"
+        and (event["pid"], event["tid"]) == (loaded["pid"], loaded["tid"])
+        and event["ts"] <= loaded["ts"] <= event["ts"] + event.get("dur", 0)
+    ]
+    return float(max(begun, default=loaded["ts"]))
+
+
 def busy_ms(recorded: Archive, number: int, graph: Graph) -> float:
-    """Give the processor time of all tasks of documents, from their first one's on, and of workers."""
+    """Give the time of all tasks of documents, from their commit on, and of workers."""
     events = json.loads(recorded.extra(trace_of(number)))["traceEvents"]
     urls = {one["url"] for one in graph.objects.values()}
     begins: dict[tuple[int, int], float] = {}
@@ -274,7 +286,7 @@ def busy_ms(recorded: Archive, number: int, graph: Graph) -> float:
         if event["name"] == "thread_name" and said["name"] == "DedicatedWorker thread":
             begins[thread] = 0.0
         elif event["name"] == "CommitLoad" and said["data"]["url"] in urls:
-            begins.setdefault(thread, event["ts"])
+            begins.setdefault(thread, _commit(events, event))
     busy = 0.0
     slices = [event for event in events if event["ph"] == "X" and event.get("dur", 0) > 0]
     slices.sort(key=lambda event: (event["ts"], -event["dur"]))

@@ -50,10 +50,10 @@ impl GraphBuilder<'_> {
         if let Some(need) = set.or_else(|| before.map(|before| after(before))) {
             return vec![need];
         }
-        // An observer: a script has made it, and what is drawn has called it.
+        // An observer: a script has made it, and a layout has called it. Of several it is not known which: the first.
         let code = unit.code.as_ref().filter(|_| unit.kind == UnitKind::Callback);
         if let Some(defined) = code.and_then(|code| self.defined_by(code)) {
-            let render = self.last_render.as_ref().map(|render| after(render));
+            let render = self.first_render.as_ref().map(|render| after(render));
             return std::iter::once(Need { why: Some(Why::Script), ..after(&defined) }).chain(render).collect();
         }
         self.last_cause.as_ref().map(|cause| after(cause)).into_iter().collect()

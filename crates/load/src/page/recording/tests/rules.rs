@@ -425,11 +425,12 @@ fn how_long_arrivals_take_is_seen_where_the_thread_was_idle() {
             instant("ResourceFinish", told, json!({"requestId": path, "finishTime": network as f64 / 1e6})),
         ]
     };
-    let mut load = Load::of("<img src=a><img src=b><img src=c>").parse(20_000);
-    load.fetched.extend(["a", "b", "c"].map(|path| (path, "image", path)));
+    let mut load = Load::of("<img src=a><img src=b><img src=c><img src=d>").parse(20_000);
+    load.fetched.extend(["a", "b", "c", "d"].map(|path| (path, "image", path)));
     let load = load.happens(came("a", 40_000, 42_000)).happens(came("b", 50_000, 53_000));
     let load = load.happens(vec![slice("RunTask", 60_000, 30_000, Value::Null)]).happens(came("c", 65_000, 91_000));
-    assert_eq!(load.graph().arrival_ms, 3.0, "of 2 and 3 ms, and not of 26 behind a task");
+    let load = load.happens(came("d", 66_000, 93_000));
+    assert_eq!(load.graph().arrival_ms, 3.0, "of 2 and 3 ms, and not of 26 and 27 behind a task");
 }
 
 #[test]
