@@ -328,8 +328,7 @@ impl<'r> GraphBuilder<'r> {
         });
         (self.last, self.last_of_task) = (Some(name.clone()), Some(name.clone()));
         match kind {
-            "layout" => self.last_render = Some(name.clone()),
-            "other" => {}
+            "layout" | "other" => {}
             _ => self.last_cause = Some(name.clone()),
         }
         (name, lead)

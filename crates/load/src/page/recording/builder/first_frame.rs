@@ -20,12 +20,11 @@ impl GraphBuilder<'_> {
     /// brought up to date in any case (`Document::FinishedParsing`).
     pub(super) fn hold_first_frame(&mut self) {
         let Some(render) = self.first_render.take().filter(|_| !self.fonts.is_empty()) else { return };
+        let fonts: Vec<Need> = self.fonts.iter().map(|font| self.fetched(*font)).collect();
         let by_need = self.by_need();
         let later = followers(&by_need, &render);
-        // What a damaged trace says may be both before and after it.
-        let is_before = |need: &Need| !later.contains(need.node.as_str());
-        let fonts: Vec<Need> = self.fonts.iter().map(|font| self.fetched(*font)).filter(is_before).collect();
-        let content_loaded = self.content_loaded(None).filter(is_before);
+        // A script may have waited for this very frame.
+        let content_loaded = self.content_loaded(None).filter(|need| !later.contains(need.node.as_str()));
         let node = self.file.compute.iter_mut().find(|node| node.name == render);
         let Some(needs) = node.and_then(|node| node.needs.as_mut()) else { return };
         let timer = |need: Need, ms: f64| Need { timer_ms: ms, why: Some(Why::Timer), ..need };

@@ -145,9 +145,12 @@ impl GraphBuilder<'_> {
         self.count += 1;
         let (number, kind) = (self.count.to_string(), if what == "render" { "layout" } else { "other" });
         let (name, lead) = self.node(what, &number, kind, unit.took(), cause, Needed::Never);
-        if kind == "layout" && self.thread == ThreadKind::Main {
+        // Before there is a body, nothing is laid out that anything waits for.
+        let has_body = || self.frames.values().any(|frame| frame.is_root && frame.body.is_some());
+        if kind == "layout" && self.thread == ThreadKind::Main && has_body() {
             self.new_fonts.clear();
             self.first_render.get_or_insert_with(|| name.clone());
+            self.last_render = Some(name.clone());
         }
         self.notes(unit, &name, lead);
     }

@@ -434,21 +434,48 @@ fn how_long_arrivals_take_is_seen_where_the_thread_was_idle() {
 }
 
 #[test]
-fn a_font_that_waits_for_the_first_frame_does_not_keep_it_waiting() {
-    let load = Load::of("<script src=a></script><body><p>").scanned("a", "Script", "blocking", "<script src=a>");
-    let load = load.fetch("a", "script", 18_000).runs("a", 20_000);
-    // An observer of the script's, called by a layout before there is a body.
+fn a_script_that_waits_for_the_first_frame_does_not_keep_it_waiting() {
+    let page = "<link rel=preload as=font href=f><script src=a></script><body><script src=b></script><script defer src=d></script>";
+    let load = Load::of(page).scanned("a", "Script", "blocking", "<script src=a>");
+    let load = load.scanned("b", "Script", "blocking", "<script src=b>");
+    let mut font = place(page, "<link rel=preload as=font href=f>");
+    font["isLinkPreload"] = true.into();
+    let load = load.happens(vec![sent_by("f", 14_600, "Font", "non_blocking", font)]);
+    let load = load.fetch("f", "font", 17_000).fetch("a", "script", 18_000).runs("a", 20_000);
+    let load = load.fetch("b", "script", 22_500).runs("b", 24_000);
+    // An observer of the first script's, called by the first layout, preloads what the parser comes to later.
     let called = json!({"frame": "F", "url": url("a"), "lineNumber": 1, "columnNumber": 1});
+    let mut preload = script();
+    preload["isLinkPreload"] = true.into();
     let load = load.happens(vec![
         slice("RunTask", 30_000, 2_000, Value::Null),
         slice("Layout", 30_000, 2_000, Value::Null),
         slice("RunTask", 34_000, 2_000, Value::Null),
         slice("FunctionCall", 34_000, 2_000, called),
-        sent_by("f", 34_500, "Font", "non_blocking", script()),
+        sent_by("d", 34_500, "Script", "non_blocking", preload),
     ]);
-    let file = load.fetch("f", "font", 60_000).parse(70_000).graph();
-    let fonts = file.compute.iter().find(|node| node.name == "fonts").expect("it was asked for before the body");
-    assert_eq!(fonts.needs.as_deref(), Some(&[][..]));
+    let file = load.fetch("d", "script", 60_000).parse(70_000).runs("d", 80_000).graph();
+    let gate = file.compute.iter().find(|node| node.any_need).expect("a font was asked for before the body");
+    assert!(gate.needs.iter().flatten().all(|need| need.node != run("d")), "{gate:?}");
+    assert!(file.build().is_ok(), "nothing waits for itself");
+}
+
+#[test]
+fn a_layout_before_the_body_keeps_no_later_one_waiting() {
+    let page = "<link rel=stylesheet href=s><script src=a></script><body><p><script src=b></script>";
+    let drawn = |at: u64| vec![slice("RunTask", at, 2_000, Value::Null), slice("Layout", at, 2_000, Value::Null)];
+    let load = Load::of(page).scanned("s", "Stylesheet", "blocking", "<link rel=stylesheet href=s>");
+    let load =
+        load.scanned("a", "Script", "blocking", "<script src=a>").scanned("b", "Script", "blocking", "<script src=b>");
+    let load = load.fetch("s", "stylesheet", 17_000).happens(drawn(18_000));
+    let load = load.fetch("a", "script", 21_000).fetch("b", "script", 22_000).runs("a", 24_000);
+    let load = load.parse(27_000).runs("b", 34_000);
+    let file = load.happens(drawn(40_000)).graph();
+    let layouts: Vec<&str> =
+        file.compute.iter().map(|node| &*node.name).filter(|name| name.starts_with("render")).collect();
+    assert_eq!(layouts.len(), 2);
+    let before = before(&file, layouts[1]);
+    assert!(before.contains(&url("s")) && !before.contains(&run("b")), "{before:?}");
 }
 
 #[test]
