@@ -2,15 +2,18 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import kernel
 from conftest import Command, Record, need
 from loadstone.browser import local
+from loadstone.browser.devtools import Devtools
 from loadstone.files import InputError
 from loadstone.recording import Archive, BodyState, archive
 from loadstone.recording.graph import graph_of
+from loadstone.recording.visit import Visit
 from sites import SVG, Handler, Server, body, events, initiators, paths, silent, trace
 
 # --- what is kept ---
@@ -53,6 +56,35 @@ def test_a_page_with_all_that_it_loads(server: Server, record: Record) -> None:
     assert json.loads(made.extra(archive.HAR))["log"]["pages"][0]["pageTimings"]["onLoad"] == pytest.approx(
         load.onload_ms, abs=0.01
     )
+
+
+def test_no_body_is_asked_for_while_a_page_loads(
+    server: Server, record: Record, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its main thread would have to give it."""
+    said: list[tuple[str, str | None]] = []
+    post, take = Devtools.post, Visit._take
+
+    def posted(
+        devtools: Devtools, method: str, until: float, session: str | None = None, *more: Any, **given: Any
+    ) -> None:
+        said.append((method, session))
+        post(devtools, method, until, session, *more, **given)
+
+    def taken(visit: Visit, event: dict[str, Any]) -> None:
+        said.append((event["method"], event.get("sessionId")))
+        take(visit, event)
+
+    monkeypatch.setattr(Devtools, "post", posted)
+    monkeypatch.setattr(Visit, "_take", taken)
+    frame = f'<iframe src="{server.other}/frame.html"></iframe>'
+    record(server.page(f"<img src=a.svg>{frame}", a_svg=SVG, frame_html="<img src=b.svg>", b_svg=SVG))
+    asked = [
+        (at, session) for at, (method, session) in enumerate(said) if method == "Network.getResponseBody"
+    ]
+    assert len(asked) >= 4
+    for at, session in asked:
+        assert ("Page.loadEventFired", session) in said[:at]
 
 
 def test_the_graph_is_that_of_all_loads(server: Server, record: Record) -> None:

@@ -222,13 +222,24 @@ def test_a_page_that_goes_on_to_another_is_recorded_to_the_end(server: Server, r
         handler.end_headers()
         handler.wfile.write(content)
 
-    url = server.page("<script>onload = () => { location = '/next.html' }</script>", a_svg=SVG)
+    url = server.page(
+        "<img src=b.svg><script>onload = () => { location = '/next.html' }</script>", a_svg=SVG, b_svg=SVG
+    )
     server.pages["/next.html"] = slow
     made = record(url)
-    assert paths(made) == ["", "a.svg", "next.html"]
+    assert paths(made) == ["", "a.svg", "b.svg", "next.html"]
+    assert {one.body_state for one in made.exchanges} == {BodyState.WHOLE, BodyState.AGAIN}
+    assert {one.body for one in made.exchanges if one.url.endswith(".svg")} == {SVG}
     assert made.loads[0].title == "Next"
     loaded = [one for one in events(made) if one["method"] == "Page.loadEventFired"]
     assert len(loaded) == 2
+
+
+def test_a_frame_that_goes_away_leaves_its_bodies(server: Server, record: Record) -> None:
+    frame = f"<iframe src='{server.other}/frame.html' onload='this.remove()'></iframe>"
+    made = record(server.page(frame, frame_html="<img src=of_frame.svg>", of_frame_svg=SVG))
+    states = {one.url.rpartition("/")[2]: one.body_state for one in made.exchanges}
+    assert {states["frame.html"], states["of_frame.svg"]} <= {BodyState.WHOLE, BodyState.AGAIN}
 
 
 def test_a_page_that_starts_a_download_stays_where_it_is(server: Server, record: Record) -> None:

@@ -1,11 +1,13 @@
-"""Bodies of responses, asked for as soon as each is whole: Chromium gives up old ones if it has too many.
+"""Bodies of responses, asked for when no load is disturbed by it: the main thread of a page has to give them.
 
+A page that has gone on to another has those of the first no more.
 Chromium gives bodies that it takes for text as text, so bytes that are none of its charset are lost. What is
 not as long as it came, or not there at all, is asked for once more when the load is over: from the cache if
 it is there.
 """
 
 import base64
+from collections import deque
 from collections.abc import Iterable
 from time import monotonic
 from typing import Any
@@ -21,6 +23,8 @@ MOST_BODIES = 1 << 29
 MOST_AGAIN = 16 << 20
 """Of an object that is asked for again."""
 _PIECE = 1 << 20
+_AT_ONCE = 16
+"""How many bodies are on their way at a time."""
 _NO_BODY = {101, 204, 205, 304}
 _NOT_AGAIN = {206, 301, 302, 303, 307, 308}
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -36,11 +40,19 @@ class Bodies:
         self._sent: dict[str, bytes] = {}
         self._total = 0
         self._awaited = 0
+        self._held: deque[tuple[Hop, str]] = deque()
 
-    def ask(self, request: str, session: str, until: float) -> None:
-        """Ask for the body of a response that is whole."""
+    def hold(self, request: str, session: str) -> None:
+        """Take note of a response that is whole, whose body is to be asked for."""
         hop = self._log.hop(request)
         if hop is not None and hop.is_of_network:
+            self._held.append((hop, session))
+
+    def ask(self, session: str, until: float) -> None:
+        """Ask for the bodies that a session has."""
+        asked = [held for held in self._held if held[1] == session]
+        self._held = deque(held for held in self._held if held[1] != session)
+        for hop, _ in asked:
             self._post("Network.getResponseBody", hop, session, until)
 
     def ask_for_streams(self, until: float) -> None:
@@ -57,10 +69,16 @@ class Bodies:
 
         self._devtools.post("Network.getRequestPostData", until, session, came, requestId=request)
 
-    def wait(self, until: float) -> None:
-        """Wait for what has been asked for."""
-        while self._awaited and self._devtools.hear(until):
-            pass
+    def wait(self, patience_s: float) -> None:
+        """Ask for what has not been asked for yet, and wait for all, while something comes."""
+        while self._held or self._awaited:
+            until = monotonic() + patience_s
+            while self._held and self._awaited < _AT_ONCE:
+                self._post("Network.getResponseBody", *self._held.popleft(), until)
+            awaited = self._awaited
+            while self._awaited == awaited:
+                if not self._devtools.hear(until):
+                    return
 
     def _post(self, method: str, hop: Hop, session: str, until: float) -> None:
         def came(answer: dict[str, Any]) -> None:

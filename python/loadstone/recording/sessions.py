@@ -5,7 +5,7 @@ the page's alone: the browser attaches to it. Pages that a page opens, or has lo
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from time import monotonic
 from typing import Any
 
@@ -24,7 +24,7 @@ _SOON_S = 30.0
 Event = dict[str, Any]
 
 
-@dataclass(frozen=True)
+@dataclass
 class Session:
     """One session, and what it is with."""
 
@@ -32,6 +32,12 @@ class Session:
     kind: str
     """As DevTools says: page, iframe, worker, service_worker, ..."""
     target: str
+    is_idle: bool = field(init=False)
+    """Whether no load is disturbed by what it is asked."""
+
+    def __post_init__(self) -> None:
+        """Begin idle if it is a worker, which has no load of its own."""
+        self.is_idle = self.kind not in _PAGES
 
 
 class Sessions:

@@ -166,11 +166,12 @@ class Visit:
     def _finish(self, page: Session, *, is_there: bool) -> str:
         """Wait for bodies, and close the page: its title."""
         self._is_over = True
-        until = monotonic() + (_BODIES_S if is_there else _MOMENT_S)
+        patience = _BODIES_S if is_there else _MOMENT_S
         title, call = "", self._devtools.call
         if is_there:
-            self._bodies.ask_for_streams(until)
-        self._bodies.wait(until)
+            self._bodies.ask_for_streams(monotonic() + patience)
+        self._bodies.wait(patience)
+        until = monotonic() + patience
         try:
             if is_there:
                 self._bodies.ask_again(self._log.hops(), page.name, self._main, until)
@@ -209,7 +210,9 @@ class Visit:
         if method == "Network.requestWillBeSent":
             self._sent(params, session)
         elif method == "Network.loadingFinished":
-            self._bodies.ask(params["requestId"], session.name, now + _BODIES_S)
+            self._bodies.hold(params["requestId"], session.name)
+            if session.is_idle:
+                self._bodies.ask(session.name, now + _BODIES_S)
         elif method == "Network.loadingFailed" and params["requestId"] in seen.documents[1:]:
             # It was a download, or nothing: the page stays where it was.
             seen.documents.remove(params["requestId"])
@@ -238,6 +241,14 @@ class Visit:
         elif method == "Page.frameAttached":
             seen.frames.add(params["frameId"])
         if session.target != self._main:
+            if (
+                method == "Page.lifecycleEvent"
+                and params["name"] == "load"
+                and params["frameId"] == session.target
+            ):
+                # A frame may go before the page is done.
+                session.is_idle = True
+                self._bodies.ask(session.name, monotonic() + _BODIES_S)
             return
         if method == "Page.domContentEventFired":
             seen.content_loaded = params["timestamp"]
