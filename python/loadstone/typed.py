@@ -23,7 +23,8 @@ class Settings(TypedDict, total=False):
     tls: Literal["none", "1.0", "1.2", "1.3"]
     """TLS on all connections, or on none; if it is left out, by each URL's scheme: 1.3 or none."""
     tls_flights: str
-    """How long the flights of TLS 1.3 are: as of a year, `2013` or `2026`, or in bytes, `1800/4000/80`."""
+    """How long the flights of TLS 1.3 are: as of a year, `2013` or `2026`, or in bytes, `1800/4000/80`,
+    with a fourth for the tickets behind it."""
     servers: int
     """Deals the objects in turn over this many hosts; if it is left out, they stay where they are. 1 to
     64."""

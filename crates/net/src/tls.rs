@@ -1,7 +1,6 @@
 //! TLS as a cost: handshakes as flights of bytes, records as an overhead. No cryptography.
 //!
-//! The sizes are those of full handshakes with a certificate chain of a usual length and without
-//! tickets; `docs/model.md` has their source.
+//! The sizes are those of full handshakes with a certificate chain of a usual length; `docs/model.md` has their source.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
@@ -27,21 +26,23 @@ pub enum Tls {
     V1_3,
 }
 
-/// How long the flights of TLS 1.3's handshakes are, in bytes: the client's first, the server's, the client's second.
+/// How long the flights of TLS 1.3's handshakes are, in bytes: the client's first, the server's, the client's second,
+/// and the tickets that the server sends when the handshake is over (RFC 8446, section 4.6.1); 0 is none.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub struct TlsFlights([u32; 3]);
+pub struct TlsFlights([u32; 4]);
 
 impl TlsFlights {
     /// As a browser and a server of 2013 would have had them: one key share of 32 bytes.
-    const OF_2013: TlsFlights = TlsFlights([517, 4_000, 80]);
+    const OF_2013: TlsFlights = TlsFlights([517, 4_000, 80, 0]);
     /// With the hybrid key exchange X25519MLKEM768 (draft-ietf-tls-ecdhe-mlkem): 1,216 bytes of key share from the
-    /// client, 1,120 from the server. The chain of certificates is that much shorter than it was, with ECDSA.
-    const OF_2026: TlsFlights = TlsFlights([1_800, 4_000, 80]);
+    /// client, 1,120 from the server. The chain of certificates is that much shorter than it was, with ECDSA. Two tickets
+    /// of OpenSSL's.
+    const OF_2026: TlsFlights = TlsFlights([1_800, 4_000, 80, 510]);
     /// The longest flight.
     const MAX: u32 = 1 << 20;
 
-    fn sizes(self) -> [u64; 3] {
+    fn sizes(self) -> [u64; 4] {
         self.0.map(u64::from)
     }
 
@@ -59,7 +60,9 @@ impl Default for TlsFlights {
 
 /// What was written are no flights.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("'{0}' are no flights: write 2013, 2026, or three lengths in bytes up to 1 MiB, such as 1800/4000/80")]
+#[error(
+    "'{0}' are no flights: write 2013, 2026, or three lengths in bytes up to 1 MiB, such as 1800/4000/80, and a fourth for tickets"
+)]
 pub struct UnknownFlights(String);
 
 impl TryFrom<String> for TlsFlights {
@@ -72,9 +75,16 @@ impl TryFrom<String> for TlsFlights {
             _ => {}
         }
         let sizes: Option<Vec<u32>> = written.split('/').map(|size| size.parse().ok()).collect();
-        let sizes = sizes.and_then(|sizes| <[u32; 3]>::try_from(sizes).ok());
-        let sizes = sizes.filter(|sizes| sizes.iter().all(|size| (1..=TlsFlights::MAX).contains(size)));
-        sizes.map(TlsFlights).ok_or(UnknownFlights(written))
+        let fits = |sizes: &[u32]| sizes.iter().all(|size| (1..=TlsFlights::MAX).contains(size));
+        match sizes.as_deref() {
+            Some(&[hello, server, finished]) if fits(&[hello, server, finished]) => {
+                Ok(TlsFlights([hello, server, finished, 0]))
+            }
+            Some(&[hello, server, finished, tickets]) if fits(&[hello, server, finished, tickets]) => {
+                Ok(TlsFlights([hello, server, finished, tickets]))
+            }
+            _ => Err(UnknownFlights(written)),
+        }
     }
 }
 
@@ -83,7 +93,8 @@ impl From<TlsFlights> for String {
         match flights {
             TlsFlights::OF_2013 => "2013".to_owned(),
             TlsFlights::OF_2026 => "2026".to_owned(),
-            TlsFlights([first, second, third]) => format!("{first}/{second}/{third}"),
+            TlsFlights([first, second, third, 0]) => format!("{first}/{second}/{third}"),
+            TlsFlights([first, second, third, tickets]) => format!("{first}/{second}/{third}/{tickets}"),
         }
     }
 }
@@ -113,8 +124,8 @@ impl Tls {
             Tls::V1_0 => Flights { sizes: [200, 1_000, 200, 60], count: 4 },
             Tls::V1_2 => Flights { sizes: [517, 3_700, 130, 60], count: 4 },
             Tls::V1_3 => {
-                let [first, second, third] = of_1_3.sizes();
-                Flights { sizes: [first, second, third, 0], count: 3 }
+                let sizes = of_1_3.sizes();
+                Flights { sizes, count: if sizes[3] > 0 { 4 } else { 3 } }
             }
         }
     }
@@ -185,8 +196,12 @@ impl Handshake {
     /// The handshake at one end, not begun.
     pub fn new(tls: Tls, flights: TlsFlights, role: Role) -> Handshake {
         let flights = tls.flights(flights);
-        let waits = !(tls == Tls::V1_0 && role == Role::Client);
-        Handshake { flights, before: flights.count - usize::from(!waits), role, step: 0, arrived: 0 }
+        // Neither False Start nor tickets keep a client waiting.
+        let before = match tls {
+            Tls::V1_0 | Tls::V1_3 if role == Role::Client => 3,
+            _ => flights.count,
+        };
+        Handshake { flights, before, role, step: 0, arrived: 0 }
     }
 
     /// Whether application data may be sent from here.
@@ -292,6 +307,7 @@ impl Records {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn handshake(tls: Tls, role: Role) -> Handshake {
         Handshake::new(tls, TlsFlights::default(), role)
@@ -300,17 +316,16 @@ mod tests {
     #[test]
     fn flights_are_those_of_a_year_or_stated_and_written_as_they_are_read() {
         let read = |text: &str| TlsFlights::try_from(text.to_owned());
-        assert_eq!((read("2013").unwrap().sizes(), read("2026").unwrap().sizes()[0]), ([517, 4_000, 80], 1_800));
-        for text in ["2013", "2026", "1/2/1048576"] {
+        assert_eq!((read("2013").unwrap().sizes(), read("2026").unwrap().sizes()[0]), ([517, 4_000, 80, 0], 1_800));
+        for text in ["2013", "2026", "1/2/1048576", "1/2/3/4"] {
             assert_eq!(String::from(read(text).unwrap()), text);
         }
-        for text in ["2014", "1/2", "0/2/3", "1/2/3/4", "1/2/1048577", "-1/2/3", ""] {
+        for text in ["2014", "1/2", "0/2/3", "1/2/3/0", "1/2/3/4/5", "1/2/1048577", "-1/2/3", ""] {
             assert!(read(text).is_err(), "{text}");
         }
         let mut client = Handshake::new(Tls::V1_3, read("7/8/9").unwrap(), Role::Client);
         assert_eq!((client.poll_transmit(), client.handle_input(8), client.poll_transmit()), (Some(7), 0, Some(9)));
     }
-    use proptest::prelude::*;
 
     /// Flights until both ends are done: sender and bytes of each.
     fn shake(tls: Tls) -> Vec<u64> {
@@ -363,6 +378,21 @@ mod tests {
         // What comes after the server's last flight is the response's.
         assert_eq!(client.handle_input(60 + 1_000), 1_000);
         assert!(client.may_send());
+    }
+
+    #[test]
+    fn tickets_come_behind_the_handshake_and_keep_nobody_waiting() {
+        let flights = TlsFlights::try_from("517/4000/80/510".to_owned()).unwrap();
+        let [mut client, mut server] =
+            [Role::Client, Role::Server].map(|role| Handshake::new(Tls::V1_3, flights, role));
+        server.handle_input(client.poll_transmit().unwrap());
+        client.handle_input(server.poll_transmit().unwrap());
+        assert_eq!(client.poll_transmit(), Some(80));
+        assert!(client.may_send());
+        assert_eq!(server.handle_input(80 + 400), 400);
+        assert_eq!(server.poll_transmit(), Some(510));
+        assert!(server.may_send());
+        assert_eq!(client.handle_input(510 + 1_000), 1_000);
     }
 
     #[test]

@@ -62,7 +62,8 @@ pub struct Variant {
     pub protocol_of: BTreeMap<String, Protocol>,
     /// TLS on all connections, or on none; if it is left out, by each URL's scheme: 1.3 or none.
     pub tls: Option<Tls>,
-    /// How long the flights of TLS 1.3 are: as of a year, `2013` or `2026`, or in bytes, `1800/4000/80`.
+    /// How long the flights of TLS 1.3 are: as of a year, `2013` or `2026`, or in bytes, `1800/4000/80`,
+    /// with a fourth for the tickets behind it.
     #[serde(skip_serializing_if = "TlsFlights::is_default")]
     pub tls_flights: TlsFlights,
     /// Deals the objects in turn over this many hosts; if it is left out, they stay where they are.
