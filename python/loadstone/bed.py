@@ -1,6 +1,8 @@
 """Any command behind a link: what it sees of files and names, its life, what the link saw."""
 
+import fcntl
 import json
+import os
 import shutil
 import signal
 import ssl
@@ -196,22 +198,27 @@ def _nss(folder: Path, ca: Path) -> Path | None:
 
 @contextmanager
 def _place_for(folder: str) -> Iterator[bool]:
-    """See that there is a folder to put something in place of, if that can be; it goes as it came."""
-    made: list[Path] = []
+    """See that there is a folder to put something in place of, if that can be.
+
+    If nothing is in it, the last bed takes it away: with it would go what other beds have put in its place.
+    """
+    place = Path(folder)
     try:
-        for path in (Path(folder).parent, Path(folder)):
-            if not path.exists():
-                path.mkdir()
-                made.append(path)
-        is_there = True
+        users = os.open(place.parents[1], os.O_RDONLY)
     except OSError:
-        is_there = False
+        yield False
+        return
+    fcntl.flock(users, fcntl.LOCK_SH)
     try:
-        yield is_there
+        with suppress(OSError):
+            place.mkdir(parents=True, exist_ok=True)
+        yield place.is_dir()
     finally:
-        for path in reversed(made):
-            with suppress(OSError):
-                path.rmdir()
+        with suppress(OSError):
+            fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            place.rmdir()
+            place.parent.rmdir()
+        os.close(users)
 
 
 def _is_there(path: str) -> bool:

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import kernel
-from conftest import EXAMPLES, Command, Result
+from conftest import EXAMPLES, Command, Result, need
 from kernel import LOADSTONE, PATIENCE, as_nobody, need_nobody
 
 pytestmark = pytest.mark.usefixtures("access")
@@ -168,6 +168,28 @@ def test_two_beds_at_once_do_not_disturb_each_other() -> None:
         document = json.loads(out.splitlines()[-1])
         assert document["pings"]["answered"] == 50
         assert document["link"]["up"]["packets"] == 50
+
+
+def test_a_bed_that_ends_takes_no_trust_from_another(tmp_path: Path) -> None:
+    """Chromium's is in the user's folder; where there was none, the last bed takes it away."""
+    need("certutil")
+    first, second = tmp_path / "first", tmp_path / "second"
+    script = 'touch "$0"; until [ -e "$1" ]; do sleep 0.05; done; sleep 0.5; ls ~/.pki/nssdb'
+
+    def begun(*files: Path) -> subprocess.Popen[str]:
+        command = [*LOADSTONE, "bed", "--network", "10mbit,60ms", "--", "sh", "-c", script, *map(str, files)]
+        env = {**os.environ, "HOME": str(tmp_path)}
+        bed = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=env)
+        while not files[0].exists():
+            time.sleep(0.05)
+        return bed
+
+    one = begun(first, second)
+    with begun(second, tmp_path / "ended") as other:
+        assert "cert9.db" in one.communicate(timeout=PATIENCE)[0]
+        (tmp_path / "ended").touch()
+        assert "cert9.db" in other.communicate(timeout=PATIENCE)[0]
+    assert not (tmp_path / ".pki").exists()
 
 
 def test_a_bed_works_within_a_bed() -> None:
