@@ -16,6 +16,9 @@ STACK_DEPTH = 32
 
 Without them it names the parser for images that scripts make, and nothing for what timers do.
 """
+STACK_FRAMES = 8
+"""How many calls of each step it keeps. It notes them for every error that a script makes as well: 200, as it
+does of itself, made a page of Swagger UI 40 % later."""
 _OF_THE_BROWSER = {"service_worker", "shared_worker"}
 _PAGES = {"page", "iframe"}
 _LEFT_OUT = ("browser", "browser_ui", "tab", "background_page", "webview", "other")
@@ -96,6 +99,7 @@ class Sessions:
         self._post("Network.enable", name, **_BUFFERS)
         self._post("Target.setAutoAttach", name, **_ATTACH)
         self._post("Runtime.enable", name)
+        self._post("Runtime.setMaxCallStackSizeToCapture", name, size=STACK_FRAMES)
         self._post("Runtime.setAsyncCallStackDepth", name, maxDepth=STACK_DEPTH)
         if session.kind in _PAGES:
             self._post("Page.enable", name)
