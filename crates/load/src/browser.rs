@@ -191,10 +191,15 @@ impl Browser {
 
     /// Begins what may begin.
     fn begin_ready(&mut self, now: Time) {
-        while let Some(activity) = self.progress.poll_ready(now) {
-            if let Task::Fetch(_) = self.page.activities[activity.0 as usize].task {
-                self.waterfall[activity.0 as usize].found = Some(now);
-                self.want(activity);
+        loop {
+            while let Some(activity) = self.progress.poll_ready(now) {
+                if let Task::Fetch(_) = self.page.activities[activity.0 as usize].task {
+                    self.waterfall[activity.0 as usize].found = Some(now);
+                    self.want(activity);
+                }
+            }
+            if !self.progress.close_task(now, self.missing == 0) {
+                break;
             }
         }
         if let Some(scheduler) = &mut self.scheduler {

@@ -38,6 +38,9 @@ struct MainThread {
     running: Option<ActivityId>,
     /// What ran last.
     before: Option<ActivityId>,
+    /// The last that the load waits for in any case has run. The load event belongs to its task, if nothing else holds
+    /// it up (Chromium's `Document::FinishedParsing`): other tasks wait until that is known.
+    is_closing: bool,
     waiting: VecDeque<MainTask>,
 }
 
@@ -139,6 +142,20 @@ impl Progress {
         self.load_event
     }
 
+    /// Nothing more begins now; `is_all_there` are the objects that the load waits for in any case. Whether the main
+    /// thread has gone on, so that something may.
+    pub(super) fn close_task(&mut self, now: Time, is_all_there: bool) -> bool {
+        if !std::mem::take(&mut self.main.is_closing) {
+            return false;
+        }
+        if is_all_there && self.is_quiet() {
+            let (last, ended) = self.last;
+            self.load_event.get_or_insert(LoadEvent { last, ended, at: now });
+        }
+        self.run_main(now);
+        true
+    }
+
     /// Whether an activity has begun.
     pub(super) fn has_begun(&self, activity: ActivityId) -> bool {
         self.states[activity.0 as usize].has_begun
@@ -194,6 +211,8 @@ impl Progress {
                     self.handle_end(now, activity);
                     if self.main.running == Some(activity) {
                         self.main.running = None;
+                        let is_needed = self.graph.nodes[activity.0 as usize].needed == Needed::Always;
+                        self.main.is_closing = is_needed && self.computed == 0;
                         self.run_main(now);
                     }
                 }
@@ -243,6 +262,7 @@ impl Progress {
     /// The main thread takes what has waited for longest, if it is free.
     fn run_main(&mut self, now: Time) {
         while self.main.running.is_none()
+            && !self.main.is_closing
             && let Some(task) = self.main.waiting.pop_front()
         {
             let activity = match task {
@@ -489,6 +509,51 @@ mod tests {
         assert_eq!([5, 9, 25].map(|at| ready(&mut progress, ms(at))), [[3], [2], [1]]);
         let cause = |on, at| Some(Cause { on: ActivityId(on), at: ms(at) });
         assert!(progress.causes().eq([None, cause(3, 25), cause(3, 5), cause(0, 5)]));
+    }
+
+    /// Parsing of 10 ms, and callbacks that the document's arrival lets begin as well, of 20 ms each, on one thread.
+    fn parsed(objects: &str) -> Progress {
+        let mut progress = progress(
+            objects,
+            r#"{"name": "parse", "ms": 10, "main_thread": true, "needed": true},
+               {"name": "callback", "ms": 20, "main_thread": true},
+               {"name": "handler", "ms": 20, "main_thread": true, "needs": [{"node": "parse"}]}"#,
+        );
+        progress.handle_end(ms(5), ROOT);
+        ready(&mut progress, ms(5));
+        progress
+    }
+
+    #[test]
+    fn the_load_event_belongs_to_the_task_that_ends_what_the_load_waits_for() {
+        let mut progress = parsed("");
+        assert_eq!(progress.poll_load_event(ms(14)), None);
+        ready(&mut progress, ms(15));
+        assert_eq!(progress.next_timer(), Time::NEVER, "other tasks wait");
+        assert!(progress.close_task(ms(15), true));
+        assert_eq!(progress.poll_load_event(ms(15)).unwrap().at, ms(15));
+        assert_eq!(progress.next_timer(), ms(35), "and go on");
+        assert!(!progress.close_task(ms(15), true), "it has been closed");
+    }
+
+    #[test]
+    fn a_load_event_that_is_held_up_by_then_waits_for_its_turn() {
+        let image =
+            r#", {"url": "https://a.test/1", "bytes": 1, "needed": "when-found", "needs": [{"node": "parse"}]}"#;
+        let mut progress = parsed(image);
+        assert!(ready(&mut progress, ms(15)).contains(&1), "the image");
+        progress.close_task(ms(15), true);
+        assert_eq!(progress.poll_load_event(ms(15)), None);
+        progress.handle_end(ms(16), ActivityId(1));
+        assert_eq!(progress.poll_load_event(ms(16)), None, "the thread is busy");
+        ready(&mut progress, ms(35));
+        ready(&mut progress, ms(55));
+        assert_eq!(progress.poll_load_event(ms(55)).unwrap().at, ms(55));
+
+        let mut progress = parsed("");
+        ready(&mut progress, ms(15));
+        progress.close_task(ms(15), false);
+        assert_eq!(progress.poll_load_event(ms(15)), None, "an object that it waits for in any case is missing");
     }
 
     #[test]

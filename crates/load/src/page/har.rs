@@ -323,6 +323,7 @@ fn recorded(objects: &[&HarFetch<'_>]) -> Vec<RecordedObject> {
             handshake_ms: handshake_ms(fetched),
             began: fetched.began,
             ended: f64::INFINITY,
+            request_ms: 0.0,
             request,
             url,
             is_root,

@@ -29,4 +29,6 @@ pub(super) struct RecordedObject {
     pub(super) began: f64,
     /// When it was complete, in microseconds of the trace, as far as that says so.
     pub(super) ended: f64,
+    /// From its request in the renderer until the network service has it, in ms.
+    pub(super) request_ms: f64,
 }

@@ -46,8 +46,6 @@ pub enum RecordingError {
 /// What passes between processes of the browser.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub(super) struct Delays {
-    /// From a request in the renderer until the network service has it.
-    pub(super) request_ms: f64,
     /// From the last byte in the network service until the renderer has it.
     pub(super) response_ms: f64,
     /// From the head of a document until it is committed.
@@ -81,6 +79,7 @@ pub fn read(
         return Err(RecordingError::OtherTrace { url });
     }
     set_clock(&threads, &mut objects);
+    set_request_times(&threads, &mut objects);
     let delays = delays(&threads, &objects);
     let mut builder = GraphBuilder::new(file, &objects, texts, delays);
     threads.iter().for_each(|thread| builder.follow(thread));
@@ -123,38 +122,63 @@ fn set_clock(threads: &[PageThread], objects: &mut [RecordedObject]) {
     objects.iter_mut().for_each(|object| object.began = object.began * 1e3 + apart);
 }
 
-/// What passes between the processes. Of requests the lower quartile, since some are held back; of what arrives the
-/// median where the page's thread was idle by then.
+/// Says of each object how long its request took until the network service had it: not longer than the lower quartile
+/// of all, since some are held back there. Fonts that a style needs are asked for when the task is over that has found
+/// them.
+fn set_request_times(threads: &[PageThread], objects: &mut [RecordedObject]) {
+    let (mut sent, mut held, mut took) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+    for task in threads.iter().flat_map(|thread| &thread.tasks) {
+        let until = task.units.last().map_or(0.0, |unit| unit.until);
+        for note in task.units.iter().flat_map(|unit| &unit.notes) {
+            match &note.what {
+                NoteKind::Sent(request) => {
+                    let at = if request.is_styled_font() { until.max(note.at) } else { note.at };
+                    sent.insert(request.request.as_str(), at);
+                    held.insert(request.request.as_str(), (at - note.at) / 1e3);
+                }
+                NoteKind::Responded { request, network: Some((at, _)) } => {
+                    let sent = sent.get(request.as_str());
+                    took.extend(sent.map(|sent| (request.as_str(), (at - sent) / 1e3)));
+                }
+                _ => {}
+            }
+        }
+    }
+    let root = objects.iter().find(|object| object.is_root).map(|object| object.request.as_str());
+    let usual = took.iter().filter(|(request, _)| Some(**request) != root).map(|(_, ms)| *ms).collect();
+    let usual = bounded(quantile(usual, 0.25));
+    for object in objects {
+        let request = object.request.as_str();
+        let held = held.get(request).copied().unwrap_or(0.0);
+        object.request_ms = held + took.get(request).map_or(usual, |ms| bounded(ms.min(usual)));
+    }
+}
+
+/// To a microsecond; what is longer than any delay is none.
+fn bounded(ms: f64) -> f64 {
+    if (0.0..100.0).contains(&ms) { (ms * 1e3).round() / 1e3 } else { 0.0 }
+}
+
+/// What passes between the processes. Of what arrives the median where the page's thread was idle by then.
 fn delays(threads: &[PageThread], objects: &[RecordedObject]) -> Delays {
-    let mut sent = BTreeMap::new();
     let units = || threads.iter().take(1).flat_map(|thread| &thread.tasks).flat_map(|task| &task.units);
     let busy: Vec<(f64, f64)> = units().map(|unit| (unit.at, unit.until)).collect();
     let is_idle = |at: f64| {
         let before = busy.partition_point(|(from, _)| *from <= at);
         before == 0 || busy[before - 1].1 <= at
     };
-    let (mut up, mut down, mut commit) = (Vec::new(), Vec::new(), None);
+    let (mut down, mut commit) = (Vec::new(), None);
     let root = objects.iter().find(|object| object.is_root).map(|object| object.request.as_str());
     for note in notes(threads) {
         match &note.what {
-            NoteKind::Sent(request) => drop(sent.insert(request.request.as_str(), note.at)),
-            NoteKind::Responded { request, network: Some((at, head)) } if Some(request.as_str()) == root => {
+            NoteKind::Responded { request, network: Some((_, head)) } if Some(request.as_str()) == root => {
                 commit.get_or_insert((note.at - head) / 1e3);
-                let _ = at;
-            }
-            NoteKind::Responded { request, network: Some((at, _)) } => {
-                up.extend(sent.get(request.as_str()).map(|sent| (at - sent) / 1e3));
             }
             NoteKind::Finished { network: Some(at), .. } if is_idle(*at) => down.push((note.at - at) / 1e3),
             _ => {}
         }
     }
-    let bounded = |ms: f64| if (0.0..100.0).contains(&ms) { (ms * 1e3).round() / 1e3 } else { 0.0 };
-    Delays {
-        request_ms: bounded(quantile(up, 0.25)),
-        response_ms: bounded(quantile(down, 0.5)),
-        commit_ms: bounded(commit.unwrap_or(0.0)),
-    }
+    Delays { response_ms: bounded(quantile(down, 0.5)), commit_ms: bounded(commit.unwrap_or(0.0)) }
 }
 
 /// The value below which a share of all are; 0 of none.

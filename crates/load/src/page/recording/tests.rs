@@ -1,5 +1,7 @@
 //! Recordings that are written by hand: what the graph has to be follows from the HTML standard.
 
+mod load;
+mod requests;
 mod rules;
 
 use super::*;

@@ -89,6 +89,9 @@ record! {
     /// When the network service did what for a request: in s, and in ms since then.
     TimingData {
         requested: Scalar<'a> = "requestTime",
+        dns_start: Scalar<'a> = "dnsStart",
+        connect_start: Scalar<'a> = "connectStart",
+        send_start: Scalar<'a> = "sendStart",
         headers_end: Scalar<'a> = "receiveHeadersEnd",
     }
 }
@@ -251,8 +254,8 @@ pub(super) enum NoteKind {
     Committed { frame: String, url: String },
     /// A request was made.
     Sent(Box<SentRequest>),
-    /// The head of its response came; when the network service had it, in microseconds of the trace, and when that got
-    /// the request.
+    /// The head of its response came; when the network service began to do something for the request, and when it had
+    /// the head, in microseconds of the trace.
     Responded { request: String, network: Option<(f64, f64)> },
     /// It is complete; when the network service had it all.
     Finished { request: String, network: Option<f64> },
@@ -296,6 +299,13 @@ pub(super) struct SentRequest {
     pub(super) caller: Option<(u32, u32)>,
     /// Whether a script is said to ask for it.
     pub(super) is_by_script: bool,
+}
+
+impl SentRequest {
+    /// Whether it is for a font that a style needs.
+    pub(super) fn is_styled_font(&self) -> bool {
+        self.resource_type == "Font" && self.via == Via::Rendering
+    }
 }
 
 /// In the course of what a request was made.

@@ -87,7 +87,7 @@ impl GraphBuilder<'_> {
         (self.is_sent[object], self.is_placed[object]) = (true, true);
         self.kinds[object] = "Document".to_owned();
         self.file.objects[object].needed = Some(Needed::WhenFound);
-        self.file.objects[object].needs = Some(delayed(needs, self.delays.request_ms));
+        self.file.objects[object].needs = Some(delayed(needs, self.objects[object].request_ms));
     }
 
     /// Makes a node of what has been parsed.

@@ -76,7 +76,7 @@ impl GraphBuilder<'_> {
 
     /// What a request waited for.
     fn causes(&mut self, sent: &SentRequest, object: usize, cause: Need) -> Vec<Need> {
-        let delay = self.delays.request_ms;
+        let delay = self.objects[object].request_ms;
         let by = self.asker(sent).filter(|by| *by != object);
         let frame = Some(sent.frame.as_str()).filter(|frame| self.frames.contains_key(*frame));
         let needs = match (sent.via, frame) {

@@ -37,14 +37,14 @@ impl GraphBuilder<'_> {
                 continue;
             }
             if let Some(need) = self.navigation(object) {
-                let needs = delayed(vec![need], self.delays.request_ms);
+                let needs = delayed(vec![need], self.objects[object].request_ms);
                 by_need.entry(needs[0].node.clone()).or_default().push(self.file.objects[object].node().to_owned());
                 self.file.objects[object].needs = Some(needs);
                 continue;
             }
             let at = self.objects[object].began;
             if let Some(ScriptRun { from, until, node, .. }) = self.run_for(object, &by_need) {
-                let ms = (at.min(*until) - from) / 1e3 + self.delays.request_ms;
+                let ms = (at.min(*until) - from) / 1e3 + self.objects[object].request_ms;
                 let need = Need { on: On::Start, ms: round(ms), why: Some(Why::Script), ..after(node) };
                 by_need.entry(node.clone()).or_default().push(self.file.objects[object].node().to_owned());
                 self.file.objects[object].needs = Some(vec![need]);

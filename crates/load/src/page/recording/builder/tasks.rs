@@ -15,7 +15,7 @@ impl GraphBuilder<'_> {
         let causes = self.causes_of(unit);
         self.count += 1;
         let (what, number) = (callback_name(&unit.kind), self.count.to_string());
-        let (name, lead) = self.node(what, &number, what, unit.took(), causes, Needed::Never);
+        let (name, lead) = self.node(what, &number, what, unit.took(), causes, self.needed_of(&unit.kind));
         if let UnitKind::Timer { id } = &unit.kind
             && let Some((need, at)) = self.timers.get_mut(id)
         {
@@ -24,6 +24,15 @@ impl GraphBuilder<'_> {
         }
         self.note_run(unit, &name);
         self.notes(unit, &name, lead);
+    }
+
+    /// The load event comes after what listens to the end of parsing.
+    fn needed_of(&self, kind: &UnitKind) -> Needed {
+        let is_root = |frame: &str| self.frames.get(frame).is_some_and(|frame| frame.is_root);
+        match kind {
+            UnitKind::Event { kind, frame } if kind == "DOMContentLoaded" && is_root(frame) => Needed::Always,
+            _ => Needed::Never,
+        }
     }
 
     /// What a callback waited for.

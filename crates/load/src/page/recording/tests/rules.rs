@@ -1,136 +1,9 @@
 //! One rule each, on the smallest page that shows it.
 
-use super::{PageFile, Value, instant, needs, node, slice, url};
-use crate::page::recording::read;
-use crate::page::{ComputeSpec, Needed, On, Secrets, Why};
+use super::load::*;
+use super::{Value, instant, needs, node, slice, url};
+use crate::page::{Needed, Why};
 use serde_json::json;
-use std::collections::BTreeMap;
-
-/// A page that is loaded: its document, what is fetched (path, type, number of the request), and what happens.
-struct Load {
-    document: &'static str,
-    fetched: Vec<(&'static str, &'static str, &'static str)>,
-    texts: Vec<(&'static str, &'static str)>,
-    events: Vec<Value>,
-}
-
-impl Load {
-    fn of(document: &'static str) -> Load {
-        let events = vec![
-            slice("RunTask", 10_000, 8_000, Value::Null),
-            sent_by("", 10_000, "Document", "", Value::Null),
-            slice("DocumentLoader::CommitNavigation", 11_000, 6_000, Value::Null),
-            slice("CommitLoad", 12_000, 1, json!({"frame": "F", "url": url(""), "isOutermostMainFrame": true})),
-            slice("HTMLDocumentParser::MaybeFetchQueuedPreloads", 14_000, 2_000, Value::Null),
-        ];
-        Load { document, fetched: vec![("", "document", "0")], texts: vec![("0", document)], events }
-    }
-
-    /// Something is fetched, and comes.
-    fn fetch(mut self, path: &'static str, kind: &'static str, at: u64) -> Load {
-        self.fetched.push((path, kind, path));
-        self.happens(vec![
-            slice("RunTask", at, 1_000, Value::Null),
-            instant("ResourceFinish", at + 500, json!({"requestId": path})),
-        ])
-    }
-
-    /// The scanner finds it at the tag.
-    fn scanned(self, path: &str, kind: &str, blocking: &str, tag: &str) -> Load {
-        let initiator = place(self.document, tag);
-        self.happens(vec![sent_by(path, 14_500, kind, blocking, initiator)])
-    }
-
-    fn happens(mut self, events: Vec<Value>) -> Load {
-        self.events.extend(events);
-        self
-    }
-
-    /// The parser works, and the document ends.
-    fn parse(self, at: u64) -> Load {
-        self.happens(vec![
-            slice("RunTask", at, 6_000, Value::Null),
-            slice("ParseHTML", at, 6_000, json!({"frame": "F"})),
-            instant("domInteractive", at + 5_900, json!({"frame": "F"})),
-        ])
-    }
-
-    fn runs(self, path: &str, at: u64) -> Load {
-        self.happens(vec![slice("RunTask", at, 2_000, Value::Null), evaluated(path, 1, 1, at, 2_000)])
-    }
-
-    fn graph(self) -> PageFile {
-        let entry = |(at, (path, kind, request)): (usize, &(&str, &str, &str))| {
-            json!({
-                "startedDateTime": format!("2026-01-01T00:00:00.{at:03}Z"), "time": 1.0, "_requestId": request,
-                "_resourceType": kind, "_priority": "Medium", "_initiator": {"type": "other"},
-                "request": {"method": "GET", "url": url(path), "headers": []},
-                "response": {"status": 200, "headers": [], "content": {"size": 1}, "bodySize": self.document.len()},
-                "timings": {"wait": 1.0},
-            })
-        };
-        let entries: Vec<Value> = self.fetched.iter().enumerate().map(entry).collect();
-        let har = serde_json::to_vec(&json!({"log": {"entries": entries}})).unwrap();
-        let trace = serde_json::to_vec(&json!({"traceEvents": self.events})).unwrap();
-        let texts = self.texts.iter().map(|(request, text)| ((*request).to_owned(), text.as_bytes().to_vec()));
-        read(&har, None, &trace, &texts.collect::<BTreeMap<_, _>>(), Secrets::Kept).unwrap().file
-    }
-}
-
-fn end_of(document: &str, tag: &str) -> usize {
-    document.find(tag).unwrap() + tag.len()
-}
-
-fn place(document: &str, tag: &str) -> Value {
-    json!({"type": "parser", "url": url(""), "lineNumber": 0, "columnNumber": end_of(document, tag)})
-}
-
-fn sent_by(path: &str, at: u64, kind: &str, blocking: &str, initiator: Value) -> Value {
-    let request = if path.is_empty() { "0" } else { path };
-    instant(
-        "ResourceSendRequest",
-        at,
-        json!({"requestId": request, "url": url(path), "frame": "F", "resourceType": kind, "renderBlocking": blocking,
-            "isLinkPreload": initiator["isLinkPreload"], "initiator": initiator}),
-    )
-}
-
-fn evaluated(path: &str, line: u32, column: usize, at: u64, dur: u64) -> Value {
-    slice("EvaluateScript", at, dur, json!({"url": url(path), "lineNumber": line, "columnNumber": column}))
-}
-
-fn script() -> Value {
-    json!({"type": "script", "fetchType": "script"})
-}
-
-fn run(path: &str) -> String {
-    format!("run {}", url(path))
-}
-
-/// All that a node waits for, through others, too.
-fn before(file: &PageFile, name: &str) -> Vec<String> {
-    let mut all = vec![name.to_owned()];
-    let mut next = 0;
-    while next < all.len() {
-        let of_node = file.compute.iter().find(|node| node.name == all[next]).and_then(|node| node.needs.clone());
-        let of_object = || file.objects.iter().find(|object| object.url == all[next])?.needs.clone();
-        for need in of_node.or_else(of_object).unwrap_or_default() {
-            if !all.contains(&need.node) {
-                all.push(need.node);
-            }
-        }
-        next += 1;
-    }
-    all.split_off(1)
-}
-
-fn last_piece(file: &PageFile) -> &str {
-    &file.compute.iter().rfind(|node| node.name.starts_with("parse")).unwrap().name
-}
-
-fn needed(file: &PageFile, path: &str) -> Option<Needed> {
-    file.objects.iter().find(|object| object.url == url(path)).unwrap().needed
-}
 
 #[test]
 fn a_script_that_a_script_writes_stops_the_parser() {
@@ -380,144 +253,19 @@ fn computing_is_what_the_clock_says_not_the_processor() {
 }
 
 #[test]
-fn fonts_that_are_asked_for_before_the_body_keep_the_first_frame_waiting_and_later_ones_do_not() {
-    let page = "<link rel=preload as=font href=f><link rel=stylesheet href=s><body><p>";
-    let preload = |mut load: Load, at: u64| {
-        let mut initiator = place(load.document, "<link rel=preload as=font href=f>");
-        initiator["isLinkPreload"] = true.into();
-        load.events.push(sent_by("f", at, "Font", "non_blocking", initiator));
-        load.fetch("f", "font", 60_000)
-    };
-    let drawn = |load: Load| {
-        load.happens(vec![slice("RunTask", 50_000, 4_000, Value::Null), slice("Layout", 50_000, 4_000, Value::Null)])
-            .graph()
-    };
-    let found = Load::of(page).scanned("s", "Stylesheet", "blocking", "<link rel=stylesheet href=s>");
-    let found = found.fetch("s", "stylesheet", 18_000).parse(20_000);
-    let file = drawn(preload(found, 14_600));
-    let needs = |name: &str| -> Vec<(String, f64)> {
-        let node = file.compute.iter().find(|node| node.name.starts_with(name)).expect(name);
-        node.needs.iter().flatten().map(|need| (need.node.clone(), need.timer_ms)).collect()
-    };
-    let [gate, drawable] = ["fonts, or late", "frame without fonts"].map(str::to_owned);
-    let parsed = file.documents[&url("")].body.clone();
-    assert_eq!(needs("render"), [(drawable.clone(), 0.0), (gate.clone(), 0.0)]);
-    assert_eq!(needs("fonts"), [(url("f"), 0.0)]);
-    assert_eq!(needs(&drawable), [(url("s"), 0.0), (parsed.clone(), 0.0)]);
-    let last = file.compute.iter().rfind(|node| node.name.starts_with("parse")).unwrap().name.clone();
-    assert_eq!(needs(&gate), [("fonts".to_owned(), 0.0), (drawable, 100.0), (url(""), 1500.0), (last, 0.0)]);
-    assert!(file.compute.iter().all(|node| node.any_need == (node.name == gate)));
-
-    let found = Load::of(page).scanned("s", "Stylesheet", "blocking", "<link rel=stylesheet href=s>");
-    let found = found.fetch("s", "stylesheet", 18_000).parse(20_000);
-    let late = slice("FunctionCall", 40_000, 1_000, json!({"frame": "F"}));
-    let sent = sent_by("f", 40_500, "Font", "non_blocking", script());
-    let file =
-        drawn(found.happens(vec![slice("RunTask", 40_000, 1_000, Value::Null), late, sent]).fetch("f", "font", 60_000));
-    assert!(file.compute.iter().all(|node| node.name != "fonts"), "{:?}", file.compute);
-}
-
-#[test]
-fn how_long_arrivals_take_is_seen_where_the_thread_was_idle() {
-    let came = |path: &str, network: u64, told: u64| {
+fn the_load_waits_for_what_listens_to_the_end_of_parsing() {
+    let dispatched = |frame: &str, at: u64| {
         vec![
-            slice("RunTask", told - 100, 1_000, Value::Null),
-            instant("ResourceFinish", told, json!({"requestId": path, "finishTime": network as f64 / 1e6})),
+            slice("RunTask", at, 3_000, Value::Null),
+            slice("EventDispatch", at, 3_000, json!({"type": "DOMContentLoaded"})),
+            slice("FunctionCall", at + 100, 2_000, json!({"frame": frame})),
         ]
     };
-    let mut load = Load::of("<img src=a><img src=b><img src=c><img src=d>").parse(20_000);
-    load.fetched.extend(["a", "b", "c", "d"].map(|path| (path, "image", path)));
-    let load = load.happens(came("a", 40_000, 42_000)).happens(came("b", 50_000, 53_000));
-    let load = load.happens(vec![slice("RunTask", 60_000, 30_000, Value::Null)]).happens(came("c", 65_000, 91_000));
-    let load = load.happens(came("d", 66_000, 93_000));
-    assert_eq!(load.graph().arrival_ms, 3.0, "of 2 and 3 ms, and not of 26 and 27 behind a task");
-}
-
-#[test]
-fn a_script_that_waits_for_the_first_frame_does_not_keep_it_waiting() {
-    let page = "<link rel=preload as=font href=f><script src=a></script><body><script src=b></script><script defer src=d></script>";
-    let load = Load::of(page).scanned("a", "Script", "blocking", "<script src=a>");
-    let load = load.scanned("b", "Script", "blocking", "<script src=b>");
-    let mut font = place(page, "<link rel=preload as=font href=f>");
-    font["isLinkPreload"] = true.into();
-    let load = load.happens(vec![sent_by("f", 14_600, "Font", "non_blocking", font)]);
-    let load = load.fetch("f", "font", 17_000).fetch("a", "script", 18_000).runs("a", 20_000);
-    let load = load.fetch("b", "script", 22_500).runs("b", 24_000);
-    // An observer of the first script's, called by the first layout, preloads what the parser comes to later.
-    let called = json!({"frame": "F", "url": url("a"), "lineNumber": 1, "columnNumber": 1});
-    let mut preload = script();
-    preload["isLinkPreload"] = true.into();
-    let load = load.happens(vec![
-        slice("RunTask", 30_000, 2_000, Value::Null),
-        slice("Layout", 30_000, 2_000, Value::Null),
-        slice("RunTask", 34_000, 2_000, Value::Null),
-        slice("FunctionCall", 34_000, 2_000, called),
-        sent_by("d", 34_500, "Script", "non_blocking", preload),
-    ]);
-    let file = load.fetch("d", "script", 60_000).parse(70_000).runs("d", 80_000).graph();
-    let gate = file.compute.iter().find(|node| node.any_need).expect("a font was asked for before the body");
-    assert!(gate.needs.iter().flatten().all(|need| need.node != run("d")), "{gate:?}");
-    assert!(file.build().is_ok(), "nothing waits for itself");
-}
-
-#[test]
-fn a_layout_before_the_body_keeps_no_later_one_waiting() {
-    let page = "<link rel=stylesheet href=s><script src=a></script><body><p><script src=b></script>";
-    let drawn = |at: u64| vec![slice("RunTask", at, 2_000, Value::Null), slice("Layout", at, 2_000, Value::Null)];
-    let load = Load::of(page).scanned("s", "Stylesheet", "blocking", "<link rel=stylesheet href=s>");
-    let load =
-        load.scanned("a", "Script", "blocking", "<script src=a>").scanned("b", "Script", "blocking", "<script src=b>");
-    let load = load.fetch("s", "stylesheet", 17_000).happens(drawn(18_000));
-    let load = load.fetch("a", "script", 21_000).fetch("b", "script", 22_000).runs("a", 24_000);
-    let load = load.parse(27_000).runs("b", 34_000);
-    let file = load.happens(drawn(40_000)).graph();
-    let layouts: Vec<&str> =
-        file.compute.iter().map(|node| &*node.name).filter(|name| name.starts_with("render")).collect();
-    assert_eq!(layouts.len(), 2);
-    let before = before(&file, layouts[1]);
-    assert!(before.contains(&url("s")) && !before.contains(&run("b")), "{before:?}");
-}
-
-#[test]
-fn an_image_that_a_layout_finds_in_the_view_becomes_urgent_with_it() {
-    let page = "<body><p><img src=i>";
-    let load =
-        Load::of(page).scanned("i", "Image", "non_blocking", "<img src=i>").fetch("i", "image", 90_000).parse(20_000);
-    let raised =
-        |class: &str, at: u64| slice("ResourceChangePriority", at, 7, json!({"requestId": "i", "priority": class}));
-    let layout = vec![
-        slice("RunTask", 50_000, 4_000, Value::Null),
-        slice("Layout", 50_000, 3_000, Value::Null),
-        raised("Low", 53_050),
-        raised("VeryHigh", 53_100),
-    ];
-    let file = load.happens(layout).graph();
-    let with = "priority of ".to_owned() + &url("i");
-    let object = file.objects.iter().find(|object| object.url == url("i")).unwrap();
-    let urgency = object.raised.as_ref().map(|raised| (raised.urgency.get(), raised.with.clone()));
-    assert_eq!(urgency, Some((0, with.clone())));
-    let node = file.compute.iter().find(|node| node.name == with).unwrap();
-    let [need] = &node.needs.as_ref().unwrap()[..] else { panic!("{node:?}") };
-    assert_eq!((need.on, need.ms), (On::Start, 0.1), "in the work behind the layout");
-    assert!(need.node.starts_with("work"), "{need:?}");
-    assert_eq!(file.build().unwrap().raises.len(), 1, "less urgent is not raised");
-}
-
-#[test]
-fn a_later_layout_waits_for_the_fonts_that_have_come_since_the_one_before() {
-    let drawn = |load: Load, at: u64| {
-        load.happens(vec![slice("RunTask", at, 2_000, Value::Null), slice("Layout", at, 2_000, Value::Null)])
-    };
-    let asked = |path: &'static str, at: u64| {
-        let sent = sent_by(path, at, "Font", "non_blocking", json!({"type": "css", "url": url("")}));
-        vec![slice("RunTask", at - 100, 1_000, Value::Null), slice("Layout", at - 50, 900, Value::Null), sent]
-    };
-    let load = drawn(Load::of("<body><p>text").parse(20_000), 30_000);
-    let load = load.happens(asked("f", 33_000)).fetch("f", "font", 40_000);
-    let file = drawn(drawn(load, 50_000), 60_000).graph();
-    let waits = |node: &ComputeSpec| node.needs.iter().flatten().any(|need| need.node == url("f"));
-    let layouts: Vec<bool> = file.compute.iter().filter(|node| node.name.starts_with("render")).map(waits).collect();
-    assert_eq!(layouts, [false, false, true, false]);
+    let load = Load::of("<body><p>").parse(20_000);
+    let file = load.happens(dispatched("F", 27_000)).happens(dispatched("G", 31_000)).graph();
+    let events: Vec<_> =
+        file.compute.iter().filter(|node| node.name.starts_with("event")).map(|node| node.needed).collect();
+    assert_eq!(events, [Some(Needed::Always), None], "another frame's are no part of it");
 }
 
 #[test]

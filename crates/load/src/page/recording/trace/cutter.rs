@@ -164,7 +164,10 @@ fn note(slice: &Slice<'_, '_>, via: Via) -> Option<NoteKind> {
             let data = slice.args.read();
             let timing = data.timing.unwrap_or_default();
             let requested = timing.requested.positive().map(|seconds| seconds * 1e6);
-            let network = requested.zip(timing.headers_end.positive()).map(|(at, ms)| (at, at + ms * 1e3));
+            let first = [&timing.dns_start, &timing.connect_start, &timing.send_start];
+            let first = first.iter().find_map(|moment| moment.positive()).unwrap_or(0.0);
+            let network =
+                requested.zip(timing.headers_end.positive()).map(|(at, ms)| (at + first * 1e3, at + ms * 1e3));
             NoteKind::Responded { request: text(&data.request), network }
         }
         "ResourceFinish" => {
