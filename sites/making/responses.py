@@ -15,6 +15,7 @@ TYPES = {
     ".css": "text/css; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
     ".mjs": "text/javascript; charset=utf-8",
+    ".jsx": "text/jsx; charset=utf-8",
     ".json": "application/json",
     ".webmanifest": "application/manifest+json",
     ".svg": "image/svg+xml",
@@ -24,12 +25,15 @@ TYPES = {
     ".png": "image/png",
     ".gif": "image/gif",
     ".ico": "image/x-icon",
+    ".webp": "image/webp",
+    ".ttf": "font/ttf",
+    ".woff": "font/woff",
     ".woff2": "font/woff2",
 }
 # Milliseconds that a server thinks, at least and at most.
 THINKING = {".html": (35, 140), ".json": (20, 90)}
 THINKING_STATIC = (1, 10)
-COMPRESSED = {".html", ".css", ".js", ".mjs", ".json", ".svg", ".webmanifest", ".xml", ".txt"}
+COMPRESSED = {".html", ".css", ".js", ".jsx", ".mjs", ".json", ".svg", ".webmanifest", ".xml", ".txt"}
 SMALLEST_COMPRESSED = 600
 # When the first of the files was changed last; the others are changed later.
 EPOCH = 1_700_000_000

@@ -3,8 +3,9 @@
     .venv/bin/python studies/browser/measure.py DIR
 
 builds the sites of sites/, records each once on a bed, loads each on other networks and in other protocols
-with Chromium on a bed, and predicts these loads: from the recording, and from its HAR alone. DIR keeps
-everything; what is there already is not measured again. Needs root or /dev/net/tun, Chromium and certutil.
+with Chromium on a bed, and predicts these loads: from the recording, and from its HAR alone. With --others
+the same for pages by others (others.py). DIR keeps everything; what is there already is not measured again.
+Needs root or /dev/net/tun, Chromium and certutil.
 """
 
 import argparse
@@ -17,6 +18,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
+import others
+
 from loadstone.recording import Archive
 from loadstone.recording.archive import HAR
 
@@ -26,8 +29,8 @@ SITES = sorted(path.name for path in (ROOT / "sites").iterdir() if (path / "READ
 RECORDED_ON = ("50/10mbit,20ms", "h2")
 NETWORKS = ("50/10mbit,20ms", "20/5mbit,200ms", "10/1mbit,100ms", "5/1mbit,60ms", "1.6mbit/768kbit,300ms")
 PROTOCOLS = ("http/1.1", "h2")
-FLIGHTS = "1970/4000/64"
-"""As packets of Chromium 156 and of the bed's servers have them: hellos of 1,925 to 2,021 bytes."""
+FLIGHTS = "1970/4000/64/184"
+"""As Chromium 156 and the servers of the bed have them: hellos of 1,925 to 2,021 bytes, and tickets."""
 CLEAR = 0.03
 """How far apart two protocols have to be in Chromium for the better one to be clear."""
 
@@ -118,9 +121,9 @@ def predicted(page: Path, network: str, protocol: str) -> tuple[float, float, fl
     return said["median_plt_ms"], min(times), max(times)
 
 
-def build(sites: Sequence[str], folder: Path) -> None:
-    """Build sites."""
-    words = [sys.executable, str(ROOT / "sites/build.py"), *sites, "-o", str(folder / "built")]
+def build(sites: Sequence[str], program: str, folder: Path) -> None:
+    """Build sites by a program."""
+    words = [sys.executable, str(ROOT / program), *sites, "-o", str(folder / "built")]
     subprocess.run(words, check=True, capture_output=True)
 
 
@@ -192,21 +195,23 @@ def main() -> None:
     """Measure, and write the cells and what they say."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--sites", nargs="+", default=SITES, choices=SITES)
+    parser.add_argument("--others", action="store_true", help="pages by others instead of our sites")
+    parser.add_argument("--sites", nargs="+", help="some of them only")
     parser.add_argument("--blocks", type=int, default=2, help="loads of each, beside one more in each block")
     parser.add_argument("--record-only", action="store_true", help="record the sites, and measure nothing")
     given = parser.parse_args()
     given.folder.mkdir(parents=True, exist_ok=True)
-    build(given.sites, given.folder)
+    sites = given.sites or (list(others.PAGES) if given.others else SITES)
+    build(sites, "studies/browser/others.py" if given.others else "sites/build.py", given.folder)
     if given.record_only:
-        for site in given.sites:
+        for site in sites:
             say(str(recorded(given.folder / "built" / site, given.folder)))
         return
     cells = []
     with (given.folder / "cells.csv").open("w", newline="") as out:
         table = csv.DictWriter(out, [field.name for field in fields(Measured)], lineterminator="\n")
         table.writeheader()
-        for cell in measured(given.sites, given.blocks, given.folder):
+        for cell in measured(sites, given.blocks, given.folder):
             cells.append(cell)
             rounded = {k: round(v, 4) if isinstance(v, float) else v for k, v in asdict(cell).items()}
             table.writerow(rounded)
