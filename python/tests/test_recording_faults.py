@@ -17,7 +17,7 @@ import pytest
 from conftest import Record
 from loadstone.recording import Archive, BodyState, recorder
 from loadstone.recording.recorder import Order
-from loadstone.recording.sessions import Sessions
+from loadstone.recording.sessions import STACK_FRAMES, Sessions
 from loadstone.recording.visit import Patience
 from sites import QUICK, SVG, Handler, Server, body, events, initiators, paths, silent, trace
 
@@ -206,6 +206,9 @@ def test_sessions_are_those_of_the_page_each_once() -> None:
         of_session = [method for method, name, _ in devtools.posted if name == session]
         assert of_session[0] == "Network.enable" and of_session[-1] == "Runtime.runIfWaitingForDebugger"
         assert of_session.count("Target.setAutoAttach") == 1
+        # Else it notes 200 calls for each error that a script makes.
+        few = ("Runtime.setMaxCallStackSizeToCapture", session, {"size": STACK_FRAMES})
+        assert devtools.posted.index(few) > devtools.posted.index(("Runtime.enable", session, {}))
     sessions.take({"method": "Target.detachedFromTarget", "params": {"sessionId": "worker"}})
     assert "worker" not in sessions.known
 
