@@ -80,6 +80,8 @@ pub(super) struct GraphBuilder<'r> {
     /// The last node of parsing or of a script, and the last one of style and layout.
     last_cause: Option<String>,
     last_render: Option<String>,
+    /// What ran first since then.
+    first_change: Option<String>,
     /// Fonts that have come since.
     new_fonts: Vec<usize>,
     /// The first one, and the fonts that keep it waiting.
@@ -140,6 +142,7 @@ impl<'r> GraphBuilder<'r> {
             last_of_task: None,
             last_cause: None,
             last_render: None,
+            first_change: None,
             new_fonts: Vec::new(),
             first_render: None,
             fonts: Vec::new(),
@@ -152,6 +155,7 @@ impl<'r> GraphBuilder<'r> {
         self.thread = thread.kind;
         self.has_begun = thread.kind == ThreadKind::Worker;
         (self.loose, self.last, self.last_cause, self.last_render) = (0.0, None, None, None);
+        self.first_change = None;
         (self.answer, self.complete) = (None, None);
         // Their numbers are the thread's.
         self.timers.clear();
@@ -329,7 +333,10 @@ impl<'r> GraphBuilder<'r> {
         (self.last, self.last_of_task) = (Some(name.clone()), Some(name.clone()));
         match kind {
             "layout" | "other" => {}
-            _ => self.last_cause = Some(name.clone()),
+            _ => {
+                self.last_cause = Some(name.clone());
+                self.first_change.get_or_insert_with(|| name.clone());
+            }
         }
         (name, lead)
     }

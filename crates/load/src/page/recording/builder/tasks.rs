@@ -160,14 +160,16 @@ impl GraphBuilder<'_> {
             self.new_fonts.clear();
             self.first_render.get_or_insert_with(|| name.clone());
             self.last_render = Some(name.clone());
+            self.first_change = None;
         }
         self.notes(unit, &name, lead);
     }
 
-    /// What style and layout wait for: the style sheets before the body, and the body; later, for what has changed.
+    /// What style and layout wait for: the style sheets before the body, and the body; later, for the first change since.
     pub(super) fn rendered(&self) -> Vec<Need> {
         if let Some(before) = &self.last_render {
-            let changed = self.last_cause.iter().map(|cause| after(cause)).chain([after(before)]);
+            let changed = self.first_change.as_ref().or(self.last_cause.as_ref());
+            let changed = changed.map(|cause| after(cause)).into_iter().chain([after(before)]);
             let fonts = self.new_fonts.iter().map(|font| Need { why: Some(Why::Style), ..self.fetched(*font) });
             return changed.chain(fonts).collect();
         }

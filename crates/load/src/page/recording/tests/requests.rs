@@ -193,3 +193,20 @@ fn an_image_that_a_layout_finds_in_the_view_becomes_urgent_with_it() {
     assert!(need.node.starts_with("work"), "{need:?}");
     assert_eq!(file.build().unwrap().raises.len(), 1, "less urgent is not raised");
 }
+
+#[test]
+fn a_later_layout_waits_for_the_first_change_since_the_one_before() {
+    let drawn = |at: u64| vec![slice("RunTask", at, 2_000, Value::Null), slice("Layout", at, 2_000, Value::Null)];
+    let called = |at: u64| {
+        let call = slice("FunctionCall", at, 2_000, json!({"frame": "F"}));
+        vec![slice("RunTask", at, 2_000, Value::Null), call]
+    };
+    let load = Load::of("<body><p>").parse(20_000).happens(drawn(30_000));
+    let load = load.happens(called(40_000)).happens(called(43_000)).happens(drawn(50_000));
+    let file = load.happens(called(60_000)).happens(drawn(70_000)).graph();
+    let named =
+        |what: &str| -> Vec<&ComputeSpec> { file.compute.iter().filter(|node| node.name.starts_with(what)).collect() };
+    let calls: Vec<&str> = named("callback").iter().map(|node| &*node.name).collect();
+    let waits: Vec<&str> = named("render")[1..].iter().map(|node| &*node.needs.as_ref().unwrap()[0].node).collect();
+    assert_eq!(waits, [calls[0], calls[2]]);
+}
