@@ -181,6 +181,7 @@ def test_a_bed_that_ends_takes_no_trust_from_another(tmp_path: Path) -> None:
         env = {**os.environ, "HOME": str(tmp_path)}
         bed = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=env)
         while not files[0].exists():
+            assert bed.poll() is None, "it ended"
             time.sleep(0.05)
         return bed
 

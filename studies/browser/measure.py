@@ -201,7 +201,10 @@ def main() -> None:
     parser.add_argument("--record-only", action="store_true", help="record the sites, and measure nothing")
     given = parser.parse_args()
     given.folder.mkdir(parents=True, exist_ok=True)
-    sites = given.sites or (list(others.PAGES) if given.others else SITES)
+    known = list(others.PAGES) if given.others else SITES
+    sites = given.sites or known
+    if unknown := sorted({*sites} - {*known}):
+        parser.error(f"there is no {unknown[0]}: the sites are {', '.join(known)}")
     build(sites, "studies/browser/others.py" if given.others else "sites/build.py", given.folder)
     if given.record_only:
         for site in sites:

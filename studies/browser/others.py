@@ -24,6 +24,8 @@ from making import responses  # noqa: E402 - the sites' own programs are no pack
 
 PAGES: dict[str, dict[str, Any]] = tomllib.loads((HERE / "others.toml").read_text())
 SHEETS, FONTS = "https://fonts.googleapis.com/", "fonts.gstatic.com/s"
+FONTSOURCE = "5.3.0"
+"""The version of the packages with the fonts."""
 OPEN = {"match": "*", "fields": {"access-control-allow-origin": "*"}}
 """Fonts of another host need it."""
 
@@ -74,7 +76,7 @@ def fonts(sheet: str, tree: Path, packages: Path) -> str:
     for family in parse_qs(urlsplit(sheet).query)["family"][0].split("|"):
         title, _, styles = family.partition(":")
         font = "-".join(title.lower().split())
-        folder = package(f"@fontsource/{font}", packages)
+        folder = package(f"@fontsource/{font}@{FONTSOURCE}", packages)
         for style in re.split("[,;]", styles.removeprefix("wght@") or "400"):
             weight, slant = re.fullmatch(r"(\d+)(i?)(?:talic)?", style).groups()
             file = folder / f"{weight}{'-italic' if slant else ''}.css"

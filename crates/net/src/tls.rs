@@ -76,13 +76,9 @@ impl TryFrom<String> for TlsFlights {
         }
         let sizes: Option<Vec<u32>> = written.split('/').map(|size| size.parse().ok()).collect();
         let fits = |sizes: &[u32]| sizes.iter().all(|size| (1..=TlsFlights::MAX).contains(size));
-        match sizes.as_deref() {
-            Some(&[hello, server, finished]) if fits(&[hello, server, finished]) => {
-                Ok(TlsFlights([hello, server, finished, 0]))
-            }
-            Some(&[hello, server, finished, tickets]) if fits(&[hello, server, finished, tickets]) => {
-                Ok(TlsFlights([hello, server, finished, tickets]))
-            }
+        match sizes.filter(|sizes| fits(sizes)).as_deref() {
+            Some(&[first, second, third]) => Ok(TlsFlights([first, second, third, 0])),
+            Some(&[first, second, third, tickets]) => Ok(TlsFlights([first, second, third, tickets])),
             _ => Err(UnknownFlights(written)),
         }
     }

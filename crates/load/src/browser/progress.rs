@@ -148,12 +148,19 @@ impl Progress {
         if !std::mem::take(&mut self.main.is_closing) {
             return false;
         }
-        if is_all_there && self.is_quiet() {
-            let (last, ended) = self.last;
-            self.load_event.get_or_insert(LoadEvent { last, ended, at: now });
+        if is_all_there {
+            self.dispatch_load_event(now);
         }
         self.run_main(now);
         true
+    }
+
+    /// The load event comes now, unless something holds it up, or it has been.
+    fn dispatch_load_event(&mut self, now: Time) {
+        if self.is_quiet() {
+            let (last, ended) = self.last;
+            self.load_event.get_or_insert(LoadEvent { last, ended, at: now });
+        }
     }
 
     /// Whether an activity has begun.
@@ -274,8 +281,7 @@ impl Progress {
                     continue;
                 }
                 MainTask::LoadEvent => {
-                    let (last, ended) = self.last;
-                    self.load_event = self.is_quiet().then_some(LoadEvent { last, ended, at: now });
+                    self.dispatch_load_event(now);
                     continue;
                 }
             };

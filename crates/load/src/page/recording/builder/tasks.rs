@@ -28,9 +28,8 @@ impl GraphBuilder<'_> {
 
     /// The load event comes after what listens to the end of parsing.
     fn needed_of(&self, kind: &UnitKind) -> Needed {
-        let is_root = |frame: &str| self.frames.get(frame).is_some_and(|frame| frame.is_root);
         match kind {
-            UnitKind::Event { kind, frame } if kind == "DOMContentLoaded" && is_root(frame) => Needed::Always,
+            UnitKind::Event { kind, frame } if kind == "DOMContentLoaded" && self.is_root(frame) => Needed::Always,
             _ => Needed::Never,
         }
     }
@@ -89,15 +88,19 @@ impl GraphBuilder<'_> {
     }
 
     pub(super) fn is_load_event(&self, note: &Note) -> bool {
-        matches!(&note.what, NoteKind::Loaded { frame } if self.frames.get(frame).is_some_and(|frame| frame.is_root))
+        matches!(&note.what, NoteKind::Loaded { frame } if self.is_root(frame))
+    }
+
+    /// Whether a frame has the page's own document.
+    fn is_root(&self, frame: &str) -> bool {
+        self.frames.get(frame).is_some_and(|frame| frame.is_root)
     }
 
     /// Which unit of a task is the load event of the page: the last one of its kind before that is over.
     pub(super) fn load_event_in(&self, task: &Task) -> Option<usize> {
         let has = |unit: &Unit, is_it: &dyn Fn(&Note) -> bool| unit.notes.iter().any(is_it);
         let over = task.units.iter().position(|unit| has(unit, &|note| self.is_load_event(note)))?;
-        let is_root = |frame: &str| self.frames.get(frame).is_some_and(|frame| frame.is_root);
-        let begins = |note: &Note| matches!(&note.what, NoteKind::Loading { frame } if is_root(frame));
+        let begins = |note: &Note| matches!(&note.what, NoteKind::Loading { frame } if self.is_root(frame));
         let begun = task.units.iter().position(|unit| has(unit, &begins)).unwrap_or(0);
         let is_load = |unit: &Unit| matches!(&unit.kind, UnitKind::Event { kind, .. } if kind == "load");
         (begun..=over).rfind(|at| is_load(&task.units[*at]))
