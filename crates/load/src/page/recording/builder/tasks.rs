@@ -37,7 +37,10 @@ impl GraphBuilder<'_> {
     /// What a callback waited for.
     fn causes_of(&self, unit: &Unit) -> Vec<Need> {
         let event = |object: usize| Need { why: Some(Why::Event), ..self.fetched(object) };
-        let before = self.last_of_task.as_ref();
+        let (work, before): (Option<&String>, Option<&String>) = match self.last_of_task.as_ref() {
+            Some(before) if before.starts_with(WORK) => (Some(before), None),
+            before => (None, before),
+        };
         let set = match &unit.kind {
             UnitKind::Timer { id } => self.timers.get(id).map(|(need, _)| need.clone()),
             UnitKind::AnimationFrame { id } | UnitKind::Idle { id } => self
@@ -47,7 +50,7 @@ impl GraphBuilder<'_> {
             UnitKind::Xhr { url } => self.find("", url, false).map(event),
             UnitKind::Event { kind, frame } if kind == "DOMContentLoaded" => self.content_loaded(Some(frame)),
             // What has led to other work in the task has led to this as well.
-            _ if before.is_some_and(|before| !before.starts_with(WORK)) => None,
+            _ if before.is_some() => None,
             UnitKind::Event { kind, .. } if matches!(kind.as_str(), "load" | "error") => {
                 let by_attribute = unit.code.as_ref().and_then(|code| self.named_around(code));
                 by_attribute.or(self.complete).map(event)
@@ -64,7 +67,7 @@ impl GraphBuilder<'_> {
             let render = self.first_render.as_ref().map(|render| after(render));
             return std::iter::once(Need { why: Some(Why::Script), ..after(&defined) }).chain(render).collect();
         }
-        self.last_cause.as_ref().map(|cause| after(cause)).into_iter().collect()
+        work.or(self.last_cause.as_ref()).map(|cause| after(cause)).into_iter().collect()
     }
 
     /// The object that is named by the tag in which code stands.

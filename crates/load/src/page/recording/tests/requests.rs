@@ -78,6 +78,26 @@ fn a_script_that_waits_for_the_first_frame_does_not_keep_it_waiting() {
 }
 
 #[test]
+fn an_observer_waits_for_its_script_and_a_layout_whatever_else_its_task_does() {
+    let page = "<script src=a></script><body><p>";
+    let load = Load::of(page).scanned("a", "Script", "blocking", "<script src=a>");
+    let load = load.fetch("a", "script", 18_000).runs("a", 20_000).parse(28_000);
+    let called = json!({"frame": "F", "url": url("a"), "lineNumber": 1, "columnNumber": 1});
+    let load = load.happens(vec![
+        slice("RunTask", 34_000, 2_000, Value::Null),
+        slice("Layout", 34_000, 2_000, Value::Null),
+        slice("RunTask", 40_000, 6_000, Value::Null),
+        slice("FunctionCall", 44_000, 2_000, called),
+    ]);
+    let file = load.graph();
+    let named = |what: &str| file.compute.iter().find(|node| node.name.starts_with(what)).unwrap();
+    let waits: Vec<&str> = named("callback").needs.iter().flatten().map(|need| &*need.node).collect();
+    assert_eq!(waits, [&run("a"), &named("render").name]);
+    let busy: Vec<f64> = file.compute.iter().rev().take(2).map(|node| node.ms).collect();
+    assert_eq!(busy, [2.0, 4.0], "what the task did before it called the observer stays");
+}
+
+#[test]
 fn a_layout_before_the_body_keeps_no_later_one_waiting() {
     let page = "<link rel=stylesheet href=s><script src=a></script><body><p><script src=b></script>";
     let drawn = |at: u64| vec![slice("RunTask", at, 2_000, Value::Null), slice("Layout", at, 2_000, Value::Null)];
