@@ -57,4 +57,4 @@ pub use persisted::PersistedSettings;
 pub use priority::{Priority, UnknownPriority};
 pub use protocol::{Protocol, SessionFactory, UnknownProtocol};
 pub use session::{ClientSession, Content, ServerSession, Session, TransportStream};
-pub use streams::{FrameBytes, MaxStreams, Multiplexing, Policy, Push, RequestOrder, Window};
+pub use streams::{FrameBytes, MaxStreams, Multiplexing, Policy, Push, RequestOrder, RequestWrites, Window};

@@ -71,7 +71,7 @@ pub trait Session: fmt::Debug {
     }
 
     /// Puts at most `room` bytes of a stream on the wire, decided at this moment: nothing if that is too little for
-    /// what frames the content.
+    /// what frames the content. It is one write: what comes with the next call may go out in other packets.
     fn poll_transmit(&mut self, now: Time, on: TransportStream, room: usize, out: &mut Wire);
 
     /// Whether nothing more goes out on a stream once what was polled has gone: its FIN is due. TCP's comes with

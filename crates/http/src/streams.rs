@@ -31,7 +31,7 @@ mod weight;
 
 pub(crate) use abuse::MAX_EMPTY;
 pub(crate) use client::Client;
-pub use config::{FrameBytes, MaxStreams, Multiplexing, Policy, Push, RequestOrder, Window};
+pub use config::{FrameBytes, MaxStreams, Multiplexing, Policy, Push, RequestOrder, RequestWrites, Window};
 pub(crate) use framing::{
     Frame, FrameHeader, Framing, GoAwayMode, LocalSettings, Perspective, Promise, ResetCause, Windows,
 };

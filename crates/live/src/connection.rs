@@ -257,7 +257,7 @@ impl SocketConnection {
         }
     }
 
-    /// Asks the program for bytes, if it has any and there is room, and writes once to the socket. If the
+    /// Asks the program for bytes, if it has any and there is room, and writes them to the socket. If the
     /// socket still has room, the next iteration writes again, with a later `now`.
     pub(crate) fn poll_write(&mut self, now: Time, conn: ConnId, program: &mut dyn Program) {
         let before = self.bytes_written;
@@ -276,11 +276,11 @@ impl SocketConnection {
         }
     }
 
+    /// Writes what a call of the program gives before it asks for more.
     fn fill(&mut self, now: Time, conn: ConnId, program: &mut dyn Program) -> io::Result<()> {
         let Some(socket) = self.socket.as_ref().filter(|_| self.wants_room()) else { return Ok(()) };
-        let before = self.tls.pending().len() as u64;
-        let mut room = socket.room(before)?;
-        let unsent = socket.lowat() - room;
+        let mut room = socket.room(self.tls.pending().len() as u64)?;
+        let mut unsent = socket.lowat() - room;
         loop {
             let content_room = self.tls.content_room(room);
             if content_room == 0 {
@@ -293,18 +293,17 @@ impl SocketConnection {
             }
             assert!(self.wire.len() <= content_room, "a program put more on the wire than there was room for");
             self.record.content += self.wire.len();
+            let before = self.tls.pending().len() as u64;
             self.tls.write(&mut self.wire)?;
-            room = socket.room_after(unsent + self.tls.pending().len() as u64 - before);
+            unsent += self.tls.pending().len() as u64 - before;
+            room = socket.room_after(unsent);
+            write_pending(socket, &mut self.tls, &mut self.bytes_written)?;
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
         let Some(socket) = self.socket.as_ref().filter(|_| self.state != OpenState::Connecting) else { return Ok(()) };
-        while !self.tls.pending().is_empty() {
-            let count = socket.write(self.tls.pending())?;
-            self.tls.advance(count);
-            self.bytes_written += count as u64;
-        }
+        write_pending(socket, &mut self.tls, &mut self.bytes_written)?;
         if self.write_half == WriteHalf::ShutdownPending {
             self.write_half = WriteHalf::Shutdown;
             socket.shutdown_write()?;
@@ -418,6 +417,16 @@ pub(crate) fn alpn_name(protocol: Protocol) -> &'static [u8] {
         Protocol::Spdy31 => b"spdy/3.1",
         Protocol::H2 => b"h2",
     }
+}
+
+/// Writes what TLS has ready; counts the bytes that the socket takes.
+fn write_pending(socket: &Socket, tls: &mut TlsLayer, written: &mut u64) -> io::Result<()> {
+    while !tls.pending().is_empty() {
+        let count = socket.write(tls.pending())?;
+        tls.advance(count);
+        *written += count as u64;
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -148,7 +148,8 @@ pub trait Program {
         (room(TransportStream::TCP) > 0).then_some(TransportStream::TCP)
     }
 
-    /// Puts at most `room` bytes of a stream on the wire, decided at this moment.
+    /// Puts at most `room` bytes of a stream on the wire, decided at this moment: one write. The driver lets the
+    /// transport send it before it asks for the next.
     fn poll_transmit(&mut self, now: Time, conn: ConnId, on: TransportStream, room: usize, out: &mut Wire);
 
     /// When [`Program::handle_timeout`] is to be called, if at all.

@@ -4,7 +4,7 @@ use crate::hosts::{HostRole, Hosts, PageHosts, PlannedHost};
 use crate::name_server::NameServerPlan;
 use crate::shared_page::LoadablePage;
 use crate::{Connections, Requests, Scenario, ScenarioError, ScenarioProblem, SharedPage, Spread, Variant};
-use loadstone_http::{Multiplexing, Protocol, Push, SessionFactory};
+use loadstone_http::{Multiplexing, Protocol, Push, RequestWrites, SessionFactory};
 use loadstone_load::page::{HostId, Page, RequestScheduling};
 use loadstone_load::{Browser, BrowserConfig, Catalogue, Graph, Hints, Joining, Origin, OriginConfig, Relay, Scope};
 use loadstone_net::tls::Tls;
@@ -21,7 +21,6 @@ pub struct Plan {
     hosts: Hosts,
     name_server: Option<NameServerPlan>,
     variant: Variant,
-    sessions: Arc<SessionFactory>,
     spread: Spread,
     seed: Seed,
 }
@@ -33,6 +32,7 @@ struct PlannedPage {
     graph: Arc<Graph>,
     /// One for each host.
     catalogues: Vec<Arc<Catalogue>>,
+    sessions: Arc<SessionFactory>,
 }
 
 impl Plan {
@@ -65,7 +65,6 @@ impl Plan {
             hosts,
             name_server,
             variant: variant.clone(),
-            sessions: Arc::new(SessionFactory::new(multiplexing(variant))),
             spread: scenario.spread,
             seed: Seed(scenario.seed),
             pages,
@@ -148,7 +147,8 @@ impl Plan {
     /// # Panics
     /// If there is no such page.
     pub fn browser(&self, page: usize, seed: Seed) -> Browser {
-        let usual = match self.pages[page].page.scheduling {
+        let PlannedPage { page, graph, sessions, .. } = &self.pages[page];
+        let usual = match page.scheduling {
             RequestScheduling::Chromium => Joining::Racing,
             RequestScheduling::PageOrder => Joining::Together,
         };
@@ -157,11 +157,10 @@ impl Plan {
             connections_in_all: self.variant.connections_in_all.map(Connections::get),
             protocol: self.variant.protocol,
             joining: self.variant.joining.unwrap_or(usual),
-            sessions: self.sessions.clone(),
+            sessions: sessions.clone(),
             names: self.variant.names,
             hints: if self.variant.foresight.hint == Scope::Nothing { Hints::Ignore } else { Hints::Follow },
         };
-        let PlannedPage { page, graph, .. } = &self.pages[page];
         let browser = Browser::new(page.clone(), graph.clone(), config).with_own_times(self.spread.own_times(seed));
         let browser = browser.with_computing(self.variant.compute.get());
         if self.variant.protocol_of.is_empty() {
@@ -176,15 +175,16 @@ impl Plan {
     /// # Panics
     /// If there is no such page or host.
     pub fn origin(&self, page: usize, host: HostId, seed: Seed) -> Origin {
+        let PlannedPage { catalogues, sessions, .. } = &self.pages[page];
         let Variant { closing, work, requests_per_connection, .. } = self.variant;
         let config = OriginConfig {
             requests_per_connection: requests_per_connection.map_or(u32::MAX, Requests::get),
             closing,
             work,
             thinking: self.spread.thinking(seed),
-            ..OriginConfig::new(self.sessions.clone())
+            ..OriginConfig::new(sessions.clone())
         };
-        Origin::new(self.pages[page].catalogues[host.0 as usize].clone(), config)
+        Origin::new(catalogues[host.0 as usize].clone(), config)
     }
 
     /// A relay of a run, to all servers.
@@ -210,7 +210,8 @@ fn planned(page: &SharedPage, variant: &Variant, field: &str) -> Result<PlannedP
     };
     let LoadablePage { page, graph } = loadable.map_err(|error| ScenarioError::new(field, error))?;
     let catalogues = Catalogue::all(&page, variant.foresight).into_iter().map(Arc::new).collect();
-    Ok(PlannedPage { page, graph, catalogues })
+    let sessions = Arc::new(SessionFactory::new(multiplexing(variant, page.scheduling)));
+    Ok(PlannedPage { page, graph, catalogues, sessions })
 }
 
 /// The hosts of a page, with the TCP, the TLS and the protocol of each.
@@ -222,10 +223,14 @@ fn hosts_of<'a>(variant: &Variant, page: &'a Page) -> PageHosts<'a> {
     PageHosts { page, tcps, tls, protocols }
 }
 
-/// How sessions behave: a browser takes pushes where servers push.
-fn multiplexing(variant: &Variant) -> Multiplexing {
+/// How sessions behave: a browser takes pushes where servers push, and hands over requests as its kind does.
+fn multiplexing(variant: &Variant, scheduling: RequestScheduling) -> Multiplexing {
     let push = if variant.foresight.push == Scope::Nothing { Push::Forbid } else { Push::Accept };
-    Multiplexing { push, ..variant.multiplexing }
+    let request_writes = match scheduling {
+        RequestScheduling::Chromium => RequestWrites::Apart,
+        RequestScheduling::PageOrder => RequestWrites::Together,
+    };
+    Multiplexing { push, request_writes, ..variant.multiplexing }
 }
 
 /// Refuses settings of a host that no page has.

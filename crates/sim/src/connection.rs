@@ -208,8 +208,9 @@ impl<T: Transport> ConnectionEnd<T> {
         if self.wants_write && self.open_reported { self.transport.next_stream(program, self.conn) } else { None }
     }
 
-    /// Asks the program for bytes as long as there is room and it has any.
-    pub(crate) fn fill(&mut self, program: &mut dyn Program, now: Time) {
+    /// Asks the program for bytes as long as there is room and it has any. Returns whether a write has ended before the
+    /// room did: it goes out before the next.
+    pub(crate) fn fill(&mut self, program: &mut dyn Program, now: Time) -> bool {
         while let Some((on, room)) = self.next_stream(program) {
             let stream = self.streams.get(on);
             let before = stream.outbound.len();
@@ -217,12 +218,16 @@ impl<T: Transport> ConnectionEnd<T> {
             let content = stream.outbound.len() - before;
             if content == 0 {
                 self.wants_write = false;
-                return;
+                return false;
             }
             assert!(content <= room, "a program put more on the wire than there was room for");
             stream.written += content;
             self.transport.write(on, content);
+            if content < room {
+                return true;
+            }
         }
+        false
     }
 }
 

@@ -439,13 +439,13 @@ impl<'a> World<'a> {
         let now = self.now;
         let end = self.connections[id.connection()].end(id.side());
         let host = end.host as usize;
-        let mut filled = false;
+        let (mut filled, mut has_ended) = (false, false);
         let has_room = loop {
-            if end.next_stream(self.hosts[host].program()).is_some() {
+            if !has_ended && end.next_stream(self.hosts[host].program()).is_some() {
                 if std::mem::replace(&mut filled, true) {
                     break true;
                 }
-                end.fill(self.hosts[host].program(), now);
+                has_ended = end.fill(self.hosts[host].program(), now);
             }
             let Some(segment) = end.transport.poll_packet(now) else {
                 self.deadlines.arm(end.timer, end.transport.poll_timeout());

@@ -1,7 +1,7 @@
 //! The client's end.
 
 use super::push::LAST_STREAM;
-use super::{Framing, Multiplexing, Perspective, RequestOrder, Streams};
+use super::{Framing, Multiplexing, Perspective, RequestOrder, RequestWrites, Streams};
 use crate::pending::{Method, Outgoing, Pending};
 use crate::{
     Chunk, ClientSession, Content, Error, Event, Fields, PersistedSettings, Priority, RequestHead, RequestId, Session,
@@ -16,6 +16,7 @@ use std::sync::Arc;
 pub(crate) struct Client<F> {
     streams: Streams<F>,
     order: RequestOrder,
+    writes: RequestWrites,
     /// Requests that are not on the wire: the most urgent first if they go by priority, then the earliest. Their heads are
     /// compressed when they go out, since compression depends on the order on the wire.
     waiting: BTreeMap<(u8, RequestId), OpenRequest>,
@@ -34,7 +35,8 @@ impl<F: Framing> Client<F> {
     /// The client's end of a new connection.
     pub(crate) fn new(framing: F, config: &Multiplexing) -> Client<F> {
         let streams = Streams::new(framing, Perspective::Client, config);
-        Client { streams, order: config.request_order, waiting: BTreeMap::new(), next_id: 0, next_stream: 1 }
+        let (order, writes) = (config.request_order, config.request_writes);
+        Client { streams, order, writes, waiting: BTreeMap::new(), next_id: 0, next_stream: 1 }
     }
 
     /// Whether the peer's limit lets one more stream be open. The peer may have lowered it since the
@@ -101,14 +103,20 @@ impl<F: Framing> Session for Client<F> {
 
     fn poll_transmit(&mut self, _: Time, on: TransportStream, room: usize, out: &mut Wire) {
         debug_assert_eq!(on, TransportStream::TCP);
+        let before = out.len();
         let mut room = self.streams.flush(room, out);
+        let is_apart = self.writes == RequestWrites::Apart;
+        let is_over = |out: &Wire| is_apart && out.len() > before;
         while room > 0
+            && !is_over(out)
             && self.may_ask()
             && let Some(((_, id), request)) = self.waiting.pop_first()
         {
             room = self.ask(id, request, room, out);
         }
-        self.streams.transmit(room, out);
+        if !is_over(out) {
+            self.streams.transmit(room, out);
+        }
     }
 
     fn poll_event(&mut self) -> Option<Event> {

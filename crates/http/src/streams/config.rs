@@ -25,6 +25,9 @@ pub struct Multiplexing {
     pub push: Push,
     /// The most streams that the peer may have open at a time (SPDY, HTTP/2).
     pub streams: MaxStreams,
+    /// How a client hands requests to the transport. It is no key of a scenario: that depends on the browser.
+    #[serde(skip)]
+    pub request_writes: RequestWrites,
 }
 
 /// The most bytes of content in a DATA frame.
@@ -44,6 +47,17 @@ pub enum Push {
     Decline,
     /// Pushes are taken, up to the limit of open streams.
     Accept,
+}
+
+/// How a client hands the requests to the transport that it has at the same time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum RequestWrites {
+    /// All in one write.
+    #[default]
+    Together,
+    /// A write for each frame, as Chromium does (`SpdySession::DoWrite`): each goes out as a segment of its own, as
+    /// long as the congestion window has room.
+    Apart,
 }
 
 /// Which of the responses that are ready goes next.
@@ -95,6 +109,7 @@ impl Default for Multiplexing {
             session_window: Bounded::known(15 * 1024 * 1024),
             push: Push::Forbid,
             streams: Bounded::known(PRESUMED_STREAMS),
+            request_writes: RequestWrites::Together,
         }
     }
 }

@@ -4,7 +4,7 @@
 use crate::session::tests::{counted, drain_events as events};
 use crate::{
     Body, BodyId, Chunk, ClientSession, Content, Error, Event, Fields, Multiplexing, PeerFault, Policy, Priority,
-    RequestOrder, TransportStream,
+    RequestOrder, RequestWrites, TransportStream,
 };
 use crate::{Protocol, RequestHead, RequestId, ResponseHead, ServerSession, Session, SessionFactory, Wire};
 use bytes::Bytes;
@@ -179,6 +179,27 @@ fn requests_leave_as_they_were_made_if_the_client_knows_no_priorities() {
         let ids = [5, 0, 3].map(|urgency| client.request(get("/"), Body::EMPTY.into(), Priority::at(urgency)));
         carry(client.as_mut(), server.as_mut(), 10_000, 10_000).unwrap();
         assert_eq!(events(client.as_mut()), ids.map(|id| Event::Sent { id }), "{protocol}");
+    }
+}
+
+#[test]
+fn requests_leave_in_writes_of_their_own_if_the_client_is_such() {
+    let writes = |protocol, request_writes| {
+        let (mut client, _) = pair(protocol, Multiplexing { request_writes, ..Multiplexing::default() });
+        let ids = [3, 0].map(|urgency| client.request(get("/"), Body::EMPTY.into(), Priority::at(urgency)));
+        let mut asked = Vec::new();
+        while client.has_output() {
+            client.poll_transmit(NOW, TransportStream::TCP, 10_000, &mut Wire::default());
+            asked.push(events(client.as_mut()));
+        }
+        // SPDY/2 begins a connection without a frame.
+        asked.retain(|one| !one.is_empty());
+        (asked, ids.map(|id| Event::Sent { id }))
+    };
+    for protocol in ALL {
+        let (asked, [slow, urgent]) = writes(protocol, RequestWrites::Apart);
+        assert_eq!(asked, [vec![urgent.clone()], vec![slow.clone()]], "{protocol}");
+        assert_eq!(writes(protocol, RequestWrites::Together).0, [vec![urgent, slow]], "{protocol}");
     }
 }
 

@@ -1,13 +1,15 @@
 //! The packets of a run against what the run says of itself, and against arithmetic.
 
-use crate::{MSS, load, object, page, textbook};
-use loadstone_load::page::HostSpec;
+use crate::{MSS, load, object, page, textbook, variant};
+use loadstone_load::page::{HostSpec, PageFile, RequestScheduling};
 use loadstone_net::LinkId;
 use loadstone_scenario::{Capture, Captured, Fate, Outcome, Plan, Scenario};
 use loadstone_sim::run_captured;
 use loadstone_units::{Seed, Time};
 use std::time::Duration;
 
+/// A ms in nanoseconds.
+const MILLI: u64 = 1_000_000;
 /// The access link towards the client.
 const DOWN: LinkId = LinkId(0);
 /// The same towards the servers.
@@ -34,6 +36,27 @@ fn a_capture_changes_nothing_and_is_not_made_unasked() {
     let scenario = lossy();
     let plain = loadstone_sim::run(&Plan::new(&scenario).unwrap(), Seed(3));
     assert_eq!((captured(&scenario, 100_000).0, plain.capture.as_ref()), (plain.clone(), None));
+}
+
+#[test]
+fn requests_of_chromium_fill_the_congestion_window_one_by_one() {
+    let requests = |scheduling| {
+        let objects = std::iter::once(object("/", 5_000)).chain((0..14).map(|at| object(&format!("/{at}"), 1_000)));
+        let page = PageFile { scheduling, ..page(objects) };
+        let variant = variant(r#"{"protocol": "h2"}"#);
+        let scenario = Scenario { network: "50/10mbit,100ms".parse().unwrap(), variant, ..Scenario::of(page) };
+        let (_, Capture { packets, .. }) = captured(&scenario, 100_000);
+        // After the acknowledgement of the server's SETTINGS.
+        let is_request =
+            |packet: &&Captured| packet.link == UP && packet.len > 9 && packet.entered.as_nanos() > 150 * MILLI;
+        let sent: Vec<u64> =
+            packets.iter().filter(is_request).map(|packet| packet.entered.as_nanos() / MILLI).collect();
+        sent
+    };
+    assert_eq!(requests(RequestScheduling::PageOrder), [201], "all in one segment");
+    // Nine more segments are the initial window, and the rest goes in one when the first are acknowledged.
+    let apart: Vec<u64> = [201; 9].into_iter().chain([301]).collect();
+    assert_eq!(requests(RequestScheduling::Chromium), apart);
 }
 
 #[test]

@@ -14,6 +14,7 @@ const DEFAULT: Multiplexing = Multiplexing {
     session_window: Bounded::known(65_536),
     push: Push::Forbid,
     streams: Bounded::known(100),
+    request_writes: RequestWrites::Together,
 };
 
 /// A client that has asked for `/`, and a server that has heard of it.
