@@ -54,6 +54,16 @@ pub(super) struct LoadScheduler {
     found: u64,
 }
 
+/// Whether a request may go out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Start {
+    Now,
+    /// Not yet, and others may.
+    Later,
+    /// Not yet, nor any other behind it.
+    NoneBehind,
+}
+
 #[derive(Clone, Default, Debug)]
 struct DocumentLoads {
     has_body: bool,
@@ -150,26 +160,41 @@ impl LoadScheduler {
         }
     }
 
-    fn queue(&mut self, request: FoundRequest) {
+    /// `ShouldStartRequest`.
+    fn start(&self, request: &FoundRequest) -> Start {
         let host = request.host.0 as usize;
-        let is_delayable = request.urgency > HIGH && !self.multiplexed[host];
-        let is_full = self.delayable.len() as u32 >= DELAYABLE || self.under_way[host] >= PER_HOST;
-        if is_delayable && is_full {
+        match request.urgency > HIGH && !self.multiplexed[host] {
+            true if self.delayable.len() as u32 >= DELAYABLE => Start::NoneBehind,
+            true if self.under_way[host] >= PER_HOST => Start::Later,
+            _ => Start::Now,
+        }
+    }
+
+    fn queue(&mut self, request: FoundRequest) {
+        if self.start(&request) != Start::Now {
             self.queued.insert(request);
             return;
         }
+        let host = request.host.0 as usize;
         self.under_way[host] += 1;
-        if is_delayable {
+        if request.urgency > HIGH && !self.multiplexed[host] {
             self.delayable.insert(request.number);
         }
         self.ready.push_back(request);
     }
 
-    /// Lets go what the network service does not hold back any more.
+    /// Lets go what the network service does not hold back any more (`LoadAnyStartablePendingRequests`): a delayable
+    /// request that too many others keep waiting keeps all behind it waiting, whatever is known of their hosts.
     fn admit(&mut self) {
-        for request in std::mem::take(&mut self.queued) {
+        let mut queued = std::mem::take(&mut self.queued).into_iter();
+        for request in queued.by_ref() {
+            if self.start(&request) == Start::NoneBehind {
+                self.queued.insert(request);
+                break;
+            }
             self.queue(request);
         }
+        self.queued.extend(queued);
     }
 }
 
@@ -267,6 +292,22 @@ mod tests {
         // All places are free again.
         (30..38).for_each(|object| scheduler.want(ActivityId(object), HostId(1), LOW, Some(0)));
         assert_eq!(objects(&polled(&mut scheduler)), [30, 31, 32, 33, 34, 35]);
+    }
+
+    #[test]
+    fn one_that_ten_others_keep_waiting_keeps_those_behind_it_waiting() {
+        let mut scheduler = scheduler(false);
+        (0..7).for_each(|object| scheduler.want(ActivityId(object), HostId(0), LOW, None));
+        (10..15).for_each(|object| scheduler.want(ActivityId(object), HostId(1), LOW, None));
+        scheduler.want(ActivityId(20), HostId(0), LOW, None);
+        scheduler.want(ActivityId(21), HostId(0), HIGH, None);
+        let first = polled(&mut scheduler);
+        assert_eq!(objects(&first), [0, 1, 2, 3, 4, 5, 10, 11, 12, 13, 21], "6, 14 and 20 wait");
+        scheduler.know_multiplexed(HostId(0));
+        scheduler.finish(first[10]);
+        assert_eq!(objects(&polled(&mut scheduler)), [6], "it is ahead of 14, and 20 behind");
+        scheduler.finish(first[0]);
+        assert_eq!(objects(&polled(&mut scheduler)), [14, 20], "one of the ten is over");
     }
 
     #[test]

@@ -46,7 +46,7 @@ type Edge<'l> = (Awaited<'l>, u8, Option<Why>);
 
 impl PageFile {
     /// This load of a page put together with other loads of it, in any order: its objects, nodes and needs, the times
-    /// that are the median of all loads (of thinking the least), how much computing differs between them, and which
+    /// that are the median of all loads (of thinking and handshakes the least), how much computing differs between them, and which
     /// objects, nodes and needs not all of them have. Without other loads it is the page itself.
     ///
     /// What other loads have besides is left out, and what few of them have stays: causes and effects of one load fit
@@ -63,8 +63,10 @@ impl PageFile {
         merged.mark_objects(&others);
         merged.mark_needs(self, &labels, &others);
         let deviation_percent = times::set(&mut merged, &labels, &others);
-        let all = |of: fn(&PageFile) -> f64| others.iter().map(|other| of(other.page)).chain([of(self)]).collect();
-        merged.handshake_ms = median(all(|page| page.handshake_ms));
+        let all = |of: fn(&PageFile) -> f64| -> Vec<f64> {
+            others.iter().map(|other| of(other.page)).chain([of(self)]).collect()
+        };
+        merged.handshake_ms = all(|page| page.handshake_ms).into_iter().fold(f64::INFINITY, f64::min);
         merged.arrival_ms = median(all(|page| page.arrival_ms));
         merged.loads =
             Some(LoadsSpec { count: others.len() as u32 + 1, deviation_percent, left_out: left_out(&others) });

@@ -159,13 +159,15 @@ fn bounded(ms: f64) -> f64 {
     if (0.0..100.0).contains(&ms) { (ms * 1e3).round() / 1e3 } else { 0.0 }
 }
 
-/// What passes between the processes. Of what arrives the median where the page's thread was idle by then.
+/// What passes between the processes. Of what arrives the median, less what the page's thread did meanwhile: in another
+/// load it may be idle then.
 fn delays(threads: &[PageThread], objects: &[RecordedObject]) -> Delays {
     let units = || threads.iter().take(1).flat_map(|thread| &thread.tasks).flat_map(|task| &task.units);
     let busy: Vec<(f64, f64)> = units().map(|unit| (unit.at, unit.until)).collect();
-    let is_idle = |at: f64| {
-        let before = busy.partition_point(|(from, _)| *from <= at);
-        before == 0 || busy[before - 1].1 <= at
+    let was_busy = |from: f64, until: f64| -> f64 {
+        let first = busy.partition_point(|(_, end)| *end <= from);
+        let within = busy[first..].iter().take_while(|(begin, _)| *begin < until);
+        within.map(|(begin, end)| end.min(until) - begin.max(from)).sum()
     };
     let (mut down, mut commit) = (Vec::new(), None);
     let root = objects.iter().find(|object| object.is_root).map(|object| object.request.as_str());
@@ -174,7 +176,9 @@ fn delays(threads: &[PageThread], objects: &[RecordedObject]) -> Delays {
             NoteKind::Responded { request, network: Some((_, head)) } if Some(request.as_str()) == root => {
                 commit.get_or_insert((note.at - head) / 1e3);
             }
-            NoteKind::Finished { network: Some(at), .. } if is_idle(*at) => down.push((note.at - at) / 1e3),
+            NoteKind::Finished { network: Some(at), .. } => {
+                down.push((note.at - at - was_busy(*at, note.at)) / 1e3);
+            }
             _ => {}
         }
     }

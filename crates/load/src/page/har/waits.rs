@@ -32,8 +32,8 @@ pub(super) struct Waits {
     connect: Option<f64>,
     /// The responses of each connection that carries many.
     shared: BTreeMap<String, Vec<Arrival>>,
-    /// The shortest thinking of each host about a response that nothing kept waiting.
-    least: BTreeMap<String, f64>,
+    /// The usual thinking of each host about a response that nothing kept waiting.
+    usual: BTreeMap<String, f64>,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -77,6 +77,16 @@ impl Arrival {
         (self.bytes / SEGMENT + 1) as f64
     }
 
+    /// How many of them had come by a moment: the first record of TLS at once.
+    fn segments_until(&self, at: f64) -> f64 {
+        if at < self.from { 0.0 } else { self.first_record().max(self.segments() * self.share(self.from, at)) }
+    }
+
+    /// In how many segments its first record of TLS is.
+    fn first_record(&self) -> f64 {
+        (self.bytes.min(RECORD) / SEGMENT + 1) as f64
+    }
+
     /// Whether a server that sends by urgency, and of equals in the order of requests, sends it before another.
     fn goes_before(&self, other: &Arrival) -> bool {
         (self.urgency, self.sent) < (other.urgency, other.sent)
@@ -98,14 +108,15 @@ impl Waits {
         }
         shared.values_mut().for_each(|arrivals| arrivals.sort_by(|a, b| a.from.total_cmp(&b.from)));
         let connect = hosts.values().fold(None, |min, host| smaller(min, host.connect));
-        let mut waits = Waits { hosts, connect, shared, least: BTreeMap::new() };
+        let mut waits = Waits { hosts, connect, shared, usual: BTreeMap::new() };
+        let mut known: BTreeMap<String, Vec<f64>> = BTreeMap::new();
         for fetched in entries.iter().filter(|fetched| fetched.skip.is_none()) {
-            let (think, hidden) = waits.after_the_way(fetched);
-            if hidden == 0.0 {
-                let least = waits.least.entry(host(fetched)).or_insert(think);
-                *least = least.min(think);
+            let (least, most) = waits.bounds(fetched);
+            if least == most {
+                known.entry(host(fetched)).or_default().push(most);
             }
         }
+        waits.usual = known.into_iter().map(|(host, thinks)| (host, lower_median(thinks))).collect();
         waits
     }
 
@@ -114,31 +125,34 @@ impl Waits {
         self.hosts.iter().filter_map(|(host, least)| Some((host.clone(), least.connect?))).collect()
     }
 
-    /// How long the server thought about a response, in ms: the wait less a round trip, and less the time for which what
-    /// goes before it came on its connection. Of one that came right behind others nobody knows how long it has been
-    /// ready; the server is taken to think as briefly as it did about others, as far as that may be.
+    /// How long the server thought about a response, in ms. Of one that came behind others nobody knows how long it has
+    /// been ready; the server is taken to think as long as it usually does, as far as that may be.
     pub(super) fn think(&self, fetched: &HarFetch<'_>) -> f64 {
-        let (think, hidden) = self.after_the_way(fetched);
-        let least = self.least.get(&host(fetched)).copied().unwrap_or(0.0);
-        least.clamp((think - hidden).max(0.0), think)
+        let (least, most) = self.bounds(fetched);
+        let usual = self.usual.get(&host(fetched)).copied().unwrap_or(0.0);
+        usual.clamp(least, most)
     }
 
-    /// What is left of a wait, and for how long of it, at most, the response may have been ready behind others.
-    fn after_the_way(&self, fetched: &HarFetch<'_>) -> (f64, f64) {
+    /// How long the server thought at least and at most: the wait less a round trip, less what slow start and what goes
+    /// before it on its connection kept it waiting, and less the time for which it may have been ready behind others.
+    fn bounds(&self, fetched: &HarFetch<'_>) -> (f64, f64) {
         let min = self.hosts.get(&host(fetched)).copied().unwrap_or_default();
         let round_trip = min.connect.or(self.connect).or(min.wait).unwrap_or(0.0);
         let wait = wait(fetched).unwrap_or(0.0);
-        let before = self.before(fetched);
-        // One more if its first record of TLS is longer than what others have left of the first flight.
-        let others = before.as_ref().map(|(_, others)| others.iter().map(|other| other.bytes).sum());
-        let is_new = fetched.timings.ssl.positive().is_some();
-        let left = others.or(is_new.then_some(0)).and_then(|others: u64| INITIAL_WINDOW.checked_sub(others));
-        let is_long = left.is_some_and(|left| fetched.bytes.min(RECORD) > left);
-        let round_trips = if is_long && wait >= 2.0 * round_trip { 2.0 } else { 1.0 };
-        let way = round_trips * round_trip;
-        let (queued, hidden) =
-            before.map_or((0.0, 0.0), |(own, others)| (queued(own, others, way), hidden(own, others, round_trip)));
-        ((wait - way - queued).clamp(0.0, MAX_THINK_MS), hidden)
+        let Some((own, others)) = self.before(fetched) else {
+            // One round trip more if its first record of TLS is longer than the first flight.
+            let is_new = fetched.timings.ssl.positive().is_some();
+            let is_long = is_new && fetched.bytes.min(RECORD) > INITIAL_WINDOW && wait >= 2.0 * round_trip;
+            let way = if is_long { 2.0 } else { 1.0 } * round_trip;
+            let think = (wait - way).clamp(0.0, MAX_THINK_MS);
+            return (think, think);
+        };
+        let way = way(own, others, round_trip);
+        let most = (wait - way - queued(own, others, way)).clamp(0.0, MAX_THINK_MS);
+        match hidden(own, others, round_trip) {
+            0.0 => (most, most),
+            hidden => ((wait - round_trip - hidden).clamp(0.0, most), most),
+        }
     }
 
     /// When a response came on its connection, and those that came before it there.
@@ -147,6 +161,36 @@ impl Waits {
         let own = Arrival::of(fetched)?;
         Some((own, &arrivals[..arrivals.partition_point(|other| other.from < own.from)]))
     }
+}
+
+/// How long its first record of TLS was on the way: a round trip, and more where the slow start of its connection let
+/// no more out (RFC 5681, section 3.1). The congestion window is the initial one and what has come until the request;
+/// flights begin with the first request of those that are answered since.
+fn way(own: Arrival, before: &[Arrival], round_trip: f64) -> f64 {
+    let is_on = |other: &Arrival| other.sent < own.sent - round_trip && other.until > own.sent;
+    if before.iter().any(is_on) {
+        return round_trip;
+    }
+    let (mut window, mut segments, mut began) = (FLIGHT as f64, own.first_record(), own.sent);
+    for other in before {
+        let earlier = other.segments_until(own.sent);
+        window += earlier;
+        segments += other.segments_until(own.from) - earlier;
+        if other.from > own.sent {
+            began = began.min(other.sent);
+        }
+    }
+    let (mut way, mut flights) = (round_trip, round_trip);
+    while segments > window && began + flights + round_trip <= own.from {
+        segments -= window;
+        window *= 2.0;
+        flights += round_trip;
+        way = way.max(began + flights - own.sent);
+    }
+    // It was not ready when something was asked for that it would have gone before.
+    let overtaken = before.iter().filter(|other| other.from > own.sent && own.goes_before(other));
+    let ready = overtaken.map(|other| other.sent).fold(own.sent, f64::max);
+    way.min((own.from - ready).max(round_trip))
 }
 
 /// For how long of its wait, after `way`, others came that go before it.
@@ -214,6 +258,12 @@ fn connect(fetched: &HarFetch<'_>) -> Option<f64> {
     }
     let tls = fetched.timings.ssl.positive().unwrap_or(0.0);
     fetched.timings.connect.positive().map(|connect| connect - tls).filter(|tcp| (SHORTEST_MS..=MAX_MS).contains(tcp))
+}
+
+/// The median; of an even number the lower of the two in the middle.
+fn lower_median(mut of: Vec<f64>) -> f64 {
+    of.sort_by(f64::total_cmp);
+    of[(of.len() - 1) / 2]
 }
 
 fn smaller(a: Option<f64>, b: Option<f64>) -> Option<f64> {

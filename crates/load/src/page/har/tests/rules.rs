@@ -255,7 +255,7 @@ fn what_waits_for_others_of_its_connection_is_not_thinking() {
         &over_h2("1", 50_000, 100, 55, "Low", &wait(25)),
         // Comes from 171 to 181. Of its 70 ms 20 are the way, and 40 the former's; the rest it may have been ready.
         &over_h2("2", 20_000, 101, 70, "Low", &wait(70)),
-        // Comes at 182, right behind: the shortest thinking of the host.
+        // Comes at 182, right behind: the usual thinking of the host, 30 ms, as far as that may be.
         &over_h2("3", 1000, 102, 80, "Low", &wait(80)),
         // More urgent than what came from 320 to 355, but that may have been written before it was ready.
         &over_h2("4", 50_000, 290, 55, "Low", &wait(30)),
@@ -264,7 +264,24 @@ fn what_waits_for_others_of_its_connection_is_not_thinking() {
         &over_h2("6", 1000, 400, 60, "Low", &wait(60)),
         &over_h2("7", 1000, 401, 61, "Low", &wait(61)),
     ]);
-    assert_eq!(thinks(&har), [30.0, 5.0, 5.0, 5.0, 10.0, 5.0, 40.0, 39.0]);
+    assert_eq!(thinks(&har), [30.0, 5.0, 6.0, 7.0, 10.0, 30.0, 40.0, 39.0]);
+}
+
+#[test]
+fn flights_of_slow_start_are_not_thinking() {
+    let last = |at: u32| {
+        let har = log(&[
+            &over_h2("", 1000, 0, 70, "VeryHigh", r#""connect": 20, "send": 0, "wait": 65"#),
+            &over_h2("1", 14_000, 100, 65, "Low", &wait(65)),
+            &over_h2("2", 14_000, 100, 70, "Low", &wait(70)),
+            &over_h2("3", 14_000, at, 75, "Low", &wait(75)),
+        ]);
+        har.file.objects[3].think_ms
+    };
+    // Eleven segments are in the first flight, 22 in the second, and 30 are those of the three.
+    assert_eq!(last(100), Some(35.0));
+    // When the others are there, all ten are in the first flight.
+    assert_eq!(last(300), Some(55.0));
 }
 
 #[test]

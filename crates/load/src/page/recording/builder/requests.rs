@@ -58,7 +58,10 @@ impl GraphBuilder<'_> {
 
     /// A request becomes more urgent: what it loads has turned out to be in the view.
     pub(super) fn raise(&mut self, request: &str, class: &str, since: Need) {
-        let (Some(object), Some(urgency)) = (self.find(request, "", true), urgency(class)) else { return };
+        // Of redirects, the one that was sent last by then.
+        let is_under_way = |at: &usize| self.objects[*at].request == request && self.is_sent[*at];
+        let under_way = (0..self.objects.len()).rfind(is_under_way);
+        let (Some(object), Some(urgency)) = (under_way, urgency(class)) else { return };
         let spec = &mut self.file.objects[object];
         if spec.raised.is_some() || spec.urgency.is_none_or(|before| before <= urgency) {
             return;
