@@ -271,6 +271,8 @@ pub(super) enum NoteKind {
     Navigated { frame: String },
     /// A lazy image was painted.
     PaintedLazily { url: String },
+    /// Style or layout of a frame's document.
+    LaidOut { frame: String },
     /// The parser is done with a frame's document.
     Interactive { frame: String },
     /// The load event of a frame's document begins.

@@ -162,13 +162,24 @@ impl GraphBuilder<'_> {
         let (name, lead) = self.node(what, &number, kind, unit.took(), cause, Needed::Never);
         // Before there is a body, nothing is laid out that anything waits for.
         let has_body = || self.frames.values().any(|frame| frame.is_root && frame.body.is_some());
-        if kind == "layout" && self.thread == ThreadKind::Main && has_body() {
+        if kind == "layout" && self.thread == ThreadKind::Main && has_body() && self.lays_out_page(unit) {
             self.new_fonts.clear();
             self.first_render.get_or_insert_with(|| name.clone());
             self.last_render = Some(name.clone());
             self.first_change = None;
         }
         self.notes(unit, &name, lead);
+    }
+
+    /// Whether style or layout is that of the page's own document, and not only of frames or of images with documents
+    /// of their own (SVG). Old traces do not say.
+    fn lays_out_page(&self, unit: &Unit) -> bool {
+        let frame = |note: &Note| match &note.what {
+            NoteKind::LaidOut { frame } if !frame.is_empty() => Some(self.is_root(frame)),
+            _ => None,
+        };
+        let known: Vec<bool> = unit.notes.iter().filter_map(frame).collect();
+        known.is_empty() || known.contains(&true)
     }
 
     /// What style and layout wait for: the style sheets before the body, and the body; later, for the first change since.

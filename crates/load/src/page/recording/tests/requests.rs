@@ -157,6 +157,24 @@ fn a_font_that_a_style_needs_is_asked_for_when_the_task_is_over() {
 }
 
 #[test]
+fn a_layout_of_a_picture_is_none_of_the_page() {
+    let page = "<link rel=stylesheet href=s><body><p><script src=a></script>";
+    let drawn = |at: u64, frame: &str| {
+        vec![slice("RunTask", at, 2_000, Value::Null), slice("Layout", at, 2_000, json!({"frame": frame}))]
+    };
+    let first = |frame: &str| {
+        let load = Load::of(page).scanned("s", "Stylesheet", "blocking", "<link rel=stylesheet href=s>");
+        let load = load.scanned("a", "Script", "blocking", "<script src=a>").fetch("s", "stylesheet", 17_000);
+        let load = load.parse(20_000).happens(drawn(28_000, frame)).fetch("a", "script", 31_000).runs("a", 34_000);
+        let file = load.happens(drawn(40_000, "F")).graph();
+        let last = file.compute.iter().rfind(|node| node.name.starts_with("render")).unwrap();
+        before(&file, &last.name).contains(&run("a"))
+    };
+    assert!(first("F"), "the page has been drawn, and the script is what changed since");
+    assert!(!first("P"), "the page is drawn for the first time");
+}
+
+#[test]
 fn what_is_redirected_becomes_urgent_before_that() {
     let load = Load::of("<body><p><img src=i>").scanned("i", "Image", "non_blocking", "<img src=i>").parse(20_000);
     let mut load = load.happens(vec![

@@ -190,6 +190,7 @@ fn note(slice: &Slice<'_, '_>, via: Via) -> Option<NoteKind> {
             let is_lazy = data.loading.text().is_some_and(|value| value.eq_ignore_ascii_case("lazy"));
             return is_lazy.then(|| NoteKind::PaintedLazily { url: text(&data.url) });
         }
+        "UpdateLayoutTree" | "Layout" => NoteKind::LaidOut { frame: text(&slice.args.read().frame) },
         "domInteractive" => NoteKind::Interactive { frame: text(&slice.args.read().frame) },
         "loadEventStart" => NoteKind::Loading { frame: text(&slice.args.read().frame) },
         "MarkLoad" => NoteKind::Loaded { frame: text(&slice.args.read().frame) },
