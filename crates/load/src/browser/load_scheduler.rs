@@ -97,7 +97,9 @@ impl LoadScheduler {
                 self.documents[document as usize].held.insert(request);
                 self.let_go(document);
             }
-            None => self.queue(request),
+            None => {
+                self.queue(request);
+            }
         }
     }
 
@@ -160,40 +162,32 @@ impl LoadScheduler {
         }
     }
 
-    /// `ShouldStartRequest`.
-    fn start(&self, request: &FoundRequest) -> Start {
+    /// Lets a request go out or holds it back (`ShouldStartRequest`); returns which.
+    fn queue(&mut self, request: FoundRequest) -> Start {
         let host = request.host.0 as usize;
-        match request.urgency > HIGH && !self.multiplexed[host] {
+        let is_delayable = request.urgency > HIGH && !self.multiplexed[host];
+        let start = match is_delayable {
             true if self.delayable.len() as u32 >= DELAYABLE => Start::NoneBehind,
             true if self.under_way[host] >= PER_HOST => Start::Later,
             _ => Start::Now,
-        }
-    }
-
-    fn queue(&mut self, request: FoundRequest) {
-        if self.start(&request) != Start::Now {
+        };
+        if start != Start::Now {
             self.queued.insert(request);
-            return;
+            return start;
         }
-        let host = request.host.0 as usize;
         self.under_way[host] += 1;
-        if request.urgency > HIGH && !self.multiplexed[host] {
+        if is_delayable {
             self.delayable.insert(request.number);
         }
         self.ready.push_back(request);
+        start
     }
 
     /// Lets go what the network service does not hold back any more (`LoadAnyStartablePendingRequests`): a delayable
     /// request that too many others keep waiting keeps all behind it waiting, whatever is known of their hosts.
     fn admit(&mut self) {
         let mut queued = std::mem::take(&mut self.queued).into_iter();
-        for request in queued.by_ref() {
-            if self.start(&request) == Start::NoneBehind {
-                self.queued.insert(request);
-                break;
-            }
-            self.queue(request);
-        }
+        while queued.next().is_some_and(|request| self.queue(request) != Start::NoneBehind) {}
         self.queued.extend(queued);
     }
 }

@@ -46,8 +46,8 @@ type Edge<'l> = (Awaited<'l>, u8, Option<Why>);
 
 impl PageFile {
     /// This load of a page put together with other loads of it, in any order: its objects, nodes and needs, the times
-    /// that are the median of all loads (of thinking and handshakes the least), how much computing differs between them, and which
-    /// objects, nodes and needs not all of them have. Without other loads it is the page itself.
+    /// that are the median of all loads (of thinking and handshakes the least), how much computing differs between them,
+    /// and which objects, nodes and needs not all of them have. Without other loads it is the page itself.
     ///
     /// What other loads have besides is left out, and what few of them have stays: causes and effects of one load fit
     /// together.

@@ -180,17 +180,16 @@ fn way(own: Arrival, before: &[Arrival], round_trip: f64) -> f64 {
             began = began.min(other.sent);
         }
     }
-    let (mut way, mut flights) = (round_trip, round_trip);
+    let mut flights = round_trip;
     while segments > window && began + flights + round_trip <= own.from {
         segments -= window;
         window *= 2.0;
         flights += round_trip;
-        way = way.max(began + flights - own.sent);
     }
     // It was not ready when something was asked for that it would have gone before.
     let overtaken = before.iter().filter(|other| other.from > own.sent && own.goes_before(other));
     let ready = overtaken.map(|other| other.sent).fold(own.sent, f64::max);
-    way.min((own.from - ready).max(round_trip))
+    (began + flights - own.sent).min(own.from - ready).max(round_trip)
 }
 
 /// For how long of its wait, after `way`, others came that go before it.

@@ -178,8 +178,8 @@ impl GraphBuilder<'_> {
             NoteKind::LaidOut { frame } if !frame.is_empty() => Some(self.is_root(frame)),
             _ => None,
         };
-        let known: Vec<bool> = unit.notes.iter().filter_map(frame).collect();
-        known.is_empty() || known.contains(&true)
+        let mut known = unit.notes.iter().filter_map(frame).peekable();
+        known.peek().is_none() || known.any(|is_root| is_root)
     }
 
     /// What style and layout wait for: the style sheets before the body, and the body; later, for the first change since.
