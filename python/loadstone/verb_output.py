@@ -521,6 +521,9 @@ def _notes(notes: dict[str, Any]) -> list[str]:
     lines = [f"page {notes['page']} of {notes['pages']} in the file, {entries(notes['entries'])}"]
     for cause, number in notes["skipped"].items():
         lines.append(f"{entries(number)} left out: {_SKIPPED.get(cause, cause.replace('_', ' '))}")
+    if failed := notes["name_errors"]:
+        requests = text.count(failed, "request")
+        lines.append(f"{requests} to names that do not exist: the page waits until they have failed")
     if notes["cut_urls"]:
         lines.append(f"{text.count(notes['cut_urls'], 'URL')} cut, too long")
     if doubtful := notes["contradicted_sizes"]:

@@ -19,12 +19,13 @@ pub struct NamedHost {
     pub(crate) at: BedHost,
 }
 
-/// The names of the page's hosts, each once, with the first host that has it.
+/// The names of the page's hosts that exist, each once, with the first host that has it.
 pub(crate) fn named_hosts(plan: &Plan, bed: &Bed, servers: &BedServers) -> Vec<NamedHost> {
     let mut hosts: Vec<NamedHost> = Vec::new();
     for (at, host) in plan.hosts().iter().enumerate() {
         let HostRole::Origin { page, host: id } = host.role else { continue };
-        let Some(name) = plan.page_at(page).hosts[id.0 as usize].dns_name() else { continue };
+        let of_page = &plan.page_at(page).hosts[id.0 as usize];
+        let Some(name) = of_page.dns_name().filter(|_| of_page.name_error.is_none()) else { continue };
         if hosts.iter().any(|known| known.name == name) {
             continue;
         }

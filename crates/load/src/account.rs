@@ -259,6 +259,10 @@ impl Load<'_> {
         let conn = row.connection.and_then(|conn| self.connections.get(conn as usize)).unwrap_or(&nothing);
         pen.go_on(row.found, Part::PageItself, &[]);
         pen.go_on(row.retried, Part::LossRecovery, &[]);
+        if self.page.hosts[host.0 as usize].name_error.is_some() {
+            // Nothing but its name is asked for.
+            return pen.go_on(Some(pen.left), Part::Handshakes, &[]);
+        }
 
         // A mark that is missing leaves its time to what comes next.
         let sent = row.sent.unwrap_or(pen.left);

@@ -477,9 +477,7 @@ impl Program for Browser {
     }
 
     fn handle_resolved(&mut self, now: Time, query: NameQuery) {
-        for host in self.resolver.handle_answer(now, query) {
-            self.stir(host);
-        }
+        self.take_answer(now, query);
         self.advance(now);
     }
 

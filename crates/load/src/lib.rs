@@ -53,4 +53,4 @@ pub use site::{Answer, Ending, Exchange, Pushed, Site, Ticket};
 pub use slack::{ActivitySpan, PathLeg, activity_spans, path_legs};
 pub use waterfall::{Attempt, Cause, FoundBy, LoadEvent, Marks, Row, Service};
 pub use work::Work;
-pub use zone::{NoName, Record, Zone, address_in, address_query};
+pub use zone::{NoName, Record, Zone, address_in, address_query, is_name_error};

@@ -96,6 +96,8 @@ pub struct Host {
     pub extra_rtt: Duration,
     /// How long it thinks before each response, besides the object's own time.
     pub think: Duration,
+    /// If its name does not exist: after how many queries, one after another, a browser believes that.
+    pub name_error: Option<u8>,
     /// The first of the hosts that have its address and certificate, so that connections carry requests to all of them;
     /// often itself.
     pub server: HostId,

@@ -89,7 +89,9 @@ impl Placement {
             known.dedup();
             return Err(PlacementError::UnknownHost { name: name.clone(), known });
         }
-        hosts.iter().map(|host| self.server(host)).collect()
+        // Of a host without an address nothing is asked: it may be anywhere.
+        let place = |host: &Host| self.server(if host.name_error.is_some() { &hosts[0] } else { host });
+        hosts.iter().map(place).collect()
     }
 
     fn server(&self, host: &Host) -> Result<ServerAddress, PlacementError> {

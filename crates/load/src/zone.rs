@@ -101,16 +101,26 @@ pub fn address_query(id: u16, name: &str) -> Result<Vec<u8>, NoName> {
 
 /// The address that this is an answer with, to this query.
 pub fn address_in(query: &[u8], answer: &[u8]) -> Option<Ipv4Addr> {
-    let (query, answer) = (Packet::parse(query).ok()?, Packet::parse(answer).ok()?);
-    let is_its = answer.has_flags(PacketFlag::RESPONSE)
-        && answer.id() == query.id()
-        && answer.rcode() == RCODE::NoError
-        && answer.questions.iter().map(question_key).eq(query.questions.iter().map(question_key));
+    let answer = answer_to(query, answer).filter(|answer| answer.rcode() == RCODE::NoError)?;
     let address = |record: &ResourceRecord<'_>| match &record.rdata {
         RData::A(data) => Some(Ipv4Addr::from(data.address)),
         _ => None,
     };
-    if is_its { answer.answers.iter().find_map(address) } else { None }
+    answer.answers.iter().find_map(address)
+}
+
+/// Whether this is an answer to this query that the name does not exist (RFC 1035, section 4.1.1, Name Error).
+pub fn is_name_error(query: &[u8], answer: &[u8]) -> bool {
+    answer_to(query, answer).is_some_and(|answer| answer.rcode() == RCODE::NameError)
+}
+
+/// What is an answer to this query.
+fn answer_to<'a>(query: &[u8], answer: &'a [u8]) -> Option<Packet<'a>> {
+    let (query, answer) = (Packet::parse(query).ok()?, Packet::parse(answer).ok()?);
+    let is_its = answer.has_flags(PacketFlag::RESPONSE)
+        && answer.id() == query.id()
+        && answer.questions.iter().map(question_key).eq(query.questions.iter().map(question_key));
+    is_its.then_some(answer)
 }
 
 /// By what a question is the same as another: names do not differ by case.

@@ -158,7 +158,9 @@ impl Builder<'_> {
         let PageHosts { page: hosts, tcps, .. } = &self.pages[page];
         for (at, host) in hosts.hosts.iter().enumerate() {
             let node = self.fabric.add_node();
-            let joined = self.fabric.add_delay([place(&host.name)?, node], host.extra_rtt / 2);
+            // A host without an address stands nowhere: by the page's first one it is in nobody's way.
+            let name = if host.name_error.is_some() { &hosts.hosts[0].name } else { &host.name };
+            let joined = self.fabric.add_delay([place(name)?, node], host.extra_rtt / 2);
             joined.map_err(|cycle| refuse("", cycle))?;
             self.add(&host.name, HostRole::Origin { page, host: HostId(at as u32) }, tcps[at], node);
         }

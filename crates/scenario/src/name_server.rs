@@ -3,14 +3,15 @@
 use crate::hosts::Hosts;
 use crate::{Scenario, ScenarioError, ScenarioProblem};
 use core::net::Ipv4Addr;
-use loadstone_load::page::{HostId, Page};
-use loadstone_load::{Names, Record, Zone, address_query};
+use loadstone_load::page::{Host, HostId, Page};
+use loadstone_load::{Names, NoName, Record, Zone, address_query};
 use loadstone_net::Route;
 
 /// The headers of IPv4 and of UDP (RFC 791, RFC 768), in bytes.
 const IP_UDP: u32 = 20 + 8;
 
-/// A name server at the far end of the access link, which knows the names of a page's hosts. It answers at once.
+/// A name server at the far end of the access link, which knows the names of a page's hosts, but for those that do not
+/// exist. It answers at once.
 #[derive(Clone, Debug)]
 pub struct NameServerPlan {
     /// The route of queries.
@@ -34,7 +35,7 @@ impl NameServerPlan {
         let Some([there, back]) = hosts.to_hub else {
             return Err(ScenarioError::new("variant.names", ScenarioProblem::NamesInTopology));
         };
-        let messages = page.hosts.iter().map(|host| host.dns_name().map_or(Ok([0, 0]), message_lens));
+        let messages = page.hosts.iter().map(message_lens_of);
         let messages = messages.collect::<Result<_, _>>().map_err(|error| ScenarioError::new("page", error))?;
         Ok(Some(NameServerPlan { there, back, messages }))
     }
@@ -56,10 +57,13 @@ impl NameServerPlan {
     }
 }
 
-/// Bytes of the packets of a query for a name and of its answer, as a real name server has them.
-fn message_lens(name: &str) -> Result<[u32; 2], loadstone_load::NoName> {
+/// Bytes of the packets of a query for a host's name and of its answer, as a real name server has them.
+fn message_lens_of(host: &Host) -> Result<[u32; 2], NoName> {
+    let Some(name) = host.dns_name() else { return Ok([0, 0]) };
     let mut zone = Zone::new();
-    zone.insert(name, Record { address: Ipv4Addr::UNSPECIFIED, alpn: Vec::new() })?;
+    if host.name_error.is_none() {
+        zone.insert(name, Record { address: Ipv4Addr::UNSPECIFIED, alpn: Vec::new() })?;
+    }
     let query = address_query(0, name)?;
     let answer = zone.answer(&query).unwrap_or_default();
     Ok([query, answer].map(|message| IP_UDP + message.len() as u32))

@@ -10,7 +10,7 @@ use loadstone_live::{
     RecordKeeping, Relayed, Served, Stop, Target, Tls, listen, load, relay, serve,
 };
 use loadstone_load::Zone;
-use loadstone_load::page::{Host, HostId};
+use loadstone_load::page::HostId;
 use loadstone_scenario::{HostRole, Plan, PlannedHost, Way};
 use loadstone_units::Seed;
 use std::collections::{BTreeMap, BTreeSet};
@@ -81,7 +81,7 @@ pub(super) fn programs(plan: &Plan, bed: &Bed, seed: Seed) -> Result<Programs, R
                 let mut route = route(bed, host, names, authority.as_ref())?;
                 if plan.name_server().is_some() {
                     let address = name_server::address(bed, name_server_host(plan));
-                    route.names = Some(NameServer::new(address, hosts.iter().map(Host::dns_name))?);
+                    route.names = Some(NameServer::new(address, hosts)?);
                 }
                 programs.browsers.push(LiveBrowser { at, page, seed, route });
             }

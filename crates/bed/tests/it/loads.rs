@@ -133,7 +133,7 @@ fn a_lost_end_waits_for_a_timeout_where_tail_loss_probes_are_off() {
 #[test]
 fn the_waterfall_shows_a_host_s_own_round_trip_and_its_thinking() {
     let Some(_turn) = turn() else { return };
-    let distant = HostSpec { rtt_ms: 40.0, think_ms: 60.0, served_by: None };
+    let distant = HostSpec { rtt_ms: 40.0, think_ms: 60.0, ..HostSpec::default() };
     let page = PageFile {
         hosts: [("b.test".to_owned(), distant)].into(),
         ..page([object("http://a.test/", 1_000), object("http://b.test/1", 1_000)])

@@ -74,6 +74,16 @@ impl Browser {
         self.want(object);
     }
 
+    /// A request fails, as the page says that it does: what waits for its end goes on.
+    pub(super) fn fail(&mut self, now: Time, object: ActivityId) {
+        if self.page.activities[object.0 as usize].needed == Needed::Always {
+            return self.abandon(now, object);
+        }
+        self.finish_scheduled(object);
+        self.waterfall[object.0 as usize].last_byte = Some(now);
+        self.progress.handle_end(now, object);
+    }
+
     /// An object cannot be had. If the page needs it, the load is over.
     pub(super) fn abandon(&mut self, now: Time, object: ActivityId) {
         self.finish_scheduled(object);

@@ -1,7 +1,7 @@
 //! What a browser does about the addresses of hosts.
 
 use super::Browser;
-use super::resolver::Resolution;
+use super::resolver::{Answered, Resolution};
 use crate::page::HostId;
 use crate::{Action, NameQuery};
 use loadstone_units::Time;
@@ -20,6 +20,22 @@ impl Browser {
             }
         }
         false
+    }
+
+    /// A query is answered.
+    pub(super) fn take_answer(&mut self, now: Time, query: NameQuery) {
+        match self.resolver.handle_answer(now, query) {
+            Answered::Nothing => {}
+            Answered::Address(hosts) => hosts.into_iter().for_each(|host| self.stir(host)),
+            Answered::Again(number) => self.actions.push_back(Action::Resolve { query: NameQuery { number, ..query } }),
+            Answered::NameError(hosts) => {
+                for host in hosts {
+                    while let Some(object) = self.pools[host.0 as usize].give_up() {
+                        self.fail(now, object);
+                    }
+                }
+            }
+        }
     }
 
     /// Asks again for names whose answer is overdue. Where that has been done too often, what waits for one is given

@@ -1,6 +1,7 @@
 //! The browser's stub resolver (RFC 1034, section 5.3.1): which names of a page's hosts it knows, and which it asks for.
 //!
-//! One query is one packet, and so is its answer. A query without an answer is sent again.
+//! One query is one packet, and so is its answer. A query without an answer is sent again. That a name does not exist is
+//! believed after some answers that say so, and not remembered.
 
 use crate::NameQuery;
 use crate::page::{Host, HostId};
@@ -51,6 +52,8 @@ pub(super) struct Resolver {
     /// For each host its name, by its place among the names: hosts with several ports or schemes have one.
     name_of: Vec<usize>,
     names: Vec<NameStage>,
+    /// For each name how many answers say that it does not exist until that is believed; 0 if it does exist.
+    name_errors: Vec<u8>,
     /// When the next answer will be overdue.
     next: Time,
 }
@@ -62,6 +65,8 @@ enum NameStage {
     Asked {
         at: [Time; QUERIES],
         queries: usize,
+        /// How many answers have said that the name does not exist.
+        errors: u8,
     },
     Known(Option<LookUp>),
     Failed,
@@ -80,23 +85,39 @@ pub(super) enum Resolution {
     Failed,
 }
 
+/// What an answer means.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Answered {
+    /// Nothing: it comes late.
+    Nothing,
+    /// These hosts have an address.
+    Address(Vec<HostId>),
+    /// The name does not exist; that is asked once more, by the query of this number.
+    Again(u16),
+    /// The name of these hosts does not exist (RFC 1035, section 4.1.1, Name Error).
+    NameError(Vec<HostId>),
+}
+
 impl Resolver {
     pub(super) fn new(hosts: &[Host], names: Names) -> Resolver {
-        let mut texts: Vec<(&str, Option<&str>)> = Vec::new();
+        let mut texts: Vec<(&str, Option<&str>, u8)> = Vec::new();
         let name_of = hosts.iter().map(|host| {
             // What one partition knows, another does not.
-            let name = (host.dns_name().unwrap_or_default(), host.partition.as_deref());
+            let name = (host.dns_name().unwrap_or_default(), host.partition.as_deref(), host.name_error.unwrap_or(0));
             texts.iter().position(|known| *known == name).unwrap_or_else(|| {
                 texts.push(name);
                 texts.len() - 1
             })
         });
         let name_of = name_of.collect();
-        let stage = |(name, _): &(&str, Option<&str>)| match names {
+        let stage = |(name, _, errors): &(&str, Option<&str>, u8)| match names {
+            _ if *errors > 0 => NameStage::Unknown,
             Names::LookedUp if !name.is_empty() => NameStage::Unknown,
             _ => NameStage::Known(None),
         };
-        Resolver { name_of, names: texts.iter().map(stage).collect(), next: Time::NEVER }
+        let stages = texts.iter().map(stage).collect();
+        let name_errors = texts.iter().map(|(_, _, errors)| *errors).collect();
+        Resolver { name_of, names: stages, name_errors, next: Time::NEVER }
     }
 
     fn name(&mut self, host: HostId) -> &mut NameStage {
@@ -108,7 +129,7 @@ impl Resolver {
         let name = self.name(host);
         match *name {
             NameStage::Unknown => {
-                *name = NameStage::Asked { at: [now; QUERIES], queries: 1 };
+                *name = NameStage::Asked { at: [now; QUERIES], queries: 1, errors: 0 };
                 self.next = self.earliest();
                 Resolution::Query
             }
@@ -118,14 +139,28 @@ impl Resolver {
         }
     }
 
-    /// A query is answered, so the name of a host is known: the hosts that have it, unless they knew.
-    pub(super) fn handle_answer(&mut self, now: Time, NameQuery { host, number }: NameQuery) -> Vec<HostId> {
-        let name = self.name(host);
-        let NameStage::Asked { at, queries } = *name else { return Vec::new() };
-        let answered_query = at[usize::from(number).min(queries - 1)];
-        *name = NameStage::Known(Some(LookUp { asked: at[0], answered_query, answered: now }));
+    /// A query is answered.
+    pub(super) fn handle_answer(&mut self, now: Time, NameQuery { host, number }: NameQuery) -> Answered {
+        let of = self.name_of[host.0 as usize];
+        let NameStage::Asked { at, queries, errors } = self.names[of] else { return Answered::Nothing };
+        let Some(place) = usize::from(number).checked_sub(first_query(errors)).filter(|place| *place < QUERIES) else {
+            return Answered::Nothing;
+        };
+        let (stage, answered) = match self.name_errors[of] {
+            0 => {
+                let look_up = LookUp { asked: at[0], answered_query: at[place.min(queries - 1)], answered: now };
+                (NameStage::Known(Some(look_up)), Answered::Address(self.hosts_of(of)))
+            }
+            enough if errors + 1 < enough => {
+                let errors = errors + 1;
+                let again = Answered::Again(first_query(errors) as u16);
+                (NameStage::Asked { at: [now; QUERIES], queries: 1, errors }, again)
+            }
+            _ => (NameStage::Unknown, Answered::NameError(self.hosts_of(of))),
+        };
+        self.names[of] = stage;
         self.next = self.earliest();
-        self.hosts_of(self.name_of[host.0 as usize])
+        answered
     }
 
     /// Names whose answer is overdue: for each the hosts that have it, and the number of the query that is to be sent;
@@ -138,14 +173,14 @@ impl Resolver {
     }
 
     fn ask_again(&mut self, now: Time, name: usize) -> Option<u16> {
-        let NameStage::Asked { at, queries } = &mut self.names[name] else { return None };
+        let NameStage::Asked { at, queries, errors } = &mut self.names[name] else { return None };
         let Some(next) = at.get_mut(*queries) else {
             self.names[name] = NameStage::Failed;
             return None;
         };
         *next = now;
         *queries += 1;
-        Some(*queries as u16 - 1)
+        Some((first_query(*errors) + *queries - 1) as u16)
     }
 
     fn hosts_of(&self, name: usize) -> Vec<HostId> {
@@ -172,9 +207,14 @@ impl Resolver {
     }
 }
 
+/// The number of the first query after so many answers.
+fn first_query(answers: u8) -> usize {
+    usize::from(answers) * QUERIES
+}
+
 fn deadline(name: &NameStage) -> Time {
     match name {
-        NameStage::Asked { at, queries } => at[queries - 1] + FIRST_WAIT * (1 << (queries - 1)),
+        NameStage::Asked { at, queries, .. } => at[queries - 1] + FIRST_WAIT * (1 << (queries - 1)),
         _ => Time::NEVER,
     }
 }

@@ -241,11 +241,13 @@ impl<'a> HostsByName<'a> {
             let absent = HostSpec::default();
             let spec = specs.get(&name).unwrap_or(&absent);
             let (extra_rtt, think) = (span(spec.rtt_ms), span(spec.think_ms));
+            let name_error = spec.name_error.map(|queries| queries.get() as u8);
             let id = HostId(list.len() as u32);
             let server = *servers
                 .entry(key(&spec.served_by.as_ref().map_or(name.clone(), |by| by.to_ascii_lowercase())))
                 .or_insert(id);
-            list.push(Host { name, secure: url.secure, partition: partition.cloned(), extra_rtt, think, server });
+            let (secure, partition) = (url.secure, partition.cloned());
+            list.push(Host { name, secure, partition, extra_rtt, think, name_error, server });
             id
         })
     }

@@ -291,6 +291,10 @@ pub struct HostSpec {
     /// requests to the other (RFC 9113, section 9.1.1). Itself if it is left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub served_by: Option<String>,
+    /// That its name does not exist (RFC 1035, section 4.1.1, Name Error), so that requests to it fail: after how many
+    /// queries, one after another, a browser believes that. It does not remember it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name_error: Option<Bounded<1, 6>>,
 }
 
 /// A dependency of a page file.

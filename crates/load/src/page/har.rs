@@ -2,8 +2,8 @@
 //!
 //! HAR files are written by many programs, each with its own idea of the format, so everything in
 //! them is read leniently (`loose`, `model`), and rules decide what is meant; `docs/pages.md`
-//! states them. `fetched` judges each entry by itself, `sizes` its bytes, `waits` its server, and
-//! `needs` what it waited for; `documents` adds what the texts of documents say, and `chromium`
+//! states them. `fetched` judges each entry by itself, `sizes` its bytes, `waits` its server, `name_errors` hosts without
+//! an address, and `needs` what it waited for; `documents` adds what the texts of documents say, and `chromium`
 //! what is known of that browser's loads.
 
 mod chromium;
@@ -12,6 +12,7 @@ mod documents;
 pub(super) mod fetched;
 mod model;
 mod moment;
+mod name_errors;
 mod needs;
 mod paints;
 mod rate;
@@ -76,6 +77,8 @@ pub struct Notes {
     pub handshakes_ms: BTreeMap<String, f64>,
     /// What each host spoke, where the file says so.
     pub protocols: BTreeMap<String, RecordedProtocol>,
+    /// How many entries failed since their hosts have no address: the page waits for that.
+    pub name_errors: usize,
     /// The rate of the fastest half second, in short loads of less, in kbit/s.
     pub down_kbit: Option<u64>,
     /// What the first and the largest contentful paint needed.
@@ -235,6 +238,7 @@ fn page_of(view: views::View<'_>, mut redactor: Redactor) -> Result<(Har, Vec<Re
     let documents = Documents::of(&entries);
     notes.handshakes_ms = waits.handshakes_ms();
     notes.protocols = spoken::protocols(&entries);
+    notes.name_errors = entries.iter().filter(|fetched| fetched.is_name_error).count();
     notes.down_kbit = rate::down_kbit(&entries);
     let node = |entry: usize| names[entry].clone().unwrap_or_else(|| urls[entry].clone());
     // Without priorities nothing is held back.
@@ -254,7 +258,7 @@ fn page_of(view: views::View<'_>, mut redactor: Redactor) -> Result<(Har, Vec<Re
         };
         ObjectSpec {
             name: names[at].clone(),
-            think_ms: Some(waits.think(fetched)).filter(|ms| *ms > 0.0),
+            think_ms: Some(waits.think(fetched)).filter(|ms| *ms > 0.0 && !fetched.is_name_error),
             needs: graph.hold(at).map(|hold| needs(documents.waited(&entries, at, hold))),
             needed: if at == root { None } else { chromium.needed(fetched) },
             document: asked_by[at].map(node),
@@ -276,8 +280,9 @@ fn page_of(view: views::View<'_>, mut redactor: Redactor) -> Result<(Har, Vec<Re
     let (documents, inserted): (BTreeMap<_, _>, Vec<_>) =
         bodies.iter().map(|body| inserted(body, &node)).map(|(name, spec, compute)| ((name, spec), compute)).unzip();
     let compute = compute.into_iter().chain(inserted).collect();
-    let (scheduling, hosts) =
-        (chromium.scheduling(), coalesced::hosts(&entries, |fetched| chromium.is_anonymous(fetched)));
+    let scheduling = chromium.scheduling();
+    let mut hosts = coalesced::hosts(&entries, |fetched| chromium.is_anonymous(fetched));
+    hosts.extend(name_errors::hosts(&entries, waits.round_trip_ms()));
     let mut file = PageFile { objects, compute, documents, hosts, scheduling, ..PageFile::default() };
     preflights::go_first(&mut file);
     let fetched: Vec<_> = places.iter().map(|at| &entries[*at]).collect();
@@ -321,6 +326,7 @@ fn recorded(objects: &[&HarFetch<'_>]) -> Vec<RecordedObject> {
             is_anonymous: chromium::is_anonymous(fetched),
             delays_load_event: chromium::delays_load_event(fetched),
             handshake_ms: handshake_ms(fetched),
+            is_name_error: fetched.is_name_error,
             began: fetched.began,
             ended: f64::INFINITY,
             request_ms: 0.0,
@@ -340,7 +346,7 @@ fn handshake_ms(fetched: &HarFetch<'_>) -> Option<f64> {
 
 /// The document that was navigated to: the first object, unless it checks a certificate.
 fn root(entries: &[HarFetch<'_>]) -> Option<usize> {
-    let objects = || (0..entries.len()).filter(|at| entries[*at].skip.is_none());
+    let objects = || (0..entries.len()).filter(|at| entries[*at].skip.is_none() && !entries[*at].is_name_error);
     let checks = |at: &usize| {
         let content = entries[*at].response.content.0.as_ref();
         content.and_then(|content| content.mime_type.text()).is_some_and(|mime| mime.contains("ocsp"))

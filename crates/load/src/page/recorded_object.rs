@@ -25,6 +25,8 @@ pub(super) struct RecordedObject {
     pub(super) delays_load_event: bool,
     /// What the browser computed for the TLS handshake of its connection, if that was a new one, in ms.
     pub(super) handshake_ms: Option<f64>,
+    /// Whether it failed since its host has no address.
+    pub(super) is_name_error: bool,
     /// When it was found: in ms since 1970, then in microseconds of the trace.
     pub(super) began: f64,
     /// When it was complete, in microseconds of the trace, as far as that says so.

@@ -295,7 +295,7 @@ fn connections_say_what_they_carried_without_tls() {
 fn richer_pages() -> impl Strategy<Value = PageFile> {
     let nodes = prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>(), 0_u32..40), 0..4);
     (pages(), nodes, 0_u32..60, 0_u32..20).prop_map(|(mut page, nodes, rtt, think)| {
-        let spec = HostSpec { rtt_ms: f64::from(rtt), think_ms: f64::from(think), served_by: None };
+        let spec = HostSpec { rtt_ms: f64::from(rtt), think_ms: f64::from(think), ..HostSpec::default() };
         page.hosts.insert("h1.test".to_owned(), spec);
         for (name, (before, after, ms)) in nodes.into_iter().enumerate() {
             let name = format!("node {name}");

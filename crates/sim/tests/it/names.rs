@@ -1,8 +1,9 @@
 //! Names that the browser looks up: a round trip to the name server at the far end of the access link.
 
 use crate::{FAST, load, object, page, variant};
-use loadstone_load::page::{HostSpec, ObjectSpec, PageFile};
+use loadstone_load::page::{HostSpec, Needed, ObjectSpec, PageFile};
 use loadstone_scenario::{Outcome, Part, Plan, Scenario};
+use loadstone_units::Bounded;
 
 const LOOKED_UP: &str = r#"{"names": "looked-up"}"#;
 
@@ -48,6 +49,24 @@ fn each_name_is_looked_up_once_and_addresses_never() {
     for (second, expected) in known.map(|url| (url, 500.0)).into_iter().chain([(new, 600.0)]) {
         assert_ms(&load(page([at("http://a.test/"), at(second)]), FAST, variant(LOOKED_UP)), expected);
     }
+}
+
+#[test]
+fn the_page_waits_until_a_request_to_a_name_that_does_not_exist_has_failed() {
+    let gone = HostSpec { name_error: Some(Bounded::known(4)), ..HostSpec::default() };
+    let image = ObjectSpec { bytes: 0, needed: Some(Needed::WhenFound), ..at("http://gone.test/") };
+    let with = || {
+        let page = page([object("/", 1000), image.clone()]);
+        PageFile { hosts: [("gone.test".to_owned(), gone.clone())].into(), ..page }
+    };
+    let (cached, looked_up) = (load(with(), FAST, variant("{}")), load(with(), FAST, variant(LOOKED_UP)));
+    assert_ms(&cached, 200.0);
+    assert_ms(&looked_up, 300.0 + 400.0);
+    assert_eq!((ms_in(&looked_up, Part::Handshakes), looked_up.connections), (200 + 400, 1));
+    let alone = load(page([object("/", 1000)]), FAST, variant(LOOKED_UP));
+    // Four queries for `gone.test` (11 bytes), and answers without a record.
+    let lens = [4 * (28 + 12 + 11 + 4); 2];
+    assert_eq!([looked_up.bytes_up - alone.bytes_up, looked_up.bytes_down - alone.bytes_down], lens);
 }
 
 #[test]

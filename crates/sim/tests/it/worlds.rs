@@ -63,7 +63,7 @@ fn a_page_dealt_over_servers_opens_connections_to_each() {
 #[test]
 fn a_distant_host_adds_its_round_trip_and_its_thinking() {
     let mut distant = root_and(0);
-    distant.hosts.insert("a.test".to_owned(), HostSpec { rtt_ms: 40.0, think_ms: 20.0, served_by: None });
+    distant.hosts.insert("a.test".to_owned(), HostSpec { rtt_ms: 40.0, think_ms: 20.0, ..HostSpec::default() });
     assert_ms(&load(distant, FAST, textbook()), 2.0 * 140.0 + 20.0);
 }
 

@@ -492,6 +492,59 @@ fn a_query_without_an_answer_is_sent_again_after_1_2_4_and_8_seconds() {
     assert_eq!((scene.resolving.len(), end), (5, LoadEnd { at: at(31_000), completed: false }));
 }
 
+/// A page whose second host's name does not exist, as the browser believes after three answers.
+fn with_a_name_error() -> Arc<Page> {
+    let json = r#"{"objects": [{"url": "https://a.test/", "bytes": 10},
+            {"url": "https://gone.test/1", "bytes": 0, "needed": "when-found"},
+            {"url": "https://gone.test/2", "bytes": 0, "needed": false},
+            {"url": "https://gone.test/3", "bytes": 0, "needed": "when-found", "needs": [{"node": "https://gone.test/1", "ms": 7}]}],
+         "hosts": {"gone.test": {"name_error": 3}}}"#;
+    Arc::new(PageFile::from_json(json.as_bytes()).unwrap().build().unwrap())
+}
+
+#[test]
+fn requests_to_a_name_that_does_not_exist_fail_when_the_browser_believes_it_and_each_asks_anew() {
+    let mut scene = Scene::new(&with_a_name_error(), Protocol::H2, |_| {});
+    scene.establish(at(5));
+    scene.respond(at(10), "");
+    let gone = |number| NameQuery { host: HostId(1), number };
+    assert_eq!(scene.resolving, [gone(0)], "once for two requests, though other names are known");
+    scene.browser.handle_resolved(at(20), gone(0));
+    scene.settle(at(20));
+    scene.browser.handle_resolved(at(21), gone(0));
+    scene.settle(at(21));
+    assert_eq!(scene.resolving, [gone(0), gone(5)], "a second answer to the first query says nothing");
+    scene.timeout(at(1020));
+    assert_eq!(scene.resolving[2..], [gone(6)], "nothing came");
+    for (ms, number) in [(1030, 6), (1040, 10)] {
+        scene.browser.handle_resolved(at(ms), gone(number));
+        scene.settle(at(ms));
+    }
+    assert_eq!(scene.browser.end(), None, "what waits for the failure has not been asked for");
+    scene.timeout(at(1047));
+    assert_eq!(scene.resolving[3..], [gone(10), gone(0)]);
+    for (ms, number) in [(1050, 0), (1060, 5), (1070, 10)] {
+        scene.browser.handle_resolved(at(ms), gone(number));
+        scene.settle(at(ms));
+    }
+    assert_eq!(scene.browser.end(), Some(LoadEnd { at: at(1070), completed: true }));
+    assert!(scene.opening.is_empty(), "there is nothing to connect to");
+    let marks = scene.browser.into_marks();
+    let ends: Vec<_> = marks.rows[1..].iter().map(|row| row.last_byte).collect();
+    assert_eq!(ends, [1040, 1040, 1070].map(|ms| Some(at(ms))));
+}
+
+#[test]
+fn a_page_that_is_not_loaded_without_what_a_missing_name_has_fails_with_it() {
+    let json =
+        r#"{"objects": [{"url": "https://gone.test/", "bytes": 10}], "hosts": {"gone.test": {"name_error": 1}}}"#;
+    let page = Arc::new(PageFile::from_json(json.as_bytes()).unwrap().build().unwrap());
+    let mut scene = Scene::new(&page, Protocol::H2, |_| {});
+    scene.browser.handle_resolved(at(20), query(0));
+    scene.settle(at(20));
+    assert_eq!(scene.browser.end(), Some(LoadEnd { at: at(20), completed: false }));
+}
+
 #[test]
 fn an_answer_says_how_long_the_queries_before_its_own_were_waited_for() {
     for (number, sent) in [(0, NOW), (1, at(1000)), (2, at(3000))] {

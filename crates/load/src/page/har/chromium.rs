@@ -52,6 +52,8 @@ impl ChromiumLoad {
     /// that is simulated, not of the recorded one. Else what began after the recorded load event is not waited for.
     pub(super) fn needed(&self, fetched: &HarFetch<'_>) -> Option<Needed> {
         match (self.is_chromium, delays_load_event(fetched)) {
+            // Why it was asked for so late is a guess, and its failure would cost several round trips.
+            (true, true) if fetched.is_name_error && self.is_late(fetched) => Some(Needed::Never),
             (true, true) => Some(Needed::WhenFound),
             (true, false) => Some(Needed::Never),
             (false, _) => self.is_late(fetched).then_some(Needed::Never),

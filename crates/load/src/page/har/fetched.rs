@@ -21,6 +21,8 @@ pub(super) struct HarFetch<'a> {
     pub(super) cut: bool,
     /// Why it is no object.
     pub(super) skip: Option<Skip>,
+    /// Whether it failed since its host has no address.
+    pub(super) is_name_error: bool,
     pub(super) kind: EntryKind,
     /// When the browser had found it, in ms since 1970.
     pub(super) began: f64,
@@ -57,6 +59,7 @@ impl<'a> HarFetch<'a> {
         let mut fetched = HarFetch {
             kind: kind(&entry, &response, &url),
             skip: None,
+            is_name_error: false,
             ended: started + span(&entry, &timings),
             bytes: sizes::body(&entry, &request, &response),
             entry,

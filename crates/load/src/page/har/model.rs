@@ -107,6 +107,7 @@ record! {
         headers_size: Scalar<'a> = "headersSize",
         body_size: Scalar<'a> = "bodySize",
         transfer_size: Scalar<'a> = "_transferSize",
+        error: Scalar<'a> = "_error",
         fetched_via_service_worker: Scalar<'a> = "_fetchedViaServiceWorker",
         content: Maybe<Content<'a>> = "content",
     }

@@ -3,7 +3,7 @@
 use super::fetched::{EntryKind, HarFetch, MAX_MS, moment_of};
 use super::model::{Entry, Log, PageRecord};
 use super::paints::Painted;
-use super::{HarError, MAX_ENTRIES, Notes, Skip, moment, url};
+use super::{HarError, MAX_ENTRIES, Notes, Skip, moment, name_errors, url};
 use crate::page::loose::Scalar;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -84,6 +84,7 @@ fn ordered<'a>(entries: Vec<Entry<'a>>, record: Option<&PageRecord<'a>>) -> Vec<
     entries.sort_by(|a, b| a.began.total_cmp(&b.began));
     undo_queueing(&mut entries);
     mark_memory_cache(&mut entries);
+    name_errors::keep(&mut entries);
     entries
 }
 

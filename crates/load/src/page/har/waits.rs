@@ -96,9 +96,10 @@ impl Arrival {
 impl Waits {
     /// The smallest times of each host.
     pub(super) fn of(entries: &[HarFetch<'_>]) -> Waits {
+        let answered = || entries.iter().filter(|fetched| fetched.skip.is_none() && !fetched.is_name_error);
         let mut hosts: BTreeMap<String, Least> = BTreeMap::new();
         let mut shared: BTreeMap<String, Vec<Arrival>> = BTreeMap::new();
-        for fetched in entries.iter().filter(|fetched| fetched.skip.is_none()) {
+        for fetched in answered() {
             let min = hosts.entry(host(fetched)).or_default();
             min.connect = smaller(min.connect, connect(fetched));
             min.wait = smaller(min.wait, wait(fetched));
@@ -110,7 +111,7 @@ impl Waits {
         let connect = hosts.values().fold(None, |min, host| smaller(min, host.connect));
         let mut waits = Waits { hosts, connect, shared, usual: BTreeMap::new() };
         let mut known: BTreeMap<String, Vec<f64>> = BTreeMap::new();
-        for fetched in entries.iter().filter(|fetched| fetched.skip.is_none()) {
+        for fetched in answered() {
             let (least, most) = waits.bounds(fetched);
             if least == most {
                 known.entry(host(fetched)).or_default().push(most);
@@ -123,6 +124,11 @@ impl Waits {
     /// The shortest handshake with each host that has one, in ms.
     pub(super) fn handshakes_ms(&self) -> BTreeMap<String, f64> {
         self.hosts.iter().filter_map(|(host, least)| Some((host.clone(), least.connect?))).collect()
+    }
+
+    /// What is waited at least for an answer from anywhere, in ms: a round trip.
+    pub(super) fn round_trip_ms(&self) -> Option<f64> {
+        self.connect.or_else(|| self.hosts.values().fold(None, |least, host| smaller(least, host.wait)))
     }
 
     /// How long the server thought about a response, in ms. Of one that came behind others nobody knows how long it has

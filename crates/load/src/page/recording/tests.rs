@@ -29,7 +29,7 @@ fn har(paths: &[(&str, &str)]) -> Vec<u8> {
 }
 
 fn url(path: &str) -> String {
-    format!("https://a.test/{path}")
+    if path.starts_with("https:") { path.to_owned() } else { format!("https://a.test/{path}") }
 }
 
 /// Where a tag of the document ends, as Chromium says it.

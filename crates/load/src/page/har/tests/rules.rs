@@ -115,6 +115,35 @@ fn what_did_not_come_over_the_network_is_counted_with_its_reason() {
 }
 
 #[test]
+fn a_request_to_a_name_that_does_not_exist_is_an_object_that_fails() {
+    let failed = |url: &str, from, took, error: &str| {
+        let failed = format!(r#""status": 0, "_error": "net::ERR_{error}""#);
+        entry(url, from, took, "", r#""_resourceType": "image", "_priority": "Low""#)
+            .replace("\"status\": 200", &failed)
+    };
+    let connected = r#""_resourceType": "document", "_priority": "VeryHigh", "timings": {"connect": 25, "wait": 20}"#;
+    let page = |took| {
+        log(&[
+            &failed("https://gone.test/0.png", 0, 300, "NAME_NOT_RESOLVED"),
+            &entry(ROOT, 1, 50, "text/html", connected),
+            &failed("https://gone.test/1.png", 60, took, "NAME_NOT_RESOLVED"),
+            &failed("https://closed.test/2.png", 61, took, "CONNECTION_REFUSED"),
+            &failed("https://example.test/3.png", 62, took, "NAME_NOT_RESOLVED"),
+        ])
+    };
+    let har = page(104);
+    let objects: Vec<_> = har.file.objects.iter().map(|object| (object.url.as_str(), object.bytes)).collect();
+    assert_eq!(objects[0].0, ROOT, "a page is no request that fails");
+    assert_eq!(objects[1..], [("https://gone.test/0.png", 0), ("https://gone.test/1.png", 0)]);
+    assert_eq!((har.file.objects[1].needed, har.file.objects[1].think_ms), (Some(Needed::WhenFound), None));
+    assert_eq!((har.notes.name_errors, har.notes.skipped[&Skip::Failed]), (2, 2));
+    let queries = |har: Har| har.file.hosts["gone.test"].name_error.unwrap().get();
+    // As many queries of 25 ms as the shortest failure has time for, and not more than Chromium's.
+    assert_eq!([2, 45, 104, 290].map(|took| queries(page(took))), [1, 2, 4, 4]);
+    assert!(page(104).file.build().is_ok());
+}
+
+#[test]
 fn a_dependency_on_what_is_no_object_passes_to_what_that_one_waited_for() {
     let by = |url: &str| format!(r#""_initiator": "{url}""#);
     let har = log(&[

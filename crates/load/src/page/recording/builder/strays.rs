@@ -123,9 +123,15 @@ impl GraphBuilder<'_> {
         }
     }
 
-    /// What waits for the load event cannot hold it up.
+    /// What waits for the load event cannot hold it up; nor does what has failed and was asked for after it: by what is
+    /// often a guess, and several round trips are much for one.
     fn free_what_the_load_event_brings(&mut self) {
-        let Some((_, event)) = &self.load_event else { return };
+        let Some((at, event)) = &self.load_event else { return };
+        for (object, spec) in self.objects.iter().zip(&mut self.file.objects) {
+            if object.is_name_error && object.began > *at {
+                spec.needed = Some(Needed::Never);
+            }
+        }
         let by_need = self.by_need();
         let mut later = followers(&by_need, event);
         later.insert(event);

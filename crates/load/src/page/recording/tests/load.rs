@@ -6,6 +6,9 @@ use crate::page::{Needed, Secrets};
 use serde_json::json;
 use std::collections::BTreeMap;
 
+/// A host whose name does not exist.
+pub(super) const GONE: &str = "https://gone.test/";
+
 /// A page that is loaded: its document, what is fetched (path, type, number of the request), and what happens.
 pub(super) struct Load {
     pub(super) document: &'static str,
@@ -61,11 +64,13 @@ impl Load {
 
     pub(super) fn graph(self) -> PageFile {
         let entry = |(at, (path, kind, request)): (usize, &(&str, &str, &str))| {
+            let is_gone = path.starts_with(GONE);
             json!({
                 "startedDateTime": format!("2026-01-01T00:00:00.{at:03}Z"), "time": 1.0, "_requestId": request,
                 "_resourceType": kind, "_priority": "Medium", "_initiator": {"type": "other"},
                 "request": {"method": "GET", "url": url(path), "headers": []},
-                "response": {"status": 200, "headers": [], "content": {"size": 1}, "bodySize": self.document.len()},
+                "response": {"status": if is_gone { 0 } else { 200 }, "headers": [], "content": {"size": 1},
+                    "_error": is_gone.then_some("net::ERR_NAME_NOT_RESOLVED"), "bodySize": self.document.len()},
                 "timings": {"wait": 1.0},
             })
         };

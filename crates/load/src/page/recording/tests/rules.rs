@@ -30,6 +30,17 @@ fn the_parser_waits_for_a_script_that_is_missing() {
 }
 
 #[test]
+fn a_script_whose_host_does_not_exist_stops_the_parser_until_that_is_known() {
+    const SCRIPT: &str = "https://gone.test/m.js";
+    let document = "<script src=https://gone.test/m.js></script><p>";
+    let load = Load::of(document).scanned(SCRIPT, "Script", "blocking", "<script src=https://gone.test/m.js>");
+    let file = load.fetch(SCRIPT, "script", 30_000).parse(40_000).graph();
+    assert!(SCRIPT.starts_with(GONE) && file.hosts["gone.test"].name_error.is_some(), "{file:#?}");
+    assert!(needs(&file, last_piece(&file)).contains(&node(SCRIPT, None, Why::Fetched)));
+    assert_eq!(needed(&file, SCRIPT), Some(Needed::WhenFound));
+}
+
+#[test]
 fn an_async_script_runs_after_the_parser_has_come_to_its_tag() {
     let document = "<p><script async src=a.js></script><p>";
     let tag = "<script async src=a.js>";
