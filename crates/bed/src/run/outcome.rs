@@ -33,9 +33,11 @@ fn outcome(
     let (end, over) = (loaded.end, loaded.over);
     let completed = end.is_some_and(|end| end.completed);
     let ended = end.map_or(over, |end| end.at);
-    // The load is over when its last packet is delivered; the browser hears of it a little later.
-    let last_data = report.arrivals[at.0].last_data;
-    let delivered = last_data.filter(|at| completed && *at <= ended).unwrap_or(ended);
+    // The load is over when its last packet is delivered, of which the browser hears a little later; unless that comes
+    // with a load event, which also waits for computing, and for names that do not exist.
+    let ends_with_data = completed && loaded.marks.load_event.is_none();
+    let last_data = report.arrivals[at.0].last_data.filter(|at| ends_with_data && *at <= ended);
+    let delivered = last_data.unwrap_or(ended);
     let (mut marks, joined) = join(loaded, served);
     marks = marks.counted_from(origin);
     let plt = delivered.counted_from(origin);

@@ -131,6 +131,23 @@ fn a_lost_end_waits_for_a_timeout_where_tail_loss_probes_are_off() {
 }
 
 #[test]
+fn a_load_ends_with_its_load_event_that_waits_for_computing_and_for_requests_that_fail() {
+    let Some(_turn) = turn() else { return };
+    let json = r#"{"objects": [{"url": "https://a.test/", "bytes": 1000},
+            {"url": "https://gone.test/1", "bytes": 0, "needed": "when-found"}],
+        "compute": [{"name": "layout", "ms": 30, "needed": true, "needs": [{"node": "https://gone.test/1"}]}],
+        "hosts": {"gone.test": {"name_error": 4}}}"#;
+    let page = PageFile::from_json(json.as_bytes()).unwrap();
+    let scenario = scenario(page, "100mbit,20ms", r#"{"names": "looked-up"}"#);
+    let outcomes: Vec<_> = (0..3).map(|_| live(&scenario, 1)).collect();
+    assert!(outcomes.iter().all(|outcome| outcome.completed));
+    let ms = median(outcomes.iter().map(|outcome| outcome.plt.as_ms()).collect());
+    let expected = simulated(&scenario).plt.as_ms();
+    // Four more look-ups of 20 ms, and the computing.
+    assert!(expected > 170.0 && (expected - 1.0..expected + 15.0).contains(&ms), "{ms} instead of {expected}");
+}
+
+#[test]
 fn the_waterfall_shows_a_host_s_own_round_trip_and_its_thinking() {
     let Some(_turn) = turn() else { return };
     let distant = HostSpec { rtt_ms: 40.0, think_ms: 60.0, ..HostSpec::default() };
