@@ -9,8 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// What Chromium calls the error (`net/base/net_error_list.h`).
 const NAME_NOT_RESOLVED: &str = "net::ERR_NAME_NOT_RESOLVED";
-/// How often Chromium asks, one query after another: two jobs of a request, the first for what HTTPS records say of
-/// HTTP/3, each by its own resolver and then by the system's.
+/// How many round trips Chromium 156 takes until such a request fails, on beds with 20 and 200 ms.
 const QUERIES: f64 = 4.0;
 
 /// Makes objects of requests that failed since the name of their host does not exist. Where something else came from it,

@@ -144,6 +144,19 @@ fn a_request_to_a_name_that_does_not_exist_is_an_object_that_fails() {
 }
 
 #[test]
+fn what_fails_and_was_asked_for_after_the_load_event_holds_none_up() {
+    let of = r#""pageref": "p", "_resourceType": "image", "_priority": "Low""#;
+    let failed = entry("https://gone.test/1.png", 60, 80, "", of)
+        .replace("\"status\": 200", r#""status": 0, "_error": "net::ERR_NAME_NOT_RESOLVED""#);
+    let root = entry(ROOT, 0, 50, "text/html", r#""pageref": "p""#);
+    let needed = |loaded: u32| {
+        let page = format!(r#"{{"id": "p", "pageTimings": {{"onLoad": {loaded}}}}}"#);
+        read(document(&page, &[&root, &failed]).as_bytes(), None).unwrap().file.objects[1].needed
+    };
+    assert_eq!([150, 55].map(needed), [Some(Needed::WhenFound), Some(Needed::Never)]);
+}
+
+#[test]
 fn a_dependency_on_what_is_no_object_passes_to_what_that_one_waited_for() {
     let by = |url: &str| format!(r#""_initiator": "{url}""#);
     let har = log(&[
