@@ -123,13 +123,20 @@ fn a_lazy_image_holds_the_load_event_up_once_it_has_begun_to_arrive() {
 #[test]
 fn a_busy_main_thread_delays_the_load_event() {
     let root = "http://a.test/";
-    let busy = ComputeSpec { needed: Some(Needed::Never), ..main_thread("busy", 70.0, vec![after(root)]) };
-    let parse = main_thread("parse", 10.0, vec![after(root)]);
-    let page = PageFile { objects: vec![object("", vec![])], compute: vec![parse, busy], ..PageFile::default() };
-    let outcome = loaded(page, &format!("{TEXTBOOK}}}"));
-    assert_eq!(whole_ms(&outcome), 280, "the document at 200, parsed at 210, and the thread is busy until 280");
-    let itself: u64 = outcome.account().nanos(Part::PageItself);
-    assert_eq!(itself / 1_000_000, 80);
+    let page = |span: f64| {
+        let parse = main_thread("parse", 10.0, vec![after(root)]);
+        let busy = ComputeSpec { needed: Some(Needed::Never), ..main_thread("busy", span, vec![after(root)]) };
+        let image = object("image", vec![after(root)]);
+        PageFile { objects: vec![object("", vec![]), image], compute: vec![parse, busy], ..PageFile::default() }
+    };
+    let outcome = |span| loaded(page(span), &format!("{TEXTBOOK}}}"));
+    assert_eq!([70.0, 150.0].map(|span| whole_ms(&outcome(span))), [300, 360], "the image is there at 300");
+    let itself: u64 = outcome(150.0).account().nanos(Part::PageItself);
+    assert_eq!((itself + 500_000) / 1_000_000, 60, "what else was done the image has hidden");
+
+    let mut parsed = page(70.0);
+    parsed.objects.pop();
+    assert_eq!(whole_ms(&loaded(parsed, &format!("{TEXTBOOK}}}"))), 210, "the end of parsing is in the same task");
 }
 
 #[test]

@@ -173,7 +173,7 @@ impl Waits {
 /// no more out (RFC 5681, section 3.1). The congestion window is the initial one and what has come until the request;
 /// flights begin with the first request of those that are answered since.
 fn way(own: Arrival, before: &[Arrival], round_trip: f64) -> f64 {
-    let is_on = |other: &Arrival| other.sent < own.sent - round_trip && other.until > own.sent;
+    let is_on = |other: &Arrival| other.from < own.sent && other.until > own.sent;
     if before.iter().any(is_on) {
         return round_trip;
     }

@@ -327,6 +327,23 @@ fn flights_of_slow_start_are_not_thinking() {
 }
 
 #[test]
+fn what_is_asked_for_while_a_connection_still_waits_for_its_first_response_waits_for_slow_start_too() {
+    let last = |from: u32| {
+        let first = format!(r#""connect": -1, "send": 0, "wait": {from}"#);
+        let har = log(&[
+            &over_h2("", 1000, 0, 70, "VeryHigh", r#""connect": 20, "send": 0, "wait": 65"#),
+            &over_h2("1", 60_000, 100, from - 10, "High", &first),
+            &over_h2("2", 1000, 125, 75, "Low", &wait(75)),
+        ]);
+        har.file.objects[2].think_ms
+    };
+    // 42 segments come in three flights since 100, the last one at 160.
+    assert_eq!(last(70), Some(40.0));
+    // What has come by then has opened the window.
+    assert_eq!(last(24), Some(55.0));
+}
+
+#[test]
 fn a_server_writes_64_kb_ahead_and_no_more() {
     let har = log(&[
         &over_h2("", 1000, 0, 30, "VeryHigh", r#""connect": 20, "send": 0, "wait": 30"#),

@@ -136,6 +136,24 @@ fn a_request_takes_as_long_as_it_took_to_the_network_unless_it_was_held_back() {
 }
 
 #[test]
+fn looking_up_the_host_belongs_to_no_request() {
+    let mut response = responded("a", 250_500, 31_500);
+    let timing = &mut response["args"]["data"]["timing"];
+    (timing["dnsStart"], timing["connectStart"], timing["sendStart"]) = (0.into(), 20.into(), 80.into());
+    let mut load = Load::of("<body><p>").parse(20_000).happens(vec![
+        slice("RunTask", 30_000, 2_000, Value::Null),
+        slice("FunctionCall", 30_000, 2_000, json!({"frame": "F"})),
+        sent_by("a", 30_500, "Image", "", script()),
+        slice("RunTask", 250_000, 3_000, Value::Null),
+        response,
+    ]);
+    load.fetched.push(("a", "image", "a"));
+    let file = load.graph();
+    let object = file.objects.iter().find(|object| object.url == url("a")).unwrap();
+    assert_eq!(object.needs.as_ref().unwrap()[0].ms, 1.6, "0.6 ms after the beginning of its node");
+}
+
+#[test]
 fn a_font_that_a_style_needs_is_asked_for_when_the_task_is_over() {
     let load = Load::of("<body><p>text").parse(20_000);
     let style = json!({"type": "css", "url": url("")});

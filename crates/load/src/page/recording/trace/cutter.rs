@@ -164,8 +164,9 @@ fn note(slice: &Slice<'_, '_>, via: Via) -> Option<NoteKind> {
             let data = slice.args.read();
             let timing = data.timing.unwrap_or_default();
             let requested = timing.requested.positive().map(|seconds| seconds * 1e6);
-            let first = [&timing.dns_start, &timing.connect_start, &timing.send_start];
-            let first = first.iter().find_map(|moment| moment.positive()).unwrap_or(0.0);
+            // It looks its host up at once, if at all.
+            let connects = timing.connect_start.positive().is_some();
+            let first = if connects { &timing.dns_start } else { &timing.send_start }.positive().unwrap_or(0.0);
             let network =
                 requested.zip(timing.headers_end.positive()).map(|(at, ms)| (at + first * 1e3, at + ms * 1e3));
             NoteKind::Responded { request: text(&data.request), network }
