@@ -16,6 +16,7 @@ import kernel
 from conftest import need
 from kernel import LOADSTONE
 from loadstone import serving
+from loadstone._native import Page as NativePage
 from loadstone._native import Stopper
 from loadstone.browser import PageTiming, local, seeded
 from loadstone.files import InputError
@@ -316,7 +317,8 @@ def test_what_was_not_as_recorded_is_said_at_the_end() -> None:
 
 
 def har(*entries: dict[str, Any]) -> dict[str, bytes]:
-    return {HAR: packed(json.dumps({"log": {"entries": entries}}).encode())}
+    page = {"id": "page_1", "startedDateTime": "2026-05-04T10:00:00Z", "pageTimings": {"onLoad": 300}}
+    return {HAR: packed(json.dumps({"log": {"pages": [page], "entries": entries}}).encode())}
 
 
 def entry(number: int, host: str, at_ms: float, wait: float, **times: float) -> dict[str, Any]:
@@ -347,6 +349,16 @@ def test_servers_think_while_nothing_comes_after_a_round_trip() -> None:
     ]
     made = served.of_archive(replace(archive(*exchanges), packed=times))
     assert [round(one.think_ms) for one in made.responses] == [30, 30, 40, 0, 0]
+
+
+def test_a_host_whose_name_does_not_exist_is_served_by_none() -> None:
+    body = {"status": 200, "content": {"size": 100, "mimeType": "text/html"}}
+    document = entry(1, "a.test", 0, 50, connect=20) | {"time": 60, "response": body}
+    failed = entry(2, "gone.test", 100, 0) | {"time": 80, "response": {"status": 0}}
+    failed["response"]["_error"] = "net::ERR_NAME_NOT_RESOLVED"
+    recorded = replace(archive(exchange("https://a.test/1")), packed=har(document, failed))
+    assert NativePage.from_har(recorded.extra(HAR), 1).to_json().count('"name_error"') == 1
+    assert served.of_archive(recorded).served_by == {}
 
 
 # --- recorded, and loaded again without the network ---

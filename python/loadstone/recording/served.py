@@ -192,7 +192,8 @@ def _served_by(archive: Any) -> dict[str, str]:
         # What is no page can be served all the same.
         return {}
     hosts = json.loads(page.to_json()).get("hosts", {})
-    return {_host(f"https://{name}"): _host(f"https://{one['served_by']}") for name, one in hosts.items()}
+    served_by = {name: one["served_by"] for name, one in hosts.items() if "served_by" in one}
+    return {_host(f"https://{name}"): _host(f"https://{by}") for name, by in served_by.items()}
 
 
 # --- folders of built sites ---
