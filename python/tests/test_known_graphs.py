@@ -265,11 +265,11 @@ def indented(lines: str) -> str:
 
 
 def _commit(events: list[dict[str, Any]], loaded: dict[str, Any]) -> float:
-    """Give when the commit began in which a document was loaded."""
+    """Give when the task began in which a document was committed."""
     begun = [
         event["ts"]
         for event in events
-        if event["name"] == "DocumentLoader::CommitNavigation"
+        if event["name"] == "RunTask"
         and (event["pid"], event["tid"]) == (loaded["pid"], loaded["tid"])
         and event["ts"] <= loaded["ts"] <= event["ts"] + event.get("dur", 0)
     ]

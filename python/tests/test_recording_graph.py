@@ -50,7 +50,6 @@ def _trace(script_us: int) -> bytes:
     )
     events = [
         _slice("RunTask", 1_000, 5_000),
-        _slice("DocumentLoader::CommitNavigation", 1_000, 4_000),
         _slice("CommitLoad", 2_000, 1, frame="F", url=URL, isOutermostMainFrame=True),
         _slice("HTMLDocumentParser::MaybeFetchQueuedPreloads", 2_900, 500),
         sent | {"ph": "I"},

@@ -184,7 +184,7 @@ impl<'r> GraphBuilder<'r> {
             return unit.notes.iter().for_each(|note| self.note_coming(note));
         }
         match &unit.kind {
-            UnitKind::Commit | UnitKind::Other if is_commit(unit) => self.commit(unit),
+            UnitKind::Other if is_commit(unit) => self.commit(unit),
             UnitKind::Parse { frame } => self.parse(unit, frame),
             UnitKind::Evaluate(code) => self.evaluate(unit, code),
             UnitKind::Module => self.module(unit),

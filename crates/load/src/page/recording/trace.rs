@@ -187,8 +187,6 @@ pub(super) struct Code {
 /// What a unit is.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum UnitKind {
-    /// A document takes the place of another in a frame.
-    Commit,
     /// The parser works on a frame's document.
     Parse { frame: String },
     /// A script is run; its place where it stands in a document, both from 1.
@@ -220,10 +218,7 @@ pub(super) enum UnitKind {
 impl UnitKind {
     /// Whether a script runs.
     pub(super) fn is_script(&self) -> bool {
-        !matches!(
-            self,
-            UnitKind::Commit | UnitKind::Parse { .. } | UnitKind::StyleSheet | UnitKind::Rendering | UnitKind::Other
-        )
+        !matches!(self, UnitKind::Parse { .. } | UnitKind::StyleSheet | UnitKind::Rendering | UnitKind::Other)
     }
 
     /// Whether it is interrupted by units of its own of another kind.

@@ -22,7 +22,6 @@ impl Load {
         let events = vec![
             slice("RunTask", 10_000, 8_000, Value::Null),
             sent_by("", 10_000, "Document", "", Value::Null),
-            slice("DocumentLoader::CommitNavigation", 11_000, 6_000, Value::Null),
             slice("CommitLoad", 12_000, 1, json!({"frame": "F", "url": url(""), "isOutermostMainFrame": true})),
             slice("HTMLDocumentParser::MaybeFetchQueuedPreloads", 14_000, 2_000, Value::Null),
         ];

@@ -304,7 +304,6 @@ fn a_frame_that_a_script_makes_waits_for_the_place_where_it_began_to_load() {
         of_frame(slice("RunTask", 60_000, 3_000, Value::Null), 9),
         of_frame(named(loads(60_200)), 9),
         of_frame(sent, 9),
-        of_frame(slice("DocumentLoader::CommitNavigation", 60_800, 1_000, Value::Null), 9),
         of_frame(committed, 9),
     ]);
     load.fetched.push(("g.html", "document", "g.html"));

@@ -82,7 +82,6 @@ impl Cutter<'_, '_, '_> {
         let data = || slice.args.read();
         let text = |scalar: &Scalar<'_>| scalar.key().unwrap_or_default().into_owned();
         Some(match slice.name {
-            "DocumentLoader::CommitNavigation" => UnitKind::Commit,
             "ParseHTML" => UnitKind::Parse { frame: text(&data().frame) },
             "EvaluateScript" => UnitKind::Evaluate(code(&data())),
             "v8.evaluateModule" => UnitKind::Module,
