@@ -17,9 +17,9 @@ CATEGORIES = (
     *("-*", "devtools.timeline", "disabled-by-default-devtools.timeline", "disabled-by-default-lighthouse"),
     *("blink.user_timing", "v8.execute"),
 )
-"""Tasks, parsing, scripts, timers, style, layout, requests; what the page times itself, and when promises react.
+"""Tasks, parsing, scripts, timers, style, layout, requests; what pages time, and when promises react.
 
-`toplevel` and `v8` name the same tasks once more: three times as many events. Of `loading`, a fifth of all events,
+`toplevel` and `v8` name the same tasks once more: three times as many events. Of `loading`, a fifth of all,
 nothing is needed.
 """
 _PIECE = 1 << 20
