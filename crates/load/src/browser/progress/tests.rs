@@ -145,6 +145,19 @@ fn the_load_event_belongs_to_the_task_that_takes_the_last_image_as_well() {
 }
 
 #[test]
+fn what_the_last_task_asks_for_holds_the_load_event_up() {
+    let mut progress = progress(
+        r#", {"url": "https://a.test/1", "bytes": 1, "needed": "when-found", "needs": [{"node": "parse"}]}"#,
+        r#"{"name": "parse", "ms": 10, "main_thread": true, "needed": true}"#,
+    );
+    progress.handle_end(ms(5), ROOT);
+    ready(&mut progress, ms(5));
+    while progress.poll_ready(ms(15)).is_none() {}
+    assert!(!progress.close_task(ms(15), true), "the image has been found");
+    assert_eq!(progress.poll_load_event(ms(15)), None);
+}
+
+#[test]
 fn a_load_event_that_is_held_up_by_then_waits_for_its_turn() {
     let image = r#", {"url": "https://a.test/1", "bytes": 1, "needed": "when-found", "needs": [{"node": "parse"}]}"#;
     let mut progress = parsed(image);
