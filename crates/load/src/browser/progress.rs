@@ -38,8 +38,8 @@ struct MainThread {
     running: Option<ActivityId>,
     /// What ran last.
     before: Option<ActivityId>,
-    /// What held the load event up has run, and nothing else does. The event belongs to its task, unless an object is
-    /// missing (Chromium's `Document::CheckCompleted`): other tasks wait until that is known.
+    /// The last that held the load event up has run. The event belongs to its task, unless an object is missing
+    /// (Chromium's `Document::CheckCompleted`): other tasks wait until that is known.
     is_closing: bool,
     waiting: VecDeque<MainTask>,
 }
