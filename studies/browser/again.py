@@ -16,36 +16,32 @@ from loadstone.recording import Archive
 from loadstone.recording.archive import HAR
 
 LOADSTONE = [sys.executable, "-m", "loadstone"]
-UNMATCHED = re.compile(r"requests: .* (\d+) not recorded")
-NOT_RECORDED = re.compile(r"^loadstone: not recorded: (.*)$", re.MULTILINE)
 LOADS = 2
 
 
 def again(recording: Path) -> tuple[int, int, list[str], set[str]]:
     """Load it twice: requests, those answered, the others, and what only one of the loads asked for."""
     url = Archive.read(str(recording)).loads[0].url
-    bed = [*LOADSTONE, "bed", str(recording), "--network", "50/10mbit,20ms", "--protocol", "h2", "--"]
+    bed = [*LOADSTONE, "bed", str(recording), "--network", "50/10mbit,20ms", "--protocol", "h2", "--json"]
     with TemporaryDirectory() as folder:
         path = str(Path(folder) / "again.wacz")
         record = [*LOADSTONE, "record", url, "-o", path, "--runs", str(LOADS)]
-        done = subprocess.run([*bed, *record], capture_output=True, text=True, timeout=1200)
+        done = subprocess.run([*bed, "--", *record], capture_output=True, text=True, timeout=1200)
         if done.returncode:
             raise SystemExit(f"{recording}: {done.stderr.strip()[-400:]}")
         first, second = requested(path)
-    # The bed counts only where it had to look for something like what was asked for.
-    unmatched = UNMATCHED.search(done.stderr)
-    asked = len(first) + len(second)
-    missing = int(unmatched[1]) if unmatched else 0
-    return asked, asked - missing, NOT_RECORDED.findall(done.stderr), {*first} ^ {*second}
+    # What the command prints comes before the bed's own line.
+    said = json.loads(done.stdout.splitlines()[-1])["recording"]
+    had = sum(said[how] for how in ("exact", "by_query", "by_shape"))
+    return had + said["unmatched"], had, [*said["not_recorded"]], first ^ second
 
 
-def requested(path: str) -> list[list[str]]:
+def requested(path: str) -> list[set[str]]:
     """Give the URLs for which each load asked; for moments, that there was one."""
-    entries = json.loads(Archive.read(path).extra(HAR))["log"]["entries"]
-    urls: list[list[str]] = [[] for _ in range(LOADS)]
-    for one in entries:
+    urls: list[set[str]] = [set() for _ in range(LOADS)]
+    for one in json.loads(Archive.read(path).extra(HAR))["log"]["entries"]:
         load = int(one["pageref"].removeprefix("page_"))
-        urls[load - 1].append(re.sub(r"\b\d{13}\b", "MOMENT", one["request"]["url"]))
+        urls[load - 1].add(re.sub(r"\b\d{13}\b", "MOMENT", one["request"]["url"]))
     return urls
 
 
