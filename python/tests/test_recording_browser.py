@@ -356,7 +356,7 @@ def test_a_page_is_recorded_on_a_bed(access: None, chromium: str, tmp_path: Path
 def test_hosts_of_one_server_share_a_connection_in_the_browser_and_in_the_model(
     access: None, chromium: str, tmp_path: Path
 ) -> None:
-    """The same page with two addresses and certificates, and with one of each."""
+    """The same page with two addresses and certificates, and with one of each, which HTTP/1.1 knows, too."""
     need("certutil")
     (tmp_path / "page.html").write_text('<!doctype html><title>A</title><img src="https://img.a.test/a.svg">')
     (tmp_path / "a.svg").write_bytes(SVG)
@@ -366,15 +366,16 @@ def test_hosts_of_one_server_share_a_connection_in_the_browser_and_in_the_model(
     ]
     together = {"img.a.test": "www.a.test"}
     seen = []
-    for served_by in ({}, together):
+    for served_by, protocol in (({}, "h2"), (together, "h2"), (together, "http/1.1")):
         document = {"start": "https://www.a.test/", "responses": responses, "served_by": served_by}
         (tmp_path / "site.json").write_text(json.dumps(document))
         path = str(tmp_path / "page.wacz")
         record = ["record", "https://www.a.test/", "-o", path, "--runs", "1", "--settle", "0.5"]
-        bed = kernel.run("bed", str(tmp_path), "--network", "10mbit,100ms", "--", *kernel.LOADSTONE, *record)
+        link = ["--network", "10mbit,100ms", "--protocol", protocol]
+        bed = kernel.run("bed", str(tmp_path), *link, "--", *kernel.LOADSTONE, *record)
         assert bed.code == 0, bed.err
         hosts = json.loads(graph_of(Archive.read(path)).to_json()).get("hosts", {})
         loaded = kernel.run("load", path, "--network", "10mbit,100ms", "--protocol", "h2", "--json")
         connections = json.loads(loaded.out)["runs"][0]["connections"]
         seen.append(({host: spec["served_by"] for host, spec in hosts.items()}, connections))
-    assert seen == [({}, 2), (together, 1)]
+    assert seen == [({}, 2), (together, 1), (together, 1)]

@@ -26,7 +26,7 @@ mod summary;
 pub mod synthetic;
 pub mod zstd;
 
-pub(crate) use build::Url;
+pub(crate) use build::{Url, split_authority};
 pub use change::{Change, UnknownChange, registrable_domain};
 pub use compressed::HeaderBytes;
 pub use depths::{ObjectDepth, depths};

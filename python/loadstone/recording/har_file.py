@@ -33,9 +33,14 @@ def har(loads: Iterable[HarLoad], version: str, browser: str, mask: Mask | None)
     pages, entries = [], []
     for one in loads:
         pages.append(_page(one))
+        certified = set()
         for hop in one.hops:
             if hop.url.startswith(("http://", "https://")) and not hop.is_lost:
-                entries.append(_entry(one, hop, mask))
+                entry = _entry(one, hop, mask)
+                if (connection := entry.get("connection")) not in certified and (names := _certificate(hop)):
+                    certified.add(connection)
+                    entry["_securityDetails"] = names
+                entries.append(entry)
     name, _, number = browser.partition("/")
     log = {
         "version": "1.2",
@@ -92,6 +97,12 @@ def _entry(load: HarLoad, hop: Hop, mask: Mask | None) -> dict[str, Any]:
     if response.get("fromServiceWorker"):
         entry["response"]["_fetchedViaServiceWorker"] = True
     return entry
+
+
+def _certificate(hop: Hop) -> dict[str, Any] | None:
+    """Give whose certificate a server showed; it is told once of each connection."""
+    told = (hop.response or {}).get("securityDetails")
+    return None if told is None else {name: told[name] for name in ("subjectName", "sanList") if name in told}
 
 
 def _request(hop: Hop, mask: Mask | None) -> dict[str, Any]:

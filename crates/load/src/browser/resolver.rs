@@ -4,7 +4,7 @@
 //! believed after some answers that say so, and not remembered.
 
 use crate::NameQuery;
-use crate::page::{Host, HostId};
+use crate::page::{Host, HostId, split_authority};
 use core::net::IpAddr;
 use loadstone_units::Time;
 use schemars::JsonSchema;
@@ -222,10 +222,7 @@ fn deadline(name: &NameStage) -> Time {
 impl Host {
     /// The name by which a name server knows it; none if it is an address.
     pub fn dns_name(&self) -> Option<&str> {
-        let name = match self.name.rsplit_once(':') {
-            Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
-            _ => &self.name,
-        };
+        let (name, _) = split_authority(&self.name);
         let is_address = name.starts_with('[') || name.parse::<IpAddr>().is_ok();
         (!is_address).then_some(name)
     }

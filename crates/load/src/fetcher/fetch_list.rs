@@ -1,6 +1,6 @@
 //! What is to be fetched: URLs made into requests, and the servers that they are on.
 
-use crate::page::{Url, is_token, is_value};
+use crate::page::{Url, is_token, is_value, split_authority};
 use bytes::Bytes;
 use core::net::Ipv6Addr;
 use loadstone_http::h1::{MAX_FIELDS, MAX_HEAD};
@@ -203,10 +203,11 @@ impl FetchList {
 fn parts(url: &str) -> Option<(ServerAddress, String, String)> {
     let Url { secure, authority, path } = Url::split(url).filter(|_| url.is_ascii())?;
     let scheme = if secure { Scheme::Https } else { Scheme::Http };
-    let (host, port) = match authority.rsplit_once(':') {
-        // A colon within brackets belongs to an address.
-        Some((host, port)) if !port.contains(']') => (host, port.parse().ok().filter(|port| *port > 0)?),
-        _ => (authority, if secure { 443 } else { 80 }),
+    let (host, port) = split_authority(authority);
+    let port = match port {
+        Some(port) => port.parse().ok().filter(|port| *port > 0)?,
+        None if secure => 443,
+        None => 80,
     };
     let is_name = |host: &str| host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._".contains(&byte));
     let host = match host.strip_prefix('[') {

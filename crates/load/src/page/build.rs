@@ -31,6 +31,14 @@ pub(crate) struct Url<'a> {
     pub(crate) path: &'a str,
 }
 
+/// Splits `host[:port]`; a colon within brackets belongs to an address (RFC 3986, section 3.2.2).
+pub(crate) fn split_authority(authority: &str) -> (&str, Option<&str>) {
+    match authority.rsplit_once(':') {
+        Some((host, port)) if !port.contains(']') => (host, Some(port)),
+        _ => (authority, None),
+    }
+}
+
 impl<'a> Url<'a> {
     /// Splits `https://host[:port]/path?query#fragment`; the fragment is not part of a request.
     pub(crate) fn split(url: &'a str) -> Option<Url<'a>> {

@@ -1,6 +1,6 @@
 //! A page as it would be: with some of its objects left out, smaller, elsewhere or found earlier.
 
-use super::build::Url;
+use super::build::{Url, split_authority};
 use super::{ComputeSpec, Need, ObjectSpec, On, PageFile};
 use std::collections::BTreeSet;
 use std::fmt;
@@ -190,7 +190,7 @@ fn host_of(url: &str) -> Option<String> {
 /// Whose a host is: the domain that was registered, by the Public Suffix List, as in `example.co.uk`. The host itself
 /// where there is none.
 pub fn registrable_domain(host: &str) -> &str {
-    let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
+    let (name, _) = split_authority(host);
     if name.trim_matches(['[', ']']).parse::<core::net::IpAddr>().is_ok() {
         name
     } else {

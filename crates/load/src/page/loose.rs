@@ -288,6 +288,45 @@ impl<'de, T: Record<'de>, const MAX: usize> Visitor<'de> for ListVisitor<T, MAX>
     }
 }
 
+/// A list of texts; whatever in it is none is left out.
+#[derive(Debug, Default)]
+pub(super) struct Texts<'a>(pub(super) Vec<Cow<'a, str>>);
+
+impl<'de> Deserialize<'de> for Texts<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Texts<'de>, D::Error> {
+        deserializer.deserialize_any(TextsVisitor)
+    }
+}
+
+struct TextsVisitor;
+
+impl<'de> Visitor<'de> for TextsVisitor {
+    type Value = Texts<'de>;
+
+    no_scalars!(Texts<'de>, Texts::default());
+
+    fn visit_str<E>(self, _: &str) -> Result<Texts<'de>, E> {
+        Ok(Texts::default())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Texts<'de>, A::Error> {
+        let mut list = Vec::new();
+        while list.len() < MAX_LIST {
+            let Some(item) = seq.next_element::<Scalar<'de>>()? else { return Ok(Texts(list)) };
+            if let Scalar::Text(text) = item {
+                list.push(text);
+            }
+        }
+        skip_seq(seq)?;
+        Ok(Texts(list))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Texts<'de>, A::Error> {
+        skip_map(map)?;
+        Ok(Texts::default())
+    }
+}
+
 /// A scalar or an object.
 pub(super) enum Either<'a, T> {
     Scalar(Scalar<'a>),

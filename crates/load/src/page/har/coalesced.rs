@@ -1,12 +1,14 @@
-//! Hosts that came on one connection: they have one address, and a certificate for all of them (RFC 9113, section 9.1.1).
+//! Hosts that one server answers for: they came on one connection, or have one address and a certificate for all of them
+//! (RFC 9113, section 9.1.1).
 
 use super::fetched::HarFetch;
 use super::spoken::{self, RecordedProtocol};
 use crate::page::HostSpec;
-use crate::page::build::Url;
+use crate::page::build::{Url, split_authority};
 use std::collections::BTreeMap;
 
-/// For each host that came on a connection with others, the first of these.
+/// For each host that came on a connection with others, or whose address and name are those of an earlier one's
+/// certificate, the first of these.
 ///
 /// Chromium keeps apart what it sends with cookies, without credentials, and without the cookies of other sites (its
 /// `PrivacyMode`). So requests without credentials count for hosts alone that have no others: else the connection
@@ -20,6 +22,7 @@ pub(super) fn hosts(
     let mut servers = Servers::default();
     servers.join(&others, 0);
     servers.join(&anonymous, servers.names.len());
+    servers.join_certified(entries);
     let hosts = 0..servers.names.len();
     let served: Vec<(usize, usize)> = hosts.map(|host| (host, servers.first(host))).collect();
     let names = |(host, first): (usize, usize)| (servers.names[host].clone(), servers.names[first].clone());
@@ -53,9 +56,36 @@ impl Servers {
             // Several loads in one file may number their connections alike.
             let address = fetched.entry.server_address.text().unwrap_or_default();
             let other = *first_of.entry((connection, address)).or_insert(host);
-            let (one, other) = (self.first(host), self.first(other));
-            self.before[one.max(other)] = one.min(other);
+            self.unite(host, other);
         }
+    }
+
+    /// Joins each host to the first one at its address and port whose certificate names it. A recording over HTTP/1.1
+    /// knows that, too.
+    fn join_certified(&mut self, entries: &[HarFetch<'_>]) {
+        let mut named_by: BTreeMap<(&str, &str, String), usize> = BTreeMap::new();
+        for fetched in entries.iter().filter(|fetched| fetched.skip.is_none()) {
+            let url = Url::split(&fetched.url).filter(|url| url.secure);
+            let (Some(address), Some(url)) = (fetched.entry.server_address.filled(), url) else { continue };
+            let (name, port) = split_authority(url.authority);
+            let (name, port) = (name.to_ascii_lowercase(), port.unwrap_or("443"));
+            let host = self.place(url.authority.to_ascii_lowercase());
+            let wildcard = name.split_once('.').map(|(_, domain)| format!("*.{domain}"));
+            let names = [Some(name), wildcard].into_iter().flatten();
+            let certified = names.filter_map(|name| named_by.get(&(address, port, name)).copied()).min();
+            if let Some(other) = certified {
+                self.unite(host, other);
+            }
+            let certificate = fetched.entry.security.0.iter().flat_map(|security| &security.alternative_names.0);
+            for name in certificate.map(|name| name.to_ascii_lowercase()) {
+                named_by.entry((address, port, name)).or_insert(host);
+            }
+        }
+    }
+
+    fn unite(&mut self, one: usize, other: usize) {
+        let (one, other) = (self.first(one), self.first(other));
+        self.before[one.max(other)] = one.min(other);
     }
 
     fn place(&mut self, name: String) -> usize {

@@ -1,7 +1,7 @@
 //! The parts of a HAR file that a page is made from. What is not named here is skipped without being kept. The texts of
 //! responses are read where they are of interest.
 
-use crate::page::loose::{List, Maybe, Scalar, record};
+use crate::page::loose::{List, Maybe, Scalar, Texts, record};
 use serde::de::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
@@ -53,6 +53,7 @@ record! {
         timings: Maybe<Timings<'a>> = "timings",
         connection: Scalar<'a> = "connection",
         server_address: Scalar<'a> = "serverIPAddress",
+        security: Maybe<SecurityDetails<'a>> = "_securityDetails",
         initiator: Initiator<'a> = "_initiator",
         initiator_detail: Scalar<'a> = "_initiator_detail",
         initiator_type: Scalar<'a> = "_initiator_type",
@@ -74,6 +75,13 @@ record! {
         http2_stream: Scalar<'a> = "_http2_stream_id",
         object_size: Scalar<'a> = "_objectSize",
         bytes_in: Scalar<'a> = "_bytesIn",
+    }
+}
+
+record! {
+    /// How a connection was secured, in the words of DevTools.
+    SecurityDetails {
+        alternative_names: Texts<'a> = "sanList",
     }
 }
 

@@ -265,3 +265,45 @@ fn hosts_that_came_on_one_connection_are_served_by_the_first() {
     assert_eq!(served(&apart), [("d.test".into(), "c.test:8443".into())]);
     assert_eq!(served(&[entry(a, "0", here, "h2"), entry(b, "0", here, "h2")]), [], "Chrome's word for none");
 }
+
+#[test]
+fn a_host_at_the_address_of_an_earlier_one_whose_certificate_names_it_is_served_by_that() {
+    let here = "192.0.2.1";
+    let entry = |url: &str, address: &str, names: &[&str]| {
+        json!({"startedDateTime": "2024-05-01T10:00:00.000Z", "time": 1, "serverIPAddress": address,
+            "_securityDetails": {"subjectName": "a.test", "sanList": names},
+            "request": {"method": "GET", "url": url, "headers": []},
+            "response": {"status": 200, "httpVersion": "http/1.1", "bodySize": 1000, "headers": []}})
+    };
+    let served = |entries: &[Value]| {
+        let har = read(&serde_json::to_vec(&json!({"log": {"entries": entries}})).unwrap(), None).unwrap();
+        har.file.build().expect("it is a page");
+        har.file.hosts.into_iter().map(|(host, spec)| (host, spec.served_by.unwrap())).collect::<Vec<_>>()
+    };
+    let after = |names: &[&str], url: &str, address: &str| {
+        served(&[entry("https://a.test/", here, names), entry(url, address, &[])])
+    };
+    let joined = |host: &str| vec![(host.to_owned(), "a.test".to_owned())];
+    assert_eq!(after(&["a.test", "B.test"], "https://b.test/1", here), joined("b.test"));
+    assert_eq!(after(&["*.b.test"], "https://x.B.test/1", here), joined("x.b.test"));
+    for (names, url, address) in [
+        (&["a.test"][..], "https://b.test/1", here),
+        (&["*.b.test"], "https://b.test/1", here),
+        (&["*.b.test"], "https://x.y.b.test/1", here),
+        (&["b.test"], "https://b.test/1", "192.0.2.2"),
+        (&["b.test"], "https://b.test:8443/1", here),
+        (&["b.test"], "http://b.test/1", here),
+        (&["b.test"], "https://b.test/1", ""),
+    ] {
+        assert_eq!(after(names, url, address), [], "{names:?} {url} {address}");
+    }
+    let late = [entry("https://a.test/", here, &[]), entry("https://b.test/1", here, &["a.test"])];
+    assert_eq!(served(&late), [], "the later one's connection is not there yet when the first one needs one");
+    let none = ["null", "7", r#""b.test""#, r#"{"0": "b.test"}"#, r#"[7, ["b.test"], null]"#];
+    for list in none {
+        let text = serde_json::to_string(&entry("https://a.test/", here, &[])).unwrap();
+        let odd = text.replace(r#""sanList":[]"#, &format!(r#""sanList":{list}"#));
+        let odd = serde_json::from_str(&odd).unwrap();
+        assert_eq!(served(&[odd, entry("https://b.test/1", here, &[])]), [], "{list}");
+    }
+}
