@@ -22,7 +22,7 @@ from loadstone.files import InputError
 from loadstone.recording import Archive, BodyState, LoadNote, RecordedExchange, archive, warc
 
 STARTED = 1_700_000_000.25
-NOTE = LoadNote(1, "https://a.test/", False, STARTED, 812.5, "quiet", "A page", "F1", 0)
+NOTE = LoadNote(1, "https://a.test/", False, STARTED, 812.5, "quiet", "A page", "F1", 0, 1.25)
 DOCUMENT = RecordedExchange(
     url="https://a.test/?q=1",
     method="GET",

@@ -1,14 +1,20 @@
 """What DevTools and the trace say of a load, put together; and secrets, which are replaced."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from loadstone.recording import BodyState, tracing
+from loadstone.recording import Archive, BodyState, tracing
+from loadstone.recording.archive import LoadNote
 from loadstone.recording.har_file import HarLoad, har
 from loadstone.recording.masking import Mask
 from loadstone.recording.network_log import NetworkLog, exchange_of
+from loadstone.recording.recorder import Recording
+from loadstone.recording.summary import in_words
+
+NOTE = LoadNote(1, "https://a.test/", False, 0.0, 812.5, "quiet")
 
 # --- secrets ---
 
@@ -190,3 +196,27 @@ def test_a_trace_is_cut_by_time_and_by_the_processes_of_a_load_s_frames() -> Non
     tracing.cut(events, [one, two])
     assert one.events == [named, of(7, 10), of(7, 13, "F1"), of(8, 14)]
     assert two.events == [named, of(7, 25, "F2")]
+
+
+def test_a_busy_machine_shows_in_the_tasks_of_the_page_s_thread() -> None:
+    def task(thread: int, at: float, took: int, **worked: int) -> dict[str, Any]:
+        return {"pid": 7, "tid": thread, "name": "RunTask", "ts": at, "ph": "X", "dur": took, **worked}
+
+    named = {"pid": 7, "tid": 1, "ph": "M", "name": "thread_name", "args": {"name": "CrRendererMain"}}
+    events = [
+        named,
+        task(1, 10, 300, tdur=100),
+        task(1, 400, 100, tdur=100),
+        task(1, 600, 9000),
+        task(2, 10, 9000, tdur=1),
+        task(1, 1000, 9000, tdur=1),
+    ]
+    assert tracing.wall_per_cpu(events, 1e-3) == 2
+    assert tracing.wall_per_cpu(events, 1e-5) is None
+
+    def said(*ratios: float) -> str:
+        loads = [replace(NOTE, wall_per_cpu=ratio) for ratio in ratios]
+        return in_words(Recording(Archive("", loads, [], "", False), []), "a.wacz")
+
+    assert "took 2.0 times as long" in said(2.04)
+    assert "times" not in said(1.4, 2.04, 1.4)

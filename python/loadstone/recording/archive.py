@@ -72,6 +72,8 @@ class LoadNote:
     main_frame: str = ""
     lost: int = 0
     """Requests of which Chromium told no more than the response."""
+    wall_per_cpu: float | None = None
+    """Until the load event, how often longer the tasks of the page's thread took than the processor worked on them."""
 
 
 @dataclass(frozen=True)
@@ -288,6 +290,7 @@ def _archive(path: str, parts: dict[str, bytes]) -> Archive:
 
 
 def _note(said: Any) -> LoadNote:
+    ratio = said.get("wall_per_cpu")
     return LoadNote(
         number=int(said["number"]),
         url=str(said["url"]),
@@ -298,4 +301,5 @@ def _note(said: Any) -> LoadNote:
         title=str(said["title"]),
         main_frame=str(said["main_frame"]),
         lost=int(said["lost"]),
+        wall_per_cpu=None if ratio is None else float(ratio),
     )

@@ -3,12 +3,16 @@
 import re
 from collections import Counter
 from dataclasses import asdict
+from statistics import median
 from typing import Any
 
 from loadstone import text
 from loadstone.files import InputError
 from loadstone.recording.exchange import BodyState
 from loadstone.recording.recorder import Recording
+
+_BUSY = 1.5
+"""How often longer tasks may take than the processor works on them, before it is said."""
 
 
 def address(url: str) -> str:
@@ -57,6 +61,12 @@ def in_words(made: Recording, output: str) -> str:
         lines.append(f"{text.count(missing, 'body')} could not be had.".replace("bodys", "bodies"))
     if lost := sum(one.lost for one in made.archive.loads):
         lines.append(f"Of {text.count(lost, 'request')} Chromium told the response only: record again.")
+    ratios = [one.wall_per_cpu for one in made.archive.loads if one.wall_per_cpu is not None]
+    if ratios and (ratio := median(ratios)) > _BUSY:
+        lines.append(
+            f"The tasks of the page took {ratio:.1f} times as long as the processor worked on them, so the recorded "
+            "computing has waits in it: record where less else is running, or with more cores."
+        )
     return "\n".join(lines)
 
 

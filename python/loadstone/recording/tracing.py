@@ -6,7 +6,7 @@ processes that had one of its frames, while it lasted.
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,6 +26,7 @@ _PIECE = 1 << 20
 MOST_BYTES = 1 << 30
 """Of a whole trace, as text."""
 _METADATA = "M"
+_PAGE_THREAD = "CrRendererMain"
 _PHASES = re.compile(r"V8\.GC_|Parallel scavenge|\w*WeaknessProcessor ")
 """Of collecting garbage: `MinorGC` and `MajorGC` say how long it took."""
 Event = dict[str, Any]
@@ -136,6 +137,28 @@ def load_event(events: Iterable[Event], frame: str, ended: float) -> float | Non
         if one.get("name") == "loadEventStart" and (one.get("args") or {}).get("frame") == frame
     ]
     return max((one for one in begun if one <= ended), default=None)
+
+
+def wall_per_cpu(events: Sequence[Event], until: float) -> float | None:
+    """Say how often longer the tasks of the pages' threads took than the processor worked on them.
+
+    Counts what began before that moment, which is in seconds.
+    """
+    threads = {
+        (one.get("pid"), one.get("tid"))
+        for one in events
+        if one.get("name") == "thread_name" and (one.get("args") or {}).get("name") == _PAGE_THREAD
+    }
+    tasks = [
+        one
+        for one in events
+        if one.get("name") == "RunTask"
+        and (one.get("pid"), one.get("tid")) in threads
+        and one["ts"] / 1e6 < until
+        and "tdur" in one
+    ]
+    worked = sum(one["tdur"] for one in tasks)
+    return sum(one["dur"] for one in tasks) / worked if worked > 0 else None
 
 
 def has_head(event: Event) -> bool:
