@@ -73,7 +73,7 @@ class LoadNote:
     lost: int = 0
     """Requests of which Chromium told no more than the response."""
     wall_per_cpu: float | None = None
-    """Until the load event, how often longer the tasks of the page's thread took than the processor worked on them."""
+    """How often longer the tasks of the page took until the load event than the processor worked on them."""
 
 
 @dataclass(frozen=True)

@@ -64,8 +64,8 @@ def in_words(made: Recording, output: str) -> str:
     ratios = [one.wall_per_cpu for one in made.archive.loads if one.wall_per_cpu is not None]
     if ratios and (ratio := median(ratios)) > _BUSY:
         lines.append(
-            f"The tasks of the page took {ratio:.1f} times as long as the processor worked on them, so the recorded "
-            "computing has waits in it: record where less else is running, or with more cores."
+            f"The page's tasks took {ratio:.1f} times as long as the processor worked on them, so what is "
+            "recorded as computing has waits in it: record where less else is running, or with more cores."
         )
     return "\n".join(lines)
 

@@ -54,14 +54,16 @@ class Visited:
     first_paint: float | None
 
     def correct(self) -> None:
-        """Take from the trace when the load event began, of which DevTools says the end, and how busy the machine was."""
+        """Take from the trace when the load event began, and how busy the machine was till then.
+
+        DevTools tells only when the load event ended.
+        """
         if self.loaded is not None:
             begun = tracing.load_event(self.span.events, self.note.main_frame, self.loaded)
             if begun is not None and begun >= self.began:
                 self.loaded = begun
                 self.note = replace(self.note, onload_ms=(begun - self.began) * 1e3)
-            ratio = tracing.wall_per_cpu(self.span.events, self.loaded)
-            self.note = replace(self.note, wall_per_cpu=ratio)
+            self.note = replace(self.note, wall_per_cpu=tracing.wall_per_cpu(self.span.events, self.loaded))
 
 
 @dataclass
