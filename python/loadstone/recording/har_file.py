@@ -100,9 +100,9 @@ def _entry(load: HarLoad, hop: Hop, mask: Mask | None) -> dict[str, Any]:
 
 
 def _certificate(hop: Hop) -> dict[str, Any] | None:
-    """Give whose certificate a server showed; it is told once of each connection."""
-    told = (hop.response or {}).get("securityDetails")
-    return None if told is None else {name: told[name] for name in ("subjectName", "sanList") if name in told}
+    """Give the names of a server's certificate; they are told once of each connection."""
+    names = ((hop.response or {}).get("securityDetails") or {}).get("sanList")
+    return {"sanList": names} if names else None
 
 
 def _request(hop: Hop, mask: Mask | None) -> dict[str, Any]:

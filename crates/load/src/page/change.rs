@@ -281,6 +281,7 @@ mod tests {
     fn a_domain_is_what_was_registered() {
         let domains = ["www.a.example.co.uk:8443", "example.com", "localhost", "127.0.0.1"].map(registrable_domain);
         assert_eq!(domains, ["example.co.uk", "example.com", "localhost", "127.0.0.1"]);
+        assert_eq!(["[2001:db8::1]", "[2001:db8::1]:8443"].map(registrable_domain), ["[2001:db8::1]"; 2]);
     }
 
     #[test]

@@ -271,7 +271,7 @@ fn a_host_at_the_address_of_an_earlier_one_whose_certificate_names_it_is_served_
     let here = "192.0.2.1";
     let entry = |url: &str, address: &str, names: &[&str]| {
         json!({"startedDateTime": "2024-05-01T10:00:00.000Z", "time": 1, "serverIPAddress": address,
-            "_securityDetails": {"subjectName": "a.test", "sanList": names},
+            "_securityDetails": {"sanList": names},
             "request": {"method": "GET", "url": url, "headers": []},
             "response": {"status": 200, "httpVersion": "http/1.1", "bodySize": 1000, "headers": []}})
     };
