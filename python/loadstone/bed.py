@@ -90,6 +90,16 @@ def protocols_of(recordings: Sequence[Page]) -> dict[str, str]:
 
 
 @dataclass(frozen=True)
+class Announced:
+    """What the servers of a recording tell clients of that these have not asked for."""
+
+    manifest: str | None = None
+    """With which response, of what, in JSON (docs/serving.md)."""
+    is_hinted: bool = False
+    """Whether it is hinted at instead of pushed."""
+
+
+@dataclass(frozen=True)
 class Sight:
     """What a command sees otherwise than this process."""
 
@@ -138,18 +148,21 @@ def opened(
     server: str | None = None,
     capture: str | None = None,
     site: RecordedSite | None = None,
+    announced: Announced | None = None,
 ) -> Iterator[Bed]:
     """Make the bed of a scenario, on which a command may run; `ended` is what it saw, when it is closed.
 
     `server` is a command of the user's own, for a shell, that serves instead of a recording's servers;
-    `capture` is a file for the client's packets; `site` has the bodies of what is served.
+    `capture` is a file for the client's packets; `site` has the bodies of what is served, `announced` is what
+    servers tell ahead.
     """
     if why_not := live_access():
         raise InputError(f"loadstone bed: {why_not}")
     temporary = tempfile.TemporaryDirectory(prefix="loadstone-bed-")
     with temporary as folder, _place_for(_nss_folder()) as has_nss:
         try:
-            native = CommandBed(cell.scenario, server is None, capture, site)
+            told = announced or Announced()
+            native = CommandBed(cell.scenario, server is None, capture, site, told.manifest, told.is_hinted)
             bed = Bed(native, _sight(native, Path(folder), has_nss=has_nss))
             if server is not None:
                 bed.serve(server)

@@ -45,12 +45,30 @@ NETWORK_OF_DEPTHS = _of(
     OF_SCENARIOS["network"], "with --depths the one that a recording tells of; else 10/1mbit,100ms"
 )
 PROTOCOL_AS_RECORDED = _of(OF_SCENARIOS["protocol"], "what a HAR says that each host spoke; else h2")
+PUSH = _of(OF_SCENARIOS["push"], "dependencies, without --hint")
+HINT = _of(OF_SCENARIOS["hint"])
+PUSH_LEVELS = _of(OF_SCENARIOS["push_levels"])
 PROTOCOL = _of(OF_SCENARIOS["protocol"])
 IW = _of(OF_SCENARIOS["iw"])
 TLS = _of(OF_SCENARIOS["tls"], "1.3, whatever the URLs' schemes")
 
 _OF_SOME_VERBS = {"network", "protocol", "iw", "tls", "seed"}
 _SHARED = [_of(setting) for name, setting in OF_SCENARIOS.items() if name not in _OF_SOME_VERBS]
+
+_MANIFEST = [
+    click.option(
+        "--push-manifest",
+        metavar="FILE",
+        type=paths.READ,
+        help='What is pushed beside which answers: {"/": ["/a.css", {"path": "/b.js", "urgency": 1}]}, as '
+        "'loadstone manifest' writes it.",
+    ),
+    click.option(
+        "--hints",
+        is_flag=True,
+        help="Tell of what the manifest lists instead of pushing it: by 103, in SPDY by X-Subresource.",
+    ),
+]
 
 _OF_THE_BED = [
     *("iw", "cc", "flows", "client_iw", "client_cc", "client_flows"),
@@ -208,6 +226,11 @@ def bed(command: Command) -> Command:
 def gate(command: Command) -> Command:
     """Add the options that judge a comparison."""
     return _all(_GATE)(command)
+
+
+def manifest(command: Command) -> Command:
+    """Add the options that say what a server tells ahead."""
+    return _all(_MANIFEST)(command)
 
 
 def serving(command: Command) -> Command:

@@ -11,11 +11,12 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from loadstone import files, options, pages
-from loadstone._native import LoadstoneError, RecordedSite, Server, Stopper
+from loadstone import experiment, files, options, pages
+from loadstone._native import LoadstoneError, RecordedSite, Server, Stopper, manifest_json
 from loadstone.files import InputError, Kind
 
 CERTIFICATE = Kind("certificate in PEM", b"-----BEGIN CERTIFICATE-----")
+PUSH = "variant.foresight.push"
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 # A signal may be taken by another thread, and does not end a wait of this one.
 _MOMENT = 0.1
@@ -44,6 +45,12 @@ def setting(
     return made
 
 
+def manifest_text(path: str | None) -> str | None:
+    """Read what is pushed with which responses, as JSON."""
+    found = manifest(path)
+    return None if found is None else json.dumps(found)
+
+
 def manifest(path: str | None) -> Any:
     """Read what is pushed with which responses."""
     if path is None:
@@ -54,6 +61,15 @@ def manifest(path: str | None) -> Any:
         raise InputError(f"{path}: not JSON: {error}") from None
     except RecursionError:
         raise InputError(f"{path}: lists or objects lie too deeply in one another: write fewer") from None
+
+
+def written_manifest(page: pages.Page, given: dict[str, Any]) -> str:
+    """Write a manifest of what the servers of a page push or hint at, one response to a line."""
+    usual = {} if given["hint"] is not None else {PUSH: "dependencies"}
+    cell = experiment.cell(page, {**usual, **experiment.chosen(given)})
+    found = json.loads(manifest_json(cell.scenario))
+    lines = [f"{json.dumps(url)}: {json.dumps(listed)}" for url, listed in found.items()]
+    return "{" + ",\n ".join(lines) + "}"
 
 
 def identity(certificate: str | None, key: str | None) -> dict[str, str] | None:

@@ -28,6 +28,8 @@ class Settings(TypedDict, total=False):
     servers: int
     """Deals the objects in turn over this many hosts; if it is left out, they stay where they are. 1 to
     64."""
+    sharding: Literal["recorded", "hosts", "domains", "one"]
+    """Over which hosts the objects are spread."""
     connections: int
     """The most connections to a host at a time. Default: 6. 1 to 256."""
     connections_in_all: int
@@ -50,9 +52,14 @@ class Settings(TypedDict, total=False):
     """The most bytes of content in a DATA frame (SPDY, HTTP/2). Default: 16384. 256 to 16,384."""
     max_streams: int
     """The most streams that the peer may have open at a time (SPDY, HTTP/2). Default: 100. 1 to 10,000."""
-    push: Literal["nothing", "embedded", "dependencies", "all"]
+    priorities: Literal["recorded", "none", "kind", "dependencies"]
+    """How urgent the browser says that objects are."""
+    push: Literal["nothing", "embedded", "dependencies", "all", "listed"]
     """What servers push with a response (SPDY, HTTP/2). Default: nothing."""
-    hint: Literal["nothing", "embedded", "dependencies", "all"]
+    push_levels: int
+    """With what is embedded in a response or waited for, how much of what stands in that is pushed too,
+    down to so many levels. Default: 1. 1 to 16."""
+    hint: Literal["nothing", "embedded", "dependencies", "all", "listed"]
     """What servers tell the client to fetch by itself. Default: nothing."""
     hint_by: Literal["early-hints", "link", "subresource"]
     """How they tell it: by a response 103, by Link or by X-Subresource in the response. Default:

@@ -20,6 +20,9 @@ _TODAY = ("http/1.1", "h2")
 _SPOKEN = {"spdy": "spdy/3.1", "h3": "h2"}
 """What stands for a recorded protocol that has another name here, or no engine yet."""
 
+_OTHER_HOSTS = ("domains", "one")
+"""Ways of sharding by which hosts of a page are no more."""
+
 _SETTINGS = {
     setting.flag.removeprefix("--"): setting
     for setting in OF_SCENARIOS.values()
@@ -40,8 +43,8 @@ class Variant:
     def fields(self, page: Page, common: Chosen) -> Chosen:
         """Give the fields of a scenario of this page that has `common` besides."""
         fields = {**common, **(recorded(page) if self.is_recorded else {}), **self.chosen}
-        if fields.get("variant.servers") is not None:
-            # Dealt over other hosts its objects come by what most hosts spoke.
+        if fields.get("variant.servers") is not None or fields.get("variant.sharding") in _OTHER_HOSTS:
+            # On other hosts its objects come by what most hosts spoke.
             fields.pop("variant.protocol_of", None)
         return fields
 

@@ -60,7 +60,8 @@ def test_every_option_arrives_in_the_scenario(loadstone: Command, small: str) ->
         "--push all --hint embedded --hint-by link --max-streams 60 "
         "--requests-per-connection 9 --client-cc reno --tcp textbook --seed 5 --threads 1 "
         "--connections-in-all 16 --request-order first-come-first-served --names looked-up "
-        "--receive-window 70000 --client-receive-window 80000"
+        "--receive-window 70000 --client-receive-window 80000 "
+        "--sharding one --priorities dependencies --push-levels 2"
     )
     document = loadstone("load", small, "--json", *options.split()).document
     assert document["variant"] == {
@@ -79,7 +80,9 @@ def test_every_option_arrives_in_the_scenario(loadstone: Command, small: str) ->
             "session_window": 15 * 2**20,
             "streams": 60,
         },
-        "foresight": {"push": "all", "hint": "embedded", "hint_by": "link"},
+        "sharding": "one",
+        "priorities": "dependencies",
+        "foresight": {"push": "all", "push_levels": 2, "hint": "embedded", "hint_by": "link"},
         "tcp": {
             "profile": "textbook",
             "iw": 3,
@@ -501,7 +504,8 @@ def test_incomplete_loads_are_said_and_left_out(loadstone: Command, small: str) 
 def test_fields_that_options_set_are_fields_of_the_scenario() -> None:
     # All of these are left out where they are nothing.
     variant = {"connections_in_all": 16, "names": "looked-up", "tls_flights": "1800/2000/80", "compute": 2}
-    given = {"spread": {"network": 1}, "variant": variant}
+    policies = {"sharding": "one", "priorities": "kind"}
+    given = {"spread": {"network": 1}, "variant": {**variant, **policies}}
     fields = json.loads(_scenario(**given).to_json())
     for path in OPTIONS:
         place = fields

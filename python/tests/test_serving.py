@@ -163,6 +163,48 @@ def test_early_hints_come_first(serve: Serve, site: Path, tmp_path: Path) -> Non
     assert said[1].startswith("HTTP/1.1 200") and said[2] == "<p>root</p>"
 
 
+@pytest.fixture
+def fonts(tmp_path: Path) -> Path:
+    """A page whose style sheet brings a font, with a script and a frame of another host."""
+    root, style = "https://a.test/", "https://a.test/a.css"
+    objects: list[dict[str, Any]] = [
+        {"url": root, "bytes": 100},
+        {"url": style, "bytes": 100},
+        {"url": "https://a.test/b.woff2", "bytes": 100, "needs": [{"node": style}]},
+        {"url": "https://b.test/c.js?d", "bytes": 100},
+        {"url": "https://b.test/e.html", "bytes": 100},
+    ]
+    path = tmp_path / "fonts.page.json"
+    path.write_text(json.dumps({"objects": objects}))
+    return path
+
+
+def test_a_manifest_is_made_of_a_page(loadstone: Command, fonts: Path) -> None:
+    style = {"path": "https://a.test/a.css", "urgency": 0, "as": "style"}
+    font = {"path": "https://a.test/b.woff2", "urgency": 1, "as": "font", "crossorigin": True}
+    script = {"path": "https://b.test/c.js?d", "urgency": 1, "as": "script"}
+    made = {
+        (): {"https://a.test/": [style]},
+        ("--push", "embedded"): {"https://a.test/": [style], "https://a.test/a.css": [font]},
+        ("--push", "embedded", "--push-levels", "2"): {"https://a.test/": [style, font]},
+        ("--hint", "all"): {"https://a.test/": [style, font, script]},
+    }
+    for options, expected in made.items():
+        assert json.loads(loadstone("manifest", str(fonts), *options).out) == expected, options
+    refused = loadstone("manifest", str(fonts), "--hint", "all", "--push", "all")
+    assert refused.code == 2 and "leave out the other" in refused.err
+
+
+def test_a_made_manifest_can_be_served(serve: Serve, loadstone: Command, fonts: Path, tmp_path: Path) -> None:
+    (tmp_path / "hints.json").write_text(loadstone("manifest", str(fonts), "--hint", "all").out)
+    served = serve(fonts, "--push-manifest", "hints.json", "--hints", "--plaintext")
+    heads = ("-D", "-", "-o", tmp_path / "body", "-H", "Host: a.test")
+    said = curl(*heads, f"http://127.0.0.1:{served.port}/").decode().split("\r\n\r\n")
+    assert said[0].startswith("HTTP/1.1 103"), said
+    assert "</b.woff2>; rel=preload; as=font; crossorigin" in said[0]
+    assert "<https://b.test/c.js?d>; rel=preload; as=script" in said[0]
+
+
 def test_a_recording_is_found_under_its_own_names(serve: Serve, tmp_path: Path) -> None:
     har = EXAMPLES / "shop.har"
     served = serve(har, "--save-ca", "ca.pem")

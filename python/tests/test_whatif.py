@@ -34,6 +34,22 @@ def page(tmp_path: Path) -> str:
     return str(path)
 
 
+def test_without_a_frame_goes_what_its_document_has(loadstone: Command, tmp_path: Path) -> None:
+    frame = "https://frame.other.test/"
+    objects = [
+        {"url": ROOT_URL, "bytes": 20_000, "document": "main"},
+        {"url": frame, "bytes": 900, "kind": "html", "document": "main"},
+        {"url": f"{frame}a.png", "bytes": 900, "document": "frame", "needs": [{"node": "parse frame"}]},
+    ]
+    compute = [{"name": "parse", "ms": 5}, {"name": "parse frame", "ms": 5, "needs": [{"node": frame}]}]
+    documents = {"main": {"body": "parse"}, "frame": {"body": "parse frame"}}
+    path = tmp_path / "framed.page.json"
+    page = {"scheduling": "chromium", "objects": objects, "compute": compute, "documents": documents}
+    path.write_text(json.dumps(page))
+    document = loadstone("whatif", str(path), "--all", "--runs", "3", "--json").document
+    assert ("domain", "other.test", "left out") in savings(document)
+
+
 def savings(document: dict[str, Any]) -> dict[tuple[str, str, str], dict[str, Any]]:
     return {(one["part"], one["name"], one["change"]): one for one in document["savings"]}
 

@@ -12,7 +12,8 @@ use crate::tap::{CaptureFile, Tap};
 use crate::{Bed, BedError, BedHost, HostTask, LinkReport, RunError};
 use loadstone_http::Protocol;
 use loadstone_live::{
-    Authority, Chain, Clock, Finished, Identity, RecordedSite, Recording, Server, ServerError, Stop, Stopper,
+    Authority, Chain, Clock, Finished, Identity, Manifest, PushOrHint, RecordedSite, Recording, Server, ServerError,
+    Stop, Stopper,
 };
 use loadstone_net::NodeId;
 use loadstone_scenario::Plan;
@@ -28,11 +29,20 @@ const PORTS: [u16; 2] = [80, 443];
 #[derive(Clone, Debug)]
 pub enum BedServers {
     /// The servers of the page. Each speaks the scenario's protocol for it by TLS, and HTTP/1.1 with TLS and without.
-    Recorded,
+    Recorded(Announcements),
     /// The same, with the content of their responses.
-    Site(Arc<RecordedSite>),
+    Site(Arc<RecordedSite>, Announcements),
     /// Programs that are started on the page's hosts ([`CommandBed::start_server`]).
     Programs,
+}
+
+/// What the servers of a bed tell clients of that these have not asked for.
+#[derive(Clone, Debug, Default)]
+pub struct Announcements {
+    /// With which response, of what.
+    pub manifest: Manifest,
+    /// How.
+    pub by: PushOrHint,
 }
 
 /// Why there is no bed for a command.
@@ -112,12 +122,12 @@ impl CommandBed {
         }
         let mut serving = Serving::default();
         let recording = match servers {
-            BedServers::Recorded => Some(Recording::Page(plan.page().clone())),
-            BedServers::Site(site) => Some(Recording::Site(site)),
+            BedServers::Recorded(announced) => Some((Recording::Page(plan.page().clone()), announced)),
+            BedServers::Site(site, announced) => Some((Recording::Site(site), announced)),
             BedServers::Programs => None,
         };
-        if let Some(recording) = recording {
-            serving.start_servers(&bed, plan, &hosts, &authority, &recording)?;
+        if let Some(served) = recording {
+            serving.start_servers(&bed, plan, &hosts, &authority, &served)?;
         }
         let stop = serving.stop();
         serving.names.push(name_server(&bed, resolver, zone(&hosts).map_err(RunError::from)?, stop)?);
@@ -211,7 +221,7 @@ impl Serving {
         plan: &Plan,
         hosts: &[NamedHost],
         authority: &Authority,
-        recording: &Recording,
+        served: &(Recording, Announcements),
     ) -> Result<(), CommandBedError> {
         for (number, host) in hosts.iter().enumerate() {
             let at = host.at;
@@ -221,7 +231,7 @@ impl Serving {
             let names: Vec<&str> = hosts.iter().filter(|other| other.at == at).map(|other| &other.name[..]).collect();
             for port in PORTS {
                 let address = SocketAddr::new(host.address, port);
-                let server = bed.on(at, || server(plan, address, (host, &names), authority, recording.clone()));
+                let server = bed.on(at, || server(plan, address, (host, &names), authority, served));
                 let server = server.map_err(|error| CommandBedError::Server { name: host.name.clone(), error })?;
                 let (graceful, immediate) = (self.stop(), self.stop());
                 self.servers.push(bed.spawn(at, move || server.run(&graceful, &immediate)));
@@ -249,10 +259,11 @@ fn server(
     address: SocketAddr,
     (host, names): (&NamedHost, &[&str]),
     authority: &Authority,
-    recording: Recording,
+    (recording, announced): &(Recording, Announcements),
 ) -> Result<Server, ServerError> {
     let is_secure = address.port() == PORTS[1];
     let identity = is_secure.then(|| authority.identity(names)).transpose()?;
     let protocols = if is_secure { host.protocols.clone() } else { vec![Protocol::Http1] };
-    Server::of_recording(recording, address, protocols, identity, plan.variant().multiplexing)
+    let server = Server::of_recording(recording.clone(), address, protocols, identity, plan.variant().multiplexing)?;
+    Ok(server.announcing(announced.manifest.clone(), announced.by))
 }

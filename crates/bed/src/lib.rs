@@ -107,7 +107,7 @@ mod tcp_plus;
 pub use self::{
     bed::{Bed, HostTask, Run},
     command::{CommandError, CommandSession, HostCommand, RunningCommand},
-    command_bed::{BedServers, CommandBed, CommandBedError, CommandBedReport},
+    command_bed::{Announcements, BedServers, CommandBed, CommandBedError, CommandBedReport},
     error::BedError,
     host::BedHost,
     lateness::Lateness,

@@ -338,6 +338,13 @@ impl Server {
         Ok(Server { settings, protocols, listener, address, recording, ports: Ports::Both, security, log: None })
     }
 
+    /// The same, announcing what a manifest lists.
+    #[must_use]
+    pub fn announcing(mut self, manifest: Manifest, announce: PushOrHint) -> Server {
+        (self.settings.manifest, self.settings.announce) = (manifest, announce);
+        self
+    }
+
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address

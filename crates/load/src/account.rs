@@ -291,7 +291,9 @@ impl Load<'_> {
         let off = row.first_byte.map(|first| Time::from_nanos(first.as_nanos().saturating_sub(min_owd)));
         pen.go_on(off, Part::Transfer, &[down]);
         pen.go_on(row.first_byte, Part::RequestRoundTrips, &[down]);
-        pen.go_on(Some(pen.left), Part::Transfer, &[down]);
+        pen.go_on(Some(row.last_byte.unwrap_or(pen.left)), Part::Transfer, &[down]);
+        // What came before the page wanted it.
+        pen.go_on(Some(pen.left), Part::PageItself, &[]);
     }
 }
 

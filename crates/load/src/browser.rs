@@ -383,8 +383,8 @@ impl Browser {
             return;
         }
         let host = self.page.fetch(object).host;
-        for path in hinted(head) {
-            if let Some(hinted) = self.page.find(host, &path)
+        for reference in hinted(head) {
+            if let Some(hinted) = self.page.find_referred(host, &reference)
                 && self.progress.anticipate(now, hinted, object)
             {
                 let row = &mut self.waterfall[hinted.0 as usize];

@@ -13,17 +13,19 @@ use std::time::Duration;
 pub struct Catalogue {
     page: Arc<Page>,
     host: HostId,
-    /// Of each host of the page what its server tells ahead.
-    foreseen: Arc<[Foreseen]>,
+    /// What the page's servers tell ahead.
+    foreseen: Arc<Foreseen>,
 }
 
 impl Catalogue {
     /// The catalogues of all hosts of `page`, in their order, whose servers see ahead as `foresight`
     /// says.
     pub fn all(page: &Arc<Page>, foresight: Foresight) -> Vec<Catalogue> {
-        let hosts = || (0..page.hosts.len()).map(|host| HostId(host as u32));
-        let foreseen: Arc<[Foreseen]> = hosts().map(|host| Foreseen::new(page, host, foresight)).collect();
-        hosts().map(|host| Catalogue { page: page.clone(), host, foreseen: foreseen.clone() }).collect()
+        let foreseen = Arc::new(Foreseen::new(page, foresight));
+        (0..page.hosts.len() as u32)
+            .map(HostId)
+            .map(|host| Catalogue { page: page.clone(), host, foreseen: foreseen.clone() })
+            .collect()
     }
 
     fn think(&self, object: ActivityId) -> Duration {
@@ -37,12 +39,8 @@ impl Catalogue {
             think: self.think(object),
             key: self.page.activities[object.0 as usize].key,
             object: Some(object),
-            ..Answer::new(self.foreseen(object).head(object).unwrap_or(&fetch.response).clone(), fetch.body)
+            ..Answer::new(self.foreseen.head(object).unwrap_or(&fetch.response).clone(), fetch.body)
         }
-    }
-
-    fn foreseen(&self, object: ActivityId) -> &Foreseen {
-        &self.foreseen[self.page.fetch(object).host.0 as usize]
     }
 
     fn pushed(&self, object: ActivityId) -> Pushed {
@@ -65,7 +63,7 @@ impl Site for Arc<Catalogue> {
             let head = ResponseHead::new(404, Fields::from_pairs([("content-length", "0")]));
             return Some(Answer::new(Arc::new(head), Body::EMPTY));
         };
-        let foreseen = self.foreseen(object);
+        let foreseen = &self.foreseen;
         let pushes = foreseen.pushes(object).iter().map(|pushed| self.pushed(*pushed)).collect();
         Some(Answer { hint: foreseen.hint(object).cloned(), pushes, ..self.object(object) })
     }

@@ -1,19 +1,23 @@
 //! What a server tells a client of objects that it has not asked for: pushes and hints, as a policy.
 
-use crate::hint::Hint;
-use crate::page::{ActivityId, HostId, Page};
+use crate::hint::{Destination, Hint};
+use crate::page::{Activity, ActivityId, Fetch, HostId, Page};
 use loadstone_http::{Fields, ResponseHead};
+use loadstone_units::Bounded;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// What servers push, and what they hint at.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Foresight {
     /// What servers push with a response (SPDY, HTTP/2).
     pub push: Scope,
+    /// With what is embedded in a response or waited for, how much of what stands in that is pushed too, down to so many
+    /// levels.
+    pub push_levels: Bounded<1, 16>,
     /// What servers tell the client to fetch by itself.
     pub hint: Scope,
     /// How they tell it: by a response 103, by Link or by X-Subresource in the response.
@@ -27,20 +31,30 @@ pub enum Scope {
     /// None.
     #[default]
     Nothing,
-    /// Those that wait for something of this object itself (`nsdi` 5.3.3: one level of embedding).
+    /// Those that stand in this object (`nsdi` 5.3.3: one level of embedding).
     Embedded,
     /// Of those, the ones that others wait for (`nsdi` 5.3.3: by dependency).
     Dependencies,
     /// With the first object of the page on this server, all others.
     All,
+    /// What the page lists: with each object those that name it in `pushed_with`.
+    Listed,
+}
+
+impl Default for Foresight {
+    /// Nothing is pushed and nothing hinted at.
+    fn default() -> Foresight {
+        let (push, hint, hint_by) = (Scope::default(), Scope::default(), HintBy::default());
+        Foresight { push, push_levels: Bounded::known(1), hint, hint_by }
+    }
 }
 
 /// How a client is told what to fetch by itself.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum HintBy {
-    /// `Link: <...>; rel=preload` in a response 103 that comes before the server thinks (RFC 8297); SPDY
-    /// has no such responses, and there nothing is said.
+    /// `Link: <...>; rel=preload` in a response 103 that comes before the server thinks (RFC 8297), with the page's
+    /// first object alone; SPDY has no such responses, and there nothing is said.
     #[default]
     EarlyHints,
     /// `Link: <...>; rel=preload` in the head of the response.
@@ -49,7 +63,7 @@ pub enum HintBy {
     Subresource,
 }
 
-/// What one server of a page tells ahead.
+/// What the servers of a page tell ahead.
 #[derive(Debug, Default)]
 pub(crate) struct Foreseen {
     pushes: BTreeMap<ActivityId, Vec<ActivityId>>,
@@ -59,15 +73,25 @@ pub(crate) struct Foreseen {
 }
 
 impl Foreseen {
-    pub(crate) fn new(page: &Page, host: HostId, foresight: Foresight) -> Foreseen {
-        let mut foreseen = Foreseen { pushes: by_response(page, host, foresight.push), ..Foreseen::default() };
-        for (object, hinted) in by_response(page, host, foresight.hint) {
+    pub(crate) fn new(page: &Page, foresight: Foresight) -> Foreseen {
+        let pushes = by_response(page, foresight.push, foresight.push_levels.get(), TellsOf::OwnHost);
+        let mut foreseen = Foreseen { pushes, ..Foreseen::default() };
+        let by_link = foresight.hint_by != HintBy::Subresource;
+        let tells_of = if by_link { TellsOf::AnyHost } else { TellsOf::OwnHost };
+        for (object, mut hinted) in by_response(page, foresight.hint, 1, tells_of) {
+            if by_link {
+                hinted.retain(|object| destination(&page.fetch(*object).kind).is_some());
+            }
+            // Browsers read Early Hints of navigations alone.
+            if hinted.is_empty() || (foresight.hint_by == HintBy::EarlyHints && object != ActivityId(0)) {
+                continue;
+            }
             let response = &page.fetch(object).response;
             let extended = |field: (&str, String)| {
                 let field = [(field.0.as_bytes(), field.1.as_bytes())];
                 Arc::new(ResponseHead::new(response.status, Fields::from_pairs(response.fields.iter().chain(field))))
             };
-            let hints = references(page, &hinted);
+            let hints = references(page, page.fetch(object).host, &hinted);
             match foresight.hint_by {
                 HintBy::EarlyHints => drop(foreseen.hints.insert(object, Arc::new(Hint::early(&hints)))),
                 HintBy::Link => drop(foreseen.heads.insert(object, extended(("link", Hint::links(&hints))))),
@@ -94,80 +118,124 @@ impl Foreseen {
     }
 }
 
-/// Which objects of `host` are pushed or hinted with which, in page order.
-fn by_response(page: &Page, host: HostId, scope: Scope) -> BTreeMap<ActivityId, Vec<ActivityId>> {
-    let mut by_response: BTreeMap<ActivityId, Vec<ActivityId>> = BTreeMap::new();
-    let ours: Vec<ActivityId> = objects_of(page, host).collect();
-    if scope == Scope::All {
-        if let [first, rest @ ..] = &ours[..] {
-            by_response.insert(*first, rest.to_vec());
-        }
-        return by_response;
-    }
+/// What a server tells ahead, by its URL.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Announced {
+    /// Where it is.
+    #[serde(rename = "path")]
+    pub url: String,
+    /// How urgent it is, 0 (most) to 7.
+    pub urgency: u8,
+    /// What it is fetched for, if browsers preload such things.
+    #[serde(rename = "as", skip_serializing_if = "Option::is_none")]
+    pub destination: Option<Destination>,
+    /// Whether it is fetched by CORS.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub crossorigin: bool,
+}
+
+/// With the URL of each response, what servers push by this policy; if they push nothing, what they hint at by Link. Of
+/// several objects of one URL only the first is there: a server does not know which is meant.
+pub fn announced(page: &Page, foresight: Foresight) -> BTreeMap<String, Vec<Announced>> {
+    let is_hinted = foresight.push == Scope::Nothing;
+    let url = |object: ActivityId| (!page.fetch(object).is_renamed).then(|| url(page, object));
+    let one = |object: ActivityId| {
+        let fetch = page.fetch(object);
+        let destination = destination(&fetch.kind);
+        let is_told = !is_hinted || destination.is_some();
+        let url = url(object).filter(|_| is_told)?;
+        Some(Announced { url, urgency: fetch.priority.urgency(), destination, crossorigin: is_cors(fetch) })
+    };
+    let by_response = if is_hinted {
+        by_response(page, foresight.hint, 1, TellsOf::AnyHost)
+    } else {
+        by_response(page, foresight.push, foresight.push_levels.get(), TellsOf::OwnHost)
+    };
+    let told =
+        by_response.into_iter().map(|(with, told)| (url(with), told.into_iter().filter_map(one).collect::<Vec<_>>()));
+    told.filter_map(|(with, told)| Some((with?, told))).filter(|(_, told)| !told.is_empty()).collect()
+}
+
+/// Of whose objects a server tells.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum TellsOf {
+    OwnHost,
+    AnyHost,
+}
+
+/// Which objects are told of with which response, in page order.
+fn by_response(page: &Page, scope: Scope, levels: u32, tells_of: TellsOf) -> BTreeMap<ActivityId, Vec<ActivityId>> {
+    let host = |object: ActivityId| page.fetch(object).host;
+    let is_in_reach = |of: ActivityId, object: ActivityId| tells_of == TellsOf::AnyHost || host(of) == host(object);
     let is_awaited =
         |object: ActivityId| page.activities.iter().any(|other| other.needs.iter().any(|need| need.on == object));
-    for object in ours {
-        let wanted = match scope {
-            Scope::Nothing | Scope::All => false,
-            Scope::Embedded => true,
-            Scope::Dependencies => is_awaited(object),
-        };
-        if wanted && let Some(parent) = parent(page, object).filter(|parent| page.fetch(*parent).host == host) {
-            by_response.entry(parent).or_default().push(object);
+    // The outermost text around an object, of so many.
+    let outer_text = |object: ActivityId| {
+        let around = |text: &ActivityId| page.text_of(*text).filter(|outer| is_in_reach(*outer, object));
+        std::iter::successors(around(&object), around).take(levels as usize).last()
+    };
+    let with = |object: ActivityId| match scope {
+        Scope::Nothing => None,
+        Scope::Embedded => outer_text(object),
+        Scope::Dependencies => outer_text(object).filter(|_| is_awaited(object)),
+        Scope::All => objects(page).find(|first| is_in_reach(*first, object)).filter(|first| *first != object),
+        Scope::Listed => page.fetch(object).pushed_with.filter(|with| is_in_reach(*with, object)),
+    };
+    let mut by_response: BTreeMap<ActivityId, Vec<ActivityId>> = BTreeMap::new();
+    for object in objects(page) {
+        if let Some(with) = with(object) {
+            by_response.entry(with).or_default().push(object);
         }
     }
     by_response
 }
 
-fn objects_of(page: &Page, host: HostId) -> impl Iterator<Item = ActivityId> + '_ {
-    // Only what a client could ask for without content is told ahead.
-    let is_ours = move |at: &u32| {
-        let fetch = page.fetch(ActivityId(*at));
-        fetch.host == host && fetch.request.method == "GET" && fetch.upload.len == 0
-    };
-    (0..page.objects as u32).filter(is_ours).map(ActivityId)
+/// The objects that a client could ask for without content: only these are told of.
+fn objects(page: &Page) -> impl Iterator<Item = ActivityId> + '_ {
+    let is_plain = |(_, fetch): &(&Activity, &Fetch)| fetch.request.method == "GET" && fetch.upload.len == 0;
+    (0..).map(ActivityId).zip(page.fetches()).filter(move |(_, object)| is_plain(object)).map(|(id, _)| id)
 }
 
-/// The object in which another stands: of those that it waits for, through whatever is computed between,
-/// the last in page order.
-fn parent(page: &Page, object: ActivityId) -> Option<ActivityId> {
-    let mut waiting: Vec<ActivityId> = page.activities[object.0 as usize].needs.iter().map(|need| need.on).collect();
-    let mut seen = Vec::new();
-    let mut parent = None;
-    while let Some(on) = waiting.pop() {
-        if (on.0 as usize) < page.objects {
-            parent = parent.max(Some(on));
-        } else if !seen.contains(&on) {
-            seen.push(on);
-            waiting.extend(page.activities[on.0 as usize].needs.iter().map(|need| need.on));
-        }
-    }
-    parent
-}
-
-/// How a server refers to objects of its own.
-fn references(page: &Page, objects: &[ActivityId]) -> Vec<Hint> {
+/// How a server of `host` refers to objects.
+fn references(page: &Page, host: HostId, objects: &[ActivityId]) -> Vec<Hint> {
     let reference = |object: &ActivityId| {
         let fetch = page.fetch(*object);
+        let own = || String::from_utf8_lossy(&fetch.request.path).into_owned();
         Hint {
-            url: String::from_utf8_lossy(&fetch.request.path).into_owned(),
-            destination: Some(destination(&fetch.kind)),
+            url: if fetch.host == host { own() } else { url(page, *object) },
+            destination: destination(&fetch.kind),
+            is_cors: is_cors(fetch),
             media_type: media_type(&fetch.kind).to_owned(),
         }
     };
     objects.iter().map(reference).collect()
 }
 
-/// What the Fetch standard calls a kind.
-fn destination(kind: &str) -> &'static str {
-    match kind {
-        "html" => "document",
-        "css" => "style",
-        "js" => "script",
-        "image" => "image",
-        "font" => "font",
-        _ => "fetch",
-    }
+/// Where an object is.
+fn url(page: &Page, object: ActivityId) -> String {
+    let fetch = page.fetch(object);
+    let host = &page.hosts[fetch.host.0 as usize];
+    let scheme = if host.secure { "https" } else { "http" };
+    format!("{scheme}://{}{}", host.name, String::from_utf8_lossy(&fetch.request.path))
+}
+
+/// Whether an object is fetched by CORS: as its request says (Fetch Metadata, `Sec-Fetch-Mode`), else by its kind. That
+/// is so of scripts that are modules.
+fn is_cors(fetch: &Fetch) -> bool {
+    let mode = fetch.request.fields.iter().find(|(name, _)| name.eq_ignore_ascii_case(b"sec-fetch-mode"));
+    mode.map_or_else(|| destination(&fetch.kind).is_some_and(Destination::is_cors), |(_, mode)| mode == b"cors")
+}
+
+/// What objects of a kind are fetched for; none for documents, which browsers do not preload.
+fn destination(kind: &str) -> Option<Destination> {
+    Some(match kind {
+        "html" => return None,
+        "css" => Destination::Style,
+        "js" => Destination::Script,
+        "image" => Destination::Image,
+        "font" => Destination::Font,
+        _ => Destination::Fetch,
+    })
 }
 
 fn media_type(kind: &str) -> &'static str {
@@ -185,23 +253,29 @@ fn media_type(kind: &str) -> &'static str {
 mod tests {
     use super::*;
     use crate::hint::hinted;
-    use crate::page::PageFile;
+    use crate::page::{ObjectSpec, PageFile};
 
-    fn page() -> Page {
+    fn file() -> PageFile {
         let json = br#"{"objects": [
             {"url": "https://a.test/", "bytes": 10, "kind": "html"},
             {"url": "https://a.test/a.css", "bytes": 10, "kind": "css"},
-            {"url": "https://a.test/b.js", "bytes": 10, "kind": "js", "needs": [{"node": "parse"}]},
-            {"url": "https://b.test/c.png", "bytes": 10, "kind": "image"},
-            {"url": "https://a.test/d.woff", "bytes": 10, "kind": "font", "needs": [{"node": "https://a.test/a.css"}]},
+            {"url": "https://a.test/b.js", "bytes": 10, "kind": "js", "needs": [{"node": "parse"}],
+             "pushed_with": "https://a.test/a.css"},
+            {"url": "https://b.test/c.png", "bytes": 10, "kind": "image", "pushed_with": "https://a.test/"},
+            {"url": "https://a.test/d.woff", "bytes": 10, "kind": "font", "needs": [{"node": "https://a.test/a.css"}],
+             "pushed_with": "https://b.test/c.png"},
             {"url": "https://a.test/e,f.png", "bytes": 10, "kind": "image"}],
             "compute": [{"name": "parse", "ms": 5, "needs": [{"node": "https://a.test/"}]}]}"#;
-        PageFile::from_json(json).unwrap().build().unwrap()
+        PageFile::from_json(json).unwrap()
     }
 
-    fn pushed(scope: Scope) -> Vec<(u32, Vec<u32>)> {
+    fn page() -> Page {
+        file().build().unwrap()
+    }
+
+    fn pushed(scope: Scope, levels: u32) -> Vec<(u32, Vec<u32>)> {
         let numbers = |objects: Vec<ActivityId>| objects.into_iter().map(|object| object.0).collect();
-        by_response(&page(), HostId(0), scope)
+        by_response(&page(), scope, levels, TellsOf::OwnHost)
             .into_iter()
             .map(|(parent, objects)| (parent.0, numbers(objects)))
             .collect()
@@ -209,21 +283,72 @@ mod tests {
 
     #[test]
     fn each_scope_has_its_objects_of_the_same_server_in_page_order() {
-        assert_eq!(pushed(Scope::Nothing), []);
-        assert_eq!(pushed(Scope::Embedded), [(0, vec![1, 2, 5]), (1, vec![4])]);
-        assert_eq!(pushed(Scope::Dependencies), [(0, vec![1])], "the font alone waits for something");
-        assert_eq!(pushed(Scope::All), [(0, vec![1, 2, 4, 5])]);
+        assert_eq!(pushed(Scope::Nothing, 1), []);
+        assert_eq!(pushed(Scope::Embedded, 1), [(0, vec![1, 2, 5]), (1, vec![4])]);
+        assert_eq!(pushed(Scope::Dependencies, 1), [(0, vec![1])], "the font alone waits for something");
+        assert_eq!(pushed(Scope::All, 1), [(0, vec![1, 2, 4, 5])]);
+        assert_eq!(
+            pushed(Scope::Listed, 1),
+            [(1, vec![2])],
+            "the picture is of another server, and so is what brings the font"
+        );
+    }
+
+    #[test]
+    fn down_to_the_second_level_the_root_brings_what_its_style_sheet_embeds() {
+        assert_eq!(pushed(Scope::Embedded, 2), [(0, vec![1, 2, 4, 5])]);
+        assert_eq!(pushed(Scope::Dependencies, 2), pushed(Scope::Dependencies, 1));
+    }
+
+    #[test]
+    fn what_is_announced_has_urls_and_each_once() {
+        let mut file = file();
+        let again = ObjectSpec { name: Some("again".to_owned()), ..file.objects[1].clone() };
+        file.objects.push(again);
+        let foresight = Foresight { push: Scope::Embedded, ..Foresight::default() };
+        let announced = announced(&file.build().unwrap(), foresight);
+        let said = |(with, listed): (&String, &Vec<Announced>)| {
+            let listed = listed.iter().map(|one| format!("{} {}", one.url, one.urgency));
+            format!("{with}: {}", listed.collect::<Vec<_>>().join(", "))
+        };
+        let expected = [
+            "https://a.test/: https://a.test/a.css 0, https://a.test/b.js 1, https://a.test/e,f.png 3",
+            "https://a.test/a.css: https://a.test/d.woff 1",
+        ];
+        assert_eq!(announced.iter().map(said).collect::<Vec<_>>(), expected);
     }
 
     #[test]
     fn what_a_server_hints_at_is_what_a_client_reads_rfc8288() {
         let page = Arc::new(page());
-        for hint_by in [HintBy::EarlyHints, HintBy::Link, HintBy::Subresource] {
+        let links = (&["/a.css", "/b.js", "https://b.test/c.png", "/e,f.png"][..], &[1, 2, 3, 5][..]);
+        let own = (&["/a.css", "/b.js", "/e,f.png"][..], &[1, 2, 5][..]);
+        for (hint_by, (urls, objects)) in
+            [(HintBy::EarlyHints, links), (HintBy::Link, links), (HintBy::Subresource, own)]
+        {
             let foresight = Foresight { hint: Scope::Embedded, hint_by, ..Foresight::default() };
-            let foreseen = Foreseen::new(&page, HostId(0), foresight);
+            let foreseen = Foreseen::new(&page, foresight);
             let head = foreseen.hint(ActivityId(0)).or(foreseen.head(ActivityId(0))).unwrap();
-            assert_eq!(hinted(head), [&b"/a.css"[..], b"/b.js", b"/e,f.png"], "{hint_by:?}");
+            let read = hinted(head);
+            assert!(read.iter().eq(urls.iter().map(|url| url.as_bytes())), "{hint_by:?}: {read:?}");
+            let found = read.iter().map(|url| page.find_referred(HostId(0), url).unwrap().0);
+            assert!(found.eq(objects.iter().copied()), "{hint_by:?}");
             assert_eq!(head.status, if hint_by == HintBy::EarlyHints { 103 } else { 200 });
         }
+    }
+
+    #[test]
+    fn nobody_preloads_documents_and_reads_early_hints_of_subresources() {
+        let frame =
+            br#"{"objects": [{"url": "https://a.test/", "bytes": 10}, {"url": "https://a.test/f.html", "bytes": 10},
+            {"url": "https://a.test/f.png", "bytes": 10, "needs": [{"node": "https://a.test/f.html"}]}]}"#;
+        let page = PageFile::from_json(frame).unwrap().build().unwrap();
+        let with = |hint_by| {
+            let foreseen = Foreseen::new(&page, Foresight { hint: Scope::Embedded, hint_by, ..Foresight::default() });
+            [0, 1].map(|at| foreseen.hint(ActivityId(at)).is_some() || foreseen.head(ActivityId(at)).is_some())
+        };
+        assert_eq!(with(HintBy::EarlyHints), [false, false]);
+        assert_eq!(with(HintBy::Link), [false, true]);
+        assert_eq!(with(HintBy::Subresource), [true, true]);
     }
 }

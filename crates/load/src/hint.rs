@@ -2,14 +2,52 @@
 //! the Preload specification), and X-Subresource, SPDY's server hint.
 
 use loadstone_http::{Fields, ResponseHead};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What something is fetched for (Fetch, section 2.2.5, destination): a browser preloads nothing without it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Destination {
+    /// A style sheet.
+    Style,
+    /// A script.
+    Script,
+    /// An image.
+    Image,
+    /// A font.
+    Font,
+    /// What a script asks for.
+    Fetch,
+}
+
+impl Destination {
+    /// Its name, as `as` of a link has it.
+    fn name(self) -> &'static str {
+        match self {
+            Destination::Style => "style",
+            Destination::Script => "script",
+            Destination::Image => "image",
+            Destination::Font => "font",
+            Destination::Fetch => "fetch",
+        }
+    }
+
+    /// Whether such things are always fetched by CORS, if nobody says otherwise: fonts, and what scripts ask for.
+    pub fn is_cors(self) -> bool {
+        matches!(self, Destination::Font | Destination::Fetch)
+    }
+}
 
 /// Something that a client is told to fetch.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Hint {
     /// Where it is, by path or whole.
     pub url: String,
-    /// What the Fetch standard calls its destination, if that is known: a browser leaves out what has none.
-    pub destination: Option<&'static str>,
+    /// What it is fetched for, if that is known.
+    pub destination: Option<Destination>,
+    /// Whether it is fetched by CORS (`crossorigin`): a preload that says otherwise is of no use, and it is fetched twice.
+    pub is_cors: bool,
     /// Its media type, which may be a range.
     pub media_type: String,
 }
@@ -17,9 +55,9 @@ pub struct Hint {
 impl Hint {
     /// The value of Link.
     pub fn links(hints: &[Hint]) -> String {
-        let link = |Hint { url, destination, .. }: &Hint| match destination {
-            Some(destination) => format!("<{url}>; rel=preload; as={destination}"),
-            None => format!("<{url}>; rel=preload"),
+        let link = |Hint { url, destination, is_cors, .. }: &Hint| {
+            let purpose = destination.map_or(String::new(), |destination| format!("; as={}", destination.name()));
+            format!("<{url}>; rel=preload{purpose}{}", if *is_cors { "; crossorigin" } else { "" })
         };
         hints.iter().map(link).collect::<Vec<_>>().join(", ")
     }
@@ -36,7 +74,7 @@ impl Hint {
     }
 }
 
-/// The paths that a response's head tells to fetch: of Link with `rel=preload` (RFC 8288), or of
+/// The paths and URLs that a response's head tells to fetch: of Link with `rel=preload` (RFC 8288), or of
 /// X-Subresource. What cannot be understood is passed over.
 pub(crate) fn hinted(head: &ResponseHead) -> Vec<Vec<u8>> {
     let mut paths = Vec::new();

@@ -43,8 +43,8 @@ pub use fetcher::{
     RequestTemplate, ServerAddress, Transfer, TransferId, Unanswered, UrlFile, UrlListError, Use, header_field,
     urls_with_priorities,
 };
-pub use foresight::{Foresight, HintBy, Scope};
-pub use hint::Hint;
+pub use foresight::{Announced, Foresight, HintBy, Scope, announced};
+pub use hint::{Destination, Hint};
 pub use origin::{Closing, Config as OriginConfig, MaxKept, Origin, Timeouts};
 pub use placement::{Placement, PlacementError};
 pub use program::{Action, Closed, ConnId, NameQuery, Opened, Opener, Program, Tag};

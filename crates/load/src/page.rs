@@ -7,8 +7,8 @@
 mod build;
 mod change;
 mod compressed;
-mod deal;
 mod depths;
+mod embedding;
 mod file;
 pub mod har;
 mod heads;
@@ -17,6 +17,7 @@ mod markup;
 mod merge;
 mod paint;
 mod path_shape;
+mod policy;
 mod preflights;
 mod recorded_object;
 pub mod recording;
@@ -27,7 +28,7 @@ pub mod synthetic;
 pub mod zstd;
 
 pub(crate) use build::{Url, split_authority};
-pub use change::{Change, UnknownChange, registrable_domain};
+pub use change::{Change, UnknownChange};
 pub use compressed::HeaderBytes;
 pub use depths::{ObjectDepth, depths};
 pub use file::{
@@ -37,6 +38,7 @@ pub use file::{
 pub(crate) use heads::{is_token, is_value};
 pub use paint::{Paint, PaintSource};
 pub use path_shape::path_shape;
+pub use policy::{Priorities, Sharding, registrable_domain};
 pub use redact::Secrets;
 pub use replayed::{Methods, NoReplay, Replayed};
 pub use summary::{KindSummary, Summary};
@@ -79,6 +81,8 @@ pub struct Page {
     pub raises: Vec<Raise>,
     /// By what share all computing together takes more or less in a run, where several loads say so.
     pub varies: Option<f64>,
+    /// For each object the one in which it stands.
+    texts: Vec<Option<ActivityId>>,
     /// For each host its objects by path, ascending: no two have the same one.
     shelves: Vec<Vec<(Bytes, ActivityId)>>,
 }
@@ -173,6 +177,10 @@ pub struct Fetch {
     pub think: Duration,
     /// The document that asks for it: an index into [`Page::bodies`].
     pub document: Option<u32>,
+    /// Whether its path was changed, since another object of the host has it.
+    pub is_renamed: bool,
+    /// The object with whose response it is pushed or hinted at, where the page lists that.
+    pub pushed_with: Option<ActivityId>,
 }
 
 /// One reason to wait.
@@ -204,9 +212,9 @@ impl Page {
     fn new(hosts: Vec<Host>, activities: Vec<Activity>, objects: usize) -> Page {
         let shelves = vec![Vec::new(); hosts.len()];
         let (scheduling, handshake, arrival) = (RequestScheduling::default(), Duration::ZERO, Duration::ZERO);
-        let (bodies, raises, varies) = (Vec::new(), Vec::new(), None);
+        let (bodies, raises, varies, texts) = (Vec::new(), Vec::new(), None, vec![None; objects]);
         let mut page =
-            Page { hosts, activities, objects, scheduling, handshake, arrival, bodies, raises, varies, shelves };
+            Page { hosts, activities, objects, scheduling, handshake, arrival, bodies, raises, varies, texts, shelves };
         let mut shelves = std::mem::take(&mut page.shelves);
         for (at, (_, fetch)) in page.fetches().enumerate() {
             shelves[fetch.host.0 as usize].push((fetch.request.path.clone(), ActivityId(at as u32)));
@@ -220,6 +228,16 @@ impl Page {
         let shelf = &self.shelves[host.0 as usize];
         let at = shelf.binary_search_by(|(shelved, _)| shelved[..].cmp(path)).ok()?;
         Some(shelf[at].1)
+    }
+
+    /// The object to which a response of `host` refers: by path, or by its URL if it is another host's.
+    pub(crate) fn find_referred(&self, host: HostId, reference: &[u8]) -> Option<ActivityId> {
+        let Some(url) = std::str::from_utf8(reference).ok().and_then(Url::split) else {
+            return self.find(host, reference);
+        };
+        let is_meant = |host: &Host| (&host.name[..], host.secure) == (url.authority, url.secure);
+        let hosts = (0..).map(HostId).zip(&self.hosts).filter(|(_, host)| is_meant(host));
+        hosts.into_iter().find_map(|(id, _)| self.find(id, url.path.as_bytes()))
     }
 
     /// The object that a request means that has come to the server of `host`: of that host, or of another one for which
@@ -241,6 +259,11 @@ impl Page {
             Task::Fetch(fetch) => fetch,
             Task::Compute(..) => panic!("activity {object:?} is no object"),
         }
+    }
+
+    /// The object in which one stands, from which a browser hears of it; none for what waits for nothing.
+    pub fn text_of(&self, object: ActivityId) -> Option<ActivityId> {
+        self.texts[object.0 as usize]
     }
 
     /// The activities' numbers, each after all that it needs.

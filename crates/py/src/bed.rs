@@ -4,12 +4,14 @@ use crate::error::Failure;
 use crate::recorded_site::RecordedSite;
 use crate::run::Scenario;
 use loadstone_bed::{
-    BedServers, CommandBedReport, CommandError, CommandSession, ConnectionReport, HostCommand, LinkReport, LinkStats,
-    NamedHost, RunningCommand, Scheduling, SentCounts,
+    Announcements, BedServers, CommandBedReport, CommandError, CommandSession, ConnectionReport, HostCommand,
+    LinkReport, LinkStats, NamedHost, RunningCommand, Scheduling, SentCounts,
 };
 use loadstone_http::Protocol;
+use loadstone_live::{Manifest, PushOrHint};
+use loadstone_units::json;
 use pyo3::prelude::*;
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -29,18 +31,24 @@ pub(crate) struct CommandBed {
 impl CommandBed {
     /// Makes the hosts and links of a scenario. With `serves` the servers of its page serve it, else a program that
     /// is started. `capture` is a file for the client's packets; `site` has the content of the servers' responses.
+    /// Servers push what a manifest lists, in JSON, or give hints of it.
     #[new]
-    #[pyo3(signature = (scenario, serves=true, capture=None, site=None))]
+    #[pyo3(signature = (scenario, serves=true, capture=None, site=None, manifest=None, hints=false))]
     fn new(
         py: Python<'_>,
         scenario: &Scenario,
         serves: bool,
         capture: Option<PathBuf>,
         site: Option<&RecordedSite>,
+        manifest: Option<&str>,
+        hints: bool,
     ) -> PyResult<CommandBed> {
+        let manifest = manifest.map_or(Ok(Manifest::default()), |text| json::from_slice(text.as_bytes()));
+        let manifest = manifest.map_err(|error| Failure::new(format!("--push-manifest: {error}")))?;
+        let announced = Announcements { manifest, by: if hints { PushOrHint::Hint } else { PushOrHint::Push } };
         let servers = match site {
-            Some(site) => BedServers::Site(site.site.clone()),
-            None if serves => BedServers::Recorded,
+            Some(site) => BedServers::Site(site.site.clone(), announced),
+            None if serves => BedServers::Recorded(announced),
             None => BedServers::Programs,
         };
         let make = || loadstone_bed::CommandBed::new(&scenario.plan, servers, capture.as_deref());
@@ -148,7 +156,7 @@ impl CommandBed {
 
     fn document(&self, report: &CommandBedReport) -> Value {
         let CommandBedReport { links, missed } = report;
-        json!({
+        serde_json::json!({
             "link": {"down": way(links.down()), "up": way(links.up())},
             "connections": links.connections.iter().map(|seen| self.connection(seen)).collect::<Vec<_>>(),
             "machine": machine(links),
@@ -159,7 +167,7 @@ impl CommandBed {
     fn connection(&self, seen: &ConnectionReport) -> Value {
         let server = seen.connection.server.address().to_string();
         let name = self.hosts.iter().find(|host| host.address.to_string() == server).map(|host| &host.name);
-        json!({
+        serde_json::json!({
             "host": name,
             "server": format!("{server}:{}", seen.connection.server_port),
             "client_port": seen.connection.client_port,
@@ -172,12 +180,12 @@ impl CommandBed {
 
 fn way(stats: &LinkStats) -> Value {
     let counts = stats.counts;
-    json!({"packets": counts.packets, "bytes": counts.bytes, "lost": counts.lost, "dropped": counts.dropped})
+    serde_json::json!({"packets": counts.packets, "bytes": counts.bytes, "lost": counts.lost, "dropped": counts.dropped})
 }
 
 fn sent(counts: SentCounts) -> Value {
     let SentCounts { packets, bytes, retransmissions, syn_retransmissions } = counts;
-    json!({
+    serde_json::json!({
         "packets": packets,
         "bytes": bytes,
         "retransmissions": retransmissions,
@@ -186,7 +194,7 @@ fn sent(counts: SentCounts) -> Value {
 }
 
 fn machine(links: &LinkReport) -> Value {
-    json!({
+    serde_json::json!({
         "ms": links.end.as_ms(),
         "pauses": links.pauses,
         "paused_ms": ms(links.paused),

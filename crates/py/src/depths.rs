@@ -3,7 +3,7 @@
 use crate::error::Failure;
 use crate::run::Scenario;
 use loadstone_load::page::{ObjectDepth, Page, depths};
-use loadstone_load::{ActivitySpan, PathLeg, activity_spans, path_legs};
+use loadstone_load::{ActivitySpan, PathLeg, activity_spans, announced, path_legs};
 use loadstone_scenario::Outcome;
 use loadstone_units::{Seed, Time};
 use pyo3::prelude::*;
@@ -50,10 +50,17 @@ pub(crate) fn load_depths(py: Python<'_>, scenario: &Scenario, seed: u64) -> PyR
         let (outcome, marks) = loadstone_sim::run_marked(&scenario.plan, Seed(seed));
         let page = scenario.plan.page();
         let spans = activity_spans(page, &marks, outcome.plt);
-        let depths = depths(&scenario.scenario.page, page);
+        let depths = depths(page);
         serde_json::to_string(&LoadDepths::of(page, &outcome, &spans, &depths))
     });
     Ok(json.map_err(Failure::from)?)
+}
+
+/// What the servers of a scenario push or hint at with which response, as JSON: a manifest for `serve`.
+#[pyfunction]
+pub(crate) fn manifest_json(py: Python<'_>, scenario: &Scenario) -> PyResult<String> {
+    let announced = py.detach(|| announced(scenario.plan.page(), scenario.plan.variant().foresight));
+    Ok(serde_json::to_string(&announced).map_err(Failure::from)?)
 }
 
 impl<'a> LoadDepths<'a> {

@@ -86,13 +86,15 @@ pub(crate) struct CommandBed;
 #[pymethods]
 impl CommandBed {
     #[new]
-    #[pyo3(signature = (scenario, serves=true, capture=None, site=None))]
+    #[pyo3(signature = (scenario, serves=true, capture=None, site=None, manifest=None, hints=false))]
     #[allow(unused_variables)]
     fn new(
         scenario: &Scenario,
         serves: bool,
         capture: Option<String>,
         site: Option<&RecordedSite>,
+        manifest: Option<&str>,
+        hints: bool,
     ) -> PyResult<CommandBed> {
         refused()
     }

@@ -48,7 +48,7 @@ mod _native {
     #[pymodule_export]
     use super::decode::Decoder;
     #[pymodule_export]
-    use super::depths::load_depths;
+    use super::depths::{load_depths, manifest_json};
     #[cfg(not(target_os = "linux"))]
     #[pymodule_export]
     use super::elsewhere::{

@@ -7,13 +7,14 @@ use schemars::{Schema, schema_for};
 use serde_json::Value;
 
 /// All options: what a field may be, what it is by default and what it does, its type says.
-const OPTIONS: [OptionOf; 31] = [
+const OPTIONS: [OptionOf; 34] = [
     OptionOf::new("network", "network", "NETWORK"),
     OptionOf::new("protocol", "variant.protocol", "PROTOCOL"),
     OptionOf::new("iw", "variant.tcp.iw", "N").of(SERVERS),
     OptionOf::new("tls", "variant.tls", "VERSION"),
     OptionOf::new("tls-flights", "variant.tls_flights", "FLIGHTS"),
     OptionOf::new("servers", "variant.servers", "N"),
+    OptionOf::new("sharding", "variant.sharding", "HOSTS"),
     OptionOf::new("connections", "variant.connections", "N"),
     OptionOf::new("connections-in-all", "variant.connections_in_all", "N"),
     OptionOf::new("requests-per-connection", "variant.requests_per_connection", "N"),
@@ -24,7 +25,9 @@ const OPTIONS: [OptionOf; 31] = [
     OptionOf::new("request-order", "variant.multiplexing.request_order", "ORDER"),
     OptionOf::new("frame-bytes", "variant.multiplexing.frame_bytes", "BYTES"),
     OptionOf::new("max-streams", "variant.multiplexing.streams", "N"),
+    OptionOf::new("priorities", "variant.priorities", "PRIORITIES"),
     OptionOf::new("push", "variant.foresight.push", "SCOPE"),
+    OptionOf::new("push-levels", "variant.foresight.push_levels", "N"),
     OptionOf::new("hint", "variant.foresight.hint", "SCOPE"),
     OptionOf::new("hint-by", "variant.foresight.hint_by", "WAY"),
     OptionOf::new("notsent-lowat", "variant.tcp.notsent_lowat", "BYTES").of(SERVERS),

@@ -5,7 +5,7 @@ use crate::name_server::NameServerPlan;
 use crate::shared_page::LoadablePage;
 use crate::{Connections, Requests, Scenario, ScenarioError, ScenarioProblem, SharedPage, Spread, Variant};
 use loadstone_http::{Multiplexing, Protocol, Push, RequestWrites, SessionFactory};
-use loadstone_load::page::{HostId, Page, RequestScheduling};
+use loadstone_load::page::{HostId, Page, PageError, Priorities, RequestScheduling, Sharding};
 use loadstone_load::{Browser, BrowserConfig, Catalogue, Graph, Hints, Joining, Origin, OriginConfig, Relay, Scope};
 use loadstone_net::tls::Tls;
 use loadstone_net::{Fabric, LinkId, NodeId};
@@ -204,14 +204,26 @@ impl Plan {
 }
 
 fn planned(page: &SharedPage, variant: &Variant, field: &str) -> Result<PlannedPage, ScenarioError> {
-    let loadable = match variant.servers {
-        Some(servers) => LoadablePage::of(&page.dealt(servers.get())),
-        None => page.loadable().cloned(),
-    };
-    let LoadablePage { page, graph } = loadable.map_err(|error| ScenarioError::new(field, error))?;
+    let LoadablePage { page, graph } = loadable(page, variant).map_err(|error| ScenarioError::new(field, error))?;
     let catalogues = Catalogue::all(&page, variant.foresight).into_iter().map(Arc::new).collect();
     let sessions = Arc::new(SessionFactory::new(multiplexing(variant, page.scheduling)));
     Ok(PlannedPage { page, graph, catalogues, sessions })
+}
+
+/// The page as the variant's policies make it.
+fn loadable(page: &SharedPage, variant: &Variant) -> Result<LoadablePage, PageError> {
+    let Variant { sharding, servers, priorities, .. } = *variant;
+    if (sharding, servers, priorities) == (Sharding::Recorded, None, Priorities::Recorded) {
+        return page.loadable().cloned();
+    }
+    let mut file = page.sharded(sharding);
+    if let Some(servers) = servers {
+        file = file.dealt(servers.get());
+    }
+    if priorities != Priorities::Recorded {
+        file = file.prioritised(priorities, &file.build()?);
+    }
+    LoadablePage::of(&file)
 }
 
 /// The hosts of a page, with the TCP, the TLS and the protocol of each.

@@ -2,6 +2,7 @@
 
 use crate::{ComputeFactor, ScenarioError, ScenarioProblem, SharedPage, Spread, Topology};
 use loadstone_http::{Multiplexing, Protocol};
+use loadstone_load::page::{Priorities, Sharding};
 use loadstone_load::{Closing, Foresight, Joining, Names, Work};
 use loadstone_net::{
     Network, Trace, tcp,
@@ -68,6 +69,12 @@ pub struct Variant {
     pub tls_flights: TlsFlights,
     /// Deals the objects in turn over this many hosts; if it is left out, they stay where they are.
     pub servers: Option<Servers>,
+    /// Over which hosts the objects are spread.
+    #[serde(skip_serializing_if = "Sharding::is_default")]
+    pub sharding: Sharding,
+    /// How urgent the browser says that objects are.
+    #[serde(skip_serializing_if = "Priorities::is_default")]
+    pub priorities: Priorities,
     /// The most connections to a host at a time.
     pub connections: Connections,
     /// The most connections of the browser to all hosts at a time; if it is left out, any number.
@@ -326,7 +333,7 @@ mod tests {
     fn what_is_written_is_read_back() {
         let scenario = with(
             r#", "network": "cable", "seed": 7, "variant": {"protocol": "http/1.1+pipelining", "tls": "1.2",
-                "servers": 2, "requests_per_connection": 1, "closing": "client", "joining": "one-by-one",
+                "servers": 2, "sharding": "domains", "priorities": "none", "requests_per_connection": 1, "closing": "client", "joining": "one-by-one",
                 "work": {"response_us": 2000}, "earlier_loads": 3, "tcp": {"iw": 3, "cc": "reno"}, "tcp_of": {"s1.a.test": {"cc": "bbr"}}}"#,
         )
         .unwrap();

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from time import monotonic
 from typing import Any
@@ -47,6 +47,8 @@ class Behind:
     """A recording with its bodies."""
     recorded_at: float | None = None
     """When it was recorded, in seconds since 1970: pages are shown that time, and seeded randomness."""
+    announced: beds.Announced = field(default_factory=beds.Announced)
+    """What its servers tell ahead."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,9 @@ def loads(
     with ExitStack() as stack:
         ready = {}
         for name, cell in cells.items():
-            bed = stack.enter_context(beds.opened(cell, behind.command, site=behind.site))
+            bed = stack.enter_context(
+                beds.opened(cell, behind.command, site=behind.site, announced=behind.announced)
+            )
             chromium = stack.enter_context(_chromium(bed, browser.program))
             ready[name] = partial(_load, bed, chromium, browser, behind)
         return measure(ready, blocks, next(iter(cells.values())).seed, progress)

@@ -38,7 +38,7 @@ def loadstone(context: click.Context) -> None:
 for _verb in (
     *(loads.page, loads.load, loads.compare, loads.whatif, loads.diff),
     *(checks.validate, checks.packets, checks.decode),
-    *(sockets.serve, sockets.fetch, commands.bed),
+    *(sockets.serve, sockets.manifest, sockets.fetch, commands.bed),
     *(recordings.record, recordings.mirror),
     *(sweeps.sweep, sweeps.analyze, sweeps.reproduce),
 ):

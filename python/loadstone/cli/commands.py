@@ -41,6 +41,7 @@ _COMMAND = "loadstone.bed.command"
 @options.NETWORK
 @options.PROTOCOL_AS_RECORDED
 @options.bed
+@options.manifest
 @options.KEEP_SECRETS
 @click.option(
     "--server-command",
@@ -76,6 +77,8 @@ def bed(
     recordings: tuple[str, ...],
     keep_secrets: bool,
     server_command: str | None,
+    push_manifest: str | None,
+    hints: bool,
     pings: int | None,
     pcap: str | None,
     loads: int | None,
@@ -90,7 +93,7 @@ def bed(
     nothing else. Its exit code is that of `loadstone bed`. Linux only; docs/bed.md says what is needed.
     """
     from loadstone import bed as beds
-    from loadstone import experiment
+    from loadstone import experiment, serving
     from loadstone.browser import on_bed
     from loadstone.variants import by_host
 
@@ -100,10 +103,13 @@ def bed(
         raise click.UsageError("Missing COMMAND: give it behind '--', as in 'loadstone bed -- bash'.")
     if server_command is not None and recordings:
         raise click.UsageError("--server-command is there instead of a RECORDING: leave out one of them.")
+    if push_manifest is not None and server_command is not None:
+        raise click.UsageError("--push-manifest is for the servers of a RECORDING: leave it out.")
     page, recording, protocols = _read(recordings, keep_secrets)
     site = recording and recording.site()
     common = {**by_host(protocols), **experiment.asked(given, exact=True)}
-    behind = on_bed.Behind(server_command, site, recording and recording.recorded_at)
+    announced = beds.Announced(serving.manifest_text(push_manifest), hints)
+    behind = on_bed.Behind(server_command, site, recording and recording.recorded_at, announced)
     if loads is not None or asked:
         if pcap is not None:
             raise click.UsageError(
@@ -112,7 +118,7 @@ def bed(
         _load_by_browser(page, common, asked, command, behind, loads or LOADS, warm, as_json)
         return
     cell = experiment.cell(page, common)
-    with beds.signals_held(), beds.opened(cell, server_command, pcap, site) as opened:
+    with beds.signals_held(), beds.opened(cell, server_command, pcap, site, announced) as opened:
         trips = opened.native.ping(pings, _PING_MS) if pings else None
         try:
             code = beds.run(opened, on_bed.shown(command, opened) if on_bed.is_chromium(command) else command)

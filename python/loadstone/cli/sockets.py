@@ -1,4 +1,4 @@
-"""The verbs `serve` and `fetch`: a server of one's own, and what real servers answer."""
+"""The verbs `serve`, `manifest` and `fetch`: a server, what it tells ahead, and what others answer."""
 
 import sys
 from pathlib import Path
@@ -40,17 +40,7 @@ _COUNT = click.IntRange(1, 10_000_000)
     is_flag=True,
     help="Serve files and directories whose names begin with a dot, too.  [default: only /.well-known/]",
 )
-@click.option(
-    "--push-manifest",
-    metavar="FILE",
-    type=paths.READ,
-    help='What is pushed beside which answers: {"/": ["/a.css", {"path": "/b.js", "urgency": 1}]}.',
-)
-@click.option(
-    "--hints",
-    is_flag=True,
-    help="Tell of what the manifest lists instead of pushing it: by 103, in SPDY by X-Subresource.",
-)
+@options.manifest
 @click.option("--plaintext", is_flag=True, help="No TLS: http/1.1, or the --protocol that clients know of.")
 @click.option(
     "--cert", metavar="FILE", type=paths.READ, help="Chain of certificates in PEM.  [default: one is made]"
@@ -118,6 +108,34 @@ def serve(
     if site is not None:
         for line in served.in_words(served.report(site)):
             say(line)
+
+
+@click.command(
+    cls=Verb,
+    epilog=examples(
+        "manifest shop.wacz > push.json",
+        "manifest shop.wacz --push embedded --push-levels 2 > push.json",
+        "manifest shop.wacz --hint all > hints.json",
+    ),
+)
+@click.argument("page", metavar="PAGE", type=paths.PAGE)
+@options.PUSH
+@options.PUSH_LEVELS
+@options.HINT
+@options.KEEP_SECRETS
+def manifest(page: str, keep_secrets: bool, **given: Any) -> None:
+    """Write what to push or to hint at with which response of PAGE.
+
+    It is JSON for 'loadstone serve --push-manifest', and with --hint for its --hints. It is meant to be
+    edited. Servers push their own objects alone, and hint at any. What that is worth 'loadstone compare
+    PAGE --vary push=nothing,embedded' says.
+    """
+    from loadstone import pages, serving
+
+    if given["hint"] is not None and given["push"] is not None:
+        raise click.UsageError("--push and --hint: a manifest is for one of them: leave out the other.")
+
+    emit(serving.written_manifest(pages.read(page, keep_secrets=keep_secrets), given))
 
 
 @click.command(

@@ -3,7 +3,7 @@
 use super::curtain::CurtainEnding;
 use super::{RunError, Unsupported};
 use crate::named_hosts::{named_hosts, zone};
-use crate::{Bed, BedHost, BedServers, name_server};
+use crate::{Announcements, Bed, BedHost, BedServers, name_server};
 use loadstone_http::Protocol;
 use loadstone_live::{
     Authority, Chain, Clock, Destinations, Error, Limits, Listener, Loaded, NOTSENT_LOWAT, NameServer, PathNotes,
@@ -69,7 +69,7 @@ pub(super) fn check(plan: &Plan) -> Result<(), RunError> {
 pub(super) fn programs(plan: &Plan, bed: &Bed, seed: Seed) -> Result<Programs, RunError> {
     let uses_tls = plan.hosts().iter().flat_map(|host| &host.ways).any(|way| way.tls != Tls::None);
     let authority = uses_tls.then(|| Authority::new(Chain::Usual));
-    let hosts = plan.name_server().map(|_| named_hosts(plan, bed, &BedServers::Recorded));
+    let hosts = plan.name_server().map(|_| named_hosts(plan, bed, &BedServers::Recorded(Announcements::default())));
     let zone = hosts.map(|hosts| zone(&hosts)).transpose()?;
     let mut programs = Programs { browsers: Vec::new(), relays: Vec::new(), servers: Vec::new(), zone };
     for (at, host) in plan.hosts().iter().enumerate() {

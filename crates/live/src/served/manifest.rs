@@ -3,7 +3,7 @@
 use super::recording::name_of;
 use bytes::Bytes;
 use loadstone_http::{Fields, Priority, RequestHead, ResponseHead, Scheme};
-use loadstone_load::{Hint, Pushed};
+use loadstone_load::{Destination, Hint, Pushed};
 use loadstone_units::Bounded;
 use mime_guess::mime;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -39,14 +39,17 @@ impl JsonSchema for Manifest {
 #[serde(untagged)]
 enum ManifestEntry {
     Path(String),
-    WithUrgency(Urgent),
+    Described(DescribedEntry),
 }
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Urgent {
+struct DescribedEntry {
     path: String,
     urgency: Option<Bounded<0, 7>>,
+    #[serde(rename = "as")]
+    destination: Option<Destination>,
+    crossorigin: Option<bool>,
 }
 
 /// Where a resource is.
@@ -61,6 +64,9 @@ struct ManifestPlace {
 struct Mention {
     place: ManifestPlace,
     priority: Priority,
+    /// As it is stated, else by its ending.
+    destination: Option<Destination>,
+    is_cors: bool,
 }
 
 /// Why a manifest cannot be used.
@@ -101,12 +107,15 @@ impl TryFrom<ManifestEntry> for Mention {
     type Error = ManifestError;
 
     fn try_from(entry: ManifestEntry) -> Result<Mention, ManifestError> {
-        let (path, urgency) = match entry {
-            ManifestEntry::Path(path) => (path, None),
-            ManifestEntry::WithUrgency(Urgent { path, urgency }) => (path, urgency),
+        let DescribedEntry { path, urgency, destination: stated, crossorigin } = match entry {
+            ManifestEntry::Path(path) => DescribedEntry { path, ..DescribedEntry::default() },
+            ManifestEntry::Described(entry) => entry,
         };
         let priority = urgency.map_or_else(Priority::default, |urgency| Priority::at(urgency.get() as u8));
-        Ok(Mention { place: ManifestPlace::parse(&path)?, priority })
+        let place = ManifestPlace::parse(&path)?;
+        let destination = stated.or_else(|| destination(&place.path));
+        let is_cors = crossorigin.unwrap_or_else(|| destination.is_some_and(Destination::is_cors));
+        Ok(Mention { place, priority, destination, is_cors })
     }
 }
 
@@ -179,7 +188,8 @@ impl Manifest {
     fn hints(&self, request: &RequestHead) -> Vec<Hint> {
         let hint = |mention: &Mention| Hint {
             url: mention.place.url(request),
-            destination: purpose(&mention.place.path),
+            destination: mention.destination,
+            is_cors: mention.is_cors,
             media_type: mime_guess::from_path(mention.place.file()).first_or_octet_stream().essence_str().to_owned(),
         };
         self.listed_for(request).iter().map(hint).collect()
@@ -227,15 +237,14 @@ fn is_same_name(host: &str, authority: &[u8]) -> bool {
     name_of(host) == name_of(&authority)
 }
 
-/// What a preloaded resource is for (HTML, `as` of `link`), by its ending; a browser leaves out one
-/// whose purpose it does not know.
-fn purpose(path: &str) -> Option<&'static str> {
+/// What a resource is fetched for, by the ending of its path.
+fn destination(path: &str) -> Option<Destination> {
     let kind = mime_guess::from_path(path.split('?').next().unwrap_or_default()).first()?;
     match (kind.type_(), kind.subtype()) {
-        (mime::TEXT, mime::CSS) => Some("style"),
-        (_, mime::JAVASCRIPT) => Some("script"),
-        (mime::IMAGE, _) => Some("image"),
-        (mime::FONT, _) => Some("font"),
+        (mime::TEXT, mime::CSS) => Some(Destination::Style),
+        (_, mime::JAVASCRIPT) => Some(Destination::Script),
+        (mime::IMAGE, _) => Some(Destination::Image),
+        (mime::FONT, _) => Some(Destination::Font),
         _ => None,
     }
 }
@@ -285,7 +294,7 @@ mod tests {
         assert_eq!(hint.status, 103);
         let link = String::from_utf8(hint.fields.get(b"link").unwrap().to_vec()).unwrap();
         let expected = "</a.css>; rel=preload; as=style, </b.js?1>; rel=preload; as=script, </c.bin>; rel=preload, \
-                        <https://cdn.test/d.woff2>; rel=preload; as=font";
+                        <https://cdn.test/d.woff2>; rel=preload; as=font; crossorigin";
         assert_eq!(link, expected);
         let subresources = manifest.subresources(&get("a.test", "/")).unwrap();
         assert!(subresources.starts_with("text/css; /a.css; "), "{subresources}");

@@ -79,7 +79,8 @@ struct GraphState {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Ahead {
     No,
-    Fetching,
+    /// It is being fetched, since that told of it.
+    Fetching(Cause),
     Complete,
 }
 
@@ -234,7 +235,7 @@ impl Progress {
         if is_due || state.ahead != Ahead::No {
             return false;
         }
-        (state.ahead, state.cause) = (Ahead::Fetching, Some(Cause { on, at: now }));
+        state.ahead = Ahead::Fetching(Cause { on, at: now });
         true
     }
 
@@ -249,7 +250,11 @@ impl Progress {
             self.run_main(now);
             return ahead;
         }
-        self.states[activity.0 as usize].has_begun = true;
+        let state = &mut self.states[activity.0 as usize];
+        state.has_begun = true;
+        if let Ahead::Fetching(told) = ahead {
+            state.cause = Some(told);
+        }
         node.on_start.iter().for_each(|edge| self.satisfy(now, activity, *edge));
         if let Some((span, _)) = node.computing {
             let span = self.computing(node.factor, span);
@@ -379,9 +384,7 @@ impl Progress {
         if is_enough || begin >= state.begin {
             state.begin = begin;
             state.is_by_timer = !edge.timer.is_zero();
-            if state.ahead == Ahead::No {
-                state.cause = Some(Cause { on, at: now });
-            }
+            state.cause = Some(Cause { on, at: now });
         }
         state.missing = state.missing.saturating_sub(1);
         if state.missing > 0 {

@@ -1,5 +1,6 @@
 //! From a page file to a page: every rule that a page has to obey is checked here, once.
 
+use super::embedding;
 use super::file::{ComputeSpec, DocumentSpec, HostSpec, LoadsSpec, Need, Needed, ObjectSpec, On, PageError, PageFile};
 use super::heads::{self, TooSmall};
 use super::merge::MOST_DEVIATION;
@@ -94,7 +95,8 @@ impl PageFile {
         let mut activities = Vec::with_capacity(self.objects.len() + self.compute.len());
         for (index, object) in self.objects.iter().enumerate() {
             let document = self.document_of(object)?;
-            let task = Task::Fetch(Fetch { document, ..fetch(index, object, &mut hosts)? });
+            let pushed_with = names.object(object.node(), object.pushed_with.as_deref(), self.objects.len())?;
+            let task = Task::Fetch(Fetch { document, pushed_with, ..fetch(index, object, &mut hosts)? });
             let needs = names.needs(object.node(), object.needs.as_deref(), index == 0)?;
             let needed = if index == 0 { Needed::Always } else { object.needed.unwrap_or_default() };
             let name = object.node().to_owned();
@@ -127,7 +129,7 @@ impl PageFile {
         let page = Page::new(hosts.list, activities, self.objects.len());
         let page = Page { scheduling, handshake, arrival, bodies, raises, varies, ..page };
         acyclic(&page)?;
-        Ok(page)
+        Ok(Page { texts: embedding::texts(self, &page), ..page })
     }
 
     /// The place of the document that asks for an object.
@@ -188,6 +190,15 @@ impl<'a> NodeNames<'a> {
             Ok(Dependency { on, trigger, delay, timer })
         };
         needs.iter().map(dependency).collect()
+    }
+
+    /// The object, of so many, that `node` calls `name`.
+    fn object(&self, node: &str, name: Option<&str>, objects: usize) -> Result<Option<ActivityId>, PageError> {
+        let found = name.map(|name| self.find(node, name)).transpose()?;
+        match found.filter(|found| found.0 as usize >= objects) {
+            Some(_) => Err(PageError::NoObject { node: node.to_owned(), named: name.unwrap_or_default().to_owned() }),
+            None => Ok(found),
+        }
     }
 
     /// What `node` calls `name`.
@@ -300,6 +311,7 @@ fn fetch(index: usize, object: &ObjectSpec, hosts: &mut HostsByName<'_>) -> Resu
     let authority = url.authority.to_ascii_lowercase();
     let host = hosts.id(&url, object.anonymous, object.partition.as_ref());
     let path = hosts.target(host, url.target());
+    let is_renamed = path != url.target();
     for (field, size) in
         [("request_header_bytes", object.request_header_bytes), ("response_header_bytes", object.response_header_bytes)]
     {
@@ -334,6 +346,8 @@ fn fetch(index: usize, object: &ObjectSpec, hosts: &mut HostsByName<'_>) -> Resu
         body: Body { id: BodyId(index as u32), len: body_len },
         think: thinking(place, object.think_ms.unwrap_or(0.0))?,
         document: None,
+        is_renamed,
+        pushed_with: None,
     })
 }
 

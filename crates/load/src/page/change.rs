@@ -1,6 +1,6 @@
 //! A page as it would be: with some of its objects left out, smaller, elsewhere or found earlier.
 
-use super::build::{Url, split_authority};
+use super::build::Url;
 use super::{ComputeSpec, Need, ObjectSpec, On, PageFile};
 use std::collections::BTreeSet;
 use std::fmt;
@@ -115,6 +115,17 @@ impl PageFile {
         self.objects.retain(|object| std::mem::take(&mut is_root) || !gone.contains(object.node()));
         self.compute.retain(|compute| !gone.contains(&compute.name));
         self.each_need(|needs| needs.retain(|need| !gone.contains(&need.node)));
+        self.forget(&gone);
+    }
+
+    /// Leaves out what refers to nodes that are gone and is no need.
+    fn forget(&mut self, gone: &BTreeSet<String>) {
+        self.documents.retain(|_, document| !gone.contains(&document.body));
+        for object in &mut self.objects {
+            object.document = object.document.take().filter(|document| self.documents.contains_key(document));
+            object.raised = object.raised.take().filter(|raised| !gone.contains(&raised.with));
+            object.pushed_with = object.pushed_with.take().filter(|with| !gone.contains(with));
+        }
     }
 
     fn halve(&mut self, places: &BTreeSet<usize>) {
@@ -150,6 +161,9 @@ impl PageFile {
                 (need.on, need.bytes) = (On::End, None);
             }
         });
+        for object in &mut self.objects {
+            object.pushed_with = object.pushed_with.take().filter(|with| !cached.contains(with));
+        }
     }
 
     fn preload(&mut self, places: &BTreeSet<usize>) {
@@ -166,14 +180,8 @@ impl PageFile {
         let Some(root) = self.objects.first().map(|root| root.url.clone()) else { return };
         // A root without a usable URL is for `build` to refuse.
         let Some(main) = Url::split(&root) else { return };
-        let scheme = if main.secure { "https" } else { "http" };
         for at in places {
-            let object = &mut self.objects[*at];
-            let Some(url) = Url::split(&object.url).filter(|url| url.authority != main.authority) else { continue };
-            let longer = main.authority.len().saturating_sub(url.authority.len()) as u32;
-            // A head that is stated in bytes names its host.
-            object.request_header_bytes = object.request_header_bytes.map(|bytes| bytes + longer);
-            object.move_to(format!("{scheme}://{}{}", main.authority, url.path));
+            self.objects[*at].move_to_host(main.secure, main.authority);
         }
     }
 
@@ -185,17 +193,6 @@ impl PageFile {
 
 fn host_of(url: &str) -> Option<String> {
     Url::split(url).map(|url| url.authority.to_ascii_lowercase())
-}
-
-/// Whose a host is: the domain that was registered, by the Public Suffix List, as in `example.co.uk`. The host itself
-/// where there is none.
-pub fn registrable_domain(host: &str) -> &str {
-    let (name, _) = split_authority(host);
-    if name.trim_matches(['[', ']']).parse::<core::net::IpAddr>().is_ok() {
-        name
-    } else {
-        psl::domain_str(name).unwrap_or(name)
-    }
 }
 
 #[cfg(test)]
@@ -237,6 +234,29 @@ mod tests {
     }
 
     #[test]
+    fn with_a_frame_goes_what_only_its_document_has() {
+        let page = PageFile::from_json(
+            br#"{"objects": [
+                {"url": "https://a.test/", "bytes": 100, "document": "main"},
+                {"url": "https://b.test/frame", "bytes": 10, "document": "frame"},
+                {"url": "https://a.test/a.png", "bytes": 10, "document": "frame", "pushed_with": "https://b.test/frame",
+                 "raised": {"urgency": 1, "with": "https://b.test/frame"}}],
+              "compute": [{"name": "parse", "ms": 1}, {"name": "parse frame", "ms": 1, "needs": [{"node": "https://b.test/frame"}]}],
+              "documents": {"main": {"body": "parse"}, "frame": {"body": "parse frame"}}}"#,
+        )
+        .unwrap();
+        for change in [Change::LeftOut, Change::Cached] {
+            let changed = page.changed(change, &BTreeSet::from([1]));
+            let build = changed.build();
+            assert!(build.is_ok(), "{change}: {build:?}");
+            let picture = &changed.objects[1];
+            assert_eq!(picture.pushed_with, None, "{change}");
+            assert_eq!(picture.document.is_some(), change == Change::Cached);
+            assert_eq!(picture.raised.is_some(), change == Change::Cached);
+        }
+    }
+
+    #[test]
     fn half_the_bytes_are_waited_for_where_all_were() {
         let half = changed(Change::HalfTheBytes, [0, 1]);
         assert_eq!((half.objects[0].bytes, half.objects[1].bytes), (50, 500));
@@ -275,13 +295,6 @@ mod tests {
         let near = page().nearer(&BTreeSet::from(["tags.test".to_owned()]), 54.0);
         let far: Vec<(&str, f64)> = near.hosts.iter().map(|(host, spec)| (host.as_str(), spec.rtt_ms)).collect();
         assert_eq!(far, [("a.test", 54.0), ("ads.test", 54.0)]);
-    }
-
-    #[test]
-    fn a_domain_is_what_was_registered() {
-        let domains = ["www.a.example.co.uk:8443", "example.com", "localhost", "127.0.0.1"].map(registrable_domain);
-        assert_eq!(domains, ["example.co.uk", "example.com", "localhost", "127.0.0.1"]);
-        assert_eq!(["[2001:db8::1]", "[2001:db8::1]:8443"].map(registrable_domain), ["[2001:db8::1]"; 2]);
     }
 
     #[test]

@@ -1,10 +1,10 @@
-//! What an author sees of a page's shape: in which text each object stands, and how much waits for it.
+//! What an author sees of a page's shape: in how many texts each object stands, and how much waits for it.
 //!
 //! Two numbers for each object, both of the page alone. The *embedding level* counts the texts around an object: the
 //! root has 0, what stands in it 1. The *dependency depth* counts the objects of the longest path from an object to
 //! one for which nothing waits, computing left out: a leaf has 1.
 
-use super::{Need, Page, PageFile, Task, Why};
+use super::{ActivityId, Page};
 
 /// Where an object stands in the graph of its page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -15,11 +15,12 @@ pub struct ObjectDepth {
     pub depth: usize,
 }
 
-/// Level and depth of each object of `file`, in page order; `page` is what [`PageFile::build`] makes of it.
-pub fn depths(file: &PageFile, page: &Page) -> Vec<ObjectDepth> {
-    let order = page.order();
-    let (levels, lengths) = (levels(file, page, &order), lengths(page, &order));
-    levels.into_iter().zip(lengths).map(|(level, depth)| ObjectDepth { level, depth }).collect()
+/// Level and depth of each object, in page order.
+pub fn depths(page: &Page) -> Vec<ObjectDepth> {
+    let level =
+        |at: usize| std::iter::successors(page.text_of(ActivityId(at as u32)), |text| page.text_of(*text)).count();
+    let lengths = lengths(page, &page.order()).into_iter().enumerate();
+    lengths.map(|(at, depth)| ObjectDepth { level: level(at), depth }).collect()
 }
 
 /// How many objects the longest path from each activity to a leaf has.
@@ -37,84 +38,15 @@ fn lengths(page: &Page, order: &[usize]) -> Vec<usize> {
     lengths
 }
 
-/// The level of each object.
-fn levels(file: &PageFile, page: &Page, order: &[usize]) -> Vec<usize> {
-    let mut texts = Texts { levels: vec![0; page.objects], found_in: vec![None; page.objects], of: Vec::new() };
-    texts.of = (0..page.activities.len()).map(|at| (at < page.objects).then_some(at)).collect();
-    for &at in order {
-        let reasons = Reasons::of(file, page, at);
-        let is_object = at < page.objects;
-        let text =
-            reasons.best(is_object).and_then(|reason| texts.text(page, reason)).or_else(|| texts.deepest(&reasons));
-        if !is_object {
-            texts.of[at] = text;
-        } else if let Some(text) = text {
-            (texts.found_in[at], texts.levels[at]) = (Some(text), texts.levels[text] + 1);
-        }
-    }
-    texts.levels
-}
-
-/// Which texts activities belong to.
-struct Texts {
-    /// By object.
-    levels: Vec<usize>,
-    /// By object: the text in which it stands.
-    found_in: Vec<Option<usize>>,
-    /// By activity: an object itself, or what computing was fetched as.
-    of: Vec<Option<usize>>,
-}
-
-impl Texts {
-    /// The text to which a reason leads. Who listens to an event of an object is whoever asked for that object; a
-    /// document's own events are heard in it.
-    fn text(&self, page: &Page, (on, why): (usize, Option<Why>)) -> Option<usize> {
-        let text = self.of[on]?;
-        let is_document = matches!(&page.activities[text].task, Task::Fetch(fetch) if fetch.kind == "html");
-        if why == Some(Why::Event) && !is_document { self.found_in[text].or(Some(text)) } else { Some(text) }
-    }
-
-    /// The most deeply embedded text of all reasons: nothing is found before the last of what it waits for.
-    fn deepest(&self, reasons: &Reasons) -> Option<usize> {
-        let texts = reasons.0.iter().filter_map(|(on, _)| self.of[*on]);
-        texts.rev().max_by_key(|text| self.levels[*text])
-    }
-}
-
-/// What an activity waits for, and why.
-struct Reasons(Vec<(usize, Option<Why>)>);
-
-impl Reasons {
-    fn of(file: &PageFile, page: &Page, at: usize) -> Reasons {
-        let stated: Option<&[Need]> = match at.checked_sub(page.objects) {
-            None => file.objects[at].needs.as_deref(),
-            Some(compute) => file.compute[compute].needs.as_deref(),
-        };
-        let why = |place: usize| stated.and_then(|needs| needs.get(place)).and_then(|need| need.why);
-        let needs = page.activities[at].needs.iter().enumerate();
-        Reasons(needs.map(|(place, need)| (need.on.0 as usize, why(place))).collect())
-    }
-
-    /// The reason that tells best in which text an object stands, or to which one computing belongs.
-    fn best(&self, is_object: bool) -> Option<(usize, Option<Why>)> {
-        let ranks: &[Why] = if is_object {
-            &[Why::Redirect, Why::Style, Why::Import, Why::Script, Why::Markup, Why::Event]
-        } else {
-            &[Why::Fetched, Why::Markup, Why::Parser, Why::Timer, Why::Event]
-        };
-        let of = |wanted: &Why| self.0.iter().copied().find(|(_, why)| *why == Some(*wanted));
-        ranks.iter().find_map(of)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::page::PageFile;
     use proptest::prelude::*;
 
     fn of(json: &str) -> Vec<(usize, usize)> {
-        let file = PageFile::from_json(json.as_bytes()).unwrap();
-        depths(&file, &file.build().unwrap()).into_iter().map(|object| (object.level, object.depth)).collect()
+        let page = PageFile::from_json(json.as_bytes()).unwrap().build().unwrap();
+        depths(&page).into_iter().map(|object| (object.level, object.depth)).collect()
     }
 
     #[test]

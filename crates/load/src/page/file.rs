@@ -145,6 +145,10 @@ pub struct ObjectSpec {
     /// How urgent it is from a moment on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub raised: Option<RaiseSpec>,
+    /// The object of the same server with whose response it is pushed or hinted at, where servers do that as the page
+    /// lists it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pushed_with: Option<String>,
     /// Whether its response is of use in parts, so that it is sent in turn with others that are as urgent (RFC 9218,
     /// section 4.2).
     #[serde(default, skip_serializing_if = "is_false")]
@@ -429,6 +433,14 @@ pub enum PageError {
         node: String,
         /// What is missing.
         missing: String,
+    },
+    /// Computing that cannot bring an object along.
+    #[error("'{node}' is said to be pushed with '{named}', which is no object")]
+    NoObject {
+        /// The object that would be pushed.
+        node: String,
+        /// What its `pushed_with` names.
+        named: String,
     },
     /// A document of which the page knows nothing.
     #[error("'{node}' is said to be asked for by '{document}', which \"documents\" does not have")]

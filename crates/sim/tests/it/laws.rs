@@ -1,6 +1,7 @@
 //! What holds for every page, network and seed.
 
 use crate::{load, run_once, variant};
+use loadstone_load::FoundBy;
 use loadstone_load::page::{Need, Needed, ObjectSpec, On, PageFile};
 use loadstone_scenario::{Outcome, Plan, Scenario};
 use proptest::prelude::*;
@@ -26,6 +27,7 @@ pub(crate) fn pages() -> impl Strategy<Value = PageFile> {
                 think_ms: Some(f64::from(*think)),
                 needs: (at > 0).then(|| vec![need]),
                 needed: (at % 7 == 6).then_some(Needed::Never),
+                pushed_with: (at % 3 == 2).then(|| url(before, hosts[before])),
                 ..ObjectSpec::default()
             }
         });
@@ -42,15 +44,29 @@ pub(crate) fn variants() -> impl Strategy<Value = String> {
     let in_all = prop::sample::select(vec!["null", "1", "2", "5"]);
     let counts = (1_u32..40, 1_u32..8, in_all, 1_u32..4);
     let names = prop::sample::select(vec!["cached", "looked-up"]);
-    (protocol, tls, cc, profiles, counts, names).prop_map(
-        |(protocol, tls, cc, (server, client), (iw, connections, in_all, servers), names)| {
+    (protocol, tls, cc, profiles, counts, names, policies()).prop_map(
+        |(protocol, tls, cc, (server, client), (iw, connections, in_all, servers), names, policies)| {
             format!(
                 r#"{{"protocol": "{protocol}", "tls": {tls}, "connections": {connections},
-                "connections_in_all": {in_all}, "servers": {servers}, "names": "{names}",
+                "connections_in_all": {in_all}, "servers": {servers}, "names": "{names}", {policies},
                 "tcp": {{"profile": "{server}", "iw": {iw}, "cc": "{cc}"}}, "client_tcp": {{"profile": "{client}"}}}}"#
             )
         },
     )
+}
+
+/// What those decide who own the page and its servers.
+fn policies() -> impl Strategy<Value = String> {
+    let sharding = prop::sample::select(vec!["recorded", "hosts", "domains", "one"]);
+    let priorities = prop::sample::select(vec!["recorded", "none", "kind", "dependencies"]);
+    let scopes = vec!["nothing", "embedded", "dependencies", "all", "listed"];
+    let told = (prop::sample::select(scopes.clone()), prop::sample::select(scopes), 1_u32..4);
+    (sharding, priorities, told).prop_map(|(sharding, priorities, (push, hint, levels))| {
+        format!(
+            r#""sharding": "{sharding}", "priorities": "{priorities}",
+            "foresight": {{"push": "{push}", "push_levels": {levels}, "hint": "{hint}"}}"#
+        )
+    })
 }
 
 /// What every outcome of a page obeys.
@@ -59,7 +75,9 @@ fn check(page: &PageFile, outcome: &Outcome, rate_down: u64, rtt_ms: u64) -> Res
     let needed = |at: usize| page.objects[at].needed != Some(Needed::Never);
     let mut last = None;
     for (at, row) in outcome.waterfall.iter().enumerate() {
-        let marks = [row.found, row.sent, row.first_byte, row.last_byte];
+        // Nobody asks for what is pushed.
+        let sent = if row.found_by == FoundBy::Push { row.found } else { row.sent };
+        let marks = [row.found, sent, row.first_byte, row.last_byte];
         let seen: Vec<_> = marks.iter().map_while(|mark| *mark).collect();
         prop_assert!(seen.is_sorted(), "{:?}", row);
         prop_assert_eq!(seen.len(), marks.iter().flatten().count(), "no mark without those before it");

@@ -193,8 +193,19 @@ fn what_is_fetched_ahead_frees_others_only_when_the_page_wants_it() {
     progress.handle_end(ms(5), ROOT);
     assert!(ready(&mut progress, ms(14)).is_empty());
     assert_eq!(ready(&mut progress, ms(15)), [3, 2], "not the object itself, which has been fetched");
-    assert_eq!(progress.causes().nth(1), Some(Some(Cause { on: ROOT, at: ms(1) })));
+    let wanted = Some(Some(Cause { on: ROOT, at: ms(5) }));
+    assert_eq!(progress.causes().nth(1), wanted, "the page waited for its need, not for it");
     assert!(!progress.anticipate(ms(16), ActivityId(2), ROOT), "it has begun");
+}
+
+#[test]
+fn what_is_still_being_fetched_when_the_page_wants_it_began_with_what_told_of_it() {
+    let mut progress =
+        progress(r#", {"url": "https://a.test/1", "bytes": 10, "needs": [{"node": "https://a.test/", "ms": 10}]}"#, "");
+    assert!(progress.anticipate(ms(1), ActivityId(1), ROOT));
+    progress.handle_end(ms(5), ROOT);
+    assert!(ready(&mut progress, ms(15)).is_empty(), "it is on its way");
+    assert_eq!(progress.causes().nth(1), Some(Some(Cause { on: ROOT, at: ms(1) })));
 }
 
 #[test]

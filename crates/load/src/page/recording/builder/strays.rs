@@ -1,9 +1,9 @@
 //! What holds of requests once all threads are read.
 
 use super::{FOREIGN, GraphBuilder, NEAR, ScriptRun, after, delayed, round};
-use crate::page::change::registrable_domain;
 use crate::page::file::{Need, Needed, On, Why};
 use crate::page::har;
+use crate::page::policy::registrable_domain;
 use crate::page::preflights;
 use crate::page::recorded_object::RecordedObject;
 use std::collections::{BTreeMap, BTreeSet};

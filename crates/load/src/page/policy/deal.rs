@@ -1,7 +1,7 @@
 //! One page over several servers.
 
-use super::build::Url;
-use super::{HostSpec, PageFile};
+use crate::page::build::Url;
+use crate::page::{HostSpec, PageFile};
 use std::collections::BTreeMap;
 
 impl PageFile {
