@@ -57,8 +57,8 @@ class Settings(TypedDict, total=False):
     push: Literal["nothing", "embedded", "dependencies", "all", "listed"]
     """What servers push with a response (SPDY, HTTP/2). Default: nothing."""
     push_levels: int
-    """With what is embedded in a response or waited for, how much of what stands in that is pushed too,
-    down to so many levels. Default: 1. 1 to 16."""
+    """Down to how many levels of embedding: what stands in an object that stands in the response, and so
+    on. Default: 1. 1 to 16."""
     hint: Literal["nothing", "embedded", "dependencies", "all", "listed"]
     """What servers tell the client to fetch by itself. Default: nothing."""
     hint_by: Literal["early-hints", "link", "subresource"]

@@ -15,8 +15,7 @@ use std::sync::Arc;
 pub struct Foresight {
     /// What servers push with a response (SPDY, HTTP/2).
     pub push: Scope,
-    /// With what is embedded in a response or waited for, how much of what stands in that is pushed too, down to so many
-    /// levels.
+    /// Down to how many levels of embedding: what stands in an object that stands in the response, and so on.
     pub push_levels: Bounded<1, 16>,
     /// What servers tell the client to fetch by itself.
     pub hint: Scope,

@@ -2,6 +2,7 @@
 
 use crate::laws::{pages, variants};
 use crate::{load, run_once, variant};
+use loadstone_load::FoundBy;
 use loadstone_load::page::{
     ComputeSpec, DocumentSpec, Need, Needed, ObjectSpec, On, PageFile, RaiseSpec, RequestScheduling,
 };
@@ -231,6 +232,22 @@ fn low_requests_wait_for_the_body_of_their_document() {
     assert_eq!(sent(500.0), 300, "the style sheets are there");
 }
 
+#[test]
+fn what_a_hint_told_of_counts_once_the_page_finds_it() {
+    let root = "http://a.test/";
+    let found_after = |timer_ms: f64| {
+        let mut image = object("image", vec![Need { timer_ms, ..after(root) }]);
+        (image.needed, image.bytes) = (Some(Needed::WhenFound), 500_000);
+        let page = PageFile { objects: vec![object("", vec![]), image], ..PageFile::default() };
+        loaded(page, &format!("{TEXTBOOK}, \"protocol\": \"h2\", \"foresight\": {{\"hint\": \"all\"}}}}"))
+    };
+    // Without the timer the page finds the image with the document, and waits for its bytes.
+    let [at_once, much_later] = [0.0, 5000.0].map(found_after);
+    assert_eq!((at_once.waterfall[1].found_by, much_later.waterfall[1].found_by), (FoundBy::Hint, FoundBy::Hint));
+    assert_eq!(Some(at_once.plt), at_once.waterfall[1].last_byte);
+    assert_eq!((whole_ms(&much_later), much_later.waterfall[1].last_byte), (200, None), "the load ended before");
+}
+
 /// The pages of `laws` with computing on the main thread that some objects wait for, and with what counts when found.
 fn recorded_pages() -> impl Strategy<Value = PageFile> {
     let node = (any::<prop::sample::Index>(), any::<prop::sample::Index>(), 0_u32..40);
@@ -280,7 +297,10 @@ proptest! {
         for (spec, row) in page.objects.iter().zip(&outcome.waterfall) {
             let waited_for = match spec.needed {
                 None => true,
-                Some(Needed::WhenFound) => row.found.is_some_and(|found| found < outcome.plt),
+                // What a hint or a push told of ahead counts only when the page itself finds it, as in Chromium.
+                Some(Needed::WhenFound) => {
+                    row.found_by == FoundBy::Page && row.found.is_some_and(|found| found < outcome.plt)
+                }
                 _ => false,
             };
             prop_assert!(!waited_for || row.last_byte.is_some_and(|end| end <= outcome.plt), "{spec:?} {row:?}");
