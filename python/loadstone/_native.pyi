@@ -237,10 +237,10 @@ class Outcome:
         """Bytes of the packets towards the servers, in bytes."""
     @property
     def bytes_pushed(self) -> int:
-        """Bytes of the bodies of the objects that were pushed, in bytes."""
+        """Bytes of the bodies that were pushed, with what came of those that were refused, in bytes."""
     @property
     def bytes_wasted(self) -> int:
-        """Those of them that the load did not need, in bytes."""
+        """Those of them that the load did not need, or that the browser refused, in bytes."""
     @property
     def packets_down(self) -> int:
         """IP packets offered to the link towards the client, in packets."""

@@ -61,7 +61,7 @@ _MANIFEST = [
         metavar="FILE",
         type=paths.READ,
         help='What is pushed beside which answers: {"/": ["/a.css", {"path": "/b.js", "urgency": 1}]}, as '
-        "'loadstone manifest' writes it.",
+        "'loadstone manifest' gives it.",
     ),
     click.option(
         "--hints",

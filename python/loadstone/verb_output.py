@@ -174,6 +174,8 @@ def _variant(variant: dict[str, Any], whose: str) -> str:
     ]
     if others := variant.get("tcp_of"):
         parts.insert(4, ", ".join(f"{name}: IW {own['iw']}, {own['cc']}" for name, own in others.items()))
+    if (seconds := variant.get("revisit_after")) is not None:
+        parts.insert(2, f"visited {seconds} s before")
     if variant.get("names") == "looked-up":
         parts.insert(2, "names looked up")
     if variant["requests_per_connection"] is not None:

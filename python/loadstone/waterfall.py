@@ -56,9 +56,16 @@ def render(columns: Waterfall, end_ms: float, width: int) -> str:
 
 
 def sent_or_promised(columns: Mapping[str, Any]) -> list[float | None]:
-    """Say when each object was on its way: of one that is pushed nothing is sent but the promise of it."""
-    marks = zip(columns["found_by"], columns["found_ms"], columns["sent_ms"], strict=True)
-    return [found if by == "push" else sent for by, found, sent in marks]
+    """Say when each object was on its way.
+
+    Of one that is pushed nothing is sent but the promise of it; one from the cache is there at once.
+    """
+    names = ("found_by", "found_ms", "sent_ms", "last_byte_ms", "connection")
+    marks = zip(*(columns[name] for name in names), strict=True)
+    return [
+        found if by == "push" else last if connection is None else sent
+        for by, found, sent, last, connection in marks
+    ]
 
 
 def _bars() -> str:

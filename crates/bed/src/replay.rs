@@ -236,6 +236,7 @@ impl Replayer {
             packets_up,
             bytes_down: counts(|path| path.counts.bytes_in) + heads * packets_down,
             bytes_up: counts(|path| path.counts.bytes_out) + heads * packets_up,
+            discarded: marks.discarded,
             retransmissions: counts(|path| path.counts.retransmissions.into()),
             loss_recovery: None,
             connections: joined.len() as u32,

@@ -102,6 +102,11 @@ pub enum Event {
         /// Which one.
         id: RequestId,
     },
+    /// Client: content of a response came that had been refused ([`crate::Session::cancel`]).
+    Discarded {
+        /// How many bytes.
+        len: u64,
+    },
     /// The peer has answered [`crate::Session::ping`].
     Pong,
 }
@@ -122,7 +127,7 @@ impl Event {
             | Event::ResponseSent { id }
             | Event::Reset { id }
             | Event::Refused { id } => Some(*id),
-            Event::Pong => None,
+            Event::Discarded { .. } | Event::Pong => None,
         }
     }
 }

@@ -185,6 +185,7 @@ pub fn critical_path(page: &Page, marks: &Marks, connections: &[ConnectionRecord
         (pen.activity, pen.left) = (leg.activity, leg.left);
         match load.page.activities[leg.activity.0 as usize].task {
             Task::Compute(..) => pen.go_on(Some(leg.left), Part::PageItself, &[]),
+            Task::Fetch(ref fetch) if fetch.is_cached => pen.go_on(Some(leg.left), Part::PageItself, &[]),
             Task::Fetch(ref fetch) => load.add_object(fetch.host, load.row(&leg), &mut pen),
         }
     }

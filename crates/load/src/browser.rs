@@ -4,11 +4,13 @@
 //! joins them with the sessions. The rules of the HTTP/1.1 browser stand at [`Pool`].
 
 mod backup;
+mod cache_reads;
 mod coalescing;
 mod config;
 mod connection;
 mod connection_limit;
 mod failures;
+mod foretold;
 mod graph;
 mod load_scheduler;
 mod names;
@@ -22,12 +24,12 @@ pub use config::{Config, Hints, Joining};
 pub use graph::Graph;
 pub use resolver::{LookUp, Names};
 
-use crate::hint::hinted;
 use crate::page::{ActivityId, HostId, Needed, Page, Raise, RequestScheduling, Task};
-use crate::{Action, Attempt, Closed, ConnId, FoundBy, LoadEvent, Marks, NameQuery, Opened, Program, Row, Tag};
+use crate::{Action, Attempt, Closed, ConnId, LoadEvent, Marks, NameQuery, Opened, Program, Row, Tag};
+use cache_reads::CacheReads;
 use connection::{BrowserConnection, BrowserStage};
 use load_scheduler::{FoundRequest, LoadScheduler};
-use loadstone_http::{Chunk, Event, Protocol, RequestId, ResponseHead, TransportStream, Wire};
+use loadstone_http::{Chunk, Event, Protocol, TransportStream, Wire};
 use loadstone_units::{Factors, Time};
 use pool::Pool;
 use progress::Progress;
@@ -53,6 +55,7 @@ pub struct Browser {
     /// For each host the first of those that its server serves.
     servers: Vec<HostId>,
     resolver: Resolver,
+    reads: CacheReads,
     /// Holds requests back, where the page says that its browser does.
     scheduler: Option<LoadScheduler>,
     /// Objects that are to become more urgent, and how urgent those are that did.
@@ -68,6 +71,8 @@ pub struct Browser {
     /// Attempts at objects whose connections failed, in that order.
     failed: Vec<Attempt>,
     attempts: Vec<u32>,
+    /// Bytes of bodies that came although they were refused.
+    discarded: u64,
     /// Needed objects that are not complete.
     missing: u32,
     end: Option<LoadEnd>,
@@ -102,6 +107,7 @@ impl Browser {
             pools,
             servers: page.hosts.iter().map(|host| host.server).collect(),
             resolver,
+            reads: CacheReads::default(),
             scheduler: None,
             raises: page.raises.clone(),
             raised: BTreeMap::new(),
@@ -111,6 +117,7 @@ impl Browser {
             waterfall: vec![Row::default(); page.objects],
             failed: Vec::new(),
             attempts: vec![0; page.objects],
+            discarded: 0,
             missing: needed as u32,
             end: None,
             load_event: None,
@@ -172,7 +179,8 @@ impl Browser {
     /// What happened when, for when the load has ended.
     pub fn into_marks(self) -> Marks {
         let (causes, look_ups) = (self.progress.causes().collect(), self.resolver.look_ups());
-        Marks { causes, rows: self.waterfall, failed: self.failed, look_ups, load_event: self.load_event }
+        let Browser { waterfall: rows, failed, discarded, load_event, .. } = self;
+        Marks { causes, rows, failed, look_ups, load_event, discarded }
     }
 
     /// Begins everything that may begin, and hands out requests.
@@ -193,9 +201,13 @@ impl Browser {
     fn begin_ready(&mut self, now: Time) {
         loop {
             while let Some(activity) = self.progress.poll_ready(now) {
-                if let Task::Fetch(_) = self.page.activities[activity.0 as usize].task {
+                if let Task::Fetch(fetch) = &self.page.activities[activity.0 as usize].task {
                     self.waterfall[activity.0 as usize].found = Some(now);
-                    self.want(activity);
+                    if fetch.is_cached {
+                        self.reads.begin(now, activity);
+                    } else {
+                        self.want(activity);
+                    }
                 }
             }
             if !self.progress.close_task(now, self.missing == 0) {
@@ -219,6 +231,19 @@ impl Browser {
             self.end = Some(LoadEnd { at: event.at, completed: true });
             self.load_event = Some(event);
         }
+    }
+
+    /// Ends the load where all objects that it waits for are complete, and nothing else holds it up.
+    fn end_with_objects(&mut self, now: Time) {
+        if self.missing == 0 && self.end.is_none() && !self.progress.ends_by_event() {
+            self.end = Some(LoadEnd { at: now, completed: true });
+        }
+    }
+
+    /// All of an object is there.
+    fn complete(&mut self, now: Time, object: ActivityId) {
+        self.progress.handle_end(now, object);
+        self.missing -= u32::from(self.page.activities[object.0 as usize].needed == Needed::Always);
     }
 
     /// An object is to be asked for, now or when others are over.
@@ -315,6 +340,9 @@ impl Browser {
                 self.take_push(now, conn, *id, *parent, &head.path);
                 continue;
             }
+            if let Event::Discarded { len } = event {
+                self.discarded += len;
+            }
             let Some(id) = event.request() else { continue };
             let Some(object) = self.connections[conn.0 as usize].object(id) else { continue };
             let is_misdirected = matches!(event, Event::End { .. }) && self.is_misdirected(conn, object);
@@ -338,8 +366,7 @@ impl Browser {
                 Event::End { .. } => {
                     ended = true;
                     row.last_byte = Some(now);
-                    self.progress.handle_end(now, object);
-                    self.missing -= u32::from(self.page.activities[object.0 as usize].needed == Needed::Always);
+                    self.complete(now, object);
                     self.finish_scheduled(object);
                 }
                 Event::Reset { .. } => {
@@ -355,14 +382,13 @@ impl Browser {
                 | Event::Rejected { .. }
                 | Event::ResponseSent { .. }
                 | Event::Promised { .. }
+                | Event::Discarded { .. }
                 | Event::Pong => {
                     unreachable!("a client's session is asked nothing")
                 }
             }
         }
-        if self.missing == 0 && self.end.is_none() && !self.progress.ends_by_event() {
-            self.end = Some(LoadEnd { at: now, completed: true });
-        }
+        self.end_with_objects(now);
         let freed = ended || !reset.is_empty() || !refused.is_empty();
         if !refused.is_empty() && !self.connections[conn.0 as usize].leaves_after_work() {
             reset.append(&mut refused);
@@ -375,45 +401,6 @@ impl Browser {
             self.ask_again(now, object);
         }
         freed
-    }
-
-    /// A response tells what else is wanted.
-    fn follow(&mut self, now: Time, object: ActivityId, head: &ResponseHead) {
-        if self.config.hints == Hints::Ignore {
-            return;
-        }
-        let host = self.page.fetch(object).host;
-        for reference in hinted(head) {
-            if let Some(hinted) = self.page.find_referred(host, &reference)
-                && self.progress.anticipate(now, hinted, object)
-            {
-                let row = &mut self.waterfall[hinted.0 as usize];
-                (row.found, row.found_by) = (Some(now), FoundBy::Hint);
-                self.want(hinted);
-            }
-        }
-    }
-
-    /// The server announces a push: of what has not been asked for it is taken.
-    fn take_push(&mut self, now: Time, conn: ConnId, id: RequestId, parent: RequestId, path: &[u8]) {
-        let connection = &mut self.connections[conn.0 as usize];
-        let parent = connection.object(parent);
-        let host = parent.map_or(connection.host, |parent| self.page.fetch(parent).host);
-        let pushed = parent.zip(self.page.find(host, path));
-        let is_wanted = pushed.is_some_and(|(parent, object)| {
-            let is_news = self.progress.anticipate(now, object, parent);
-            is_news || self.pools[host.0 as usize].remove(object)
-        });
-        if let Some((_, object)) = pushed.filter(|_| is_wanted) {
-            connection.pushes.insert(id, object);
-            let on = connection.session().map_or(TransportStream::TCP, |session| session.carrier(id));
-            let row = &mut self.waterfall[object.0 as usize];
-            (row.connection, row.on, row.found_by) = (Some(conn.0), on, FoundBy::Push);
-            row.found.get_or_insert(now);
-        } else if let Some(session) = connection.session() {
-            session.cancel(id);
-            self.actions.push_back(Action::Transmit { conn });
-        }
     }
 
     /// Gives up a connection whose session takes no more requests: of itself when nothing is under way, and
@@ -553,6 +540,7 @@ impl Program for Browser {
             }
         }
         self.open_backups(now);
+        self.finish_reads(now);
         if self.resolver.deadline() <= now {
             self.ask_for_names_again(now);
         }
@@ -576,7 +564,8 @@ impl Program for Browser {
 
     fn poll_timeout(&self) -> Option<Time> {
         let first = |queue: &VecDeque<(Time, ConnId)>| queue.front().map_or(Time::NEVER, |(due, _)| *due);
-        let connections = first(&self.settling).min(first(&self.watched)).min(self.next_expiry);
+        let connections =
+            first(&self.settling).min(first(&self.watched)).min(self.next_expiry).min(self.reads.deadline());
         let next = self.progress.next_timer().min(self.resolver.deadline()).min(connections);
         (next < Time::NEVER).then_some(next)
     }

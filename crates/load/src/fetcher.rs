@@ -292,7 +292,11 @@ impl Fetcher {
                     connection.settle(stream);
                     self.fail(id, Unanswered::Reset);
                 }
-                Event::Trailers { .. } | Event::Interim { .. } | Event::Promised { .. } | Event::Pong => {}
+                Event::Trailers { .. }
+                | Event::Interim { .. }
+                | Event::Promised { .. }
+                | Event::Discarded { .. }
+                | Event::Pong => {}
                 Event::Request { .. } | Event::Rejected { .. } | Event::ResponseSent { .. } => {
                     unreachable!("a client's session is asked nothing")
                 }

@@ -123,6 +123,7 @@ impl<S: Site> Origin<S> {
             Event::Reset { id } => self.finish(now, conn, id, Ending::CutShort),
             Event::Trailers { .. } | Event::Pong => {}
             Event::Sent { .. }
+            | Event::Discarded { .. }
             | Event::Interim { .. }
             | Event::Promised { .. }
             | Event::Response { .. }

@@ -23,6 +23,7 @@ mod recorded_object;
 pub mod recording;
 mod redact;
 mod replayed;
+mod revisit;
 mod summary;
 pub mod synthetic;
 pub mod zstd;
@@ -179,6 +180,8 @@ pub struct Fetch {
     pub document: Option<u32>,
     /// Whether its path was changed, since another object of the host has it.
     pub is_renamed: bool,
+    /// Whether the browser has it in its cache.
+    pub is_cached: bool,
     /// The object with whose response it is pushed or hinted at, where the page lists that.
     pub pushed_with: Option<ActivityId>,
 }

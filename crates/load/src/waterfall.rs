@@ -92,6 +92,8 @@ pub struct Marks {
     pub look_ups: Vec<Option<LookUp>>,
     /// The load event, where the load ended with it instead of with an object.
     pub load_event: Option<LoadEvent>,
+    /// Bytes of bodies that came although the browser had refused them.
+    pub discarded: u64,
 }
 
 /// The load event of a page.
@@ -189,6 +191,7 @@ mod tests {
             causes: vec![None, Some(Cause { on: ActivityId(0), at: at(70) })],
             look_ups: vec![Some(LookUp { asked: at(5), answered_query: at(12), answered: at(20) })],
             load_event: Some(LoadEvent { last: ActivityId(1), ended: at(80), at: at(82) }),
+            discarded: 7,
         };
         let moved = marks.counted_from(at(10));
         assert_eq!(moved.rows, [row(90), Row { found: Some(at(0)), last_byte: Some(at(0)), ..Row::default() }]);

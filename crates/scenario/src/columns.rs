@@ -148,13 +148,15 @@ pub const RUN: &[Column] = &[
     of_run!("bytes_up", Integer, "bytes", "Bytes of the packets towards the servers.", |run| run.bytes_up.into()),
     column(
         ("bytes_pushed", ColumnKind::Integer, "bytes"),
-        "Bytes of the bodies of the objects that were pushed.",
-        |page, outcome| vec![pushed(page, outcome, |_| true).into()],
+        "Bytes of the bodies that were pushed, with what came of those that were refused.",
+        |page, outcome| vec![(outcome.discarded + pushed(page, outcome, |_| true)).into()],
     ),
     column(
         ("bytes_wasted", ColumnKind::Integer, "bytes"),
-        "Those of them that the load did not need.",
-        |page, outcome| vec![pushed(page, outcome, |object| object.needed == Needed::Never).into()],
+        "Those of them that the load did not need, or that the browser refused.",
+        |page, outcome| {
+            vec![(outcome.discarded + pushed(page, outcome, |object| object.needed == Needed::Never)).into()]
+        },
     ),
     of_run!("packets_down", Integer, "packets", "IP packets offered to the link towards the client.", |run| {
         run.packets_down.into()

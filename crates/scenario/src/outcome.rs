@@ -28,6 +28,8 @@ pub struct Outcome {
     pub bytes_down: u64,
     /// Bytes of those packets towards the servers.
     pub bytes_up: u64,
+    /// Bytes of bodies that came although the browser had refused them, since they were in its cache.
+    pub discarded: u64,
     /// Data segments that were sent again, by either side.
     pub retransmissions: u64,
     /// How often either side repaired losses; `None` for a run over the real kernel, which does not say it of

@@ -11,6 +11,7 @@ use loadstone_net::tls::Tls;
 use loadstone_net::{Fabric, LinkId, NodeId};
 use loadstone_units::{Bounded, Seed};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// A scenario made ready to be run, any number of times: what all runs share, in virtual time and
 /// over the kernel alike.
@@ -212,11 +213,14 @@ fn planned(page: &SharedPage, variant: &Variant, field: &str) -> Result<PlannedP
 
 /// The page as the variant's policies make it.
 fn loadable(page: &SharedPage, variant: &Variant) -> Result<LoadablePage, PageError> {
-    let Variant { sharding, servers, priorities, .. } = *variant;
-    if (sharding, servers, priorities) == (Sharding::Recorded, None, Priorities::Recorded) {
+    let Variant { revisit_after, sharding, servers, priorities, .. } = *variant;
+    if (revisit_after, sharding, servers, priorities) == (None, Sharding::Recorded, None, Priorities::Recorded) {
         return page.loadable().cloned();
     }
-    let mut file = page.sharded(sharding);
+    let mut file = match revisit_after {
+        Some(seconds) => page.revisited(Duration::from_secs(seconds.get().into()))?.sharded(sharding),
+        None => page.sharded(sharding),
+    };
     if let Some(servers) = servers {
         file = file.dealt(servers.get());
     }

@@ -99,6 +99,10 @@ pub struct Variant {
     /// are scheduled as Chromium does, else `together`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub joining: Option<Joining>,
+    /// That the browser has loaded the page before, and how many seconds ago: it has its cache, and new connections. The
+    /// page's heads say what it has kept. If it is left out, its cache is empty.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub revisit_after: Option<RevisitAfter>,
     /// How many loads of the page, each with connections of its own, the servers' TCP remembers if it remembers
     /// any (`mechanisms.metrics`), 0 to 100.
     #[serde(skip_serializing_if = "EarlierLoads::is_none")]
@@ -168,6 +172,10 @@ bounded! {
 bounded! {
     /// A number of requests on one connection, 1 to 1,000,000.
     Requests: 1 to 1_000_000
+}
+bounded! {
+    /// A number of seconds since the visit before, 0 to 31,536,000 (a year).
+    RevisitAfter: 0 to 31_536_000
 }
 bounded! {
     /// A number of loads that came before, 0 to 100.

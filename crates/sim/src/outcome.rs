@@ -100,6 +100,7 @@ fn outcome(
         packets_up: up.packets,
         bytes_down: down.bytes,
         bytes_up: up.bytes,
+        discarded: marks.discarded,
         retransmissions: connections.iter().map(|connection| connection.retransmissions).sum(),
         loss_recovery: Some(loss_recovery),
         connections: connections.len() as u32,

@@ -63,6 +63,7 @@ fn outcome(
         packets_up: up.packets,
         bytes_down: down.bytes,
         bytes_up: up.bytes,
+        discarded: marks.discarded,
         retransmissions: per_connection.iter().map(|connection| connection.retransmissions).sum(),
         loss_recovery: None,
         connections: joined.len() as u32,

@@ -154,7 +154,7 @@ fn of(event: Event, id: RequestId) -> Event {
         Event::ResponseSent { .. } => Event::ResponseSent { id },
         Event::Reset { .. } => Event::Reset { id },
         Event::Refused { .. } => Event::Refused { id },
-        Event::Promised { .. } | Event::Pong => unreachable!("HTTP/1.1 has none"),
+        Event::Promised { .. } | Event::Discarded { .. } | Event::Pong => unreachable!("HTTP/1.1 has none"),
     }
 }
 

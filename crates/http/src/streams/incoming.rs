@@ -397,6 +397,8 @@ impl<F: Framing> Frames for Streams<F> {
                 held.take(state.id, content.len());
             }
             self.events.push_back(Event::Data { id: state.id, content });
+        } else if self.role == Perspective::Client {
+            self.events.push_back(Event::Discarded { len: content.len() });
         }
     }
 

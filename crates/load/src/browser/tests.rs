@@ -3,10 +3,10 @@
 mod scenes;
 
 use super::*;
-use crate::Opener;
 use crate::page::PageFile;
+use crate::{FoundBy, Opener};
 use bytes::Bytes;
-use loadstone_http::{Multiplexing, ServerSession, SessionFactory, TransportStream};
+use loadstone_http::{Multiplexing, RequestId, ResponseHead, ServerSession, SessionFactory, TransportStream};
 
 const NOW: Time = Time::ZERO;
 

@@ -347,6 +347,7 @@ fn fetch(index: usize, object: &ObjectSpec, hosts: &mut HostsByName<'_>) -> Resu
         think: thinking(place, object.think_ms.unwrap_or(0.0))?,
         document: None,
         is_renamed,
+        is_cached: object.cached,
         pushed_with: None,
     })
 }

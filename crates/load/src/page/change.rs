@@ -1,7 +1,7 @@
 //! A page as it would be: with some of its objects left out, smaller, elsewhere or found earlier.
 
 use super::build::Url;
-use super::{ComputeSpec, Need, ObjectSpec, On, PageFile};
+use super::{Need, ObjectSpec, On, PageFile};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
@@ -13,7 +13,7 @@ pub enum Change {
     LeftOut,
     /// Their bodies have half the bytes.
     HalfTheBytes,
-    /// The browser has them: what waits for them goes on at once.
+    /// The browser has them in its cache.
     Cached,
     /// The browser finds them with the first bytes of the root (`rel=preload`).
     Preloaded,
@@ -68,7 +68,7 @@ impl PageFile {
         match change {
             Change::LeftOut => page.leave_out(&others),
             Change::HalfTheBytes => page.halve(places),
-            Change::Cached => page.cache(&others),
+            Change::Cached => others.iter().for_each(|at| page.objects[*at].cached = true),
             Change::Preloaded => page.preload(&others),
             Change::OnTheMainHost => page.join_main_host(&others),
         }
@@ -143,29 +143,6 @@ impl PageFile {
         });
     }
 
-    /// A cached object is a moment of the browser's.
-    fn cache(&mut self, places: &BTreeSet<usize>) {
-        let cached: BTreeSet<String> = places.iter().map(|at| self.objects[*at].node().to_owned()).collect();
-        let at_once = places.iter().map(|at| {
-            let object = &self.objects[*at];
-            ComputeSpec { name: object.node().to_owned(), needs: object.needs.clone(), ..ComputeSpec::default() }
-        });
-        self.compute.extend(at_once.collect::<Vec<_>>());
-        let mut at = 0;
-        self.objects.retain(|_| {
-            at += 1;
-            !places.contains(&(at - 1))
-        });
-        self.each_need(|needs| {
-            for need in needs.iter_mut().filter(|need| need.on == On::Bytes && cached.contains(&need.node)) {
-                (need.on, need.bytes) = (On::End, None);
-            }
-        });
-        for object in &mut self.objects {
-            object.pushed_with = object.pushed_with.take().filter(|with| !cached.contains(with));
-        }
-    }
-
     fn preload(&mut self, places: &BTreeSet<usize>) {
         let Some(root) = self.objects.first() else { return };
         let on = if root.bytes > 0 { On::Bytes } else { On::End };
@@ -185,7 +162,7 @@ impl PageFile {
         }
     }
 
-    fn each_need(&mut self, mut alter: impl FnMut(&mut Vec<Need>)) {
+    pub(super) fn each_need(&mut self, mut alter: impl FnMut(&mut Vec<Need>)) {
         let objects = self.objects.iter_mut().map(|object| &mut object.needs);
         objects.chain(self.compute.iter_mut().map(|compute| &mut compute.needs)).flatten().for_each(&mut alter);
     }
@@ -245,15 +222,11 @@ mod tests {
               "documents": {"main": {"body": "parse"}, "frame": {"body": "parse frame"}}}"#,
         )
         .unwrap();
-        for change in [Change::LeftOut, Change::Cached] {
-            let changed = page.changed(change, &BTreeSet::from([1]));
-            let build = changed.build();
-            assert!(build.is_ok(), "{change}: {build:?}");
-            let picture = &changed.objects[1];
-            assert_eq!(picture.pushed_with, None, "{change}");
-            assert_eq!(picture.document.is_some(), change == Change::Cached);
-            assert_eq!(picture.raised.is_some(), change == Change::Cached);
-        }
+        let changed = page.changed(Change::LeftOut, &BTreeSet::from([1]));
+        let build = changed.build();
+        assert!(build.is_ok(), "{build:?}");
+        let picture = &changed.objects[1];
+        assert_eq!((&picture.pushed_with, &picture.document, &picture.raised), (&None, &None, &None));
     }
 
     #[test]
@@ -265,14 +238,13 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_for_a_cached_object_goes_on_at_once() {
-        let cached = changed(Change::Cached, [1]);
-        assert_eq!(cached.objects.len(), 4);
-        let moment = cached.compute.last().unwrap();
-        assert_eq!((moment.name.as_str(), moment.ms), ("https://tags.test/t.js", 0.0));
-        assert_eq!(moment.needs, page().objects[1].needs);
-        let need = &cached.objects[1].needs.as_ref().unwrap()[0];
-        assert_eq!((need.on, need.bytes, need.ms), (On::End, None, 5.0));
+    fn a_cached_object_is_asked_of_no_server() {
+        let cached = changed(Change::Cached, [0, 1]);
+        assert_eq!(
+            cached.objects.iter().map(|object| object.cached).collect::<Vec<_>>(),
+            [false, true, false, false, false]
+        );
+        assert_eq!(cached.objects[1].needs, page().objects[1].needs);
     }
 
     #[test]

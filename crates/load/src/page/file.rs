@@ -156,6 +156,9 @@ pub struct ObjectSpec {
     /// Whether the page is not loaded without it; `true` if it is left out, and for the root.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub needed: Option<Needed>,
+    /// Whether the browser has it in its cache, and asks no server for it.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub cached: bool,
     /// The document that asks for it, as needs call it; where the page says when its documents' bodies are there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub document: Option<String>,
@@ -453,6 +456,11 @@ pub enum PageError {
     /// A root that waits for something.
     #[error("objects[0] is the root, with which the load begins: it cannot have needs")]
     RootWaits,
+    /// A second visit to a page of which nothing says what a browser keeps.
+    #[error(
+        "no object has \"response_fields\", which say how long a browser keeps it: give them, or take a HAR or a recording"
+    )]
+    NoHeads,
     /// Activities that wait for one another.
     #[error("'{0}' waits for itself, through its needs")]
     Cycle(String),

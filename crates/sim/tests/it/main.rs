@@ -3,6 +3,7 @@
 mod account;
 mod arithmetic;
 mod backups;
+mod caches;
 mod capture;
 mod coalescing;
 mod determinism;
