@@ -39,11 +39,17 @@ def _pages(page: AnyPage) -> list[Page]:
     return [page] if isinstance(page, Page) else pages.read_all([str(page)])
 
 
-def _chosen(asked: str, settings: Settings, exact: bool, varied: Set[str] = frozenset()) -> Chosen:
+def _chosen(
+    asked: str,
+    settings: Settings,
+    exact: bool,
+    varied: Set[str] = frozenset(),
+    before: AnyPage | None = None,
+) -> Chosen:
     for name in settings:
         if name not in OF_SCENARIOS or name in varied:
             raise TypeError(f"{asked}() has no argument '{name}': docs/options.md lists those that there are")
-    given = dict(settings)
+    given = {**settings, "before": None if before is None else _page(before)}
     return experiment.asked(given, exact=exact)
 
 
@@ -95,13 +101,15 @@ def load(
     runs: int | None = None,
     exact: bool = False,
     threads: int | None = None,
+    before: AnyPage | None = None,
     **settings: Unpack[Settings],
 ) -> Load:
     """Load a page on one network under one variant.
 
     `runs` is 21, or 1 where nothing is random, if it is left out; run k has the seed `seed` + k. If `exact`,
     nothing varies but random loss (docs/model.md#spread). Runs go over `threads` threads, all cores if it is
-    left out, and do not depend on how many.
+    left out, and do not depend on how many. With `visit_after` the browser has visited this page or `before`
+    so many seconds ago.
 
     >>> import loadstone
     >>> page = loadstone.Page.read("example:shop")
@@ -113,7 +121,7 @@ def load(
     6
     """
     read = _page(page)
-    cell = experiment.cell(read, _chosen("load", settings, exact))
+    cell = experiment.cell(read, _chosen("load", settings, exact, before=before))
     return Load(read, cell, experiment.execute(cell.jobs(cell.runs(runs), cell.seed), threads))
 
 
@@ -175,6 +183,7 @@ def compare(
     until: str | None = None,
     exact: bool = False,
     threads: int | None = None,
+    before: AnyPage | None = None,
     **settings: Unpack[Settings],
 ) -> Comparison:
     """Compare variants of each page on several networks.
@@ -184,7 +193,8 @@ def compare(
     is the baseline, or the one that `baseline` names.
 
     `until`, as in "1%", instead of `runs`: run until half of every gain's interval is at most so much of it.
-    If `exact`, nothing varies but random loss (docs/model.md#spread).
+    If `exact`, nothing varies but random loss (docs/model.md#spread). With `visit_after` the browser has
+    visited the page or `before` so many seconds ago.
 
     >>> import loadstone
     >>> compared = loadstone.compare("example:shop", networks=["cable"])
@@ -197,7 +207,7 @@ def compare(
     """
     given = [pages_] if isinstance(pages_, Page | str | Path) else pages_
     enough = runs if until is None else Until.parse(until)
-    chosen = _chosen("compare", settings, exact, {"network", "protocol"})
+    chosen = _chosen("compare", settings, exact, {"network", "protocol"}, before)
     read = [page for each in given for page in _pages(each)]
     compared = variants_of(read, variants, vary, baseline)
     return Comparison(comparison.compare(read, compared, networks, chosen, enough, threads, _quiet))

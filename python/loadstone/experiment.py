@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from loadstone import _native, files, names, toml
+from loadstone import _native, files, names, pages, toml
 from loadstone._native import (
     LoadstoneError,
     Outcome,
@@ -50,7 +50,11 @@ def asked(given: dict[str, Any], *, exact: bool, usual: Chosen = SPREAD) -> Chos
     """Give what loads are made under: what options say, else what is common; if `exact`, nothing varies."""
     if exact and (varied := [OF_SCENARIOS[name].flag for name in _OF_SPREAD if given.get(name) is not None]):
         raise InputError(f"--exact: nothing varies with it: leave out {' and '.join(varied)}")
-    return {**COMMON, **(EXACT if exact else usual), **chosen(given)}
+    fields = {**COMMON, **(EXACT if exact else usual), **chosen(given)}
+    if (before := given.get("before")) is not None:
+        visited = before if isinstance(before, Page) else pages.read(before)
+        fields["before"] = json.loads(visited.content.to_json())
+    return fields
 
 
 def chosen(given: dict[str, Any]) -> Chosen:

@@ -104,6 +104,13 @@ EXACT = click.option(
     help="Vary nothing (docs/model.md#spread): round trips, rates and times are as stated.",
 )
 
+BEFORE = click.option(
+    "--before",
+    metavar="PAGE",
+    type=paths.PAGE,
+    help="With --visit-after, the page that the browser has visited before, if that is another one.",
+)
+
 METRIC = click.option(
     "--metric",
     type=click.Choice(METRICS),

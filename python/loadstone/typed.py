@@ -39,10 +39,10 @@ class Settings(TypedDict, total=False):
     connection alive. If it is left out, any number. 1 to 1,000,000."""
     names: Literal["cached", "looked-up"]
     """What the browser knows of the names of hosts when the load begins; if it is left out, all addresses."""
-    revisit_after: int
-    """That the browser has loaded the page before, and how many seconds ago: it has its cache, and new
-    connections. The page's heads say what it has kept. If it is left out, its cache is empty. 0 to
-    31,536,000."""
+    visit_after: int
+    """That the browser has visited the page before, or the one that `before` names, and how many seconds
+    ago that was loaded. It has its cache, as the heads of that page say, and connections that are still
+    open. If it is left out, the browser has nothing. 0 to 31,536,000."""
     compute: str
     """How many times as long the browser computes: a number, or `phone`, which is 4. 0 to 100."""
     cc: Literal["reno", "cubic", "bbr"]

@@ -174,7 +174,7 @@ def _variant(variant: dict[str, Any], whose: str) -> str:
     ]
     if others := variant.get("tcp_of"):
         parts.insert(4, ", ".join(f"{name}: IW {own['iw']}, {own['cc']}" for name, own in others.items()))
-    if (seconds := variant.get("revisit_after")) is not None:
+    if (seconds := variant.get("visit_after")) is not None:
         parts.insert(2, f"visited {seconds} s before")
     if variant.get("names") == "looked-up":
         parts.insert(2, "names looked up")

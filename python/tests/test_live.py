@@ -112,13 +112,14 @@ def test_another_tcp_than_the_kernels_is_refused(live: Command) -> None:
     ("field", "value", "named"),
     [
         ("earlier_loads", 3, "variant.earlier_loads"),
+        ("visit_after", 74, "--visit-after"),
         ("tls", "1.0", "--tls"),
     ],
 )
 def test_what_a_kernel_cannot_have_is_refused_by_name(
     live: Command, tmp_path: Path, field: str, value: object, named: str
 ) -> None:
-    page = {"objects": [{"url": "http://a.test/", "bytes": 1000}]}
+    page = {"objects": [{"url": "http://a.test/", "bytes": 1000, "response_fields": []}]}
     path = tmp_path / "scenario.json"
     path.write_text(json.dumps({"page": page, "network": "10mbit,20ms", "variant": {field: value}}))
     result = live("--scenario", path)

@@ -60,6 +60,9 @@ pub enum Unsupported {
     /// Cached metrics of TCP.
     #[error("a new host of the kernel remembers nothing: leave it out, or simulate")]
     EarlierLoads,
+    /// Connections of a visit before.
+    #[error("over the kernel all connections are new: give 75 seconds or more, after which none is open, or simulate")]
+    OpenConnections,
     /// Single servers with another TCP, while beta is the whole machine's.
     #[error("the machine has one beta for all servers: give them one TCP, or leave --machine-wide-beta out")]
     OneBeta,

@@ -102,7 +102,7 @@ pub enum Event {
         /// Which one.
         id: RequestId,
     },
-    /// Client: content of a response came that had been refused ([`crate::Session::cancel`]).
+    /// Client: content of a push came that had been refused ([`crate::Session::cancel`]).
     Discarded {
         /// How many bytes.
         len: u64,

@@ -128,6 +128,7 @@ mod tests {
         let service = |conn, object, ms| Service {
             conn: ConnId(conn),
             object: ActivityId(object),
+            is_pushed: false,
             arrived: at(ms),
             answered: None,
         };

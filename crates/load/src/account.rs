@@ -168,6 +168,21 @@ pub struct StreamStalls {
 }
 
 impl ConnectionRecord {
+    /// The same with every time counted from `origin`, without what was over by then.
+    #[must_use]
+    pub fn counted_from(mut self, origin: Time) -> ConnectionRecord {
+        self.opened = self.opened.counted_from(origin);
+        self.established = self.established.map(|time| time.counted_from(origin));
+        for StreamStalls { up, down } in self.stalls.values_mut() {
+            for stalls in [up, down] {
+                stalls.retain(|stall| stall.end > origin);
+                let moved = |stall: &Range<Time>| stall.start.counted_from(origin)..stall.end.counted_from(origin);
+                stalls.iter_mut().for_each(|stall| *stall = moved(stall));
+            }
+        }
+        self
+    }
+
     /// The stalls of a stream, up and down.
     fn stalls(&self, on: TransportStream) -> [&[Range<Time>]; 2] {
         self.stalls.get(&on).map_or([&[], &[]], |stalls| [&stalls.up, &stalls.down])

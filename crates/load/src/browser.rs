@@ -14,6 +14,7 @@ mod foretold;
 mod graph;
 mod load_scheduler;
 mod names;
+mod navigation;
 mod pool;
 mod progress;
 mod race;

@@ -32,6 +32,8 @@ pub struct Origin<S: Site = Arc<Catalogue>> {
     actions: VecDeque<Action>,
     /// Requests for a page's objects, in the order in which they were complete.
     services: Vec<Service>,
+    /// How many of them were for a page that its site had before.
+    before: usize,
     /// When to look for connections that have gone on for too long.
     next_expiry: Time,
     /// Sessions that may have come to their end while they sent.
@@ -54,6 +56,17 @@ struct Thought {
     stream: RequestId,
 }
 
+impl Origin {
+    /// From now on it has the objects of another page.
+    pub fn restock(&mut self, catalogue: Arc<Catalogue>) {
+        self.site = catalogue;
+        self.before = self.services.len();
+        for session in self.sessions.values_mut() {
+            session.ask_again(|request| self.site.ask(request));
+        }
+    }
+}
+
 impl<S: Site> Origin<S> {
     /// A server of `site` that has had no connections yet.
     pub fn new(site: S, config: Config) -> Origin<S> {
@@ -65,6 +78,7 @@ impl<S: Site> Origin<S> {
             thinking: BinaryHeap::new(),
             actions: VecDeque::new(),
             services: Vec::new(),
+            before: 0,
             next_expiry: Time::NEVER,
             ending: Vec::new(),
             heard: Time::ZERO,
@@ -75,7 +89,7 @@ impl<S: Site> Origin<S> {
 
     /// When the requests for its objects arrived and were answered, in the order of their arrival.
     pub fn services(&self) -> &[Service] {
-        &self.services
+        &self.services[self.before..]
     }
 
     /// Begins to leave: what is under way goes on to its end, and no connection is used for more. Drain
@@ -234,7 +248,7 @@ impl<S: Site> Origin<S> {
         };
         let ready = done + think;
         let service = answer.object.map(|object| {
-            self.services.push(Service { conn, object, arrived: now, answered: None });
+            self.services.push(Service { conn, object, is_pushed: stream.is_pushed(), arrived: now, answered: None });
             self.services.len() - 1
         });
         let Some(exchange) = self.session(conn).exchange(stream) else { return };

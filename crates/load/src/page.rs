@@ -23,9 +23,9 @@ mod recorded_object;
 pub mod recording;
 mod redact;
 mod replayed;
-mod revisit;
 mod summary;
 pub mod synthetic;
+mod visits;
 pub mod zstd;
 
 pub(crate) use build::{Url, split_authority};

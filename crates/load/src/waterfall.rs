@@ -114,6 +114,8 @@ pub struct Service {
     pub conn: ConnId,
     /// What was asked for.
     pub object: ActivityId,
+    /// Whether nobody asked: the server pushed it.
+    pub is_pushed: bool,
     /// The request was complete.
     pub arrived: Time,
     /// The response was ready, if it ever was.
@@ -164,13 +166,16 @@ impl Marks {
     }
 
     /// Notes what a server reports of the requests, in their order. A row gets the marks of the last
-    /// request for its object on its own connection.
+    /// request for its object on its own connection, or those of the push by which it came.
     pub fn note(&mut self, services: &[Service]) {
         for service in services {
             let former = self.failed.iter_mut().filter(|attempt| attempt.object == service.object);
             let last = self.rows.get_mut(service.object.0 as usize);
             let attempts = former.map(|attempt| &mut attempt.row).chain(last);
-            for row in attempts.filter(|row| row.connection == Some(service.conn.0)) {
+            let is_of = |row: &Row| {
+                row.connection == Some(service.conn.0) && (row.found_by == FoundBy::Push) == service.is_pushed
+            };
+            for row in attempts.filter(|row| is_of(row)) {
                 (row.arrived, row.answered) = (Some(service.arrived), service.answered);
             }
         }
@@ -220,6 +225,7 @@ mod tests {
         let service = |conn, object, arrived, answered| Service {
             conn: ConnId(conn),
             object: ActivityId(object),
+            is_pushed: false,
             arrived: at(arrived),
             answered,
         };
@@ -230,5 +236,20 @@ mod tests {
         assert_eq!(noted(&marks.failed[0].row), (Some(at(7)), None));
         assert_eq!(noted(&marks.rows[1]), (Some(at(81)), Some(at(91))), "the last on its connection");
         assert_eq!(noted(&marks.rows[2]), (None, None));
+    }
+
+    #[test]
+    fn a_push_that_was_refused_is_not_what_was_asked_for() {
+        let at = Time::from_nanos;
+        let service = |is_pushed, arrived| {
+            let (conn, object) = (ConnId(0), ActivityId(0));
+            Service { conn, object, is_pushed, arrived: at(arrived), answered: None }
+        };
+        for (found_by, arrived) in [(FoundBy::Page, 5), (FoundBy::Hint, 5), (FoundBy::Push, 7)] {
+            let mut marks =
+                Marks { rows: vec![Row { connection: Some(0), found_by, ..Row::default() }], ..Marks::default() };
+            marks.note(&[service(false, 5), service(true, 7)]);
+            assert_eq!(marks.rows[0].arrived, Some(at(arrived)), "{found_by:?}");
+        }
     }
 }

@@ -94,6 +94,19 @@ pub struct LinkCounts {
     pub dropped: u64,
 }
 
+impl LinkCounts {
+    /// What has passed since there were only these.
+    #[must_use]
+    pub fn since(self, before: LinkCounts) -> LinkCounts {
+        LinkCounts {
+            packets: self.packets - before.packets,
+            bytes: self.bytes - before.bytes,
+            lost: self.lost - before.lost,
+            dropped: self.dropped - before.dropped,
+        }
+    }
+}
+
 impl<P: Packet> Link<P> {
     /// An idle link, whose random numbers are the streams `NAME.loss` and `NAME.jitter`.
     pub fn new(direction: &Direction, seed: Seed, name: &str) -> Link<P> {

@@ -43,6 +43,17 @@ pub enum Fate {
     Underway,
 }
 
+impl Fate {
+    /// The same with its time counted from `origin`.
+    #[must_use]
+    pub fn counted_from(self, origin: Time) -> Fate {
+        match self {
+            Fate::Delivered(at) => Fate::Delivered(at.counted_from(origin)),
+            other => other,
+        }
+    }
+}
+
 impl<H> PacketLog<H> {
     /// An empty log for at most `limit` packets.
     pub(crate) fn new(limit: usize) -> PacketLog<H> {
@@ -68,6 +79,11 @@ impl<H> PacketLog<H> {
                 other => other,
             };
         }
+    }
+
+    /// From now on there is nothing of what came before.
+    pub(crate) fn forget(&mut self) {
+        *self = PacketLog::new(self.limit);
     }
 
     /// The run is over at `end`: what would be delivered later is underway.

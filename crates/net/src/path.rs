@@ -270,6 +270,11 @@ impl<P: Carried> Path<P> {
         underway
     }
 
+    /// Begins the log anew, if one is wanted.
+    pub fn forget_log(&mut self) {
+        self.log.iter_mut().for_each(|log| log.forget());
+    }
+
     /// The log of a run that is over at `end`, if one was wanted.
     pub fn into_log(self, end: Time) -> Option<PacketLog<P::Head>> {
         let mut log = self.log?;

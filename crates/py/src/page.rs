@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 fn json(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect("pages have only keys that are text")
@@ -150,6 +151,12 @@ impl Page {
     /// The same page on a network whose round trip is shorter by `ms`, which is of use to these hosts alone.
     fn nearer(&self, py: Python<'_>, hosts: BTreeSet<String>, ms: f64) -> PyResult<Page> {
         Ok(py.detach(|| Page::of(self.page.nearer(&hosts, ms), self.notes_json.clone()))?)
+    }
+
+    /// The same page at a visit so many seconds after one to `before`, with what the browser has kept of that.
+    fn visited_after(&self, py: Python<'_>, before: &Page, seconds: u32) -> PyResult<Page> {
+        let after = Duration::from_secs(seconds.into());
+        Ok(py.detach(|| Page::of(self.page.visited_after(&before.page, after)?, self.notes_json.clone()))?)
     }
 
     /// The page file, as JSON.

@@ -41,7 +41,7 @@ pub use loadstone_net::Fate;
 pub use name_server::NameServerPlan;
 pub use outcome::{Conditions, ConnectionOutcome, Outcome};
 pub use plan::Plan;
-pub use scenario::{Connections, EarlierLoads, Requests, RevisitAfter, Scenario, Servers, Variant};
+pub use scenario::{Connections, EarlierLoads, Requests, Scenario, Servers, Variant, VisitAfter};
 pub use shared_page::SharedPage;
 pub use spread::Spread;
 pub use timeline::{CongestionWindowAt, Timeline};

@@ -19,7 +19,7 @@ const OPTIONS: [OptionOf; 35] = [
     OptionOf::new("connections-in-all", "variant.connections_in_all", "N"),
     OptionOf::new("requests-per-connection", "variant.requests_per_connection", "N"),
     OptionOf::new("names", "variant.names", "NAMES"),
-    OptionOf::new("revisit-after", "variant.revisit_after", "SECONDS"),
+    OptionOf::new("visit-after", "variant.visit_after", "SECONDS"),
     OptionOf::new("compute", "variant.compute", "FACTOR"),
     OptionOf::new("cc", "variant.tcp.cc", "CC").of(SERVERS),
     OptionOf::new("policy", "variant.multiplexing.policy", "POLICY"),

@@ -87,6 +87,17 @@ pub struct ConnectionOutcome {
     pub retransmissions: u64,
 }
 
+impl ConnectionOutcome {
+    /// The same with every time counted from `origin`.
+    #[must_use]
+    pub fn counted_from(self, origin: Time) -> ConnectionOutcome {
+        let mark = |mark: Option<Time>| mark.map(|time| time.counted_from(origin));
+        let (opened, established, closed) =
+            (self.opened.counted_from(origin), mark(self.established), mark(self.closed));
+        ConnectionOutcome { opened, established, closed, ..self }
+    }
+}
+
 impl Outcome {
     /// What the page load time went into: the spans of the path added up.
     pub fn account(&self) -> Account {

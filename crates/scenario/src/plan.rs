@@ -3,9 +3,9 @@
 use crate::hosts::{HostRole, Hosts, PageHosts, PlannedHost};
 use crate::name_server::NameServerPlan;
 use crate::shared_page::LoadablePage;
-use crate::{Connections, Requests, Scenario, ScenarioError, ScenarioProblem, SharedPage, Spread, Variant};
+use crate::{Connections, Requests, Scenario, ScenarioError, ScenarioProblem, SharedPage, Spread, Variant, VisitAfter};
 use loadstone_http::{Multiplexing, Protocol, Push, RequestWrites, SessionFactory};
-use loadstone_load::page::{HostId, Page, PageError, Priorities, RequestScheduling, Sharding};
+use loadstone_load::page::{HostId, Page, PageError, PageFile, Priorities, RequestScheduling, Sharding};
 use loadstone_load::{Browser, BrowserConfig, Catalogue, Graph, Hints, Joining, Origin, OriginConfig, Relay, Scope};
 use loadstone_net::tls::Tls;
 use loadstone_net::{Fabric, LinkId, NodeId};
@@ -24,7 +24,12 @@ pub struct Plan {
     variant: Variant,
     spread: Spread,
     seed: Seed,
+    /// How long the browser has done nothing since the visit before, if connections of that are still open.
+    idle: Option<Duration>,
 }
+
+/// How long servers keep a connection on which nothing comes: nginx's `keepalive_timeout`.
+const KEEP_ALIVE: Duration = Duration::from_secs(75);
 
 /// A page and what is made of it once for all runs.
 #[derive(Debug)]
@@ -34,6 +39,8 @@ struct PlannedPage {
     /// One for each host.
     catalogues: Vec<Arc<Catalogue>>,
     sessions: Arc<SessionFactory>,
+    /// The one that was visited before, if connections of that are still open: its hosts are the first of this one's.
+    before: Option<Box<PlannedPage>>,
 }
 
 impl Plan {
@@ -55,7 +62,11 @@ impl Plan {
                 files.push((page, format!("topology.hosts[{at}].page")));
             }
         }
-        let pages = files.iter().map(|(file, field)| planned(file, variant, field));
+        let before = scenario.before.as_ref();
+        if before.is_some() && variant.visit_after.is_none() {
+            return Err(ScenarioError::new("before", ScenarioProblem::NotVisited));
+        }
+        let pages = files.iter().map(|(file, field)| planned(file, before.unwrap_or(file), variant, field));
         let pages = pages.collect::<Result<Vec<PlannedPage>, ScenarioError>>()?;
         check_hosts("variant.tcp_of", variant.tcp_of.keys(), &pages)?;
         check_hosts("variant.protocol_of", variant.protocol_of.keys(), &pages)?;
@@ -68,6 +79,7 @@ impl Plan {
             variant: variant.clone(),
             spread: scenario.spread,
             seed: Seed(scenario.seed),
+            idle: variant.visit_after.map(VisitAfter::duration).filter(|idle| *idle < KEEP_ALIVE),
             pages,
         })
     }
@@ -143,12 +155,29 @@ impl Plan {
         self.seed
     }
 
+    /// How long the browsers do nothing after the visit before, whose connections are still open, if there was one.
+    pub fn idle(&self) -> Option<Duration> {
+        self.idle
+    }
+
     /// A browser of the run of this seed, which loads the page of this place.
     ///
     /// # Panics
     /// If there is no such page.
     pub fn browser(&self, page: usize, seed: Seed) -> Browser {
-        let PlannedPage { page, graph, sessions, .. } = &self.pages[page];
+        self.browser_of(&self.pages[page], seed)
+    }
+
+    /// The browser that makes the visit before ([`Plan::idle`]).
+    ///
+    /// # Panics
+    /// If there is no such page.
+    pub fn browser_before(&self, page: usize, seed: Seed) -> Option<Browser> {
+        self.pages[page].before.as_ref().map(|before| self.browser_of(before, seed))
+    }
+
+    fn browser_of(&self, planned: &PlannedPage, seed: Seed) -> Browser {
+        let PlannedPage { page, graph, sessions, .. } = planned;
         let usual = match page.scheduling {
             RequestScheduling::Chromium => Joining::Racing,
             RequestScheduling::PageOrder => Joining::Together,
@@ -171,12 +200,12 @@ impl Plan {
         browser.with_protocols(&protocols)
     }
 
-    /// The server of a page's host in the run of this seed.
+    /// The server of a page's host in the run of this seed, at the visit before if there is one.
     ///
     /// # Panics
     /// If there is no such page or host.
     pub fn origin(&self, page: usize, host: HostId, seed: Seed) -> Origin {
-        let PlannedPage { catalogues, sessions, .. } = &self.pages[page];
+        let PlannedPage { sessions, before, .. } = &self.pages[page];
         let Variant { closing, work, requests_per_connection, .. } = self.variant;
         let config = OriginConfig {
             requests_per_connection: requests_per_connection.map_or(u32::MAX, Requests::get),
@@ -185,7 +214,17 @@ impl Plan {
             thinking: self.spread.thinking(seed),
             ..OriginConfig::new(sessions.clone())
         };
-        Origin::new(catalogues[host.0 as usize].clone(), config)
+        // A host that only the page itself has is asked for nothing before.
+        let first = before.as_ref().and_then(|before| before.catalogues.get(host.0 as usize));
+        Origin::new(first.unwrap_or(self.catalogue(page, host)).clone(), config)
+    }
+
+    /// What the server of a page's host has.
+    ///
+    /// # Panics
+    /// If there is no such page or host.
+    pub fn catalogue(&self, page: usize, host: HostId) -> &Arc<Catalogue> {
+        &self.pages[page].catalogues[host.0 as usize]
     }
 
     /// A relay of a run, to all servers.
@@ -204,30 +243,58 @@ impl Plan {
     }
 }
 
-fn planned(page: &SharedPage, variant: &Variant, field: &str) -> Result<PlannedPage, ScenarioError> {
-    let LoadablePage { page, graph } = loadable(page, variant).map_err(|error| ScenarioError::new(field, error))?;
-    let catalogues = Catalogue::all(&page, variant.foresight).into_iter().map(Arc::new).collect();
-    let sessions = Arc::new(SessionFactory::new(multiplexing(variant, page.scheduling)));
-    Ok(PlannedPage { page, graph, catalogues, sessions })
+/// A page, at the first visit or at one after a visit to `before`.
+fn planned(
+    page: &SharedPage,
+    before: &SharedPage,
+    variant: &Variant,
+    field: &str,
+) -> Result<PlannedPage, ScenarioError> {
+    let made = || {
+        let Some(after) = variant.visit_after.map(VisitAfter::duration) else {
+            return Ok(PlannedPage::of(loadable(page, variant)?, variant));
+        };
+        let file = with_policies(page.visited_after(before, after)?, variant)?;
+        if after >= KEEP_ALIVE {
+            return Ok(PlannedPage::of(LoadablePage::of(file.build()?), variant));
+        }
+        let first = with_policies(PageFile::clone(before), variant)?;
+        let planned = PlannedPage::of(LoadablePage::of(file.build_after(&first)?), variant);
+        Ok(PlannedPage {
+            before: Some(Box::new(PlannedPage::of(LoadablePage::of(first.build()?), variant))),
+            ..planned
+        })
+    };
+    made().map_err(|error: PageError| ScenarioError::new(field, error))
 }
 
-/// The page as the variant's policies make it.
+impl PlannedPage {
+    fn of(LoadablePage { page, graph }: LoadablePage, variant: &Variant) -> PlannedPage {
+        let catalogues = Catalogue::all(&page, variant.foresight).into_iter().map(Arc::new).collect();
+        let sessions = Arc::new(SessionFactory::new(multiplexing(variant, page.scheduling)));
+        PlannedPage { page, graph, catalogues, sessions, before: None }
+    }
+}
+
+/// The page as the variant's policies make it, at the first visit.
 fn loadable(page: &SharedPage, variant: &Variant) -> Result<LoadablePage, PageError> {
-    let Variant { revisit_after, sharding, servers, priorities, .. } = *variant;
-    if (revisit_after, sharding, servers, priorities) == (None, Sharding::Recorded, None, Priorities::Recorded) {
+    let Variant { sharding, servers, priorities, .. } = *variant;
+    if (sharding, servers, priorities) == (Sharding::Recorded, None, Priorities::Recorded) {
         return page.loadable().cloned();
     }
-    let mut file = match revisit_after {
-        Some(seconds) => page.revisited(Duration::from_secs(seconds.get().into()))?.sharded(sharding),
-        None => page.sharded(sharding),
-    };
+    Ok(LoadablePage::of(with_policies(PageFile::clone(page), variant)?.build()?))
+}
+
+fn with_policies(file: PageFile, variant: &Variant) -> Result<PageFile, PageError> {
+    let Variant { sharding, servers, priorities, .. } = *variant;
+    let mut file = file.sharded(sharding);
     if let Some(servers) = servers {
         file = file.dealt(servers.get());
     }
     if priorities != Priorities::Recorded {
         file = file.prioritised(priorities, &file.build()?);
     }
-    LoadablePage::of(&file)
+    Ok(file)
 }
 
 /// The hosts of a page, with the TCP, the TLS and the protocol of each.
@@ -292,6 +359,14 @@ mod tests {
         let plan = plan(r#"{"protocol": "h2", "protocol_of": {"b.test": "http/1.1"}}"#).unwrap();
         let spoken: Vec<Protocol> = plan.hosts()[0].ways.iter().map(|way| way.protocol).collect();
         assert_eq!(spoken, [Protocol::H2, Protocol::Http1]);
+    }
+
+    #[test]
+    fn a_page_before_needs_a_time_that_has_passed() {
+        let page = r#"{"objects": [{"url": "http://a.test/", "bytes": 1}]}"#;
+        let text = format!(r#"{{"page": {page}, "before": {page}}}"#);
+        let error = Plan::new(&Scenario::from_json(text.as_bytes()).unwrap()).unwrap_err();
+        assert!(error.field == "before" && error.problem.to_string().contains("visit_after"), "{error}");
     }
 
     #[test]

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// What one run is: a page, a network, a variant, a seed. It is complete in itself: the page is
 /// inside it, not a path.
@@ -34,6 +35,9 @@ pub struct Scenario {
     /// By which protocol and with which settings.
     #[serde(default)]
     pub variant: Variant,
+    /// The page that the browser has visited before (`visit_after`), if that is another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<SharedPage>,
     /// Who takes part and over which links, where it is not one browser behind one access link.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub topology: Option<Topology>,
@@ -99,10 +103,11 @@ pub struct Variant {
     /// are scheduled as Chromium does, else `together`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub joining: Option<Joining>,
-    /// That the browser has loaded the page before, and how many seconds ago: it has its cache, and new connections. The
-    /// page's heads say what it has kept. If it is left out, its cache is empty.
+    /// That the browser has visited the page before, or the one that `before` names, and how many seconds ago that was
+    /// loaded. It has its cache, as the heads of that page say, and connections that are still open. If it is left out,
+    /// the browser has nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub revisit_after: Option<RevisitAfter>,
+    pub visit_after: Option<VisitAfter>,
     /// How many loads of the page, each with connections of its own, the servers' TCP remembers if it remembers
     /// any (`mechanisms.metrics`), 0 to 100.
     #[serde(skip_serializing_if = "EarlierLoads::is_none")]
@@ -175,8 +180,16 @@ bounded! {
 }
 bounded! {
     /// A number of seconds since the visit before, 0 to 31,536,000 (a year).
-    RevisitAfter: 0 to 31_536_000
+    VisitAfter: 0 to 31_536_000
 }
+
+impl VisitAfter {
+    /// How long that is.
+    pub fn duration(self) -> Duration {
+        Duration::from_secs(self.get().into())
+    }
+}
+
 bounded! {
     /// A number of loads that came before, 0 to 100.
     EarlierLoads: 0 to 100
@@ -275,7 +288,7 @@ impl Scenario {
         let page = page.into();
         let (network, variant) = (Network::default(), Variant::default());
         let (traces, spread) = (BTreeMap::new(), Spread::default());
-        Scenario { page, network, traces, variant, topology: None, spread, seed: first_seed() }
+        Scenario { page, network, traces, variant, before: None, topology: None, spread, seed: first_seed() }
     }
 
     /// Reads a scenario.

@@ -26,10 +26,8 @@ pub(crate) struct LoadablePage {
 }
 
 impl LoadablePage {
-    /// Checks a page.
-    pub(crate) fn of(file: &PageFile) -> Result<LoadablePage, PageError> {
-        let page = Arc::new(file.build()?);
-        Ok(LoadablePage { graph: Arc::new(Graph::new(&page)), page })
+    pub(crate) fn of(page: Page) -> LoadablePage {
+        LoadablePage { graph: Arc::new(Graph::new(&page)), page: Arc::new(page) }
     }
 }
 
@@ -43,7 +41,7 @@ impl SharedPage {
     }
 
     pub(crate) fn loadable(&self) -> Result<&LoadablePage, PageError> {
-        self.0.loadable.get_or_init(|| LoadablePage::of(&self.0.file)).as_ref().map_err(Clone::clone)
+        self.0.loadable.get_or_init(|| self.0.file.build().map(LoadablePage::of)).as_ref().map_err(Clone::clone)
     }
 }
 

@@ -26,6 +26,7 @@ mod outcome;
 mod packet;
 mod tcp;
 mod transport;
+mod visit;
 mod world;
 
 use loadstone_load::Marks;

@@ -2,6 +2,7 @@
 
 use crate::host::{HostedProgram, Side, SimHost};
 use crate::packet::capture;
+use crate::visit::VisitStart;
 use crate::world::{Connection, World};
 use loadstone_load::{ConnectionRecord, Marks, Service, critical_path};
 use loadstone_net::tcp::LossRecovery;
@@ -14,7 +15,9 @@ use loadstone_units::{Seed, Time};
 struct BrowserTotals {
     /// What servers report of its requests, with its own `ConnId`s.
     services: Vec<Service>,
-    /// The connections that it opened, in their order.
+    /// How many connections it opened in the visit that counts.
+    opened: u32,
+    /// The connections that it had, in the order of their opening.
     connections: Vec<ConnectionOutcome>,
     records: Vec<ConnectionRecord>,
     loss_recovery: LossRecovery,
@@ -25,20 +28,19 @@ struct BrowserTotals {
 /// The outcome of each browser, in their order, and the marks of its load without those that the outcome has. The
 /// first has the run's packets, if they were captured.
 pub(crate) fn outcomes(world: World, seed: Seed) -> Vec<(Outcome, Marks)> {
-    let World { plan, now, hosts, connections, path, windows, .. } = world;
+    let World { plan, now, visit, hosts, connections, path, windows, .. } = world;
     let mut seen: Vec<BrowserTotals> = (0..plan.browsers()).map(|_| BrowserTotals::default()).collect();
     for (at, seen) in seen.iter_mut().enumerate() {
-        let link = plan.access_link(at);
-        (seen.down, seen.up) = (path.counts(link), path.counts(link.reversed()));
+        [seen.down, seen.up] = visit.passed(plan, &path, at);
     }
     note_services(&mut seen, &hosts, &connections);
     let server_of = |at: usize| connections[at].ends[Side::Server as usize].host;
     let fabric = path.fabric().clone();
-    let captured = path.into_log(now).map(|log| capture(plan, log, windows, server_of));
-    note_connections(&mut seen, (plan, &fabric), connections, now);
+    let captured = path.into_log(now).map(|log| capture(plan, visit.at, log, windows, server_of));
+    note_connections(&mut seen, (plan, &fabric, &visit), connections, now);
     let loads = hosts.into_iter().zip(seen).zip(0..);
     let mut outcomes: Vec<(Outcome, Marks)> =
-        loads.map(|((host, seen), at)| outcome(plan, (seed, now), (at, host), seen)).collect();
+        loads.map(|((host, seen), at)| outcome(plan, (seed, visit.at, now), (at, host), seen)).collect();
     if let Some((first, _)) = outcomes.first_mut() {
         first.capture = captured;
     }
@@ -63,38 +65,40 @@ fn note_services(seen: &mut [BrowserTotals], hosts: &[SimHost], connections: &[C
 /// The connections of each browser, in the order in which it opened them.
 fn note_connections(
     seen: &mut [BrowserTotals],
-    (plan, fabric): (&Plan, &Fabric),
+    (plan, fabric, visit): (&Plan, &Fabric, &VisitStart),
     connections: Vec<Connection>,
     now: Time,
 ) {
-    for connection in connections {
+    for (number, connection) in connections.into_iter().enumerate() {
         let client = connection.ends[Side::Client as usize].host as usize;
         if let Some(seen) = seen.get_mut(client) {
             let way = plan.hosts()[client].ways[connection.to.0 as usize];
-            seen.connections.push(connection.outcome());
-            seen.loss_recovery = seen.loss_recovery + connection.loss_recovery();
-            seen.records.push(connection.into_record(now, fabric.min_delay(way.back)));
+            seen.opened += u32::from(visit.is_new(number));
+            seen.connections.push(visit.connection(number, connection.outcome()));
+            seen.loss_recovery = seen.loss_recovery + visit.loss_recovery(number, connection.loss_recovery());
+            seen.records.push(visit.record(connection.into_record(now, fabric.min_delay(way.back))));
         }
     }
 }
 
 fn outcome(
     plan: &Plan,
-    (seed, now): (Seed, Time),
+    (seed, begun, now): (Seed, Time, Time),
     (at, host): (usize, SimHost),
     seen: BrowserTotals,
 ) -> (Outcome, Marks) {
-    let BrowserTotals { services, connections, records, loss_recovery, down, up } = seen;
+    let BrowserTotals { services, opened, connections, records, loss_recovery, down, up } = seen;
     let (HostedProgram::Browser(browser), HostRole::Browser { page }) = (host.hosted, plan.hosts()[at].role) else {
         unreachable!("browsers come first");
     };
     let end = browser.end();
     let mut marks = browser.into_marks();
     marks.note(&services);
+    marks = marks.counted_from(begun);
     let outcome = Outcome {
         seed: seed.0,
         completed: end.is_some_and(|end| end.completed),
-        plt: end.map_or(now, |end| end.at),
+        plt: end.map_or(now, |end| end.at).counted_from(begun),
         first_request: marks.first_request(),
         packets_down: down.packets,
         packets_up: up.packets,
@@ -103,7 +107,7 @@ fn outcome(
         discarded: marks.discarded,
         retransmissions: connections.iter().map(|connection| connection.retransmissions).sum(),
         loss_recovery: Some(loss_recovery),
-        connections: connections.len() as u32,
+        connections: opened,
         path: critical_path(plan.page_at(page), &marks, &records),
         waterfall: std::mem::take(&mut marks.rows),
         per_connection: connections,

@@ -5,6 +5,7 @@ use loadstone_load::NameQuery;
 use loadstone_net::tcp::Segment;
 use loadstone_net::{Carried, Logged, Packet, PacketLog};
 use loadstone_scenario::{Capture, Captured, CapturedFlags, CongestionWindowAt, Plan};
+use loadstone_units::Time;
 
 /// A packet on its way.
 #[derive(Clone, Copy, Debug)]
@@ -65,6 +66,7 @@ impl Carried for SimPacket {
 /// The segments of a log in the form that both worlds share; `server_of` tells the host to which the connection at an index was opened.
 pub(crate) fn capture(
     plan: &Plan,
+    begun: Time,
     log: PacketLog<SimPacket>,
     windows: Vec<CongestionWindowAt>,
     server_of: impl Fn(usize) -> u32,
@@ -72,7 +74,7 @@ pub(crate) fn capture(
     let captured = |Logged { entered, link, head, fate }| {
         let SimPacket::Segment { to, segment } = head else { return None };
         Some(Captured {
-            entered,
+            entered: entered.counted_from(begun),
             link,
             connection: to.connection() as u32,
             host: server_of(to.connection()),
@@ -88,9 +90,11 @@ pub(crate) fn capture(
             sacks: segment.sacks.iter(segment.ack).collect(),
             dsack_end: segment.dsack_end,
             bytes: Packet::len(&segment),
-            fate,
+            fate: fate.counted_from(begun),
         })
     };
     let packets = log.packets.into_iter().filter_map(captured).collect();
+    let counted = |window: CongestionWindowAt| CongestionWindowAt { at: window.at.counted_from(begun), ..window };
+    let windows = windows.into_iter().map(counted).collect();
     Capture { packets, windows, left_out: log.left_out, ..Capture::new(plan) }
 }

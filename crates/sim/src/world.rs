@@ -10,6 +10,7 @@ use crate::host::{EndId, HostedProgram, Side, SimHost};
 use crate::packet::{NameMessage, NameMessageKind, SimPacket};
 use crate::tcp::TcpTls;
 use crate::transport::Transport;
+use crate::visit::VisitStart;
 
 use loadstone_http::{Chunk, Protocol, TransportStream};
 use loadstone_load::page::HostId;
@@ -17,7 +18,7 @@ use loadstone_load::{Action, Closed, ConnId, NameQuery, Opened, Opener, Tag};
 use loadstone_net::tcp::{Endpoint, Metrics, Segment};
 use loadstone_net::tls::{Handshake, Role};
 use loadstone_net::{Path, Transit};
-use loadstone_scenario::{CongestionWindowAt, Plan, Way, address};
+use loadstone_scenario::{CongestionWindowAt, HostRole, Plan, Way, address};
 use loadstone_units::{Seed, Time};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -34,7 +35,10 @@ type MetricsCaches = Vec<BTreeMap<usize, Metrics>>;
 
 pub(crate) struct World<'a> {
     pub(crate) plan: &'a Plan,
+    seed: Seed,
     pub(crate) now: Time,
+    /// The visit that counts.
+    pub(crate) visit: VisitStart,
     /// Browsers come first.
     pub(crate) hosts: Vec<SimHost<'a>>,
     pub(crate) connections: Vec<Connection>,
@@ -71,7 +75,9 @@ impl<'a> World<'a> {
         let path = Path::new(&plan.fabric_of(seed), seed, capture_limit);
         World {
             plan,
+            seed,
             now: Time::ZERO,
+            visit: VisitStart::default(),
             hosts,
             connections: Vec::with_capacity(EXPECTED_CONNECTIONS),
             path,
@@ -97,8 +103,37 @@ impl<'a> World<'a> {
         self.hosts.into_iter().map(|host| host.metrics).collect()
     }
 
-    /// Lets all browsers load their pages.
+    /// Lets all browsers make the visit before, if there is one, and then the one that counts.
     pub(crate) fn load(&mut self) {
+        if let Some(idle) = self.plan.idle() {
+            self.load_pages();
+            self.run_until(self.now + idle);
+            self.navigate();
+        }
+        self.load_pages();
+    }
+
+    /// The browsers leave their pages for those that count, and the servers have these.
+    fn navigate(&mut self) {
+        let (plan, now) = (self.plan, self.now);
+        for at in 0..self.hosts.len() {
+            match (&mut self.hosts[at].hosted, plan.hosts()[at].role) {
+                (HostedProgram::Browser(browser), HostRole::Browser { page }) => {
+                    browser.navigate(now, plan.browser(page, self.seed));
+                }
+                (HostedProgram::Origin(origin), HostRole::Origin { page, host }) => {
+                    origin.restock(plan.catalogue(page, host).clone());
+                }
+                (_, _) => {}
+            }
+        }
+        self.path.forget_log();
+        self.windows.clear();
+        self.visit = VisitStart::new(now, plan, &self.path, &self.connections);
+    }
+
+    /// Lets all browsers load their pages.
+    fn load_pages(&mut self) {
         let browsers = self.plan.browsers();
         for host in 0..browsers {
             self.start(host);
@@ -107,6 +142,12 @@ impl<'a> World<'a> {
         for host in 0..browsers {
             while self.hosts[host].is_loading() && self.step() {}
         }
+    }
+
+    /// Goes on until then.
+    fn run_until(&mut self, end: Time) {
+        while self.path.next().at.min(self.deadlines.next()) <= end && self.step() {}
+        self.now = end;
     }
 
     fn start(&mut self, host: usize) {

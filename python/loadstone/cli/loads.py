@@ -97,6 +97,7 @@ def page(
 @options.TLS
 @options.shared
 @options.METRIC
+@options.BEFORE
 @options.EXACT
 @click.option("--waterfall", is_flag=True, help="Show when each object was found, asked for and received.")
 @click.option(
@@ -145,7 +146,7 @@ def load(
     replaying = {name: given.pop(name) for name in options.REPLAYING}
     if replaying["origins"]:
         simulating = {"live": live, "packets": packets, "scenario": scenario, "threads": threads}
-        replays.refuse(page, simulating | {"network": given["network"]})
+        replays.refuse(page, simulating | {name: given[name] for name in ("network", "before")})
         made = replays.Order(runs, keep_secrets, as_json, waterfall, metric, exact)
         replays.load(str(page), made, replaying, given)
         return
@@ -308,6 +309,7 @@ def diff(
     ),
 )
 @_PAGES
+@options.BEFORE
 @options.NETWORKS
 @click.option(
     "--variant",

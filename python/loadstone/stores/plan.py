@@ -372,5 +372,6 @@ class _Planner:
         scenario = experiment.scenario(_SMALLEST, fields)
         understood = json.loads(scenario.to_json())
         del understood["page"], understood["seed"]
-        loads = 1 + understood["variant"].get("earlier_loads", 0)
+        variant = understood["variant"]
+        loads = (1 + variant.get("earlier_loads", 0)) * (2 if "visit_after" in variant else 1)
         return json.dumps(understood), scenario.is_random, loads

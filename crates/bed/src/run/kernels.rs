@@ -28,6 +28,9 @@ pub(crate) fn tcps(plan: &Plan, back_off: BackOff) -> Result<Vec<Tcp>, RunError>
     if variant.earlier_loads.get() > 0 {
         return Err(RunError::unsupported("variant.earlier_loads", Unsupported::EarlierLoads));
     }
+    if plan.idle().is_some() {
+        return Err(RunError::unsupported("variant.visit_after", Unsupported::OpenConnections));
+    }
     if back_off == BackOff::MachineWide && !variant.tcp_of.is_empty() {
         return Err(RunError::unsupported("variant.tcp_of", Unsupported::OneBeta));
     }

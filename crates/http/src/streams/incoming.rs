@@ -397,7 +397,7 @@ impl<F: Framing> Frames for Streams<F> {
                 held.take(state.id, content.len());
             }
             self.events.push_back(Event::Data { id: state.id, content });
-        } else if self.role == Perspective::Client {
+        } else if self.role == Perspective::Client && stream.is_multiple_of(2) {
             self.events.push_back(Event::Discarded { len: content.len() });
         }
     }

@@ -120,6 +120,17 @@ impl Resolver {
         Resolver { name_of, names: stages, name_errors, next: Time::NEVER }
     }
 
+    /// What another one knows that it does not; its hosts are the first of this one's.
+    pub(super) fn take_over(&mut self, other: Resolver) {
+        for (host, of) in other.name_of.iter().zip(0..).map(|(of, host)| (HostId(host), *of)) {
+            *self.name(host) = match other.names[of] {
+                NameStage::Known(_) => NameStage::Known(None),
+                stage => stage,
+            };
+        }
+        self.next = self.earliest();
+    }
+
     fn name(&mut self, host: HostId) -> &mut NameStage {
         &mut self.names[self.name_of[host.0 as usize]]
     }

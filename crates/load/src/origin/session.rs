@@ -136,6 +136,13 @@ impl<A> OriginSession<A> {
         self.exchanges.values()
     }
 
+    /// What the site keeps of requests that are arriving is made anew.
+    pub(super) fn ask_again(&mut self, mut ask: impl FnMut(&Arc<RequestHead>) -> A) {
+        for exchange in self.exchanges.values_mut().filter(|exchange| exchange.asked.is_some()) {
+            exchange.asked = Some(ask(&exchange.request));
+        }
+    }
+
     pub(super) fn exchange(&mut self, stream: RequestId) -> Option<&mut UnderWay<A>> {
         self.exchanges.get_mut(&stream)
     }

@@ -79,6 +79,24 @@ impl PageFile {
     /// # Errors
     /// If the page breaks one of the rules of [`Page`] or of its own fields.
     pub fn build(&self) -> Result<Page, PageError> {
+        self.build_with(HostsByName::of(self)?)
+    }
+
+    /// The same for a page that is visited after another: the hosts of that one are the first.
+    ///
+    /// # Errors
+    /// As for [`PageFile::build`].
+    pub fn build_after(&self, before: &PageFile) -> Result<Page, PageError> {
+        let mut hosts = HostsByName::of(self)?;
+        for object in &before.objects {
+            if let Some(url) = Url::split(&object.url) {
+                hosts.id(&url, object.anonymous, object.partition.as_ref());
+            }
+        }
+        self.build_with(hosts)
+    }
+
+    fn build_with(&self, mut hosts: HostsByName<'_>) -> Result<Page, PageError> {
         if self.objects.is_empty() {
             return Err(PageError::Empty);
         }
@@ -88,7 +106,6 @@ impl PageFile {
             }
         }
         let names = NodeNames::of(self)?;
-        let mut hosts = HostsByName::of(self)?;
         if self.objects[0].needs.as_ref().is_some_and(|needs| !needs.is_empty()) {
             return Err(PageError::RootWaits);
         }

@@ -15,6 +15,18 @@ pub struct LossRecovery {
     pub timeouts: u64,
 }
 
+impl LossRecovery {
+    /// What has been done since there was only this.
+    #[must_use]
+    pub fn since(self, before: LossRecovery) -> LossRecovery {
+        LossRecovery {
+            fast_retransmissions: self.fast_retransmissions - before.fast_retransmissions,
+            tail_loss_probes: self.tail_loss_probes - before.tail_loss_probes,
+            timeouts: self.timeouts - before.timeouts,
+        }
+    }
+}
+
 impl Add for LossRecovery {
     type Output = LossRecovery;
 

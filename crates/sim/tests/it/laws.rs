@@ -1,8 +1,8 @@
 //! What holds for every page, network and seed.
 
 use crate::{load, run_once, variant};
-use loadstone_load::FoundBy;
 use loadstone_load::page::{Need, Needed, ObjectSpec, On, PageFile};
+use loadstone_load::{FoundBy, Names};
 use loadstone_scenario::{Outcome, Plan, Scenario};
 use proptest::prelude::*;
 
@@ -110,7 +110,13 @@ proptest! {
         let network = format!("{rate}kbit,{rtt}ms,{loss}%{aqm}");
         let scenario = Scenario {
             network: network.parse().unwrap(), variant: variant(&variant_json), seed, ..Scenario::of(page.clone()) };
-        let outcome = run_once(&Plan::new(&scenario).unwrap());
+        let plan = Plan::new(&scenario).unwrap();
+        let outcome = run_once(&plan);
+        if !outcome.completed && loss > 0 && plan.variant().names == Names::LookedUp {
+            // All five queries for a name may be lost: with 10 % either way one time in 4,000.
+            prop_assert!(outcome.waterfall.iter().any(|row| row.found.is_some() && row.connection.is_none()));
+            return Ok(());
+        }
         check(&page, &outcome, rate * 1000, rtt)?;
     }
 }

@@ -3,7 +3,7 @@
 mod account;
 mod arithmetic;
 mod backups;
-mod caches;
+
 mod capture;
 mod coalescing;
 mod determinism;
@@ -19,6 +19,7 @@ mod relays;
 mod spread;
 mod streams;
 mod topologies;
+mod visits;
 mod worlds;
 
 use loadstone_load::page::{ObjectSpec, PageFile};

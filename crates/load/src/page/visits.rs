@@ -9,7 +9,7 @@ use super::heads::REQUEST_HEADER_BYTES;
 use http::header::{ACCESS_CONTROL_MAX_AGE, DATE, EXPIRES, IF_MODIFIED_SINCE, IF_NONE_MATCH};
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Response};
 use http_cache_semantics::{BeforeRequest, CacheOptions, CachePolicy};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, SystemTime};
 
 /// How long a preflight holds where it does not say so, and at most, in Chromium (Fetch, section 4.9).
@@ -34,19 +34,24 @@ enum Again {
 }
 
 impl PageFile {
-    /// This page at a visit that begins so long after the first one, by the heads of its requests and responses. What
-    /// has no head is fetched as before.
+    /// This page at a visit that begins so long after one to `before`, which may be the same page, by the heads of what
+    /// the browser has asked for there. What has no head is fetched.
     ///
     /// # Errors
-    /// If nothing on the page has a head.
-    pub fn revisited(&self, after: Duration) -> Result<PageFile, PageError> {
-        if self.objects.iter().all(|object| object.response_fields.is_none()) {
+    /// If nothing on that page has a head.
+    pub fn visited_after(&self, before: &PageFile, after: Duration) -> Result<PageFile, PageError> {
+        let may_be_kept = |method| matches!(method, None | Some("GET" | "OPTIONS"));
+        let with_head = before.objects.iter().filter(|object| object.response_fields.is_some());
+        let with_head = with_head.filter(|object| may_be_kept(object.method.as_deref()));
+        let known: BTreeMap<(&str, Option<&str>, bool), &ObjectSpec> =
+            with_head.map(|object| (kept_as(object), object)).collect();
+        if known.is_empty() {
             return Err(PageError::NoHeads);
         }
         let mut page = self.clone();
         let mut valid = BTreeSet::new();
         for object in &mut page.objects {
-            match again(object, after) {
+            match known.get(&kept_as(object)).map_or(Again::Fetched, |kept| again(object, kept, after)) {
                 Again::Fetched => {}
                 Again::Kept => object.cached = true,
                 Again::AskedAbout(conditions) => {
@@ -65,22 +70,30 @@ impl PageFile {
     }
 }
 
-fn again(object: &ObjectSpec, after: Duration) -> Again {
-    let (Some(fields), false) = (&object.response_fields, object.changes) else { return Again::Fetched };
+/// By what the cache knows an object: its URL, its partition, and whether it is a preflight.
+fn kept_as(object: &ObjectSpec) -> (&str, Option<&str>, bool) {
+    (&object.url, object.partition.as_deref(), object.method.as_deref() == Some("OPTIONS"))
+}
+
+/// What becomes of a request where the browser has had `kept`.
+fn again(object: &ObjectSpec, kept: &ObjectSpec, after: Duration) -> Again {
+    let (Some(fields), false) = (&kept.response_fields, object.changes) else { return Again::Fetched };
     match object.method.as_deref() {
         None | Some("GET") => {}
         Some("OPTIONS") if after < preflight_age(fields) => return Again::Kept,
         Some(_) => return Again::Fetched,
     }
-    let (Some(request), Some(response)) = (request(object), response(object, fields)) else { return Again::Fetched };
+    let (Some(first), Some(request), Some(response)) = (request(kept), request(object), response(kept, fields)) else {
+        return Again::Fetched;
+    };
     let options = CacheOptions { shared: false, immutable_min_time_to_live: Duration::ZERO, ..CacheOptions::default() };
     // Ages count from the response, whose own Date says which day that was.
-    let first = SystemTime::UNIX_EPOCH;
-    let policy = CachePolicy::new_options(&request, &response, first, options);
-    let conditional = match policy.before_request(&request, first + after) {
+    let then = SystemTime::UNIX_EPOCH;
+    let policy = CachePolicy::new_options(&first, &response, then, options);
+    let conditional = match policy.before_request(&request, then + after) {
         _ if !policy.is_storable() => return Again::Fetched,
         BeforeRequest::Fresh(_) => return Again::Kept,
-        BeforeRequest::Stale { .. } if is_permanent(object, fields) => return Again::Kept,
+        BeforeRequest::Stale { .. } if is_permanent(kept, fields) => return Again::Kept,
         BeforeRequest::Stale { request, .. } => request.headers,
     };
     let is_condition = |name: &HeaderName| [IF_NONE_MATCH, IF_MODIFIED_SINCE].contains(name);
@@ -159,8 +172,16 @@ mod tests {
         serde_json::from_value(object).unwrap()
     }
 
+    fn visited(object: &ObjectSpec, seconds: u64) -> Again {
+        again(object, object, Duration::from_secs(seconds))
+    }
+
+    fn at_once(object: &ObjectSpec) -> Again {
+        visited(object, 0)
+    }
+
     fn after(fields: &[(&str, &str)], seconds: u64) -> Again {
-        again(&object(fields, json!({})), Duration::from_secs(seconds))
+        visited(&object(fields, json!({})), seconds)
     }
 
     fn asked(conditions: &[(&str, &str)]) -> Again {
@@ -196,9 +217,9 @@ mod tests {
         }
         let fresh = [("cache-control", "max-age=60")];
         for more in [json!({"method": "POST"}), json!({"changes": true}), json!({"status": 500})] {
-            assert_eq!(again(&object(&fresh, more.clone()), Duration::ZERO), Again::Fetched, "{more}");
+            assert_eq!(at_once(&object(&fresh, more.clone())), Again::Fetched, "{more}");
         }
-        assert_eq!(again(&ObjectSpec::default(), Duration::ZERO), Again::Fetched, "nothing is known of it");
+        assert_eq!(at_once(&ObjectSpec::default()), Again::Fetched, "nothing is known of it");
     }
 
     #[test]
@@ -209,19 +230,37 @@ mod tests {
         assert_eq!(after(&fields[..1], 0), asked(&[("if-modified-since", DAYS_AGO)]), "nobody knows its age");
         assert_eq!(after(&[("expires", "Tue, 24 Nov 2026 12:01:00 GMT"), ("date", DATE)], 59), Again::Kept);
         assert_eq!(after(&[("expires", "Tue, 24 Nov 2026 12:01:00 GMT")], 0), Again::Fetched, "later than what?");
-        let moved =
-            |fields: &[(&str, &str)]| again(&object(fields, json!({"status": 301})), Duration::from_secs(1 << 30));
+        let moved = |fields: &[(&str, &str)]| visited(&object(fields, json!({"status": 301})), 1 << 30);
         assert_eq!([moved(&[]), moved(&[("expires", "0")])], [Again::Kept, Again::Fetched]);
     }
 
     #[test]
     fn preflights_hold_as_long_as_they_say() {
         let age = |fields: &[(&str, &str)], seconds| {
-            again(&object(fields, json!({"method": "OPTIONS"})), Duration::from_secs(seconds)) == Again::Kept
+            visited(&object(fields, json!({"method": "OPTIONS"})), seconds) == Again::Kept
         };
         assert_eq!([4, 5].map(|seconds| age(&[], seconds)), [true, false]);
         let said = [("Access-Control-Max-Age", "86400")];
         assert_eq!([7199, 7200].map(|seconds| age(&said, seconds)), [true, false], "no longer than two hours");
+    }
+
+    #[test]
+    fn another_page_finds_what_the_first_one_has_brought() {
+        let of =
+            |objects: serde_json::Value| -> PageFile { serde_json::from_value(json!({"objects": objects})).unwrap() };
+        let keep = json!([["cache-control", "max-age=60"]]);
+        let before = of(json!([
+            {"url": "https://a.test/", "bytes": 10, "response_fields": keep},
+            {"url": "https://a.test/a.css", "bytes": 10, "response_fields": keep},
+            {"url": "https://a.test/form", "bytes": 10, "response_fields": keep, "method": "POST"},
+            {"url": "https://a.test/f.js", "bytes": 10, "response_fields": keep, "partition": "https://f.test"}]));
+        let next = of(json!([
+            {"url": "https://a.test/next", "bytes": 10, "response_fields": keep},
+            {"url": "https://a.test/a.css", "bytes": 10},
+            {"url": "https://a.test/form", "bytes": 10},
+            {"url": "https://a.test/f.js", "bytes": 10}]));
+        let visited = next.visited_after(&before, Duration::from_secs(1)).unwrap();
+        assert_eq!(visited.objects.iter().map(|object| object.cached).collect::<Vec<_>>(), [false, true, false, false]);
     }
 
     #[test]
@@ -234,7 +273,7 @@ mod tests {
             {"url": "https://a.test/a.png", "bytes": 1000,
              "needs": [{"node": "https://a.test/a.css", "on": "bytes", "bytes": 7}]}]}))
         .unwrap();
-        let again = page.revisited(Duration::from_secs(10)).unwrap();
+        let again = page.visited_after(&page, Duration::from_secs(10)).unwrap();
         let [root, style, picture] = again.objects.as_slice() else { panic!("{again:?}") };
         assert_eq!((root.status, root.bytes, root.request_header_bytes), (Some(304), 0, Some(300 + 20)));
         let names: Vec<&str> = root.response_fields.iter().flatten().map(|(name, _)| name.as_str()).collect();
@@ -246,6 +285,6 @@ mod tests {
 
         let bare: PageFile =
             serde_json::from_value(json!({"objects": [{"url": "https://a.test/", "bytes": 1}]})).unwrap();
-        assert_eq!(bare.revisited(Duration::ZERO), Err(PageError::NoHeads));
+        assert_eq!(bare.visited_after(&bare, Duration::ZERO), Err(PageError::NoHeads));
     }
 }
