@@ -67,6 +67,11 @@ class Page:
         return notes
 
     @property
+    def is_recorded(self) -> bool:
+        """Whether a recording says when its objects were found."""
+        return bool(self.usual)
+
+    @property
     def protocols(self) -> dict[str, str]:
         """Say what each host spoke when the page was recorded, where that is known: `h2`, `h3`, ..."""
         spoken: dict[str, str] = self.notes.get("protocols", {})

@@ -22,16 +22,38 @@ NETWORK = "4g"
 AS_IT_IS = "as it is"
 NEARER = f"nearer, at {EDGE_MS:.0f} ms"
 HINTED = "hinted by 103"
+PUSHED = "pushed"
+UNSHARDED = "one host for each domain"
+PRIORITISED = "prioritised by dependencies"
+INLINED = "inlined"
+ASYNC = "async"
 
 _OF_SITES = ("half the bytes", "cached", "on the main host", NEARER)
 _OF_KINDS = ("half the bytes", "cached")
-_OF_OBJECTS = ("half the bytes", "cached", "preloaded", "on the main host")
+_OF_OBJECTS = ("half the bytes", "cached", "on the main host")
+_FOUND_EARLIER = ("preloaded", HINTED, PUSHED)
+"""Not for documents: nobody has them before the page shows them."""
+_OF_TEXTS = {"css": (INLINED,), "js": (INLINED, ASYNC)}
+"""What an author may do to style sheets and scripts."""
 _LEFT_OUT = ("left out",)
 """Only of what a page can do without: third parties, and what is no document and no redirect."""
 
 _DISPENSABLE = ("image", "js", "css", "font", "media", "json", "xhr")
 
-UNCERTAIN = ("preloaded", HINTED)
+_POLICIES: dict[str, Chosen] = {
+    HINTED: {"variant.foresight.hint": "all"},
+    PUSHED: {"variant.foresight.push": "dependencies", "variant.foresight.push_levels": 16},
+    UNSHARDED: {"variant.sharding": "domains"},
+    PRIORITISED: {"variant.priorities": "dependencies"},
+}
+"""What is done to all of a page by settings."""
+_LISTED: dict[str, Chosen] = {
+    HINTED: {"variant.foresight.hint": "listed"},
+    PUSHED: {"variant.foresight.push": "listed"},
+}
+"""The same for some of its objects."""
+
+UNCERTAIN = (*_FOUND_EARLIER, PRIORITISED, INLINED, ASYNC)
 """What turns on when objects are found, which a HAR tells by rules only (docs/pages.md#har-files)."""
 
 
@@ -96,6 +118,8 @@ class Savings:
     base: VariantResult
     network: NetworkResult
     savings: list[Saving]
+    is_recorded: bool
+    """Whether a recording says when the page's objects are found."""
     tried: int
     """How many ideas were tried, those included that too few runs were enough to leave out."""
 
@@ -106,8 +130,12 @@ class Savings:
 
     @property
     def is_guessed(self) -> bool:
-        """Say whether any of them turns on when objects are found."""
-        return any(saving.idea.change in UNCERTAIN for saving in self.best)
+        """Say whether any of them turns on when objects are found, and that is guessed."""
+        return any(self.is_guess(saving) for saving in self.best)
+
+    def is_guess(self, saving: Saving) -> bool:
+        """Say whether one turns on when objects are found, and that is guessed."""
+        return saving.idea.change in UNCERTAIN and not self.is_recorded
 
 
 def settings(page: Page, chosen: Chosen) -> Chosen:
@@ -147,7 +175,7 @@ def what_if(
         first, *others = network.variants
         savings = [Saving(ideas[one.name], one, first.median_plt_ms or 0.0) for one in others]
         savings.sort(key=lambda saving: -saving.ms)
-        return Savings(page.name, first, network, savings, len(cells))
+        return Savings(page.name, first, network, savings, page.is_recorded, len(cells))
 
     if most is None or len(cells) <= most:
         return tried(cells, runs)
@@ -160,8 +188,13 @@ def _ideas(part: Part) -> Iterator[Idea]:
 
 def _cell(page: Page, chosen: Chosen, idea: Idea) -> Cell | None:
     """Give the scenario of an idea; `None` if it changes nothing."""
-    if idea.change == HINTED:
-        return experiment.cell(page, {**chosen, "variant.foresight.hint": "all"})
+    if idea.change == PUSHED and not _is_pushing(page, chosen, idea.part):
+        return None
+    if idea.part.what == "page" and idea.change in _POLICIES:
+        return _with_policy(page, chosen, idea.change)
+    if idea.change in _LISTED:
+        listed = page.content.changed("listed", set(idea.part.places))
+        return listed and experiment.cell(replace(page, content=listed), {**chosen, **_LISTED[idea.change]})
     if idea.change == NEARER:
         # As it was given: a trace in it is named by its path.
         nearer = nearer_network(chosen["network"], EDGE_MS)
@@ -180,13 +213,33 @@ def _cell(page: Page, chosen: Chosen, idea: Idea) -> Cell | None:
     return experiment.cell(replace(page, content=changed), fields)
 
 
+def _is_pushing(page: Page, chosen: Chosen, part: Part) -> bool:
+    """Say whether the document's server has something of a part, and speaks a protocol that knows pushes."""
+    hosts = [host for _, host in page.content.names_and_hosts()]
+    spoken = str((chosen.get("variant.protocol_of") or {}).get(hosts[0], chosen.get("variant.protocol", "")))
+    has_some = any(hosts[at] == hosts[0] for at in part.places if at > 0)
+    return has_some and (spoken == "h2" or spoken.startswith("spdy"))
+
+
+def _with_policy(page: Page, chosen: Chosen, change: str) -> Cell | None:
+    """Give the scenario of a page whose servers behave so; `None` if it changes nothing."""
+    fields = {**chosen, **_POLICIES[change]}
+    if change == UNSHARDED:
+        hosts = {host for _, host in page.content.names_and_hosts()}
+        if len({domain_of(host) for host in hosts}) == len(hosts):
+            return None
+        # Hosts that are no more speak nothing.
+        fields.pop("variant.protocol_of", None)
+    return experiment.cell(page, fields)
+
+
 def _parts(page: Page, kinds: dict[str, str], critical: Sequence[str]) -> Iterator[Part]:
     """Give the parts of a page, from large to small."""
     names, hosts = zip(*page.content.names_and_hosts(), strict=True)
     domains = [domain_of(host) for host in hosts]
     everything = frozenset(range(len(names)))
     foreign = frozenset(at for at in everything if domains[at] != domains[0])
-    yield Part("page", "all of it", everything, ("half the bytes", NEARER, HINTED))
+    yield Part("page", "all of it", everything, ("half the bytes", NEARER, *_POLICIES))
     if foreign:
         yield Part("third parties", "all of them", foreign, _LEFT_OUT + _OF_SITES)
     seen = {everything}
@@ -199,8 +252,12 @@ def _parts(page: Page, kinds: dict[str, str], critical: Sequence[str]) -> Iterat
                 yield Part(what, label, places, (_LEFT_OUT if places <= foreign else ()) + _OF_SITES)
     for kind in dict.fromkeys(kinds.values()):
         places = frozenset(at for at in everything if kinds.get(names[at]) == kind)
-        yield Part("kind", kind, places, (_LEFT_OUT if kind in _DISPENSABLE else ()) + _OF_KINDS)
+        left_out = _LEFT_OUT if kind in _DISPENSABLE else ()
+        yield Part("kind", kind, places, left_out + _OF_KINDS + _OF_TEXTS.get(kind, ()))
     for name in critical:
         if name in names and (at := names.index(name)) > 0:
-            is_dispensable = kinds.get(name) in _DISPENSABLE
-            yield Part("object", name, frozenset([at]), (_LEFT_OUT if is_dispensable else ()) + _OF_OBJECTS)
+            kind = kinds.get(name, "")
+            left_out = _LEFT_OUT if kind in _DISPENSABLE else ()
+            earlier = () if kind == "html" else _FOUND_EARLIER
+            changes = left_out + _OF_OBJECTS + earlier + _OF_TEXTS.get(kind, ())
+            yield Part("object", name, frozenset([at]), changes)

@@ -4,7 +4,7 @@ from typing import Any
 
 from loadstone import __version__, text
 from loadstone.engine import engine
-from loadstone.savings import UNCERTAIN, Saving, Savings
+from loadstone.savings import Saving, Savings
 from loadstone.verb_output import runs_text
 
 _SHOWN = 20
@@ -22,11 +22,11 @@ def document(found: Savings) -> dict[str, Any]:
         "spread": found.base.cell.spread,
         "runs": len(found.base.outcomes),
         "median_plt_ms": found.base.median_plt_ms,
-        "savings": [_saving(saving) for saving in found.savings],
+        "savings": [_saving(found, saving) for saving in found.savings],
     }
 
 
-def _saving(saving: Saving) -> dict[str, Any]:
+def _saving(found: Savings, saving: Saving) -> dict[str, Any]:
     low, high = saving.interval_ms or (None, None)
     of = saving.idea.part
     return {
@@ -34,7 +34,7 @@ def _saving(saving: Saving) -> dict[str, Any]:
         "name": of.name,
         "objects": len(of.places),
         "change": saving.idea.change,
-        "by_rules": saving.idea.change in UNCERTAIN,
+        "by_rules": found.is_guess(saving),
         "median_plt_ms": saving.result.median_plt_ms,
         "saved_ms": saving.ms,
         "saved_low_ms": low,
@@ -54,11 +54,11 @@ def in_words(found: Savings, *, is_all: bool) -> str:
     if not shown:
         return f"{head}\n\nNothing that was tried makes it clearly faster."
     rows = [["change", "of", "saves", "95 % interval"]]
-    rows += [[change(one), part(one), text.ms(one.ms), interval(one)] for one in shown]
+    rows += [[change(found, one), part(one), text.ms(one.ms), interval(one)] for one in shown]
     lines = [head, "", text.table(rows, left=2)]
     if left := len(found.savings) - len(shown):
         lines.append(f"{text.count(left, 'idea')} more, which save less or nothing clear: --all shows them")
-    if any(one.idea.change in UNCERTAIN for one in shown):
+    if any(map(found.is_guess, shown)):
         lines.append("*: by the HAR's rules: when objects were found is not recorded, but guessed")
     return "\n".join(lines)
 
@@ -69,9 +69,9 @@ def interval(saving: Saving) -> str:
     return "" if ends is None else f"{ends[0]:,.0f} - {ends[1]:,.0f} ms"
 
 
-def change(saving: Saving) -> str:
+def change(found: Savings, saving: Saving) -> str:
     """Say what is done; a star marks what turns on guessed times."""
-    return f"{saving.idea.change}{'*' if saving.idea.change in UNCERTAIN else ''}"
+    return f"{saving.idea.change}{'*' if found.is_guess(saving) else ''}"
 
 
 def part(saving: Saving) -> str:

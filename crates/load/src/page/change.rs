@@ -19,12 +19,26 @@ pub enum Change {
     Preloaded,
     /// They come from the root's host.
     OnTheMainHost,
+    /// They stand in the document that names them.
+    Inlined,
+    /// The parser does not stop for them (`async`).
+    Async,
+    /// The server of the root tells of them with its response: it is said to push or to hint at what the page lists.
+    Listed,
 }
 
 impl Change {
     /// All, in the order in which they are shown.
-    pub const ALL: [Change; 5] =
-        [Change::LeftOut, Change::HalfTheBytes, Change::Cached, Change::Preloaded, Change::OnTheMainHost];
+    pub const ALL: [Change; 8] = [
+        Change::LeftOut,
+        Change::HalfTheBytes,
+        Change::Cached,
+        Change::Preloaded,
+        Change::OnTheMainHost,
+        Change::Inlined,
+        Change::Async,
+        Change::Listed,
+    ];
 
     /// Its name.
     pub const fn name(self) -> &'static str {
@@ -34,6 +48,9 @@ impl Change {
             Change::Cached => "cached",
             Change::Preloaded => "preloaded",
             Change::OnTheMainHost => "on the main host",
+            Change::Inlined => "inlined",
+            Change::Async => "async",
+            Change::Listed => "listed",
         }
     }
 }
@@ -71,6 +88,9 @@ impl PageFile {
             Change::Cached => others.iter().for_each(|at| page.objects[*at].cached = true),
             Change::Preloaded => page.preload(&others),
             Change::OnTheMainHost => page.join_main_host(&others),
+            Change::Inlined => return self.inlined(&others),
+            Change::Async => return self.with_async_scripts(&others),
+            Change::Listed => page.list(&others),
         }
         page
     }
@@ -151,6 +171,11 @@ impl PageFile {
         for at in places {
             self.objects[*at].needs = Some(vec![found.clone()]);
         }
+    }
+
+    fn list(&mut self, places: &BTreeSet<usize>) {
+        let root = self.objects.first().map(|root| root.node().to_owned());
+        places.iter().for_each(|at| self.objects[*at].pushed_with.clone_from(&root));
     }
 
     fn join_main_host(&mut self, places: &BTreeSet<usize>) {

@@ -3,7 +3,9 @@
 //! Each leaves every object in the page, with all its bytes and everything that waits for it. One that changes nothing
 //! gives the same page. What servers tell ahead is no change of the page: [`crate::Foresight`].
 
+mod async_scripts;
 mod deal;
+mod inlining;
 mod priorities;
 mod sharding;
 
