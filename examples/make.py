@@ -1,4 +1,4 @@
-"""Writes news.page.json and shop.har: two invented pages, sized like pages of their kinds.
+"""Writes four invented pages, sized like pages of their kinds: newspaper, shop, film, guide of a television.
 
 Run it from anywhere: `python examples/make.py`. The files are checked in.
 """
@@ -292,8 +292,54 @@ def shop_har() -> dict[str, Any]:
     return {"log": {"version": "1.2", "creator": creator, "pages": [page], "entries": entries}}
 
 
+# --- video.page.json: a film in fragments, which a server may push into a gateway's cache ---
+
+VIDEO = "https://video.example.test"
+FRAGMENTS = 12
+
+
+def video_page() -> dict[str, Any]:
+    """Make twelve fragments of 2 s at 2 Mbit/s, one after another; the list of them may bring them along."""
+    playlist = f"{VIDEO}/film.m3u8"
+    fragments = [f"{VIDEO}/film-{number:02}.m4s" for number in range(FRAGMENTS)]
+    objects: list[dict[str, Any]] = [{"url": playlist, "bytes": 900, "kind": "text"}]
+    objects += [
+        {"url": url, "bytes": 500_000, "kind": "media", "needs": after(before), "pushed_with": playlist}
+        for before, url in zip([playlist, *fragments], fragments, strict=False)
+    ]
+    return {"version": 1, "objects": objects}
+
+
+# --- remote-ui.page.json: the interface of a set-top box; servers, client and content have one owner ---
+
+INTERFACE = "https://ui.example.test"
+
+
+def remote_ui_page() -> dict[str, Any]:
+    """Make a guide of 48 programmes, each with a small picture, on one host."""
+    root, app = f"{INTERFACE}/guide", f"{INTERFACE}/guide.js"
+    in_head = after(root, on="bytes", bytes=1_200)
+    objects: list[dict[str, Any]] = [
+        {"url": root, "bytes": 6_400, "kind": "html", "think_ms": 10},
+        {"url": f"{INTERFACE}/guide.css", "bytes": 8_200, "needs": in_head},
+        {"url": app, "bytes": 41_000, "needs": in_head},
+        {"url": f"{INTERFACE}/programmes.json", "bytes": 9_500, "think_ms": 15, "needs": after(app, ms=12)},
+    ]
+    objects += [
+        {
+            "url": f"{INTERFACE}/programme/{number}.png",
+            "bytes": 3_000 + 170 * (number * 7 % 24),
+            "needs": after(f"{INTERFACE}/programmes.json", ms=6),
+        }
+        for number in range(48)
+    ]
+    return {"version": 1, "objects": objects}
+
+
 def main() -> None:
-    """Write both files."""
+    """Write the files."""
+    for name, page in [("video", video_page()), ("remote-ui", remote_ui_page())]:
+        (HERE / f"{name}.page.json").write_text(json.dumps(page, indent=1) + "\n")
     (HERE / "news.page.json").write_text(json.dumps(news_page(), indent=1) + "\n")
     (HERE / "shop.har").write_text(json.dumps(shop_har(), indent=1) + "\n")
 

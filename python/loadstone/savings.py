@@ -194,7 +194,9 @@ def _cell(page: Page, chosen: Chosen, idea: Idea) -> Cell | None:
         return _with_policy(page, chosen, idea.change)
     if idea.change in _LISTED:
         listed = page.content.changed("listed", set(idea.part.places))
-        return listed and experiment.cell(replace(page, content=listed), {**chosen, **_LISTED[idea.change]})
+        if listed is None:
+            return None
+        return experiment.cell(replace(page, content=listed), {**chosen, **_LISTED[idea.change]})
     if idea.change == NEARER:
         # As it was given: a trace in it is named by its path.
         nearer = nearer_network(chosen["network"], EDGE_MS)
