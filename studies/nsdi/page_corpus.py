@@ -10,13 +10,15 @@ import copy
 import json
 import math
 import random
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import NormalDist
 from typing import Any
 
 from loadstone import pages
+from loadstone._native import domain_of
 from loadstone.files import InputError
 
 Page = dict[str, Any]
@@ -185,16 +187,17 @@ def _run(chance: random.Random, making: Making, script: tuple[int, str], finders
 
 
 def recorded(folder: Path) -> dict[str, Page]:
-    """Read all HARs below a folder, by names that a file may have; those that hold no page are left out."""
+    """Read all recordings and HARs below a folder, by names that files may have, but what is no page."""
     found: dict[str, Page] = {}
-    for at, path in enumerate(sorted(folder.rglob("*.har*"))):
+    names = [path for path in sorted(folder.rglob("*")) if re.search(r"\.(wacz|har(\.\w+)?)$", path.name)]
+    for at, path in enumerate(names):
         try:
             found[f"r{at:03}"] = json.loads(pages.read(str(path)).json)
         except InputError:
             continue
     if not found:
         raise InputError(
-            f"--pages {folder}: there is no HAR that can be read: give a folder with *.har, *.har.gz"
+            f"--pages {folder}: there is no page that can be read: give a folder with *.wacz, *.har, *.har.gz"
         )
     return found
 
@@ -204,10 +207,6 @@ def recorded(folder: Path) -> dict[str, Page]:
 Change = Callable[[Page], Page]
 """Makes another page of a page."""
 
-_SECOND_LEVEL = {"ac", "co", "com", "edu", "gov", "net", "org"}
-"""Labels under which countries register."""
-_URGENCY = {"html": 0, "css": 1, "js": 1}
-_REST = 3
 LEVELS = 8
 """Priorities of SPDY/3."""
 
@@ -237,14 +236,7 @@ def on_one_host(page: Page) -> Page:
 
 def by_registrable_domain(page: Page) -> Page:
     """Put the objects of `a.site.test` and `b.site.test` on one host."""
-    return _rehosted(page, registrable)
-
-
-def registrable(host: str) -> str:
-    """Give the part of a host's name that one registers, as far as it can be told without a list."""
-    labels = host.split(".")
-    parts = 3 if len(labels) > 2 and len(labels[-1]) == 2 and labels[-2] in _SECOND_LEVEL else 2
-    return ".".join(labels[-parts:])
+    return _rehosted(page, domain_of)
 
 
 def with_computing(factor: float) -> Change:
@@ -264,47 +256,20 @@ def with_computing(factor: float) -> Change:
 
 def without_priorities(page: Page) -> Page:
     """Let every object be as urgent as any other."""
-    return _prioritised(page, lambda _: _REST)
+    return _prioritised(page, "none")
 
 
 def prioritised_by_kind(page: Page) -> Page:
     """Let markup be more urgent than styles and scripts, and these than the rest, as Chrome has it."""
-    return _prioritised(page, lambda one: _URGENCY.get(one.get("kind", ""), _REST))
+    return _prioritised(page, "kind")
 
 
 def prioritised_by_dependency(page: Page) -> Page:
     """Let an object be the more urgent the longer the chain of objects that wait for it.
 
-    As in 5.3.1 computing is eliminated, what waits for it waits for what it waited for, and the depths are
-    mapped linearly to SPDY/3's eight levels.
+    As in 5.3.1 computing is eliminated, and the depths are mapped linearly to SPDY/3's eight levels.
     """
-    chains = _chains(_of_objects(page))
-    longest = max(chains.values())
-    steps = (LEVELS - 1) / max(1, longest - 1)
-    return _prioritised(page, lambda one: round((longest - chains[_name(one)]) * steps))
-
-
-def _of_objects(page: Page) -> Page:
-    """Eliminate computing and keep what waits for what."""
-    behind = {_name(node): [need["node"] for need in node["needs"]] for node in page.get("compute", [])}
-
-    def objects(names: list[str]) -> Iterator[str]:
-        todo, seen = list(names), set[str]()
-        while todo:
-            name = todo.pop()
-            if name in behind and name not in seen:
-                todo += behind[name]
-            elif name not in seen:
-                yield name
-            seen.add(name)
-
-    made = []
-    for one in page["objects"]:
-        needs = one.get("needs")
-        if needs is not None:
-            needs = [{"node": name} for name in objects([need["node"] for need in needs])]
-        made.append({**one, "needs": needs})
-    return {"objects": made}
+    return _prioritised(page, "dependencies")
 
 
 def known_at_once(page: Page) -> Page:
@@ -339,31 +304,9 @@ def with_heads(request: int, response: int) -> Change:
     return change
 
 
-def _prioritised(page: Page, urgency: Callable[[dict[str, Any]], int]) -> Page:
-    made = on_one_host(page)
-    for before, one in zip(page["objects"], made["objects"], strict=True):
-        one["urgency"] = urgency(before)
+def _prioritised(page: Page, priorities: str) -> Page:
+    made: Page = json.loads(pages.of_document(on_one_host(page)).prioritised(priorities).to_json())
     return made
-
-
-def _chains(page: Page) -> Mapping[str, int]:
-    """Say of every node how many others wait one for another behind it."""
-    nodes = [*page["objects"], *page.get("compute", [])]
-    root = _name(page["objects"][0])
-    behind: dict[str, list[str]] = {}
-    for node in nodes[1:]:
-        for need in [{"node": root}] if node.get("needs") is None else node["needs"]:
-            behind.setdefault(need["node"], []).append(_name(node))
-    chains: dict[str, int] = {}
-    # A node is done when all that wait for it are: a stack, since chains may be longer than Python's.
-    todo = [_name(node) for node in nodes]
-    while todo:
-        name = todo[-1]
-        if missing := [other for other in behind.get(name, []) if other not in chains]:
-            todo += missing
-            continue
-        chains[todo.pop()] = 1 + max((chains[other] for other in behind.get(name, [])), default=0)
-    return chains
 
 
 def _rehosted(page: Page, host: Callable[[str], str]) -> Page:

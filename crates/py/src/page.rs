@@ -2,7 +2,8 @@
 
 use crate::error::Failure;
 use loadstone_load::page::{
-    Change, Methods, PageFile, Replayed, Secrets, Summary, har, recording, registrable_domain, synthetic, zstd,
+    Change, Methods, PageFile, Priorities, Replayed, Secrets, Summary, har, recording, registrable_domain, synthetic,
+    zstd,
 };
 use loadstone_scenario::SharedPage;
 use pyo3::prelude::*;
@@ -157,6 +158,13 @@ impl Page {
     fn visited_after(&self, py: Python<'_>, before: &Page, seconds: u32) -> PyResult<Page> {
         let after = Duration::from_secs(seconds.into());
         Ok(py.detach(|| Page::of(self.page.visited_after(&before.page, after)?, self.notes_json.clone()))?)
+    }
+
+    /// The same page with its objects as urgent as a policy has it (`none`, `kind`, `dependencies`).
+    fn prioritised(&self, py: Python<'_>, priorities: &str) -> PyResult<Page> {
+        let priorities: Priorities = serde_json::from_value(priorities.into()).map_err(Failure::from)?;
+        let made = || Ok::<_, Failure>(self.page.prioritised(priorities, self.page.page()?));
+        Ok(py.detach(|| Page::of(made()?, self.notes_json.clone()))?)
     }
 
     /// The page file, as JSON.
