@@ -232,6 +232,21 @@ class Outcome:
     def first_request_ms(self) -> float | None:
         """When the first request left, that is after the handshakes before it; missing if none did, in ms."""
     @property
+    def first_byte_ms(self) -> float | None:
+        """When the document that is shown began to arrive; missing if it did not, in ms."""
+    @property
+    def dom_content_loaded_ms(self) -> float | None:
+        """When the document was parsed and its scripts had run; missing if that is not known, in ms."""
+    @property
+    def first_contentful_paint_ms(self) -> float | None:
+        """When the first text or image was painted; missing if that is not known, in ms."""
+    @property
+    def largest_contentful_paint_ms(self) -> float | None:
+        """When the largest one was; missing if that is not known, in ms."""
+    @property
+    def speed_index_ms(self) -> float | None:
+        """When the mean pixel of the first view was there; missing if that is not known, in ms."""
+    @property
     def bytes_down(self) -> int:
         """Bytes of the packets towards the client, in bytes."""
     @property

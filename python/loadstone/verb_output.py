@@ -83,6 +83,22 @@ _MEASURES = [
 """What text says of every load; documents have more."""
 
 
+_MOMENTS = {
+    "first_byte_ms": "first byte",
+    "first_contentful_paint_ms": "first contentful paint",
+    "dom_content_loaded_ms": "DOMContentLoaded",
+    "largest_contentful_paint_ms": "largest contentful paint",
+    "speed_index_ms": "Speed Index",
+}
+"""What a page says of its visitor's view."""
+
+
+def _moments(outcomes: Sequence[Outcome]) -> list[tuple[str, str, Callable[[float], str]]]:
+    """Give the moments that all runs have, if the page knows more than when its first byte comes."""
+    known = [name for name in _MOMENTS if all(getattr(outcome, name) is not None for outcome in outcomes)]
+    return [(_MOMENTS[name], name, text.ms) for name in known] if len(known) > 1 else []
+
+
 def load_text(page: str, cell: Cell, outcomes: Sequence[Outcome]) -> str:
     """Give a short summary of the runs: medians, and the range where there are several."""
     completed = [outcome for outcome in outcomes if outcome.completed]
@@ -100,7 +116,8 @@ def load_text(page: str, cell: Cell, outcomes: Sequence[Outcome]) -> str:
         return f"{head}\n{incomplete(outcomes)}: the browser gave up after {gave_up} at the latest"
     several = len(completed) > 1
     rows = [["", "median", "least", "most"] if several else ["", "run"]]
-    for name, field, show in _MEASURES:
+    first, *others = _MEASURES
+    for name, field, show in [first, *_moments(completed), *others]:
         values: list[float] = [getattr(outcome, field) for outcome in completed]
         middle = statistics.median(values)
         shown = [show(middle), show(min(values)), show(max(values))] if several else [show(middle)]
@@ -291,7 +308,7 @@ def _compared(variant: VariantResult, baseline: VariantResult) -> dict[str, Any]
 
 
 _DETAILS = {
-    *("first_request_ms", "fast_retransmissions", "tail_loss_probes", "timeouts"),
+    *("first_request_ms", "fast_retransmissions", "tail_loss_probes", "timeouts", *_MOMENTS),
     *("bytes_pushed", "bytes_wasted"),
 }
 """Of single loads `load --json` and stores say them: a report has thousands, and all of them within it."""

@@ -19,7 +19,9 @@ from loadstone import LoadstoneError, Scenario, networks, protocols
 from loadstone.experiment import OPTIONS, RUNS_OF_RANDOM
 
 RUN_FIELDS = [
-    "seed", "plt_ms", "first_request_ms", "bytes_down", "bytes_up", "bytes_pushed", "bytes_wasted",
+    "seed", "plt_ms", "first_request_ms", "first_byte_ms", "dom_content_loaded_ms",
+    "first_contentful_paint_ms", "largest_contentful_paint_ms", "speed_index_ms",
+    "bytes_down", "bytes_up", "bytes_pushed", "bytes_wasted",
     "packets_down", "packets_up", "retransmissions", "fast_retransmissions", "tail_loss_probes", "timeouts",
     "connections", "completed", "account",
     "round_trips", "idle_share", "connections_at_once", "requests_per_connection", "packet_bytes_down",

@@ -134,6 +134,25 @@ def test_a_load_ends_when_its_load_event_begins(server: Server, record: Record) 
     assert onload is not None and 0 < onload <= (end["params"]["timestamp"] - began) * 1e3 - 400
 
 
+def test_what_was_painted_is_asked_when_the_load_is_over(server: Server, record: Record) -> None:
+    url = server.page(
+        '<body style="margin: 0"><p>x</p><img src=a.svg style="width: 300px; height: 200px">'
+        '<div style="position: absolute; top: 9999px"><img src=b.svg></div>',
+        a_svg=SVG,
+        b_svg=SVG,
+    )
+    made = record(url)
+    [page] = json.loads(made.extra(archive.HAR))["log"]["pages"]
+    entries = json.loads(made.extra(archive.HAR))["log"]["entries"]
+    shown = {entry["request"]["url"].rsplit("/", 1)[1]: entry.get("_viewPixels") for entry in entries}
+    assert shown["a.svg"] == 300 * 200 and shown.get("b.svg") is None
+    assert page["_viewPixels"] > 300 * 200 and page["pageTimings"]["_largestContentfulPaint"] > 0
+    graph = json.loads(graph_of(made, keep_secrets=True).to_json())
+    names = {node["name"] for node in graph["compute"]}
+    assert names >= {"DOMContentLoaded", "first contentful paint", "largest contentful paint"}
+    assert graph["view_pixels"] == page["_viewPixels"]
+
+
 def test_what_a_script_loads_is_known_by_its_stack(server: Server, record: Record) -> None:
     """Without asynchronous stacks Chromium names the parser for images, nothing for timers."""
     url = server.page(

@@ -11,6 +11,7 @@ from loadstone.recording.archive import LoadNote
 from loadstone.recording.har_file import HarLoad, har
 from loadstone.recording.masking import Mask
 from loadstone.recording.network_log import NetworkLog, exchange_of
+from loadstone.recording.painting import Painting
 from loadstone.recording.recorder import Recording
 from loadstone.recording.summary import in_words
 
@@ -158,6 +159,11 @@ def test_a_har_has_the_phases_of_a_request() -> None:
     assert document["pages"][0]["pageTimings"] == {
         "onContentLoad": 500.0, "onLoad": 900.0, "_firstContentfulPaint": 400.0
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("answer", [{}, {"result": {"value": None}}, {"result": {"value": {"view": "x"}}}])
+def test_a_page_that_does_not_say_what_it_painted_has_painted_nothing(answer: dict[str, Any]) -> None:
+    assert Painting.of(answer) == Painting()
 
 
 # --- the trace ---

@@ -237,6 +237,7 @@ impl Replayer {
             bytes_down: counts(|path| path.counts.bytes_in) + heads * packets_down,
             bytes_up: counts(|path| path.counts.bytes_out) + heads * packets_up,
             discarded: marks.discarded,
+            moments: marks.moments,
             retransmissions: counts(|path| path.counts.retransmissions.into()),
             loss_recovery: None,
             connections: joined.len() as u32,

@@ -43,6 +43,11 @@ impl Protocol {
         }
     }
 
+    /// Whether it is a version of SPDY.
+    pub const fn is_spdy(self) -> bool {
+        matches!(self, Protocol::Spdy2 | Protocol::Spdy3 | Protocol::Spdy31)
+    }
+
     /// Whether one connection carries many requests side by side.
     pub const fn is_multiplexed(self) -> bool {
         !matches!(self, Protocol::Http1 | Protocol::Http1Pipelining)

@@ -180,8 +180,9 @@ impl Browser {
     /// What happened when, for when the load has ended.
     pub fn into_marks(self) -> Marks {
         let (causes, look_ups) = (self.progress.causes().collect(), self.resolver.look_ups());
+        let moments = self.page.moments.map(|moment| self.progress.ended(moment?));
         let Browser { waterfall: rows, failed, discarded, load_event, .. } = self;
-        Marks { causes, rows, failed, look_ups, load_event, discarded }
+        Marks { causes, rows, failed, look_ups, load_event, discarded, moments }
     }
 
     /// Begins everything that may begin, and hands out requests.
@@ -249,13 +250,17 @@ impl Browser {
 
     /// An object is to be asked for, now or when others are over.
     fn want(&mut self, object: ActivityId) {
-        let fetch = self.page.fetch(object);
+        self.want_for(self.page.fetch(object).document, object);
+    }
+
+    /// The same for a document, or for none of them.
+    fn want_for(&mut self, document: Option<u32>, object: ActivityId) {
+        let host = self.page.fetch(object).host;
         let urgency = raising::priority(&self.page, &self.raised, object).urgency();
         if let Some(scheduler) = &mut self.scheduler {
-            scheduler.want(object, fetch.host, urgency, fetch.document);
+            scheduler.want(object, host, urgency, document);
             self.send_scheduled();
         } else {
-            let host = fetch.host;
             self.pools[host.0 as usize].want(object, u64::from(object.0));
             self.stir(host);
         }

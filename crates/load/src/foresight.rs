@@ -6,7 +6,7 @@ use loadstone_http::{Fields, ResponseHead};
 use loadstone_units::Bounded;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// What servers push, and what they hint at.
@@ -48,6 +48,18 @@ impl Default for Foresight {
     }
 }
 
+impl Foresight {
+    /// The places of the objects of which a response 103 to the first request tells.
+    pub fn hinted_early(self, page: &Page) -> BTreeSet<usize> {
+        if self.hint_by != HintBy::EarlyHints {
+            return BTreeSet::new();
+        }
+        let mut by_response = by_response(page, self.hint, 1, TellsOf::AnyHost);
+        let told = by_response.remove(&ActivityId(0)).unwrap_or_default().into_iter();
+        told.filter(|object| is_preloadable(page.fetch(*object))).map(|object| object.0 as usize).collect()
+    }
+}
+
 /// How a client is told what to fetch by itself.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -79,7 +91,7 @@ impl Foreseen {
         let tells_of = if by_link { TellsOf::AnyHost } else { TellsOf::OwnHost };
         for (object, mut hinted) in by_response(page, foresight.hint, 1, tells_of) {
             if by_link {
-                hinted.retain(|object| destination(&page.fetch(*object).kind).is_some());
+                hinted.retain(|object| is_preloadable(page.fetch(*object)));
             }
             // Browsers read Early Hints of navigations alone.
             if hinted.is_empty() || (foresight.hint_by == HintBy::EarlyHints && object != ActivityId(0)) {
@@ -225,8 +237,13 @@ fn is_cors(fetch: &Fetch) -> bool {
     mode.map_or_else(|| destination(&fetch.kind).is_some_and(Destination::is_cors), |(_, mode)| mode == b"cors")
 }
 
+/// Whether Link can tell of an object: what it is fetched for is known, and its URL means no other one.
+fn is_preloadable(fetch: &Fetch) -> bool {
+    !fetch.is_renamed && destination(&fetch.kind).is_some()
+}
+
 /// What objects of a kind are fetched for; none for documents, which browsers do not preload.
-fn destination(kind: &str) -> Option<Destination> {
+pub(crate) fn destination(kind: &str) -> Option<Destination> {
     Some(match kind {
         "html" => return None,
         "css" => Destination::Style,

@@ -33,6 +33,15 @@ impl Destination {
         }
     }
 
+    /// How urgent it is to Chromium where Early Hints tell of it, before any page asks.
+    pub(crate) fn urgency(self) -> u8 {
+        match self {
+            Destination::Style => 0,
+            Destination::Script | Destination::Font => 1,
+            Destination::Image | Destination::Fetch => 3,
+        }
+    }
+
     /// Whether such things are always fetched by CORS, if nobody says otherwise: fonts, and what scripts ask for.
     pub fn is_cors(self) -> bool {
         matches!(self, Destination::Font | Destination::Fetch)

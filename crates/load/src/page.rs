@@ -8,6 +8,7 @@ mod build;
 mod change;
 mod compressed;
 mod depths;
+mod early_hints;
 mod embedding;
 mod file;
 pub mod har;
@@ -15,10 +16,12 @@ mod heads;
 mod loose;
 mod markup;
 mod merge;
+mod moment;
 mod paint;
 mod path_shape;
 mod policy;
 mod preflights;
+mod private_cache;
 mod recorded_object;
 pub mod recording;
 mod redact;
@@ -37,6 +40,7 @@ pub use file::{
     RaiseSpec, RequestScheduling, Why,
 };
 pub(crate) use heads::{is_token, is_value};
+pub use moment::Moment;
 pub use paint::{Paint, PaintSource};
 pub use path_shape::path_shape;
 pub use policy::{Priorities, Sharding, registrable_domain};
@@ -82,6 +86,10 @@ pub struct Page {
     pub raises: Vec<Raise>,
     /// By what share all computing together takes more or less in a run, where several loads say so.
     pub varies: Option<f64>,
+    /// Which activity each of [`Moment::ALL`] is, if the page knows.
+    pub moments: [Option<ActivityId>; 3],
+    /// How many pixels the first view has.
+    pub view_pixels: Option<u32>,
     /// For each object the one in which it stands.
     texts: Vec<Option<ActivityId>>,
     /// For each host its objects by path, ascending: no two have the same one.
@@ -180,6 +188,8 @@ pub struct Fetch {
     pub document: Option<u32>,
     /// Whether its path was changed, since another object of the host has it.
     pub is_renamed: bool,
+    /// How many pixels of the first view it covers.
+    pub view_pixels: u32,
     /// Whether the browser has it in its cache.
     pub is_cached: bool,
     /// The object with whose response it is pushed or hinted at, where the page lists that.
@@ -216,8 +226,22 @@ impl Page {
         let shelves = vec![Vec::new(); hosts.len()];
         let (scheduling, handshake, arrival) = (RequestScheduling::default(), Duration::ZERO, Duration::ZERO);
         let (bodies, raises, varies, texts) = (Vec::new(), Vec::new(), None, vec![None; objects]);
-        let mut page =
-            Page { hosts, activities, objects, scheduling, handshake, arrival, bodies, raises, varies, texts, shelves };
+        let moments = [None; 3];
+        let mut page = Page {
+            hosts,
+            activities,
+            objects,
+            scheduling,
+            handshake,
+            arrival,
+            bodies,
+            raises,
+            varies,
+            moments,
+            view_pixels: None,
+            texts,
+            shelves,
+        };
         let mut shelves = std::mem::take(&mut page.shelves);
         for (at, (_, fetch)) in page.fetches().enumerate() {
             shelves[fetch.host.0 as usize].push((fetch.request.path.clone(), ActivityId(at as u32)));

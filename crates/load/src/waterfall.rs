@@ -94,6 +94,8 @@ pub struct Marks {
     pub load_event: Option<LoadEvent>,
     /// Bytes of bodies that came although the browser had refused them.
     pub discarded: u64,
+    /// When each of [`crate::page::Moment::ALL`] was, if the page knows, and if it came before the load ended.
+    pub moments: [Option<Time>; 3],
 }
 
 /// The load event of a page.
@@ -153,6 +155,7 @@ impl Marks {
         for LookUp { asked, answered_query, answered } in self.look_ups.iter_mut().flatten() {
             [asked, answered_query, answered].into_iter().for_each(|time| *time = time.counted_from(origin));
         }
+        self.moments.iter_mut().flatten().for_each(|time| *time = time.counted_from(origin));
         if let Some(LoadEvent { ended, at, .. }) = &mut self.load_event {
             [ended, at].into_iter().for_each(|time| *time = time.counted_from(origin));
         }
@@ -197,12 +200,14 @@ mod tests {
             look_ups: vec![Some(LookUp { asked: at(5), answered_query: at(12), answered: at(20) })],
             load_event: Some(LoadEvent { last: ActivityId(1), ended: at(80), at: at(82) }),
             discarded: 7,
+            moments: [None, Some(at(90)), None],
         };
         let moved = marks.counted_from(at(10));
         assert_eq!(moved.rows, [row(90), Row { found: Some(at(0)), last_byte: Some(at(0)), ..Row::default() }]);
         assert_eq!((moved.failed[0].row, moved.causes[1].map(|cause| cause.at)), (row(50), Some(at(60))));
         assert_eq!(moved.look_ups, [Some(LookUp { asked: at(0), answered_query: at(2), answered: at(10) })]);
         assert_eq!(moved.load_event, Some(LoadEvent { last: ActivityId(1), ended: at(70), at: at(72) }));
+        assert_eq!(moved.moments, [None, Some(at(80)), None]);
     }
 
     #[test]

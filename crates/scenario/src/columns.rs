@@ -2,7 +2,7 @@
 
 use crate::{Outcome, Row};
 use loadstone_load::FoundBy;
-use loadstone_load::page::{Activity, Needed, Page};
+use loadstone_load::page::{Activity, Moment, Needed, Page};
 use loadstone_units::Time;
 use serde::Serialize;
 
@@ -112,6 +112,16 @@ macro_rules! of_run {
     };
 }
 
+macro_rules! of_moment {
+    ($name:literal, $moment:ident, $help:literal) => {
+        nullable(column(
+            ($name, ColumnKind::Number, "ms"),
+            concat!($help, " missing if that is not known."),
+            |_, outcome| vec![outcome.moment(Moment::$moment).into()],
+        ))
+    };
+}
+
 macro_rules! of_row {
     ($name:literal, $help:literal, $mark:ident) => {
         nullable(column(($name, ColumnKind::Number, "ms"), $help, |_, outcome| {
@@ -143,6 +153,21 @@ pub const RUN: &[Column] = &[
         "ms",
         "When the first request left, that is after the handshakes before it; missing if none did.",
         |run| run.first_request.into()
+    )),
+    nullable(of_run!(
+        "first_byte_ms",
+        Number,
+        "ms",
+        "When the document that is shown began to arrive; missing if it did not.",
+        |run| run.first_byte().into()
+    )),
+    of_moment!("dom_content_loaded_ms", ContentLoaded, "When the document was parsed and its scripts had run;"),
+    of_moment!("first_contentful_paint_ms", FirstPaint, "When the first text or image was painted;"),
+    of_moment!("largest_contentful_paint_ms", LargestPaint, "When the largest one was;"),
+    nullable(column(
+        ("speed_index_ms", ColumnKind::Number, "ms"),
+        "When the mean pixel of the first view was there; missing if that is not known.",
+        |page, outcome| vec![outcome.speed_index(page).into()],
     )),
     of_run!("bytes_down", Integer, "bytes", "Bytes of the packets towards the client.", |run| run.bytes_down.into()),
     of_run!("bytes_up", Integer, "bytes", "Bytes of the packets towards the servers.", |run| run.bytes_up.into()),

@@ -26,6 +26,7 @@ mod options;
 mod outcome;
 mod plan;
 mod scenario;
+mod seen;
 mod shared_page;
 mod spread;
 mod timeline;

@@ -2,6 +2,7 @@
 
 use crate::Capture;
 use loadstone_load::page::HostId;
+
 use loadstone_load::{Account, Row, Span};
 use loadstone_net::tcp::LossRecovery;
 use loadstone_units::Time;
@@ -37,6 +38,8 @@ pub struct Outcome {
     pub loss_recovery: Option<LossRecovery>,
     /// Connections that the browser opened.
     pub connections: u32,
+    /// When each of [`loadstone_load::page::Moment::ALL`] was, if the page knows, and if it came before the load ended.
+    pub moments: [Option<Time>; 3],
     /// One row for each object, in page order.
     pub waterfall: Vec<Row>,
     /// The critical path from time zero to the page load time, without gaps; empty where the load was

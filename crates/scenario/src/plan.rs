@@ -5,7 +5,7 @@ use crate::name_server::NameServerPlan;
 use crate::shared_page::LoadablePage;
 use crate::{Connections, Requests, Scenario, ScenarioError, ScenarioProblem, SharedPage, Spread, Variant, VisitAfter};
 use loadstone_http::{Multiplexing, Protocol, Push, RequestWrites, SessionFactory};
-use loadstone_load::page::{HostId, Page, PageError, PageFile, Priorities, RequestScheduling, Sharding};
+use loadstone_load::page::{ActivityId, HostId, Page, PageError, PageFile, Priorities, RequestScheduling, Sharding};
 use loadstone_load::{Browser, BrowserConfig, Catalogue, Graph, Hints, Joining, Origin, OriginConfig, Relay, Scope};
 use loadstone_net::tls::Tls;
 use loadstone_net::{Fabric, LinkId, NodeId};
@@ -278,21 +278,29 @@ impl PlannedPage {
 
 /// The page as the variant's policies make it, at the first visit.
 fn loadable(page: &SharedPage, variant: &Variant) -> Result<LoadablePage, PageError> {
-    let Variant { sharding, servers, priorities, .. } = *variant;
-    if (sharding, servers, priorities) == (Sharding::Recorded, None, Priorities::Recorded) {
+    let Variant { sharding, servers, priorities, foresight, .. } = *variant;
+    let as_it_is = (Sharding::Recorded, None, Priorities::Recorded, Scope::Nothing);
+    if (sharding, servers, priorities, foresight.hint) == as_it_is {
         return page.loadable().cloned();
     }
     Ok(LoadablePage::of(with_policies(PageFile::clone(page), variant)?.build()?))
 }
 
 fn with_policies(file: PageFile, variant: &Variant) -> Result<PageFile, PageError> {
-    let Variant { sharding, servers, priorities, .. } = *variant;
+    let Variant { sharding, servers, priorities, foresight, .. } = *variant;
     let mut file = file.sharded(sharding);
     if let Some(servers) = servers {
         file = file.dealt(servers.get());
     }
     if priorities != Priorities::Recorded {
         file = file.prioritised(priorities, &file.build()?);
+    }
+    if foresight.hint != Scope::Nothing {
+        let page = file.build()?;
+        // SPDY has no responses 103.
+        if !variant.protocol_to(&page.hosts[page.fetch(ActivityId(0)).host.0 as usize].name).is_spdy() {
+            file = file.hinted_early(&foresight.hinted_early(&page));
+        }
     }
     Ok(file)
 }

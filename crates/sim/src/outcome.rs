@@ -105,6 +105,7 @@ fn outcome(
         bytes_down: down.bytes,
         bytes_up: up.bytes,
         discarded: marks.discarded,
+        moments: marks.moments,
         retransmissions: connections.iter().map(|connection| connection.retransmissions).sum(),
         loss_recovery: Some(loss_recovery),
         connections: opened,

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
@@ -10,6 +10,7 @@ from urllib.parse import parse_qsl, urlsplit
 from loadstone.recording.exchange import Fields
 from loadstone.recording.masking import Mask
 from loadstone.recording.network_log import Hop
+from loadstone.recording.painting import Painting
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,7 @@ class HarLoad:
     content_loaded: float | None
     loaded: float | None
     first_paint: float | None
+    painting: Painting = field(default_factory=Painting)
 
 
 def har(loads: Iterable[HarLoad], version: str, browser: str, mask: Mask | None) -> bytes:
@@ -57,8 +59,10 @@ def _page(load: HarLoad) -> dict[str, Any]:
         "onContentLoad": _since(load, load.content_loaded),
         "onLoad": _since(load, load.loaded),
         "_firstContentfulPaint": _since(load, load.first_paint),
+        "_largestContentfulPaint": load.painting.largest_ms,
     }
-    return {
+    view = {} if load.painting.view_pixels is None else {"_viewPixels": load.painting.view_pixels}
+    return view | {
         "id": f"page_{load.number}",
         "title": load.title,
         "startedDateTime": _moment(load.began + load.clock),
@@ -92,8 +96,12 @@ def _entry(load: HarLoad, hop: Hop, mask: Mask | None) -> dict[str, Any]:
         entry["serverIPAddress"] = address.strip("[]")
     if response.get("connectionId"):
         entry["connection"] = str(response["connectionId"])
-    if hop.from_memory or response.get("fromDiskCache"):
+    if hop.from_memory or hop.from_disk:
         entry["_fromCache"] = "memory" if hop.from_memory else "disk"
+    if pixels := load.painting.pixels.get(hop.url):
+        entry["_viewPixels"] = pixels
+    if hop.url == load.painting.largest_image:
+        entry["_isLCP"] = True
     if response.get("fromServiceWorker"):
         entry["response"]["_fetchedViaServiceWorker"] = True
     return entry

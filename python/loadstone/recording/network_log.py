@@ -55,10 +55,16 @@ class Hop:
             one is not None
             and self.url.startswith(("http://", "https://"))
             and not self.from_memory
-            and not one.get("fromDiskCache")
+            and not self.from_disk
             and not one.get("fromPrefetchCache")
             and not one.get("fromServiceWorker")
         )
+
+    @property
+    def from_disk(self) -> bool:
+        """Say whether the cache answered: that of a worker's script has no mark, but no byte of it came."""
+        one = self.response or {}
+        return bool(one.get("fromDiskCache")) or (one.get("encodedDataLength") == 0 and not self.extra_sent)
 
     @property
     def status(self) -> int:

@@ -167,5 +167,5 @@ def _trace(one: Visited, mask: Mask | None) -> bytes:
 
 def _of_har(one: Visited) -> HarLoad:
     title = one.note.title or one.note.url
-    moments = one.content_loaded, one.loaded, one.first_paint
+    moments = one.content_loaded, one.loaded, one.first_paint, one.painting
     return HarLoad(one.note.number, title, one.hops, one.began, one.clock, *moments)

@@ -221,7 +221,9 @@ def _of_folder(name: str) -> ServedRecording:
 
 def _written(folder: Path, one: Mapping[str, Any]) -> ServedResponse:
     sent = b"" if one.get("file") is None else (folder / one["file"]).read_bytes()
-    fields = _pairs([*one.get("fields", []), ("date", formatdate(usegmt=True))])
+    stated = one.get("fields", [])
+    is_dated = any(str(name).lower() == "date" for name, _ in stated)
+    fields = _pairs(stated if is_dated else [*stated, ("date", formatdate(usegmt=True))])
     codings = [value.strip().lower() for field_name, value in fields if field_name.lower() == _CODED.encode()]
     is_coded = bool(codings) and codings[0].decode("ascii", "replace") not in _NO_CODING
     return ServedResponse(

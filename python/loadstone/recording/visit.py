@@ -10,6 +10,7 @@ from loadstone.recording import tracing
 from loadstone.recording.archive import LoadNote
 from loadstone.recording.bodies import Bodies
 from loadstone.recording.network_log import Hop, NetworkLog
+from loadstone.recording.painting import ASK, Painting
 from loadstone.recording.sessions import Session, Sessions
 from loadstone.recording.tracing import Span
 
@@ -52,6 +53,7 @@ class Visited:
     loaded: float | None
     content_loaded: float | None
     first_paint: float | None
+    painting: Painting
 
     def correct(self) -> None:
         """Take from the trace when the load event began, and how busy the machine was till then.
@@ -110,6 +112,7 @@ class Visit:
         self._heard = 0.0
         self._main = ""
         self._is_over = False
+        self._painting = Painting()
 
     def load(self, number: int, url: str, patience: Patience, *, warm: bool) -> Visited:
         """Load a page; if nothing comes of it at all, it is a `BrowserError`."""
@@ -135,7 +138,7 @@ class Visit:
         note = LoadNote(number, url, warm, started, onload, ended, title, self._main, lost)
         clock = seen.clock if seen.clock is not None else started - begins
         moments = began, clock, seen.loaded, seen.content_loaded, seen.first_paint
-        return Visited(note, self._kept, hops, self._bodies, span, *moments)
+        return Visited(note, self._kept, hops, self._bodies, span, *moments, self._painting)
 
     def _navigate(self, url: str, page: Session, until: float) -> None:
         try:
@@ -179,6 +182,8 @@ class Visit:
         try:
             if is_there:
                 self._bodies.ask_again(self._log.hops(), page.name, self._main, until)
+                asked = {"expression": ASK, "returnByValue": True, "awaitPromise": True}
+                self._painting = Painting.of(call("Runtime.evaluate", until, page.name, **asked))
                 said = call("Target.getTargetInfo", monotonic() + _STOP_S, targetId=self._main)
                 title = str(said["targetInfo"].get("title", ""))
             call("Target.closeTarget", monotonic() + _STOP_S, targetId=self._main)

@@ -64,6 +64,7 @@ fn outcome(
         bytes_down: down.bytes,
         bytes_up: up.bytes,
         discarded: marks.discarded,
+        moments: marks.moments,
         retransmissions: per_connection.iter().map(|connection| connection.retransmissions).sum(),
         loss_recovery: None,
         connections: joined.len() as u32,

@@ -1,11 +1,15 @@
 //! What servers tell of ahead: hints, which the browser follows, and pushes, which it takes or refuses.
 
 use super::{Browser, Hints};
+use crate::foresight::destination;
 use crate::hint::hinted;
 use crate::page::ActivityId;
 use crate::{Action, ConnId, FoundBy};
 use loadstone_http::{RequestId, ResponseHead, TransportStream};
 use loadstone_units::Time;
+
+/// The status of responses that tell what the final one will (RFC 8297).
+const EARLY_HINTS: u16 = 103;
 
 impl Browser {
     /// A response tells what else is wanted.
@@ -13,15 +17,22 @@ impl Browser {
         if self.config.hints == Hints::Ignore {
             return;
         }
-        let host = self.page.fetch(object).host;
+        let page = self.page.clone();
+        let host = page.fetch(object).host;
         for reference in hinted(head) {
-            if let Some(hinted) = self.page.find_referred(host, &reference)
-                && !self.page.fetch(hinted).is_cached
+            let found = page.find_referred(host, &reference).map(|hinted| (hinted, page.fetch(hinted)));
+            if let Some((hinted, fetch)) = found.filter(|(_, fetch)| !fetch.is_cached)
                 && self.progress.anticipate(now, hinted, object)
             {
                 let row = &mut self.waterfall[hinted.0 as usize];
                 (row.found, row.found_by) = (Some(now), FoundBy::Hint);
-                self.want(hinted);
+                // Before there is a document, none holds requests back, and only what it is says how urgent it is.
+                if head.status == EARLY_HINTS {
+                    self.raised.extend(destination(&fetch.kind).map(|kind| (hinted, kind.urgency())));
+                    self.want_for(None, hinted);
+                } else {
+                    self.want(hinted);
+                }
             }
         }
     }

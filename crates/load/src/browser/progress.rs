@@ -368,6 +368,12 @@ impl Progress {
         graph.nodes[activity.0 as usize].on_end.iter().for_each(|edge| self.satisfy(now, activity, *edge));
     }
 
+    /// When an activity that takes no time was over, if it is.
+    pub(super) fn ended(&self, activity: ActivityId) -> Option<Time> {
+        let state = &self.states[activity.0 as usize];
+        state.has_ended.then_some(state.begin)
+    }
+
     /// An object is requested again: its bytes are counted from the beginning.
     pub(super) fn restart(&mut self, object: ActivityId) {
         self.states[object.0 as usize].bytes = 0;

@@ -4,7 +4,7 @@ use super::embedding;
 use super::file::{ComputeSpec, DocumentSpec, HostSpec, LoadsSpec, Need, Needed, ObjectSpec, On, PageError, PageFile};
 use super::heads::{self, TooSmall};
 use super::merge::MOST_DEVIATION;
-use super::{Activity, ActivityId, Dependency, Fetch, Host, HostId, Page, Raise, Task, Thread, Trigger};
+use super::{Activity, ActivityId, Dependency, Fetch, Host, HostId, Moment, Page, Raise, Task, Thread, Trigger};
 use loadstone_http::{Body, BodyId, Priority, Scheme};
 use loadstone_units::{Factors, json};
 use std::collections::BTreeMap;
@@ -144,7 +144,18 @@ impl PageFile {
         let of_loads = |loads: LoadsSpec| deviation(|| "loads".to_owned(), loads.deviation_percent);
         let varies = self.loads.map(of_loads).transpose()?;
         let page = Page::new(hosts.list, activities, self.objects.len());
-        let page = Page { scheduling, handshake, arrival, bodies, raises, varies, ..page };
+        let moments = Moment::ALL.map(|moment| names.compute(self, moment.name()));
+        let page = Page {
+            scheduling,
+            handshake,
+            arrival,
+            bodies,
+            raises,
+            varies,
+            moments,
+            view_pixels: self.view_pixels,
+            ..page
+        };
         acyclic(&page)?;
         Ok(Page { texts: embedding::texts(self, &page), ..page })
     }
@@ -186,6 +197,11 @@ impl<'a> NodeNames<'a> {
             }
         }
         Ok(NodeNames { places })
+    }
+
+    /// The compute node of a name, if there is one.
+    fn compute(&self, file: &PageFile, name: &str) -> Option<ActivityId> {
+        self.places.get(name).copied().filter(|id| id.0 as usize >= file.objects.len())
     }
 
     /// The dependencies of `node`. Without any stated, all but the root wait for the root's end.
@@ -366,6 +382,7 @@ fn fetch(index: usize, object: &ObjectSpec, hosts: &mut HostsByName<'_>) -> Resu
         is_renamed,
         is_cached: object.cached,
         pushed_with: None,
+        view_pixels: object.view_pixels.unwrap_or(0),
     })
 }
 

@@ -1,7 +1,9 @@
 //! A page as it would be: with some of its objects left out, smaller, elsewhere or found earlier.
 
 use super::build::Url;
+use super::paint::kind;
 use super::{Need, ObjectSpec, On, PageFile};
+use loadstone_units::Bounded;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
@@ -169,7 +171,14 @@ impl PageFile {
         let bytes = (on == On::Bytes).then_some(1);
         let found = Need { node: root.node().to_owned(), on, bytes, ..Need::default() };
         for at in places {
-            self.objects[*at].needs = Some(vec![found.clone()]);
+            let object = &mut self.objects[*at];
+            object.needs = Some(vec![found.clone()]);
+            // Chromium does not know yet what of these the page will wait for.
+            match kind(object) {
+                "css" => object.urgency = Some(Bounded::known(0)),
+                "js" | "font" => object.urgency = Some(Bounded::known(1)),
+                _ => {}
+            }
         }
     }
 
@@ -193,7 +202,7 @@ impl PageFile {
     }
 }
 
-fn host_of(url: &str) -> Option<String> {
+pub(super) fn host_of(url: &str) -> Option<String> {
     Url::split(url).map(|url| url.authority.to_ascii_lowercase())
 }
 

@@ -22,6 +22,9 @@ pub struct PageFile {
     /// What is particular about some hosts, by the name in their URLs.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub hosts: BTreeMap<String, HostSpec>,
+    /// How many pixels the first view has, if it is known what covers them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub view_pixels: Option<u32>,
     /// In which order and when the browser sends the requests that it has found.
     #[serde(default, skip_serializing_if = "RequestScheduling::is_default")]
     pub scheduling: RequestScheduling,
@@ -175,6 +178,9 @@ pub struct ObjectSpec {
     /// Whether its URL was another one in other loads.
     #[serde(default, skip_serializing_if = "is_false")]
     pub changes: bool,
+    /// Of an image: how many pixels of the first view it covers; none if it is left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub view_pixels: Option<u32>,
 }
 
 /// Whether a load waits for an activity.

@@ -283,7 +283,8 @@ fn page_of(view: views::View<'_>, mut redactor: Redactor) -> Result<(Har, Vec<Re
     let scheduling = chromium.scheduling();
     let mut hosts = coalesced::hosts(&entries, |fetched| chromium.is_anonymous(fetched));
     hosts.extend(name_errors::hosts(&entries, waits.round_trip_ms()));
-    let mut file = PageFile { objects, compute, documents, hosts, scheduling, ..PageFile::default() };
+    let view_pixels = painted.view_pixels;
+    let mut file = PageFile { objects, compute, documents, hosts, scheduling, view_pixels, ..PageFile::default() };
     preflights::go_first(&mut file);
     let fetched: Vec<_> = places.iter().map(|at| &entries[*at]).collect();
     notes.paints = Some(paints::paints(&file, &fetched, &painted));
@@ -401,6 +402,7 @@ fn described(fetched: &HarFetch<'_>, redactor: &mut Redactor, notes: &mut Notes)
         status: (status != 200).then_some(status),
         upload_bytes: (upload > 0).then_some(upload),
         urgency: fetched.urgency(),
+        view_pixels: fetched.entry.view_pixels.positive().map(|pixels| pixels as u32),
         incremental: fetched.is_incremental(),
         request_header_bytes: request_size.filter(|_| request_fields.is_none()),
         response_header_bytes: response_size.filter(|_| response_fields.is_none()),

@@ -130,7 +130,7 @@ impl PageFile {
     }
 }
 
-fn kind(object: &ObjectSpec) -> &str {
+pub(super) fn kind(object: &ObjectSpec) -> &str {
     object.kind.as_deref().unwrap_or_else(|| super::build::kind_of(&object.url, 1))
 }
 

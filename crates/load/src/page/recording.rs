@@ -84,6 +84,7 @@ pub fn read(
     let mut builder = GraphBuilder::new(file, &objects, texts, delays);
     threads.iter().for_each(|thread| builder.follow(thread));
     builder.place_strays();
+    builder.note_moments(notes.paints.as_ref());
     let mut file = builder.into_file();
     let handshakes = objects.iter().filter_map(|object| object.handshake_ms).collect();
     file.handshake_ms = (quantile(handshakes, 0.25) * 1e3).round() / 1e3;

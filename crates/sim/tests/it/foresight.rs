@@ -1,6 +1,7 @@
 //! Pushes and hints: what servers tell ahead saves the round trips on which it would be asked for.
 
 use crate::{FAST, load, variant};
+use loadstone_load::Row;
 use loadstone_load::page::PageFile;
 use loadstone_scenario::Outcome;
 
@@ -78,6 +79,40 @@ fn early_hints_save_the_time_that_the_server_thinks_rfc8297() {
     }
     // SPDY has no interim responses.
     assert_eq!(complete(&chain("spdy/3.1", r#"{"hint": "all"}"#)), [250, 350, 450]);
+}
+
+#[test]
+fn what_early_hints_bring_is_asked_for_again_unless_the_cache_may_give_it_rfc9111() {
+    let date = r#"["date", "Tue, 24 Nov 2026 12:00:00 GMT"]"#;
+    let json = format!(
+        r#"{{"objects": [
+        {{"url": "http://a.test/", "bytes": 1000, "kind": "html", "think_ms": 50}},
+        {{"url": "http://a.test/fresh.js", "bytes": 1000, "response_fields": [{date}, ["cache-control", "max-age=60"]]}},
+        {{"url": "http://a.test/asked.js", "bytes": 1000,
+          "response_fields": [{date}, ["cache-control", "no-cache"], ["etag", "\"1\""]]}},
+        {{"url": "http://a.test/never.js", "bytes": 1000, "response_fields": [{date}, ["cache-control", "no-store"]]}}]}}"#
+    );
+    let hinted = |hint_by: &str| {
+        let page = PageFile::from_json(json.as_bytes()).unwrap();
+        let foresight = format!(r#"{{"hint": "all", "hint_by": "{hint_by}"}}"#);
+        load(page, FAST, variant(&format!(r#"{{"protocol": "h2", "tls": "none", "foresight": {foresight}}}"#)))
+    };
+    let said = |outcome: &Outcome| -> Vec<(&str, u16, u64)> {
+        let ms = |row: &Row| row.last_byte.unwrap().as_ms() as u64;
+        outcome.waterfall.iter().map(|row| (row.found_by.name(), row.status.unwrap(), ms(row))).collect()
+    };
+    let early = hinted("early-hints");
+    let expected = [
+        ("page", 200, 250),
+        ("hint", 200, 300),
+        ("hint", 200, 300),
+        ("page", 304, 400),
+        ("hint", 200, 300),
+        ("page", 200, 400),
+    ];
+    assert_eq!(said(&early), expected);
+    // A preload of the page itself is used as it is.
+    assert_eq!(said(&hinted("link")), [("page", 200, 250), ("hint", 200, 350), ("hint", 200, 350), ("hint", 200, 350)]);
 }
 
 #[test]

@@ -16,6 +16,7 @@ mod protocols;
 mod queues;
 mod recorded;
 mod relays;
+mod seen;
 mod spread;
 mod streams;
 mod topologies;

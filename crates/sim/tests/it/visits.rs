@@ -3,6 +3,7 @@
 use crate::laws::{pages, variants};
 use crate::{FAST, load, run_once, variant};
 use loadstone_load::page::PageFile;
+use loadstone_load::{Foresight, FoundBy, Scope};
 use loadstone_scenario::{Outcome, Part, Plan, Scenario};
 use loadstone_units::{Seed, Time};
 use proptest::prelude::*;
@@ -180,6 +181,8 @@ proptest! {
         prop_assert_eq!(again.objects.len(), page.objects.len());
         let mut variant = variant(&variant_json);
         variant.visit_after = Some(i64::from(seconds).try_into().unwrap());
+        // What hints bring ahead has rows of its own.
+        variant.foresight.hint = Scope::Nothing;
         let network = format!("{rate}kbit,{rtt}ms,{loss}%").parse().unwrap();
         let plan = Plan::new(&Scenario { network, variant, seed, ..Scenario::of(page) }).unwrap();
         let outcome = run_once(&plan);
@@ -193,6 +196,28 @@ proptest! {
                 prop_assert_eq!((row.status, row.body_bytes), (object.status.or(Some(200)), object.bytes));
             }
         }
+        prop_assert_eq!(outcome.account().total(), outcome.plt.as_nanos());
+        prop_assert_eq!(&run_once(&plan), &outcome);
+    }
+
+    #[test]
+    fn whatever_early_hints_bring_the_page_has_all_it_asks_for(
+        page in pages_with_heads(),
+        (variant_json, scope) in (variants(), prop::sample::select(vec![Scope::Embedded, Scope::All, Scope::Listed])),
+        (rate, rtt, loss) in (100_u64..100_000, 1_u64..400, 0_u32..5),
+        (seconds, seed) in (prop::option::of(0_u32..150), 1_u64..1_000_000),
+    ) {
+        let mut variant = variant(&variant_json);
+        variant.visit_after = seconds.map(|seconds| i64::from(seconds).try_into().unwrap());
+        variant.foresight = Foresight { hint: scope, ..Foresight::default() };
+        let network = format!("{rate}kbit,{rtt}ms,{loss}%").parse().unwrap();
+        let plan = Plan::new(&Scenario { network, variant, seed, ..Scenario::of(page.clone()) }).unwrap();
+        let outcome = run_once(&plan);
+        prop_assert!(outcome.completed);
+        let asked = outcome.waterfall.iter().filter(|row| row.found_by == FoundBy::Page).count();
+        let hinted = outcome.waterfall.len() - asked;
+        prop_assert!(asked <= page.objects.len() && outcome.waterfall.len() >= page.objects.len());
+        prop_assert!(outcome.waterfall.len() <= page.objects.len() + hinted);
         prop_assert_eq!(outcome.account().total(), outcome.plt.as_nanos());
         prop_assert_eq!(&run_once(&plan), &outcome);
     }

@@ -29,6 +29,7 @@ record! {
         first_paint: Scalar<'a> = "_firstContentfulPaint",
         largest_paint: Scalar<'a> = "_chromeUserTiming.LargestContentfulPaint",
         largest_image: Scalar<'a> = "_LargestContentfulPaintImageURL",
+        view_pixels: Scalar<'a> = "_viewPixels",
     }
 }
 
@@ -61,6 +62,7 @@ record! {
         priority: Scalar<'a> = "_priority",
         render_blocking: Scalar<'a> = "_renderBlocking",
         is_largest_paint: Scalar<'a> = "_isLCP",
+        view_pixels: Scalar<'a> = "_viewPixels",
         from_cache: Scalar<'a> = "_fromCache",
         from_disk_cache: Scalar<'a> = "_fromDiskCache",
         from_memory_cache: Scalar<'a> = "_fromMemoryCache",

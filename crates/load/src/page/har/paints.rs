@@ -35,6 +35,8 @@ pub(super) struct Painted {
     largest_ms: Option<f64>,
     /// The URL of the largest one's image, as the page file has URLs.
     image: Option<String>,
+    /// How many pixels the first view has.
+    pub(super) view_pixels: Option<u32>,
 }
 
 impl Painted {
@@ -49,6 +51,7 @@ impl Painted {
             started,
             first_ms: first.or_else(|| record.first_paint.positive()).filter(within),
             largest_ms: largest.or_else(|| record.largest_paint.positive()).filter(within),
+            view_pixels: record.view_pixels.positive().map(|pixels| pixels as u32),
             image: record.largest_image.filled().and_then(url::cleaned).map(|(url, _)| url),
         }
     }

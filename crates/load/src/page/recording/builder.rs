@@ -1,6 +1,7 @@
 //! From what happened on a page's threads to its graph.
 
 mod first_frame;
+mod moments;
 mod parser;
 mod requests;
 mod scripts;
@@ -13,6 +14,7 @@ use super::trace::{Note, NoteKind, PageThread, ThreadKind, Unit, UnitKind, Via};
 use crate::page::file::{ComputeSpec, DocumentSpec, Need, Needed, On, PageFile, RequestScheduling, Why};
 use crate::page::markup::Markup;
 use crate::page::recorded_object::RecordedObject;
+use moments::DrawnFrame;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Work that takes less is added to what comes next, in microseconds.
@@ -87,6 +89,8 @@ pub(super) struct GraphBuilder<'r> {
     /// The first one, and the fonts that keep it waiting.
     first_render: Option<String>,
     fonts: Vec<usize>,
+    /// All layouts of the page, in order.
+    frames_drawn: Vec<DrawnFrame>,
     count: usize,
 }
 
@@ -146,6 +150,7 @@ impl<'r> GraphBuilder<'r> {
             new_fonts: Vec::new(),
             first_render: None,
             fonts: Vec::new(),
+            frames_drawn: Vec::new(),
             count: 0,
         }
     }

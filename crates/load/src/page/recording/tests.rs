@@ -1,6 +1,7 @@
 //! Recordings that are written by hand: what the graph has to be follows from the HTML standard.
 
 mod load;
+mod moments;
 mod requests;
 mod rules;
 

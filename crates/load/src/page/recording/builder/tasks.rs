@@ -1,5 +1,6 @@
 //! What a thread does besides parsing and running scripts: callbacks, events, style and layout.
 
+use super::moments::DrawnFrame;
 use super::{FRAME_MS, GraphBuilder, REACTION, SMALL, after};
 use crate::page::file::{Need, Needed, On, Why};
 use crate::page::recording::trace::{Code, Note, NoteKind, Task, ThreadKind, Unit, UnitKind};
@@ -166,6 +167,7 @@ impl GraphBuilder<'_> {
             self.new_fonts.clear();
             self.first_render.get_or_insert_with(|| name.clone());
             self.last_render = Some(name.clone());
+            self.frames_drawn.push(DrawnFrame { until: unit.until, node: name.clone() });
             self.first_change = None;
         }
         self.notes(unit, &name, lead);

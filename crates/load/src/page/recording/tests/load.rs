@@ -15,6 +15,8 @@ pub(super) struct Load {
     pub(super) fetched: Vec<(&'static str, &'static str, &'static str)>,
     pub(super) texts: Vec<(&'static str, &'static str)>,
     pub(super) events: Vec<Value>,
+    /// What the HAR says of the page's moments.
+    pub(super) timings: Value,
 }
 
 impl Load {
@@ -25,7 +27,8 @@ impl Load {
             slice("CommitLoad", 12_000, 1, json!({"frame": "F", "url": url(""), "isOutermostMainFrame": true})),
             slice("HTMLDocumentParser::MaybeFetchQueuedPreloads", 14_000, 2_000, Value::Null),
         ];
-        Load { document, fetched: vec![("", "document", "0")], texts: vec![("0", document)], events }
+        let (fetched, texts) = (vec![("", "document", "0")], vec![("0", document)]);
+        Load { document, fetched, texts, events, timings: json!({}) }
     }
 
     /// Something is fetched, and comes.
@@ -66,6 +69,7 @@ impl Load {
             let is_gone = path.starts_with(GONE);
             json!({
                 "startedDateTime": format!("2026-01-01T00:00:00.{at:03}Z"), "time": 1.0, "_requestId": request,
+                "pageref": "p", "_isLCP": self.timings["largest"] == **path,
                 "_resourceType": kind, "_priority": "Medium", "_initiator": {"type": "other"},
                 "request": {"method": "GET", "url": url(path), "headers": []},
                 "response": {"status": if is_gone { 0 } else { 200 }, "headers": [], "content": {"size": 1},
@@ -74,7 +78,9 @@ impl Load {
             })
         };
         let entries: Vec<Value> = self.fetched.iter().enumerate().map(entry).collect();
-        let har = serde_json::to_vec(&json!({"log": {"entries": entries}})).unwrap();
+        let started = "2026-01-01T00:00:00.000Z";
+        let page = json!({"id": "p", "startedDateTime": started, "pageTimings": self.timings});
+        let har = serde_json::to_vec(&json!({"log": {"pages": [page], "entries": entries}})).unwrap();
         let trace = serde_json::to_vec(&json!({"traceEvents": self.events})).unwrap();
         let texts = self.texts.iter().map(|(request, text)| ((*request).to_owned(), text.as_bytes().to_vec()));
         read(&har, None, &trace, &texts.collect::<BTreeMap<_, _>>(), Secrets::Kept).unwrap().file
