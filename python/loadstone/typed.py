@@ -34,6 +34,11 @@ class Settings(TypedDict, total=False):
     """The most connections to a host at a time. Default: 6. 1 to 256."""
     connections_in_all: int
     """The most connections of the browser to all hosts at a time; if it is left out, any number. 1 to 256."""
+    pipelined_requests: int
+    """The most requests that a browser has under way on a connection of HTTP/1.1 with pipelining; if it is
+    left out, any number. 1 to 1,000,000."""
+    browser: Literal["recorded", "2012", "phone-2012"]
+    """How the browser behaves where nothing else is set."""
     requests_per_connection: int
     """The most requests that a server answers on a connection before it leaves it: with 1 it keeps no
     connection alive. If it is left out, any number. 1 to 1,000,000."""

@@ -193,6 +193,8 @@ def _variant(variant: dict[str, Any], whose: str) -> str:
         parts.insert(4, ", ".join(f"{name}: IW {own['iw']}, {own['cc']}" for name, own in others.items()))
     if (seconds := variant.get("visit_after")) is not None:
         parts.insert(2, f"visited {seconds} s before")
+    if (browser := variant.get("browser")) is not None:
+        parts.insert(2, f"browser {browser}")
     if variant.get("names") == "looked-up":
         parts.insert(2, "names looked up")
     if variant["requests_per_connection"] is not None:

@@ -3,7 +3,9 @@
     .venv/bin/python studies/ece540/visits.py FOLDER
 
 loads each recording (*.wacz) of FOLDER on the network of the production site: for the first time; again 5 s
-later, with the cache and the open connections; again an hour later, with the cache alone. See README.md.
+later, with the cache and the open connections; again an hour later, with the cache alone; and 5 s later the
+next page, which has the same style sheets, scripts and fonts, and documents and pictures of its own. See
+README.md.
 """
 
 import argparse
@@ -18,11 +20,15 @@ from loadstone.api import Load
 
 NETWORK = "20/5mbit,50ms"
 PROTOCOLS: tuple[Literal["http/1.1"], Literal["spdy/2"]] = ("http/1.1", "spdy/2")
+NEXT = "the next page"
 VISITS: dict[str, dict[str, Any]] = {
     "first": {},
     "5 s later": {"visit_after": 5},
     "an hour later": {"visit_after": 3600},
+    NEXT: {"visit_after": 5},
 }
+SHARED = ("css", "js", "font")
+"""What pages of a site have in common."""
 
 
 @dataclass(frozen=True)
@@ -44,14 +50,26 @@ class Visit:
         )
 
 
+def next_page(page: dict[str, Any]) -> dict[str, Any]:
+    """Make another page of the site: what is not shared is elsewhere, and new to the browser."""
+    for one in page["objects"]:
+        if one.get("kind") not in SHARED:
+            one["name"] = one.get("name", one["url"])
+            one["url"] += f"{'&' if '?' in one['url'] else '?'}next"
+    return page
+
+
 def visits(page: Page) -> dict[tuple[str, str], Visit]:
     """Make all visits to a page."""
     common: dict[str, Any] = {"network": NETWORK, "tls": "1.2", "tcp": "linux-3.7", "client_tcp": "linux-3.7"}
-    return {
-        (name, protocol): Visit.of(load(page, protocol=protocol, **common, **settings))
-        for name, settings in VISITS.items()
-        for protocol in PROTOCOLS
-    }
+    following = page.under(next_page)
+
+    def visit(name: str, protocol: Literal["http/1.1", "spdy/2"]) -> Visit:
+        if name == NEXT:
+            return Visit.of(load(following, before=page, protocol=protocol, **common, **VISITS[name]))
+        return Visit.of(load(page, protocol=protocol, **common, **VISITS[name]))
+
+    return {(name, protocol): visit(name, protocol) for name in VISITS for protocol in PROTOCOLS}
 
 
 def main() -> None:

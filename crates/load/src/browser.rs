@@ -162,6 +162,13 @@ impl Browser {
         self
     }
 
+    /// The same with pipelines of at most so many requests.
+    #[must_use]
+    pub fn with_pipelined(mut self, requests: u32) -> Browser {
+        self.pools.iter_mut().for_each(|pool| pool.pipelined = requests.max(1));
+        self
+    }
+
     /// Begins to load the page.
     pub fn start(&mut self, now: Time) {
         if self.page.scheduling == RequestScheduling::Chromium {
@@ -323,14 +330,20 @@ impl Browser {
                 pool.busy(conn);
                 continue;
             }
-            while session.capacity() > 0
+            let mut room = pool.at_a_time();
+            while room > 0
+                && session.capacity() > 0
                 && let Some(object) = pool.take()
             {
+                room -= 1;
                 let (fetch, priority) = (self.page.fetch(object), raising::priority(&self.page, &self.raised, object));
                 let id = session.request(fetch.request.clone(), fetch.upload.into(), priority);
                 streams.push(Some(object));
                 let row = &mut self.waterfall[object.0 as usize];
                 (row.connection, row.on) = (Some(conn.0), session.carrier(id));
+            }
+            if room == 0 {
+                pool.busy(conn);
             }
             *heard = now;
             self.next_expiry = self.next_expiry.min(now + PATIENCE);

@@ -7,7 +7,7 @@ use schemars::{Schema, schema_for};
 use serde_json::Value;
 
 /// All options: what a field may be, what it is by default and what it does, its type says.
-const OPTIONS: [OptionOf; 35] = [
+const OPTIONS: [OptionOf; 37] = [
     OptionOf::new("network", "network", "NETWORK"),
     OptionOf::new("protocol", "variant.protocol", "PROTOCOL"),
     OptionOf::new("iw", "variant.tcp.iw", "N").of(SERVERS),
@@ -17,6 +17,8 @@ const OPTIONS: [OptionOf; 35] = [
     OptionOf::new("sharding", "variant.sharding", "HOSTS"),
     OptionOf::new("connections", "variant.connections", "N"),
     OptionOf::new("connections-in-all", "variant.connections_in_all", "N"),
+    OptionOf::new("pipelined-requests", "variant.pipelined_requests", "N"),
+    OptionOf::new("browser", "variant.browser", "BROWSER"),
     OptionOf::new("requests-per-connection", "variant.requests_per_connection", "N"),
     OptionOf::new("names", "variant.names", "NAMES"),
     OptionOf::new("visit-after", "variant.visit_after", "SECONDS"),

@@ -1,5 +1,6 @@
 //! A scenario made ready to be run, in whichever world.
 
+use crate::habits::Habits;
 use crate::hosts::{HostRole, Hosts, PageHosts, PlannedHost};
 use crate::name_server::NameServerPlan;
 use crate::shared_page::LoadablePage;
@@ -50,7 +51,7 @@ impl Plan {
     /// If a page cannot be loaded, a trace of a network is missing, a page has no such host, or hosts and links do
     /// not fit together.
     pub fn new(scenario: &Scenario) -> Result<Plan, ScenarioError> {
-        let variant = &scenario.variant;
+        let variant = &scenario.variant.browser.stated(scenario.variant.clone());
         let mut files = vec![(&scenario.page, "page".to_owned())];
         let own = scenario.topology.iter().flat_map(|topology| topology.hosts.iter().enumerate());
         let mut loaded = Vec::new();
@@ -193,11 +194,12 @@ impl Plan {
         };
         let browser = Browser::new(page.clone(), graph.clone(), config).with_own_times(self.spread.own_times(seed));
         let browser = browser.with_computing(self.variant.compute.get());
+        let pipelined = self.variant.pipelined_requests.map_or(u32::MAX, Requests::get);
         if self.variant.protocol_of.is_empty() {
-            return browser;
+            return browser.with_pipelined(pipelined);
         }
         let protocols: Vec<Protocol> = page.hosts.iter().map(|host| self.variant.protocol_to(&host.name)).collect();
-        browser.with_protocols(&protocols)
+        browser.with_protocols(&protocols).with_pipelined(pipelined)
     }
 
     /// The server of a page's host in the run of this seed, at the visit before if there is one.
@@ -278,17 +280,18 @@ impl PlannedPage {
 
 /// The page as the variant's policies make it, at the first visit.
 fn loadable(page: &SharedPage, variant: &Variant) -> Result<LoadablePage, PageError> {
-    let Variant { sharding, servers, priorities, foresight, .. } = *variant;
-    let as_it_is = (Sharding::Recorded, None, Priorities::Recorded, Scope::Nothing);
-    if (sharding, servers, priorities, foresight.hint) == as_it_is {
+    let Variant { sharding, servers, priorities, foresight, browser, .. } = *variant;
+    let as_it_is = (Sharding::Recorded, None, Priorities::Recorded, Scope::Nothing, Habits::Recorded);
+    if (sharding, servers, priorities, foresight.hint, browser) == as_it_is {
         return page.loadable().cloned();
     }
     Ok(LoadablePage::of(with_policies(PageFile::clone(page), variant)?.build()?))
 }
 
 fn with_policies(file: PageFile, variant: &Variant) -> Result<PageFile, PageError> {
-    let Variant { sharding, servers, priorities, foresight, .. } = *variant;
+    let Variant { sharding, servers, priorities, foresight, browser, .. } = *variant;
     let mut file = file.sharded(sharding);
+    browser.schedule(&mut file);
     if let Some(servers) = servers {
         file = file.dealt(servers.get());
     }

@@ -1,5 +1,6 @@
 //! What one run is.
 
+use crate::habits::Habits;
 use crate::{ComputeFactor, ScenarioError, ScenarioProblem, SharedPage, Spread, Topology};
 use loadstone_http::{Multiplexing, Protocol};
 use loadstone_load::page::{Priorities, Sharding};
@@ -84,6 +85,13 @@ pub struct Variant {
     /// The most connections of the browser to all hosts at a time; if it is left out, any number.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub connections_in_all: Option<Connections>,
+    /// The most requests that a browser has under way on a connection of HTTP/1.1 with pipelining; if it is left out,
+    /// any number.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pipelined_requests: Option<Requests>,
+    /// How the browser behaves where nothing else is set.
+    #[serde(skip_serializing_if = "Habits::is_default")]
+    pub browser: Habits,
     /// The most requests that a server answers on a connection before it leaves it: with 1 it keeps no connection
     /// alive. If it is left out, any number.
     pub requests_per_connection: Option<Requests>,

@@ -45,6 +45,8 @@ pub(super) struct Pool {
     pub(super) stirred: bool,
     /// Whether no connection has closed in the middle of a pipeline.
     pub(super) may_pipeline: bool,
+    /// The most requests in a pipeline.
+    pub(super) pipelined: u32,
 }
 
 /// How far requests have joined the connection that carries them all.
@@ -79,6 +81,7 @@ impl Pool {
             is_alone: false,
             stirred: false,
             may_pipeline: true,
+            pipelined: u32::MAX,
         }
     }
 
@@ -89,6 +92,11 @@ impl Pool {
             Protocol::Http1Pipelining if !self.may_pipeline => Protocol::Http1,
             protocol => protocol,
         }
+    }
+
+    /// How many requests a connection takes at a time, if its session takes that many.
+    pub(super) fn at_a_time(&self) -> u32 {
+        if self.spoken() == Protocol::Http1Pipelining { self.pipelined } else { u32::MAX }
     }
 
     /// An object is to be fetched, after all those of a lower place.
@@ -258,6 +266,7 @@ impl Pool {
                 let unserved = (self.waiting.len() as u32).saturating_sub(self.connecting);
                 return self.unopened.max(unserved).min(room);
             }
+            Protocol::Http1Pipelining => (self.waiting.len() as u32).div_ceil(self.pipelined),
             _ if self.joining.is_some() => self.unadmitted(),
             _ if self.is_racing => self.waiting.len() as u32,
             _ => u32::from(!self.waiting.is_empty()),
@@ -351,6 +360,16 @@ mod tests {
     #[test]
     fn a_pipelining_connection_carries_all() {
         assert_eq!(pool_of(Protocol::Http1Pipelining, 100).openings(u32::MAX), 1);
+    }
+
+    #[test]
+    fn pipelines_of_a_stated_length_are_as_many_as_it_takes() {
+        let opened = |objects: u32| {
+            let mut pool = pool_of(Protocol::Http1Pipelining, objects);
+            pool.pipelined = 2;
+            pool.openings(u32::MAX)
+        };
+        assert_eq!([0, 1, 2, 3, 11, 100].map(opened), [0, 1, 1, 2, 6, 6]);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! TLS with False Start, Nagle's algorithm, one processor for all responses, what a kernel remembers.
 
 use crate::{FAST, MSS, load, object, page, variant};
-use loadstone_load::page::{ObjectSpec, PageFile};
+use loadstone_load::page::{ObjectSpec, PageFile, RequestScheduling};
 use loadstone_net::LinkId;
 use loadstone_scenario::{Outcome, Plan, Scenario, Variant};
 use loadstone_sim::run_captured;
@@ -230,4 +230,37 @@ fn one_connection_in_all_goes_from_host_to_host() {
     let outcome = load(four_hosts(), FAST, variant(r#"{"protocol": "h2", "connections_in_all": 1}"#));
     assert!(outcome.completed);
     assert_eq!((outcome.connections, at_once(&outcome)), (4, 1), "each host's objects at once, one host after another");
+}
+
+#[test]
+fn a_pipeline_has_as_many_requests_as_the_browser_allows() {
+    let in_pairs = |fields: &str| {
+        fast(5, &format!(r#"{{"protocol": "http/1.1+pipelining", "tls": "none", "connections": 1{fields}}}"#))
+    };
+    // The root is there after two round trips; then all come in one, or two in each.
+    assert_ms(&in_pairs(""), 300.0);
+    assert_ms(&in_pairs(r#", "pipelined_requests": 2"#), 500.0);
+    assert_ms(&in_pairs(r#", "pipelined_requests": 5"#), 300.0);
+}
+
+#[test]
+fn a_browser_of_2012_is_a_setting_of_several() {
+    let url = |at: u64| format!("http://h{}.test/{at}", at % 12);
+    let object = |at| ObjectSpec { bytes: 20_000, url: url(at), ..ObjectSpec::default() };
+    let urgencies = [3, 0].map(|urgency| Some(urgency.try_into().unwrap()));
+    let objects = (0..60).map(|at| ObjectSpec { urgency: urgencies[at as usize % 2], ..object(at) });
+    let today = PageFile { scheduling: RequestScheduling::Chromium, ..page(objects) };
+    let in_order = PageFile { scheduling: RequestScheduling::PageOrder, ..today.clone() };
+    for protocol in ["http/1.1", "http/1.1+pipelining", "spdy/3"] {
+        let with = |page: &PageFile, fields: &str| {
+            load(page.clone(), "10mbit,100ms", variant(&format!(r#"{{"protocol": "{protocol}"{fields}}}"#)))
+        };
+        let stated = r#", "connections_in_all": 30, "pipelined_requests": 2"#;
+        let of_2012 = with(&today, r#", "browser": "2012""#);
+        assert_eq!(of_2012, with(&in_order, stated), "{protocol}");
+        assert_ne!(of_2012.waterfall, with(&today, "").waterfall, "{protocol}");
+        let phone = with(&today, r#", "browser": "phone-2012", "pipelined_requests": 4"#);
+        let four = r#", "connections_in_all": 30, "pipelined_requests": 4, "connections": 4"#;
+        assert_eq!(phone, with(&in_order, four), "what is set stays: {protocol}");
+    }
 }
