@@ -1,8 +1,10 @@
 """The study nsdi run again: claims complete, pages as stated, findings that hold on a part of it."""
 
+import shutil
 import statistics
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -29,6 +31,7 @@ from loadstone.studies.nsdi.laboratory import (
 from loadstone.studies.nsdi.page_corpus import Making
 
 STUDY = ROOT / "studies" / "nsdi"
+EXAMPLE = ROOT / "python" / "loadstone" / "examples" / "shop.har"
 HARS = ROOT.parent / "shared" / "data" / "har"
 CHEAP: dict[str, list[Level]] = {
     "iw": [3, 10, 32],
@@ -223,3 +226,20 @@ def test_recorded_pages_can_be_loaded_beside_those_that_are_made() -> None:
     cells = load(RUNNER, found, Plan(forms, {"rtt": [100], "rate": [10], "loss": [0]}, plain))
     assert len(cells) == 4 * len(found) and len(found) >= 3
     assert median(spdy_over_http(cells)) > 0
+
+
+def test_pages_that_are_given_are_the_study_s(tmp_path: Path) -> None:
+    for name in ("first.har", "second.har"):
+        shutil.copy(EXAMPLE, tmp_path / name)
+    runner = Runner(None, lambda done, total: None, tmp_path)
+    plain = {name: sweep().variants[name] for name in (HTTP, SPDY)}
+    graph = {"graph": page_corpus.on_one_host}
+    loads = otherwise.PageLoads(runner, 200, Plan(graph, {"rtt": [100], "rate": [10], "loss": [0]}, plain))
+    judged = loads.evidence()
+    assert (judged.seeds, judged.most, loads.until) == (2, 2, "")
+    assert {otherwise.MADE}.issubset(judged.assumptions)
+    assert not {*page_corpus.OTHERWISE, *page_corpus.SIZES_OTHERWISE} & {*judged.assumptions}
+    given = judged.loads(2)
+    assert given["seed"].unique().sort().to_list() == [1, 2]
+    assert given.filter(seed=1)["plt_ms"].to_list() == given.filter(seed=2)["plt_ms"].to_list()
+    assert judged.loads(2, otherwise.MADE)["seed"].n_unique() == otherwise.FIRST

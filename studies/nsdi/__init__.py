@@ -61,19 +61,20 @@ def study(runner: Runner, matrix: Matrix, pages: int) -> Results:
             sets.all(), "sets", "How do the objects of whole pages fare, without dependencies?"
         ),
         whole_pages.table(whole.all(), "pages", "What do dependencies and computing change?"),
-        *_of_recorded(runner),
+        *_beside(runner, pages),
     ]
     explained = passages(swept, whole.all(), sensitivity.table(runner, matrix.runs or 1))
     return Results(swept.published(), tables, judge.judged(), explained, [draw(tree)])
 
 
-def _of_recorded(runner: Runner) -> list[Table]:
+def _beside(runner: Runner, pages: int) -> list[Table]:
+    """Give the same of made pages, where recorded ones are given."""
     if not runner.pages:
         return []
-    found = page_corpus.recorded(runner.pages)
-    title = f"How do the objects of {len(found)} recorded pages fare, without dependencies?"
-    alone, whole = (load(runner, found, plan) for plan in (independent_objects.PLAN, whole_pages.PLAN))
+    made = dict(page_corpus.corpus(pages))
+    alone, whole = (load(runner, made, plan) for plan in (independent_objects.PLAN, whole_pages.PLAN))
+    title = f"How do the objects of {pages} made pages fare, without dependencies?"
     return [
-        independent_objects.table(alone, "recorded-sets", title),
-        whole_pages.table(whole, "recorded-pages", "And with their dependencies and computing?"),
+        independent_objects.table(alone, "made-sets", title),
+        whole_pages.table(whole, "made-pages", "And with their dependencies and computing?"),
     ]

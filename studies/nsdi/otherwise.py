@@ -22,7 +22,8 @@ NETWORKS: Mapping[str, Settings] = {
 }
 """What is set instead of what `synthetic.toml` says."""
 CLOCK = "the clock starts with the first packet"
-RECORDED = "recorded pages"
+MADE = "made pages"
+"""What is assumed otherwise where recorded pages are given."""
 WITHOUT_LOSS = "without loss"
 FIRST = 50
 """Pages that a verdict begins with; all are loaded where chance could turn it."""
@@ -34,7 +35,7 @@ class PageLoads:
     """Loads of the pages by a plan. A page is what chance gives: each has the number of a seed."""
 
     def __init__(self, runner: Runner, pages: int, plan: Plan) -> None:
-        self.pages = pages
+        self.pages = _count(runner, pages)
         self.plan = plan
         self._runner = runner
         self._known: dict[tuple[int, str], pl.DataFrame] = {}
@@ -84,15 +85,23 @@ class PageLoads:
         return [*_pages_otherwise(self._runner, is_alone), *networks, CLOCK]
 
 
+def _count(runner: Runner, pages: int) -> int:
+    """Count the pages: those that are given, else as many as are to be made."""
+    return len(page_corpus.recorded(runner.pages)) if runner.pages else pages
+
+
 def _pages_otherwise(runner: Runner, is_alone: bool) -> list[str]:
+    if runner.pages:
+        return [MADE]
     graphs = [] if is_alone else [*page_corpus.OTHERWISE]
-    return [*graphs, *page_corpus.SIZES_OTHERWISE, *([RECORDED] if runner.pages else [])]
+    return [*graphs, *page_corpus.SIZES_OTHERWISE]
 
 
 def _corpus(runner: Runner, pages: int, assumption: str) -> dict[str, Page]:
-    if assumption == RECORDED:
-        assert runner.pages is not None
-        return page_corpus.recorded(runner.pages)
+    if runner.pages and assumption != MADE:
+        return dict(page_corpus.recorded(runner.pages))
+    if runner.pages:
+        pages = FIRST
     makings = {**page_corpus.OTHERWISE, **page_corpus.SIZES_OTHERWISE}
     return dict(page_corpus.corpus(pages, makings.get(assumption, page_corpus.AS_MADE)))
 
@@ -130,8 +139,8 @@ def inside(
         def chosen(count: int, assumption: str) -> pl.DataFrame:
             return run(count, assumption).select("form", "variant", "seed", *measures)
 
-        tried = _pages_otherwise(runner, "graph" not in forms)
-        return Evidence(chosen, measures, compared, min(FIRST, pages), pages, tried)
+        tried, most = _pages_otherwise(runner, "graph" not in forms), _count(runner, pages)
+        return Evidence(chosen, measures, compared, min(FIRST, most), most, tried)
 
     return evidence
 

@@ -11,8 +11,9 @@ import json
 import math
 import random
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from statistics import NormalDist
 from typing import Any
@@ -186,7 +187,8 @@ def _run(chance: random.Random, making: Making, script: tuple[int, str], finders
 # --- recorded pages ---
 
 
-def recorded(folder: Path) -> dict[str, Page]:
+@cache
+def recorded(folder: Path) -> Mapping[str, Page]:
     """Read all recordings and HARs below a folder, by names that files may have, but what is no page."""
     found: dict[str, Page] = {}
     names = [path for path in sorted(folder.rglob("*")) if re.search(r"\.(wacz|har(\.\w+)?)$", path.name)]

@@ -217,6 +217,9 @@ impl Browser {
                     } else {
                         self.want(activity);
                     }
+                } else if let Some(host) = self.page.preconnects.get(&activity).copied() {
+                    self.pools[host.0 as usize].expect();
+                    self.stir(host);
                 }
             }
             if !self.progress.close_task(now, self.missing == 0) {

@@ -1,7 +1,7 @@
 //! What a server tells a client of objects that it has not asked for: pushes and hints, as a policy.
 
 use crate::hint::{Destination, Hint};
-use crate::page::{Activity, ActivityId, Fetch, HostId, Page};
+use crate::page::{Activity, ActivityId, Fetch, HostId, LOAD_EVENT, Page};
 use loadstone_http::{Fields, ResponseHead};
 use loadstone_units::Bounded;
 use schemars::JsonSchema;
@@ -32,7 +32,7 @@ pub enum Scope {
     Nothing,
     /// Those that stand in this object (`nsdi` 5.3.3: one level of embedding).
     Embedded,
-    /// Of those, the ones that others wait for (`nsdi` 5.3.3: by dependency).
+    /// Of those, the ones that other objects wait for (`nsdi` 5.3.3: by dependency).
     Dependencies,
     /// With the first object of the page on this server, all others.
     All,
@@ -178,8 +178,7 @@ enum TellsOf {
 fn by_response(page: &Page, scope: Scope, levels: u32, tells_of: TellsOf) -> BTreeMap<ActivityId, Vec<ActivityId>> {
     let host = |object: ActivityId| page.fetch(object).host;
     let is_in_reach = |of: ActivityId, object: ActivityId| tells_of == TellsOf::AnyHost || host(of) == host(object);
-    let is_awaited =
-        |object: ActivityId| page.activities.iter().any(|other| other.needs.iter().any(|need| need.on == object));
+    let awaited = if scope == Scope::Dependencies { awaited(page) } else { BTreeSet::new() };
     // The outermost text around an object, of so many.
     let outer_text = |object: ActivityId| {
         let around = |text: &ActivityId| page.text_of(*text).filter(|outer| is_in_reach(*outer, object));
@@ -188,7 +187,7 @@ fn by_response(page: &Page, scope: Scope, levels: u32, tells_of: TellsOf) -> BTr
     let with = |object: ActivityId| match scope {
         Scope::Nothing => None,
         Scope::Embedded => outer_text(object),
-        Scope::Dependencies => outer_text(object).filter(|_| is_awaited(object)),
+        Scope::Dependencies => outer_text(object).filter(|_| awaited.contains(&object)),
         Scope::All => objects(page).find(|first| is_in_reach(*first, object)).filter(|first| *first != object),
         Scope::Listed => page.fetch(object).pushed_with.filter(|with| is_in_reach(*with, object)),
     };
@@ -199,6 +198,21 @@ fn by_response(page: &Page, scope: Scope, levels: u32, tells_of: TellsOf) -> BTr
         }
     }
     by_response
+}
+
+/// What other objects wait for, themselves or by what is computed before; but what only the load event waits for is
+/// awaited by nothing that comes after it.
+fn awaited(page: &Page) -> BTreeSet<ActivityId> {
+    let needs = |activity: &Activity| activity.needs.iter().map(|need| need.on).collect::<Vec<_>>();
+    let mut next: Vec<ActivityId> = page.fetches().flat_map(|(activity, _)| needs(activity)).collect();
+    let mut awaited = BTreeSet::new();
+    while let Some(before) = next.pop() {
+        let activity = &page.activities[before.0 as usize];
+        if activity.name != LOAD_EVENT && awaited.insert(before) {
+            next.extend(needs(activity));
+        }
+    }
+    awaited
 }
 
 /// The objects that a client could ask for without content: only these are told of.
@@ -308,6 +322,22 @@ mod tests {
             [(1, vec![2])],
             "the picture is of another server, and so is what brings the font"
         );
+    }
+
+    #[test]
+    fn what_only_computing_or_the_load_event_waits_for_is_no_dependency() {
+        let mut file = file();
+        let waits = |name: &str, on: &str| -> crate::page::ComputeSpec {
+            serde_json::from_value(serde_json::json!({"name": name, "ms": 1, "needs": [{"node": on}]})).unwrap()
+        };
+        let e = "https://a.test/e,f.png";
+        file.compute.extend([waits("receive", e), waits("load event", "receive")]);
+        let late = serde_json::json!({"url": "https://a.test/late.js", "bytes": 1, "needs": [{"node": "load event"}]});
+        file.objects.push(serde_json::from_value(late).unwrap());
+        let told = |file: &PageFile| by_response(&file.build().unwrap(), Scope::Dependencies, 1, TellsOf::OwnHost);
+        assert_eq!(told(&file)[&ActivityId(0)], [ActivityId(1)], "the style sheet, for which the font waits");
+        file.objects[6].needs.as_mut().unwrap()[0].node = "receive".to_owned();
+        assert_eq!(told(&file)[&ActivityId(0)], [ActivityId(1), ActivityId(5)]);
     }
 
     #[test]

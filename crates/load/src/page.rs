@@ -37,9 +37,10 @@ pub use compressed::HeaderBytes;
 pub use depths::{ObjectDepth, depths};
 pub use file::{
     ComputeSpec, DocumentSpec, Field, HostSpec, LoadsSpec, Need, Needed, ObjectSpec, On, PageError, PageFile,
-    RaiseSpec, RequestScheduling, Why,
+    Preconnect, RaiseSpec, RequestScheduling, Why,
 };
 pub(crate) use heads::{is_token, is_value};
+pub(crate) use moment::LOAD_EVENT;
 pub use moment::Moment;
 pub use paint::{Paint, PaintSource};
 pub use path_shape::path_shape;
@@ -50,6 +51,7 @@ pub use summary::{KindSummary, Summary};
 
 use bytes::Bytes;
 use loadstone_http::{Body, Priority, RequestHead, ResponseHead};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -90,6 +92,8 @@ pub struct Page {
     pub moments: [Option<ActivityId>; 3],
     /// How many pixels the first view has.
     pub view_pixels: Option<u32>,
+    /// With which compute nodes a connection is opened, and to which host.
+    pub preconnects: BTreeMap<ActivityId, HostId>,
     /// For each object the one in which it stands.
     texts: Vec<Option<ActivityId>>,
     /// For each host its objects by path, ascending: no two have the same one.
@@ -239,6 +243,7 @@ impl Page {
             varies,
             moments,
             view_pixels: None,
+            preconnects: BTreeMap::new(),
             texts,
             shelves,
         };

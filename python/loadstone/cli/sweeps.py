@@ -256,7 +256,7 @@ def _repeated(store: str, given: dict[str, str | None]) -> str:
     "--pages",
     metavar="DIR",
     type=paths.READ_FOLDER,
-    help="nsdi: load the recorded pages (HARs) of this folder, too.",
+    help="nsdi: the recorded pages (*.wacz, HARs) of this folder are the study's pages.",
 )
 @click.option("--trust", is_flag=True, help="Run the code of a study in DIR without asking.")
 @options.THREADS

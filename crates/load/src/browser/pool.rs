@@ -43,6 +43,10 @@ pub(super) struct Pool {
     is_racing: bool,
     /// Whether the browser is to look here.
     pub(super) stirred: bool,
+    /// Whether a connection is to be opened although nothing waits for one.
+    is_expected: bool,
+    /// How many were opened so and are for no object yet.
+    spare: u32,
     /// Whether no connection has closed in the middle of a pipeline.
     pub(super) may_pipeline: bool,
     /// The most requests in a pipeline.
@@ -80,6 +84,8 @@ impl Pool {
             shared: None,
             is_alone: false,
             stirred: false,
+            is_expected: false,
+            spare: 0,
             may_pipeline: true,
             pipelined: u32::MAX,
         }
@@ -103,10 +109,18 @@ impl Pool {
     pub(super) fn want(&mut self, object: ActivityId, place: u64) {
         let at = self.waiting.partition_point(|waiting| *waiting < (place, object));
         self.waiting.insert(at, (place, object));
-        self.unopened += 1;
+        match self.spare {
+            0 => self.unopened += 1,
+            _ => self.spare -= 1,
+        }
         if let Some(joined) = &mut self.joining {
             joined.admitted += u32::from(joined.carrier.is_some());
         }
+    }
+
+    /// Something is going to be asked for: a connection is opened, if there is none.
+    pub(super) fn expect(&mut self) {
+        self.is_expected = self.open == 0 && self.waiting.is_empty() && self.shared.is_none();
     }
 
     /// An object that waits, if it does, gets another place.
@@ -173,6 +187,7 @@ impl Pool {
     /// A connection of another host carries all requests from now on. For hosts that have none.
     pub(super) fn join(&mut self, conn: ConnId) {
         self.shared = Some(conn);
+        self.is_expected = false;
         self.free(conn);
     }
 
@@ -194,6 +209,8 @@ impl Pool {
     pub(super) fn established(&mut self, conn: ConnId) -> bool {
         let is_late = self.protocol.is_multiplexed() && self.limit == 1 && self.open > self.connecting;
         self.connecting -= 1;
+        // It is free for whatever comes.
+        self.spare = 0;
         (self.failed, self.abreast) = (0, self.connecting);
         if std::mem::take(&mut self.is_racing) {
             self.limit = 1;
@@ -261,10 +278,11 @@ impl Pool {
             return 0;
         }
         let room = self.limit.saturating_sub(self.open);
+        let expected = u32::from(self.is_expected);
         let wanted = match self.spoken() {
             Protocol::Http1 => {
                 let unserved = (self.waiting.len() as u32).saturating_sub(self.connecting);
-                return self.unopened.max(unserved).min(room);
+                return self.unopened.max(unserved).max(expected).min(room);
             }
             Protocol::Http1Pipelining => (self.waiting.len() as u32).div_ceil(self.pipelined),
             _ if self.joining.is_some() => self.unadmitted(),
@@ -272,7 +290,7 @@ impl Pool {
             _ => u32::from(!self.waiting.is_empty()),
         };
         // Those that have lost a race are there for a moment.
-        wanted.saturating_sub(self.connecting).min(room)
+        wanted.saturating_sub(self.connecting).max(expected).min(room)
     }
 
     /// How many connections to open now, where there is room for so many; they then count as being opened.
@@ -281,6 +299,9 @@ impl Pool {
         self.open += count;
         self.connecting += count;
         self.unopened = self.unopened.saturating_sub(count);
+        if count > 0 && std::mem::take(&mut self.is_expected) {
+            self.spare = count.saturating_sub(self.waiting.len() as u32);
+        }
         self.abreast = self.abreast.max(self.connecting);
         count
     }

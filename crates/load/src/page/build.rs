@@ -1,7 +1,9 @@
 //! From a page file to a page: every rule that a page has to obey is checked here, once.
 
 use super::embedding;
-use super::file::{ComputeSpec, DocumentSpec, HostSpec, LoadsSpec, Need, Needed, ObjectSpec, On, PageError, PageFile};
+use super::file::{
+    ComputeSpec, DocumentSpec, HostSpec, LoadsSpec, Need, Needed, ObjectSpec, On, PageError, PageFile, Preconnect,
+};
 use super::heads::{self, TooSmall};
 use super::merge::MOST_DEVIATION;
 use super::{Activity, ActivityId, Dependency, Fetch, Host, HostId, Moment, Page, Raise, Task, Thread, Trigger};
@@ -119,7 +121,10 @@ impl PageFile {
             let name = object.node().to_owned();
             activities.push(Activity { key: key_of(&name), name, needs, any_need: false, needed, varies: None, task });
         }
+        let mut preconnects = BTreeMap::new();
         for compute in &self.compute {
+            let host = compute.preconnect.as_ref().and_then(|preconnect| hosts.known(preconnect));
+            preconnects.extend(host.map(|host| (ActivityId(activities.len() as u32), host)));
             let ms = milliseconds(|| format!("compute node '{}'", compute.name), "ms", compute.ms)?;
             let needs = names.needs(&compute.name, compute.needs.as_deref(), false)?;
             let (key, name) = (Factors::key(&compute.name), compute.name.clone());
@@ -154,6 +159,7 @@ impl PageFile {
             varies,
             moments,
             view_pixels: self.view_pixels,
+            preconnects,
             ..page
         };
         acyclic(&page)?;
@@ -281,6 +287,12 @@ impl<'a> HostsByName<'a> {
         }
         let (list, places, servers, targets) = (Vec::new(), BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
         Ok(HostsByName { list, places, servers, targets, specs: &file.hosts })
+    }
+
+    /// The host of the page to which a connection is opened ahead, if an object is there.
+    fn known(&self, Preconnect { url, anonymous }: &Preconnect) -> Option<HostId> {
+        let url = Url::split(url)?;
+        self.places.get(&(url.authority.to_ascii_lowercase(), url.secure, *anonymous, None)).copied()
     }
 
     fn id(&mut self, url: &Url<'_>, anonymous: bool, partition: Option<&String>) -> HostId {

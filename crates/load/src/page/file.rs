@@ -270,6 +270,9 @@ pub struct ComputeSpec {
     /// could begin.
     #[serde(default, skip_serializing_if = "is_false")]
     pub main_thread: bool,
+    /// That the browser opens a connection with it, if it has none to that host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preconnect: Option<Preconnect>,
     /// Whether the page is not loaded without it; `false` if it is left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub needed: Option<Needed>,
@@ -280,6 +283,17 @@ pub struct ComputeSpec {
     /// percent, at most 57.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub deviation_percent: f64,
+}
+
+/// A connection that is opened before anything is asked for there (HTML, section 4.6.7.12).
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Preconnect {
+    /// To where: `https://host[:port]`. If no object of the page is there, nothing is opened.
+    pub url: String,
+    /// Whether it is for requests without credentials.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub anonymous: bool,
 }
 
 /// That a request becomes more urgent: images do that turn out to be in the view.

@@ -326,6 +326,7 @@ fn recorded(objects: &[&HarFetch<'_>]) -> Vec<RecordedObject> {
             place,
             is_anonymous: chromium::is_anonymous(fetched),
             delays_load_event: chromium::delays_load_event(fetched),
+            has_connected: fetched.timings.connect.positive().is_some(),
             handshake_ms: handshake_ms(fetched),
             is_name_error: fetched.is_name_error,
             began: fetched.began,

@@ -1,5 +1,8 @@
 //! Moments of a load that a page may know: nodes of these names.
 
+/// What the node is called in which what listens to the load event runs.
+pub(crate) const LOAD_EVENT: &str = "load event";
+
 /// A moment of a load as its visitor sees it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Moment {

@@ -23,6 +23,8 @@ pub(super) struct RecordedObject {
     pub(super) is_anonymous: bool,
     /// Whether it is of a sort that holds up the load event.
     pub(super) delays_load_event: bool,
+    /// Whether it opened a connection.
+    pub(super) has_connected: bool,
     /// What the browser computed for the TLS handshake of its connection, if that was a new one, in ms.
     pub(super) handshake_ms: Option<f64>,
     /// Whether it failed since its host has no address.

@@ -1,7 +1,7 @@
 //! What holds for every page, network and seed.
 
 use crate::{load, run_once, variant};
-use loadstone_load::page::{Need, Needed, ObjectSpec, On, PageFile};
+use loadstone_load::page::{ComputeSpec, Need, Needed, ObjectSpec, On, PageFile, Preconnect};
 use loadstone_load::{FoundBy, Names};
 use loadstone_scenario::{Outcome, Plan, Scenario};
 use proptest::prelude::*;
@@ -31,7 +31,17 @@ pub(crate) fn pages() -> impl Strategy<Value = PageFile> {
                 ..ObjectSpec::default()
             }
         });
-        PageFile { objects: objects.collect(), ..PageFile::default() }
+        let ahead = |at: usize| {
+            let before = drawn[at].2.index(at);
+            ComputeSpec {
+                name: format!("preconnect {at}"),
+                needs: Some(vec![Need { node: url(before, hosts[before]), ..Need::default() }]),
+                preconnect: Some(Preconnect { url: url(at, hosts[at]), anonymous: false }),
+                ..ComputeSpec::default()
+            }
+        };
+        let compute = (1..drawn.len()).filter(|at| at % 5 == 3).map(ahead).collect();
+        PageFile { objects: objects.collect(), compute, ..PageFile::default() }
     })
 }
 

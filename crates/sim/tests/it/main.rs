@@ -12,6 +12,7 @@ mod gates;
 mod habits;
 mod laws;
 mod names;
+mod preconnects;
 mod protocols;
 mod queues;
 mod recorded;

@@ -3,6 +3,7 @@
 mod first_frame;
 mod moments;
 mod parser;
+mod preconnects;
 mod requests;
 mod scripts;
 mod strays;
@@ -228,8 +229,9 @@ impl<'r> GraphBuilder<'r> {
         let is_inner = |object: &RecordedObject| object.is_document && object.initiator == self.objects[document].url;
         let inner = self.objects.iter().enumerate().filter(|(at, object)| *at != document && is_inner(object));
         of.inner = inner.filter_map(|(at, object)| Some((of.found(object.place, &object.url)?, at))).collect();
-        self.frames.insert(frame, of);
+        self.frames.insert(frame.clone(), of);
         self.notes(unit, &name, lead);
+        self.preconnect(&frame);
     }
 
     /// The place of the document that is shown.

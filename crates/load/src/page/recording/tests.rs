@@ -2,6 +2,7 @@
 
 mod load;
 mod moments;
+mod preconnects;
 mod requests;
 mod rules;
 

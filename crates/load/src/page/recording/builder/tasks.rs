@@ -3,6 +3,7 @@
 use super::moments::DrawnFrame;
 use super::{FRAME_MS, GraphBuilder, REACTION, SMALL, after};
 use crate::page::file::{Need, Needed, On, Why};
+use crate::page::moment::LOAD_EVENT;
 use crate::page::recording::trace::{Code, Note, NoteKind, Task, ThreadKind, Unit, UnitKind};
 
 /// What nodes of work are called of which nothing is said.
@@ -113,7 +114,7 @@ impl GraphBuilder<'_> {
     /// What listens to the load event.
     pub(super) fn load_event(&mut self, unit: &Unit) {
         let needs = self.content_loaded(None).into_iter().collect();
-        let (name, lead) = self.node("load event", "", "event", unit.took(), needs, Needed::Never);
+        let (name, lead) = self.node(LOAD_EVENT, "", "event", unit.took(), needs, Needed::Never);
         self.load_event = Some((unit.at, name.clone()));
         self.note_run(unit, &name);
         self.notes(unit, &name, lead);

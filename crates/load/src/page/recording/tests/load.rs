@@ -74,7 +74,7 @@ impl Load {
                 "request": {"method": "GET", "url": url(path), "headers": []},
                 "response": {"status": if is_gone { 0 } else { 200 }, "headers": [], "content": {"size": 1},
                     "_error": is_gone.then_some("net::ERR_NAME_NOT_RESOLVED"), "bodySize": self.document.len()},
-                "timings": {"wait": 1.0},
+                "timings": if self.timings["connects"] == **path { json!({"wait": 1.0, "connect": 60.0, "ssl": 30.0}) } else { json!({"wait": 1.0}) },
             })
         };
         let entries: Vec<Value> = self.fetched.iter().enumerate().map(entry).collect();
