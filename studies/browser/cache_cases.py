@@ -16,6 +16,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Iterable
 from email.utils import formatdate
 from pathlib import Path
 from typing import Any
@@ -91,32 +92,40 @@ def built(cases: list[dict[str, Any]], folder: Path) -> Path:
     return site
 
 
-def decided(sent: dict[str, str] | None) -> str:
-    """Name what became of a request: taken from the cache, asked about, fetched."""
+def decided(requests: list[dict[str, str] | None]) -> str:
+    """Name what became of an object: taken from the cache, perhaps with a request behind, or asked for."""
+    sent = requests[0]
     if sent is None:
-        return "kept"
+        return "kept" if len(requests) == 1 else "kept and asked for"
     return "asked about" if {"if-none-match", "if-modified-since"} & sent.keys() else "fetched"
+
+
+def by_url(requests: Iterable[tuple[str, dict[str, str] | None]]) -> dict[str, str]:
+    """Name what became of each URL."""
+    of: dict[str, list[dict[str, str] | None]] = {}
+    for url, sent in requests:
+        of.setdefault(url, []).append(sent)
+    return {url: decided(all_of_it) for url, all_of_it in of.items()}
 
 
 def in_chromium(recording: Path) -> dict[str, str]:
     """Say what Chromium did at the second visit."""
     entries = json.loads(Archive.read(str(recording)).extra(HAR))["log"]["entries"]
     second = [one for one in entries if one["pageref"] == "page_2"]
-    sent = {
-        one["request"]["url"]: None
-        if one.get("_fromCache")
-        else {field["name"].lower(): field["value"] for field in one["request"]["headers"]}
+    sent = [
+        None if one.get("_fromCache") else {field["name"].lower(): "" for field in one["request"]["headers"]}
         for one in second
-    }
-    return {url: decided(one) for url, one in sent.items()}
+    ]
+    return by_url(zip((one["request"]["url"] for one in second), sent, strict=True))
 
 
 def in_model(recording: Path) -> dict[str, str]:
     """Say what the model does."""
     page = Page.read(str(recording)).content
     objects = json.loads(page.visited_after(page, SECONDS).to_json())["objects"]
-    sent = {one["url"]: None if one.get("cached") else dict(one.get("request_fields", [])) for one in objects}
-    return {url: decided(fields) for url, fields in sent.items()}
+    return by_url(
+        (one["url"], None if one.get("cached") else dict(one.get("request_fields", []))) for one in objects
+    )
 
 
 def main() -> None:

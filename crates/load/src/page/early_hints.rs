@@ -58,6 +58,7 @@ impl PageFile {
         object.response_fields.as_ref()?;
         match again(object, object, Duration::ZERO) {
             Again::Kept => None,
+            Again::KeptAndAsked(_) => None,
             Again::AskedAbout(conditions) => Some(conditions),
             Again::Fetched => Some(Vec::new()),
         }

@@ -30,6 +30,9 @@ pub(super) enum Again {
     Kept,
     /// The server is asked whether what the browser has is still right, with these fields.
     AskedAbout(Vec<Field>),
+    /// The browser takes what it has, and asks the server for the next time (RFC 5861, stale-while-revalidate); without
+    /// fields it fetches it again.
+    KeptAndAsked(Vec<Field>),
 }
 
 /// What becomes of a request where the browser has had `kept` so long ago.
@@ -54,14 +57,27 @@ pub(super) fn again(object: &ObjectSpec, kept: &ObjectSpec, after: Duration) -> 
         _ if !policy.is_storable() => return Again::Fetched,
         BeforeRequest::Fresh(_) if is_stated || AGING.contains(&status) => return Again::Kept,
         _ if is_permanent(status, fields) => return Again::Kept,
-        BeforeRequest::Stale { request, .. } if status == 200 => request.headers,
+        BeforeRequest::Stale { request: asking, .. } if status == 200 => asking.headers,
         _ => return Again::Fetched,
     };
     let is_condition = |name: &HeaderName| [IF_NONE_MATCH, IF_MODIFIED_SINCE].contains(name);
     let asked = conditional.iter().filter(|(name, _)| is_condition(name));
     let conditions: Vec<Field> =
         asked.map(|(name, value)| (name.to_string(), String::from_utf8_lossy(value.as_bytes()).into_owned())).collect();
-    if conditions.is_empty() { Again::Fetched } else { Again::AskedAbout(conditions) }
+    let was_fresh =
+        |ago| matches!(policy.before_request(&request, then + after.saturating_sub(ago)), BeforeRequest::Fresh(_));
+    match stale_while_revalidate(response.headers()) {
+        Some(ago) if was_fresh(ago) => Again::KeptAndAsked(conditions),
+        _ if conditions.is_empty() => Again::Fetched,
+        _ => Again::AskedAbout(conditions),
+    }
+}
+
+/// For how long after it is stale a response may be used while the server is asked about it.
+fn stale_while_revalidate(headers: &HeaderMap) -> Option<Duration> {
+    let directives = headers.get(CACHE_CONTROL)?.to_str().ok()?;
+    let stated = directives.split(',').find_map(|one| one.trim().strip_prefix("stale-while-revalidate="))?;
+    stated.parse().ok().map(Duration::from_secs)
 }
 
 /// Whether Chromium keeps it without end: what has moved for good, unless the response says otherwise.
@@ -277,6 +293,20 @@ mod tests {
         assert_eq!([203, 204, 404].map(|status| of_status(&aging, status) == Again::Kept), [true, false, false]);
         let asked = [("cache-control", "no-cache"), ("etag", "\"1\"")];
         assert_eq!(of_status(&asked, 404), Again::Fetched, "only content is asked about");
+    }
+
+    #[test]
+    fn what_may_be_stale_while_it_is_asked_about_is_kept_so_long_rfc5861() {
+        let fields = [("cache-control", "max-age=60, stale-while-revalidate=30"), ("etag", "\"1\""), ("date", DATE)];
+        let condition = vec![("if-none-match".to_owned(), "\"1\"".to_owned())];
+        assert_eq!(after(&fields, 59), Again::Kept);
+        assert_eq!(
+            [60, 89].map(|seconds| after(&fields, seconds)),
+            [0; 2].map(|_| Again::KeptAndAsked(condition.clone()))
+        );
+        assert_eq!(after(&fields, 90), Again::AskedAbout(condition));
+        let bare = [fields[0], fields[2]];
+        assert_eq!([after(&bare, 70), after(&bare, 90)], [Again::KeptAndAsked(Vec::new()), Again::Fetched]);
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! validator is asked about, and the answer is taken to be 304; everything else is fetched as before. Preflights have a
 //! cache of their own (Fetch, section 4.9). A link is followed to the page: it is not reloaded.
 
-use super::file::{Field, ObjectSpec, On, PageError, PageFile};
+use super::file::{Field, Need, Needed, ObjectSpec, On, PageError, PageFile};
 use super::heads::REQUEST_HEADER_BYTES;
 use super::private_cache::{Again, again};
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,17 +30,22 @@ impl PageFile {
             return Err(PageError::NoHeads);
         }
         let mut page = self.clone();
-        let mut valid = BTreeSet::new();
+        let (mut valid, mut behind) = (BTreeSet::new(), Vec::new());
         for object in &mut page.objects {
             match known.get(&kept_as(object)).map_or(Again::Fetched, |kept| again(object, kept, after)) {
                 Again::Fetched => {}
                 Again::Kept => object.cached = true,
+                Again::KeptAndAsked(conditions) => {
+                    behind.push(for_next_time(object, conditions));
+                    object.cached = true;
+                }
                 Again::AskedAbout(conditions) => {
                     valid.insert(object.node().to_owned());
                     ask_about(object, conditions);
                 }
             }
         }
+        page.objects.extend(behind);
         page.await_whole(&valid);
         Ok(page)
     }
@@ -58,6 +63,21 @@ impl PageFile {
 /// By what the cache knows an object: its URL, its partition, and whether it is a preflight.
 fn kept_as(object: &ObjectSpec) -> (&str, Option<&str>, bool) {
     (&object.url, object.partition.as_deref(), object.method.as_deref() == Some("OPTIONS"))
+}
+
+/// The request about an object that the page takes from the cache as it is: nothing waits for it.
+fn for_next_time(object: &ObjectSpec, conditions: Vec<Field>) -> ObjectSpec {
+    let mut asked = ObjectSpec {
+        name: Some(format!("{} for the next time", object.node())),
+        needs: Some(vec![Need { node: object.node().to_owned(), ..Need::default() }]),
+        needed: Some(Needed::Never),
+        raised: None,
+        ..object.clone()
+    };
+    if !conditions.is_empty() {
+        ask_about(&mut asked, conditions);
+    }
+    asked
 }
 
 /// The server answers 304: what the browser has is right.
@@ -98,6 +118,22 @@ mod tests {
             {"url": "https://a.test/f.js", "bytes": 10}]));
         let visited = next.visited_after(&before, Duration::from_secs(1)).unwrap();
         assert_eq!(visited.objects.iter().map(|object| object.cached).collect::<Vec<_>>(), [false, true, false, false]);
+    }
+
+    #[test]
+    fn what_is_kept_while_it_is_asked_about_is_asked_about_behind() {
+        let page: PageFile = serde_json::from_value(json!({"objects": [
+            {"url": "https://a.test/", "bytes": 10},
+            {"url": "https://a.test/a.css", "bytes": 1000, "response_fields": [
+                ["cache-control", "max-age=60, stale-while-revalidate=600"], ["etag", "\"1\""]]},
+            {"url": "https://a.test/a.png", "bytes": 1000, "needs": [{"node": "https://a.test/a.css"}]}]}))
+        .unwrap();
+        let visited = page.visited_after(&page, Duration::from_secs(70)).unwrap();
+        let [_, style, picture, asked] = visited.objects.as_slice() else { panic!("{visited:?}") };
+        assert_eq!((style.cached, picture), (true, &page.objects[2]));
+        assert_eq!((asked.status, asked.bytes, asked.needed, asked.cached), (Some(304), 0, Some(Needed::Never), false));
+        assert_eq!(asked.needs.as_ref().unwrap()[0].node, "https://a.test/a.css");
+        assert!(visited.build().is_ok());
     }
 
     #[test]
