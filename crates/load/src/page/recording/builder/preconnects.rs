@@ -35,7 +35,7 @@ impl GraphBuilder<'_> {
     }
 
     /// Whether a request has had to open a connection to there: the browser that was recorded does not follow such links
-    /// (Chromium does not in incognito windows, and in contexts that DevTools has made).
+    /// (Chromium 156 does not in contexts that DevTools has made).
     fn connects_itself(&self, Preconnect { url, anonymous }: &Preconnect) -> bool {
         let is_there = |other: &str| {
             Url::split(other).zip(Url::split(url)).is_some_and(|(other, url)| {
