@@ -10,7 +10,7 @@ from loadstone.recording import Archive, BodyState, tracing
 from loadstone.recording.archive import LoadNote
 from loadstone.recording.har_file import HarLoad, har
 from loadstone.recording.masking import Mask
-from loadstone.recording.network_log import NetworkLog, exchange_of
+from loadstone.recording.network_log import Hop, NetworkLog, exchange_of
 from loadstone.recording.painting import Painting
 from loadstone.recording.recorder import Recording
 from loadstone.recording.summary import in_words
@@ -159,6 +159,24 @@ def test_a_har_has_the_phases_of_a_request() -> None:
     assert document["pages"][0]["pageTimings"] == {
         "onContentLoad": 500.0, "onLoad": 900.0, "_firstContentfulPaint": 400.0
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("more", "is_from_disk"),
+    [
+        ({"response": {"fromDiskCache": True, "encodedDataLength": 0}}, True),
+        ({"response": {"encodedDataLength": 0}}, True),
+        ({"response": {"encodedDataLength": 0}, "extra_sent": {"headers": {}}}, False),
+        ({"response": {"encodedDataLength": 0}, "is_redirected": True}, False),
+        ({"response": {"encodedDataLength": 62}}, False),
+        ({"response": {}}, False),
+        ({}, False),
+    ],
+)
+def test_what_came_from_the_cache_is_known_although_workers_do_not_say(
+    more: dict[str, Any], is_from_disk: bool
+) -> None:
+    assert Hop("1", {}, **more).from_disk is is_from_disk
 
 
 @pytest.mark.parametrize("answer", [{}, {"result": {"value": None}}, {"result": {"value": {"view": "x"}}}])

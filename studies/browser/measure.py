@@ -17,6 +17,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
+from typing import Any
 
 import others
 
@@ -108,9 +109,13 @@ def in_chromium(built: Path, network: str, protocol: str, blocks: int, folder: P
     if not path.exists():
         bed = ["bed", str(built), "--network", network, "--protocol", protocol, "--loads", str(blocks)]
         path.write_text(run(*bed, "--json", "--", "chromium", start_of(built)))
+    return [load["onload_ms"] for load in kept_loads(path)]
+
+
+def kept_loads(path: Path) -> list[dict[str, Any]]:
+    """Give the loads of a file that `loadstone bed --loads --json` has made."""
     said = json.loads(path.read_text())
-    loads = [*said["variants"][0]["loads"], *said["noise_floor"]["loads"]]
-    return [load["onload_ms"] for load in loads]
+    return [*said["variants"][0]["loads"], *said["noise_floor"]["loads"]]
 
 
 def predicted(page: Path, network: str, protocol: str) -> tuple[float, float, float]:

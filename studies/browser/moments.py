@@ -11,7 +11,7 @@ import statistics
 from pathlib import Path
 
 import others
-from measure import FLIGHTS, SITES, build, in_chromium, recorded, run, say
+from measure import FLIGHTS, SITES, build, in_chromium, kept_loads, recorded, run, say
 
 NETWORK, PROTOCOL, BLOCKS = "10/1mbit,100ms", "h2", 2
 MOMENTS = (
@@ -24,9 +24,7 @@ MOMENTS = (
 
 def of_chromium(path: Path, moment: str) -> float | None:
     """Give the median of the loads that are kept in a file."""
-    said = json.loads(path.read_text())
-    loads = [*said["variants"][0]["loads"], *said["noise_floor"]["loads"]]
-    known = [load[moment] for load in loads if load[moment] is not None]
+    known = [load[moment] for load in kept_loads(path) if load[moment] is not None]
     return statistics.median(known) if known else None
 
 

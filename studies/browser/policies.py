@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 import others
-from measure import FLIGHTS, SITES, build, recorded, run, say, start_of
+from measure import FLIGHTS, SITES, build, kept_loads, recorded, run, say, start_of
 
 from loadstone import Page
 
@@ -117,9 +117,7 @@ def in_chromium(built: Path, network: str, options: list[str], path: Path) -> fl
     if not path.exists():
         words = ["bed", str(built), "--network", network, "--protocol", PROTOCOL, "--loads", "3", "--json"]
         path.write_text(run(*words, *options, "--", "chromium", start_of(built)))
-    said = json.loads(path.read_text())
-    loads = [*said["variants"][0]["loads"], *said["noise_floor"]["loads"]]
-    return float(statistics.median(load["onload_ms"] for load in loads))
+    return float(statistics.median(load["onload_ms"] for load in kept_loads(path)))
 
 
 def predicted(page: Path, network: str, options: list[str]) -> float:

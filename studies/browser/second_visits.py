@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from measure import FLIGHTS, LOADSTONE, RECORDED_ON, SITES, build, run, say, start_of
+from measure import FLIGHTS, LOADSTONE, RECORDED_ON, SITES, build, kept_loads, run, say, start_of
 
 from loadstone import Page
 from loadstone.recording import Archive
@@ -128,9 +128,7 @@ def in_chromium(built: Path, network: str, folder: Path, *, is_second: bool) -> 
     if not path.exists():
         words = ["bed", str(built), "--network", network, "--protocol", PROTOCOL, "--loads", "2", "--json"]
         path.write_text(run(*words, *(["--warm"] if is_second else []), "--", "chromium", start_of(built)))
-    said = json.loads(path.read_text())
-    loads = [*said["variants"][0]["loads"], *said["noise_floor"]["loads"]]
-    return float(statistics.median(load["onload_ms"] for load in loads))
+    return float(statistics.median(load["onload_ms"] for load in kept_loads(path)))
 
 
 def predicted(page: Path, network: str, *, is_second: bool) -> float:

@@ -64,7 +64,8 @@ class Hop:
     def from_disk(self) -> bool:
         """Say whether the cache answered: that of a worker's script has no mark, but no byte of it came."""
         one = self.response or {}
-        return bool(one.get("fromDiskCache")) or (one.get("encodedDataLength") == 0 and not self.extra_sent)
+        came = one.get("encodedDataLength") != 0 or self.extra_sent or self.is_redirected
+        return bool(one.get("fromDiskCache")) or not came
 
     @property
     def status(self) -> int:

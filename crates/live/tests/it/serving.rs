@@ -187,7 +187,7 @@ fn what_a_manifest_lists_is_pushed_or_told_of() {
             let mut talk = way.talk(protocol);
             let links: Vec<_> =
                 talk.get("/").interim.iter().map(|head| head.fields.get(b"link").unwrap().to_vec()).collect();
-            let is_spdy = protocol.name().starts_with("spdy");
+            let is_spdy = protocol.is_spdy();
             let expected = [b"</a.css>; rel=preload; as=style".to_vec()];
             assert_eq!(links, if is_spdy { &[][..] } else { &expected[..] }, "{protocol}");
             let wanted = talk.ask("GET", "/", &[("x-subresource", "enabled")], b"");

@@ -166,10 +166,7 @@ impl PageFile {
     }
 
     fn preload(&mut self, places: &BTreeSet<usize>) {
-        let Some(root) = self.objects.first() else { return };
-        let on = if root.bytes > 0 { On::Bytes } else { On::End };
-        let bytes = (on == On::Bytes).then_some(1);
-        let found = Need { node: root.node().to_owned(), on, bytes, ..Need::default() };
+        let Some(found) = self.objects.first().map(arrival) else { return };
         for at in places {
             let object = &mut self.objects[*at];
             object.needs = Some(vec![found.clone()]);
@@ -200,6 +197,12 @@ impl PageFile {
         let objects = self.objects.iter_mut().map(|object| &mut object.needs);
         objects.chain(self.compute.iter_mut().map(|compute| &mut compute.needs)).flatten().for_each(&mut alter);
     }
+}
+
+/// That a response begins to arrive.
+pub(super) fn arrival(object: &ObjectSpec) -> Need {
+    let on = if object.bytes > 0 { On::Bytes } else { On::End };
+    Need { node: object.node().to_owned(), on, bytes: (on == On::Bytes).then_some(1), ..Need::default() }
 }
 
 pub(super) fn host_of(url: &str) -> Option<String> {

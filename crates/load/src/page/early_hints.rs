@@ -4,11 +4,11 @@
 //! what may be used only if its server agrees is asked about: not before the head of the first answer is there, since the
 //! cache lets one request at a time begin with an entry.
 
-use super::change::host_of;
-use super::file::{Needed, ObjectSpec, On, PageFile};
+use super::Field;
+use super::change::{arrival, host_of};
+use super::file::{Needed, ObjectSpec, PageFile};
 use super::private_cache::{Again, again};
 use super::visits::ask_about;
-use super::{Field, Need};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -57,8 +57,7 @@ impl PageFile {
         }
         object.response_fields.as_ref()?;
         match again(object, object, Duration::ZERO) {
-            Again::Kept => None,
-            Again::KeptAndAsked(_) => None,
+            Again::Kept | Again::KeptAndAsked(_) => None,
             Again::AskedAbout(conditions) => Some(conditions),
             Again::Fetched => Some(Vec::new()),
         }
@@ -77,15 +76,10 @@ fn fetched_for_hint(object: &ObjectSpec, root: &ObjectSpec) -> ObjectSpec {
     }
 }
 
-/// That a response begins to arrive.
-fn arrival(object: &ObjectSpec) -> Need {
-    let on = if object.bytes > 0 { On::Bytes } else { On::End };
-    Need { node: object.node().to_owned(), on, bytes: (on == On::Bytes).then_some(1), ..Need::default() }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::page::On;
     use serde_json::json;
 
     fn page(more: serde_json::Value) -> PageFile {

@@ -4,6 +4,7 @@ use crate::{FAST, load, variant};
 use loadstone_load::Row;
 use loadstone_load::page::PageFile;
 use loadstone_scenario::Outcome;
+use serde_json::json;
 
 const PUSHING: [&str; 4] = ["spdy/2", "spdy/3", "spdy/3.1", "h2"];
 
@@ -123,4 +124,30 @@ fn hints_in_the_head_save_what_comes_after_the_document() {
             assert_eq!(complete(&outcome), [250, 350, 350], "{protocol}, {hint_by}");
         }
     }
+}
+
+#[test]
+fn what_early_hints_tell_of_is_held_back_by_no_document_and_as_urgent_as_its_type() {
+    let (root, urgency) = ("http://a.test/", 4);
+    let image = |at: u32| json!({"url": format!("{root}{at}.png"), "bytes": 20_000, "kind": "image", "urgency": 3, "document": root});
+    let style =
+        json!({"url": "http://a.test/a.css", "bytes": 20_000, "kind": "css", "urgency": urgency, "document": root});
+    let objects: Vec<_> = std::iter::once(json!({"url": root, "bytes": 1000, "kind": "html", "think_ms": 50}))
+        .chain((0..6).map(image))
+        .chain([style])
+        .collect();
+    let body = json!([{"name": "body", "ms": 0, "needs": [{"node": root, "ms": 300}]}]);
+    let page =
+        json!({"scheduling": "chromium", "objects": objects, "compute": body, "documents": {root: {"body": "body"}}});
+    let hinted = |hint_by: &str| {
+        let page = PageFile::from_json(page.to_string().as_bytes()).unwrap();
+        let foresight = format!(r#"{{"hint": "all", "hint_by": "{hint_by}"}}"#);
+        let fields = format!(r#"{{"protocol": "h2", "tls": "none", "foresight": {foresight}}}"#);
+        load(page, "2mbit,100ms", variant(&fields)).waterfall
+    };
+    let early = hinted("early-hints");
+    assert!(early[1..].iter().all(|row| row.sent == early[1].sent), "{early:?}");
+    assert!(early[1..7].iter().all(|row| row.last_byte > early[7].last_byte), "the style sheet comes first");
+    let by_page = hinted("link");
+    assert!(by_page[1..7].iter().any(|row| row.sent > by_page[1].sent), "the page holds images back");
 }
