@@ -209,8 +209,6 @@ impl Pool {
     pub(super) fn established(&mut self, conn: ConnId) -> bool {
         let is_late = self.protocol.is_multiplexed() && self.limit == 1 && self.open > self.connecting;
         self.connecting -= 1;
-        // It is free for whatever comes.
-        self.spare = 0;
         (self.failed, self.abreast) = (0, self.connecting);
         if std::mem::take(&mut self.is_racing) {
             self.limit = 1;
