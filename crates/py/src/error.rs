@@ -3,6 +3,7 @@
 use loadstone_answer::NotPairs;
 #[cfg(target_os = "linux")]
 use loadstone_bed::{BedError, BedHost, CommandBedError, ReplayError, RunError};
+use loadstone_capture::ReadError;
 use loadstone_http::UnknownProtocol;
 use loadstone_http::decode::DecodeError;
 #[cfg(target_os = "linux")]
@@ -78,6 +79,7 @@ without_a_field!(
     FetchListError,
     UrlListError,
     CaptureTableError,
+    ReadError,
     JsonError,
     serde_json::Error
 );

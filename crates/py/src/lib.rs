@@ -18,6 +18,7 @@ mod error;
 mod fetch;
 #[cfg(target_os = "linux")]
 mod kernel;
+mod packets;
 mod page;
 #[cfg(target_os = "linux")]
 mod recorded_site;
@@ -63,6 +64,8 @@ mod _native {
     #[cfg(target_os = "linux")]
     #[pymodule_export]
     use super::kernel::{Stopper, live_access, run_live};
+    #[pymodule_export]
+    use super::packets::{PacketTables, packet_columns_json};
     #[pymodule_export]
     use super::page::{Page, domain_of, unzstd};
     #[cfg(target_os = "linux")]

@@ -7,7 +7,7 @@ from typing import NoReturn
 import click
 
 from loadstone import __version__
-from loadstone.cli import checks, commands, loads, recordings, sockets, sweeps
+from loadstone.cli import captures, checks, commands, loads, recordings, sockets, sweeps
 from loadstone.cli.console import INTERRUPTED, examples, say
 from loadstone.files import InputError
 
@@ -41,6 +41,7 @@ for _verb in (
     *(sockets.serve, sockets.manifest, sockets.fetch, commands.bed),
     *(recordings.record, recordings.mirror),
     *(sweeps.sweep, sweeps.analyze, sweeps.reproduce),
+    captures.capture,
 ):
     loadstone.add_command(_verb)
 

@@ -1,0 +1,202 @@
+//! Tables as columns, filled row by row.
+
+use core::net::Ipv6Addr;
+use std::fmt::Write;
+
+/// A value of a table.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Cell {
+    /// It is not known, or was not.
+    Missing,
+    /// True or false.
+    Boolean(bool),
+    /// A whole number.
+    Integer(u64),
+    /// A number.
+    Number(f64),
+    /// A word out of a list.
+    Word(&'static str),
+    /// An address.
+    Address(Ipv6Addr),
+}
+
+/// The kind of a column's values.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CellKind {
+    /// True or false.
+    Boolean,
+    /// A whole number.
+    Integer,
+    /// A number.
+    Number,
+    /// A text: a word or an address.
+    Text,
+}
+
+/// A column of a table of `R`.
+#[derive(Debug)]
+pub struct TableColumn<R: ?Sized> {
+    /// Its name, which ends in its unit where it is a time.
+    pub name: &'static str,
+    /// The kind of its values.
+    pub kind: CellKind,
+    /// What it is.
+    pub help: &'static str,
+    /// Its value.
+    pub value: fn(&R) -> Cell,
+}
+
+/// The values of one column.
+#[derive(Clone, PartialEq, Debug)]
+pub struct FilledColumn {
+    /// Whether each is known.
+    pub known: Vec<bool>,
+    /// They themselves; something where they are not known.
+    pub values: CellValues,
+}
+
+/// Values of one kind.
+#[derive(Clone, PartialEq, Debug)]
+pub enum CellValues {
+    /// True or false.
+    Booleans(Vec<bool>),
+    /// Whole numbers.
+    Integers(Vec<u64>),
+    /// Numbers.
+    Numbers(Vec<f64>),
+    /// Texts, one after the other.
+    Texts {
+        /// All of them.
+        text: String,
+        /// Where each ends.
+        ends: Vec<i64>,
+    },
+}
+
+/// A table that is being filled.
+#[derive(Debug)]
+pub struct FilledTable<R: 'static> {
+    columns: &'static [TableColumn<R>],
+    filled: Vec<FilledColumn>,
+    rows: usize,
+}
+
+impl<R> FilledTable<R> {
+    /// An empty one.
+    pub fn new(columns: &'static [TableColumn<R>]) -> FilledTable<R> {
+        let filled = columns.iter().map(|column| FilledColumn::new(column.kind)).collect();
+        FilledTable { columns, filled, rows: 0 }
+    }
+
+    /// Adds a row.
+    pub fn push(&mut self, row: &R) {
+        for (column, filled) in self.columns.iter().zip(&mut self.filled) {
+            filled.push((column.value)(row));
+        }
+        self.rows += 1;
+    }
+
+    /// Rows that are in it.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Takes out all rows: names and values of the columns.
+    pub fn take(&mut self) -> Vec<(&'static str, FilledColumn)> {
+        self.rows = 0;
+        let columns = self.columns.iter().zip(&mut self.filled);
+        columns.map(|(column, filled)| (column.name, filled.take(column.kind))).collect()
+    }
+}
+
+impl FilledColumn {
+    fn new(kind: CellKind) -> FilledColumn {
+        let values = match kind {
+            CellKind::Boolean => CellValues::Booleans(Vec::new()),
+            CellKind::Integer => CellValues::Integers(Vec::new()),
+            CellKind::Number => CellValues::Numbers(Vec::new()),
+            CellKind::Text => CellValues::Texts { text: String::new(), ends: Vec::new() },
+        };
+        FilledColumn { known: Vec::new(), values }
+    }
+
+    fn take(&mut self, kind: CellKind) -> FilledColumn {
+        std::mem::replace(self, FilledColumn::new(kind))
+    }
+
+    fn push(&mut self, cell: Cell) {
+        self.known.push(cell != Cell::Missing);
+        match (&mut self.values, cell) {
+            (CellValues::Booleans(values), cell) => values.push(cell == Cell::Boolean(true)),
+            (CellValues::Integers(values), Cell::Integer(value)) => values.push(value),
+            (CellValues::Integers(values), _) => values.push(0),
+            (CellValues::Numbers(values), Cell::Number(value)) => values.push(value),
+            (CellValues::Numbers(values), _) => values.push(0.0),
+            (CellValues::Texts { text, ends }, cell) => {
+                match cell {
+                    Cell::Word(word) => text.push_str(word),
+                    Cell::Address(address) => match address.to_ipv4_mapped() {
+                        Some(v4) => write!(text, "{v4}").expect("a text takes what is written"),
+                        None => write!(text, "{address}").expect("a text takes what is written"),
+                    },
+                    _ => {}
+                }
+                ends.push(text.len() as i64);
+            }
+        }
+    }
+}
+
+impl<T: Into<Cell>> From<Option<T>> for Cell {
+    fn from(value: Option<T>) -> Cell {
+        value.map_or(Cell::Missing, Into::into)
+    }
+}
+
+impl From<bool> for Cell {
+    fn from(value: bool) -> Cell {
+        Cell::Boolean(value)
+    }
+}
+
+impl From<u64> for Cell {
+    fn from(value: u64) -> Cell {
+        Cell::Integer(value)
+    }
+}
+
+impl From<u32> for Cell {
+    fn from(value: u32) -> Cell {
+        Cell::Integer(value.into())
+    }
+}
+
+impl From<u16> for Cell {
+    fn from(value: u16) -> Cell {
+        Cell::Integer(value.into())
+    }
+}
+
+impl From<u8> for Cell {
+    fn from(value: u8) -> Cell {
+        Cell::Integer(value.into())
+    }
+}
+
+impl From<f64> for Cell {
+    fn from(value: f64) -> Cell {
+        Cell::Number(value)
+    }
+}
+
+impl From<&'static str> for Cell {
+    fn from(value: &'static str) -> Cell {
+        Cell::Word(value)
+    }
+}
+
+impl From<Ipv6Addr> for Cell {
+    fn from(value: Ipv6Addr) -> Cell {
+        Cell::Address(value)
+    }
+}

@@ -1,0 +1,15 @@
+//! A connection of TCP, as its packets show it.
+
+mod acknowledgement;
+mod half_connection;
+mod holes;
+mod retransmission;
+mod rtt_samples;
+mod sacked;
+mod sent_segments;
+mod tcp_connection;
+
+pub(crate) use half_connection::HalfConnection;
+pub(crate) use retransmission::Retransmission;
+pub use retransmission::RetransmissionCause;
+pub use tcp_connection::{CaptureSide, TcpConnection};

@@ -1,0 +1,191 @@
+//! What an acknowledgement says of the direction that it acknowledges.
+
+use crate::connection::half_connection::{HalfConnection, unwrap};
+use crate::connection::sent_segments::SentSegment;
+use crate::headers::TcpHeader;
+
+/// What an acknowledgement said.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Acknowledged {
+    /// It acknowledged the same as the one before, and nothing else was in it (RFC 5681, section 2).
+    pub(crate) duplicate: bool,
+    /// It is the third of these.
+    pub(crate) third_duplicate: bool,
+    /// A segment arrived that the receiver had already (RFC 2883).
+    pub(crate) dsack: bool,
+}
+
+impl HalfConnection {
+    /// The other end sent an acknowledgement.
+    #[inline]
+    pub(crate) fn handle_ack(&mut self, at: u64, header: &TcpHeader<'_>) -> Acknowledged {
+        if let Some((_, ts_ecr)) = header.options.timestamps {
+            self.take_echo(at, ts_ecr);
+        }
+        if self.next == 0 {
+            self.begin(header.ack, false);
+        }
+        let ack = unwrap(header.ack, self.next);
+        let mut said = Acknowledged::default();
+        if ack > self.acked {
+            self.advance(at, ack, header);
+        } else {
+            (said.duplicate, said.third_duplicate) = self.note_duplicate(header);
+        }
+        self.last_ack = Some((header.ack, header.window));
+        if !header.options.sack_blocks().is_empty() {
+            said.dsack = self.handle_sacks(at, ack, header);
+        }
+        said
+    }
+
+    fn advance(&mut self, at: u64, ack: u64, header: &TcpHeader<'_>) {
+        if ack > self.next {
+            self.counts.unseen_bytes += ack - self.next;
+            self.holes.push(self.next, ack);
+            self.next = ack;
+        }
+        let ts_ecr = header.options.timestamps.map(|(_, ts_ecr)| ts_ecr);
+        self.judge_by_echo(ack, ts_ecr);
+        while let Some(segment) = self.flight.take_acknowledged(ack) {
+            self.take_round_trip(at, ack, &segment);
+            if !segment.sacked {
+                self.note_arrival(at, &segment);
+            }
+        }
+        self.acked = ack;
+        if !self.first_flight_over && ack > self.isn + 1 {
+            self.first_flight_over = true;
+        }
+        if !self.sacked.is_empty() {
+            self.sacked.forget_below(ack);
+        }
+        (self.duplicates, self.probed, self.timer_base) = (0, false, at);
+        if self.recovery.is_some_and(|recovery| ack >= recovery.until) {
+            self.recovery = None;
+        }
+    }
+
+    /// A round trip is measured by a segment whose end is what is acknowledged, that was sent once (Karn), and after
+    /// which no segment before it was sent: the acknowledgement may have waited for that one.
+    fn take_round_trip(&mut self, at: u64, ack: u64, segment: &SentSegment) {
+        if segment.end != ack {
+            self.counts.cumulative_acks += 1;
+        } else if segment.copies > 0 {
+            self.counts.ambiguous_acks += 1;
+        } else if self.sent_below.0 > segment.sent && self.sent_below.1 < segment.start {
+            self.counts.acks_after_loss += 1;
+        } else {
+            self.rtt.add(at.saturating_sub(segment.sent));
+        }
+    }
+
+    fn note_arrival(&mut self, at: u64, segment: &SentSegment) {
+        if is_answer(at, segment, self.rtt.min()) {
+            self.latest_arrived = self.latest_arrived.max((segment.sent, segment.end));
+        }
+    }
+
+    fn note_duplicate(&mut self, header: &TcpHeader<'_>) -> (bool, bool) {
+        const NOT_PLAIN: u8 = TcpHeader::SYN | TcpHeader::FIN | TcpHeader::RST;
+        let is_same = self.last_ack.is_some_and(|(ack, window)| {
+            // With SACK the window may change (RFC 6675, section 2).
+            ack == header.ack && (window == header.window || !header.options.sack_blocks().is_empty())
+        });
+        let is_duplicate = is_same && header.len == 0 && header.flags & NOT_PLAIN == 0 && self.in_flight() > 0;
+        if is_duplicate {
+            self.duplicates += 1;
+        }
+        (is_duplicate, is_duplicate && self.duplicates == 3)
+    }
+
+    /// Handles the blocks of SACK: whether the first one tells of a segment that the receiver had already.
+    fn handle_sacks(&mut self, at: u64, ack: u64, header: &TcpHeader<'_>) -> bool {
+        let mut has_dsack = false;
+        let blocks = header.options.sack_blocks();
+        for (place, &(start, end)) in blocks.iter().enumerate() {
+            let (start, end) = (unwrap(start, self.next), unwrap(end, self.next));
+            if start >= end || end > self.next {
+                continue;
+            }
+            let second = blocks.get(1).map(|(start, end)| (unwrap(*start, self.next), unwrap(*end, self.next)));
+            let is_within_second = second.is_some_and(|(from, to)| from <= start && end <= to);
+            if place == 0 && (end <= ack || is_within_second) {
+                has_dsack = true;
+                self.judge_by_dsack(start, end);
+                continue;
+            }
+            let fresh = if start < ack { None } else { self.sacked.add(start, end) };
+            if let Some((from, to)) = fresh {
+                self.timer_base = at;
+                self.note_sacked(at, from, to);
+            }
+        }
+        has_dsack
+    }
+
+    fn note_sacked(&mut self, at: u64, from: u64, to: u64) {
+        let least = self.rtt.min();
+        let mut latest = self.latest_arrived;
+        for segment in self.flight.touching(from, to).filter(|segment| !segment.sacked) {
+            if is_answer(at, segment, least) {
+                latest = latest.max((segment.sent, segment.end));
+            }
+            segment.sacked = true;
+        }
+        self.latest_arrived = latest;
+    }
+
+    /// A segment that arrived twice: what was sent again of it was not lost.
+    fn judge_by_dsack(&mut self, start: u64, end: u64) {
+        let told = self.open.iter_mut().find(|again| !again.spurious && again.start < end && start < again.end);
+        if let Some(again) = told {
+            again.spurious = true;
+            self.counts.spurious += 1;
+        }
+    }
+
+    /// The first missing segment has arrived: an echo that is older than its copy is one of the original (RFC 3522).
+    fn judge_by_echo(&mut self, ack: u64, ts_ecr: Option<u32>) {
+        let (Some(ts_ecr), false) = (ts_ecr, self.open.is_empty()) else { return };
+        let acked = self.acked;
+        for again in &mut self.open {
+            let fills = again.start <= acked && acked < again.end && again.end <= ack;
+            let is_older = again.ts_val.is_some_and(|ts_val| (ts_ecr.wrapping_sub(ts_val) as i32) < 0);
+            if fills && is_older && !again.spurious {
+                again.spurious = true;
+                self.counts.spurious += 1;
+            }
+        }
+    }
+
+    /// An echo of the first segment with a TSval measures a round trip, also where data was sent again.
+    fn take_echo(&mut self, at: u64, ts_ecr: u32) {
+        let Some(place) = self.ts_pending.iter().position(|(ts_val, _)| *ts_val == ts_ecr) else { return };
+        let (_, sent) = self.ts_pending[place];
+        self.ts_pending.drain(..=place);
+        self.timestamp_rtt.add(at.saturating_sub(sent));
+    }
+
+    /// This end sent a TSval: its echo is waited for if it is a new one.
+    #[inline]
+    pub(crate) fn note_timestamp(&mut self, at: u64, ts_val: u32) {
+        let is_new = self.latest_ts_val.is_none_or(|latest| (ts_val.wrapping_sub(latest) as i32) > 0);
+        if is_new {
+            self.latest_ts_val = Some(ts_val);
+            if self.ts_pending.len() == WAITING_TIMESTAMPS {
+                self.ts_pending.pop_front();
+            }
+            self.ts_pending.push_back((ts_val, at));
+        }
+    }
+}
+
+/// Whether an acknowledgement may be the answer to what was sent last of a segment: within less than a round trip it
+/// was one to a copy before (RFC 8985, section 6.2, step 2).
+fn is_answer(at: u64, segment: &SentSegment, least_round_trip: u64) -> bool {
+    segment.copies == 0 || at.saturating_sub(segment.sent) >= least_round_trip
+}
+
+/// TSvals whose echoes are waited for.
+const WAITING_TIMESTAMPS: usize = 32;

@@ -1,0 +1,354 @@
+//! One direction of a connection: what one end sent, and what the other acknowledged of it.
+
+use crate::connection::holes::Holes;
+use crate::connection::retransmission::{Evidence, Recovery, Retransmission, RetransmissionCause};
+use crate::connection::rtt_samples::RttSamples;
+use crate::connection::sacked::Sacked;
+use crate::connection::sent_segments::{SentSegment, SentSegments};
+use crate::headers::TcpHeader;
+use std::collections::VecDeque;
+
+/// Retransmissions whose end is still open: whether they were spurious comes out a round trip later.
+const OPEN_RETRANSMISSIONS: usize = 256;
+/// Below this a number is from before the capture began.
+const BEFORE: u64 = 1 << 30;
+
+/// Counts of what one end sent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct HalfCounts {
+    pub(crate) packets: u64,
+    pub(crate) acks: u64,
+    pub(crate) pure_acks: u64,
+    pub(crate) sack_packets: u64,
+    pub(crate) dsack_packets: u64,
+    pub(crate) data_packets: u64,
+    pub(crate) data_bytes: u64,
+    pub(crate) retransmitted_packets: u64,
+    pub(crate) retransmitted_bytes: u64,
+    pub(crate) out_of_order_packets: u64,
+    pub(crate) pushed_packets: u64,
+    pub(crate) syns: u64,
+    pub(crate) fins: u64,
+    pub(crate) resets: u64,
+    pub(crate) duplicate_acks: u64,
+    pub(crate) triple_duplicate_acks: u64,
+    pub(crate) zero_windows: u64,
+    pub(crate) captured_twice: u64,
+    pub(crate) by_cause: [u64; RetransmissionCause::ALL.len()],
+    pub(crate) spurious: u64,
+    /// Bytes that the other end acknowledged and that are not in the capture.
+    pub(crate) unseen_bytes: u64,
+    pub(crate) ambiguous_acks: u64,
+    pub(crate) acks_after_loss: u64,
+    pub(crate) cumulative_acks: u64,
+    pub(crate) first_flight_packets: u64,
+    pub(crate) first_flight_bytes: u64,
+}
+
+/// One direction.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct HalfConnection {
+    pub(crate) counts: HalfCounts,
+    /// What it said in its SYN.
+    pub(crate) mss: Option<u16>,
+    pub(crate) window_scale: Option<u8>,
+    /// Whether the other end shifts windows as well.
+    pub(crate) peer_scales: bool,
+    pub(crate) sack_permitted: bool,
+    pub(crate) timestamps: bool,
+    pub(crate) syn_at: Option<u64>,
+    pub(crate) first_data_at: Option<u64>,
+    pub(crate) last_data_at: Option<u64>,
+    pub(crate) largest_segment: u32,
+    pub(crate) smallest_segment: u32,
+    /// Whether it announced a window after its SYN.
+    has_window: bool,
+    pub(crate) largest_window: u32,
+    pub(crate) smallest_window: u32,
+    /// The most that was on its way, in bytes.
+    pub(crate) most_in_flight: u64,
+    /// Round trips from the capture to the other end: from its data to their acknowledgements.
+    pub(crate) rtt: RttSamples,
+    /// The same by timestamps.
+    pub(crate) timestamp_rtt: RttSamples,
+    /// The first number that it used, of its SYN if there is one; unwrapped.
+    pub(crate) isn: u64,
+    /// The number after the highest that it sent; 0 if nothing was seen. Numbers are unwrapped: their lower 32 bits are
+    /// those of the packets.
+    pub(crate) next: u64,
+    /// The number up to which the other end acknowledged.
+    pub(crate) acked: u64,
+    pub(crate) first_flight_over: bool,
+    pub(crate) flight: SentSegments,
+    pub(crate) holes: Holes,
+    pub(crate) sacked: Sacked,
+    /// When the latest segment that arrived had been sent, and its end (RFC 8985: RACK.xmit_ts, RACK.end_seq).
+    pub(crate) latest_arrived: (u64, u64),
+    /// When something was sent last from below the highest number, and where it began.
+    pub(crate) sent_below: (u64, u64),
+    pub(crate) recovery: Option<Recovery>,
+    pub(crate) probed: bool,
+    /// When it heard something new, or sent something new or again.
+    pub(crate) timer_base: u64,
+    /// What it sent again, where a D-SACK may still say that it was for nothing.
+    pub(crate) open: VecDeque<Retransmission>,
+    /// What it sent again before that: for the caller to take.
+    pub(crate) judged: Vec<Retransmission>,
+    /// Its last pure acknowledgement: number and window.
+    pub(crate) last_ack: Option<(u32, u16)>,
+    pub(crate) duplicates: u32,
+    pub(crate) last_window: u32,
+    last_identity: Option<(u16, u32, u32, u32)>,
+    /// The latest TSval that it sent.
+    pub(crate) latest_ts_val: Option<u32>,
+    /// TSvals that it sent and of which no echo was seen, and when each was sent first.
+    pub(crate) ts_pending: VecDeque<(u32, u64)>,
+}
+
+impl HalfConnection {
+    /// Whether a packet was captured twice: the same number of IP, and all else the same. A retransmission has another
+    /// number of IP.
+    #[inline]
+    pub(crate) fn is_captured_twice(&mut self, ip_id: u16, header: &TcpHeader<'_>) -> bool {
+        let identity = (ip_id, header.seq, header.ack, header.len);
+        let twice = ip_id != 0 && self.last_identity == Some(identity);
+        self.last_identity = Some(identity);
+        self.counts.captured_twice += u64::from(twice);
+        twice
+    }
+
+    /// Bytes that were sent and not acknowledged.
+    pub(crate) fn in_flight(&self) -> u64 {
+        self.next - self.acked
+    }
+
+    /// Bytes of data, each once.
+    pub(crate) fn unique_bytes(&self) -> u64 {
+        self.counts.data_bytes - self.counts.retransmitted_bytes
+    }
+
+    /// By how many bits its windows are shifted: if both ends can do it (RFC 7323, section 2.2).
+    fn window_shift(&self) -> u8 {
+        if self.peer_scales { self.window_scale.unwrap_or(0) } else { 0 }
+    }
+
+    /// How many segments it sent again for this cause.
+    pub(crate) fn caused_by(&self, cause: RetransmissionCause) -> u64 {
+        self.counts.by_cause[cause as usize]
+    }
+
+    /// Whether a SYN has another number than the one that opened this direction.
+    pub(crate) fn is_other_syn(&self, seq: u32) -> bool {
+        self.next != 0 && self.isn as u32 != seq
+    }
+
+    /// This end sent a segment. The other one has announced that it accepts `window` bytes; nothing is known without.
+    #[inline]
+    pub(crate) fn handle_segment(&mut self, at: u64, header: &TcpHeader<'_>, window: Option<u32>) {
+        self.count(at, header);
+        if self.next == 0 {
+            self.begin(header.seq, header.has(TcpHeader::SYN));
+        }
+        if header.numbers() > 0 {
+            self.handle_numbers(at, header, window);
+            // Without data there may be no answer, and so no echo, for a long time.
+            if let Some((ts_val, _)) = header.options.timestamps {
+                self.note_timestamp(at, ts_val);
+            }
+        }
+    }
+
+    /// The first number of this direction that the capture has, or that the other end expects.
+    pub(crate) fn begin(&mut self, number: u32, is_syn: bool) {
+        let start = (1 << 32) + u64::from(number);
+        (self.isn, self.next, self.acked) = (start, start, start);
+        if !is_syn {
+            // Nobody knows what was acknowledged before.
+            self.first_flight_over = true;
+            // What was sent before the capture began may still come out of order.
+            self.holes.push(start - BEFORE, start);
+        }
+    }
+
+    #[inline]
+    fn count(&mut self, at: u64, header: &TcpHeader<'_>) {
+        let counts = &mut self.counts;
+        counts.packets += 1;
+        let is_plain = header.flags & (TcpHeader::SYN | TcpHeader::FIN | TcpHeader::RST) == 0;
+        if header.has(TcpHeader::ACK) {
+            counts.acks += 1;
+            counts.pure_acks += u64::from(is_plain && header.len == 0);
+        }
+        if header.len > 0 {
+            counts.data_packets += 1;
+            counts.data_bytes += u64::from(header.len);
+            counts.pushed_packets += u64::from(header.has(TcpHeader::PSH));
+            self.first_data_at.get_or_insert(at);
+            self.last_data_at = Some(at);
+            let is_first = counts.data_packets == 1;
+            self.largest_segment = self.largest_segment.max(header.len);
+            self.smallest_segment = if is_first { header.len } else { self.smallest_segment.min(header.len) };
+        }
+        if !is_plain {
+            self.count_flags(at, header);
+        }
+        if !header.options.sack_blocks().is_empty() {
+            self.counts.sack_packets += 1;
+        }
+        self.count_window(header, is_plain);
+    }
+
+    fn count_flags(&mut self, at: u64, header: &TcpHeader<'_>) {
+        self.counts.resets += u64::from(header.has(TcpHeader::RST));
+        self.counts.fins += u64::from(header.has(TcpHeader::FIN));
+        if header.has(TcpHeader::SYN) {
+            self.counts.syns += 1;
+            self.syn_at.get_or_insert(at);
+            self.mss = header.options.mss.or(self.mss);
+            self.window_scale = header.options.window_scale;
+            self.sack_permitted = header.options.sack_permitted;
+            self.timestamps = header.options.timestamps.is_some();
+        }
+    }
+
+    #[inline]
+    fn count_window(&mut self, header: &TcpHeader<'_>, is_plain: bool) {
+        // That of a RST means nothing, and that of a SYN is not scaled: it counts until there is another.
+        if header.has(TcpHeader::RST) {
+            return;
+        }
+        let is_syn = header.has(TcpHeader::SYN);
+        let window = u32::from(header.window) << if is_syn { 0 } else { self.window_shift() };
+        let is_first = !std::mem::replace(&mut self.has_window, !is_syn);
+        self.largest_window = if is_first { window } else { self.largest_window.max(window) };
+        self.smallest_window = if is_first { window } else { self.smallest_window.min(window) };
+        self.counts.zero_windows += u64::from(window == 0 && is_plain);
+        self.last_window = window;
+    }
+
+    #[inline]
+    fn handle_numbers(&mut self, at: u64, header: &TcpHeader<'_>, window: Option<u32>) {
+        let start = unwrap(header.seq, self.next);
+        let end = start + header.numbers();
+        if start == self.next {
+            self.send_new(at, start, end);
+        } else if start > self.next {
+            self.holes.push(self.next, start);
+            self.send_new(at, start, end);
+        } else {
+            self.handle_old(at, header, (start, end), window);
+        }
+        if !self.first_flight_over && header.len > 0 {
+            self.counts.first_flight_packets += 1;
+            self.counts.first_flight_bytes += u64::from(header.len);
+        }
+        self.timer_base = at;
+    }
+
+    #[inline]
+    fn send_new(&mut self, at: u64, start: u64, end: u64) {
+        self.flight.insert(SentSegment { start, end, sent: at, copies: 0, sacked: false });
+        self.next = end;
+        self.most_in_flight = self.most_in_flight.max(self.in_flight());
+    }
+
+    /// A segment that begins below the highest number: out of order, or sent again.
+    fn handle_old(&mut self, at: u64, header: &TcpHeader<'_>, (start, end): (u64, u64), window: Option<u32>) {
+        self.sent_below = (at, start);
+        let below = end.min(self.next);
+        let unseen = if self.holes.is_empty() { 0 } else { self.holes.within(start, below) };
+        let again = below - start - unseen;
+        if unseen > 0 {
+            self.holes.fill(start, below);
+            if again == 0 {
+                self.counts.out_of_order_packets += 1;
+                self.flight.insert(SentSegment { start, end: below, sent: at, copies: 0, sacked: false });
+            }
+        }
+        if again > 0 {
+            self.send_again(at, header, (start, below), again, window);
+        }
+        if end > self.next {
+            self.send_new(at, self.next, end);
+        }
+    }
+
+    fn send_again(
+        &mut self,
+        at: u64,
+        header: &TcpHeader<'_>,
+        (start, end): (u64, u64),
+        again: u64,
+        window: Option<u32>,
+    ) {
+        let is_probe = header.len <= 1 && (window == Some(0) || end <= self.acked);
+        let cause = if header.has(TcpHeader::SYN) {
+            RetransmissionCause::Syn
+        } else if is_probe {
+            RetransmissionCause::WindowProbe
+        } else {
+            self.evidence(at, start, end).cause()
+        };
+        if header.len > 0 && !(is_probe && window == Some(0)) {
+            self.counts.retransmitted_packets += 1;
+            self.counts.retransmitted_bytes += again.min(u64::from(header.len));
+        }
+        self.counts.by_cause[cause as usize] += 1;
+        let mut after = None;
+        for segment in self.flight.touching(start, end) {
+            after.get_or_insert(at.saturating_sub(segment.sent));
+            segment.copies = segment.copies.saturating_add(1);
+            segment.sent = at;
+        }
+        self.repair(at, start, cause);
+        if self.open.len() == OPEN_RETRANSMISSIONS {
+            self.judged.extend(self.open.pop_front());
+        }
+        // What was acknowledged already had arrived.
+        let spurious = end <= self.acked && !is_probe;
+        self.counts.spurious += u64::from(spurious);
+        let ts_val = header.options.timestamps.map(|(ts_val, _)| ts_val);
+        self.open.push_back(Retransmission { at, start, end, bytes: again, cause, after, ts_val, spurious });
+    }
+
+    /// Notes that losses are being repaired.
+    fn repair(&mut self, at: u64, start: u64, cause: RetransmissionCause) {
+        let begins = match cause {
+            RetransmissionCause::TailLossProbe => {
+                self.probed = true;
+                false
+            }
+            RetransmissionCause::Timeout => start <= self.acked || self.recovery.is_none(),
+            RetransmissionCause::Fast => self.recovery.is_none(),
+            RetransmissionCause::Syn | RetransmissionCause::WindowProbe => false,
+        };
+        if begins {
+            self.recovery = Some(Recovery { cause, since: at, until: self.next });
+        }
+    }
+
+    fn evidence(&mut self, at: u64, start: u64, end: u64) -> Evidence {
+        let (acked, next) = (self.acked, self.next);
+        let sent = self.flight.touching(start, end).map(|segment| (segment.sent, segment.end)).next();
+        let (sent, sent_end) = sent.unwrap_or((0, end));
+        Evidence {
+            later_arrived: self.latest_arrived > (sent, sent_end),
+            duplicate_acks: self.duplicates,
+            recovery: self.recovery,
+            is_first: start <= acked,
+            is_last: end == next,
+            probed: self.probed,
+            has_sacked: !self.sacked.is_empty(),
+            sack_permitted: self.sack_permitted,
+            silence: at.saturating_sub(self.timer_base),
+            rto: self.rtt.rto(),
+            sent,
+        }
+    }
+}
+
+/// A number of 32 bits as the one of 64 that is nearest to `near`.
+#[inline]
+pub(crate) fn unwrap(number: u32, near: u64) -> u64 {
+    near.wrapping_add_signed(i64::from(number.wrapping_sub(near as u32) as i32))
+}

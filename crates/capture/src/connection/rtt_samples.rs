@@ -1,0 +1,100 @@
+//! Round trips of one direction: how many, and how they are distributed.
+
+/// Samples that are kept for quantiles. When there are more, every second one is given up, and from then on every
+/// second one, fourth one... is kept.
+const KEPT: usize = 256;
+
+/// Samples of a round trip, in ns.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct RttSamples {
+    count: u64,
+    min: u64,
+    max: u64,
+    sum: f64,
+    squares: f64,
+    /// What the RTO is computed from (RFC 6298, section 2): SRTT and RTTVAR.
+    smoothed: f64,
+    variation: f64,
+    kept: Vec<u32>,
+    /// One sample in `1 << thinned` is kept.
+    thinned: u32,
+}
+
+impl RttSamples {
+    #[inline]
+    pub(crate) fn add(&mut self, ns: u64) {
+        let value = ns as f64;
+        if self.count == 0 {
+            (self.min, self.smoothed, self.variation) = (ns, value, value / 2.0);
+        } else {
+            self.variation += ((self.smoothed - value).abs() - self.variation) / 4.0;
+            self.smoothed += (value - self.smoothed) / 8.0;
+        }
+        self.min = self.min.min(ns);
+        self.max = self.max.max(ns);
+        self.sum += value;
+        self.squares += value * value;
+        if self.count & ((1 << self.thinned) - 1) == 0 {
+            self.keep(ns);
+        }
+        self.count += 1;
+    }
+
+    fn keep(&mut self, ns: u64) {
+        if self.kept.len() == KEPT {
+            let mut nth = 0;
+            self.kept.retain(|_| {
+                nth += 1;
+                nth % 2 == 1
+            });
+            self.thinned += 1;
+        }
+        // In units of 100 ns, up to 7 minutes: half of the memory.
+        self.kept.push(u32::try_from(ns / 100).unwrap_or(u32::MAX));
+    }
+
+    pub(crate) fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The least in ns; 0 without a sample.
+    pub(crate) fn min(&self) -> u64 {
+        self.min
+    }
+
+    /// The least, in ms.
+    pub(crate) fn min_ms(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.min as f64 / 1e6)
+    }
+
+    /// The largest, in ms.
+    pub(crate) fn max_ms(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.max as f64 / 1e6)
+    }
+
+    /// The mean, in ms.
+    pub(crate) fn mean_ms(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum / self.count as f64 / 1e6)
+    }
+
+    /// The standard deviation in ms; missing of a single sample.
+    pub(crate) fn deviation_ms(&self) -> Option<f64> {
+        let count = self.count as f64;
+        (self.count > 1).then(|| ((self.squares - self.sum * self.sum / count).max(0.0) / (count - 1.0)).sqrt() / 1e6)
+    }
+
+    /// A quantile in ms, of the samples that were kept: the smallest sample that `share` of them do not exceed.
+    pub(crate) fn quantile_ms(&self, share: f64) -> Option<f64> {
+        let mut sorted = self.kept.clone();
+        sorted.sort_unstable();
+        let rank = (share * sorted.len() as f64).ceil() as usize;
+        sorted.get(rank.saturating_sub(1)).map(|units| f64::from(*units) / 1e4)
+    }
+
+    /// The RTO as Linux has it: at least 200 ms above SRTT; a second without a sample. In ns.
+    pub(crate) fn rto(&self) -> f64 {
+        const LEAST: f64 = 200e6;
+        const WITHOUT_SAMPLE: f64 = 1e9;
+        if self.count == 0 { WITHOUT_SAMPLE } else { self.smoothed + (4.0 * self.variation).max(LEAST) }
+    }
+}

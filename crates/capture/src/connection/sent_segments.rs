@@ -1,0 +1,60 @@
+//! What has been sent and not yet acknowledged, segment by segment, as the capture sees it.
+
+use std::collections::VecDeque;
+
+/// Segments that are kept; more than any window holds. Where there are more, because no acknowledgement was captured,
+/// the oldest are forgotten.
+const MOST: usize = 1 << 16;
+
+/// A segment on its way. Numbers are unwrapped.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct SentSegment {
+    pub(crate) start: u64,
+    pub(crate) end: u64,
+    /// When it was sent last, in ns since 1970.
+    pub(crate) sent: u64,
+    /// How often it was sent again.
+    pub(crate) copies: u16,
+    /// Whether the receiver said that it has it (RFC 2018).
+    pub(crate) sacked: bool,
+}
+
+/// The segments of one direction that are on their way, by their numbers.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SentSegments {
+    segments: VecDeque<SentSegment>,
+}
+
+impl SentSegments {
+    /// A segment was sent for the first time. Nearly always it is the highest.
+    #[inline]
+    pub(crate) fn insert(&mut self, segment: SentSegment) {
+        if self.segments.len() == MOST {
+            self.segments.pop_front();
+        }
+        match self.segments.back() {
+            Some(last) if last.start > segment.start => {
+                let place = self.segments.partition_point(|other| other.start < segment.start);
+                self.segments.insert(place, segment);
+            }
+            _ => self.segments.push_back(segment),
+        }
+    }
+
+    /// Takes out the lowest if it ends at `ack` or before. One of which a part is acknowledged begins there then.
+    #[inline]
+    pub(crate) fn take_acknowledged(&mut self, ack: u64) -> Option<SentSegment> {
+        let first = self.segments.front_mut()?;
+        if first.end <= ack {
+            return self.segments.pop_front();
+        }
+        first.start = first.start.max(ack);
+        None
+    }
+
+    /// Those that a range has a part of.
+    pub(crate) fn touching(&mut self, start: u64, end: u64) -> impl Iterator<Item = &mut SentSegment> {
+        let first = self.segments.partition_point(|segment| segment.end <= start);
+        self.segments.range_mut(first..).take_while(move |segment| segment.start < end)
+    }
+}

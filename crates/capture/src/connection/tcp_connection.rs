@@ -1,0 +1,172 @@
+//! A connection of TCP, as its packets in a capture show it.
+
+use crate::connection::half_connection::HalfConnection;
+use crate::end_pair::EndPair;
+use crate::headers::TcpHeader;
+use core::net::Ipv6Addr;
+
+/// How many times longer one part of the path has to be than the other, for the capture to be said to be at its end.
+const MUCH_LONGER: u64 = 4;
+
+/// Where a capture was taken, as a connection's handshake shows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CaptureSide {
+    /// At the end that opened the connection, or near it.
+    Client,
+    /// At the other end, or near it.
+    Server,
+    /// In between.
+    Between,
+}
+
+impl CaptureSide {
+    /// Its name in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            CaptureSide::Client => "client",
+            CaptureSide::Server => "server",
+            CaptureSide::Between => "between",
+        }
+    }
+}
+
+/// A connection.
+#[derive(Clone, Debug)]
+pub struct TcpConnection {
+    pub(crate) ends: EndPair,
+    /// Its place in the order of first packets, from 1.
+    pub(crate) number: u64,
+    /// Whether the lower end opened it.
+    client_is_low: bool,
+    /// In ns since 1970.
+    pub(crate) first_at: u64,
+    pub(crate) last_at: u64,
+    /// What the lower end sent, and what the higher one did.
+    halves: [HalfConnection; 2],
+    /// When the client first acknowledged the SYN-ACK.
+    established_at: Option<u64>,
+}
+
+impl TcpConnection {
+    /// A connection that begins with this segment, which the lower end sent or did not.
+    pub(crate) fn new(number: u64, at: u64, ends: EndPair, from_low: bool, header: &TcpHeader<'_>) -> TcpConnection {
+        let is_syn_ack = header.has(TcpHeader::SYN) && header.has(TcpHeader::ACK);
+        let client_is_low = match header.has(TcpHeader::SYN) {
+            true => from_low != is_syn_ack,
+            // Its beginning is not in the capture: servers have the lower ports.
+            false => ends.low().1 > ends.high().1,
+        };
+        TcpConnection {
+            ends,
+            number,
+            client_is_low,
+            first_at: at,
+            last_at: at,
+            halves: Default::default(),
+            established_at: None,
+        }
+    }
+
+    /// Whether a segment begins another connection between the same ends: a SYN with another number, when something
+    /// came from its sender before.
+    #[inline]
+    pub(crate) fn is_begun_anew(&self, from_low: bool, header: &TcpHeader<'_>) -> bool {
+        let is_syn = header.has(TcpHeader::SYN) && !header.has(TcpHeader::ACK);
+        is_syn && self.halves[usize::from(!from_low)].is_other_syn(header.seq)
+    }
+
+    #[inline]
+    pub(crate) fn handle_segment(&mut self, at: u64, from_low: bool, ip_id: u16, header: &TcpHeader<'_>) {
+        self.last_at = self.last_at.max(at);
+        let [low, high] = &mut self.halves;
+        let (sender, receiver) = if from_low { (low, high) } else { (high, low) };
+        if sender.is_captured_twice(ip_id, header) {
+            return;
+        }
+        let window = (receiver.counts.packets > 0).then_some(receiver.last_window);
+        if header.has(TcpHeader::SYN) {
+            receiver.peer_scales = header.options.window_scale.is_some();
+        }
+        sender.handle_segment(at, header, window);
+        if header.has(TcpHeader::ACK) {
+            let said = receiver.handle_ack(at, header);
+            sender.counts.duplicate_acks += u64::from(said.duplicate);
+            sender.counts.triple_duplicate_acks += u64::from(said.third_duplicate);
+            sender.counts.dsack_packets += u64::from(said.dsack);
+            if self.established_at.is_none() {
+                self.note_established(at, from_low);
+            }
+        }
+    }
+
+    fn note_established(&mut self, at: u64, from_low: bool) {
+        let is_client = from_low == self.client_is_low;
+        if is_client && self.server().syn_at.is_some() {
+            self.established_at = Some(at);
+        }
+    }
+
+    /// The end that opened it: address and port.
+    pub(crate) fn client_end(&self) -> (Ipv6Addr, u16) {
+        if self.client_is_low { self.ends.low() } else { self.ends.high() }
+    }
+
+    /// The other end.
+    pub(crate) fn server_end(&self) -> (Ipv6Addr, u16) {
+        if self.client_is_low { self.ends.high() } else { self.ends.low() }
+    }
+
+    /// What the client sent.
+    pub(crate) fn client(&self) -> &HalfConnection {
+        &self.halves[usize::from(!self.client_is_low)]
+    }
+
+    /// What the server sent.
+    pub(crate) fn server(&self) -> &HalfConnection {
+        &self.halves[usize::from(self.client_is_low)]
+    }
+
+    /// Both directions, each with whether the client sent it.
+    pub(crate) fn directions(&mut self) -> [(bool, &mut HalfConnection); 2] {
+        let client_is_low = self.client_is_low;
+        let [low, high] = &mut self.halves;
+        [(client_is_low, low), (!client_is_low, high)]
+    }
+
+    /// Whether there are retransmissions of which nothing more can be learned.
+    #[inline]
+    pub(crate) fn has_judged(&self) -> bool {
+        self.halves.iter().any(|half| !half.judged.is_empty())
+    }
+
+    /// Whether nothing more is to come: both ends have said so, or one has broken it off.
+    pub(crate) fn is_closed(&self) -> bool {
+        let [low, high] = &self.halves;
+        let is_reset = low.counts.resets + high.counts.resets > 0;
+        is_reset || (low.counts.fins > 0 && high.counts.fins > 0)
+    }
+
+    /// From the SYN to the SYN-ACK in ns; missing if the capture does not have both, or the SYN was sent again.
+    pub(crate) fn server_handshake(&self) -> Option<u64> {
+        let is_plain = self.client().counts.syns == 1;
+        let (syn, syn_ack) = self.client().syn_at.zip(self.server().syn_at)?;
+        is_plain.then(|| syn_ack.saturating_sub(syn))
+    }
+
+    /// From the SYN-ACK to its acknowledgement in ns; missing as above.
+    pub(crate) fn client_handshake(&self) -> Option<u64> {
+        let is_plain = self.server().counts.syns == 1;
+        let (syn_ack, ack) = self.server().syn_at.zip(self.established_at)?;
+        is_plain.then(|| ack.saturating_sub(syn_ack))
+    }
+
+    /// Where it was captured.
+    pub(crate) fn capture_side(&self) -> Option<CaptureSide> {
+        let (to_server, to_client) = self.server_handshake().zip(self.client_handshake())?;
+        Some(match (to_server, to_client) {
+            (to_server, to_client) if to_server > MUCH_LONGER * to_client => CaptureSide::Client,
+            (to_server, to_client) if to_client > MUCH_LONGER * to_server => CaptureSide::Server,
+            _ => CaptureSide::Between,
+        })
+    }
+}

@@ -1,0 +1,270 @@
+//! The packets of a capture file, one after the other: pcap and pcapng, in any byte order and resolution.
+
+use pcap_parser::pcapng::{Block, InterfaceDescriptionBlock};
+use pcap_parser::traits::PcapReaderIterator;
+use pcap_parser::{Linktype, PcapBlockOwned, PcapError, PcapHeader};
+use std::io::{self, Read};
+use std::sync::{Arc, Mutex};
+
+/// Bytes that are read at once. A packet is at most [`LARGEST`] of them.
+const BUFFER: usize = 1 << 18;
+/// Bytes of the largest block that is read. Packets end at 256 KiB (what `tcpdump` asks for at most); blocks of
+/// secrets and names may be larger.
+const LARGEST: usize = 1 << 24;
+const NANOS: u64 = 1_000_000_000;
+/// Units of time in a second where a file does not say it (draft-ietf-opsawg-pcapng, section 4.2).
+const MICROS: u64 = 1_000_000;
+
+/// A packet as a capture file has it.
+#[derive(Clone, Copy, Debug)]
+pub struct RawPacket<'a> {
+    /// When it was captured, in ns since 1970.
+    pub at: u64,
+    /// With which header it begins.
+    pub link: Linktype,
+    /// What was kept of it.
+    pub data: &'a [u8],
+    /// Its bytes on the wire.
+    pub len: u32,
+}
+
+/// What is wrong with a file.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// It is no capture.
+    #[error("this is neither a pcap nor a pcapng file; `editcap -F pcap IN OUT` makes one of other formats")]
+    NoCapture,
+    /// It is damaged.
+    #[error("damaged at byte {at}; what came before it is read")]
+    Damaged {
+        /// Where the block begins that cannot be read.
+        at: u64,
+    },
+    /// It ends in the middle of a packet.
+    #[error("it ends in the middle of a packet, at byte {at}; what came before it is read")]
+    Cut {
+        /// Where the packet begins.
+        at: u64,
+    },
+    /// It cannot be read.
+    #[error("it cannot be read on from byte {at}: {source}")]
+    Io {
+        /// How far it was read.
+        at: u64,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+impl From<io::Error> for ReadError {
+    fn from(source: io::Error) -> ReadError {
+        ReadError::Io { at: 0, source }
+    }
+}
+
+/// Reads packets of one file. A file that is damaged or cut gives all packets before that place, and then the error.
+pub struct PacketReader<'a> {
+    blocks: Box<dyn PcapReaderIterator + Send + 'a>,
+    interfaces: Vec<Interface>,
+    failure: Arc<Mutex<Option<io::Error>>>,
+}
+
+/// Where packets of a file were captured.
+#[derive(Clone, Copy, Debug)]
+struct Interface {
+    link: Linktype,
+    /// Units of time in a second.
+    resolution: u64,
+    /// Seconds to add to each time.
+    offset: i64,
+}
+
+impl<'a> PacketReader<'a> {
+    /// A reader of `file`, decompressed already.
+    ///
+    /// # Errors
+    /// If it is no capture, or cannot be read at all.
+    pub fn new(file: impl Read + Send + 'a) -> Result<PacketReader<'a>, ReadError> {
+        let failure = Arc::new(Mutex::new(None));
+        let file = Filling { file, failure: failure.clone() };
+        match pcap_parser::create_reader(BUFFER, file) {
+            Ok(blocks) => Ok(PacketReader { blocks, interfaces: Vec::new(), failure }),
+            Err(PcapError::ReadError) => Err(io_error(&failure, 0)),
+            Err(_) => Err(ReadError::NoCapture),
+        }
+    }
+
+    /// How many bytes of the file have been read.
+    pub fn position(&self) -> u64 {
+        self.blocks.consumed() as u64
+    }
+
+    /// Gives the next packet to `handle`; nothing at the end of the file.
+    ///
+    /// # Errors
+    /// If the file is damaged or cut here. There is nothing more to be read then.
+    pub fn next_packet<T>(&mut self, handle: impl FnOnce(RawPacket<'_>) -> T) -> Result<Option<T>, ReadError> {
+        loop {
+            let at = self.blocks.consumed() as u64;
+            let (block_len, packet) = match self.blocks.next() {
+                Ok((block_len, block)) => match packet_of(block, &mut self.interfaces) {
+                    Ok(packet) => (block_len, packet),
+                    Err(NoInterface) => return Err(ReadError::Damaged { at }),
+                },
+                Err(PcapError::Eof) => return Ok(None),
+                Err(error) => {
+                    let remedy = Remedy::of(&error);
+                    self.apply(remedy)?;
+                    continue;
+                }
+            };
+            let Some(packet) = packet else {
+                self.blocks.consume(block_len);
+                continue;
+            };
+            let handled = handle(packet);
+            self.blocks.consume(block_len);
+            return Ok(Some(handled));
+        }
+    }
+}
+
+impl PacketReader<'_> {
+    fn apply(&mut self, remedy: Remedy) -> Result<(), ReadError> {
+        let at = self.blocks.consumed() as u64;
+        match remedy {
+            Remedy::Refill => match self.blocks.refill() {
+                Ok(()) => Ok(()),
+                Err(_) => Err(io_error(&self.failure, at)),
+            },
+            Remedy::Grow => {
+                let len = self.blocks.data().len().max(BUFFER);
+                // The buffer may be full already, or the block larger than it.
+                let grown = len < LARGEST && self.blocks.grow(2 * len.next_power_of_two());
+                if grown { self.apply(Remedy::Refill) } else { Err(ReadError::Damaged { at }) }
+            }
+            Remedy::Cut => Err(ReadError::Cut { at }),
+            Remedy::Damaged => Err(ReadError::Damaged { at }),
+        }
+    }
+}
+
+/// What helps where a block cannot be read.
+enum Remedy {
+    Refill,
+    Grow,
+    Cut,
+    Damaged,
+}
+
+impl Remedy {
+    fn of(error: &PcapError<&[u8]>) -> Remedy {
+        match error {
+            PcapError::Incomplete(_) => Remedy::Refill,
+            PcapError::BufferTooSmall => Remedy::Grow,
+            PcapError::UnexpectedEof => Remedy::Cut,
+            _ => Remedy::Damaged,
+        }
+    }
+}
+
+/// A packet of an interface that the file does not describe, or too many interfaces.
+struct NoInterface;
+
+/// Interfaces of one file at most: it names them by 32 bits, and each takes memory.
+const MOST_INTERFACES: usize = 1 << 16;
+
+/// The packet of a block, if it has one; interfaces are noted.
+#[inline]
+fn packet_of<'a>(
+    block: PcapBlockOwned<'a>,
+    interfaces: &mut Vec<Interface>,
+) -> Result<Option<RawPacket<'a>>, NoInterface> {
+    match block {
+        PcapBlockOwned::Legacy(packet) => {
+            let interface = interfaces.first().ok_or(NoInterface)?;
+            let at = u64::from(packet.ts_sec) * NANOS + u64::from(packet.ts_usec) * (NANOS / interface.resolution);
+            Ok(Some(RawPacket { at, link: interface.link, data: packet.data, len: packet.origlen }))
+        }
+        PcapBlockOwned::LegacyHeader(header) => {
+            interfaces.push(Interface::of_file(&header));
+            Ok(None)
+        }
+        PcapBlockOwned::NG(Block::EnhancedPacket(packet)) => {
+            let interface = interfaces.get(packet.if_id as usize).ok_or(NoInterface)?;
+            let at = interface.nanos(u64::from(packet.ts_high) << 32 | u64::from(packet.ts_low));
+            let data = packet.data.get(..packet.caplen as usize).unwrap_or(packet.data);
+            Ok(Some(RawPacket { at, link: interface.link, data, len: packet.origlen }))
+        }
+        PcapBlockOwned::NG(Block::SimplePacket(packet)) => {
+            // It has no time (draft-ietf-opsawg-pcapng, section 4.4): its bytes count.
+            let interface = interfaces.first().ok_or(NoInterface)?;
+            let data = packet.data.get(..packet.origlen as usize).unwrap_or(packet.data);
+            Ok(Some(RawPacket { at: 0, link: interface.link, data, len: packet.origlen }))
+        }
+        PcapBlockOwned::NG(Block::InterfaceDescription(_)) if interfaces.len() == MOST_INTERFACES => Err(NoInterface),
+        PcapBlockOwned::NG(Block::InterfaceDescription(interface)) => {
+            interfaces.push(Interface::described(&interface));
+            Ok(None)
+        }
+        // Each section counts its interfaces anew.
+        PcapBlockOwned::NG(Block::SectionHeader(_)) => {
+            interfaces.clear();
+            Ok(None)
+        }
+        PcapBlockOwned::NG(_) => Ok(None),
+    }
+}
+
+impl Interface {
+    fn of_file(header: &PcapHeader) -> Interface {
+        let resolution = if header.is_nanosecond_precision() { NANOS } else { MICROS };
+        // Above these bits stands whether a frame ends in a checksum (draft-ietf-opsawg-pcap, section 4).
+        Interface { link: Linktype(header.network.0 & 0xffff), resolution, offset: 0 }
+    }
+
+    fn described(block: &InterfaceDescriptionBlock<'_>) -> Interface {
+        let resolution = block.ts_resolution().filter(|resolution| *resolution > 0).unwrap_or(MICROS);
+        Interface { link: block.linktype, resolution, offset: block.ts_offset() }
+    }
+
+    /// A time of the file in ns since 1970.
+    #[inline]
+    fn nanos(&self, time: u64) -> u64 {
+        let in_second = u128::from(time % self.resolution) * u128::from(NANOS) / u128::from(self.resolution);
+        let seconds = (time / self.resolution).saturating_add_signed(self.offset);
+        seconds.saturating_mul(NANOS).saturating_add(in_second as u64)
+    }
+}
+
+/// A file that gives as much as is asked for as long as there is some: the reader of captures looks for the first
+/// block in what it gets first. It keeps what the file says when it cannot be read, which that reader does not.
+struct Filling<R> {
+    file: R,
+    failure: Arc<Mutex<Option<io::Error>>>,
+}
+
+impl<R: Read> Read for Filling<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let mut filled = 0;
+        while filled < buffer.len() {
+            match self.file.read(&mut buffer[filled..]) {
+                Ok(0) => break,
+                Ok(read) => filled += read,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                // What has been read first; the next call fails again.
+                Err(_) if filled > 0 => break,
+                Err(error) => {
+                    *self.failure.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(error);
+                    return Err(io::ErrorKind::Other.into());
+                }
+            }
+        }
+        Ok(filled)
+    }
+}
+
+fn io_error(failure: &Mutex<Option<io::Error>>, at: u64) -> ReadError {
+    let failure = failure.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take();
+    ReadError::Io { at, source: failure.unwrap_or_else(|| io::ErrorKind::Other.into()) }
+}

@@ -1,0 +1,24 @@
+//! What packet captures say of TCP's connections.
+//!
+//! A [`PacketReader`] reads packets of a capture file, one after the other. An [`Analyzer`] follows the connections
+//! in them, in one pass, and fills two tables: of connections ([`CONNECTION_COLUMNS`]) and of what was sent again
+//! ([`RETRANSMISSION_COLUMNS`]). It follows section 3 of the study `yahoo`, and counts what tcptrace counts.
+//!
+//! Elsewhere: opening and decompressing files, how tables are kept, what is concluded from them (Python).
+
+mod analyzer;
+mod cells;
+mod connection;
+mod connection_columns;
+mod end_pair;
+mod file;
+mod headers;
+mod open_connections;
+mod retransmission_columns;
+
+pub use analyzer::{Analyzer, AnalyzerLimits, CaptureTotals};
+pub use cells::{Cell, CellKind, CellValues, FilledColumn, FilledTable, TableColumn};
+pub use connection::{CaptureSide, RetransmissionCause, TcpConnection};
+pub use connection_columns::CONNECTION_COLUMNS;
+pub use file::{PacketReader, RawPacket, ReadError, decompressed};
+pub use retransmission_columns::{RETRANSMISSION_COLUMNS, RetransmissionRow};

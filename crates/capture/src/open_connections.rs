@@ -1,0 +1,61 @@
+//! Which connection a segment belongs to.
+
+use crate::connection::TcpConnection;
+use crate::end_pair::EndPair;
+use hashbrown::hash_table::{Entry, HashTable};
+use std::hash::BuildHasher;
+
+/// The open connections. It is only looked up in, and never listed by hash, so the secret by which it hashes, which
+/// keeps a capture from being made to collide, changes no result.
+#[derive(Debug, Default)]
+pub(crate) struct OpenConnections {
+    by_ends: HashTable<u32>,
+    hasher: foldhash::quality::RandomState,
+    places: Vec<Option<Box<TcpConnection>>>,
+    free: Vec<u32>,
+}
+
+impl OpenConnections {
+    /// Open connections.
+    pub(crate) fn len(&self) -> usize {
+        self.places.len() - self.free.len()
+    }
+
+    /// The connection of these ends; made by `open` if there is none.
+    #[inline]
+    pub(crate) fn get(&mut self, ends: &EndPair, open: impl FnOnce() -> TcpConnection) -> &mut TcpConnection {
+        let Self { by_ends, hasher, places, free } = self;
+        let ends_at = |place: u32| &places[place as usize].as_ref().expect("a place that is found is taken").ends;
+        let entry = by_ends.entry(
+            hasher.hash_one(ends),
+            |place| ends_at(*place) == ends,
+            |place| hasher.hash_one(ends_at(*place)),
+        );
+        let place = match entry {
+            Entry::Occupied(found) => *found.get(),
+            Entry::Vacant(vacant) => {
+                let place = free.pop().unwrap_or(places.len() as u32);
+                vacant.insert(place);
+                if place as usize == places.len() {
+                    places.push(None);
+                }
+                places[place as usize] = Some(Box::new(open()));
+                place
+            }
+        };
+        places[place as usize].as_mut().expect("a place that is found is taken")
+    }
+
+    /// Takes out the connections of which `ended` says so, in the order of their places.
+    pub(crate) fn take(&mut self, ended: impl Fn(&TcpConnection) -> bool, mut give: impl FnMut(TcpConnection)) {
+        for place in 0..self.places.len() {
+            let Some(connection) = self.places[place].take_if(|connection| ended(connection)) else { continue };
+            let hash = self.hasher.hash_one(connection.ends);
+            if let Ok(found) = self.by_ends.find_entry(hash, |other| *other as usize == place) {
+                found.remove();
+            }
+            self.free.push(place as u32);
+            give(*connection);
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! What is told of a connection.
+
+use crate::recording::{ACK, FIN, PSH, RST, SYN, Told, down, handshake, pcap, read, read_within, up};
+use loadstone_capture::AnalyzerLimits;
+
+/// A request of 400 bytes and a response of 5,000, captured at the server; 50 ms away is the client.
+fn exchange() -> Vec<Told> {
+    let mut packets = handshake();
+    packets.extend([
+        up(50_200, ACK | PSH, 1, 400, 1),
+        down(50_300, ACK, 1, 0, 401),
+        down(52_000, ACK, 1, 1_400, 401),
+        down(52_001, ACK, 1_401, 1_400, 401),
+        down(52_002, ACK, 2_801, 1_400, 401),
+        up(102_000, ACK, 401, 0, 1_401),
+        up(103_001, ACK, 401, 0, 4_201),
+        down(103_002, ACK | PSH, 4_201, 800, 401),
+        up(153_002, ACK, 401, 0, 5_001),
+        down(153_100, ACK | FIN, 5_001, 0, 401),
+        up(203_100, ACK | FIN, 401, 0, 5_002),
+        down(203_200, ACK, 5_002, 0, 402),
+    ]);
+    packets
+}
+
+#[test]
+fn an_exchange_is_counted_and_timed() {
+    let (connections, again, end) = read(&pcap(&exchange()));
+    end.unwrap();
+    assert_eq!((connections.rows(), again.rows()), (1, 0));
+    assert_eq!(connections.text("client", 0), "10.0.0.1");
+    assert_eq!(connections.integer("server_port", 0), 443);
+    assert_eq!(connections.integer("bytes_up", 0), 400);
+    // The server's numbers wrap on the way.
+    assert_eq!(connections.integer("bytes_down", 0), 5_000);
+    assert_eq!(connections.integer("data_packets_down", 0), 4);
+    assert_eq!(connections.integer("most_in_flight_down", 0), 4_200);
+    assert_eq!(connections.number("duration_ms", 0), Some(203.2));
+    assert!(connections.boolean("opened", 0) && connections.boolean("closed", 0));
+    // The first round trip is that of the SYN-ACK; what ends within an acknowledgement measures nothing.
+    assert_eq!(connections.integer("rtt_samples_down", 0), 5);
+    assert_eq!(connections.number("rtt_min_ms_down", 0), Some(50.0));
+    assert_eq!(connections.number("rtt_max_ms_down", 0), Some(50.999));
+    assert_eq!(connections.number("rtt_median_ms_down", 0), Some(50.0));
+    assert_eq!(connections.number("rtt_min_ms_up", 0), Some(0.1));
+}
+
+#[test]
+fn the_first_flight_ends_when_the_first_data_is_acknowledged() {
+    let (connections, _, _) = read(&pcap(&exchange()));
+    assert_eq!(connections.integer("first_flight_packets_down", 0), 3);
+    assert_eq!(connections.integer("first_flight_bytes_down", 0), 4_200);
+}
+
+#[test]
+fn the_handshake_says_where_it_was_captured() {
+    let at = |syn_ack: u64, ack: u64| {
+        let packets = [up(0, SYN, 0, 0, 0), down(syn_ack, SYN | ACK, 0, 0, 1), up(ack, ACK, 1, 0, 1)];
+        read(&pcap(&packets)).0.text("captured_at", 0).to_owned()
+    };
+    assert_eq!(at(100, 50_000), "server");
+    assert_eq!(at(50_000, 50_100), "client");
+    assert_eq!(at(20_000, 50_000), "between");
+}
+
+#[test]
+fn the_next_connection_of_the_same_ends_is_another_one() {
+    let mut packets = exchange();
+    // Another SYN with other numbers: counted from the old ones.
+    packets.extend([up(300_000, SYN, 70_000, 0, 0), down(300_100, SYN | ACK, 90_000, 0, 70_001)]);
+    let (connections, again, _) = read(&pcap(&packets));
+    assert_eq!((connections.rows(), again.rows()), (2, 0));
+    assert_eq!(connections.integer("connection", 1), 2);
+    assert_eq!(connections.integer("packets_up", 1), 1);
+}
+
+#[test]
+fn a_syn_that_is_sent_again_is_no_other_connection() {
+    let packets = [up(0, SYN, 0, 0, 0), up(1_000_000, SYN, 0, 0, 0), down(1_050_000, SYN | ACK, 0, 0, 1)];
+    let (connections, again, _) = read(&pcap(&packets));
+    assert_eq!(connections.rows(), 1);
+    assert_eq!(connections.integer("syn_retransmissions_up", 0), 1);
+    assert_eq!(again.texts("cause"), ["syn"]);
+    // Nobody knows which of the two was answered.
+    assert_eq!(connections.number("server_handshake_ms", 0), None);
+    assert_eq!(connections.number("rtt_min_ms_up", 0), None);
+}
+
+#[test]
+fn a_capture_that_begins_in_the_middle_says_so() {
+    let packets = [down(0, ACK, 9_001, 1_000, 501), up(50_000, ACK, 501, 0, 10_001), up(50_001, RST, 501, 0, 0)];
+    let (connections, _, _) = read(&pcap(&packets));
+    assert!(!connections.boolean("opened", 0) && connections.boolean("closed", 0));
+    // The lower port is the server's.
+    assert_eq!(connections.integer("server_port", 0), 443);
+    assert_eq!(connections.integer("bytes_down", 0), 1_000);
+    assert_eq!(connections.integer("first_flight_packets_down", 0), 0);
+    assert_eq!(connections.number("rtt_min_ms_down", 0), Some(50.0));
+}
+
+#[test]
+fn what_was_acknowledged_and_not_captured_is_told() {
+    let mut packets = handshake();
+    packets.extend([down(60_000, ACK, 1, 1_000, 1), up(110_000, ACK, 1, 0, 3_001)]);
+    let (connections, _, _) = read(&pcap(&packets));
+    assert_eq!(connections.integer("unseen_bytes_down", 0), 2_000);
+}
+
+#[test]
+fn windows_are_counted_where_they_close() {
+    let mut packets = handshake();
+    packets.extend([
+        down(60_000, ACK, 1, 1_000, 1),
+        up(110_000, ACK, 1, 0, 1_001).window(0),
+        // A probe of the closed window is no retransmission.
+        down(400_000, ACK, 1_001, 1, 1),
+        up(450_000, ACK, 1, 0, 1_001).window(0),
+        down(900_000, ACK, 1_001, 1, 1),
+        up(950_000, ACK, 1, 0, 1_001).window(9_000),
+    ]);
+    let (connections, again, _) = read(&pcap(&packets));
+    assert_eq!(connections.integer("zero_windows_up", 0), 2);
+    assert_eq!(connections.integer("window_probes_down", 0), 1);
+    assert_eq!(connections.integer("retransmitted_packets_down", 0), 0);
+    assert_eq!(again.texts("cause"), ["window_probe"]);
+}
+
+#[test]
+fn a_silent_connection_is_over_and_what_comes_later_is_another() {
+    let minute = 60_000_000;
+    let mut packets = handshake();
+    packets.push(up(20 * minute, ACK, 1, 0, 1).of_port(1));
+    packets.push(down(21 * minute, ACK, 1, 10, 1));
+    let (connections, _, _) = read(&pcap(&packets));
+    assert_eq!(connections.rows(), 3);
+    let patient = AnalyzerLimits { idle: 3_600, ..AnalyzerLimits::default() };
+    assert_eq!(read_within(&pcap(&packets), patient).0.rows(), 2);
+}
+
+#[test]
+fn no_more_connections_are_kept_than_allowed() {
+    let second = 1_000_000;
+    // None of them is ever closed.
+    let packets: Vec<Told> = (0..2_000).map(|n| up(u64::from(n) * second / 10, SYN, 0, 0, 0).of_port(n)).collect();
+    let few = AnalyzerLimits { open: 100, ..AnalyzerLimits::default() };
+    let (connections, _, _) = read_within(&pcap(&packets), few);
+    assert_eq!(connections.rows(), 2_000);
+    let all: u64 = (0..2_000).map(|row| connections.integer("packets_up", row)).sum();
+    assert_eq!(all, 2_000);
+}
+
+#[test]
+fn a_packet_that_was_captured_twice_counts_once() {
+    let mut packets = Vec::new();
+    for packet in exchange() {
+        packets.extend([packet.clone(), packet]);
+    }
+    let (twice, again, _) = read(&pcap(&packets));
+    let (once, _, _) = read(&pcap(&exchange()));
+    assert_eq!(again.rows(), 0);
+    assert_eq!(twice.integer("captured_twice_down", 0), once.integer("packets_down", 0));
+    for name in ["packets_down", "bytes_down", "rtt_samples_down", "duplicate_acks_up"] {
+        assert_eq!(twice.integer(name, 0), once.integer(name, 0), "{name}");
+    }
+}

@@ -1,0 +1,7 @@
+//! Captures that were made up packet by packet, and what is read of them.
+
+mod bad_files;
+mod connections;
+mod formats;
+mod recording;
+mod retransmissions;

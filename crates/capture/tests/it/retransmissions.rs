@@ -1,0 +1,177 @@
+//! Why something was sent again. All is captured at the server; the client is 50 ms away.
+
+use crate::recording::{ACK, Told, down, handshake, pcap, read, up};
+
+const MSS: u32 = 1_000;
+
+/// A handshake, and so many segments of 1,000 bytes at 60 ms, of which the first is acknowledged.
+fn flight(segments: u32) -> Vec<Told> {
+    let mut packets = handshake();
+    packets.extend((0..segments).map(|n| down(60_000 + u64::from(n), ACK, 1 + n * MSS, MSS, 1)));
+    packets.push(up(110_000, ACK, 1, 0, 1 + MSS));
+    packets
+}
+
+fn causes(packets: &[Told]) -> Vec<String> {
+    let (_, again, end) = read(&pcap(packets));
+    end.unwrap();
+    again.texts("cause").into_iter().map(str::to_owned).collect()
+}
+
+#[test]
+fn what_sack_shows_to_be_lost_is_sent_again_fast() {
+    let mut packets = flight(6);
+    packets.extend([
+        up(110_001, ACK, 1, 0, 1_001).sack(&[(2_001, 3_001)]),
+        up(110_002, ACK, 1, 0, 1_001).sack(&[(2_001, 4_001)]),
+        up(110_003, ACK, 1, 0, 1_001).sack(&[(2_001, 5_001)]),
+        down(110_004, ACK, 1_001, MSS, 1),
+        up(160_004, ACK, 1, 0, 6_001),
+    ]);
+    assert_eq!(causes(&packets), ["fast"]);
+    let (connections, again, _) = read(&pcap(&packets));
+    assert_eq!(connections.integer("retransmitted_bytes_down", 0), 1_000);
+    assert_eq!(connections.integer("triple_duplicate_acks_up", 0), 1);
+    assert_eq!((again.integer("seq", 0), again.integer("bytes", 0)), (1_001, 1_000));
+    assert_eq!(again.text("way", 0), "down");
+    assert_eq!(again.number("after_ms", 0), Some(50.003));
+    assert!(!again.boolean("spurious", 0));
+}
+
+#[test]
+fn the_last_segment_after_a_silence_is_a_tail_loss_probe() {
+    let mut packets = flight(4);
+    packets.extend([
+        // Two round trips after the last acknowledgement.
+        down(215_000, ACK, 3_001, MSS, 1),
+        up(265_000, ACK, 1, 0, 1_001).sack(&[(3_001, 4_001)]),
+        // It showed what is lost.
+        down(265_001, ACK, 1_001, MSS, 1),
+        down(265_002, ACK, 2_001, MSS, 1),
+        up(315_002, ACK, 1, 0, 4_001),
+    ]);
+    assert_eq!(causes(&packets), ["tail_loss_probe", "fast", "fast"]);
+}
+
+#[test]
+fn after_a_timeout_all_that_was_on_its_way_is_sent_again() {
+    let mut packets = flight(4);
+    packets.extend([
+        down(215_000, ACK, 3_001, MSS, 1),
+        // Nothing comes back.
+        down(520_000, ACK, 1_001, MSS, 1),
+        up(570_000, ACK, 1, 0, 2_001),
+        down(570_001, ACK, 2_001, MSS, 1),
+        down(570_002, ACK, 3_001, MSS, 1),
+        up(620_001, ACK, 1, 0, 4_001),
+    ]);
+    assert_eq!(causes(&packets), ["tail_loss_probe", "timeout", "timeout", "timeout"]);
+}
+
+#[test]
+fn a_second_timeout_is_one_as_well() {
+    let mut packets = flight(2);
+    packets.extend([
+        down(360_000, ACK, 1_001, MSS, 1),
+        down(660_000, ACK, 1_001, MSS, 1),
+        down(1_260_000, ACK, 1_001, MSS, 1),
+        up(1_310_000, ACK, 1, 0, 2_001),
+    ]);
+    // Of a single segment the first one is a probe: Linux sends it in place of a timeout.
+    assert_eq!(causes(&packets), ["tail_loss_probe", "timeout", "timeout"]);
+}
+
+#[test]
+fn without_sack_three_duplicates_and_what_follows_are_fast() {
+    let mut packets = flight(6);
+    packets.extend([
+        up(110_001, ACK, 1, 0, 1_001),
+        up(110_002, ACK, 1, 0, 1_001),
+        up(110_003, ACK, 1, 0, 1_001),
+        down(110_004, ACK, 1_001, MSS, 1),
+        // A part of what was on its way: the next one is lost as well (RFC 6582).
+        up(160_004, ACK, 1, 0, 3_001),
+        down(160_005, ACK, 3_001, MSS, 1),
+        up(210_005, ACK, 1, 0, 6_001),
+    ]);
+    assert_eq!(causes(&packets), ["fast", "fast"]);
+}
+
+#[test]
+fn a_d_sack_says_that_it_was_for_nothing() {
+    let mut packets = flight(3);
+    packets.extend([
+        down(300_000, ACK, 1_001, MSS, 1),
+        // The acknowledgements were only late.
+        up(310_000, ACK, 1, 0, 3_001),
+        up(350_000, ACK, 1, 0, 3_001).sack(&[(1_001, 2_001)]),
+    ]);
+    let (connections, again, _) = read(&pcap(&packets));
+    assert_eq!(again.texts("cause"), ["timeout"]);
+    assert!(again.boolean("spurious", 0));
+    assert_eq!(connections.integer("spurious_down", 0), 1);
+    assert_eq!(connections.integer("dsack_packets_up", 0), 1);
+}
+
+#[test]
+fn an_echo_of_the_original_says_that_it_was_for_nothing() {
+    let again_at = |ts_ecr: u32| {
+        let mut packets = handshake();
+        packets.extend([
+            down(60_000, ACK, 1, MSS, 1).stamped(60, 50),
+            down(360_000, ACK, 1, MSS, 1).stamped(360, 50),
+            up(370_000, ACK, 1, 0, 1_001).stamped(365, ts_ecr),
+        ]);
+        let (_, again, _) = read(&pcap(&packets));
+        again.boolean("spurious", 0)
+    };
+    assert!(again_at(60));
+    assert!(!again_at(360));
+}
+
+#[test]
+fn what_comes_in_another_order_was_not_sent_again() {
+    let mut packets = handshake();
+    packets.extend([
+        down(60_000, ACK, 1, MSS, 1),
+        down(60_002, ACK, 2_001, MSS, 1),
+        down(60_003, ACK, 1_001, MSS, 1),
+        up(110_000, ACK, 1, 0, 3_001),
+    ]);
+    let (connections, again, _) = read(&pcap(&packets));
+    assert_eq!(again.rows(), 0);
+    assert_eq!(connections.integer("out_of_order_packets_down", 0), 1);
+    assert_eq!(connections.integer("bytes_down", 0), 3_000);
+}
+
+#[test]
+fn a_round_trip_is_not_measured_by_what_was_sent_twice() {
+    let mut packets = handshake();
+    packets.extend([
+        down(60_000, ACK, 1, MSS, 1),
+        down(400_000, ACK, 1, MSS, 1),
+        up(420_000, ACK, 1, 0, 1_001),
+        down(430_000, ACK, 1_001, MSS, 1),
+        up(480_000, ACK, 1, 0, 2_001),
+    ]);
+    let (connections, _, _) = read(&pcap(&packets));
+    assert_eq!(connections.integer("rtt_samples_down", 0), 2);
+    assert_eq!(connections.number("rtt_min_ms_down", 0), Some(50.0));
+    assert_eq!(connections.number("rtt_max_ms_down", 0), Some(50.0));
+}
+
+#[test]
+fn a_long_connection_tells_of_its_retransmissions_before_it_ends() {
+    let mut packets = handshake();
+    for n in 0..1_000_u32 {
+        let at = 60_000 + u64::from(n) * 400_000;
+        packets.push(down(at, ACK, 1 + n * MSS, MSS, 1));
+        packets.push(down(at + 300_000, ACK, 1 + n * MSS, MSS, 1));
+        packets.push(up(at + 350_000, ACK, 1, 0, 1 + (n + 1) * MSS));
+    }
+    let (connections, again, _) = read(&pcap(&packets));
+    assert_eq!(again.rows(), 1_000);
+    assert_eq!(connections.integer("retransmitted_packets_down", 0), 1_000);
+    let order: Vec<u64> = (0..1_000).map(|row| again.integer("seq", row)).collect();
+    assert!(order.is_sorted());
+}

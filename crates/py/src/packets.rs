@@ -1,0 +1,171 @@
+//! Captures of packets as tables.
+
+use crate::error::Failure;
+use loadstone_capture::{
+    Analyzer, AnalyzerLimits, CONNECTION_COLUMNS, CellKind, CellValues, FilledColumn, PacketReader,
+    RETRANSMISSION_COLUMNS, ReadError, TableColumn, decompressed,
+};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use serde_json::{Value, json};
+use std::fs::File;
+use std::io::{self, Read, stdin};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Name, validity bitmap, values and, of texts, where each ends: as Arrow lays columns out.
+type Buffers<'py> = (&'static str, Bound<'py, PyBytes>, Bound<'py, PyBytes>, Option<Bound<'py, PyBytes>>);
+
+/// Reads capture files, one after the other, and fills tables of the connections in them.
+#[pyclass(module = "loadstone._native")]
+pub(crate) struct PacketTables {
+    analyzer: Analyzer,
+    /// Nothing waits for it: it is only in there so that Python may pass this on between threads.
+    reader: Mutex<Option<PacketReader<'static>>>,
+    taken: Arc<AtomicU64>,
+}
+
+/// A file that says how much of it was read.
+struct Counted {
+    file: File,
+    taken: Arc<AtomicU64>,
+}
+
+impl Read for Counted {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.file.read(buffer)?;
+        self.taken.fetch_add(read as u64, Ordering::Relaxed);
+        Ok(read)
+    }
+}
+
+#[pymethods]
+impl PacketTables {
+    #[new]
+    fn new(idle_s: u64, most_open: usize) -> PacketTables {
+        let analyzer = Analyzer::new(AnalyzerLimits { idle: idle_s, open: most_open });
+        PacketTables { analyzer, reader: Mutex::default(), taken: Arc::default() }
+    }
+
+    /// Goes on with another file; `-` is standard input.
+    fn open(&mut self, py: Python<'_>, path: &str) -> PyResult<()> {
+        self.taken.store(0, Ordering::Relaxed);
+        let taken = self.taken.clone();
+        let opened = py.detach(|| {
+            let file: Box<dyn Read + Send> = match path {
+                "-" => Box::new(stdin()),
+                path => Box::new(Counted { file: File::open(path)?, taken }),
+            };
+            PacketReader::new(decompressed(file)?)
+        });
+        *self.file() = Some(opened.map_err(Failure::from)?);
+        Ok(())
+    }
+
+    /// Reads this many packets of the file: whether there may be more.
+    fn read(&mut self, py: Python<'_>, packets: u64) -> PyResult<bool> {
+        let PacketTables { analyzer, reader, .. } = self;
+        let Some(reader) = reader.get_mut().unwrap_or_else(PoisonError::into_inner) else { return Ok(false) };
+        let read = py.detach(|| {
+            for _ in 0..packets {
+                if reader.next_packet(|packet| analyzer.handle_packet(&packet))?.is_none() {
+                    return Ok(false);
+                }
+            }
+            Ok::<bool, ReadError>(true)
+        });
+        if !matches!(read, Ok(true)) {
+            *self.file() = None;
+        }
+        Ok(read.map_err(Failure::from)?)
+    }
+
+    /// Bytes that were read of the file, as it stands on the disk.
+    fn position(&self) -> u64 {
+        self.taken.load(Ordering::Relaxed)
+    }
+
+    /// There are no more files: all connections end.
+    fn finish(&mut self, py: Python<'_>) {
+        py.detach(|| self.analyzer.finish());
+    }
+
+    /// Rows that wait to be taken out.
+    fn rows(&mut self) -> usize {
+        self.analyzer.connections().rows() + self.analyzer.retransmissions().rows()
+    }
+
+    /// Takes out the rows of a table.
+    fn take<'py>(&mut self, py: Python<'py>, table: &str) -> PyResult<Vec<Buffers<'py>>> {
+        let columns = match table {
+            CONNECTIONS => self.analyzer.connections().take(),
+            RETRANSMISSIONS => self.analyzer.retransmissions().take(),
+            other => return Err(Failure::new(format!("there is no table {other}")).into()),
+        };
+        Ok(columns.into_iter().map(|(name, column)| buffers(py, name, &column)).collect())
+    }
+
+    /// What was in the files until now, as JSON.
+    fn totals_json(&self) -> String {
+        let totals = self.analyzer.totals();
+        let ms = |ns: Option<u64>| ns.map(|ns| ns as f64 / 1e6);
+        json!({
+            "packets": totals.packets, "tcp_packets": totals.tcp_packets, "bytes": totals.bytes,
+            "cut_headers": totals.cut_headers, "connections": totals.connections, "evicted": totals.evicted,
+            "start_ms": ms(totals.first_at), "end_ms": ms(totals.last_at),
+        })
+        .to_string()
+    }
+}
+
+impl PacketTables {
+    fn file(&mut self) -> &mut Option<PacketReader<'static>> {
+        self.reader.get_mut().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+const CONNECTIONS: &str = "connections";
+const RETRANSMISSIONS: &str = "retransmissions";
+
+/// The tables of captures as JSON: by table, name, kind and help of each column.
+#[pyfunction]
+pub(crate) fn packet_columns_json() -> String {
+    json!({
+        CONNECTIONS: described(&CONNECTION_COLUMNS),
+        RETRANSMISSIONS: described(&RETRANSMISSION_COLUMNS),
+    })
+    .to_string()
+}
+
+fn described<R>(columns: &[TableColumn<R>]) -> Vec<Value> {
+    let kind = |kind| match kind {
+        CellKind::Boolean => "boolean",
+        CellKind::Integer => "integer",
+        CellKind::Number => "number",
+        CellKind::Text => "string",
+    };
+    columns.iter().map(|column| json!({"name": column.name, "kind": kind(column.kind), "help": column.help})).collect()
+}
+
+fn buffers<'py>(py: Python<'py>, name: &'static str, column: &FilledColumn) -> Buffers<'py> {
+    let bytes = |bytes: &[u8]| PyBytes::new(py, bytes);
+    let (values, ends) = match &column.values {
+        CellValues::Booleans(values) => (bytes(&bitmap(values)), None),
+        CellValues::Integers(values) => (bytes(&in_bytes(values, u64::to_le_bytes)), None),
+        CellValues::Numbers(values) => (bytes(&in_bytes(values, f64::to_le_bytes)), None),
+        CellValues::Texts { text, ends } => {
+            (bytes(text.as_bytes()), Some(bytes(&in_bytes(&[&[0], ends.as_slice()].concat(), i64::to_le_bytes))))
+        }
+    };
+    (name, bytes(&bitmap(&column.known)), values, ends)
+}
+
+fn in_bytes<T: Copy>(values: &[T], bytes: impl Fn(T) -> [u8; 8]) -> Vec<u8> {
+    values.iter().flat_map(|value| bytes(*value)).collect()
+}
+
+/// A bit for each, the first one lowest.
+fn bitmap(values: &[bool]) -> Vec<u8> {
+    let byte = |bits: &[bool]| bits.iter().rev().fold(0, |byte, bit| byte << 1 | u8::from(*bit));
+    values.chunks(8).map(byte).collect()
+}

@@ -1,0 +1,36 @@
+//! Whatever stands in a capture file, its reader neither fails nor holds much more than the file is long.
+
+#![no_main]
+
+use cap::Cap;
+use libfuzzer_sys::fuzz_target;
+use loadstone_capture::{Analyzer, AnalyzerLimits, PacketReader, decompressed};
+use std::alloc::System;
+
+#[global_allocator]
+static ALLOCATOR: Cap<System> = Cap::new(System, usize::MAX);
+
+/// What the reader holds whatever it reads: its buffers, and a decompressor's window.
+const HELD: usize = 24 << 20;
+/// Bytes that it may hold for each byte of the file: of each packet of 36 bytes, a connection of its own.
+const HELD_PER_BYTE: usize = 200;
+
+fuzz_target!(|data: &[u8]| {
+    let before = ALLOCATOR.allocated();
+    let mut analyzer = Analyzer::new(AnalyzerLimits { idle: 60, open: 1_000 });
+    if let Ok(mut reader) = decompressed(data).map_err(drop).and_then(|file| PacketReader::new(file).map_err(drop)) {
+        let mut packets = 0;
+        while let Ok(Some(())) = reader.next_packet(|packet| analyzer.handle_packet(&packet)) {
+            packets += 1;
+            if packets == 100_000 {
+                break;
+            }
+        }
+    }
+    let held = ALLOCATOR.allocated().saturating_sub(before);
+    assert!(held <= HELD + HELD_PER_BYTE * data.len(), "{held} bytes held for {}", data.len());
+    let packets = analyzer.totals().packets;
+    analyzer.finish();
+    assert!(analyzer.totals().connections <= packets);
+    assert_eq!(analyzer.connections().take()[0].1.known.len() as u64, analyzer.totals().connections);
+});

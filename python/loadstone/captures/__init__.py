@@ -1,0 +1,1 @@
+"""Captures of real traffic: tables of their connections, and what these say of the users."""

@@ -1,0 +1,91 @@
+"""What a folder of tables says at first sight: how much there was, round trips, what was sent again."""
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from loadstone import text
+from loadstone.captures.tables import CONNECTIONS
+
+_QUANTILES = (0.1, 0.5, 0.9, 0.99)
+_COUNTS = ("data_packets", "data_bytes", "retransmitted_packets", "retransmitted_bytes", "spurious")
+_CAUSES = {
+    "fast": "acknowledgements showed a loss",
+    "tail_loss_probes": "tail loss probes",
+    "timeouts": "timeouts",
+    "syn_retransmissions": "of SYNs",
+}
+
+
+def overview(folder: str) -> dict[str, Any]:
+    """Give the counts and quantiles of the connections in a folder."""
+    connections = pl.read_parquet(Path(folder) / f"{CONNECTIONS}.parquet")
+    both = {
+        name: int((connections[f"{name}_up"] + connections[f"{name}_down"]).sum())
+        for name in (*_COUNTS, *_CAUSES)
+    }
+    sides = connections["captured_at"].drop_nulls().value_counts(sort=True)
+    return {
+        **both,
+        "captured_at": dict(sides.iter_rows()),
+        "quantiles": {
+            name: _quantiles(connections[column])
+            for name, column in {
+                "rtt_ms": "rtt_mean_ms_down",
+                "server_rtt_ms": "rtt_mean_ms_up",
+                "bytes_down": "bytes_down",
+                "duration_ms": "duration_ms",
+            }.items()
+        },
+    }
+
+
+def _quantiles(values: pl.Series) -> dict[str, float | None]:
+    return {f"p{share * 100:g}": values.quantile(share, "linear") for share in _QUANTILES}
+
+
+def in_words(read: dict[str, Any], summed: dict[str, Any]) -> str:
+    """Show what was read, and what it says."""
+    seconds = ((read["end_ms"] or 0) - (read["start_ms"] or 0)) / 1e3
+    lines = [
+        f"{text.count(len(read['files']), 'file')}, {text.count(read['packets'], 'packet')}, "
+        f"{text.size(read['bytes'])} in {seconds:,.1f} s; "
+        f"{text.count(read['connections'], 'connection')} of TCP "
+        f"with {text.count(read['tcp_packets'], 'packet')}"
+    ]
+    if summed["captured_at"]:
+        side, count = next(iter(summed["captured_at"].items()))
+        known = sum(summed["captured_at"].values())
+        where = "in between" if side == "between" else f"at the {side}"
+        lines.append(f"captured {where}, as {count:,} of {known:,} handshakes show")
+    lines += ["", *_distributions(summed["quantiles"]), "", *_again(summed)]
+    return "\n".join(lines)
+
+
+def _distributions(quantiles: dict[str, dict[str, float | None]]) -> list[str]:
+    said = {
+        "rtt_ms": "round trip to the client, ms",
+        "server_rtt_ms": "round trip to the server, ms",
+        "bytes_down": "bytes to the client",
+        "duration_ms": "duration, ms",
+    }
+    rows = [["of connections", *next(iter(quantiles.values()))]]
+    rows += [[said[name], *(_shown(name, value) for value in of.values())] for name, of in quantiles.items()]
+    return text.table(rows).splitlines()
+
+
+def _shown(name: str, value: float | None) -> str:
+    if value is None:
+        return "-"
+    return text.size(round(value)) if name.startswith("bytes") else f"{value:,.1f}"
+
+
+def _again(summed: dict[str, Any]) -> list[str]:
+    packets, again = summed["data_packets"], summed["retransmitted_packets"]
+    share = 100 * again / packets if packets else 0.0
+    causes = ", ".join(f"{summed[name]:,} {said}" for name, said in _CAUSES.items())
+    return [
+        f"sent again: {again:,} of {text.count(packets, 'packet')} with data ({share:.2f} %)",
+        f"  {causes}; {summed['spurious']:,} for nothing, as the receivers say",
+    ]

@@ -1,0 +1,191 @@
+"""Tables of the connections in captures, as Parquet files in a folder.
+
+    capture.json              which files were read, and what was in them
+    connections.parquet       a row for each connection of TCP
+    retransmissions.parquet   a row for each segment that was sent again
+
+Captures are read as a stream: what is open takes memory, not what has been read.
+"""
+
+import json
+import os
+import secrets
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from loadstone._native import LoadstoneError, PacketTables, packet_columns_json
+from loadstone.files import STANDARD, InputError
+
+CAPTURE = "capture.json"
+"""By this file a folder is known as one of captures."""
+CONNECTIONS, RETRANSMISSIONS = "connections", "retransmissions"
+TABLES = (CONNECTIONS, RETRANSMISSIONS)
+
+IDLE_S = 900
+"""A connection without a packet for so long is over."""
+MOST_OPEN = 1_000_000
+"""Connections that are open at a time."""
+
+_PACKETS = 200_000
+"""Packets between two looks at the clock."""
+_ROWS = 100_000
+"""Rows that are written at once."""
+_ARROW = {"boolean": pa.bool_(), "integer": pa.int64(), "number": pa.float64(), "string": pa.large_string()}
+
+Progress = Callable[[int, int], None]
+
+
+def schema(table: str) -> pa.Schema:
+    """Give the columns of a table; what each one is stands in its metadata."""
+    columns = json.loads(packet_columns_json())[table]
+    return pa.schema(
+        pa.field(column["name"], _ARROW[column["kind"]], metadata={"help": column["help"]})
+        for column in columns
+    )
+
+
+def read(paths: Sequence[str], folder: str, progress: Progress, idle_s: int = IDLE_S) -> dict[str, Any]:
+    """Read captures, in this order, into tables in a folder; give what was in them.
+
+    A file that is damaged or cut is read up to there; `unread` says so. Ctrl-C ends the reading: what was
+    read until then is in the tables, and the interrupt goes on.
+
+    Raises:
+        InputError: if a file is no capture, or if the folder cannot be written.
+    """
+    _check(paths)
+    tables = PacketTables(idle_s, MOST_OPEN)
+    with _Writers(folder) as writers:
+        interrupted, unread = None, []
+        try:
+            unread = _read_all(paths, tables, writers, progress)
+        except KeyboardInterrupt as interrupt:
+            interrupted = interrupt
+        tables.finish()
+        writers.write(tables)
+        document = {"files": list(paths), **json.loads(tables.totals_json()), "unread": unread}
+        document["interrupted"] = interrupted is not None
+        writers.finish(document)
+    if interrupted is not None:
+        raise interrupted
+    return document
+
+
+def _check(paths: Sequence[str]) -> None:
+    """Refuse what is no capture before anything is read."""
+    for path in paths:
+        if path != STANDARD:
+            _open(PacketTables(IDLE_S, 1), path)
+
+
+def _open(tables: PacketTables, path: str) -> None:
+    try:
+        tables.open(path)
+    except LoadstoneError as error:
+        raise InputError(f"{path}: {error.args[0]}") from None
+
+
+def _read_all(
+    paths: Sequence[str], tables: PacketTables, writers: "_Writers", progress: Progress
+) -> list[dict[str, str]]:
+    """Read all files; give which of them could not be read to the end, and why."""
+    sizes = [0 if path == STANDARD else Path(path).stat().st_size for path in paths]
+    unread = []
+    for number, path in enumerate(paths):
+        _open(tables, path)
+        before, more = sum(sizes[:number]), True
+        while more:
+            try:
+                more = tables.read(_PACKETS)
+            except LoadstoneError as error:
+                more = False
+                unread.append({"file": path, "why": error.args[0]})
+            if tables.rows() >= _ROWS:
+                writers.write(tables)
+            progress(before + tables.position(), sum(sizes))
+    return unread
+
+
+class _Writers:
+    """The files of a folder while they are written: they get their names when all of them are complete."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = Path(folder)
+        self._mark = f".loadstone-{secrets.token_hex(6)}"
+        self._writers: dict[str, pq.ParquetWriter] = {}
+
+    def __enter__(self) -> "_Writers":
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            for table in TABLES:
+                self._writers[table] = pq.ParquetWriter(self._part(table), schema(table), compression="zstd")
+        except OSError as error:
+            self.__exit__()
+            raise InputError(f"{self._folder}: {error.strerror or error}: give another -o") from None
+        return self
+
+    def _part(self, table: str) -> Path:
+        return self._folder / f"{self._mark}-{table}.part"
+
+    def write(self, tables: PacketTables) -> None:
+        """Write the rows that are there."""
+        for table, writer in self._writers.items():
+            rows = _table(table, tables.take(table))
+            if rows.num_rows:
+                writer.write_table(rows)
+
+    def finish(self, document: dict[str, Any]) -> None:
+        """Give all files their names, and say last what they are."""
+        for table, writer in self._writers.items():
+            writer.close()
+            self._part(table).replace(self._folder / f"{table}.parquet")
+        description = self._part(CAPTURE)
+        description.write_text(json.dumps(document, indent=2) + "\n")
+        description.replace(self._folder / CAPTURE)
+
+    def __exit__(self, *_: object) -> None:
+        for table, writer in self._writers.items():
+            writer.close()
+            self._part(table).unlink(missing_ok=True)
+        self._part(CAPTURE).unlink(missing_ok=True)
+
+
+def _table(name: str, columns: Sequence[tuple[str, bytes, bytes, bytes | None]]) -> pa.Table:
+    """Make a table of the buffers of its columns, without a copy."""
+    fields = schema(name)
+    rows = _rows(fields, columns)
+    arrays = [
+        pa.Array.from_buffers(
+            field.type,
+            rows,
+            [pa.py_buffer(known), *([] if ends is None else [pa.py_buffer(ends)]), pa.py_buffer(values)],
+        )
+        for field, (_, known, values, ends) in zip(fields, columns, strict=True)
+    ]
+    return pa.Table.from_arrays(arrays, schema=fields)
+
+
+def _rows(fields: pa.Schema, columns: Sequence[tuple[str, bytes, bytes, bytes | None]]) -> int:
+    """Give how many rows there are: by a column of which each value takes eight bytes."""
+    first = next(at for at, field in enumerate(fields) if field.type == pa.int64())
+    return len(columns[first][2]) // 8
+
+
+def document(folder: str | os.PathLike[str]) -> dict[str, Any]:
+    """Give what `read` said of the tables in a folder.
+
+    Raises:
+        InputError: if there are none.
+    """
+    path = Path(folder) / CAPTURE
+    try:
+        said: dict[str, Any] = json.loads(path.read_text())
+    except (OSError, ValueError):
+        raise InputError(
+            f"{folder}: there are no tables of captures: loadstone capture FILE -o {folder}"
+        ) from None
+    return said

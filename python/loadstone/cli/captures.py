@@ -1,0 +1,52 @@
+"""The verb `capture`: captures of real traffic as tables."""
+
+import tempfile
+from contextlib import nullcontext
+from typing import Any
+
+import click
+
+from loadstone import options, paths, progress
+from loadstone.cli.console import Verb, emit, examples, say
+
+
+@click.command(
+    cls=Verb,
+    epilog=examples(
+        "capture traffic.pcap",
+        "capture ring*.pcapng.gz -o traffic",
+        "capture - -o traffic < traffic.pcap",
+    ),
+)
+@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=paths.READ)
+@click.option(
+    "-o",
+    "folder",
+    metavar="DIR",
+    type=paths.WRITTEN_FOLDER,
+    help="The folder that the tables go to: connections.parquet and retransmissions.parquet.",
+)
+@click.option(
+    "--idle",
+    "idle_s",
+    metavar="S",
+    type=click.IntRange(1, 10_000_000),
+    default=900,
+    show_default=True,
+    help="A connection without a packet for this many seconds is over.",
+)
+@options.JSON
+def capture(files: tuple[str, ...], folder: str | None, idle_s: int, as_json: bool) -> None:
+    """Say what captures of packets tell of TCP's connections: pcap or pcapng, also .gz and .zst.
+
+    Round trips, bytes, what was sent again and why; docs/captures.md has the columns of the tables.
+    """
+    from loadstone.captures import overview, tables
+
+    temporary: Any = tempfile.TemporaryDirectory() if folder is None else nullcontext(folder)
+    with temporary as target, progress.bar("bytes") as show:
+        read = tables.read(files, target, show, idle_s)
+        summed = overview.overview(target)
+    for file in read["unread"]:
+        say(f"{file['file']}: {file['why']}")
+    emit({**read, **summed} if as_json else overview.in_words(read, summed))
