@@ -75,6 +75,7 @@ def test_tables_are_parquet_whose_columns_say_what_they_are(
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
         "capture.json",
         "connections.parquet",
+        "exchanges.parquet",
         "retransmissions.parquet",
     ]
     connection = pl.read_parquet(tmp_path / "out/connections.parquet").row(0, named=True)

@@ -4,6 +4,7 @@ use crate::cells::FilledTable;
 use crate::connection::TcpConnection;
 use crate::connection_columns::CONNECTION_COLUMNS;
 use crate::end_pair::EndPair;
+use crate::exchange_columns::{EXCHANGE_COLUMNS, ExchangeRow};
 use crate::file::RawPacket;
 use crate::headers::IpPacket;
 use crate::headers::TcpHeader;
@@ -69,6 +70,7 @@ pub struct Analyzer {
 struct Ended {
     connections: FilledTable<TcpConnection>,
     retransmissions: FilledTable<RetransmissionRow>,
+    exchanges: FilledTable<ExchangeRow>,
 }
 
 impl Analyzer {
@@ -82,6 +84,7 @@ impl Analyzer {
             ended: Ended {
                 connections: FilledTable::new(&CONNECTION_COLUMNS),
                 retransmissions: FilledTable::new(&RETRANSMISSION_COLUMNS),
+                exchanges: FilledTable::new(&EXCHANGE_COLUMNS),
             },
         }
     }
@@ -99,6 +102,11 @@ impl Analyzer {
     /// The rows of what these connections sent again.
     pub fn retransmissions(&mut self) -> &mut FilledTable<RetransmissionRow> {
         &mut self.ended.retransmissions
+    }
+
+    /// The rows of requests whose responses are over.
+    pub fn exchanges(&mut self) -> &mut FilledTable<ExchangeRow> {
+        &mut self.ended.exchanges
     }
 
     /// Looks at the next packet.
@@ -142,8 +150,8 @@ impl Analyzer {
             self.ended.push(over);
         }
         connection.handle_segment(at, from_low, ip.id, header);
-        if connection.has_judged() {
-            self.ended.take_judged(connection);
+        if connection.has_rows() {
+            self.ended.take_rows(connection);
         }
     }
 
@@ -177,12 +185,16 @@ impl Ended {
         for (_, half) in connection.directions() {
             half.judged.extend(half.open.drain(..));
         }
-        self.take_judged(&mut connection);
+        connection.close();
+        self.take_rows(&mut connection);
         self.connections.push(&connection);
     }
 
-    fn take_judged(&mut self, connection: &mut TcpConnection) {
+    fn take_rows(&mut self, connection: &mut TcpConnection) {
         let number = connection.number;
+        for exchange in connection.ended.drain(..) {
+            self.exchanges.push(&ExchangeRow { connection: number, exchange });
+        }
         for (is_up, half) in connection.directions() {
             let isn = half.isn;
             for again in half.judged.drain(..) {

@@ -1,8 +1,8 @@
 //! What packet captures say of TCP's connections.
 //!
 //! A [`PacketReader`] reads packets of a capture file, one after the other. An [`Analyzer`] follows the connections
-//! in them, in one pass, and fills two tables: of connections ([`CONNECTION_COLUMNS`]) and of what was sent again
-//! ([`RETRANSMISSION_COLUMNS`]). It follows section 3 of the study `yahoo`, and counts what tcptrace counts.
+//! in them, in one pass, and fills three tables: of connections ([`CONNECTION_COLUMNS`]), of what was sent again
+//! ([`RETRANSMISSION_COLUMNS`]) and of requests with their responses ([`EXCHANGE_COLUMNS`]). It follows section 3 of the study `yahoo`, and counts what tcptrace counts.
 //!
 //! Elsewhere: opening and decompressing files, how tables are kept, what is concluded from them (Python).
 
@@ -11,6 +11,8 @@ mod cells;
 mod connection;
 mod connection_columns;
 mod end_pair;
+mod exchange;
+mod exchange_columns;
 mod file;
 mod headers;
 mod open_connections;
@@ -20,5 +22,7 @@ pub use analyzer::{Analyzer, AnalyzerLimits, CaptureTotals};
 pub use cells::{Cell, CellKind, CellValues, FilledColumn, FilledTable, TableColumn};
 pub use connection::{CaptureSide, RetransmissionCause, TcpConnection};
 pub use connection_columns::CONNECTION_COLUMNS;
+pub use exchange::ExchangeKind;
+pub use exchange_columns::{EXCHANGE_COLUMNS, ExchangeRow};
 pub use file::{PacketReader, RawPacket, ReadError, decompressed};
 pub use retransmission_columns::{RETRANSMISSION_COLUMNS, RetransmissionRow};

@@ -2,7 +2,7 @@
 
 use crate::error::Failure;
 use loadstone_capture::{
-    Analyzer, AnalyzerLimits, CONNECTION_COLUMNS, CellKind, CellValues, FilledColumn, PacketReader,
+    Analyzer, AnalyzerLimits, CONNECTION_COLUMNS, CellKind, CellValues, EXCHANGE_COLUMNS, FilledColumn, PacketReader,
     RETRANSMISSION_COLUMNS, ReadError, TableColumn, decompressed,
 };
 use pyo3::prelude::*;
@@ -92,13 +92,14 @@ impl PacketTables {
 
     /// Rows that wait to be taken out.
     fn rows(&mut self) -> usize {
-        self.analyzer.connections().rows() + self.analyzer.retransmissions().rows()
+        self.analyzer.connections().rows() + self.analyzer.exchanges().rows() + self.analyzer.retransmissions().rows()
     }
 
     /// Takes out the rows of a table.
     fn take<'py>(&mut self, py: Python<'py>, table: &str) -> PyResult<Vec<Buffers<'py>>> {
         let columns = match table {
             CONNECTIONS => self.analyzer.connections().take(),
+            EXCHANGES => self.analyzer.exchanges().take(),
             RETRANSMISSIONS => self.analyzer.retransmissions().take(),
             other => return Err(Failure::new(format!("there is no table {other}")).into()),
         };
@@ -125,6 +126,7 @@ impl PacketTables {
 }
 
 const CONNECTIONS: &str = "connections";
+const EXCHANGES: &str = "exchanges";
 const RETRANSMISSIONS: &str = "retransmissions";
 
 /// The tables of captures as JSON: by table, name, kind and help of each column.
@@ -132,6 +134,7 @@ const RETRANSMISSIONS: &str = "retransmissions";
 pub(crate) fn packet_columns_json() -> String {
     json!({
         CONNECTIONS: described(&CONNECTION_COLUMNS),
+        EXCHANGES: described(&EXCHANGE_COLUMNS),
         RETRANSMISSIONS: described(&RETRANSMISSION_COLUMNS),
     })
     .to_string()

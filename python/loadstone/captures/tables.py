@@ -2,6 +2,7 @@
 
     capture.json              which files were read, and what was in them
     connections.parquet       a row for each connection of TCP
+    exchanges.parquet         a row for each request and its response
     retransmissions.parquet   a row for each segment that was sent again
 
 Captures are read as a stream: what is open takes memory, not what has been read.
@@ -22,8 +23,8 @@ from loadstone.files import STANDARD, InputError
 
 CAPTURE = "capture.json"
 """By this file a folder is known as one of captures."""
-CONNECTIONS, RETRANSMISSIONS = "connections", "retransmissions"
-TABLES = (CONNECTIONS, RETRANSMISSIONS)
+CONNECTIONS, EXCHANGES, RETRANSMISSIONS = "connections", "exchanges", "retransmissions"
+TABLES = (CONNECTIONS, EXCHANGES, RETRANSMISSIONS)
 
 IDLE_S = 900
 """A connection without a packet for so long is over."""

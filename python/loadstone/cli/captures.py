@@ -24,7 +24,7 @@ from loadstone.cli.console import Verb, emit, examples, say
     "folder",
     metavar="DIR",
     type=paths.WRITTEN_FOLDER,
-    help="The folder that the tables go to: connections.parquet and retransmissions.parquet.",
+    help="The folder for the tables: connections, exchanges and retransmissions, as Parquet.",
 )
 @click.option(
     "--idle",

@@ -45,6 +45,15 @@ pub(crate) struct HalfCounts {
     pub(crate) first_flight_bytes: u64,
 }
 
+/// What of a segment's data is above all that was captured before.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Fresh {
+    /// Bytes before it that were not captured.
+    pub(crate) skipped: u64,
+    /// The first byte of the segment that is new.
+    pub(crate) from: u64,
+}
+
 /// One direction.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct HalfConnection {
@@ -144,11 +153,12 @@ impl HalfConnection {
 
     /// This end sent a segment. The other one has announced that it accepts `window` bytes; nothing is known without.
     #[inline]
-    pub(crate) fn handle_segment(&mut self, at: u64, header: &TcpHeader<'_>, window: Option<u32>) {
+    pub(crate) fn handle_segment(&mut self, at: u64, header: &TcpHeader<'_>, window: Option<u32>) -> Option<Fresh> {
         self.count(at, header);
         if self.next == 0 {
             self.begin(header.seq, header.has(TcpHeader::SYN));
         }
+        let before = self.next;
         if header.numbers() > 0 {
             self.handle_numbers(at, header, window);
             // Without data there may be no answer, and so no echo, for a long time.
@@ -156,6 +166,11 @@ impl HalfConnection {
                 self.note_timestamp(at, ts_val);
             }
         }
+        if header.len == 0 || self.next == before {
+            return None;
+        }
+        let start = unwrap(header.seq, before) + u64::from(header.has(TcpHeader::SYN));
+        Some(Fresh { skipped: start.saturating_sub(before), from: before.saturating_sub(start) })
     }
 
     /// The first number of this direction that the capture has, or that the other end expects.

@@ -1,7 +1,8 @@
 //! A connection of TCP, as its packets in a capture show it.
 
-use crate::connection::half_connection::HalfConnection;
+use crate::connection::half_connection::{Fresh, HalfConnection};
 use crate::end_pair::EndPair;
+use crate::exchange::{Dialogue, SaidBytes, SeenExchange};
 use crate::headers::TcpHeader;
 use core::net::Ipv6Addr;
 
@@ -45,6 +46,9 @@ pub struct TcpConnection {
     halves: [HalfConnection; 2],
     /// When the client first acknowledged the SYN-ACK.
     established_at: Option<u64>,
+    dialogue: Dialogue,
+    /// Exchanges that are over: for the caller to take.
+    pub(crate) ended: Vec<SeenExchange>,
 }
 
 impl TcpConnection {
@@ -64,6 +68,8 @@ impl TcpConnection {
             last_at: at,
             halves: Default::default(),
             established_at: None,
+            dialogue: Dialogue::default(),
+            ended: Vec::new(),
         }
     }
 
@@ -87,7 +93,7 @@ impl TcpConnection {
         if header.has(TcpHeader::SYN) {
             receiver.peer_scales = header.options.window_scale.is_some();
         }
-        sender.handle_segment(at, header, window);
+        let fresh = sender.handle_segment(at, header, window);
         if header.has(TcpHeader::ACK) {
             let said = receiver.handle_ack(at, header);
             sender.counts.duplicate_acks += u64::from(said.duplicate);
@@ -97,6 +103,30 @@ impl TcpConnection {
                 self.note_established(at, from_low);
             }
         }
+        if let Some(fresh) = fresh {
+            self.handle_data(at, from_low, header, fresh);
+        }
+    }
+
+    fn handle_data(&mut self, at: u64, from_low: bool, header: &TcpHeader<'_>, fresh: Fresh) {
+        let len = u64::from(header.len).saturating_sub(fresh.from);
+        if len == 0 {
+            return;
+        }
+        let captured = header.data.get(fresh.from as usize..).unwrap_or_default();
+        let sent_again = self.server().counts.retransmitted_packets;
+        let piece = SaidBytes { at, captured, len, skipped: fresh.skipped, sent_again };
+        if from_low == self.client_is_low {
+            self.dialogue.handle_up(&piece, &mut self.ended);
+        } else {
+            self.dialogue.handle_down(&piece, &mut self.ended);
+        }
+    }
+
+    /// Nothing more is to come: all exchanges are over.
+    pub(crate) fn close(&mut self) {
+        let sent_again = self.server().counts.retransmitted_packets;
+        self.dialogue.close(sent_again, &mut self.ended);
     }
 
     fn note_established(&mut self, at: u64, from_low: bool) {
@@ -133,10 +163,10 @@ impl TcpConnection {
         [(client_is_low, low), (!client_is_low, high)]
     }
 
-    /// Whether there are retransmissions of which nothing more can be learned.
+    /// Whether there are exchanges that are over, or retransmissions of which nothing more can be learned.
     #[inline]
-    pub(crate) fn has_judged(&self) -> bool {
-        self.halves.iter().any(|half| !half.judged.is_empty())
+    pub(crate) fn has_rows(&self) -> bool {
+        !self.ended.is_empty() || self.halves.iter().any(|half| !half.judged.is_empty())
     }
 
     /// Whether nothing more is to come: both ends have said so, or one has broken it off.

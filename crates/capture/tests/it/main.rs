@@ -2,6 +2,7 @@
 
 mod bad_files;
 mod connections;
+mod exchanges;
 mod formats;
 mod recording;
 mod retransmissions;

@@ -28,6 +28,8 @@ pub(crate) struct Told {
     pub(crate) timestamps: Option<(u32, u32)>,
     pub(crate) sacks: Vec<(u32, u32)>,
     pub(crate) client_port: u16,
+    /// What the data begins with; zeros after that.
+    pub(crate) text: Vec<u8>,
 }
 
 /// A segment up: at a time in us.
@@ -48,6 +50,13 @@ impl Told {
 
     pub(crate) fn stamped(mut self, ts_val: u32, ts_ecr: u32) -> Told {
         self.timestamps = Some((ts_val, ts_ecr));
+        self
+    }
+
+    /// Data that is more than zeros.
+    pub(crate) fn saying(mut self, text: impl AsRef<[u8]>) -> Told {
+        self.text = text.as_ref().to_vec();
+        self.len = self.len.max(self.text.len() as u32);
         self
     }
 
@@ -99,7 +108,8 @@ impl Told {
         bytes.extend(self.window.to_be_bytes());
         bytes.extend([0; 4]);
         bytes.extend(options);
-        bytes.extend(vec![0; self.len as usize]);
+        bytes.extend(&self.text);
+        bytes.extend(vec![0; self.len as usize - self.text.len()]);
         bytes
     }
 
@@ -228,6 +238,14 @@ fn feed(file: &[u8], analyzer: &mut Analyzer) -> Result<(), ReadError> {
     let mut reader = PacketReader::new(file)?;
     while reader.next_packet(|packet| analyzer.handle_packet(&packet))?.is_some() {}
     Ok(())
+}
+
+/// The exchanges of a file.
+pub(crate) fn exchanges(packets: &[Told]) -> Seen {
+    let mut analyzer = Analyzer::new(AnalyzerLimits::default());
+    feed(&pcap(packets), &mut analyzer).unwrap();
+    analyzer.finish();
+    Seen::of(analyzer.exchanges().take())
 }
 
 /// A handshake of 50 ms, seen at the server.
