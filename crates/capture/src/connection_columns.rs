@@ -42,7 +42,7 @@ fn ms(ns: u64) -> f64 {
     ns as f64 / 1e6
 }
 
-const OF_CONNECTION: [TableColumn<TcpConnection>; 13] = [
+const OF_CONNECTION: [TableColumn<TcpConnection>; 14] = [
     column!("connection", Integer, "Its place in the order of first packets, from 1.", |c| c.number),
     column!(
         "client",
@@ -75,6 +75,12 @@ const OF_CONNECTION: [TableColumn<TcpConnection>; 13] = [
         Text,
         "Where it was captured, by which part of the handshake took time: client, server, between.",
         |c| c.capture_side().map(|side| side.name())
+    ),
+    column!(
+        "initial_window_down",
+        Integer,
+        "The server's initial window in segments (RFC 6928), where a flight was ended by it and captured at the server.",
+        TcpConnection::initial_window_down
     ),
     column!("sack", Boolean, "Whether both ends may use SACK (RFC 2018).", |c| {
         c.client().sack_permitted && c.server().sack_permitted

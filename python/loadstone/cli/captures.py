@@ -1,7 +1,9 @@
-"""The verb `capture`: captures of real traffic as tables."""
+"""The verb `capture`: captures of real traffic as tables; and `analyze` of such tables."""
 
 import tempfile
+from collections.abc import Sequence
 from contextlib import nullcontext
+from pathlib import Path
 from typing import Any
 
 import click
@@ -50,3 +52,24 @@ def capture(files: tuple[str, ...], folder: str | None, idle_s: int, as_json: bo
     for file in read["unread"]:
         say(f"{file['file']}: {file['why']}")
     emit({**read, **summed} if as_json else overview.in_words(read, summed))
+
+
+_DESCRIPTION = "capture.json"
+"""By this file a folder is known as one of captures; as in `captures.tables`, which needs heavy packages."""
+
+
+def is_of_captures(folder: str) -> bool:
+    """Say whether a folder has the tables of captures."""
+    return Path(folder, _DESCRIPTION).is_file()
+
+
+def analyze(
+    folder: str, by: str | None, networks: Sequence[str], output: str | None, *, as_json: bool
+) -> None:
+    """Say what the tables in a folder tell of a server's users."""
+    from loadstone.captures import traffic, traffic_output
+
+    found = traffic.Traffic.read(folder, networks).document(by)
+    if output is not None:
+        traffic_output.write(found, output)
+    emit(found if as_json else traffic_output.in_words(found))

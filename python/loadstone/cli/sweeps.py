@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from loadstone import options, paths
+from loadstone.cli import captures
 from loadstone.cli.console import Verb, emit, examples, say
 from loadstone.names import shown_words
 
@@ -133,6 +134,7 @@ def _planned(matrix: Any, extent: Any) -> str:
         "analyze results --by page,loss --where 'rtt >= 100'",
         "analyze results --compare iw --baseline 3 --json",
         "analyze results --tree -o report",
+        "analyze traffic --by country --networks countries.csv",
     ),
 )
 @click.argument("store", metavar="DIR", type=paths.READ_FOLDER)
@@ -145,7 +147,8 @@ def _planned(matrix: Any, extent: Any) -> str:
 @click.option(
     "--by",
     metavar="FACTOR,...",
-    help="One table by these factors.  [default: by those of pages, by those of channels, by each other]",
+    help="One table by these factors.  [default: by those of pages, by those of channels, by each other]; "
+    "of captures, groups of clients: prefix, server, or a column of --networks.  [default: prefix]",
 )
 @click.option(
     "--where", metavar="EXPRESSION", help="Only cells that are so, by their factors: 'loss > 0 and iw == 10'."
@@ -162,7 +165,14 @@ def _planned(matrix: Any, extent: Any) -> str:
     "output",
     metavar="DIR",
     type=paths.WRITTEN_FOLDER,
-    help="Write report.html (with plots), gains.csv and tables.csv there as well.",
+    help="Write report.html (with plots), gains.csv and tables.csv there; of captures, tables as CSV.",
+)
+@click.option(
+    "--networks",
+    metavar="FILE",
+    multiple=True,
+    type=paths.READ,
+    help="What is known of captures' clients: CSV with a column network, or RouteViews' prefixes.",
 )
 @options.JSON
 def analyze(
@@ -174,12 +184,23 @@ def analyze(
     tree: bool,
     depth: int | None,
     output: str | None,
+    networks: tuple[str, ...],
     as_json: bool,
 ) -> None:
     """Say what the runs of a sweep in DIR show: gains in every condition, tables, what they depend on.
 
-    Gain is the baseline's median page load time over the challenger's: above 1 is faster.
+    Gain is the baseline's median page load time over the challenger's: above 1 is faster. Of tables that
+    `loadstone capture` made: how round trips, sizes and losses are spread, and over which clients.
     """
+    if captures.is_of_captures(store):
+        of_sweeps: dict[str, object] = {"--compare": compare, "--baseline": baseline, "--where": where}
+        of_sweeps |= {"--depth": depth, "--tree": True if tree else None}
+        if wrong := next((name for name, value in of_sweeps.items() if value is not None), None):
+            raise click.UsageError(f"{wrong} is of a sweep's runs, and {store} is of captures.")
+        captures.analyze(store, by, networks, output, as_json=as_json)
+        return
+    if networks:
+        raise click.UsageError(f"--networks is of captures, and {store} is of a sweep.")
     # Heavy, so only where it is asked for.
     from loadstone import text
     from loadstone.analysis import analysis_report, findings

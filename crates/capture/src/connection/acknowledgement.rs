@@ -27,6 +27,7 @@ impl HalfConnection {
         }
         let ack = unwrap(header.ack, self.next);
         let mut said = Acknowledged::default();
+        self.initial_window.handle_ack(at, ack, header.len > 0);
         if ack > self.acked {
             self.advance(at, ack, header);
         } else {

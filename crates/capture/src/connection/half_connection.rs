@@ -1,5 +1,6 @@
 //! One direction of a connection: what one end sent, and what the other acknowledged of it.
 
+use crate::connection::first_flight::{FirstFlight, NewData};
 use crate::connection::holes::Holes;
 use crate::connection::retransmission::{Evidence, Recovery, Retransmission, RetransmissionCause};
 use crate::connection::rtt_samples::RttSamples;
@@ -61,6 +62,8 @@ pub(crate) struct HalfConnection {
     /// What it said in its SYN.
     pub(crate) mss: Option<u16>,
     pub(crate) window_scale: Option<u8>,
+    /// The MSS that the other end accepts.
+    pub(crate) peer_mss: Option<u16>,
     /// Whether the other end shifts windows as well.
     pub(crate) peer_scales: bool,
     pub(crate) sack_permitted: bool,
@@ -88,6 +91,7 @@ pub(crate) struct HalfConnection {
     /// The number up to which the other end acknowledged.
     pub(crate) acked: u64,
     pub(crate) first_flight_over: bool,
+    pub(crate) initial_window: FirstFlight,
     pub(crate) flight: SentSegments,
     pub(crate) holes: Holes,
     pub(crate) sacked: Sacked,
@@ -245,6 +249,9 @@ impl HalfConnection {
     fn handle_numbers(&mut self, at: u64, header: &TcpHeader<'_>, window: Option<u32>) {
         let start = unwrap(header.seq, self.next);
         let end = start + header.numbers();
+        if header.len > 0 && end > self.next {
+            self.note_new_data(at, start, header, window);
+        }
         if start == self.next {
             self.send_new(at, start, end);
         } else if start > self.next {
@@ -258,6 +265,23 @@ impl HalfConnection {
             self.counts.first_flight_bytes += u64::from(header.len);
         }
         self.timer_base = at;
+    }
+
+    #[inline]
+    fn note_new_data(&mut self, at: u64, start: u64, header: &TcpHeader<'_>, window: Option<u32>) {
+        // What the SYN announced, less the option that each segment has.
+        let segment = self.peer_mss.map(|mss| u32::from(mss).saturating_sub(if self.timestamps { 12 } else { 0 }));
+        let segment = segment.filter(|segment| *segment > 0).unwrap_or(self.largest_segment).max(1);
+        let room = window.map_or(0, u64::from).saturating_sub(self.in_flight() + u64::from(header.len));
+        self.initial_window.handle_data(NewData {
+            at,
+            start,
+            segments: u64::from(header.len.div_ceil(segment)),
+            is_full: header.len >= segment && header.len.is_multiple_of(segment),
+            was_idle: self.in_flight() == 0,
+            has_room: room >= u64::from(segment),
+            round_trip: self.rtt.min(),
+        });
     }
 
     #[inline]

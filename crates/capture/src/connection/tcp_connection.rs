@@ -92,6 +92,7 @@ impl TcpConnection {
         let window = (receiver.counts.packets > 0).then_some(receiver.last_window);
         if header.has(TcpHeader::SYN) {
             receiver.peer_scales = header.options.window_scale.is_some();
+            receiver.peer_mss = header.options.mss;
         }
         let fresh = sender.handle_segment(at, header, window);
         if header.has(TcpHeader::ACK) {
@@ -188,6 +189,12 @@ impl TcpConnection {
         let is_plain = self.server().counts.syns == 1;
         let (syn_ack, ack) = self.server().syn_at.zip(self.established_at)?;
         is_plain.then(|| ack.saturating_sub(syn_ack))
+    }
+
+    /// The server's initial window in segments, if it can be known: at the client, acknowledgements are captured before
+    /// the flight has arrived.
+    pub(crate) fn initial_window_down(&self) -> Option<u64> {
+        self.server().initial_window.known().filter(|_| self.capture_side() == Some(CaptureSide::Server))
     }
 
     /// Where it was captured.

@@ -163,3 +163,58 @@ fn a_packet_that_was_captured_twice_counts_once() {
         assert_eq!(twice.integer(name, 0), once.integer(name, 0), "{name}");
     }
 }
+
+/// The initial window of a server that sends flights of so many segments. After each there is a round trip, and then more
+/// at once or a new request, as `limited` says.
+fn initial_window(flights: &[(u32, bool)], window: u16, last_len: u32) -> Option<u64> {
+    let mut packets = handshake();
+    let (mut at, mut next, mut asked) = (50_200, 1, 1);
+    packets.push(up(at, ACK | PSH, asked, 300, 1).window(window));
+    asked += 300;
+    for (segments, limited) in flights {
+        for segment in 0..*segments {
+            let len = if segment + 1 == *segments { last_len } else { 1_460 };
+            packets.push(down(at + 100 + u64::from(segment), ACK, next, len, asked));
+            next += len;
+        }
+        at += 50_100;
+        let request = if *limited { 0 } else { 300 };
+        packets.push(up(at, ACK, asked, request, next).window(window));
+        asked += request;
+    }
+    packets.push(down(at + 100, ACK, next, 1_460, asked));
+    packets.push(up(at + 50_100, ACK, asked, 0, next + 1_460).window(window));
+    let (connections, _, _) = read(&pcap(&packets));
+    connections.known("initial_window_down", 0).then(|| connections.integer("initial_window_down", 0))
+}
+
+#[test]
+fn the_initial_window_is_known_where_it_ended_a_flight() {
+    assert_eq!(initial_window(&[(10, true)], 60_000, 1_460), Some(10));
+    assert_eq!(initial_window(&[(3, true)], 60_000, 1_460), Some(3));
+    // The application ended it, with a part of a segment or until the next request.
+    assert_eq!(initial_window(&[(10, true)], 60_000, 700), None);
+    assert_eq!(initial_window(&[(10, false)], 60_000, 1_460), None);
+    // The receiver ended it.
+    assert_eq!(initial_window(&[(10, true)], 15_000, 1_460), None);
+}
+
+#[test]
+fn a_small_flight_before_it_changes_no_initial_window_and_a_larger_one_may() {
+    assert_eq!(initial_window(&[(2, false), (10, true)], 60_000, 1_460), Some(10));
+    // The window of ten may have grown to sixteen, and was not sixteen.
+    assert_eq!(initial_window(&[(6, false), (16, true)], 60_000, 1_460), None);
+}
+
+#[test]
+fn segments_that_the_card_cuts_count_as_they_are_on_the_wire() {
+    let mut packets = handshake();
+    packets.extend([
+        up(50_200, ACK | PSH, 1, 300, 1),
+        down(50_300, ACK, 1, 5 * 1_460, 301),
+        down(50_301, ACK, 7_301, 5 * 1_460, 301),
+        up(100_300, ACK, 301, 0, 14_601),
+        down(100_400, ACK, 14_601, 1_460, 301),
+    ]);
+    assert_eq!(read(&pcap(&packets)).0.integer("initial_window_down", 0), 10);
+}

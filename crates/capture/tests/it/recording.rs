@@ -181,6 +181,11 @@ impl Seen {
         self.0["connection"].known.len()
     }
 
+    /// Whether a value is known.
+    pub(crate) fn known(&self, name: &str, row: usize) -> bool {
+        self.0[name].known[row]
+    }
+
     /// A whole number.
     pub(crate) fn integer(&self, name: &str, row: usize) -> u64 {
         match &self.0[name].values {
