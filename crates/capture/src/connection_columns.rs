@@ -43,7 +43,12 @@ fn ms(ns: u64) -> f64 {
 }
 
 const OF_CONNECTION: [TableColumn<TcpConnection>; 14] = [
-    column!("connection", Integer, "Its place in the order of first packets, from 1.", |c| c.number),
+    column!(
+        "connection",
+        Integer,
+        "The number of its first packet in the capture, from 1, as Wireshark has it.",
+        |c| c.number
+    ),
     column!(
         "client",
         Text,

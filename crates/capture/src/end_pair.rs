@@ -27,4 +27,16 @@ impl EndPair {
     pub(crate) fn high(&self) -> (Ipv6Addr, u16) {
         self.high
     }
+
+    /// A number that is the same for each packet between them, and mostly another between others.
+    #[inline]
+    pub(crate) fn mixed(&self) -> u32 {
+        const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
+        let folded = |(address, port): (Ipv6Addr, u16)| {
+            let bits = address.to_bits();
+            (bits as u64 ^ (bits >> 64) as u64).wrapping_add(u64::from(port) << 32)
+        };
+        let mixed = folded(self.low).wrapping_mul(ODD) ^ folded(self.high);
+        (mixed.wrapping_mul(ODD) >> 32) as u32
+    }
 }

@@ -2,11 +2,13 @@
 
 use crate::error::Failure;
 use loadstone_capture::{
-    Analyzer, AnalyzerLimits, CONNECTION_COLUMNS, CellKind, CellValues, EXCHANGE_COLUMNS, FilledColumn, PacketReader,
-    RETRANSMISSION_COLUMNS, ReadError, TableColumn, decompressed,
+    Analyzer, AnalyzerLimits, CONNECTION_COLUMNS, CellKind, CellValues, EXCHANGE_COLUMNS, FilledColumn, Intake,
+    PacketReader, RETRANSMISSION_COLUMNS, ReadError, SegmentBatch, Shard, TableColumn, decompressed,
 };
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use rayon::prelude::*;
+use rayon::{ThreadPool, ThreadPoolBuilder};
 use serde_json::{Value, json};
 use std::fs::File;
 use std::io::{self, Read, stdin};
@@ -23,6 +25,7 @@ pub(crate) struct PacketTables {
     /// Nothing waits for it: it is only in there so that Python may pass this on between threads.
     reader: Mutex<Option<PacketReader<'static>>>,
     taken: Arc<AtomicU64>,
+    threads: ThreadPool,
 }
 
 /// A file that says how much of it was read.
@@ -42,9 +45,11 @@ impl Read for Counted {
 #[pymethods]
 impl PacketTables {
     #[new]
-    fn new(idle_s: u64, most_open: usize) -> PacketTables {
+    #[pyo3(signature = (idle_s, most_open, threads = None))]
+    fn new(idle_s: u64, most_open: usize, threads: Option<usize>) -> PyResult<PacketTables> {
         let analyzer = Analyzer::new(AnalyzerLimits { idle: idle_s, open: most_open });
-        PacketTables { analyzer, reader: Mutex::default(), taken: Arc::default() }
+        let threads = ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0)).build().map_err(Failure::from)?;
+        Ok(PacketTables { analyzer, reader: Mutex::default(), taken: Arc::default(), threads })
     }
 
     /// Goes on with another file; `-` is standard input.
@@ -62,18 +67,12 @@ impl PacketTables {
         Ok(())
     }
 
-    /// Reads this many packets of the file: whether there may be more.
+    /// Reads this many packets of the file: whether there may be more. While a thread reads, others follow the connections
+    /// of what was read before.
     fn read(&mut self, py: Python<'_>, packets: u64) -> PyResult<bool> {
-        let PacketTables { analyzer, reader, .. } = self;
+        let PacketTables { analyzer, reader, threads, .. } = self;
         let Some(reader) = reader.get_mut().unwrap_or_else(PoisonError::into_inner) else { return Ok(false) };
-        let read = py.detach(|| {
-            for _ in 0..packets {
-                if reader.next_packet(|packet| analyzer.handle_packet(&packet))?.is_none() {
-                    return Ok(false);
-                }
-            }
-            Ok::<bool, ReadError>(true)
-        });
+        let read = py.detach(|| threads.install(|| read_in_batches(analyzer, reader, packets)));
         if !matches!(read, Ok(true)) {
             *self.file() = None;
         }
@@ -92,18 +91,23 @@ impl PacketTables {
 
     /// Rows that wait to be taken out.
     fn rows(&mut self) -> usize {
-        self.analyzer.connections().rows() + self.analyzer.exchanges().rows() + self.analyzer.retransmissions().rows()
+        let rows =
+            |shard: &mut Shard| shard.connections().rows() + shard.exchanges().rows() + shard.retransmissions().rows();
+        self.analyzer.parts().1.iter_mut().map(rows).sum()
     }
 
-    /// Takes out the rows of a table.
-    fn take<'py>(&mut self, py: Python<'py>, table: &str) -> PyResult<Vec<Buffers<'py>>> {
-        let columns = match table {
-            CONNECTIONS => self.analyzer.connections().take(),
-            EXCHANGES => self.analyzer.exchanges().take(),
-            RETRANSMISSIONS => self.analyzer.retransmissions().take(),
+    /// Takes out the rows of a table, in parts.
+    fn take<'py>(&mut self, py: Python<'py>, table: &str) -> PyResult<Vec<Vec<Buffers<'py>>>> {
+        let take: fn(&mut Shard) -> Vec<(&'static str, FilledColumn)> = match table {
+            CONNECTIONS => |shard| shard.connections().take(),
+            EXCHANGES => |shard| shard.exchanges().take(),
+            RETRANSMISSIONS => |shard| shard.retransmissions().take(),
             other => return Err(Failure::new(format!("there is no table {other}")).into()),
         };
-        Ok(columns.into_iter().map(|(name, column)| buffers(py, name, &column)).collect())
+        let in_buffers = |shard: &mut Shard| -> Vec<Buffers<'py>> {
+            take(shard).into_iter().map(|(name, column)| buffers(py, name, &column)).collect()
+        };
+        Ok(self.analyzer.parts().1.iter_mut().map(in_buffers).collect())
     }
 
     /// What was in the files until now, as JSON.
@@ -123,6 +127,49 @@ impl PacketTables {
     fn file(&mut self) -> &mut Option<PacketReader<'static>> {
         self.reader.get_mut().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Packets that are passed on to other threads at once.
+const BATCH: u64 = 20_000;
+
+/// Reads so many packets: whether there may be more.
+fn read_in_batches(analyzer: &mut Analyzer, reader: &mut PacketReader<'_>, packets: u64) -> Result<bool, ReadError> {
+    let (intake, shards) = analyzer.parts();
+    let batches = || -> Vec<SegmentBatch> { shards.iter().map(|_| SegmentBatch::default()).collect() };
+    let (mut filled, mut next) = (batches(), batches());
+    let mut left = packets;
+    let mut more = Ok(true);
+    while matches!(more, Ok(true)) && left > 0 {
+        let count = left.min(BATCH);
+        left -= count;
+        let fill = || fill(intake, reader, count, &mut next);
+        let follow = || shards.par_iter_mut().zip(&filled).for_each(|(shard, batch)| shard.handle_batch(batch));
+        (more, ()) = rayon::join(fill, follow);
+        filled.iter_mut().for_each(SegmentBatch::clear);
+        std::mem::swap(&mut filled, &mut next);
+    }
+    shards.par_iter_mut().zip(&filled).for_each(|(shard, batch)| shard.handle_batch(batch));
+    more
+}
+
+/// Fills a batch for each shard: whether there may be more packets. What came before an error is in them.
+fn fill(
+    intake: &mut Intake,
+    reader: &mut PacketReader<'_>,
+    packets: u64,
+    batches: &mut [SegmentBatch],
+) -> Result<bool, ReadError> {
+    for _ in 0..packets {
+        let packet = reader.next_packet(|packet| {
+            if let Some(segment) = intake.segment_of(&packet) {
+                batches[segment.part(batches.len())].push(&segment);
+            }
+        });
+        if packet?.is_none() {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 const CONNECTIONS: &str = "connections";

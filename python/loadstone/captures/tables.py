@@ -49,7 +49,14 @@ def schema(table: str) -> pa.Schema:
     )
 
 
-def read(paths: Sequence[str], folder: str, progress: Progress, idle_s: int = IDLE_S) -> dict[str, Any]:
+def read(
+    paths: Sequence[str],
+    folder: str,
+    progress: Progress,
+    *,
+    idle_s: int = IDLE_S,
+    threads: int | None = None,
+) -> dict[str, Any]:
     """Read captures, in this order, into tables in a folder; give what was in them.
 
     A file that is damaged or cut is read up to there; `unread` says so. Ctrl-C ends the reading: what was
@@ -59,7 +66,7 @@ def read(paths: Sequence[str], folder: str, progress: Progress, idle_s: int = ID
         InputError: if a file is no capture, or if the folder cannot be written.
     """
     _check(paths)
-    tables = PacketTables(idle_s, MOST_OPEN)
+    tables = PacketTables(idle_s, MOST_OPEN, threads)
     with _Writers(folder) as writers:
         interrupted, unread = None, []
         try:
@@ -80,7 +87,7 @@ def _check(paths: Sequence[str]) -> None:
     """Refuse what is no capture before anything is read."""
     for path in paths:
         if path != STANDARD:
-            _open(PacketTables(IDLE_S, 1), path)
+            _open(PacketTables(IDLE_S, 1, 1), path)
 
 
 def _open(tables: PacketTables, path: str) -> None:
@@ -135,7 +142,8 @@ class _Writers:
     def write(self, tables: PacketTables) -> None:
         """Write the rows that are there."""
         for table, writer in self._writers.items():
-            rows = _table(table, tables.take(table))
+            parts = (_table(table, part) for part in tables.take(table))
+            rows = pa.concat_tables(parts)
             if rows.num_rows:
                 writer.write_table(rows)
 

@@ -37,8 +37,11 @@ from loadstone.cli.console import Verb, emit, examples, say
     show_default=True,
     help="A connection without a packet for this many seconds is over.",
 )
+@options.THREADS
 @options.JSON
-def capture(files: tuple[str, ...], folder: str | None, idle_s: int, as_json: bool) -> None:
+def capture(
+    files: tuple[str, ...], folder: str | None, idle_s: int, threads: int | None, as_json: bool
+) -> None:
     """Say what captures of packets tell of TCP's connections: pcap or pcapng, also .gz and .zst.
 
     Round trips, bytes, what was sent again and why; docs/captures.md has the columns of the tables.
@@ -47,7 +50,7 @@ def capture(files: tuple[str, ...], folder: str | None, idle_s: int, as_json: bo
 
     temporary: Any = tempfile.TemporaryDirectory() if folder is None else nullcontext(folder)
     with temporary as target, progress.bar("bytes") as show:
-        read = tables.read(files, target, show, idle_s)
+        read = tables.read(files, target, show, idle_s=idle_s, threads=threads)
         summed = overview.overview(target)
     for file in read["unread"]:
         say(f"{file['file']}: {file['why']}")

@@ -4,6 +4,7 @@ use crate::connection::half_connection::{Fresh, HalfConnection};
 use crate::end_pair::EndPair;
 use crate::exchange::{Dialogue, SaidBytes, SeenExchange};
 use crate::headers::TcpHeader;
+use crate::segment::CapturedSegment;
 use core::net::Ipv6Addr;
 
 /// How many times longer one part of the path has to be than the other, for the capture to be said to be at its end.
@@ -35,7 +36,7 @@ impl CaptureSide {
 #[derive(Clone, Debug)]
 pub struct TcpConnection {
     pub(crate) ends: EndPair,
-    /// Its place in the order of first packets, from 1.
+    /// The number of its first packet in the capture, from 1.
     pub(crate) number: u64,
     /// Whether the lower end opened it.
     client_is_low: bool,
@@ -52,8 +53,9 @@ pub struct TcpConnection {
 }
 
 impl TcpConnection {
-    /// A connection that begins with this segment, which the lower end sent or did not.
-    pub(crate) fn new(number: u64, at: u64, ends: EndPair, from_low: bool, header: &TcpHeader<'_>) -> TcpConnection {
+    /// A connection that begins with this segment.
+    pub(crate) fn new(segment: &CapturedSegment<'_>) -> TcpConnection {
+        let CapturedSegment { at, packet, ends, from_low, ref header, .. } = *segment;
         let is_syn_ack = header.has(TcpHeader::SYN) && header.has(TcpHeader::ACK);
         let client_is_low = match header.has(TcpHeader::SYN) {
             true => from_low != is_syn_ack,
@@ -62,7 +64,7 @@ impl TcpConnection {
         };
         TcpConnection {
             ends,
-            number,
+            number: packet,
             client_is_low,
             first_at: at,
             last_at: at,
@@ -76,13 +78,15 @@ impl TcpConnection {
     /// Whether a segment begins another connection between the same ends: a SYN with another number, when something
     /// came from its sender before.
     #[inline]
-    pub(crate) fn is_begun_anew(&self, from_low: bool, header: &TcpHeader<'_>) -> bool {
+    pub(crate) fn is_begun_anew(&self, segment: &CapturedSegment<'_>) -> bool {
+        let CapturedSegment { from_low, header, .. } = segment;
         let is_syn = header.has(TcpHeader::SYN) && !header.has(TcpHeader::ACK);
-        is_syn && self.halves[usize::from(!from_low)].is_other_syn(header.seq)
+        is_syn && self.halves[usize::from(!*from_low)].is_other_syn(header.seq)
     }
 
     #[inline]
-    pub(crate) fn handle_segment(&mut self, at: u64, from_low: bool, ip_id: u16, header: &TcpHeader<'_>) {
+    pub(crate) fn handle_segment(&mut self, segment: &CapturedSegment<'_>) {
+        let CapturedSegment { at, from_low, ip_id, ref header, .. } = *segment;
         self.last_at = self.last_at.max(at);
         let [low, high] = &mut self.halves;
         let (sender, receiver) = if from_low { (low, high) } else { (high, low) };

@@ -1,7 +1,10 @@
 //! Makes captures: packets of two hosts, and files of them.
 
-use loadstone_capture::{Analyzer, AnalyzerLimits, CellValues, FilledColumn, PacketReader, ReadError};
+use loadstone_capture::{
+    Analyzer, AnalyzerLimits, CellValues, FilledColumn, FilledTable, PacketReader, ReadError, Shard,
+};
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 pub(crate) const ACK: u8 = 0x10;
 pub(crate) const PSH: u8 = 0x08;
@@ -173,8 +176,18 @@ pub(crate) fn pcap_of(link: u32, packets: impl IntoIterator<Item = (u64, Vec<u8>
 pub(crate) struct Seen(BTreeMap<&'static str, FilledColumn>);
 
 impl Seen {
-    fn of(columns: Vec<(&'static str, FilledColumn)>) -> Seen {
-        Seen(columns.into_iter().collect())
+    /// The rows of all shards: those of a shard stay together.
+    fn of<R: 'static>(analyzer: &mut Analyzer, table: impl Fn(&mut Shard) -> &mut FilledTable<R>) -> Seen {
+        let mut seen = Seen(BTreeMap::new());
+        for shard in analyzer.parts().1 {
+            for (name, column) in table(shard).take() {
+                match seen.0.entry(name) {
+                    Entry::Vacant(vacant) => _ = vacant.insert(column),
+                    Entry::Occupied(mut before) => extend(before.get_mut(), column),
+                }
+            }
+        }
+        seen
     }
 
     pub(crate) fn rows(&self) -> usize {
@@ -225,6 +238,21 @@ impl Seen {
     }
 }
 
+fn extend(before: &mut FilledColumn, column: FilledColumn) {
+    before.known.extend(column.known);
+    match (&mut before.values, column.values) {
+        (CellValues::Booleans(before), CellValues::Booleans(values)) => before.extend(values),
+        (CellValues::Integers(before), CellValues::Integers(values)) => before.extend(values),
+        (CellValues::Numbers(before), CellValues::Numbers(values)) => before.extend(values),
+        (CellValues::Texts { text, ends }, CellValues::Texts { text: more, ends: more_ends }) => {
+            let len = text.len() as i64;
+            ends.extend(more_ends.into_iter().map(|end| len + end));
+            text.push_str(&more);
+        }
+        _ => unreachable!("a column is of one kind"),
+    }
+}
+
 /// What a file says: connections, what was sent again, and how the reading ended.
 pub(crate) fn read(file: &[u8]) -> (Seen, Seen, Result<(), ReadError>) {
     read_within(file, AnalyzerLimits::default())
@@ -235,8 +263,8 @@ pub(crate) fn read_within(file: &[u8], limits: AnalyzerLimits) -> (Seen, Seen, R
     let mut analyzer = Analyzer::new(limits);
     let result = feed(file, &mut analyzer);
     analyzer.finish();
-    let connections = Seen::of(analyzer.connections().take());
-    (connections, Seen::of(analyzer.retransmissions().take()), result)
+    let connections = Seen::of(&mut analyzer, Shard::connections);
+    (connections, Seen::of(&mut analyzer, Shard::retransmissions), result)
 }
 
 fn feed(file: &[u8], analyzer: &mut Analyzer) -> Result<(), ReadError> {
@@ -250,7 +278,7 @@ pub(crate) fn exchanges(packets: &[Told]) -> Seen {
     let mut analyzer = Analyzer::new(AnalyzerLimits::default());
     feed(&pcap(packets), &mut analyzer).unwrap();
     analyzer.finish();
-    Seen::of(analyzer.exchanges().take())
+    Seen::of(&mut analyzer, Shard::exchanges)
 }
 
 /// A handshake of 50 ms, seen at the server.

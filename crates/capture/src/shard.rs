@@ -1,0 +1,165 @@
+//! A part of all connections: what is known of them, and the rows of those that have ended.
+
+use crate::cells::FilledTable;
+use crate::connection::TcpConnection;
+use crate::connection_columns::CONNECTION_COLUMNS;
+use crate::exchange_columns::{EXCHANGE_COLUMNS, ExchangeRow};
+use crate::open_connections::OpenConnections;
+use crate::retransmission_columns::{RETRANSMISSION_COLUMNS, RetransmissionRow};
+use crate::segment::{CapturedSegment, SegmentBatch};
+
+const SECOND: u64 = 1_000_000_000;
+/// How often connections are looked through for those that are over.
+const LOOKED_THROUGH: u64 = 16 * SECOND;
+/// A closed connection may still send something again for so long: twice the longest life of a segment on Linux.
+const CLOSED: u64 = 60 * SECOND;
+
+/// What keeps an analysis within bounds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct AnalyzerLimits {
+    /// A connection without a packet for so long is over, in s.
+    pub idle: u64,
+    /// Connections that are open at a time, in all parts. Where there are more, those that have been silent longest are
+    /// over.
+    pub open: usize,
+}
+
+impl Default for AnalyzerLimits {
+    fn default() -> Self {
+        AnalyzerLimits { idle: 900, open: 1_000_000 }
+    }
+}
+
+/// Follows the connections of a part of all pairs of ends.
+#[derive(Debug)]
+pub struct Shard {
+    limits: AnalyzerLimits,
+    open: OpenConnections,
+    look_at: u64,
+    opened: u64,
+    evicted: u64,
+    ended: Ended,
+}
+
+/// Rows of connections that have ended.
+#[derive(Debug)]
+struct Ended {
+    connections: FilledTable<TcpConnection>,
+    retransmissions: FilledTable<RetransmissionRow>,
+    exchanges: FilledTable<ExchangeRow>,
+}
+
+impl Shard {
+    pub(crate) fn new(limits: AnalyzerLimits) -> Shard {
+        Shard {
+            limits,
+            open: OpenConnections::default(),
+            look_at: 0,
+            opened: 0,
+            evicted: 0,
+            ended: Ended {
+                connections: FilledTable::new(&CONNECTION_COLUMNS),
+                retransmissions: FilledTable::new(&RETRANSMISSION_COLUMNS),
+                exchanges: FilledTable::new(&EXCHANGE_COLUMNS),
+            },
+        }
+    }
+
+    /// Connections that were seen until now, and those that ended because too many were open.
+    pub(crate) fn counts(&self) -> (u64, u64) {
+        (self.opened, self.evicted)
+    }
+
+    /// The rows of connections that have ended since they were taken out.
+    pub fn connections(&mut self) -> &mut FilledTable<TcpConnection> {
+        &mut self.ended.connections
+    }
+
+    /// The rows of what these connections sent again.
+    pub fn retransmissions(&mut self) -> &mut FilledTable<RetransmissionRow> {
+        &mut self.ended.retransmissions
+    }
+
+    /// The rows of requests whose responses are over.
+    pub fn exchanges(&mut self) -> &mut FilledTable<ExchangeRow> {
+        &mut self.ended.exchanges
+    }
+
+    /// Looks at the segments of a batch.
+    pub fn handle_batch(&mut self, batch: &SegmentBatch) {
+        for segment in batch.iter() {
+            self.handle_segment(&segment);
+        }
+    }
+
+    #[inline]
+    pub(crate) fn handle_segment(&mut self, segment: &CapturedSegment<'_>) {
+        let at = segment.at;
+        if at >= self.look_at {
+            self.look_through(at);
+        }
+        let opened = &mut self.opened;
+        let mut open = || {
+            *opened += 1;
+            TcpConnection::new(segment)
+        };
+        let connection = self.open.get(&segment.ends, &mut open);
+        let idle = self.limits.idle.saturating_mul(SECOND);
+        if connection.is_begun_anew(segment) || at.saturating_sub(connection.last_at) >= idle {
+            let over = std::mem::replace(connection, open());
+            self.ended.push(over);
+        }
+        connection.handle_segment(segment);
+        if connection.has_rows() {
+            self.ended.take_rows(connection);
+        }
+    }
+
+    /// Takes out what is over by now.
+    fn look_through(&mut self, now: u64) {
+        self.look_at = now.saturating_add(LOOKED_THROUGH);
+        let mut idle = self.limits.idle.saturating_mul(SECOND);
+        let ended = &mut self.ended;
+        let is_over = |connection: &TcpConnection, idle: u64| {
+            let silent = now.saturating_sub(connection.last_at);
+            silent >= idle || (silent >= CLOSED.min(idle) && connection.is_closed())
+        };
+        self.open.take(|connection| is_over(connection, idle), |connection| ended.push(connection));
+        while self.open.len() > self.limits.open {
+            let before = self.open.len();
+            idle /= 2;
+            self.open.take(|connection| is_over(connection, idle), |connection| ended.push(connection));
+            self.evicted += (before - self.open.len()) as u64;
+        }
+    }
+
+    /// There are no more packets: all connections end.
+    pub(crate) fn finish(&mut self) {
+        let ended = &mut self.ended;
+        self.open.take(|_| true, |connection| ended.push(connection));
+    }
+}
+
+impl Ended {
+    fn push(&mut self, mut connection: TcpConnection) {
+        for (_, half) in connection.directions() {
+            half.judged.extend(half.open.drain(..));
+        }
+        connection.close();
+        self.take_rows(&mut connection);
+        self.connections.push(&connection);
+    }
+
+    fn take_rows(&mut self, connection: &mut TcpConnection) {
+        let number = connection.number;
+        for exchange in connection.ended.drain(..) {
+            self.exchanges.push(&ExchangeRow { connection: number, exchange });
+        }
+        for (is_up, half) in connection.directions() {
+            let isn = half.isn;
+            for again in half.judged.drain(..) {
+                self.retransmissions.push(&RetransmissionRow { connection: number, is_up, isn, again });
+            }
+        }
+    }
+}
