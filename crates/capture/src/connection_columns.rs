@@ -204,7 +204,7 @@ const OF_DIRECTIONS: [[TableColumn<TcpConnection>; 2]; 43] = [
         .deviation_ms()),
     both!("timestamp_rtt_min_ms_up", "timestamp_rtt_min_ms_down", Number, "the least by timestamps (RFC 7323).", |h| h
         .timestamp_rtt
-        .min_ms()),
+        .map(ms)),
     both!(
         "data_time_ms_up",
         "data_time_ms_down",

@@ -134,7 +134,7 @@ impl Shard {
     }
 
     /// There are no more packets: all connections end.
-    pub(crate) fn finish(&mut self) {
+    pub fn finish(&mut self) {
         let ended = &mut self.ended;
         self.open.take(|_| true, |connection| ended.push(connection));
     }

@@ -86,7 +86,8 @@ impl PacketTables {
 
     /// There are no more files: all connections end.
     fn finish(&mut self, py: Python<'_>) {
-        py.detach(|| self.analyzer.finish());
+        let PacketTables { analyzer, threads, .. } = self;
+        py.detach(|| threads.install(|| analyzer.parts().1.par_iter_mut().for_each(Shard::finish)));
     }
 
     /// Rows that wait to be taken out.

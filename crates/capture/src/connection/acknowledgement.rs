@@ -70,13 +70,8 @@ impl HalfConnection {
     /// A round trip is measured by a segment whose end is what is acknowledged, that was sent once (Karn), and after
     /// which no segment before it was sent: the acknowledgement may have waited for that one.
     fn take_round_trip(&mut self, at: u64, ack: u64, segment: &SentSegment) {
-        if segment.end != ack {
-            self.counts.cumulative_acks += 1;
-        } else if segment.copies > 0 {
-            self.counts.ambiguous_acks += 1;
-        } else if self.sent_below.0 > segment.sent && self.sent_below.1 < segment.start {
-            self.counts.acks_after_loss += 1;
-        } else {
+        let is_measured = segment.end == ack && segment.copies == 0;
+        if is_measured && !(self.sent_below.0 > segment.sent && self.sent_below.1 < segment.start) {
             self.rtt.add(at.saturating_sub(segment.sent));
         }
     }
@@ -162,10 +157,15 @@ impl HalfConnection {
 
     /// An echo of the first segment with a TSval measures a round trip, also where data was sent again.
     fn take_echo(&mut self, at: u64, ts_ecr: u32) {
-        let Some(place) = self.ts_pending.iter().position(|(ts_val, _)| *ts_val == ts_ecr) else { return };
-        let (_, sent) = self.ts_pending[place];
-        self.ts_pending.drain(..=place);
-        self.timestamp_rtt.add(at.saturating_sub(sent));
+        // An echo of a later one answers all before it.
+        let answered = |ts_val: u32| (ts_ecr.wrapping_sub(ts_val) as i32) >= 0;
+        let until = self.ts_pending.partition_point(|(ts_val, _)| answered(*ts_val));
+        let Some((ts_val, sent)) = self.ts_pending.drain(..until).next_back() else { return };
+        if ts_val != ts_ecr {
+            return;
+        }
+        let took = at.saturating_sub(sent);
+        self.timestamp_rtt = Some(self.timestamp_rtt.map_or(took, |least| least.min(took)));
     }
 
     /// This end sent a TSval: its echo is waited for if it is a new one.
@@ -174,10 +174,9 @@ impl HalfConnection {
         let is_new = self.latest_ts_val.is_none_or(|latest| (ts_val.wrapping_sub(latest) as i32) > 0);
         if is_new {
             self.latest_ts_val = Some(ts_val);
-            if self.ts_pending.len() == WAITING_TIMESTAMPS {
-                self.ts_pending.pop_front();
+            if self.ts_pending.len() < WAITING_TIMESTAMPS {
+                self.ts_pending.push((ts_val, at));
             }
-            self.ts_pending.push_back((ts_val, at));
         }
     }
 }
@@ -188,5 +187,5 @@ fn is_answer(at: u64, segment: &SentSegment, least_round_trip: u64) -> bool {
     segment.copies == 0 || at.saturating_sub(segment.sent) >= least_round_trip
 }
 
-/// TSvals whose echoes are waited for.
-const WAITING_TIMESTAMPS: usize = 32;
+/// TSvals whose echoes are waited for; more are passed over.
+const WAITING_TIMESTAMPS: usize = 4;

@@ -14,35 +14,32 @@ const OPEN_RETRANSMISSIONS: usize = 256;
 /// Below this a number is from before the capture began.
 const BEFORE: u64 = 1 << 30;
 
-/// Counts of what one end sent.
+/// Counts of what one end sent. There are many of these at a time, so packets have 32 bits: enough for 6 TB.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct HalfCounts {
-    pub(crate) packets: u64,
-    pub(crate) acks: u64,
-    pub(crate) pure_acks: u64,
-    pub(crate) sack_packets: u64,
-    pub(crate) dsack_packets: u64,
-    pub(crate) data_packets: u64,
+    pub(crate) packets: u32,
+    pub(crate) acks: u32,
+    pub(crate) pure_acks: u32,
+    pub(crate) sack_packets: u32,
+    pub(crate) dsack_packets: u32,
+    pub(crate) data_packets: u32,
     pub(crate) data_bytes: u64,
-    pub(crate) retransmitted_packets: u64,
+    pub(crate) retransmitted_packets: u32,
     pub(crate) retransmitted_bytes: u64,
-    pub(crate) out_of_order_packets: u64,
-    pub(crate) pushed_packets: u64,
-    pub(crate) syns: u64,
-    pub(crate) fins: u64,
-    pub(crate) resets: u64,
-    pub(crate) duplicate_acks: u64,
-    pub(crate) triple_duplicate_acks: u64,
-    pub(crate) zero_windows: u64,
-    pub(crate) captured_twice: u64,
-    pub(crate) by_cause: [u64; RetransmissionCause::ALL.len()],
-    pub(crate) spurious: u64,
+    pub(crate) out_of_order_packets: u32,
+    pub(crate) pushed_packets: u32,
+    pub(crate) syns: u32,
+    pub(crate) fins: u32,
+    pub(crate) resets: u32,
+    pub(crate) duplicate_acks: u32,
+    pub(crate) triple_duplicate_acks: u32,
+    pub(crate) zero_windows: u32,
+    pub(crate) captured_twice: u32,
+    pub(crate) by_cause: [u32; RetransmissionCause::ALL.len()],
+    pub(crate) spurious: u32,
     /// Bytes that the other end acknowledged and that are not in the capture.
     pub(crate) unseen_bytes: u64,
-    pub(crate) ambiguous_acks: u64,
-    pub(crate) acks_after_loss: u64,
-    pub(crate) cumulative_acks: u64,
-    pub(crate) first_flight_packets: u64,
+    pub(crate) first_flight_packets: u32,
     pub(crate) first_flight_bytes: u64,
 }
 
@@ -81,8 +78,8 @@ pub(crate) struct HalfConnection {
     pub(crate) most_in_flight: u64,
     /// Round trips from the capture to the other end: from its data to their acknowledgements.
     pub(crate) rtt: RttSamples,
-    /// The same by timestamps.
-    pub(crate) timestamp_rtt: RttSamples,
+    /// The least of them by timestamps, in ns.
+    pub(crate) timestamp_rtt: Option<u64>,
     /// The first number that it used, of its SYN if there is one; unwrapped.
     pub(crate) isn: u64,
     /// The number after the highest that it sent; 0 if nothing was seen. Numbers are unwrapped: their lower 32 bits are
@@ -115,7 +112,7 @@ pub(crate) struct HalfConnection {
     /// The latest TSval that it sent.
     pub(crate) latest_ts_val: Option<u32>,
     /// TSvals that it sent and of which no echo was seen, and when each was sent first.
-    pub(crate) ts_pending: VecDeque<(u32, u64)>,
+    pub(crate) ts_pending: Vec<(u32, u64)>,
 }
 
 impl HalfConnection {
@@ -126,7 +123,7 @@ impl HalfConnection {
         let identity = (ip_id, header.seq, header.ack, header.len);
         let twice = ip_id != 0 && self.last_identity == Some(identity);
         self.last_identity = Some(identity);
-        self.counts.captured_twice += u64::from(twice);
+        self.counts.captured_twice += u32::from(twice);
         twice
     }
 
@@ -146,7 +143,7 @@ impl HalfConnection {
     }
 
     /// How many segments it sent again for this cause.
-    pub(crate) fn caused_by(&self, cause: RetransmissionCause) -> u64 {
+    pub(crate) fn caused_by(&self, cause: RetransmissionCause) -> u32 {
         self.counts.by_cause[cause as usize]
     }
 
@@ -196,12 +193,12 @@ impl HalfConnection {
         let is_plain = header.flags & (TcpHeader::SYN | TcpHeader::FIN | TcpHeader::RST) == 0;
         if header.has(TcpHeader::ACK) {
             counts.acks += 1;
-            counts.pure_acks += u64::from(is_plain && header.len == 0);
+            counts.pure_acks += u32::from(is_plain && header.len == 0);
         }
         if header.len > 0 {
             counts.data_packets += 1;
             counts.data_bytes += u64::from(header.len);
-            counts.pushed_packets += u64::from(header.has(TcpHeader::PSH));
+            counts.pushed_packets += u32::from(header.has(TcpHeader::PSH));
             self.first_data_at.get_or_insert(at);
             self.last_data_at = Some(at);
             let is_first = counts.data_packets == 1;
@@ -218,8 +215,8 @@ impl HalfConnection {
     }
 
     fn count_flags(&mut self, at: u64, header: &TcpHeader<'_>) {
-        self.counts.resets += u64::from(header.has(TcpHeader::RST));
-        self.counts.fins += u64::from(header.has(TcpHeader::FIN));
+        self.counts.resets += u32::from(header.has(TcpHeader::RST));
+        self.counts.fins += u32::from(header.has(TcpHeader::FIN));
         if header.has(TcpHeader::SYN) {
             self.counts.syns += 1;
             self.syn_at.get_or_insert(at);
@@ -241,7 +238,7 @@ impl HalfConnection {
         let is_first = !std::mem::replace(&mut self.has_window, !is_syn);
         self.largest_window = if is_first { window } else { self.largest_window.max(window) };
         self.smallest_window = if is_first { window } else { self.smallest_window.min(window) };
-        self.counts.zero_windows += u64::from(window == 0 && is_plain);
+        self.counts.zero_windows += u32::from(window == 0 && is_plain);
         self.last_window = window;
     }
 
@@ -345,7 +342,7 @@ impl HalfConnection {
         }
         // What was acknowledged already had arrived.
         let spurious = end <= self.acked && !is_probe;
-        self.counts.spurious += u64::from(spurious);
+        self.counts.spurious += u32::from(spurious);
         let ts_val = header.options.timestamps.map(|(ts_val, _)| ts_val);
         self.open.push_back(Retransmission { at, start, end, bytes: again, cause, after, ts_val, spurious });
     }

@@ -101,9 +101,9 @@ impl TcpConnection {
         let fresh = sender.handle_segment(at, header, window);
         if header.has(TcpHeader::ACK) {
             let said = receiver.handle_ack(at, header);
-            sender.counts.duplicate_acks += u64::from(said.duplicate);
-            sender.counts.triple_duplicate_acks += u64::from(said.third_duplicate);
-            sender.counts.dsack_packets += u64::from(said.dsack);
+            sender.counts.duplicate_acks += u32::from(said.duplicate);
+            sender.counts.triple_duplicate_acks += u32::from(said.third_duplicate);
+            sender.counts.dsack_packets += u32::from(said.dsack);
             if self.established_at.is_none() {
                 self.note_established(at, from_low);
             }
@@ -119,7 +119,7 @@ impl TcpConnection {
             return;
         }
         let captured = header.data.get(fresh.from as usize..).unwrap_or_default();
-        let sent_again = self.server().counts.retransmitted_packets;
+        let sent_again = u64::from(self.server().counts.retransmitted_packets);
         let piece = SaidBytes { at, captured, len, skipped: fresh.skipped, sent_again };
         if from_low == self.client_is_low {
             self.dialogue.handle_up(&piece, &mut self.ended);
@@ -130,7 +130,7 @@ impl TcpConnection {
 
     /// Nothing more is to come: all exchanges are over.
     pub(crate) fn close(&mut self) {
-        let sent_again = self.server().counts.retransmitted_packets;
+        let sent_again = u64::from(self.server().counts.retransmitted_packets);
         self.dialogue.close(sent_again, &mut self.ended);
     }
 

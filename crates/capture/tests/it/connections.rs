@@ -219,3 +219,32 @@ fn segments_that_the_card_cuts_count_as_they_are_on_the_wire() {
     ]);
     assert_eq!(read(&pcap(&packets)).0.integer("initial_window_down", 0), 10);
 }
+
+#[test]
+fn timestamps_measure_a_round_trip_where_data_was_sent_again() {
+    let mut packets = handshake();
+    packets.extend([
+        down(60_000, ACK, 1, 1_000, 1).stamped(600, 500),
+        down(360_000, ACK, 1, 1_000, 1).stamped(900, 500),
+        // The echo says that the copy is what arrived.
+        up(412_000, ACK, 1, 0, 1_001).stamped(550, 900),
+    ]);
+    let (connections, _, _) = read(&pcap(&packets));
+    assert_eq!(connections.number("timestamp_rtt_min_ms_down", 0), Some(52.0));
+    assert_eq!(connections.integer("rtt_samples_down", 0), 1);
+}
+
+#[test]
+fn many_timestamps_under_way_measure_as_few_do() {
+    let mut packets = handshake();
+    let at = |n: u32| 60_000 + u64::from(n) * 1_000;
+    // A segment each millisecond, each acknowledged 50 ms later.
+    for n in 0..200 {
+        packets.push(down(at(n), ACK, 1 + n * 100, 100, 1).stamped(600 + n, 500));
+        if let Some(acked) = n.checked_sub(50) {
+            packets.push(up(at(n) + 1, ACK, 1, 0, 1 + (acked + 1) * 100).stamped(550 + n, 600 + acked));
+        }
+    }
+    let (connections, _, _) = read(&pcap(&packets));
+    assert_eq!(connections.number("timestamp_rtt_min_ms_down", 0), Some(50.001));
+}
