@@ -114,6 +114,7 @@ impl Wire {
             ts_ecr: Time::NEVER,
             sacks,
             dsack_end: duplicate.unwrap_or(0),
+            repair: None,
         })
     }
 }

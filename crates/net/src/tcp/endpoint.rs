@@ -4,6 +4,7 @@ use super::config::Config;
 use super::loss_recovery::LossRecovery;
 use super::metrics::Metrics;
 use super::receiver::{AckPending, Receiver};
+use super::repair::Repair;
 use super::rules::Rules;
 use super::segment::{Flags, Sacks, Segment};
 use super::sender::Sender;
@@ -284,6 +285,7 @@ impl Endpoint {
             let mut segment = self.segment(now, next.range.start);
             segment.len = data as u32;
             segment.flags.fin = next.fin;
+            segment.repair = next.repair;
             // A retransmission keeps its length; SACK blocks that do not fit are left for the next ACK.
             segment.drop_sacks_beyond(self.rules.constants.mss);
             return Some(segment);
@@ -322,6 +324,7 @@ impl Endpoint {
             ts_ecr: Time::NEVER,
             sacks: Sacks::default(),
             dsack_end: 0,
+            repair: None,
         };
         self.receiver.acknowledge(&mut segment);
         self.timers.stop(Timer::DelayedAck);
@@ -347,6 +350,7 @@ impl Endpoint {
         segment.flags = Flags { syn: true, ack: self.state == State::SynReceived, ..Flags::default() };
         // The window of a SYN is not scaled (RFC 7323, section 2.2).
         segment.window = segment.window.min(u16::MAX.into());
+        segment.repair = (self.handshakes_sent > 1).then_some(Repair::Handshake);
         Some(segment)
     }
 

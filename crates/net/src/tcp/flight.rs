@@ -468,7 +468,8 @@ mod tests {
         let flags = Flags { ack: true, ..Flags::default() };
         let (ts_val, ts_ecr) = (Time::ZERO, Time::ZERO);
         let (seq, ack, len, window, dsack_end) = (1, 1, 0, 65_535, 0);
-        let segment = Segment { seq, ack, len, window, flags, ts_val, ts_ecr, sacks, dsack_end };
+        let repair = None;
+        let segment = Segment { seq, ack, len, window, flags, ts_val, ts_ecr, sacks, dsack_end, repair };
         let mut summary = AckSummary::default();
         flight.handle_ack(&segment, 81, &mut summary);
         summary

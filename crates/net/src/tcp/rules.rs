@@ -23,7 +23,7 @@ pub(super) struct Rules {
 
 /// How losses are detected.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum LossDetection {
+pub enum LossDetection {
     /// By three SACKed segments above (RFC 6675).
     DupThresh,
     /// By the highest SACKed segment being three further on, whether those between have arrived or not

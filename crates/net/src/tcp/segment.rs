@@ -1,5 +1,6 @@
 //! What TCP sends: headers with a count in place of data.
 
+use super::repair::Repair;
 use crate::Packet;
 use loadstone_units::Time;
 use std::ops::Range;
@@ -27,6 +28,8 @@ pub struct Segment {
     pub sacks: Sacks,
     /// The end of the D-SACK block (RFC 2883); 0 if there is none.
     pub dsack_end: u64,
+    /// Why it is sent, if to repair a loss. That stands in no packet; the receiver does not read it.
+    pub repair: Option<Repair>,
 }
 
 /// A segment's flags.
@@ -123,7 +126,8 @@ mod tests {
         let flags = Flags { ack: true, ..Flags::default() };
         let (window, time) = (65_535, Time::ZERO);
         let sacks = Sacks::default();
-        let ack = Segment { seq: 1, ack: 1, len: 0, window, flags, ts_val: time, ts_ecr: time, sacks, dsack_end: 0 };
+        let (ts_val, ts_ecr, dsack_end, repair) = (time, time, 0, None);
+        let ack = Segment { seq: 1, ack: 1, len: 0, window, flags, ts_val, ts_ecr, sacks, dsack_end, repair };
         assert_eq!(Packet::len(&ack), 52);
         assert_eq!(Packet::len(&Segment { flags: Flags { syn: true, ..flags }, ..ack }), 60);
         assert_eq!(Packet::len(&Segment { len: 1448, ..ack }), 1500);

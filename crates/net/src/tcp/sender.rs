@@ -18,6 +18,7 @@ use super::loss_recovery::LossRecovery;
 use super::mechanisms::IdleRestart;
 use super::metrics::Metrics;
 use super::rack::Rack;
+use super::repair::Repair;
 use super::rtt::{Rtt, SendSequence};
 use super::rules::{LossDetection, Rules};
 use super::segment::Segment;
@@ -116,6 +117,7 @@ pub(super) struct Transmission {
     pub(super) range: Range<u64>,
     /// Whether the last number is the FIN.
     pub(super) fin: bool,
+    pub(super) repair: Option<Repair>,
 }
 
 impl Sender {
@@ -320,7 +322,7 @@ impl Sender {
     fn send_forced(&mut self, now: Time, forced: ForcedSend) -> Option<Transmission> {
         match forced {
             ForcedSend::Head if self.flight.is_empty() => self.send_allowed(now),
-            ForcedSend::Head => Some(self.retransmit(now, 0)),
+            ForcedSend::Head => Some(self.retransmit(now, 0, Repair::Timeout)),
             ForcedSend::LossProbe => self.send_loss_probe(now),
         }
     }
@@ -343,7 +345,12 @@ impl Sender {
         if self.ca_state >= CongestionState::Recovery
             && let Some(index) = self.flight.next_lost()
         {
-            return Some(self.retransmit(now, index));
+            let repair = match self.ca_state {
+                // After a timeout the window starts again, and what it lets out is not fast (`tcp_xmit_retransmit_queue`).
+                CongestionState::Loss => Repair::SlowStart,
+                _ => Repair::Fast(self.rules.detection()),
+            };
+            return Some(self.retransmit(now, index, repair));
         }
         match self.send_new(now) {
             None if self.ca_state == CongestionState::Recovery
@@ -359,7 +366,7 @@ impl Sender {
     fn send_next_seg_rules_3_4(&mut self, now: Time) -> Option<Transmission> {
         if let Some(index) = self.flight.next_seg_rule_3(self.high_rxt, self.flight.highest_sack_end()) {
             self.flight.mark_lost(index);
-            return Some(self.retransmit(now, index));
+            return Some(self.retransmit(now, index, Repair::Fast(LossDetection::DupThresh)));
         }
         let last = (self.flight.len() as usize).checked_sub(1)?;
         let from = self.flight.highest_sack_end().max(self.high_rxt);
@@ -368,15 +375,14 @@ impl Sender {
         }
         self.rescue_rxt_done = true;
         self.flight.mark_lost(last);
-        Some(self.retransmit(now, last))
+        Some(self.retransmit(now, last, Repair::Fast(LossDetection::DupThresh)))
     }
 
     /// Retransmits the segment at `index`.
-    fn retransmit(&mut self, now: Time, index: usize) -> Transmission {
+    fn retransmit(&mut self, now: Time, index: usize, repair: Repair) -> Transmission {
         self.undo.note_retransmission(now);
         self.retransmissions += 1;
-        // After a timeout the window starts again, and what it lets out is not fast (`tcp_xmit_retransmit_queue`).
-        self.loss_recovery.fast_retransmissions += u64::from(self.ca_state != CongestionState::Loss);
+        self.loss_recovery.fast_retransmissions += u64::from(matches!(repair, Repair::Fast(_)));
         let sent = self.flight.get(index);
         let tx = self.tx_delivery(now, sent.end - sent.start - u64::from(sent.fin));
         let sent = self.flight.retransmit(index, now, tx);
@@ -389,7 +395,7 @@ impl Sender {
         if index == 0 && self.timer.0 != SenderTimer::ReoTimeout {
             self.set_timer(SenderTimer::Rto, now, self.rto());
         }
-        Transmission { range: sent.start..sent.end, fin: sent.fin }
+        Transmission { range: sent.start..sent.end, fin: sent.fin, repair: Some(repair) }
     }
 
     /// Sends new data or the FIN, if there is any and SND.WND allows it.
@@ -428,7 +434,7 @@ impl Sender {
         if self.flight.len() == 1 || self.timer.0 == SenderTimer::LossProbe {
             self.rearm(now);
         }
-        Some(Transmission { range, fin })
+        Some(Transmission { range, fin, repair: None })
     }
 
     /// The first transmission after nothing was outstanding: restarts an idle connection (RFC 5681, section 4.1).

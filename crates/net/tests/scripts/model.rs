@@ -74,6 +74,7 @@ impl World for Model {
             ts_ecr: echo.unwrap_or(Time::NEVER),
             sacks,
             dsack_end: form.duplicate.as_ref().map_or(0, |block| block.end),
+            repair: None,
         };
         self.with(|end, now| end.handle_segment(now, &segment))
     }

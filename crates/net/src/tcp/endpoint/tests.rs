@@ -2,6 +2,7 @@
 
 mod invariants;
 mod paced;
+mod repairs;
 mod slow;
 
 use super::*;

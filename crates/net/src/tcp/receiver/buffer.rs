@@ -313,7 +313,8 @@ mod tests {
         let (sacks, window, ts_ecr, ts_val) = (Default::default(), 0, Time::NEVER, Time::ZERO);
         let mut next = 1;
         let mut announced = |len: u32| {
-            let segment = Segment { seq: next, ack: 1, len, window, flags, ts_val, ts_ecr, sacks, dsack_end: 0 };
+            let (seq, ack, dsack_end, repair) = (next, 1, 0, None);
+            let segment = Segment { seq, ack, len, window, flags, ts_val, ts_ecr, sacks, dsack_end, repair };
             next += u64::from(len);
             buffer.handle_data(Time::ZERO, &segment, len.into(), 0);
             buffer.select_window(next, len.into())

@@ -170,6 +170,7 @@ fn ack_of_nothing(sender: &Sender) -> Segment {
         ts_ecr: Time::ZERO,
         sacks: Sacks::default(),
         dsack_end: 0,
+        repair: None,
     }
 }
 

@@ -3,6 +3,7 @@
 
 use super::{ForcedSend, Sender, Transmission};
 use crate::tcp::congestion::{CongestionState, RttSample};
+use crate::tcp::repair::Repair;
 use crate::tcp::rules::LossDetection;
 use loadstone_units::Time;
 
@@ -96,7 +97,7 @@ impl Sender {
     pub(super) fn send_loss_probe(&mut self, now: Time) -> Option<Transmission> {
         let last = (self.flight.len() as usize).checked_sub(1)?;
         self.loss_recovery.tail_loss_probes += 1;
-        let new = self.send_new(now);
+        let new = self.send_new(now).map(|new| Transmission { repair: Some(Repair::NewDataProbe), ..new });
         let is_retrans = new.is_none();
         let sent = new.unwrap_or_else(|| self.retransmit_for_tlp(now, last));
         self.tlp = Some(Tlp { end_seq: self.nxt, is_retrans });
@@ -114,7 +115,7 @@ impl Sender {
         let tx = self.tx_delivery(now, sent.end - sent.start - u64::from(sent.fin));
         let sent = self.flight.retransmit_for_tlp(index, now, tx);
         self.last_sent = now;
-        Transmission { range: sent.start..sent.end, fin: sent.fin }
+        Transmission { range: sent.start..sent.end, fin: sent.fin, repair: Some(Repair::LossProbe) }
     }
 
     /// The initial `undo_retrans`: retransmissions in flight when a reduction begins, a TLP included
@@ -206,8 +207,8 @@ mod tests {
             sacks.push(ack, sacked);
         }
         let flags = Flags { ack: true, ..Flags::default() };
-        let (seq, len, window, dsack_end) = (1, 0, 1_000_000, 0);
-        Segment { seq, ack, len, window, flags, ts_val: now, ts_ecr, sacks, dsack_end }
+        let (seq, len, window, dsack_end, repair) = (1, 0, 1_000_000, 0, None);
+        Segment { seq, ack, len, window, flags, ts_val: now, ts_ecr, sacks, dsack_end, repair }
     }
 
     fn acknowledge(sender: &mut Sender, now: Time, ack: u64, sacked: std::ops::Range<u64>, ts_ecr: Time) {
