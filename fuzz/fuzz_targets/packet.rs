@@ -15,7 +15,7 @@ fuzz_target!(|bytes: &[u8]| {
     assert_eq!(envelope, Envelope { source, destination, len });
     assert!(packet.len as usize <= bytes.len());
     assert!(packet.payload + 40 <= packet.len);
-    let _whatever = TcpPacket::sacks(bytes);
+    let _whatever = TcpPacket::options(bytes);
     // What lies behind the packet plays no part.
     assert_eq!(TcpPacket::read(&bytes[..packet.len as usize]), Some(packet));
 });

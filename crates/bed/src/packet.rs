@@ -1,6 +1,6 @@
 //! What is read of a packet: the header of IPv4, and that of TCP where there is one.
 
-pub use loadstone_scenario::CapturedFlags;
+pub use loadstone_scenario::{CapturedFlags, Timestamps};
 use std::net::Ipv4Addr;
 
 const TCP: u8 = 6;
@@ -9,10 +9,12 @@ const SYN: u8 = 0x02;
 const RST: u8 = 0x04;
 const ACK: u8 = 0x10;
 
-/// Kinds of TCP's options (RFC 9293, RFC 2018).
+/// Kinds of TCP's options (RFC 9293, RFC 2018, RFC 7323).
 const END: u8 = 0;
 const NOTHING: u8 = 1;
+const WINDOW_SCALE: u8 = 3;
 const SACK: u8 = 5;
+const TIMESTAMPS: u8 = 8;
 
 /// The header of an IPv4 packet, whatever is in it: also of a fragment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -67,6 +69,17 @@ pub struct TcpPacket {
 /// same where there is none.
 pub type SackBlocks = [(u32, u32); 4];
 
+/// What is read of a segment's options.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct TcpOptions {
+    /// Its SACK blocks.
+    pub sacks: SackBlocks,
+    /// Its timestamps (RFC 7323), as they stand there.
+    pub timestamps: Option<Timestamps>,
+    /// By how many bits the windows of its sender are shifted (RFC 7323, section 2.2); in SYNs.
+    pub window_scale: Option<u8>,
+}
+
 impl TcpPacket {
     /// Reads the headers; nothing if this is no whole IPv4 packet with a TCP segment in it.
     pub fn read(bytes: &[u8]) -> Option<TcpPacket> {
@@ -96,11 +109,11 @@ impl TcpPacket {
         })
     }
 
-    /// Reads the SACK blocks of what [`TcpPacket::read`] has read. Apart, since few callers need them.
-    pub fn sacks(bytes: &[u8]) -> SackBlocks {
+    /// Reads the options of what [`TcpPacket::read`] has read. Apart, since few callers need them.
+    pub fn options(bytes: &[u8]) -> TcpOptions {
         let header = bytes.first().map_or(0, |first| usize::from(first & 15) * 4);
         let data = bytes.get(header + 12).map_or(0, |word| usize::from(word >> 4) * 4);
-        bytes.get(header + 20..header + data).map_or_else(SackBlocks::default, sacks)
+        bytes.get(header + 20..header + data).map_or_else(TcpOptions::default, options)
     }
 
     /// How many sequence numbers it takes: its data, SYN and FIN.
@@ -114,9 +127,8 @@ impl TcpPacket {
     }
 }
 
-/// The SACK blocks among a segment's options.
-fn sacks(mut options: &[u8]) -> SackBlocks {
-    let mut sacks = SackBlocks::default();
+fn options(mut options: &[u8]) -> TcpOptions {
+    let mut found = TcpOptions::default();
     while let Some((kind, rest)) = options.split_first().filter(|(kind, _)| **kind != END) {
         if *kind == NOTHING {
             options = rest;
@@ -124,14 +136,21 @@ fn sacks(mut options: &[u8]) -> SackBlocks {
         }
         let Some(len) = rest.first().map(|len| usize::from(*len)) else { break };
         let Some(value) = options.get(2..len) else { break };
-        if *kind == SACK {
-            for (place, block) in sacks.iter_mut().zip(value.chunks_exact(8)) {
-                *place = (word(block, 0).unwrap_or(0), word(block, 4).unwrap_or(0));
+        match *kind {
+            SACK => {
+                for (place, block) in found.sacks.iter_mut().zip(value.chunks_exact(8)) {
+                    *place = (word(block, 0).unwrap_or(0), word(block, 4).unwrap_or(0));
+                }
             }
+            TIMESTAMPS => {
+                found.timestamps = word(value, 0).zip(word(value, 4)).map(|(val, ecr)| Timestamps { val, ecr });
+            }
+            WINDOW_SCALE => found.window_scale = value.first().copied(),
+            _ => {}
         }
         options = &options[len..];
     }
-    sacks
+    found
 }
 
 /// The two bytes from `at` on.
@@ -208,7 +227,7 @@ pub(crate) mod tests {
         #[test]
         fn what_is_written_is_read((packet, options, sacks) in packets()) {
             let bytes = written(&packet, options, sacks);
-            prop_assert_eq!((TcpPacket::read(&bytes), TcpPacket::sacks(&bytes)), (Some(packet), sacks));
+            prop_assert_eq!((TcpPacket::read(&bytes), TcpPacket::options(&bytes).sacks), (Some(packet), sacks));
         }
 
         #[test]
@@ -226,7 +245,7 @@ pub(crate) mod tests {
             // Most get past the first checks this way.
             if let Some(first) = bytes.first_mut() { *first = version }
             if let Some(tenth) = bytes.get_mut(9) { *tenth = protocol }
-            let _whatever = TcpPacket::sacks(&bytes);
+            let _whatever = TcpPacket::options(&bytes);
             if let Some(packet) = TcpPacket::read(&bytes) {
                 prop_assert!(packet.payload + 40 <= packet.len && packet.len as usize <= bytes.len());
             }
@@ -257,7 +276,8 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn sack_blocks_are_found_behind_other_options_and_no_further_than_they_go() {
+    fn options_are_found_behind_others_and_no_further_than_they_go() {
+        let sacks = |bytes: &[u8]| options(bytes).sacks;
         let timestamps = [NOTHING, NOTHING, 8, 10, 0, 0, 0, 1, 0, 0, 0, 2];
         let sack = [NOTHING, NOTHING, SACK, 10, 0, 0, 0, 7, 0, 0, 0, 9];
         let both = [timestamps, sack].concat();
@@ -266,5 +286,11 @@ pub(crate) mod tests {
         assert_eq!(sacks(&[&[END], &sack[..]].concat()), SackBlocks::default(), "behind the end of the options");
         assert_eq!(sacks(&[8, 0]), SackBlocks::default(), "an option shorter than its own head");
         assert_eq!(sacks(&[8]), SackBlocks::default());
+        assert_eq!(options(&both).timestamps, Some(Timestamps { val: 1, ecr: 2 }));
+        assert_eq!(options(&[8, 6, 0, 0, 0, 1]).timestamps, None, "too short for two");
+        let scale = [NOTHING, WINDOW_SCALE, 3, 7];
+        let TcpOptions { timestamps, window_scale, .. } = options(&[&timestamps[..], &scale].concat());
+        assert_eq!((timestamps.map(|times| times.ecr), window_scale), (Some(2), Some(7)));
+        assert_eq!(options(&both).window_scale, None);
     }
 }

@@ -1,7 +1,7 @@
 //! A packet on its way between two hosts.
 
 use crate::BedHost;
-use crate::packet::{Envelope, SackBlocks, TcpPacket};
+use crate::packet::{Envelope, TcpOptions, TcpPacket};
 use loadstone_net::Carried;
 
 /// A packet on its way between two hosts.
@@ -30,8 +30,8 @@ pub struct PacketHead {
     pub len: u32,
     /// The headers of its segment; none if it is not TCP, or a fragment.
     pub segment: Option<TcpPacket>,
-    /// The SACK blocks of its segment.
-    pub sacks: SackBlocks,
+    /// The options of its segment.
+    pub options: TcpOptions,
     /// The place of its connection in [`LinkReport::connections`](crate::LinkReport::connections); none if it is
     /// of none.
     pub connection: Option<usize>,
@@ -80,16 +80,16 @@ impl Carried for Datagram {
 
     fn head(&self) -> PacketHead {
         let &Datagram { from, to, len, segment, connection, number, .. } = self;
-        let sacks = segment.map_or_else(SackBlocks::default, |_| TcpPacket::sacks(&self.bytes));
-        PacketHead { from, to, len, segment, sacks, connection, number }
+        let options = segment.map_or_else(TcpOptions::default, |_| TcpPacket::options(&self.bytes));
+        PacketHead { from, to, len, segment, options, connection, number }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::CapturedFlags;
     use crate::packet::tests::written;
+    use crate::packet::{CapturedFlags, SackBlocks};
 
     #[test]
     fn what_goes_from_its_sender_to_another_host_of_the_bed_is_read_whatever_is_in_it() {

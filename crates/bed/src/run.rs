@@ -130,7 +130,7 @@ pub fn run_all(
     if seen.loaded.iter().any(|loaded| loaded.end.is_none()) && stop.is_stopped() {
         return Err(RunError::Stopped);
     }
-    let capture = noted.map(|_| capture::of(plan, &seen.links));
+    let capture = noted.map(|_| capture::of(plan, &plan.fabric_of(seed), &seen.links));
     let mut outcomes = outcome::outcomes(plan, seed, seen)?;
     if let Some(first) = outcomes.first_mut() {
         first.capture = capture;

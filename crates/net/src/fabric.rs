@@ -31,6 +31,17 @@ impl LinkId {
     }
 }
 
+/// The links at both ends of a route, in the direction of the route.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RouteEnds {
+    /// The first link.
+    pub first: LinkId,
+    /// How long a packet takes from its sender to that.
+    pub before_first: Duration,
+    /// The last link.
+    pub last: LinkId,
+}
+
 /// A way from one node to another: where its hops begin in the fabric's list.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Route(pub(crate) u32);
@@ -197,9 +208,16 @@ impl Fabric {
 
     /// The first link that a route goes through, and in which direction.
     pub fn first_link(&self, route: Route) -> Option<LinkId> {
+        self.route_ends(route).map(|ends| ends.first)
+    }
+
+    /// The links at both ends of a route; `None` if it goes through no link.
+    pub fn route_ends(&self, route: Route) -> Option<RouteEnds> {
         let hops = self.hops[route.0 as usize..].iter().take_while(|hop| **hop != Hop::Host);
         let mut links = hops.filter_map(|hop| if let Hop::Link(link) = hop { Some(*link) } else { None });
-        links.next()
+        let first = links.next()?;
+        let before_first = Duration::from_nanos(self.delay_at(route.0));
+        Some(RouteEnds { first, before_first, last: links.last().unwrap_or(first) })
     }
 
     /// The minimum time on a route: delays and propagation.
@@ -304,6 +322,12 @@ mod tests {
         assert_eq!(hops(&fabric, down), [Hop::Link(LinkId(2)), Hop::Link(LinkId(0))]);
         assert_eq!((fabric.first_link(up), fabric.first_link(down)), (Some(LinkId(1)), Some(LinkId(2))));
         assert!(LinkId(2).is_down() && !LinkId(3).is_down() && LinkId(3).link() == 1);
+        let ends = |first, before, last| {
+            Some(RouteEnds { first: LinkId(first), before_first: Duration::from_millis(before), last: LinkId(last) })
+        };
+        assert_eq!((fabric.route_ends(up), fabric.route_ends(down)), (ends(1, 0, 3), ends(2, 0, 0)));
+        let from_far = fabric.add_route(far, client).unwrap();
+        assert_eq!(fabric.route_ends(from_far), ends(2, 7, 0));
         let direct = fabric.add_route(near, far).unwrap();
         assert_eq!((hops(&fabric, direct), fabric.first_link(direct)), (vec![Hop::Delay(7_000_000)], None));
     }

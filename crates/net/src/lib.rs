@@ -42,7 +42,7 @@ mod trace;
 pub use aqm::Aqm;
 pub use assembler::Assembler;
 pub use device::{Device, Packet};
-pub use fabric::{Cycle, Fabric, LinkId, NamedLink, NodeId, Route};
+pub use fabric::{Cycle, Fabric, LinkId, NamedLink, NodeId, Route, RouteEnds};
 pub use link::{Link, LinkCounts, NotAccepted};
 pub use loss::{GilbertElliott, Loss};
 pub use network::{Direction, Network, NetworkError, QueueLimit};

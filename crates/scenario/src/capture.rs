@@ -1,7 +1,9 @@
 //! The packets of one run, one by one, alike in both worlds.
 
 use crate::{CongestionWindowAt, Plan};
-use loadstone_net::{Fate, LinkId};
+use loadstone_net::tcp::Repair;
+use loadstone_net::tls::Tls;
+use loadstone_net::{Fabric, Fate, LinkId, RouteEnds};
 use loadstone_units::Time;
 use std::fmt::{self, Write};
 use std::ops::Range;
@@ -17,14 +19,35 @@ pub(crate) const LINK: &str = "link";
 pub struct Capture {
     /// The names of the run's links.
     pub links: Vec<String>,
+    /// The index of the link nearest to the first browser.
+    pub access_link: usize,
     /// The names of the run's hosts.
     pub hosts: Vec<String>,
+    /// How many of the hosts are browsers; they come first.
+    pub browsers: usize,
+    /// The run's connections, in the order of opening.
+    pub connections: Vec<CapturedConnection>,
     /// The first ones, as many as were asked for.
     pub packets: Vec<Captured>,
     /// How many came after them.
     pub left_out: u64,
     /// The servers' congestion windows as they sent those packets; empty over the real kernel.
     pub windows: Vec<CongestionWindowAt>,
+}
+
+/// A connection of a run, and where its packets meet links.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CapturedConnection {
+    /// The host that opened it: its place in [`Capture::hosts`].
+    pub client: u32,
+    /// The host to which it was opened.
+    pub server: u32,
+    /// The server's TCP port: 443 with TLS, else 80.
+    pub server_port: u16,
+    /// The links at the ends of what its client sends; `None` if that meets no link.
+    pub there: Option<RouteEnds>,
+    /// The same of what its server sends.
+    pub back: Option<RouteEnds>,
 }
 
 /// A packet as it came to a link. Sequence numbers are counted from the SYN's 0, so the first byte
@@ -39,6 +62,8 @@ pub struct Captured {
     pub connection: u32,
     /// To which host the connection was opened: its place in [`Capture::hosts`].
     pub host: u32,
+    /// The host that sent it.
+    pub sender: u32,
     /// SYN, FIN, RST, ACK.
     pub flags: CapturedFlags,
     /// The number of its first byte of data, or of the SYN.
@@ -51,10 +76,25 @@ pub struct Captured {
     pub sacks: Vec<Range<u64>>,
     /// The number after a segment that its sender has got twice (RFC 2883); 0 if there is none.
     pub dsack_end: u64,
+    /// How many bytes beyond `ack` its sender takes; as far as the kernel's packets tell, to the scaled byte.
+    pub window: u32,
+    /// Its timestamps; `None` if it has none.
+    pub timestamps: Option<Timestamps>,
     /// Bytes of the whole packet.
     pub bytes: u32,
+    /// Why it was sent, if to repair a loss; `None` for all packets of the real kernel, which does not say it.
+    pub repair: Option<Repair>,
     /// What became of it.
     pub fate: Fate,
+}
+
+/// The timestamps of a segment (RFC 7323), in ms: of the simulated clock from 1 on, or of the kernel's.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Timestamps {
+    /// TSval: when it was sent.
+    pub val: u32,
+    /// TSecr: the timestamp that it echoes; 0 if none.
+    pub ecr: u32,
 }
 
 /// The flags of a segment.
@@ -75,7 +115,14 @@ impl Capture {
     pub fn new(plan: &Plan) -> Capture {
         let links = plan.fabric().links().iter().map(|link| link.name.clone()).collect();
         let hosts = plan.hosts().iter().map(|host| host.name.clone()).collect();
-        Capture { links, hosts, ..Capture::default() }
+        let (access_link, browsers) = (plan.access_link(0).link(), plan.browsers());
+        Capture { links, access_link, hosts, browsers, ..Capture::default() }
+    }
+
+    /// The links at the ends of a packet's route; `None` if they are not known.
+    pub(crate) fn route_ends(&self, packet: &Captured) -> Option<RouteEnds> {
+        let connection = self.connections.get(packet.connection as usize)?;
+        if packet.sender == connection.client { connection.there } else { connection.back }
     }
 
     /// A table in CSV, times in ms, the same for the same packets to the last byte. Where links have names, a
@@ -93,6 +140,20 @@ impl Capture {
             writeln!(table, "{}", CsvLine { packet, host: &host, link }).expect("a text takes what is written");
         }
         table
+    }
+}
+
+impl CapturedConnection {
+    /// A connection between two of a plan's hosts, in a run with these links and delays.
+    pub fn new(plan: &Plan, fabric: &Fabric, client: usize, server: usize) -> CapturedConnection {
+        let way = plan.hosts().get(client).and_then(|host| host.ways.iter().find(|way| way.to == server));
+        CapturedConnection {
+            client: client as u32,
+            server: server as u32,
+            server_port: if way.is_some_and(|way| way.tls != Tls::None) { 443 } else { 80 },
+            there: way.and_then(|way| fabric.route_ends(way.there)),
+            back: way.and_then(|way| fabric.route_ends(way.back)),
+        }
     }
 }
 
@@ -179,13 +240,17 @@ mod tests {
             link: LinkId(0),
             connection: 0,
             host: 0,
+            sender: 0,
             flags: ack,
             seq: 1449,
             len: 1448,
             ack: 79,
             sacks: Vec::new(),
             dsack_end: 0,
+            window: 65_535,
+            timestamps: None,
             bytes: 1500,
+            repair: None,
             fate: Fate::Delivered(at(151_800_001)),
         };
         let syn = Captured {

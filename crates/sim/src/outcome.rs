@@ -7,7 +7,7 @@ use crate::world::{Connection, World};
 use loadstone_load::{ConnectionRecord, Marks, Service, critical_path};
 use loadstone_net::tcp::LossRecovery;
 use loadstone_net::{Fabric, LinkCounts};
-use loadstone_scenario::{ConnectionOutcome, HostRole, Outcome, Plan};
+use loadstone_scenario::{CapturedConnection, ConnectionOutcome, HostRole, Outcome, Plan};
 use loadstone_units::{Seed, Time};
 
 /// Per browser: what the world knows of its load and the browser does not.
@@ -34,9 +34,15 @@ pub(crate) fn outcomes(world: World, seed: Seed) -> Vec<(Outcome, Marks)> {
         [seen.down, seen.up] = visit.passed(plan, &path, at);
     }
     note_services(&mut seen, &hosts, &connections);
-    let server_of = |at: usize| connections[at].ends[Side::Server as usize].host;
     let fabric = path.fabric().clone();
-    let captured = path.into_log(now).map(|log| capture(plan, visit.at, log, windows, server_of));
+    let captured = path.into_log(now).map(|log| {
+        let joined = connections.iter().map(|connection| {
+            let [client, server] =
+                [Side::Client, Side::Server].map(|side| connection.ends[side as usize].host as usize);
+            CapturedConnection::new(plan, &fabric, client, server)
+        });
+        capture(plan, visit.at, log, windows, joined.collect())
+    });
     note_connections(&mut seen, (plan, &fabric, &visit), connections, now);
     let loads = hosts.into_iter().zip(seen).zip(0..);
     let mut outcomes: Vec<(Outcome, Marks)> =

@@ -1,10 +1,10 @@
 //! A packet on its way.
 
-use crate::host::EndId;
+use crate::host::{EndId, Side};
 use loadstone_load::NameQuery;
 use loadstone_net::tcp::Segment;
 use loadstone_net::{Carried, Logged, Packet, PacketLog};
-use loadstone_scenario::{Capture, Captured, CapturedFlags, CongestionWindowAt, Plan};
+use loadstone_scenario::{Capture, Captured, CapturedConnection, CapturedFlags, CongestionWindowAt, Plan, Timestamps};
 use loadstone_units::Time;
 
 /// A packet on its way.
@@ -33,6 +33,8 @@ pub(crate) enum NameMessageKind {
     Query,
     Answer,
 }
+
+const NANOS_PER_MS: u64 = 1_000_000;
 
 /// All messages of names are one flow.
 const NAME_FLOW: u32 = u32::MAX;
@@ -63,21 +65,23 @@ impl Carried for SimPacket {
     }
 }
 
-/// The segments of a log in the form that both worlds share; `server_of` tells the host to which the connection at an index was opened.
+/// The segments of a log in the form that both worlds share.
 pub(crate) fn capture(
     plan: &Plan,
     begun: Time,
     log: PacketLog<SimPacket>,
     windows: Vec<CongestionWindowAt>,
-    server_of: impl Fn(usize) -> u32,
+    connections: Vec<CapturedConnection>,
 ) -> Capture {
     let captured = |Logged { entered, link, head, fate }| {
         let SimPacket::Segment { to, segment } = head else { return None };
+        let CapturedConnection { client, server, .. } = connections[to.connection()];
         Some(Captured {
             entered: entered.counted_from(begun),
             link,
             connection: to.connection() as u32,
-            host: server_of(to.connection()),
+            host: server,
+            sender: if to.side() == Side::Server { client } else { server },
             flags: CapturedFlags {
                 syn: segment.flags.syn,
                 fin: segment.flags.fin,
@@ -89,12 +93,21 @@ pub(crate) fn capture(
             ack: segment.ack,
             sacks: segment.sacks.iter(segment.ack).collect(),
             dsack_end: segment.dsack_end,
+            window: segment.window,
+            timestamps: Some(Timestamps { val: timestamp(segment.ts_val), ecr: timestamp(segment.ts_ecr) }),
             bytes: Packet::len(&segment),
+            repair: segment.repair,
             fate: fate.counted_from(begun),
         })
     };
-    let packets = log.packets.into_iter().filter_map(captured).collect();
+    let packets: Vec<Captured> = log.packets.into_iter().filter_map(captured).collect();
     let counted = |window: CongestionWindowAt| CongestionWindowAt { at: window.at.counted_from(begun), ..window };
     let windows = windows.into_iter().map(counted).collect();
-    Capture { packets, windows, left_out: log.left_out, ..Capture::new(plan) }
+    Capture { connections, packets, windows, left_out: log.left_out, ..Capture::new(plan) }
+}
+
+/// A timestamp in ms, as the kernel's clock of 1000 Hz has them, from 1 on: a TSecr of 0 says nothing (RFC 7323,
+/// section 3.2).
+fn timestamp(at: Time) -> u32 {
+    if at == Time::NEVER { 0 } else { (at.as_nanos() / NANOS_PER_MS) as u32 + 1 }
 }

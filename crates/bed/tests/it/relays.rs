@@ -58,11 +58,23 @@ fn a_capture_says_of_each_packet_to_which_host_its_connection_goes() {
     let plan = plan("objects=3,size=1KB", r#"{"protocol": "h2"}"#);
     let (_stopper, stop) = Stopper::new();
     let captured = run_captured(&plan, Seed(1), BackOff::Own, &stop, 10_000).unwrap();
-    for outcome in [captured, loadstone_sim::run_captured(&plan, Seed(1), 10_000)] {
-        let capture = outcome.capture.unwrap();
+    let captures =
+        [captured, loadstone_sim::run_captured(&plan, Seed(1), 10_000)].map(|outcome| outcome.capture.unwrap());
+    assert_eq!(captures[0].connections, captures[1].connections);
+    for capture in captures {
         let named = |packet: &Captured| (packet.link.link(), capture.hosts[packet.host as usize].as_str());
         let hosts: BTreeSet<_> = capture.packets.iter().map(named).collect();
         assert_eq!(hosts, BTreeSet::from([(0, "edge"), (1, "synthetic.test")]));
         assert_eq!(capture.left_out, 0);
+        for packet in &capture.packets {
+            let connection = &capture.connections[packet.connection as usize];
+            let ends = if packet.sender == connection.client { connection.there } else { connection.back };
+            assert_eq!((packet.host, ends.map(|ends| ends.first)), (connection.server, Some(packet.link)));
+            let echoes = packet.timestamps.is_some_and(|times| times.ecr > 0);
+            assert!(echoes != (packet.flags.syn && !packet.flags.ack) || packet.flags.rst, "{packet:?}");
+            // As scaled: no field of a header has so much.
+            let most = if packet.flags.syn { u16::MAX.into() } else { 10_000_000 };
+            assert!((14_600..=most).contains(&packet.window) || packet.flags.rst, "{packet:?}");
+        }
     }
 }

@@ -1,11 +1,14 @@
 //! The packets of a run against what the run says of itself, and against arithmetic.
 
 use crate::{MSS, load, object, page, textbook, variant};
+use loadstone_http::Protocol;
 use loadstone_load::page::{HostSpec, PageFile, RequestScheduling};
 use loadstone_net::LinkId;
-use loadstone_scenario::{Capture, Captured, Fate, Outcome, Plan, Scenario};
+use loadstone_net::tcp::{LossRecovery, Repair};
+use loadstone_scenario::{Capture, Captured, Fate, Outcome, Plan, Repetition, Scenario, Timestamps, Variant};
 use loadstone_sim::run_captured;
 use loadstone_units::{Seed, Time};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// A ms in nanoseconds.
@@ -130,4 +133,81 @@ fn over_time_the_window_opens_the_queue_fills_and_the_round_trip_grows_by_as_muc
     let [connection, ..] = &capture.packets[..] else { panic!() };
     assert_eq!((timeline.connection, timeline.host.as_str()), (connection.connection, "a.test"));
     assert_eq!(Capture::default().timeline(), None);
+}
+
+/// For each packet what a judge that looks at every number finds of it; for one link.
+fn judged(packets: &[Captured]) -> Vec<Repetition> {
+    let mut sent: BTreeMap<(u32, u32, u64), Repetition> = BTreeMap::new();
+    let judge = |packet: &Captured| {
+        let key = |number| (packet.connection, packet.sender, number);
+        let of_numbers: Vec<Option<Repetition>> =
+            packet.numbers().map(|number| sent.get(&key(number)).copied()).collect();
+        let is_delivered = matches!(packet.fate, Fate::Delivered(_));
+        for number in packet.numbers() {
+            let state = sent.entry(key(number)).or_insert(Repetition::Needed);
+            *state = if is_delivered { Repetition::Spurious } else { *state };
+        }
+        if of_numbers.iter().all(Option::is_none) {
+            Repetition::New
+        } else if of_numbers.iter().all(|state| *state == Some(Repetition::Spurious)) {
+            Repetition::Spurious
+        } else {
+            Repetition::Needed
+        }
+    };
+    packets.iter().map(judge).collect()
+}
+
+#[test]
+fn every_retransmission_says_why_and_whether_it_was_needed() {
+    let (mut total, mut spurious, mut handshakes) = (LossRecovery::default(), 0, 0);
+    for (seed, protocol) in (1..=12).zip([Protocol::Http1, Protocol::H2, Protocol::Spdy31].into_iter().cycle()) {
+        let scenario = lossy();
+        let variant = Variant { protocol, ..scenario.variant.clone() };
+        let network = "10/1mbit,50ms,5%,queue=5p".parse().unwrap();
+        let (outcome, capture) = captured(&Scenario { seed, variant, network, ..scenario }, 100_000);
+        let count = |is: fn(Repair) -> bool| {
+            capture.packets.iter().filter_map(|packet| packet.repair).filter(|repair| is(*repair)).count() as u64
+        };
+        let counted = LossRecovery {
+            fast_retransmissions: count(|repair| matches!(repair, Repair::Fast(_))),
+            tail_loss_probes: count(|repair| matches!(repair, Repair::LossProbe | Repair::NewDataProbe)),
+            timeouts: count(|repair| repair == Repair::Timeout),
+        };
+        assert_eq!(Some(counted), outcome.loss_recovery);
+        let of_data = count(|repair| repair.is_retransmission() && repair != Repair::Handshake);
+        assert_eq!(of_data, outcome.retransmissions);
+        let repetitions = capture.repetitions();
+        for (packet, repetition) in capture.packets.iter().zip(&repetitions) {
+            let is_retransmission = packet.repair.is_some_and(Repair::is_retransmission);
+            assert_eq!(is_retransmission, *repetition != Repetition::New, "{packet:?}");
+        }
+        assert_eq!(repetitions, judged(&capture.packets));
+        total = total + counted;
+        spurious += repetitions.iter().filter(|repetition| **repetition == Repetition::Spurious).count();
+        handshakes += count(|repair| repair == Repair::Handshake);
+    }
+    assert!(total.fast_retransmissions > 0 && total.tail_loss_probes > 0 && total.timeouts > 0, "{total:?}");
+    assert!(spurious > 0 && handshakes > 0, "{spurious}, {handshakes}");
+}
+
+#[test]
+fn a_packet_has_its_window_and_when_it_was_sent_and_echoes_when_the_other_was() {
+    let (_, Capture { packets, connections, .. }) = captured(&lossy(), 100_000);
+    for (at, packet) in packets.iter().enumerate() {
+        let Timestamps { val, ecr } = packet.timestamps.unwrap();
+        let connection = connections[packet.connection as usize];
+        let ends = if packet.sender == connection.client { connection.there } else { connection.back }.unwrap();
+        let sent = packet.entered.as_nanos() - ends.before_first.as_nanos() as u64;
+        // From 1 on, since an echo of 0 is none.
+        assert_eq!(u64::from(val), sent / MILLI + 1, "{packet:?}");
+        let is_there = |other: &Captured| matches!(other.fate, Fate::Delivered(due) if due <= packet.entered);
+        let echoed = |other: &&Captured| {
+            let is_from_other = (other.connection, other.sender == packet.sender) == (packet.connection, false);
+            is_from_other && is_there(other) && other.timestamps.unwrap().val == ecr
+        };
+        assert_eq!(ecr == 0, packet.flags.syn && !packet.flags.ack);
+        assert!(ecr == 0 || packets[..at].iter().any(|other| echoed(&other)), "{packet:?}");
+        assert!(packet.window >= 14_600, "the initial window: {packet:?}");
+    }
 }

@@ -2,7 +2,8 @@
 
 use loadstone_load::page::{PageFile, synthetic};
 use loadstone_net::LinkId;
-use loadstone_scenario::{Captured, Fate, Outcome, Plan, Scenario};
+use loadstone_net::tcp::Repair;
+use loadstone_scenario::{Capture, Captured, Fate, Outcome, Plan, Repetition, Scenario};
 use loadstone_sim::run_all;
 use loadstone_units::Seed;
 use proptest::prelude::*;
@@ -102,12 +103,32 @@ fn check_data(outcomes: &[Outcome]) {
     assert_eq!(reached.values().sum::<u64>(), outcomes.iter().map(content).sum::<u64>());
 }
 
+/// On each link a packet is told to be a retransmission that is one, and what comes twice over the last link of a
+/// route is what was sent for nothing.
+fn check_repetitions(capture: &Capture) {
+    let mut arrived: BTreeMap<(u32, u32, u64), u64> = BTreeMap::new();
+    let mut spurious = 0;
+    for (packet, repetition) in capture.packets.iter().zip(capture.repetitions()) {
+        let is_retransmission = packet.repair.is_some_and(Repair::is_retransmission);
+        assert_eq!(is_retransmission, repetition != Repetition::New, "{packet:?}");
+        let connection = capture.connections[packet.connection as usize];
+        let ends = if packet.sender == connection.client { connection.there } else { connection.back };
+        if ends.is_some_and(|ends| ends.last == packet.link) && is_delivered(packet) && !packet.numbers().is_empty() {
+            *arrived.entry((packet.connection, packet.sender, packet.seq)).or_default() += 1;
+            spurious += u64::from(repetition == Repetition::Spurious);
+        }
+    }
+    assert_eq!(arrived.values().map(|times| times - 1).sum::<u64>(), spurious);
+    assert!(spurious > 0);
+}
+
 #[test]
 fn twenty_clients_behind_one_link_all_get_their_pages_and_no_byte_is_counted_twice() {
     for home in ["junction", "relay"] {
         let outcomes = run_all(&crowd(home, ",1%"), Seed(1), Some(ALL));
         assert_eq!(outcomes.len(), 20);
         check_content(&outcomes);
+        check_repetitions(outcomes[0].capture.as_ref().unwrap());
         check_links(&outcomes);
         let lost = sum(&outcomes, |packet| packet.fate == Fate::Lost);
         let shared = sum(&outcomes, |packet| packet.link.link() == 20);
