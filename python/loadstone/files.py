@@ -153,14 +153,14 @@ _BEGINNING = 4096
 
 
 @contextmanager
-def replacement(path: str | None, kind: Kind) -> Iterator[Callable[[str], None]]:
-    """Give a function that makes a text the file's content, all of it at once or not at all.
+def replacement(path: str | None, kind: Kind) -> Iterator[Callable[[str | bytes], None]]:
+    """Give a function that makes a text, or bytes, the file's content, all of it at once or not at all.
 
     A file that cannot be written, or that is there and of another kind, is an error before anything else is
     done.
     """
     if path is None:
-        yield lambda text: None
+        yield lambda content: None
         return
     with _blame_write(path):
         target = Path(path).resolve()
@@ -169,8 +169,8 @@ def replacement(path: str | None, kind: Kind) -> Iterator[Callable[[str], None]]
         temporary.open("xb").close()
     try:
 
-        def write(text: str) -> None:
-            content = text.encode()
+        def write(given: str | bytes) -> None:
+            content = given.encode() if isinstance(given, str) else given
             assert kind.is_of(content[:_BEGINNING]), f"this is no {kind.name}"
             with _blame_write(path):
                 temporary.write_bytes(content)

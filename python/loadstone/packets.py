@@ -1,25 +1,67 @@
-"""The packets of a load as a file, and where two loads part."""
+"""The packets of a load as files, and where two loads part."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from loadstone import files, text
-from loadstone._native import CaptureTable, LoadstoneError, Outcome
+from loadstone._native import CaptureTable, LoadstoneError, Outcome, capture_points
 from loadstone.files import InputError, Kind
 
 LIMIT = 1_000_000
 """The most packets that are kept of a load: some 80 MB of text."""
 
+POINTS = tuple(capture_points())
+"""Where packets may be captured, the default first."""
+
 KIND = Kind("file of packets", rb"time_ms,(link,)?way,connection,")
 
 
-def table(outcome: Outcome) -> tuple[str, str | None]:
-    """Give a captured load's packets as CSV, and what is to be said if they are not all there."""
-    rows, left_out = outcome.capture() or ("", 0)
-    if left_out:
-        return rows, f"only the first {LIMIT:,} packets are there, and {left_out:,} more came: load less"
-    return rows, None
+PCAPNG = Kind("pcapng file", rb"\n\r\r\n")
+"""It begins with a section header block."""
+
+
+@dataclass(frozen=True)
+class Files:
+    """The files for a load's packets: as a table in CSV, and as pcapng captured at a point."""
+
+    table: str | None = None
+    pcap: str | None = None
+    point: str | None = None
+
+    @property
+    def limit(self) -> int | None:
+        """How many packets are kept for them; nothing is where there are none."""
+        return LIMIT if self.table or self.pcap else None
+
+    @contextmanager
+    def opened(self) -> Iterator[Callable[[Outcome], list[str]]]:
+        """Give a function that makes the files of a captured load, and says of which packets are lacking.
+
+        A file that cannot be written is an error before anything else is done.
+        """
+        with files.replacement(self.table, KIND) as write, files.replacement(self.pcap, PCAPNG) as write_pcap:
+
+            def make(outcome: Outcome) -> list[str]:
+                lacks = []
+                if self.table:
+                    rows, left_out = outcome.capture() or ("", 0)
+                    write(rows)
+                    lacks += _lacks(self.table, left_out)
+                if self.pcap:
+                    content, left_out = outcome.pcapng(self.point or POINTS[0]) or (b"", 0)
+                    write_pcap(content)
+                    lacks += _lacks(self.pcap, left_out)
+                return lacks
+
+            yield make
+
+
+def _lacks(path: str, left_out: int) -> list[str]:
+    lacks = f"{path}: only the first {LIMIT:,} packets are there, and {left_out:,} more came: load less"
+    return [lacks] if left_out else []
 
 
 def compare(one: str, other: str, tolerance_ms: float, around: int) -> dict[str, Any]:

@@ -34,10 +34,10 @@ ALLOWED_IN_PURE = {
     *("bytes", "flate2", "httparse", "serde", "serde_json", "serde_path_to_error", "thiserror"),
     # The same figures on every machine, where a platform's own functions differ in the last bit.
     "libm",
-    # Captures are tables.
+    # Captures are tables, and files of packets.
     "csv",
-    # Capture files, and the connections in them by their ends: looked up, never listed.
-    *("foldhash", "hashbrown", "pcap-parser"),
+    # Capture files read and written, and the connections in them by their ends: looked up, never listed.
+    *("foldhash", "hashbrown", "pcap-file", "pcap-parser"),
     # What may be written is said once, by the types that are read.
     "schemars",
     # Queries for names, and their answers.

@@ -321,6 +321,7 @@ def test_a_server_that_speaks_no_tls_is_told_from_one_that_does(
         (["--origin", NEVER, "--network", "cable"], "is measured"),
         (["--origin", NEVER, "--threads", "2"], "one after the other"),
         (["--origin", NEVER, "--packets", "p.csv"], "tcpdump"),
+        (["--origin", NEVER, "--pcap", "p.pcapng"], "tcpdump"),
         (["--origin", NEVER, "--names", "looked-up"], "knows the addresses"),
         (["--origin", NEVER, "--tls", "none"], "http://"),
         (["--origin", NEVER, "--tls", "1.1"], "1.2 or 1.3"),

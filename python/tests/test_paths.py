@@ -96,6 +96,7 @@ WRITES = {
     "junit": ["compare", "{page}", "--assert", "plt(h2) > 0", "--junit", "{out}"],
     "markdown": ["compare", "{page}", "--assert", "plt(h2) > 0", "--markdown", "{out}"],
     "packets": ["load", "{page}", "--packets", "{out}"],
+    "pcap": ["load", "{page}", "--pcap", "{out}"],
 }
 
 
@@ -150,7 +151,7 @@ def test_a_report_in_the_place_of_a_page_leaves_the_page(loadstone: Command, tmp
             "--markdown",
             "{out}/m.md",
         ],
-        ["load", "{page}", "--packets", "{out}/packets.csv"],
+        ["load", "{page}", "--packets", "{out}/packets.csv", "--pcap", "{out}/load.pcapng"],
         ["sweep", "{matrix}", "-o", "{out}/store", "--json"],
     ],
 )

@@ -83,6 +83,7 @@ def _found(text: str, secrets: list[str]) -> list[str]:
         ["page", "{har}", "--survey", "--json"],
         ["load", "{har}", "--waterfall"],
         ["load", "{har}", "--waterfall", "--json", "--protocol", "h2", "--packets", "{out}/packets.csv"],
+        ["load", "{har}", "--pcap", "{out}/load.pcapng"],
         ["compare", "{har}", "--network", "cable", "--json", "--html", "{out}/report.html"],
         ["compare", "{har}", "--network", "cable", "--assert", "plt(h2) < 1", "--junit", "{out}/a.xml"],
         ["sweep", "{matrix}", "-o", "{out}/store"],

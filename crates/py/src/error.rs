@@ -15,7 +15,7 @@ use loadstone_load::page::zstd::ZstdError;
 use loadstone_load::page::{NoReplay, PageError, UnknownChange};
 use loadstone_load::{FetchListError, UrlListError};
 use loadstone_net::NetworkError;
-use loadstone_scenario::{CaptureTableError, ScenarioError};
+use loadstone_scenario::{CaptureTableError, ScenarioError, UnknownCapturePoint};
 use loadstone_units::JsonError;
 use pyo3::PyErr;
 use pyo3::exceptions::PyException;
@@ -80,6 +80,7 @@ without_a_field!(
     UrlListError,
     CaptureTableError,
     ReadError,
+    UnknownCapturePoint,
     JsonError,
     serde_json::Error
 );

@@ -77,7 +77,7 @@ mod _native {
     #[pymodule_export]
     use super::run::{Outcome, Scenario, nearer_network, networks, protocols, run_many, traces_of};
     #[pymodule_export]
-    use super::run::{columns_json, scenario_options_json, scenario_schema_json};
+    use super::run::{capture_points, columns_json, scenario_options_json, scenario_schema_json};
     #[cfg(target_os = "linux")]
     #[pymodule_export]
     use super::serve::{Server, server_options_json};

@@ -6,12 +6,12 @@ use loadstone_http::Protocol;
 use loadstone_load::page::Page;
 use loadstone_net::Network;
 use loadstone_scenario::columns::{self, Column, Value};
-use loadstone_scenario::{HostRole, Part, Plan};
+use loadstone_scenario::{CapturePoint, HostRole, Part, Plan};
 use loadstone_units::{Seed, Time};
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyAttributeError;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyBytes, PyDict};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -43,6 +43,12 @@ pub(crate) fn nearer_network(network: &str, rtt_ms: f64) -> PyResult<Option<(Str
 #[pyfunction]
 pub(crate) fn protocols() -> Vec<&'static str> {
     Protocol::ALL.into_iter().map(Protocol::name).collect()
+}
+
+/// The names of the points at which packets are captured, the default first.
+#[pyfunction]
+pub(crate) fn capture_points() -> Vec<&'static str> {
+    CapturePoint::ALL.into_iter().map(CapturePoint::name).collect()
 }
 
 /// What one run is, from JSON. It can be run any number of times, with any seed.
@@ -222,6 +228,15 @@ impl Outcome {
     fn capture(&self, py: Python<'_>) -> Option<(String, u64)> {
         let capture = self.outcome.capture.as_ref()?;
         Some((py.detach(|| capture.csv()), capture.left_out))
+    }
+
+    /// The same packets as a file in pcapng, as they are seen at a point, and how many there were beyond those.
+    fn pcapng<'py>(&self, py: Python<'py>, point: &str) -> PyResult<Option<(Bound<'py, PyBytes>, u64)>> {
+        let Some(capture) = self.outcome.capture.as_ref() else { return Ok(None) };
+        let point: CapturePoint = point.parse().map_err(Failure::from)?;
+        let mut file = Vec::new();
+        py.detach(|| capture.write_pcapng(point, &mut file)).expect("memory takes what is written");
+        Ok(Some((PyBytes::new(py, &file), capture.left_out)))
     }
 
     /// How TCP fared on the connection that brought most, as JSON, of a run of which packets were asked for; `None`

@@ -16,6 +16,7 @@
 //! Elsewhere: how a run is carried out (crate `sim`), how two runs compare (Python).
 
 mod capture;
+mod capture_point;
 pub mod columns;
 mod compute_factor;
 mod divergence;
@@ -25,6 +26,7 @@ mod hosts;
 mod name_server;
 mod options;
 mod outcome;
+mod pcapng;
 mod plan;
 mod repetition;
 mod scenario;
@@ -35,6 +37,7 @@ mod timeline;
 mod topology;
 
 pub use capture::{Capture, Captured, CapturedConnection, CapturedFlags, Timestamps};
+pub use capture_point::{CapturePoint, UnknownCapturePoint};
 pub use compute_factor::ComputeFactor;
 pub use divergence::{CaptureComparison, CaptureTable, CaptureTableError};
 pub use error::{ScenarioError, ScenarioProblem, TopologyError};

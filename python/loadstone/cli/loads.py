@@ -8,6 +8,7 @@ import click
 from click.core import ParameterSource
 
 from loadstone import options, paths, text
+from loadstone._native import capture_points
 from loadstone.cli import replays
 from loadstone.cli.console import FAILED, Verb, emit, examples, say
 from loadstone.names import shown, shown_words
@@ -86,6 +87,7 @@ def page(
         "load synthetic:B --protocol h2 --iw 3 --waterfall",
         "load synthetic:B --cc bbr --live",
         "load shop.har --network cable --packets packets.csv",
+        "load shop.har --network dsl-lossy --runs 1 --pcap load.pcapng",
         "load shop.wacz --origin https://127.0.0.1:8443 --cacert ca.pem --runs 5",
         "load --scenario first.toml",
     ),
@@ -118,6 +120,19 @@ def page(
     "worlds.",
 )
 @click.option(
+    "--pcap",
+    metavar="FILE",
+    type=paths.WRITTEN,
+    help="Write the headers of the load's packets to this file, for Wireshark and tcptrace: pcapng, with "
+    "comments that say why a packet was sent again.",
+)
+@click.option(
+    "--pcap-at",
+    type=click.Choice(capture_points()),
+    help="Where the packets of --pcap are captured: at the client's end, at the servers' ends, or as they "
+    "come to the access link, lost ones as well.  [default: client]",
+)
+@click.option(
     "--scenario",
     metavar="FILE",
     type=paths.READ,
@@ -134,23 +149,29 @@ def load(
     live: bool,
     machine_wide_beta: bool,
     packets: str | None,
+    pcap: str | None,
+    pcap_at: str | None,
     scenario: str | None,
     metric: str,
     exact: bool,
     **given: Any,
 ) -> None:
     """Load PAGE on one network under one variant."""
-    from loadstone import experiment, files, pages, progress, verb_output
+    from loadstone import experiment, pages, progress, verb_output
     from loadstone import packets as capture
 
+    if pcap_at and not pcap:
+        raise click.UsageError("--pcap-at is where the packets of --pcap are captured: give both.")
     replaying = {name: given.pop(name) for name in options.REPLAYING}
     if replaying["origins"]:
-        simulating = {"live": live, "packets": packets, "scenario": scenario, "threads": threads}
-        replays.refuse(page, simulating | {name: given[name] for name in ("network", "before")})
+        simulating = {"live": live, "packets": packets, "pcap": pcap, "scenario": scenario}
+        simulating |= {"threads": threads} | {name: given[name] for name in ("network", "before")}
+        replays.refuse(page, simulating)
         made = replays.Order(runs, keep_secrets, as_json, waterfall, metric, exact)
         replays.load(str(page), made, replaying, given)
         return
     replays.refuse_alone(replaying)
+    captured = capture.Files(packets, pcap, pcap_at)
     measured = None
     if scenario is not None:
         asked = {"exact": exact or None, "metric": None if metric == pages.ONLOAD else metric}
@@ -158,7 +179,7 @@ def load(
         cell = experiment.read_scenario(scenario)
     elif page is not None:
         # The kernel varies by itself, and packets are looked at one by one.
-        usual = experiment.EXACT if live or packets is not None else experiment.SPREAD
+        usual = experiment.EXACT if live or captured.limit else experiment.SPREAD
         chosen = experiment.asked(given, exact=exact, usual=usual)
         read = pages.read(page, keep_secrets=keep_secrets).until(metric)
         measured = read.measured
@@ -171,15 +192,14 @@ def load(
         execute = partial(experiment.execute_live, machine_wide_beta=machine_wide_beta)
     elif machine_wide_beta:
         raise click.UsageError("--machine-wide-beta is about this machine's TCP: give it with --live.")
-    if packets is not None and len(jobs) > 1:
-        raise click.UsageError(f"--packets is of one load, and these are {len(jobs)}: add --runs 1.")
-    with files.replacement(packets, capture.KIND) as write, progress.bar("runs") as show:
-        limit = None if packets is None else capture.LIMIT
-        outcomes = execute(jobs, threads, lambda done: show(done, len(jobs)), packets=limit)
-        table, lacks = capture.table(outcomes[0])
-        write(table)
-    if lacks:
-        say(f"{packets}: {lacks}")
+    if captured.limit and len(jobs) > 1:
+        option = "--packets" if packets else "--pcap"
+        raise click.UsageError(f"{option} is of one load, and these are {len(jobs)}: add --runs 1.")
+    with captured.opened() as make_files, progress.bar("runs") as show:
+        outcomes = execute(jobs, threads, lambda done: show(done, len(jobs)), packets=captured.limit)
+        lacks = make_files(outcomes[0])
+    for lack in lacks:
+        say(lack)
     [name] = shown([page or scenario or ""])
     if as_json:
         document = verb_output.load_document(name, cell, outcomes, with_waterfall=waterfall)

@@ -26,6 +26,7 @@ class Order:
 _ELSEWHERE = {
     "live": "with --origin a load is live, over this machine's own network",
     "packets": "packets are seen on links of our own: capture them with tcpdump",
+    "pcap": "packets are seen on links of our own: capture them with tcpdump",
     "scenario": "a scenario has servers of its own: give PAGE",
     "threads": "loads from a server come one after the other",
     "network": "the network is the one that is there, and is measured",

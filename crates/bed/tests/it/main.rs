@@ -9,6 +9,7 @@ mod flows;
 mod kernel;
 mod links;
 mod loads;
+mod pcapng;
 mod processes;
 mod relays;
 mod runs;

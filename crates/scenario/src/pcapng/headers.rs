@@ -1,0 +1,149 @@
+//! The headers of a captured packet as bytes: IPv4 (RFC 791), TCP and its options (RFC 9293, RFC 7323, RFC 2018).
+
+use crate::Captured;
+use core::net::SocketAddrV4;
+
+/// Bytes of the headers without options.
+const BARE: usize = 40;
+/// The maximum of bytes of a TCP header's options.
+const MAX_OPTIONS: usize = 40;
+/// The MSS that SYNs announce: what fits into 1,500 bytes without options (RFC 9293, section 3.7.1).
+const MSS: u16 = 1460;
+const DONT_FRAGMENT: u16 = 0x4000;
+const TIME_TO_LIVE: u8 = 64;
+const TCP: u8 = 6;
+/// Windows are shifted by so many bits at most (RFC 7323, section 2.3).
+const MAX_SHIFT: u8 = 14;
+
+/// What a packet's headers need beside the packet.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Addressing {
+    pub(super) source: SocketAddrV4,
+    pub(super) destination: SocketAddrV4,
+    /// The identification of the IP packet.
+    pub(super) id: u16,
+    /// By how many bits all windows are shifted but those of SYNs.
+    pub(super) window_shift: u8,
+    /// The first number of the segment that came twice, if the packet reports one (RFC 2883).
+    pub(super) dsack_start: u64,
+}
+
+/// The least shift that lets windows up to `most` bytes stand in 16 bits.
+pub(super) fn window_shift(most: u32) -> u8 {
+    (0..MAX_SHIFT).find(|shift| most >> shift <= u16::MAX.into()).unwrap_or(MAX_SHIFT)
+}
+
+/// The headers of a packet, as many bytes as it has without its data. TCP's checksum is that of a segment whose data are
+/// zeros, since the data are not known.
+pub(super) fn headers(packet: &Captured, addressing: &Addressing) -> Vec<u8> {
+    let room = (packet.bytes as usize).saturating_sub(BARE + packet.len as usize).min(MAX_OPTIONS);
+    let mut options = options(packet, addressing, room);
+    // NOPs; a header's length is a multiple of four.
+    options.resize(room.next_multiple_of(4), 1);
+    let mut tcp = tcp(packet, addressing, options.len());
+    tcp.extend(&options);
+    let (source, destination) = (addressing.source.ip().octets(), addressing.destination.ip().octets());
+    let segment_len = (tcp.len() as u32 + packet.len) as u16;
+    let pseudo = [&source[..], &destination, &[0, TCP], &segment_len.to_be_bytes()].concat();
+    let sum = checksum(&[pseudo.as_slice(), &tcp].concat());
+    put_checksum(&mut tcp, 16, sum);
+    let mut bytes = ip(packet, addressing);
+    bytes.extend(tcp);
+    bytes
+}
+
+fn ip(packet: &Captured, addressing: &Addressing) -> Vec<u8> {
+    let mut header = vec![0x45, 0];
+    header.extend((packet.bytes as u16).to_be_bytes());
+    header.extend(addressing.id.to_be_bytes());
+    header.extend(DONT_FRAGMENT.to_be_bytes());
+    header.extend([TIME_TO_LIVE, TCP, 0, 0]);
+    header.extend(addressing.source.ip().octets());
+    header.extend(addressing.destination.ip().octets());
+    let sum = checksum(&header);
+    put_checksum(&mut header, 10, sum);
+    header
+}
+
+/// TCP's header up to its options, without the checksum.
+fn tcp(packet: &Captured, addressing: &Addressing, options: usize) -> Vec<u8> {
+    let flags = packet.flags;
+    let bits = [(flags.fin, 0x01), (flags.syn, 0x02), (flags.rst, 0x04), (flags.ack, 0x10)];
+    let shift = if flags.syn { 0 } else { addressing.window_shift };
+    let window = (packet.window >> shift).min(u16::MAX.into()) as u16;
+    let mut header = Vec::new();
+    header.extend(addressing.source.port().to_be_bytes());
+    header.extend(addressing.destination.port().to_be_bytes());
+    header.extend((packet.seq as u32).to_be_bytes());
+    header.extend((packet.ack as u32).to_be_bytes());
+    header.push(((20 + options) as u8 / 4) << 4);
+    header.push(bits.iter().filter(|(is_set, _)| *is_set).map(|(_, bit)| bit).sum());
+    header.extend(window.to_be_bytes());
+    header.extend([0; 4]);
+    header
+}
+
+/// A segment's options as Linux orders them, those that fit.
+fn options(packet: &Captured, addressing: &Addressing, room: usize) -> Vec<u8> {
+    let mut options = Vec::new();
+    let mut add = |option: &[u8]| {
+        if options.len() + option.len() <= room {
+            options.extend(option);
+        }
+    };
+    let timestamps = packet.timestamps.map(|times| {
+        let numbers = [times.val.to_be_bytes(), times.ecr.to_be_bytes()];
+        [&[8, 10], numbers.concat().as_slice()].concat()
+    });
+    if packet.flags.syn {
+        add(&[&[2, 4], &MSS.to_be_bytes()[..]].concat());
+        match timestamps {
+            Some(timestamps) => add(&[&[4, 2], timestamps.as_slice()].concat()),
+            None => add(&[1, 1, 4, 2]),
+        }
+        add(&[1, 3, 3, addressing.window_shift]);
+    } else if let Some(timestamps) = timestamps {
+        add(&[&[1, 1], timestamps.as_slice()].concat());
+    }
+    let blocks = sack_blocks(packet, addressing);
+    if !blocks.is_empty() {
+        add(&[&[1, 1, 5, 2 + blocks.len() as u8], blocks.as_slice()].concat());
+    }
+    options
+}
+
+/// The blocks of a SACK option, the one that reports a duplicate first (RFC 2883, section 4).
+fn sack_blocks(packet: &Captured, addressing: &Addressing) -> Vec<u8> {
+    let duplicate = (packet.dsack_end > 0).then_some(addressing.dsack_start..packet.dsack_end);
+    let blocks = duplicate.into_iter().chain(packet.sacks.iter().cloned());
+    blocks.flat_map(|block| [block.start, block.end]).flat_map(|number| (number as u32).to_be_bytes()).collect()
+}
+
+fn put_checksum(header: &mut [u8], at: usize, sum: u16) {
+    header[at..at + 2].copy_from_slice(&sum.to_be_bytes());
+}
+
+/// The Internet checksum (RFC 1071) of an even number of bytes.
+fn checksum(bytes: &[u8]) -> u16 {
+    let mut sum: u32 = bytes.chunks_exact(2).map(|pair| u32::from(u16::from_be_bytes([pair[0], pair[1]]))).sum();
+    while sum > u16::MAX.into() {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    !(sum as u16)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_checksum_is_that_of_the_example_in_rfc1071_3() {
+        assert_eq!(checksum(&[0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7]), !0xddf2);
+    }
+
+    #[test]
+    fn windows_are_shifted_by_no_more_than_they_need_rfc7323_2_3() {
+        let most = [0, 65_535, 65_536, 131_071, 131_072, 6_000_000, 1 << 30, u32::MAX];
+        assert_eq!(most.map(window_shift), [0, 0, 1, 1, 2, 7, 14, 14]);
+    }
+}
