@@ -76,7 +76,7 @@ pub struct Captured {
     pub sacks: Vec<Range<u64>>,
     /// The number after a segment that its sender has got twice (RFC 2883); 0 if there is none.
     pub dsack_end: u64,
-    /// How many bytes beyond `ack` its sender takes; as far as the kernel's packets tell, to the scaled byte.
+    /// The receive window: how many bytes beyond `ack` its sender takes, after scaling (RFC 7323, section 2).
     pub window: u32,
     /// Its timestamps; `None` if it has none.
     pub timestamps: Option<Timestamps>,

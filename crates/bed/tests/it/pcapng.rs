@@ -5,7 +5,7 @@ use loadstone_bed::packet::{TcpOptions, TcpPacket};
 use loadstone_bed::{BackOff, BedHost, Stopper, run_captured};
 use loadstone_net::LinkId;
 use loadstone_net::tcp::Repair;
-use loadstone_scenario::{Capture, CapturePoint, Captured, Fate, Plan, Scenario, Timestamps};
+use loadstone_scenario::{Capture, CapturePoint, Captured, Fate, Plan, Repetition, Scenario, Timestamps};
 use loadstone_units::Seed;
 use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketOption;
 use pcap_file::pcapng::blocks::name_resolution::Record;
@@ -74,7 +74,7 @@ fn plan() -> Plan {
     Plan::new(&Scenario::from_json(text.as_bytes()).unwrap()).unwrap()
 }
 
-/// When a host that is so far behind the access link sees its packets, and how far away it is.
+/// The packets that are seen at a point and when, by the plan's own distances.
 fn expected(capture: &Capture, point: CapturePoint) -> Vec<(Duration, &Captured)> {
     let nanos = |time: loadstone_units::Time| Duration::from_nanos(time.as_nanos());
     let mut seen: Vec<(Duration, &Captured)> = Vec::new();
@@ -241,9 +241,10 @@ fn a_load_over_the_kernel_is_written_as_well_without_reasons() {
 fn behind_a_relay_each_packet_is_there_once_at_the_end_of_its_server() {
     let page = r#"{"objects": [{"url": "http://a.test/", "bytes": 300000}]}"#;
     let hosts = r#"[{"name": "phone", "runs": "browser", "via": "edge"}, {"name": "edge", "runs": "relay"},
-        {"name": "mast", "runs": "junction"}, {"name": "home", "runs": "origins"}]"#;
+        {"name": "mast", "runs": "junction"}, {"name": "hub", "runs": "junction"}, {"name": "home", "runs": "origins"}]"#;
     let links = r#"[{"name": "air", "between": ["phone", "mast"], "network": "10mbit,20ms"},
-        {"name": "core", "between": ["mast", "edge"], "network": "50mbit,4ms,3%"},
+        {"name": "core", "between": ["mast", "hub"], "network": "50mbit,4ms,3%"},
+        {"name": "backhaul", "between": ["hub", "edge"], "network": "100mbit,2ms"},
         {"name": "wan", "between": ["edge", "home"], "network": "100mbit,60ms"}]"#;
     let text = format!(r#"{{"page": {page}, "topology": {{"hosts": {hosts}, "links": {links}}}}}"#);
     let plan = Plan::new(&Scenario::from_json(text.as_bytes()).unwrap()).unwrap();
@@ -256,15 +257,19 @@ fn behind_a_relay_each_packet_is_there_once_at_the_end_of_its_server() {
     let is_lost = |packet: &Captured| packet.fate == Fate::Lost;
     let lost = |point| of(point).iter().filter(|packet| packet.comment.ends_with("lost")).count();
     assert!(count(3, is_lost) > 0 && count(2, is_lost) > 0);
-    // Each is known where it was sent.
+    // That is known where they were sent.
     assert_eq!((lost(CapturePoint::Client), lost(CapturePoint::Server)), (count(3, is_lost), count(2, is_lost)));
-    // The phone sees what it sends into the air and what comes out of it; the links are air, core and wan, down first.
+    // The phone sees what it sends into the air and what comes out of it; the links are air, core, backhaul and
+    // wan, down first.
     assert_eq!(of(CapturePoint::Client).len(), count(1, |_| true) + count(0, arrives));
     assert_eq!(of(CapturePoint::Link).len(), count(1, |_| true) + count(0, |_| true));
-    let at_the_edge = count(2, |_| true) + count(3, arrives);
-    let at_home = count(4, |_| true) + count(5, arrives);
+    let at_the_edge = count(4, |_| true) + count(5, arrives);
+    let at_home = count(6, |_| true) + count(7, arrives);
     assert_eq!(of(CapturePoint::Server).len(), at_the_edge + at_home);
-    // The SYN of the phone is at the edge after two links: 60 bytes at 10 and at 50 Mbit/s, 10 ms and 2 ms.
-    assert_eq!(of(CapturePoint::Server)[0].since, Duration::from_nanos(48_000 + 9_600 + 12_000_000));
+    // The SYN of the phone is at the edge after three links: 60 bytes at 10, at 50 and at 100 Mbit/s, 10, 2 and 1 ms.
+    assert_eq!(of(CapturePoint::Server)[0].since, Duration::from_nanos(48_000 + 9_600 + 4_800 + 13_000_000));
+    for (packet, repetition) in capture.packets.iter().zip(capture.repetitions()) {
+        assert_eq!(packet.repair.is_some_and(Repair::is_retransmission), repetition != Repetition::New, "{packet:?}");
+    }
     assert!(capture.packets.iter().all(|packet| packet.timestamps.is_some_and(|Timestamps { val, .. }| val > 0)));
 }
