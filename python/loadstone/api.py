@@ -44,12 +44,13 @@ def _chosen(
     settings: Settings,
     exact: bool,
     varied: Set[str] = frozenset(),
-    before: AnyPage | None = None,
+    before: AnyPage | Sequence[AnyPage] = (),
 ) -> Chosen:
     for name in settings:
         if name not in OF_SCENARIOS or name in varied:
             raise TypeError(f"{asked}() has no argument '{name}': docs/options.md lists those that there are")
-    given = {**settings, "before": None if before is None else _page(before)}
+    visited = [before] if isinstance(before, Page | str | Path) else before
+    given = {**settings, "before": [_page(one) for one in visited]}
     return experiment.asked(given, exact=exact)
 
 
@@ -101,15 +102,15 @@ def load(
     runs: int | None = None,
     exact: bool = False,
     threads: int | None = None,
-    before: AnyPage | None = None,
+    before: AnyPage | Sequence[AnyPage] = (),
     **settings: Unpack[Settings],
 ) -> Load:
     """Load a page on one network under one variant.
 
     `runs` is 21, or 1 where nothing is random, if it is left out; run k has the seed `seed` + k. If `exact`,
     nothing varies but random loss (docs/model.md#spread). Runs go over `threads` threads, all cores if it is
-    left out, and do not depend on how many. With `visit_after` the browser has visited this page or `before`
-    so many seconds ago.
+    left out, and do not depend on how many. With `visit_after` the browser has visited this page, or those
+    of `before` in their order, so many seconds ago, each before the next.
 
     >>> import loadstone
     >>> page = loadstone.Page.read("example:shop")
@@ -183,7 +184,7 @@ def compare(
     until: str | None = None,
     exact: bool = False,
     threads: int | None = None,
-    before: AnyPage | None = None,
+    before: AnyPage | Sequence[AnyPage] = (),
     **settings: Unpack[Settings],
 ) -> Comparison:
     """Compare variants of each page on several networks.
@@ -194,7 +195,7 @@ def compare(
 
     `until`, as in "1%", instead of `runs`: run until half of every gain's interval is at most so much of it.
     If `exact`, nothing varies but random loss (docs/model.md#spread). With `visit_after` the browser has
-    visited the page or `before` so many seconds ago.
+    visited the page, or those of `before` in their order, so many seconds ago, each before the next.
 
     >>> import loadstone
     >>> compared = loadstone.compare("example:shop", networks=["cable"])

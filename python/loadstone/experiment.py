@@ -51,9 +51,9 @@ def asked(given: dict[str, Any], *, exact: bool, usual: Chosen = SPREAD) -> Chos
     if exact and (varied := [OF_SCENARIOS[name].flag for name in _OF_SPREAD if given.get(name) is not None]):
         raise InputError(f"--exact: nothing varies with it: leave out {' and '.join(varied)}")
     fields = {**COMMON, **(EXACT if exact else usual), **chosen(given)}
-    if (before := given.get("before")) is not None:
-        visited = before if isinstance(before, Page) else pages.read(before)
-        fields["before"] = json.loads(visited.content.to_json())
+    if before := given.get("before"):
+        visited = [page if isinstance(page, Page) else pages.read(page) for page in before]
+        fields["before"] = [json.loads(page.content.to_json()) for page in visited]
     return fields
 
 

@@ -108,7 +108,9 @@ BEFORE = click.option(
     "--before",
     metavar="PAGE",
     type=paths.PAGE,
-    help="With --visit-after, the page that the browser has visited before, if that is another one.",
+    multiple=True,
+    help="With --visit-after, the page that the browser has visited before, if that is another one; given "
+    "several times, those that it has visited, in this order.",
 )
 
 METRIC = click.option(

@@ -45,9 +45,9 @@ class Settings(TypedDict, total=False):
     names: Literal["cached", "looked-up"]
     """What the browser knows of the names of hosts when the load begins; if it is left out, all addresses."""
     visit_after: int
-    """That the browser has visited the page before, or the one that `before` names, and how many seconds
-    ago that was loaded. It has its cache, as the heads of that page say, and connections that are still
-    open. If it is left out, the browser has nothing. 0 to 31,536,000."""
+    """That the browser has visited the page before, or those that `before` names, and how many seconds ago
+    that was loaded, or each before the next. It has its cache, as the heads of those pages say, and
+    connections that are still open. If it is left out, the browser has nothing. 0 to 31,536,000."""
     compute: str
     """How many times as long the browser computes: a number, or `phone`, which is 4. 0 to 100."""
     cc: Literal["reno", "cubic", "bbr"]

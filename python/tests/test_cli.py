@@ -517,6 +517,16 @@ def test_fields_that_options_set_are_fields_of_the_scenario() -> None:
             place = place[key]
 
 
+def test_pages_visited_before_are_one_or_several() -> None:
+    page = {"objects": [{"url": "http://a.test/", "bytes": 1, "response_fields": []}]}
+    for given, written in ((page, dict), ([page], dict), ([page, page], list), ([], None), (None, None)):
+        scenario = json.loads(_scenario(before=given, variant={"visit_after": 5}).to_json())
+        assert type(scenario.get("before")) is (written or type(None))
+    with pytest.raises(LoadstoneError) as error:
+        _scenario(before=[page, {"objects": [{"url": 1}]}], variant={"visit_after": 5})
+    assert "before[1].objects[0].url" in str(error.value.args[1])
+
+
 def _scenario(**fields: object) -> Scenario:
     page = {"objects": [{"url": "http://a.test/", "bytes": 1, "response_fields": []}]}
     return Scenario(json.dumps({"page": page, **fields}))

@@ -25,12 +25,12 @@ pub struct Plan {
     variant: Variant,
     spread: Spread,
     seed: Seed,
-    /// How long the browser has done nothing since the visit before, if connections of that are still open.
+    /// How long the browser does nothing between two visits, if connections of earlier ones are still open.
     idle: Option<Duration>,
 }
 
 /// How long servers keep a connection on which nothing comes: nginx's `keepalive_timeout`.
-const KEEP_ALIVE: Duration = Duration::from_secs(75);
+pub const KEEP_ALIVE: Duration = Duration::from_secs(75);
 
 /// A page and what is made of it once for all runs.
 #[derive(Debug)]
@@ -40,8 +40,9 @@ struct PlannedPage {
     /// One for each host.
     catalogues: Vec<Arc<Catalogue>>,
     sessions: Arc<SessionFactory>,
-    /// The one that was visited before, if connections of that are still open: its hosts are the first of this one's.
-    before: Option<Box<PlannedPage>>,
+    /// Those that were visited before, in their order, if connections of those are still open: the hosts of each are the
+    /// first of the next one's.
+    earlier: Vec<PlannedPage>,
 }
 
 impl Plan {
@@ -63,11 +64,11 @@ impl Plan {
                 files.push((page, format!("topology.hosts[{at}].page")));
             }
         }
-        let before = scenario.before.as_ref();
-        if before.is_some() && variant.visit_after.is_none() {
+        let earlier = &scenario.before;
+        if !earlier.is_empty() && variant.visit_after.is_none() {
             return Err(ScenarioError::new("before", ScenarioProblem::NotVisited));
         }
-        let pages = files.iter().map(|(file, field)| planned(file, before.unwrap_or(file), variant, field));
+        let pages = files.iter().map(|(file, field)| planned(file, earlier, variant, field));
         let pages = pages.collect::<Result<Vec<PlannedPage>, ScenarioError>>()?;
         check_hosts("variant.tcp_of", variant.tcp_of.keys(), &pages)?;
         check_hosts("variant.protocol_of", variant.protocol_of.keys(), &pages)?;
@@ -156,7 +157,7 @@ impl Plan {
         self.seed
     }
 
-    /// How long the browsers do nothing after the visit before, whose connections are still open, if there was one.
+    /// How long the browsers do nothing between two visits, if they make earlier ones whose connections are still open.
     pub fn idle(&self) -> Option<Duration> {
         self.idle
     }
@@ -169,12 +170,17 @@ impl Plan {
         self.browser_of(&self.pages[page], seed)
     }
 
-    /// The browser that makes the visit before ([`Plan::idle`]).
+    /// How many pages each browser visits, the last of which counts.
+    pub fn visits(&self) -> usize {
+        self.pages[0].earlier.len() + 1
+    }
+
+    /// The browser that makes a visit, of which the first is 0.
     ///
     /// # Panics
-    /// If there is no such page.
-    pub fn browser_before(&self, page: usize, seed: Seed) -> Option<Browser> {
-        self.pages[page].before.as_ref().map(|before| self.browser_of(before, seed))
+    /// If there is no such page or visit.
+    pub fn browser_at(&self, page: usize, visit: usize, seed: Seed) -> Browser {
+        self.browser_of(self.pages[page].at(visit), seed)
     }
 
     fn browser_of(&self, planned: &PlannedPage, seed: Seed) -> Browser {
@@ -202,12 +208,12 @@ impl Plan {
         browser.with_protocols(&protocols).with_pipelined(pipelined)
     }
 
-    /// The server of a page's host in the run of this seed, at the visit before if there is one.
+    /// The server of a page's host in the run of this seed, at the first visit.
     ///
     /// # Panics
     /// If there is no such page or host.
     pub fn origin(&self, page: usize, host: HostId, seed: Seed) -> Origin {
-        let PlannedPage { sessions, before, .. } = &self.pages[page];
+        let sessions = &self.pages[page].sessions;
         let Variant { closing, work, requests_per_connection, .. } = self.variant;
         let config = OriginConfig {
             requests_per_connection: requests_per_connection.map_or(u32::MAX, Requests::get),
@@ -216,9 +222,17 @@ impl Plan {
             thinking: self.spread.thinking(seed),
             ..OriginConfig::new(sessions.clone())
         };
-        // A host that only the page itself has is asked for nothing before.
-        let first = before.as_ref().and_then(|before| before.catalogues.get(host.0 as usize));
-        Origin::new(first.unwrap_or(self.catalogue(page, host)).clone(), config)
+        Origin::new(self.catalogue_at(page, host, 0).clone(), config)
+    }
+
+    /// What the server of a page's host has at a visit, of which the first is 0.
+    ///
+    /// # Panics
+    /// If there is no such page, host or visit.
+    pub fn catalogue_at(&self, page: usize, host: HostId, visit: usize) -> &Arc<Catalogue> {
+        // A host that only later pages have is asked for nothing until then.
+        let own = self.pages[page].at(visit).catalogues.get(host.0 as usize);
+        own.unwrap_or_else(|| self.catalogue(page, host))
     }
 
     /// What the server of a page's host has.
@@ -245,10 +259,10 @@ impl Plan {
     }
 }
 
-/// A page, at the first visit or at one after a visit to `before`.
+/// A page, at the first visit or at one after visits to `earlier` pages, which is the page itself if none is named.
 fn planned(
     page: &SharedPage,
-    before: &SharedPage,
+    earlier: &[SharedPage],
     variant: &Variant,
     field: &str,
 ) -> Result<PlannedPage, ScenarioError> {
@@ -256,16 +270,18 @@ fn planned(
         let Some(after) = variant.visit_after.map(VisitAfter::duration) else {
             return Ok(PlannedPage::of(loadable(page, variant)?, variant));
         };
-        let file = with_policies(page.visited_after(before, after)?, variant)?;
-        if after >= KEEP_ALIVE {
-            return Ok(PlannedPage::of(LoadablePage::of(file.build()?), variant));
-        }
-        let first = with_policies(PageFile::clone(before), variant)?;
-        let planned = PlannedPage::of(LoadablePage::of(file.build_after(&first)?), variant);
-        Ok(PlannedPage {
-            before: Some(Box::new(PlannedPage::of(LoadablePage::of(first.build()?), variant))),
-            ..planned
-        })
+        let earlier = if earlier.is_empty() { std::slice::from_ref(page) } else { earlier };
+        let in_turn: Vec<&PageFile> = earlier.iter().chain([page]).map(|page| &**page).collect();
+        let visited = PageFile::visited_in_turn(&in_turn, after)?;
+        let counted = if after >= KEEP_ALIVE { &visited[earlier.len()..] } else { &visited };
+        let files = counted.iter().map(|file| with_policies(file.clone(), variant));
+        let files = files.collect::<Result<Vec<PageFile>, PageError>>()?;
+        let visit = |at: usize| {
+            let page = files[at].build_after(&files[..at])?;
+            Ok::<_, PageError>(PlannedPage::of(LoadablePage::of(page), variant))
+        };
+        let last = files.len() - 1;
+        Ok(PlannedPage { earlier: (0..last).map(visit).collect::<Result<_, _>>()?, ..visit(last)? })
     };
     made().map_err(|error: PageError| ScenarioError::new(field, error))
 }
@@ -274,7 +290,12 @@ impl PlannedPage {
     fn of(LoadablePage { page, graph }: LoadablePage, variant: &Variant) -> PlannedPage {
         let catalogues = Catalogue::all(&page, variant.foresight).into_iter().map(Arc::new).collect();
         let sessions = Arc::new(SessionFactory::new(multiplexing(variant, page.scheduling)));
-        PlannedPage { page, graph, catalogues, sessions, before: None }
+        PlannedPage { page, graph, catalogues, sessions, earlier: Vec::new() }
+    }
+
+    /// The page of a visit, of which this one is the last.
+    fn at(&self, visit: usize) -> &PlannedPage {
+        if visit == self.earlier.len() { self } else { &self.earlier[visit] }
     }
 }
 

@@ -1,7 +1,7 @@
 //! What one run is.
 
 use crate::habits::Habits;
-use crate::{ComputeFactor, ScenarioError, ScenarioProblem, SharedPage, Spread, Topology};
+use crate::{ComputeFactor, ScenarioError, ScenarioProblem, SharedPage, Spread, Topology, earlier_pages};
 use loadstone_http::{Multiplexing, Protocol};
 use loadstone_load::page::{Priorities, Sharding};
 use loadstone_load::{Closing, Foresight, Joining, Names, Work};
@@ -36,9 +36,11 @@ pub struct Scenario {
     /// By which protocol and with which settings.
     #[serde(default)]
     pub variant: Variant,
-    /// The page that the browser has visited before (`visit_after`), if that is another one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub before: Option<SharedPage>,
+    /// The pages that the browser has visited before, in this order, `visit_after` seconds from each to the next; this
+    /// page itself, once, if none is named. One page or a list.
+    #[schemars(with = "earlier_pages::OneOrMore")]
+    #[serde(default, with = "earlier_pages", skip_serializing_if = "Vec::is_empty")]
+    pub before: Vec<SharedPage>,
     /// Who takes part and over which links, where it is not one browser behind one access link.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub topology: Option<Topology>,
@@ -111,9 +113,9 @@ pub struct Variant {
     /// are scheduled as Chromium does, else `together`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub joining: Option<Joining>,
-    /// That the browser has visited the page before, or the one that `before` names, and how many seconds ago that was
-    /// loaded. It has its cache, as the heads of that page say, and connections that are still open. If it is left out,
-    /// the browser has nothing.
+    /// That the browser has visited the page before, or those that `before` names, and how many seconds ago that was
+    /// loaded, or each before the next. It has its cache, as the heads of those pages say, and connections that are
+    /// still open. If it is left out, the browser has nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub visit_after: Option<VisitAfter>,
     /// How many loads of the page, each with connections of its own, the servers' TCP remembers if it remembers
@@ -296,7 +298,7 @@ impl Scenario {
         let page = page.into();
         let (network, variant) = (Network::default(), Variant::default());
         let (traces, spread) = (BTreeMap::new(), Spread::default());
-        Scenario { page, network, traces, variant, before: None, topology: None, spread, seed: first_seed() }
+        Scenario { page, network, traces, variant, before: Vec::new(), topology: None, spread, seed: first_seed() }
     }
 
     /// Reads a scenario.

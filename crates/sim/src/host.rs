@@ -109,10 +109,7 @@ impl<'a> SimHost<'a> {
         metrics: BTreeMap<usize, Metrics>,
     ) -> SimHost<'a> {
         let hosted = match host.role {
-            HostRole::Browser { page } => {
-                let first = plan.browser_before(page, seed).unwrap_or_else(|| plan.browser(page, seed));
-                HostedProgram::Browser(Box::new(first))
-            }
+            HostRole::Browser { page } => HostedProgram::Browser(Box::new(plan.browser_at(page, 0, seed))),
             HostRole::Relay => HostedProgram::Relay(plan.relay()),
             HostRole::Origin { page, host } => HostedProgram::Origin(plan.origin(page, host, seed)),
         };

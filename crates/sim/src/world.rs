@@ -18,9 +18,10 @@ use loadstone_load::{Action, Closed, ConnId, NameQuery, Opened, Opener, Tag};
 use loadstone_net::tcp::{Endpoint, Metrics, Segment};
 use loadstone_net::tls::{Handshake, Role};
 use loadstone_net::{Path, Transit};
-use loadstone_scenario::{CongestionWindowAt, HostRole, Plan, Way, address};
+use loadstone_scenario::{CongestionWindowAt, HostRole, KEEP_ALIVE, Plan, Way, address};
 use loadstone_units::{Seed, Time};
 use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
 
 /// Initial capacity: what a browser opens to one host. Connections are large, so moving them is slow.
 const EXPECTED_CONNECTIONS: usize = 6;
@@ -103,26 +104,44 @@ impl<'a> World<'a> {
         self.hosts.into_iter().map(|host| host.metrics).collect()
     }
 
-    /// Lets all browsers make the visit before, if there is one, and then the one that counts.
+    /// Lets all browsers make the earlier visits, if there are any, and then the one that counts.
     pub(crate) fn load(&mut self) {
         if let Some(idle) = self.plan.idle() {
-            self.load_pages();
-            self.run_until(self.now + idle);
-            self.navigate();
+            for visit in 1..self.plan.visits() {
+                self.load_pages();
+                self.pause(idle);
+                self.navigate(visit);
+            }
         }
         self.load_pages();
     }
 
-    /// The browsers leave their pages for those that count, and the servers have these.
-    fn navigate(&mut self) {
+    /// Nobody asks for anything until the next visit. Servers close the connections that were of no use at the visit
+    /// that has ended, if those have been idle for long by then.
+    fn pause(&mut self, idle: Duration) {
+        let end = self.now + idle;
+        let since = self.visit.at.min(Time::ZERO + Duration::from_nanos(end.as_nanos()).saturating_sub(KEEP_ALIVE));
+        for host in 0..self.plan.browsers() {
+            if let HostedProgram::Browser(browser) = &mut self.hosts[host].hosted
+                && since > Time::ZERO
+            {
+                browser.leave_unused(since);
+                self.queue_actions(host);
+            }
+        }
+        self.run_until(end);
+    }
+
+    /// The browsers leave their pages for those of this visit, and the servers have these.
+    fn navigate(&mut self, visit: usize) {
         let (plan, now) = (self.plan, self.now);
         for at in 0..self.hosts.len() {
             match (&mut self.hosts[at].hosted, plan.hosts()[at].role) {
                 (HostedProgram::Browser(browser), HostRole::Browser { page }) => {
-                    browser.navigate(now, plan.browser(page, self.seed));
+                    browser.navigate(now, plan.browser_at(page, visit, self.seed));
                 }
                 (HostedProgram::Origin(origin), HostRole::Origin { page, host }) => {
-                    origin.restock(plan.catalogue(page, host).clone());
+                    origin.restock(plan.catalogue_at(page, host, visit).clone());
                 }
                 (_, _) => {}
             }

@@ -216,7 +216,7 @@ def _refuse_beside_scenario(page: str | None, given: dict[str, Any]) -> None:
     if page is not None:
         raise click.UsageError("The page is in the scenario file: give either PAGE or --scenario.")
     for name, value in given.items():
-        if value is not None and name != "seed":
+        if value not in (None, ()) and name != "seed":
             raise click.UsageError(
                 f"--{name.replace('_', '-')} stands in the scenario file: change it there."
             )

@@ -34,7 +34,7 @@ impl Browser {
     }
 
     /// Closes a connection that carries nothing.
-    fn leave(&mut self, conn: ConnId) {
+    pub(super) fn leave(&mut self, conn: ConnId) {
         let connection = &mut self.connections[conn.0 as usize];
         connection.stage = BrowserStage::Ended;
         connection.forget();

@@ -22,6 +22,16 @@ impl Browser {
         (self.settling, self.watched, self.next_expiry) = (before.settling, before.watched, before.next_expiry);
     }
 
+    /// Closes the connections on which nothing has come or gone since then.
+    pub fn leave_unused(&mut self, since: Time) {
+        for conn in (0..self.connections.len() as u32).map(ConnId) {
+            let connection = &self.connections[conn.0 as usize];
+            if matches!(connection.stage, BrowserStage::Established(_)) && connection.heard < since {
+                self.leave(conn);
+            }
+        }
+    }
+
     /// Gives up all that is under way or waits.
     fn stop(&mut self, now: Time) {
         for pool in &mut self.pools {

@@ -84,13 +84,13 @@ impl PageFile {
         self.build_with(HostsByName::of(self)?)
     }
 
-    /// The same for a page that is visited after another: the hosts of that one are the first.
+    /// The same for a page that is visited after others: the hosts of those are the first, in the order of the visits.
     ///
     /// # Errors
     /// As for [`PageFile::build`].
-    pub fn build_after(&self, before: &PageFile) -> Result<Page, PageError> {
+    pub fn build_after(&self, earlier: &[PageFile]) -> Result<Page, PageError> {
         let mut hosts = HostsByName::of(self)?;
-        for object in &before.objects {
+        for object in earlier.iter().flat_map(|before| &before.objects) {
             if let Some(url) = Url::split(&object.url) {
                 hosts.id(&url, object.anonymous, object.partition.as_ref());
             }

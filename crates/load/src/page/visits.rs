@@ -15,38 +15,28 @@ const OF_CONTENT: [&str; 6] =
     ["accept-ranges", "content-encoding", "content-language", "content-length", "content-type", "transfer-encoding"];
 
 impl PageFile {
+    /// Pages as one browser visits them in this order, so long from each to the next, with a cache that is empty at first.
+    ///
+    /// # Errors
+    /// If nothing on those before the last has a head.
+    pub fn visited_in_turn(pages: &[&PageFile], gap: Duration) -> Result<Vec<PageFile>, PageError> {
+        let (mut cache, mut visited) = (BrowserCache::default(), Vec::new());
+        for (page, visit) in pages.iter().zip(0_u32..) {
+            if visit > 0 && visit as usize + 1 == pages.len() && cache.kept.is_empty() {
+                return Err(PageError::NoHeads);
+            }
+            visited.push(cache.visit(page, gap * visit));
+        }
+        Ok(visited)
+    }
+
     /// This page at a visit that begins so long after one to `before`, which may be the same page, by the heads of what
     /// the browser has asked for there. What has no head is fetched.
     ///
     /// # Errors
     /// If nothing on that page has a head.
     pub fn visited_after(&self, before: &PageFile, after: Duration) -> Result<PageFile, PageError> {
-        let may_be_kept = |method| matches!(method, None | Some("GET" | "OPTIONS"));
-        let with_head = before.objects.iter().filter(|object| object.response_fields.is_some());
-        let with_head = with_head.filter(|object| may_be_kept(object.method.as_deref()));
-        let known: BTreeMap<(&str, Option<&str>, bool), &ObjectSpec> =
-            with_head.map(|object| (kept_as(object), object)).collect();
-        if known.is_empty() {
-            return Err(PageError::NoHeads);
-        }
-        let mut page = self.clone();
-        let (mut valid, mut behind) = (BTreeSet::new(), Vec::new());
-        for object in &mut page.objects {
-            match known.get(&kept_as(object)).map_or(Again::Fetched, |kept| again(object, kept, after)) {
-                Again::Fetched => {}
-                Again::Kept => object.cached = true,
-                Again::KeptAndAsked(conditions) => {
-                    behind.push(for_next_time(object, conditions));
-                    object.cached = true;
-                }
-                Again::AskedAbout(conditions) => {
-                    valid.insert(object.node().to_owned());
-                    ask_about(object, conditions);
-                }
-            }
-        }
-        page.objects.extend(behind);
-        page.await_whole(&valid);
+        let [_, page] = PageFile::visited_in_turn(&[before, self], after)?.try_into().expect("one for each");
         Ok(page)
     }
 
@@ -60,8 +50,66 @@ impl PageFile {
     }
 }
 
+/// The answers that a browser has, each with when it came or was last found right.
+#[derive(Default)]
+struct BrowserCache<'p> {
+    kept: BTreeMap<Key<'p>, (&'p ObjectSpec, Duration)>,
+}
+
 /// By what the cache knows an object: its URL, its partition, and whether it is a preflight.
-fn kept_as(object: &ObjectSpec) -> (&str, Option<&str>, bool) {
+type Key<'p> = (&'p str, Option<&'p str>, bool);
+
+impl<'p> BrowserCache<'p> {
+    /// The page at a visit now; afterwards the cache has what that has brought.
+    fn visit(&mut self, visited: &'p PageFile, now: Duration) -> PageFile {
+        let mut page = visited.clone();
+        let (mut valid, mut behind) = (BTreeSet::new(), Vec::new());
+        // What the page itself brings is of use to the next one.
+        let earlier = self.kept.clone();
+        for (object, asked) in page.objects.iter_mut().zip(&visited.objects) {
+            let found = earlier.get(&kept_as(asked));
+            match found.map_or(Again::Fetched, |(kept, since)| again(object, kept, now - *since)) {
+                Again::Fetched => self.fetched(asked, now),
+                Again::Kept => object.cached = true,
+                Again::KeptAndAsked(conditions) => {
+                    behind.push(for_next_time(object, conditions));
+                    object.cached = true;
+                    self.found_right(asked, now);
+                }
+                Again::AskedAbout(conditions) => {
+                    valid.insert(object.node().to_owned());
+                    ask_about(object, conditions);
+                    self.found_right(asked, now);
+                }
+            }
+        }
+        page.objects.extend(behind);
+        page.await_whole(&valid);
+        page
+    }
+
+    /// A new answer takes the place of an older one, even if nobody knows how long it is fresh.
+    fn fetched(&mut self, object: &'p ObjectSpec, now: Duration) {
+        if !matches!(object.method.as_deref(), None | Some("GET" | "OPTIONS")) {
+            return;
+        }
+        if object.response_fields.is_some() {
+            self.kept.insert(kept_as(object), (object, now));
+        } else {
+            self.kept.remove(&kept_as(object));
+        }
+    }
+
+    /// An answer 304 has the fields of the newest response (RFC 9111, section 3.2), and with it the age begins anew.
+    fn found_right(&mut self, object: &'p ObjectSpec, now: Duration) {
+        if let Some((kept, since)) = self.kept.get_mut(&kept_as(object)) {
+            *kept = if object.response_fields.is_some() { object } else { *kept };
+            *since = now;
+        }
+    }
+}
+
+fn kept_as(object: &ObjectSpec) -> Key<'_> {
     (&object.url, object.partition.as_deref(), object.method.as_deref() == Some("OPTIONS"))
 }
 
@@ -118,6 +166,41 @@ mod tests {
             {"url": "https://a.test/f.js", "bytes": 10}]));
         let visited = next.visited_after(&before, Duration::from_secs(1)).unwrap();
         assert_eq!(visited.objects.iter().map(|object| object.cached).collect::<Vec<_>>(), [false, true, false, false]);
+    }
+
+    #[test]
+    fn the_cache_of_a_sequence_has_what_all_earlier_pages_have_left() {
+        let of = |urls: &[(&str, &str)]| -> PageFile {
+            let object = |&(url, keep): &(&str, &str)| match keep {
+                "" => json!({"url": url, "bytes": 10}),
+                keep => {
+                    json!({"url": url, "bytes": 10, "response_fields": [["cache-control", keep], ["etag", "\"1\""]]})
+                }
+            };
+            serde_json::from_value(json!({"objects": urls.iter().map(object).collect::<Vec<_>>()})).unwrap()
+        };
+        let (style, picture, root) = ("https://a.test/a.css", "https://a.test/a.png", "https://a.test/");
+        let [first, second] =
+            [of(&[(root, "no-store"), (style, "max-age=10")]), of(&[(root, ""), (picture, "max-age=100")])];
+        let last = of(&[(root, ""), (style, ""), (picture, "")]);
+        let states = |pages: &[&PageFile], seconds| -> Vec<(bool, Option<u16>)> {
+            let visited = PageFile::visited_in_turn(pages, Duration::from_secs(seconds)).unwrap();
+            visited.last().unwrap().objects.iter().map(|object| (object.cached, object.status)).collect()
+        };
+        let (fetched, kept, asked) = ((false, None), (true, None), (false, Some(304)));
+        assert_eq!(states(&[&first, &second, &last], 4), [fetched, kept, kept]);
+        assert_eq!(states(&[&first, &second, &last], 5), [fetched, asked, kept], "10 s since the first");
+        // At the second visit it is from the cache, and stays as old as it is.
+        assert_eq!(states(&[&first, &first, &last], 5), [fetched, asked, fetched]);
+        // At the second visit the server says that it is right: for 10 s from then it is fresh.
+        assert_eq!(states(&[&first, &first, &last], 15), [fetched, asked, fetched]);
+        assert_eq!(states(&[&first, &first, &first, &last], 6), [fetched, kept, fetched], "asked about at 12 s");
+        // A new answer of which nothing is known takes the place of an old one.
+        let unknown = PageFile { objects: second.objects.clone(), ..of(&[]) };
+        let replaced = of(&[(style, "no-store")]);
+        assert_eq!(states(&[&first, &unknown, &replaced, &last], 5)[1], fetched);
+        assert_eq!(PageFile::visited_in_turn(&[&last, &last, &last], Duration::ZERO), Err(PageError::NoHeads));
+        assert!(PageFile::visited_in_turn(&[&last, &first, &last], Duration::ZERO).is_ok());
     }
 
     #[test]

@@ -101,14 +101,47 @@ fn the_next_page_has_what_the_one_before_has_brought() {
     let scenario = Scenario {
         network: FAST.parse().unwrap(),
         variant: variant(r#"{"tls": "none", "visit_after": 5}"#),
-        before: Some(chain().into()),
+        before: vec![chain().into()],
         ..Scenario::of(next)
     };
     let outcome = run_once(&Plan::new(&scenario).unwrap());
     assert_eq!((whole_ms(&outcome), outcome.connections), (vec![100, 101, 300], 1), "a connection to the new host");
-    let bare = Scenario { before: Some(PageFile::clone(&scenario.page).into()), ..scenario };
+    let bare = Scenario { before: vec![PageFile::clone(&scenario.page).into()], ..scenario };
     let error = Plan::new(&bare).unwrap_err().to_string();
     assert!(error.contains("response_fields"), "{error}");
+}
+
+#[test]
+fn several_pages_before_leave_their_caches_and_connections() {
+    let page = |json: &str| PageFile::from_json(json.as_bytes()).unwrap();
+    let other = page(r#"{"objects": [{"url": "http://b.test/", "bytes": 1000, "response_fields": []}]}"#);
+    let next = page(
+        r#"{"objects": [{"url": "http://a.test/next", "bytes": 1000},
+        {"url": "http://a.test/a.css", "bytes": 10000, "needs": [{"node": "http://a.test/next"}]},
+        {"url": "http://b.test/b", "bytes": 1000, "needs": [{"node": "http://a.test/next"}]},
+        {"url": "http://c.test/c", "bytes": 1000, "needs": [{"node": "http://a.test/next"}]}]}"#,
+    );
+    let of = |before: &[&PageFile], seconds: u32| {
+        let scenario = Scenario {
+            network: FAST.parse().unwrap(),
+            variant: variant(&format!(r#"{{"tls": "none", "visit_after": {seconds}}}"#)),
+            before: before.iter().map(|page| (*page).clone().into()).collect(),
+            ..Scenario::of(next.clone())
+        };
+        let outcome = run_once(&Plan::new(&scenario).unwrap());
+        (whole_ms(&outcome), outcome.connections)
+    };
+    // Both hosts are connected; only the third one is new.
+    assert_eq!(of(&[&chain(), &other], 5), (vec![100, 101, 200, 300], 1));
+    assert_eq!(of(&[&other, &chain()], 5), (vec![100, 101, 200, 300], 1), "in any order");
+    assert_eq!(of(&[&chain()], 5), (vec![100, 101, 300, 300], 2));
+    // The style sheet is fresh for 100 s, and a.test closes what nobody has used for 75 s.
+    assert_eq!(of(&[&chain(), &other], 37), (vec![100, 101, 200, 300], 1), "74 s since the first page");
+    assert_eq!(of(&[&chain(), &other], 38), (vec![200, 201, 300, 400], 2), "76 s");
+    assert_eq!(of(&[&chain(), &other], 50), (vec![200, 300, 300, 400], 2), "stale after 100 s");
+    assert_eq!(of(&[&chain(), &chain()], 50), (vec![100, 200, 300, 300], 2), "as old as at first, connection in use");
+    // After 75 s there are no connections, but there is what the caches have.
+    assert_eq!(of(&[&chain(), &other], 75).1, 3);
 }
 
 #[test]
