@@ -71,7 +71,7 @@ pub type SackBlocks = [(u32, u32); 4];
 
 /// What is read of a segment's options.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct TcpOptions {
+pub struct PacketOptions {
     /// Its SACK blocks.
     pub sacks: SackBlocks,
     /// Its timestamps (RFC 7323), as they stand there.
@@ -110,10 +110,10 @@ impl TcpPacket {
     }
 
     /// Reads the options of what [`TcpPacket::read`] has read. Apart, since few callers need them.
-    pub fn options(bytes: &[u8]) -> TcpOptions {
+    pub fn options(bytes: &[u8]) -> PacketOptions {
         let header = bytes.first().map_or(0, |first| usize::from(first & 15) * 4);
         let data = bytes.get(header + 12).map_or(0, |word| usize::from(word >> 4) * 4);
-        bytes.get(header + 20..header + data).map_or_else(TcpOptions::default, options)
+        bytes.get(header + 20..header + data).map_or_else(PacketOptions::default, options)
     }
 
     /// How many sequence numbers it takes: its data, SYN and FIN.
@@ -127,8 +127,8 @@ impl TcpPacket {
     }
 }
 
-fn options(mut options: &[u8]) -> TcpOptions {
-    let mut found = TcpOptions::default();
+fn options(mut options: &[u8]) -> PacketOptions {
+    let mut found = PacketOptions::default();
     while let Some((kind, rest)) = options.split_first().filter(|(kind, _)| **kind != END) {
         if *kind == NOTHING {
             options = rest;
@@ -289,7 +289,7 @@ pub(crate) mod tests {
         assert_eq!(options(&both).timestamps, Some(Timestamps { val: 1, ecr: 2 }));
         assert_eq!(options(&[8, 6, 0, 0, 0, 1]).timestamps, None, "too short for two");
         let scale = [NOTHING, WINDOW_SCALE, 3, 7];
-        let TcpOptions { timestamps, window_scale, .. } = options(&[&timestamps[..], &scale].concat());
+        let PacketOptions { timestamps, window_scale, .. } = options(&[&timestamps[..], &scale].concat());
         assert_eq!((timestamps.map(|times| times.ecr), window_scale), (Some(2), Some(7)));
         assert_eq!(options(&both).window_scale, None);
     }

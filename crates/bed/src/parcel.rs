@@ -1,7 +1,7 @@
 //! A packet on its way between two hosts.
 
 use crate::BedHost;
-use crate::packet::{Envelope, TcpOptions, TcpPacket};
+use crate::packet::{Envelope, PacketOptions, TcpPacket};
 use loadstone_net::Carried;
 
 /// A packet on its way between two hosts.
@@ -31,7 +31,7 @@ pub struct PacketHead {
     /// The headers of its segment; none if it is not TCP, or a fragment.
     pub segment: Option<TcpPacket>,
     /// The options of its segment.
-    pub options: TcpOptions,
+    pub options: PacketOptions,
     /// The place of its connection in [`LinkReport::connections`](crate::LinkReport::connections); none if it is
     /// of none.
     pub connection: Option<usize>,
@@ -80,7 +80,7 @@ impl Carried for Datagram {
 
     fn head(&self) -> PacketHead {
         let &Datagram { from, to, len, segment, connection, number, .. } = self;
-        let options = segment.map_or_else(TcpOptions::default, |_| TcpPacket::options(&self.bytes));
+        let options = segment.map_or_else(PacketOptions::default, |_| TcpPacket::options(&self.bytes));
         PacketHead { from, to, len, segment, options, connection, number }
     }
 }

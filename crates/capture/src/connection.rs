@@ -1,7 +1,7 @@
 //! A connection of TCP, as its packets show it.
 
 mod acknowledgement;
-mod first_flight;
+mod flights;
 mod half_connection;
 mod holes;
 mod retransmission;

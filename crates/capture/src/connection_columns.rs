@@ -84,7 +84,7 @@ const OF_CONNECTION: [TableColumn<TcpConnection>; 14] = [
     column!(
         "initial_window_down",
         Integer,
-        "The server's initial window in segments (RFC 6928), where a flight was ended by it and captured at the server.",
+        "The server's initial window in segments (RFC 6928), where a flight was ended by it.",
         TcpConnection::initial_window_down
     ),
     column!("sack", Boolean, "Whether both ends may use SACK (RFC 2018).", |c| {

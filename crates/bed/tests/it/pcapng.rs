@@ -1,7 +1,7 @@
 //! Captures written as pcapng, read by the reader of the bed's own packets.
 
 use crate::turn;
-use loadstone_bed::packet::{TcpOptions, TcpPacket};
+use loadstone_bed::packet::{PacketOptions, TcpPacket};
 use loadstone_bed::{BackOff, BedHost, Stopper, run_captured};
 use loadstone_net::LinkId;
 use loadstone_net::tcp::Repair;
@@ -127,7 +127,7 @@ fn check_headers(file: &FilePacket, packet: &Captured, capture: &Capture) {
 
 /// The options do too; windows up to what their scale leaves out.
 fn check_options(bytes: &[u8], packet: &Captured, capture: &Capture, shift: u8) {
-    let TcpOptions { sacks, timestamps, window_scale } = TcpPacket::options(bytes);
+    let PacketOptions { sacks, timestamps, window_scale } = TcpPacket::options(bytes);
     assert_eq!(timestamps, packet.timestamps);
     assert_eq!(window_scale, packet.flags.syn.then_some(shift));
     let stated = u32::from(u16::from_be_bytes([bytes[34], bytes[35]])) << if packet.flags.syn { 0 } else { shift };

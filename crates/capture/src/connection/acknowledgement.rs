@@ -1,6 +1,7 @@
 //! What an acknowledgement says of the direction that it acknowledges.
 
 use crate::connection::half_connection::{HalfConnection, unwrap};
+use crate::connection::retransmission::Retransmission;
 use crate::connection::sent_segments::SentSegment;
 use crate::headers::TcpHeader;
 
@@ -27,11 +28,11 @@ impl HalfConnection {
         }
         let ack = unwrap(header.ack, self.next);
         let mut said = Acknowledged::default();
-        self.initial_window.handle_ack(at, ack, header.len > 0);
+        self.flights.handle_ack(at, ack, header.len > 0);
         if ack > self.acked {
             self.advance(at, ack, header);
         } else {
-            (said.duplicate, said.third_duplicate) = self.note_duplicate(header);
+            (said.duplicate, said.third_duplicate) = self.note_duplicate(at, header);
         }
         self.last_ack = Some((header.ack, header.window));
         if !header.options.sack_blocks().is_empty() {
@@ -48,11 +49,9 @@ impl HalfConnection {
         }
         let ts_ecr = header.options.timestamps.map(|(_, ts_ecr)| ts_ecr);
         self.judge_by_echo(ack, ts_ecr);
+        self.judge_by_time(at, self.acked, ack);
         while let Some(segment) = self.flight.take_acknowledged(ack) {
             self.take_round_trip(at, ack, &segment);
-            if !segment.sacked {
-                self.note_arrival(at, &segment);
-            }
         }
         self.acked = ack;
         if !self.first_flight_over && ack > self.isn + 1 {
@@ -61,7 +60,7 @@ impl HalfConnection {
         if !self.sacked.is_empty() {
             self.sacked.forget_below(ack);
         }
-        (self.duplicates, self.probed, self.timer_base) = (0, false, at);
+        (self.duplicates, self.probed, self.news_at) = (0, false, at);
         if self.recovery.is_some_and(|recovery| ack >= recovery.until) {
             self.recovery = None;
         }
@@ -76,13 +75,7 @@ impl HalfConnection {
         }
     }
 
-    fn note_arrival(&mut self, at: u64, segment: &SentSegment) {
-        if is_answer(at, segment, self.rtt.min()) {
-            self.latest_arrived = self.latest_arrived.max((segment.sent, segment.end));
-        }
-    }
-
-    fn note_duplicate(&mut self, header: &TcpHeader<'_>) -> (bool, bool) {
+    fn note_duplicate(&mut self, at: u64, header: &TcpHeader<'_>) -> (bool, bool) {
         const NOT_PLAIN: u8 = TcpHeader::SYN | TcpHeader::FIN | TcpHeader::RST;
         let is_same = self.last_ack.is_some_and(|(ack, window)| {
             // With SACK the window may change (RFC 6675, section 2).
@@ -91,6 +84,7 @@ impl HalfConnection {
         let is_duplicate = is_same && header.len == 0 && header.flags & NOT_PLAIN == 0 && self.in_flight() > 0;
         if is_duplicate {
             self.duplicates += 1;
+            self.news_at = at;
         }
         (is_duplicate, is_duplicate && self.duplicates == 3)
     }
@@ -111,33 +105,30 @@ impl HalfConnection {
                 self.judge_by_dsack(start, end);
                 continue;
             }
-            let fresh = if start < ack { None } else { self.sacked.add(start, end) };
-            if let Some((from, to)) = fresh {
-                self.timer_base = at;
-                self.note_sacked(at, from, to);
+            if start >= ack && self.sacked.add(start, end) {
+                self.news_at = at;
+                self.judge_by_time(at, start, end);
             }
         }
         has_dsack
     }
 
-    fn note_sacked(&mut self, at: u64, from: u64, to: u64) {
-        let least = self.rtt.min();
-        let mut latest = self.latest_arrived;
-        for segment in self.flight.touching(from, to).filter(|segment| !segment.sacked) {
-            if is_answer(at, segment, least) {
-                latest = latest.max((segment.sent, segment.end));
-            }
-            segment.sacked = true;
+    /// A segment that arrived twice: the latest copy that no other D-SACK was for.
+    fn judge_by_dsack(&mut self, start: u64, end: u64) {
+        let is_copy = |again: &&mut Retransmission| !again.in_dsack && again.start < end && start < again.end;
+        if let Some(again) = self.open.iter_mut().rev().find(is_copy) {
+            again.in_dsack = true;
+            self.counts.spurious += u32::from(again.note_spurious());
         }
-        self.latest_arrived = latest;
     }
 
-    /// A segment that arrived twice: what was sent again of it was not lost.
-    fn judge_by_dsack(&mut self, start: u64, end: u64) {
-        let told = self.open.iter_mut().find(|again| !again.spurious && again.start < end && start < again.end);
-        if let Some(again) = told {
-            again.spurious = true;
-            self.counts.spurious += 1;
+    /// A range has arrived: what was sent again of it much less than a round trip ago cannot be what arrived.
+    fn judge_by_time(&mut self, at: u64, start: u64, end: u64) {
+        let early = self.rtt.min() / 2;
+        for again in self.open.iter_mut().rev().take_while(|again| at - again.at.min(at) < early) {
+            if start <= again.start && again.end <= end {
+                self.counts.spurious += u32::from(again.note_spurious());
+            }
         }
     }
 
@@ -148,9 +139,8 @@ impl HalfConnection {
         for again in &mut self.open {
             let fills = again.start <= acked && acked < again.end && again.end <= ack;
             let is_older = again.ts_val.is_some_and(|ts_val| (ts_ecr.wrapping_sub(ts_val) as i32) < 0);
-            if fills && is_older && !again.spurious {
-                again.spurious = true;
-                self.counts.spurious += 1;
+            if fills && is_older {
+                self.counts.spurious += u32::from(again.note_spurious());
             }
         }
     }
@@ -179,12 +169,6 @@ impl HalfConnection {
             }
         }
     }
-}
-
-/// Whether an acknowledgement may be the answer to what was sent last of a segment: within less than a round trip it
-/// was one to a copy before (RFC 8985, section 6.2, step 2).
-fn is_answer(at: u64, segment: &SentSegment, least_round_trip: u64) -> bool {
-    segment.copies == 0 || at.saturating_sub(segment.sent) >= least_round_trip
 }
 
 /// TSvals whose echoes are waited for; more are passed over.

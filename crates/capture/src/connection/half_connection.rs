@@ -1,6 +1,6 @@
 //! One direction of a connection: what one end sent, and what the other acknowledged of it.
 
-use crate::connection::first_flight::{FirstFlight, NewData};
+use crate::connection::flights::{EndedFlight, Flights, NewData};
 use crate::connection::holes::Holes;
 use crate::connection::retransmission::{Evidence, Recovery, Retransmission, RetransmissionCause};
 use crate::connection::rtt_samples::RttSamples;
@@ -52,6 +52,15 @@ pub(crate) struct Fresh {
     pub(crate) from: u64,
 }
 
+/// What the other end of the connection has told until now.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OtherEnd {
+    /// The bytes that it accepts; missing if nothing of it was seen.
+    pub(crate) window: Option<u32>,
+    /// The least time from one of its segments to the acknowledgement, in ns: from the capture to the sender and back.
+    pub(crate) round_trip: u64,
+}
+
 /// One direction.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct HalfConnection {
@@ -88,18 +97,20 @@ pub(crate) struct HalfConnection {
     /// The number up to which the other end acknowledged.
     pub(crate) acked: u64,
     pub(crate) first_flight_over: bool,
-    pub(crate) initial_window: FirstFlight,
+    pub(crate) flights: Flights,
     pub(crate) flight: SentSegments,
     pub(crate) holes: Holes,
     pub(crate) sacked: Sacked,
-    /// When the latest segment that arrived had been sent, and its end (RFC 8985: RACK.xmit_ts, RACK.end_seq).
-    pub(crate) latest_arrived: (u64, u64),
     /// When something was sent last from below the highest number, and where it began.
     pub(crate) sent_below: (u64, u64),
     pub(crate) recovery: Option<Recovery>,
     pub(crate) probed: bool,
-    /// When it heard something new, or sent something new or again.
-    pub(crate) timer_base: u64,
+    /// Whether it sends tail loss probes (RFC 8985, section 7), if it has shown it.
+    sends_probes: Option<bool>,
+    /// What was taken for its last probe was the only segment on its way, so it may have been a timeout.
+    is_doubtful: bool,
+    /// When the other end last told of something new: that data had arrived, in order or beyond a gap.
+    pub(crate) news_at: u64,
     /// What it sent again, where a D-SACK may still say that it was for nothing.
     pub(crate) open: VecDeque<Retransmission>,
     /// What it sent again before that: for the caller to take.
@@ -152,16 +163,16 @@ impl HalfConnection {
         self.next != 0 && self.isn as u32 != seq
     }
 
-    /// This end sent a segment. The other one has announced that it accepts `window` bytes; nothing is known without.
+    /// This end sent a segment.
     #[inline]
-    pub(crate) fn handle_segment(&mut self, at: u64, header: &TcpHeader<'_>, window: Option<u32>) -> Option<Fresh> {
+    pub(crate) fn handle_segment(&mut self, at: u64, header: &TcpHeader<'_>, other: OtherEnd) -> Option<Fresh> {
         self.count(at, header);
         if self.next == 0 {
             self.begin(header.seq, header.has(TcpHeader::SYN));
         }
         let before = self.next;
         if header.numbers() > 0 {
-            self.handle_numbers(at, header, window);
+            self.handle_numbers(at, header, other);
             // Without data there may be no answer, and so no echo, for a long time.
             if let Some((ts_val, _)) = header.options.timestamps {
                 self.note_timestamp(at, ts_val);
@@ -243,11 +254,11 @@ impl HalfConnection {
     }
 
     #[inline]
-    fn handle_numbers(&mut self, at: u64, header: &TcpHeader<'_>, window: Option<u32>) {
+    fn handle_numbers(&mut self, at: u64, header: &TcpHeader<'_>, other: OtherEnd) {
         let start = unwrap(header.seq, self.next);
         let end = start + header.numbers();
         if header.len > 0 && end > self.next {
-            self.note_new_data(at, start, header, window);
+            self.note_new_data(at, start, header, other);
         }
         if start == self.next {
             self.send_new(at, start, end);
@@ -255,41 +266,45 @@ impl HalfConnection {
             self.holes.push(self.next, start);
             self.send_new(at, start, end);
         } else {
-            self.handle_old(at, header, (start, end), window);
+            self.handle_old(at, header, (start, end), other);
         }
         if !self.first_flight_over && header.len > 0 {
             self.counts.first_flight_packets += 1;
             self.counts.first_flight_bytes += u64::from(header.len);
         }
-        self.timer_base = at;
     }
 
     #[inline]
-    fn note_new_data(&mut self, at: u64, start: u64, header: &TcpHeader<'_>, window: Option<u32>) {
+    fn note_new_data(&mut self, at: u64, start: u64, header: &TcpHeader<'_>, other: OtherEnd) {
         // What the SYN announced, less the option that each segment has.
         let segment = self.peer_mss.map(|mss| u32::from(mss).saturating_sub(if self.timestamps { 12 } else { 0 }));
         let segment = segment.filter(|segment| *segment > 0).unwrap_or(self.largest_segment).max(1);
-        let room = window.map_or(0, u64::from).saturating_sub(self.in_flight() + u64::from(header.len));
-        self.initial_window.handle_data(NewData {
+        let ended = self.flights.handle_data(NewData {
             at,
             start,
+            end: start + u64::from(header.len),
             segments: u64::from(header.len.div_ceil(segment)),
-            is_full: header.len >= segment && header.len.is_multiple_of(segment),
-            was_idle: self.in_flight() == 0,
-            has_room: room >= u64::from(segment),
-            round_trip: self.rtt.min(),
+            is_full: self.holes.is_empty() && header.len >= segment && header.len.is_multiple_of(segment),
+            // At the receiver what is captured is acknowledged, and more may be on its way.
+            was_idle: self.in_flight() == 0 && at >= self.news_at + other.round_trip / 2,
+            window: other.window,
+            to_sender: other.round_trip,
+            round_trip: self.rtt.min() + other.round_trip,
         });
+        if let Some(ended) = ended.filter(|_| self.is_doubtful) {
+            self.settle_doubt(ended);
+        }
     }
 
     #[inline]
     fn send_new(&mut self, at: u64, start: u64, end: u64) {
-        self.flight.insert(SentSegment { start, end, sent: at, copies: 0, sacked: false });
+        self.flight.insert(SentSegment { start, end, sent: at, copies: 0 });
         self.next = end;
         self.most_in_flight = self.most_in_flight.max(self.in_flight());
     }
 
     /// A segment that begins below the highest number: out of order, or sent again.
-    fn handle_old(&mut self, at: u64, header: &TcpHeader<'_>, (start, end): (u64, u64), window: Option<u32>) {
+    fn handle_old(&mut self, at: u64, header: &TcpHeader<'_>, (start, end): (u64, u64), other: OtherEnd) {
         self.sent_below = (at, start);
         let below = end.min(self.next);
         let unseen = if self.holes.is_empty() { 0 } else { self.holes.within(start, below) };
@@ -298,34 +313,31 @@ impl HalfConnection {
             self.holes.fill(start, below);
             if again == 0 {
                 self.counts.out_of_order_packets += 1;
-                self.flight.insert(SentSegment { start, end: below, sent: at, copies: 0, sacked: false });
+                self.flight.insert(SentSegment { start, end: below, sent: at, copies: 0 });
             }
         }
         if again > 0 {
-            self.send_again(at, header, (start, below), again, window);
+            self.send_again(at, header, (start, below), again, other);
         }
         if end > self.next {
             self.send_new(at, self.next, end);
         }
     }
 
-    fn send_again(
-        &mut self,
-        at: u64,
-        header: &TcpHeader<'_>,
-        (start, end): (u64, u64),
-        again: u64,
-        window: Option<u32>,
-    ) {
-        let is_probe = header.len <= 1 && (window == Some(0) || end <= self.acked);
-        let cause = if header.has(TcpHeader::SYN) {
+    fn send_again(&mut self, at: u64, header: &TcpHeader<'_>, (start, end): (u64, u64), again: u64, other: OtherEnd) {
+        let is_closed = other.window == Some(0);
+        let is_syn = header.has(TcpHeader::SYN);
+        let is_probe = !is_syn && header.len <= 1 && (is_closed || end <= self.acked);
+        let cause = if is_syn {
             RetransmissionCause::Syn
         } else if is_probe {
             RetransmissionCause::WindowProbe
         } else {
-            self.evidence(at, start, end).cause()
+            let evidence = self.evidence(at, (start, end), other.round_trip);
+            self.note_evidence(&evidence);
+            evidence.cause()
         };
-        if header.len > 0 && !(is_probe && window == Some(0)) {
+        if header.len > 0 && !(is_probe && is_closed) {
             self.counts.retransmitted_packets += 1;
             self.counts.retransmitted_bytes += again.min(u64::from(header.len));
         }
@@ -344,7 +356,54 @@ impl HalfConnection {
         let spurious = end <= self.acked && !is_probe;
         self.counts.spurious += u32::from(spurious);
         let ts_val = header.options.timestamps.map(|(ts_val, _)| ts_val);
-        self.open.push_back(Retransmission { at, start, end, bytes: again, cause, after, ts_val, spurious });
+        self.open.push_back(Retransmission {
+            at,
+            start,
+            end,
+            bytes: again,
+            cause,
+            after,
+            ts_val,
+            spurious,
+            in_dsack: false,
+        });
+    }
+
+    /// Notes what a retransmission shows of its sender's probes.
+    fn note_evidence(&mut self, evidence: &Evidence) {
+        if evidence.shows_no_probes() {
+            self.note_no_probes();
+        }
+        match evidence.cause() {
+            RetransmissionCause::TailLossProbe if evidence.is_first => self.is_doubtful = self.sends_probes.is_none(),
+            RetransmissionCause::TailLossProbe => self.sends_probes = self.sends_probes.or(Some(true)),
+            // It makes the window smaller, whatever was before.
+            _ => self.is_doubtful = false,
+        }
+    }
+
+    /// After a timeout the window is one segment (RFC 5681, section 3.1), and two when that is acknowledged; after a probe
+    /// it is what it was.
+    fn settle_doubt(&mut self, ended: EndedFlight) {
+        const AFTER_TIMEOUT: u64 = 2;
+        self.is_doubtful = false;
+        if ended.by_window && ended.segments <= AFTER_TIMEOUT {
+            self.note_no_probes();
+        }
+    }
+
+    /// It sends none, if it has not shown that it does: what were taken for probes were timeouts.
+    fn note_no_probes(&mut self) {
+        if self.sends_probes.is_some() {
+            return;
+        }
+        self.sends_probes = Some(false);
+        let [probe, timeout] = [RetransmissionCause::TailLossProbe, RetransmissionCause::Timeout];
+        for again in self.open.iter_mut().filter(|again| again.cause == probe) {
+            again.cause = timeout;
+            self.counts.by_cause[probe as usize] -= 1;
+            self.counts.by_cause[timeout as usize] += 1;
+        }
     }
 
     /// Notes that losses are being repaired.
@@ -363,22 +422,21 @@ impl HalfConnection {
         }
     }
 
-    fn evidence(&mut self, at: u64, start: u64, end: u64) -> Evidence {
+    fn evidence(&mut self, at: u64, (start, end): (u64, u64), to_sender: u64) -> Evidence {
         let (acked, next) = (self.acked, self.next);
-        let sent = self.flight.touching(start, end).map(|segment| (segment.sent, segment.end)).next();
-        let (sent, sent_end) = sent.unwrap_or((0, end));
+        let sent = self.flight.touching(start, end).map(|segment| segment.sent).next();
         Evidence {
-            later_arrived: self.latest_arrived > (sent, sent_end),
-            duplicate_acks: self.duplicates,
+            // News that the capture has seen reach the sender later, and what it does then comes back.
+            silence: at.saturating_sub(self.news_at).saturating_sub(to_sender),
+            round_trip: self.rtt.min() + to_sender,
             recovery: self.recovery,
             is_first: start <= acked,
             is_last: end == next,
             probed: self.probed,
             has_sacked: !self.sacked.is_empty(),
-            sack_permitted: self.sack_permitted,
-            silence: at.saturating_sub(self.timer_base),
-            rto: self.rtt.rto(),
-            sent,
+            may_probe: self.sack_permitted && self.sends_probes != Some(false),
+            age: sent.map(|sent| at.saturating_sub(sent)),
+            at,
         }
     }
 }

@@ -58,18 +58,27 @@ pub(crate) struct Retransmission {
     pub(crate) after: Option<u64>,
     /// TSval of the copy, if it has one.
     pub(crate) ts_val: Option<u32>,
-    /// The receiver said that it had the data already: by an acknowledgement before it, by a D-SACK (RFC 2883), or by the
-    /// timestamp that it echoed (RFC 3522).
+    /// The receiver had the data already: there was an acknowledgement before it or too soon after it, a D-SACK (RFC 2883),
+    /// or an echo of an older timestamp (RFC 3522).
     pub(crate) spurious: bool,
+    /// A D-SACK was for it.
+    pub(crate) in_dsack: bool,
+}
+
+impl Retransmission {
+    /// It was for nothing: whether that is news.
+    pub(crate) fn note_spurious(&mut self) -> bool {
+        !core::mem::replace(&mut self.spurious, true)
+    }
 }
 
 /// What a sender knew when it sent a segment again.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Evidence {
-    /// Something that was sent after the segment has arrived (RFC 8985, section 6.2).
-    pub(crate) later_arrived: bool,
-    /// Duplicate acknowledgements in a row.
-    pub(crate) duplicate_acks: u32,
+    /// Since it heard something new of what it had sent, or sent it: ns.
+    pub(crate) silence: u64,
+    /// A round trip as it measures it: ns.
+    pub(crate) round_trip: u64,
     /// Losses are being repaired, until what had been sent when the first was found is acknowledged.
     pub(crate) recovery: Option<Recovery>,
     /// It is the first that is not acknowledged.
@@ -80,14 +89,12 @@ pub(crate) struct Evidence {
     pub(crate) probed: bool,
     /// Whether the receiver told of anything beyond a gap.
     pub(crate) has_sacked: bool,
-    /// Whether SACK is in use: without it there are no tail loss probes.
-    pub(crate) sack_permitted: bool,
-    /// Since the sender heard something new, or sent something: ns.
-    pub(crate) silence: u64,
-    /// The RTO by the round trips until now: ns.
-    pub(crate) rto: f64,
-    /// When it was sent last, in ns since 1970.
-    pub(crate) sent: u64,
+    /// Whether it may send tail loss probes: not without SACK, nor if its timer has expired where they do.
+    pub(crate) may_probe: bool,
+    /// Since the segment was sent last: ns.
+    pub(crate) age: Option<u64>,
+    /// When it is sent, in ns since 1970.
+    pub(crate) at: u64,
 }
 
 /// How losses are being repaired.
@@ -102,30 +109,52 @@ pub(crate) struct Recovery {
 }
 
 impl Evidence {
-    /// Duplicates that show a loss (RFC 5681, section 3.2).
-    const DUPLICATES: u32 = 3;
+    /// What a machine needs to answer: ns.
+    const ANSWER: u64 = 2_000_000;
+    /// Within this of news nothing is a timer's, but of what is overdue: ns.
+    const LEAST_TIMER: u64 = 5_000_000;
+    /// Longer than this without news, in ns, is a timer: RACK waits for less at usual round trips (RFC 8985, section 6.2),
+    /// and the retransmission timer for more.
+    const TIMER: u64 = 150_000_000;
+    /// The timer waits for more than this above a round trip: ns. Linux has 200 ms.
+    const LEAST_RTO: u64 = 180_000_000;
 
     /// What made the sender send it again.
     pub(crate) fn cause(&self) -> RetransmissionCause {
         match self.recovery {
+            _ if self.is_probe() => RetransmissionCause::TailLossProbe,
+            _ if self.is_timer() => RetransmissionCause::Timeout,
             // All that was on its way when the timer expired is taken to be lost (RFC 6675, section 5.1).
-            Some(Recovery { cause: RetransmissionCause::Timeout, since, .. }) if self.sent < since => {
+            Some(Recovery { cause: RetransmissionCause::Timeout, since, .. })
+                if self.age.is_none_or(|age| self.at - age < since) =>
+            {
                 RetransmissionCause::Timeout
             }
-            Some(Recovery { cause: RetransmissionCause::Fast, .. }) if !self.is_timer() => RetransmissionCause::Fast,
-            _ if self.later_arrived || self.duplicate_acks >= Self::DUPLICATES => RetransmissionCause::Fast,
-            _ if self.is_probe() => RetransmissionCause::TailLossProbe,
-            _ => RetransmissionCause::Timeout,
+            _ => RetransmissionCause::Fast,
         }
     }
 
-    /// Whether only the retransmission timer explains it: the first that is missing, after a silence.
-    fn is_timer(&self) -> bool {
-        self.is_first && !self.later_arrived && self.silence as f64 >= 0.8 * self.rto
+    /// Whether no news can have caused it.
+    pub(crate) fn is_timer(&self) -> bool {
+        self.silence > (self.round_trip / 4 * 3).clamp(Self::LEAST_TIMER, Self::TIMER) || self.is_overdue()
     }
 
-    /// Linux sends one before the first timeout, of the last segment, when it knows of no loss.
+    /// Whether the first segment was sent that long ago that its timer expired while there was news of others, and it is no
+    /// answer to news.
+    fn is_overdue(&self) -> bool {
+        let age = self.age.unwrap_or(0);
+        self.is_first && age >= self.round_trip + Self::LEAST_RTO && self.silence > Self::ANSWER
+    }
+
+    /// A probe comes before the first timeout, when nothing is known of a loss, and is the last segment.
     fn is_probe(&self) -> bool {
-        self.is_last && !self.probed && !self.has_sacked && self.sack_permitted && self.recovery.is_none()
+        self.is_timer() && self.is_last && !self.probed && !self.has_sacked && self.may_probe && self.recovery.is_none()
+    }
+
+    /// Whether it shows that its sender sends no probes: the timer expired for the first of several segments where a probe
+    /// would have been sent before.
+    pub(crate) fn shows_no_probes(&self) -> bool {
+        let is_probed_first = !self.probed && !self.has_sacked && self.recovery.is_none();
+        self.is_timer() && self.is_first && !self.is_last && is_probed_first
     }
 }

@@ -12,9 +12,6 @@ pub(crate) struct RttSamples {
     max: u64,
     sum: f64,
     squares: f64,
-    /// What the RTO is computed from (RFC 6298, section 2): SRTT and RTTVAR.
-    smoothed: f64,
-    variation: f64,
     kept: Vec<u32>,
     /// One sample in `1 << thinned` is kept.
     thinned: u32,
@@ -25,10 +22,7 @@ impl RttSamples {
     pub(crate) fn add(&mut self, ns: u64) {
         let value = ns as f64;
         if self.count == 0 {
-            (self.min, self.smoothed, self.variation) = (ns, value, value / 2.0);
-        } else {
-            self.variation += ((self.smoothed - value).abs() - self.variation) / 4.0;
-            self.smoothed += (value - self.smoothed) / 8.0;
+            self.min = ns;
         }
         self.min = self.min.min(ns);
         self.max = self.max.max(ns);
@@ -89,12 +83,5 @@ impl RttSamples {
         sorted.sort_unstable();
         let rank = (share * sorted.len() as f64).ceil() as usize;
         sorted.get(rank.saturating_sub(1)).map(|units| f64::from(*units) / 1e4)
-    }
-
-    /// The RTO as Linux has it: at least 200 ms above SRTT; a second without a sample. In ns.
-    pub(crate) fn rto(&self) -> f64 {
-        const LEAST: f64 = 200e6;
-        const WITHOUT_SAMPLE: f64 = 1e9;
-        if self.count == 0 { WITHOUT_SAMPLE } else { self.smoothed + (4.0 * self.variation).max(LEAST) }
     }
 }

@@ -23,25 +23,22 @@ impl Sacked {
         });
     }
 
-    /// Adds a block: what of it is new, as one range that covers it; nothing if all was known.
-    pub(crate) fn add(&mut self, start: u64, end: u64) -> Option<(u64, u64)> {
+    /// Adds a block: whether anything of it is new.
+    pub(crate) fn add(&mut self, start: u64, end: u64) -> bool {
         let first = self.ranges.partition_point(|range| range.1 < start);
         let last = self.ranges.partition_point(|range| range.0 <= end);
-        let Some(touched) = self.ranges.get(first..last).filter(|touched| !touched.is_empty()) else {
-            self.ranges.insert(first, (start, end));
-            if self.ranges.len() > MOST {
-                self.ranges.remove(0);
+        let (mut low, mut high) = (start, end);
+        if let Some(touched @ [from, ..]) = self.ranges.get(first..last) {
+            let to = touched[touched.len() - 1];
+            (low, high) = (low.min(from.0), high.max(to.1));
+            if touched.len() == 1 && (low, high) == *from {
+                return false;
             }
-            return Some((start, end));
-        };
-        let (low, high) = (touched[0].0, touched[touched.len() - 1].1);
-        if low <= start && end <= high && touched.len() == 1 {
-            return None;
         }
-        // Blocks mostly grow at one end: only that is new.
-        let from = if low <= start && touched.len() == 1 { high } else { start };
-        let to = if end <= high && touched.len() == 1 { low } else { end };
-        self.ranges.splice(first..last, [(low.min(start), high.max(end))]);
-        Some((from, to))
+        self.ranges.splice(first..last, [(low, high)]);
+        if self.ranges.len() > MOST {
+            self.ranges.remove(0);
+        }
+        true
     }
 }

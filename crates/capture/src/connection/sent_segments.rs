@@ -15,8 +15,6 @@ pub(crate) struct SentSegment {
     pub(crate) sent: u64,
     /// How often it was sent again.
     pub(crate) copies: u16,
-    /// Whether the receiver said that it has it (RFC 2018).
-    pub(crate) sacked: bool,
 }
 
 /// The segments of one direction that are on their way, by their numbers.

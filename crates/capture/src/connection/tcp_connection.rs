@@ -1,6 +1,6 @@
 //! A connection of TCP, as its packets in a capture show it.
 
-use crate::connection::half_connection::{Fresh, HalfConnection};
+use crate::connection::half_connection::{Fresh, HalfConnection, OtherEnd};
 use crate::end_pair::EndPair;
 use crate::exchange::{Dialogue, SaidBytes, SeenExchange};
 use crate::headers::TcpHeader;
@@ -94,11 +94,12 @@ impl TcpConnection {
             return;
         }
         let window = (receiver.counts.packets > 0).then_some(receiver.last_window);
+        let other = OtherEnd { window, round_trip: receiver.rtt.min() };
         if header.has(TcpHeader::SYN) {
             receiver.peer_scales = header.options.window_scale.is_some();
             receiver.peer_mss = header.options.mss;
         }
-        let fresh = sender.handle_segment(at, header, window);
+        let fresh = sender.handle_segment(at, header, other);
         if header.has(TcpHeader::ACK) {
             let said = receiver.handle_ack(at, header);
             sender.counts.duplicate_acks += u32::from(said.duplicate);
@@ -195,10 +196,9 @@ impl TcpConnection {
         is_plain.then(|| ack.saturating_sub(syn_ack))
     }
 
-    /// The server's initial window in segments, if it can be known: at the client, acknowledgements are captured before
-    /// the flight has arrived.
+    /// The server's initial window in segments, if it can be known: not without the handshake, which says how far the server is.
     pub(crate) fn initial_window_down(&self) -> Option<u64> {
-        self.server().initial_window.known().filter(|_| self.capture_side() == Some(CaptureSide::Server))
+        self.server().flights.known().filter(|_| self.capture_side().is_some())
     }
 
     /// Where it was captured.

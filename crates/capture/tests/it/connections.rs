@@ -248,3 +248,32 @@ fn many_timestamps_under_way_measure_as_few_do() {
     let (connections, _, _) = read(&pcap(&packets));
     assert_eq!(connections.number("timestamp_rtt_min_ms_down", 0), Some(50.001));
 }
+
+/// The initial window as a client's capture shows it: the server is 50 ms away, and segments of its flight come `apart` us
+/// apart.
+fn initial_window_at_client(segments: u32, apart: u64) -> Option<u64> {
+    let mut packets = vec![up(0, SYN, 0, 0, 0), down(50_000, SYN | ACK, 0, 0, 1), up(50_100, ACK, 1, 0, 1)];
+    packets.push(up(50_200, ACK | PSH, 1, 300, 1));
+    let arrives = |n: u32| 100_200 + u64::from(n) * apart;
+    let mut told: Vec<_> =
+        (0..segments).map(|n| (arrives(n), down(arrives(n), ACK, 1 + n * 1_460, 1_460, 301))).collect();
+    for n in 0..segments {
+        // Acknowledged at once, which lets two more go; they come after those that are on their way.
+        let at = (arrives(n) + 50_010).max(arrives(segments));
+        let ack = up(arrives(n) + 10, ACK, 301, 0, 1 + (n + 1) * 1_460);
+        told.push((arrives(n) + 10, ack));
+        told.push((at, down(at, ACK, 1 + (segments + n) * 1_460, 1_460, 301)));
+    }
+    told.sort_by_key(|(at, _)| *at);
+    packets.extend(told.into_iter().map(|(_, packet)| packet));
+    let (connections, _, _) = read(&pcap(&packets));
+    connections.known("initial_window_down", 0).then(|| connections.integer("initial_window_down", 0))
+}
+
+#[test]
+fn a_client_sees_the_initial_window_where_the_flight_is_over_before_more_can_come() {
+    assert_eq!(initial_window_at_client(10, 100), Some(10));
+    assert_eq!(initial_window_at_client(4, 2_000), Some(4));
+    // On a slow link the flight has no end.
+    assert_eq!(initial_window_at_client(10, 6_000), None);
+}

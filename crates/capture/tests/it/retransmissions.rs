@@ -1,6 +1,6 @@
 //! Why something was sent again. All is captured at the server; the client is 50 ms away.
 
-use crate::recording::{ACK, Told, down, handshake, pcap, read, up};
+use crate::recording::{ACK, SYN, Told, down, handshake, pcap, read, up};
 
 const MSS: u32 = 1_000;
 
@@ -120,7 +120,7 @@ fn an_echo_of_the_original_says_that_it_was_for_nothing() {
         packets.extend([
             down(60_000, ACK, 1, MSS, 1).stamped(60, 50),
             down(360_000, ACK, 1, MSS, 1).stamped(360, 50),
-            up(370_000, ACK, 1, 0, 1_001).stamped(365, ts_ecr),
+            up(412_000, ACK, 1, 0, 1_001).stamped(405, ts_ecr),
         ]);
         let (_, again, _) = read(&pcap(&packets));
         again.boolean("spurious", 0)
@@ -174,4 +174,103 @@ fn a_long_connection_tells_of_its_retransmissions_before_it_ends() {
     assert_eq!(connections.integer("retransmitted_packets_down", 0), 1_000);
     let order: Vec<u64> = (0..1_000).map(|row| again.integer("seq", row)).collect();
     assert!(order.is_sorted());
+}
+
+#[test]
+fn a_server_whose_timer_expires_where_others_probe_sends_no_probes() {
+    let mut packets = flight(4);
+    packets.extend([
+        // The first of three after a silence: a system with probes would have sent the last one before.
+        down(420_000, ACK, 1_001, MSS, 1),
+        up(470_000, ACK, 1, 0, 4_001),
+        down(470_001, ACK, 4_001, MSS, 1),
+        down(830_000, ACK, 4_001, MSS, 1),
+        up(880_000, ACK, 1, 0, 5_001),
+    ]);
+    assert_eq!(causes(&packets), ["timeout", "timeout"]);
+}
+
+/// One segment is sent again after silences, at these times in us. When it is acknowledged, flights of so many segments follow.
+fn after_a_doubt(again: &[u64], flights: &[u32]) -> Vec<String> {
+    let full = 1_460;
+    let mut packets = handshake();
+    packets.extend([up(59_000, ACK, 1, 300, 1), down(60_000, ACK, 1, full, 301)]);
+    packets.extend(again.iter().map(|at| down(*at, ACK, 1, full, 301)));
+    packets.extend([up(1_410_000, ACK, 301, 0, 1 + full), up(1_411_000, ACK, 301, 300, 1 + full)]);
+    let (mut at, mut next) = (1_411_100, 1 + full);
+    for segments in flights {
+        for _ in 0..*segments {
+            packets.push(down(at, ACK, next, full, 601));
+            next += full;
+        }
+        packets.push(up(at + 50_000, ACK, 601, 0, next));
+        at += 50_100;
+    }
+    causes(&packets)
+}
+
+#[test]
+fn a_window_of_two_segments_after_it_shows_that_a_probe_was_a_timeout() {
+    assert_eq!(after_a_doubt(&[360_000], &[2, 4]), ["timeout"]);
+    // The timeout after it has made the window small.
+    assert_eq!(after_a_doubt(&[360_000, 660_000], &[2, 4]), ["tail_loss_probe", "timeout"]);
+    // The window is what it was.
+    assert_eq!(after_a_doubt(&[360_000], &[10, 20]), ["tail_loss_probe"]);
+    // It was no window that ended this one.
+    assert_eq!(after_a_doubt(&[360_000], &[2]), ["tail_loss_probe"]);
+}
+
+#[test]
+fn a_timer_expires_also_while_there_is_news_of_others() {
+    let mut packets = flight(12);
+    for n in 0..9 {
+        let sacked = [(2_001, 3_001 + n * MSS)];
+        packets.push(up(110_001 + u64::from(n) * 40_000, ACK, 1, 0, 1_001).sack(&sacked));
+        if n == 0 {
+            packets.push(down(110_002, ACK, 1_001, MSS, 1));
+        }
+    }
+    packets.insert(packets.len() - 1, down(420_000, ACK, 1_001, MSS, 1));
+    assert_eq!(causes(&packets), ["fast", "timeout"]);
+}
+
+#[test]
+fn an_acknowledgement_that_comes_too_soon_is_one_of_the_original() {
+    let spurious_at = |at: u64| {
+        let mut packets = flight(2);
+        packets.extend([down(360_000, ACK, 1_001, MSS, 1), up(at, ACK, 1, 0, 2_001)]);
+        let (connections, again, _) = read(&pcap(&packets));
+        assert_eq!(connections.integer("spurious_down", 0), u64::from(again.boolean("spurious", 0)));
+        again.boolean("spurious", 0)
+    };
+    assert!(spurious_at(370_000));
+    assert!(!spurious_at(410_000));
+}
+
+#[test]
+fn each_d_sack_is_for_one_copy_and_the_latest_first() {
+    let mut packets = flight(2);
+    packets.extend([
+        down(360_000, ACK, 1_001, MSS, 1),
+        down(860_000, ACK, 1_001, MSS, 1),
+        // Too soon to be the answer of the second copy, so it came for nothing; its D-SACK says so once more.
+        up(865_000, ACK, 1, 0, 2_001),
+        up(910_000, ACK, 1, 0, 2_001).sack(&[(1_001, 2_001)]),
+    ]);
+    let (_, again, _) = read(&pcap(&packets));
+    assert_eq!([again.boolean("spurious", 0), again.boolean("spurious", 1)], [false, true]);
+}
+
+#[test]
+fn a_syn_that_was_answered_already_is_for_nothing() {
+    let packets = [
+        up(0, SYN, 0, 0, 0),
+        down(100, SYN | ACK, 0, 0, 1),
+        up(1_000_000, SYN, 0, 0, 0),
+        down(1_000_100, SYN | ACK, 0, 0, 1),
+        up(1_050_100, ACK, 1, 0, 1),
+    ];
+    let (_, again, _) = read(&pcap(&packets));
+    assert_eq!(again.texts("cause"), ["syn", "syn"]);
+    assert_eq!([again.boolean("spurious", 0), again.boolean("spurious", 1)], [true, false]);
 }
