@@ -50,6 +50,24 @@ def pcap(packets: Iterable[Packet]) -> bytes:
     return b"".join(made)
 
 
+def many(connections: int) -> bytes:
+    """Make a capture at a server of many connections that are open at a time, each with one request."""
+    told = [(0, False, SYN, 0, 0, 0), (100, True, SYN | ACK, 0, 0, 1), (50_100, False, ACK, 1, 0, 1)]
+    told.append((50_200, False, ACK | PSH, 1, 500, 1))
+    for n in range(8):
+        told.append((60_000 + n, True, ACK, 1 + n * 1_000, 1_000, 501))
+        told.append((110_000 + n, False, ACK, 501, 0, 1_001 + n * 1_000))
+    headers = pcap(told)[:24]
+    told_packets = [pcap([packet])[24:] for packet in told]
+    made = [headers]
+    for packet in told_packets:
+        for connection in range(connections):
+            # The client's address tells connections apart.
+            at = 16 + (12 if packet[16 + 12 : 16 + 16] == bytes([10, 0, 0, 1]) else 16)
+            made.append(packet[:at] + (0x0A000001 + connection).to_bytes(4) + packet[at + 4 :])
+    return b"".join(made)
+
+
 @pytest.fixture
 def story(tmp_path: Path) -> Path:
     path = tmp_path / "story.pcap"
@@ -149,6 +167,40 @@ def test_rows_of_all_batches_are_in_the_file(tmp_path: Path, monkeypatch: pytest
     assert sorted(connections["connection"]) == list(range(1, 801, 8))
     assert set(connections["bytes_down"]) == {1000}
     assert pl.read_parquet(tmp_path / "out/retransmissions.parquet").height == 100
+
+
+def test_an_open_connection_takes_less_than_2_kilobytes(tmp_path: Path) -> None:
+    connections = 20_000
+    (tmp_path / "many.pcap").write_bytes(many(connections))
+    (tmp_path / "one.pcap").write_bytes(pcap((n, True, ACK, n * 1_000, 1_000, 1) for n in range(5_000)))
+    script = """
+import os, sys
+from loadstone._native import PacketTables
+
+def resident():
+    return int(open("/proc/self/statm").read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+def read(path):
+    tables.open(path)
+    while tables.read(1_000):
+        pass
+
+tables = PacketTables(900, 1_000_000, 1)
+# Buffers for packets are the same for few and many connections.
+read(sys.argv[1])
+before = resident()
+read(sys.argv[2])
+print(resident() - before, tables.finish(1))
+"""
+    said = subprocess.run(
+        [sys.executable, "-c", script, tmp_path / "one.pcap", tmp_path / "many.pcap"],
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout
+    grown, more = said.split()
+    assert more == "True"
+    assert int(grown) < 2_000 * connections
 
 
 def test_the_number_of_threads_changes_no_byte(tmp_path: Path, loadstone: Command) -> None:

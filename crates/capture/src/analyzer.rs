@@ -46,6 +46,6 @@ impl Analyzer {
 
     /// There are no more packets: all connections end.
     pub fn finish(&mut self) {
-        self.shards.iter_mut().for_each(Shard::finish);
+        self.shards.iter_mut().for_each(|shard| while shard.finish(usize::MAX) {});
     }
 }

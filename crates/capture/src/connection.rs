@@ -1,6 +1,7 @@
 //! A connection of TCP, as its packets show it.
 
 mod acknowledgement;
+mod disorder;
 mod flights;
 mod half_connection;
 mod holes;

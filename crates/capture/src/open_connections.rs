@@ -47,8 +47,22 @@ impl OpenConnections {
     }
 
     /// Takes out the connections of which `ended` says so, in the order of their places.
-    pub(crate) fn take(&mut self, ended: impl Fn(&TcpConnection) -> bool, mut give: impl FnMut(TcpConnection)) {
+    pub(crate) fn take(&mut self, ended: impl Fn(&TcpConnection) -> bool, give: impl FnMut(TcpConnection)) {
+        self.take_some(usize::MAX, ended, give);
+    }
+
+    /// The same of at most so many.
+    pub(crate) fn take_some(
+        &mut self,
+        most: usize,
+        ended: impl Fn(&TcpConnection) -> bool,
+        mut give: impl FnMut(TcpConnection),
+    ) {
+        let mut left = most;
         for place in 0..self.places.len() {
+            if left == 0 {
+                return;
+            }
             let Some(connection) = self.places[place].take_if(|connection| ended(connection)) else { continue };
             let hash = self.hasher.hash_one(connection.ends);
             if let Ok(found) = self.by_ends.find_entry(hash, |other| *other as usize == place) {
@@ -56,6 +70,7 @@ impl OpenConnections {
             }
             self.free.push(place as u32);
             give(*connection);
+            left -= 1;
         }
     }
 }

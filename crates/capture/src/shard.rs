@@ -133,17 +133,18 @@ impl Shard {
         }
     }
 
-    /// There are no more packets: all connections end.
-    pub fn finish(&mut self) {
+    /// There are no more packets: so many connections end. Whether there are more.
+    pub fn finish(&mut self, most: usize) -> bool {
         let ended = &mut self.ended;
-        self.open.take(|_| true, |connection| ended.push(connection));
+        self.open.take_some(most, |_| true, |connection| ended.push(connection));
+        self.open.len() > 0
     }
 }
 
 impl Ended {
     fn push(&mut self, mut connection: TcpConnection) {
         for (_, half) in connection.directions() {
-            half.judged.extend(half.open.drain(..));
+            half.disorder.iter_mut().for_each(|disorder| disorder.settle());
         }
         connection.close();
         self.take_rows(&mut connection);
@@ -152,12 +153,12 @@ impl Ended {
 
     fn take_rows(&mut self, connection: &mut TcpConnection) {
         let number = connection.number;
-        for exchange in connection.ended.drain(..) {
+        for exchange in std::mem::take(&mut connection.ended) {
             self.exchanges.push(&ExchangeRow { connection: number, exchange });
         }
         for (is_up, half) in connection.directions() {
             let isn = half.isn;
-            for again in half.judged.drain(..) {
+            for again in half.disorder.iter_mut().flat_map(|disorder| disorder.judged.drain(..)) {
                 self.retransmissions.push(&RetransmissionRow { connection: number, is_up, isn, again });
             }
         }

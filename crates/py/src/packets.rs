@@ -84,10 +84,13 @@ impl PacketTables {
         self.taken.load(Ordering::Relaxed)
     }
 
-    /// There are no more files: all connections end.
-    fn finish(&mut self, py: Python<'_>) {
+    /// There are no more files: about so many connections end. Whether there are more.
+    fn finish(&mut self, py: Python<'_>, connections: usize) -> bool {
         let PacketTables { analyzer, threads, .. } = self;
-        py.detach(|| threads.install(|| analyzer.parts().1.par_iter_mut().for_each(Shard::finish)));
+        let shards = analyzer.parts().1;
+        let most = connections.div_ceil(shards.len());
+        let end = |shard: &mut Shard| shard.finish(most);
+        py.detach(|| threads.install(|| shards.par_iter_mut().map(end).reduce(|| false, |one, other| one || other)))
     }
 
     /// Rows that wait to be taken out.

@@ -33,7 +33,7 @@ MOST_OPEN = 1_000_000
 
 _PACKETS = 200_000
 """Packets between two looks at the clock."""
-_ROWS = 100_000
+_ROWS = 20_000
 """Rows that are written at once."""
 _ARROW = {"boolean": pa.bool_(), "integer": pa.int64(), "number": pa.float64(), "string": pa.large_string()}
 
@@ -73,8 +73,10 @@ def read(
             unread = _read_all(paths, tables, writers, progress)
         except KeyboardInterrupt as interrupt:
             interrupted = interrupt
-        tables.finish()
-        writers.write(tables)
+        more = True
+        while more:
+            more = tables.finish(_ROWS)
+            writers.write(tables)
         document = {"files": list(paths), **json.loads(tables.totals_json()), "unread": unread}
         document["interrupted"] = interrupted is not None
         writers.finish(document)

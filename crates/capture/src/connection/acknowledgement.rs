@@ -1,7 +1,6 @@
 //! What an acknowledgement says of the direction that it acknowledges.
 
 use crate::connection::half_connection::{HalfConnection, unwrap};
-use crate::connection::retransmission::Retransmission;
 use crate::connection::sent_segments::SentSegment;
 use crate::headers::TcpHeader;
 
@@ -44,12 +43,17 @@ impl HalfConnection {
     fn advance(&mut self, at: u64, ack: u64, header: &TcpHeader<'_>) {
         if ack > self.next {
             self.counts.unseen_bytes += ack - self.next;
-            self.holes.push(self.next, ack);
+            let next = self.next;
+            self.disorder().holes.push(next, ack);
             self.next = ack;
         }
-        let ts_ecr = header.options.timestamps.map(|(_, ts_ecr)| ts_ecr);
-        self.judge_by_echo(ack, ts_ecr);
-        self.judge_by_time(at, self.acked, ack);
+        let (acked, early) = (self.acked, at.saturating_sub(self.rtt.min() / EARLY));
+        if let Some(disorder) = &mut self.disorder {
+            let ts_ecr = header.options.timestamps.map(|(_, ts_ecr)| ts_ecr);
+            self.counts.spurious += ts_ecr.map_or(0, |ts_ecr| disorder.judge_by_echo(acked, ack, ts_ecr));
+            self.counts.spurious += disorder.judge_by_time(early, acked, ack);
+            disorder.handle_advance(ack);
+        }
         while let Some(segment) = self.flight.take_acknowledged(ack) {
             self.take_round_trip(at, ack, &segment);
         }
@@ -57,20 +61,15 @@ impl HalfConnection {
         if !self.first_flight_over && ack > self.isn + 1 {
             self.first_flight_over = true;
         }
-        if !self.sacked.is_empty() {
-            self.sacked.forget_below(ack);
-        }
-        (self.duplicates, self.probed, self.news_at) = (0, false, at);
-        if self.recovery.is_some_and(|recovery| ack >= recovery.until) {
-            self.recovery = None;
-        }
+        (self.duplicates, self.news_at) = (0, at);
     }
 
     /// A round trip is measured by a segment whose end is what is acknowledged, that was sent once (Karn), and after
     /// which no segment before it was sent: the acknowledgement may have waited for that one.
     fn take_round_trip(&mut self, at: u64, ack: u64, segment: &SentSegment) {
-        let is_measured = segment.end == ack && segment.copies == 0;
-        if is_measured && !(self.sent_below.0 > segment.sent && self.sent_below.1 < segment.start) {
+        let is_measured = segment.end() == ack && segment.copies == 0;
+        let sent_below = self.disorder.as_ref().map_or((0, 0), |disorder| disorder.sent_below);
+        if is_measured && !(sent_below.0 > segment.sent && sent_below.1 < segment.start) {
             self.rtt.add(at.saturating_sub(segment.sent));
         }
     }
@@ -102,74 +101,42 @@ impl HalfConnection {
             let is_within_second = second.is_some_and(|(from, to)| from <= start && end <= to);
             if place == 0 && (end <= ack || is_within_second) {
                 has_dsack = true;
-                self.judge_by_dsack(start, end);
+                self.counts.spurious += self.disorder().judge_by_dsack(start, end);
                 continue;
             }
-            if start >= ack && self.sacked.add(start, end) {
+            let early = at.saturating_sub(self.rtt.min() / EARLY);
+            let disorder = self.disorder.get_or_insert_default();
+            if start >= ack && disorder.sacked.add(start, end) {
                 self.news_at = at;
-                self.judge_by_time(at, start, end);
+                self.counts.spurious += disorder.judge_by_time(early, start, end);
             }
         }
         has_dsack
     }
 
-    /// A segment that arrived twice: the latest copy that no other D-SACK was for.
-    fn judge_by_dsack(&mut self, start: u64, end: u64) {
-        let is_copy = |again: &&mut Retransmission| !again.in_dsack && again.start < end && start < again.end;
-        if let Some(again) = self.open.iter_mut().rev().find(is_copy) {
-            again.in_dsack = true;
-            self.counts.spurious += u32::from(again.note_spurious());
-        }
-    }
-
-    /// A range has arrived: what was sent again of it much less than a round trip ago cannot be what arrived.
-    fn judge_by_time(&mut self, at: u64, start: u64, end: u64) {
-        let early = self.rtt.min() / 2;
-        for again in self.open.iter_mut().rev().take_while(|again| at - again.at.min(at) < early) {
-            if start <= again.start && again.end <= end {
-                self.counts.spurious += u32::from(again.note_spurious());
-            }
-        }
-    }
-
-    /// The first missing segment has arrived: an echo that is older than its copy is one of the original (RFC 3522).
-    fn judge_by_echo(&mut self, ack: u64, ts_ecr: Option<u32>) {
-        let (Some(ts_ecr), false) = (ts_ecr, self.open.is_empty()) else { return };
-        let acked = self.acked;
-        for again in &mut self.open {
-            let fills = again.start <= acked && acked < again.end && again.end <= ack;
-            let is_older = again.ts_val.is_some_and(|ts_val| (ts_ecr.wrapping_sub(ts_val) as i32) < 0);
-            if fills && is_older {
-                self.counts.spurious += u32::from(again.note_spurious());
-            }
-        }
-    }
-
     /// An echo of the first segment with a TSval measures a round trip, also where data was sent again.
     fn take_echo(&mut self, at: u64, ts_ecr: u32) {
-        // An echo of a later one answers all before it.
-        let answered = |ts_val: u32| (ts_ecr.wrapping_sub(ts_val) as i32) >= 0;
-        let until = self.ts_pending.partition_point(|(ts_val, _)| answered(*ts_val));
-        let Some((ts_val, sent)) = self.ts_pending.drain(..until).next_back() else { return };
-        if ts_val != ts_ecr {
-            return;
+        let Some((ts_val, sent)) = self.awaited_echo else { return };
+        // An echo of a later one answers it as well, and measures nothing.
+        let after = ts_ecr.wrapping_sub(ts_val) as i32;
+        if after == 0 {
+            let took = at.saturating_sub(sent);
+            self.timestamp_rtt = Some(self.timestamp_rtt.map_or(took, |least| least.min(took)));
         }
-        let took = at.saturating_sub(sent);
-        self.timestamp_rtt = Some(self.timestamp_rtt.map_or(took, |least| least.min(took)));
+        self.awaited_echo = self.awaited_echo.filter(|_| after < 0);
     }
 
-    /// This end sent a TSval: its echo is waited for if it is a new one.
+    /// This end sent a TSval: its echo is waited for if it is a new one. One of a segment before may still come, but for what
+    /// is sent `again`.
     #[inline]
-    pub(crate) fn note_timestamp(&mut self, at: u64, ts_val: u32) {
+    pub(crate) fn note_timestamp(&mut self, at: u64, ts_val: u32, again: bool) {
         let is_new = self.latest_ts_val.is_none_or(|latest| (ts_val.wrapping_sub(latest) as i32) > 0);
         if is_new {
             self.latest_ts_val = Some(ts_val);
-            if self.ts_pending.len() < WAITING_TIMESTAMPS {
-                self.ts_pending.push((ts_val, at));
-            }
+            self.awaited_echo = self.awaited_echo.filter(|_| !again).or(Some((ts_val, at)));
         }
     }
 }
 
-/// TSvals whose echoes are waited for; more are passed over.
-const WAITING_TIMESTAMPS: usize = 4;
+/// What arrives within a round trip divided by this is no answer to what was sent then.
+const EARLY: u64 = 2;

@@ -9,9 +9,9 @@ const AT_ONCE: u64 = 4;
 
 /// Follows the flights of one direction.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Flights {
+pub(crate) struct SentFlights {
     /// Segments of the flight, until the first of them is acknowledged.
-    flight: u64,
+    flight: u32,
     /// Where it began; unwrapped.
     begun: u64,
     is_open: bool,
@@ -24,11 +24,11 @@ pub(crate) struct Flights {
     /// When the first of the flight was acknowledged, while it is not known if more comes.
     acknowledged_at: Option<u64>,
     /// The most segments of a flight before this one, and all segments that were sent before it.
-    largest_before: u64,
-    all_before: u64,
+    largest_before: u32,
+    all_before: u32,
     /// All segments that were sent.
-    all: u64,
-    known: Option<u64>,
+    all: u32,
+    known: Option<u32>,
 }
 
 /// A segment with new data.
@@ -40,7 +40,7 @@ pub(crate) struct NewData {
     pub(crate) start: u64,
     pub(crate) end: u64,
     /// Segments on the wire: more than one where the card cuts it later.
-    pub(crate) segments: u64,
+    pub(crate) segments: u32,
     /// Whether no segment was larger, and it has no part of one.
     pub(crate) is_full: bool,
     /// Nothing was on its way before it.
@@ -56,14 +56,14 @@ pub(crate) struct NewData {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct EndedFlight {
     /// Segments until then.
-    pub(crate) segments: u64,
+    pub(crate) segments: u32,
     /// Whether the congestion window ended it.
     pub(crate) by_window: bool,
 }
 
-impl Flights {
+impl SentFlights {
     /// In segments, if it is known.
-    pub(crate) fn known(&self) -> Option<u64> {
+    pub(crate) fn known(&self) -> Option<u32> {
         self.known
     }
 
@@ -90,11 +90,12 @@ impl Flights {
             (self.flight, self.begun, self.is_open) = (0, data.start, true);
             self.room_until = data.window.map_or(0, |window| data.start + u64::from(window));
         }
-        self.all += data.segments;
+        self.all = self.all.saturating_add(data.segments);
         if self.is_open {
             self.flight += data.segments;
             // Without room it was the receiver who ended it, if the flight ends here.
-            self.is_full = data.is_full && data.end + (data.end - data.start) / data.segments.max(1) <= self.room_until;
+            self.is_full =
+                data.is_full && data.end + (data.end - data.start) / u64::from(data.segments.max(1)) <= self.room_until;
             self.last_at = data.at;
         }
         ended

@@ -1,16 +1,12 @@
 //! One direction of a connection: what one end sent, and what the other acknowledged of it.
 
-use crate::connection::flights::{EndedFlight, Flights, NewData};
-use crate::connection::holes::Holes;
-use crate::connection::retransmission::{Evidence, Recovery, Retransmission, RetransmissionCause};
+use crate::connection::disorder::Disorder;
+use crate::connection::flights::{NewData, SentFlights};
+use crate::connection::retransmission::{Evidence, Retransmission, RetransmissionCause};
 use crate::connection::rtt_samples::RttSamples;
-use crate::connection::sacked::Sacked;
 use crate::connection::sent_segments::{SentSegment, SentSegments};
 use crate::headers::TcpHeader;
-use std::collections::VecDeque;
 
-/// Retransmissions whose end is still open: whether they were spurious comes out a round trip later.
-const OPEN_RETRANSMISSIONS: usize = 256;
 /// Below this a number is from before the capture began.
 const BEFORE: u64 = 1 << 30;
 
@@ -97,24 +93,12 @@ pub(crate) struct HalfConnection {
     /// The number up to which the other end acknowledged.
     pub(crate) acked: u64,
     pub(crate) first_flight_over: bool,
-    pub(crate) flights: Flights,
+    pub(crate) flights: SentFlights,
     pub(crate) flight: SentSegments,
-    pub(crate) holes: Holes,
-    pub(crate) sacked: Sacked,
-    /// When something was sent last from below the highest number, and where it began.
-    pub(crate) sent_below: (u64, u64),
-    pub(crate) recovery: Option<Recovery>,
-    pub(crate) probed: bool,
-    /// Whether it sends tail loss probes (RFC 8985, section 7), if it has shown it.
-    sends_probes: Option<bool>,
-    /// What was taken for its last probe was the only segment on its way, so it may have been a timeout.
-    is_doubtful: bool,
+    /// What was lost, sent again or out of order.
+    pub(crate) disorder: Option<Box<Disorder>>,
     /// When the other end last told of something new: that data had arrived, in order or beyond a gap.
     pub(crate) news_at: u64,
-    /// What it sent again, where a D-SACK may still say that it was for nothing.
-    pub(crate) open: VecDeque<Retransmission>,
-    /// What it sent again before that: for the caller to take.
-    pub(crate) judged: Vec<Retransmission>,
     /// Its last pure acknowledgement: number and window.
     pub(crate) last_ack: Option<(u32, u16)>,
     pub(crate) duplicates: u32,
@@ -122,8 +106,8 @@ pub(crate) struct HalfConnection {
     last_identity: Option<(u16, u32, u32, u32)>,
     /// The latest TSval that it sent.
     pub(crate) latest_ts_val: Option<u32>,
-    /// TSvals that it sent and of which no echo was seen, and when each was sent first.
-    pub(crate) ts_pending: Vec<(u32, u64)>,
+    /// A TSval that it sent, and when: its echo measures a round trip.
+    pub(crate) awaited_echo: Option<(u32, u64)>,
 }
 
 impl HalfConnection {
@@ -136,6 +120,16 @@ impl HalfConnection {
         self.last_identity = Some(identity);
         self.counts.captured_twice += u32::from(twice);
         twice
+    }
+
+    /// What was lost, sent again or out of order, from now on.
+    pub(crate) fn disorder(&mut self) -> &mut Disorder {
+        self.disorder.get_or_insert_default()
+    }
+
+    /// Whether the capture has all that was sent.
+    fn has_no_holes(&self) -> bool {
+        self.disorder.as_ref().is_none_or(|disorder| disorder.holes.is_empty())
     }
 
     /// Bytes that were sent and not acknowledged.
@@ -151,6 +145,11 @@ impl HalfConnection {
     /// By how many bits its windows are shifted: if both ends can do it (RFC 7323, section 2.2).
     fn window_shift(&self) -> u8 {
         if self.peer_scales { self.window_scale.unwrap_or(0) } else { 0 }
+    }
+
+    /// Whether there are retransmissions of which nothing more can be learned.
+    pub(crate) fn has_judged(&self) -> bool {
+        self.disorder.as_ref().is_some_and(|disorder| !disorder.judged.is_empty())
     }
 
     /// How many segments it sent again for this cause.
@@ -175,7 +174,7 @@ impl HalfConnection {
             self.handle_numbers(at, header, other);
             // Without data there may be no answer, and so no echo, for a long time.
             if let Some((ts_val, _)) = header.options.timestamps {
-                self.note_timestamp(at, ts_val);
+                self.note_timestamp(at, ts_val, self.next == before);
             }
         }
         if header.len == 0 || self.next == before {
@@ -193,7 +192,7 @@ impl HalfConnection {
             // Nobody knows what was acknowledged before.
             self.first_flight_over = true;
             // What was sent before the capture began may still come out of order.
-            self.holes.push(start - BEFORE, start);
+            self.disorder().holes.push(start - BEFORE, start);
         }
     }
 
@@ -263,7 +262,8 @@ impl HalfConnection {
         if start == self.next {
             self.send_new(at, start, end);
         } else if start > self.next {
-            self.holes.push(self.next, start);
+            let next = self.next;
+            self.disorder().holes.push(next, start);
             self.send_new(at, start, end);
         } else {
             self.handle_old(at, header, (start, end), other);
@@ -283,37 +283,39 @@ impl HalfConnection {
             at,
             start,
             end: start + u64::from(header.len),
-            segments: u64::from(header.len.div_ceil(segment)),
-            is_full: self.holes.is_empty() && header.len >= segment && header.len.is_multiple_of(segment),
+            segments: header.len.div_ceil(segment),
+            is_full: self.has_no_holes() && header.len >= segment && header.len.is_multiple_of(segment),
             // At the receiver what is captured is acknowledged, and more may be on its way.
             was_idle: self.in_flight() == 0 && at >= self.news_at + other.round_trip / 2,
             window: other.window,
             to_sender: other.round_trip,
             round_trip: self.rtt.min() + other.round_trip,
         });
-        if let Some(ended) = ended.filter(|_| self.is_doubtful) {
-            self.settle_doubt(ended);
+        if let (Some(ended), Some(disorder)) = (ended, &mut self.disorder) {
+            let taken_back = disorder.handle_flight(ended);
+            self.take_back_probes(taken_back);
         }
     }
 
     #[inline]
     fn send_new(&mut self, at: u64, start: u64, end: u64) {
-        self.flight.insert(SentSegment { start, end, sent: at, copies: 0 });
+        self.flight.insert(SentSegment::new(start, end, at));
         self.next = end;
         self.most_in_flight = self.most_in_flight.max(self.in_flight());
     }
 
     /// A segment that begins below the highest number: out of order, or sent again.
     fn handle_old(&mut self, at: u64, header: &TcpHeader<'_>, (start, end): (u64, u64), other: OtherEnd) {
-        self.sent_below = (at, start);
         let below = end.min(self.next);
-        let unseen = if self.holes.is_empty() { 0 } else { self.holes.within(start, below) };
+        let disorder = self.disorder();
+        disorder.sent_below = (at, start);
+        let unseen = disorder.holes.within(start, below);
         let again = below - start - unseen;
         if unseen > 0 {
-            self.holes.fill(start, below);
+            disorder.holes.fill(start, below);
             if again == 0 {
                 self.counts.out_of_order_packets += 1;
-                self.flight.insert(SentSegment { start, end: below, sent: at, copies: 0 });
+                self.flight.insert(SentSegment::new(start, below, at));
             }
         }
         if again > 0 {
@@ -334,7 +336,8 @@ impl HalfConnection {
             RetransmissionCause::WindowProbe
         } else {
             let evidence = self.evidence(at, (start, end), other.round_trip);
-            self.note_evidence(&evidence);
+            let taken_back = self.disorder().note_evidence(&evidence);
+            self.take_back_probes(taken_back);
             evidence.cause()
         };
         if header.len > 0 && !(is_probe && is_closed) {
@@ -348,93 +351,39 @@ impl HalfConnection {
             segment.copies = segment.copies.saturating_add(1);
             segment.sent = at;
         }
-        self.repair(at, start, cause);
-        if self.open.len() == OPEN_RETRANSMISSIONS {
-            self.judged.extend(self.open.pop_front());
-        }
         // What was acknowledged already had arrived.
         let spurious = end <= self.acked && !is_probe;
         self.counts.spurious += u32::from(spurious);
         let ts_val = header.options.timestamps.map(|(ts_val, _)| ts_val);
-        self.open.push_back(Retransmission {
-            at,
-            start,
-            end,
-            bytes: again,
-            cause,
-            after,
-            ts_val,
-            spurious,
-            in_dsack: false,
-        });
+        let again = Retransmission { at, start, end, bytes: again, cause, after, ts_val, spurious, in_dsack: false };
+        let (acked, next) = (self.acked, self.next);
+        let disorder = self.disorder();
+        disorder.begin_repair(&again, acked, next);
+        disorder.push(again);
     }
 
-    /// Notes what a retransmission shows of its sender's probes.
-    fn note_evidence(&mut self, evidence: &Evidence) {
-        if evidence.shows_no_probes() {
-            self.note_no_probes();
-        }
-        match evidence.cause() {
-            RetransmissionCause::TailLossProbe if evidence.is_first => self.is_doubtful = self.sends_probes.is_none(),
-            RetransmissionCause::TailLossProbe => self.sends_probes = self.sends_probes.or(Some(true)),
-            // It makes the window smaller, whatever was before.
-            _ => self.is_doubtful = false,
-        }
-    }
-
-    /// After a timeout the window is one segment (RFC 5681, section 3.1), and two when that is acknowledged; after a probe
-    /// it is what it was.
-    fn settle_doubt(&mut self, ended: EndedFlight) {
-        const AFTER_TIMEOUT: u64 = 2;
-        self.is_doubtful = false;
-        if ended.by_window && ended.segments <= AFTER_TIMEOUT {
-            self.note_no_probes();
-        }
-    }
-
-    /// It sends none, if it has not shown that it does: what were taken for probes were timeouts.
-    fn note_no_probes(&mut self) {
-        if self.sends_probes.is_some() {
-            return;
-        }
-        self.sends_probes = Some(false);
-        let [probe, timeout] = [RetransmissionCause::TailLossProbe, RetransmissionCause::Timeout];
-        for again in self.open.iter_mut().filter(|again| again.cause == probe) {
-            again.cause = timeout;
-            self.counts.by_cause[probe as usize] -= 1;
-            self.counts.by_cause[timeout as usize] += 1;
-        }
-    }
-
-    /// Notes that losses are being repaired.
-    fn repair(&mut self, at: u64, start: u64, cause: RetransmissionCause) {
-        let begins = match cause {
-            RetransmissionCause::TailLossProbe => {
-                self.probed = true;
-                false
-            }
-            RetransmissionCause::Timeout => start <= self.acked || self.recovery.is_none(),
-            RetransmissionCause::Fast => self.recovery.is_none(),
-            RetransmissionCause::Syn | RetransmissionCause::WindowProbe => false,
-        };
-        if begins {
-            self.recovery = Some(Recovery { cause, since: at, until: self.next });
-        }
+    /// So many that were taken for tail loss probes were timeouts.
+    fn take_back_probes(&mut self, count: u32) {
+        self.counts.by_cause[RetransmissionCause::TailLossProbe as usize] -= count;
+        self.counts.by_cause[RetransmissionCause::Timeout as usize] += count;
     }
 
     fn evidence(&mut self, at: u64, (start, end): (u64, u64), to_sender: u64) -> Evidence {
-        let (acked, next) = (self.acked, self.next);
         let sent = self.flight.touching(start, end).map(|segment| segment.sent).next();
+        let is_first = start <= self.acked;
+        let (is_last, sack_permitted) = (end == self.next, self.sack_permitted);
+        let (silence, round_trip) = (at.saturating_sub(self.news_at), self.rtt.min() + to_sender);
+        let disorder = self.disorder();
         Evidence {
             // News that the capture has seen reach the sender later, and what it does then comes back.
-            silence: at.saturating_sub(self.news_at).saturating_sub(to_sender),
-            round_trip: self.rtt.min() + to_sender,
-            recovery: self.recovery,
-            is_first: start <= acked,
-            is_last: end == next,
-            probed: self.probed,
-            has_sacked: !self.sacked.is_empty(),
-            may_probe: self.sack_permitted && self.sends_probes != Some(false),
+            silence: silence.saturating_sub(to_sender),
+            round_trip,
+            recovery: disorder.recovery,
+            is_first,
+            is_last,
+            probed: disorder.probed,
+            has_sacked: !disorder.sacked.is_empty(),
+            may_probe: sack_permitted && disorder.may_probe(),
             age: sent.map(|sent| at.saturating_sub(sent)),
             at,
         }

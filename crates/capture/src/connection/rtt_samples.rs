@@ -2,7 +2,7 @@
 
 /// Samples that are kept for quantiles. When there are more, every second one is given up, and from then on every
 /// second one, fourth one... is kept.
-const KEPT: usize = 256;
+const KEPT: usize = 128;
 
 /// Samples of a round trip, in ns.
 #[derive(Clone, Debug, Default)]

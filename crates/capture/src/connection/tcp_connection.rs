@@ -172,7 +172,7 @@ impl TcpConnection {
     /// Whether there are exchanges that are over, or retransmissions of which nothing more can be learned.
     #[inline]
     pub(crate) fn has_rows(&self) -> bool {
-        !self.ended.is_empty() || self.halves.iter().any(|half| !half.judged.is_empty())
+        !self.ended.is_empty() || self.halves.iter().any(HalfConnection::has_judged)
     }
 
     /// Whether nothing more is to come: both ends have said so, or one has broken it off.
@@ -197,7 +197,7 @@ impl TcpConnection {
     }
 
     /// The server's initial window in segments, if it can be known: not without the handshake, which says how far the server is.
-    pub(crate) fn initial_window_down(&self) -> Option<u64> {
+    pub(crate) fn initial_window_down(&self) -> Option<u32> {
         self.server().flights.known().filter(|_| self.capture_side().is_some())
     }
 

@@ -141,6 +141,10 @@ impl Http1 {
 
     fn end_first(&mut self, sent_again: u64, ended: &mut Vec<SeenExchange>) {
         if let Some(mut first) = self.open.pop_front() {
+            if self.open.is_empty() {
+                // Connections wait for most of their time.
+                self.open = VecDeque::new();
+            }
             first.sent_again = if first.response_at.is_some() { sent_again - first.sent_again } else { 0 };
             first.before_ended_at = self.last_ended_at;
             self.last_ended_at = first.response_end_at.or(self.last_ended_at);
