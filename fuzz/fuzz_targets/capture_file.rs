@@ -17,7 +17,7 @@ const HELD_PER_BYTE: usize = 200;
 
 fuzz_target!(|data: &[u8]| {
     let before = ALLOCATOR.allocated();
-    let mut analyzer = Analyzer::new(AnalyzerLimits { idle: 60, open: 1_000 });
+    let mut analyzer = Analyzer::new(AnalyzerLimits { idle: 60, open: 1_000, periods: true });
     if let Ok(mut reader) = decompressed(data).map_err(drop).and_then(|file| PacketReader::new(file).map_err(drop)) {
         let mut packets = 0;
         while let Ok(Some(())) = reader.next_packet(|packet| analyzer.handle_packet(&packet)) {

@@ -108,6 +108,17 @@ def test_tables_are_parquet_whose_columns_say_what_they_are(
     assert b"SYN-ACK" in help_of["server_handshake_ms"]
 
 
+def test_periods_are_told_if_they_are_asked_for(story: Path, tmp_path: Path, loadstone: Command) -> None:
+    assert loadstone("capture", str(story), "-o", str(tmp_path / "plain")).code == 0
+    assert not (tmp_path / "plain/periods.parquet").exists()
+    assert loadstone("capture", str(story), "-o", str(tmp_path / "told"), "--periods").code == 0
+    told = pl.read_parquet(tmp_path / "told/periods.parquet").filter(way="down")
+    # A response of 1,000 bytes at 110 ms, and once more at 400 ms.
+    assert told["period"].to_list() == [1, 2, 3]
+    assert told["bytes"].to_list() == [0, 1_000, 0]
+    assert told["retransmitted_packets"].to_list() == [0, 0, 1]
+
+
 def test_files_of_a_ring_are_one_capture_compressed_or_not(tmp_path: Path, loadstone: Command) -> None:
     (tmp_path / "one.pcap").write_bytes(pcap(STORY[:5]))
     (tmp_path / "two.pcap.gz").write_bytes(gzip.compress(pcap(STORY[5:])))

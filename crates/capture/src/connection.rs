@@ -5,6 +5,7 @@ mod disorder;
 mod flights;
 mod half_connection;
 mod holes;
+mod periods;
 mod retransmission;
 mod rtt_samples;
 mod sacked;
@@ -12,6 +13,7 @@ mod sent_segments;
 mod tcp_connection;
 
 pub(crate) use half_connection::HalfConnection;
+pub(crate) use periods::EndedPeriod;
 pub(crate) use retransmission::Retransmission;
 pub use retransmission::RetransmissionCause;
 pub use tcp_connection::{CaptureSide, TcpConnection};

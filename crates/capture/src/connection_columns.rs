@@ -92,7 +92,7 @@ const OF_CONNECTION: [TableColumn<TcpConnection>; 14] = [
     }),
 ];
 
-const OF_DIRECTIONS: [[TableColumn<TcpConnection>; 2]; 43] = [
+const OF_DIRECTIONS: [[TableColumn<TcpConnection>; 2]; 47] = [
     both!("packets_up", "packets_down", Integer, "packets (total packets).", |h| h.counts.packets),
     both!("acks_up", "acks_down", Integer, "packets with ACK (ack pkts sent).", |h| h.counts.acks),
     both!("pure_acks_up", "pure_acks_down", Integer, "of these without data (pure acks sent).", |h| h.counts.pure_acks),
@@ -210,7 +210,25 @@ const OF_DIRECTIONS: [[TableColumn<TcpConnection>; 2]; 43] = [
         "data_time_ms_down",
         Number,
         "from its first packet with data to its last (data xmit time).",
-        |h| h.first_data_at.zip(h.last_data_at).map(|(first, last)| ms(last.saturating_sub(first)))
+        |h| h.first_data_at.zip(h.last_data_at).map(|(first, last)| ms(last.since(first)))
+    ),
+    both!("busy_ms_up", "busy_ms_down", Number, "time with data on its way (Linux: tcpi_busy_time).", |h| ms(h.busy)),
+    both!(
+        "window_limited_ms_up",
+        "window_limited_ms_down",
+        Number,
+        "time without room for a segment in the other end's receive window (Linux: tcpi_rwnd_limited).",
+        |h| ms(h.without_room)
+    ),
+    both!("flights_up", "flights_down", Integer, "times that it sent when all before was acknowledged.", |h| h
+        .flights
+        .begun_count),
+    both!(
+        "cwnd_limited_flights_up",
+        "cwnd_limited_flights_down",
+        Integer,
+        "of these those that the congestion window ended, and not the application.",
+        |h| h.flights.ended_by_window
     ),
 ];
 

@@ -1,8 +1,9 @@
 //! What packet captures say of TCP's connections.
 //!
 //! A [`PacketReader`] reads packets of a capture file, one after the other. An [`Analyzer`] follows the connections
-//! in them, in one pass, and fills three tables: of connections ([`CONNECTION_COLUMNS`]), of what was sent again
-//! ([`RETRANSMISSION_COLUMNS`]) and of requests with their responses ([`EXCHANGE_COLUMNS`]). It follows section 3 of the study `yahoo`, and counts what tcptrace counts.
+//! in them, in one pass, and fills tables: of connections ([`CONNECTION_COLUMNS`]), of what was sent again
+//! ([`RETRANSMISSION_COLUMNS`]), of requests with their responses ([`EXCHANGE_COLUMNS`]) and, if asked, of the periods of
+//! connections ([`PERIOD_COLUMNS`]). It follows section 3 of the study `yahoo`, and counts what tcptrace counts.
 //!
 //! Elsewhere: opening and decompressing files, how tables are kept, what is concluded from them (Python).
 
@@ -17,7 +18,9 @@ mod file;
 mod headers;
 mod intake;
 mod open_connections;
+mod period_columns;
 mod retransmission_columns;
+mod seen_at;
 mod segment;
 mod shard;
 
@@ -29,6 +32,7 @@ pub use exchange::ExchangeKind;
 pub use exchange_columns::{EXCHANGE_COLUMNS, ExchangeRow};
 pub use file::{PacketReader, RawPacket, ReadError, decompressed};
 pub use intake::{CaptureTotals, Intake};
+pub use period_columns::{PERIOD_COLUMNS, PeriodRow};
 pub use retransmission_columns::{RETRANSMISSION_COLUMNS, RetransmissionRow};
 pub use segment::{CapturedSegment, SegmentBatch};
 pub use shard::{AnalyzerLimits, Shard};

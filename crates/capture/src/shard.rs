@@ -5,6 +5,7 @@ use crate::connection::TcpConnection;
 use crate::connection_columns::CONNECTION_COLUMNS;
 use crate::exchange_columns::{EXCHANGE_COLUMNS, ExchangeRow};
 use crate::open_connections::OpenConnections;
+use crate::period_columns::{PERIOD_COLUMNS, PeriodRow};
 use crate::retransmission_columns::{RETRANSMISSION_COLUMNS, RetransmissionRow};
 use crate::segment::{CapturedSegment, SegmentBatch};
 
@@ -14,7 +15,7 @@ const LOOKED_THROUGH: u64 = 16 * SECOND;
 /// A closed connection may still send something again for so long: twice the longest life of a segment on Linux.
 const CLOSED: u64 = 60 * SECOND;
 
-/// What keeps an analysis within bounds.
+/// What an analysis tells, and what keeps it within bounds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct AnalyzerLimits {
     /// A connection without a packet for so long is over, in s.
@@ -22,11 +23,13 @@ pub struct AnalyzerLimits {
     /// Connections that are open at a time, in all parts. Where there are more, those that have been silent longest are
     /// over.
     pub open: usize,
+    /// Whether the periods of connections are told.
+    pub periods: bool,
 }
 
 impl Default for AnalyzerLimits {
     fn default() -> Self {
-        AnalyzerLimits { idle: 900, open: 1_000_000 }
+        AnalyzerLimits { idle: 900, open: 1_000_000, periods: false }
     }
 }
 
@@ -47,6 +50,7 @@ struct Ended {
     connections: FilledTable<TcpConnection>,
     retransmissions: FilledTable<RetransmissionRow>,
     exchanges: FilledTable<ExchangeRow>,
+    periods: FilledTable<PeriodRow>,
 }
 
 impl Shard {
@@ -61,6 +65,7 @@ impl Shard {
                 connections: FilledTable::new(&CONNECTION_COLUMNS),
                 retransmissions: FilledTable::new(&RETRANSMISSION_COLUMNS),
                 exchanges: FilledTable::new(&EXCHANGE_COLUMNS),
+                periods: FilledTable::new(&PERIOD_COLUMNS),
             },
         }
     }
@@ -85,6 +90,11 @@ impl Shard {
         &mut self.ended.exchanges
     }
 
+    /// The rows of periods that are over, if these are asked for.
+    pub fn periods(&mut self) -> &mut FilledTable<PeriodRow> {
+        &mut self.ended.periods
+    }
+
     /// Looks at the segments of a batch.
     pub fn handle_batch(&mut self, batch: &SegmentBatch) {
         for segment in batch.iter() {
@@ -98,10 +108,14 @@ impl Shard {
         if at >= self.look_at {
             self.look_through(at);
         }
-        let opened = &mut self.opened;
+        let (opened, periods) = (&mut self.opened, self.limits.periods);
         let mut open = || {
             *opened += 1;
-            TcpConnection::new(segment)
+            let mut connection = TcpConnection::new(segment);
+            if periods {
+                connection.tell_periods();
+            }
+            connection
         };
         let connection = self.open.get(&segment.ends, &mut open);
         let idle = self.limits.idle.saturating_mul(SECOND);
@@ -143,9 +157,6 @@ impl Shard {
 
 impl Ended {
     fn push(&mut self, mut connection: TcpConnection) {
-        for (_, half) in connection.directions() {
-            half.disorder.iter_mut().for_each(|disorder| disorder.settle());
-        }
         connection.close();
         self.take_rows(&mut connection);
         self.connections.push(&connection);
@@ -153,6 +164,9 @@ impl Ended {
 
     fn take_rows(&mut self, connection: &mut TcpConnection) {
         let number = connection.number;
+        for period in connection.periods.iter_mut().flat_map(|periods| std::mem::take(&mut periods.ended)) {
+            self.periods.push(&PeriodRow { connection: number, period });
+        }
         for exchange in std::mem::take(&mut connection.ended) {
             self.exchanges.push(&ExchangeRow { connection: number, exchange });
         }

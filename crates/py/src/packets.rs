@@ -3,7 +3,7 @@
 use crate::error::Failure;
 use loadstone_capture::{
     Analyzer, AnalyzerLimits, CONNECTION_COLUMNS, CellKind, CellValues, EXCHANGE_COLUMNS, FilledColumn, Intake,
-    PacketReader, RETRANSMISSION_COLUMNS, ReadError, SegmentBatch, Shard, TableColumn, decompressed,
+    PERIOD_COLUMNS, PacketReader, RETRANSMISSION_COLUMNS, ReadError, SegmentBatch, Shard, TableColumn, decompressed,
 };
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -45,9 +45,9 @@ impl Read for Counted {
 #[pymethods]
 impl PacketTables {
     #[new]
-    #[pyo3(signature = (idle_s, most_open, threads = None))]
-    fn new(idle_s: u64, most_open: usize, threads: Option<usize>) -> PyResult<PacketTables> {
-        let analyzer = Analyzer::new(AnalyzerLimits { idle: idle_s, open: most_open });
+    #[pyo3(signature = (idle_s, most_open, threads = None, periods = false))]
+    fn new(idle_s: u64, most_open: usize, threads: Option<usize>, periods: bool) -> PyResult<PacketTables> {
+        let analyzer = Analyzer::new(AnalyzerLimits { idle: idle_s, open: most_open, periods });
         let threads = ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0)).build().map_err(Failure::from)?;
         Ok(PacketTables { analyzer, reader: Mutex::default(), taken: Arc::default(), threads })
     }
@@ -95,8 +95,10 @@ impl PacketTables {
 
     /// Rows that wait to be taken out.
     fn rows(&mut self) -> usize {
-        let rows =
-            |shard: &mut Shard| shard.connections().rows() + shard.exchanges().rows() + shard.retransmissions().rows();
+        let rows = |shard: &mut Shard| {
+            let of_connections = shard.connections().rows() + shard.periods().rows();
+            of_connections + shard.exchanges().rows() + shard.retransmissions().rows()
+        };
         self.analyzer.parts().1.iter_mut().map(rows).sum()
     }
 
@@ -106,6 +108,7 @@ impl PacketTables {
             CONNECTIONS => |shard| shard.connections().take(),
             EXCHANGES => |shard| shard.exchanges().take(),
             RETRANSMISSIONS => |shard| shard.retransmissions().take(),
+            PERIODS => |shard| shard.periods().take(),
             other => return Err(Failure::new(format!("there is no table {other}")).into()),
         };
         let in_buffers = |shard: &mut Shard| -> Vec<Buffers<'py>> {
@@ -179,6 +182,7 @@ fn fill(
 const CONNECTIONS: &str = "connections";
 const EXCHANGES: &str = "exchanges";
 const RETRANSMISSIONS: &str = "retransmissions";
+const PERIODS: &str = "periods";
 
 /// The tables of captures as JSON: by table, name, kind and help of each column.
 #[pyfunction]
@@ -187,6 +191,7 @@ pub(crate) fn packet_columns_json() -> String {
         CONNECTIONS: described(&CONNECTION_COLUMNS),
         EXCHANGES: described(&EXCHANGE_COLUMNS),
         RETRANSMISSIONS: described(&RETRANSMISSION_COLUMNS),
+        PERIODS: described(&PERIOD_COLUMNS),
     })
     .to_string()
 }

@@ -4,6 +4,7 @@
     connections.parquet       a row for each connection of TCP
     exchanges.parquet         a row for each request and its response
     retransmissions.parquet   a row for each segment that was sent again
+    periods.parquet           a row for each direction of a connection and each period of its life, if asked
 
 Captures are read as a stream: what is open takes memory, not what has been read.
 """
@@ -25,6 +26,7 @@ CAPTURE = "capture.json"
 """By this file a folder is known as one of captures."""
 CONNECTIONS, EXCHANGES, RETRANSMISSIONS = "connections", "exchanges", "retransmissions"
 TABLES = (CONNECTIONS, EXCHANGES, RETRANSMISSIONS)
+PERIODS = "periods"
 
 IDLE_S = 900
 """A connection without a packet for so long is over."""
@@ -56,6 +58,7 @@ def read(
     *,
     idle_s: int = IDLE_S,
     threads: int | None = None,
+    periods: bool = False,
 ) -> dict[str, Any]:
     """Read captures, in this order, into tables in a folder; give what was in them.
 
@@ -66,8 +69,8 @@ def read(
         InputError: if a file is no capture, or if the folder cannot be written.
     """
     _check(paths)
-    tables = PacketTables(idle_s, MOST_OPEN, threads)
-    with _Writers(folder) as writers:
+    tables = PacketTables(idle_s, MOST_OPEN, threads, periods)
+    with _Writers(folder, (*TABLES, PERIODS) if periods else TABLES) as writers:
         interrupted, unread = None, []
         try:
             unread = _read_all(paths, tables, writers, progress)
@@ -123,15 +126,15 @@ def _read_all(
 class _Writers:
     """The files of a folder while they are written: they get their names when all of them are complete."""
 
-    def __init__(self, folder: str) -> None:
-        self._folder = Path(folder)
+    def __init__(self, folder: str, tables: Sequence[str]) -> None:
+        self._folder, self._tables = Path(folder), tables
         self._mark = f".loadstone-{secrets.token_hex(6)}"
         self._writers: dict[str, pq.ParquetWriter] = {}
 
     def __enter__(self) -> "_Writers":
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
-            for table in TABLES:
+            for table in self._tables:
                 self._writers[table] = pq.ParquetWriter(self._part(table), schema(table), compression="zstd")
         except OSError as error:
             self.__exit__()

@@ -37,10 +37,20 @@ from loadstone.cli.console import Verb, emit, examples, say
     show_default=True,
     help="A connection without a packet for this many seconds is over.",
 )
+@click.option(
+    "--periods",
+    is_flag=True,
+    help="Tell in a table of its own how connections go on: in periods, each twice as long as that before.",
+)
 @options.THREADS
 @options.JSON
 def capture(
-    files: tuple[str, ...], folder: str | None, idle_s: int, threads: int | None, as_json: bool
+    files: tuple[str, ...],
+    folder: str | None,
+    idle_s: int,
+    periods: bool,
+    threads: int | None,
+    as_json: bool,
 ) -> None:
     """Say what captures of packets tell of TCP's connections: pcap or pcapng, also .gz and .zst.
 
@@ -50,7 +60,7 @@ def capture(
 
     temporary: Any = tempfile.TemporaryDirectory() if folder is None else nullcontext(folder)
     with temporary as target, progress.bar("bytes") as show:
-        read = tables.read(files, target, show, idle_s=idle_s, threads=threads)
+        read = tables.read(files, target, show, idle_s=idle_s, threads=threads, periods=periods)
         summed = overview.overview(target)
     for file in read["unread"]:
         say(f"{file['file']}: {file['why']}")

@@ -62,6 +62,9 @@ impl HalfConnection {
             self.first_flight_over = true;
         }
         (self.duplicates, self.news_at) = (0, at);
+        if self.in_flight() == 0 {
+            self.rest(at);
+        }
     }
 
     /// A round trip is measured by a segment whose end is what is acknowledged, that was sent once (Karn), and after
@@ -70,7 +73,11 @@ impl HalfConnection {
         let is_measured = segment.end() == ack && segment.copies == 0;
         let sent_below = self.disorder.as_ref().map_or((0, 0), |disorder| disorder.sent_below);
         if is_measured && !(sent_below.0 > segment.sent && sent_below.1 < segment.start) {
-            self.rtt.add(at.saturating_sub(segment.sent));
+            let took = at.saturating_sub(segment.sent);
+            self.rtt.add(took);
+            if let Some(tally) = &mut self.tally {
+                tally.add_round_trip(took);
+            }
         }
     }
 

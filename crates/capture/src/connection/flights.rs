@@ -4,6 +4,8 @@
 //! What an acknowledgement lets go passes the capture when the acknowledgement has gone to the sender and the data
 //! come back; what passes before belongs to the flight, also at the receiver.
 
+use crate::seen_at::SeenAt;
+
 /// Part of a round trip within which an acknowledgement lets more data go, and of the way to the sender by which flights are apart.
 const AT_ONCE: u64 = 4;
 
@@ -17,18 +19,25 @@ pub(crate) struct SentFlights {
     is_open: bool,
     /// The last one is as large as any: the application had more to send.
     is_full: bool,
-    /// When its last segment passed, in ns since 1970.
+    /// When its last segment passed, and the last one at all; ns since 1970.
+    flight_at: u64,
     last_at: u64,
     /// The number up to which the receiver accepted data when it began; 0 if nobody knows.
     room_until: u64,
     /// When the first of the flight was acknowledged, while it is not known if more comes.
-    acknowledged_at: Option<u64>,
-    /// The most segments of a flight before this one, and all segments that were sent before it.
+    acknowledged_at: Option<SeenAt>,
+    /// The most segments of a burst before this flight, and all segments that were sent before it. What is on its way at a
+    /// time belongs to one burst: in it nothing waits for half of a round trip.
     largest_before: u32,
     all_before: u32,
-    /// All segments that were sent.
+    /// The segments of the burst, the most of one, and all that were sent.
+    burst: u32,
+    largest: u32,
     all: u32,
     known: Option<u32>,
+    /// Flights that began when nothing was on its way, and how many of these the window ended.
+    pub(crate) begun_count: u32,
+    pub(crate) ended_by_window: u32,
 }
 
 /// A segment with new data.
@@ -47,6 +56,8 @@ pub(crate) struct NewData {
     pub(crate) was_idle: bool,
     /// The bytes that the receiver accepts; missing if nothing of it was seen.
     pub(crate) window: Option<u32>,
+    /// Whether nothing was lost or out of order until now: that makes the window smaller.
+    pub(crate) is_in_order: bool,
     /// From the capture to the sender and back, and a whole round trip; ns.
     pub(crate) to_sender: u64,
     pub(crate) round_trip: u64,
@@ -71,32 +82,39 @@ impl SentFlights {
     #[inline]
     pub(crate) fn handle_data(&mut self, data: NewData) -> Option<EndedFlight> {
         let mut ended = None;
-        match self.acknowledged_at {
+        match self.acknowledged_at.map(SeenAt::ns) {
             // It was on its way before the sender heard of the acknowledgement.
             Some(acknowledged_at) if data.at < acknowledged_at + data.to_sender / 2 => {}
             Some(acknowledged_at) => {
                 let by_window = self.is_ended_by_window(acknowledged_at + data.to_sender, &data);
-                if by_window && self.known.is_none() && self.is_unchanged() {
+                if by_window && data.is_in_order && self.known.is_none() && self.is_unchanged() {
                     self.known = Some(self.flight);
                 }
+                self.ended_by_window += u32::from(by_window);
                 ended = Some(EndedFlight { segments: self.flight, by_window });
                 (self.acknowledged_at, self.is_open) = (None, false);
             }
             None => {}
         }
         if data.was_idle {
-            self.largest_before = self.largest_before.max(self.flight);
-            self.all_before = self.all;
+            (self.largest_before, self.all_before) = (self.largest, self.all);
+            self.begun_count += 1;
             (self.flight, self.begun, self.is_open) = (0, data.start, true);
             self.room_until = data.window.map_or(0, |window| data.start + u64::from(window));
         }
+        if data.at.saturating_sub(self.last_at) >= data.round_trip / 2 {
+            self.burst = 0;
+        }
+        self.burst = self.burst.saturating_add(data.segments);
+        self.largest = self.largest.max(self.burst);
         self.all = self.all.saturating_add(data.segments);
+        self.flight_at = if self.is_open { data.at } else { self.flight_at };
+        self.last_at = data.at;
         if self.is_open {
             self.flight += data.segments;
             // Without room it was the receiver who ended it, if the flight ends here.
             self.is_full =
                 data.is_full && data.end + (data.end - data.start) / u64::from(data.segments.max(1)) <= self.room_until;
-            self.last_at = data.at;
         }
         ended
     }
@@ -105,14 +123,14 @@ impl SentFlights {
     fn is_ended_by_window(&self, heard_at: u64, data: &NewData) -> bool {
         let came_at_once = data.at.saturating_sub(heard_at) <= data.round_trip / AT_ONCE;
         // On a slow link the flight may reach as far as what follows it.
-        let is_apart = data.at - self.last_at.min(data.at) >= data.to_sender / AT_ONCE;
+        let is_apart = data.at.saturating_sub(self.flight_at) >= data.to_sender / AT_ONCE;
         came_at_once && is_apart && self.is_full
     }
 
     /// Whether this flight is as large as the initial window if it was the window that ended it.
     ///
     /// What was sent before this flight has let the window grow by as many segments, unless it was at least twice as large as
-    /// each flight of it (Linux, `tcp_is_cwnd_limited`). Where this one is larger than such a grown window could be, none has.
+    /// each burst of it (Linux, `tcp_is_cwnd_limited`). Where this one is larger than such a grown window could be, none has.
     fn is_unchanged(&self) -> bool {
         self.flight >= 2 * self.largest_before + self.all_before
     }
@@ -125,7 +143,7 @@ impl SentFlights {
             self.is_open &= ack <= self.begun;
             self.acknowledged_at = None;
         } else if self.is_open && ack > self.begun {
-            self.acknowledged_at.get_or_insert(at);
+            self.acknowledged_at.get_or_insert(SeenAt::new(at));
         }
     }
 }

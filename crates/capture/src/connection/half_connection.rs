@@ -2,10 +2,12 @@
 
 use crate::connection::disorder::Disorder;
 use crate::connection::flights::{NewData, SentFlights};
+use crate::connection::periods::Tally;
 use crate::connection::retransmission::{Evidence, Retransmission, RetransmissionCause};
 use crate::connection::rtt_samples::RttSamples;
 use crate::connection::sent_segments::{SentSegment, SentSegments};
 use crate::headers::TcpHeader;
+use crate::seen_at::SeenAt;
 
 /// Below this a number is from before the capture began.
 const BEFORE: u64 = 1 << 30;
@@ -70,9 +72,9 @@ pub(crate) struct HalfConnection {
     pub(crate) peer_scales: bool,
     pub(crate) sack_permitted: bool,
     pub(crate) timestamps: bool,
-    pub(crate) syn_at: Option<u64>,
-    pub(crate) first_data_at: Option<u64>,
-    pub(crate) last_data_at: Option<u64>,
+    pub(crate) syn_at: Option<SeenAt>,
+    pub(crate) first_data_at: Option<SeenAt>,
+    pub(crate) last_data_at: Option<SeenAt>,
     pub(crate) largest_segment: u32,
     pub(crate) smallest_segment: u32,
     /// Whether it announced a window after its SYN.
@@ -81,6 +83,14 @@ pub(crate) struct HalfConnection {
     pub(crate) smallest_window: u32,
     /// The most that was on its way, in bytes.
     pub(crate) most_in_flight: u64,
+    /// How long data was on its way, and how long the other end's window had no room for a segment; ns.
+    pub(crate) busy: u64,
+    pub(crate) without_room: u64,
+    /// Since when they are; ns since 1970. The first one counts while there is data on its way.
+    busy_since: u64,
+    full_since: Option<SeenAt>,
+    /// What it sent in this period, if that is asked for.
+    pub(crate) tally: Option<Box<Tally>>,
     /// Round trips from the capture to the other end: from its data to their acknowledgements.
     pub(crate) rtt: RttSamples,
     /// The least of them by timestamps, in ns.
@@ -130,6 +140,38 @@ impl HalfConnection {
     /// Whether the capture has all that was sent.
     fn has_no_holes(&self) -> bool {
         self.disorder.as_ref().is_none_or(|disorder| disorder.holes.is_empty())
+    }
+
+    /// Whether another segment would be within the other end's window.
+    fn has_room(&self, window: u32) -> bool {
+        self.in_flight() + u64::from(self.largest_segment) <= u64::from(window)
+    }
+
+    /// All that was sent is acknowledged, or nothing more is to come.
+    pub(crate) fn rest(&mut self, at: u64) {
+        self.busy += at.saturating_sub(self.busy_since);
+        self.busy_since = at;
+    }
+
+    /// The other end announced a window.
+    #[inline]
+    pub(crate) fn note_room(&mut self, at: u64, window: u32) {
+        let Some(since) = self.full_since else { return };
+        if self.has_room(window) {
+            self.without_room += SeenAt::new(at).since(since);
+            self.full_since = None;
+        }
+    }
+
+    /// Nothing more is to come.
+    pub(crate) fn close(&mut self, at: u64) {
+        if self.in_flight() > 0 {
+            self.rest(at);
+        }
+        self.without_room += self.full_since.take().map_or(0, |since| SeenAt::new(at).since(since));
+        if let Some(disorder) = &mut self.disorder {
+            disorder.settle();
+        }
     }
 
     /// Bytes that were sent and not acknowledged.
@@ -209,8 +251,8 @@ impl HalfConnection {
             counts.data_packets += 1;
             counts.data_bytes += u64::from(header.len);
             counts.pushed_packets += u32::from(header.has(TcpHeader::PSH));
-            self.first_data_at.get_or_insert(at);
-            self.last_data_at = Some(at);
+            self.first_data_at.get_or_insert(SeenAt::new(at));
+            self.last_data_at = Some(SeenAt::new(at));
             let is_first = counts.data_packets == 1;
             self.largest_segment = self.largest_segment.max(header.len);
             self.smallest_segment = if is_first { header.len } else { self.smallest_segment.min(header.len) };
@@ -229,7 +271,7 @@ impl HalfConnection {
         self.counts.fins += u32::from(header.has(TcpHeader::FIN));
         if header.has(TcpHeader::SYN) {
             self.counts.syns += 1;
-            self.syn_at.get_or_insert(at);
+            self.syn_at.get_or_insert(SeenAt::new(at));
             self.mss = header.options.mss.or(self.mss);
             self.window_scale = header.options.window_scale;
             self.sack_permitted = header.options.sack_permitted;
@@ -250,12 +292,15 @@ impl HalfConnection {
         self.smallest_window = if is_first { window } else { self.smallest_window.min(window) };
         self.counts.zero_windows += u32::from(window == 0 && is_plain);
         self.last_window = window;
+        if let Some(tally) = &mut self.tally {
+            tally.add_window(window);
+        }
     }
 
     #[inline]
     fn handle_numbers(&mut self, at: u64, header: &TcpHeader<'_>, other: OtherEnd) {
         let start = unwrap(header.seq, self.next);
-        let end = start + header.numbers();
+        let (end, before) = (start + header.numbers(), self.next);
         if header.len > 0 && end > self.next {
             self.note_new_data(at, start, header, other);
         }
@@ -267,6 +312,12 @@ impl HalfConnection {
             self.send_new(at, start, end);
         } else {
             self.handle_old(at, header, (start, end), other);
+        }
+        if let Some(tally) = &mut self.tally {
+            tally.bytes += self.next.saturating_sub(before.max(start)).min(u64::from(header.len));
+        }
+        if header.len > 0 && self.full_since.is_none() && other.window.is_some_and(|window| !self.has_room(window)) {
+            self.full_since = Some(SeenAt::new(at));
         }
         if !self.first_flight_over && header.len > 0 {
             self.counts.first_flight_packets += 1;
@@ -288,6 +339,7 @@ impl HalfConnection {
             // At the receiver what is captured is acknowledged, and more may be on its way.
             was_idle: self.in_flight() == 0 && at >= self.news_at + other.round_trip / 2,
             window: other.window,
+            is_in_order: self.disorder.is_none() && start <= self.next,
             to_sender: other.round_trip,
             round_trip: self.rtt.min() + other.round_trip,
         });
@@ -300,8 +352,15 @@ impl HalfConnection {
     #[inline]
     fn send_new(&mut self, at: u64, start: u64, end: u64) {
         self.flight.insert(SentSegment::new(start, end, at));
+        if self.in_flight() == 0 {
+            self.busy_since = at;
+        }
         self.next = end;
-        self.most_in_flight = self.most_in_flight.max(self.in_flight());
+        let in_flight = self.in_flight();
+        self.most_in_flight = self.most_in_flight.max(in_flight);
+        if let Some(tally) = &mut self.tally {
+            tally.most_in_flight = tally.most_in_flight.max(in_flight);
+        }
     }
 
     /// A segment that begins below the highest number: out of order, or sent again.
@@ -313,6 +372,9 @@ impl HalfConnection {
         let again = below - start - unseen;
         if unseen > 0 {
             disorder.holes.fill(start, below);
+            if let Some(tally) = &mut self.tally {
+                tally.bytes += unseen.min(u64::from(header.len));
+            }
             if again == 0 {
                 self.counts.out_of_order_packets += 1;
                 self.flight.insert(SentSegment::new(start, below, at));
@@ -343,6 +405,9 @@ impl HalfConnection {
         if header.len > 0 && !(is_probe && is_closed) {
             self.counts.retransmitted_packets += 1;
             self.counts.retransmitted_bytes += again.min(u64::from(header.len));
+            if let Some(tally) = &mut self.tally {
+                tally.sent_again += 1;
+            }
         }
         self.counts.by_cause[cause as usize] += 1;
         let mut after = None;

@@ -7,7 +7,7 @@ const KEPT: usize = 128;
 /// Samples of a round trip, in ns.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RttSamples {
-    count: u64,
+    count: u32,
     min: u64,
     max: u64,
     sum: f64,
@@ -47,7 +47,7 @@ impl RttSamples {
         self.kept.push(u32::try_from(ns / 100).unwrap_or(u32::MAX));
     }
 
-    pub(crate) fn count(&self) -> u64 {
+    pub(crate) fn count(&self) -> u32 {
         self.count
     }
 
@@ -68,12 +68,12 @@ impl RttSamples {
 
     /// The mean, in ms.
     pub(crate) fn mean_ms(&self) -> Option<f64> {
-        (self.count > 0).then(|| self.sum / self.count as f64 / 1e6)
+        (self.count > 0).then(|| self.sum / f64::from(self.count) / 1e6)
     }
 
     /// The standard deviation in ms; missing of a single sample.
     pub(crate) fn deviation_ms(&self) -> Option<f64> {
-        let count = self.count as f64;
+        let count = f64::from(self.count);
         (self.count > 1).then(|| ((self.squares - self.sum * self.sum / count).max(0.0) / (count - 1.0)).sqrt() / 1e6)
     }
 

@@ -1,9 +1,11 @@
 //! A connection of TCP, as its packets in a capture show it.
 
 use crate::connection::half_connection::{Fresh, HalfConnection, OtherEnd};
+use crate::connection::periods::Periods;
 use crate::end_pair::EndPair;
 use crate::exchange::{Dialogue, SaidBytes, SeenExchange};
 use crate::headers::TcpHeader;
+use crate::seen_at::SeenAt;
 use crate::segment::CapturedSegment;
 use core::net::Ipv6Addr;
 
@@ -46,7 +48,9 @@ pub struct TcpConnection {
     /// What the lower end sent, and what the higher one did.
     halves: [HalfConnection; 2],
     /// When the client first acknowledged the SYN-ACK.
-    established_at: Option<u64>,
+    established_at: Option<SeenAt>,
+    /// The periods of its life, if these are asked for.
+    pub(crate) periods: Option<Box<Periods>>,
     dialogue: Dialogue,
     /// Exchanges that are over: for the caller to take.
     pub(crate) ended: Vec<SeenExchange>,
@@ -70,9 +74,26 @@ impl TcpConnection {
             last_at: at,
             halves: Default::default(),
             established_at: None,
+            periods: None,
             dialogue: Dialogue::default(),
             ended: Vec::new(),
         }
+    }
+
+    /// Tells its periods from now on.
+    pub(crate) fn tell_periods(&mut self) {
+        self.periods = Some(Box::default());
+        for half in &mut self.halves {
+            half.tally = Some(Box::default());
+        }
+    }
+
+    fn end_period(&mut self, at: u64) {
+        let since = at.saturating_sub(self.first_at);
+        let client_is_low = self.client_is_low;
+        let Some(periods) = &mut self.periods else { return };
+        let [low, high] = &mut self.halves;
+        periods.go_on(since, [(client_is_low, &mut low.tally), (!client_is_low, &mut high.tally)]);
     }
 
     /// Whether a segment begins another connection between the same ends: a SYN with another number, when something
@@ -88,6 +109,9 @@ impl TcpConnection {
     pub(crate) fn handle_segment(&mut self, segment: &CapturedSegment<'_>) {
         let CapturedSegment { at, from_low, ip_id, ref header, .. } = *segment;
         self.last_at = self.last_at.max(at);
+        if self.periods.as_ref().is_some_and(|periods| periods.is_over(at.saturating_sub(self.first_at))) {
+            self.end_period(at);
+        }
         let [low, high] = &mut self.halves;
         let (sender, receiver) = if from_low { (low, high) } else { (high, low) };
         if sender.is_captured_twice(ip_id, header) {
@@ -102,6 +126,7 @@ impl TcpConnection {
         let fresh = sender.handle_segment(at, header, other);
         if header.has(TcpHeader::ACK) {
             let said = receiver.handle_ack(at, header);
+            receiver.note_room(at, sender.last_window);
             sender.counts.duplicate_acks += u32::from(said.duplicate);
             sender.counts.triple_duplicate_acks += u32::from(said.third_duplicate);
             sender.counts.dsack_packets += u32::from(said.dsack);
@@ -131,6 +156,9 @@ impl TcpConnection {
 
     /// Nothing more is to come: all exchanges are over.
     pub(crate) fn close(&mut self) {
+        let at = self.last_at;
+        self.halves.iter_mut().for_each(|half| half.close(at));
+        self.end_period(at);
         let sent_again = u64::from(self.server().counts.retransmitted_packets);
         self.dialogue.close(sent_again, &mut self.ended);
     }
@@ -138,7 +166,7 @@ impl TcpConnection {
     fn note_established(&mut self, at: u64, from_low: bool) {
         let is_client = from_low == self.client_is_low;
         if is_client && self.server().syn_at.is_some() {
-            self.established_at = Some(at);
+            self.established_at = Some(SeenAt::new(at));
         }
     }
 
@@ -172,7 +200,8 @@ impl TcpConnection {
     /// Whether there are exchanges that are over, or retransmissions of which nothing more can be learned.
     #[inline]
     pub(crate) fn has_rows(&self) -> bool {
-        !self.ended.is_empty() || self.halves.iter().any(HalfConnection::has_judged)
+        let has_periods = self.periods.as_ref().is_some_and(|periods| !periods.ended.is_empty());
+        has_periods || !self.ended.is_empty() || self.halves.iter().any(HalfConnection::has_judged)
     }
 
     /// Whether nothing more is to come: both ends have said so, or one has broken it off.
@@ -186,14 +215,14 @@ impl TcpConnection {
     pub(crate) fn server_handshake(&self) -> Option<u64> {
         let is_plain = self.client().counts.syns == 1;
         let (syn, syn_ack) = self.client().syn_at.zip(self.server().syn_at)?;
-        is_plain.then(|| syn_ack.saturating_sub(syn))
+        is_plain.then(|| syn_ack.since(syn))
     }
 
     /// From the SYN-ACK to its acknowledgement in ns; missing as above.
     pub(crate) fn client_handshake(&self) -> Option<u64> {
         let is_plain = self.server().counts.syns == 1;
         let (syn_ack, ack) = self.server().syn_at.zip(self.established_at)?;
-        is_plain.then(|| ack.saturating_sub(syn_ack))
+        is_plain.then(|| ack.since(syn_ack))
     }
 
     /// The server's initial window in segments, if it can be known: not without the handshake, which says how far the server is.

@@ -277,3 +277,31 @@ fn a_client_sees_the_initial_window_where_the_flight_is_over_before_more_can_com
     // On a slow link the flight has no end.
     assert_eq!(initial_window_at_client(10, 6_000), None);
 }
+
+#[test]
+fn a_flight_whose_end_was_lost_before_the_capture_tells_no_initial_window() {
+    let mut packets = vec![up(0, SYN, 0, 0, 0), down(50_000, SYN | ACK, 0, 0, 1), up(50_100, ACK, 1, 0, 1)];
+    packets.push(up(50_200, ACK | PSH, 1, 300, 1));
+    packets.extend((0..4).map(|n| down(100_200 + u64::from(n), ACK, 1 + n * 1_460, 1_460, 301)));
+    packets.push(up(100_210, ACK, 301, 0, 1 + 4 * 1_460));
+    // Six more were on their way.
+    packets.push(down(150_220, ACK, 1 + 10 * 1_460, 1_460, 301));
+    packets.push(up(150_230, ACK, 301, 0, 1 + 4 * 1_460));
+    assert!(!read(&pcap(&packets)).0.known("initial_window_down", 0));
+}
+
+#[test]
+fn a_loss_before_it_leaves_the_initial_window_unknown() {
+    let mut packets = handshake();
+    packets.extend([
+        up(50_200, ACK | PSH, 1, 300, 1),
+        down(50_300, ACK, 1, 1_460, 301),
+        down(350_300, ACK, 1, 1_460, 301),
+        up(400_300, ACK, 301, 300, 1_461),
+    ]);
+    packets.extend((0..10).map(|n| down(400_400 + u64::from(n), ACK, 1_461 + n * 1_460, 1_460, 601)));
+    packets.push(up(450_400, ACK, 601, 0, 1 + 11 * 1_460));
+    packets.push(down(450_500, ACK, 1 + 11 * 1_460, 1_460, 601));
+    packets.push(up(500_500, ACK, 601, 0, 1 + 12 * 1_460));
+    assert!(!read(&pcap(&packets)).0.known("initial_window_down", 0));
+}

@@ -4,5 +4,6 @@ mod bad_files;
 mod connections;
 mod exchanges;
 mod formats;
+mod periods;
 mod recording;
 mod retransmissions;

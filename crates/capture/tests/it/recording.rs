@@ -285,3 +285,11 @@ pub(crate) fn exchanges(packets: &[Told]) -> Seen {
 pub(crate) fn handshake() -> Vec<Told> {
     vec![up(0, SYN, 0, 0, 0), down(100, SYN | ACK, 0, 0, 1), up(50_100, ACK, 1, 0, 1)]
 }
+
+/// The periods of the connections of a file.
+pub(crate) fn periods(packets: &[Told]) -> Seen {
+    let mut analyzer = Analyzer::new(AnalyzerLimits { periods: true, ..AnalyzerLimits::default() });
+    feed(&pcap(packets), &mut analyzer).unwrap();
+    analyzer.finish();
+    Seen::of(&mut analyzer, Shard::periods)
+}
