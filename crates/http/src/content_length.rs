@@ -6,7 +6,7 @@ use crate::{Fields, PeerFault};
 ///
 /// # Errors
 /// If a value is not one in decimal digits, or if there are two that differ.
-pub(crate) fn content_length(fields: &Fields) -> Result<Option<u64>, PeerFault> {
+pub fn content_length(fields: &Fields) -> Result<Option<u64>, PeerFault> {
     fields.get_all(b"content-length").try_fold(None, |before, value| with_another(before, value).map(Some))
 }
 

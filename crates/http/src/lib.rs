@@ -50,6 +50,7 @@ mod streams;
 mod trailers;
 
 pub use chunk::{Body, BodyId, Chunk, Wire};
+pub use content_length::content_length;
 pub use error::{Error, PeerFault};
 pub use event::{Event, RequestId};
 pub use head::{Fields, RequestHead, ResponseHead, Scheme};

@@ -3,20 +3,34 @@
 //!
 //! An exchange has a stream in front and one behind, each the other's peer. What comes on one is appended to the
 //! other, and is used when it has left there: so no more than a window of a message is ever held, and an end that
-//! reads slowly makes the other end send slowly. `exchange` says how those begin and end, `link` is a connection, `fields` what is
-//! passed on of heads.
+//! reads slowly makes the other end send slowly. `admission` says which requests are passed on, `fields` what of their heads,
+//! `rejection` what is answered in place of a server. `exchange` says how exchanges begin and end (`relayed` is one), `link` is a
+//! connection, `pool` the connections to one server, `expiry` what is not waited for any longer, `drain` how it leaves.
 
+mod admission;
+mod config;
+mod drain;
 mod exchange;
+mod expiry;
 mod fields;
 mod link;
+mod pool;
+mod rejection;
+mod relayed;
+
+pub use config::{ExchangeNotes, Forwarding, PoolLimits, RelayConfig, ServerTimeouts};
 
 use crate::page::HostId;
-use crate::{Action, Closed, ConnId, Opened, Opener, Program, Tag};
-use fields::returned;
-use link::{PendingRequest, RelayConnection};
-use loadstone_http::{Chunk, Content, Event, Protocol, RequestId, SessionFactory, TransportStream, Wire};
+use crate::{Action, Closed, ConnId, Ending, Exchange, Opened, Opener, Program, Tag};
+use exchange::PendingRequest;
+use fields::{FrontClient, returned};
+use link::RelayConnection;
+use loadstone_http::{Chunk, Event, Protocol, RequestHead, RequestId, TransportStream, Wire};
 use loadstone_units::Time;
-use std::collections::{BTreeMap, VecDeque};
+use pool::ServerPool;
+use rejection::Rejection;
+use relayed::RelayedExchange;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 /// A stream of a connection.
@@ -25,23 +39,47 @@ type StreamRef = (ConnId, RequestId);
 /// A program between clients and the servers of some hosts.
 #[derive(Debug)]
 pub struct Relay {
-    sessions: Arc<SessionFactory>,
-    /// The servers, by the authorities that requests name.
-    servers: BTreeMap<String, HostId>,
+    config: RelayConfig,
     links: BTreeMap<ConnId, RelayConnection>,
+    /// The connections behind, by their servers.
+    pools: BTreeMap<HostId, ServerPool>,
     /// Requests that have no stream behind yet.
     early: BTreeMap<StreamRef, PendingRequest>,
     /// The connections that are being opened, and their servers.
     opening: BTreeMap<ConnId, HostId>,
+    /// Connections whose sessions may have something to say.
+    stirring: BTreeSet<ConnId>,
+    /// Exchanges that are over.
+    over: VecDeque<Exchange>,
     peak_held: u64,
+    /// Bytes that are kept of the heads of requests.
+    kept: usize,
+    is_draining: bool,
+    /// When it last heard of anything.
+    now: Time,
+    /// When to look for what has gone on for too long.
+    next_look: Time,
     actions: VecDeque<Action>,
 }
 
 impl Relay {
-    /// A relay to these servers that has no connections. Its sessions come from `sessions`.
-    pub fn new(servers: BTreeMap<String, HostId>, sessions: Arc<SessionFactory>) -> Relay {
-        let (links, early, opening) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-        Relay { sessions, servers, links, early, opening, peak_held: 0, actions: VecDeque::new() }
+    /// A relay that has no connections.
+    pub fn new(config: RelayConfig) -> Relay {
+        Relay {
+            config,
+            links: BTreeMap::new(),
+            pools: BTreeMap::new(),
+            early: BTreeMap::new(),
+            opening: BTreeMap::new(),
+            stirring: BTreeSet::new(),
+            over: VecDeque::new(),
+            peak_held: 0,
+            kept: 0,
+            is_draining: false,
+            now: Time::ZERO,
+            next_look: Time::NEVER,
+            actions: VecDeque::new(),
+        }
     }
 
     /// The most bytes of a message that it has held at a time.
@@ -49,15 +87,29 @@ impl Relay {
         self.peak_held
     }
 
-    fn drain_events(&mut self, conn: ConnId) {
-        while let Some(event) = self.links.get_mut(&conn).and_then(|link| link.session().poll_event()) {
-            self.handle_event(conn, event);
+    /// An exchange that is over, until `None`: with [`ExchangeNotes::Kept`].
+    pub fn poll_exchange(&mut self) -> Option<Exchange> {
+        self.over.pop_front()
+    }
+
+    /// The session of a connection may have something to say.
+    fn stir(&mut self, conn: ConnId) {
+        self.stirring.insert(conn);
+    }
+
+    /// Hears all sessions that have something to say, and lets them read and send what they may.
+    fn turn(&mut self) {
+        while let Some(conn) = self.stirring.pop_first() {
+            while let Some(event) = self.links.get_mut(&conn).and_then(|link| link.session().poll_event()) {
+                self.handle_event(conn, event);
+            }
+            self.settle(conn);
         }
-        self.settle(conn);
     }
 
     fn handle_event(&mut self, conn: ConnId, event: Event) {
         let Some(id) = event.request() else { return };
+        self.note_progress(conn, &event);
         if let Some(early) =
             self.early.get_mut(&(conn, id)).filter(|_| !matches!(event, Event::Reset { .. } | Event::Rejected { .. }))
         {
@@ -66,36 +118,99 @@ impl Relay {
         }
         let peer = self.links.get(&conn).and_then(|link| link.peers.get(&id)).map(|peer| peer.place);
         match (event, peer) {
-            (Event::Request { head, .. }, _) => self.begin((conn, id), head),
-            (Event::Interim { head, .. }, Some((to, stream))) => self.link(to).inform(stream, head),
-            (Event::Response { head, .. }, Some((to, stream))) => {
-                self.link(to).respond(stream, returned(&head), Content::Streamed);
-            }
+            (Event::Request { head, .. }, _) => self.begin((conn, id), &head),
+            (Event::Interim { head, .. }, Some((to, stream))) => match returned(&head) {
+                Ok(head) => self.link(to).inform(stream, head),
+                Err(why) => self.distrust(conn, why),
+            },
+            (Event::Response { head, .. }, Some((to, stream))) => match returned(&head) {
+                Ok(head) => self.link(to).respond(stream, head),
+                Err(why) => self.distrust(conn, why),
+            },
             (Event::Data { content, .. }, Some((to, stream))) => {
                 self.peak_held = self.peak_held.max(self.link(to).append(stream, content));
             }
             // The exchange has ended: the content is dropped.
             (Event::Data { content, .. }, None) => self.link(conn).session().release(id, content.len()),
             (Event::Trailers { fields, .. }, Some((to, stream))) => self.link(to).trailers(stream, &fields),
-            (Event::End { .. }, Some((to, stream))) => {
-                self.link(to).finish(stream);
-                if self.link(conn).end(id) {
-                    self.abort(conn);
-                }
+            (Event::End { .. }, Some((to, stream))) => self.end(conn, id, (to, stream)),
+            (Event::ResponseSent { .. }, _) => {
+                self.link(conn).part(id);
+                self.note_over((conn, id), Ending::Complete);
             }
-            (Event::ResponseSent { .. }, _) => self.link(conn).part(id),
-            (Event::Reset { .. } | Event::Rejected { .. } | Event::Refused { .. }, _) => self.cut((conn, id)),
+            (Event::Rejected { head, status, .. }, _) => self.note_rejected((conn, id), head, status),
+            (Event::Reset { .. } | Event::Refused { .. }, _) => {
+                self.cut((conn, id), Rejection::BadGateway);
+                self.note_over((conn, id), Ending::CutShort);
+            }
             _ => {}
         }
-        peer.into_iter().for_each(|(to, _)| self.settle(to));
+        if let Some((to, _)) = peer {
+            self.stir(to);
+        }
+    }
+
+    /// Something has come on a connection.
+    fn note_progress(&mut self, conn: ConnId, event: &Event) {
+        let now = self.now;
+        let Some(link) = self.links.get_mut(&conn) else { return };
+        if let Some(half) = link.as_behind() {
+            half.repeatable = half.repeatable.take_if(|_| matches!(event, Event::Sent { .. }));
+            link.stirred = now;
+            return;
+        }
+        let Some(exchange) = event.request().and_then(|id| link.exchange(id)) else { return };
+        match (event, &mut exchange.arrival) {
+            (Event::Data { content, .. }, Some(arrival)) => arrival.note(now, content.len()),
+            (Event::End { .. }, arrival) => *arrival = None,
+            _ => {}
+        }
+    }
+
+    /// All of a message has come.
+    fn end(&mut self, conn: ConnId, id: RequestId, (to, stream): StreamRef) {
+        self.link(to).finish(stream);
+        if !self.link(conn).is_behind() {
+            return;
+        }
+        if self.link(conn).end(id) {
+            // The request never got out: it would be taken for what comes next.
+            self.abort(conn);
+        } else {
+            self.free(conn);
+        }
+    }
+
+    /// A response cannot be passed on: nothing more of its server's connection is believed.
+    fn distrust(&mut self, conn: ConnId, why: Rejection) {
+        self.lose(conn, why);
+        self.abort(conn);
+    }
+
+    /// The session has answered a request that breaks the rules of HTTP: it is an exchange like any other.
+    fn note_rejected(&mut self, (conn, id): StreamRef, head: Option<Arc<RequestHead>>, status: u16) {
+        self.cut((conn, id), Rejection::Malformed);
+        if let Some(head) = head {
+            self.note_begun((conn, id), RelayedExchange::new(Arc::new(head.excerpt(&[])), self.now, 0));
+        }
+        if let Some(exchange) = self.link(conn).exchange(id) {
+            exchange.status = Some(status);
+            exchange.arrival = None;
+        }
     }
 
     /// Lets a connection read and send what it may, or end.
     fn settle(&mut self, conn: ConnId) {
         let Some(link) = self.links.get_mut(&conn) else { return };
         self.actions.extend(link.limit().map(|limit| Action::Receive { conn, on: TransportStream::TCP, limit }));
-        self.actions.extend(link.has_output().then_some(Action::Transmit { conn }));
+        if link.has_output() && !link.is_transmitting {
+            link.is_transmitting = true;
+            self.actions.push_back(Action::Transmit { conn });
+        }
         if link.is_over() {
+            if link.is_behind() {
+                return self.lose(conn, Rejection::BadGateway);
+            }
             link.is_closed = true;
             self.actions.push_back(Action::Close { conn });
             if link.is_ended {
@@ -110,69 +225,104 @@ impl Relay {
 }
 
 impl Program for Relay {
-    fn handle_opening(&mut self, _: Time, conn: ConnId, Tag(server): Tag) {
+    fn handle_opening(&mut self, now: Time, conn: ConnId, Tag(server): Tag) {
+        self.now = now;
         self.opening.insert(conn, HostId(server));
     }
 
-    fn handle_open(&mut self, _: Time, conn: ConnId, opened: Opened) {
-        let link = match (opened.by, self.opening.remove(&conn)) {
-            (Opener::Us, Some(server)) => RelayConnection::behind(server, self.sessions.client(Protocol::Http1)),
-            _ => RelayConnection::front(self.sessions.server(opened.protocol)),
+    fn handle_open(&mut self, now: Time, conn: ConnId, opened: Opened) {
+        self.now = now;
+        self.look_later();
+        let Opened { by, peer: address, protocol } = opened;
+        let server = self.opening.remove(&conn).filter(|_| by == Opener::Us);
+        let link = match server {
+            Some(server) => RelayConnection::behind(server, self.config.sessions.client(Protocol::Http1), now),
+            None => {
+                RelayConnection::front(self.config.sessions.server(protocol), FrontClient { protocol, address }, now)
+            }
         };
-        let server = link.server();
         self.links.insert(conn, link);
         self.settle(conn);
-        if let Some(front) = server.and_then(|server| self.waiting(server)) {
-            self.link(conn).is_taken = true;
-            self.early.entry(front).and_modify(|early| early.behind = Some(conn));
-            self.join(front);
+        match server {
+            Some(server) => match self.pools.entry(server).or_default().opened(conn) {
+                Some(front) => self.take(conn, front),
+                None if self.is_draining => self.lose(conn, Rejection::BadGateway),
+                None => {}
+            },
+            None if self.is_draining => self.leave(conn),
+            None => {}
         }
+        self.turn();
     }
 
     fn handle_input(&mut self, now: Time, conn: ConnId, on: TransportStream, input: &[Chunk]) {
+        self.now = now;
         let Some(link) = self.links.get_mut(&conn).filter(|link| !link.is_closed) else { return };
         let result = link.session().handle_input(now, on, input);
-        self.drain_events(conn);
+        self.stir(conn);
+        self.turn();
         if result.is_err() {
-            self.lose(conn);
+            self.lose(conn, Rejection::BadGateway);
+            self.turn();
         }
     }
 
     fn handle_close(&mut self, now: Time, conn: ConnId, how: Closed) {
+        self.now = now;
         if let Some(server) = self.opening.remove(&conn) {
-            self.waiting(server).into_iter().for_each(|front| self.refuse(front));
+            let refused = self.pools.entry(server).or_default().failed();
+            refused.into_iter().for_each(|front| self.refuse(front, Rejection::BadGateway));
+            self.refill(server);
         }
-        let Some(link) = self.links.get_mut(&conn) else { return };
-        link.is_ended = true;
-        let is_whole = how == Closed::Finished && link.session().handle_fin(now, TransportStream::TCP).is_ok();
-        self.drain_events(conn);
-        // After a FIN the client may still read its responses.
-        if !is_whole || !self.is_busy(conn) {
-            self.lose(conn);
-            self.links.remove(&conn);
+        if let Some(link) = self.links.get_mut(&conn) {
+            link.is_ended = true;
+            let is_whole = how == Closed::Finished && link.session().handle_fin(now, TransportStream::TCP).is_ok();
+            self.stir(conn);
+            self.turn();
+            // After a FIN the client may still read its responses.
+            if self.links.contains_key(&conn) && (!is_whole || !self.is_busy(conn)) {
+                self.lose(conn, Rejection::BadGateway);
+                self.links.remove(&conn);
+            }
+        }
+        self.turn();
+    }
+
+    fn handle_timeout(&mut self, now: Time) {
+        self.now = now;
+        if self.next_look <= now {
+            self.expire();
+            self.turn();
         }
     }
 
-    fn handle_timeout(&mut self, _: Time) {}
-
     fn poll_action(&mut self) -> Option<Action> {
-        self.actions.pop_front()
+        let action = self.actions.pop_front();
+        if let Some(Action::Transmit { conn }) = action
+            && let Some(link) = self.links.get_mut(&conn)
+        {
+            link.is_transmitting = false;
+        }
+        action
     }
 
     fn poll_transmit(&mut self, now: Time, conn: ConnId, on: TransportStream, room: usize, out: &mut Wire) {
+        self.now = now;
         let Some(link) = self.links.get_mut(&conn) else { return };
         link.session().poll_transmit(now, on, room, out);
-        for ((other, stream), bytes) in link.poll_passed() {
+        for ((other, stream), bytes) in link.poll_passed(now) {
             if let Some(link) = self.links.get_mut(&other) {
+                link.stirred = now;
                 link.session().release(stream, bytes);
-                self.settle(other);
+                self.stir(other);
             }
         }
-        self.drain_events(conn);
+        self.stir(conn);
+        self.turn();
     }
 
     fn poll_timeout(&self) -> Option<Time> {
-        None
+        Some(self.next_look).filter(|at| *at != Time::NEVER)
     }
 }
 

@@ -7,7 +7,9 @@ use crate::shared_page::LoadablePage;
 use crate::{Connections, Requests, Scenario, ScenarioError, ScenarioProblem, SharedPage, Spread, Variant, VisitAfter};
 use loadstone_http::{Multiplexing, Protocol, Push, RequestWrites, SessionFactory};
 use loadstone_load::page::{ActivityId, HostId, Page, PageError, PageFile, Priorities, RequestScheduling, Sharding};
-use loadstone_load::{Browser, BrowserConfig, Catalogue, Graph, Hints, Joining, Origin, OriginConfig, Relay, Scope};
+use loadstone_load::{
+    Browser, BrowserConfig, Catalogue, Graph, Hints, Joining, Origin, OriginConfig, Relay, RelayConfig, Scope,
+};
 use loadstone_net::tls::Tls;
 use loadstone_net::{Fabric, LinkId, NodeId};
 use loadstone_units::{Bounded, Seed};
@@ -249,7 +251,7 @@ impl Plan {
         // Of what clients upload it grants no more than it would hold of a response.
         let (stream_window, session_window) = (Bounded::known(128 * 1024), Bounded::known(256 * 1024));
         let multiplexing = Multiplexing { stream_window, session_window, ..self.variant.multiplexing };
-        Relay::new(servers.collect(), Arc::new(SessionFactory::new(multiplexing)))
+        Relay::new(RelayConfig::new(servers.collect(), Arc::new(SessionFactory::new(multiplexing))))
     }
 
     /// The names of all servers, in their order.

@@ -9,7 +9,7 @@ use loadstone_live::{
     ResolvedAddress, Served, SocketRecord, Stop, Stopper, Target, Tls, Trust, fetch, relay,
 };
 use loadstone_load::page::{HostId, PageFile};
-use loadstone_load::{FetchList, FetcherConfig, Ping, Relay, RequestTemplate};
+use loadstone_load::{FetchList, FetcherConfig, Ping, Relay, RelayConfig, RequestTemplate};
 use sha2::{Digest, Sha256};
 use socket2::{Domain, SockRef, Socket, Type};
 use std::io::{self, ErrorKind, Read, Write};
@@ -52,7 +52,8 @@ impl Edge {
         let names =
             ["a.test".to_owned(), "localhost".to_owned(), format!("a.test:{}", front.rsplit(':').next().unwrap())];
         let sessions = Arc::new(SessionFactory::new(Multiplexing::default()));
-        let relayed = Relay::new(names.into_iter().map(|name| (name, HostId(0))).collect(), sessions);
+        let servers = names.into_iter().map(|name| (name, HostId(0))).collect();
+        let relayed = Relay::new(RelayConfig::new(servers, sessions));
         let (host, protocol, notsent_lowat) = (HostId(0), self.protocol, NOTSENT_LOWAT);
         let (limits, records) = (Limits::UNLIMITED, RecordKeeping::Collect);
         let listener = Listener { host, listener, tls: None, protocol, notsent_lowat, limits, records };

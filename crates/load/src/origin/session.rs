@@ -1,5 +1,6 @@
 //! One connection of a server: its session, and the exchanges that are not over.
 
+use crate::shut::{Responses, Shut};
 use crate::site::Answer;
 use crate::{Action, ConnId, Opened};
 use core::net::IpAddr;
@@ -7,9 +8,6 @@ use loadstone_http::{Body, Protocol, RequestHead, RequestId, ServerSession, Tran
 use loadstone_units::Time;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-
-/// What a client has to let out of responses in [`super::Timeouts::response`], in bytes of content, unless less is left.
-pub(super) const PROGRESS: u64 = 16 * 1024;
 
 /// One connection.
 #[derive(Debug)]
@@ -39,14 +37,6 @@ pub(super) struct OriginSession<A> {
     pub(super) is_paused: bool,
     /// Bytes that are kept of the heads of its requests.
     pub(super) kept: usize,
-}
-
-/// How a client's windows block responses.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Shut {
-    pub(super) since: Time,
-    /// Bytes of content that it has let out since then.
-    pub(super) let_out: u64,
 }
 
 /// An exchange that is not over.
@@ -124,11 +114,12 @@ impl<A> OriginSession<A> {
     /// Notes whether the client lets nothing out, although there is something, or too little: asked for when there
     /// was room, and `let_out` bytes of content went.
     pub(super) fn note_shut(&mut self, now: Time, let_out: u64) {
-        let is_blocked = !self.engine.has_output();
-        let has_response = self.responses > 0;
-        let before = self.shut.map(|shut| Shut { let_out: shut.let_out + let_out, ..shut });
-        let before = before.filter(|shut| has_response && shut.let_out < PROGRESS);
-        self.shut = before.or((is_blocked && has_response).then_some(Shut { since: now, let_out: 0 }));
+        let responses = match (self.responses, self.engine.has_output()) {
+            (0, _) => Responses::None,
+            (_, true) => Responses::Going,
+            (_, false) => Responses::Blocked,
+        };
+        self.shut = Shut::after(self.shut, now, responses, let_out);
     }
 
     /// The exchanges that are not over, in the order of their streams.

@@ -3,9 +3,9 @@
 
 mod bounds;
 
-use super::session::PROGRESS;
 use super::*;
 use crate::Opener;
+use crate::shut::PROGRESS;
 use loadstone_http::{BodyId, ClientSession, Multiplexing, Priority, Push, SessionFactory, TransportStream};
 use std::cell::RefCell;
 use std::rc::Rc;

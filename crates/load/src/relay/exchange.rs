@@ -1,82 +1,226 @@
 //! How exchanges of a relay begin and end: a request needs a connection to its server, and what ends on one side
 //! ends on the other.
 
-use super::fields::{bad_gateway, forwarded, misdirected};
-use super::link::{Peer, PendingRequest};
-use super::{Relay, StreamRef};
+use super::admission::{admit, is_idempotent};
+use super::fields::{Forwarded, forwarded, without_content};
+use super::link::{GivenUp, Half, Peer};
+use super::pool::{PoolPlace, Wanted};
+use super::rejection::Rejection;
+use super::relayed::RelayedExchange;
+use super::{ExchangeNotes, Relay, StreamRef};
 use crate::page::HostId;
-use crate::{Action, ConnId, Tag};
-use loadstone_http::{Body, Content, Event, RequestHead};
+use crate::{Action, ConnId, Ending, Exchange, MaxKept, Tag};
+use loadstone_http::{Body, Content, Event, RequestHead, content_length};
+use loadstone_units::Time;
 use std::sync::Arc;
+use std::time::Duration;
+
+/// How often a request is given a connection that is lost before anything of it is sent, or of its response comes.
+const MAX_TRIES: u32 = 2;
+
+/// A request that has no stream behind yet.
+#[derive(Debug)]
+pub(super) struct PendingRequest {
+    head: Arc<RequestHead>,
+    /// The length that it announces for its content.
+    length: Option<u64>,
+    server: HostId,
+    since: Time,
+    /// The connection that it goes out on, once there is one.
+    behind: Option<ConnId>,
+    /// How many connections it has had.
+    tries: u32,
+    /// What has come of it besides.
+    pub(super) events: Vec<Event>,
+}
+
+impl PendingRequest {
+    /// Whether it is known that content follows. A client that expects 100 sends none before it hears from the server (RFC
+    /// 9110, section 10.1.1).
+    fn announces_content(&self) -> bool {
+        let expects = || self.head.fields.get(b"expect").is_some_and(|it| it.eq_ignore_ascii_case(b"100-continue"));
+        self.length.map_or_else(expects, |length| length > 0)
+    }
+
+    /// Whether it has no connection after so long.
+    pub(super) fn is_late(&self, now: Time, limit: Duration) -> bool {
+        self.behind.is_none() && self.since + limit <= now
+    }
+
+    fn is_ready(&self) -> bool {
+        self.behind.is_some() && (self.announces_content() || !self.events.is_empty())
+    }
+}
 
 impl Relay {
-    /// A request has come, which needs a connection to its server: one that is idle, or a new one.
-    pub(super) fn begin(&mut self, front: StreamRef, head: Arc<RequestHead>) {
-        let Some(&to) = self.servers.get(&*String::from_utf8_lossy(&head.authority).to_ascii_lowercase()) else {
-            return self.link(front.0).respond(front.1, misdirected(), Content::Whole(Body::EMPTY));
-        };
-        let behind = self.links.iter_mut().find(|(_, link)| link.is_idle(to)).map(|(conn, link)| {
-            link.is_taken = true;
-            *conn
-        });
-        self.early.insert(front, PendingRequest { head, server: to, behind, events: Vec::new() });
-        if behind.is_none() {
-            // A new connection is tagged by its server alone: any exchange that waits for that server may take it.
-            self.actions.push_back(Action::Open { to, tag: Tag(to.0) });
+    /// A request has come, which needs a connection to its server.
+    pub(super) fn begin(&mut self, front: StreamRef, head: &RequestHead) {
+        let (kept, now) = (head.http1_len(), self.now);
+        let MaxKept { connection, all } = self.config.max_kept;
+        let room = all - self.kept;
+        let Some(half) = self.link(front.0).as_front() else { return };
+        let client = half.client;
+        if kept > room || kept > connection - half.kept {
+            self.note_begun(front, RelayedExchange::new(Arc::new(head.excerpt(&[])), now, 0));
+            self.link(front.0).session().cancel(front.1);
+            return self.note_over(front, Ending::CutShort);
         }
+        self.note_begun(front, RelayedExchange::new(Arc::new(head.excerpt(&[])), now, kept));
+        let server = admit(head, &self.config.servers);
+        match server.and_then(|server| Ok((server, forwarded(head, client, self.config.forwarding)?))) {
+            Ok((server, Forwarded { head, length })) => {
+                let pending =
+                    PendingRequest { head, length, server, since: now, behind: None, tries: 0, events: Vec::new() };
+                self.early.insert(front, pending);
+                self.seek(front, Wanted::Any);
+            }
+            Err(why) => self.link(front.0).reject(front.1, why),
+        }
+    }
+
+    /// Looks for a connection for a request.
+    fn seek(&mut self, front: StreamRef, wanted: Wanted) {
+        let Some(early) = self.early.get_mut(&front) else { return };
+        early.tries += 1;
+        let (server, tries) = (early.server, early.tries);
+        if tries > MAX_TRIES {
+            return self.refuse(front, Rejection::BadGateway);
+        }
+        match self.pools.entry(server).or_default().place(front, wanted, self.config.pool) {
+            PoolPlace::Idle(conn) => self.take(conn, front),
+            PoolPlace::Opening => self.open(server),
+            PoolPlace::Waiting => {}
+            PoolPlace::None => self.refuse(front, Rejection::Busy),
+        }
+    }
+
+    fn open(&mut self, to: HostId) {
+        // A new connection is tagged by its server alone: any exchange that waits for that server may take it.
+        self.actions.push_back(Action::Open { to, tag: Tag(to.0) });
+    }
+
+    /// A request has its connection.
+    pub(super) fn take(&mut self, conn: ConnId, front: StreamRef) {
+        if let Some(half) = self.link(conn).as_behind() {
+            half.taken_by = Some(front);
+        }
+        if let Some(early) = self.early.get_mut(&front) {
+            early.behind = Some(conn);
+        }
+        self.join(front);
     }
 
     /// A request goes out on the connection that it has, when it is known whether content follows.
     pub(super) fn join(&mut self, front: StreamRef) {
-        let is_ready = |early: &PendingRequest| early.behind.is_some() && !early.events.is_empty();
-        let Some(early) = self.early.get(&front).filter(|early| is_ready(early)).map(|_| front) else { return };
-        let Some(PendingRequest { head, behind: Some(behind), mut events, .. }) = self.early.remove(&early) else {
+        if !self.early.get(&front).is_some_and(PendingRequest::is_ready) {
+            return;
+        }
+        let Some(PendingRequest { mut head, length, behind: Some(behind), mut events, .. }) = self.early.remove(&front)
+        else {
             return;
         };
-        let has_content = !matches!(events[0], Event::End { .. });
-        let content = if has_content { Content::Streamed } else { Content::Whole(Body::EMPTY) };
-        let stream = self.link(behind).request(forwarded(&head), content);
-        self.link(behind).peers.insert(stream, Peer::new(front));
+        let is_empty = matches!(events.first(), Some(Event::End { .. }));
+        if is_empty && length.is_some_and(|length| length > 0) {
+            self.link(front.0).reject(front.1, Rejection::Malformed);
+            self.stir(front.0);
+            return self.free(behind);
+        }
+        if is_empty && length.is_none() && matches!(&head.method[..], b"POST" | b"PUT" | b"PATCH") {
+            head = without_content(&head);
+        }
+        let now = self.now;
+        let link = self.link(behind);
+        link.stirred = now;
+        let content = if is_empty { Content::Whole(Body::EMPTY) } else { Content::Streamed };
+        let stream = link.request(head.clone(), content);
+        link.peers.insert(stream, Peer { is_finished: is_empty, ..Peer::new(front) });
+        if let Some(half) = link.as_behind() {
+            half.repeatable = Some(head).filter(|head| is_empty && half.was_used && is_idempotent(&head.method));
+            half.was_used = true;
+        }
         self.link(front.0).peers.insert(front.1, Peer::new((behind, stream)));
-        events.drain(..usize::from(!has_content));
+        events.drain(..usize::from(is_empty));
         events.into_iter().for_each(|event| self.handle_event(front.0, event));
-        self.settle(behind);
+        self.stir(behind);
+    }
+
+    /// A connection behind carries nothing any more: another request takes it, or it is kept, if it takes one.
+    pub(super) fn free(&mut self, conn: ConnId) {
+        let (now, is_draining) = (self.now, self.is_draining);
+        let link = self.link(conn);
+        link.stirred = now;
+        let is_free = link.is_free();
+        let Some(half) = link.as_behind() else { return };
+        half.taken_by = None;
+        let server = half.server;
+        let pool = self.pools.entry(server).or_default();
+        if !is_free {
+            pool.lost(conn);
+            return self.refill(server);
+        }
+        match pool.freed(conn) {
+            Some(front) => self.take(conn, front),
+            None if is_draining => self.lose(conn, Rejection::BadGateway),
+            None => {}
+        }
+    }
+
+    /// Opens connections for requests that have waited for room.
+    pub(super) fn refill(&mut self, server: HostId) {
+        while self.pools.entry(server).or_default().poll_open(self.config.pool) {
+            self.open(server);
+        }
     }
 
     /// A stream has ended before its time, and so does its peer.
-    pub(super) fn cut(&mut self, (conn, id): StreamRef) {
-        if let Some(PendingRequest { behind: Some(behind), .. }) = self.early.remove(&(conn, id)) {
-            self.link(behind).is_taken = false;
+    pub(super) fn cut(&mut self, (conn, id): StreamRef, why: Rejection) {
+        if let Some(early) = self.early.remove(&(conn, id)) {
+            match early.behind {
+                Some(behind) => self.release_taken(behind),
+                None => self.pools.entry(early.server).or_default().forget((conn, id)),
+            }
         }
         let Some(peer) = self.links.get_mut(&conn).and_then(|link| link.peers.remove(&id)) else { return };
         let (other, stream) = peer.place;
-        if self.links.get_mut(&other).is_some_and(|link| link.give_up(stream)) {
-            self.abort(other);
+        match self.links.get_mut(&other).and_then(|link| link.give_up(stream, why)) {
+            Some(GivenUp::Connection) => self.abort(other),
+            Some(GivenUp::Stream) => self.stir(other),
+            Some(GivenUp::Cancelled) => {
+                self.stir(other);
+                self.note_over((other, stream), Ending::CutShort);
+            }
+            None => {}
         }
-        self.settle(other);
     }
 
+    /// A connection was kept for a request that wants it no more.
+    fn release_taken(&mut self, behind: ConnId) {
+        if let Some(half) = self.links.get_mut(&behind).and_then(|link| link.as_behind()) {
+            half.taken_by = None;
+            self.free(behind);
+        }
+    }
+
+    /// Gives a connection up at once, with all that it carries.
     pub(super) fn abort(&mut self, conn: ConnId) {
+        self.part_with(conn, Rejection::BadGateway);
         self.links.remove(&conn);
         self.actions.push_back(Action::Abort { conn });
     }
 
     /// A request gets no connection to its server.
-    pub(super) fn refuse(&mut self, front: StreamRef) {
-        if self.early.remove(&front).is_some() {
-            self.link(front.0).respond(front.1, bad_gateway(), Content::Whole(Body::EMPTY));
-            self.settle(front.0);
+    pub(super) fn refuse(&mut self, front: StreamRef, why: Rejection) {
+        if let Some(early) = self.early.remove(&front) {
+            self.pools.entry(early.server).or_default().forget(front);
+            self.link(front.0).reject(front.1, why);
+            self.stir(front.0);
         }
     }
 
     /// A connection carries nothing any more.
-    pub(super) fn lose(&mut self, conn: ConnId) {
-        let early = self.early.iter().filter(|(_, early)| early.behind == Some(conn)).map(|(front, _)| *front);
-        early.collect::<Vec<_>>().into_iter().for_each(|front| self.refuse(front));
-        let streams = self.links.get(&conn).into_iter().flat_map(|link| link.peers.keys().map(|id| (conn, *id)));
-        let early = self.early.keys().filter(|front| front.0 == conn).copied();
-        streams.chain(early).collect::<Vec<_>>().into_iter().for_each(|place| self.cut(place));
-        if let Some(link) = self.links.get_mut(&conn) {
+    pub(super) fn lose(&mut self, conn: ConnId, why: Rejection) {
+        self.part_with(conn, why);
+        if let Some(link) = self.links.get_mut(&conn).filter(|link| !link.is_closed) {
             // It may still have to send what the other end did wrong.
             link.is_closed = true;
             self.actions.extend(link.has_output().then_some(Action::Transmit { conn }));
@@ -84,15 +228,77 @@ impl Relay {
         }
     }
 
-    /// Whether something is under way on a connection in front.
-    pub(super) fn is_busy(&self, front: ConnId) -> bool {
-        let has_peers = self.links.get(&front).is_some_and(|link| !link.is_behind() && !link.peers.is_empty());
-        has_peers || self.early.keys().any(|(conn, _)| *conn == front)
+    /// What a connection carried ends, or goes on elsewhere.
+    fn part_with(&mut self, conn: ConnId, why: Rejection) {
+        let Some(link) = self.links.get_mut(&conn) else { return };
+        let streams: Vec<_> = match &mut link.half {
+            Half::Front(front) => front.exchanges.keys().copied().collect(),
+            Half::Behind(behind) => {
+                let (server, taken_by, request) = (behind.server, behind.taken_by.take(), behind.repeatable.take());
+                self.pools.entry(server).or_default().lost(conn);
+                if let Some(front) = taken_by {
+                    self.try_again(conn, front, request);
+                }
+                self.refill(server);
+                self.links.get(&conn).into_iter().flat_map(|link| link.peers.keys().copied()).collect()
+            }
+        };
+        for stream in streams {
+            self.cut((conn, stream), why);
+            self.note_over((conn, stream), Ending::CutShort);
+        }
     }
 
-    /// The first request that has no connection to this server.
-    pub(super) fn waiting(&self, server: HostId) -> Option<StreamRef> {
-        let mut waiting = self.early.iter().filter(|(_, early)| early.behind.is_none() && early.server == server);
-        waiting.next().map(|(front, _)| *front)
+    /// The connection of a request is lost. If nothing of the request is out, or it is `repeatable`, it gets another one.
+    fn try_again(&mut self, conn: ConnId, front: StreamRef, repeatable: Option<Arc<RequestHead>>) {
+        if let Some(early) = self.early.get_mut(&front) {
+            early.behind = None;
+            return self.seek(front, Wanted::New);
+        }
+        let now = self.now;
+        let Some(head) = repeatable.filter(|_| !self.link(conn).look().is_partial()) else { return };
+        let (Some((_, _)), Some(_)) = (self.link(conn).peers.pop_first(), self.link(front.0).peers.remove(&front.1))
+        else {
+            return;
+        };
+        let Some(server) = self.link(conn).as_behind().map(|half| half.server) else { return };
+        let length = content_length(&head.fields).unwrap_or_default();
+        let events = vec![Event::End { id: front.1 }];
+        let pending = PendingRequest { head, length, server, since: now, behind: None, tries: 1, events };
+        self.early.insert(front, pending);
+        self.seek(front, Wanted::New);
+    }
+
+    /// Whether something is under way on a connection in front.
+    pub(super) fn is_busy(&mut self, front: ConnId) -> bool {
+        self.link(front).as_front().is_some_and(|half| !half.exchanges.is_empty())
+    }
+
+    pub(super) fn note_begun(&mut self, (conn, stream): StreamRef, exchange: RelayedExchange) {
+        let (kept, now) = (exchange.kept, self.now);
+        let link = self.link(conn);
+        link.stirred = now;
+        if let Some(half) = link.as_front() {
+            half.kept += kept;
+            half.exchanges.insert(stream, exchange);
+            self.kept += kept;
+        }
+    }
+
+    /// An exchange in front is over.
+    pub(super) fn note_over(&mut self, (conn, stream): StreamRef, end: Ending) {
+        let (now, notes) = (self.now, self.config.notes);
+        let Some(link) = self.links.get_mut(&conn) else { return };
+        link.stirred = now;
+        let Some(half) = link.as_front() else { return };
+        let Some(over) = half.exchanges.remove(&stream) else { return };
+        let protocol = half.client.protocol;
+        half.kept -= over.kept;
+        self.kept -= over.kept;
+        if notes == ExchangeNotes::Kept {
+            let response = over.status.map(|status| (status, Body { len: over.sent, ..Body::EMPTY }));
+            let RelayedExchange { request, began, .. } = over;
+            self.over.push_back(Exchange { conn, protocol, request, response, began, ended: now, end });
+        }
     }
 }

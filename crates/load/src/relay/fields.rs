@@ -1,71 +1,248 @@
-//! Which fields of a head a relay passes on, and what it answers itself.
+//! Which fields of a head a relay passes on, and what it adds.
 
-use bytes::Bytes;
-use loadstone_http::{Fields, RequestHead, ResponseHead};
+use super::Forwarding;
+use super::rejection::Rejection;
+use bytes::{BufMut, Bytes, BytesMut};
+use core::net::IpAddr;
+use loadstone_http::{Fields, Protocol, RequestHead, ResponseHead, content_length};
 use std::sync::Arc;
 
 /// What it calls itself (RFC 9110, section 7.6.3).
-const VIA: (&[u8], &[u8]) = (b"via", b"1.1 loadstone");
-/// RFC 9110, section 7.6.1: these are for the connection on which they come, as what Connection names.
-const HOP_BY_HOP: [&[u8]; 7] =
-    [b"connection", b"keep-alive", b"proxy-connection", b"proxy-authenticate", b"te", b"transfer-encoding", b"upgrade"];
+const PSEUDONYM: &str = "loadstone";
+/// RFC 9110, sections 7.6.1 and 11.7: these are for the connection on which they come, as what Connection names.
+const HOP_BY_HOP: [&[u8]; 9] = [
+    b"connection",
+    b"keep-alive",
+    b"proxy-connection",
+    b"proxy-authenticate",
+    b"proxy-authentication-info",
+    b"proxy-authorization",
+    b"te",
+    b"transfer-encoding",
+    b"upgrade",
+];
+/// What servers believe of a client: its own words about it are not passed on.
+const OF_THE_CLIENT: [&[u8]; 6] =
+    [b"forwarded", b"x-forwarded-for", b"x-forwarded-host", b"x-forwarded-proto", b"x-forwarded-port", b"x-real-ip"];
+/// Fields that programs behind may take for those with `-`, since they know both by one name (RFC 3875, section 4.1.18).
+const LOOKALIKES: [&[u8]; 3] = [b"content-length", b"transfer-encoding", b"host"];
 
-/// A request as it goes on to its server.
-pub(super) fn forwarded(head: &RequestHead) -> Arc<RequestHead> {
+/// The client of a connection in front.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FrontClient {
+    pub(super) protocol: Protocol,
+    pub(super) address: IpAddr,
+}
+
+/// A request as it goes on to its server, and the length that it announces for its content.
+#[derive(Debug)]
+pub(super) struct Forwarded {
+    pub(super) head: Arc<RequestHead>,
+    pub(super) length: Option<u64>,
+}
+
+/// A request as it goes on to its server. It has a memory of its own, one Content-Length, and one Cookie (RFC 9113, section
+/// 8.2.3).
+///
+/// # Errors
+/// If its lengths differ.
+pub(super) fn forwarded(
+    head: &RequestHead,
+    client: FrontClient,
+    forwarding: Forwarding,
+) -> Result<Forwarded, Rejection> {
+    let length = content_length(&head.fields).map_err(|_| Rejection::Malformed)?;
+    let mut kept: Vec<(&[u8], Bytes)> = Vec::with_capacity(head.fields.len() + 3);
+    let mut cookie: Option<usize> = None;
+    for (name, value) in passed_on(&head.fields) {
+        let is_own = name.eq_ignore_ascii_case(b"host") || name.eq_ignore_ascii_case(b"content-length");
+        if is_own || (forwarding != Forwarding::Via && is_about_client(name)) {
+            continue;
+        }
+        if name.eq_ignore_ascii_case(b"cookie") {
+            if let Some(at) = cookie {
+                kept[at].1 = [&kept[at].1[..], b"; ", value].concat().into();
+                continue;
+            }
+            cookie = Some(kept.len());
+        }
+        kept.push((name, Bytes::copy_from_slice(value)));
+    }
+    kept.extend(length.map(|length| (&b"content-length"[..], length.to_string().into())));
+    kept.push((b"via", format!("{} {PSEUDONYM}", received(client.protocol)).into()));
+    if let Forwarding::Client(scheme) = forwarding {
+        kept.push((b"forwarded", forwarded_element(head, client.address, scheme.name())));
+    }
+    let [method, authority, path] =
+        [&head.method, &head.authority, &head.path].map(|part| Bytes::copy_from_slice(part));
+    let head = RequestHead::new(method, authority, path, Fields::from_pairs(kept)).over(head.scheme);
+    Ok(Forwarded { head: Arc::new(head), length })
+}
+
+/// The same request, which says that it has no content (RFC 9110, section 8.6).
+pub(super) fn without_content(head: &RequestHead) -> Arc<RequestHead> {
+    let fields = head.fields.iter().chain([(&b"content-length"[..], &b"0"[..])]);
     let (method, authority, path) = (head.method.clone(), head.authority.clone(), head.path.clone());
-    Arc::new(RequestHead::new(method, authority, path, passed_on(&head.fields)))
+    Arc::new(RequestHead::new(method, authority, path, Fields::from_pairs(fields)).over(head.scheme))
 }
 
 /// A response as it goes back to its client.
-pub(super) fn returned(head: &ResponseHead) -> Arc<ResponseHead> {
-    Arc::new(ResponseHead::new(head.status, passed_on(&head.fields)))
+///
+/// # Errors
+/// If two readers could see two lengths of it (RFC 9112, section 6.3), or if it is of another protocol.
+pub(super) fn returned(head: &ResponseHead) -> Result<Arc<ResponseHead>, Rejection> {
+    let has = |name: &[u8]| head.fields.get(name).is_some();
+    let has_two_lengths = has(b"transfer-encoding") && has(b"content-length");
+    if has_two_lengths || content_length(&head.fields).is_err() || head.status == 101 {
+        return Err(Rejection::BadGateway);
+    }
+    // RFC 9110, section 8.6: these have no Content-Length; of several equal ones the first is enough.
+    let mut takes_length = !matches!(head.status, 100..=199 | 204);
+    let via = format!("1.1 {PSEUDONYM}");
+    let kept = passed_on(&head.fields)
+        .filter(|(name, _)| !name.eq_ignore_ascii_case(b"content-length") || std::mem::take(&mut takes_length));
+    Ok(Arc::new(ResponseHead::new(head.status, Fields::from_pairs(kept.chain([(&b"via"[..], via.as_bytes())])))))
 }
 
-/// The answer in place of a server that cannot be reached or does not answer (RFC 9110, section 15.6.3).
-pub(super) fn bad_gateway() -> Arc<ResponseHead> {
-    empty(502)
+/// The protocol of a message that was received, as Via names it.
+fn received(protocol: Protocol) -> &'static str {
+    match protocol {
+        Protocol::Http1 | Protocol::Http1Pipelining => "1.1",
+        Protocol::H2 => "2",
+        Protocol::Spdy2 => "SPDY/2",
+        Protocol::Spdy3 => "SPDY/3",
+        Protocol::Spdy31 => "SPDY/3.1",
+    }
 }
 
-/// The answer to a request for a server that the relay does not know (RFC 9110, section 15.5.20).
-pub(super) fn misdirected() -> Arc<ResponseHead> {
-    empty(421)
-}
-
-fn empty(status: u16) -> Arc<ResponseHead> {
-    Arc::new(ResponseHead::new(status, Fields::from_pairs([("content-length", "0")])))
-}
-
-fn passed_on(fields: &Fields) -> Fields {
-    let named = fields.iter().filter(|(name, _)| name.eq_ignore_ascii_case(b"connection"));
-    let named: Vec<Bytes> = named.flat_map(|(_, value)| value.split(|byte| *byte == b',')).map(trimmed).collect();
-    let is_for_us = |name: &[u8]| {
-        HOP_BY_HOP.iter().any(|hop| name.eq_ignore_ascii_case(hop))
-            || named.iter().any(|own| name.eq_ignore_ascii_case(own))
+/// What is known of a client (RFC 7239, section 4).
+fn forwarded_element(head: &RequestHead, address: IpAddr, scheme: &str) -> Bytes {
+    let mut element = BytesMut::new();
+    let node = match address.to_canonical() {
+        IpAddr::V4(address) => format!("for={address};host=\""),
+        IpAddr::V6(address) => format!("for=\"[{address}]\";host=\""),
     };
-    Fields::from_pairs(fields.iter().filter(|(name, _)| !is_for_us(name)).chain([VIA]))
+    element.put_slice(node.as_bytes());
+    element.put_slice(&head.authority);
+    element.put_slice(format!("\";proto={scheme}").as_bytes());
+    element.freeze()
 }
 
-fn trimmed(text: &[u8]) -> Bytes {
-    Bytes::copy_from_slice(text.trim_ascii())
+/// Whether it is what servers believe of a client, or looks like what frames and routes a message.
+fn is_about_client(name: &[u8]) -> bool {
+    let is_it = |known: &[u8]| {
+        let same = |one: &u8, other: &u8| one.eq_ignore_ascii_case(other) || (*one == b'_' && *other == b'-');
+        name.len() == known.len() && name.iter().zip(known).all(|(one, other)| same(one, other))
+    };
+    OF_THE_CLIENT.into_iter().chain(LOOKALIKES).any(is_it)
+}
+
+/// The fields that are not for one connection, without white space around their values.
+fn passed_on(fields: &Fields) -> impl Iterator<Item = (&[u8], &[u8])> {
+    let named = fields.iter().filter(|(name, _)| name.eq_ignore_ascii_case(b"connection"));
+    let named: Vec<&[u8]> =
+        named.flat_map(|(_, value)| value.split(|byte| *byte == b',')).map(<[u8]>::trim_ascii).collect();
+    let is_for_us = move |name: &[u8]| {
+        HOP_BY_HOP.iter().chain(&named).any(|own| name.eq_ignore_ascii_case(own))
+            // What frames a message is not the other end's to take away.
+            && !name.eq_ignore_ascii_case(b"content-length")
+    };
+    fields.iter().filter(move |(name, _)| !is_for_us(name)).map(|(name, value)| (name, value.trim_ascii()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use core::net::{Ipv4Addr, Ipv6Addr};
+    use loadstone_http::Scheme;
+
+    fn names(fields: &Fields) -> Vec<String> {
+        fields.iter().map(|(name, _)| String::from_utf8_lossy(name).into_owned()).collect()
+    }
+
+    fn request(fields: &[(&str, &str)], protocol: Protocol, address: IpAddr) -> Result<Forwarded, Rejection> {
+        let head = RequestHead::get("a.test", "/", Fields::from_pairs(fields.iter().copied()));
+        forwarded(&head, FrontClient { protocol, address }, Forwarding::Client(Scheme::Https))
+    }
 
     #[test]
     fn what_is_for_one_connection_is_not_passed_on_and_the_relay_names_itself_rfc9110_7_6() {
         let fields = [
             ("accept", "*/*"),
-            ("Connection", "close, X-Own"),
+            ("Connection", "close, X-Own, content-length"),
             ("keep-alive", "timeout=5"),
             ("x-own", "1"),
             ("via", "1.0 other"),
-            ("Transfer-Encoding", "chunked"),
+            ("content-length", "5"),
+            ("content-length", "5"),
         ];
-        let head = ResponseHead::new(200, Fields::from_pairs(fields));
-        let passed = returned(&head);
-        let kept: Vec<_> = passed.fields.iter().map(|(name, _)| String::from_utf8_lossy(name).into_owned()).collect();
-        assert_eq!(kept, ["accept", "via", "via"]);
+        let passed = returned(&ResponseHead::new(200, Fields::from_pairs(fields))).unwrap();
+        assert_eq!(names(&passed.fields), ["accept", "via", "content-length", "via"]);
+    }
+
+    #[test]
+    fn a_response_with_two_lengths_or_of_another_protocol_is_not_passed_on_rfc9112_6_3() {
+        for (status, fields) in [
+            (200, &[("transfer-encoding", "chunked"), ("content-length", "5")][..]),
+            (200, &[("content-length", "5"), ("content-length", "6")]),
+            (101, &[]),
+        ] {
+            let head = ResponseHead::new(status, Fields::from_pairs(fields.iter().copied()));
+            assert_eq!(returned(&head), Err(Rejection::BadGateway), "{status} {fields:?}");
+        }
+        let head = ResponseHead::new(204, Fields::from_pairs([("content-length", "5")]));
+        assert_eq!(names(&returned(&head).unwrap().fields), ["via"]);
+    }
+
+    #[test]
+    fn the_server_hears_who_asks_from_the_relay_and_not_from_the_client_rfc7239_4() {
+        let own = [
+            ("Forwarded", "for=6.6.6.6"),
+            ("X_Forwarded-For", "6.6.6.6"),
+            ("x-real-ip", "6.6.6.6"),
+            ("content_length", "7"),
+        ];
+        for (protocol, address, via, element) in [
+            (
+                Protocol::Http1,
+                IpAddr::from(Ipv4Addr::new(192, 0, 2, 1)),
+                "1.1 loadstone",
+                "for=192.0.2.1;host=\"a.test\";proto=https",
+            ),
+            (
+                Protocol::H2,
+                Ipv4Addr::new(192, 0, 2, 1).to_ipv6_mapped().into(),
+                "2 loadstone",
+                "for=192.0.2.1;host=\"a.test\";proto=https",
+            ),
+            (
+                Protocol::Spdy31,
+                Ipv6Addr::LOCALHOST.into(),
+                "SPDY/3.1 loadstone",
+                "for=\"[::1]\";host=\"a.test\";proto=https",
+            ),
+        ] {
+            let head = request(&own, protocol, address).unwrap().head;
+            assert_eq!(head.fields, Fields::from_pairs([("via", via), ("forwarded", element)]));
+        }
+    }
+
+    #[test]
+    fn there_is_one_length_and_one_cookie_and_no_second_host_rfc9113_8_2_3() {
+        let fields = [
+            ("cookie", "a=b"),
+            ("content-length", "3"),
+            ("cookie", "c=d"),
+            ("content-length", "03"),
+            ("host", "a.test"),
+            ("x", " y "),
+        ];
+        let Forwarded { head, length } = request(&fields, Protocol::H2, Ipv4Addr::LOCALHOST.into()).unwrap();
+        assert_eq!(names(&head.fields), ["cookie", "x", "content-length", "via", "forwarded"]);
+        let values = [&b"cookie"[..], b"x", b"content-length"].map(|name| head.fields.get(name).unwrap());
+        assert_eq!((values, length), ([&b"a=b; c=d"[..], b"y", b"3"], Some(3)));
+        let differ =
+            request(&[("content-length", "3"), ("content-length", "4")], Protocol::H2, Ipv4Addr::LOCALHOST.into());
+        assert_eq!(differ.unwrap_err(), Rejection::Malformed);
     }
 }

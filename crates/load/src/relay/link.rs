@@ -1,12 +1,16 @@
 //! A connection of a relay, in front or behind.
 
 use super::StreamRef;
-use super::fields::bad_gateway;
+use super::fields::FrontClient;
+use super::rejection::Rejection;
+use super::relayed::RelayedExchange;
 use crate::page::HostId;
+use crate::shut::{Responses, Shut};
 use loadstone_http::{
-    Body, Chunk, ClientSession, Content, Event, Fields, Priority, RequestHead, RequestId, ResponseHead, ServerSession,
+    Body, Chunk, ClientSession, Content, Fields, Priority, RequestHead, RequestId, ResponseHead, ServerSession,
     Session, TransportStream,
 };
+use loadstone_units::Time;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -16,13 +20,15 @@ pub(super) const WINDOW: u64 = 64 * 1024;
 /// A connection: a session, and the peers of its streams.
 #[derive(Debug)]
 pub(super) struct RelayConnection {
-    half: Half,
+    pub(super) half: Half,
     pub(super) peers: BTreeMap<RequestId, Peer>,
-    /// It carries an exchange, or is kept for one.
-    pub(super) is_taken: bool,
     /// How much of the transport has been used, and up to where it may be read.
     used: u64,
     limit: u64,
+    /// The driver has yet to be told that there is something to send.
+    pub(super) is_transmitting: bool,
+    /// When an exchange began or ended on it, or, behind, when it was last the client's turn, or content moved.
+    pub(super) stirred: Time,
     /// Nothing more goes out on it.
     pub(super) is_closed: bool,
     /// Nothing more comes on it.
@@ -30,10 +36,37 @@ pub(super) struct RelayConnection {
 }
 
 #[derive(Debug)]
-enum Half {
-    Front(Box<dyn ServerSession>),
-    /// To this server.
-    Behind(HostId, Box<dyn ClientSession>),
+pub(super) enum Half {
+    Front(Front),
+    Behind(Behind),
+}
+
+/// The half of a connection to a client.
+#[derive(Debug)]
+pub(super) struct Front {
+    session: Box<dyn ServerSession>,
+    pub(super) client: FrontClient,
+    /// Those that are not over.
+    pub(super) exchanges: BTreeMap<RequestId, RelayedExchange>,
+    /// The client lets nothing of its responses out, or too little.
+    pub(super) shut: Option<Shut>,
+    /// Bytes that are kept of the heads of its requests.
+    pub(super) kept: usize,
+    /// The client has been told that nothing new is taken.
+    pub(super) is_drained: bool,
+}
+
+/// The half of a connection to a server. It carries one exchange at a time.
+#[derive(Debug)]
+pub(super) struct Behind {
+    pub(super) server: HostId,
+    session: Box<dyn ClientSession>,
+    /// The exchange that it carries, or is kept for.
+    pub(super) taken_by: Option<StreamRef>,
+    /// It has carried one before: the server may close it at any time.
+    pub(super) was_used: bool,
+    /// The request on it, if it can be made again: it has no content, and nothing of a response has come.
+    pub(super) repeatable: Option<Arc<RequestHead>>,
 }
 
 /// What belongs to a stream: the stream at the other side, and what came from there.
@@ -41,47 +74,50 @@ enum Half {
 pub(super) struct Peer {
     pub(super) place: StreamRef,
     /// Bytes appended here and not yet called used at the other side.
-    passed: u64,
-    /// A head has gone out here.
-    begun: bool,
-    trailers: Fields,
-}
-
-/// A request that has no stream behind yet.
-#[derive(Debug)]
-pub(super) struct PendingRequest {
-    pub(super) head: Arc<RequestHead>,
-    pub(super) server: HostId,
-    /// The connection that it goes out on, once there is one.
-    pub(super) behind: Option<super::ConnId>,
-    /// What has come of it besides.
-    pub(super) events: Vec<Event>,
+    pub(super) passed: u64,
+    /// All has come from there.
+    pub(super) is_finished: bool,
+    pub(super) trailers: Fields,
 }
 
 impl Peer {
     pub(super) fn new(place: StreamRef) -> Peer {
-        Peer { place, passed: 0, begun: false, trailers: Fields::default() }
+        Peer { place, passed: 0, is_finished: false, trailers: Fields::default() }
     }
 }
 
+/// What has to be done about a connection one of whose streams has lost its peer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum GivenUp {
+    /// Nothing more: it has been answered.
+    Stream,
+    /// Nothing more: its exchange is over.
+    Cancelled,
+    /// HTTP/1.1 has no smaller unit: the connection goes with it.
+    Connection,
+}
+
 impl RelayConnection {
-    pub(super) fn front(mut session: Box<dyn ServerSession>) -> RelayConnection {
+    pub(super) fn front(mut session: Box<dyn ServerSession>, client: FrontClient, now: Time) -> RelayConnection {
         session.hold();
-        RelayConnection::new(Half::Front(session))
+        let (exchanges, shut, kept, is_drained) = (BTreeMap::new(), None, 0, false);
+        RelayConnection::new(Half::Front(Front { session, client, exchanges, shut, kept, is_drained }), now)
     }
 
-    pub(super) fn behind(server: HostId, mut session: Box<dyn ClientSession>) -> RelayConnection {
+    pub(super) fn behind(server: HostId, mut session: Box<dyn ClientSession>, now: Time) -> RelayConnection {
         session.hold();
-        RelayConnection::new(Half::Behind(server, session))
+        let half = Behind { server, session, taken_by: None, was_used: false, repeatable: None };
+        RelayConnection::new(Half::Behind(half), now)
     }
 
-    fn new(half: Half) -> RelayConnection {
+    fn new(half: Half, now: Time) -> RelayConnection {
         RelayConnection {
             half,
             peers: BTreeMap::new(),
-            is_taken: false,
             used: 0,
             limit: 0,
+            is_transmitting: false,
+            stirred: now,
             is_closed: false,
             is_ended: false,
         }
@@ -89,42 +125,65 @@ impl RelayConnection {
 
     pub(super) fn session(&mut self) -> &mut dyn Session {
         match &mut self.half {
-            Half::Front(session) => session.as_mut(),
-            Half::Behind(_, session) => session.as_mut(),
+            Half::Front(front) => front.session.as_mut(),
+            Half::Behind(behind) => behind.session.as_mut(),
         }
     }
 
-    fn look(&self) -> &dyn Session {
+    pub(super) fn look(&self) -> &dyn Session {
         match &self.half {
-            Half::Front(session) => session.as_ref(),
-            Half::Behind(_, session) => session.as_ref(),
+            Half::Front(front) => front.session.as_ref(),
+            Half::Behind(behind) => behind.session.as_ref(),
         }
     }
 
-    /// Whether it goes to this server and takes a request.
-    pub(super) fn is_idle(&self, server: HostId) -> bool {
-        let takes = matches!(&self.half, Half::Behind(to, session) if *to == server && session.capacity() > 0);
-        takes && !self.is_taken && !self.is_closed
+    pub(super) fn as_front(&mut self) -> Option<&mut Front> {
+        if let Half::Front(front) = &mut self.half { Some(front) } else { None }
     }
 
-    /// Sends a request; content follows if it is `Open`.
+    pub(super) fn as_behind(&mut self) -> Option<&mut Behind> {
+        if let Half::Behind(behind) = &mut self.half { Some(behind) } else { None }
+    }
+
+    /// An exchange in front that is not over.
+    pub(super) fn exchange(&mut self, stream: RequestId) -> Option<&mut RelayedExchange> {
+        self.as_front()?.exchanges.get_mut(&stream)
+    }
+
+    /// Sends a request; content follows if it is streamed.
     pub(super) fn request(&mut self, head: Arc<RequestHead>, content: Content) -> RequestId {
         match &mut self.half {
-            Half::Behind(_, session) => session.request(head, content, Priority::default()),
+            Half::Behind(behind) => behind.session.request(head, content, Priority::default()),
             Half::Front(_) => unreachable!("clients are asked nothing"),
         }
     }
 
-    pub(super) fn respond(&mut self, stream: RequestId, head: Arc<ResponseHead>, content: Content) {
-        if let Half::Front(session) = &mut self.half {
-            session.respond(stream, head, content);
+    pub(super) fn respond(&mut self, stream: RequestId, head: Arc<ResponseHead>) {
+        if let Half::Front(front) = &mut self.half
+            && let Some(exchange) = front.exchanges.get_mut(&stream)
+        {
+            exchange.status = Some(head.status);
+            front.session.respond(stream, head, Content::Streamed);
         }
-        self.peers.entry(stream).and_modify(|peer| peer.begun = true);
+    }
+
+    /// Answers a request that has no answer yet.
+    pub(super) fn reject(&mut self, stream: RequestId, why: Rejection) {
+        let Half::Front(front) = &mut self.half else { return };
+        let Some(exchange) = front.exchanges.get_mut(&stream) else { return };
+        exchange.status = Some(why.status());
+        if exchange.is_head() {
+            return front.session.respond(stream, why.head(), Content::Whole(Body::EMPTY));
+        }
+        exchange.sent = why.text().len() as u64;
+        front.session.respond(stream, why.head(), Content::Streamed);
+        front.session.append(stream, Chunk::Bytes(why.text().into()));
+        front.session.finish(stream, Fields::default());
     }
 
     pub(super) fn inform(&mut self, stream: RequestId, head: Arc<ResponseHead>) {
-        if let Half::Front(session) = &mut self.half {
-            session.send_interim(stream, head);
+        if let Half::Front(front) = &mut self.half {
+            front.session.send_interim(stream, head);
         }
     }
 
@@ -133,6 +192,9 @@ impl RelayConnection {
         let Some(peer) = self.peers.get_mut(&stream) else { return 0 };
         peer.passed += chunk.len();
         let held = peer.passed;
+        if let Some(exchange) = self.exchange(stream) {
+            exchange.sent += chunk.len();
+        }
         self.session().append(stream, chunk);
         held
     }
@@ -142,15 +204,18 @@ impl RelayConnection {
     }
 
     pub(super) fn finish(&mut self, stream: RequestId) {
-        let trailers = self.peers.get_mut(&stream).map(|peer| std::mem::take(&mut peer.trailers));
+        let trailers = self.peers.get_mut(&stream).map(|peer| {
+            peer.is_finished = true;
+            std::mem::take(&mut peer.trailers)
+        });
         self.session().finish(stream, trailers.unwrap_or_default());
     }
 
     /// What has gone out since it was last asked, as bytes that are used at the other side.
-    pub(super) fn poll_passed(&mut self) -> Vec<(StreamRef, u64)> {
+    pub(super) fn poll_passed(&mut self, now: Time) -> Vec<(StreamRef, u64)> {
         let session = match &self.half {
-            Half::Front(session) => session.as_ref() as &dyn Session,
-            Half::Behind(_, session) => session.as_ref(),
+            Half::Front(front) => front.session.as_ref() as &dyn Session,
+            Half::Behind(behind) => behind.session.as_ref(),
         };
         let mut passed = Vec::new();
         for (stream, peer) in self.peers.iter_mut().filter(|(_, peer)| peer.passed > 0) {
@@ -160,16 +225,35 @@ impl RelayConnection {
                 peer.passed = buffered;
             }
         }
+        self.note_shut(now, passed.iter().map(|(_, bytes)| *bytes).sum());
         passed
     }
 
-    /// All of a message has come. With that a stream behind is over; whether the connection is of no more use then,
-    /// because its request never got out.
+    /// Notes whether the client lets nothing out although there was room, and `let_out` bytes of content went.
+    fn note_shut(&mut self, now: Time, let_out: u64) {
+        let held = self.peers.values().any(|peer| peer.passed > 0);
+        let Half::Front(front) = &mut self.half else { return };
+        let responses = match (held, front.session.has_output()) {
+            (false, _) => Responses::None,
+            (true, true) => Responses::Going,
+            (true, false) => Responses::Blocked,
+        };
+        front.shut = Shut::after(front.shut, now, responses, let_out);
+    }
+
+    /// All of a response has come, and with that a stream behind is over. Whether the connection is of no more use, because
+    /// its request never got out.
     pub(super) fn end(&mut self, stream: RequestId) -> bool {
-        let Half::Behind(_, session) = &self.half else { return false };
+        let Half::Behind(behind) = &mut self.half else { return false };
         self.peers.remove(&stream);
-        self.is_taken = false;
-        session.capacity() == 0 && !session.is_closing()
+        behind.taken_by = None;
+        behind.session.capacity() == 0 && !behind.session.is_closing()
+    }
+
+    /// Whether it takes a request.
+    pub(super) fn is_free(&self) -> bool {
+        let takes = matches!(&self.half, Half::Behind(it) if it.taken_by.is_none() && it.session.capacity() > 0);
+        takes && !self.is_closed && !self.is_ended
     }
 
     /// The whole response is sent: the rest of the request is dropped.
@@ -178,28 +262,26 @@ impl RelayConnection {
         self.session().release(stream, u64::MAX);
     }
 
-    /// The other side of a stream is gone. Whether this connection has to go with it: HTTP/1.1 has no smaller unit.
-    pub(super) fn give_up(&mut self, stream: RequestId) -> bool {
-        let Some(peer) = self.peers.remove(&stream) else { return false };
+    /// The other side of a stream is gone. A response that has begun must not look complete: over HTTP/1.1 the end of the
+    /// connection would be its end, if it has no length.
+    pub(super) fn give_up(&mut self, stream: RequestId, why: Rejection) -> Option<GivenUp> {
+        self.peers.remove(&stream)?;
         self.session().release(stream, u64::MAX);
-        match &mut self.half {
-            Half::Front(session) if peer.begun => session.cancel(stream),
-            Half::Front(session) => session.respond(stream, bad_gateway(), Content::Whole(Body::EMPTY)),
-            Half::Behind(..) => return true,
+        let Half::Front(front) = &mut self.half else { return Some(GivenUp::Connection) };
+        let has_status = front.exchanges.get(&stream).is_some_and(|exchange| exchange.status.is_some());
+        if !has_status {
+            self.reject(stream, why);
+            return Some(GivenUp::Stream);
         }
-        false
+        if !front.client.protocol.is_multiplexed() {
+            return Some(GivenUp::Connection);
+        }
+        front.session.cancel(stream);
+        Some(GivenUp::Cancelled)
     }
 
     pub(super) fn is_behind(&self) -> bool {
-        matches!(self.half, Half::Behind(..))
-    }
-
-    /// The server that it goes to, if it goes to one.
-    pub(super) fn server(&self) -> Option<HostId> {
-        match &self.half {
-            Half::Front(_) => None,
-            Half::Behind(server, _) => Some(*server),
-        }
+        matches!(self.half, Half::Behind(_))
     }
 
     /// Up to where the transport may be read, if that has moved far enough to be worth telling.

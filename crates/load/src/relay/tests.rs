@@ -3,7 +3,8 @@
 use super::link::WINDOW;
 use super::*;
 use loadstone_http::{
-    Body, BodyId, ClientSession, Fields, Multiplexing, Priority, RequestHead, ResponseHead, ServerSession,
+    Body, BodyId, ClientSession, Content, Fields, Multiplexing, Priority, RequestHead, ResponseHead, ServerSession,
+    SessionFactory,
 };
 
 const NOW: Time = Time::ZERO;
@@ -33,15 +34,18 @@ struct World {
     pace: usize,
     read: u64,
     next: u32,
+    /// The relay has reset the connection of the client.
+    is_reset: bool,
 }
 
 impl World {
     fn new(protocol: Protocol) -> World {
         let sessions = Arc::new(SessionFactory::new(Multiplexing::default()));
-        let relay = Relay::new([("a.test".to_owned(), SERVER)].into(), sessions.clone());
+        let relay = Relay::new(RelayConfig::new([("a.test".to_owned(), SERVER)].into(), sessions.clone()));
         let client = sessions.client(protocol);
         let (events, behind) = (Vec::new(), BTreeMap::new());
-        let mut world = World { relay, client, events, sessions, behind, pace: 5_000, read: 0, next: 1 };
+        let mut world =
+            World { relay, client, events, sessions, behind, pace: 5_000, read: 0, next: 1, is_reset: false };
         world.relay.handle_open(NOW, FRONT, Opened::by(Opener::Peer, protocol));
         world
     }
@@ -107,6 +111,7 @@ impl World {
                     behind.limit = limit;
                 });
             }
+            Action::Abort { conn: FRONT } => self.is_reset = true,
             Action::Abort { conn } => self.behind.get_mut(&conn).unwrap().is_aborted = true,
             Action::Transmit { conn } if conn != FRONT => return self.hear(conn),
             Action::Transmit { .. } | Action::Close { .. } => return false,

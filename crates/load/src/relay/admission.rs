@@ -1,0 +1,133 @@
+//! Which requests are passed on, and to which server.
+//!
+//! A request is written anew for its server, so all that HTTP/1.1 could read otherwise is refused here, whatever the
+//! protocol in front has let pass (RFC 9112, section 11.2).
+
+use super::rejection::Rejection;
+use crate::page::HostId;
+use loadstone_http::RequestHead;
+use std::collections::BTreeMap;
+
+/// The server of a request, if it may be passed on.
+pub(super) fn admit(head: &RequestHead, servers: &BTreeMap<String, HostId>) -> Result<HostId, Rejection> {
+    let method = &head.method[..];
+    if matches!(method, b"CONNECT" | b"TRACE") {
+        return Err(Rejection::Method);
+    }
+    let are_fields = head.fields.iter().all(|(name, value)| is_token(name) && is_field_value(value));
+    if !is_token(method) || !is_target(method, &head.path) || !are_fields || names_two_hosts(head) {
+        return Err(Rejection::Malformed);
+    }
+    let upgrades = head.fields.iter().filter(|(name, _)| name.eq_ignore_ascii_case(b"upgrade"));
+    // RFC 9110, section 7.8: it may be ignored. Clients that offer h2c go on without; all others do not.
+    if upgrades.flat_map(|(_, value)| value.split(|byte| *byte == b',')).any(|it| it.trim_ascii() != b"h2c") {
+        return Err(Rejection::Upgrade);
+    }
+    server(&head.authority, servers).ok_or(Rejection::Misdirected)
+}
+
+/// Whether a request may be repeated if its connection is lost (RFC 9110, section 9.2.2).
+pub(super) fn is_idempotent(method: &[u8]) -> bool {
+    matches!(method, b"GET" | b"HEAD" | b"OPTIONS" | b"PUT" | b"DELETE")
+}
+
+/// The server of an authority: that of the name with its port, else that of the name alone.
+fn server(authority: &[u8], servers: &BTreeMap<String, HostId>) -> Option<HostId> {
+    let authority = std::str::from_utf8(authority).ok()?.to_ascii_lowercase();
+    let name = || {
+        let (name, port) = authority.rsplit_once(':')?;
+        let is_port = !port.is_empty() && port.len() <= 5 && port.bytes().all(|byte| byte.is_ascii_digit());
+        servers.get(name).filter(|_| is_port)
+    };
+    servers.get(&authority).or_else(name).copied()
+}
+
+/// RFC 9110, section 5.6.2.
+fn is_token(text: &[u8]) -> bool {
+    let is_one = |byte: &u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(byte);
+    !text.is_empty() && text.iter().all(is_one)
+}
+
+/// Whether it is a path and a query in visible ASCII (RFC 9112, section 3.2.1), or `*` (section 3.2.4).
+fn is_target(method: &[u8], path: &[u8]) -> bool {
+    let is_path = path.first() == Some(&b'/') && path.iter().all(|byte| byte.is_ascii_graphic() && *byte != b'#');
+    is_path || (method == b"OPTIONS" && path == b"*")
+}
+
+/// RFC 9110, section 5.5: no control characters but the tab.
+fn is_field_value(value: &[u8]) -> bool {
+    value.iter().all(|byte| !byte.is_ascii_control() || *byte == b'\t')
+}
+
+/// RFC 9113, section 8.3.1: a Host beside the authority has to be the same.
+fn names_two_hosts(head: &RequestHead) -> bool {
+    let mut hosts = head.fields.iter().filter(|(name, _)| name.eq_ignore_ascii_case(b"host"));
+    hosts.any(|(_, value)| !value.eq_ignore_ascii_case(&head.authority))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bytes::Bytes;
+    use loadstone_http::Fields;
+
+    fn admitted(method: &[u8], authority: &[u8], path: &[u8], fields: &[(&[u8], &[u8])]) -> Result<u32, u16> {
+        let servers = [("a.test".to_owned(), HostId(1)), ("b.test:81".to_owned(), HostId(2))].into();
+        let [method, authority, path] = [method, authority, path].map(Bytes::copy_from_slice);
+        let head = RequestHead::new(method, authority, path, Fields::from_pairs(fields.iter().copied()));
+        admit(&head, &servers).map(|HostId(host)| host).map_err(Rejection::status)
+    }
+
+    #[test]
+    fn a_name_is_meant_with_any_port_and_one_with_a_port_with_that_one_alone() {
+        for (authority, server) in [
+            (&b"a.test"[..], Ok(1)),
+            (b"A.Test:8443", Ok(1)),
+            (b"b.test:81", Ok(2)),
+            (b"b.test", Err(421)),
+            (b"a.test:", Err(421)),
+            (b"a.test:1x", Err(421)),
+            (b"a.test:123456", Err(421)),
+            (b"x.a.test", Err(421)),
+            (b"", Err(421)),
+            (b"a.test\xff", Err(421)),
+        ] {
+            assert_eq!(admitted(b"GET", authority, b"/", &[]), server, "{authority:?}");
+        }
+    }
+
+    #[test]
+    fn what_http1_could_read_otherwise_is_refused() {
+        for (method, path, status) in [
+            (&b"GET"[..], &b"/"[..], Ok(1)),
+            (b"OPTIONS", b"*", Ok(1)),
+            (b"GET", b"*", Err(400)),
+            (b"GET\t/", b"/", Err(400)),
+            (b"GET /", b"/", Err(400)),
+            (b"", b"/", Err(400)),
+            (b"GET", b"a.test:443", Err(400)),
+            (b"GET", b"/ HTTP/1.1", Err(400)),
+            (b"GET", b"/\x0b", Err(400)),
+            (b"GET", b"/\x85", Err(400)),
+            (b"GET", b"/a#b", Err(400)),
+            (b"CONNECT", b"a.test:443", Err(405)),
+            (b"TRACE", b"/", Err(405)),
+        ] {
+            assert_eq!(admitted(method, b"a.test", path, &[]), status, "{method:?} {path:?}");
+        }
+        for (name, value, status) in [
+            (&b"x"[..], &b"a\tb"[..], Ok(1)),
+            (b"x", b"\xe4", Ok(1)),
+            (b"x y", b"1", Err(400)),
+            (b"x:", b"1", Err(400)),
+            (b"x", b"1\r\ny: 2", Err(400)),
+            (b"x", b"1\0", Err(400)),
+            (b"host", b"a.test", Ok(1)),
+            (b"host", b"b.test:81", Err(400)),
+            (b"upgrade", b"h2c", Ok(1)),
+            (b"Upgrade", b"h2c, websocket", Err(501)),
+        ] {
+            assert_eq!(admitted(b"GET", b"a.test", b"/", &[(name, value)]), status, "{name:?} {value:?}");
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! What a relay answers itself.
+
+use loadstone_http::{Fields, ResponseHead};
+use std::sync::Arc;
+
+/// Why a relay answers a request itself.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Rejection {
+    /// It cannot be written as HTTP/1.1, or its head and its content say two things.
+    Malformed,
+    /// CONNECT and TRACE: a relay to known servers makes no tunnels, and shows nobody what it adds.
+    Method,
+    /// It does not come on within the time.
+    TooSlow,
+    /// It is for a server that the relay does not know.
+    Misdirected,
+    /// It asks for another protocol on this connection.
+    Upgrade,
+    /// The server cannot be reached, or its response cannot be read.
+    BadGateway,
+    /// All connections to the server are taken.
+    Busy,
+    /// The server is silent.
+    Silent,
+}
+
+impl Rejection {
+    /// The status (RFC 9110, sections 15.5 and 15.6).
+    pub(super) const fn status(self) -> u16 {
+        match self {
+            Rejection::Malformed => 400,
+            Rejection::Method => 405,
+            Rejection::TooSlow => 408,
+            Rejection::Misdirected => 421,
+            Rejection::Upgrade => 501,
+            Rejection::BadGateway => 502,
+            Rejection::Busy => 503,
+            Rejection::Silent => 504,
+        }
+    }
+
+    /// The content: what is wrong and what to do.
+    pub(super) const fn text(self) -> &'static str {
+        match self {
+            Rejection::Malformed => {
+                "400: this request cannot be passed on: its method, path, fields or length are not valid.\n"
+            }
+            Rejection::Method => "405: this edge has no tunnels and no traces: use another method.\n",
+            Rejection::TooSlow => "408: the rest of this request did not come in time.\n",
+            Rejection::Misdirected => "421: this edge serves no host of this name: see what names it was given.\n",
+            Rejection::Upgrade => "501: this edge does not change protocols: leave out Upgrade.\n",
+            Rejection::BadGateway => "502: the origin cannot be reached, or its response cannot be read.\n",
+            Rejection::Busy => "503: all connections to the origin are taken: try again later.\n",
+            Rejection::Silent => "504: the origin did not answer in time.\n",
+        }
+    }
+
+    pub(super) fn head(self) -> Arc<ResponseHead> {
+        let length = self.text().len().to_string();
+        let usual = [("content-type", "text/plain; charset=utf-8"), ("content-length", &length[..])];
+        let more: &[(&str, &str)] = match self {
+            Rejection::Method => &[("allow", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS")],
+            Rejection::Busy => &[("retry-after", "1")],
+            _ => &[],
+        };
+        let fields = usual.iter().chain(more).copied();
+        Arc::new(ResponseHead::new(self.status(), Fields::from_pairs(fields)))
+    }
+}

@@ -1,0 +1,64 @@
+//! An exchange with a client that is not over.
+
+use crate::shut::PROGRESS;
+use loadstone_http::RequestHead;
+use loadstone_units::Time;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// An exchange with a client that is not over.
+#[derive(Debug)]
+pub(super) struct RelayedExchange {
+    /// What is noted of the request: its method and what it asks for.
+    pub(super) request: Arc<RequestHead>,
+    pub(super) began: Time,
+    /// That of the response, once there is one.
+    pub(super) status: Option<u16>,
+    /// Bytes of content that the response has so far.
+    pub(super) sent: u64,
+    /// Bytes that are kept of the request's head.
+    pub(super) kept: usize,
+    /// How the request arrives, until it is complete.
+    pub(super) arrival: Option<Arrival>,
+}
+
+/// How a request arrives.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Arrival {
+    /// Since when it has been the client's turn, without [`PROGRESS`].
+    pub(super) since: Time,
+    /// Bytes of content that came since then.
+    came: u64,
+}
+
+impl RelayedExchange {
+    pub(super) fn new(request: Arc<RequestHead>, now: Time, kept: usize) -> RelayedExchange {
+        let arrival = Some(Arrival { since: now, came: 0 });
+        RelayedExchange { request, began: now, status: None, sent: 0, kept, arrival }
+    }
+
+    /// Whether its response has no content, whatever its head says.
+    pub(super) fn is_head(&self) -> bool {
+        &self.request.method[..] == b"HEAD"
+    }
+}
+
+impl Arrival {
+    /// Content has come.
+    pub(super) fn note(&mut self, now: Time, bytes: u64) {
+        self.came += bytes;
+        if self.came >= PROGRESS {
+            *self = Arrival { since: now, came: 0 };
+        }
+    }
+
+    /// It is the server's turn.
+    pub(super) fn wait(&mut self, now: Time) {
+        *self = Arrival { since: now, came: 0 };
+    }
+
+    /// Whether the client has taken longer than it may.
+    pub(super) fn is_late(self, now: Time, timeout: Duration) -> bool {
+        self.since + timeout <= now
+    }
+}
