@@ -8,7 +8,7 @@ import click
 from loadstone import paths
 from loadstone.experiment import RUNS_OF_RANDOM
 from loadstone.pages import METRICS, ONLOAD
-from loadstone.settings import OF_SCENARIOS, OF_SERVERS, Setting
+from loadstone.settings import OF_EDGES, OF_SCENARIOS, OF_SERVERS, Setting
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -210,6 +210,7 @@ LISTEN = "127.0.0.1:8443"
 
 # None on systems that cannot serve.
 _SERVING = [_of(setting) for setting in OF_SERVERS.values()]
+_EDGE = [_of(setting) for setting in OF_EDGES.values()]
 
 
 def _all(options: list[Callable[[Any], Any]]) -> Callable[[Command], Command]:
@@ -247,9 +248,25 @@ def serving(command: Command) -> Command:
     return _all(_SERVING)(command)
 
 
+def edge(command: Command) -> Command:
+    """Add the options that say how an edge behaves."""
+    return _all(_EDGE)(command)
+
+
 def of_serving(given: dict[str, Any]) -> dict[str, Any]:
     """Give the fields of a server's setting that the given options set."""
     return {setting.field: given[name] for name, setting in OF_SERVERS.items()}
+
+
+def of_edge(given: dict[str, Any]) -> dict[str, Any]:
+    """Give the fields of an edge's settings that the given options set."""
+    return {setting.field: given[name] for name, setting in OF_EDGES.items()}
+
+
+def edge_option(field: str) -> str | None:
+    """Say which option sets this field of an edge's settings, if one does."""
+    named = {setting.field: setting.flag for setting in OF_EDGES.values()}
+    return {**named, "front.listen": "--listen", "origins": "--origin"}.get(field)
 
 
 def serving_option(field: str) -> str:

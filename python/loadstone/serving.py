@@ -30,18 +30,24 @@ def setting(
     source: str | None, listen: str, given: dict[str, Any], *, keep_secrets: bool = False
 ) -> dict[str, Any]:
     """Make the setting of a server; `given` are the fields that options set."""
-    made: dict[str, Any] = {"listen": listen}
-    for name, value in given.items():
+    made = nested({"front.listen": listen, **given})
+    if source is not None and Path(source).is_dir():
+        made["directory"] = source
+    elif source is not None:
+        made["page"] = json.loads(pages.read(source, keep_secrets=keep_secrets).json)
+    return made
+
+
+def nested(fields: dict[str, Any], inside: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Put fields, which are named by their paths, into the groups that they are in; `None` is left out."""
+    made: dict[str, Any] = inside or {}
+    for name, value in fields.items():
         if value is not None:
             *groups, field = name.split(".")
             place = made
             for group in groups:
                 place = place.setdefault(group, {})
             place[field] = value
-    if source is not None and Path(source).is_dir():
-        made["directory"] = source
-    elif source is not None:
-        made["page"] = json.loads(pages.read(source, keep_secrets=keep_secrets).json)
     return made
 
 
@@ -100,8 +106,8 @@ def authority(server: Server) -> str:
 
 def ways(server: Server, made: dict[str, Any], site: RecordedSite | None = None) -> list[str]:
     """Say how the server can be reached, a line for each way."""
-    listen: str = made["listen"]
-    is_plain = made.get("transport") == "plaintext"
+    listen: str = made["front"]["listen"]
+    is_plain = made["front"].get("transport") == "plaintext"
     host = listen.rpartition(":")[0]
     host = "localhost" if host in ("", "0.0.0.0", "[::]") else host
     how = f"{server.protocols[0]}, by prior knowledge" if is_plain else ", ".join(server.protocols)

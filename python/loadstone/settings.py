@@ -4,12 +4,12 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from loadstone._native import columns_json, scenario_options_json, server_options_json
+from loadstone._native import columns_json, edge_options_json, scenario_options_json, server_options_json
 
 
 @dataclass(frozen=True)
 class Setting:
-    """An option of a command, which sets a field of a scenario or of a server."""
+    """An option of a command, which sets a field of a scenario, a server or an edge."""
 
     name: str
     """As a word of a programming language: `max_streams`."""
@@ -44,6 +44,8 @@ def _read(text: str) -> dict[str, Setting]:
 OF_SCENARIOS = _read(scenario_options_json())
 """By name."""
 OF_SERVERS = _read(server_options_json())
+"""By name."""
+OF_EDGES = _read(edge_options_json())
 """By name."""
 
 

@@ -90,7 +90,7 @@ def written(url: str, kind: str, text: str, **more: Any) -> ServedResponse:
 @contextmanager
 def serving_at_a_port(responses: dict[str, tuple[str, str]]) -> Iterator[str]:
     """Serve paths without TLS at this machine's own addresses, which are secure to browsers."""
-    free = serving.open_server(serving.setting(None, "127.0.0.1:0", {"transport": "plaintext"}))
+    free = serving.open_server(serving.setting(None, "127.0.0.1:0", {"front.transport": "plaintext"}))
     port = free.port
     del free
     slow = ServedResponse("GET", "http://localhost/slow.png", 404, [], b"", think_ms=SLOW_MS)
@@ -99,7 +99,9 @@ def serving_at_a_port(responses: dict[str, tuple[str, str]]) -> Iterator[str]:
         for path, (kind, text) in responses.items()
     ]
     site = ServedRecording("realms", "http://localhost/", [*made, slow]).site()
-    server = serving.open_server(serving.setting(None, f"127.0.0.1:{port}", {"transport": "plaintext"}), site)
+    server = serving.open_server(
+        serving.setting(None, f"127.0.0.1:{port}", {"front.transport": "plaintext"}), site
+    )
     leave, end = Stopper(), Stopper()
     thread = threading.Thread(target=server.run, args=(leave, end))
     thread.start()

@@ -83,7 +83,12 @@ struct ExchangeLine<'a> {
 struct ConnectionLine {
     time: String,
     connection: u32,
-    peer: String,
+    /// The client of a connection that was accepted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    peer: Option<String>,
+    /// The server of one that was opened.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    origin: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     failure: Option<String>,
 }
@@ -229,10 +234,12 @@ impl Entries {
             return;
         }
         let ConnId(connection) = connected.conn;
+        let (peer, is_accepted) = (connected.peer.to_string(), connected.client == Some(connected.peer));
         self.put(&ConnectionLine {
             time: self.time(connected.closed_at.unwrap_or(connected.opened)),
             connection,
-            peer: connected.peer.to_string(),
+            peer: is_accepted.then(|| peer.clone()),
+            origin: (!is_accepted).then_some(peer),
             failure: connected.failure.as_ref().map(ToString::to_string),
         });
     }

@@ -85,6 +85,11 @@ impl<'a, P: Program> HostLoop<'a, P> {
         })
     }
 
+    /// What the clock shows.
+    pub(crate) fn now(&self) -> Time {
+        self.clock.now()
+    }
+
     /// Goes on until `is_over` returns true, the clock shows `until`, or it is told to stop.
     pub(crate) async fn run(&mut self, until: Time, stop: &Stop, is_over: impl Fn(&Self) -> bool) -> Result<(), Error> {
         let mut stopped = pin!(stop.wait());

@@ -24,6 +24,12 @@ pub(crate) fn server_options_json() -> &'static str {
     "[]"
 }
 
+/// The options that set fields of an edge's settings, as JSON: none.
+#[pyfunction]
+pub(crate) fn edge_options_json() -> &'static str {
+    "[]"
+}
+
 /// Stops nothing.
 #[pyclass(frozen, module = "loadstone._native")]
 pub(crate) struct Stopper;
@@ -75,6 +81,13 @@ impl Server {
     #[pyo3(signature = (json, site=None))]
     #[allow(unused_variables)]
     fn new(json: &str, site: Option<&RecordedSite>) -> PyResult<Server> {
+        refused()
+    }
+
+    /// No edge.
+    #[staticmethod]
+    #[allow(unused_variables)]
+    fn edge(json: &str) -> PyResult<Server> {
         refused()
     }
 }

@@ -53,8 +53,8 @@ mod _native {
     #[cfg(not(target_os = "linux"))]
     #[pymodule_export]
     use super::elsewhere::{
-        BedCommand, CommandBed, Fetch, RecordedSite, Replayer, Server, Stopper, fetch, live_access, run_live,
-        server_options_json,
+        BedCommand, CommandBed, Fetch, RecordedSite, Replayer, Server, Stopper, edge_options_json, fetch, live_access,
+        run_live, server_options_json,
     };
     #[pymodule_export]
     use super::error::LoadstoneError;
@@ -80,7 +80,7 @@ mod _native {
     use super::run::{capture_points, columns_json, scenario_options_json, scenario_schema_json};
     #[cfg(target_os = "linux")]
     #[pymodule_export]
-    use super::serve::{Server, server_options_json};
+    use super::serve::{Server, edge_options_json, server_options_json};
 
     #[pymodule_export]
     #[allow(non_upper_case_globals)]

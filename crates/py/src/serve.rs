@@ -1,11 +1,12 @@
-//! A server of one's own.
+//! A server or an edge of one's own.
 
 use crate::error::Failure;
 use crate::kernel::Stopper;
 use crate::recorded_site::RecordedSite;
 use loadstone_http::Protocol;
-use loadstone_live::ServerSettings;
+use loadstone_live::{EdgeProxy, EdgeSettings, Finished, ServerError, ServerSettings, Stop};
 use pyo3::prelude::*;
+use std::net::SocketAddr;
 use std::sync::{Mutex, PoisonError};
 
 /// The options that set fields of a server's settings, as JSON.
@@ -14,11 +15,32 @@ pub(crate) fn server_options_json() -> PyResult<String> {
     Ok(serde_json::to_string(&ServerSettings::options()).map_err(Failure::from)?)
 }
 
-/// A server that listens, and answers when it is run.
+/// The options that set fields of an edge's settings, as JSON.
+#[pyfunction]
+pub(crate) fn edge_options_json() -> PyResult<String> {
+    Ok(serde_json::to_string(&EdgeSettings::options()).map_err(Failure::from)?)
+}
+
+/// What listens.
+enum Listening {
+    Origin(loadstone_live::Server),
+    Edge(EdgeProxy),
+}
+
+impl Listening {
+    fn run(self, leave: &Stop, end: &Stop) -> Result<Finished, ServerError> {
+        match self {
+            Listening::Origin(server) => server.run(leave, end),
+            Listening::Edge(edge) => edge.run(leave, end),
+        }
+    }
+}
+
+/// A server or an edge that listens, and answers when it is run.
 #[pyclass(frozen, module = "loadstone._native")]
 pub(crate) struct Server {
     /// Gone when it has been run.
-    server: Mutex<Option<loadstone_live::Server>>,
+    server: Mutex<Option<Listening>>,
     port: u16,
     address: String,
     protocols: Vec<&'static str>,
@@ -36,13 +58,20 @@ impl Server {
             let settings = ServerSettings::from_json(json.as_bytes())?;
             loadstone_live::Server::open(settings, site).map_err(Failure::from)
         })?;
-        Ok(Server {
-            port: server.address().port(),
-            address: server.address().to_string(),
-            protocols: server.protocols().iter().copied().map(Protocol::name).collect(),
-            root: server.root().map(<[u8]>::to_vec),
-            server: Mutex::new(Some(server)),
-        })
+        let (address, protocols, root) =
+            (server.address(), server.protocols().to_vec(), server.root().map(<[u8]>::to_vec));
+        Ok(Server::of(Listening::Origin(server), address, &protocols, root))
+    }
+
+    /// An edge, which listens as its settings say, which are JSON.
+    #[staticmethod]
+    fn edge(py: Python<'_>, json: &str) -> PyResult<Server> {
+        let edge = py.detach(|| {
+            let settings = EdgeSettings::from_json(json.as_bytes())?;
+            EdgeProxy::open(settings).map_err(Failure::from)
+        })?;
+        let (address, protocols, root) = (edge.address(), edge.protocols().to_vec(), edge.root().map(<[u8]>::to_vec));
+        Ok(Server::of(Listening::Edge(edge), address, &protocols, root))
     }
 
     /// Where it listens: address and port.
@@ -78,5 +107,17 @@ impl Server {
         let (leave, end) = (leave.signal(), end.signal());
         let finished = py.detach(|| server.run(leave, end).map_err(Failure::from))?;
         Ok(finished.still_open)
+    }
+}
+
+impl Server {
+    fn of(listening: Listening, address: SocketAddr, protocols: &[Protocol], root: Option<Vec<u8>>) -> Server {
+        Server {
+            port: address.port(),
+            address: address.to_string(),
+            protocols: protocols.iter().copied().map(Protocol::name).collect(),
+            root,
+            server: Mutex::new(Some(listening)),
+        }
     }
 }

@@ -7,7 +7,7 @@ from typing import NoReturn
 import click
 
 from loadstone import __version__
-from loadstone.cli import captures, checks, commands, loads, recordings, sockets, sweeps
+from loadstone.cli import captures, checks, commands, edges, loads, recordings, sockets, sweeps
 from loadstone.cli.console import INTERRUPTED, examples, say
 from loadstone.files import InputError
 
@@ -38,7 +38,7 @@ def loadstone(context: click.Context) -> None:
 for _verb in (
     *(loads.page, loads.load, loads.compare, loads.whatif, loads.diff),
     *(checks.validate, checks.packets, checks.decode),
-    *(sockets.serve, sockets.manifest, sockets.fetch, commands.bed),
+    *(sockets.serve, edges.edge, sockets.manifest, sockets.fetch, commands.bed),
     *(recordings.record, recordings.mirror),
     *(sweeps.sweep, sweeps.analyze, sweeps.reproduce),
     captures.capture,

@@ -89,8 +89,8 @@ def serve(
         "patterns": patterns,
         "manifest": serving.manifest(push_manifest),
         "telling": "hint" if hints else "push",
-        "transport": "plaintext" if plaintext else "tls",
-        "identity": serving.identity(cert, key),
+        "front.transport": "plaintext" if plaintext else "tls",
+        "front.identity": serving.identity(cert, key),
         **options.of_serving(given),
     }
     made = serving.setting(None if recording else source, listen, fields, keep_secrets=keep_secrets)

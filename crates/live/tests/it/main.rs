@@ -2,6 +2,7 @@
 //! the driver treats sockets. Every server has a port of its own on 127.0.0.1.
 
 mod crowds;
+mod edges;
 mod fetches;
 mod hostile;
 mod late;

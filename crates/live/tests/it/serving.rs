@@ -36,8 +36,25 @@ impl Drop for Folder {
     }
 }
 
+/// What of a setting is about the front.
+const FRONT: [&str; 9] =
+    ["listen", "transport", "identity", "protocol", "multiplexing", "notsent_lowat", "access_log", "idle", "grace"];
+
+/// A setting whose fields are in their places.
+fn placed(mut setting: Value) -> Value {
+    let mut front = json!({});
+    for name in FRONT {
+        if let Some(value) = setting.as_object_mut().unwrap().remove(name) {
+            front[name] = value;
+        }
+    }
+    setting["front"] = front;
+    setting
+}
+
 fn open(mut setting: Value) -> Result<Server, ServerError> {
     setting["listen"] = json!("127.0.0.1:0");
+    let setting = placed(setting);
     Server::open(ServerSettings::from_json(setting.to_string().as_bytes())?, None)
 }
 
@@ -429,7 +446,7 @@ fn a_setting_that_cannot_be_is_refused_with_the_remedy() {
         assert!(error.contains(expected), "{setting}: {error}");
     }
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let setting = json!({"listen": taken.local_addr().unwrap().to_string()});
+    let setting = placed(json!({"listen": taken.local_addr().unwrap().to_string()}));
     let error = Server::open(ServerSettings::from_json(setting.to_string().as_bytes()).unwrap(), None).unwrap_err();
     assert!(error.to_string().contains("give HOST:PORT"), "{error}");
 }

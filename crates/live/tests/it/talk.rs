@@ -91,6 +91,11 @@ impl Talk {
         stream
     }
 
+    /// Whether the server takes more requests on this connection.
+    pub(crate) fn is_open(&self) -> bool {
+        !self.session.is_closing()
+    }
+
     /// Wants nothing more of a request.
     pub(crate) fn cancel(&mut self, stream: RequestId) {
         self.session.cancel(stream);
@@ -119,7 +124,8 @@ impl Talk {
         self.note();
     }
 
-    fn send(&mut self) {
+    /// Sends what there is to send.
+    pub(crate) fn send(&mut self) {
         let (mut wire, mut out) = (Wire::default(), Vec::new());
         self.session.poll_transmit(Time::ZERO, TransportStream::TCP, 1 << 20, &mut wire);
         for chunk in wire.take_all() {

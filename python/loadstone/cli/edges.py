@@ -1,0 +1,89 @@
+"""The verb `edge`: a reverse proxy in front of servers that are known by name."""
+
+import sys
+from typing import Any
+
+import click
+
+from loadstone import options, paths, text
+from loadstone.cli.console import Verb, examples, say
+
+
+@click.command(
+    cls=Verb,
+    epilog=examples(
+        "edge --origin www.a.test=http://127.0.0.1:8080 --save-ca ca.pem",
+        "edge --listen 0.0.0.0:443 --cert chain.pem --key key.pem --origin a.test=https://10.0.0.7",
+        "edge edge.toml --access-log -",
+    ),
+)
+@click.argument("file", metavar="[FILE]", required=False, type=paths.READ)
+@click.option(
+    "--origin",
+    "origins",
+    metavar="NAME=URL",
+    multiple=True,
+    help="Requests for the host NAME, or NAME:PORT, go to the server of the URL; give it once a name.",
+)
+@click.option(
+    "--listen",
+    metavar="HOST:PORT",
+    help=f"Where it listens; port 0 is one that is free.  [default: {options.LISTEN}]",
+)
+@click.option("--plaintext", is_flag=True, help="No TLS: http/1.1, or the --protocol that clients know of.")
+@click.option(
+    "--cert", metavar="FILE", type=paths.READ, help="Chain of certificates in PEM.  [default: one is made]"
+)
+@click.option("--key", metavar="FILE", type=paths.READ, help="The certificate's key in PEM.")
+@click.option(
+    "--save-ca",
+    metavar="FILE",
+    type=paths.WRITTEN,
+    help="Write the certificate that clients have to trust, in PEM.",
+)
+@click.option(
+    "--cacert",
+    metavar="FILE",
+    type=paths.READ,
+    help="Trust the certificates in it (PEM) for origins by https, not the system's.",
+)
+@options.edge
+def edge(
+    file: str | None,
+    origins: tuple[str, ...],
+    listen: str | None,
+    plaintext: bool,
+    cert: str | None,
+    key: str | None,
+    save_ca: str | None,
+    cacert: str | None,
+    **given: Any,
+) -> None:
+    """Relay requests by HTTP/1.1, SPDY and HTTP/2 to origins by HTTP/1.1.
+
+    The host that a request names says which origin it goes to. FILE is TOML with all settings of an edge
+    (docs/edge.md); options come before it. It relays until Ctrl-C, then leaves: a second one ends it.
+    """
+    from loadstone import edge as edges
+    from loadstone import files, serving
+
+    if plaintext and (cert or key or save_ca):
+        raise click.UsageError("--cert, --key and --save-ca are for TLS: leave out --plaintext.")
+    fields = {
+        "front.listen": listen,
+        "front.transport": "plaintext" if plaintext else None,
+        "front.identity": serving.identity(cert, key),
+        "behind.authorities": None if cacert is None else files.read(cacert).decode(errors="replace"),
+        **options.of_edge(given),
+    }
+    made = edges.settings(file, origins, fields)
+    server = edges.open_edge(file, made, fields)
+    if save_ca is not None:
+        with files.replacement(save_ca, serving.CERTIFICATE) as write:
+            write(serving.authority(server))
+    # Standard output is the access log's, if that is where it goes.
+    for line in edges.ways(server, made):
+        click.echo(text.harmless(line), err=made["front"].get("access_log") == "-")
+    sys.stdout.flush()
+    if cut := serving.run(server):
+        say(f"{text.count(cut, 'connection')} cut off: give clients more time with --grace")

@@ -1,0 +1,173 @@
+"""`loadstone edge` as a process, in front of `loadstone serve`, and other people's clients."""
+
+import json
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from conftest import Command, need
+from test_serving import VAIN, Served, curl
+
+Run = Callable[..., Served]
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Iterator[Run]:
+    running: list[Served] = []
+
+    def begin(verb: str, *arguments: str) -> Served:
+        running.append(Served(tmp_path, arguments, verb))
+        return running[-1]
+
+    yield begin
+    for served in running:
+        with served.process:
+            served.process.kill()
+
+
+@pytest.fixture
+def origin(run: Run) -> str:
+    served = run("serve", "--patterns", "--plaintext")
+    return f"http://127.0.0.1:{served.port}"
+
+
+def pattern(length: int) -> bytes:
+    return bytes((131 * i + 7 * (i // 256) + 13) % 256 for i in range(length))
+
+
+@pytest.mark.parametrize("version", ["--http1.1", "--http2"])
+def test_curl_gets_what_the_origin_has_by_the_name_that_it_asks_for(
+    run: Run, origin: str, tmp_path: Path, version: str
+) -> None:
+    edge = run("edge", "--origin", f"a.test={origin}", "--save-ca", "ca.pem", "--access-log", "edge.log")
+    assert edge.lines == [
+        "h2, spdy/3.1, spdy/3, spdy/2, http/1.1",
+        f"https://a.test:{edge.port}/ from {origin}",
+        f"listening on 127.0.0.1:{edge.port}",
+    ]
+    trusting = ["--cacert", tmp_path / "ca.pem", "--resolve", f"a.test:{edge.port}:127.0.0.1", version]
+    base = f"https://a.test:{edge.port}"
+    assert curl(*trusting, f"{base}/bytes/70000") == pattern(70_000)
+    (tmp_path / "upload").write_bytes(pattern(1_500_000))
+    # So large an upload asks first (Expect: 100-continue).
+    sent = curl(*trusting, "--data-binary", f"@{tmp_path / 'upload'}", f"{base}/echo")
+    assert sent == pattern(1_500_000)
+    other = curl("--cacert", tmp_path / "ca.pem", version, f"https://localhost:{edge.port}/")
+    assert other.startswith(b"421: this edge serves no host of this name")
+    assert edge.stop(signal.SIGTERM) == (0, "", "")
+    lines = [json.loads(line) for line in (tmp_path / "edge.log").read_text().splitlines()]
+    shown = [(line["path"], line["status"], line["bytes"]) for line in lines if "path" in line]
+    assert shown == [("/bytes/70000", 200, 70_000), ("/echo", 200, 1_500_000), ("/", 421, len(other))]
+
+
+@pytest.mark.parametrize("protocol", ["http/1.1", "spdy/2", "spdy/3", "spdy/3.1", "h2"])
+def test_clients_of_every_protocol_get_it_at_any_rate(run: Run, origin: str, protocol: str) -> None:
+    edge = run("edge", "--origin", f"localhost={origin}", "--plaintext", "--protocol", protocol)
+    url = f"http://localhost:{edge.port}/bytes/20000"
+    place = f"localhost:{edge.port}:127.0.0.1"
+    asking = ["fetch", url, "--protocol", protocol, "--repeat", "300", "--resolve", place, "--json"]
+    fetched = subprocess.run(
+        [sys.executable, "-m", "loadstone", *asking], check=True, capture_output=True, text=True, timeout=VAIN
+    )
+    assert fetched.stdout.count('"status":200') == 300
+    assert edge.stop() == (0, "", "")
+
+
+def test_a_file_has_all_settings_and_options_come_before_it(run: Run, origin: str, tmp_path: Path) -> None:
+    folder = tmp_path / "etc"
+    folder.mkdir()
+    need("openssl")
+    command = (
+        "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=a.test -addext subjectAltName=DNS:a.test"
+    )
+    subprocess.run(
+        [*command.split(), "-keyout", folder / "key.pem", "-out", folder / "cert.pem"],
+        check=True,
+        capture_output=True,
+    )
+    (folder / "edge.toml").write_text(
+        f"""
+        [front]
+        listen = "127.0.0.1:1"
+        cert = "cert.pem"
+        key = "key.pem"
+        idle = 5
+
+        [origins]
+        "a.test" = "{origin}"
+        "b.test" = "http://127.0.0.1:1"
+
+        [behind]
+        connections = 2
+        """
+    )
+    edge = run("edge", str(folder / "edge.toml"), "--origin", f"b.test={origin}")
+    for name in ("a.test", "b.test"):
+        place = ["--resolve", f"{name}:{edge.port}:127.0.0.1"]
+        trust = ["--cacert", folder / "cert.pem"] if name == "a.test" else ["--insecure"]
+        assert curl(*place, *trust, f"https://{name}:{edge.port}/bytes/5") == pattern(5)
+
+
+def test_an_origin_by_https_is_known_by_its_certificate(run: Run, tmp_path: Path) -> None:
+    served = run("serve", "--patterns", "--save-ca", "origin.pem")
+    url = f"https://localhost:{served.port}"
+    trusting = ["--cacert", str(tmp_path / "origin.pem")]
+    for options, expected in [(trusting, pattern(5)), ([], b"502: the origin cannot be reached")]:
+        edge = run("edge", "--origin", f"localhost={url}", "--plaintext", *options)
+        assert curl(f"http://localhost:{edge.port}/bytes/5").startswith(expected)
+
+
+def test_a_signal_lets_what_is_under_way_come_to_its_end(run: Run) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as origin:
+        edge = run("edge", "--origin", f"a.test=http://127.0.0.1:{origin.getsockname()[1]}", "--plaintext")
+        with socket.create_connection(("127.0.0.1", edge.port), VAIN) as client:
+            client.sendall(b"GET / HTTP/1.1\r\nHost: a.test\r\n\r\n")
+            behind, _ = origin.accept()
+            with behind:
+                behind.recv(4096)
+                edge.process.send_signal(signal.SIGTERM)
+                behind.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+                assert client.makefile("rb").read().endswith(b"ok")
+        assert edge.process.wait(VAIN) == 0
+
+
+BAD_USAGE = {
+    "edge": ["--origin", "a.test=http://127.0.0.1:8080"],
+    "edge --origin a.test": ["--origin", "NAME=URL"],
+    "edge --origin a.test=127.0.0.1": ["origins.a.test", "write http:// or https://"],
+    "edge --origin a/b=http://127.0.0.1": ["'a/b' is no name of a host"],
+    "edge --origin a.test=http://none.invalid": ["none.invalid", "give its address"],
+    "edge --origin a.test=http://127.0.0.1 --listen here": ["cannot listen on here", "HOST:PORT"],
+    "edge --origin a.test=http://127.0.0.1 --origin-timeout 0": ["--origin-timeout", "1 to 86400"],
+    "edge --origin a.test=http://127.0.0.1 --protocol h3": ["--protocol", "h2, spdy/3.1"],
+    "edge --origin a.test=http://127.0.0.1 --plaintext --key a": ["--key", "--plaintext"],
+    "edge none.toml": ["none.toml", "no such file"],
+    "edge list.toml": ["list.toml: front: a table is wanted", "[front]"],
+    "edge path.toml": ["path.toml: cert: the path of a file is wanted"],
+    "edge colour.toml": ["colour.toml: front.colour", "there is no field"],
+    "edge deep.toml": ["deep.toml: behind.connections", "1 to 10000"],
+}
+FILES = {
+    "list": "front = 3",
+    "path": "[front]\ncert = 3",
+    "colour": '[front]\ncolour = "red"\n[origins]\n"a.test" = "http://127.0.0.1"',
+    "deep": '[behind]\nconnections = 0\n[origins]\n"a.test" = "http://127.0.0.1"',
+}
+
+
+@pytest.mark.parametrize("line", BAD_USAGE)
+def test_bad_usage_is_one_line_with_the_place_and_the_remedy(
+    loadstone: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, text in FILES.items():
+        (tmp_path / f"{name}.toml").write_text(text)
+    result = loadstone(*line.split())
+    assert (result.code, result.err.count("\n")) == (2, 1), result.err
+    for expected in BAD_USAGE[line]:
+        assert expected in result.err, result.err
