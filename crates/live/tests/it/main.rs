@@ -10,6 +10,7 @@ mod loads;
 mod relays;
 mod serving;
 mod simulated;
+mod smuggling;
 mod talk;
 mod wakes;
 
