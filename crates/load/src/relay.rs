@@ -117,6 +117,8 @@ impl Relay {
             return self.join((conn, id));
         }
         let peer = self.links.get(&conn).and_then(|link| link.peers.get(&id)).map(|peer| peer.place);
+        // A server that has answered early may be gone, while the rest of the request still comes.
+        let peer = peer.filter(|(to, _)| self.links.contains_key(to));
         match (event, peer) {
             (Event::Request { head, .. }, _) => self.begin((conn, id), &head),
             (Event::Interim { head, .. }, Some((to, stream))) => match returned(&head) {

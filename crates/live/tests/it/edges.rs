@@ -318,6 +318,53 @@ fn a_client_that_takes_its_time_is_not_taken_for_an_origin_that_is_silent() {
 }
 
 #[test]
+fn an_origin_may_answer_before_the_request_is_complete_and_the_rest_of_it_is_dropped() {
+    let (origin, address) = port();
+    for protocol in EVERY {
+        with_edge(&plain(protocol, address), |front, _leave| {
+            let mut talk = front.talk(protocol);
+            let stream = talk.ask("POST", "/large", &[], &[b'x'; 3_000_000]);
+            talk.send_slowly(100_000);
+            let mut behind = heard(&origin, "POST /large ");
+            behind.write_all(b"HTTP/1.1 413 Large\r\nContent-Length: 3\r\n\r\nbig").unwrap();
+            talk.finish();
+            let got = &talk.got[&stream];
+            assert_eq!((got.status(), &got.content[..]), (413, &b"big"[..]), "{protocol}");
+            // It ended in the middle of a request: what comes next goes on another connection.
+            let mut other = front.talk(protocol);
+            let stream = other.ask("GET", "/next", &[], b"");
+            other.send();
+            let mut behind = heard(&origin, "GET /next ");
+            behind.write_all(b"HTTP/1.1 204 No\r\n\r\n").unwrap();
+            other.finish();
+            assert_eq!(other.got[&stream].status(), 204, "{protocol}");
+        });
+    }
+}
+
+#[test]
+fn requests_that_are_pipelined_go_side_by_side_only_if_all_are_safe_rfc9112_9_3_2() {
+    with_plain(|front, origin| {
+        let request = |method: &str, path: &str| format!("{method} {path} HTTP/1.1\r\nHost: a.test\r\n\r\n");
+        let four = [request("GET", "/1"), request("HEAD", "/2"), request("DELETE", "/3"), request("GET", "/4")];
+        let mut client = front.send(&four.concat());
+        let (mut first, mut second) = (heard(origin, "GET /1 "), heard(origin, "HEAD /2 "));
+        second.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\n").unwrap();
+        first.write_all(b"HTTP/1.1 200 OK\r\nX-Number: 1\r\nContent-Length: 0\r\n\r\n").unwrap();
+        assert!(read_head(&mut client).contains("X-Number: 1"), "in their order");
+        assert!(read_head(&mut client).contains("Content-Length: 7"));
+        // By now both connections are free, and only one is used.
+        for path in ["DELETE /3 ", "GET /4 "] {
+            assert!(read_head(&mut first).starts_with(path));
+            second.set_nonblocking(true).unwrap();
+            assert_eq!(second.read(&mut [0]).unwrap_err().kind(), ErrorKind::WouldBlock, "{path}");
+            first.write_all(b"HTTP/1.1 204 No\r\n\r\n").unwrap();
+            assert!(read_head(&mut client).starts_with("HTTP/1.1 204 "));
+        }
+    });
+}
+
+#[test]
 fn a_response_that_breaks_off_behind_breaks_off_in_front_whatever_its_length_was_to_be() {
     for framing in ["Content-Length: 9", "Transfer-Encoding: chunked", "Connection: close"] {
         // Without a length, the end of the connection is the end of the content: only a reset breaks it off.

@@ -126,8 +126,13 @@ impl Talk {
 
     /// Sends what there is to send.
     pub(crate) fn send(&mut self) {
+        self.send_slowly(1 << 20);
+    }
+
+    /// Sends at most so many bytes of what there is to send.
+    pub(crate) fn send_slowly(&mut self, most: usize) {
         let (mut wire, mut out) = (Wire::default(), Vec::new());
-        self.session.poll_transmit(Time::ZERO, TransportStream::TCP, 1 << 20, &mut wire);
+        self.session.poll_transmit(Time::ZERO, TransportStream::TCP, most, &mut wire);
         for chunk in wire.take_all() {
             match chunk {
                 Chunk::Bytes(bytes) => out.extend_from_slice(&bytes),

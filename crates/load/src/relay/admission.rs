@@ -23,7 +23,14 @@ pub(super) fn admit(head: &RequestHead, servers: &BTreeMap<String, HostId>) -> R
     if upgrades.flat_map(|(_, value)| value.split(|byte| *byte == b',')).any(|it| it.trim_ascii() != b"h2c") {
         return Err(Rejection::Upgrade);
     }
-    server(&head.authority, servers).ok_or(Rejection::Misdirected)
+    let server = server(&head.authority, servers).ok_or(Rejection::Misdirected)?;
+    if max_forwards(head) == Some(0) { Err(Rejection::LastHop) } else { Ok(server) }
+}
+
+/// By how many intermediaries a request may still be passed on (RFC 9110, section 7.6.2).
+pub(super) fn max_forwards(head: &RequestHead) -> Option<u64> {
+    let value = head.fields.get(b"max-forwards").filter(|_| &head.method[..] == b"OPTIONS")?;
+    std::str::from_utf8(value).ok()?.parse().ok()
 }
 
 /// Whether a request may be repeated if its connection is lost (RFC 9110, section 9.2.2).
@@ -126,8 +133,12 @@ mod tests {
             (b"host", b"b.test:81", Err(400)),
             (b"upgrade", b"h2c", Ok(1)),
             (b"Upgrade", b"h2c, websocket", Err(501)),
+            (b"max-forwards", b"0", Ok(1)),
         ] {
             assert_eq!(admitted(b"GET", b"a.test", b"/", &[(name, value)]), status, "{name:?} {value:?}");
+        }
+        for (value, status) in [(&b"0"[..], Err(200)), (b"1", Ok(1)), (b"x", Ok(1))] {
+            assert_eq!(admitted(b"OPTIONS", b"a.test", b"*", &[(b"Max-Forwards", value)]), status, "{value:?}");
         }
     }
 }

@@ -10,7 +10,7 @@ use super::relayed::RelayedExchange;
 use super::{ExchangeNotes, Relay, StreamRef};
 use crate::page::HostId;
 use crate::{Action, ConnId, Ending, Exchange, MaxKept, Tag};
-use loadstone_http::{Body, Content, Event, RequestHead, content_length};
+use loadstone_http::{Body, Content, Event, RequestHead, RequestId, content_length};
 use loadstone_units::Time;
 use std::sync::Arc;
 use std::time::Duration;
@@ -72,9 +72,32 @@ impl Relay {
                 let pending =
                     PendingRequest { head, length, server, since: now, behind: None, tries: 0, events: Vec::new() };
                 self.early.insert(front, pending);
-                self.seek(front, Wanted::Any);
+                if !self.waits_its_turn(front) {
+                    self.seek(front, Wanted::Any);
+                }
             }
             Err(why) => self.link(front.0).reject(front.1, why),
+        }
+    }
+
+    /// Whether a request has to wait for those before it on its connection: requests that are pipelined may be served side
+    /// by side only if all of them are safe (RFC 9112, section 9.3.2).
+    fn waits_its_turn(&mut self, (conn, stream): StreamRef) -> bool {
+        let half = self.link(conn).as_front().filter(|half| !half.client.protocol.is_multiplexed());
+        half.is_some_and(|half| {
+            let mut until = half.exchanges.range(..=stream);
+            half.exchanges.range(..stream).next().is_some() && !until.all(|(_, exchange)| exchange.is_safe())
+        })
+    }
+
+    /// Lets requests go on that have waited for others on their connection.
+    fn go_on(&mut self, conn: ConnId) {
+        let all = (conn, RequestId(0))..=(conn, RequestId(u32::MAX));
+        let waiting = self.early.range(all).filter(|(_, early)| early.tries == 0).map(|(front, _)| *front);
+        for front in waiting.collect::<Vec<_>>() {
+            if !self.waits_its_turn(front) {
+                self.seek(front, Wanted::Any);
+            }
         }
     }
 
@@ -243,10 +266,8 @@ impl Relay {
                 self.links.get(&conn).into_iter().flat_map(|link| link.peers.keys().copied()).collect()
             }
         };
-        for stream in streams {
-            self.cut((conn, stream), why);
-            self.note_over((conn, stream), Ending::CutShort);
-        }
+        streams.iter().for_each(|stream| self.cut((conn, *stream), why));
+        streams.into_iter().for_each(|stream| self.note_over((conn, stream), Ending::CutShort));
     }
 
     /// The connection of a request is lost. If nothing of the request is out, or it is `repeatable`, it gets another one.
@@ -299,6 +320,9 @@ impl Relay {
             let response = over.status.map(|status| (status, Body { len: over.sent, ..Body::EMPTY }));
             let RelayedExchange { request, began, .. } = over;
             self.over.push_back(Exchange { conn, protocol, request, response, began, ended: now, end });
+        }
+        if !protocol.is_multiplexed() {
+            self.go_on(conn);
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Which fields of a head a relay passes on, and what it adds.
 
 use super::Forwarding;
+use super::admission::max_forwards;
 use super::rejection::Rejection;
 use bytes::{BufMut, Bytes, BytesMut};
 use core::net::IpAddr;
@@ -57,6 +58,10 @@ pub(super) fn forwarded(
     for (name, value) in passed_on(&head.fields) {
         let is_own = name.eq_ignore_ascii_case(b"host") || name.eq_ignore_ascii_case(b"content-length");
         if is_own || (forwarding != Forwarding::Via && is_about_client(name)) {
+            continue;
+        }
+        if let Some(hops) = max_forwards(head).filter(|_| name.eq_ignore_ascii_case(b"max-forwards")) {
+            kept.push((name, hops.saturating_sub(1).to_string().into()));
             continue;
         }
         if name.eq_ignore_ascii_case(b"cookie") {
@@ -225,6 +230,15 @@ mod tests {
             let head = request(&own, protocol, address).unwrap().head;
             assert_eq!(head.fields, Fields::from_pairs([("via", via), ("forwarded", element)]));
         }
+    }
+
+    #[test]
+    fn one_intermediary_less_may_pass_options_on_rfc9110_7_6_2() {
+        let fields = Fields::from_pairs([("max-forwards", "7")]);
+        let head = RequestHead::new("OPTIONS".into(), "a.test".into(), "*".into(), fields);
+        let client = FrontClient { protocol: Protocol::H2, address: Ipv4Addr::LOCALHOST.into() };
+        let passed = forwarded(&head, client, Forwarding::Via).unwrap().head;
+        assert_eq!(passed.fields.get(b"max-forwards"), Some(&b"6"[..]));
     }
 
     #[test]

@@ -6,6 +6,8 @@ use std::sync::Arc;
 /// Why a relay answers a request itself.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Rejection {
+    /// OPTIONS is meant for the relay itself (RFC 9110, section 7.6.2).
+    LastHop,
     /// It cannot be written as HTTP/1.1, or its head and its content say two things.
     Malformed,
     /// CONNECT and TRACE: a relay to known servers makes no tunnels, and shows nobody what it adds.
@@ -28,6 +30,7 @@ impl Rejection {
     /// The status (RFC 9110, sections 15.5 and 15.6).
     pub(super) const fn status(self) -> u16 {
         match self {
+            Rejection::LastHop => 200,
             Rejection::Malformed => 400,
             Rejection::Method => 405,
             Rejection::TooSlow => 408,
@@ -42,6 +45,7 @@ impl Rejection {
     /// The content: what is wrong and what to do.
     pub(super) const fn text(self) -> &'static str {
         match self {
+            Rejection::LastHop => "200: this edge is the last that the request is for.\n",
             Rejection::Malformed => {
                 "400: this request cannot be passed on: its method, path, fields or length are not valid.\n"
             }
@@ -59,7 +63,7 @@ impl Rejection {
         let length = self.text().len().to_string();
         let usual = [("content-type", "text/plain; charset=utf-8"), ("content-length", &length[..])];
         let more: &[(&str, &str)] = match self {
-            Rejection::Method => &[("allow", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS")],
+            Rejection::LastHop | Rejection::Method => &[("allow", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS")],
             Rejection::Busy => &[("retry-after", "1")],
             _ => &[],
         };

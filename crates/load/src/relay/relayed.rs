@@ -37,6 +37,11 @@ impl RelayedExchange {
         RelayedExchange { request, began: now, status: None, sent: 0, kept, arrival }
     }
 
+    /// Whether it changes nothing at the server (RFC 9110, section 9.2.1).
+    pub(super) fn is_safe(&self) -> bool {
+        matches!(&self.request.method[..], b"GET" | b"HEAD" | b"OPTIONS")
+    }
+
     /// Whether its response has no content, whatever its head says.
     pub(super) fn is_head(&self) -> bool {
         &self.request.method[..] == b"HEAD"
