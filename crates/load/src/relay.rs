@@ -23,7 +23,7 @@ pub use config::{ExchangeNotes, Forwarding, PoolLimits, RelayConfig, ServerTimeo
 use crate::page::HostId;
 use crate::{Action, Closed, ConnId, Ending, Exchange, Opened, Opener, Program, Tag};
 use exchange::PendingRequest;
-use fields::{FrontClient, returned};
+use fields::{FrontClient, passed_trailers, returned};
 use link::RelayConnection;
 use loadstone_http::{Chunk, Event, Protocol, RequestHead, RequestId, TransportStream, Wire};
 use loadstone_units::Time;
@@ -134,7 +134,9 @@ impl Relay {
             }
             // The exchange has ended: the content is dropped.
             (Event::Data { content, .. }, None) => self.link(conn).session().release(id, content.len()),
-            (Event::Trailers { fields, .. }, Some((to, stream))) => self.link(to).trailers(stream, &fields),
+            (Event::Trailers { fields, .. }, Some((to, stream))) => {
+                self.link(to).trailers(stream, passed_trailers(&fields))
+            }
             (Event::End { .. }, Some((to, stream))) => self.end(conn, id, (to, stream)),
             (Event::ResponseSent { .. }, _) => {
                 self.link(conn).part(id);

@@ -156,7 +156,7 @@ impl Relay {
         link.stirred = now;
         let content = if is_empty { Content::Whole(Body::EMPTY) } else { Content::Streamed };
         let stream = link.request(head.clone(), content);
-        link.peers.insert(stream, Peer { is_finished: is_empty, ..Peer::new(front) });
+        link.peers.insert(stream, if is_empty { Peer::of_finished(front) } else { Peer::new(front) });
         if let Some(half) = link.as_behind() {
             half.repeatable = Some(head).filter(|head| is_empty && half.was_used && is_idempotent(&head.method));
             half.was_used = true;

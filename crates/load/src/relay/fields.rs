@@ -109,6 +109,11 @@ pub(super) fn returned(head: &ResponseHead) -> Result<Arc<ResponseHead>, Rejecti
     Ok(Arc::new(ResponseHead::new(head.status, Fields::from_pairs(kept.chain([(&b"via"[..], via.as_bytes())])))))
 }
 
+/// Trailers as they go on: what the head may not say, they may not say either.
+pub(super) fn passed_trailers(fields: &Fields) -> Fields {
+    Fields::from_pairs(passed_on(fields).filter(|(name, _)| !is_about_client(name)))
+}
+
 /// The protocol of a message that was received, as Via names it.
 fn received(protocol: Protocol) -> &'static str {
     match protocol {
@@ -230,6 +235,8 @@ mod tests {
             let head = request(&own, protocol, address).unwrap().head;
             assert_eq!(head.fields, Fields::from_pairs([("via", via), ("forwarded", element)]));
         }
+        let trailers = Fields::from_pairs(own.into_iter().chain([("x-sum", "1")]));
+        assert_eq!(passed_trailers(&trailers), Fields::from_pairs([("x-sum", "1")]));
     }
 
     #[test]

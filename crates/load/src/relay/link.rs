@@ -77,12 +77,17 @@ pub(super) struct Peer {
     pub(super) passed: u64,
     /// All has come from there.
     pub(super) is_finished: bool,
-    pub(super) trailers: Fields,
+    trailers: Fields,
 }
 
 impl Peer {
     pub(super) fn new(place: StreamRef) -> Peer {
         Peer { place, passed: 0, is_finished: false, trailers: Fields::default() }
+    }
+
+    /// The same where nothing more comes from there.
+    pub(super) fn of_finished(place: StreamRef) -> Peer {
+        Peer { is_finished: true, ..Peer::new(place) }
     }
 }
 
@@ -199,8 +204,8 @@ impl RelayConnection {
         held
     }
 
-    pub(super) fn trailers(&mut self, stream: RequestId, fields: &Fields) {
-        self.peers.entry(stream).and_modify(|peer| peer.trailers = fields.clone());
+    pub(super) fn trailers(&mut self, stream: RequestId, fields: Fields) {
+        self.peers.entry(stream).and_modify(|peer| peer.trailers = fields);
     }
 
     pub(super) fn finish(&mut self, stream: RequestId) {

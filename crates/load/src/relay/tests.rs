@@ -2,10 +2,12 @@
 
 use super::link::WINDOW;
 use super::*;
+use crate::Timeouts;
 use loadstone_http::{
     Body, BodyId, ClientSession, Content, Fields, Multiplexing, Priority, RequestHead, ResponseHead, ServerSession,
     SessionFactory,
 };
+use std::time::Duration;
 
 const NOW: Time = Time::ZERO;
 const FRONT: ConnId = ConnId(0);
@@ -36,16 +38,34 @@ struct World {
     next: u32,
     /// The relay has reset the connection of the client.
     is_reset: bool,
+    /// The connections that it has closed.
+    closed: Vec<ConnId>,
 }
 
 impl World {
     fn new(protocol: Protocol) -> World {
+        World::with(protocol, |config| config)
+    }
+
+    /// One whose relay behaves otherwise.
+    fn with(protocol: Protocol, change: impl FnOnce(RelayConfig) -> RelayConfig) -> World {
         let sessions = Arc::new(SessionFactory::new(Multiplexing::default()));
-        let relay = Relay::new(RelayConfig::new([("a.test".to_owned(), SERVER)].into(), sessions.clone()));
+        let config = RelayConfig::new([("a.test".to_owned(), SERVER)].into(), sessions.clone());
+        let relay = Relay::new(change(config));
         let client = sessions.client(protocol);
         let (events, behind) = (Vec::new(), BTreeMap::new());
-        let mut world =
-            World { relay, client, events, sessions, behind, pace: 5_000, read: 0, next: 1, is_reset: false };
+        let mut world = World {
+            relay,
+            client,
+            events,
+            sessions,
+            behind,
+            pace: 5_000,
+            read: 0,
+            next: 1,
+            is_reset: false,
+            closed: Vec::new(),
+        };
         world.relay.handle_open(NOW, FRONT, Opened::by(Opener::Peer, protocol));
         world
     }
@@ -114,7 +134,11 @@ impl World {
             Action::Abort { conn: FRONT } => self.is_reset = true,
             Action::Abort { conn } => self.behind.get_mut(&conn).unwrap().is_aborted = true,
             Action::Transmit { conn } if conn != FRONT => return self.hear(conn),
-            Action::Transmit { .. } | Action::Close { .. } => return false,
+            Action::Transmit { .. } => return false,
+            Action::Close { conn } => {
+                self.closed.push(conn);
+                return false;
+            }
             Action::Resolve { .. } => panic!("a relay knows the addresses of its servers"),
         }
         true
@@ -181,6 +205,14 @@ impl World {
             }
         }
         (name, len, ended)
+    }
+
+    /// Lets the relay look at the clock, every second until this one.
+    fn wait(&mut self, from: u64, until: u64) {
+        for second in from..=until {
+            self.relay.handle_timeout(at(second));
+            self.settle();
+        }
     }
 
     fn status(&self, stream: RequestId) -> Option<u16> {
@@ -330,4 +362,75 @@ fn a_request_for_another_server_is_misdirected_rfc9110_15_5_20() {
     let stream = world.client.request(head.into(), Body::EMPTY.into(), Priority::default());
     world.settle();
     assert_eq!((world.status(stream), world.behind.len()), (Some(421), 0));
+}
+
+fn at(second: u64) -> Time {
+    NOW + Duration::from_secs(second)
+}
+
+/// A relay that waits for so many seconds: each another number, so that it shows which one rules.
+fn patient(config: RelayConfig) -> RelayConfig {
+    let span = Duration::from_secs;
+    let timeouts = Timeouts { idle: span(20), request: span(30), response: span(40) };
+    let server_timeouts = ServerTimeouts { silence: span(50), idle: span(10) };
+    let pool = PoolLimits { connections: 1, waiting: 1 };
+    RelayConfig { timeouts, server_timeouts, pool, notes: ExchangeNotes::Kept, ..config }
+}
+
+#[test]
+fn a_client_that_asks_for_nothing_is_left_and_a_connection_behind_that_is_not_used_is_closed() {
+    for protocol in EVERY {
+        let mut world = World::with(protocol, patient);
+        let stream = world.get("/");
+        world.settle();
+        let (conn, id, _) = world.requests().remove(0);
+        world.respond(conn, id, Body { id: BodyId(1), len: 5 });
+        world.settle();
+        assert!(world.content(stream).2, "{protocol}");
+        world.wait(1, 9);
+        assert_eq!(world.closed, [], "{protocol}");
+        world.wait(10, 19);
+        assert_eq!(world.closed, [conn], "{protocol}");
+        world.wait(20, 20);
+        assert!(world.closed.contains(&FRONT), "{protocol}: {:?}", world.closed);
+        let over = world.relay.poll_exchange().unwrap();
+        assert_eq!(
+            (over.response.map(|(status, body)| (status, body.len)), over.end),
+            (Some((200, 5)), Ending::Complete)
+        );
+        assert!(world.relay.poll_exchange().is_none(), "{protocol}");
+    }
+}
+
+#[test]
+fn a_silent_server_is_a_timeout_and_a_request_that_waits_for_its_connection_is_refused() {
+    let mut world = World::with(Protocol::H2, patient);
+    let [first, second, third] = ["/1", "/2", "/3"].map(|path| world.get(path));
+    world.settle();
+    assert_eq!((world.behind.len(), world.status(third)), (1, Some(503)), "one waits, and no more");
+    world.wait(1, 49);
+    assert_eq!((world.status(first), world.status(second)), (None, None));
+    world.wait(50, 50);
+    assert_eq!((world.status(first), world.status(second)), (Some(504), Some(503)));
+    assert!(world.behind.values().all(|behind| behind.is_aborted));
+}
+
+#[test]
+fn a_request_whose_content_does_not_come_is_given_up_and_one_that_the_server_does_not_take_is_not() {
+    for protocol in EVERY {
+        let mut world = World::with(protocol, patient);
+        let head = RequestHead::new("POST".into(), "a.test".into(), "/".into(), Fields::default());
+        let stream = world.client.request(head.into(), Content::Streamed, Priority::default());
+        world.client.append(stream, Chunk::Run { body: BodyId(5), offset: 0, len: 1_000 });
+        world.settle();
+        world.wait(1, 29);
+        assert!(world.behind.values().all(|behind| !behind.is_aborted), "{protocol}");
+        world.wait(30, 31);
+        assert!(world.behind.values().all(|behind| behind.is_aborted), "{protocol}");
+        if protocol.is_multiplexed() {
+            assert_eq!(world.status(stream), Some(408), "{protocol}");
+        } else {
+            assert!(world.closed.contains(&FRONT), "{protocol}");
+        }
+    }
 }
