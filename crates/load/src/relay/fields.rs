@@ -258,6 +258,10 @@ mod tests {
             ("host", "a.test"),
             ("x", " y "),
         ];
+        let head = RequestHead::get("a.test", "/", Fields::from_pairs(fields));
+        let client = FrontClient { protocol: Protocol::H2, address: Ipv4Addr::LOCALHOST.into() };
+        let via = forwarded(&head, client, Forwarding::Via).unwrap().head;
+        assert_eq!(names(&via.fields), ["cookie", "x", "content-length", "via"]);
         let Forwarded { head, length } = request(&fields, Protocol::H2, Ipv4Addr::LOCALHOST.into()).unwrap();
         assert_eq!(names(&head.fields), ["cookie", "x", "content-length", "via", "forwarded"]);
         let values = [&b"cookie"[..], b"x", b"content-length"].map(|name| head.fields.get(name).unwrap());

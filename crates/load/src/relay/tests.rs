@@ -434,3 +434,27 @@ fn a_request_whose_content_does_not_come_is_given_up_and_one_that_the_server_doe
         }
     }
 }
+
+#[test]
+fn a_server_that_answers_early_is_gone_while_the_rest_of_the_request_still_comes() {
+    for protocol in EVERY {
+        let mut world = World::new(protocol);
+        let head = RequestHead::new("POST".into(), "a.test".into(), "/".into(), Fields::default());
+        let stream = world.client.request(head.into(), Content::Streamed, Priority::default());
+        let run = |offset| Chunk::Run { body: BodyId(5), offset, len: 1_000 };
+        world.client.append(stream, run(0));
+        world.settle();
+        let (conn, id, _) = world.requests().remove(0);
+        // The client reads nothing for a while, so its response stays here.
+        let pace = std::mem::take(&mut world.pace);
+        world.respond(conn, id, Body { id: BodyId(1), len: 5 });
+        world.settle();
+        assert!(world.behind[&conn].is_aborted, "{protocol}: the rest would be taken for another request");
+        world.client.append(stream, run(1_000));
+        world.client.finish(stream, Fields::from_pairs([("checked", "yes")]));
+        world.settle();
+        world.pace = pace;
+        world.settle();
+        assert_eq!((world.status(stream), world.content(stream).1), (Some(200), 5), "{protocol}");
+    }
+}
