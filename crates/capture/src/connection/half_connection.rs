@@ -9,6 +9,8 @@ use crate::connection::sent_segments::{SentSegment, SentSegments};
 use crate::headers::TcpHeader;
 use crate::seen_at::SeenAt;
 
+/// A packet that comes to two places of a capture, on the way through a machine, comes within so much: ns.
+const TWICE_WITHIN: u64 = 10_000_000;
 /// Below this a number is from before the capture began.
 const BEFORE: u64 = 1 << 30;
 
@@ -113,6 +115,7 @@ pub(crate) struct HalfConnection {
     pub(crate) last_ack: Option<(u32, u16)>,
     pub(crate) duplicates: u32,
     pub(crate) last_window: u32,
+    last_packet_at: u64,
     last_identity: Option<(u16, u32, u32, u32)>,
     /// The latest TSval that it sent.
     pub(crate) latest_ts_val: Option<u32>,
@@ -122,12 +125,13 @@ pub(crate) struct HalfConnection {
 
 impl HalfConnection {
     /// Whether a packet was captured twice: the same number of IP, and all else the same. A retransmission has another
-    /// number of IP.
+    /// number of IP, or comes later where a sender always uses the same (RFC 6864, section 4.1).
     #[inline]
-    pub(crate) fn is_captured_twice(&mut self, ip_id: u16, header: &TcpHeader<'_>) -> bool {
+    pub(crate) fn is_captured_twice(&mut self, at: u64, ip_id: u16, header: &TcpHeader<'_>) -> bool {
         let identity = (ip_id, header.seq, header.ack, header.len);
-        let twice = ip_id != 0 && self.last_identity == Some(identity);
-        self.last_identity = Some(identity);
+        let is_near = at.saturating_sub(self.last_packet_at) <= TWICE_WITHIN;
+        let twice = ip_id != 0 && is_near && self.last_identity == Some(identity);
+        (self.last_packet_at, self.last_identity) = (at, Some(identity));
         self.counts.captured_twice += u32::from(twice);
         twice
     }
@@ -281,13 +285,15 @@ impl HalfConnection {
 
     #[inline]
     fn count_window(&mut self, header: &TcpHeader<'_>, is_plain: bool) {
-        // That of a RST means nothing, and that of a SYN is not scaled: it counts until there is another.
+        // That of a RST means nothing. That of a SYN is not scaled: where others are, it counts until there is one.
         if header.has(TcpHeader::RST) {
             return;
         }
         let is_syn = header.has(TcpHeader::SYN);
         let window = u32::from(header.window) << if is_syn { 0 } else { self.window_shift() };
-        let is_first = !std::mem::replace(&mut self.has_window, !is_syn);
+        let is_scaled = self.peer_scales && self.window_scale.is_some();
+        let was_of_syn = !std::mem::replace(&mut self.has_window, !is_syn) && is_scaled;
+        let is_first = was_of_syn || self.counts.packets == 1;
         self.largest_window = if is_first { window } else { self.largest_window.max(window) };
         self.smallest_window = if is_first { window } else { self.smallest_window.min(window) };
         self.counts.zero_windows += u32::from(window == 0 && is_plain);

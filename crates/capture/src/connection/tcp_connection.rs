@@ -114,7 +114,7 @@ impl TcpConnection {
         }
         let [low, high] = &mut self.halves;
         let (sender, receiver) = if from_low { (low, high) } else { (high, low) };
-        if sender.is_captured_twice(ip_id, header) {
+        if sender.is_captured_twice(at, ip_id, header) {
             return;
         }
         let window = (receiver.counts.packets > 0).then_some(receiver.last_window);

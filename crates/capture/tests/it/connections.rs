@@ -1,6 +1,6 @@
 //! What is told of a connection.
 
-use crate::recording::{ACK, FIN, PSH, RST, SYN, Told, down, handshake, pcap, read, read_within, up};
+use crate::recording::{ACK, FIN, PSH, RST, SYN, Told, down, handshake, pcap, pcap_of, read, read_within, up};
 use loadstone_capture::AnalyzerLimits;
 
 /// A request of 400 bytes and a response of 5,000, captured at the server; 50 ms away is the client.
@@ -304,4 +304,30 @@ fn a_loss_before_it_leaves_the_initial_window_unknown() {
     packets.push(down(450_500, ACK, 1 + 11 * 1_460, 1_460, 601));
     packets.push(up(500_500, ACK, 601, 0, 1 + 12 * 1_460));
     assert!(!read(&pcap(&packets)).0.known("initial_window_down", 0));
+}
+
+#[test]
+fn the_window_of_a_syn_counts_where_windows_are_not_scaled() {
+    let packets =
+        [up(0, SYN, 0, 0, 0).window(9_000), down(100, SYN | ACK, 0, 0, 1), up(200, ACK, 1, 0, 1).window(8_000)];
+    let (connections, ..) = read(&pcap(&packets));
+    assert_eq!(connections.integer("largest_window_up", 0), 9_000);
+    assert_eq!(connections.integer("smallest_window_up", 0), 8_000);
+}
+
+#[test]
+fn the_same_number_of_ip_is_a_copy_of_the_packet_at_once_and_a_retransmission_later() {
+    let twice = |apart: u64| {
+        let mut bytes = handshake().iter().map(|told| (told.us, told.ipv4())).collect::<Vec<_>>();
+        let told = down(60_000, ACK, 1, 1_000, 1);
+        bytes.extend([(60_000, told.ipv4()), (60_000 + apart, told.ipv4())]);
+        let packets = bytes.into_iter().map(|(us, packet)| {
+            let size = packet.len() as u32;
+            (us, packet, size)
+        });
+        let (connections, ..) = read(&pcap_of(101, packets));
+        ["captured_twice_down", "retransmitted_packets_down"].map(|name| connections.integer(name, 0))
+    };
+    assert_eq!(twice(1_000), [1, 0]);
+    assert_eq!(twice(300_000), [0, 1]);
 }
