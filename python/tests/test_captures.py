@@ -94,6 +94,7 @@ def test_tables_are_parquet_whose_columns_say_what_they_are(
         "capture.json",
         "connections.parquet",
         "exchanges.parquet",
+        "quic.parquet",
         "retransmissions.parquet",
     ]
     connection = pl.read_parquet(tmp_path / "out/connections.parquet").row(0, named=True)

@@ -19,14 +19,14 @@ impl Analyzer {
     /// Nothing seen yet.
     pub fn new(limits: AnalyzerLimits) -> Analyzer {
         let of_shard = AnalyzerLimits { open: limits.open.div_ceil(SHARDS), ..limits };
-        Analyzer { intake: Intake::default(), shards: (0..SHARDS).map(|_| Shard::new(of_shard)).collect() }
+        Analyzer { intake: Intake::new(limits), shards: (0..SHARDS).map(|_| Shard::new(of_shard)).collect() }
     }
 
     /// What was in it until now.
     pub fn totals(&self) -> CaptureTotals {
         let (connections, evicted) =
             self.shards.iter().map(Shard::counts).fold((0, 0), |(all, out), (more, gone)| (all + more, out + gone));
-        CaptureTotals { connections, evicted, ..*self.intake.totals() }
+        CaptureTotals { connections, evicted, ..self.intake.totals() }
     }
 
     /// Looks at the next packet.
@@ -46,6 +46,7 @@ impl Analyzer {
 
     /// There are no more packets: all connections end.
     pub fn finish(&mut self) {
+        while self.intake.finish(usize::MAX) {}
         self.shards.iter_mut().for_each(|shard| while shard.finish(usize::MAX) {});
     }
 }

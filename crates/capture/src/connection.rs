@@ -16,4 +16,5 @@ pub(crate) use half_connection::HalfConnection;
 pub(crate) use periods::EndedPeriod;
 pub(crate) use retransmission::Retransmission;
 pub use retransmission::RetransmissionCause;
+pub(crate) use rtt_samples::RttSamples;
 pub use tcp_connection::{CaptureSide, TcpConnection};

@@ -9,6 +9,12 @@ pub(crate) struct EndPair {
     high: (Ipv6Addr, u16),
 }
 
+/// What is between two ends.
+pub(crate) trait Between {
+    /// These.
+    fn ends(&self) -> &EndPair;
+}
+
 impl EndPair {
     /// The ends of a packet, and whether the lower one sent it.
     #[inline]

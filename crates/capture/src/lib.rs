@@ -3,7 +3,7 @@
 //! A [`PacketReader`] reads packets of a capture file, one after the other. An [`Analyzer`] follows the connections
 //! in them, in one pass, and fills tables: of connections ([`CONNECTION_COLUMNS`]), of what was sent again
 //! ([`RETRANSMISSION_COLUMNS`]), of requests with their responses ([`EXCHANGE_COLUMNS`]) and, if asked, of the periods of
-//! connections ([`PERIOD_COLUMNS`]). It follows section 3 of the study `yahoo`, and counts what tcptrace counts.
+//! connections ([`PERIOD_COLUMNS`]); and of QUIC's connections ([`QUIC_COLUMNS`]). It follows section 3 of the study `yahoo`, and counts what tcptrace counts.
 //!
 //! Elsewhere: opening and decompressing files, how tables are kept, what is concluded from them (Python).
 
@@ -19,6 +19,9 @@ mod headers;
 mod intake;
 mod open_connections;
 mod period_columns;
+mod quic_columns;
+mod quic_connection;
+mod quic_connections;
 mod retransmission_columns;
 mod seen_at;
 mod segment;
@@ -33,6 +36,8 @@ pub use exchange_columns::{EXCHANGE_COLUMNS, ExchangeRow};
 pub use file::{PacketReader, RawPacket, ReadError, decompressed};
 pub use intake::{CaptureTotals, Intake};
 pub use period_columns::{PERIOD_COLUMNS, PeriodRow};
+pub use quic_columns::QUIC_COLUMNS;
+pub use quic_connection::QuicConnection;
 pub use retransmission_columns::{RETRANSMISSION_COLUMNS, RetransmissionRow};
 pub use segment::{CapturedSegment, SegmentBatch};
 pub use shard::{AnalyzerLimits, Shard};

@@ -37,7 +37,7 @@ impl Default for AnalyzerLimits {
 #[derive(Debug)]
 pub struct Shard {
     limits: AnalyzerLimits,
-    open: OpenConnections,
+    open: OpenConnections<TcpConnection>,
     look_at: u64,
     opened: u64,
     evicted: u64,

@@ -3,7 +3,8 @@
 use crate::error::Failure;
 use loadstone_capture::{
     Analyzer, AnalyzerLimits, CONNECTION_COLUMNS, CellKind, CellValues, EXCHANGE_COLUMNS, FilledColumn, Intake,
-    PERIOD_COLUMNS, PacketReader, RETRANSMISSION_COLUMNS, ReadError, SegmentBatch, Shard, TableColumn, decompressed,
+    PERIOD_COLUMNS, PacketReader, QUIC_COLUMNS, RETRANSMISSION_COLUMNS, ReadError, SegmentBatch, Shard, TableColumn,
+    decompressed,
 };
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -87,10 +88,11 @@ impl PacketTables {
     /// There are no more files: about so many connections end. Whether there are more.
     fn finish(&mut self, py: Python<'_>, connections: usize) -> bool {
         let PacketTables { analyzer, threads, .. } = self;
-        let shards = analyzer.parts().1;
+        let (intake, shards) = analyzer.parts();
+        let more = intake.finish(connections);
         let most = connections.div_ceil(shards.len());
         let end = |shard: &mut Shard| shard.finish(most);
-        py.detach(|| threads.install(|| shards.par_iter_mut().map(end).reduce(|| false, |one, other| one || other)))
+        py.detach(|| threads.install(|| shards.par_iter_mut().map(end).reduce(|| more, |one, other| one || other)))
     }
 
     /// Rows that wait to be taken out.
@@ -99,11 +101,16 @@ impl PacketTables {
             let of_connections = shard.connections().rows() + shard.periods().rows();
             of_connections + shard.exchanges().rows() + shard.retransmissions().rows()
         };
-        self.analyzer.parts().1.iter_mut().map(rows).sum()
+        let (intake, shards) = self.analyzer.parts();
+        intake.quic().rows() + shards.iter_mut().map(rows).sum::<usize>()
     }
 
     /// Takes out the rows of a table, in parts.
     fn take<'py>(&mut self, py: Python<'py>, table: &str) -> PyResult<Vec<Vec<Buffers<'py>>>> {
+        if table == QUIC {
+            let columns = self.analyzer.parts().0.quic().take();
+            return Ok(vec![columns.into_iter().map(|(name, column)| buffers(py, name, &column)).collect()]);
+        }
         let take: fn(&mut Shard) -> Vec<(&'static str, FilledColumn)> = match table {
             CONNECTIONS => |shard| shard.connections().take(),
             EXCHANGES => |shard| shard.exchanges().take(),
@@ -123,7 +130,8 @@ impl PacketTables {
         let ms = |ns: Option<u64>| ns.map(|ns| ns as f64 / 1e6);
         json!({
             "packets": totals.packets, "tcp_packets": totals.tcp_packets, "bytes": totals.bytes,
-            "cut_headers": totals.cut_headers, "connections": totals.connections, "evicted": totals.evicted,
+            "cut_headers": totals.cut_headers, "connections": totals.connections,
+            "quic_packets": totals.quic_packets, "quic_connections": totals.quic_connections, "evicted": totals.evicted,
             "start_ms": ms(totals.first_at), "end_ms": ms(totals.last_at),
         })
         .to_string()
@@ -183,6 +191,7 @@ const CONNECTIONS: &str = "connections";
 const EXCHANGES: &str = "exchanges";
 const RETRANSMISSIONS: &str = "retransmissions";
 const PERIODS: &str = "periods";
+const QUIC: &str = "quic";
 
 /// The tables of captures as JSON: by table, name, kind and help of each column.
 #[pyfunction]
@@ -192,6 +201,7 @@ pub(crate) fn packet_columns_json() -> String {
         EXCHANGES: described(&EXCHANGE_COLUMNS),
         RETRANSMISSIONS: described(&RETRANSMISSION_COLUMNS),
         PERIODS: described(&PERIOD_COLUMNS),
+        QUIC: described(&QUIC_COLUMNS),
     })
     .to_string()
 }

@@ -54,6 +54,11 @@ def in_words(read: dict[str, Any], summed: dict[str, Any]) -> str:
         f"{text.count(read['connections'], 'connection')} of TCP "
         f"with {text.count(read['tcp_packets'], 'packet')}"
     ]
+    if read["quic_connections"]:
+        lines.append(
+            f"{text.count(read['quic_connections'], 'connection')} of QUIC "
+            f"with {text.count(read['quic_packets'], 'datagram')}"
+        )
     if summed["captured_at"]:
         side, count = next(iter(summed["captured_at"].items()))
         known = sum(summed["captured_at"].values())

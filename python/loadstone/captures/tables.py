@@ -4,6 +4,7 @@
     connections.parquet       a row for each connection of TCP
     exchanges.parquet         a row for each request and its response
     retransmissions.parquet   a row for each segment that was sent again
+    quic.parquet              a row for each connection of QUIC
     periods.parquet           a row for each direction of a connection and each period of its life, if asked
 
 Captures are read as a stream: what is open takes memory, not what has been read.
@@ -25,7 +26,8 @@ from loadstone.files import STANDARD, InputError
 CAPTURE = "capture.json"
 """By this file a folder is known as one of captures."""
 CONNECTIONS, EXCHANGES, RETRANSMISSIONS = "connections", "exchanges", "retransmissions"
-TABLES = (CONNECTIONS, EXCHANGES, RETRANSMISSIONS)
+QUIC = "quic"
+TABLES = (CONNECTIONS, EXCHANGES, RETRANSMISSIONS, QUIC)
 PERIODS = "periods"
 
 IDLE_S = 900

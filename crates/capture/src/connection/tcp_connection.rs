@@ -2,7 +2,7 @@
 
 use crate::connection::half_connection::{Fresh, HalfConnection, OtherEnd};
 use crate::connection::periods::Periods;
-use crate::end_pair::EndPair;
+use crate::end_pair::{Between, EndPair};
 use crate::exchange::{Dialogue, SaidBytes, SeenExchange};
 use crate::headers::TcpHeader;
 use crate::seen_at::SeenAt;
@@ -24,6 +24,17 @@ pub enum CaptureSide {
 }
 
 impl CaptureSide {
+    /// Where it is by how long a handshake took from there to the server and back, and to the client and back; ns.
+    pub(crate) fn of(to_server: u64, to_client: u64) -> CaptureSide {
+        if to_server > MUCH_LONGER.saturating_mul(to_client) {
+            CaptureSide::Client
+        } else if to_client > MUCH_LONGER.saturating_mul(to_server) {
+            CaptureSide::Server
+        } else {
+            CaptureSide::Between
+        }
+    }
+
     /// Its name in tables.
     pub fn name(self) -> &'static str {
         match self {
@@ -54,6 +65,12 @@ pub struct TcpConnection {
     dialogue: Dialogue,
     /// Exchanges that are over: for the caller to take.
     pub(crate) ended: Vec<SeenExchange>,
+}
+
+impl Between for TcpConnection {
+    fn ends(&self) -> &EndPair {
+        &self.ends
+    }
 }
 
 impl TcpConnection {
@@ -232,11 +249,6 @@ impl TcpConnection {
 
     /// Where it was captured.
     pub(crate) fn capture_side(&self) -> Option<CaptureSide> {
-        let (to_server, to_client) = self.server_handshake().zip(self.client_handshake())?;
-        Some(match (to_server, to_client) {
-            (to_server, to_client) if to_server > MUCH_LONGER * to_client => CaptureSide::Client,
-            (to_server, to_client) if to_client > MUCH_LONGER * to_server => CaptureSide::Server,
-            _ => CaptureSide::Between,
-        })
+        self.server_handshake().zip(self.client_handshake()).map(|(server, client)| CaptureSide::of(server, client))
     }
 }

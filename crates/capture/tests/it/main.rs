@@ -5,5 +5,6 @@ mod connections;
 mod exchanges;
 mod formats;
 mod periods;
+mod quic;
 mod recording;
 mod retransmissions;

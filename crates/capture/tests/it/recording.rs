@@ -293,3 +293,11 @@ pub(crate) fn periods(packets: &[Told]) -> Seen {
     analyzer.finish();
     Seen::of(&mut analyzer, Shard::periods)
 }
+
+/// The connections of QUIC in a file.
+pub(crate) fn quic(file: &[u8]) -> Seen {
+    let mut analyzer = Analyzer::new(AnalyzerLimits::default());
+    feed(file, &mut analyzer).unwrap();
+    analyzer.finish();
+    Seen(analyzer.parts().0.quic().take().into_iter().collect())
+}
