@@ -124,7 +124,9 @@ impl SentFlights {
         let came_at_once = data.at.saturating_sub(heard_at) <= data.round_trip / AT_ONCE;
         // On a slow link the flight may reach as far as what follows it.
         let is_apart = data.at.saturating_sub(self.flight_at) >= data.to_sender / AT_ONCE;
-        came_at_once && is_apart && self.is_full
+        // Far from the sender a single segment may be what a loss has left of a flight.
+        let is_flight = self.flight > 1 || data.to_sender <= data.round_trip / AT_ONCE;
+        came_at_once && is_apart && is_flight && self.is_full
     }
 
     /// Whether this flight is as large as the initial window if it was the window that ended it.

@@ -274,6 +274,8 @@ fn initial_window_at_client(segments: u32, apart: u64) -> Option<u64> {
 fn a_client_sees_the_initial_window_where_the_flight_is_over_before_more_can_come() {
     assert_eq!(initial_window_at_client(10, 100), Some(10));
     assert_eq!(initial_window_at_client(4, 2_000), Some(4));
+    // It may be what a loss has left.
+    assert_eq!(initial_window_at_client(1, 100), None);
     // On a slow link the flight has no end.
     assert_eq!(initial_window_at_client(10, 6_000), None);
 }
