@@ -1,6 +1,6 @@
 """How what captures say of what was sent again, and of initial windows, compares with what is known.
 
-    .venv/bin/python studies/captures/against_labels.py [--seeds N] [--at POINT]...
+    .venv/bin/python studies/captures/against_labels.py [--seeds N] [--at POINT]... [--page PAGE]...
 
 Loads pages on networks that lose packets, captures them at a server, at the client and at the access link,
 and reads the captures. The simulator says in a comment on each packet why it was sent again, and whether
@@ -187,10 +187,10 @@ def compare(known: Known, out: Path) -> Found:
     return found
 
 
-def cells(seeds: int, points: Sequence[str]) -> Iterator[Cell]:
+def cells(pages: Sequence[str], seeds: int, points: Sequence[str]) -> Iterator[Cell]:
     """Give all loads."""
     for page, network, server, seed, point in itertools.product(
-        PAGES, NETWORKS, SERVERS, range(seeds), points
+        pages, NETWORKS, SERVERS, range(seeds), points
     ):
         yield Cell(page, network, server, seed, point)
 
@@ -204,8 +204,11 @@ def main() -> None:
     parser.add_argument(
         "--at", choices=POINTS, action="append", help="where to capture; everywhere if left out"
     )
+    parser.add_argument(
+        "--page", action="append", help="what to load; two pages of small objects if left out"
+    )
     arguments = parser.parse_args()
-    asked = list(cells(arguments.seeds, arguments.at or POINTS))
+    asked = list(cells(arguments.page or PAGES, arguments.seeds, arguments.at or POINTS))
     totals = defaultdict[str, Found](Found)
     per_server = defaultdict(Found)
     with ThreadPoolExecutor(os.cpu_count()) as pool:

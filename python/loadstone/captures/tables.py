@@ -10,6 +10,7 @@
 Captures are read as a stream: what is open takes memory, not what has been read.
 """
 
+import functools
 import json
 import os
 import secrets
@@ -44,6 +45,7 @@ _ARROW = {"boolean": pa.bool_(), "integer": pa.int64(), "number": pa.float64(), 
 Progress = Callable[[int, int], None]
 
 
+@functools.cache
 def schema(table: str) -> pa.Schema:
     """Give the columns of a table; what each one is stands in its metadata."""
     columns = json.loads(packet_columns_json())[table]
