@@ -27,6 +27,8 @@ pub(crate) struct PacketTables {
     reader: Mutex<Option<PacketReader<'static>>>,
     taken: Arc<AtomicU64>,
     threads: ThreadPool,
+    /// For what is read while threads follow what was read before.
+    batches: [Vec<SegmentBatch>; 2],
 }
 
 /// A file that says how much of it was read.
@@ -50,7 +52,13 @@ impl PacketTables {
     fn new(idle_s: u64, most_open: usize, threads: Option<usize>, periods: bool) -> PyResult<PacketTables> {
         let analyzer = Analyzer::new(AnalyzerLimits { idle: idle_s, open: most_open, periods });
         let threads = ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0)).build().map_err(Failure::from)?;
-        Ok(PacketTables { analyzer, reader: Mutex::default(), taken: Arc::default(), threads })
+        Ok(PacketTables {
+            analyzer,
+            reader: Mutex::default(),
+            taken: Arc::default(),
+            threads,
+            batches: Default::default(),
+        })
     }
 
     /// Goes on with another file; `-` is standard input.
@@ -71,9 +79,12 @@ impl PacketTables {
     /// Reads this many packets of the file: whether there may be more. While a thread reads, others follow the connections
     /// of what was read before.
     fn read(&mut self, py: Python<'_>, packets: u64) -> PyResult<bool> {
-        let PacketTables { analyzer, reader, threads, .. } = self;
+        let PacketTables { analyzer, reader, threads, batches, .. } = self;
         let Some(reader) = reader.get_mut().unwrap_or_else(PoisonError::into_inner) else { return Ok(false) };
-        let read = py.detach(|| threads.install(|| read_in_batches(analyzer, reader, packets)));
+        let read = py.detach(|| match threads.current_num_threads() {
+            1 => read_alone(analyzer, reader, packets),
+            _ => threads.install(|| read_in_batches(analyzer, reader, packets, batches)),
+        });
         if !matches!(read, Ok(true)) {
             *self.file() = None;
         }
@@ -147,23 +158,40 @@ impl PacketTables {
 /// Packets that are passed on to other threads at once.
 const BATCH: u64 = 20_000;
 
-/// Reads so many packets: whether there may be more.
-fn read_in_batches(analyzer: &mut Analyzer, reader: &mut PacketReader<'_>, packets: u64) -> Result<bool, ReadError> {
+/// Reads so many packets, and follows their connections: whether there may be more.
+fn read_alone(analyzer: &mut Analyzer, reader: &mut PacketReader<'_>, packets: u64) -> Result<bool, ReadError> {
+    for _ in 0..packets {
+        if reader.next_packet(|packet| analyzer.handle_packet(&packet))?.is_none() {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// The same on several threads. The batches are empty before and after.
+fn read_in_batches(
+    analyzer: &mut Analyzer,
+    reader: &mut PacketReader<'_>,
+    packets: u64,
+    [filled, next]: &mut [Vec<SegmentBatch>; 2],
+) -> Result<bool, ReadError> {
     let (intake, shards) = analyzer.parts();
-    let batches = || -> Vec<SegmentBatch> { shards.iter().map(|_| SegmentBatch::default()).collect() };
-    let (mut filled, mut next) = (batches(), batches());
+    for batches in [&mut *filled, &mut *next] {
+        batches.resize_with(shards.len(), SegmentBatch::default);
+    }
     let mut left = packets;
     let mut more = Ok(true);
     while matches!(more, Ok(true)) && left > 0 {
         let count = left.min(BATCH);
         left -= count;
-        let fill = || fill(intake, reader, count, &mut next);
-        let follow = || shards.par_iter_mut().zip(&filled).for_each(|(shard, batch)| shard.handle_batch(batch));
+        let fill = || fill(intake, reader, count, next);
+        let follow = || shards.par_iter_mut().zip(&*filled).for_each(|(shard, batch)| shard.handle_batch(batch));
         (more, ()) = rayon::join(fill, follow);
         filled.iter_mut().for_each(SegmentBatch::clear);
-        std::mem::swap(&mut filled, &mut next);
+        std::mem::swap(filled, next);
     }
-    shards.par_iter_mut().zip(&filled).for_each(|(shard, batch)| shard.handle_batch(batch));
+    shards.par_iter_mut().zip(&*filled).for_each(|(shard, batch)| shard.handle_batch(batch));
+    filled.iter_mut().for_each(SegmentBatch::clear);
     more
 }
 
