@@ -46,6 +46,29 @@ pub struct TableColumn<R: ?Sized> {
     pub value: fn(&R) -> Cell,
 }
 
+/// A column: its name, kind and help, and its value as a function of the row.
+macro_rules! column {
+    ($name:expr, $kind:ident, $help:expr, $value:expr) => {
+        $crate::cells::TableColumn {
+            name: $name,
+            kind: $crate::cells::CellKind::$kind,
+            help: $help,
+            value: |row| $crate::cells::cell_of(row, $value),
+        }
+    };
+}
+pub(crate) use column;
+
+/// A value of a row.
+pub(crate) fn cell_of<R: ?Sized, V: Into<Cell>>(row: &R, value: impl Fn(&R) -> V) -> Cell {
+    value(row).into()
+}
+
+/// A time in ns as one in ms.
+pub(crate) fn ms(ns: u64) -> f64 {
+    ns as f64 / 1e6
+}
+
 /// The values of one column.
 #[derive(Clone, PartialEq, Debug)]
 pub struct FilledColumn {

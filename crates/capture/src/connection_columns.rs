@@ -3,24 +3,10 @@
 //! `up` is what the end that opened the connection sent, `down` what the other one did. Where a name of tcptrace
 //! (6.6.7) says the same, the help has it in brackets.
 
-use crate::cells::{CellKind, TableColumn};
+use crate::cells::{TableColumn, column, ms};
 use crate::connection::HalfConnection;
 use crate::connection::RetransmissionCause;
 use crate::connection::TcpConnection;
-
-macro_rules! column {
-    ($name:expr, $kind:ident, $help:expr, $value:expr) => {
-        TableColumn {
-            name: $name,
-            kind: CellKind::$kind,
-            help: $help,
-            value: |connection| {
-                let value: fn(&TcpConnection) -> _ = $value;
-                value(connection).into()
-            },
-        }
-    };
-}
 
 /// The same of both directions.
 macro_rules! both {
@@ -36,10 +22,6 @@ macro_rules! both {
             }),
         ]
     };
-}
-
-fn ms(ns: u64) -> f64 {
-    ns as f64 / 1e6
 }
 
 const OF_CONNECTION: [TableColumn<TcpConnection>; 14] = [

@@ -1,6 +1,6 @@
 //! The columns of `exchanges.parquet`: a row for each request.
 
-use crate::cells::{CellKind, TableColumn};
+use crate::cells::{TableColumn, column, ms};
 use crate::exchange::SeenExchange;
 
 /// An exchange of a connection.
@@ -11,62 +11,52 @@ pub struct ExchangeRow {
     pub(crate) exchange: SeenExchange,
 }
 
-fn ms(ns: u64) -> f64 {
-    ns as f64 / 1e6
-}
-
-macro_rules! column {
-    ($name:literal, $kind:ident, $help:literal, $value:expr) => {
-        TableColumn {
-            name: $name,
-            kind: CellKind::$kind,
-            help: $help,
-            value: |row| {
-                let value: fn(&SeenExchange) -> _ = $value;
-                value(&row.exchange).into()
-            },
-        }
-    };
-}
-
 /// The columns of the table of exchanges.
 pub static EXCHANGE_COLUMNS: [TableColumn<ExchangeRow>; 16] = [
-    TableColumn {
-        name: "connection",
-        kind: CellKind::Integer,
-        help: "Its connection, as in the table of these.",
-        value: |row| row.connection.into(),
-    },
-    column!("exchange", Integer, "Its place on the connection, from 1.", |e| e.number),
+    column!("connection", Integer, "Its connection, as in the table of these.", |row| row.connection),
+    column!("exchange", Integer, "Its place on the connection, from 1.", |row| row.exchange.number),
     column!(
         "kind",
         Text,
         "By what it was found: http/1.1 by heads, tls by records, h2, spdy and other by turns.",
-        |e| e.kind.name()
+        |row| row.exchange.kind.name()
     ),
-    column!("method", Text, "The method, where heads are to be seen.", |e| e.method),
-    column!("status", Integer, "The status, where heads are to be seen.", |e| e.status),
-    column!("request_ms", Number, "When the request's first byte was captured, in ms since 1970 (UTC).", |e| ms(
-        e.request_at
+    column!("method", Text, "The method, where heads are to be seen.", |row| row.exchange.method),
+    column!("status", Integer, "The status, where heads are to be seen.", |row| row.exchange.status),
+    column!("request_ms", Number, "When the request's first byte was captured, in ms since 1970 (UTC).", |row| ms(row
+        .exchange
+        .request_at)),
+    column!("request_time_ms", Number, "From its first byte to its last.", |row| ms(
+        row.exchange.request_end_at - row.exchange.request_at
     )),
-    column!("request_time_ms", Number, "From its first byte to its last.", |e| ms(e.request_end_at - e.request_at)),
-    column!("request_bytes", Integer, "Its bytes, with head or records.", |e| e.request_bytes),
-    column!("response_wait_ms", Number, "From its last byte to the first of the response.", |e| e
+    column!("request_bytes", Integer, "Its bytes, with head or records.", |row| row.exchange.request_bytes),
+    column!("response_wait_ms", Number, "From its last byte to the first of the response.", |row| row
+        .exchange
         .response_at
-        .map(|at| ms(at.saturating_sub(e.request_end_at)))),
-    column!("response_time_ms", Number, "From the response's first byte to its last.", |e| e
+        .map(|at| ms(at.saturating_sub(row.exchange.request_end_at)))),
+    column!("response_time_ms", Number, "From the response's first byte to its last.", |row| row
+        .exchange
         .response_at
-        .zip(e.response_end_at)
+        .zip(row.exchange.response_end_at)
         .map(|(first, last)| ms(last.saturating_sub(first)))),
-    column!("response_bytes", Integer, "Bytes of the response, with head or records.", |e| e.response_bytes),
-    column!("body_bytes", Integer, "Bytes of its body, if its head says how many.", |e| e.body_bytes),
-    column!("gap_ms", Number, "From the end of the response before to this request; missing of the first one.", |e| e
-        .before_ended_at
-        .map(|before| ms(e.request_at.saturating_sub(before)))),
-    column!("pipelined", Boolean, "Whether the request came before the end of the response before.", |e| {
-        e.before_ended_at.is_some_and(|before| before > e.request_at)
+    column!("response_bytes", Integer, "Bytes of the response, with head or records.", |row| row
+        .exchange
+        .response_bytes),
+    column!("body_bytes", Integer, "Bytes of its body, if its head says how many.", |row| row.exchange.body_bytes),
+    column!(
+        "gap_ms",
+        Number,
+        "From the end of the response before to this request; missing of the first one.",
+        |row| row.exchange.before_ended_at.map(|before| ms(row.exchange.request_at.saturating_sub(before)))
+    ),
+    column!("pipelined", Boolean, "Whether the request came before the end of the response before.", |row| {
+        row.exchange.before_ended_at.is_some_and(|before| before > row.exchange.request_at)
     }),
-    column!("answered", Boolean, "Whether anything of a response was captured.", |e| e.response_at.is_some()),
-    column!("retransmitted_packets", Integer, "Packets that the server sent again during the response.", |e| e
+    column!("answered", Boolean, "Whether anything of a response was captured.", |row| row
+        .exchange
+        .response_at
+        .is_some()),
+    column!("retransmitted_packets", Integer, "Packets that the server sent again during the response.", |row| row
+        .exchange
         .sent_again),
 ];

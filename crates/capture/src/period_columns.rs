@@ -1,6 +1,6 @@
 //! The columns of `periods.parquet`: a row for each direction of a connection and each period of its life.
 
-use crate::cells::{CellKind, TableColumn};
+use crate::cells::{TableColumn, column, ms};
 use crate::connection::EndedPeriod;
 
 /// A period of a connection.
@@ -9,24 +9,6 @@ pub struct PeriodRow {
     /// The connection's number.
     pub(crate) connection: u64,
     pub(crate) period: EndedPeriod,
-}
-
-macro_rules! column {
-    ($name:literal, $kind:ident, $help:literal, $value:expr) => {
-        TableColumn {
-            name: $name,
-            kind: CellKind::$kind,
-            help: $help,
-            value: |row| {
-                let value: fn(&PeriodRow) -> _ = $value;
-                value(row).into()
-            },
-        }
-    };
-}
-
-fn ms(ns: u64) -> f64 {
-    ns as f64 / 1e6
 }
 
 /// A time in ms, where round trips were measured.

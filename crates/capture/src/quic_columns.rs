@@ -1,25 +1,7 @@
 //! The columns of `quic.parquet`: a row for each connection of QUIC.
 
-use crate::cells::{Cell, CellKind, TableColumn};
+use crate::cells::{Cell, TableColumn, column, ms};
 use crate::quic_connection::QuicConnection;
-
-macro_rules! column {
-    ($name:literal, $kind:ident, $help:literal, $value:expr) => {
-        TableColumn {
-            name: $name,
-            kind: CellKind::$kind,
-            help: $help,
-            value: |row| {
-                let value: fn(&QuicConnection) -> _ = $value;
-                value(row).into()
-            },
-        }
-    };
-}
-
-fn ms(ns: u64) -> f64 {
-    ns as f64 / 1e6
-}
 
 /// The columns of the table of QUIC's connections.
 pub static QUIC_COLUMNS: [TableColumn<QuicConnection>; 29] = [

@@ -1,6 +1,6 @@
 //! The columns of `retransmissions.parquet`: a row for each segment that was sent again.
 
-use crate::cells::{CellKind, TableColumn};
+use crate::cells::{TableColumn, column, ms};
 use crate::connection::Retransmission;
 
 /// A retransmission of a connection.
@@ -15,24 +15,10 @@ pub struct RetransmissionRow {
     pub(crate) again: Retransmission,
 }
 
-macro_rules! column {
-    ($name:literal, $kind:ident, $help:literal, $value:expr) => {
-        TableColumn {
-            name: $name,
-            kind: CellKind::$kind,
-            help: $help,
-            value: |row| {
-                let value: fn(&RetransmissionRow) -> _ = $value;
-                value(row).into()
-            },
-        }
-    };
-}
-
 /// The columns of the table of retransmissions.
 pub static RETRANSMISSION_COLUMNS: [TableColumn<RetransmissionRow>; 8] = [
     column!("connection", Integer, "Its connection, as in the table of these.", |row| row.connection),
-    column!("at_ms", Number, "When it was captured, in ms since 1970 (UTC).", |row| row.again.at as f64 / 1e6),
+    column!("at_ms", Number, "When it was captured, in ms since 1970 (UTC).", |row| ms(row.again.at)),
     column!("way", Text, "up: from the client; down: from the server.", |row| if row.is_up { "up" } else { "down" }),
     column!("seq", Integer, "The number of its first byte, counted from the SYN's 0.", |row| {
         row.again.start.saturating_sub(row.isn)
@@ -46,6 +32,6 @@ pub static RETRANSMISSION_COLUMNS: [TableColumn<RetransmissionRow>; 8] = [
         "after_ms",
         Number,
         "Since it was sent the last time before; missing if that is not known, or was acknowledged.",
-        |row| row.again.after.map(|ns| ns as f64 / 1e6)
+        |row| row.again.after.map(ms)
     ),
 ];
