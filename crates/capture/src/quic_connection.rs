@@ -137,7 +137,8 @@ impl QuicConnection {
     fn handle_spin(&mut self, at: u64, value: bool) {
         /// A packet that comes late turns it back for a moment (RFC 9312, section 3.8.2), and some ends turn it at random.
         const EARLY: u64 = 4;
-        let handshake = self.server_handshake().unwrap_or(0) + self.client_handshake().unwrap_or(0);
+        let [server, client] = [self.server_handshake(), self.client_handshake()].map(Option::unwrap_or_default);
+        let handshake = server.saturating_add(client);
         let spin = &mut self.spin;
         if spin.value.replace(value).is_none_or(|before| before == value) {
             return;

@@ -84,9 +84,9 @@ impl SentFlights {
         let mut ended = None;
         match self.acknowledged_at.map(SeenAt::ns) {
             // It was on its way before the sender heard of the acknowledgement.
-            Some(acknowledged_at) if data.at < acknowledged_at + data.to_sender / 2 => {}
+            Some(acknowledged_at) if data.at < acknowledged_at.saturating_add(data.to_sender / 2) => {}
             Some(acknowledged_at) => {
-                let by_window = self.is_ended_by_window(acknowledged_at + data.to_sender, &data);
+                let by_window = self.is_ended_by_window(acknowledged_at.saturating_add(data.to_sender), &data);
                 if by_window && data.is_in_order && self.known.is_none() && self.is_unchanged() {
                     self.known = Some(self.flight);
                 }
@@ -111,7 +111,7 @@ impl SentFlights {
         self.flight_at = if self.is_open { data.at } else { self.flight_at };
         self.last_at = data.at;
         if self.is_open {
-            self.flight += data.segments;
+            self.flight = self.flight.saturating_add(data.segments);
             // Without room it was the receiver who ended it, if the flight ends here.
             self.is_full =
                 data.is_full && data.end + (data.end - data.start) / u64::from(data.segments.max(1)) <= self.room_until;
@@ -134,7 +134,7 @@ impl SentFlights {
     /// What was sent before this flight has let the window grow by as many segments, unless it was at least twice as large as
     /// each burst of it (Linux, `tcp_is_cwnd_limited`). Where this one is larger than such a grown window could be, none has.
     fn is_unchanged(&self) -> bool {
-        self.flight >= 2 * self.largest_before + self.all_before
+        u64::from(self.flight) >= 2 * u64::from(self.largest_before) + u64::from(self.all_before)
     }
 
     /// Data up to `ack` was acknowledged; with data of the other end, which may ask for more.

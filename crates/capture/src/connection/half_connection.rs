@@ -343,11 +343,11 @@ impl HalfConnection {
             segments: header.len.div_ceil(segment),
             is_full: self.has_no_holes() && header.len >= segment && header.len.is_multiple_of(segment),
             // At the receiver what is captured is acknowledged, and more may be on its way.
-            was_idle: self.in_flight() == 0 && at >= self.news_at + other.round_trip / 2,
+            was_idle: self.in_flight() == 0 && at >= self.news_at.saturating_add(other.round_trip / 2),
             window: other.window,
             is_in_order: self.disorder.is_none() && start <= self.next,
             to_sender: other.round_trip,
-            round_trip: self.rtt.min() + other.round_trip,
+            round_trip: self.rtt.min().saturating_add(other.round_trip),
         });
         if let (Some(ended), Some(disorder)) = (ended, &mut self.disorder) {
             let taken_back = disorder.handle_flight(ended);
@@ -443,7 +443,7 @@ impl HalfConnection {
         let sent = self.flight.touching(start, end).map(|segment| segment.sent).next();
         let is_first = start <= self.acked;
         let (is_last, sack_permitted) = (end == self.next, self.sack_permitted);
-        let (silence, round_trip) = (at.saturating_sub(self.news_at), self.rtt.min() + to_sender);
+        let (silence, round_trip) = (at.saturating_sub(self.news_at), self.rtt.min().saturating_add(to_sender));
         let disorder = self.disorder();
         Evidence {
             // News that the capture has seen reach the sender later, and what it does then comes back.

@@ -3,6 +3,8 @@
 
 /// The first period: ns.
 const FIRST: u64 = 100_000_000;
+/// Periods before the last one, which begins after 27 years and has no end.
+const BEFORE_LAST: u32 = 33;
 
 /// What one end sent in a period.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
@@ -27,7 +29,7 @@ impl Tally {
         self.rtt_min = if self.rtt_samples == 0 { ns } else { self.rtt_min.min(ns) };
         self.rtt_max = self.rtt_max.max(ns);
         self.rtt_samples += 1;
-        self.rtt_sum += ns;
+        self.rtt_sum = self.rtt_sum.saturating_add(ns);
     }
 
     pub(crate) fn add_window(&mut self, window: u32) {
@@ -64,13 +66,13 @@ pub(crate) struct Periods {
 impl Periods {
     /// When a period ends, since the connection began: ns.
     fn end(before: u32) -> u64 {
-        FIRST.saturating_mul((2_u64 << before.min(62)) - 1)
+        FIRST * ((2_u64 << before) - 1)
     }
 
     /// Whether the period is over at a time since the connection began, in ns.
     #[inline]
     pub(crate) fn is_over(&self, since: u64) -> bool {
-        since >= Periods::end(self.before)
+        self.before < BEFORE_LAST && since >= Periods::end(self.before)
     }
 
     /// The period is over, at this time since the connection began; what the client and the server sent in it.

@@ -143,7 +143,7 @@ impl Evidence {
     /// answer to news.
     fn is_overdue(&self) -> bool {
         let age = self.age.unwrap_or(0);
-        self.is_first && age >= self.round_trip + Self::LEAST_RTO && self.silence > Self::ANSWER
+        self.is_first && age >= self.round_trip.saturating_add(Self::LEAST_RTO) && self.silence > Self::ANSWER
     }
 
     /// A probe comes before the first timeout, when nothing is known of a loss, and is the last segment.

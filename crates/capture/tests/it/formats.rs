@@ -1,6 +1,7 @@
 //! The same packets in all kinds of files and frames.
 
-use crate::recording::{ACK, SYN, Told, down, handshake, pcap_of, read, up};
+use crate::recording::{ACK, SYN, Told, down, handshake, pcap_of, read, read_within, up};
+use loadstone_capture::AnalyzerLimits;
 
 fn packets() -> Vec<Told> {
     let mut packets = handshake();
@@ -121,6 +122,29 @@ fn pcapng_says_of_each_interface_what_its_times_are() {
     // The SYN-ACK at 0.1 ms is of the interface that counts whole ms.
     assert_eq!(connections.number("server_handshake_ms", 0), Some(0.0));
     assert_eq!(connections.number("rtt_max_ms_down", 0), Some(50.1));
+}
+
+#[test]
+fn the_last_time_that_a_file_can_have_ends_the_reading_too() {
+    let mut file = block(0x0a0d_0d0a, &[&0x1a2b_3c4d_u32.to_le_bytes()[..], &[1, 0, 0, 0], &[0xff; 8]].concat());
+    // Seconds: all 64 bits of them.
+    file.extend(block(1, &[&[101, 0, 0, 0, 0, 0, 4, 0][..], &[9, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0]].concat()));
+    let packets = packets();
+    for (n, packet) in packets.iter().enumerate() {
+        let time = if n < packets.len() / 2 { 1 } else { u64::MAX };
+        let bytes = packet.ipv4();
+        let mut body = Vec::new();
+        for word in [0, (time >> 32) as u32, time as u32, bytes.len() as u32, bytes.len() as u32] {
+            body.extend(word.to_le_bytes());
+        }
+        body.extend(&bytes);
+        body.resize(body.len().next_multiple_of(4), 0);
+        file.extend(block(6, &body));
+    }
+    let patient = AnalyzerLimits { idle: u64::MAX, periods: true, ..AnalyzerLimits::default() };
+    let (connections, _, end) = read_within(&file, patient);
+    end.unwrap();
+    assert_eq!(connections.rows(), 1);
 }
 
 fn block(kind: u32, body: &[u8]) -> Vec<u8> {
