@@ -54,24 +54,30 @@ pub(super) fn forwarded(
 ) -> Result<Forwarded, Rejection> {
     let length = content_length(&head.fields).map_err(|_| Rejection::Malformed)?;
     let mut kept: Vec<(&[u8], Bytes)> = Vec::with_capacity(head.fields.len() + 3);
-    let mut cookie: Option<usize> = None;
+    let mut cookies: Vec<&[u8]> = Vec::new();
+    let mut cookie_at = None;
     for (name, value) in passed_on(&head.fields) {
         let is_own = name.eq_ignore_ascii_case(b"host") || name.eq_ignore_ascii_case(b"content-length");
         if is_own || (forwarding != Forwarding::Via && is_about_client(name)) {
             continue;
         }
-        if let Some(hops) = max_forwards(head).filter(|_| name.eq_ignore_ascii_case(b"max-forwards")) {
+        if name.eq_ignore_ascii_case(b"max-forwards")
+            && let Some(hops) = max_forwards(head)
+        {
             kept.push((name, hops.saturating_sub(1).to_string().into()));
             continue;
         }
         if name.eq_ignore_ascii_case(b"cookie") {
-            if let Some(at) = cookie {
-                kept[at].1 = [&kept[at].1[..], b"; ", value].concat().into();
+            cookies.push(value);
+            if cookie_at.is_some() {
                 continue;
             }
-            cookie = Some(kept.len());
+            cookie_at = Some(kept.len());
         }
         kept.push((name, Bytes::copy_from_slice(value)));
+    }
+    if let Some(at) = cookie_at.filter(|_| cookies.len() > 1) {
+        kept[at].1 = cookies.join(&b"; "[..]).into();
     }
     kept.extend(length.map(|length| (&b"content-length"[..], length.to_string().into())));
     kept.push((b"via", format!("{} {PSEUDONYM}", received(client.protocol)).into()));
