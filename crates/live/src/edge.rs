@@ -1,14 +1,12 @@
 //! The edge of `loadstone edge`: a relay in front of origins that are known by name.
 
 use crate::access_log::{Entries, Log};
-use crate::connection_table::ConnectionTable;
 use crate::front::{self, FrontSettings, MAX_KEPT, OpenFront, SomeSeconds};
-use crate::graceful::{Finished, Graceful, run_gracefully};
-use crate::host::{HostLoop, block_on};
+use crate::graceful::{Finished, Graceful};
 use crate::server_error::{ServerError, SettingProblem};
 use crate::{
-    ClientTls, Clock, Destinations, NOTSENT_LOWAT, PathNotes, Pattern, RecordKeeping, Stop, Stopper, Target, Trust,
-    find, first_reachable,
+    ClientTls, Clock, Destinations, NOTSENT_LOWAT, PathNotes, Pattern, Stop, Stopper, Target, Trust, find,
+    first_reachable,
 };
 use loadstone_http::{Chunk, Protocol, Scheme, SessionFactory, TransportStream, Wire};
 use loadstone_load::page::HostId;
@@ -162,7 +160,6 @@ impl EdgeProxy {
         let EdgeProxy { mut front, behind, names, targets } = self;
         let clock = Clock::start();
         let log = front.begin_log()?;
-        let records = log.as_ref().map_or(RecordKeeping::Discard, Log::records);
         let program = EdgeProgram {
             relay: Relay::new(config(&front.settings, &behind, names, log.as_ref())),
             log: log.as_ref().map(Log::entries),
@@ -171,15 +168,7 @@ impl EdgeProxy {
         let (timeout, path_notes) = (Duration::MAX, PathNotes::None);
         let destinations =
             Destinations { targets, names: None, notsent_lowat: NOTSENT_LOWAT, timeout, limits, path_notes };
-        let grace = front.settings.grace();
-        let finished = block_on(async {
-            let acceptor = front.acceptor(Rc::new(Pattern))?;
-            let connections = ConnectionTable::new(limits, records);
-            let host = HostLoop::new(&clock, program, Some(&destinations), vec![acceptor], connections)?;
-            run_gracefully(host, grace, graceful, immediate).await
-        })?;
-        log.map_or(Ok(()), Log::finish)?;
-        Ok(finished)
+        front.run(&clock, program, Some(&destinations), Rc::new(Pattern), log, [graceful, immediate])
     }
 }
 

@@ -2,9 +2,14 @@
 
 use crate::acceptor::Acceptor;
 use crate::access_log::{Log, LogFile};
+use crate::connection_table::ConnectionTable;
 use crate::descriptors::DescriptorShares;
+use crate::graceful::{Finished, Graceful, run_gracefully};
+use crate::host::{HostLoop, block_on};
 use crate::server_error::{ServerError, SettingProblem};
-use crate::{Authority, Bodies, Chain, Error, Identity, Limits, Lowat, listen};
+use crate::{
+    Authority, Bodies, Chain, Clock, Destinations, Error, Identity, Limits, Lowat, RecordKeeping, Stop, listen,
+};
 use loadstone_http::{Multiplexing, Protocol, Scheme};
 use loadstone_load::page::HostId;
 use loadstone_load::{MaxKept, Timeouts};
@@ -231,8 +236,36 @@ impl OpenFront {
         Ok(self.log.take().map(Log::begin).transpose()?)
     }
 
-    /// Accepts connections, whose bodies these are. Inside of [`crate::host::block_on`].
-    pub(crate) fn acceptor(self, bodies: Rc<dyn Bodies>) -> Result<Acceptor, Error> {
+    /// Runs a program for its clients, whose responses have these bodies, until `graceful` comes: then stops listening,
+    /// and lets what is under way finish, until `immediate` comes or its grace is over. The program may open connections to
+    /// `destinations`.
+    ///
+    /// # Errors
+    /// If the system has no files left for an event loop or for a first connection, or if the access log could not be
+    /// written.
+    pub(crate) fn run<P: Graceful>(
+        self,
+        clock: &Clock,
+        program: P,
+        destinations: Option<&Destinations>,
+        bodies: Rc<dyn Bodies>,
+        log: Option<Log>,
+        [graceful, immediate]: [&Stop; 2],
+    ) -> Result<Finished, ServerError> {
+        let grace = self.settings.grace();
+        let limits = destinations.map_or_else(|| limits(0), |destinations| destinations.limits);
+        let records = log.as_ref().map_or(RecordKeeping::Discard, Log::records);
+        let finished = block_on(async {
+            let acceptor = self.acceptor(bodies)?;
+            let connections = ConnectionTable::new(limits, records);
+            let host = HostLoop::new(clock, program, destinations, vec![acceptor], connections)?;
+            run_gracefully(host, grace, graceful, immediate).await
+        })?;
+        log.map_or(Ok(()), Log::finish)?;
+        Ok(finished)
+    }
+
+    fn acceptor(self, bodies: Rc<dyn Bodies>) -> Result<Acceptor, Error> {
         // Without ALPN: the only configured protocol, else HTTP/1.1.
         let without_alpn = if let [only] = self.protocols[..] { only } else { Protocol::Http1 };
         let lowat = self.settings.notsent_lowat;

@@ -1,13 +1,11 @@
 //! The server of `loadstone serve`: its settings, and how it serves until it is shut down.
 
 use crate::access_log::Log;
-use crate::connection_table::ConnectionTable;
 use crate::front::{self, FrontSettings, MAX_KEPT, OpenFront};
-use crate::graceful::{Finished, run_gracefully};
-use crate::host::{HostLoop, block_on};
+use crate::graceful::Finished;
 use crate::served::{Dotfiles, Manifest, Ports, PushOrHint, RecordedSite, ServedContent};
 use crate::server_error::{ServerError, SettingProblem};
-use crate::{Clock, Identity, RecordKeeping, Stop};
+use crate::{Clock, Identity, Stop};
 use loadstone_http::{Multiplexing, Protocol, Scheme, SessionFactory};
 use loadstone_load::page::{Page, PageFile};
 use loadstone_load::{Origin, OriginConfig};
@@ -168,18 +166,10 @@ impl Server {
         let log = front.begin_log()?;
         let content = content.served(recording.as_ref(), front.settings.scheme(), ports)?;
         let content = content.with_log(log.as_ref().map(Log::entries));
-        let records = log.as_ref().map_or(RecordKeeping::Discard, Log::records);
-        let (bodies, timeouts, grace) = (content.bodies(), front.settings.timeouts(), front.settings.grace());
+        let (bodies, timeouts) = (content.bodies(), front.settings.timeouts());
         let sessions = Arc::new(SessionFactory::isolated(front.settings.multiplexing));
         let origin = Origin::new(content, OriginConfig { timeouts, max_kept: MAX_KEPT, ..OriginConfig::new(sessions) });
-        let finished = block_on(async {
-            let acceptor = front.acceptor(Rc::new(bodies))?;
-            let connections = ConnectionTable::new(front::limits(0), records);
-            let host = HostLoop::new(&clock, origin, None, vec![acceptor], connections)?;
-            run_gracefully(host, grace, graceful, immediate).await
-        })?;
-        log.map_or(Ok(()), Log::finish)?;
-        Ok(finished)
+        front.run(&clock, origin, None, Rc::new(bodies), log, [graceful, immediate])
     }
 }
 
