@@ -1,12 +1,12 @@
 """The verb `edge`: a reverse proxy in front of servers that are known by name."""
 
-import sys
 from typing import Any
 
 import click
 
-from loadstone import options, paths, text
-from loadstone.cli.console import Verb, examples, say
+from loadstone import options, paths
+from loadstone.cli import fronts
+from loadstone.cli.console import Verb, examples
 
 
 @click.command(
@@ -30,17 +30,7 @@ from loadstone.cli.console import Verb, examples, say
     metavar="HOST:PORT",
     help=f"Where it listens; port 0 is one that is free.  [default: {options.LISTEN}]",
 )
-@click.option("--plaintext", is_flag=True, help="No TLS: http/1.1, or the --protocol that clients know of.")
-@click.option(
-    "--cert", metavar="FILE", type=paths.READ, help="Chain of certificates in PEM.  [default: one is made]"
-)
-@click.option("--key", metavar="FILE", type=paths.READ, help="The certificate's key in PEM.")
-@click.option(
-    "--save-ca",
-    metavar="FILE",
-    type=paths.WRITTEN,
-    help="Write the certificate that clients have to trust, in PEM.",
-)
+@fronts.tls
 @click.option(
     "--cacert",
     metavar="FILE",
@@ -67,8 +57,7 @@ def edge(
     from loadstone import edge as edges
     from loadstone import files, serving
 
-    if plaintext and (cert or key or save_ca):
-        raise click.UsageError("--cert, --key and --save-ca are for TLS: leave out --plaintext.")
+    fronts.check(plaintext, cert, key, save_ca)
     fields = {
         "front.listen": listen,
         "front.transport": "plaintext" if plaintext else None,
@@ -78,12 +67,4 @@ def edge(
     }
     made = edges.settings(file, origins, fields)
     server = edges.open_edge(file, made, fields)
-    if save_ca is not None:
-        with files.replacement(save_ca, serving.CERTIFICATE) as write:
-            write(serving.authority(server))
-    # Standard output is the access log's, if that is where it goes.
-    for line in edges.ways(server, made):
-        click.echo(text.harmless(line), err=made["front"].get("access_log") == "-")
-    sys.stdout.flush()
-    if cut := serving.run(server):
-        say(f"{text.count(cut, 'connection')} cut off: give clients more time with --grace")
+    fronts.run(server, edges.ways(server, made), save_ca, made["front"].get("access_log"))

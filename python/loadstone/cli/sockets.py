@@ -1,13 +1,13 @@
 """The verbs `serve`, `manifest` and `fetch`: a server, what it tells ahead, and what others answer."""
 
-import sys
 from pathlib import Path
 from typing import Any
 
 import click
 
-from loadstone import options, paths, text
+from loadstone import options, paths
 from loadstone._native import protocols
+from loadstone.cli import fronts
 from loadstone.cli.console import FAILED, INTERRUPTED, Verb, emit, examples, say
 
 _COUNT = click.IntRange(1, 10_000_000)
@@ -41,17 +41,7 @@ _COUNT = click.IntRange(1, 10_000_000)
     help="Serve files and directories whose names begin with a dot, too.  [default: only /.well-known/]",
 )
 @options.manifest
-@click.option("--plaintext", is_flag=True, help="No TLS: http/1.1, or the --protocol that clients know of.")
-@click.option(
-    "--cert", metavar="FILE", type=paths.READ, help="Chain of certificates in PEM.  [default: one is made]"
-)
-@click.option("--key", metavar="FILE", type=paths.READ, help="The certificate's key in PEM.")
-@click.option(
-    "--save-ca",
-    metavar="FILE",
-    type=paths.WRITTEN,
-    help="Write the certificate that clients have to trust, in PEM.",
-)
+@fronts.tls
 @options.KEEP_SECRETS
 @options.serving
 def serve(
@@ -74,13 +64,12 @@ def serve(
     'loadstone record' wrote (.wacz) or the folder of a built site (with site.json), which have bodies, too.
     It serves until Ctrl-C, then leaves: a second one ends it.
     """
-    from loadstone import files, serving
+    from loadstone import serving
     from loadstone.recording import served
 
     if source is None and not patterns:
         raise click.UsageError("Missing argument '[DIR|RECORDING]': give one, or --patterns.")
-    if plaintext and (cert or key or save_ca):
-        raise click.UsageError("--cert, --key and --save-ca are for TLS: leave out --plaintext.")
+    fronts.check(plaintext, cert, key, save_ca)
     recording = served.read([source]) if source is not None and served.has_bodies(source) else None
     if dotfiles and (recording or not (source and Path(source).is_dir())):
         raise click.UsageError("--dotfiles is for the files of a directory: give one, or leave it out.")
@@ -96,15 +85,8 @@ def serve(
     made = serving.setting(None if recording else source, listen, fields, keep_secrets=keep_secrets)
     site = recording.site() if recording else None
     server = serving.open_server(made, site)
-    if save_ca is not None:
-        with files.replacement(save_ca, serving.CERTIFICATE) as write:
-            write(serving.authority(server))
-    # Standard output is the access log's, if that is where it goes.
-    for line in [*(recording.notices if recording else ()), *serving.ways(server, made, site)]:
-        click.echo(text.harmless(line), err=given["access_log"] == "-")
-    sys.stdout.flush()
-    if cut := serving.run(server):
-        say(f"{text.count(cut, 'connection')} cut off: give clients more time with --grace")
+    ways = [*(recording.notices if recording else ()), *serving.ways(server, made, site)]
+    fronts.run(server, ways, save_ca, given["access_log"])
     if site is not None:
         for line in served.in_words(served.report(site)):
             say(line)

@@ -1,0 +1,58 @@
+"""What the verbs that serve strangers have in common: their certificates, and how they run until Ctrl-C."""
+
+import sys
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import click
+
+from loadstone import paths, text
+from loadstone._native import Server
+from loadstone.cli.console import say
+
+_TLS = (
+    click.option(
+        "--plaintext", is_flag=True, help="No TLS: http/1.1, or the --protocol that clients know of."
+    ),
+    click.option(
+        "--cert",
+        metavar="FILE",
+        type=paths.READ,
+        help="Chain of certificates in PEM.  [default: one is made]",
+    ),
+    click.option("--key", metavar="FILE", type=paths.READ, help="The certificate's key in PEM."),
+    click.option(
+        "--save-ca",
+        metavar="FILE",
+        type=paths.WRITTEN,
+        help="Write the certificate that clients have to trust, in PEM.",
+    ),
+)
+
+
+def tls(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options of certificates."""
+    for option in reversed(_TLS):
+        command = option(command)
+    return command
+
+
+def check(plaintext: bool, *of_tls: str | None) -> None:
+    """Refuse options of certificates where there is no TLS."""
+    if plaintext and any(of_tls):
+        raise click.UsageError("--cert, --key and --save-ca are for TLS: leave out --plaintext.")
+
+
+def run(server: Server, ways: Iterable[str], save_ca: str | None, access_log: str | None) -> None:
+    """Save what clients have to trust, say how they come to the server, and run it until it leaves."""
+    from loadstone import files, serving
+
+    if save_ca is not None:
+        with files.replacement(save_ca, serving.CERTIFICATE) as write:
+            write(serving.authority(server))
+    # Standard output is the access log's, if that is where it goes.
+    for line in ways:
+        click.echo(text.harmless(line), err=access_log == "-")
+    sys.stdout.flush()
+    if cut := serving.run(server):
+        say(f"{text.count(cut, 'connection')} cut off: give clients more time with --grace")
