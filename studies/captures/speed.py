@@ -4,7 +4,7 @@
 
 Without a CAPTURE one is made: loads of a page on a network that loses packets, by many clients at a time,
 captured at the server. Programs take turns; the processor time and the time of the fastest round count.
-Needs tcptrace (Debian has it). See README.md for what came out.
+Needs tcptrace, and editcap to make one (Debian has both). See README.md for what came out.
 """
 
 import argparse
@@ -51,7 +51,7 @@ def _one_load() -> list[Packet]:
         subprocess.run(
             [LOADSTONE, *_LOAD, "--pcap", pcap, "--pcap-at", "server"], check=True, capture_output=True
         )
-        # Its own writer of pcap; -s cuts what is behind the headers.
+        # tcptrace knows pcap alone.
         subprocess.run(["editcap", "-F", "pcap", "-s", "96", pcap, plain], check=True, capture_output=True)
         return _read(plain.read_bytes())
 
