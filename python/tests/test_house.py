@@ -22,7 +22,7 @@ ARROWS = {
     "scenario": {"load", "net"},
     "sim": {"scenario"},
     "answer": {"load"},
-    "capture": set(),
+    "capture": {"http"},
     "live": {"load", "net"},
     "bed": {"scenario", "live"},
     "py": {"sim", "bed", "answer", "capture"},

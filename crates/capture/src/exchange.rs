@@ -2,6 +2,7 @@
 
 mod dialogue;
 mod http1;
+mod streams;
 mod tls_records;
 mod turns;
 
@@ -14,9 +15,9 @@ pub enum ExchangeKind {
     Http1,
     /// By application data in TLS records (RFC 8446, section 5.1): a request is what a client sends after a response.
     Tls,
-    /// By who sends: HTTP/2 without TLS.
+    /// By the frames of HTTP/2 (RFC 9113), or by who sends where these cannot be read.
     H2,
-    /// By who sends: SPDY without TLS.
+    /// By the frames of SPDY, or by who sends where these cannot be read.
     Spdy,
     /// By who sends: something else.
     Other,
@@ -52,10 +53,14 @@ pub(crate) struct SeenExchange {
     pub(crate) response_end_at: Option<u64>,
     /// Bytes of the response, with its head or TLS's records.
     pub(crate) response_bytes: u64,
-    /// Bytes of the response's body, if its head says how many.
+    /// Bytes of the response's body, if its head or frames say how many.
     pub(crate) body_bytes: Option<u64>,
     /// When the response before it had ended.
     pub(crate) before_ended_at: Option<u64>,
+    /// Whether others were under way when it began.
+    pub(crate) overlaps: bool,
+    /// Whether the server sends the response without a request.
+    pub(crate) pushed: bool,
     /// Packets that the server sent again from the first byte of the response to its last.
     pub(crate) sent_again: u64,
 }
@@ -75,6 +80,8 @@ impl SeenExchange {
             response_bytes: 0,
             body_bytes: None,
             before_ended_at: None,
+            overlaps: false,
+            pushed: false,
             sent_again: 0,
         }
     }
@@ -92,5 +99,11 @@ impl SeenExchange {
         }
         self.response_end_at = Some(at);
         self.response_bytes += bytes;
+    }
+
+    /// It is over; until now the server had sent so many packets again.
+    pub(crate) fn counted(self, sent_again: u64) -> SeenExchange {
+        let during = if self.response_at.is_some() { sent_again - self.sent_again } else { 0 };
+        SeenExchange { sent_again: during, ..self }
     }
 }

@@ -12,13 +12,13 @@ pub struct ExchangeRow {
 }
 
 /// The columns of the table of exchanges.
-pub static EXCHANGE_COLUMNS: [TableColumn<ExchangeRow>; 16] = [
+pub static EXCHANGE_COLUMNS: [TableColumn<ExchangeRow>; 17] = [
     column!("connection", Integer, "Its connection, as in the table of these.", |row| row.connection),
     column!("exchange", Integer, "Its place on the connection, from 1.", |row| row.exchange.number),
     column!(
         "kind",
         Text,
-        "By what it was found: http/1.1 by heads, tls by records, h2, spdy and other by turns.",
+        "By what it was found: http/1.1 by heads, h2 and spdy by frames (without a method by turns), tls by records, other by turns.",
         |row| row.exchange.kind.name()
     ),
     column!("method", Text, "The method, where heads are to be seen.", |row| row.exchange.method),
@@ -42,16 +42,19 @@ pub static EXCHANGE_COLUMNS: [TableColumn<ExchangeRow>; 16] = [
     column!("response_bytes", Integer, "Bytes of the response, with head or records.", |row| row
         .exchange
         .response_bytes),
-    column!("body_bytes", Integer, "Bytes of its body, if its head says how many.", |row| row.exchange.body_bytes),
+    column!("body_bytes", Integer, "Bytes of its body, if its head or frames say how many.", |row| row
+        .exchange
+        .body_bytes),
     column!(
         "gap_ms",
         Number,
-        "From the end of the response before to this request; missing of the first one.",
+        "From the end of the response before to this request; missing of the first one, and where several streams overlap.",
         |row| row.exchange.before_ended_at.map(|before| ms(row.exchange.request_at.saturating_sub(before)))
     ),
-    column!("pipelined", Boolean, "Whether the request came before the end of the response before.", |row| {
-        row.exchange.before_ended_at.is_some_and(|before| before > row.exchange.request_at)
-    }),
+    column!("pipelined", Boolean, "Whether the request came while others had not been answered.", |row| row
+        .exchange
+        .overlaps),
+    column!("pushed", Boolean, "Whether the server sent the response without a request.", |row| row.exchange.pushed),
     column!("answered", Boolean, "Whether anything of a response was captured.", |row| row
         .exchange
         .response_at

@@ -71,6 +71,17 @@ pub struct EntryLine {
 }
 
 impl FrameLine {
+    /// The value of a field of its headers, if they have it.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        let headers = self.headers.as_deref().unwrap_or_default();
+        headers.iter().find(|(own, _)| own == name).map(|(_, value)| &value[..])
+    }
+
+    /// Whether its sender sends no more on its stream: END_STREAM, which SPDY calls FLAG_FIN.
+    pub fn ends_stream(&self) -> bool {
+        matches!(self.kind, "DATA" | "HEADERS" | "SYN_STREAM" | "SYN_REPLY") && self.flags & END_STREAM != 0
+    }
+
     pub(crate) fn new(kind: &'static str, flags: u8) -> FrameLine {
         FrameLine { kind, flags, ..FrameLine::default() }
     }
@@ -131,11 +142,16 @@ pub(crate) trait Dissect: fmt::Debug + Send + Sync {
 /// What follows a frame's head, in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum FramePayload {
-    /// A line has something of it: less than 2^24 bytes, which are kept until they are complete.
+    /// A line has something of it: it is kept until it is complete.
     Read(usize),
     /// It is skipped.
     Skipped(usize),
 }
+
+/// The flag by which a sender ends a stream, in SPDY and HTTP/2.
+const END_STREAM: u8 = 1;
+/// The longest frame that is kept until it is complete, in bytes: no head of a message is longer.
+const MAX_KEPT: usize = 128 << 10;
 
 /// Takes one direction of a connection apart, however its bytes arrive.
 ///
@@ -147,7 +163,8 @@ pub struct Decoder {
     stage: DecodeStage,
     /// The beginning of what the stage waits for.
     partial: BytesMut,
-    lines: VecDeque<FrameLine>,
+    /// Those that have not been polled, each with its bytes on the wire.
+    lines: VecDeque<(FrameLine, u64)>,
     /// Bytes that have been taken in.
     at: u64,
     /// Where the frame begins.
@@ -216,14 +233,39 @@ impl Decoder {
         self.over.map_or(Ok(()), Err)
     }
 
+    /// Bytes have arrived that nobody has: whether they are within content that is skipped anyway, so that what comes after
+    /// them can be read. Else nothing is done.
+    pub fn handle_missing(&mut self, bytes: u64) -> bool {
+        let DecodeStage::Skipped { head, left } = &self.stage else { return false };
+        let Some(left) = usize::try_from(bytes).ok().and_then(|bytes| left.checked_sub(bytes)) else { return false };
+        let head = head.clone();
+        self.at += bytes;
+        if left > 0 {
+            self.stage = DecodeStage::Skipped { head, left };
+            return true;
+        }
+        let read = self.read_frame(&head, Bytes::new());
+        self.over = self.over.or(read.err().map(|fault| DecodeError::Fault { begin: self.begin, fault }));
+        true
+    }
+
+    /// Bytes before the first frame that is not complete.
+    pub fn complete_bytes(&self) -> u64 {
+        self.unfinished.unwrap_or(self.begin)
+    }
+
+    /// Whether a frame has begun and not ended.
+    pub fn is_within_frame(&self) -> bool {
+        let is_in_payload = matches!(self.stage, DecodeStage::Payload { .. } | DecodeStage::Skipped { .. });
+        !self.partial.is_empty() || is_in_payload || self.unfinished.is_some()
+    }
+
     /// No more comes.
     ///
     /// # Errors
     /// If a frame is cut short by it.
     pub fn handle_close(&mut self) -> Result<(), DecodeError> {
-        let is_within =
-            !self.partial.is_empty() || matches!(self.stage, DecodeStage::Payload { .. } | DecodeStage::Skipped { .. });
-        let begin = self.unfinished.or(is_within.then_some(self.begin));
+        let begin = self.unfinished.or(self.is_within_frame().then_some(self.begin));
         let truncated = begin.map(|begin| DecodeError::Truncated { begin, end: self.at });
         self.over = self.over.or(truncated);
         self.over.map_or(Ok(()), Err)
@@ -231,6 +273,11 @@ impl Decoder {
 
     /// The next frame, until `None`.
     pub fn poll_line(&mut self) -> Option<FrameLine> {
+        self.poll_frame().map(|(line, _)| line)
+    }
+
+    /// The next frame, and how many bytes it has on the wire, with its head and with the frames that continue it.
+    pub fn poll_frame(&mut self) -> Option<(FrameLine, u64)> {
         self.lines.pop_front()
     }
 
@@ -242,6 +289,7 @@ impl Decoder {
                 let Some(head) = self.gather(self.dissector.head_len(), input) else { return Ok(()) };
                 match self.dissector.payload(&head) {
                     FramePayload::Read(0) | FramePayload::Skipped(0) => return self.read_frame(&head, Bytes::new()),
+                    FramePayload::Read(len) if len > MAX_KEPT => return Err(PeerFault::FrameTooLarge),
                     FramePayload::Read(len) => self.stage = DecodeStage::Payload { head, len },
                     FramePayload::Skipped(left) => self.stage = DecodeStage::Skipped { head, left },
                 }
@@ -289,8 +337,8 @@ impl Decoder {
     fn read_frame(&mut self, head: &[u8], payload: Bytes) -> Result<(), PeerFault> {
         match self.dissector.frame(head, payload)? {
             Some(line) => {
-                self.lines.push_back(line);
-                self.unfinished = None;
+                let begin = self.unfinished.take().unwrap_or(self.begin);
+                self.lines.push_back((line, self.at - begin));
             }
             None => self.unfinished = self.unfinished.or(Some(self.begin)),
         }

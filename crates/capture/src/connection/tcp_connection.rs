@@ -46,7 +46,7 @@ impl CaptureSide {
 }
 
 /// A connection.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct TcpConnection {
     pub(crate) ends: EndPair,
     /// The number of its first packet in the capture, from 1.

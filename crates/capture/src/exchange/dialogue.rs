@@ -1,14 +1,14 @@
 //! What the two ends of a connection say to one another.
 
 use super::http1::{Http1, method_of};
+use super::streams::{StreamExchanges, Unread};
 use super::tls_records::TlsRecords;
 use super::turns::Turns;
 use super::{ExchangeKind, SeenExchange};
+use loadstone_http::Protocol;
 
-/// How HTTP/2 begins (RFC 9113, section 3.4).
+/// How a client begins with HTTP/2 (RFC 9113, section 3.4).
 const PREFACE: &[u8] = b"PRI * HTTP/2.0";
-/// A control frame of SPDY/2 or 3: SYN_STREAM or SETTINGS.
-const SPDY: [[u8; 4]; 4] = [[0x80, 2, 0, 1], [0x80, 3, 0, 1], [0x80, 2, 0, 4], [0x80, 3, 0, 4]];
 
 /// Bytes that one end sent, in order and for the first time.
 #[derive(Clone, Copy, Debug)]
@@ -26,14 +26,15 @@ pub(crate) struct SaidBytes<'a> {
 }
 
 /// The exchanges of a connection, found in the way that what is said on it allows.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Dialogue {
     speech: Option<Speech>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 enum Speech {
     Http1(Box<Http1>),
+    Streams(Box<StreamExchanges>),
     Tls(Box<Encrypted>),
     Turns(ExchangeKind, Box<Turns>),
 }
@@ -47,10 +48,10 @@ struct Encrypted {
 
 impl Speech {
     fn of(is_up: bool, captured: &[u8]) -> Speech {
-        if is_up && captured.starts_with(PREFACE) {
-            Speech::Turns(ExchangeKind::H2, Box::default())
-        } else if is_up && SPDY.iter().any(|frame| captured.starts_with(frame)) {
-            Speech::Turns(ExchangeKind::Spdy, Box::default())
+        if (is_up && captured.starts_with(PREFACE)) || (!is_up && is_settings(captured)) {
+            Speech::Streams(Box::new(StreamExchanges::new(ExchangeKind::H2, Protocol::H2)))
+        } else if let Some(version) = spdy_version(captured) {
+            Speech::Streams(Box::new(StreamExchanges::new(ExchangeKind::Spdy, version)))
         } else if is_up && method_of(captured).is_some() {
             Speech::Http1(Box::default())
         } else if TlsRecords::is_header(captured) {
@@ -61,12 +62,34 @@ impl Speech {
     }
 }
 
+/// Whether bytes begin with HTTP/2's SETTINGS, as servers do (RFC 9113, section 6.5).
+fn is_settings(bytes: &[u8]) -> bool {
+    let Some([0, 0, len, 4, 0, 0, 0, 0, 0]) = bytes.first_chunk::<9>() else { return false };
+    len % 6 == 0
+}
+
+/// The version of SPDY whose SYN_STREAM or SETTINGS bytes begin with; SPDY/3.1 looks like SPDY/3.
+fn spdy_version(bytes: &[u8]) -> Option<Protocol> {
+    match bytes.first_chunk::<4>()? {
+        [0x80, 2, 0, 1 | 4] => Some(Protocol::Spdy2),
+        [0x80, 3, 0, 1 | 4] => Some(Protocol::Spdy31),
+        _ => None,
+    }
+}
+
 impl Dialogue {
     /// The client sent something: exchanges that have ended by that are added to `ended`.
     pub(crate) fn handle_up(&mut self, piece: &SaidBytes<'_>, ended: &mut Vec<SeenExchange>) {
         let speech = self.speech.get_or_insert_with(|| Speech::of(true, piece.captured));
         match speech {
             Speech::Http1(http1) => http1.handle_up(piece.at, piece.captured, piece.len, piece.skipped),
+            Speech::Streams(streams) => {
+                if let Some(Unread(bytes)) = streams.handle_up(piece, ended) {
+                    let mut turns = streams.give_up(piece.sent_again, ended);
+                    turns.handle_up(streams.kind(), piece.at, bytes);
+                    self.speech = Some(Speech::Turns(streams.kind(), Box::new(turns)));
+                }
+            }
             Speech::Tls(encrypted) => {
                 let in_handshake = encrypted.down.had_data();
                 let data = encrypted.up.handle(piece.captured, piece.len, piece.skipped, in_handshake);
@@ -86,6 +109,12 @@ impl Dialogue {
                 let SaidBytes { at, captured, len, skipped, sent_again } = *piece;
                 http1.handle_down(at, captured, len, skipped, sent_again, ended);
             }
+            Speech::Streams(streams) => {
+                if streams.handle_down(piece, ended).is_some() {
+                    let turns = streams.give_up(piece.sent_again, ended);
+                    self.speech = Some(Speech::Turns(streams.kind(), Box::new(turns)));
+                }
+            }
             Speech::Tls(encrypted) => {
                 let data = encrypted.down.handle(piece.captured, piece.len, piece.skipped, false);
                 if data > 0 {
@@ -100,6 +129,7 @@ impl Dialogue {
     pub(crate) fn close(&mut self, sent_again: u64, ended: &mut Vec<SeenExchange>) {
         match &mut self.speech {
             Some(Speech::Http1(http1)) => http1.close(sent_again, ended),
+            Some(Speech::Streams(streams)) => streams.close(sent_again, ended),
             Some(Speech::Tls(encrypted)) => ended.extend(last(&mut encrypted.turns, sent_again)),
             Some(Speech::Turns(_, turns)) => ended.extend(last(turns, sent_again)),
             None => {}
@@ -108,15 +138,9 @@ impl Dialogue {
 }
 
 fn turn(turns: &mut Turns, kind: ExchangeKind, piece: &SaidBytes<'_>, bytes: u64) -> Option<SeenExchange> {
-    turns.handle_up(kind, piece.at, bytes).map(|ended| counted(ended, piece.sent_again))
+    turns.handle_up(kind, piece.at, bytes).map(|ended| ended.counted(piece.sent_again))
 }
 
 fn last(turns: &mut Turns, sent_again: u64) -> Option<SeenExchange> {
-    turns.close().map(|ended| counted(ended, sent_again))
-}
-
-/// An exchange whose packets that were sent again are counted from its beginning.
-fn counted(ended: SeenExchange, sent_again: u64) -> SeenExchange {
-    let during = if ended.response_at.is_some() { sent_again - ended.sent_again } else { 0 };
-    SeenExchange { sent_again: during, ..ended }
+    turns.close().map(|ended| ended.counted(sent_again))
 }

@@ -54,6 +54,11 @@ pub(crate) fn method_of(bytes: &[u8]) -> Option<&'static str> {
         .find(|method| bytes.strip_prefix(method.as_bytes()).is_some_and(|rest| rest.first() == Some(&b' ')))
 }
 
+/// A method by its name.
+pub(crate) fn method_named(name: &str) -> Option<&'static str> {
+    METHODS.into_iter().find(|method| *method == name)
+}
+
 fn is_response(bytes: &[u8]) -> bool {
     bytes.starts_with(b"HTTP/1.")
 }
@@ -73,7 +78,9 @@ impl Http1 {
             let (taken, head) = self.up.take(captured, len, |bytes| method_of(bytes).is_some());
             if is_first && (head.is_some() || matches!(&self.up, MessagePart::Head(_))) {
                 self.count += 1;
-                self.open.push_back(SeenExchange::new(ExchangeKind::Http1, self.count, at));
+                let overlaps = !self.open.is_empty();
+                self.open
+                    .push_back(SeenExchange { overlaps, ..SeenExchange::new(ExchangeKind::Http1, self.count, at) });
             }
             if let Some(request) = self.open.back_mut() {
                 request.extend_request(at, taken);
@@ -145,10 +152,9 @@ impl Http1 {
                 // Connections wait for most of their time.
                 self.open = VecDeque::new();
             }
-            first.sent_again = if first.response_at.is_some() { sent_again - first.sent_again } else { 0 };
             first.before_ended_at = self.last_ended_at;
             self.last_ended_at = first.response_end_at.or(self.last_ended_at);
-            ended.push(first);
+            ended.push(first.counted(sent_again));
         }
     }
 

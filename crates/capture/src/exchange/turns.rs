@@ -11,6 +11,11 @@ pub(crate) struct Turns {
 }
 
 impl Turns {
+    /// Those after exchanges that were found in another way: how many, and when the last of their responses ended.
+    pub(crate) fn after(count: u64, last_ended_at: Option<u64>) -> Turns {
+        Turns { current: None, count, last_ended_at }
+    }
+
     /// The client sent bytes: the exchange that has ended by that, if one has.
     pub(crate) fn handle_up(&mut self, kind: ExchangeKind, at: u64, bytes: u64) -> Option<SeenExchange> {
         let ended = self.current.take_if(|current| current.response_at.is_some());

@@ -155,13 +155,16 @@ fn records_are_found_again_where_the_snap_length_hides_them() {
 
 #[test]
 fn other_protocols_speak_in_turns() {
+    // A frame that no session sends: HEADERS of 16 MB.
+    let unreadable = [b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", &[0xff, 0xff, 0xff, 1, 4, 0, 0, 0, 1][..]].concat();
     let seen = exchanges(&told(&[
-        (false, 60_000, b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n and a request".to_vec()),
+        (false, 60_000, unreadable),
         (true, 70_000, vec![0; 1_000]),
         (false, 80_000, vec![0; 60]),
         (true, 85_000, vec![0; 500]),
     ]));
     assert_eq!(seen.texts("kind"), ["h2", "h2"]);
+    assert_eq!((seen.integer("response_bytes", 0), seen.integer("request_bytes", 1)), (1_000, 60));
     let seen = exchanges(&told(&[(true, 60_000, b"220 mail".to_vec()), (false, 61_000, b"EHLO me".to_vec())]));
     assert_eq!((seen.texts("kind"), seen.boolean("answered", 0)), (vec!["other"], false));
 }

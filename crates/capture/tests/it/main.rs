@@ -8,3 +8,4 @@ mod periods;
 mod quic;
 mod recording;
 mod retransmissions;
+mod streams;
