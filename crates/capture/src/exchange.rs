@@ -2,11 +2,13 @@
 
 mod dialogue;
 mod http1;
+mod in_order;
 mod streams;
 mod tls_records;
 mod turns;
 
 pub(crate) use dialogue::{Dialogue, SaidBytes};
+pub(crate) use in_order::{InOrder, OrderedData};
 
 /// By what an exchange was found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -15,6 +15,9 @@ const LOOKED_THROUGH: u64 = 16 * SECOND;
 /// A closed connection may still send something again for so long: twice the longest life of a segment on Linux.
 const CLOSED: u64 = 60 * SECOND;
 
+/// Bytes that came before others and wait for these, of all connections of a shard.
+const MOST_WAITING: usize = 8 << 20;
+
 /// What an analysis tells, and what keeps it within bounds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct AnalyzerLimits {
@@ -41,6 +44,8 @@ pub struct Shard {
     look_at: u64,
     opened: u64,
     evicted: u64,
+    /// How many more bytes may wait for those before them.
+    room: usize,
     ended: Ended,
 }
 
@@ -61,6 +66,7 @@ impl Shard {
             look_at: 0,
             opened: 0,
             evicted: 0,
+            room: MOST_WAITING,
             ended: Ended {
                 connections: FilledTable::new(&CONNECTION_COLUMNS),
                 retransmissions: FilledTable::new(&RETRANSMISSION_COLUMNS),
@@ -121,9 +127,9 @@ impl Shard {
         let idle = self.limits.idle.saturating_mul(SECOND);
         if connection.is_begun_anew(segment) || at.saturating_sub(connection.last_at) >= idle {
             let over = std::mem::replace(connection, open());
-            self.ended.push(over);
+            self.ended.push(over, &mut self.room);
         }
-        connection.handle_segment(segment);
+        connection.handle_segment(segment, &mut self.room);
         if connection.has_rows() {
             self.ended.take_rows(connection);
         }
@@ -133,31 +139,31 @@ impl Shard {
     fn look_through(&mut self, now: u64) {
         self.look_at = now.saturating_add(LOOKED_THROUGH);
         let mut idle = self.limits.idle.saturating_mul(SECOND);
-        let ended = &mut self.ended;
+        let (ended, room) = (&mut self.ended, &mut self.room);
         let is_over = |connection: &TcpConnection, idle: u64| {
             let silent = now.saturating_sub(connection.last_at);
             silent >= idle || (silent >= CLOSED.min(idle) && connection.is_closed())
         };
-        self.open.take(|connection| is_over(connection, idle), |connection| ended.push(connection));
+        self.open.take(|connection| is_over(connection, idle), |connection| ended.push(connection, room));
         while self.open.len() > self.limits.open {
             let before = self.open.len();
             idle /= 2;
-            self.open.take(|connection| is_over(connection, idle), |connection| ended.push(connection));
+            self.open.take(|connection| is_over(connection, idle), |connection| ended.push(connection, room));
             self.evicted += (before - self.open.len()) as u64;
         }
     }
 
     /// There are no more packets: so many connections end. Whether there are more.
     pub fn finish(&mut self, most: usize) -> bool {
-        let ended = &mut self.ended;
-        self.open.take_some(most, |_| true, |connection| ended.push(connection));
+        let (ended, room) = (&mut self.ended, &mut self.room);
+        self.open.take_some(most, |_| true, |connection| ended.push(connection, room));
         self.open.len() > 0
     }
 }
 
 impl Ended {
-    fn push(&mut self, mut connection: TcpConnection) {
-        connection.close();
+    fn push(&mut self, mut connection: TcpConnection, room: &mut usize) {
+        connection.close(room);
         self.take_rows(&mut connection);
         self.connections.push(&connection);
     }

@@ -43,15 +43,6 @@ pub(crate) struct HalfCounts {
     pub(crate) first_flight_bytes: u64,
 }
 
-/// What of a segment's data is above all that was captured before.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Fresh {
-    /// Bytes before it that were not captured.
-    pub(crate) skipped: u64,
-    /// The first byte of the segment that is new.
-    pub(crate) from: u64,
-}
-
 /// What the other end of the connection has told until now.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OtherEnd {
@@ -208,9 +199,9 @@ impl HalfConnection {
         self.next != 0 && self.isn as u32 != seq
     }
 
-    /// This end sent a segment.
+    /// This end sent a segment: the number of its first byte of data, if it has any.
     #[inline]
-    pub(crate) fn handle_segment(&mut self, at: u64, header: &TcpHeader<'_>, other: OtherEnd) -> Option<Fresh> {
+    pub(crate) fn handle_segment(&mut self, at: u64, header: &TcpHeader<'_>, other: OtherEnd) -> Option<u64> {
         self.count(at, header);
         if self.next == 0 {
             self.begin(header.seq, header.has(TcpHeader::SYN));
@@ -223,11 +214,12 @@ impl HalfConnection {
                 self.note_timestamp(at, ts_val, self.next == before);
             }
         }
-        if header.len == 0 || self.next == before {
-            return None;
-        }
-        let start = unwrap(header.seq, before) + u64::from(header.has(TcpHeader::SYN));
-        Some(Fresh { skipped: start.saturating_sub(before), from: before.saturating_sub(start) })
+        (header.len > 0).then(|| unwrap(header.seq, before) + u64::from(header.has(TcpHeader::SYN)))
+    }
+
+    /// The number of the first byte of data, if its SYN was seen.
+    pub(crate) fn first_number(&self) -> Option<u64> {
+        (self.counts.syns > 0).then_some(self.isn + 1)
     }
 
     /// The first number of this direction that the capture has, or that the other end expects.

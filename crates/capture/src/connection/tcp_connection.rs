@@ -1,9 +1,9 @@
 //! A connection of TCP, as its packets in a capture show it.
 
-use crate::connection::half_connection::{Fresh, HalfConnection, OtherEnd};
+use crate::connection::half_connection::{HalfConnection, OtherEnd};
 use crate::connection::periods::Periods;
 use crate::end_pair::{Between, EndPair};
-use crate::exchange::{Dialogue, SaidBytes, SeenExchange};
+use crate::exchange::{Dialogue, InOrder, OrderedData, SaidBytes, SeenExchange};
 use crate::headers::TcpHeader;
 use crate::seen_at::SeenAt;
 use crate::segment::CapturedSegment;
@@ -62,6 +62,8 @@ pub struct TcpConnection {
     established_at: Option<SeenAt>,
     /// The periods of its life, if these are asked for.
     pub(crate) periods: Option<Box<Periods>>,
+    /// What each of them said, in order.
+    order: [InOrder; 2],
     dialogue: Dialogue,
     /// Exchanges that are over: for the caller to take.
     pub(crate) ended: Vec<SeenExchange>,
@@ -92,6 +94,7 @@ impl TcpConnection {
             halves: Default::default(),
             established_at: None,
             periods: None,
+            order: Default::default(),
             dialogue: Dialogue::default(),
             ended: Vec::new(),
         }
@@ -122,8 +125,9 @@ impl TcpConnection {
         is_syn && self.halves[usize::from(!*from_low)].is_other_syn(header.seq)
     }
 
+    /// A segment was captured. `room` is how many bytes out of order may wait, of all connections.
     #[inline]
-    pub(crate) fn handle_segment(&mut self, segment: &CapturedSegment<'_>) {
+    pub(crate) fn handle_segment(&mut self, segment: &CapturedSegment<'_>, room: &mut usize) {
         let CapturedSegment { at, from_low, ip_id, ref header, .. } = *segment;
         self.last_at = self.last_at.max(at);
         if self.periods.as_ref().is_some_and(|periods| periods.is_over(at.saturating_sub(self.first_at))) {
@@ -140,40 +144,45 @@ impl TcpConnection {
             receiver.peer_scales = header.options.window_scale.is_some();
             receiver.peer_mss = header.options.mss;
         }
-        let fresh = sender.handle_segment(at, header, other);
+        let start = sender.handle_segment(at, header, other);
+        let first = sender.first_number();
         if header.has(TcpHeader::ACK) {
             let said = receiver.handle_ack(at, header);
             receiver.note_room(at, sender.last_window);
             sender.counts.duplicate_acks += u32::from(said.duplicate);
             sender.counts.triple_duplicate_acks += u32::from(said.third_duplicate);
             sender.counts.dsack_packets += u32::from(said.dsack);
+            let acked = receiver.acked;
+            self.say(!from_low, |order, said| order.handle_ack(acked, room, said));
             if self.established_at.is_none() {
                 self.note_established(at, from_low);
             }
         }
-        if let Some(fresh) = fresh {
-            self.handle_data(at, from_low, header, fresh);
+        if let Some(start) = start {
+            let data = OrderedData { at, captured: header.data, len: u64::from(header.len), skipped: 0 };
+            self.say(from_low, |order, said| order.handle_segment(first, start, data, room, said));
         }
     }
 
-    fn handle_data(&mut self, at: u64, from_low: bool, header: &TcpHeader<'_>, fresh: Fresh) {
-        let len = u64::from(header.len).saturating_sub(fresh.from);
-        if len == 0 {
-            return;
-        }
-        let captured = header.data.get(fresh.from as usize..).unwrap_or_default();
+    /// Passes on what an end has said, as far as it is in order.
+    #[inline]
+    fn say(&mut self, from_low: bool, put: impl FnOnce(&mut InOrder, &mut dyn FnMut(OrderedData<'_>))) {
         let sent_again = u64::from(self.server().counts.retransmitted_packets);
-        let piece = SaidBytes { at, captured, len, skipped: fresh.skipped, sent_again };
-        if from_low == self.client_is_low {
-            self.dialogue.handle_up(&piece, &mut self.ended);
-        } else {
-            self.dialogue.handle_down(&piece, &mut self.ended);
-        }
+        let is_up = from_low == self.client_is_low;
+        let (dialogue, ended) = (&mut self.dialogue, &mut self.ended);
+        put(&mut self.order[usize::from(!from_low)], &mut |data| {
+            let OrderedData { at, captured, len, skipped } = data;
+            let piece = SaidBytes { at, captured, len, skipped, sent_again };
+            if is_up { dialogue.handle_up(&piece, ended) } else { dialogue.handle_down(&piece, ended) }
+        });
     }
 
     /// Nothing more is to come: all exchanges are over.
-    pub(crate) fn close(&mut self) {
+    pub(crate) fn close(&mut self, room: &mut usize) {
         let at = self.last_at;
+        for from_low in [self.client_is_low, !self.client_is_low] {
+            self.say(from_low, |order, said| order.close(room, said));
+        }
         self.halves.iter_mut().for_each(|half| half.close(at));
         self.end_period(at);
         let sent_again = u64::from(self.server().counts.retransmitted_packets);

@@ -123,6 +123,22 @@ fn requests_and_responses_are_found_on_their_streams() {
 }
 
 #[test]
+fn a_segment_that_was_lost_is_read_where_it_belongs() {
+    for protocol in MANY {
+        let mut packets = three(protocol).packets(1_400);
+        // At the client: the head of the first response comes after its content.
+        let head = packets.iter().position(|packet| packet.down && packet.us == 80_000).unwrap();
+        let mut late = packets.remove(head);
+        late.us = 130_000;
+        packets.insert(packets.iter().position(|packet| packet.us > 130_000).unwrap(), late);
+        let seen = exchanges(&packets);
+        assert_eq!((seen.text("method", 1), seen.integer("body_bytes", 1)), ("GET", 20_000));
+        assert_eq!((seen.number("response_wait_ms", 1), seen.number("response_time_ms", 1)), (Some(70.0), Some(0.0)));
+        assert_eq!(seen.rows(), 3);
+    }
+}
+
+#[test]
 fn bytes_of_content_may_be_missing() {
     for protocol in MANY {
         let mut packets = three(protocol).packets(1_400);
